@@ -1,0 +1,20 @@
+# Builds and runs tests/consume/project the given WAY: find_package or add_subdirectory.
+set(work ${BUILD}/consume/${WAY})
+file(REMOVE_RECURSE ${work})
+
+function(run)
+  execute_process(COMMAND ${ARGN} COMMAND_ECHO STDOUT COMMAND_ERROR_IS_FATAL ANY)
+endfunction()
+
+if(WAY STREQUAL "find_package")
+  run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${work}/stage)
+  # The install must stand without the tree it was built in, so it is used from where it was moved to.
+  file(RENAME ${work}/stage ${work}/moved)
+  set(arguments -DCMAKE_PREFIX_PATH=${work}/moved)
+else()
+  set(arguments -DAPSIS_SOURCE=${SOURCE} -DCMAKE_CXX_COMPILER_LAUNCHER=${CCACHE})
+endif()
+run(${CMAKE_COMMAND} -S ${SOURCE}/tests/consume/project -B ${work}/build -G ${GENERATOR}
+    -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_COMPILER=${COMPILER} ${arguments})
+run(${CMAKE_COMMAND} --build ${work}/build)
+run(${work}/build/consumer)

@@ -1,0 +1,113 @@
+"""The structure check against a tree made to break each of its rules once, and against one that breaks none."""
+
+import pathlib
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
+import check_structure  # noqa: E402
+
+README = "What lives here.\n" * 10
+
+
+class CheckStructure(unittest.TestCase):
+    def check(self, files):
+        """The breaches of a tree holding `files` (path: text), as one text."""
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder).resolve()
+            for name, text in files.items():
+                path = root / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text)
+            return "\n".join(check_structure.Checker(root).check())
+
+    def header(self, *includes):
+        return "".join(["#pragma once\n"] + [f"#include {name}\n" for name in includes])
+
+    def test_a_sound_tree_has_no_breach(self):
+        self.assertEqual("", self.check({
+            "include/apsis/apsis.hpp": self.header("<apsis/diffeq/solve.hpp>"),
+            "include/apsis/fwd.hpp": self.header("<cstdint>"),
+            "include/apsis/base/error.hpp": self.header("<string>"),
+            "include/apsis/core/array.hpp": self.header("<apsis/base/error.hpp>", "<apsis/fwd.hpp>", "<vector>"),
+            "include/apsis/diffeq/solve.hpp": self.header("<apsis/core/array.hpp>"),
+            "src/base/README.md": README,
+            "src/core/README.md": README,
+            "src/diffeq/README.md": README,
+            "src/codegen/README.md": README,
+            "src/diffeq/solve.cpp": '#include "diffeq/step.hpp"\n#include <apsis/diffeq/solve.hpp>\n',
+            "src/diffeq/step.hpp": self.header(),
+            "src/codegen/llvm/emit.cpp": "#include <llvm-c/Core.h>\n",
+        }))
+
+    def test_a_room_may_not_include_a_later_one(self):
+        found = self.check({
+            "include/apsis/core/array.hpp": self.header("<apsis/diffeq/solve.hpp>"),
+            "src/core/README.md": README,
+            "src/core/trace.cpp": '#include "runtime/call.hpp"\n',
+            "src/runtime/call.hpp": self.header(),
+            "src/runtime/README.md": README,
+        })
+        self.assertIn("include/apsis/core/array.hpp:2: 'apsis/diffeq/solve.hpp': room 'core' comes before room 'diffeq'",
+                      found)
+        self.assertIn("src/core/trace.cpp:1: 'runtime/call.hpp': room 'core' comes before room 'runtime'", found)
+
+    def test_outer_rooms_use_the_public_api_only(self):
+        found = self.check({
+            "src/diffeq/solve.cpp": '#include "core/node.hpp"\n#include "../core/node.hpp"\n',
+            "src/diffeq/README.md": README,
+            "src/core/node.hpp": self.header(),
+            "src/core/README.md": README,
+        })
+        self.assertIn("src/diffeq/solve.cpp:1: 'core/node.hpp': room 'diffeq' is written on the public API only", found)
+        self.assertIn("src/diffeq/solve.cpp:2: '../core/node.hpp': room 'diffeq' is written", found)
+
+    def test_public_headers_stay_public_and_light(self):
+        found = self.check({
+            "include/apsis/core/array.hpp": self.header("<memory>", '"core/node.hpp"'),
+            "include/apsis/tree/tree.hpp": self.header("<functional>", "<memory>"),
+            "include/apsis/ops/sin.hpp": self.header("<apsis/apsis.hpp>"),
+            "include/apsis/fwd.hpp": self.header("<apsis/core/array.hpp>"),
+            "include/apsis/ir/graph.hpp": self.header(),
+            "src/core/node.hpp": self.header(),
+            **{f"src/{room}/README.md": README for room in ("core", "tree", "ops", "ir")},
+        })
+        self.assertIn("core/array.hpp:2: <memory> is too heavy", found)
+        self.assertIn("core/array.hpp:3: 'core/node.hpp': a public header includes a private one", found)
+        self.assertIn("tree/tree.hpp:2: <functional> is too heavy", found)
+        self.assertNotIn("tree/tree.hpp:3", found)
+        self.assertIn("ops/sin.hpp:2: <apsis/apsis.hpp> is for users", found)
+        self.assertIn("fwd.hpp:2: 'apsis/core/array.hpp': fwd.hpp only declares", found)
+        self.assertIn("include/apsis/ir:1: 'ir' is a private room", found)
+
+    def test_llvm_is_seen_in_its_room_only(self):
+        found = self.check({"src/codegen/plan.cpp": "#include <llvm-c/Core.h>\n", "src/codegen/README.md": README})
+        self.assertIn("src/codegen/plan.cpp:1: <llvm-c/Core.h>: LLVM is seen in src/codegen/llvm only", found)
+
+    def test_lengths_guards_and_unfinished_work(self):
+        found = self.check({
+            "include/apsis/core/long.hpp": self.header() + "// text\n" * 400,
+            "src/core/longer.cpp": "// text\n" * 801,
+            "src/core/bare.hpp": "struct Bare {};\n",
+            "src/core/README.md": README,
+            "tests/core/test_it.cpp": "// TO" + "DO: finish\n",
+        })
+        self.assertIn("include/apsis/core/long.hpp:401: a public header of 401 lines (limit 400)", found)
+        self.assertIn("src/core/longer.cpp:801: 801 lines (limit 800)", found)
+        self.assertIn("src/core/bare.hpp:1: the header lacks '#pragma once'", found)
+        self.assertIn("tests/core/test_it.cpp:1: unfinished work", found)
+
+    def test_rooms_are_known_and_described(self):
+        found = self.check({
+            "src/kitchen/sink.cpp": "",
+            "src/core/array.cpp": "",
+            "src/tree/README.md": "short\n",
+        })
+        self.assertIn("src/kitchen:1: 'kitchen' is no room", found)
+        self.assertIn("src/core:1: the room has no README.md", found)
+        self.assertIn("src/tree/README.md:1: 1 lines: a room's README has about ten", found)
+
+
+if __name__ == "__main__":
+    unittest.main()
