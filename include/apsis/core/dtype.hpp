@@ -1,0 +1,95 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <type_traits>
+
+namespace apsis {
+
+/// The element types. The order is fixed: it is the index of every table by dtype.
+enum class Dtype : std::uint8_t { Bool, I8, I16, I32, I64, U8, U16, U32, U64, BF16, F16, F32, F64, C64, C128 };
+inline constexpr int dtype_count = 15;
+
+inline constexpr Dtype boolean = Dtype::Bool;
+inline constexpr Dtype i8 = Dtype::I8, i16 = Dtype::I16, i32 = Dtype::I32, i64 = Dtype::I64;
+inline constexpr Dtype u8 = Dtype::U8, u16 = Dtype::U16, u32 = Dtype::U32, u64 = Dtype::U64;
+inline constexpr Dtype bf16 = Dtype::BF16, f16 = Dtype::F16, f32 = Dtype::F32, f64 = Dtype::F64;
+inline constexpr Dtype c64 = Dtype::C64, c128 = Dtype::C128;
+
+/// Storage types of the two half-width floats: bits only; arithmetic is done in f32 and rounded to nearest even.
+struct bfloat16 {
+  std::uint16_t bits = 0;
+  bfloat16() = default;
+  explicit bfloat16(float value);
+  explicit operator float() const;
+  friend bool operator==(const bfloat16&, const bfloat16&) = default;
+};
+struct float16 {
+  std::uint16_t bits = 0;
+  float16() = default;
+  explicit float16(float value);
+  explicit operator float() const;
+  friend bool operator==(const float16&, const float16&) = default;
+};
+/// Storage types of the complex numbers, laid out as std::complex.
+struct complex64 {
+  float real = 0, imag = 0;
+  friend bool operator==(const complex64&, const complex64&) = default;
+};
+struct complex128 {
+  double real = 0, imag = 0;
+  friend bool operator==(const complex128&, const complex128&) = default;
+};
+
+/// The C++ type that stores one element; `bool` is one byte, 0 or 1.
+template <class T> struct dtype_of_type;
+template <> struct dtype_of_type<bool> { static constexpr Dtype value = Dtype::Bool; };
+template <> struct dtype_of_type<std::int8_t> { static constexpr Dtype value = Dtype::I8; };
+template <> struct dtype_of_type<std::int16_t> { static constexpr Dtype value = Dtype::I16; };
+template <> struct dtype_of_type<std::int32_t> { static constexpr Dtype value = Dtype::I32; };
+template <> struct dtype_of_type<std::uint8_t> { static constexpr Dtype value = Dtype::U8; };
+template <> struct dtype_of_type<std::uint16_t> { static constexpr Dtype value = Dtype::U16; };
+template <> struct dtype_of_type<std::uint32_t> { static constexpr Dtype value = Dtype::U32; };
+template <> struct dtype_of_type<long> { static constexpr Dtype value = Dtype::I64; };
+template <> struct dtype_of_type<long long> { static constexpr Dtype value = Dtype::I64; };
+template <> struct dtype_of_type<unsigned long> { static constexpr Dtype value = Dtype::U64; };
+template <> struct dtype_of_type<unsigned long long> { static constexpr Dtype value = Dtype::U64; };
+template <> struct dtype_of_type<bfloat16> { static constexpr Dtype value = Dtype::BF16; };
+template <> struct dtype_of_type<float16> { static constexpr Dtype value = Dtype::F16; };
+template <> struct dtype_of_type<float> { static constexpr Dtype value = Dtype::F32; };
+template <> struct dtype_of_type<double> { static constexpr Dtype value = Dtype::F64; };
+template <> struct dtype_of_type<complex64> { static constexpr Dtype value = Dtype::C64; };
+template <> struct dtype_of_type<complex128> { static constexpr Dtype value = Dtype::C128; };
+/// The dtype whose elements are stored as `T`.
+template <class T> inline constexpr Dtype dtype_of = dtype_of_type<std::remove_cv_t<T>>::value;
+
+/// A C++ type that an Array can hold.
+template <class T>
+concept Element = requires { dtype_of_type<std::remove_cv_t<T>>::value; };
+
+/// Bytes of one element.
+constexpr std::size_t item_size(Dtype dtype) {
+  constexpr std::uint8_t sizes[dtype_count] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 2, 4, 8, 8, 16};
+  return sizes[static_cast<int>(dtype)];
+}
+constexpr bool is_signed_integer(Dtype d) { return d >= Dtype::I8 && d <= Dtype::I64; }
+constexpr bool is_unsigned_integer(Dtype d) { return d >= Dtype::U8 && d <= Dtype::U64; }
+constexpr bool is_integer(Dtype d) { return d >= Dtype::I8 && d <= Dtype::U64; }
+constexpr bool is_floating(Dtype d) { return d >= Dtype::BF16 && d <= Dtype::F64; }
+constexpr bool is_complex(Dtype d) { return d >= Dtype::C64; }
+/// Floating or complex: the dtypes that have tangents.
+constexpr bool is_inexact(Dtype d) { return d >= Dtype::BF16; }
+/// `bool i8 … f64 c128`.
+std::string_view name_of(Dtype dtype);
+
+/// A dtype that is weak when it came from C++ scalars alone: it decides only where nothing else does.
+struct WeakDtype {
+  Dtype dtype;
+  bool weak;
+  friend bool operator==(const WeakDtype&, const WeakDtype&) = default;
+};
+/// JAX's promotion lattice with 64-bit types enabled: the least upper bound of two dtypes.
+WeakDtype promote(WeakDtype a, WeakDtype b);
+
+}  // namespace apsis

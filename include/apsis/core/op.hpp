@@ -1,0 +1,189 @@
+#pragma once
+
+// An op is one row of plain function pointers: every rule of the op side by side. `bind` is the only way to run one.
+
+#include <span>
+#include <vector>
+
+#include "apsis/core/array.hpp"
+#include "apsis/core/params.hpp"
+
+namespace apsis {
+
+class Emitter;
+struct Op;
+namespace detail {
+struct Value;
+struct View;
+}
+
+/// What an op is to fusion, batching and code generation.
+enum class OpKind : std::uint8_t {
+  Constant,     // a literal
+  Elementwise,  // out[i] = f(in0[i], in1[i], …), equal shapes
+  View,         // out is a strided view of its one operand (broadcast, transpose, slice, reshape, reverse)
+  Reduce,       // sums and the like over axes
+  Contract,     // dot_general
+  Index,        // gather, scatter, dynamic slices, concatenate, pad, iota, sort: a kernel, or unrolled when small
+  While,
+  Scan,
+  Cond,
+  MapLanes,
+  Call,         // a region called as a function
+  Effect        // callbacks, prints, checks
+};
+
+/// Arguments and results of an op's jvp rule. A tangent that is zero is an empty Array; a rule is called only if at
+/// least one tangent is not. The rule computes the primal results and the tangents of the results, both by `bind`.
+struct JvpRule {
+  const Params& params;
+  std::span<const Array> primals;
+  std::span<const Array> tangents;
+  std::span<Array> outs;          // to be filled in
+  std::span<Array> out_tangents;  // to be filled in; left empty = zero
+};
+
+/// Arguments and results of a transpose rule. `operands[i]` is empty for an operand the op is linear in, whose aval is
+/// `avals[i]`; the others are residuals. `cotangents` has one entry per result, empty = zero.
+struct TransposeRule {
+  const Params& params;
+  std::span<const Array> operands;
+  std::span<const Aval> avals;
+  std::span<const bool> linear;
+  std::span<const Array> cotangents;
+  std::span<Array> out;  // cotangents of the linear operands; left empty = zero
+};
+
+/// Arguments and results of a batching rule. `axes[i]` is the mapped axis of operand i, or -1.
+struct BatchRule {
+  const Params& params;
+  std::int64_t size;  // of the mapped axis
+  std::span<const Array> operands;
+  std::span<const int> axes;
+  std::vector<Array>& outs;  // to be filled in, one per result
+  std::vector<int>& out_axes;
+};
+
+/// Arguments and results of a linearization rule, for ops whose tangent program is not the jvp rule's (loops, branches,
+/// custom rules). Runs with the parent trace current for `outs`, and computes `out_tangents` under `tangent_trace`
+/// (make it current with a TraceScope): what is bound there on tangents is staged, the rest is computed at once.
+struct LinearizeRule {
+  const Params& params;
+  std::span<const Array> primals;
+  std::span<const Array> tangents;
+  Trace* tangent_trace;
+  std::span<Array> outs;
+  std::span<Array> out_tangents;
+};
+
+struct Op {
+  const char* name;
+  OpKind kind;
+  bool effect = false;  // never merged with an equal one, never removed
+  /// Checks the operands and gives the results' avals. Throws apsis::Error.
+  void (*shape)(const Params&, std::span<const Aval> in, std::vector<Aval>& out) = nullptr;
+  /// Computes concrete results from concrete operands. `out` is allocated by `shape`.
+  void (*evaluate)(const Params&, std::span<const Array> in, std::span<Array> out) = nullptr;
+  void (*jvp)(const JvpRule&) = nullptr;
+  void (*linearize)(const LinearizeRule&) = nullptr;
+  void (*transpose)(const TransposeRule&) = nullptr;
+  void (*batch)(const BatchRule&) = nullptr;
+  /// Elementwise ops: one (lane) value per operand and result.
+  void (*emit)(Emitter&, const Params&, std::span<const detail::Value> in, std::span<detail::Value> out) = nullptr;
+  /// Other ops on small arrays: all elements of all operands, one value each, in row-major order; operands follow each
+  /// other in `in`, results in `out`, sizes by the avals. Null if the op is never unrolled.
+  void (*emit_unrolled)(Emitter&, const Params&, std::span<const Aval> in_avals, std::span<const detail::Value> in,
+                        std::span<const Aval> out_avals, std::span<detail::Value> out) = nullptr;
+  /// View ops: the strides of the result given those of the operand; false if it is no view of that (a reshape of
+  /// something not contiguous).
+  bool (*view)(const Params&, const Aval& out, const detail::View& in, detail::View& result) = nullptr;
+  /// Why there is no jvp or transpose rule, where there is none on purpose.
+  const char* not_differentiable = nullptr;
+  /// Gives an equivalent value of fewer ops (x * 1, a cast to the own dtype), or empties. Runs while staging.
+  bool (*simplify)(const Params&, std::span<const Array> in, std::span<Array> out) = nullptr;
+  /// Reads the parameters from the Graph text form (see `ParamsReader`).
+  Params (*parse)(detail::ParamsReader&) = nullptr;
+};
+
+/// A transformation in progress. Traces stack: each knows its parent, and unwraps only its own tracers.
+class Trace {
+ public:
+  Trace(Trace* parent, const char* name);
+  virtual ~Trace();
+  Trace(const Trace&) = delete;
+  Trace& operator=(const Trace&) = delete;
+  virtual void process(const Op& op, const Params& params, std::span<const Array> in, std::span<Array> out, Loc loc) = 0;
+
+  Trace* parent() const { return parent_; }
+  std::uint64_t tag() const { return tag_; }
+  const char* name() const { return name_; }
+
+ private:
+  Trace* parent_;
+  std::uint64_t tag_;
+  const char* name_;
+};
+
+/// The trace that `bind` asks on this thread; null = evaluate.
+Trace* current_trace();
+/// Makes a trace current until the end of the scope.
+class TraceScope {
+ public:
+  explicit TraceScope(Trace* trace);
+  ~TraceScope();
+  TraceScope(const TraceScope&) = delete;
+  TraceScope& operator=(const TraceScope&) = delete;
+
+ private:
+  Trace* previous_;
+};
+
+/// Runs an op under the current trace. `out` has one empty entry per result.
+void bind(const Op& op, const Params& params, std::span<const Array> in, std::span<Array> out, Loc loc = {});
+/// For ops with one result.
+Array bind1(const Op& op, const Params& params, std::initializer_list<Array> in, Loc loc = {});
+/// For ops whose number of results `shape` tells.
+std::vector<Array> bind_all(const Op& op, const Params& params, std::span<const Array> in, Loc loc = {});
+
+namespace detail {
+
+/// Tracers. The tag says which trace they belong to.
+struct TracerNode : Node {
+  std::uint64_t tag;
+  std::uint64_t thread;
+  Loc loc;
+  TracerNode(NodeKind kind_, Aval aval_, const Trace& trace, Loc loc_);
+};
+/// jvp and linearize: the tangent is never empty.
+struct DualNode : TracerNode {
+  Array primal, tangent;
+  DualNode(NodeKind kind_, const Trace& trace, Array primal_, Array tangent_);
+};
+/// vmap: `value` has the mapped axis at `axis`; the aval is that of one lane.
+struct BatchNode : TracerNode {
+  Array value;
+  int axis;
+  BatchNode(const Trace& trace, Aval lane_aval, Array value_, int axis_);
+};
+/// jit and staged regions: value `id` of the graph under construction.
+struct StageNode : TracerNode {
+  std::uint32_t id;
+  StageNode(const Trace& trace, Aval aval_, std::uint32_t id_, Loc loc_);
+};
+
+inline bool is_tracer(const Array& a) { return a.node() && a.node()->kind >= NodeKind::Jvp; }
+/// This trace's own tracer, or null.
+template <class N>
+N* own_tracer(const Array& a, const Trace& trace) {
+  if (!is_tracer(a)) return nullptr;
+  auto* t = static_cast<TracerNode*>(a.node());
+  return t->tag == trace.tag() ? static_cast<N*>(t) : nullptr;
+}
+/// Throws the leak error that fits: dead trace, or another thread's tracer.
+[[noreturn]] void fail_leaked(const Array& tracer, const char* op_name, Loc loc);
+
+/// Marks a rank-0 concrete array as program text: staged inline.
+Array literal(Dtype dtype, double value, bool weak = false);
+
+}  // namespace detail
+}  // namespace apsis

@@ -1,0 +1,36 @@
+#include "apsis/base/error.hpp"
+
+namespace apsis {
+
+void fail(const Message& message, std::initializer_list<std::string> arguments, Loc loc) {
+  std::string text;
+  for (const char* p = message.text; *p; ++p) {
+    if (p[0] == '{' && p[1] >= '0' && p[1] <= '9' && p[2] == '}') {
+      std::size_t index = static_cast<std::size_t>(p[1] - '0');
+      APSIS_ASSERT(index < arguments.size());
+      text += arguments.begin()[index];
+      p += 2;
+    } else {
+      text += *p;
+    }
+  }
+  if (loc.known()) {
+    text += "\n  at ";
+    text += loc.file;
+    text += ':';
+    text += std::to_string(loc.line);
+    text += " in ";
+    text += loc.function;
+  }
+  throw Error(message, std::move(text));
+}
+
+namespace detail {
+
+void internal_error(const char* condition, const char* file, int line) {
+  throw InternalError(std::string("apsis: internal error, please report it: `") + condition + "` does not hold at " +
+                      file + ":" + std::to_string(line));
+}
+
+}  // namespace detail
+}  // namespace apsis

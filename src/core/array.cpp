@@ -1,0 +1,155 @@
+#include "apsis/core/array.hpp"
+
+#include <cstring>
+#include <new>
+
+#include "core/convert.hpp"
+#include "core/list.hpp"
+#include "core/memory.hpp"
+#include "core/messages.hpp"
+
+namespace apsis {
+namespace detail {
+namespace {
+
+// Header and elements share one block; elements start at the next 64-byte line, scalars right behind the header.
+constexpr std::size_t header = (sizeof(BufferNode) + 63) / 64 * 64;
+static_assert(header - sizeof(BufferNode) < 64);
+
+std::size_t block_size(const Aval& aval) { return header + aval.bytes(); }
+
+const char* transformation_of(NodeKind kind) {
+  switch (kind) {
+    case NodeKind::Stage: return "the staged function (jit, or the body of a loop or branch)";
+    case NodeKind::Batch: return "vmap";
+    default: return "the transformation";
+  }
+}
+
+// The concrete array behind a, or the tracer that hides it.
+const Array& primal_of(const Array& a) {
+  const Array* p = &a;
+  while (p->node() && (p->node()->kind == NodeKind::Jvp || p->node()->kind == NodeKind::Linearize))
+    p = &static_cast<DualNode*>(p->node())->primal;
+  return *p;
+}
+
+const Array& require_concrete(const Array& a, const char* where, Loc loc) {
+  const Array& p = primal_of(a);
+  if (!is_concrete(p)) fail(messages::not_concrete, {where, to_string(p.aval()), transformation_of(p.node()->kind)}, loc);
+  return p;
+}
+
+}  // namespace
+
+void destroy_node(Node* node) {
+  switch (node->kind) {
+    case NodeKind::Buffer: {
+      auto* buffer = static_cast<BufferNode*>(node);
+      if (buffer->borrowed) {
+        if (buffer->release) buffer->release(buffer->context);
+        delete buffer;
+      } else {
+        std::size_t bytes = block_size(buffer->aval);
+        buffer->~BufferNode();
+        free_block(buffer, bytes);
+      }
+      return;
+    }
+    case NodeKind::List: delete static_cast<ListNode*>(node); return;
+    case NodeKind::Jvp:
+    case NodeKind::Linearize: delete static_cast<DualNode*>(node); return;
+    case NodeKind::Batch: delete static_cast<BatchNode*>(node); return;
+    case NodeKind::Stage: delete static_cast<StageNode*>(node); return;
+  }
+}
+
+Array scalar_array(Dtype dtype, const void* value, bool weak) {
+  Array a = allocate(Aval(AvalData{dtype, weak, false, {}}));
+  std::memcpy(static_cast<BufferNode*>(a.node())->data, value, item_size(dtype));
+  a.node()->literal = weak || dtype == Dtype::Bool;
+  return a;
+}
+
+Array convert_scalar(const Array& scalar, Dtype dtype) {
+  Array out = allocate(Aval(dtype, {}));
+  convert_elements(scalar.dtype(), data_of(scalar), dtype, static_cast<BufferNode*>(out.node())->data, 1);
+  return out;
+}
+
+Array literal(Dtype dtype, double value, bool weak) {
+  Array out = allocate(Aval(AvalData{dtype, weak, false, {}}));
+  convert_elements(Dtype::F64, &value, dtype, static_cast<BufferNode*>(out.node())->data, 1);
+  out.node()->literal = true;
+  return out;
+}
+
+Array array_from(Dtype dtype, const void* data, std::size_t count, const Shape& shape, Loc loc) {
+  for (std::int64_t d : shape)
+    if (d < 0) fail(messages::negative_shape, {to_string(shape)}, loc);
+  if (static_cast<std::int64_t>(count) != shape.product())
+    fail(messages::data_size, {std::to_string(count), to_string(shape), std::to_string(shape.product())}, loc);
+  Array out = allocate(Aval(dtype, shape));
+  if (count) std::memcpy(static_cast<BufferNode*>(out.node())->data, data, count * item_size(dtype));
+  return out;
+}
+
+Array array_view(Dtype dtype, const void* data, const Shape& shape) {
+  for (std::int64_t d : shape)
+    if (d < 0) fail(messages::negative_shape, {to_string(shape)});
+  auto* node = new BufferNode(Aval(dtype, shape), const_cast<void*>(data));
+  node->borrowed = true;
+  return Array::adopt(node);
+}
+
+void fail_ragged(Loc loc) { fail(messages::ragged_literal, {}, loc); }
+
+}  // namespace detail
+
+Array allocate(const Aval& aval) {
+  void* block = detail::allocate_block(detail::block_size(aval));
+  return Array::adopt(new (block) detail::BufferNode(aval, static_cast<char*>(block) + detail::header));
+}
+
+Array array(const std::vector<bool>& data, Loc loc) {
+  std::vector<std::uint8_t> bytes(data.begin(), data.end());
+  return detail::array_from(Dtype::Bool, bytes.data(), bytes.size(), {static_cast<std::int64_t>(bytes.size())}, loc);
+}
+
+Array concrete_value(const Array& a) {
+  const Array& p = detail::primal_of(a);
+  return is_concrete(p) ? p : Array{};
+}
+
+void Array::throw_empty() { fail(messages::empty_array, {}); }
+
+std::int64_t Array::dim(int axis) const {
+  int rank = ndim(), at = axis < 0 ? axis + rank : axis;
+  if (at < 0 || at >= rank)
+    fail(messages::bad_axis, {"dim", std::to_string(axis), to_string(shape()), std::to_string(rank)});
+  return shape()[static_cast<std::size_t>(at)];
+}
+
+Array::operator bool() const {
+  bool value;
+  if (size() != 1) fail(messages::not_one_element, {"bool", to_string(aval())});
+  copy_item(Dtype::Bool, &value, {});
+  return value;
+}
+
+void Array::copy_item(Dtype dtype, void* out, Loc loc) const {
+  if (size() != 1) fail(messages::not_one_element, {"item", to_string(aval())}, loc);
+  copy_converted(dtype, out, loc);
+}
+
+void Array::copy_converted(Dtype dtype, void* out, Loc loc) const {
+  const Array& value = detail::require_concrete(*this, dtype == Dtype::Bool ? "bool" : "item", loc);
+  detail::convert_elements(value.dtype(), data_of(value), dtype, out, static_cast<std::size_t>(value.size()));
+}
+
+const void* Array::concrete_data(Dtype asked, Loc loc) const {
+  if (asked != dtype()) fail(messages::span_dtype, {std::string(name_of(dtype())), std::string(name_of(asked))}, loc);
+  return data_of(detail::require_concrete(*this, "span", loc));
+}
+
+}  // namespace apsis

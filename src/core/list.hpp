@@ -1,0 +1,15 @@
+#pragma once
+
+#include <vector>
+
+#include "apsis/core/op.hpp"
+
+namespace apsis::detail {
+
+/// A list value held by the evaluator: one array an entry.
+struct ListNode : Node {
+  std::vector<Array> entries;
+  explicit ListNode(Aval aval_) : Node(NodeKind::List, static_cast<Aval&&>(aval_)) {}
+};
+
+}  // namespace apsis::detail

@@ -1,0 +1,87 @@
+#include <atomic>
+#include <thread>
+
+#include "apsis/core/op.hpp"
+#include "core/messages.hpp"
+
+namespace apsis {
+namespace {
+
+thread_local Trace* current = nullptr;
+std::atomic<std::uint64_t> next_tag{1};
+
+std::uint64_t thread_number() {
+  static std::atomic<std::uint64_t> next{1};
+  thread_local std::uint64_t number = next.fetch_add(1, std::memory_order_relaxed);
+  return number;
+}
+
+void evaluate(const Op& op, const Params& params, std::span<const Array> in, std::span<Array> out, Loc loc) {
+  thread_local std::vector<Aval> in_avals, out_avals;
+  for (const Array& a : in)
+    if (detail::is_tracer(a)) detail::fail_leaked(a, op.name, loc);
+  if (!op.evaluate) fail(messages::no_evaluate, {op.name}, loc);
+  in_avals.clear();
+  out_avals.clear();
+  for (const Array& a : in) in_avals.push_back(a.aval());
+  op.shape(params, in_avals, out_avals);
+  APSIS_ASSERT(out_avals.size() == out.size());
+  for (std::size_t i = 0; i < out.size(); ++i)
+    if (!out_avals[i].is_list()) out[i] = allocate(out_avals[i]);
+  op.evaluate(params, in, out);
+}
+
+}  // namespace
+
+Trace::Trace(Trace* parent, const char* name)
+    : parent_(parent), tag_(next_tag.fetch_add(1, std::memory_order_relaxed)), name_(name) {}
+Trace::~Trace() = default;
+
+Trace* current_trace() { return current; }
+
+TraceScope::TraceScope(Trace* trace) : previous_(current) { current = trace; }
+TraceScope::~TraceScope() { current = previous_; }
+
+void bind(const Op& op, const Params& params, std::span<const Array> in, std::span<Array> out, Loc loc) {
+  for (const Array& a : in)
+    if (a.is_empty()) (void)a.aval();  // throws
+  if (current) current->process(op, params, in, out, loc);
+  else evaluate(op, params, in, out, loc);
+}
+
+Array bind1(const Op& op, const Params& params, std::initializer_list<Array> in, Loc loc) {
+  Array out;
+  bind(op, params, {in.begin(), in.size()}, {&out, 1}, loc);
+  return out;
+}
+
+std::vector<Array> bind_all(const Op& op, const Params& params, std::span<const Array> in, Loc loc) {
+  std::vector<Aval> avals, results;
+  for (const Array& a : in) avals.push_back(a.aval());
+  op.shape(params, avals, results);
+  std::vector<Array> out(results.size());
+  bind(op, params, in, out, loc);
+  return out;
+}
+
+namespace detail {
+
+TracerNode::TracerNode(NodeKind kind_, Aval aval_, const Trace& trace, Loc loc_)
+    : Node(kind_, std::move(aval_)), tag(trace.tag()), thread(thread_number()), loc(loc_) {}
+DualNode::DualNode(NodeKind kind_, const Trace& trace, Array primal_, Array tangent_)
+    : TracerNode(kind_, primal_.aval(), trace, {}), primal(std::move(primal_)), tangent(std::move(tangent_)) {}
+BatchNode::BatchNode(const Trace& trace, Aval lane_aval, Array value_, int axis_)
+    : TracerNode(NodeKind::Batch, std::move(lane_aval), trace, {}), value(std::move(value_)), axis(axis_) {}
+StageNode::StageNode(const Trace& trace, Aval aval_, std::uint32_t id_, Loc loc_)
+    : TracerNode(NodeKind::Stage, std::move(aval_), trace, loc_), id(id_) {}
+
+void fail_leaked(const Array& tracer, const char* op_name, Loc loc) {
+  auto* node = static_cast<TracerNode*>(tracer.node());
+  std::string made = node->loc.known() ? std::string(node->loc.file) + ":" + std::to_string(node->loc.line) : "an unknown place";
+  if (node->thread != thread_number()) fail(messages::foreign_thread, {op_name, to_string(node->aval), made}, loc);
+  const char* kind = node->kind == NodeKind::Stage ? "jit or staged region" : node->kind == NodeKind::Batch ? "vmap" : "derivative";
+  fail(messages::leaked_tracer, {op_name, to_string(node->aval), kind, made}, loc);
+}
+
+}  // namespace detail
+}  // namespace apsis
