@@ -36,7 +36,9 @@ bench: configure
 
 docs:
 	@tools/install_packages.sh docs
-	tools/build_docs.py --out $(BUILD)/docs
+	@mkdir -p $(BUILD)/docs
+	APSIS_DOCS_OUT=$(BUILD)/docs doxygen docs/Doxyfile
+	@echo "the site is in $(CURDIR)/$(BUILD)/docs/index.html"
 
 format:
 	git ls-files '*.hpp' '*.cpp' | xargs clang-format -i

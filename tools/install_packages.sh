@@ -15,7 +15,7 @@ case "${1:-build}" in
     llvm=(llvm-22-dev llvm-21-dev llvm-20-dev llvm-19-dev llvm-18-dev)
     ;;
   docs)
-    packages=(python3 python3-markdown python3-pygments doxygen)
+    packages=(doxygen)
     llvm=()
     ;;
   *)
