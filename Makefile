@@ -5,13 +5,16 @@ BUILD_TYPE ?= Release
 JOBS ?= $(shell awk -v cores=$$(nproc) '/MemAvailable/ { n = int($$2 / 2000000); print n < 1 ? 1 : (n < cores ? n : cores) }' /proc/meminfo)
 CTEST = ctest --test-dir $(BUILD) --output-on-failure
 
-.PHONY: build packages configure demo test test-slow bench docs format check clean
+.PHONY: build packages test-packages configure demo test test-slow bench docs format check clean
 
 build: configure
 	cmake --build $(BUILD) -j $(JOBS)
 
 packages:
 	@tools/install_packages.sh build
+
+test-packages:
+	@tools/install_packages.sh test
 
 configure: packages
 	cmake -S . -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=$(BUILD_TYPE)
@@ -23,11 +26,11 @@ demo: configure
 	$(BUILD)/examples/lynx_hare
 	@test -s out/lynx_hare.png && echo "the plot is in $(CURDIR)/out/lynx_hare.png"
 
-test: build
+test: test-packages build
 	$(CTEST) -j $(JOBS) -LE slow
 
 # Hours, not minutes: every f32 through every elementary function, long random programs.
-test-slow: build
+test-slow: test-packages build
 	$(CTEST) -L slow
 
 # Measures Apsis and its peers (JAX, Equinox, Diffrax in a virtual environment of their own) in one run.
