@@ -1,5 +1,5 @@
-# Builds and runs tests/consume/project the given WAY: find_package or add_subdirectory.
-set(work ${BUILD}/consume/${WAY})
+# Builds tests/consume/project the given WAY (find_package or add_subdirectory) with COMPILER, and runs it.
+set(work ${BUILD}/consume/${NAME})
 file(REMOVE_RECURSE ${work})
 
 function(run)
@@ -8,13 +8,13 @@ endfunction()
 
 if(WAY STREQUAL "find_package")
   run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${work}/stage)
-  # The install must stand without the tree it was built in, so it is used from where it was moved to.
+  # An install must stand wherever it is moved to.
   file(RENAME ${work}/stage ${work}/moved)
   set(arguments -DCMAKE_PREFIX_PATH=${work}/moved)
 else()
   set(arguments -DAPSIS_SOURCE=${SOURCE} -DCMAKE_CXX_COMPILER_LAUNCHER=${CCACHE})
 endif()
-run(${CMAKE_COMMAND} -S ${SOURCE}/tests/consume/project -B ${work}/build -G ${GENERATOR}
-    -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_COMPILER=${COMPILER} ${arguments})
+run(${CMAKE_COMMAND} -S ${SOURCE}/tests/consume/project -B ${work}/build -G ${GENERATOR} -DCMAKE_BUILD_TYPE=Release
+    -DCMAKE_CXX_COMPILER=${COMPILER} "-DPROGRAMS=${PROGRAMS}" ${arguments})
 run(${CMAKE_COMMAND} --build ${work}/build)
 run(${work}/build/consumer)
