@@ -30,7 +30,7 @@ HEAVY = {"iostream", "regex", "functional"}
 HEAVY_IN_CORE = HEAVY | {"map", "complex", "memory"}
 
 CODE_FOLDERS = ["include", "src", "tests", "bench", "examples", "tools", "cmake", "docs"]
-CODE_SUFFIXES = {".hpp", ".cpp", ".py", ".sh", ".cmake", ".md"}
+CODE_SUFFIXES = {".hpp", ".cpp", ".inc", ".py", ".sh", ".cmake", ".md"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 # Spelt with a class of one letter, so that this file does not report itself.
 UNFINISHED = re.compile(r"\b(TO[D]O|FIX[M]E|X[X]X)\b")
@@ -53,7 +53,7 @@ class Checker:
         public, private = self.root / "include" / "apsis", self.root / "src"
         for base in (public, private):
             for path in sorted(base.rglob("*")):
-                if path.suffix in {".hpp", ".cpp"}:
+                if path.suffix in {".hpp", ".cpp", ".inc"}:
                     self.check_source(path, path.relative_to(base), base == public)
         self.check_rooms(public, private)
         for folder in CODE_FOLDERS:
@@ -139,7 +139,7 @@ class Checker:
 
     def check_text(self, path):
         lines = path.read_text(errors="replace").splitlines()
-        if path.suffix in {".hpp", ".cpp"} and len(lines) > LENGTH_LIMIT:
+        if path.suffix in {".hpp", ".cpp", ".inc"} and len(lines) > LENGTH_LIMIT:
             self.report(path, len(lines), f"{len(lines)} lines (limit {LENGTH_LIMIT}): split it by idea")
         for number, line in enumerate(lines, 1):
             if UNFINISHED.search(line):
