@@ -13,6 +13,7 @@ namespace apsis {
 class Emitter;
 struct Op;
 namespace detail {
+class GraphBuilder;
 struct Value;
 struct View;
 }
@@ -99,8 +100,10 @@ struct Op {
   bool (*view)(const Params&, const Aval& out, const detail::View& in, detail::View& result) = nullptr;
   /// Why there is no jvp or transpose rule, where there is none on purpose.
   const char* not_differentiable = nullptr;
-  /// Gives an equivalent value of fewer ops (x * 1, a cast to the own dtype), or empties. Runs while staging.
-  bool (*simplify)(const Params&, std::span<const Array> in, std::span<Array> out) = nullptr;
+  /// Staging: adds something better than this op to the graph (fma for a sum with a product, nothing for x + 0) and
+  /// returns true, or returns false. A local rule: it sees the definitions of the operands.
+  bool (*rewrite)(detail::GraphBuilder&, const Params&, std::span<const std::uint32_t> operands,
+                  std::span<std::uint32_t> results, Loc loc) = nullptr;
   /// Reads the parameters from the Graph text form (see `ParamsReader`).
   Params (*parse)(detail::ParamsReader&) = nullptr;
 };
