@@ -1,0 +1,181 @@
+#pragma once
+
+// What lowering writes programs with: the operations of `Emitter`, and memory, control flow and functions. The one
+// implementation is codegen/llvm, a module of its own that is loaded at the first compile; LLVM is not visible here.
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "ir/emitter.hpp"
+
+namespace apsis::detail {
+
+/// An address, the same for all lanes.
+struct Pointer {
+  void* handle = nullptr;
+};
+
+/// A place that control can jump to.
+struct Block {
+  void* handle = nullptr;
+};
+
+/// A function of the module.
+struct Function {
+  void* handle = nullptr;
+};
+
+/// The type of a parameter, result or variable.
+struct Type {
+  Dtype dtype = Dtype::I64;
+  int lanes = 1;  // 0: a pointer
+};
+inline constexpr Type pointer_type{Dtype::U64, 0};
+
+/// An argument of a call.
+struct Operand {
+  void* handle;
+  Operand(Value v) : handle(v.handle) {}
+  Operand(Pointer p) : handle(p.handle) {}
+};
+
+/// Which way a branch goes nearly always.
+enum class Likely : std::uint8_t { Unknown, True, False };
+
+/// How hard code generation tries. Straight-line code does well at None, code with loops needs Less.
+enum class Level : std::uint8_t { None, Less, Default, Aggressive };
+
+/// The instruction set that code is made for. Native is what the machine has.
+enum class Isa : std::uint8_t { Native, Avx2, Avx512 };
+
+struct BuilderOptions {
+  Isa isa = Isa::Native;
+};
+
+struct CodeOptions {
+  Level level = Level::Less;
+  bool verify = true;
+};
+
+/// Machine code in memory; freed when destroyed. Its functions may run on any thread as long as it lives.
+class Code {
+ public:
+  virtual ~Code() = default;
+  /// The address of an exported function, or null.
+  virtual void* find(const char* name) const = 0;
+  /// Bytes of instructions and constants.
+  virtual std::size_t size() const = 0;
+};
+
+/// Builds one module. Values know their number of lanes; `lanes()` only says how many those have that are made from
+/// nothing: constants, loads, phis, lane_numbers. A value with one lane is a scalar. Operands of one operation have equal
+/// numbers of lanes. Complex dtypes are not values. A Builder belongs to one thread at a time.
+class Builder : public Emitter {
+ public:
+  // Lanes.
+  virtual void set_lanes(int lanes) = 0;
+  virtual int lanes() const = 0;
+  /// The lanes of a value.
+  virtual int lanes_of(Value v) const = 0;
+  /// Bytes of the widest vector register of the instruction set: 64 or 32.
+  virtual int vector_bytes() const = 0;
+  /// A scalar i64 constant, whatever `lanes()` is.
+  virtual Value index(std::int64_t value) = 0;
+  /// A scalar repeated in `lanes()` lanes.
+  virtual Value splat(Value scalar) = 0;
+  virtual Value extract(Value v, int lane) = 0;
+  virtual Value extract(Value v, Value lane) = 0;  // lane: scalar I64 below lanes_of(v)
+  virtual Value insert(Value v, int lane, Value scalar) = 0;
+  virtual Value insert(Value v, Value lane, Value scalar) = 0;
+  /// Lane i of the result is lane `from[i]` of a and b taken one after the other.
+  virtual Value shuffle(Value a, Value b, std::span<const int> from) = 0;
+  /// 0, 1, …, lanes()-1 as I64.
+  virtual Value lane_numbers() = 0;
+  // Of a Bool with any number of lanes; scalars.
+  virtual Value any(Value mask) = 0;
+  virtual Value all(Value mask) = 0;
+  virtual Value mask_bits(Value mask) = 0;  // I64, bit i = lane i; at most 64 lanes
+  virtual Value trailing_zeros(Value a) = 0;  // integers, lanewise; the width for 0
+
+  // Memory. A Bool is one byte, 0 or 1. Addresses need the alignment of the element only.
+  virtual Pointer offset(Pointer p, std::int64_t bytes) = 0;
+  virtual Pointer offset(Pointer p, Value bytes) = 0;  // scalar I64
+  virtual Pointer null_pointer() = 0;
+  /// `lanes()` neighbouring elements.
+  virtual Value load(Pointer p, Dtype dtype) = 0;
+  /// As many elements as `v` has lanes.
+  virtual void store(Pointer p, Value v) = 0;
+  /// Elements of unset lanes are not touched; they read as zero.
+  virtual Value masked_load(Pointer p, Dtype dtype, Value mask) = 0;
+  virtual void masked_store(Pointer p, Value v, Value mask) = 0;
+  /// One element, as a scalar whatever `lanes()` is.
+  virtual Value load_element(Pointer p, Dtype dtype) = 0;
+  /// The same as a relaxed atomic load, for flags that other threads set.
+  virtual Value load_relaxed(Pointer p, Dtype dtype) = 0;
+  /// Element `elements[lane]` (I64, counted in elements from p) for each lane of `elements`; unset lanes as above.
+  virtual Value gather(Pointer p, Value elements, Dtype dtype) = 0;
+  virtual Value gather(Pointer p, Value elements, Dtype dtype, Value mask) = 0;
+  /// Of lanes that name the same element the highest is stored.
+  virtual void scatter(Pointer p, Value elements, Value v) = 0;
+  virtual void scatter(Pointer p, Value elements, Value v, Value mask) = 0;
+  virtual Pointer load_pointer(Pointer p) = 0;
+  virtual void store_pointer(Pointer p, Pointer value) = 0;
+  /// Uninitialised memory of the current function's frame, aligned to 64 bytes, the same at each passage.
+  virtual Pointer stack(std::size_t bytes) = 0;
+  virtual void copy_bytes(Pointer to, Pointer from, Value bytes) = 0;  // no overlap
+  virtual void fill_bytes(Pointer to, std::uint8_t byte, Value bytes) = 0;
+  /// Read-only data of the module, aligned to 64 bytes.
+  virtual Pointer constant_data(std::span<const std::byte> bytes) = 0;
+
+  // Control flow. What follows jump, branch, switch_to, return_values or unreachable needs a new position.
+  virtual Block make_block(const char* name) = 0;
+  virtual void set_position(Block block) = 0;
+  virtual Block position() const = 0;
+  virtual void jump(Block to) = 0;
+  virtual void branch(Value condition, Block if_true, Block if_false, Likely likely = Likely::Unknown) = 0;
+  /// To `blocks[index]`, or `otherwise` when the scalar I64 index is out of range.
+  virtual void switch_to(Value index, std::span<const Block> blocks, Block otherwise) = 0;
+  virtual void unreachable() = 0;
+  /// First in its block. Its incoming values may be added later, one a predecessor.
+  virtual Value phi(Dtype dtype) = 0;
+  virtual Pointer pointer_phi() = 0;
+  virtual void add_incoming(Value phi, Value v, Block from) = 0;
+  virtual void add_incoming(Pointer phi, Pointer v, Block from) = 0;
+
+  // Functions. Exported ones (found by `Code::find`) follow the C convention and have scalar or pointer parameters and at
+  // most one result; so do those whose address is taken. Any number of results stays in registers where it can.
+  virtual Function declare(const char* name, std::span<const Type> parameters, std::span<const Type> results,
+                           bool exported = false) = 0;
+  /// Positions at the start of f's body; sets one lane. Definitions may nest: `end` restores position and lanes.
+  virtual void begin(Function f) = 0;
+  virtual void end() = 0;
+  /// Of the function being defined.
+  virtual Value parameter(int i) = 0;
+  virtual Pointer pointer_parameter(int i) = 0;
+  virtual void return_values(std::span<const Value> results) = 0;
+  virtual void call(Function f, std::span<const Operand> arguments, std::span<Value> results) = 0;
+  /// To hand it to the runtime.
+  virtual Pointer address_of(Function f) = 0;
+  /// Calls a C function of the library by its symbol: scalars and pointers in, a scalar of `result` dtype out. It must not
+  /// throw. Its symbol is resolved when the code is loaded.
+  virtual Value call_runtime(const char* symbol, Dtype result, std::span<const Operand> arguments) = 0;
+  virtual Pointer call_runtime_pointer(const char* symbol, std::span<const Operand> arguments) = 0;
+  virtual void call_runtime_void(const char* symbol, std::span<const Operand> arguments) = 0;
+
+  /// Verifies, compiles and loads the module; the Builder is spent. Throws InternalError with the compiler's text.
+  virtual std::unique_ptr<Code> finish(const CodeOptions& options) = 0;
+  /// The module as text, for tests and for people.
+  virtual std::string text() const = 0;
+};
+
+/// A Builder of an empty module. Loads the module of code generation the first time; throws Error when that cannot be found.
+std::unique_ptr<Builder> make_builder(const BuilderOptions& options = {});
+
+/// The address of a C function that compiled code may call, or null.
+void* find_symbol(const char* name);
+
+}  // namespace apsis::detail
