@@ -1,0 +1,216 @@
+#include <charconv>
+#include <unordered_map>
+
+#include "ir/graph.hpp"
+#include "ir/messages.hpp"
+
+namespace apsis::detail {
+namespace {
+
+/// A recursive-descent reader of the grammar in print.cpp; its depth is that of nested regions.
+class Reader final : public ParamsReader {
+ public:
+  explicit Reader(std::string_view text) : text_(text) {}
+
+  GraphRef graph_text() {
+    GraphBuilder builder;
+    std::unordered_map<std::string, ValueId> names;
+    expect("(");
+    std::size_t inputs = 0;
+    for (; !accept(")"); ++inputs) {
+      if (inputs) expect(",");
+      std::string name = word();
+      expect(":");
+      names[name] = builder.input(aval());
+    }
+    expect("{");
+    while (!accept("return")) equation(builder, names);
+    std::vector<ValueId> outputs;
+    while (!accept("}")) {
+      if (!outputs.empty()) expect(",");
+      outputs.push_back(use(names));
+    }
+    return builder.finish(outputs);
+  }
+
+  void end() {
+    skip();
+    if (at_ != text_.size()) error("the end of the text");
+  }
+
+  void key(const char* name) override {
+    accept(",");
+    expect(name);
+    expect("=");
+  }
+  std::int64_t integer() override { return number_as<std::int64_t>("an integer"); }
+  double number() override {
+    skip();
+    double value = 0;
+    auto [end, status] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), value, std::chars_format::hex);
+    if (status != std::errc{}) error("a number");
+    at_ = static_cast<std::size_t>(end - text_.data());
+    return value;
+  }
+  bool flag() override {
+    if (accept("true")) return true;
+    expect("false");
+    return false;
+  }
+  Dtype dtype() override {
+    std::string name = word();
+    for (int d = 0; d < dtype_count; ++d)
+      if (name_of(static_cast<Dtype>(d)) == name) return static_cast<Dtype>(d);
+    error("a dtype");
+  }
+  std::string text() override {
+    expect("\"");
+    std::string out;
+    for (; at_ < text_.size() && text_[at_] != '"'; ++at_) {
+      if (text_[at_] == '\\') ++at_;
+      if (at_ < text_.size()) out += text_[at_];
+    }
+    expect("\"");
+    return out;
+  }
+  bool open_list() override {
+    expect("[");
+    return true;
+  }
+  bool next_item() override {
+    accept(",");
+    return !accept("]");
+  }
+  const void* graph() override {
+    if (accept("none")) return nullptr;
+    nested_.push_back(graph_text());  // kept here until the parameters hold it
+    return nested_.back().get();
+  }
+
+ private:
+  using Names = std::unordered_map<std::string, ValueId>;
+
+  void equation(GraphBuilder& builder, Names& names) {
+    std::vector<std::string> results;
+    std::vector<Aval> declared;
+    std::string name = word();
+    if (accept(":")) {
+      results.push_back(name);
+      declared.push_back(aval());
+      while (accept(",")) {
+        results.push_back(word());
+        expect(":");
+        declared.push_back(aval());
+      }
+      expect("=");
+      name = word();
+    }
+    const Op* op = find_op(name);
+    if (!op) fail(messages::graph_text_op, {std::to_string(line()), name});
+    Params params;
+    if (accept("{")) {
+      if (!op->parse) fail(messages::graph_text_params, {std::to_string(line()), name});
+      params = op->parse(*this);
+      expect("}");
+    }
+    std::vector<ValueId> operands, values(results.size());
+    if (accept("(")) {
+      while (!accept(")")) {
+        if (!operands.empty()) expect(",");
+        operands.push_back(use(names));
+      }
+    }
+    builder.append(*op, params, operands, values);
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      if (!(builder.aval(values[i]) == declared[i]))
+        fail(messages::graph_text_aval,
+             {std::to_string(line()), name, to_string(builder.aval(values[i])), to_string(declared[i])});
+      names[results[i]] = values[i];
+    }
+  }
+
+  ValueId use(const Names& names) {
+    auto found = names.find(word());
+    if (found == names.end()) error("the name of a value defined above");
+    return found->second;
+  }
+
+  Aval aval() {
+    AvalData data;
+    if (accept("list<")) {
+      data = *aval();
+      data.list = true;
+      expect(">");
+      return Aval(data);
+    }
+    data.weak = accept("~");
+    data.dtype = dtype();
+    parse_field(*this, data.shape);
+    return Aval(data);
+  }
+
+  template <class T>
+  T number_as(const char* what) {
+    skip();
+    T value = 0;
+    auto [end, status] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), value);
+    if (status != std::errc{}) error(what);
+    at_ = static_cast<std::size_t>(end - text_.data());
+    return value;
+  }
+
+  void skip() {
+    for (; at_ < text_.size(); ++at_) {
+      char c = text_[at_];
+      if (c == '#') at_ = std::min(text_.find('\n', at_), text_.size() - 1);
+      else if (c != ' ' && c != '\n' && c != '\t' && c != '\r') return;
+    }
+  }
+  static bool is_word(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
+  }
+  std::string word() {
+    skip();
+    std::size_t begin = at_;
+    while (at_ < text_.size() && is_word(text_[at_])) ++at_;
+    if (at_ == begin) error("a name");
+    return std::string(text_.substr(begin, at_ - begin));
+  }
+  /// Takes `token` if it comes next; a word only as a whole.
+  bool accept(std::string_view token) {
+    skip();
+    if (!text_.substr(at_).starts_with(token)) return false;
+    std::size_t after = at_ + token.size();
+    if (is_word(token.back()) && after < text_.size() && is_word(text_[after])) return false;
+    at_ = after;
+    return true;
+  }
+  void expect(std::string_view token) {
+    if (!accept(token)) error("'" + std::string(token) + "'");
+  }
+  std::size_t line() const {
+    std::size_t count = 1;
+    for (std::size_t i = 0; i < at_ && i < text_.size(); ++i) count += text_[i] == '\n';
+    return count;
+  }
+  [[noreturn]] void error(const std::string& expected) {
+    std::string_view rest = text_.substr(std::min(at_, text_.size()));
+    fail(messages::graph_text,
+         {std::to_string(line()), expected, std::string(rest.substr(0, std::min<std::size_t>(rest.find('\n'), 24)))});
+  }
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+  std::vector<GraphRef> nested_;
+};
+
+}  // namespace
+
+GraphRef parse_graph(std::string_view text) {
+  Reader reader(text);
+  GraphRef graph = reader.graph_text();
+  reader.end();
+  return graph;
+}
+
+}  // namespace apsis::detail
