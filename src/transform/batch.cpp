@@ -1,0 +1,94 @@
+#include "transform/batch.hpp"
+
+#include "ops/lax.hpp"
+#include "transform/messages.hpp"
+
+namespace apsis::detail {
+namespace {
+
+Aval without_axis(const Aval& aval, int axis) {
+  AvalData data = *aval;
+  data.shape.erase(static_cast<std::size_t>(axis));
+  return Aval(data);
+}
+
+Aval with_leading_axis(const Aval& aval, std::int64_t size) {
+  AvalData data = *aval;
+  data.shape.insert(0, size);
+  return Aval(data);
+}
+
+}  // namespace
+
+Array BatchTrace::lane(const Array& value, int axis) const {
+  if (axis < 0) return value;
+  return Array::adopt(new BatchNode(*this, without_axis(value.aval(), axis), value, axis));
+}
+
+std::pair<Array, int> BatchTrace::split(const Array& a) const {
+  if (auto* own = own_tracer<BatchNode>(a, *this)) return {own->value, own->axis};
+  return {a, -1};
+}
+
+void BatchTrace::process(const Op& op, const Params& params, std::span<const Array> in, std::span<Array> out, Loc loc) {
+  std::vector<Array> operands(in.size()), outs;
+  std::vector<int> axes(in.size()), out_axes;
+  bool any = false;
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    std::tie(operands[i], axes[i]) = split(in[i]);
+    any |= axes[i] >= 0;
+  }
+  TraceScope scope(parent());
+  if (!any) return bind(op, params, operands, out, loc);
+  if (!op.batch) fail(messages::no_batch, {op.name}, loc);
+  op.batch({params, size_, operands, axes, outs, out_axes});
+  APSIS_ASSERT(outs.size() == out.size() && out_axes.size() == out.size());
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = lane(outs[i], out_axes[i]);
+}
+
+BatchResult batch(const Callee& callee, std::int64_t size, std::span<const Array> operands, std::span<const int> axes) {
+  BatchTrace trace(current_trace(), size);
+  std::vector<Array> inputs(operands.size());
+  for (std::size_t i = 0; i < operands.size(); ++i) inputs[i] = trace.lane(operands[i], axes[i]);
+  BatchResult result;
+  TraceScope scope(&trace);
+  for (const Array& out : callee(inputs)) {
+    auto [value, axis] = trace.split(out);
+    result.outs.push_back(value);
+    result.axes.push_back(axis);
+  }
+  return result;
+}
+
+Array with_axis(const Array& a, int axis, int to, std::int64_t size) {
+  if (axis == to) return a;
+  if (axis >= 0) return lax::move_axis(a, axis, to);
+  Shape shape = a.shape();
+  shape.insert(static_cast<std::size_t>(to), size);
+  Dims axes;
+  for (int i = 0; i < a.ndim(); ++i) axes.push_back(i < to ? i : i + 1);
+  return lax::broadcast_in_dim(a, shape, axes);
+}
+
+GraphRef batch_graph(const Graph& graph, std::int64_t size, const std::vector<bool>& in_mask,
+                     const std::vector<bool>& instantiate, std::vector<bool>& out_mask) {
+  std::vector<Aval> avals;
+  std::vector<int> axes;
+  for (ValueId v = 0; v < graph.input_count(); ++v) {
+    avals.push_back(in_mask[v] ? with_leading_axis(graph.aval(v), size) : graph.aval(v));
+    axes.push_back(in_mask[v] ? 0 : -1);
+  }
+  auto body = [&](std::span<const Array> in) {
+    auto run = [&](std::span<const Array> inputs) { return interpret(graph, inputs); };
+    BatchResult r = batch(callee_of(run), size, in, axes);
+    out_mask.assign(r.outs.size(), false);
+    for (std::size_t i = 0; i < r.outs.size(); ++i) {
+      out_mask[i] = r.axes[i] >= 0 || instantiate[i];
+      if (out_mask[i]) r.outs[i] = with_axis(r.outs[i], r.axes[i], 0, size);
+    }
+    return r.outs;
+  };
+  return stage_with(body, avals, "vmap").graph;
+}
+
+}  // namespace apsis::detail

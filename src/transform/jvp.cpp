@@ -1,0 +1,71 @@
+#include "transform/jvp.hpp"
+
+#include "ops/lax.hpp"
+#include "transform/messages.hpp"
+
+namespace apsis::detail {
+
+Array JvpTrace::pair(const Array& primal, const Array& tangent) const {
+  if (tangent.is_empty()) return primal;
+  return Array::adopt(new DualNode(NodeKind::Jvp, *this, primal, tangent));
+}
+
+std::pair<Array, Array> JvpTrace::split(const Array& a) const {
+  if (auto* own = own_tracer<DualNode>(a, *this)) return {own->primal, own->tangent};
+  return {a, Array{}};
+}
+
+void JvpTrace::process(const Op& op, const Params& params, std::span<const Array> in, std::span<Array> out, Loc loc) {
+  std::vector<Array> primals(in.size()), tangents(in.size()), out_tangents(out.size());
+  bool any = false;
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    std::tie(primals[i], tangents[i]) = split(in[i]);
+    any |= !tangents[i].is_empty();
+  }
+  TraceScope scope(parent());
+  if (!any || (!op.jvp && op.not_differentiable)) return bind(op, params, primals, out, loc);
+  if (!op.jvp) fail(messages::no_jvp, {op.name, "none was given when the op was defined"}, loc);
+  op.jvp({params, primals, tangents, out, out_tangents});
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = pair(out[i], out_tangents[i]);
+}
+
+JvpResult jvp(const Callee& callee, std::span<const Array> primals, std::span<const Array> tangents) {
+  JvpTrace trace(current_trace());
+  std::vector<Array> inputs(primals.size());
+  for (std::size_t i = 0; i < primals.size(); ++i) inputs[i] = trace.pair(primals[i], tangents[i]);
+  JvpResult result;
+  TraceScope scope(&trace);
+  for (const Array& out : callee(inputs)) {
+    auto [primal, tangent] = trace.split(out);
+    result.outs.push_back(primal);
+    result.tangents.push_back(tangent);
+  }
+  return result;
+}
+
+GraphRef jvp_graph(const Graph& graph, const std::vector<bool>& in_mask, const std::vector<bool>& instantiate,
+                   std::vector<bool>& out_mask) {
+  std::vector<Aval> avals;
+  for (ValueId v = 0; v < graph.input_count(); ++v) avals.push_back(graph.aval(v));
+  for (ValueId v = 0; v < graph.input_count(); ++v)
+    if (in_mask[v]) avals.push_back(graph.aval(v));
+  auto body = [&](std::span<const Array> in) {
+    std::vector<Array> tangents(graph.input_count());
+    std::size_t next = graph.input_count();
+    for (ValueId v = 0; v < graph.input_count(); ++v)
+      if (in_mask[v]) tangents[v] = in[next++];
+    auto run = [&](std::span<const Array> inputs) { return interpret(graph, inputs); };
+    JvpResult r = jvp(callee_of(run), in.first(graph.input_count()), tangents);
+    std::vector<Array> outs = r.outs;
+    out_mask.assign(outs.size(), false);
+    for (std::size_t i = 0; i < r.outs.size(); ++i) {
+      out_mask[i] = !r.tangents[i].is_empty() || instantiate[i];
+      if (!out_mask[i]) continue;
+      outs.push_back(r.tangents[i].is_empty() ? lax::full_like(r.outs[i].aval(), 0) : r.tangents[i]);
+    }
+    return outs;
+  };
+  return stage_with(body, avals, "jvp").graph;
+}
+
+}  // namespace apsis::detail

@@ -1,0 +1,63 @@
+#include "transform/stage.hpp"
+
+namespace apsis::detail {
+
+Array StageTrace::input(const Aval& aval, Loc loc) {
+  ++fixed_inputs_;
+  APSIS_ASSERT(captures_.empty());  // fixed inputs come first
+  return Array::adopt(new StageNode(*this, aval, builder_.input(aval), loc));
+}
+
+ValueId StageTrace::value_of(const Array& a, const char* op_name, Loc loc) {
+  if (auto* own = own_tracer<StageNode>(a, *this)) return own->id;
+  if (is_tracer(a)) {
+    auto tag = static_cast<TracerNode*>(a.node())->tag;
+    const Trace* t = parent();
+    while (t && t->tag() != tag) t = t->parent();
+    if (!t) fail_leaked(a, op_name, loc);
+  } else if (a.node()->literal && a.ndim() == 0) {
+    return builder_.constant(a);
+  }
+  auto [it, fresh] = capture_ids_.try_emplace(a.node(), 0);
+  if (fresh) {
+    it->second = builder_.input(a.aval());
+    captures_.emplace(it->second, a);
+  }
+  return it->second;
+}
+
+void StageTrace::process(const Op& op, const Params& params, std::span<const Array> in, std::span<Array> out, Loc loc) {
+  ValueId small_in[8], small_out[8];
+  std::vector<ValueId> large;
+  std::span<ValueId> operands(small_in, in.size()), results(small_out, out.size());
+  if (in.size() > 8 || out.size() > 8) {
+    large.resize(in.size() + out.size());
+    operands = {large.data(), in.size()};
+    results = {large.data() + in.size(), out.size()};
+  }
+  for (std::size_t i = 0; i < in.size(); ++i) operands[i] = value_of(in[i], op.name, loc);
+  builder_.add(op, params, operands, results, loc);
+  for (std::size_t i = 0; i < out.size(); ++i)
+    out[i] = Array::adopt(new StageNode(*this, builder_.aval(results[i]), results[i], loc));
+}
+
+GraphRef StageTrace::finish(std::span<const Array> outputs, std::vector<Array>& captures) {
+  std::vector<ValueId> values, order;
+  for (const Array& a : outputs) values.push_back(value_of(a, "return", {}));
+  GraphRef graph = builder_.finish(values, fixed_inputs_, order);
+  captures.clear();
+  for (ValueId v : order) captures.push_back(captures_.at(v));
+  return graph;
+}
+
+Staged stage(const Callee& callee, std::span<const Aval> arguments, const char* name) {
+  StageTrace trace(current_trace(), name);
+  std::vector<Array> inputs;
+  for (const Aval& aval : arguments) inputs.push_back(trace.input(aval));
+  Staged staged;
+  TraceScope scope(&trace);
+  staged.graph = trace.finish(callee(inputs), staged.captures);
+  return staged;
+}
+
+}  // namespace apsis::detail
