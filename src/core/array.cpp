@@ -65,7 +65,7 @@ void destroy_node(Node* node) {
 }
 
 Array scalar_array(Dtype dtype, const void* value, bool weak) {
-  Array a = allocate(Aval(AvalData{dtype, weak, false, {}}));
+  Array a = allocate(Aval(AvalData{dtype, weak, ListKind::None, {}}));
   std::memcpy(static_cast<BufferNode*>(a.node())->data, value, item_size(dtype));
   a.node()->literal = weak || dtype == Dtype::Bool;
   return a;
@@ -78,7 +78,7 @@ Array convert_scalar(const Array& scalar, Dtype dtype) {
 }
 
 Array literal(Dtype dtype, double value, bool weak) {
-  Array out = allocate(Aval(AvalData{dtype, weak, false, {}}));
+  Array out = allocate(Aval(AvalData{dtype, weak, ListKind::None, {}}));
   convert_elements(Dtype::F64, &value, dtype, static_cast<BufferNode*>(out.node())->data, 1);
   out.node()->literal = true;
   return out;

@@ -14,7 +14,7 @@ constexpr std::size_t intern_limit = 16384;
 constexpr int scalar_slots = dtype_count * 2;
 
 std::uint64_t hash_of(const AvalData& data) {
-  std::uint64_t flags = static_cast<std::uint64_t>(data.dtype) | (data.weak ? 256u : 0u) | (data.list ? 512u : 0u);
+  std::uint64_t flags = static_cast<std::uint64_t>(data.dtype) | (data.weak ? 256u : 0u) | static_cast<std::uint64_t>(data.list) << 10;
   return detail::hash_bytes(flags, data.shape.data(), data.shape.size() * sizeof(std::int64_t));
 }
 
@@ -35,7 +35,7 @@ struct InternTable {
 
   InternTable() {
     for (int i = 0; i < scalar_slots; ++i) {
-      AvalData data{static_cast<Dtype>(i / 2), i % 2 == 1, false, {}};
+      AvalData data{static_cast<Dtype>(i / 2), i % 2 == 1, ListKind::None, {}};
       scalars[i] = new detail::AvalNode{data, 1, hash_of(data), true, {}};
     }
   }
@@ -48,7 +48,7 @@ InternTable& table() {
 
 const detail::AvalNode* intern(const AvalData& data) {
   InternTable& t = table();
-  if (data.shape.empty() && !data.list) return t.scalars[static_cast<int>(data.dtype) * 2 + (data.weak ? 1 : 0)];
+  if (data.shape.empty() && data.list == ListKind::None) return t.scalars[static_cast<int>(data.dtype) * 2 + (data.weak ? 1 : 0)];
   detail::AvalNode probe{data, data.shape.product(), hash_of(data), true, {}};
   {
     std::shared_lock lock(t.mutex);
@@ -81,7 +81,9 @@ std::string to_string(const Aval& aval) {
     out += std::to_string(aval.shape()[i]);
   }
   out += ']';
-  return aval.is_list() ? "list<" + out + ">" : out;
+  if (aval.list() == ListKind::One) return "list<" + out + ">";
+  if (aval.list() == ListKind::PerLane) return "lists<" + out + ">";
+  return out;
 }
 
 }  // namespace apsis

@@ -6,7 +6,7 @@
 
 namespace apsis::detail {
 
-/// A list value held by the evaluator: one array an entry.
+/// A list value: one array an entry; or, for a list per lane, one list a lane.
 struct ListNode : Node {
   std::vector<Array> entries;
   explicit ListNode(Aval aval_) : Node(NodeKind::List, static_cast<Aval&&>(aval_)) {}

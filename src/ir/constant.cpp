@@ -7,7 +7,7 @@ namespace {
 
 void constant_shape(const Params& params, std::span<const Aval>, std::vector<Aval>& out) {
   const auto& p = params.as<ConstantParams>();
-  out.push_back(Aval(AvalData{p.dtype, p.weak, false, {}}));
+  out.push_back(Aval(AvalData{p.dtype, p.weak, ListKind::None, {}}));
 }
 
 void constant_evaluate(const Params& params, std::span<const Array>, std::span<Array> out) {
@@ -31,7 +31,7 @@ const Op constant_op = {
 
 Array constant_value(const Params& params) {
   const auto& p = params.as<ConstantParams>();
-  Array out = allocate(Aval(AvalData{p.dtype, p.weak, false, {}}));
+  Array out = allocate(Aval(AvalData{p.dtype, p.weak, ListKind::None, {}}));
   constant_evaluate(params, {}, {&out, 1});
   return out;
 }

@@ -8,6 +8,7 @@ namespace {
 
 Aval without_axis(const Aval& aval, int axis) {
   AvalData data = *aval;
+  if (data.list == ListKind::PerLane) data.list = ListKind::One;
   data.shape.erase(static_cast<std::size_t>(axis));
   return Aval(data);
 }

@@ -121,4 +121,22 @@ GraphRef tangent_graph(const Graph& graph, const std::vector<bool>& in_mask, con
   return stage_with(body, avals, "linearize").graph;
 }
 
+SplitGraph split_graph(const Graph& graph, const std::vector<bool>& in_mask) {
+  SplitGraph split;
+  std::vector<Aval> avals;
+  for (ValueId v = 0; v < graph.input_count(); ++v) avals.push_back(graph.aval(v));
+  auto body = [&](std::span<const Array> in) {
+    auto run = [&](std::span<const Array> inputs) { return interpret(graph, inputs); };
+    Linearized r = linearize(callee_of(run), in, in_mask);
+    split.linear = r.linear.graph;
+    split.out_mask = r.linear.out_mask;
+    split.residual_count = r.linear.residuals.size();
+    std::vector<Array> outs = r.outs;
+    outs.insert(outs.end(), r.linear.residuals.begin(), r.linear.residuals.end());
+    return outs;
+  };
+  split.known = stage_with(body, avals, "linearize").graph;
+  return split;
+}
+
 }  // namespace apsis::detail

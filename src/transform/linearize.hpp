@@ -50,4 +50,13 @@ std::vector<Array> pull_back(const Linear& linear, std::span<const Array> cotang
 GraphRef tangent_graph(const Graph& graph, const std::vector<bool>& in_mask, const std::vector<bool>& instantiate,
                        std::vector<bool>& out_mask);
 
+/// A graph split in two: `known` maps (inputs…) to (outputs…, residuals…), `linear` maps (tangents of the inputs marked…,
+/// residuals…) to the tangents of the outputs marked in `out_mask`.
+struct SplitGraph {
+  GraphRef known, linear;
+  std::size_t residual_count = 0;
+  std::vector<bool> out_mask;
+};
+SplitGraph split_graph(const Graph& graph, const std::vector<bool>& in_mask);
+
 }  // namespace apsis::detail

@@ -9,12 +9,15 @@
 
 namespace apsis {
 
-/// What is known of an array without its values: dtype, weakness, shape. A *list* (made and read by loops only) is a
-/// sequence, of a length known at run time, of arrays of this dtype and shape.
+/// Lists are made and read by loops only. A `One` is a sequence, of a length known at run time, of arrays of the aval's
+/// dtype and shape. `PerLane`: axis 0 of the shape counts lanes, each of which has a list of its own length.
+enum class ListKind : std::uint8_t { None, One, PerLane };
+
+/// What is known of an array without its values: dtype, weakness, shape.
 struct AvalData {
   Dtype dtype = Dtype::F64;
   bool weak = false;
-  bool list = false;
+  ListKind list = ListKind::None;
   Shape shape;
   friend bool operator==(const AvalData&, const AvalData&) = default;
 };
@@ -37,7 +40,7 @@ class Aval {
   Aval() = default;
   /// Interns `data` if the table has room.
   explicit Aval(const AvalData& data);
-  Aval(Dtype dtype, const Shape& shape, bool weak = false) : Aval(AvalData{dtype, weak, false, shape}) {}
+  Aval(Dtype dtype, const Shape& shape, bool weak = false) : Aval(AvalData{dtype, weak, ListKind::None, shape}) {}
   Aval(const Aval& other) : node_(other.node_) { retain(); }
   Aval(Aval&& other) noexcept : node_(other.node_) { other.node_ = nullptr; }
   Aval& operator=(Aval other) noexcept {
@@ -53,7 +56,8 @@ class Aval {
   const AvalData* operator->() const { return &node_->data; }
   Dtype dtype() const { return node_->data.dtype; }
   bool weak() const { return node_->data.weak; }
-  bool is_list() const { return node_->data.list; }
+  bool is_list() const { return node_->data.list != ListKind::None; }
+  ListKind list() const { return node_->data.list; }
   const Shape& shape() const { return node_->data.shape; }
   int rank() const { return node_->data.shape.rank(); }
   /// Number of elements (of one entry, for a list).
@@ -81,7 +85,7 @@ class Aval {
   const detail::AvalNode* node_ = nullptr;
 };
 
-/// `f64[2,3]`, weak ones `~f64[]`, lists `list<f64[3]>`.
+/// `f64[2,3]`, weak ones `~f64[]`, lists `list<f64[3]>`, a list for each of eight lanes `lists<f64[8,3]>`.
 std::string to_string(const Aval& aval);
 
 }  // namespace apsis
