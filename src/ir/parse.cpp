@@ -137,9 +137,10 @@ class Reader final : public ParamsReader {
 
   Aval aval() {
     AvalData data;
-    if (accept("list<")) {
+    bool per_lane = accept("lists<");
+    if (per_lane || accept("list<")) {
       data = *aval();
-      data.list = true;
+      data.list = per_lane ? ListKind::PerLane : ListKind::One;
       expect(">");
       return Aval(data);
     }

@@ -4,7 +4,7 @@
 //   graph    = "(" [ value { "," value } ] ")" "{" { equation } "return" [ name { "," name } ] "}"
 //   equation = [ value { "," value } "=" ] op [ "{" parameters "}" ] [ "(" [ name { "," name } ] ")" ] [ comment ]
 //   value    = name ":" aval                     name = "v" number
-//   aval     = [ "~" ] dtype "[" sizes "]"  |  "list<" aval ">"
+//   aval     = [ "~" ] dtype "[" sizes "]"  |  "list<" aval ">"  |  "lists<" aval ">"
 //   comment  = "#" up to the end of the line (the value of a constant)
 
 #include "ir/graph.hpp"
