@@ -1,0 +1,50 @@
+#pragma once
+
+#include "ops/math/exp.hpp"
+
+namespace apsis::detail::math {
+
+template <class Scalar>
+struct TanhConstants;
+
+template <>
+struct TanhConstants<double> {
+  static constexpr double saturated = 20;  // from here on the result is 1
+  // ((exp(2 r) - 1) / 2 - r) / r^2 on [-ln2/8, 3 ln2/8]; error 2^-55.2 of expm1(2 r)
+  static constexpr double q[] = {0x1.0000000000005p+0, 0x1.5555555555487p-1,  0x1.5555555550f09p-2,
+                                 0x1.11111111a1063p-3, 0x1.6c16c182f02p-5,    0x1.a019f9df1685bp-7,
+                                 0x1.a01a2c82b2408p-9, 0x1.71fb0a66313p-11,   0x1.2487cb3c736cbp-13,
+                                 0x1.f9865def0b242p-16};
+};
+
+template <>
+struct TanhConstants<float> {
+  static constexpr float saturated = 10;
+  // error 2^-25.9
+  static constexpr float q[] = {0x1p+0f, 0x1.555654p-1f, 0x1.554d5ap-2f, 0x1.0f2c72p-3f, 0x1.a62c9cp-5f};
+};
+
+/// Hyperbolic tangent: m / (m + 1) with m = expm1(2 |x|) / 2. Error below 1.6 ULP.
+template <Model M>
+Real<M> tanh(Real<M> x) {
+  using T = typename M::Scalar;
+  using L = Format<T>;
+  using C = TanhConstants<T>;
+  using E = ExpConstants<T>;
+  const Real<M> magnitude = at_most(abs(x), C::saturated);
+  // 2 |x| = k ln 2 + 2 r with 2 r from -ln2/4 to 3 ln2/4: for k = 1 no digits cancel in 2^k (1 + p) - 1.
+  constexpr T shifter = L::shifter + T(L::bias - 1);
+  const Real<M> shifted = fma(magnitude, 2 * E::log2_e, T(-0.25)) + shifter;
+  const Real<M> k = shifted - shifter;
+  const Real<M> r = fma(k, -E::ln2_low / 2, fma(k, -E::ln2_high / 2, magnitude));
+  const Real<M> rest = r * r * two_way(r, C::q);
+  const Real<M> p = r + rest;
+  const Real<M> half_power = from_bits(to_bits(shifted) << L::mantissa_bits);
+  const Real<M> m = fma(p, half_power + half_power, half_power - T(0.5));
+  const Real<M> quotient = m / (m + T(1));
+  // For k = 0, p - p q has x as its exact leading term.
+  const Real<M> result = select(k == T(0), r + fma(-p, quotient, rest), quotient);
+  return with_sign_of(result, x);
+}
+
+}  // namespace apsis::detail::math
