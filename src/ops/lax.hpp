@@ -19,6 +19,8 @@ Array fma(const Array& a, const Array& b, const Array& c);
 /// `condition` is boolean, of the same shape.
 Array select(const Array& condition, const Array& if_true, const Array& if_false);
 Array convert(const Array& a, Dtype dtype, bool weak = false);
+/// The identity, with a zero derivative.
+Array stop_gradient(const Array& a);
 Array eq(const Array& a, const Array& b);
 Array ne(const Array& a, const Array& b);
 Array lt(const Array& a, const Array& b);

@@ -1,0 +1,159 @@
+// map_lanes: one region run for each of many lanes, each at its own pace.
+
+#include "control/loop_rules.hpp"
+#include "control/regions.hpp"
+#include "ops/lax.hpp"
+#include "runtime/region.hpp"
+#include "transform/batch.hpp"
+#include "transform/jvp.hpp"
+#include "transform/linearize.hpp"
+#include "transform/transpose.hpp"
+
+namespace apsis::detail {
+namespace {
+
+const MapLanesParams& lanes_of(const Params& params) { return params.as<MapLanesParams>(); }
+
+std::vector<Array> bind_lanes(GraphRef region, std::int64_t lanes, const Dims& in_axes, std::span<const Array> operands) {
+  return bind_region(map_lanes_op, make_params(MapLanesParams{std::move(region), lanes, in_axes}), operands);
+}
+
+void map_lanes_shape(const Params& params, std::span<const Aval> in, std::vector<Aval>& out) {
+  const auto& p = lanes_of(params);
+  std::vector<Aval> lane;
+  for (std::size_t i = 0; i < in.size(); ++i) lane.push_back(p.in_axes[i] < 0 ? in[i] : unstacked(in[i]));
+  check_region_operands("map_lanes", *p.region, lane);
+  for (const Aval& a : output_avals(*p.region)) out.push_back(stacked(a, p.lanes));
+}
+
+void map_lanes_evaluate(const Params& params, std::span<const Array> in, std::span<Array> out) {
+  if (run_compiled(map_lanes_op, params, in, out)) return;
+  const auto& p = lanes_of(params);
+  std::vector<std::vector<Array>> lists(out.size());
+  std::vector<Array> lane(in.begin(), in.end());
+  for (std::int64_t l = 0; l < p.lanes; ++l) {
+    for (std::size_t i = 0; i < in.size(); ++i)
+      if (p.in_axes[i] >= 0) lane[i] = entry_of(in[i], l);
+    std::vector<Array> results = interpret(*p.region, lane);
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      if (results[i].aval().is_list()) lists[i].push_back(results[i]);
+      else store_entry(out[i], l, results[i]);
+    }
+  }
+  std::vector<Aval> results = output_avals(*p.region);
+  for (std::size_t i = 0; i < out.size(); ++i)
+    if (results[i].is_list()) out[i] = make_list(stacked(results[i], p.lanes), std::move(lists[i]));
+}
+
+Dims marked_axes(const Dims& axes, const std::vector<bool>& mask) {
+  Dims out;
+  for (std::size_t i = 0; i < axes.size(); ++i)
+    if (mask[i]) out.push_back(axes[i]);
+  return out;
+}
+
+Dims concatenated(Dims a, const Dims& b) {
+  for (std::int64_t x : b) a.push_back(x);
+  return a;
+}
+
+void map_lanes_jvp(const JvpRule& r) {
+  const auto& p = lanes_of(r.params);
+  std::vector<bool> in_mask = not_empty(r.tangents), out_mask;
+  GraphRef region = jvp_graph(*p.region, in_mask, std::vector<bool>(r.outs.size(), false), out_mask);
+  std::vector<Array> operands(r.primals.begin(), r.primals.end());
+  append(operands, marked(r.tangents, in_mask));
+  std::vector<Array> results = bind_lanes(region, p.lanes, concatenated(p.in_axes, marked_axes(p.in_axes, in_mask)), operands);
+  std::size_t next = r.outs.size();
+  for (std::size_t i = 0; i < r.outs.size(); ++i) {
+    r.outs[i] = results[i];
+    if (out_mask[i]) r.out_tangents[i] = results[next++];
+  }
+}
+
+void map_lanes_linearize(const LinearizeRule& r) {
+  const auto& p = lanes_of(r.params);
+  std::vector<bool> in_mask = not_empty(r.tangents);
+  SplitGraph split = split_graph(*p.region, in_mask);
+  std::vector<Array> results = bind_lanes(split.known, p.lanes, p.in_axes, r.primals);
+  for (std::size_t i = 0; i < r.outs.size(); ++i) r.outs[i] = results[i];
+  std::vector<Array> operands = marked(r.tangents, in_mask);
+  append(operands, std::span(results).subspan(r.outs.size()));
+  Dims axes = concatenated(marked_axes(p.in_axes, in_mask), Dims::filled(split.residual_count, 0));
+  TraceScope scope(r.tangent_trace);
+  std::vector<Array> tangents = bind_lanes(split.linear, p.lanes, axes, operands);
+  for (std::size_t i = 0, next = 0; i < r.outs.size(); ++i)
+    if (split.out_mask[i]) r.out_tangents[i] = tangents[next++];
+}
+
+void map_lanes_transpose(const TransposeRule& r) {
+  const auto& p = lanes_of(r.params);
+  std::vector<bool> linear(r.linear.begin(), r.linear.end()), plain(linear.size()), ct_mask = not_empty(r.cotangents), out_mask;
+  for (std::size_t i = 0; i < linear.size(); ++i) plain[i] = !linear[i];
+  GraphRef region = transpose_graph(*p.region, linear, ct_mask, std::vector<bool>(count(linear), false), out_mask);
+  std::vector<Array> operands;
+  for (std::size_t i = 0; i < r.operands.size(); ++i)
+    if (plain[i]) operands.push_back(r.operands[i]);
+  append(operands, marked(r.cotangents, ct_mask));
+  std::vector<Array> found = bind_lanes(region, p.lanes, concatenated(marked_axes(p.in_axes, plain), Dims::filled(count(ct_mask), 0)), operands);
+  for (std::size_t i = 0, k = 0, next = 0; i < r.operands.size(); ++i)
+    if (r.linear[i] && out_mask[k++]) {
+      Array ct = found[next++];
+      r.out[i] = p.in_axes[i] >= 0 ? ct : lax::reduce_sum(ct, {0});  // shared by the lanes
+    }
+}
+
+// More lanes: the two lane axes become one. Lists have no such reshape; there the lanes nest.
+void map_lanes_batch(const BatchRule& r) {
+  const auto& p = lanes_of(r.params);
+  bool lists = false;
+  for (const Array& a : r.operands) lists |= a.aval().is_list();
+  for (const Aval& a : output_avals(*p.region)) lists |= a.is_list();
+  if (lists) return batch_as_lanes(map_lanes_op, r);
+  std::vector<Array> operands;
+  Dims axes;
+  std::int64_t total = r.size * p.lanes;
+  for (std::size_t i = 0; i < r.operands.size(); ++i) {
+    Array a = r.operands[i];
+    bool mapped = r.axes[i] >= 0, lane = p.in_axes[i] >= 0;
+    axes.push_back(mapped || lane ? 0 : -1);
+    if (mapped || lane) {
+      a = with_axis(a, r.axes[i], 0, r.size);
+      if (!lane) {
+        Shape shape = a.shape();
+        shape.insert(1, p.lanes);
+        Dims places = Dims::counting(static_cast<std::size_t>(a.ndim()));
+        for (std::size_t k = 1; k < places.size(); ++k) ++places[k];
+        a = lax::broadcast_in_dim(a, shape, places);
+      }
+      Shape flat = a.shape();
+      flat.erase(0);
+      flat[0] = total;
+      a = lax::reshape(a, flat);
+    }
+    operands.push_back(a);
+  }
+  for (Array& out : bind_lanes(p.region, total, axes, operands)) {
+    Shape shape = out.shape();
+    shape[0] = p.lanes;
+    shape.insert(0, r.size);
+    r.outs.push_back(lax::reshape(out, shape));
+    r.out_axes.push_back(0);
+  }
+}
+
+}  // namespace
+
+const Op map_lanes_op = {
+    .name = "map_lanes",
+    .kind = OpKind::MapLanes,
+    .shape = map_lanes_shape,
+    .evaluate = map_lanes_evaluate,
+    .jvp = map_lanes_jvp,
+    .linearize = map_lanes_linearize,
+    .transpose = map_lanes_transpose,
+    .batch = map_lanes_batch,
+    .parse = parse_params<MapLanesParams>,
+};
+
+}  // namespace apsis::detail

@@ -1,0 +1,124 @@
+#include "control/regions.hpp"
+
+#include <cstring>
+
+#include "control/messages.hpp"
+#include "core/list.hpp"
+#include "ops/lax.hpp"
+
+namespace apsis::detail {
+
+std::vector<Aval> input_avals(const Graph& graph) {
+  std::vector<Aval> avals;
+  for (ValueId v = 0; v < graph.input_count(); ++v) avals.push_back(graph.aval(v));
+  return avals;
+}
+
+std::vector<Aval> output_avals(const Graph& graph) {
+  std::vector<Aval> avals;
+  for (ValueId v : graph.outputs()) avals.push_back(graph.aval(v));
+  return avals;
+}
+
+void check_region_operands(const char* op, const Graph& region, std::span<const Aval> operands) {
+  if (operands.size() != region.input_count())
+    fail(messages::region_operands, {op, std::to_string(region.input_count()), std::to_string(operands.size())});
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const Aval& want = region.aval(static_cast<ValueId>(i));
+    if (want.dtype() != operands[i].dtype() || want.shape() != operands[i].shape() || want.list() != operands[i].list())
+      fail(messages::region_operand_aval, {op, std::to_string(i), to_string(want), to_string(operands[i])});
+  }
+}
+
+std::vector<bool> mask_or(const std::vector<bool>& a, const std::vector<bool>& b) {
+  std::vector<bool> out(a.size());
+  for (std::size_t i = 0; i < a.size(); ++i) out[i] = a[i] || b[i];
+  return out;
+}
+
+std::vector<bool> not_empty(std::span<const Array> arrays) {
+  std::vector<bool> out;
+  for (const Array& a : arrays) out.push_back(!a.is_empty());
+  return out;
+}
+
+std::vector<Array> marked(std::span<const Array> arrays, const std::vector<bool>& mask) {
+  std::vector<Array> out;
+  for (std::size_t i = 0; i < arrays.size(); ++i)
+    if (mask[i]) out.push_back(arrays[i]);
+  return out;
+}
+
+std::size_t count(const std::vector<bool>& mask) {
+  std::size_t n = 0;
+  for (bool b : mask) n += b;
+  return n;
+}
+
+void append(std::vector<Array>& to, std::span<const Array> more) { to.insert(to.end(), more.begin(), more.end()); }
+
+std::vector<Array> instantiate(std::span<const Array> primals, std::span<const Array> tangents, const std::vector<bool>& mask) {
+  std::vector<Array> out(tangents.begin(), tangents.end());
+  for (std::size_t i = 0; i < out.size(); ++i)
+    if (mask[i] && out[i].is_empty()) out[i] = lax::full_like(primals[i].aval(), 0);
+  return out;
+}
+
+std::vector<bool> inexact(std::span<const Aval> avals) {
+  std::vector<bool> out;
+  for (const Aval& a : avals) out.push_back(is_inexact(a.dtype()));
+  return out;
+}
+
+std::vector<Array> bind_region(const Op& op, const Params& params, std::span<const Array> operands) {
+  return bind_all(op, params, operands);
+}
+
+Array entry_of(const Array& a, std::int64_t i) {
+  if (a.aval().list() == ListKind::PerLane) return static_cast<ListNode*>(a.node())->entries[static_cast<std::size_t>(i)];
+  Array out = allocate(unstacked(a.aval()));
+  std::size_t bytes = out.aval().bytes();
+  std::memcpy(mutable_data<char>(out), static_cast<const char*>(data_of(a)) + static_cast<std::size_t>(i) * bytes, bytes);
+  return out;
+}
+
+void store_entry(Array& a, std::int64_t i, const Array& entry) {
+  std::size_t bytes = entry.aval().bytes();
+  std::memcpy(mutable_data<char>(a) + static_cast<std::size_t>(i) * bytes, data_of(entry), bytes);
+}
+
+Array make_list(const Aval& list_aval, std::vector<Array> entries) {
+  auto* node = new ListNode(list_aval);
+  node->entries = std::move(entries);
+  return Array::adopt(node);
+}
+
+const std::vector<Array>& entries_of(const Array& list) { return static_cast<ListNode*>(list.node())->entries; }
+
+Aval list_of(const Aval& entry) {
+  AvalData data = *entry;
+  data.list = ListKind::One;
+  return Aval(data);
+}
+
+Aval entry_aval(const Aval& list) {
+  AvalData data = *list;
+  data.list = ListKind::None;
+  return Aval(data);
+}
+
+Aval stacked(const Aval& a, std::int64_t size) {
+  AvalData data = *a;
+  if (data.list == ListKind::One) data.list = ListKind::PerLane;
+  data.shape.insert(0, size);
+  return Aval(data);
+}
+
+Aval unstacked(const Aval& a) {
+  AvalData data = *a;
+  if (data.list == ListKind::PerLane) data.list = ListKind::One;
+  data.shape.erase(0);
+  return Aval(data);
+}
+
+}  // namespace apsis::detail

@@ -1,0 +1,212 @@
+// scan: a loop of known length over stacked arrays, or over the entries of lists.
+
+#include "control/loop_rules.hpp"
+#include "control/messages.hpp"
+#include "control/regions.hpp"
+#include "ops/lax.hpp"
+#include "runtime/region.hpp"
+#include "transform/batch.hpp"
+#include "transform/jvp.hpp"
+#include "transform/linearize.hpp"
+#include "transform/transpose.hpp"
+
+namespace apsis::detail {
+namespace {
+
+const ScanParams& scan_of(const Params& params) { return params.as<ScanParams>(); }
+
+Aval entry_of_xs(const Aval& xs) { return xs.is_list() ? entry_aval(xs) : unstacked(xs); }
+Aval stack_of(const Aval& y, const ScanParams& p) { return p.length < 0 ? list_of(y) : stacked(y, p.length); }
+
+void scan_shape(const Params& params, std::span<const Aval> in, std::vector<Aval>& out) {
+  const auto& p = scan_of(params);
+  auto first_x = static_cast<std::size_t>(p.consts + p.carries);
+  std::vector<Aval> operands(in.begin(), in.begin() + static_cast<std::ptrdiff_t>(first_x));
+  for (const Aval& x : in.subspan(first_x)) {
+    if (!x.is_list() && (x.rank() == 0 || x.shape()[0] != p.length))
+      fail(messages::scan_length, {std::to_string(p.length), to_string(x)});
+    operands.push_back(entry_of_xs(x));
+  }
+  check_region_operands("scan", *p.body, operands);
+  std::vector<Aval> results = output_avals(*p.body);
+  check_carry("scan", std::span(operands).subspan(static_cast<std::size_t>(p.consts), static_cast<std::size_t>(p.carries)), results);
+  for (std::size_t i = 0; i < results.size(); ++i)
+    out.push_back(i < static_cast<std::size_t>(p.carries) ? results[i] : stack_of(results[i], p));
+}
+
+void scan_evaluate(const Params& params, std::span<const Array> in, std::span<Array> out) {
+  if (run_compiled(scan_op, params, in, out)) return;
+  const auto& p = scan_of(params);
+  auto consts = static_cast<std::size_t>(p.consts), carries = static_cast<std::size_t>(p.carries);
+  auto xs = in.subspan(consts + carries);
+  std::int64_t length = p.length < 0 ? static_cast<std::int64_t>(entries_of(xs[0]).size()) : p.length;
+  std::vector<Array> operands(in.begin(), in.begin() + static_cast<std::ptrdiff_t>(consts + carries));
+  std::vector<std::vector<Array>> lists(out.size() - carries);
+  for (auto& list : lists)
+    if (p.length < 0) list.resize(static_cast<std::size_t>(length));
+  for (std::int64_t k = 0; k < length; ++k) {
+    std::int64_t i = p.reverse ? length - 1 - k : k;
+    operands.resize(consts + carries);
+    for (const Array& x : xs) operands.push_back(x.aval().is_list() ? entries_of(x)[static_cast<std::size_t>(i)] : entry_of(x, i));
+    std::vector<Array> results = interpret(*p.body, operands);
+    for (std::size_t c = 0; c < carries; ++c) operands[consts + c] = results[c];
+    for (std::size_t y = 0; y < lists.size(); ++y) {
+      if (p.length < 0) lists[y][static_cast<std::size_t>(i)] = results[carries + y];
+      else store_entry(out[carries + y], i, results[carries + y]);
+    }
+  }
+  for (std::size_t c = 0; c < carries; ++c) out[c] = operands[consts + c];
+  if (p.length < 0) {
+    std::vector<Aval> results = output_avals(*p.body);
+    for (std::size_t y = 0; y < lists.size(); ++y)
+      out[carries + y] = make_list(list_of(results[carries + y]), std::move(lists[y]));
+  }
+}
+
+// Operands of the widened loop: (consts, tangent consts | carry, tangent carry | xs, tangent xs).
+void scan_jvp(const JvpRule& r) {
+  const auto& p = scan_of(r.params);
+  auto consts = static_cast<std::size_t>(p.consts), carries = static_cast<std::size_t>(p.carries);
+  std::vector<bool> in_mask = not_empty(r.tangents), out_mask;
+  GraphRef body = carry_fixpoint(in_mask, consts, carries, out_mask, [&](const std::vector<bool>& inputs, const std::vector<bool>& inst, std::vector<bool>& found) {
+    return jvp_graph(*p.body, inputs, inst, found);
+  }, p.body->outputs().size());
+  Widening w(*p.body, {consts, carries, r.primals.size() - consts - carries}, in_mask, out_mask);
+  std::vector<Array> tangents = instantiate(r.primals, r.tangents, in_mask);
+  ScanParams wide = p;
+  wide.body = w.interleave(*body);
+  wide.consts = static_cast<std::int64_t>(w.width(0));
+  wide.carries = static_cast<std::int64_t>(w.width(1));
+  std::vector<Array> results = bind_region(scan_op, make_params(wide), w.operands(r.primals, tangents));
+  w.split_results(results, carries, r.outs, r.out_tangents);
+}
+
+void scan_linearize(const LinearizeRule& r) {
+  const auto& p = scan_of(r.params);
+  auto consts = static_cast<std::size_t>(p.consts), carries = static_cast<std::size_t>(p.carries);
+  std::size_t outs = r.outs.size(), inputs = r.primals.size();
+  std::vector<bool> in_mask = not_empty(r.tangents), out_mask;
+  GraphRef tangent = carry_fixpoint(in_mask, consts, carries, out_mask, [&](const std::vector<bool>& ins, const std::vector<bool>& inst, std::vector<bool>& found) {
+    return tangent_graph(*p.body, ins, inst, found);
+  }, outs);
+
+  // The primal loop also stacks the carries that the tangent body reads.
+  Recording recording(*p.body, *tangent, consts, carries);
+  ScanParams primal = p;
+  primal.body = recording.body;
+  std::vector<Array> results = bind_region(scan_op, make_params(primal), r.primals);
+  for (std::size_t i = 0; i < outs; ++i) r.outs[i] = results[i];
+  if (count(out_mask) == 0) return;
+
+  // The tangent loop: consts = (consts, unchanging carries, tangent consts), carry = tangent carry,
+  // xs = (xs, records, tangent xs).
+  std::vector<Array> tangents = instantiate(r.primals, r.tangents, in_mask);
+  std::vector<Array> operands(r.primals.begin(), r.primals.begin() + static_cast<std::ptrdiff_t>(consts));
+  for (std::size_t c : recording.unchanging) operands.push_back(r.primals[consts + c]);
+  append(operands, marked(std::span(tangents).first(consts), slice_mask(in_mask, 0, consts)));
+  auto tangent_consts = static_cast<std::int64_t>(operands.size());
+  append(operands, marked(std::span(tangents).subspan(consts, carries), slice_mask(in_mask, consts, carries)));
+  std::int64_t tangent_carries = static_cast<std::int64_t>(operands.size()) - tangent_consts;
+  append(operands, r.primals.subspan(consts + carries));
+  append(operands, std::span(results).subspan(outs));
+  append(operands, marked(std::span(tangents).subspan(consts + carries), slice_mask(in_mask, consts + carries, inputs - consts - carries)));
+  ScanParams linear{recording.tangent_body(*p.body, *tangent, in_mask, consts, carries), tangent_consts, tangent_carries, p.length, p.reverse};
+  TraceScope scope(r.tangent_trace);
+  std::vector<Array> found = bind_region(scan_op, make_params(linear), operands);
+  for (std::size_t i = 0, next = 0; i < outs; ++i)
+    if (out_mask[i]) r.out_tangents[i] = found[next++];
+}
+
+// Backwards over the entries: the carry is (cotangents of the linear consts, cotangents of the carry).
+void scan_transpose(const TransposeRule& r) {
+  const auto& p = scan_of(r.params);
+  auto consts = static_cast<std::size_t>(p.consts), carries = static_cast<std::size_t>(p.carries);
+  std::size_t inputs = r.operands.size();
+  std::vector<bool> linear(r.linear.begin(), r.linear.end());
+  for (std::size_t c = 0; c < carries; ++c)
+    if (!linear[consts + c]) fail(messages::loop_not_transposable, {"scan"});
+  std::vector<bool> ct_mask = not_empty(r.cotangents);
+  for (std::size_t c = 0; c < carries; ++c) ct_mask[c] = true;
+  std::vector<bool> out_mask;
+  std::vector<bool> all(count(linear), true);
+  GraphRef transposed = transpose_graph(*p.body, linear, ct_mask, all, out_mask);
+  // transposed: (nonlinear consts, nonlinear xs, cotangents of carry, cotangents of the marked ys)
+  //          → (cotangents of linear consts, of carry, of linear xs).
+  std::vector<bool> const_mask = slice_mask(linear, 0, consts), xs_mask = slice_mask(linear, consts + carries, inputs - consts - carries);
+  std::size_t linear_consts = count(const_mask), plain_consts = consts - linear_consts;
+  std::size_t plain_xs = xs_mask.size() - count(xs_mask);
+  std::vector<Aval> body_in = input_avals(*transposed), avals;
+  std::vector<Aval> old_in = input_avals(*p.body);
+  avals.assign(body_in.begin(), body_in.begin() + static_cast<std::ptrdiff_t>(plain_consts));
+  for (std::size_t i = 0; i < consts; ++i)
+    if (linear[i]) avals.push_back(old_in[i]);
+  for (std::size_t i = 0; i < carries; ++i) avals.push_back(body_in[plain_consts + plain_xs + i]);
+  for (std::size_t i = 0; i < plain_xs; ++i) avals.push_back(body_in[plain_consts + i]);
+  for (std::size_t i = plain_consts + plain_xs + carries; i < body_in.size(); ++i) avals.push_back(body_in[i]);
+  auto wire = [&](std::span<const Array> in) {
+    auto take = [&](std::size_t from, std::size_t n) { return in.subspan(from, n); };
+    std::size_t carry_at = plain_consts + linear_consts, xs_at = carry_at + carries;
+    std::vector<Array> args;
+    append(args, take(0, plain_consts));
+    append(args, take(xs_at, plain_xs));
+    append(args, take(carry_at, carries));
+    append(args, in.subspan(xs_at + plain_xs));
+    std::vector<Array> outs = interpret(*transposed, args);
+    for (std::size_t i = 0; i < linear_consts; ++i) outs[i] = lax::add(in[plain_consts + i], outs[i]);
+    return outs;
+  };
+  ScanParams backward{rewire(avals, wire), static_cast<std::int64_t>(plain_consts), static_cast<std::int64_t>(linear_consts + carries), p.length, !p.reverse};
+
+  std::vector<Array> operands;
+  for (std::size_t i = 0; i < consts; ++i)
+    if (!linear[i]) operands.push_back(r.operands[i]);
+  for (std::size_t i = 0; i < consts; ++i)
+    if (linear[i]) operands.push_back(lax::full_like(r.avals[i], 0));
+  for (std::size_t i = 0; i < carries; ++i)
+    operands.push_back(r.cotangents[i].is_empty() ? lax::full_like(r.avals[consts + i], 0) : r.cotangents[i]);
+  for (std::size_t i = consts + carries; i < inputs; ++i)
+    if (!linear[i]) operands.push_back(r.operands[i]);
+  for (std::size_t i = carries; i < r.cotangents.size(); ++i)
+    if (ct_mask[i]) operands.push_back(r.cotangents[i]);
+  std::vector<Array> found = bind_region(scan_op, make_params(backward), operands);
+  for (std::size_t i = 0, next = 0; i < inputs; ++i)
+    if (linear[i]) r.out[i] = found[next++];
+}
+
+void scan_batch(const BatchRule& r) {
+  const auto& p = scan_of(r.params);
+  for (const Array& a : r.operands)
+    if (a.aval().list() == ListKind::PerLane) return batch_as_lanes(scan_op, r);
+  auto consts = static_cast<std::size_t>(p.consts), carries = static_cast<std::size_t>(p.carries);
+  std::vector<bool> in_mask, out_mask;
+  for (int axis : r.axes) in_mask.push_back(axis >= 0);
+  GraphRef body = carry_fixpoint(in_mask, consts, carries, out_mask, [&](const std::vector<bool>& ins, const std::vector<bool>& inst, std::vector<bool>& found) {
+    return batch_graph(*p.body, r.size, ins, inst, found);
+  }, p.body->outputs().size());
+  std::vector<Array> operands;
+  for (std::size_t i = 0; i < r.operands.size(); ++i) {
+    bool is_x = i >= consts + carries;
+    int to = is_x && !r.operands[i].aval().is_list() ? 1 : 0;
+    operands.push_back(in_mask[i] ? with_axis(r.operands[i], r.axes[i], to, r.size) : r.operands[i]);
+  }
+  ScanParams wide = p;
+  wide.body = body;
+  r.outs = bind_region(scan_op, make_params(wide), operands);
+  for (std::size_t i = 0; i < r.outs.size(); ++i) r.out_axes.push_back(!out_mask[i] ? -1 : i < carries || p.length < 0 ? 0 : 1);
+}
+
+}  // namespace
+
+const Op scan_op = {
+    .name = "scan",
+    .kind = OpKind::Scan,
+    .shape = scan_shape,
+    .evaluate = scan_evaluate,
+    .jvp = scan_jvp,
+    .linearize = scan_linearize,
+    .transpose = scan_transpose,
+    .batch = scan_batch,
+    .parse = parse_params<ScanParams>,
+};
+
+}  // namespace apsis::detail
