@@ -1,0 +1,63 @@
+#pragma once
+
+// The sentences a compiler prints for what cannot be in a tree. They stand in a class template of their own, so that
+// its arguments (the struct, the member's name) are shown in the line above the sentence.
+
+#include "apsis/tree/kind.hpp"
+
+namespace apsis::detail {
+
+constexpr bool is_refused(TreeKind kind) { return kind >= TreeKind::Float; }
+constexpr bool is_floating(TreeKind kind) { return kind >= TreeKind::Float && kind <= TreeKind::Complex; }
+
+template <class Parent, FixedName member, class Member, TreeKind kind>
+struct CheckMember {
+  static_assert(kind != TreeKind::Float,
+                "a bare `float` member of a transformed struct: use Array to trace it or Static<float> to bake it in");
+  static_assert(kind != TreeKind::Double,
+                "a bare `double` member of a transformed struct: use Array to trace it or Static<double> to bake it in");
+  static_assert(kind != TreeKind::Complex,
+                "a bare `std::complex` member of a transformed struct: use Array to trace it or Static to bake it in");
+  static_assert(kind != TreeKind::CArray, "a C array member of a transformed struct: use std::array");
+  static_assert(kind != TreeKind::RawPointer,
+                "a raw pointer member of a transformed struct: hold the value itself or a std::shared_ptr<const T>");
+  static_assert(kind != TreeKind::Closure,
+                "a lambda that captures inside a transformed struct or its arguments: write a struct whose members are "
+                "the captures, with a const operator()");
+  static_assert(kind != TreeKind::Unknown,
+                "a type that is no tree inside a transformed struct: make it an aggregate, list its fields with "
+                "APSIS_FIELDS(Type, a, b, ...), or specialise apsis::tree_trait");
+};
+
+template <class T>
+struct CheckFixedMembers {
+  template <class... Field>
+  static constexpr bool blocked(TypeList<Field...>) {
+    return !std::is_move_assignable_v<T> &&
+           ((std::is_const_v<Field> || ...) || (std::is_move_assignable_v<Field> && ...));
+  }
+  static_assert(!blocked(field_types<T>{}),
+                "a const or reference member of a transformed struct: its value cannot be replaced, hold it by value");
+};
+
+template <class T, class Field, std::size_t index>
+constexpr void check_field() {
+  constexpr TreeKind kind = tree_kind<Field>;
+  if constexpr (is_refused(kind)) {
+    constexpr std::string_view name = field_name<T, index>();
+    (void)sizeof(CheckMember<T, FixedName<name.size()>(name), Field, kind>);
+  }
+}
+template <class T, class Element>
+constexpr void check_element() {
+  constexpr TreeKind kind = tree_kind<Element>;
+  if constexpr (is_refused(kind)) (void)sizeof(CheckMember<T, FixedName<7>("element"), Element, kind>);
+}
+/// Refuses what is no tree at all, for the argument of an algorithm.
+template <class T>
+constexpr void check_tree() {
+  constexpr TreeKind kind = tree_kind<T>;
+  if constexpr (is_refused(kind)) (void)sizeof(CheckMember<T, FixedName<8>("argument"), T, kind>);
+}
+
+}  // namespace apsis::detail
