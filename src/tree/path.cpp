@@ -41,12 +41,17 @@ class StaticParts final : public PathVisitor {
 
 std::string describe_shape(const TreeNode& node) {
   switch (node.kind) {
-    case TreeKind::Sequence: return "size " + std::to_string(node.size);
-    case TreeKind::Map: return std::to_string(node.size) + " keys";
+    case TreeKind::Sequence:
+      return "size " + std::to_string(node.size);
+    case TreeKind::Map:
+      return std::to_string(node.size) + " keys";
     case TreeKind::Optional:
-    case TreeKind::Pointer: return node.size ? "present" : "none";
-    case TreeKind::Variant: return "alternative " + std::to_string(node.size);
-    default: return {};
+    case TreeKind::Pointer:
+      return node.size ? "present" : "none";
+    case TreeKind::Variant:
+      return "alternative " + std::to_string(node.size);
+    default:
+      return {};
   }
 }
 

@@ -36,7 +36,8 @@ class PathVisitor : public TreeVisitor {
   std::vector<std::size_t> lengths_;
 };
 
-/// `size 3`, `none`, `alternative 1`: what a node's value adds to the structure its type gives; empty if nothing.
+/// `size 3`, `none`, `alternative 1`: what a node's value adds to the structure its type gives; empty if
+/// nothing.
 std::string describe_shape(const TreeNode& node);
 
 }  // namespace apsis::detail

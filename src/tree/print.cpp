@@ -52,7 +52,8 @@ void print_address(std::string& out, const void* bytes, std::size_t size) {
 
 namespace {
 
-/// `Linear{weight=f32[64,2], bias=f32[64]}`, `[a, b]` for sequences, `(a, b)` for tuples, `{"key": a}` for maps.
+/// `Linear{weight=f32[64,2], bias=f32[64]}`, `[a, b]` for sequences, `(a, b)` for tuples, `{"key": a}` for
+/// maps.
 class Printer final : public TreeVisitor {
  public:
   explicit Printer(std::string& out) : out_(out) {}
@@ -93,11 +94,15 @@ class Printer final : public TreeVisitor {
   static std::string_view bracket(TreeKind kind, const char* set) {
     switch (kind) {
       case TreeKind::Fields:
-      case TreeKind::Map: return {set, 1};
-      case TreeKind::Tuple: return {set + 1, 1};
+      case TreeKind::Map:
+        return {set, 1};
+      case TreeKind::Tuple:
+        return {set + 1, 1};
       case TreeKind::FixedArray:
-      case TreeKind::Sequence: return {set + 2, 1};
-      default: return {};
+      case TreeKind::Sequence:
+        return {set + 2, 1};
+      default:
+        return {};
     }
   }
 

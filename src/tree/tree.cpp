@@ -63,7 +63,8 @@ void fail_leaf_count(ConstTreeRef tree, std::size_t expected, std::size_t given)
 
 void fail_tree_type(const TreeType* expected, const TreeType* given) {
   fail(messages::tree_type_differs,
-       {std::string(expected->name()), given ? std::string(given->name()) : std::string("nothing (an empty TreeDef)")});
+       {std::string(expected->name()),
+        given ? std::string(given->name()) : std::string("nothing (an empty TreeDef)")});
 }
 
 }  // namespace detail

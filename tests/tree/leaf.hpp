@@ -5,14 +5,13 @@
 
 #include "apsis/tree/leaf.hpp"
 
-/// A leaf type of the tests' own: trees must not depend on what an Array is. Shaped like Array: a handle with an
-/// implicit constructor from scalars, empty by default, left empty by a move.
+/// A leaf type of the tests' own: trees must not depend on what an Array is. Shaped like Array: a handle with
+/// an implicit constructor from scalars, empty by default, left empty by a move.
 class Probe {
  public:
   Probe() = default;
   template <class T>
-    requires std::is_arithmetic_v<T>
-  Probe(T value) : full_(true), value_(static_cast<double>(value)) {}
+  requires std::is_arithmetic_v<T> Probe(T value) : full_(true), value_(static_cast<double>(value)) {}
   Probe(const Probe&) = default;
   Probe(Probe&& other) noexcept : full_(other.full_), value_(other.value_) { other.full_ = false; }
   Probe& operator=(const Probe&) = default;
@@ -39,5 +38,7 @@ template <>
 struct apsis::is_leaf<Probe> : std::true_type {
   static bool empty(const Probe& p) { return p.empty(); }
   static bool equal(const Probe& a, const Probe& b) { return a == b; }
-  static void print(std::string& out, const Probe& p) { out += 'p' + std::to_string(static_cast<int>(p.value())); }
+  static void print(std::string& out, const Probe& p) {
+    out += 'p' + std::to_string(static_cast<int>(p.value()));
+  }
 };

@@ -53,16 +53,18 @@ TEST(Reflect, CountsEveryKindOfMemberAsOne) {
   static_assert(field_count<Nothing> == 0);
   static_assert(field_count<One> == 1);
   static_assert(field_count<Deep> == 4);
-  static_assert(all_count_three<Probe, Nothing, One, Pair, Deep, int, bool, double, Mode, Static<double>, std::string,
-                                std::string_view, std::vector<Probe>, std::vector<Pair>, std::vector<std::vector<One>>,
-                                std::vector<int>, std::vector<bool>, std::array<Probe, 1>, std::array<Probe, 4>,
-                                std::array<std::array<Pair, 2>, 2>, decltype(stateless), Probe (*)(Probe)>);
-  static_assert(all_count_three<std::optional<Probe>, std::optional<Pair>, std::optional<std::optional<Probe>>,
-                                std::optional<std::string>, std::optional<std::vector<Probe>>, std::tuple<>,
-                                std::tuple<Probe>, std::tuple<int>, std::tuple<Probe, Pair>, std::pair<Probe, Probe>,
-                                std::variant<Probe, int>, std::variant<Pair>, std::variant<std::monostate, One>,
-                                std::map<std::string, Probe>, std::unique_ptr<Pair>, std::shared_ptr<const Pair>,
-                                std::any, std::function<void()>, std::vector<std::any>, std::tuple<std::any>>);
+  static_assert(
+      all_count_three<Probe, Nothing, One, Pair, Deep, int, bool, double, Mode, Static<double>, std::string,
+                      std::string_view, std::vector<Probe>, std::vector<Pair>, std::vector<std::vector<One>>,
+                      std::vector<int>, std::vector<bool>, std::array<Probe, 1>, std::array<Probe, 4>,
+                      std::array<std::array<Pair, 2>, 2>, decltype(stateless), Probe (*)(Probe)>);
+  static_assert(
+      all_count_three<std::optional<Probe>, std::optional<Pair>, std::optional<std::optional<Probe>>,
+                      std::optional<std::string>, std::optional<std::vector<Probe>>, std::tuple<>,
+                      std::tuple<Probe>, std::tuple<int>, std::tuple<Probe, Pair>, std::pair<Probe, Probe>,
+                      std::variant<Probe, int>, std::variant<Pair>, std::variant<std::monostate, One>,
+                      std::map<std::string, Probe>, std::unique_ptr<Pair>, std::shared_ptr<const Pair>,
+                      std::any, std::function<void()>, std::vector<std::any>, std::tuple<std::any>>);
 }
 
 struct Sixteen {
@@ -121,7 +123,8 @@ template <class T>
 std::vector<std::string> names() {
   return []<std::size_t... i>(std::index_sequence<i...>) {
     return std::vector<std::string>{std::string(field_name<T, i>())...};
-  }(std::make_index_sequence<field_count<T>>{});
+  }
+  (std::make_index_sequence<field_count<T>>{});
 }
 using Names = std::vector<std::string>;
 

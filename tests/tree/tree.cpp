@@ -26,7 +26,9 @@ struct Pose {
 template <>
 struct apsis::tree_trait<foreign::Pose> {
   static constexpr const char* names = "rotation, translation";
-  static constexpr decltype(auto) fields(auto& self, auto&& visit) { return visit(self.rotation, self.translation); }
+  static constexpr decltype(auto) fields(auto& self, auto&& visit) {
+    return visit(self.rotation, self.translation);
+  }
 };
 
 namespace {
@@ -132,8 +134,9 @@ struct Branch {
 TEST(Tree, TypesMayContainThemselves) {
   Branch tree{1, {{2, {{3, {}}}}, {4, {}}}};
   EXPECT_EQ(values(tree), count_from_one(4));
-  EXPECT_EQ(apsis::tree_paths(tree), (std::vector<std::string>{"value", "children[0].value",
-                                                               "children[0].children[0].value", "children[1].value"}));
+  EXPECT_EQ(apsis::tree_paths(tree),
+            (std::vector<std::string>{"value", "children[0].value", "children[0].children[0].value",
+                                      "children[1].value"}));
   EXPECT_NE(key_of(tree), key_of(Branch{1, {{2, {}}, {3, {{4, {}}}}}}));
 }
 
@@ -257,12 +260,35 @@ TEST(StaticKeys, LongKeysMoveToTheHeap) {
 }
 
 TEST(Paths, NameEveryKindOfStep) {
-  std::vector<std::string> expected{
-      "t.a", "t.tuple[0]", "t.tuple[2].weight", "t.tuple[2].bias", "t.pair.first", "t.pair.second",
-      "t.array[0].weight", "t.array[0].bias", "t.array[1].weight", "t.array[1].bias", "t.deque[0]", "t.deque[1]",
-      "t.optional.weight", "t.optional.bias", "t.variant.weight", "t.variant.bias", "t.map[\"a\"]", "t.map[\"b\"]",
-      "t.hashed[10].weight", "t.hashed[10].bias", "t.hashed[20].weight", "t.hashed[20].bias", "t.hashed[30].weight",
-      "t.hashed[30].bias", "t.shared.weight", "t.shared.bias", "t.pose.rotation", "t.pose.translation", "t.z"};
+  std::vector<std::string> expected{"t.a",
+                                    "t.tuple[0]",
+                                    "t.tuple[2].weight",
+                                    "t.tuple[2].bias",
+                                    "t.pair.first",
+                                    "t.pair.second",
+                                    "t.array[0].weight",
+                                    "t.array[0].bias",
+                                    "t.array[1].weight",
+                                    "t.array[1].bias",
+                                    "t.deque[0]",
+                                    "t.deque[1]",
+                                    "t.optional.weight",
+                                    "t.optional.bias",
+                                    "t.variant.weight",
+                                    "t.variant.bias",
+                                    "t.map[\"a\"]",
+                                    "t.map[\"b\"]",
+                                    "t.hashed[10].weight",
+                                    "t.hashed[10].bias",
+                                    "t.hashed[20].weight",
+                                    "t.hashed[20].bias",
+                                    "t.hashed[30].weight",
+                                    "t.hashed[30].bias",
+                                    "t.shared.weight",
+                                    "t.shared.bias",
+                                    "t.pose.rotation",
+                                    "t.pose.translation",
+                                    "t.z"};
   Everything tree = make_everything();
   EXPECT_EQ(apsis::tree_paths(tree, "t"), expected);
   for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_EQ(apsis::leaf_path(tree, i, "t"), expected[i]);
@@ -285,19 +311,21 @@ TEST(Paths, StaticPartsAreListedForPeople) {
 }
 
 TEST(Print, ShowsStructsContainersAndStaticValues) {
-  EXPECT_EQ(apsis::to_string(make_model()),
-            "Model{layers=[Linear{weight=p1, bias=p2}, Linear{weight=p3, bias=p4}], activation=1, slope=0.25, "
-            "scale=p5}");
+  EXPECT_EQ(
+      apsis::to_string(make_model()),
+      "Model{layers=[Linear{weight=p1, bias=p2}, Linear{weight=p3, bias=p4}], activation=1, slope=0.25, "
+      "scale=p5}");
   Everything tree = make_everything();
   tree.optional.reset();
   tree.a = Probe();
-  EXPECT_EQ(apsis::to_string(tree),
-            "Everything{a=empty, tuple=(p2, 7, Linear{weight=p3, bias=p4}), pair=(p5, p6), "
-            "array=[Linear{weight=p7, bias=p8}, Linear{weight=p9, bias=p10}], deque=[p11, p12], optional=none, "
-            "variant=Linear{weight=p15, bias=p16}, map={\"a\": p17, \"b\": p18}, "
-            "hashed={10: Linear{weight=p19, bias=p20}, 20: Linear{weight=p21, bias=p22}, "
-            "30: Linear{weight=p23, bias=p24}}, shared=Linear{weight=p25, bias=p26}, relu=Relu, "
-            "pose=Pose{rotation=p27, translation=p28}, text=\"x\", numbers=[1, 2], bits=10, z=p29}");
+  EXPECT_EQ(
+      apsis::to_string(tree),
+      "Everything{a=empty, tuple=(p2, 7, Linear{weight=p3, bias=p4}), pair=(p5, p6), "
+      "array=[Linear{weight=p7, bias=p8}, Linear{weight=p9, bias=p10}], deque=[p11, p12], optional=none, "
+      "variant=Linear{weight=p15, bias=p16}, map={\"a\": p17, \"b\": p18}, "
+      "hashed={10: Linear{weight=p19, bias=p20}, 20: Linear{weight=p21, bias=p22}, "
+      "30: Linear{weight=p23, bias=p24}}, shared=Linear{weight=p25, bias=p26}, relu=Relu, "
+      "pose=Pose{rotation=p27, translation=p28}, text=\"x\", numbers=[1, 2], bits=10, z=p29}");
   EXPECT_EQ(apsis::to_string(Static(std::vector{0.5, 2.})), "[0.5, 2]");
 }
 

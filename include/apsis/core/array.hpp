@@ -15,6 +15,7 @@
 
 #include "apsis/base/error.hpp"
 #include "apsis/core/aval.hpp"
+#include "apsis/tree/leaf.hpp"
 
 namespace apsis {
 
@@ -124,6 +125,15 @@ class Array {
   const void* concrete_data(Dtype dtype, Loc loc) const;
   void copy_converted(Dtype dtype, void* out, Loc loc) const;
   detail::Node* node_ = nullptr;
+};
+
+/// Arrays are the leaves of trees. Equal leaves have the same dtype, shape and elements, bit for bit (so a NaN equals
+/// itself); a traced value equals itself only.
+template <>
+struct is_leaf<Array> : std::true_type {
+  static bool empty(const Array& a) { return a.is_empty(); }
+  static bool equal(const Array& a, const Array& b);
+  static void print(std::string& out, const Array& a);  // `f32[64,2]`
 };
 
 /// An operand of an operator: an Array or a scalar, with the place where it was written, so that errors can name it.

@@ -1,7 +1,7 @@
 #pragma once
 
-// The sentences a compiler prints for what cannot be in a tree. They stand in a class template of their own, so that
-// its arguments (the struct, the member's name) are shown in the line above the sentence.
+// The sentences a compiler prints for what cannot be in a tree. They stand in a class template of their own,
+// so that its arguments (the struct, the member's name) are shown in the line above the sentence.
 
 #include "apsis/tree/kind.hpp"
 
@@ -12,21 +12,27 @@ constexpr bool is_floating(TreeKind kind) { return kind >= TreeKind::Float && ki
 
 template <class Parent, FixedName member, class Member, TreeKind kind>
 struct CheckMember {
-  static_assert(kind != TreeKind::Float,
-                "a bare `float` member of a transformed struct: use Array to trace it or Static<float> to bake it in");
+  static_assert(
+      kind != TreeKind::Float,
+      "a bare `float` member of a transformed struct: use Array to trace it or Static<float> to bake it in");
   static_assert(kind != TreeKind::Double,
-                "a bare `double` member of a transformed struct: use Array to trace it or Static<double> to bake it in");
-  static_assert(kind != TreeKind::Complex,
-                "a bare `std::complex` member of a transformed struct: use Array to trace it or Static to bake it in");
+                "a bare `double` member of a transformed struct: use Array to trace it or Static<double> to "
+                "bake it in");
+  static_assert(
+      kind != TreeKind::Complex,
+      "a bare `std::complex` member of a transformed struct: use Array to trace it or Static to bake it in");
   static_assert(kind != TreeKind::CArray, "a C array member of a transformed struct: use std::array");
-  static_assert(kind != TreeKind::RawPointer,
-                "a raw pointer member of a transformed struct: hold the value itself or a std::shared_ptr<const T>");
-  static_assert(kind != TreeKind::Closure,
-                "a lambda that captures inside a transformed struct or its arguments: write a struct whose members are "
-                "the captures, with a const operator()");
-  static_assert(kind != TreeKind::Unknown,
-                "a type that is no tree inside a transformed struct: make it an aggregate, list its fields with "
-                "APSIS_FIELDS(Type, a, b, ...), or specialise apsis::tree_trait");
+  static_assert(
+      kind != TreeKind::RawPointer,
+      "a raw pointer member of a transformed struct: hold the value itself or a std::shared_ptr<const T>");
+  static_assert(
+      kind != TreeKind::Closure,
+      "a lambda that captures inside a transformed struct or its arguments: write a struct whose members are "
+      "the captures, with a const operator()");
+  static_assert(
+      kind != TreeKind::Unknown,
+      "a type that is no tree inside a transformed struct: make it an aggregate, list its fields with "
+      "APSIS_FIELDS(Type, a, b, ...), or specialise apsis::tree_trait");
 };
 
 template <class T>
@@ -36,8 +42,9 @@ struct CheckFixedMembers {
     return !std::is_move_assignable_v<T> &&
            ((std::is_const_v<Field> || ...) || (std::is_move_assignable_v<Field> && ...));
   }
-  static_assert(!blocked(field_types<T>{}),
-                "a const or reference member of a transformed struct: its value cannot be replaced, hold it by value");
+  static_assert(
+      !blocked(field_types<T>{}),
+      "a const or reference member of a transformed struct: its value cannot be replaced, hold it by value");
 };
 
 template <class T, class Field, std::size_t index>

@@ -35,7 +35,8 @@ template <class T, Floats floats, std::size_t index, class Field, class Visit>
   }
 }
 template <class T, Floats floats, class Visit, std::size_t... index, class... Field>
-[[gnu::always_inline]] constexpr void visit_fields(Visit& visit, std::index_sequence<index...>, Field&... field) {
+[[gnu::always_inline]] constexpr void visit_fields(Visit& visit, std::index_sequence<index...>,
+                                                   Field&... field) {
   (visit_field<T, floats, index>(field, visit), ...);
 }
 
@@ -90,8 +91,8 @@ auto sorted_entries(T& map) {
   return entries;
 }
 
-/// Visits what a smart pointer points to. Shared content is copied before it is handed out for change, because other
-/// trees hold it too.
+/// Visits what a smart pointer points to. Shared content is copied before it is handed out for change,
+/// because other trees hold it too.
 template <Floats floats, class T, class Visit>
 constexpr void visit_pointee(T& tree, Visit& visit) {
   using Element = std::remove_const_t<typename T::element_type>;
@@ -112,9 +113,10 @@ template <Floats floats = Floats::Refused, class T, class Visit>
   constexpr TreeKind kind = tree_kind<T>;
   if constexpr (kind == TreeKind::Fields) {
     if constexpr (!HasTreeTrait<Bare> && !FieldAccess::declared<Bare>) (void)sizeof(CheckFixedMembers<Bare>);
-    with_fields(tree, [&visit]<class... Field>(Field&... field) __attribute__((always_inline)) {
-      visit_fields<Bare, floats>(visit, std::make_index_sequence<sizeof...(Field)>{}, field...);
-    });
+    with_fields(
+        tree, [&visit]<class... Field>(Field & ... field) __attribute__((always_inline)) {
+          visit_fields<Bare, floats>(visit, std::make_index_sequence<sizeof...(Field)>{}, field...);
+        });
   } else if constexpr (kind == TreeKind::Tuple) {
     visit_tuple<floats>(tree, visit, std::make_index_sequence<std::tuple_size<Bare>::value>{});
   } else if constexpr (kind == TreeKind::FixedArray) {

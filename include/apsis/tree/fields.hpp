@@ -8,7 +8,8 @@
 
 #include "apsis/tree/reflect.hpp"
 
-/// Lists the fields of a class that is no aggregate (constructors, private members, a base). Anywhere in the class:
+/// Lists the fields of a class that is no aggregate (constructors, private members, a base). Anywhere in the
+/// class:
 ///   class Linear : public Layer { APSIS_FIELDS(Linear, weight, bias) … };
 /// The class must be copyable; its constructors are not called by unflatten, which copies and assigns leaves.
 #define APSIS_FIELDS(Type, ...)                                             \
@@ -29,9 +30,11 @@ namespace apsis {
 /// Makes a tree of a type that is not yours. Specialise with its fields:
 ///   template <> struct apsis::tree_trait<other::Pose> {
 ///     static constexpr const char* names = "rotation, translation";
-///     static constexpr auto fields(auto& self, auto&& visit) { return visit(self.rotation, self.translation); }
+///     static constexpr auto fields(auto& self, auto&& visit) { return visit(self.rotation,
+///     self.translation); }
 ///   };
-/// or, for a holder whose content is known at run time only, with `static TreeRef erased(auto& self)` (erased.hpp).
+/// or, for a holder whose content is known at run time only, with `static TreeRef erased(auto& self)`
+/// (erased.hpp).
 template <class T>
 struct tree_trait {
   static constexpr bool unspecialised = true;
@@ -40,13 +43,19 @@ struct tree_trait {
 namespace detail {
 
 template <class T>
-concept HasTreeTrait = !requires { tree_trait<T>::unspecialised; };
+concept HasTreeTrait = !requires {
+  tree_trait<T>::unspecialised;
+};
 template <class T>
-concept ErasedTree = HasTreeTrait<T> && requires(const T& t) { tree_trait<T>::erased(t); };
+concept ErasedTree = HasTreeTrait<T> && requires(const T& t) {
+  tree_trait<T>::erased(t);
+};
 
 struct FieldAccess {
   template <class T>
-  static constexpr bool declared = requires { typename T::apsis_fields_of; };
+  static constexpr bool declared = requires {
+    typename T::apsis_fields_of;
+  };
   template <class T>
   using type = typename T::apsis_fields_of;
   template <class T>
@@ -66,9 +75,10 @@ template <class T, class Visit>
   if constexpr (HasTreeTrait<Bare>) {
     return tree_trait<Bare>::fields(t, visit);
   } else if constexpr (FieldAccess::declared<Bare>) {
-    static_assert(std::is_same_v<Bare, FieldAccess::type<Bare>>,
-                  "this class inherits APSIS_FIELDS from its base: give it an APSIS_FIELDS(Type, ...) of its own, "
-                  "which lists the members of both");
+    static_assert(
+        std::is_same_v<Bare, FieldAccess::type<Bare>>,
+        "this class inherits APSIS_FIELDS from its base: give it an APSIS_FIELDS(Type, ...) of its own, "
+        "which lists the members of both");
     return FieldAccess::visit(t, visit);
   } else {
     return Bind<field_count<Bare>>::call(t, visit);

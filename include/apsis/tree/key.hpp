@@ -6,9 +6,9 @@
 
 namespace apsis {
 
-/// The bytes of everything in a tree that is not a leaf: static values, sizes, alternatives, map keys, types of
-/// erased parts. Two trees of one type have equal keys exactly when the same program serves both. Short keys, as on
-/// every dispatch, live inside the object.
+/// The bytes of everything in a tree that is not a leaf: static values, sizes, alternatives, map keys, types
+/// of erased parts. Two trees of one type have equal keys exactly when the same program serves both. Short
+/// keys, as on every dispatch, live inside the object.
 class StaticKey {
  public:
   StaticKey() noexcept {}

@@ -1,6 +1,7 @@
 #pragma once
 
-// What a type is in a tree. Containers are recognised by their members, so that their headers need not be included.
+// What a type is in a tree. Containers are recognised by their members, so that their headers need not be
+// included.
 
 #include <cstddef>
 #include <string>
@@ -16,22 +17,30 @@
 namespace apsis::detail {
 
 enum class TreeKind {
-  Leaf,          // traced: Array
-  Static,        // part of the cache key
-  Fields,        // an aggregate, a class with APSIS_FIELDS, a foreign class with a trait
-  Tuple,         // std::tuple, std::pair
-  FixedArray,    // std::array
-  Sequence,      // std::vector, std::deque, …
-  Optional,      // std::optional
-  Variant,       // std::variant
-  Map,           // std::map, std::unordered_map
-  Pointer,       // std::unique_ptr, std::shared_ptr
-  Erased,        // a holder whose content is known at run time
-  Float, Double, Complex, CArray, RawPointer, Closure, Unknown,  // refused, each with its own sentence
+  Leaf,        // traced: Array
+  Static,      // part of the cache key
+  Fields,      // an aggregate, a class with APSIS_FIELDS, a foreign class with a trait
+  Tuple,       // std::tuple, std::pair
+  FixedArray,  // std::array
+  Sequence,    // std::vector, std::deque, …
+  Optional,    // std::optional
+  Variant,     // std::variant
+  Map,         // std::map, std::unordered_map
+  Pointer,     // std::unique_ptr, std::shared_ptr
+  Erased,      // a holder whose content is known at run time
+  Float,
+  Double,
+  Complex,
+  CArray,
+  RawPointer,
+  Closure,
+  Unknown,  // refused, each with its own sentence
 };
 
 template <class T>
-concept TupleLike = requires { std::tuple_size<T>::value; };
+concept TupleLike = requires {
+  std::tuple_size<T>::value;
+};
 template <class T>
 concept ArrayLike = TupleLike<T> && requires(const T& t) {
   typename T::value_type;
@@ -56,7 +65,10 @@ concept MapLike = Ranged<T> && requires {
   typename T::mapped_type;
 };
 template <class T>
-concept SequenceLike = Ranged<T> && !requires { typename T::key_type; } && requires(T t) {
+concept SequenceLike = Ranged<T> && !requires {
+  typename T::key_type;
+}
+&&requires(T t) {
   typename T::value_type;
   t.resize(std::size_t{});
 };
@@ -77,15 +89,16 @@ concept ComplexLike = requires(const T& t) {
   typename T::value_type;
   t.real();
   t.imag();
-} && std::is_floating_point_v<typename T::value_type>;
+}
+&&std::is_floating_point_v<typename T::value_type>;
 
 template <class T>
 inline constexpr bool is_static_wrapper = false;
 template <class T>
 inline constexpr bool is_static_wrapper<Static<T>> = true;
 
-/// Compilers print closures as `f()::<lambda(int)>` (gcc) or `(lambda at file:1:2)` (clang): the last bracket's
-/// content tells.
+/// Compilers print closures as `f()::<lambda(int)>` (gcc) or `(lambda at file:1:2)` (clang): the last
+/// bracket's content tells.
 constexpr bool names_closure(std::string_view type) {
   char close = type.empty() ? ' ' : type.back(), open = close == '>' ? '<' : '(';
   if (close != '>' && close != ')') return false;
@@ -104,31 +117,56 @@ constexpr bool is_closure() {
 template <class T>
 constexpr TreeKind find_kind() {
   using enum TreeKind;
-  if constexpr (is_leaf<T>::value) return Leaf;
-  else if constexpr (ErasedTree<T>) return Erased;
-  else if constexpr (HasTreeTrait<T> || FieldAccess::declared<T>) return Fields;
-  else if constexpr (is_static_wrapper<T>) return Static;
-  else if constexpr (std::is_same_v<T, float>) return Float;
-  else if constexpr (std::is_floating_point_v<T>) return Double;
-  else if constexpr (std::is_integral_v<T> || std::is_enum_v<T> || std::is_null_pointer_v<T>) return Static;
-  else if constexpr (std::is_member_pointer_v<T>) return Static;
-  else if constexpr (std::is_pointer_v<T>) return std::is_function_v<std::remove_pointer_t<T>> ? Static : RawPointer;
-  else if constexpr (std::is_same_v<T, std::string> || std::is_same_v<T, std::string_view>) return Static;
-  else if constexpr (std::is_same_v<T, std::vector<bool>>) return Static;
-  else if constexpr (std::is_array_v<T>) return CArray;
-  else if constexpr (!std::is_class_v<T>) return Unknown;
-  else if constexpr (ArrayLike<T>) return FixedArray;
-  else if constexpr (TupleLike<T>) return Tuple;
-  else if constexpr (ComplexLike<T>) return Complex;
-  else if constexpr (std::is_empty_v<T>) return Static;
-  else if constexpr (OptionalLike<T>) return Optional;
-  else if constexpr (VariantLike<T>) return Variant;
-  else if constexpr (MapLike<T>) return Map;
-  else if constexpr (SequenceLike<T>) return Sequence;
-  else if constexpr (PointerLike<T>) return Pointer;
-  else if constexpr (std::is_aggregate_v<T>) return Fields;
-  else if constexpr (is_closure<T>()) return Closure;
-  else return Unknown;
+  if constexpr (is_leaf<T>::value)
+    return Leaf;
+  else if constexpr (ErasedTree<T>)
+    return Erased;
+  else if constexpr (HasTreeTrait<T> || FieldAccess::declared<T>)
+    return Fields;
+  else if constexpr (is_static_wrapper<T>)
+    return Static;
+  else if constexpr (std::is_same_v<T, float>)
+    return Float;
+  else if constexpr (std::is_floating_point_v<T>)
+    return Double;
+  else if constexpr (std::is_integral_v<T> || std::is_enum_v<T> || std::is_null_pointer_v<T>)
+    return Static;
+  else if constexpr (std::is_member_pointer_v<T>)
+    return Static;
+  else if constexpr (std::is_pointer_v<T>)
+    return std::is_function_v<std::remove_pointer_t<T>> ? Static : RawPointer;
+  else if constexpr (std::is_same_v<T, std::string> || std::is_same_v<T, std::string_view>)
+    return Static;
+  else if constexpr (std::is_same_v<T, std::vector<bool>>)
+    return Static;
+  else if constexpr (std::is_array_v<T>)
+    return CArray;
+  else if constexpr (!std::is_class_v<T>)
+    return Unknown;
+  else if constexpr (ArrayLike<T>)
+    return FixedArray;
+  else if constexpr (TupleLike<T>)
+    return Tuple;
+  else if constexpr (ComplexLike<T>)
+    return Complex;
+  else if constexpr (std::is_empty_v<T>)
+    return Static;
+  else if constexpr (OptionalLike<T>)
+    return Optional;
+  else if constexpr (VariantLike<T>)
+    return Variant;
+  else if constexpr (MapLike<T>)
+    return Map;
+  else if constexpr (SequenceLike<T>)
+    return Sequence;
+  else if constexpr (PointerLike<T>)
+    return Pointer;
+  else if constexpr (std::is_aggregate_v<T>)
+    return Fields;
+  else if constexpr (is_closure<T>())
+    return Closure;
+  else
+    return Unknown;
 }
 
 template <class T>

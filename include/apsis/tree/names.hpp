@@ -26,8 +26,8 @@ constexpr const char* pretty_member() {
   return __PRETTY_FUNCTION__;
 }
 
-/// An object that is declared and never defined: a pointer to one of its members is a constant whose printed form
-/// ends in the member's name.
+/// An object that is declared and never defined: a pointer to one of its members is a constant whose printed
+/// form ends in the member's name.
 template <class T>
 struct External {
   const T value;
@@ -67,8 +67,8 @@ constexpr std::string_view last_identifier(std::string_view text) {
   if (end != std::string_view::npos && end > 0 && text[end - 1] == ')') --end;
   std::size_t begin = end;
   auto part_of_name = [](char c) {
-    return c == '_' || c == '$' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-           static_cast<unsigned char>(c) >= 0x80;
+    return c == '_' || c == '$' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+           (c >= 'A' && c <= 'Z') || static_cast<unsigned char>(c) >= 0x80;
   };
   while (begin > 0 && part_of_name(text[begin - 1])) --begin;
   return text.substr(begin, end - begin);

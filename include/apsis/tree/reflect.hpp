@@ -1,8 +1,9 @@
 #pragma once
 
-// The fields of an aggregate, without a macro: how many, references to them, and (names.hpp) what they are called.
-// The count is the largest number of initialisers the aggregate takes; an initialiser converts to any type, so a
-// nested aggregate takes exactly one and braces are never elided, except by C arrays, which are refused.
+// The fields of an aggregate, without a macro: how many, references to them, and (names.hpp) what they are
+// called. The count is the largest number of initialisers the aggregate takes; an initialiser converts to any
+// type, so a nested aggregate takes exactly one and braces are never elided, except by C arrays, which are
+// refused.
 
 #include <cstddef>
 #include <string_view>
@@ -13,8 +14,8 @@
 
 namespace apsis::detail {
 
-/// Converts to anything; never called. (Defined because overload resolution in the standard library's constructors
-/// counts as a use, and clang wants uses with local types defined.)
+/// Converts to anything; never called. (Defined because overload resolution in the standard library's
+/// constructors counts as a use, and clang wants uses with local types defined.)
 struct AnyValue {
   template <class T>
   operator T() const noexcept {
@@ -24,8 +25,7 @@ struct AnyValue {
 template <class Derived>
 struct AnyBase {
   template <class T>
-    requires(std::is_base_of_v<T, Derived> && !std::is_same_v<T, Derived>)
-  operator T() const noexcept {
+  requires(std::is_base_of_v<T, Derived> && !std::is_same_v<T, Derived>) operator T() const noexcept {
     __builtin_unreachable();
   }
 };
@@ -45,14 +45,15 @@ constexpr bool takes_pair(std::index_sequence<before...>, std::index_sequence<af
   return requires { T{AnyAt<before>{}..., {AnyValue{}, AnyValue{}}, AnyAt<after>{}...}; };
 }
 
-/// Whether one of the members from `at` on is a C array of two or more elements. An array is the one kind of member
-/// that takes a braced pair as one initialiser and unbraced values as several.
+/// Whether one of the members from `at` on is a C array of two or more elements. An array is the one kind of
+/// member that takes a braced pair as one initialiser and unbraced values as several.
 template <class T, std::size_t count, std::size_t at = 0>
 constexpr bool has_c_array() {
   if constexpr (at + 1 >= count) {
     return false;
   } else if constexpr (takes_pair<T>(std::make_index_sequence<at>{}, std::index_sequence<>{}) &&
-                       !takes_pair<T>(std::make_index_sequence<at>{}, std::make_index_sequence<count - 1 - at>{})) {
+                       !takes_pair<T>(std::make_index_sequence<at>{},
+                                      std::make_index_sequence<count - 1 - at>{})) {
     return true;
   } else {
     return has_c_array<T, count, at + 1>();
@@ -88,13 +89,16 @@ constexpr std::size_t count_coarsely() {
 
 template <class T>
 constexpr std::size_t count_fields() {
-  static_assert(!requires { T{AnyBase<T>{}}; },
-                "a struct with a base class has no reflection: list the fields with APSIS_FIELDS(Type, a, b, ...)");
+  static_assert(
+      !requires { T{AnyBase<T>{}}; },
+      "a struct with a base class has no reflection: list the fields with APSIS_FIELDS(Type, a, b, ...)");
   if constexpr (requires { T{AnyBase<T>{}}; }) {
     return 0;
   } else {
     constexpr std::size_t count = count_coarsely<T, first_count<T, 0>()>();
-    static_assert(count <= max_fields, "a struct of more than 64 fields has no reflection: nest structs, or list the fields with APSIS_FIELDS(Type, a, b, ...)");
+    static_assert(count <= max_fields,
+                  "a struct of more than 64 fields has no reflection: nest structs, or list the fields with "
+                  "APSIS_FIELDS(Type, a, b, ...)");
     constexpr bool array = has_c_array<T, count>();
     static_assert(!array, "a C array member of a transformed struct: use std::array");
     return array || count > max_fields ? 0 : count;

@@ -5,8 +5,8 @@
 namespace apsis {
 
 /// A value that is baked into the compiled program: part of the cache key, so that a change retraces.
-/// Converts implicitly from and to `T`. Floating-point values compare by bits (DECISIONS 8): two NaNs of equal
-/// bits are the same key, and -0.0 is another key than 0.0.
+/// Converts implicitly from and to `T`. Floating-point values compare by bits (DECISIONS 8): two NaNs of
+/// equal bits are the same key, and -0.0 is another key than 0.0.
 template <class T>
 struct Static {
   using is_apsis_static = void;  // how lower layers recognise a Static without naming it
@@ -20,7 +20,8 @@ struct Static {
 
   friend constexpr bool operator==(const Static& a, const Static& b) {
     if constexpr (std::is_same_v<T, double>) {
-      return __builtin_bit_cast(unsigned long long, a.value) == __builtin_bit_cast(unsigned long long, b.value);
+      return __builtin_bit_cast(unsigned long long, a.value) ==
+             __builtin_bit_cast(unsigned long long, b.value);
     } else if constexpr (std::is_same_v<T, float>) {
       return __builtin_bit_cast(unsigned, a.value) == __builtin_bit_cast(unsigned, b.value);
     } else {

@@ -1,7 +1,7 @@
 #pragma once
 
-// Trees: Arrays inside structs and containers, as they are. Leaves (`Array`) are traced; integers, bools, enums,
-// strings, function pointers, stateless callables and `Static<T>` are part of the cache key.
+// Trees: Arrays inside structs and containers, as they are. Leaves (`Array`) are traced; integers, bools,
+// enums, strings, function pointers, stateless callables and `Static<T>` are part of the cache key.
 //
 //   struct Linear { Array weight, bias; };
 //   struct Model { std::vector<Linear> layers; Activation activation; Static<double> slope; };
@@ -75,8 +75,9 @@ template <class T, class F>
     using Trait = tree_trait<std::remove_const_t<T>>;
     using Leaf = std::conditional_t<std::is_const_v<T>, const typename Trait::leaf, typename Trait::leaf>;
     auto ref = Trait::erased(tree);
-    LeafVisitor visit{const_cast<void*>(static_cast<const void*>(&f)),
-                      [](void* context, void* leaf) { (*static_cast<F*>(context))(*static_cast<Leaf*>(leaf)); }};
+    LeafVisitor visit{const_cast<void*>(static_cast<const void*>(&f)), [](void* context, void* leaf) {
+                        (*static_cast<F*>(context))(*static_cast<Leaf*>(leaf));
+                      }};
     if (!ref.type) return;
     if constexpr (std::is_const_v<T>) {
       ref.type->each_leaf(ref.tree, visit);
@@ -84,15 +85,17 @@ template <class T, class F>
       ref.type->each_leaf_mutable(ref.tree, visit);
     }
   } else if constexpr (kind != TreeKind::Static) {
-    // Recursion stops being inlined where the shape is dynamic, as types may contain containers of themselves.
-    children(tree, [&f](auto& child, auto) __attribute__((always_inline)) {
-      using Child = std::remove_const_t<std::remove_reference_t<decltype(child)>>;
-      if constexpr (kind == TreeKind::Fields || kind == TreeKind::Tuple || kind == TreeKind::FixedArray) {
-        if constexpr (count_leaves<Child>() != 0) each_leaf(child, f);
-      } else {
-        each_leaf_call(child, f);
-      }
-    });
+    // Recursion stops being inlined where the shape is dynamic, as types may contain containers of
+    // themselves.
+    children(
+        tree, [&f](auto& child, auto) __attribute__((always_inline)) {
+          using Child = std::remove_const_t<std::remove_reference_t<decltype(child)>>;
+          if constexpr (kind == TreeKind::Fields || kind == TreeKind::Tuple || kind == TreeKind::FixedArray) {
+            if constexpr (count_leaves<Child>() != 0) each_leaf(child, f);
+          } else {
+            each_leaf_call(child, f);
+          }
+        });
   }
 }
 template <class T, class F>
@@ -158,7 +161,8 @@ void append_key(const T& tree, StaticKey& key) {
     key.append_value(ref.type);
     if (ref.type) ref.type->append_key(ref.tree, key);
   } else if constexpr (kind != TreeKind::Leaf) {
-    constexpr bool fixed = kind == TreeKind::Fields || kind == TreeKind::Tuple || kind == TreeKind::FixedArray;
+    constexpr bool fixed =
+        kind == TreeKind::Fields || kind == TreeKind::Tuple || kind == TreeKind::FixedArray;
     if constexpr (!fixed) key.append_value(node_size(tree));
     children<floats>(tree, [&key](const auto& child, auto step) {
       using Child = std::remove_cvref_t<decltype(child)>;
@@ -179,7 +183,9 @@ constexpr auto copy_or_null() {
 
 template <class T>
 void visit_leaves(T& tree, LeafVisitor visit) {
-  auto call = [&visit](auto& leaf) { visit.call(visit.context, const_cast<void*>(static_cast<const void*>(&leaf))); };
+  auto call = [&visit](auto& leaf) {
+    visit.call(visit.context, const_cast<void*>(static_cast<const void*>(&leaf)));
+  };
   each_leaf(tree, call);
 }
 
@@ -210,8 +216,8 @@ ConstTreeRef tree_ref(const T& tree) {
 template <class T>
 inline constexpr int static_leaf_count = detail::count_leaves<std::remove_cvref_t<T>>();
 
-/// Calls `f(leaf)` for each leaf in declaration order: by reference, so that `f` may read, change or move out of it.
-/// Straight-line code without allocation where the shape is known at compile time.
+/// Calls `f(leaf)` for each leaf in declaration order: by reference, so that `f` may read, change or move out
+/// of it. Straight-line code without allocation where the shape is known at compile time.
 template <class T, class F>
 [[gnu::always_inline]] constexpr void for_each_leaf(T&& tree, F&& f) {
   detail::each_leaf(tree, f);
@@ -300,8 +306,8 @@ Flat<Leaf> flatten(T&& tree) {
   return flat;
 }
 
-/// Assigns `leaves[0], leaves[1], …` to the leaves of `tree`, from a range of as many leaves; moves out of an rvalue.
-/// Throws when the numbers differ.
+/// Assigns `leaves[0], leaves[1], …` to the leaves of `tree`, from a range of as many leaves; moves out of an
+/// rvalue. Throws when the numbers differ.
 template <class T, class Leaves>
 void assign_leaves(T& tree, Leaves&& leaves) {
   std::size_t count = leaf_count(tree);

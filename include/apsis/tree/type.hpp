@@ -1,8 +1,8 @@
 #pragma once
 
-// What code that is not a template knows of a tree's type: one constexpr record of function pointers a type, whose
-// address is the type's identity. Everything off the hot path (paths, printing, comparing, explaining) is written
-// once against it.
+// What code that is not a template knows of a tree's type: one constexpr record of function pointers a type,
+// whose address is the type's identity. Everything off the hot path (paths, printing, comparing, explaining)
+// is written once against it.
 
 #include <string>
 #include <string_view>
