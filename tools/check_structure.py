@@ -19,6 +19,8 @@ OUTER = {"solve", "nn", "optim", "diffeq", "debug", "io"}
 PRIVATE = {"ir", "codegen", "runtime"}
 # Headers above the rooms: the umbrella, which only users include, and forward declarations, which anyone may.
 UMBRELLA, FORWARD = "apsis.hpp", "fwd.hpp"
+# A header that says so in one of its first lines is left to those who include it themselves.
+APART = "not part of apsis.hpp"
 
 LENGTH_LIMIT = 800
 PUBLIC_LENGTH_LIMIT = 400
@@ -56,6 +58,7 @@ class Checker:
                 if path.suffix in {".hpp", ".cpp", ".inc"}:
                     self.check_source(path, path.relative_to(base), base == public)
         self.check_rooms(public, private)
+        self.check_umbrella(public)
         for folder in CODE_FOLDERS:
             for path in sorted((self.root / folder).rglob("*")):
                 if path.suffix in CODE_SUFFIXES and path.is_file():
@@ -80,6 +83,27 @@ class Checker:
                 lines = len(readme.read_text().splitlines())
                 if lines not in README_LINES:
                     self.report(readme, 1, f"{lines} lines: a room's README has about ten")
+
+    def check_umbrella(self, public):
+        """Every public header is reached from the umbrella, unless it says that it stands apart."""
+        if not (public / UMBRELLA).is_file():
+            return
+        reached, waiting = set(), [pathlib.PurePath(UMBRELLA)]
+        while waiting:
+            relative = waiting.pop()
+            if relative in reached or not (public / relative).is_file():
+                continue
+            reached.add(relative)
+            for line in (public / relative).read_text().splitlines():
+                match = INCLUDE.match(line)
+                target = match and self.resolve(public / relative, match.group(2))
+                if target and target[0]:
+                    waiting.append(target[1])
+        for path in sorted(public.rglob("*.hpp")):
+            if path.relative_to(public) in reached or path.name == FORWARD:
+                continue
+            if not any(APART in line for line in path.read_text().splitlines()[:8]):
+                self.report(path, 1, f"{UMBRELLA} does not reach this header, which does not say '{APART}'")
 
     def check_source(self, path, relative, public):
         lines = path.read_text().splitlines()

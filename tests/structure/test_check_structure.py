@@ -81,6 +81,18 @@ class CheckStructure(unittest.TestCase):
         self.assertIn("fwd.hpp:2: 'apsis/core/array.hpp': fwd.hpp only declares", found)
         self.assertIn("include/apsis/ir:1: 'ir' is a private room", found)
 
+    def test_the_umbrella_reaches_all(self):
+        found = self.check({
+            "include/apsis/apsis.hpp": self.header('"apsis/core/array.hpp"'),
+            "include/apsis/core/array.hpp": self.header('"apsis/core/dtype.hpp"'),
+            "include/apsis/core/dtype.hpp": self.header(),
+            "include/apsis/core/forgotten.hpp": self.header(),
+            "include/apsis/core/extend.hpp": "#pragma once\n// For authors of ops; not part of apsis.hpp.\n",
+            "src/core/README.md": README,
+        })
+        self.assertEqual("include/apsis/core/forgotten.hpp:1: apsis.hpp does not reach this header, "
+                         "which does not say 'not part of apsis.hpp'", found)
+
     def test_llvm_is_seen_in_its_room_only(self):
         found = self.check({"src/codegen/plan.cpp": "#include <llvm-c/Core.h>\n", "src/codegen/README.md": README})
         self.assertIn("src/codegen/plan.cpp:1: <llvm-c/Core.h>: LLVM is seen in src/codegen/llvm only", found)
