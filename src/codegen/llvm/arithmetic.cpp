@@ -1,0 +1,150 @@
+// Arithmetic of the Emitter: one LLVM operation each, without flags.
+
+#include "apsis/base/error.hpp"
+#include "codegen/llvm/llvm_builder.hpp"
+
+namespace apsis::detail {
+
+using Value = LlvmBuilder::Value;
+
+namespace {
+
+bool is_float_value(Dtype d) { return d == Dtype::F32 || d == Dtype::F64; }
+
+}  // namespace
+
+void LlvmBuilder::check_equal(Value a, Value b) {
+  APSIS_ASSERT(a.dtype == b.dtype && LLVMTypeOf(ref(a)) == LLVMTypeOf(ref(b)));
+}
+
+LLVMTypeRef LlvmBuilder::type_of(Dtype dtype, int lanes) const {
+  LLVMTypeRef scalar = scalars_[static_cast<int>(dtype)];
+  APSIS_ASSERT(scalar);
+  return lanes == 1 ? scalar : LLVMVectorType(scalar, static_cast<unsigned>(lanes));
+}
+
+Value LlvmBuilder::constant(Dtype dtype, std::uint64_t bits, int lanes) {
+  LLVMTypeRef scalar = type_of(dtype, 1);
+  LLVMValueRef one;
+  if (is_float_value(dtype)) {
+    LLVMTypeRef integer = dtype == Dtype::F64 ? i64_ : i32_;
+    if (dtype == Dtype::F32) bits &= 0xffffffffu;
+    one = LLVMConstBitCast(LLVMConstInt(integer, bits, false), scalar);
+  } else {
+    const unsigned width = LLVMGetIntTypeWidth(scalar);
+    one = LLVMConstInt(scalar, width == 64 ? bits : bits & ((std::uint64_t{1} << width) - 1), false);
+  }
+  if (lanes == 1) return {one, dtype};
+  LLVMValueRef all[64];
+  for (int i = 0; i < lanes; ++i) all[i] = one;
+  return {LLVMConstVector(all, static_cast<unsigned>(lanes)), dtype};
+}
+Value LlvmBuilder::constant(Dtype dtype, std::uint64_t bits) { return constant(dtype, bits, lanes_); }
+
+LLVMValueRef LlvmBuilder::intrinsic(const char* name, std::initializer_list<LLVMTypeRef> overloads,
+                                    std::initializer_list<LLVMValueRef> arguments) {
+  const unsigned id = LLVMLookupIntrinsicID(name, std::char_traits<char>::length(name));
+  APSIS_ASSERT(id != 0);
+  auto* types = const_cast<LLVMTypeRef*>(overloads.begin());
+  LLVMValueRef f = LLVMGetIntrinsicDeclaration(module_, id, types, overloads.size());
+  auto* values = const_cast<LLVMValueRef*>(arguments.begin());
+  return LLVMBuildCall2(ir_, LLVMGlobalGetValueType(f), f, values, static_cast<unsigned>(arguments.size()), "");
+}
+Value LlvmBuilder::unary_intrinsic(const char* name, Value a) {
+  return {intrinsic(name, {LLVMTypeOf(ref(a))}, {ref(a)}), a.dtype};
+}
+
+Value LlvmBuilder::add(Value a, Value b) {
+  check_equal(a, b);
+  return {is_float_value(a.dtype) ? LLVMBuildFAdd(ir_, ref(a), ref(b), "") : LLVMBuildAdd(ir_, ref(a), ref(b), ""), a.dtype};
+}
+Value LlvmBuilder::sub(Value a, Value b) {
+  check_equal(a, b);
+  return {is_float_value(a.dtype) ? LLVMBuildFSub(ir_, ref(a), ref(b), "") : LLVMBuildSub(ir_, ref(a), ref(b), ""), a.dtype};
+}
+Value LlvmBuilder::mul(Value a, Value b) {
+  check_equal(a, b);
+  return {is_float_value(a.dtype) ? LLVMBuildFMul(ir_, ref(a), ref(b), "") : LLVMBuildMul(ir_, ref(a), ref(b), ""), a.dtype};
+}
+Value LlvmBuilder::div(Value a, Value b) {
+  check_equal(a, b);
+  APSIS_ASSERT(is_float_value(a.dtype));
+  return {LLVMBuildFDiv(ir_, ref(a), ref(b), ""), a.dtype};
+}
+Value LlvmBuilder::fma(Value a, Value b, Value c) {
+  check_equal(a, b);
+  check_equal(a, c);
+  APSIS_ASSERT(is_float_value(a.dtype));
+  return {intrinsic("llvm.fma", {LLVMTypeOf(ref(a))}, {ref(a), ref(b), ref(c)}), a.dtype};
+}
+Value LlvmBuilder::neg(Value a) {
+  return {is_float_value(a.dtype) ? LLVMBuildFNeg(ir_, ref(a), "") : LLVMBuildNeg(ir_, ref(a), ""), a.dtype};
+}
+Value LlvmBuilder::sqrt(Value a) { return unary_intrinsic("llvm.sqrt", a); }
+Value LlvmBuilder::abs(Value a) { return unary_intrinsic("llvm.fabs", a); }
+Value LlvmBuilder::floor(Value a) { return unary_intrinsic("llvm.floor", a); }
+Value LlvmBuilder::ceil(Value a) { return unary_intrinsic("llvm.ceil", a); }
+Value LlvmBuilder::trunc(Value a) { return unary_intrinsic("llvm.trunc", a); }
+Value LlvmBuilder::rint(Value a) { return unary_intrinsic("llvm.roundeven", a); }
+
+Value LlvmBuilder::integer_div(Value a, Value b) {
+  check_equal(a, b);
+  return {is_signed_integer(a.dtype) ? LLVMBuildSDiv(ir_, ref(a), ref(b), "") : LLVMBuildUDiv(ir_, ref(a), ref(b), ""), a.dtype};
+}
+Value LlvmBuilder::integer_rem(Value a, Value b) {
+  check_equal(a, b);
+  return {is_signed_integer(a.dtype) ? LLVMBuildSRem(ir_, ref(a), ref(b), "") : LLVMBuildURem(ir_, ref(a), ref(b), ""), a.dtype};
+}
+Value LlvmBuilder::bit_and(Value a, Value b) {
+  check_equal(a, b);
+  return {LLVMBuildAnd(ir_, ref(a), ref(b), ""), a.dtype};
+}
+Value LlvmBuilder::bit_or(Value a, Value b) {
+  check_equal(a, b);
+  return {LLVMBuildOr(ir_, ref(a), ref(b), ""), a.dtype};
+}
+Value LlvmBuilder::bit_xor(Value a, Value b) {
+  check_equal(a, b);
+  return {LLVMBuildXor(ir_, ref(a), ref(b), ""), a.dtype};
+}
+Value LlvmBuilder::bit_not(Value a) { return {LLVMBuildNot(ir_, ref(a), ""), a.dtype}; }
+Value LlvmBuilder::shift_left(Value a, Value count) {
+  check_equal(a, count);
+  return {LLVMBuildShl(ir_, ref(a), ref(count), ""), a.dtype};
+}
+Value LlvmBuilder::shift_right(Value a, Value count) {
+  check_equal(a, count);
+  return {is_signed_integer(a.dtype) ? LLVMBuildAShr(ir_, ref(a), ref(count), "") : LLVMBuildLShr(ir_, ref(a), ref(count), ""),
+          a.dtype};
+}
+Value LlvmBuilder::population_count(Value a) { return unary_intrinsic("llvm.ctpop", a); }
+Value LlvmBuilder::leading_zeros(Value a) {
+  return {intrinsic("llvm.ctlz", {LLVMTypeOf(ref(a))}, {ref(a), LLVMConstInt(i1_, 0, false)}), a.dtype};
+}
+Value LlvmBuilder::trailing_zeros(Value a) {
+  return {intrinsic("llvm.cttz", {LLVMTypeOf(ref(a))}, {ref(a), LLVMConstInt(i1_, 0, false)}), a.dtype};
+}
+
+Value LlvmBuilder::compare(Compare how, Value a, Value b) {
+  check_equal(a, b);
+  if (is_float_value(a.dtype)) {
+    constexpr LLVMRealPredicate ordered[] = {LLVMRealOEQ, LLVMRealUNE, LLVMRealOLT, LLVMRealOLE, LLVMRealOGT, LLVMRealOGE};
+    return {LLVMBuildFCmp(ir_, ordered[static_cast<int>(how)], ref(a), ref(b), ""), Dtype::Bool};
+  }
+  constexpr LLVMIntPredicate of_signed[] = {LLVMIntEQ, LLVMIntNE, LLVMIntSLT, LLVMIntSLE, LLVMIntSGT, LLVMIntSGE};
+  constexpr LLVMIntPredicate of_unsigned[] = {LLVMIntEQ, LLVMIntNE, LLVMIntULT, LLVMIntULE, LLVMIntUGT, LLVMIntUGE};
+  const auto* predicates = is_signed_integer(a.dtype) ? of_signed : of_unsigned;
+  return {LLVMBuildICmp(ir_, predicates[static_cast<int>(how)], ref(a), ref(b), ""), Dtype::Bool};
+}
+
+Value LlvmBuilder::select(Value condition, Value if_true, Value if_false) {
+  check_equal(if_true, if_false);
+  return {LLVMBuildSelect(ir_, ref(condition), ref(if_true), ref(if_false), ""), if_true.dtype};
+}
+
+Value LlvmBuilder::bitcast(Value a, Dtype to) {
+  APSIS_ASSERT(item_size(a.dtype) == item_size(to) && (a.dtype == Dtype::Bool) == (to == Dtype::Bool));
+  return {LLVMBuildBitCast(ir_, ref(a), type_of(to, lanes_of(a)), ""), to};
+}
+
+}  // namespace apsis::detail

@@ -1,0 +1,52 @@
+// Blocks, jumps and phis.
+
+#include "apsis/base/error.hpp"
+#include "codegen/llvm/llvm_builder.hpp"
+
+namespace apsis::detail {
+
+using Value = LlvmBuilder::Value;
+
+Block LlvmBuilder::make_block(const char* name) {
+  APSIS_ASSERT(!frames_.empty());
+  return {LLVMAppendBasicBlockInContext(context_, frames_.back().function->value, name)};
+}
+void LlvmBuilder::set_position(Block block) { LLVMPositionBuilderAtEnd(ir_, ref(block)); }
+Block LlvmBuilder::position() const { return {current()}; }
+void LlvmBuilder::jump(Block to) { LLVMBuildBr(ir_, ref(to)); }
+
+void LlvmBuilder::branch(Value condition, Block if_true, Block if_false, Likely likely) {
+  APSIS_ASSERT(lanes_of(condition) == 1 && condition.dtype == Dtype::Bool);
+  LLVMValueRef jump = LLVMBuildCondBr(ir_, ref(condition), ref(if_true), ref(if_false));
+  if (likely == Likely::Unknown) return;
+  LLVMValueRef& weights = weights_[likely == Likely::True];
+  if (!weights) {
+    const std::uint64_t often = 2000, seldom = 1;
+    LLVMMetadataRef parts[] = {
+        LLVMMDStringInContext2(context_, "branch_weights", 14),
+        LLVMValueAsMetadata(LLVMConstInt(i32_, likely == Likely::True ? often : seldom, false)),
+        LLVMValueAsMetadata(LLVMConstInt(i32_, likely == Likely::True ? seldom : often, false))};
+    weights = LLVMMetadataAsValue(context_, LLVMMDNodeInContext2(context_, parts, 3));
+  }
+  LLVMSetMetadata(jump, LLVMGetMDKindIDInContext(context_, "prof", 4), weights);
+}
+
+void LlvmBuilder::switch_to(Value index, std::span<const Block> blocks, Block otherwise) {
+  LLVMValueRef jump = LLVMBuildSwitch(ir_, ref(index), ref(otherwise), static_cast<unsigned>(blocks.size()));
+  for (std::size_t i = 0; i < blocks.size(); ++i) LLVMAddCase(jump, LLVMConstInt(i64_, i, false), ref(blocks[i]));
+}
+void LlvmBuilder::unreachable() { LLVMBuildUnreachable(ir_); }
+
+Value LlvmBuilder::phi(Dtype dtype) { return {LLVMBuildPhi(ir_, type_of(dtype, lanes_), ""), dtype}; }
+Pointer LlvmBuilder::pointer_phi() { return {LLVMBuildPhi(ir_, pointer_, "")}; }
+void LlvmBuilder::add_incoming(Value phi, Value v, Block from) {
+  check_equal(phi, v);
+  add_incoming(Pointer{phi.handle}, Pointer{v.handle}, from);
+}
+void LlvmBuilder::add_incoming(Pointer phi, Pointer v, Block from) {
+  LLVMValueRef value = ref(v);
+  LLVMBasicBlockRef block = ref(from);
+  LLVMAddIncoming(ref(phi), &value, &block, 1);
+}
+
+}  // namespace apsis::detail

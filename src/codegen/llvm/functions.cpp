@@ -1,0 +1,199 @@
+// Functions of the module, functions of the library, and the two forms of outlined code that ops ask for.
+
+#include "apsis/base/error.hpp"
+#include "codegen/llvm/llvm_builder.hpp"
+
+namespace apsis::detail {
+
+using Value = LlvmBuilder::Value;
+
+namespace {
+
+// Uses of an elementary function that are emitted in place. A call costs the spilling of every live vector register, a
+// copy costs compile time, some 30 instructions each.
+constexpr int inline_uses = 2;
+
+}  // namespace
+
+Function LlvmBuilder::declare(const char* name, std::span<const Type> parameters, std::span<const Type> results,
+                              bool exported) {
+  std::vector<LLVMTypeRef> types, returned;
+  for (Type t : parameters) types.push_back(type_of(t));
+  for (Type t : results) returned.push_back(type_of(t));
+  LLVMTypeRef result = returned.empty()       ? void_
+                       : returned.size() == 1 ? returned[0]
+                                              : LLVMStructTypeInContext(context_, returned.data(),
+                                                                        static_cast<unsigned>(returned.size()), false);
+  LLVMTypeRef type = LLVMFunctionType(result, types.data(), static_cast<unsigned>(types.size()), false);
+  LLVMValueRef f = add_function(name, type, exported ? LLVMExternalLinkage : LLVMInternalLinkage);
+  functions_.push_back({f, type, {parameters.begin(), parameters.end()}, {results.begin(), results.end()}});
+  return {&functions_.back()};
+}
+
+void LlvmBuilder::begin(Function f) {
+  const FunctionInfo& function = info(f);
+  LLVMBasicBlockRef slots = LLVMAppendBasicBlockInContext(context_, function.value, "slots");
+  LLVMBasicBlockRef body = LLVMAppendBasicBlockInContext(context_, function.value, "body");
+  frames_.push_back({&function, slots, body, current(), lanes_});
+  lanes_ = 1;
+  LLVMPositionBuilderAtEnd(ir_, body);
+}
+
+void LlvmBuilder::end() {
+  const Frame frame = frames_.back();
+  frames_.pop_back();
+  LLVMPositionBuilderAtEnd(ir_, frame.slots);
+  LLVMBuildBr(ir_, frame.body);
+  lanes_ = frame.outer_lanes;
+  if (frame.outer_position) LLVMPositionBuilderAtEnd(ir_, frame.outer_position);
+  else LLVMClearInsertionPosition(ir_);
+}
+
+Value LlvmBuilder::parameter(int i) {
+  const FunctionInfo& function = *frames_.back().function;
+  return {LLVMGetParam(function.value, static_cast<unsigned>(i)), function.parameters[static_cast<std::size_t>(i)].dtype};
+}
+Pointer LlvmBuilder::pointer_parameter(int i) {
+  return {LLVMGetParam(frames_.back().function->value, static_cast<unsigned>(i))};
+}
+
+void LlvmBuilder::return_values(std::span<const Value> results) {
+  APSIS_ASSERT(results.size() == frames_.back().function->results.size());
+  if (results.empty()) {
+    LLVMBuildRetVoid(ir_);
+  } else if (results.size() == 1) {
+    LLVMBuildRet(ir_, ref(results[0]));
+  } else {
+    std::vector<LLVMValueRef> values;
+    for (Value v : results) values.push_back(ref(v));
+    LLVMBuildAggregateRet(ir_, values.data(), static_cast<unsigned>(values.size()));
+  }
+}
+
+void LlvmBuilder::call(Function f, std::span<const Operand> arguments, std::span<Value> results) {
+  const FunctionInfo& function = info(f);
+  APSIS_ASSERT(arguments.size() == function.parameters.size() && results.size() == function.results.size());
+  std::vector<LLVMValueRef> values;
+  for (const Operand& a : arguments) values.push_back(static_cast<LLVMValueRef>(a.handle));
+  LLVMValueRef r = LLVMBuildCall2(ir_, function.type, function.value, values.data(), static_cast<unsigned>(values.size()), "");
+  for (std::size_t i = 0; i < results.size(); ++i)
+    results[i] = {results.size() == 1 ? r : LLVMBuildExtractValue(ir_, r, static_cast<unsigned>(i), ""), function.results[i].dtype};
+}
+
+Pointer LlvmBuilder::address_of(Function f) { return {info(f).value}; }
+
+LLVMValueRef LlvmBuilder::call_symbol(const char* symbol, LLVMTypeRef result, std::span<const Operand> arguments) {
+  std::vector<LLVMTypeRef> types;
+  std::vector<LLVMValueRef> values;
+  for (const Operand& a : arguments) {
+    values.push_back(static_cast<LLVMValueRef>(a.handle));
+    types.push_back(LLVMTypeOf(values.back()));
+  }
+  LLVMTypeRef type = LLVMFunctionType(result, types.data(), static_cast<unsigned>(types.size()), false);
+  LLVMValueRef f = LLVMGetNamedFunction(module_, symbol);
+  if (!f) f = add_function(symbol, type, LLVMExternalLinkage);
+  return LLVMBuildCall2(ir_, type, f, values.data(), static_cast<unsigned>(values.size()), "");
+}
+Value LlvmBuilder::call_runtime(const char* symbol, Dtype result, std::span<const Operand> arguments) {
+  // Narrower results would depend on how the callee extends them.
+  APSIS_ASSERT(item_size(result) >= 4);
+  return {call_symbol(symbol, type_of(result, 1), arguments), result};
+}
+Pointer LlvmBuilder::call_runtime_pointer(const char* symbol, std::span<const Operand> arguments) {
+  return {call_symbol(symbol, pointer_, arguments)};
+}
+void LlvmBuilder::call_runtime_void(const char* symbol, std::span<const Operand> arguments) {
+  call_symbol(symbol, void_, arguments);
+}
+
+void LlvmBuilder::function(const char* name, FunctionBody body, const void* context, std::span<const Value> in,
+                           std::span<Value> out) {
+  std::string key = name;
+  for (Value v : in) (key += '.') += name_of(v.dtype);
+  const int lanes = in.empty() ? lanes_ : lanes_of(in[0]);
+  if (lanes > 1) (key += 'x') += std::to_string(lanes);
+  Named& named = named_[key];
+  const int outer_lanes = lanes_;
+  if (named.uses++ < inline_uses) {
+    lanes_ = lanes;
+    body(*this, context, in, out);
+    lanes_ = outer_lanes;
+    named.results.clear();
+    for (Value v : out) named.results.push_back({v.dtype, lanes_of(v)});
+    return;
+  }
+  if (!named.function.handle) {
+    std::vector<Type> parameters;
+    for (Value v : in) parameters.push_back({v.dtype, lanes_of(v)});
+    const Function f = declare(key.c_str(), parameters, named.results, false);
+    begin(f);
+    lanes_ = lanes;
+    std::vector<Value> inner, results(out.size());
+    for (std::size_t i = 0; i < in.size(); ++i) inner.push_back(parameter(static_cast<int>(i)));
+    body(*this, context, inner, results);
+    return_values(results);
+    end();
+    named.function = f;
+  }
+  const std::vector<Operand> arguments(in.begin(), in.end());
+  call(named.function, arguments, out);
+}
+
+// (mask, arguments…, fast) → result: calls the scalar function for each set lane; at least one is.
+Function LlvmBuilder::rare_function(const char* symbol, std::size_t arguments, Dtype dtype, int lanes) {
+  Function& known = rare_[std::string(symbol) + 'x' + std::to_string(lanes)];
+  if (known.handle) return known;
+  std::vector<Type> parameters{{Dtype::Bool, lanes}};
+  parameters.insert(parameters.end(), arguments + 1, Type{dtype, lanes});
+  const Type result[] = {{dtype, lanes}};
+  const Function f = declare((std::string("rare.") + symbol).c_str(), parameters, result, false);
+  begin(f);
+  std::vector<Pointer> slots;
+  for (std::size_t i = 0; i <= arguments; ++i) {
+    slots.push_back(stack(static_cast<std::size_t>(lanes) * item_size(dtype)));
+    store(slots[i], parameter(static_cast<int>(i) + 1));
+  }
+  const Value all_bits = mask_bits(parameter(0));
+  const Block before = position(), loop = make_block("lane"), done = make_block("done");
+  jump(loop);
+  set_position(loop);
+  const Value bits = phi(Dtype::I64);
+  add_incoming(bits, all_bits, before);
+  const Value bytes = mul(trailing_zeros(bits), index(static_cast<std::int64_t>(item_size(dtype))));
+  std::vector<Operand> scalars;
+  for (std::size_t i = 0; i < arguments; ++i) scalars.emplace_back(load(offset(slots[i], bytes), dtype));
+  store(offset(slots[arguments], bytes), call_runtime(symbol, dtype, scalars));
+  const Value rest = bit_and(bits, sub(bits, index(1)));
+  add_incoming(bits, rest, loop);
+  branch(compare(Compare::Ne, rest, index(0)), loop, done, Likely::Unknown);
+  set_position(done);
+  lanes_ = lanes;
+  const Value results[] = {load(slots[arguments], dtype)};
+  return_values(results);
+  end();
+  return known = f;
+}
+
+Value LlvmBuilder::rare(Value mask, const char* symbol, std::span<const Value> in, Value fast) {
+  const int lanes = lanes_of(mask);
+  const Block before = position(), cold = make_block("rare"), after = make_block("after");
+  branch(any(mask), cold, after, Likely::False);
+  set_position(cold);
+  std::vector<Operand> arguments(in.begin(), in.end());
+  Value slow[1];
+  if (lanes == 1) {
+    slow[0] = call_runtime(symbol, fast.dtype, arguments);
+  } else {
+    arguments.insert(arguments.begin(), mask);
+    arguments.emplace_back(fast);
+    call(rare_function(symbol, in.size(), fast.dtype, lanes), arguments, slow);
+  }
+  jump(after);
+  set_position(after);
+  const Value result{LLVMBuildPhi(ir_, LLVMTypeOf(ref(fast)), ""), fast.dtype};
+  add_incoming(result, fast, before);
+  add_incoming(result, slow[0], cold);
+  return result;
+}
+
+}  // namespace apsis::detail

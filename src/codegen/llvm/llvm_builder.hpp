@@ -1,0 +1,190 @@
+#pragma once
+
+#include <llvm-c/Core.h>
+
+#include <deque>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "codegen/builder.hpp"
+
+namespace apsis::detail {
+
+/// The Builder on LLVM's C API. Nothing relies on IR passes: what is asked for is what is compiled, so no operation is
+/// marked as one that passes may rearrange, and no fast-math flag is ever set.
+class LlvmBuilder final : public Builder {
+ public:
+  explicit LlvmBuilder(const BuilderOptions& options);
+  ~LlvmBuilder() override;
+  LlvmBuilder(const LlvmBuilder&) = delete;
+  LlvmBuilder& operator=(const LlvmBuilder&) = delete;
+
+  // arithmetic.cpp
+  Value constant(Dtype dtype, std::uint64_t bits) override;
+  Value add(Value a, Value b) override;
+  Value sub(Value a, Value b) override;
+  Value mul(Value a, Value b) override;
+  Value div(Value a, Value b) override;
+  Value fma(Value a, Value b, Value c) override;
+  Value neg(Value a) override;
+  Value sqrt(Value a) override;
+  Value abs(Value a) override;
+  Value floor(Value a) override;
+  Value ceil(Value a) override;
+  Value trunc(Value a) override;
+  Value rint(Value a) override;
+  Value integer_div(Value a, Value b) override;
+  Value integer_rem(Value a, Value b) override;
+  Value bit_and(Value a, Value b) override;
+  Value bit_or(Value a, Value b) override;
+  Value bit_xor(Value a, Value b) override;
+  Value bit_not(Value a) override;
+  Value shift_left(Value a, Value count) override;
+  Value shift_right(Value a, Value count) override;
+  Value population_count(Value a) override;
+  Value leading_zeros(Value a) override;
+  Value trailing_zeros(Value a) override;
+  Value compare(Compare how, Value a, Value b) override;
+  Value select(Value condition, Value if_true, Value if_false) override;
+  Value bitcast(Value a, Dtype to) override;
+
+  // convert.cpp
+  Value convert(Value a, Dtype to) override;
+
+  // functions.cpp
+  void function(const char* name, FunctionBody body, const void* context, std::span<const Value> in,
+                std::span<Value> out) override;
+  Value rare(Value mask, const char* symbol, std::span<const Value> in, Value fast) override;
+  Function declare(const char* name, std::span<const Type> parameters, std::span<const Type> results,
+                   bool exported) override;
+  void begin(Function f) override;
+  void end() override;
+  Value parameter(int i) override;
+  Pointer pointer_parameter(int i) override;
+  void return_values(std::span<const Value> results) override;
+  void call(Function f, std::span<const Operand> arguments, std::span<Value> results) override;
+  Pointer address_of(Function f) override;
+  Value call_runtime(const char* symbol, Dtype result, std::span<const Operand> arguments) override;
+  Pointer call_runtime_pointer(const char* symbol, std::span<const Operand> arguments) override;
+  void call_runtime_void(const char* symbol, std::span<const Operand> arguments) override;
+
+  // lanes.cpp
+  void set_lanes(int lanes) override;
+  int lanes() const override { return lanes_; }
+  int lanes_of(Value v) const override;
+  int vector_bytes() const override;
+  Value index(std::int64_t value) override;
+  Value splat(Value scalar) override;
+  Value extract(Value v, int lane) override;
+  Value extract(Value v, Value lane) override;
+  Value insert(Value v, int lane, Value scalar) override;
+  Value insert(Value v, Value lane, Value scalar) override;
+  Value shuffle(Value a, Value b, std::span<const int> from) override;
+  Value lane_numbers() override;
+  Value any(Value mask) override;
+  Value all(Value mask) override;
+  Value mask_bits(Value mask) override;
+
+  // memory.cpp
+  Pointer offset(Pointer p, std::int64_t bytes) override;
+  Pointer offset(Pointer p, Value bytes) override;
+  Pointer null_pointer() override;
+  Value load(Pointer p, Dtype dtype) override;
+  void store(Pointer p, Value v) override;
+  Value masked_load(Pointer p, Dtype dtype, Value mask) override;
+  void masked_store(Pointer p, Value v, Value mask) override;
+  Value load_element(Pointer p, Dtype dtype) override;
+  Value load_relaxed(Pointer p, Dtype dtype) override;
+  Value gather(Pointer p, Value elements, Dtype dtype) override;
+  Value gather(Pointer p, Value elements, Dtype dtype, Value mask) override;
+  void scatter(Pointer p, Value elements, Value v) override;
+  void scatter(Pointer p, Value elements, Value v, Value mask) override;
+  Pointer load_pointer(Pointer p) override;
+  void store_pointer(Pointer p, Pointer value) override;
+  Pointer stack(std::size_t bytes) override;
+  void copy_bytes(Pointer to, Pointer from, Value bytes) override;
+  void fill_bytes(Pointer to, std::uint8_t byte, Value bytes) override;
+  Pointer constant_data(std::span<const std::byte> bytes) override;
+
+  // control.cpp
+  Block make_block(const char* name) override;
+  void set_position(Block block) override;
+  Block position() const override;
+  void jump(Block to) override;
+  void branch(Value condition, Block if_true, Block if_false, Likely likely) override;
+  void switch_to(Value index, std::span<const Block> blocks, Block otherwise) override;
+  void unreachable() override;
+  Value phi(Dtype dtype) override;
+  Pointer pointer_phi() override;
+  void add_incoming(Value phi, Value v, Block from) override;
+  void add_incoming(Pointer phi, Pointer v, Block from) override;
+
+  // compile.cpp
+  std::unique_ptr<Code> finish(const CodeOptions& options) override;
+  std::string text() const override;
+
+ private:
+  struct FunctionInfo {
+    LLVMValueRef value;
+    LLVMTypeRef type;
+    std::vector<Type> parameters, results;
+  };
+  // A function being defined. Its first block holds the stack slots alone.
+  struct Frame {
+    const FunctionInfo* function;
+    LLVMBasicBlockRef slots, body, outer_position;
+    int outer_lanes;
+  };
+  // A named function of the elementary ones, by name, dtypes and lanes.
+  struct Named {
+    int uses = 0;
+    Function function;
+    std::vector<Type> results;
+  };
+
+  static LLVMValueRef ref(Value v) { return static_cast<LLVMValueRef>(v.handle); }
+  static LLVMValueRef ref(Pointer p) { return static_cast<LLVMValueRef>(p.handle); }
+  static LLVMBasicBlockRef ref(Block b) { return static_cast<LLVMBasicBlockRef>(b.handle); }
+  static const FunctionInfo& info(Function f) { return *static_cast<const FunctionInfo*>(f.handle); }
+  static void check_equal(Value a, Value b);
+
+  LLVMTypeRef type_of(Dtype dtype, int lanes) const;
+  LLVMTypeRef type_of(Type type) const { return type.lanes ? type_of(type.dtype, type.lanes) : pointer_; }
+  // A Bool is an i8 in memory.
+  LLVMTypeRef stored_type(Dtype dtype, int lanes) const { return type_of(dtype == Dtype::Bool ? Dtype::U8 : dtype, lanes); }
+  Value constant(Dtype dtype, std::uint64_t bits, int lanes);
+  Value zero(Dtype dtype, int lanes) { return constant(dtype, 0, lanes); }
+  LLVMValueRef intrinsic(const char* name, std::initializer_list<LLVMTypeRef> overloads,
+                         std::initializer_list<LLVMValueRef> arguments);
+  Value unary_intrinsic(const char* name, Value a);
+  LLVMValueRef mask_integer(Value mask);
+  Value float_of_half(Value a);
+  Value half_of_float(Value a, Dtype to);
+  Value from_storage(LLVMValueRef stored, Dtype dtype, int lanes);
+  LLVMValueRef to_storage(Value v);
+  LLVMValueRef element_addresses(Pointer p, Value elements, Dtype dtype);
+  LLVMValueRef masked_access(const char* name, std::initializer_list<LLVMTypeRef> overloads, LLVMValueRef value,
+                             LLVMValueRef address, Dtype dtype, LLVMValueRef mask);
+  Function rare_function(const char* symbol, std::size_t arguments, Dtype dtype, int lanes);
+  LLVMValueRef call_symbol(const char* symbol, LLVMTypeRef result, std::span<const Operand> arguments);
+  LLVMValueRef add_function(const char* name, LLVMTypeRef type, LLVMLinkage linkage);
+  LLVMBasicBlockRef current() const { return LLVMGetInsertBlock(ir_); }
+
+  Isa isa_;
+  int lanes_ = 1;
+  LLVMContextRef context_;
+  LLVMModuleRef module_;
+  LLVMBuilderRef ir_;
+  LLVMTypeRef pointer_, i1_, i8_, i32_, i64_, void_;
+  LLVMTypeRef scalars_[dtype_count];
+  LLVMAttributeRef no_unwind_, wide_vectors_;
+  LLVMValueRef weights_[2] = {};
+  std::string diagnosis_;
+  std::deque<FunctionInfo> functions_;  // addresses stay
+  std::vector<Frame> frames_;
+  std::unordered_map<std::string, Named> named_;
+  std::unordered_map<std::string, Function> rare_;
+};
+
+}  // namespace apsis::detail

@@ -1,0 +1,93 @@
+#include "codegen/llvm/target.hpp"
+
+#include <llvm-c/Core.h>
+#include <llvm-c/Target.h>
+
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "apsis/base/error.hpp"
+
+namespace apsis::detail {
+namespace {
+
+struct Cpu {
+  std::string name, features;
+};
+
+bool machine_has_avx512() {
+  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
+         __builtin_cpu_supports("avx512vl");
+}
+
+Cpu cpu_of(Isa isa) {
+  if (isa == Isa::Avx2) return {"x86-64-v3", ""};
+  char* name = LLVMGetHostCPUName();
+  char* features = LLVMGetHostCPUFeatures();
+  Cpu cpu{name, features};
+  LLVMDisposeMessage(name);
+  LLVMDisposeMessage(features);
+  return cpu;
+}
+
+struct Pool {
+  std::mutex mutex;
+  std::vector<LLVMTargetMachineRef> idle[3][4];  // by isa and level
+  LLVMTargetRef target = nullptr;
+  Cpu cpus[3];
+
+  Pool() {
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+    char* error = nullptr;
+    if (LLVMGetTargetFromTriple("x86_64-unknown-linux-gnu", &target, &error)) {
+      std::string text = error;
+      LLVMDisposeMessage(error);
+      throw InternalError("code generation has no x86-64 target: " + text);
+    }
+    for (Isa isa : {Isa::Native, Isa::Avx2, Isa::Avx512}) cpus[static_cast<int>(isa)] = cpu_of(isa);
+  }
+};
+
+// Left to the end of the process: threads may compile while static objects are destroyed.
+Pool& pool() {
+  static Pool* const the_pool = new Pool;
+  return *the_pool;
+}
+
+}  // namespace
+
+int vector_bytes_of(Isa isa) {
+  static const bool wide = machine_has_avx512();
+  if (isa == Isa::Avx512 && !wide) throw InternalError("this machine has no AVX-512");
+  return isa != Isa::Avx2 && wide ? 64 : 32;
+}
+
+TargetLease::TargetLease(Isa isa, Level level) : isa_(isa), level_(level) {
+  Pool& p = pool();
+  {
+    std::scoped_lock lock(p.mutex);
+    auto& idle = p.idle[static_cast<int>(isa)][static_cast<int>(level)];
+    if (!idle.empty()) {
+      machine_ = idle.back();
+      idle.pop_back();
+      return;
+    }
+  }
+  static_assert(static_cast<int>(Level::Aggressive) == LLVMCodeGenLevelAggressive);
+  const Cpu& cpu = p.cpus[static_cast<int>(isa)];
+  machine_ = LLVMCreateTargetMachine(p.target, "x86_64-unknown-linux-gnu", cpu.name.c_str(), cpu.features.c_str(),
+                                     static_cast<LLVMCodeGenOptLevel>(level), LLVMRelocPIC, LLVMCodeModelSmall);
+  if (!machine_) throw InternalError("no target machine for " + cpu.name);
+}
+
+TargetLease::~TargetLease() {
+  Pool& p = pool();
+  std::scoped_lock lock(p.mutex);
+  p.idle[static_cast<int>(isa_)][static_cast<int>(level_)].push_back(machine_);
+}
+
+}  // namespace apsis::detail

@@ -1,0 +1,39 @@
+#include "codegen/load.hpp"
+
+#include <dlfcn.h>
+
+#include "codegen/messages.hpp"
+
+namespace apsis::detail {
+namespace {
+
+// The module lies next to the library this function is in.
+std::string module_path() {
+  Dl_info here{};
+  std::string path;
+  if (dladdr(reinterpret_cast<void*>(&load_code_generator), &here) && here.dli_fname) path = here.dli_fname;
+  const auto slash = path.rfind('/');
+  return (slash == std::string::npos ? std::string() : path.substr(0, slash + 1)) + "libapsis_llvm.so";
+}
+
+}  // namespace
+
+MakeBuilder load_code_generator(const std::string& path) {
+  // Never unloaded: code generation keeps per-process state.
+  void* module = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  void* make = module ? dlsym(module, "apsis_make_builder") : nullptr;
+  if (!make) {
+    const char* reason = dlerror();
+    fail(messages::no_code_generator, {path, reason ? reason : "it is another library"});
+  }
+  return reinterpret_cast<MakeBuilder>(make);
+}
+
+std::unique_ptr<Builder> make_builder(const BuilderOptions& options) {
+  static const MakeBuilder make = load_code_generator(module_path());  // tried again next time if it throws
+  return std::unique_ptr<Builder>(make(options));
+}
+
+void* find_symbol(const char* name) { return dlsym(RTLD_DEFAULT, name); }
+
+}  // namespace apsis::detail

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+
+#include "codegen/builder.hpp"
+
+namespace apsis::detail {
+
+using MakeBuilder = Builder* (*)(const BuilderOptions& options);
+
+/// Loads the module of code generation from a file and finds its one function. Throws Error when that fails.
+MakeBuilder load_code_generator(const std::string& path);
+
+}  // namespace apsis::detail
