@@ -55,6 +55,24 @@ std::string describe_shape(const TreeNode& node) {
   }
 }
 
+std::string describe_node(const TreeNode& node) {
+  std::string size = std::to_string(node.size);
+  switch (node.kind) {
+    case TreeKind::Fields:
+      return "a `" + short_type_name(node.type_name()) + "`";
+    case TreeKind::Tuple:
+      return "a tuple of " + size;
+    case TreeKind::FixedArray:
+      return "an array of " + size;
+    case TreeKind::Sequence:
+      return "a sequence of " + size;
+    case TreeKind::Map:
+      return "a map of " + size;
+    default:
+      return describe_shape(node);
+  }
+}
+
 std::vector<std::string> leaf_paths(ConstTreeRef tree, std::string_view root) {
   LeafPaths visitor(root);
   tree.type->walk(tree.tree, visitor);

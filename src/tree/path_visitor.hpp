@@ -39,5 +39,7 @@ class PathVisitor : public TreeVisitor {
 /// `size 3`, `none`, `alternative 1`: what a node's value adds to the structure its type gives; empty if
 /// nothing.
 std::string describe_shape(const TreeNode& node);
+/// The node in words: "a `Linear`", "a sequence of 3", "none".
+std::string describe_node(const TreeNode& node);
 
 }  // namespace apsis::detail

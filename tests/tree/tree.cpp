@@ -15,7 +15,7 @@
 #include "apsis/base/error.hpp"
 #include "apsis/tree/path.hpp"
 #include "apsis/tree/print.hpp"
-#include "leaf.hpp"
+#include "models.hpp"
 
 namespace foreign {
 struct Pose {
@@ -36,20 +36,9 @@ namespace {
 using apsis::Static;
 using apsis::StaticKey;
 
-struct Linear {
-  Probe weight, bias;
-};
-enum class Activation { Relu, Tanh };
 struct Relu {
   Probe operator()(Probe x) const { return x; }
 };
-struct Model {
-  std::vector<Linear> layers;
-  Activation activation = Activation::Relu;
-  Static<double> slope = 0.5;
-  std::optional<Probe> scale;
-};
-Model make_model() { return {{{1, 2}, {3, 4}}, Activation::Tanh, 0.25, Probe(5)}; }
 
 struct Everything {
   Probe a;
@@ -86,24 +75,6 @@ Everything make_everything() {
           .numbers = {1, 2},
           .bits = {true, false},
           .z = 29};
-}
-
-template <class T>
-std::vector<double> values(const T& tree) {
-  std::vector<double> out;
-  apsis::for_each_leaf(tree, [&](const Probe& p) { out.push_back(p.empty() ? -1 : p.value()); });
-  return out;
-}
-template <class T>
-StaticKey key_of(const T& tree) {
-  StaticKey key;
-  apsis::append_static_key(tree, key);
-  return key;
-}
-std::vector<double> count_from_one(int n) {
-  std::vector<double> out;
-  for (int i = 1; i <= n; ++i) out.push_back(i);
-  return out;
 }
 
 TEST(Tree, VisitsLeavesInDeclarationOrder) {
