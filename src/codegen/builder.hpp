@@ -175,7 +175,10 @@ class Builder : public Emitter {
 /// A Builder of an empty module. Loads the module of code generation the first time; throws Error when that cannot be found.
 std::unique_ptr<Builder> make_builder(const BuilderOptions& options = {});
 
-/// The address of a C function that compiled code may call, or null.
+/// The address of a C function that compiled code may call, or null: one that was added, or one that the program's
+/// libraries export.
 void* find_symbol(const char* name);
+/// Makes a function known that no library exports: one of an executable. The name is kept; the last one added counts.
+void add_symbol(const char* name, void* address);
 
 }  // namespace apsis::detail

@@ -2,6 +2,9 @@
 
 #include <dlfcn.h>
 
+#include <mutex>
+#include <unordered_map>
+
 #include "codegen/messages.hpp"
 
 namespace apsis::detail {
@@ -14,6 +17,15 @@ std::string module_path() {
   if (dladdr(reinterpret_cast<void*>(&load_code_generator), &here) && here.dli_fname) path = here.dli_fname;
   const auto slash = path.rfind('/');
   return (slash == std::string::npos ? std::string() : path.substr(0, slash + 1)) + "libapsis_llvm.so";
+}
+
+struct AddedSymbols {
+  std::mutex mutex;
+  std::unordered_map<std::string, void*> addresses;
+};
+AddedSymbols& added_symbols() {
+  static AddedSymbols* const symbols = new AddedSymbols;  // used until the last thread ends
+  return *symbols;
 }
 
 }  // namespace
@@ -34,6 +46,19 @@ std::unique_ptr<Builder> make_builder(const BuilderOptions& options) {
   return std::unique_ptr<Builder>(make(options));
 }
 
-void* find_symbol(const char* name) { return dlsym(RTLD_DEFAULT, name); }
+void* find_symbol(const char* name) {
+  AddedSymbols& added = added_symbols();
+  {
+    std::scoped_lock lock(added.mutex);
+    if (auto it = added.addresses.find(name); it != added.addresses.end()) return it->second;
+  }
+  return dlsym(RTLD_DEFAULT, name);
+}
+
+void add_symbol(const char* name, void* address) {
+  AddedSymbols& added = added_symbols();
+  std::scoped_lock lock(added.mutex);
+  added.addresses[name] = address;
+}
 
 }  // namespace apsis::detail
