@@ -1,0 +1,105 @@
+#pragma once
+
+// Dense derivative matrices, by batches of tangents (jacfwd) or cotangents (jacrev).
+//
+//   Array j = jacrev(f)(x);                   // Array → Array: shape of out + shape of in
+//   auto h = hessian(loss)(model, data);      // Jacobian<Model, Model>
+//   Array block = h.block(&Model::alpha, &Model::beta), all = h.matrix();
+
+#include "apsis/transform/grad.hpp"
+
+namespace apsis {
+
+namespace detail {
+
+struct JacobianCall {
+  std::vector<Array> outs;
+  std::vector<Array> blocks;  // by output, then input; empty where not differentiable
+};
+JacobianCall jacobian_call(const Callee& callee, std::span<const Array> leaves, std::vector<bool> differentiate, bool forward);
+Array join_blocks(std::span<const Array> blocks, std::size_t rows, std::size_t columns, std::span<const Shape> row_shapes);
+
+/// The number of the leaf at this address.
+template <class T>
+std::size_t leaf_number(const T& tree, const Array* leaf) {
+  std::size_t found = 0, next = 0;
+  for_each_leaf(tree, [&](const Array& a) {
+    if (&a == leaf) found = next;
+    ++next;
+  });
+  return found;
+}
+
+}  // namespace detail
+
+/// The derivative of a tree with respect to a tree: a block for each pair of leaves, of the output leaf's shape followed
+/// by the input leaf's; empty where either is not floating.
+template <class Out, class In>
+struct Jacobian {
+  std::vector<Array> blocks;  // by leaf of Out, then leaf of In
+  std::vector<Shape> rows;    // shapes of Out's leaves
+  Out out;                    // structures; their leaves are empty
+  In in;
+
+  /// The block of an Array member of Out and one of In.
+  Array block(Array Out::*row, Array In::*column) const {
+    return blocks[detail::leaf_number(out, &(out.*row)) * leaf_count(in) + detail::leaf_number(in, &(in.*column))];
+  }
+  /// All blocks in one matrix: a row for each element of Out, a column for each element of In, in leaf order.
+  Array matrix() const { return detail::join_blocks(blocks, leaf_count(out), leaf_count(in), rows); }
+};
+
+/// What jacfwd and jacrev return; see there.
+template <class F, bool forward>
+struct JacobianOf : detail::Transformed<JacobianOf<F, forward>, F> {
+  F f;
+  explicit JacobianOf(F function) : f(static_cast<F&&>(function)) {}
+
+  template <class... A>
+  auto call(const A&... args) const {
+    using namespace detail;
+    using Flat = FlatFunction<F, A...>;
+    using Out = typename Flat::Result;
+    using In = std::tuple_element_t<0, std::tuple<A...>>;
+    Flat flat(f, args...);
+    JacobianCall r = jacobian_call(callee_of(flat), flat.leaves(), mark_arguments<0>(flat), forward);
+    std::size_t ins = flat.leaves().size(), first = flat.begin(0), count = flat.end(0) - first;
+    auto row = [&](std::size_t out) { return std::span<const Array>(r.blocks).subspan(out * ins + first, count); };
+    if constexpr (std::is_same_v<Out, Array>) {
+      return with_leaves(std::get<0>(flat.arguments()), row(0));
+    } else if constexpr (std::is_same_v<In, Array>) {
+      std::vector<Array> column;
+      for (std::size_t o = 0; o < r.outs.size(); ++o) column.push_back(row(o)[0]);
+      return flat.rebuild(column);
+    } else {
+      Jacobian<Out, In> j{{}, {}, flat.prototype(), std::get<0>(flat.arguments())};
+      // Leaves that are empty in the argument or the result have empty blocks.
+      std::vector<bool> in_present;
+      for_each_leaf(j.in, [&](Array& a) {
+        in_present.push_back(!a.is_empty());
+        a = Array();
+      });
+      std::size_t next_out = 0;
+      for (bool out_there : flat.present()) {
+        std::size_t next_in = 0;
+        for (bool in_there : in_present) j.blocks.push_back(out_there && in_there ? row(next_out)[next_in++] : Array());
+        j.rows.push_back(out_there ? r.outs[next_out].shape() : Shape{});
+        next_out += out_there;
+      }
+      return j;
+    }
+  }
+};
+
+/// The Jacobian with respect to the first argument by forward mode: best when it has fewer elements than the result. One
+/// Array in gives the result's type, one Array out the argument's type, each leaf of shape out + in; else a Jacobian.
+template <class F>
+JacobianOf<F, true> jacfwd(F f) { return JacobianOf<F, true>(static_cast<F&&>(f)); }
+/// The same by reverse mode: best when the result has fewer elements.
+template <class F>
+JacobianOf<F, false> jacrev(F f) { return JacobianOf<F, false>(static_cast<F&&>(f)); }
+/// The second derivatives of a scalar loss with respect to its first argument: forward over reverse.
+template <class F>
+auto hessian(F f) { return jacfwd(grad(static_cast<F&&>(f))); }
+
+}  // namespace apsis

@@ -1,0 +1,98 @@
+#pragma once
+
+// Forward mode.
+//
+//   auto [y, dy] = jvp(f, x, dx);                        // one argument
+//   auto [z, dz] = jvp(f, std::tuple{x, y}, std::tuple{dx, dy});
+//   auto [out, push] = linearize(f, x);                  // push(dx) as often as you like
+
+#include "apsis/transform/grad.hpp"
+
+namespace apsis {
+
+namespace detail {
+
+struct JvpCall {
+  std::vector<Array> outs, tangents;
+};
+/// Throws where a tangent differs from its primal in shape or dtype.
+JvpCall jvp_call(const Callee& callee, std::span<const Array> leaves, std::span<const Array> tangents, Loc loc);
+
+/// Tangents, one a non-empty leaf of the primals.
+template <class T>
+void collect_tangents(const T& primal, const T& tangent, std::vector<Array>& out) {
+  std::vector<Array> all;
+  for_each_leaf(tangent, [&](const Array& a) { all.push_back(a); });
+  std::size_t place = 0;
+  for_each_leaf(primal, [&](const Array& a) {
+    const Array& t = place < all.size() ? all[place] : Array();
+    if (!a.is_empty()) out.push_back(t);
+    ++place;
+  });
+}
+
+template <class F, class... A>
+auto jvp_of(const F& f, const std::tuple<A...>& primals, const std::tuple<A...>& tangents, Loc loc) {
+  return std::apply(
+      [&](const A&... args) {
+        FlatFunction<F, A...> flat(f, args...);
+        std::vector<Array> ts(flat.begin(0));
+        collect_tangents(primals, tangents, ts);
+        JvpCall r = jvp_call(callee_of(flat), flat.leaves(), ts, loc);
+        return std::pair(flat.rebuild(r.outs), flat.rebuild(r.tangents));
+      },
+      primals);
+}
+
+}  // namespace detail
+
+/// f(primals…) and the tangent of the result along `tangents`, both of the result's type. Empty leaves of a tangent are
+/// zero; tangents of results that do not depend on the inputs are zeros, those of integer results are empty. Throws where
+/// a tangent has another shape or dtype than its primal.
+template <class F, class... A>
+auto jvp(const F& f, const std::tuple<A...>& primals, const std::tuple<A...>& tangents, Loc loc = Loc::here()) {
+  return detail::jvp_of(f, primals, tangents, loc);
+}
+/// For functions of one argument.
+template <class F, class A>
+auto jvp(const F& f, const A& primal, const detail::argument_t<A>& tangent, Loc loc = Loc::here()) {
+  using T = std::tuple<detail::argument_t<A>>;
+  return detail::jvp_of(f, T(primal), T(tangent), loc);
+}
+
+/// The push-forward of `linearize`: maps tangents of the arguments to the tangent of the result. May be called again.
+template <class Result, class... A>
+struct PushForward {
+  detail::LinearProgram program;
+  Result result;
+  std::vector<bool> present;
+  std::tuple<A...> arguments;
+  std::size_t first = 0;
+
+  Result operator()(const A&... tangents) const {
+    std::vector<Array> ts(first);
+    detail::collect_tangents(arguments, std::tuple<A...>(tangents...), ts);
+    std::vector<Array> found = program.push(ts);
+    Result out = result;
+    std::size_t next = 0, place = 0;
+    for_each_leaf(out, [&](Array& a) {
+      if (present[place++]) a = found[next++];
+    });
+    return out;
+  }
+};
+
+/// f(args…) and its derivative there as a reusable linear function.
+template <class F, class... Args>
+auto linearize(const F& f, const Args&... args) {
+  using namespace detail;
+  return [](const F& fn, const argument_t<Args>&... a) {
+    using Flat = FlatFunction<F, argument_t<Args>...>;
+    Flat flat(fn, a...);
+    LinearizedCall r = linearize_call(callee_of(flat), flat.leaves(), std::vector<bool>(flat.leaves().size(), true));
+    PushForward<typename Flat::Result, argument_t<Args>...> push{r.program, flat.prototype(), flat.present(), flat.arguments(), flat.begin(0)};
+    return std::pair(flat.rebuild(r.outs), push);
+  }(f, args...);
+}
+
+}  // namespace apsis

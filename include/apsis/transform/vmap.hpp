@@ -1,0 +1,89 @@
+#pragma once
+
+// Batching.
+//
+//   auto many = vmap(f);                                            // axis 0 of every array
+//   auto some = vmap(f, {.in_axes = {0, {}, 1}});                   // {} = the same for all lanes
+//   auto part = vmap(f, {.in_axes = {Model{.alpha = 0, .beta = {}}, {}, 0}});   // leaf by leaf
+
+#include "apsis/transform/function.hpp"
+
+namespace apsis {
+
+namespace detail {
+inline constexpr int not_mapped = -1000000;
+}
+
+/// Which axis of an argument or result is mapped: a number for all its arrays (negative ones count from the end), `{}` for
+/// none, or a tree of the argument's own type with a number or `{}` a leaf.
+class AxisSpec {
+ public:
+  AxisSpec() : axes_{detail::not_mapped} {}
+  AxisSpec(int axis) : axes_{axis} {}
+  template <class T>
+    requires(!std::is_arithmetic_v<T> && !std::is_same_v<T, AxisSpec>)
+  AxisSpec(const T& tree) : whole_(false) {
+    for_each_leaf(tree, [this](const Array& a) { axes_.push_back(a.is_empty() ? detail::not_mapped : a.template item<std::int32_t>()); });
+  }
+  /// Of the i-th leaf.
+  int of(std::size_t i) const { return whole_ ? axes_[0] : i < axes_.size() ? axes_[i] : detail::not_mapped; }
+
+ private:
+  std::vector<int> axes_;
+  bool whole_ = true;
+};
+
+struct VmapOptions {
+  /// One entry an argument; empty = axis 0 of every array.
+  std::vector<AxisSpec> in_axes = {};
+  AxisSpec out_axes = 0;
+  /// The number of lanes, where no argument tells; -1 = told by the arguments.
+  std::int64_t axis_size = -1;
+};
+
+namespace detail {
+
+using OutAxes = AxisSpec;
+std::vector<Array> vmap_call(const Callee& callee, std::span<const Array> leaves, std::span<const int> axes,
+                             std::int64_t axis_size, const OutAxes& out_axes, Loc loc);
+[[noreturn]] void fail_in_axes(std::size_t given, std::size_t arguments, Loc loc);
+
+template <class T>
+void collect_axes(const T& tree, const AxisSpec& spec, std::vector<int>& axes) {
+  std::size_t place = 0;
+  for_each_leaf(tree, [&](const Array& a) {
+    if (!a.is_empty()) axes.push_back(spec.of(place));
+    ++place;
+  });
+}
+
+}  // namespace detail
+
+/// What `vmap` returns; see there.
+template <class F>
+struct Vmap : detail::Transformed<Vmap<F>, F> {
+  F f;
+  VmapOptions options;
+  Loc loc;
+  Vmap(F function, VmapOptions o, Loc l) : f(static_cast<F&&>(function)), options(static_cast<VmapOptions&&>(o)), loc(l) {}
+
+  template <class... A>
+  auto call(const A&... args) const {
+    using namespace detail;
+    if (!options.in_axes.empty() && options.in_axes.size() != sizeof...(A)) fail_in_axes(options.in_axes.size(), sizeof...(A), loc);
+    FlatFunction<F, A...> flat(f, args...);
+    std::vector<int> axes(flat.begin(0), not_mapped);  // the callable's own leaves are shared
+    std::size_t i = 0;
+    ((collect_axes(args, options.in_axes.empty() ? AxisSpec(0) : options.in_axes[i], axes), ++i), ...);
+    return flat.rebuild(vmap_call(callee_of(flat), flat.leaves(), axes, options.axis_size, options.out_axes, loc));
+  }
+};
+
+/// Runs `f` for every lane at once: written for one lane, it gets arrays with an axis more and returns them so. Loops whose
+/// lanes differ in length run each lane at its own pace. Throws where mapped axes differ in length or are out of range.
+template <class F>
+Vmap<F> vmap(F f, VmapOptions options = {}, Loc loc = Loc::here()) {
+  return Vmap<F>(static_cast<F&&>(f), static_cast<VmapOptions&&>(options), loc);
+}
+
+}  // namespace apsis

@@ -1,0 +1,220 @@
+// The flat functions behind the public templates of grad, jvp, linearize, vmap and the Jacobians.
+
+#include "apsis/transform/jacobian.hpp"
+#include "apsis/transform/vmap.hpp"
+#include "ops/lax.hpp"
+#include "transform/batch.hpp"
+#include "transform/jvp.hpp"
+#include "transform/linearize.hpp"
+#include "transform/messages.hpp"
+
+namespace apsis::detail {
+namespace {
+
+struct SharedLinear {
+  Linear linear;
+  std::vector<Aval> in_avals, out_avals;
+  std::atomic<std::uint32_t> refs{1};
+};
+SharedLinear* shared(void* p) { return static_cast<SharedLinear*>(p); }
+
+/// Zeros where a derivative exists but is zero.
+void fill_zeros(std::vector<Array>& values, std::span<const Aval> avals, const std::vector<bool>& wanted) {
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (values[i].is_empty() && wanted[i] && is_inexact(avals[i].dtype())) values[i] = lax::full_like(avals[i], 0);
+}
+
+std::vector<Aval> avals_of(std::span<const Array> arrays) {
+  std::vector<Aval> avals;
+  for (const Array& a : arrays) avals.push_back(a.aval());
+  return avals;
+}
+
+void keep_inexact(std::vector<bool>& mask, std::span<const Array> leaves) {
+  for (std::size_t i = 0; i < leaves.size(); ++i) mask[i] = mask[i] && is_inexact(leaves[i].dtype());
+}
+
+void check_like(const Array& value, const Aval& want, const char* name, const char* what, std::size_t i, Loc loc) {
+  if (value.is_empty()) return;
+  if (value.shape() != want.shape() || (value.dtype() != want.dtype() && !value.weak()))
+    fail(messages::tangent_mismatch, {name, what, std::to_string(i), to_string(value.aval()), to_string(want)}, loc);
+}
+
+/// A weakly typed cotangent or tangent takes the dtype it is for.
+Array fitted(const Array& value, const Aval& want) {
+  return value.is_empty() || value.dtype() == want.dtype() ? value : lax::convert(value, want.dtype());
+}
+
+}  // namespace
+
+LinearProgram::LinearProgram(const LinearProgram& other) noexcept : shared_(other.shared_) {
+  if (shared_) shared(shared_)->refs.fetch_add(1, std::memory_order_relaxed);
+}
+LinearProgram::~LinearProgram() {
+  if (shared_ && shared(shared_)->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) delete shared(shared_);
+}
+std::vector<Array> LinearProgram::push(std::span<const Array> tangents) const {
+  const SharedLinear& s = *shared(shared_);
+  std::vector<Array> fit;
+  for (std::size_t i = 0; i < tangents.size(); ++i) {
+    check_like(tangents[i], s.in_avals[i], "linearize", "tangent", i, {});
+    fit.push_back(fitted(tangents[i], s.in_avals[i]));
+  }
+  std::vector<Array> out = push_forward(s.linear, fit);
+  fill_zeros(out, s.out_avals, std::vector<bool>(out.size(), true));
+  return out;
+}
+std::vector<Array> LinearProgram::pull(std::span<const Array> cotangents) const {
+  const SharedLinear& s = *shared(shared_);
+  std::vector<Array> fit;
+  for (std::size_t i = 0; i < cotangents.size(); ++i) {
+    check_like(cotangents[i], s.out_avals[i], "vjp", "cotangent", i, {});
+    fit.push_back(fitted(cotangents[i], s.out_avals[i]));
+  }
+  std::vector<Array> out = pull_back(s.linear, fit);
+  fill_zeros(out, s.in_avals, s.linear.in_mask);
+  return out;
+}
+
+LinearizedCall linearize_call(const Callee& callee, std::span<const Array> leaves, std::vector<bool> differentiate) {
+  keep_inexact(differentiate, leaves);
+  Linearized r = linearize(callee, leaves, differentiate);
+  auto* s = new SharedLinear;
+  LinearProgram program(s);
+  s->linear = std::move(r.linear);
+  s->in_avals = avals_of(leaves);
+  s->out_avals = avals_of(r.outs);
+  return {std::move(r.outs), std::move(program)};
+}
+
+GradientCall gradient_call(const Callee& callee, std::span<const Array> leaves, std::vector<bool> differentiate,
+                           const char* name, Loc loc) {
+  keep_inexact(differentiate, leaves);
+  Linearized r = linearize(callee, leaves, differentiate);
+  if (r.outs.empty() || r.outs[0].ndim() != 0 || !is_floating(r.outs[0].dtype()))
+    fail(messages::loss_not_scalar, {name, r.outs.empty() ? "nothing" : to_string(r.outs[0].aval())}, loc);
+  std::vector<Array> cotangents(r.outs.size());
+  cotangents[0] = literal(r.outs[0].dtype(), 1);
+  GradientCall result{r.outs, pull_back(r.linear, cotangents)};
+  fill_zeros(result.gradients, avals_of(leaves), differentiate);
+  return result;
+}
+
+JvpCall jvp_call(const Callee& callee, std::span<const Array> leaves, std::span<const Array> tangents, Loc loc) {
+  std::vector<Array> fit(leaves.size());
+  for (std::size_t i = 0; i < leaves.size(); ++i) {
+    if (!is_inexact(leaves[i].dtype())) continue;
+    check_like(tangents[i], leaves[i].aval(), "jvp", "tangent", i, loc);
+    fit[i] = fitted(tangents[i], leaves[i].aval());
+  }
+  JvpResult r = jvp(callee, leaves, fit);
+  fill_zeros(r.tangents, avals_of(r.outs), std::vector<bool>(r.outs.size(), true));
+  return {std::move(r.outs), std::move(r.tangents)};
+}
+
+namespace {
+
+Array one_hot_basis(const Aval& aval) {
+  std::int64_t n = aval.size();
+  Array rows = lax::iota(Dtype::I64, {n, n}, 0), columns = lax::iota(Dtype::I64, {n, n}, 1);
+  Shape shape = aval.shape();
+  shape.insert(0, n);
+  return lax::reshape(lax::convert(lax::eq(rows, columns), aval.dtype()), shape);
+}
+
+Shape joined(const Shape& a, const Shape& b) {
+  Shape out = a;
+  for (std::int64_t d : b) out.push_back(d);
+  return out;
+}
+
+}  // namespace
+
+JacobianCall jacobian_call(const Callee& callee, std::span<const Array> leaves, std::vector<bool> differentiate, bool forward) {
+  keep_inexact(differentiate, leaves);
+  Linearized r = linearize(callee, leaves, differentiate);
+  std::vector<Aval> in_avals = avals_of(leaves), out_avals = avals_of(r.outs);
+  std::size_t ins = leaves.size(), outs = r.outs.size();
+  JacobianCall result{r.outs, std::vector<Array>(ins * outs)};
+  // Forward: one batch of tangents an input; reverse: one batch of cotangents an output.
+  for (std::size_t s = 0; s < (forward ? ins : outs); ++s) {
+    const Aval& seed = forward ? in_avals[s] : out_avals[s];
+    if (!is_inexact(seed.dtype()) || (forward && !differentiate[s])) continue;
+    auto map = [&](std::span<const Array> lane) {
+      std::vector<Array> seeds(forward ? ins : outs);
+      seeds[s] = lane[0];
+      std::vector<Array> found = forward ? push_forward(r.linear, seeds) : pull_back(r.linear, seeds);
+      for (std::size_t i = 0; i < found.size(); ++i)
+        if (found[i].is_empty()) found[i] = lax::full_like(forward ? out_avals[i] : in_avals[i], 0);
+      return found;
+    };
+    Array basis = one_hot_basis(seed);
+    int axis = 0;
+    BatchResult found = batch(callee_of(map), seed.size(), {&basis, 1}, {&axis, 1});
+    for (std::size_t i = 0; i < found.outs.size(); ++i) {
+      std::size_t out = forward ? i : s, in = forward ? s : i;
+      if (!differentiate[in] || !is_inexact(out_avals[out].dtype())) continue;
+      Array block = with_axis(found.outs[i], found.axes[i], forward ? out_avals[out].rank() : 0, seed.size());
+      result.blocks[out * ins + in] = lax::reshape(block, joined(out_avals[out].shape(), in_avals[in].shape()));
+    }
+  }
+  return result;
+}
+
+Array join_blocks(std::span<const Array> blocks, std::size_t rows, std::size_t columns, std::span<const Shape> row_shapes) {
+  std::vector<Array> lines;
+  for (std::size_t i = 0; i < rows; ++i) {
+    std::vector<Array> line;
+    std::int64_t height = row_shapes[i].product();
+    for (std::size_t j = 0; j < columns; ++j) {
+      const Array& b = blocks[i * columns + j];
+      if (b.is_empty()) continue;
+      std::int64_t width = 1;
+      for (std::size_t k = row_shapes[i].size(); k < b.shape().size(); ++k) width *= b.shape()[k];
+      line.push_back(lax::reshape(b, {height, width}));
+    }
+    if (!line.empty()) lines.push_back(line.size() == 1 ? line[0] : lax::concatenate(line, 1));
+  }
+  return lines.size() == 1 ? lines[0] : lax::concatenate(lines, 0);
+}
+
+void fail_in_axes(std::size_t given, std::size_t arguments, Loc loc) {
+  fail(messages::vmap_in_axes, {std::to_string(given), std::to_string(arguments)}, loc);
+}
+
+std::vector<Array> vmap_call(const Callee& callee, std::span<const Array> leaves, std::span<const int> axes,
+                             std::int64_t axis_size, const OutAxes& out_axes, Loc loc) {
+  std::int64_t size = axis_size;
+  std::vector<int> places(axes.begin(), axes.end());
+  std::size_t first = leaves.size();
+  for (std::size_t i = 0; i < leaves.size(); ++i) {
+    if (axes[i] == not_mapped) {
+      places[i] = -1;
+      continue;
+    }
+    int rank = leaves[i].ndim();
+    places[i] = axes[i] < 0 ? axes[i] + rank : axes[i];
+    if (places[i] < 0 || places[i] >= rank)
+      fail(messages::vmap_axis, {std::to_string(axes[i]), to_string(leaves[i].aval()), std::to_string(i)}, loc);
+    std::int64_t n = leaves[i].shape()[static_cast<std::size_t>(places[i])];
+    if (size >= 0 && n != size)
+      fail(messages::vmap_sizes, {std::to_string(i), std::to_string(n), first < leaves.size() ? "array " + std::to_string(first) : "axis_size", std::to_string(size)}, loc);
+    if (first == leaves.size()) first = i;
+    size = n;
+  }
+  if (size < 0) fail(messages::vmap_nothing, {}, loc);
+  BatchResult r = batch(callee, size, leaves, places);
+  for (std::size_t i = 0; i < r.outs.size(); ++i) {
+    int to = out_axes.of(i);
+    if (to == not_mapped) {
+      if (r.axes[i] >= 0) fail(messages::vmap_out_mapped, {std::to_string(i)}, loc);
+      continue;
+    }
+    int rank = r.outs[i].ndim() + (r.axes[i] >= 0 ? 0 : 1);
+    if (to < -rank || to >= rank) fail(messages::vmap_out_axis, {std::to_string(to), std::to_string(i), std::to_string(rank)}, loc);
+    r.outs[i] = with_axis(r.outs[i], r.axes[i], to < 0 ? to + rank : to, size);
+  }
+  return r.outs;
+}
+
+}  // namespace apsis::detail
