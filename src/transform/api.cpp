@@ -1,6 +1,7 @@
 // The flat functions behind the public templates of grad, jvp, linearize, vmap and the Jacobians.
 
 #include "apsis/transform/jacobian.hpp"
+#include "apsis/transform/jvp.hpp"
 #include "apsis/transform/vmap.hpp"
 #include "ops/lax.hpp"
 #include "transform/batch.hpp"

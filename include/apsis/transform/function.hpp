@@ -43,6 +43,10 @@ void clear_leaves(T& tree) {
   for_each_leaf(tree, [](Array& a) { a = Array(); });
 }
 
+/// False for the callables that transformations return, whose parameters were checked when they were made.
+template <class F>
+inline constexpr bool parameters_are_own = !requires { typename F::apsis_parameters; };
+
 /// A call f(args…) on flat leaves. Runs any number of times; remembers the structure of the last result.
 template <class F, class... A>
 class FlatFunction {
@@ -52,6 +56,7 @@ class FlatFunction {
                 "a transformed function must return its results: what it writes elsewhere is not transformed");
 
   FlatFunction(const F& f, const A&... args) : f_(f), args_(args...) {
+    if constexpr (parameters_are_own<F>) check_callable<F>();
     if constexpr (is_tree_callable<F>) collect_leaves(f_, leaves_);
     function_leaves_ = leaves_.size();
     std::apply([&](const auto&... a) { ((collect_leaves(a, leaves_), ends_[next_end_++] = leaves_.size()), ...); }, args_);
@@ -119,6 +124,19 @@ T with_leaves(const T& tree, std::span<const Array> values) {
   replace_leaves(out, values, next);
   return out;
 }
+
+template <class F>
+struct ParametersOf {
+  static constexpr auto find() {
+    if constexpr (requires { typename F::apsis_parameters; }) return std::type_identity<typename F::apsis_parameters>{};
+    else if constexpr (callable_traits<F>::is_known) return std::type_identity<typename callable_traits<F>::arguments>{};
+    else return std::type_identity<void>{};
+  }
+  using type = typename decltype(find())::type;
+};
+/// The parameters of a callable that has one signature, as a TypeList; else void.
+template <class F>
+using parameters_of = typename ParametersOf<F>::type;
 
 /// Base of the callables that transformations return. If F has one known signature so has the result: braces work at the
 /// call, errors are short, and an arithmetic argument at an Array parameter is dynamic. Otherwise any arguments are taken.

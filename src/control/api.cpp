@@ -1,0 +1,187 @@
+// The flat functions behind while_loop, scan, fori_loop, cond and switch_.
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "apsis/control/cond.hpp"
+#include "apsis/control/scan.hpp"
+#include "control/loop_rules.hpp"
+#include "control/messages.hpp"
+#include "ops/lax.hpp"
+
+namespace apsis::detail {
+namespace {
+
+std::vector<Aval> avals_of(std::span<const Array> arrays) {
+  std::vector<Aval> avals;
+  for (const Array& a : arrays) avals.push_back(a.aval());
+  return avals;
+}
+
+/// Promotes weakly typed initial carries until the body returns the avals it gets: a counter that starts at 0. becomes
+/// what the body makes of it. True if nothing had to change.
+bool settle_carry(std::vector<Array>& carry, std::span<const Aval> results) {
+  bool settled = true;
+  for (std::size_t i = 0; i < carry.size() && i < results.size(); ++i) {
+    const Aval &have = carry[i].aval(), &want = results[i];
+    if (!have.weak() || have.shape() != want.shape() || (have.dtype() == want.dtype() && want.weak())) continue;
+    WeakDtype to = promote({have.dtype(), true}, {want.dtype(), want.weak()});
+    if (to.dtype == have.dtype() && to.weak) continue;
+    carry[i] = lax::convert(carry[i], to.dtype, to.weak);
+    settled = false;
+  }
+  return settled;
+}
+
+/// Makes a weak result fit a strong carry.
+Staged stage_body(const Callee& body, std::span<const Aval> in, std::size_t carries, const char* name) {
+  auto fitted = [&](std::span<const Array> args) {
+    std::vector<Array> outs = body(args);
+    std::size_t first = args.size() - in.size();
+    for (std::size_t i = 0; i < carries && i < outs.size(); ++i) {
+      const Aval& want = in[first + i];
+      if (outs[i].weak() && !want.weak() && outs[i].dtype() != want.dtype() &&
+          promote({want.dtype(), false}, {outs[i].dtype(), true}) == WeakDtype{want.dtype(), false})
+        outs[i] = lax::convert(outs[i], want.dtype());
+    }
+    return outs;
+  };
+  return stage_with(fitted, in, name);
+}
+
+/// (captures…, arguments…) instead of (arguments…, captures…).
+GraphRef captures_first(const Graph& graph, std::size_t captures) {
+  std::vector<Aval> avals = input_avals(graph);
+  std::size_t arguments = avals.size() - captures;
+  std::rotate(avals.begin(), avals.begin() + static_cast<std::ptrdiff_t>(arguments), avals.end());
+  return rewire(avals, [&](std::span<const Array> in) {
+    std::vector<Array> args(in.begin() + static_cast<std::ptrdiff_t>(captures), in.end());
+    append(args, in.first(captures));
+    return interpret(graph, args);
+  });
+}
+
+}  // namespace
+
+void fail_static_carry(const char* op, Loc loc) { fail(messages::static_carry, {op}, loc); }
+void fail_branch_structure(const char* op, Loc loc) { fail(messages::branch_structure, {op}, loc); }
+
+std::vector<Array> while_call(const Callee& cond, const Callee& body, std::span<const Array> init, const WhileOptions& options, Loc loc) {
+  if (options.kind == Loop::Bounded && options.max_steps < 0) fail(messages::bounded_without_bound, {}, loc);
+  std::vector<Array> carry(init.begin(), init.end());
+  Staged staged_body;
+  do {
+    std::vector<Aval> avals = avals_of(carry);
+    staged_body = stage_body(body, avals, avals.size(), "while_loop body");
+  } while (!settle_carry(carry, output_avals(*staged_body.graph)));
+  Staged staged_cond = stage(cond, avals_of(carry), "while_loop condition");
+  WhileParams p;
+  p.cond = captures_first(*staged_cond.graph, staged_cond.captures.size());
+  p.body = captures_first(*staged_body.graph, staged_body.captures.size());
+  p.cond_consts = static_cast<std::int64_t>(staged_cond.captures.size());
+  p.body_consts = static_cast<std::int64_t>(staged_body.captures.size());
+  p.carries = static_cast<std::int64_t>(carry.size());
+  p.max_steps = options.max_steps;
+  p.kind = static_cast<LoopKind>(options.kind);
+  std::vector<Array> operands = staged_cond.captures;
+  append(operands, staged_body.captures);
+  append(operands, carry);
+  return bind_all(while_op, make_params(p), operands, loc);
+}
+
+std::vector<Array> first_entries(std::span<const Array> xs, const ScanOptions& options, Loc loc) {
+  std::int64_t length = options.length;
+  if (length < 0 && xs.empty()) fail(messages::scan_no_length, {}, loc);
+  std::vector<Array> entries;
+  for (const Array& x : xs) {
+    if (x.ndim() == 0) fail(messages::scan_scalar, {to_string(x.aval())}, loc);
+    if (length >= 0 && x.shape()[0] != length) fail(messages::scan_length, {std::to_string(length), std::to_string(x.shape()[0])}, loc);
+    length = x.shape()[0];
+    entries.push_back(lax::full_like(unstacked(x.aval()), 0));  // stands for any entry: only its aval is used
+  }
+  return entries;
+}
+
+ScanCall scan_call(const Callee& body, std::span<const Array> init, std::span<const Array> xs, const ScanOptions& options, Loc loc) {
+  std::vector<Array> carry(init.begin(), init.end());
+  Staged staged;
+  do {
+    std::vector<Aval> avals = avals_of(carry);
+    for (const Array& x : xs) avals.push_back(unstacked(x.aval()));
+    staged = stage_body(body, avals, carry.size(), "scan body");
+  } while (!settle_carry(carry, output_avals(*staged.graph)));
+  ScanParams p;
+  p.body = captures_first(*staged.graph, staged.captures.size());
+  p.consts = static_cast<std::int64_t>(staged.captures.size());
+  p.carries = static_cast<std::int64_t>(carry.size());
+  p.length = xs.empty() ? options.length : xs[0].shape()[0];
+  p.reverse = options.reverse;
+  std::vector<Array> operands = staged.captures;
+  append(operands, carry);
+  append(operands, xs);
+  std::vector<Array> results = bind_all(scan_op, make_params(p), operands, loc);
+  auto split = results.begin() + static_cast<std::ptrdiff_t>(carry.size());
+  return {{results.begin(), split}, {split, results.end()}};
+}
+
+Array concrete_range(const Array& lo, const Array& hi) {
+  Array a = concrete_value(lo), b = concrete_value(hi);
+  if (is_tracer(lo) || is_tracer(hi)) return {};
+  auto first = a.item<std::int64_t>(), last = std::max(first, b.item<std::int64_t>());
+  std::vector<std::int64_t> values;
+  for (std::int64_t i = first; i < last; ++i) values.push_back(i);
+  return array(values);
+}
+
+Array as_index(const Array& i) { return i.dtype() == Dtype::I64 && !i.weak() ? i : lax::convert(i, Dtype::I64); }
+Array less(const Array& i, const Array& hi, Loc) { return lax::lt(i, as_index(hi)); }
+Array next_index(const Array& i) { return lax::add(i, literal(Dtype::I64, 1)); }
+
+Array branch_of(const Array& predicate, Loc loc) {
+  if (predicate.dtype() != Dtype::Bool || predicate.ndim() != 0) fail(messages::predicate_not_bool, {to_string(predicate.aval())}, loc);
+  return lax::select(predicate, literal(Dtype::I64, 0), literal(Dtype::I64, 1));
+}
+
+Array branch_index(const Array& index, Loc loc) {
+  if (!is_integer(index.dtype()) || index.ndim() != 0) fail(messages::index_not_integer, {to_string(index.aval())}, loc);
+  return as_index(index);
+}
+
+std::vector<Array> cond_call(const Array& index, std::span<const Callee> branches, std::span<const Array> operands, const char* name, Loc loc) {
+  std::vector<Aval> avals = avals_of(operands);
+  std::vector<Staged> staged;
+  for (const Callee& b : branches) staged.push_back(stage(b, avals, name));
+  // All branches take the captures of all.
+  std::vector<Array> captures;
+  std::unordered_map<const Node*, std::size_t> place;
+  for (const Staged& s : staged)
+    for (const Array& a : s.captures)
+      if (place.try_emplace(a.node(), captures.size()).second) captures.push_back(a);
+  std::vector<Aval> all = avals, outs = output_avals(*staged[0].graph);
+  for (const Array& a : captures) all.push_back(a.aval());
+  for (const Staged& s : staged) {
+    std::vector<Aval> other = output_avals(*s.graph);
+    for (std::size_t i = 0; i < outs.size() && i < other.size(); ++i)
+      if (outs[i].weak() || other[i].weak()) {
+        WeakDtype d = promote({outs[i].dtype(), outs[i].weak()}, {other[i].dtype(), other[i].weak()});
+        outs[i] = Aval(d.dtype, outs[i].shape(), d.weak);
+      }
+  }
+  CondParams p;
+  for (const Staged& s : staged)
+    p.branches.push_back(rewire(all, [&](std::span<const Array> in) {
+      std::vector<Array> args(in.begin(), in.begin() + static_cast<std::ptrdiff_t>(operands.size()));
+      for (const Array& a : s.captures) args.push_back(in[operands.size() + place.at(a.node())]);
+      std::vector<Array> results = interpret(*s.graph, args);
+      for (std::size_t i = 0; i < results.size() && i < outs.size(); ++i)
+        if (results[i].weak() && (results[i].dtype() != outs[i].dtype() || !outs[i].weak()))
+          results[i] = lax::convert(results[i], outs[i].dtype(), outs[i].weak());
+      return results;
+    }));
+  std::vector<Array> args{index};
+  append(args, operands);
+  append(args, captures);
+  return bind_all(cond_op, make_params(p), args, loc);
+}
+
+}  // namespace apsis::detail
