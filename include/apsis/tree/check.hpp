@@ -47,19 +47,13 @@ struct CheckFixedMembers {
       "a const or reference member of a transformed struct: its value cannot be replaced, hold it by value");
 };
 
+/// Refuses a member, naming it.
 template <class T, class Field, std::size_t index>
-constexpr void check_field() {
-  constexpr TreeKind kind = tree_kind<Field>;
-  if constexpr (is_refused(kind)) {
-    constexpr std::string_view name = field_name<T, index>();
-    (void)sizeof(CheckMember<T, FixedName<name.size()>(name), Field, kind>);
-  }
-}
+struct CheckField : CheckMember<T, FixedName<field_name<T, index>().size()>(field_name<T, index>()), Field,
+                                tree_kind<Field>> {};
+/// Refuses the element type of a container.
 template <class T, class Element>
-constexpr void check_element() {
-  constexpr TreeKind kind = tree_kind<Element>;
-  if constexpr (is_refused(kind)) (void)sizeof(CheckMember<T, FixedName<7>("element"), Element, kind>);
-}
+struct CheckElement : CheckMember<T, FixedName<7>("element"), Element, tree_kind<Element>> {};
 /// Refuses what is no tree at all, for the argument of an algorithm.
 template <class T>
 constexpr void check_tree() {

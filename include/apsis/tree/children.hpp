@@ -31,7 +31,7 @@ template <class T, Floats floats, std::size_t index, class Field, class Visit>
   if constexpr (!is_refused(kind) || (floats == Floats::Baked && is_floating(kind))) {
     visit(field, FieldStep<T, index>{});
   } else {
-    check_field<T, std::remove_const_t<Field>, index>();
+    (void)sizeof(CheckField<T, std::remove_const_t<Field>, index>);
   }
 }
 template <class T, Floats floats, class Visit, std::size_t... index, class... Field>
@@ -46,7 +46,7 @@ template <class T, Floats floats, class Element, class Visit, class Step>
   if constexpr (!is_refused(kind) || (floats == Floats::Baked && is_floating(kind))) {
     visit(element, step);
   } else {
-    check_element<T, std::remove_const_t<Element>>();
+    (void)sizeof(CheckElement<T, std::remove_const_t<Element>>);
   }
 }
 

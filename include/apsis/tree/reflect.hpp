@@ -41,19 +41,19 @@ template <class T, std::size_t count>
 inline constexpr bool takes_values = takes<T>(std::make_index_sequence<count>{});
 
 template <class T, std::size_t... before, std::size_t... after>
-constexpr bool takes_pair(std::index_sequence<before...>, std::index_sequence<after...>) {
-  return requires { T{AnyAt<before>{}..., {AnyValue{}, AnyValue{}}, AnyAt<after>{}...}; };
+constexpr bool takes_braces(std::index_sequence<before...>, std::index_sequence<after...>) {
+  return requires { T{AnyAt<before>{}..., {}, AnyAt<after>{}...}; };
 }
 
-/// Whether one of the members from `at` on is a C array of two or more elements. An array is the one kind of
-/// member that takes a braced pair as one initialiser and unbraced values as several.
+/// Whether one of the members from `at` on is a C array of two or more elements. Such an array takes several
+/// unbraced values, but as a whole one pair of braces, so that values are left over.
 template <class T, std::size_t count, std::size_t at = 0>
 constexpr bool has_c_array() {
   if constexpr (at + 1 >= count) {
     return false;
-  } else if constexpr (takes_pair<T>(std::make_index_sequence<at>{}, std::index_sequence<>{}) &&
-                       !takes_pair<T>(std::make_index_sequence<at>{},
-                                      std::make_index_sequence<count - 1 - at>{})) {
+  } else if constexpr (takes_braces<T>(std::make_index_sequence<at>{}, std::index_sequence<>{}) &&
+                       !takes_braces<T>(std::make_index_sequence<at>{},
+                                        std::make_index_sequence<count - 1 - at>{})) {
     return true;
   } else {
     return has_c_array<T, count, at + 1>();

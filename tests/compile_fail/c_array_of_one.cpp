@@ -1,0 +1,12 @@
+// expect: a C array member of a transformed struct: use std::array
+#include "apsis/core/array.hpp"
+#include "apsis/tree/tree.hpp"
+
+struct Model {
+  apsis::Array weight;
+  int sizes[1];
+};
+
+void use(Model model) {
+  apsis::for_each_leaf(model, [](apsis::Array&) {});
+}

@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# Runs the compilers over the cases of this folder: run.sh INCLUDE_DIR CASE_DIR COMPILER...
+# A case begins with lines `// expect: text`: it must be refused, with every text in the compiler's output, by at most
+# four errors; or with the line `// compiles`: it must pass without warnings.
+set -u
+include=$1
+cases=$2
+shift 2
+
+check() {  # COMPILER CASE
+  local output status=0 expected
+  output=$("$1" -std=c++20 -Wall -Wextra -Werror -I"$include" -fsyntax-only "$2" 2>&1) || status=1
+  if head -n 1 "$2" | grep -qx '// compiles'; then
+    [ $status = 0 ] && return 0
+    printf 'FAILED %s with %s: refused\n%s\n' "$2" "$1" "$(head -n 20 <<<"$output")"
+    return 1
+  fi
+  if [ $status = 0 ]; then
+    printf 'FAILED %s with %s: it compiled\n' "$2" "$1"
+    return 1
+  fi
+  if ! grep -q '^// expect: ' "$2"; then
+    printf 'FAILED %s: its first line is neither `// expect: …` nor `// compiles`\n' "$2"
+    return 1
+  fi
+  while IFS= read -r expected; do
+    if ! grep -qF -- "$expected" <<<"$output"; then
+      printf 'FAILED %s with %s: expected: %s\n%s\n' "$2" "$1" "$expected" "$(head -n 40 <<<"$output")"
+      return 1
+    fi
+  done < <(sed -n 's|^// expect: ||p' "$2")
+  if [ "$(grep -c ' error: ' <<<"$output")" -gt 4 ]; then
+    printf 'FAILED %s with %s: the sentence drowns in errors\n%s\n' "$2" "$1" "$(grep ' error: ' <<<"$output")"
+    return 1
+  fi
+}
+export -f check
+export include
+
+count=$(find "$cases" -name '*.cpp' | wc -l)
+if [ "$count" = 0 ]; then
+  echo "no cases in $cases"
+  exit 1
+fi
+failed=0
+for compiler in "$@"; do
+  find "$cases" -name '*.cpp' -print0 | sort -z | xargs -0 -n 1 -P "$(nproc)" bash -c 'check "$0" "$1"' "$compiler" || failed=1
+  echo "$count cases with $compiler"
+done
+exit $failed
