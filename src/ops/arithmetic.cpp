@@ -1,0 +1,338 @@
+// Arithmetic: add, sub, mul, div, rem, neg, fma, abs, sign.
+
+#include "ops/elementwise.hpp"
+#include "ops/view_rules.hpp"
+
+namespace apsis::detail {
+namespace {
+
+struct Add : Binary {
+  static constexpr const char* name = "add";
+  static constexpr DtypeSet dtypes = number_dtypes;
+  static auto compute(const auto& m, auto a, auto b) { return m.add(a, b); }
+};
+
+struct Sub : Binary {
+  static constexpr const char* name = "sub";
+  static constexpr DtypeSet dtypes = number_dtypes;
+  static auto compute(const auto& m, auto a, auto b) { return m.sub(a, b); }
+};
+
+struct Mul : Binary {
+  static constexpr const char* name = "mul";
+  static constexpr DtypeSet dtypes = number_dtypes;
+  static auto compute(const auto& m, auto a, auto b) { return m.mul(a, b); }
+};
+
+// Integers: a zero divisor gives all ones, the quotient that overflows wraps. Both divisors are replaced before the
+// machine sees them, in lanes whose result nobody reads too: idiv traps.
+struct Div : Binary {
+  static constexpr const char* name = "div";
+  static constexpr DtypeSet dtypes = number_dtypes;
+  template <class M>
+  static auto compute(const M& m, auto a, auto b) {
+    using T = typename M::Scalar;
+    if constexpr (M::is_float) {
+      return m.div(a, b);
+    } else {
+      auto one = m.constant(T(1)), all_ones = m.constant(static_cast<T>(-1));
+      auto by_zero = m.eq(b, m.constant(T(0)));
+      if constexpr (M::is_signed) {
+        auto by_minus_one = m.eq(b, all_ones);
+        auto quotient = m.integer_div(a, m.select(m.or_(by_zero, by_minus_one), one, b));
+        return m.select(by_zero, all_ones, m.select(by_minus_one, m.neg(a), quotient));
+      } else {
+        return m.select(by_zero, all_ones, m.integer_div(a, m.select(by_zero, one, b)));
+      }
+    }
+  }
+};
+
+struct Neg : Unary {
+  static constexpr const char* name = "neg";
+  static constexpr DtypeSet dtypes = number_dtypes;
+  static auto compute(const auto& m, auto a) { return m.neg(a); }
+};
+
+struct Fma : Ternary {
+  static constexpr const char* name = "fma";
+  static constexpr DtypeSet dtypes = float_dtypes;
+  static auto compute(const auto& m, auto a, auto b, auto c) { return m.fma(a, b, c); }
+};
+
+struct Abs : Unary {
+  static constexpr const char* name = "abs";
+  static constexpr DtypeSet dtypes = number_dtypes;
+  static auto compute(const auto& m, auto a) { return m.abs(a); }
+};
+
+// Zeros keep their sign, NaN stays.
+struct Sign : Unary {
+  static constexpr const char* name = "sign";
+  static constexpr DtypeSet dtypes = number_dtypes;
+  template <class M>
+  static auto compute(const M& m, auto a) {
+    using T = typename M::Scalar;
+    auto zero = m.constant(T(0));
+    return m.select(m.gt(a, zero), m.constant(T(1)), m.select(m.lt(a, zero), m.constant(static_cast<T>(-1)), a));
+  }
+};
+
+void add_jvp(const JvpRule& r) {
+  r.outs[0] = lax::add(r.primals[0], r.primals[1]);
+  r.out_tangents[0] = add_tangents(r.tangents[0], r.tangents[1]);
+}
+
+void add_transpose(const TransposeRule& r) {
+  for (std::size_t i = 0; i < 2; ++i)
+    if (r.linear[i]) r.out[i] = r.cotangents[0];
+}
+
+void sub_jvp(const JvpRule& r) {
+  r.outs[0] = lax::sub(r.primals[0], r.primals[1]);
+  const Array &a = r.tangents[0], &b = r.tangents[1];
+  r.out_tangents[0] = b.is_empty() ? a : a.is_empty() ? lax::neg(b) : lax::sub(a, b);
+}
+
+void sub_transpose(const TransposeRule& r) {
+  if (r.cotangents[0].is_empty()) return;
+  if (r.linear[0]) r.out[0] = r.cotangents[0];
+  if (r.linear[1]) r.out[1] = lax::neg(r.cotangents[0]);
+}
+
+// The tangent of a product, its empty parts left out.
+Array product_tangent(const JvpRule& r) {
+  Array left = r.tangents[0].is_empty() ? Array{} : lax::mul(r.tangents[0], r.primals[1]);
+  Array right = r.tangents[1].is_empty() ? Array{} : lax::mul(r.primals[0], r.tangents[1]);
+  return add_tangents(left, right);
+}
+
+void mul_jvp(const JvpRule& r) {
+  r.outs[0] = lax::mul(r.primals[0], r.primals[1]);
+  r.out_tangents[0] = product_tangent(r);
+}
+
+// The part of mul and fma: the cotangent times the other factor.
+void factor_transpose(const TransposeRule& r) {
+  if (r.cotangents[0].is_empty()) return;
+  if (r.linear[0]) r.out[0] = lax::mul(r.cotangents[0], r.operands[1]);
+  if (r.linear[1]) r.out[1] = lax::mul(r.operands[0], r.cotangents[0]);
+}
+
+// d(a/b) = (da - (a/b) db) / b.
+void div_jvp(const JvpRule& r) {
+  const Array& b = r.primals[1];
+  r.outs[0] = lax::div(r.primals[0], b);
+  Array left = r.tangents[0].is_empty() ? Array{} : lax::div(r.tangents[0], b);
+  Array right = r.tangents[1].is_empty() ? Array{} : lax::mul(lax::div(lax::neg(r.outs[0]), b), r.tangents[1]);
+  r.out_tangents[0] = add_tangents(left, right);
+}
+
+void div_transpose(const TransposeRule& r) {
+  if (!r.cotangents[0].is_empty() && r.linear[0]) r.out[0] = lax::div(r.cotangents[0], r.operands[1]);
+}
+
+void neg_jvp(const JvpRule& r) {
+  r.outs[0] = lax::neg(r.primals[0]);
+  r.out_tangents[0] = lax::neg(r.tangents[0]);
+}
+
+void neg_transpose(const TransposeRule& r) {
+  if (!r.cotangents[0].is_empty()) r.out[0] = lax::neg(r.cotangents[0]);
+}
+
+void fma_jvp(const JvpRule& r) {
+  r.outs[0] = lax::fma(r.primals[0], r.primals[1], r.primals[2]);
+  r.out_tangents[0] = add_tangents(product_tangent(r), r.tangents[2]);
+}
+
+void fma_transpose(const TransposeRule& r) {
+  factor_transpose(r);
+  if (r.linear[2]) r.out[2] = r.cotangents[0];
+}
+
+// As JAX: 1 at zero.
+void abs_jvp(const JvpRule& r) {
+  r.outs[0] = bind1(abs_op, {}, {r.primals[0]});
+  Array positive = lax::ge(r.primals[0], constant_like(r.primals[0], 0));
+  r.out_tangents[0] = lax::select(positive, r.tangents[0], lax::neg(r.tangents[0]));
+}
+
+// The factors of `v` if it is a floating-point product seen through broadcasts and reshapes, which are then applied to
+// the factors. `negate` gives those of -v.
+bool find_product(GraphBuilder& builder, ValueId v, bool negate, ValueId& a, ValueId& b, Loc loc) {
+  Dtype dtype = builder.aval(v).dtype();
+  if (dtype != Dtype::F32 && dtype != Dtype::F64) return false;
+  std::vector<std::pair<const Op*, Params>> views;
+  const Eqn* e = builder.definition(v);
+  for (; e && (e->op == &broadcast_in_dim_op || e->op == &reshape_op); e = builder.definition(builder.operands(*e)[0]))
+    views.emplace_back(e->op, e->params);
+  if (!e || e->op != &mul_op) return false;
+  a = builder.operands(*e)[0];
+  b = builder.operands(*e)[1];
+  if (negate) builder.add(neg_op, {}, {&a, 1}, {&a, 1}, loc);
+  for (std::size_t i = views.size(); i-- > 0;) {
+    builder.add(*views[i].first, views[i].second, {&a, 1}, {&a, 1}, loc);
+    builder.add(*views[i].first, views[i].second, {&b, 1}, {&b, 1}, loc);
+  }
+  return true;
+}
+
+void append_fma(GraphBuilder& builder, ValueId a, ValueId b, ValueId c, std::span<ValueId> results, Loc loc) {
+  const ValueId operands[] = {a, b, c};
+  builder.append(fma_op, {}, operands, results, loc);
+}
+
+// A sum with a product is one multiply-add, the left product first, whatever else uses the product: so `f` and
+// `value_and_grad(f)` round alike.
+bool add_rewrite(GraphBuilder& builder, const Params& params, std::span<const ValueId> operands,
+                 std::span<ValueId> results, Loc loc) {
+  const ValueId x = operands[0], y = operands[1];
+  if (fold_literals(builder, add_op, params, operands, results)) return true;
+  ValueId a, b;
+  if (find_product(builder, x, false, a, b, loc)) return append_fma(builder, a, b, y, results, loc), true;
+  if (find_product(builder, y, false, a, b, loc)) return append_fma(builder, a, b, x, results, loc), true;
+  return false;
+}
+
+bool sub_rewrite(GraphBuilder& builder, const Params& params, std::span<const ValueId> operands,
+                 std::span<ValueId> results, Loc loc) {
+  const ValueId x = operands[0];
+  ValueId y = operands[1];
+  if (fold_literals(builder, sub_op, params, operands, results)) return true;
+  ValueId a, b;
+  if (find_product(builder, x, false, a, b, loc)) {
+    builder.add(neg_op, {}, {&y, 1}, {&y, 1}, loc);
+    return append_fma(builder, a, b, y, results, loc), true;
+  }
+  if (find_product(builder, y, true, a, b, loc)) return append_fma(builder, a, b, x, results, loc), true;
+  return false;
+}
+
+// x·1 is x, unless the product is strong and x weak.
+bool mul_rewrite(GraphBuilder& builder, const Params& params, std::span<const ValueId> operands,
+                 std::span<ValueId> results, Loc) {
+  if (fold_literals(builder, mul_op, params, operands, results)) return true;
+  for (std::size_t i = 0; i < 2; ++i) {
+    const ValueId x = operands[i], one = operands[1 - i];
+    if (builder.aval(x).weak() && !builder.aval(one).weak()) continue;
+    if (is_literal(builder, one, 1)) {
+      results[0] = x;
+      return true;
+    }
+  }
+  return false;
+}
+
+bool div_rewrite(GraphBuilder& builder, const Params& params, std::span<const ValueId> operands,
+                 std::span<ValueId> results, Loc) {
+  if (fold_literals(builder, div_op, params, operands, results)) return true;
+  const ValueId x = operands[0], one = operands[1];
+  if ((builder.aval(x).weak() && !builder.aval(one).weak()) || !is_literal(builder, one, 1)) return false;
+  results[0] = x;
+  return true;
+}
+
+bool neg_rewrite(GraphBuilder& builder, const Params& params, std::span<const ValueId> operands,
+                 std::span<ValueId> results, Loc) {
+  if (fold_literals(builder, neg_op, params, operands, results)) return true;
+  const Eqn* e = builder.definition(operands[0]);
+  if (!e || e->op != &neg_op) return false;
+  results[0] = builder.operands(*e)[0];
+  return true;
+}
+
+}  // namespace
+
+const Op add_op = {
+    .name = "add",
+    .kind = OpKind::Elementwise,
+    .shape = elementwise_shape<Add>,
+    .evaluate = elementwise_evaluate<Add>,
+    .jvp = add_jvp,
+    .transpose = add_transpose,
+    .batch = elementwise_batch<add_op>,
+    .emit = elementwise_emit<Add>,
+    .rewrite = add_rewrite,
+};
+
+const Op sub_op = {
+    .name = "sub",
+    .kind = OpKind::Elementwise,
+    .shape = elementwise_shape<Sub>,
+    .evaluate = elementwise_evaluate<Sub>,
+    .jvp = sub_jvp,
+    .transpose = sub_transpose,
+    .batch = elementwise_batch<sub_op>,
+    .emit = elementwise_emit<Sub>,
+    .rewrite = sub_rewrite,
+};
+
+const Op mul_op = {
+    .name = "mul",
+    .kind = OpKind::Elementwise,
+    .shape = elementwise_shape<Mul>,
+    .evaluate = elementwise_evaluate<Mul>,
+    .jvp = mul_jvp,
+    .transpose = factor_transpose,
+    .batch = elementwise_batch<mul_op>,
+    .emit = elementwise_emit<Mul>,
+    .rewrite = mul_rewrite,
+};
+
+const Op div_op = {
+    .name = "div",
+    .kind = OpKind::Elementwise,
+    .shape = elementwise_shape<Div>,
+    .evaluate = elementwise_evaluate<Div>,
+    .jvp = div_jvp,
+    .transpose = div_transpose,
+    .batch = elementwise_batch<div_op>,
+    .emit = elementwise_emit<Div>,
+    .rewrite = div_rewrite,
+};
+
+const Op neg_op = {
+    .name = "neg",
+    .kind = OpKind::Elementwise,
+    .shape = elementwise_shape<Neg>,
+    .evaluate = elementwise_evaluate<Neg>,
+    .jvp = neg_jvp,
+    .transpose = neg_transpose,
+    .batch = elementwise_batch<neg_op>,
+    .emit = elementwise_emit<Neg>,
+    .rewrite = neg_rewrite,
+};
+
+const Op fma_op = {
+    .name = "fma",
+    .kind = OpKind::Elementwise,
+    .shape = elementwise_shape<Fma>,
+    .evaluate = elementwise_evaluate<Fma>,
+    .jvp = fma_jvp,
+    .transpose = fma_transpose,
+    .batch = elementwise_batch<fma_op>,
+    .emit = elementwise_emit<Fma>,
+};
+
+const Op abs_op = {
+    .name = "abs",
+    .kind = OpKind::Elementwise,
+    .shape = elementwise_shape<Abs>,
+    .evaluate = elementwise_evaluate<Abs>,
+    .jvp = abs_jvp,
+    .batch = elementwise_batch<abs_op>,
+    .emit = elementwise_emit<Abs>,
+};
+
+const Op sign_op = {
+    .name = "sign",
+    .kind = OpKind::Elementwise,
+    .shape = elementwise_shape<Sign>,
+    .evaluate = elementwise_evaluate<Sign>,
+    .jvp = zero_jvp<sign_op>,
+    .batch = elementwise_batch<sign_op>,
+    .emit = elementwise_emit<Sign>,
+};
+
+}  // namespace apsis::detail

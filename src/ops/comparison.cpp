@@ -1,0 +1,151 @@
+// Comparisons, and the larger and smaller of two.
+
+#include "ops/elementwise.hpp"
+#include "ops/extrema.hpp"
+
+namespace apsis::detail {
+namespace {
+
+struct Eq : BinaryPredicate {
+  static constexpr const char* name = "eq";
+  static constexpr DtypeSet dtypes = real_dtypes;
+  static auto compute(const auto& m, auto a, auto b) { return m.eq(a, b); }
+};
+struct Ne : BinaryPredicate {
+  static constexpr const char* name = "ne";
+  static constexpr DtypeSet dtypes = real_dtypes;
+  static auto compute(const auto& m, auto a, auto b) { return m.ne(a, b); }
+};
+struct Lt : BinaryPredicate {
+  static constexpr const char* name = "lt";
+  static constexpr DtypeSet dtypes = number_dtypes;
+  static auto compute(const auto& m, auto a, auto b) { return m.lt(a, b); }
+};
+struct Le : BinaryPredicate {
+  static constexpr const char* name = "le";
+  static constexpr DtypeSet dtypes = number_dtypes;
+  static auto compute(const auto& m, auto a, auto b) { return m.le(a, b); }
+};
+struct Gt : BinaryPredicate {
+  static constexpr const char* name = "gt";
+  static constexpr DtypeSet dtypes = number_dtypes;
+  static auto compute(const auto& m, auto a, auto b) { return m.gt(a, b); }
+};
+struct Ge : BinaryPredicate {
+  static constexpr const char* name = "ge";
+  static constexpr DtypeSet dtypes = number_dtypes;
+  static auto compute(const auto& m, auto a, auto b) { return m.ge(a, b); }
+};
+
+struct Maximum : Binary {
+  static constexpr const char* name = "maximum";
+  static constexpr DtypeSet dtypes = real_dtypes;
+  static auto compute(const auto& m, auto a, auto b) { return larger(m, a, b); }
+};
+
+struct Minimum : Binary {
+  static constexpr const char* name = "minimum";
+  static constexpr DtypeSet dtypes = real_dtypes;
+  static auto compute(const auto& m, auto a, auto b) { return smaller(m, a, b); }
+};
+
+// JAX's weights: all of the tangent to the operand chosen, half each on a tie.
+void extremum_jvp(const Op& op, const JvpRule& r) {
+  const Array &a = r.primals[0], &b = r.primals[1];
+  bind(op, r.params, r.primals, r.outs);
+  const Array& chosen = r.outs[0];
+  Array zero = constant_like(a, 0), half = constant_like(a, 0.5), one = constant_like(a, 1);
+  Array is_a = lax::eq(a, chosen), is_b = lax::eq(b, chosen);
+  auto part = [&](const Array& tangent, const Array& mine, const Array& other) {
+    if (tangent.is_empty()) return Array{};
+    return lax::mul(tangent, lax::select(mine, lax::select(other, half, one), zero));
+  };
+  r.out_tangents[0] = add_tangents(part(r.tangents[0], is_a, is_b), part(r.tangents[1], is_b, is_a));
+}
+
+void maximum_jvp(const JvpRule& r) { extremum_jvp(maximum_op, r); }
+void minimum_jvp(const JvpRule& r) { extremum_jvp(minimum_op, r); }
+
+}  // namespace
+
+const Op eq_op = {
+    .name = "eq",
+    .kind = OpKind::Elementwise,
+    .shape = elementwise_shape<Eq>,
+    .evaluate = elementwise_evaluate<Eq>,
+    .jvp = zero_jvp<eq_op>,
+    .batch = elementwise_batch<eq_op>,
+    .emit = elementwise_emit<Eq>,
+};
+
+const Op ne_op = {
+    .name = "ne",
+    .kind = OpKind::Elementwise,
+    .shape = elementwise_shape<Ne>,
+    .evaluate = elementwise_evaluate<Ne>,
+    .jvp = zero_jvp<ne_op>,
+    .batch = elementwise_batch<ne_op>,
+    .emit = elementwise_emit<Ne>,
+};
+
+const Op lt_op = {
+    .name = "lt",
+    .kind = OpKind::Elementwise,
+    .shape = elementwise_shape<Lt>,
+    .evaluate = elementwise_evaluate<Lt>,
+    .jvp = zero_jvp<lt_op>,
+    .batch = elementwise_batch<lt_op>,
+    .emit = elementwise_emit<Lt>,
+};
+
+const Op le_op = {
+    .name = "le",
+    .kind = OpKind::Elementwise,
+    .shape = elementwise_shape<Le>,
+    .evaluate = elementwise_evaluate<Le>,
+    .jvp = zero_jvp<le_op>,
+    .batch = elementwise_batch<le_op>,
+    .emit = elementwise_emit<Le>,
+};
+
+const Op gt_op = {
+    .name = "gt",
+    .kind = OpKind::Elementwise,
+    .shape = elementwise_shape<Gt>,
+    .evaluate = elementwise_evaluate<Gt>,
+    .jvp = zero_jvp<gt_op>,
+    .batch = elementwise_batch<gt_op>,
+    .emit = elementwise_emit<Gt>,
+};
+
+const Op ge_op = {
+    .name = "ge",
+    .kind = OpKind::Elementwise,
+    .shape = elementwise_shape<Ge>,
+    .evaluate = elementwise_evaluate<Ge>,
+    .jvp = zero_jvp<ge_op>,
+    .batch = elementwise_batch<ge_op>,
+    .emit = elementwise_emit<Ge>,
+};
+
+const Op maximum_op = {
+    .name = "maximum",
+    .kind = OpKind::Elementwise,
+    .shape = elementwise_shape<Maximum>,
+    .evaluate = elementwise_evaluate<Maximum>,
+    .jvp = maximum_jvp,
+    .batch = elementwise_batch<maximum_op>,
+    .emit = elementwise_emit<Maximum>,
+};
+
+const Op minimum_op = {
+    .name = "minimum",
+    .kind = OpKind::Elementwise,
+    .shape = elementwise_shape<Minimum>,
+    .evaluate = elementwise_evaluate<Minimum>,
+    .jvp = minimum_jvp,
+    .batch = elementwise_batch<minimum_op>,
+    .emit = elementwise_emit<Minimum>,
+};
+
+}  // namespace apsis::detail

@@ -1,0 +1,98 @@
+// convert: to another dtype, as JAX's astype. Floats to integers truncate and saturate, NaN becomes 0.
+
+#include "core/convert.hpp"
+
+#include "ops/convert_params.hpp"
+#include "ops/elementwise.hpp"
+
+namespace apsis::detail {
+namespace {
+
+void convert_shape(const Params& params, std::span<const Aval> in, std::vector<Aval>& out) {
+  const auto& p = params.as<ConvertParams>();
+  out.push_back(Aval(p.dtype, in[0].shape(), p.weak));
+}
+
+void convert_evaluate(const Params&, std::span<const Array> in, std::span<Array> out) {
+  convert_elements(in[0].dtype(), data_of(in[0]), out[0].dtype(), mutable_data<char>(out[0]),
+                   static_cast<std::size_t>(in[0].size()));
+}
+
+// Clamped to the range before the machine converts, which leaves values outside undefined. The upper bound is the
+// first power of two above the range, exact in every float; what reaches it is replaced afterwards.
+template <class From, class To>
+Value emit_saturating(Emitter& e, Value v) {
+  const EmitterModel<From> from{&e};
+  const EmitterModel<To> to{&e};
+  Lane<From> x{v};
+  Lane<From> low = from.constant(static_cast<From>(std::numeric_limits<To>::min()));
+  Lane<From> high = from.constant(static_cast<From>(std::numeric_limits<To>::max() / 2 + 1) * From(2));
+  Lane<bool> below = from.le(x, low), above = from.ge(x, high), is_nan = from.ne(x, x);
+  Lane<From> inside = from.select(from.or_(from.or_(below, above), is_nan), from.constant(From(0)), x);
+  Lane<To> result{e.convert(inside.v, dtype_of<To>)};
+  result = to.select(below, to.constant(std::numeric_limits<To>::min()), result);
+  return to.select(above, to.constant(std::numeric_limits<To>::max()), result).v;
+}
+
+Value emit_not_zero(Emitter& e, Value v) {
+  return e.compare(Compare::Ne, v, e.constant(v.dtype, 0));
+}
+
+void convert_emit(Emitter& e, const Params& params, std::span<const Value> in, std::span<Value> out) {
+  const Dtype to = params.as<ConvertParams>().dtype;
+  Value v = in[0];
+  if (v.dtype == to) {
+    out[0] = v;
+    return;
+  }
+  if (v.dtype == Dtype::BF16 || v.dtype == Dtype::F16) v = e.convert(v, Dtype::F32);
+  if (to == Dtype::Bool) {
+    out[0] = emit_not_zero(e, v);
+  } else if (is_floating(v.dtype) && is_integer(to)) {
+    visit_dtype<only(Dtype::F32) | only(Dtype::F64)>(v.dtype, [&]<class From>(std::type_identity<From>) {
+      visit_dtype<integer_dtypes>(to, [&]<class To>(std::type_identity<To>) { out[0] = emit_saturating<From, To>(e, v); });
+    });
+  } else if ((to == Dtype::BF16 || to == Dtype::F16) && v.dtype != Dtype::F32) {
+    out[0] = e.convert(e.convert(v, Dtype::F32), to);
+  } else {
+    out[0] = v.dtype == to ? v : e.convert(v, to);
+  }
+}
+
+void convert_jvp(const JvpRule& r) {
+  const auto& p = r.params.as<ConvertParams>();
+  r.outs[0] = lax::convert(r.primals[0], p.dtype, p.weak);
+  if (is_inexact(p.dtype)) r.out_tangents[0] = lax::convert(r.tangents[0], p.dtype, p.weak);
+}
+
+void convert_transpose(const TransposeRule& r) {
+  if (!r.cotangents[0].is_empty()) r.out[0] = lax::convert(r.cotangents[0], r.avals[0].dtype(), r.avals[0].weak());
+}
+
+bool convert_rewrite(GraphBuilder& builder, const Params& params, std::span<const ValueId> operands,
+                     std::span<ValueId> results, Loc) {
+  const auto& p = params.as<ConvertParams>();
+  const Aval& in = builder.aval(operands[0]);
+  if (in.dtype() == p.dtype && in.weak() == p.weak) {
+    results[0] = operands[0];
+    return true;
+  }
+  return fold_literals(builder, convert_op, params, operands, results);
+}
+
+}  // namespace
+
+const Op convert_op = {
+    .name = "convert",
+    .kind = OpKind::Elementwise,
+    .shape = convert_shape,
+    .evaluate = convert_evaluate,
+    .jvp = convert_jvp,
+    .transpose = convert_transpose,
+    .batch = elementwise_batch<convert_op>,
+    .emit = convert_emit,
+    .rewrite = convert_rewrite,
+    .parse = parse_params<ConvertParams>,
+};
+
+}  // namespace apsis::detail

@@ -1,0 +1,190 @@
+// Running sums, products and extrema along one axis, combined strictly in order.
+
+#include "ops/axis_walk.hpp"
+#include "ops/elementwise.hpp"
+#include "ops/extrema.hpp"
+#include "ops/reduce_params.hpp"
+
+namespace apsis::detail {
+namespace {
+
+struct CumSum {
+  static constexpr const char* name = "cumsum";
+  static constexpr DtypeSet dtypes = number_dtypes;
+  static auto combine(const auto& m, auto a, auto b) { return m.add(a, b); }
+};
+struct CumProd {
+  static constexpr const char* name = "cumprod";
+  static constexpr DtypeSet dtypes = number_dtypes;
+  static auto combine(const auto& m, auto a, auto b) { return m.mul(a, b); }
+};
+struct CumMax {
+  static constexpr const char* name = "cummax";
+  static constexpr DtypeSet dtypes = number_dtypes;
+  static auto combine(const auto& m, auto a, auto b) { return larger(m, a, b); }
+};
+struct CumMin {
+  static constexpr const char* name = "cummin";
+  static constexpr DtypeSet dtypes = number_dtypes;
+  static auto combine(const auto& m, auto a, auto b) { return smaller(m, a, b); }
+};
+
+template <class Text>
+void cumulative_shape(const Params& params, std::span<const Aval> in, std::vector<Aval>& out) {
+  const std::int64_t axis = params.as<CumulativeParams>().axis;
+  check_dtype(Text::name, Text::dtypes, in[0]);
+  APSIS_ASSERT(axis >= 0 && axis < in[0].rank());
+  out.push_back(in[0]);
+}
+
+// Visits each line's places in the order of accumulation.
+template <class Visit>
+void visit_lines(const Shape& shape, const CumulativeParams& p, const Visit& visit) {
+  const AxisWalk walk(shape, {p.axis});
+  for (std::int64_t start : walk.starts)
+    for (std::int64_t i = 0; i < walk.length; ++i)
+      visit(static_cast<std::size_t>(walk.at(start, p.reverse ? walk.length - 1 - i : i)), i == 0);
+}
+
+template <class Text>
+void cumulative_evaluate(const Params& params, std::span<const Array> in, std::span<Array> out) {
+  visit_dtype<Text::dtypes>(in[0].dtype(), [&]<class T>(std::type_identity<T>) {
+    using C = ComputeOf<T>;
+    const ElementModel<C> m;
+    const auto* a = static_cast<const T*>(data_of(in[0]));
+    auto* r = mutable_data<T>(out[0]);
+    C total{};
+    visit_lines(in[0].shape(), params.as<CumulativeParams>(), [&](std::size_t place, bool first) {
+      total = first ? static_cast<C>(a[place]) : Text::combine(m, total, static_cast<C>(a[place]));
+      r[place] = static_cast<T>(total);
+    });
+  });
+}
+
+template <class Text>
+void cumulative_emit(Emitter& e, const Params& params, std::span<const Aval> in_avals, std::span<const Value> in,
+                     std::span<const Aval>, std::span<Value> out) {
+  visit_dtype<Text::dtypes>(in_avals[0].dtype(), [&]<class T>(std::type_identity<T>) {
+    using C = ComputeOf<T>;
+    const EmitterModel<C> m{&e};
+    Lane<C> total;
+    visit_lines(in_avals[0].shape(), params.as<CumulativeParams>(), [&](std::size_t place, bool first) {
+      Lane<C> x{std::is_same_v<T, C> ? in[place] : e.convert(in[place], dtype_of<C>)};
+      total = first ? x : Text::combine(m, total, x);
+      out[place] = std::is_same_v<T, C> ? total.v : e.convert(total.v, dtype_of<T>);
+    });
+  });
+}
+
+template <const Op& op>
+void cumulative_batch(const BatchRule& r) {
+  auto p = r.params.as<CumulativeParams>();
+  ++p.axis;
+  Array a = r.axes[0] == 0 ? r.operands[0] : lax::move_axis(r.operands[0], r.axes[0], 0);
+  r.outs.push_back(bind1(op, make_params(p), {a}));
+  r.out_axes.push_back(0);
+}
+
+void cumsum_jvp(const JvpRule& r) {
+  r.outs[0] = bind1(cumsum_op, r.params, {r.primals[0]});
+  r.out_tangents[0] = bind1(cumsum_op, r.params, {r.tangents[0]});
+}
+
+void cumsum_transpose(const TransposeRule& r) {
+  if (r.cotangents[0].is_empty()) return;
+  auto p = r.params.as<CumulativeParams>();
+  p.reverse = !p.reverse;
+  r.out[0] = bind1(cumsum_op, make_params(p), {r.cotangents[0]});
+}
+
+// The value `distance` places earlier in the order of accumulation, `fill` where there is none.
+Array delayed(const Array& x, const CumulativeParams& p, std::int64_t distance, double fill) {
+  Dims low = Dims::filled(x.shape().size(), 0), high = low;
+  (p.reverse ? high : low)[static_cast<std::size_t>(p.axis)] = distance;
+  (p.reverse ? low : high)[static_cast<std::size_t>(p.axis)] = -distance;
+  return lax::pad(x, literal(x.dtype(), fill, x.weak()), low, high);
+}
+
+struct Dual {
+  Array value, tangent;
+};
+
+// The tangents of a running combination by doubling: after step k every place combines the 2^k places up to it
+// (Hillis and Steele 1986). Exact at zeros too, where dividing running products would not be.
+template <class Combine>
+Array doubling_tangent(const JvpRule& r, double identity, const Combine& combine) {
+  const auto& p = r.params.as<CumulativeParams>();
+  Dual total{r.primals[0], r.tangents[0]};
+  for (std::int64_t distance = 1; distance < total.value.shape()[static_cast<std::size_t>(p.axis)]; distance *= 2)
+    total = combine({delayed(total.value, p, distance, identity), delayed(total.tangent, p, distance, 0)}, total);
+  return total.tangent;
+}
+
+void cumprod_jvp(const JvpRule& r) {
+  bind(cumprod_op, r.params, r.primals, r.outs);
+  r.out_tangents[0] = doubling_tangent(r, 1, [](const Dual& a, const Dual& b) {
+    return Dual{lax::mul(a.value, b.value), lax::add(lax::mul(a.tangent, b.value), lax::mul(a.value, b.tangent))};
+  });
+}
+
+// Ties share the tangent evenly, as in maximum and minimum.
+template <const Op& cumulative, const Op& pairwise>
+void extremum_jvp(const JvpRule& r) {
+  bind(cumulative, r.params, r.primals, r.outs);
+  const double identity = &pairwise == &maximum_op ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity();
+  r.out_tangents[0] = doubling_tangent(r, identity, [](const Dual& a, const Dual& b) {
+    Dual out;
+    const Array primals[] = {a.value, b.value}, tangents[] = {a.tangent, b.tangent};
+    pairwise.jvp({{}, primals, tangents, {&out.value, 1}, {&out.tangent, 1}});
+    return out;
+  });
+}
+
+}  // namespace
+
+const Op cumsum_op = {
+    .name = "cumsum",
+    .kind = OpKind::Index,
+    .shape = cumulative_shape<CumSum>,
+    .evaluate = cumulative_evaluate<CumSum>,
+    .jvp = cumsum_jvp,
+    .transpose = cumsum_transpose,
+    .batch = cumulative_batch<cumsum_op>,
+    .emit_unrolled = cumulative_emit<CumSum>,
+    .parse = parse_params<CumulativeParams>,
+};
+
+const Op cumprod_op = {
+    .name = "cumprod",
+    .kind = OpKind::Index,
+    .shape = cumulative_shape<CumProd>,
+    .evaluate = cumulative_evaluate<CumProd>,
+    .jvp = cumprod_jvp,
+    .batch = cumulative_batch<cumprod_op>,
+    .emit_unrolled = cumulative_emit<CumProd>,
+    .parse = parse_params<CumulativeParams>,
+};
+
+const Op cummax_op = {
+    .name = "cummax",
+    .kind = OpKind::Index,
+    .shape = cumulative_shape<CumMax>,
+    .evaluate = cumulative_evaluate<CumMax>,
+    .jvp = extremum_jvp<cummax_op, maximum_op>,
+    .batch = cumulative_batch<cummax_op>,
+    .emit_unrolled = cumulative_emit<CumMax>,
+    .parse = parse_params<CumulativeParams>,
+};
+
+const Op cummin_op = {
+    .name = "cummin",
+    .kind = OpKind::Index,
+    .shape = cumulative_shape<CumMin>,
+    .evaluate = cumulative_evaluate<CumMin>,
+    .jvp = extremum_jvp<cummin_op, minimum_op>,
+    .batch = cumulative_batch<cummin_op>,
+    .emit_unrolled = cumulative_emit<CumMin>,
+    .parse = parse_params<CumulativeParams>,
+};
+
+}  // namespace apsis::detail

@@ -1,0 +1,160 @@
+#pragma once
+
+// Makes the rules of an elementwise op from one text, a struct such as
+//
+//   struct Add : Binary {
+//     static constexpr const char* name = "add";
+//     static constexpr DtypeSet dtypes = number_dtypes;
+//     static auto compute(const auto& m, auto a, auto b) { return m.add(a, b); }
+//   };
+//
+// `compute` is run on ElementModel by the evaluator and on EmitterModel by the code generator, so both give the same
+// bits. Half-width floats are widened to f32, computed and rounded.
+
+#include "apsis/core/op.hpp"
+#include "ir/emitter.hpp"
+#include "ir/graph.hpp"
+#include "ops/dtype_set.hpp"
+#include "ops/element_model.hpp"
+#include "ops/emitter_model.hpp"
+#include "ops/lax.hpp"
+#include "ops/messages.hpp"
+#include "ops/table.hpp"
+
+namespace apsis::detail {
+
+/// What a text is: how many operands, and whether the result is boolean instead of the operands' dtype.
+struct Unary {
+  static constexpr std::size_t arity = 1;
+  static constexpr bool predicate = false;
+};
+struct Binary {
+  static constexpr std::size_t arity = 2;
+  static constexpr bool predicate = false;
+};
+struct Ternary {
+  static constexpr std::size_t arity = 3;
+  static constexpr bool predicate = false;
+};
+struct UnaryPredicate {
+  static constexpr std::size_t arity = 1;
+  static constexpr bool predicate = true;
+};
+struct BinaryPredicate {
+  static constexpr std::size_t arity = 2;
+  static constexpr bool predicate = true;
+};
+
+/// Refuses dtypes outside the set, with the message that fits.
+void check_dtype(const char* name, DtypeSet allowed, const Aval& aval, Loc loc = {});
+/// The result of an op on operands of one dtype and shape; weak if all are.
+Aval elementwise_aval(const char* name, std::size_t arity, DtypeSet allowed, bool predicate, std::span<const Aval> in);
+/// Moves the mapped axes of all operands to the front, and repeats unmapped operands along it.
+std::vector<Array> batch_operands(const BatchRule& rule);
+
+template <class Text>
+void elementwise_shape(const Params&, std::span<const Aval> in, std::vector<Aval>& out) {
+  out.push_back(elementwise_aval(Text::name, Text::arity, Text::dtypes, Text::predicate, in));
+}
+
+/// Where a text has parameters, `compute` takes them last.
+template <class Text, class Model, class... V>
+auto compute_text(const Params& params, const Model& m, V... x) {
+  if constexpr (requires { Text::compute(m, x..., params); }) return Text::compute(m, x..., params);
+  else return Text::compute(m, x...);
+}
+
+template <class Text>
+void elementwise_evaluate(const Params& params, std::span<const Array> in, std::span<Array> out) {
+  visit_dtype<Text::dtypes>(in[0].dtype(), [&]<class T>(std::type_identity<T>) {
+    using C = ComputeOf<T>;
+    using R = std::conditional_t<Text::predicate, bool, T>;
+    const ElementModel<C> m;
+    const std::int64_t n = out[0].size();
+    auto* r = mutable_data<R>(out[0]);
+    const auto* a = static_cast<const T*>(data_of(in[0]));
+    if constexpr (Text::arity == 1) {
+      for (std::int64_t i = 0; i < n; ++i) r[i] = static_cast<R>(compute_text<Text>(params, m, static_cast<C>(a[i])));
+    } else {
+      const auto* b = static_cast<const T*>(data_of(in[1]));
+      if constexpr (Text::arity == 2) {
+        for (std::int64_t i = 0; i < n; ++i)
+          r[i] = static_cast<R>(compute_text<Text>(params, m, static_cast<C>(a[i]), static_cast<C>(b[i])));
+      } else {
+        const auto* c = static_cast<const T*>(data_of(in[2]));
+        for (std::int64_t i = 0; i < n; ++i)
+          r[i] = static_cast<R>(
+              compute_text<Text>(params, m, static_cast<C>(a[i]), static_cast<C>(b[i]), static_cast<C>(c[i])));
+      }
+    }
+  });
+}
+
+template <class Text, class T>
+Value emit_text(Emitter& e, const Params& params, std::span<const Value> in) {
+  using C = ComputeOf<T>;
+  const EmitterModel<C> m{&e};
+  auto operand = [&](std::size_t i) {
+    if constexpr (std::is_same_v<T, C>) return Lane<C>{in[i]};
+    else return Lane<C>{e.convert(in[i], dtype_of<C>)};
+  };
+  auto result = [&] {
+    if constexpr (Text::arity == 1) return compute_text<Text>(params, m, operand(0));
+    else if constexpr (Text::arity == 2) {
+      auto a = operand(0), b = operand(1);
+      return compute_text<Text>(params, m, a, b);
+    } else {
+      auto a = operand(0), b = operand(1), c = operand(2);
+      return compute_text<Text>(params, m, a, b, c);
+    }
+  }();
+  if constexpr (Text::predicate || std::is_same_v<T, C>) return result.v;
+  else return e.convert(result.v, dtype_of<T>);
+}
+
+template <class Text>
+void elementwise_emit(Emitter& e, const Params& params, std::span<const Value> in, std::span<Value> out) {
+  visit_dtype<Text::dtypes>(in[0].dtype, [&]<class T>(std::type_identity<T>) {
+    out[0] = emit_text<Text, T>(e, params, in);
+  });
+}
+
+template <const Op& op>
+void elementwise_batch(const BatchRule& r) {
+  std::vector<Array> operands = batch_operands(r);
+  Array out;
+  bind(op, r.params, operands, {&out, 1});
+  r.outs.push_back(std::move(out));
+  r.out_axes.push_back(0);
+}
+
+/// The jvp of ops that are locally constant: the result has no tangent.
+template <const Op& op>
+void zero_jvp(const JvpRule& r) {
+  bind(op, r.params, r.primals, r.outs);
+}
+
+/// The jvp of ops of one operand: `derivative(x, result)` times the tangent.
+template <const Op& op, Array (*derivative)(const Array& x, const Array& result)>
+void unary_jvp(const JvpRule& r) {
+  bind(op, r.params, r.primals, r.outs);
+  r.out_tangents[0] = lax::mul(r.tangents[0], derivative(r.primals[0], r.outs[0]));
+}
+
+/// a + b, where an empty tangent is zero.
+inline Array add_tangents(const Array& a, const Array& b) {
+  if (a.is_empty()) return b;
+  if (b.is_empty()) return a;
+  return lax::add(a, b);
+}
+
+inline Array constant_like(const Array& a, double value) { return lax::full_like(a.aval(), value); }
+inline Array scaled(const Array& a, double factor) { return lax::mul(a, constant_like(a, factor)); }
+
+/// Staging: an op on literals alone is a literal. Exact, since the evaluator gives the bits of compiled code.
+bool fold_literals(GraphBuilder& builder, const Op& op, const Params& params, std::span<const ValueId> operands,
+                   std::span<ValueId> results);
+/// True if `v` is the literal `value`, possibly broadcast.
+bool is_literal(const GraphBuilder& builder, ValueId v, double value);
+
+}  // namespace apsis::detail
