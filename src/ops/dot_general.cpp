@@ -1,0 +1,295 @@
+#include <cmath>
+#include <vector>
+
+#include "core/convert.hpp"
+#include "ops/blas.hpp"
+#include "ops/dot_params.hpp"
+#include "ops/index_rules.hpp"
+
+namespace apsis::detail {
+
+DotSizes::DotSizes(const DotParams& p, const Shape& a, const Shape& b) {
+  for (std::int64_t axis : p.batch_a) {
+    result.push_back(a[static_cast<std::size_t>(axis)]);
+    batch *= result.back();
+  }
+  for (std::int64_t axis : p.contract_a) k *= a[static_cast<std::size_t>(axis)];
+  for (std::int64_t axis = 0; axis < a.rank(); ++axis)
+    if (!p.contract_a.contains(axis) && !p.batch_a.contains(axis)) {
+      free_a.push_back(axis);
+      result.push_back(a[static_cast<std::size_t>(axis)]);
+      m *= result.back();
+    }
+  for (std::int64_t axis = 0; axis < b.rank(); ++axis)
+    if (!p.contract_b.contains(axis) && !p.batch_b.contains(axis)) {
+      free_b.push_back(axis);
+      result.push_back(b[static_cast<std::size_t>(axis)]);
+      n *= result.back();
+    }
+}
+
+bool is_k_ordered(const DotParams& p, const Shape& a, const Shape& b) {
+  DotSizes sizes(p, a, b);
+  return p.k_ordered || sizes.m * sizes.n * sizes.k <= inline_dot_limit;
+}
+
+namespace {
+
+Dims joined(const Dims& a, const Dims& b, const Dims& c) {
+  Dims all = a;
+  for (std::int64_t axis : b) all.push_back(axis);
+  for (std::int64_t axis : c) all.push_back(axis);
+  return all;
+}
+
+// Axes in the order batch, rows, columns of the matrices.
+Dims order_of_a(const DotParams& p, const DotSizes& s) { return joined(p.batch_a, s.free_a, p.contract_a); }
+Dims order_of_b(const DotParams& p, const DotSizes& s) { return joined(p.batch_b, p.contract_b, s.free_b); }
+
+View permuted(const Shape& shape, const Dims& order) {
+  View from = View::contiguous(shape), view;
+  for (std::int64_t axis : order) {
+    view.shape.push_back(from.shape[static_cast<std::size_t>(axis)]);
+    view.strides.push_back(from.strides[static_cast<std::size_t>(axis)]);
+  }
+  return view;
+}
+
+void dot_shape(const Params& params, std::span<const Aval> in, std::vector<Aval>& out) {
+  const auto& p = params.as<DotParams>();
+  const Shape &a = in[0].shape(), &b = in[1].shape();
+  APSIS_ASSERT(in[0].dtype() == in[1].dtype());
+  APSIS_ASSERT(p.contract_a.size() == p.contract_b.size() && p.batch_a.size() == p.batch_b.size());
+  auto check = [&](const Dims& of_a, const Dims& of_b) {
+    for (std::size_t i = 0; i < of_a.size(); ++i) {
+      APSIS_ASSERT(of_a[i] >= 0 && of_a[i] < a.rank() && of_b[i] >= 0 && of_b[i] < b.rank());
+      APSIS_ASSERT(a[static_cast<std::size_t>(of_a[i])] == b[static_cast<std::size_t>(of_b[i])]);
+    }
+  };
+  check(p.contract_a, p.contract_b);
+  check(p.batch_a, p.batch_b);
+  DotSizes s(p, a, b);
+  // No axis twice: then the three groups make up the rank.
+  APSIS_ASSERT(s.free_a.size() + p.contract_a.size() + p.batch_a.size() == a.size());
+  APSIS_ASSERT(s.free_b.size() + p.contract_b.size() + p.batch_b.size() == b.size());
+  out.push_back(Aval(in[0].dtype(), s.result, in[0].weak() && in[1].weak()));
+}
+
+// The operand as contiguous matrices, in the type it is computed in. `storage` keeps a copy where one is needed.
+const void* as_matrices(const Array& operand, const Dims& order, Dtype compute, std::vector<char>& storage) {
+  const void* data = data_of(operand);
+  std::vector<char> moved;
+  std::size_t item = item_size(operand.dtype()), count = static_cast<std::size_t>(operand.size());
+  View view = permuted(operand.shape(), order);
+  bool converted = compute != operand.dtype();
+  if (!view.is_contiguous()) {
+    auto& target = converted ? moved : storage;
+    target.resize(count * item);
+    copy_view(view, data, target.data(), item);
+    data = target.data();
+  }
+  if (!converted) return data;
+  storage.resize(count * item_size(compute));
+  convert_elements(operand.dtype(), data, compute, storage.data(), count);
+  return storage.data();
+}
+
+// One multiply-add of the k-ordered form.
+template <class T>
+T accumulate(T a, T b, T sum) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return std::fma(a, b, sum);
+  } else if constexpr (std::is_same_v<T, bool>) {
+    return sum || (a && b);
+  } else if constexpr (std::is_integral_v<T>) {
+    return static_cast<T>(static_cast<std::uint64_t>(sum) + static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
+  } else {
+    return {std::fma(-a.imag, b.imag, std::fma(a.real, b.real, sum.real)),
+            std::fma(a.imag, b.real, std::fma(a.real, b.imag, sum.imag))};
+  }
+}
+
+// Rows of b are added up one after the other, which vectorises over n and keeps the order in k.
+template <class T>
+void multiply_k_ordered(const DotSizes& s, const void* a, const void* b, void* c) {
+  auto* left = static_cast<const T*>(a);
+  auto* right = static_cast<const T*>(b);
+  auto* out = static_cast<T*>(c);
+  for (std::int64_t matrix = 0; matrix < s.batch; ++matrix, right += s.k * s.n)
+    for (std::int64_t row = 0; row < s.m; ++row, left += s.k, out += s.n) {
+      for (std::int64_t j = 0; j < s.n; ++j) out[j] = T{};
+      for (std::int64_t i = 0; i < s.k; ++i)
+        for (std::int64_t j = 0; j < s.n; ++j) out[j] = accumulate(left[i], right[i * s.n + j], out[j]);
+    }
+}
+
+void multiply(Dtype dtype, bool k_ordered, const DotSizes& s, const void* a, const void* b, void* c) {
+  bool in_blas = dtype == Dtype::F32 || dtype == Dtype::F64 || is_complex(dtype);
+  if (in_blas && !k_ordered && s.k > 0) {
+    std::size_t item = item_size(dtype);
+    for (std::int64_t matrix = 0; matrix < s.batch; ++matrix)
+      blas_multiply(dtype, s.m, s.n, s.k, static_cast<const char*>(a) + static_cast<std::size_t>(matrix * s.m * s.k) * item,
+                    static_cast<const char*>(b) + static_cast<std::size_t>(matrix * s.k * s.n) * item,
+                    static_cast<char*>(c) + static_cast<std::size_t>(matrix * s.m * s.n) * item);
+    return;
+  }
+  switch (dtype) {
+    case Dtype::Bool: return multiply_k_ordered<bool>(s, a, b, c);
+    case Dtype::I8: return multiply_k_ordered<std::int8_t>(s, a, b, c);
+    case Dtype::I16: return multiply_k_ordered<std::int16_t>(s, a, b, c);
+    case Dtype::I32: return multiply_k_ordered<std::int32_t>(s, a, b, c);
+    case Dtype::I64: return multiply_k_ordered<std::int64_t>(s, a, b, c);
+    case Dtype::U8: return multiply_k_ordered<std::uint8_t>(s, a, b, c);
+    case Dtype::U16: return multiply_k_ordered<std::uint16_t>(s, a, b, c);
+    case Dtype::U32: return multiply_k_ordered<std::uint32_t>(s, a, b, c);
+    case Dtype::U64: return multiply_k_ordered<std::uint64_t>(s, a, b, c);
+    case Dtype::F32: return multiply_k_ordered<float>(s, a, b, c);
+    case Dtype::F64: return multiply_k_ordered<double>(s, a, b, c);
+    case Dtype::C64: return multiply_k_ordered<complex64>(s, a, b, c);
+    case Dtype::C128: return multiply_k_ordered<complex128>(s, a, b, c);
+    default: APSIS_ASSERT(!"half floats are computed in f32");
+  }
+}
+
+Dtype compute_dtype(Dtype dtype) { return dtype == Dtype::F16 || dtype == Dtype::BF16 ? Dtype::F32 : dtype; }
+
+void dot_evaluate(const Params& params, std::span<const Array> in, std::span<Array> out) {
+  const auto& p = params.as<DotParams>();
+  if (out[0].size() == 0) return;
+  DotSizes s(p, in[0].shape(), in[1].shape());
+  Dtype dtype = out[0].dtype(), compute = compute_dtype(dtype);
+  std::vector<char> storage_a, storage_b, sums;
+  const void* a = as_matrices(in[0], order_of_a(p, s), compute, storage_a);
+  const void* b = as_matrices(in[1], order_of_b(p, s), compute, storage_b);
+  void* c = mutable_data<char>(out[0]);
+  auto count = static_cast<std::size_t>(out[0].size());
+  if (compute != dtype) {
+    sums.resize(count * item_size(compute));
+    c = sums.data();
+  }
+  multiply(compute, is_k_ordered(p, in[0].shape(), in[1].shape()), s, a, b, c);
+  if (compute != dtype) convert_elements(compute, c, dtype, mutable_data<char>(out[0]), count);
+}
+
+void dot_emit(Emitter& e, const Params& params, std::span<const Aval> in_avals, std::span<const Value> in,
+              std::span<const Aval> out_avals, std::span<Value> out) {
+  const auto& p = params.as<DotParams>();
+  DotSizes s(p, in_avals[0].shape(), in_avals[1].shape());
+  Dtype dtype = out_avals[0].dtype(), compute = compute_dtype(dtype);
+  View left = permuted(in_avals[0].shape(), order_of_a(p, s)), right = permuted(in_avals[1].shape(), order_of_b(p, s));
+  auto a = in.first(static_cast<std::size_t>(in_avals[0].size())), b = in.subspan(a.size());
+  auto element = [&](std::span<const Value> values, const View& view, std::int64_t linear) {
+    Value v = values[static_cast<std::size_t>(view.at(linear))];
+    return compute == dtype ? v : e.convert(v, compute);
+  };
+  for (std::size_t o = 0; o < out.size(); ++o) {
+    auto at = static_cast<std::int64_t>(o);
+    std::int64_t column = at % s.n, row = at / s.n % s.m, matrix = at / s.n / s.m;
+    Value sum = e.constant(compute, 0);
+    for (std::int64_t i = 0; i < s.k; ++i) {
+      Value x = element(a, left, (matrix * s.m + row) * s.k + i), y = element(b, right, (matrix * s.k + i) * s.n + column);
+      if (is_floating(compute)) sum = e.fma(x, y, sum);
+      else if (compute == Dtype::Bool) sum = e.bit_or(sum, e.bit_and(x, y));
+      else sum = e.add(sum, e.mul(x, y));
+    }
+    out[o] = compute == dtype ? sum : e.convert(sum, dtype);
+  }
+}
+
+void dot_jvp(const JvpRule& r) {
+  r.outs[0] = bind1(dot_general_op, r.params, {r.primals[0], r.primals[1]});
+  Array left, right;
+  if (!r.tangents[0].is_empty()) left = bind1(dot_general_op, r.params, {r.tangents[0], r.primals[1]});
+  if (!r.tangents[1].is_empty()) right = bind1(dot_general_op, r.params, {r.primals[0], r.tangents[1]});
+  r.out_tangents[0] = left.is_empty() ? right : right.is_empty() ? left : lax::add(left, right);
+}
+
+// One operand's axes, and where its free axes begin in the result.
+struct Side {
+  const Dims &contract, &batch, &free;
+  std::int64_t result_free;
+};
+
+// The cotangent contracted with the other operand over that one's free axes, then put in the operand's order of axes.
+Array operand_cotangent(const Array& cotangent, const Array& other, const Side& own, const Side& opposite) {
+  auto batch_count = static_cast<std::int64_t>(own.batch.size());
+  Dims summed;
+  for (std::size_t i = 0; i < opposite.free.size(); ++i) summed.push_back(opposite.result_free + static_cast<std::int64_t>(i));
+  // Result axes: batch, the operand's free axes, the other's contracted axes in ascending order.
+  Array product = lax::dot_general(cotangent, other, summed, opposite.free, Dims::counting(own.batch.size()), opposite.batch);
+  Dims permutation = Dims::filled(own.batch.size() + own.free.size() + own.contract.size(), 0);
+  for (std::size_t i = 0; i < own.batch.size(); ++i)
+    permutation[static_cast<std::size_t>(own.batch[i])] = static_cast<std::int64_t>(i);
+  for (std::size_t i = 0; i < own.free.size(); ++i)
+    permutation[static_cast<std::size_t>(own.free[i])] = batch_count + static_cast<std::int64_t>(i);
+  for (std::size_t i = 0; i < own.contract.size(); ++i) {
+    std::int64_t rank_among = 0;
+    for (std::int64_t axis : opposite.contract) rank_among += axis < opposite.contract[i];
+    permutation[static_cast<std::size_t>(own.contract[i])] =
+        batch_count + static_cast<std::int64_t>(own.free.size()) + rank_among;
+  }
+  return lax::transpose(product, permutation);
+}
+
+void dot_transpose(const TransposeRule& r) {
+  if (r.cotangents[0].is_empty()) return;
+  const auto& p = r.params.as<DotParams>();
+  DotSizes s(p, r.avals[0].shape(), r.avals[1].shape());
+  auto first = static_cast<std::int64_t>(p.batch_a.size());
+  Side a{p.contract_a, p.batch_a, s.free_a, first};
+  Side b{p.contract_b, p.batch_b, s.free_b, first + static_cast<std::int64_t>(s.free_a.size())};
+  if (r.linear[0]) r.out[0] = operand_cotangent(r.cotangents[0], r.operands[1], a, b);
+  else r.out[1] = operand_cotangent(r.cotangents[0], r.operands[0], b, a);
+}
+
+// Operands that are both mapped gain a batch axis; one alone a free axis. Neither moves data.
+void dot_batch(const BatchRule& r) {
+  DotParams p = r.params.as<DotParams>();
+  Shape lanes[2] = {r.operands[0].shape(), r.operands[1].shape()};
+  for (int i : {0, 1})
+    if (r.axes[static_cast<std::size_t>(i)] >= 0) lanes[i].erase(static_cast<std::size_t>(r.axes[static_cast<std::size_t>(i)]));
+  auto shift = [](Dims& axes, int inserted) {
+    for (std::int64_t& axis : axes) axis += axis >= inserted;
+  };
+  int out_axis = 0;
+  if (r.axes[0] >= 0 && r.axes[1] >= 0) {
+    for (Dims* axes : {&p.contract_a, &p.batch_a}) shift(*axes, r.axes[0]);
+    for (Dims* axes : {&p.contract_b, &p.batch_b}) shift(*axes, r.axes[1]);
+    p.batch_a.insert(0, r.axes[0]);
+    p.batch_b.insert(0, r.axes[1]);
+  } else {
+    p.k_ordered = is_k_ordered(p, lanes[0], lanes[1]);
+    bool left = r.axes[0] >= 0;
+    int axis = r.axes[left ? 0 : 1];
+    for (Dims* axes : {left ? &p.contract_a : &p.contract_b, left ? &p.batch_a : &p.batch_b}) shift(*axes, axis);
+    DotSizes s(p, r.operands[0].shape(), r.operands[1].shape());
+    out_axis = static_cast<int>(p.batch_a.size() + (left ? 0 : s.free_a.size()));
+    for (std::int64_t other : left ? s.free_a : s.free_b) out_axis += other < axis;
+  }
+  r.outs.push_back(bind1(dot_general_op, make_params(p), {r.operands[0], r.operands[1]}));
+  r.out_axes.push_back(out_axis);
+}
+
+}  // namespace
+
+const Op dot_general_op = {
+    .name = "dot_general",
+    .kind = OpKind::Contract,
+    .shape = dot_shape,
+    .evaluate = dot_evaluate,
+    .jvp = dot_jvp,
+    .transpose = dot_transpose,
+    .batch = dot_batch,
+    .emit_unrolled = dot_emit,
+    .parse = parse_params<DotParams>,
+};
+
+namespace lax {
+
+Array dot_general(const Array& a, const Array& b, const Dims& contract_a, const Dims& contract_b, const Dims& batch_a,
+                  const Dims& batch_b) {
+  return bind1(dot_general_op, make_params(DotParams{contract_a, contract_b, batch_a, batch_b}), {a, b});
+}
+
+}  // namespace lax
+}  // namespace apsis::detail

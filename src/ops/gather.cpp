@@ -1,0 +1,138 @@
+#include <cstring>
+#include <limits>
+
+#include "ops/index_rules.hpp"
+
+namespace apsis::detail {
+namespace {
+
+void gather_shape(const Params& params, std::span<const Aval> in, std::vector<Aval>& out) {
+  const auto& p = params.as<GatherParams>();
+  const Shape &operand = in[0].shape(), &indices = in[1].shape();
+  APSIS_ASSERT(in[1].dtype() == Dtype::I64 && !indices.empty());
+  APSIS_ASSERT(indices.back() == static_cast<std::int64_t>(p.start_index_map.size()));
+  APSIS_ASSERT(p.slice_sizes.size() == operand.size());
+  APSIS_ASSERT(p.offset_dims.size() + p.collapsed_slice_dims.size() + p.operand_batching_dims.size() == operand.size());
+  APSIS_ASSERT(p.operand_batching_dims.size() == p.start_indices_batching_dims.size());
+  Placement place(p, operand, indices);
+  for (std::size_t i = 0; i < operand.size(); ++i) {
+    APSIS_ASSERT(p.slice_sizes[i] >= 0 && (p.slice_sizes[i] <= operand[i] || place.rows == 0));
+    auto axis = static_cast<std::int64_t>(i);
+    if (p.collapsed_slice_dims.contains(axis) || p.operand_batching_dims.contains(axis)) APSIS_ASSERT(p.slice_sizes[i] == 1);
+  }
+  out.push_back(Aval(in[0].dtype(), place.result, in[0].weak()));
+}
+
+// The bits of what an index out of bounds yields.
+std::uint64_t missing_bits(Dtype dtype, OutOfBounds mode) {
+  if (mode == OutOfBounds::Zero) return 0;
+  if (is_signed_integer(dtype)) return std::uint64_t{1} << (item_size(dtype) * 8 - 1);
+  if (is_unsigned_integer(dtype)) return ~std::uint64_t{0} >> (64 - item_size(dtype) * 8);
+  if (dtype == Dtype::Bool) return 1;
+  return element_bits(dtype, std::numeric_limits<double>::quiet_NaN());
+}
+
+void gather_evaluate(const Params& params, std::span<const Array> in, std::span<Array> out) {
+  const auto& p = params.as<GatherParams>();
+  Dtype dtype = out[0].dtype();
+  std::size_t item = item_size(dtype);
+  Placement place(p, in[0].shape(), in[1].shape());
+  StridedCopy slice(place.slice, place.operand_strides, place.slice_strides, item);
+  StridedCopy filling(place.slice, Dims::filled(place.slice.size(), 0), place.slice_strides, item);
+  std::uint64_t missing[2] = {0, 0};
+  if (p.mode == OutOfBounds::Fill && is_complex(dtype)) {
+    Dtype part = dtype == Dtype::C64 ? Dtype::F32 : Dtype::F64;
+    missing[0] = element_bits(part, std::numeric_limits<double>::quiet_NaN());  // NaN + 0i
+  } else {
+    missing[0] = missing_bits(dtype, p.mode);
+  }
+  auto* indices = static_cast<const std::int64_t*>(data_of(in[1]));
+  for (std::int64_t row = 0; row < place.rows; ++row) {
+    Placement::Pair at = place.base(row);
+    if (place.add_starts(indices, row, at.operand) || p.mode == OutOfBounds::Clip)
+      slice.run(data_of(in[0]), at.operand, mutable_data<char>(out[0]), at.result);
+    else
+      filling.run(missing, 0, mutable_data<char>(out[0]), at.result);
+  }
+}
+
+void gather_emit(Emitter& e, const Params& params, std::span<const Aval> in_avals, std::span<const Value> in,
+                 std::span<const Aval> out_avals, std::span<Value> out) {
+  const auto& p = params.as<GatherParams>();
+  Placement place(p, in_avals[0].shape(), in_avals[1].shape());
+  auto elements = in.first(static_cast<std::size_t>(in_avals[0].size()));
+  auto indices = in.subspan(elements.size());
+  auto pairs = place.elements();
+  for (std::int64_t row = 0; row < place.rows; ++row) {
+    std::vector<EmittedStart> starts;
+    Value inside{};
+    for (const Placement::Start& s : place.starts) {
+      starts.emplace_back(e, indices[static_cast<std::size_t>(row * place.vector_length + s.entry)], s.limit, s.stride);
+      if (p.mode != OutOfBounds::Clip) inside = emit_both(e, inside, starts.back().inside(e));
+    }
+    Placement::Pair at = place.base(row);
+    for (const Placement::Pair& pair : pairs) {
+      Value picked = emit_pick(e, starts, elements, at.operand + pair.operand);
+      if (inside.handle)
+        picked = e.select(inside, picked, e.constant(out_avals[0].dtype(), missing_bits(out_avals[0].dtype(), p.mode)));
+      out[static_cast<std::size_t>(at.result + pair.result)] = picked;
+    }
+  }
+}
+
+// What is missing has a zero tangent.
+void gather_jvp(const JvpRule& r) {
+  bind(gather_op, r.params, r.primals, r.outs);
+  if (r.tangents[0].is_empty()) return;
+  GatherParams p = r.params.as<GatherParams>();
+  if (p.mode == OutOfBounds::Fill) p.mode = OutOfBounds::Zero;
+  r.out_tangents[0] = lax::gather(r.tangents[0], r.primals[1], p);
+}
+
+void gather_transpose(const TransposeRule& r) {
+  if (r.cotangents[0].is_empty() || !r.linear[0]) return;
+  r.out[0] = lax::scatter(lax::full_like(r.avals[0], 0), r.operands[1], r.cotangents[0],
+                          {r.params.as<GatherParams>(), ScatterKind::Add});
+}
+
+void gather_batch(const BatchRule& r) {
+  GatherParams p = r.params.as<GatherParams>();
+  auto shift = [](Dims& axes) {
+    for (std::int64_t& axis : axes) ++axis;
+  };
+  bool operand_batched = r.axes[0] >= 0, indices_batched = r.axes[1] >= 0;
+  Array operand = operand_batched ? lax::move_axis(r.operands[0], r.axes[0], 0) : r.operands[0];
+  Array indices = indices_batched ? lax::move_axis(r.operands[1], r.axes[1], 0) : r.operands[1];
+  shift(p.offset_dims);
+  if (operand_batched) {
+    shift(p.collapsed_slice_dims);
+    shift(p.start_index_map);
+    shift(p.operand_batching_dims);
+    p.slice_sizes.insert(0, indices_batched ? 1 : r.size);
+    // Not batched indices take the whole mapped axis as one more axis of each slice.
+    if (!indices_batched) p.offset_dims.insert(0, 0);
+  }
+  if (indices_batched) shift(p.start_indices_batching_dims);
+  if (operand_batched && indices_batched) {
+    p.operand_batching_dims.insert(0, 0);
+    p.start_indices_batching_dims.insert(0, 0);
+  }
+  r.outs.push_back(lax::gather(operand, indices, p));
+  r.out_axes.push_back(0);
+}
+
+}  // namespace
+
+const Op gather_op = {
+    .name = "gather",
+    .kind = OpKind::Index,
+    .shape = gather_shape,
+    .evaluate = gather_evaluate,
+    .jvp = gather_jvp,
+    .transpose = gather_transpose,
+    .batch = gather_batch,
+    .emit_unrolled = gather_emit,
+    .parse = parse_params<GatherParams>,
+};
+
+}  // namespace apsis::detail

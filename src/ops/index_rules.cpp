@@ -1,0 +1,122 @@
+#include "ops/index_rules.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace apsis::detail {
+
+Array batched_front(const Array& operand, int axis, std::int64_t size) {
+  if (axis >= 0) return lax::move_axis(operand, axis, 0);
+  Shape shape = operand.shape();
+  shape.insert(0, size);
+  Dims axes = Dims::counting(operand.shape().size());
+  for (std::int64_t& a : axes) ++a;
+  return lax::broadcast_in_dim(operand, shape, axes);
+}
+
+std::uint64_t element_bits(Dtype dtype, double value) {
+  APSIS_ASSERT(!is_complex(dtype));
+  Array scalar = literal(dtype, value);
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, data_of(scalar), item_size(dtype));
+  return bits;
+}
+
+Placement::Placement(const GatherParams& p, const Shape& operand, const Shape& indices) {
+  batch = indices;
+  vector_length = indices.back();
+  batch.erase(batch.size() - 1);
+  rows = batch.product();
+  slice = p.slice_sizes;
+  operand_strides = View::contiguous(operand).strides;
+
+  // The result's axes: offset_dims belong to the kept axes of the slice, in order, the others to the row's.
+  std::vector<std::size_t> kept;
+  for (std::size_t i = 0; i < slice.size(); ++i) {
+    auto axis = static_cast<std::int64_t>(i);
+    if (!p.collapsed_slice_dims.contains(axis) && !p.operand_batching_dims.contains(axis)) kept.push_back(i);
+  }
+  std::size_t next_kept = 0, next_batch = 0;
+  for (std::size_t i = 0; i < kept.size() + batch.size(); ++i)
+    result.push_back(p.offset_dims.contains(static_cast<std::int64_t>(i)) ? slice[kept[next_kept++]] : batch[next_batch++]);
+  Dims strides = View::contiguous(result).strides;
+  slice_strides = Dims::filled(slice.size(), 0);
+  next_kept = 0;
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    if (p.offset_dims.contains(static_cast<std::int64_t>(i))) slice_strides[kept[next_kept++]] = strides[i];
+    else batch_strides.push_back(strides[i]);
+  }
+
+  for (std::size_t k = 0; k < p.start_index_map.size(); ++k) {
+    auto axis = static_cast<std::size_t>(p.start_index_map[k]);
+    starts.push_back({static_cast<std::int64_t>(k), operand[axis] - slice[axis], operand_strides[axis]});
+  }
+  for (std::size_t k = 0; k < p.operand_batching_dims.size(); ++k)
+    shared.push_back({static_cast<std::size_t>(p.start_indices_batching_dims[k]),
+                      operand_strides[static_cast<std::size_t>(p.operand_batching_dims[k])]});
+}
+
+Placement::Pair Placement::base(std::int64_t row) const {
+  Pair at{0, 0};
+  for (std::size_t i = batch.size(); i-- > 0; row /= batch[i]) {
+    std::int64_t coordinate = row % batch[i];
+    at.result += coordinate * batch_strides[i];
+    for (const Shared& s : shared)
+      if (s.batch_axis == i) at.operand += coordinate * s.stride;
+  }
+  return at;
+}
+
+bool Placement::add_starts(const std::int64_t* indices, std::int64_t row, std::int64_t& operand_offset) const {
+  bool inside = true;
+  for (const Start& s : starts) {
+    std::int64_t start = indices[row * vector_length + s.entry];
+    std::int64_t clamped = std::clamp<std::int64_t>(start, 0, std::max<std::int64_t>(s.limit, 0));
+    inside = inside && clamped == start;
+    operand_offset += clamped * s.stride;
+  }
+  return inside;
+}
+
+std::vector<Placement::Pair> Placement::elements() const {
+  std::vector<Pair> pairs;
+  View in_operand{slice, operand_strides, 0}, in_result{slice, slice_strides, 0};
+  for (std::int64_t i = 0, n = slice.product(); i < n; ++i) pairs.push_back({in_operand.at(i), in_result.at(i)});
+  return pairs;
+}
+
+EmittedStart::EmittedStart(Emitter& e, Value start, std::int64_t limit, std::int64_t stride)
+    : start_(start), limit_(limit), stride_(stride) {
+  for (std::int64_t p = 1; p <= limit; ++p)
+    at_least_.push_back(e.compare(Compare::Ge, start, e.constant(Dtype::I64, static_cast<std::uint64_t>(p))));
+}
+
+Value EmittedStart::equals(Emitter& e, std::int64_t p) const {
+  Value lower = p > 0 ? at_least(p) : Value{};
+  Value upper = p < limit_ ? e.bit_not(at_least(p + 1)) : Value{};
+  return emit_both(e, lower, upper);
+}
+
+Value EmittedStart::inside(Emitter& e) const {
+  return e.bit_and(e.compare(Compare::Ge, start_, e.constant(Dtype::I64, 0)),
+                   e.compare(Compare::Le, start_, e.constant(Dtype::I64, static_cast<std::uint64_t>(limit_))));
+}
+
+Value emit_both(Emitter& e, Value a, Value b) {
+  if (!a.handle) return b;
+  if (!b.handle) return a;
+  return e.bit_and(a, b);
+}
+
+Value emit_pick(Emitter& e, std::span<const EmittedStart> starts, std::span<const Value> elements, std::int64_t offset) {
+  if (starts.empty()) return elements[static_cast<std::size_t>(offset)];
+  const EmittedStart& first = starts.front();
+  Value picked = emit_pick(e, starts.subspan(1), elements, offset);
+  for (std::int64_t p = 1; p <= first.limit(); ++p) {
+    Value here = emit_pick(e, starts.subspan(1), elements, offset + p * first.stride());
+    picked = e.select(first.at_least(p), here, picked);
+  }
+  return picked;
+}
+
+}  // namespace apsis::detail

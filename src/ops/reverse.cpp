@@ -1,0 +1,58 @@
+#include "ops/view_rules.hpp"
+
+namespace apsis::detail {
+namespace {
+
+void reverse_shape(const Params& params, std::span<const Aval> in, std::vector<Aval>& out) {
+  for (std::int64_t axis : params.as<ReverseParams>().axes) APSIS_ASSERT(axis >= 0 && axis < in[0].rank());
+  out.push_back(in[0]);
+}
+
+bool reverse_view(const Params& params, const Aval& out, const View& in, View& result) {
+  result = {out.shape(), in.strides, in.offset};
+  if (out.size() == 0) return true;
+  for (std::int64_t a : params.as<ReverseParams>().axes) {
+    auto axis = static_cast<std::size_t>(a);
+    result.offset += (in.shape[axis] - 1) * in.strides[axis];
+    result.strides[axis] = -in.strides[axis];
+  }
+  return true;
+}
+
+void reverse_transpose(const TransposeRule& r) {
+  if (!r.cotangents[0].is_empty()) r.out[0] = bind1(reverse_op, r.params, {r.cotangents[0]});
+}
+
+void reverse_batch(const BatchRule& r) {
+  Dims axes = r.params.as<ReverseParams>().axes;
+  for (std::int64_t& axis : axes) axis += axis >= r.axes[0];
+  r.outs.push_back(lax::reverse(r.operands[0], axes));
+  r.out_axes.push_back(r.axes[0]);
+}
+
+bool reverse_rewrite(GraphBuilder& builder, const Params& params, std::span<const ValueId> operands,
+                     std::span<ValueId> results, Loc loc) {
+  if (rewrite_view(builder, reverse_op, params, operands[0], results[0], loc)) return true;
+  const Eqn* inner = builder.definition(operands[0]);
+  if (!inner || inner->op != &reverse_op || !(inner->params == params)) return false;
+  results[0] = builder.operands(*inner)[0];
+  return true;
+}
+
+}  // namespace
+
+const Op reverse_op = {
+    .name = "reverse",
+    .kind = OpKind::View,
+    .shape = reverse_shape,
+    .evaluate = evaluate_view<reverse_view>,
+    .jvp = jvp_of_linear<reverse_op>,
+    .transpose = reverse_transpose,
+    .batch = reverse_batch,
+    .emit_unrolled = emit_view<reverse_view>,
+    .view = reverse_view,
+    .rewrite = reverse_rewrite,
+    .parse = parse_params<ReverseParams>,
+};
+
+}  // namespace apsis::detail
