@@ -1,0 +1,32 @@
+// Bound of elementwise/f32-1e6: the loop as g++ -O3 -march=native -ffast-math vectorises it with glibc's
+// libmvec.
+#include <cmath>
+#include <cstddef>
+
+#include "report.hpp"
+
+namespace {
+
+[[gnu::noinline]] void run(std::size_t n, const float* __restrict a, const float* __restrict b,
+                           const float* __restrict c, const float* __restrict d, float* __restrict y) {
+  for (std::size_t i = 0; i < n; ++i) {
+    y[i] = std::tanh(a[i] * b[i] + c[i]) * std::exp(-d[i]);
+  }
+}
+
+}  // namespace
+
+int main() {
+  const std::size_t n = 1'000'000;
+  std::vector<float> a(n), b(n), c(n), d(n), y(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    const double u = static_cast<double>(i) / n;
+    a[i] = static_cast<float>(2 * u - 1), b[i] = static_cast<float>(1.5 - u),
+    c[i] = static_cast<float>(0.5 * u);
+    d[i] = static_cast<float>(2 * u * u);
+  }
+  const double seconds =
+      limits::median_seconds(31, [&] { run(n, a.data(), b.data(), c.data(), d.data(), y.data()); });
+  limits::report("elementwise/f32-1e6", "ns/element", seconds * 1e9 / n,
+                 {y[0], y[1], y[n / 3], y[n / 2], y[n - 1]});
+}
