@@ -173,6 +173,9 @@ def main():
     arguments = parser.parse_args()
     rows = read_rows()
     groups = [g for g in GROUPS if any(re.search(arguments.only, name) for name in g.rows)]
+    load = os.getloadavg()[0]
+    if load > 0.5:
+        print(f"the machine is busy (load {load:.1f}): the figures will be noisy", file=sys.stderr)
     session = Session(arguments.build.resolve(), sys.stderr)
     modes = ["one", "all"] if arguments.threads == "both" else [arguments.threads]
     for k in range(arguments.rounds):

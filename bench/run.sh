@@ -7,5 +7,6 @@ build="${1:-build}"
 jobs="${2:-2}"
 cmake -S . -B "$build" -DAPSIS_BENCH=ON >/dev/null
 cmake --build "$build" -j "$jobs" --target bench
+tools/install_packages.sh bench
 bench/install_peers.sh "$build/peers"
 exec python3 bench/run.py --build "$build" "${@:3}"

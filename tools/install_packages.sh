@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs the Debian packages Apsis is built with. Does nothing, and needs no network, when they are all there.
-# usage: tools/install_packages.sh [build|test|docs]      APSIS_SKIP_PACKAGES=1 leaves the system alone
+# usage: tools/install_packages.sh [build|test|bench|docs]      APSIS_SKIP_PACKAGES=1 leaves the system alone
 set -euo pipefail
 
 [ -z "${APSIS_SKIP_PACKAGES:-}" ] || exit 0
@@ -17,11 +17,16 @@ case "${1:-build}" in
     # The second compiler of the tests: a tenth of LLVM's size once LLVM itself is there.
     [ "${1:-build}" = build ] || one_of+=("clang-22 clang-21 clang-20 clang-19 clang-18 clang-17")
     ;;
+  bench)
+    # The peers live in a virtual environment of their own.
+    packages=(python3 python3-venv)
+    one_of=()
+    ;;
   docs)
     packages=(doxygen)
     ;;
   *)
-    echo "usage: $0 [build|test|docs]" >&2
+    echo "usage: $0 [build|test|bench|docs]" >&2
     exit 2
     ;;
 esac
