@@ -33,7 +33,7 @@ struct Outline final : PathVisitor {
 
 Outline outline(ConstTreeRef tree, std::string_view root) {
   Outline visitor(root);
-  tree.type->walk(tree.tree, visitor);
+  if (tree.type) tree.type->walk(tree.tree, visitor);
   return visitor;
 }
 
@@ -43,6 +43,7 @@ std::string quoted(const std::string& path) { return path.empty() ? "the tree" :
 
 bool structures_equal(ConstTreeRef a, ConstTreeRef b) {
   if (a.type != b.type) return false;
+  if (!a.type) return true;
   StaticKey key_a, key_b;
   a.type->append_key(a.tree, key_a);
   b.type->append_key(b.tree, key_b);

@@ -1,4 +1,4 @@
-// expect: a raw pointer member of a transformed struct: hold the value itself or a std::shared_ptr<const T>
+// expect: a raw pointer or view as a member of a transformed struct: hold the value itself (std::string, std::vector)
 // expect: "shared"
 #include "apsis/core/array.hpp"
 #include "apsis/tree/tree.hpp"

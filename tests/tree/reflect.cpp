@@ -97,6 +97,24 @@ struct HoldsNoDefault {
 
 TEST(Reflect, CountsMembersWithoutDefault) { static_assert(field_count<HoldsNoDefault> == 3); }
 
+struct Greedy {
+  template <class T>
+  Greedy(T) {}
+  Greedy() = default;
+};
+struct GreedyFirst {
+  Greedy a;
+  Probe b;
+  Greedy c, d;
+  Pair e;
+};
+
+TEST(Reflect, CountsMembersMadeOfAnything) {
+  static_assert(field_count<GreedyFirst> == 5);
+  static_assert(field_count<Between<Greedy>> == 3);
+  EXPECT_EQ((field_name<GreedyFirst, 4>()), "e");
+}
+
 struct Callable {
   Probe gain;
   int order_2;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <complex>
 #include <deque>
 #include <map>
 #include <memory>
@@ -207,6 +208,22 @@ TEST(StaticKeys, DoublesCompareByBits) {
   EXPECT_TRUE(Static<double>(nan) == Static<double>(nan));
   EXPECT_FALSE(Static<double>(0.) == Static<double>(-0.));
   EXPECT_NE(key_of(Static(std::vector{1., 2.})), key_of(Static(std::vector{1., 3.})));
+}
+
+TEST(StaticKeys, StaticHoldsAnyValue) {
+  struct Table {
+    std::vector<double> knots;
+    std::complex<double> pole;
+    std::string_view name;
+  };
+  auto table = [](double knot, double im, std::string_view name) {
+    return Static<Table>({{1., knot}, {0.5, im}, name});
+  };
+  EXPECT_EQ(key_of(table(2, 3, "a")), key_of(table(2, 3, "a")));
+  EXPECT_NE(key_of(table(2, 3, "a")), key_of(table(2.5, 3, "a")));
+  EXPECT_NE(key_of(table(2, 3, "a")), key_of(table(2, -3, "a")));
+  EXPECT_NE(key_of(table(2, 3, "a")), key_of(table(2, 3, "b")));
+  EXPECT_EQ(apsis::to_string(table(2, -3, "a")), "Table{knots=[1, 2], pole=0.5-3i, name=\"a\"}");
 }
 
 TEST(StaticKeys, NeighbouringStringsDoNotRunTogether) {

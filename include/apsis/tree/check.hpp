@@ -10,6 +10,20 @@ namespace apsis::detail {
 constexpr bool is_refused(TreeKind kind) { return kind >= TreeKind::Float; }
 constexpr bool is_floating(TreeKind kind) { return kind >= TreeKind::Float && kind <= TreeKind::Complex; }
 
+/// What is one value as far as keys and texts are concerned. Floating-point values and views occur inside
+/// `Static` and as keys of maps only.
+template <class T>
+inline constexpr bool is_static_value = tree_kind<T> == TreeKind::Static ||
+                                        is_floating(tree_kind<T>) || std::is_same_v<T, std::string_view>;
+
+/// Where a child's floating-point values are allowed: in the content of a `Static`.
+enum class Floats { Refused, Baked };
+
+/// Whether a child of type `T` is visited; otherwise it is refused with a sentence.
+template <class T, Floats floats>
+inline constexpr bool is_admitted =
+    !is_refused(tree_kind<T>) || (floats == Floats::Baked && is_static_value<T>);
+
 template <class Parent, FixedName member, class Member, TreeKind kind>
 struct CheckMember {
   static_assert(
@@ -24,7 +38,8 @@ struct CheckMember {
   static_assert(kind != TreeKind::CArray, "a C array member of a transformed struct: use std::array");
   static_assert(
       kind != TreeKind::RawPointer,
-      "a raw pointer member of a transformed struct: hold the value itself or a std::shared_ptr<const T>");
+      "a raw pointer or view as a member of a transformed struct: hold the value itself (std::string, "
+      "std::vector) or a std::shared_ptr<const T>");
   static_assert(
       kind != TreeKind::Closure,
       "a lambda that captures inside a transformed struct or its arguments: write a struct whose members are "

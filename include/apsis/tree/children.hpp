@@ -22,13 +22,9 @@ struct KeyStep {
 };
 struct NoStep {};
 
-/// A child whose floating-point values are allowed: the content of a `Static`.
-enum class Floats { Refused, Baked };
-
 template <class T, Floats floats, std::size_t index, class Field, class Visit>
 [[gnu::always_inline]] constexpr void visit_field(Field& field, Visit& visit) {
-  constexpr TreeKind kind = tree_kind<Field>;
-  if constexpr (!is_refused(kind) || (floats == Floats::Baked && is_floating(kind))) {
+  if constexpr (is_admitted<std::remove_const_t<Field>, floats>) {
     visit(field, FieldStep<T, index>{});
   } else {
     (void)sizeof(CheckField<T, std::remove_const_t<Field>, index>);
@@ -42,8 +38,7 @@ template <class T, Floats floats, class Visit, std::size_t... index, class... Fi
 
 template <class T, Floats floats, class Element, class Visit, class Step>
 [[gnu::always_inline]] constexpr void visit_element(Element& element, Visit& visit, Step step) {
-  constexpr TreeKind kind = tree_kind<Element>;
-  if constexpr (!is_refused(kind) || (floats == Floats::Baked && is_floating(kind))) {
+  if constexpr (is_admitted<std::remove_const_t<Element>, floats>) {
     visit(element, step);
   } else {
     (void)sizeof(CheckElement<T, std::remove_const_t<Element>>);

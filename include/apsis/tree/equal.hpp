@@ -33,4 +33,9 @@ std::string structure_difference(const T& a, const U& b, std::string_view root =
   return detail::structure_difference(tree_ref(a), tree_ref(b), root);
 }
 
+/// The same of what `flatten` left of two trees.
+inline std::string structure_difference(const TreeDef& a, const TreeDef& b, std::string_view root = {}) {
+  return detail::structure_difference(a.prototype(), b.prototype(), root);
+}
+
 }  // namespace apsis

@@ -93,6 +93,10 @@ concept ComplexLike = requires(const T& t) {
 &&std::is_floating_point_v<typename T::value_type>;
 
 template <class T>
+concept ViewLike = Ranged<T> &&(
+    requires(const T& t) { t.subspan(std::size_t{}); } || requires(T t) { t.remove_prefix(1); });
+
+template <class T>
 inline constexpr bool is_static_wrapper = false;
 template <class T>
 inline constexpr bool is_static_wrapper<Static<T>> = true;
@@ -117,56 +121,33 @@ constexpr bool is_closure() {
 template <class T>
 constexpr TreeKind find_kind() {
   using enum TreeKind;
-  if constexpr (is_leaf<T>::value)
-    return Leaf;
-  else if constexpr (ErasedTree<T>)
-    return Erased;
-  else if constexpr (HasTreeTrait<T> || FieldAccess::declared<T>)
-    return Fields;
-  else if constexpr (is_static_wrapper<T>)
-    return Static;
-  else if constexpr (std::is_same_v<T, float>)
-    return Float;
-  else if constexpr (std::is_floating_point_v<T>)
-    return Double;
-  else if constexpr (std::is_integral_v<T> || std::is_enum_v<T> || std::is_null_pointer_v<T>)
-    return Static;
-  else if constexpr (std::is_member_pointer_v<T>)
-    return Static;
-  else if constexpr (std::is_pointer_v<T>)
-    return std::is_function_v<std::remove_pointer_t<T>> ? Static : RawPointer;
-  else if constexpr (std::is_same_v<T, std::string> || std::is_same_v<T, std::string_view>)
-    return Static;
-  else if constexpr (std::is_same_v<T, std::vector<bool>>)
-    return Static;
-  else if constexpr (std::is_array_v<T>)
-    return CArray;
-  else if constexpr (!std::is_class_v<T>)
-    return Unknown;
-  else if constexpr (ArrayLike<T>)
-    return FixedArray;
-  else if constexpr (TupleLike<T>)
-    return Tuple;
-  else if constexpr (ComplexLike<T>)
-    return Complex;
-  else if constexpr (std::is_empty_v<T>)
-    return Static;
-  else if constexpr (OptionalLike<T>)
-    return Optional;
-  else if constexpr (VariantLike<T>)
-    return Variant;
-  else if constexpr (MapLike<T>)
-    return Map;
-  else if constexpr (SequenceLike<T>)
-    return Sequence;
-  else if constexpr (PointerLike<T>)
-    return Pointer;
-  else if constexpr (std::is_aggregate_v<T>)
-    return Fields;
-  else if constexpr (is_closure<T>())
-    return Closure;
-  else
-    return Unknown;
+  // clang-format off
+  if constexpr (is_leaf<T>::value) return Leaf;
+  else if constexpr (ErasedTree<T>) return Erased;
+  else if constexpr (HasTreeTrait<T> || FieldAccess::declared<T>) return Fields;
+  else if constexpr (is_static_wrapper<T>) return Static;
+  else if constexpr (std::is_same_v<T, float>) return Float;
+  else if constexpr (std::is_floating_point_v<T>) return Double;
+  else if constexpr (std::is_integral_v<T> || std::is_enum_v<T> || std::is_null_pointer_v<T>) return Static;
+  else if constexpr (std::is_member_pointer_v<T>) return Static;
+  else if constexpr (std::is_pointer_v<T>) return std::is_function_v<std::remove_pointer_t<T>> ? Static : RawPointer;
+  else if constexpr (std::is_same_v<T, std::string> || std::is_same_v<T, std::vector<bool>>) return Static;
+  else if constexpr (std::is_array_v<T>) return CArray;
+  else if constexpr (!std::is_class_v<T>) return Unknown;
+  else if constexpr (ArrayLike<T>) return FixedArray;
+  else if constexpr (TupleLike<T>) return Tuple;
+  else if constexpr (ComplexLike<T>) return Complex;
+  else if constexpr (std::is_empty_v<T>) return Static;
+  else if constexpr (OptionalLike<T>) return Optional;
+  else if constexpr (VariantLike<T>) return Variant;
+  else if constexpr (MapLike<T>) return Map;
+  else if constexpr (SequenceLike<T>) return Sequence;
+  else if constexpr (PointerLike<T>) return Pointer;
+  else if constexpr (ViewLike<T>) return RawPointer;
+  else if constexpr (std::is_aggregate_v<T>) return Fields;
+  else if constexpr (is_closure<T>()) return Closure;
+  else return Unknown;
+  // clang-format on
 }
 
 template <class T>

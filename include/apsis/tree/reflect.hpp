@@ -29,6 +29,13 @@ struct AnyBase {
     __builtin_unreachable();
   }
 };
+struct Unrelated {};
+/// A base class is initialised before the members. A first member that can be made of anything is no base.
+template <class T>
+inline constexpr bool has_base = requires {
+  T{AnyBase<T>{}};
+}
+&&!requires { T{Unrelated{}}; };
 template <std::size_t>
 using AnyAt = AnyValue;
 
@@ -87,19 +94,46 @@ constexpr std::size_t count_coarsely() {
   }
 }
 
+/// Appends to the initialisers one that may be of another sort: members with a constructor from anything take
+/// `AnyValue` in two ways, which is ambiguous, but `Unrelated` in one.
+template <class T, class... Initialiser>
+constexpr std::size_t count_mixed() {
+  if constexpr (sizeof...(Initialiser) > max_fields) {
+    return sizeof...(Initialiser);
+  } else if constexpr (requires { T{Initialiser{}..., AnyValue{}}; }) {
+    return count_mixed<T, Initialiser..., AnyValue>();
+  } else if constexpr (requires { T{Initialiser{}..., Unrelated{}}; }) {
+    return count_mixed<T, Initialiser..., Unrelated>();
+  } else {
+    return sizeof...(Initialiser);
+  }
+}
+template <class T, std::size_t... i>
+constexpr std::size_t count_beyond(std::index_sequence<i...>) {
+  if constexpr (requires { T{AnyAt<i>{}..., Unrelated{}}; }) {
+    return count_mixed<T, AnyAt<i>..., Unrelated>();
+  } else {
+    return sizeof...(i);
+  }
+}
+
 template <class T>
 constexpr std::size_t count_fields() {
   static_assert(
-      !requires { T{AnyBase<T>{}}; },
+      !has_base<T>,
       "a struct with a base class has no reflection: list the fields with APSIS_FIELDS(Type, a, b, ...)");
-  if constexpr (requires { T{AnyBase<T>{}}; }) {
+  if constexpr (has_base<T>) {
     return 0;
   } else {
-    constexpr std::size_t count = count_coarsely<T, first_count<T, 0>()>();
+    constexpr std::size_t values = count_coarsely<T, first_count<T, 0>()>();
+    constexpr std::size_t count = count_beyond<T>(std::make_index_sequence<values>{});
     static_assert(count <= max_fields,
                   "a struct of more than 64 fields has no reflection: nest structs, or list the fields with "
                   "APSIS_FIELDS(Type, a, b, ...)");
-    constexpr bool array = has_c_array<T, count>();
+    static_assert(
+        count > 0 || std::is_empty_v<T>,
+        "the fields of this struct cannot be counted: list them with APSIS_FIELDS(Type, a, b, ...)");
+    constexpr bool array = count == values && has_c_array<T, count>();
     static_assert(!array, "a C array member of a transformed struct: use std::array");
     return array || count > max_fields ? 0 : count;
   }

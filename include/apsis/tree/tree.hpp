@@ -144,6 +144,9 @@ void append_static(const T& value, StaticKey& key) {
   } else if constexpr (std::is_same_v<T, std::vector<bool>>) {
     key.append_value(value.size());
     for (bool bit : value) key.append_value(bit);
+  } else if constexpr (tree_kind<T> == TreeKind::Complex) {
+    append_static(value.real(), key);
+    append_static(value.imag(), key);
   } else if constexpr (std::is_same_v<T, long double>) {
     key.append(&value, 10);  // the rest of its 16 bytes is padding
   } else if constexpr (!std::is_empty_v<T>) {
@@ -154,7 +157,9 @@ void append_static(const T& value, StaticKey& key) {
 template <Floats floats, class T>
 void append_key(const T& tree, StaticKey& key) {
   constexpr TreeKind kind = tree_kind<T>;
-  if constexpr (is_static_scalar<T>) {
+  static_assert(kind != TreeKind::Leaf || floats == Floats::Refused,
+                "a `Static` of a type with Arrays: an Array is traced, it cannot be baked in");
+  if constexpr (is_static_value<T>) {
     append_static(tree, key);
   } else if constexpr (kind == TreeKind::Erased) {
     ConstTreeRef ref = tree_trait<T>::erased(tree);

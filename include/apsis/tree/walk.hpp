@@ -75,6 +75,11 @@ void print_static(std::string& out, const T& value) {
     print_integer(out, value);
   } else if constexpr (std::is_floating_point_v<T>) {
     print_floating(out, static_cast<double>(value), std::is_same_v<T, float>);
+  } else if constexpr (tree_kind<T> == TreeKind::Complex) {
+    print_floating(out, static_cast<double>(value.real()), std::is_same_v<typename T::value_type, float>);
+    out += value.imag() < 0 ? "" : "+";
+    print_floating(out, static_cast<double>(value.imag()), std::is_same_v<typename T::value_type, float>);
+    out += 'i';
   } else if constexpr (std::is_same_v<T, std::string> || std::is_same_v<T, std::string_view>) {
     print_quoted(out, value);
   } else if constexpr (std::is_same_v<T, std::vector<bool>>) {
@@ -88,10 +93,6 @@ void print_static(std::string& out, const T& value) {
     out += short_type_name(type_name<T>());
   }
 }
-
-/// Static values of floating-point type occur inside `Static` only.
-template <class T>
-inline constexpr bool is_static_scalar = tree_kind<T> == TreeKind::Static || std::is_floating_point_v<T>;
 
 template <class Step>
 void tell_step(TreeVisitor& visitor, Step) {
@@ -141,7 +142,7 @@ std::size_t node_size(const T& tree) {
 
 template <class T>
 void print_baked(std::string& out, const T& value) {
-  if constexpr (is_static_scalar<T>) {
+  if constexpr (is_static_value<T>) {
     print_static(out, value);
   } else {
     print_walk(out, &value, [](const void* tree, TreeVisitor& visitor) {
@@ -154,8 +155,10 @@ template <Floats floats, class T>
 void walk(const T& tree, TreeVisitor& visitor) {
   constexpr TreeKind kind = tree_kind<T>;
   if constexpr (kind == TreeKind::Leaf) {
+    static_assert(floats == Floats::Refused,
+                  "a `Static` of a type with Arrays: an Array is traced, it cannot be baked in");
     visitor.leaf(&tree, leaf_type<T>);
-  } else if constexpr (is_static_scalar<T>) {
+  } else if constexpr (is_static_value<T>) {
     std::string text;
     print_static(text, tree);
     visitor.fixed(text, type_name<T>());
