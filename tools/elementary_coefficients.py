@@ -1,6 +1,6 @@
 """Prints the polynomial coefficients of src/ops/math. Run: python3 tools/elementary_coefficients.py [name ...]"""
 import sys
-from mpmath import mp, mpf, exp, expm1, log, log1p, sin, cos, pi, sqrt, atan, atanh, tan, erf, asin
+from mpmath import mp, mpf, exp, expm1, log, log1p, sin, cos, pi, sqrt, atan, atanh, tan, erf, erfc, asin, sinh
 from minimax import show, literal, rounded
 
 jobs = {}
@@ -33,7 +33,7 @@ def constants():
 def exponential():
     half = log(mpf(2)) / 2 * mpf("1.0005")
     q = lambda x: (exp(x) - 1 - x) / x**2 if abs(x) > mpf("1e-12") else mpf(1) / 2 + x / 6
-    for bits, n in ((53, 10), (24, 5), (24, 4)):
+    for bits, n in ((53, 10), (24, 5)):
         # exp r = 1 + r + r^2 q(r); error relative to expm1 r, which also serves expm1 and tanh
         show(f"exp q, {n} terms", q, list(range(n)), (-half, half), lambda x: max(abs(x), mpf("1e-9")), bits)
 
@@ -41,7 +41,7 @@ def exponential():
 @job
 def expm1_wide():
     q = lambda x: (exp(x) - 1 - x) / x**2 if abs(x) > mpf("1e-12") else mpf(1) / 2 + x / 6
-    for bits, n in ((53, 11), (53, 12), (24, 6)):
+    for bits, n in ((53, 12), (24, 6)):
         show(f"expm1 q, {n} terms", q, list(range(n)), (mpf("-0.53"), mpf("0.53")), lambda x: max(abs(x), mpf("1e-9")), bits)
 
 
@@ -50,17 +50,8 @@ def hyperbolic_tangent():
     # (expm1(2 r)/2 - r) / r^2
     q = lambda x: (expm1(2 * x) / 2 - x) / x**2 if abs(x) > mpf("1e-12") else 1 + 2 * x / 3
     h = log(mpf(2)) / 8 * mpf("1.001")
-    for bits, n in ((53, 9), (53, 10), (24, 4), (24, 5)):
+    for bits, n in ((53, 10), (24, 5)):
         show(f"tanh q, {n} terms", q, list(range(n)), (-h, 3 * h), lambda x: max(abs(x), mpf("1e-9")), bits)
-
-
-@job
-def exponential2():
-    h = mpf("0.50001")
-    ln2 = log(mpf(2))
-    q = lambda x: (mpf(2)**x - 1) / x if abs(x) > mpf("1e-15") else ln2
-    for bits, n in ((53, 12), (24, 7)):
-        show(f"exp2 q, {n} terms (first unrounded remainder {literal(ln2 - rounded(ln2, bits), bits)})", q, list(range(n)), (-h, h), lambda x: mpf(1), bits)
 
 
 @job
@@ -70,13 +61,11 @@ def logarithm():
     def p(z):
         s = sqrt(z)
         return (2 * atanh(s) - 2 * s) / s**3 if z > mpf("1e-20") else mpf(2) / 3
-    for bits, n in ((53, 7), (24, 4), (24, 3)):
-        show(f"log p, {n} terms", p, list(range(n)), (mpf(0), top), lambda z: z if z > 0 else mpf("1e-9"), bits)
+    show("log p, f64", p, list(range(7)), (mpf(0), top), lambda z: z if z > 0 else mpf("1e-9"))
     # f32: log(1+f) = f - f^2/2 + f^3 q(f)
     q = lambda f: (log1p(f) - f + f * f / 2) / f**3 if abs(f) > mpf("1e-12") else mpf(1) / 3 - f / 4
-    for n in (6, 7, 8, 9):
-        show(f"log q in f, {n} terms", q, list(range(n)), (sqrt(mpf(2)) / 2 - 1 - mpf("1e-4"), sqrt(mpf(2)) - 1 + mpf("1e-4")),
-             lambda f: f * f if abs(f) > mpf("1e-6") else mpf("1e-12"), 24)
+    show("log q in f, f32", q, list(range(8)), (sqrt(mpf(2)) / 2 - 1 - mpf("1e-4"), sqrt(mpf(2)) - 1 + mpf("1e-4")),
+         lambda f: f * f if abs(f) > mpf("1e-6") else mpf("1e-12"), 24)
 
 
 @job
@@ -90,21 +79,18 @@ def power():
     def p(z):
         s = sqrt(z)
         return (2 * atanh(s) / ln2 / s - c0 - c1 * z) / z**2 if z > mpf("1e-15") else mpf(2) / 5 / ln2 + z * mpf(2) / 7 / ln2
-    for n in (7, 8):
-        show(f"pow p, {n} terms", p, list(range(n)), (mpf(0), top), lambda z: max(z, mpf("1e-9"))**2)
+    show("pow p", p, list(range(8)), (mpf(0), top), lambda z: max(z, mpf("1e-9"))**2)
     def p32(z):
         s = sqrt(z)
         return (2 * atanh(s) / ln2 / s - c0) / z if z > mpf("1e-15") else c1
-    for n in (4, 5):
-        show(f"pow p for f32, {n} terms", p32, list(range(n)), (mpf(0), top), lambda z: max(z, mpf("1e-9")))
+    show("pow p for f32", p32, list(range(4)), (mpf(0), top), lambda z: max(z, mpf("1e-9")))
     h = mpf("0.50001")
     q = lambda x: (mpf(2)**x - 1) / x if abs(x) > mpf("1e-15") else ln2
-    for n in (6, 7):
-        show(f"exp2 q for f32 in f64, {n} terms", q, list(range(n)), (-h, h), lambda x: max(abs(x), mpf("1e-9")))
+    show("exp2 q for f32 in f64", q, list(range(6)), (-h, h), lambda x: max(abs(x), mpf("1e-9")))
 
 
 @job
-def exponential2_tail():
+def exponential2():
     h = mpf("0.50001")
     ln2 = log(mpf(2))
     q = lambda x: ((mpf(2)**x - 1) / x - rounded(ln2, 53)) / x if abs(x) > mpf("1e-12") else ln2**2 / 2
@@ -122,8 +108,108 @@ def sine():
         return (sin(r) - r) / r**3 if z > mpf("1e-20") else -mpf(1) / 6
     # error relative to sin r: weight r^3 / sin r
     w = lambda z: z * sqrt(z) / sin(sqrt(z)) if z > 0 else mpf("1e-9")
-    for bits, n in ((53, 8), (24, 4), (24, 5)):
+    for bits, n in ((53, 8), (24, 4)):
         show(f"sin p on [0, pi/2], {n} terms", p, list(range(n)), (mpf(0), top), w, bits)
+
+
+def odd_rest(f, second, at_zero):
+    """(f(r) - r) / r^3 as a function of z = r^2, and its weight r^3 / f(r)."""
+    def p(z):
+        r = sqrt(z)
+        return (f(r) - r) / r**3 if z > mpf("1e-18") else second
+    return p, lambda z: z * sqrt(z) / f(sqrt(z)) if z > 0 else at_zero
+
+
+@job
+def tangent():
+    p, w = odd_rest(tan, mpf(1) / 3, mpf("1e-9"))
+    for bits, n in ((53, 14), (24, 6)):
+        show(f"tan p on [0, pi/4], {n} terms", p, list(range(n)), (mpf(0), (pi / 4)**2 * mpf("1.001")), w, bits)
+    half = pi / 2
+    for bits, short in ((53, 33), (24, 12)):
+        p1 = rounded(half, bits)
+        p2 = rounded(half - p1, short)  # k times this is exact
+        p3 = rounded(half - p1 - p2, bits)
+        print("pi/2", literal(p1, bits), literal(p2, bits), literal(p3, bits), "2/pi", literal(2 / pi, bits))
+
+
+@job
+def arctangent():
+    p, w = odd_rest(atan, -mpf(1) / 3, mpf("1e-9"))
+    for bits, n in ((53, 20), (24, 9)):
+        show(f"atan p on [0, 1], {n} terms", p, list(range(n)), (mpf(0), mpf(1)), w, bits)
+
+
+@job
+def arcsine():
+    p, w = odd_rest(asin, mpf(1) / 6, mpf("1e-9"))
+    for bits, n in ((53, 12), (24, 5)):
+        show(f"asin p on [0, 1/2], {n} terms", p, list(range(n)), (mpf(0), mpf("0.2503")), w, bits)
+
+
+@job
+def hyperbolic_sine():
+    p, w = odd_rest(sinh, mpf(1) / 6, mpf("1e-9"))
+    for bits, n in ((53, 7), (24, 4)):
+        show(f"sinh p on [0, 1], {n} terms", p, list(range(n)), (mpf(0), mpf("1.001")), w, bits)
+
+
+@job
+def cube_root():
+    f = lambda m: m**(-mpf(1) / 3)
+    for bits, n in ((53, 6), (24, 4)):
+        show(f"m^(-1/3), {n} terms", f, list(range(n)), (mpf("0.7071"), mpf("1.4143")), lambda m: m**(mpf(1) / 3), bits)
+
+
+@job
+def error_function():
+    e = lambda z: erf(sqrt(z)) / sqrt(z) - 1 if z > mpf("1e-25") else 2 / sqrt(pi) - 1
+    w = lambda z: sqrt(z) / erf(sqrt(z)) if z > 0 else mpf(1)
+    show("erf(x)/x - 1 on [0, 3/4]", e, list(range(11)), (mpf(0), mpf("0.5626")), w)
+    # (1 + 2 x) exp(x^2) erfc(x) in t = (x - 3) / (x + 3)
+    def g(t):
+        x = 3 * (1 + t) / (1 - t)
+        return (1 + 2 * x) * exp(x * x) * erfc(x)
+    show("scaled erfc on [1/2, 28]", g, list(range(21)), (mpf("-2.51") / mpf("3.49"), mpf(25) / mpf(31)), lambda t: mpf(1))
+
+
+@job
+def error_function_inverse():
+    # erfinv(x)/x, from w = -log(1 - x^2), in w up to 5 and in sqrt(w) to 6.2
+    def f(w):
+        x = sqrt(-expm1(-w))
+        return mp.erfinv(x) / x if w > mpf("1e-20") else sqrt(pi) / 2
+    show("erfinv(x)/x in w - 2.5", lambda v: f(v + mpf("2.5")), list(range(11)), (mpf("-2.5"), mpf("2.5")), lambda v: 1 / f(v + mpf("2.5")))
+    for name, centre, top, n in (("f64", 4, mpf("6.2"), 11), ("f32", 3, mpf("4.2"), 12)):
+        show(f"erfinv(x)/x in sqrt(w) - {centre}, {name}", lambda v: f((v + centre)**2), list(range(n)), (sqrt(mpf(5)) - centre - mpf("0.001"), top - centre), lambda v: 1 / f((v + centre)**2))
+
+
+@job
+def gamma_functions():
+    lg = lambda y: mp.loggamma(y).real
+    def P(v):
+        y = v + mpf("1.75")
+        a, b = y - 1, y - 2
+        if abs(a) < mpf("1e-15"): return mp.euler
+        if abs(b) < mpf("1e-15"): return 1 - mp.euler
+        return lg(y) / (a * b)
+    show("lgamma(y)/((y-1)(y-2)) in y - 1.75", P, list(range(24)), (mpf("-0.75"), mpf("0.75")), lambda v: 1 / abs(P(v)))
+    def h(u):
+        if u < mpf("1e-8"): return mpf(1) / 12 - u / 360 + u * u / 1260
+        x = 1 / sqrt(u)
+        return x * (lg(x) - (x - mpf(1) / 2) * log(x) + x - log(2 * pi) / 2)
+    show("Stirling h(1/x^2), x >= 2.5", h, list(range(14)), (mpf(0), mpf("0.16")), lambda u: sqrt(u) + mpf("1e-3"))
+    root = mp.findroot(mp.digamma, mpf("1.4616321449683623"))
+    print("digamma root", literal(rounded(root, 53)), literal(root - rounded(root, 53)))
+    def D(v):
+        y = v + mpf("1.75")
+        return mp.digamma(y) / (y - root) if abs(y - root) > mpf("1e-30") else mp.psi(1, root)
+    show("digamma(y)/(y-root) in y - 1.75", D, list(range(25)), (mpf("-0.75"), mpf("0.75")), lambda v: 1 / D(v))
+    def g(u):
+        if u < mpf("1e-8"): return mpf(1) / 12 - u / 120 + u * u / 252
+        x = 1 / sqrt(u)
+        return x * x * (log(x) - 1 / (2 * x) - mp.digamma(x))
+    show("digamma g(1/x^2), x >= 2.5", g, list(range(14)), (mpf(0), mpf("0.16")), lambda u: u + mpf("1e-3"))
 
 
 for name in sys.argv[1:] or jobs:

@@ -17,17 +17,15 @@ def rounded(x, bits):
     return ldexp(nint(ldexp(mantissa, bits)), exponent - bits)
 
 
-def minimax(f, powers, a, b, weight, fixed, sweeps=12):
-    """Coefficients for `powers`, given fixed = {power: coefficient}: Lawson's reweighted least squares on Chebyshev
-    points, which unlike Remez's exchange needs no Haar system (odd powers alone on an interval around 0 are none)."""
+def minimax(samples, powers, fixed, sweeps):
+    """Coefficients for `powers`, given fixed = {power: coefficient} and (point, value, weight) at Chebyshev points:
+    Lawson's reweighted least squares, which unlike Remez's exchange needs no Haar system (odd powers alone on an interval around 0 are none)."""
     n = len(powers)
-    count = 8 * n + 5
-    nodes = [(a + b) / 2 - (b - a) / 2 * cos(pi * i / (count - 1)) for i in range(count)]
+    count = len(samples)
     rows, right = [], []
-    for x in nodes:
-        w = weight(x)
+    for x, value, w in samples:
         rows.append([w * x**p for p in powers])
-        right.append(w * (f(x) - sum(c * x**p for p, c in fixed.items())))
+        right.append(w * (value - sum(c * x**p for p, c in fixed.items())))
     lawson = [mpf(1)] * count
     best = None
     for _ in range(sweeps):
@@ -59,12 +57,14 @@ def fit(f, powers, interval, weight, bits=53, fixed=None):
     a, b = (mpf(x) for x in interval)
     fixed = dict(fixed or {})
     free = list(powers)
+    count = 8 * len(free) + 5
+    points = [(a + b) / 2 - (b - a) / 2 * cos(pi * i / (count - 1)) for i in range(count)]
+    samples = [(x, f(x), weight(x)) for x in points]
     while free:
-        c = minimax(f, free, a, b, weight, fixed)
+        c = minimax(samples, free, fixed, 4 if len(free) < len(powers) else 12)
         p = free.pop(0)
         fixed[p] = rounded(c[0], bits)
-    grid = [a + (b - a) * i / 997 for i in range(998)]
-    worst = max(abs(weight(x) * (f(x) - sum(c * x**p for p, c in fixed.items()))) for x in grid)
+    worst = max(abs(w * (value - sum(c * x**p for p, c in fixed.items()))) for x, value, w in samples)
     return fixed, worst
 
 

@@ -2,8 +2,8 @@
 
 #include "ops/math/value.hpp"
 
-// exp, exp2 and expm1: x = k ln 2 + r (Cody and Waite 1980, with fma), a minimax polynomial on |r| <= ln 2 / 2, and
-// scaling through the exponent field.
+// exp, exp2 and expm1: x = k ln 2 + r (Cody and Waite 1980, with fma), a minimax polynomial on |r| <= ln 2 /
+// 2, and scaling through the exponent field.
 namespace apsis::detail::math {
 
 template <class Scalar>
@@ -30,10 +30,18 @@ struct ExpConstants<double> {
                                   0x1.62c0215d28a1bp-20, 0x1.b523405e1ef14p-24, 0x1.e4d20dc602fb8p-28,
                                   0x1.ec57eea8bb202p-32, 0x1.c0dbe24776055p-36};
   // (exp(r) - 1 - r) / r^2 on |r| <= 0.53; error 2^-59.7 of expm1(r)
-  static constexpr double q_expm1[] = {0x1p-1,                0x1.5555555555555p-3,  0x1.55555555555d1p-5,
-                                       0x1.111111111122ap-7,  0x1.6c16c16beec79p-10, 0x1.a01a019fc7ac7p-13,
-                                       0x1.a01a022fd631ep-16, 0x1.71de3b0cabf4dp-19, 0x1.27e4116655104p-22,
-                                       0x1.ae62b2747ba1p-26,  0x1.204f7b4666179p-29, 0x1.63039d9166664p-33};
+  static constexpr double q_expm1[] = {0x1p-1,
+                                       0x1.5555555555555p-3,
+                                       0x1.55555555555d1p-5,
+                                       0x1.111111111122ap-7,
+                                       0x1.6c16c16beec79p-10,
+                                       0x1.a01a019fc7ac7p-13,
+                                       0x1.a01a022fd631ep-16,
+                                       0x1.71de3b0cabf4dp-19,
+                                       0x1.27e4116655104p-22,
+                                       0x1.ae62b2747ba1p-26,
+                                       0x1.204f7b4666179p-29,
+                                       0x1.63039d9166664p-33};
 };
 
 template <>
@@ -83,14 +91,25 @@ Real<M> exp2m1_reduced(Real<M> r) {
   return fma(r, C::ln2, r * (r * two_way(r, C::q2)));
 }
 
-/// (1 + p) 2^k, with k + 2 bias in the low bits of `shifted`. The factor is applied in two halves, so that subnormal
-/// results are rounded once more at most and results near the largest do not overflow early.
+/// 2^k as a product of two powers, with k + 2 bias in the low bits of `shifted`. Scaling in two halves,
+/// subnormal results are rounded once more at most and results near the largest do not overflow early.
 template <Model M>
-Real<M> scale_by_power(Real<M> p, Real<M> k, Real<M> shifted) {
+struct PowerOfTwo {
+  Real<M> first, second;
+};
+
+template <Model M>
+PowerOfTwo<M> split_power(Real<M> k, Real<M> shifted) {
   using L = Format<typename M::Scalar>;
   const Real<M> half = fma(k, typename M::Scalar(0.5), L::shifter + L::bias);
-  const Real<M> first = from_bits(to_bits(half) << L::mantissa_bits);
-  const Real<M> second = from_bits((to_bits(shifted) - to_bits(half)) << L::mantissa_bits);
+  return {from_bits(to_bits(half) << L::mantissa_bits),
+          from_bits((to_bits(shifted) - to_bits(half)) << L::mantissa_bits)};
+}
+
+/// (1 + p) 2^k, with k + 2 bias in the low bits of `shifted`.
+template <Model M>
+Real<M> scale_by_power(Real<M> p, Real<M> k, Real<M> shifted) {
+  const auto [first, second] = split_power(k, shifted);
   return fma(p, first, first) * second;
 }
 

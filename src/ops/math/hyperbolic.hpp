@@ -11,9 +11,9 @@ template <>
 struct TanhConstants<double> {
   static constexpr double saturated = 20;  // from here on the result is 1
   // ((exp(2 r) - 1) / 2 - r) / r^2 on [-ln2/8, 3 ln2/8]; error 2^-55.2 of expm1(2 r)
-  static constexpr double q[] = {0x1.0000000000005p+0, 0x1.5555555555487p-1,  0x1.5555555550f09p-2,
-                                 0x1.11111111a1063p-3, 0x1.6c16c182f02p-5,    0x1.a019f9df1685bp-7,
-                                 0x1.a01a2c82b2408p-9, 0x1.71fb0a66313p-11,   0x1.2487cb3c736cbp-13,
+  static constexpr double q[] = {0x1.0000000000005p+0, 0x1.5555555555487p-1, 0x1.5555555550f09p-2,
+                                 0x1.11111111a1063p-3, 0x1.6c16c182f02p-5,   0x1.a019f9df1685bp-7,
+                                 0x1.a01a2c82b2408p-9, 0x1.71fb0a66313p-11,  0x1.2487cb3c736cbp-13,
                                  0x1.f9865def0b242p-16};
 };
 
@@ -23,6 +23,61 @@ struct TanhConstants<float> {
   // error 2^-25.9
   static constexpr float q[] = {0x1p+0f, 0x1.555654p-1f, 0x1.554d5ap-2f, 0x1.0f2c72p-3f, 0x1.a62c9cp-5f};
 };
+
+template <class Scalar>
+struct SinhConstants;
+
+template <>
+struct SinhConstants<double> {
+  static constexpr double highest = 712;  // beyond, the result is infinite
+  // (sinh(x) - x) / x^3 in x^2 for |x| <= 1; error 2^-61.7
+  static constexpr double p[] = {0x1.5555555555556p-3,  0x1.1111111111025p-7,  0x1.a01a01a035e23p-13,
+                                 0x1.71de3a3c4a091p-19, 0x1.ae646ecfe265cp-26, 0x1.611770a37e0e9p-33,
+                                 0x1.b5a0db165627p-41};
+};
+
+template <>
+struct SinhConstants<float> {
+  static constexpr float highest = 91;
+  // error 2^-31.6
+  static constexpr float p[] = {0x1.555556p-3f, 0x1.1110e2p-7f, 0x1.a0214ep-13f, 0x1.75a9d6p-19f};
+};
+
+/// e^x / 2 for x >= 0, which overflows only where sinh and cosh do.
+template <Model M>
+Real<M> half_exp(Real<M> x) {
+  using T = typename M::Scalar;
+  const auto [k, r, shifted] = reduce_ln2(at_most(x, SinhConstants<T>::highest), T(2 * Format<T>::bias - 1));
+  return scale_by_power(expm1_reduced(r), k, shifted);
+}
+
+/// Hyperbolic sine. Error below 2 ULP.
+template <Model M>
+Real<M> sinh(Real<M> x) {
+  using T = typename M::Scalar;
+  const Real<M> magnitude = abs(x), square = x * x;
+  const Real<M> small = fma(magnitude, square * horner(square, SinhConstants<T>::p), magnitude);
+  const Real<M> half = half_exp(magnitude);
+  return with_sign_of(select(magnitude < T(1), small, half - T(0.25) / half), x);
+}
+
+/// Hyperbolic cosine. Error below 1.8 ULP.
+template <Model M>
+Real<M> cosh(Real<M> x) {
+  using T = typename M::Scalar;
+  const Real<M> half = half_exp(abs(x));
+  return half + T(0.25) / half;
+}
+
+/// Logistic function 1 / (1 + e^-x), from p = e^-|x| and q = p / (1 + p): 1 - q, or p - p q. Error below 2
+/// ULP.
+template <Model M>
+Real<M> logistic(Real<M> x) {
+  using T = typename M::Scalar;
+  const Real<M> p = exp(-abs(x));
+  const Real<M> q = p / (p + T(1));
+  return select(x < T(0), fma(-p, q, p), T(1) - q);
+}
 
 /// Hyperbolic tangent: m / (m + 1) with m = expm1(2 |x|) / 2. Error below 1.6 ULP.
 template <Model M>

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "ops/math/exp.hpp"
+#include "ops/math/pair.hpp"
 
 // Logarithms: x = 2^e (1 + f) with 1 + f in [sqrt(1/2), sqrt(2)), from the bits.
 namespace apsis::detail::math {
@@ -21,7 +22,7 @@ template <>
 struct LogConstants<float> {
   static constexpr std::int32_t sqrt_half = 0x3f3504f3;
   // (log(1 + f) - f + f^2/2) / f^3; error 2^-27.3 of log(1 + f)
-  static constexpr float q[] = {0x1.55554ap-2f,  -0x1.000222p-2f, 0x1.99a5aep-3f, -0x1.5477fcp-3f,
+  static constexpr float q[] = {0x1.55554ap-2f, -0x1.000222p-2f, 0x1.99a5aep-3f, -0x1.5477fcp-3f,
                                 0x1.226c8cp-3f, -0x1.0ce528p-3f, 0x1.07dbb8p-3f, -0x1.41e5b6p-4f};
 };
 
@@ -36,7 +37,8 @@ LogReduction<M> reduce_binary(Real<M> x) {
   using T = typename M::Scalar;
   using L = Format<T>;
   constexpr auto sqrt_half = LogConstants<T>::sqrt_half;
-  constexpr T integer_one = T(typename L::Integer{1} << L::mantissa_bits);  // OR-ing n to its bits gives it plus n
+  constexpr T integer_one =
+      T(typename L::Integer{1} << L::mantissa_bits);  // OR-ing n to its bits gives it plus n
   constexpr T lift = T(typename L::Integer{1} << (L::mantissa_bits + 1));
   const Mask<M> subnormal = x < L::smallest_normal;
   const Real<M> normal = select(subnormal, x * lift, x);
@@ -44,7 +46,8 @@ LogReduction<M> reduce_binary(Real<M> x) {
                                 x.constant(integer_one + T(L::bias)));
   const Integer<M> from_sqrt_half = to_bits(normal) + (std::bit_cast<typename L::Integer>(T(1)) - sqrt_half);
   const Real<M> e =
-      from_bits((from_sqrt_half >> L::mantissa_bits) | std::bit_cast<typename L::Integer>(integer_one)) - offset;
+      from_bits((from_sqrt_half >> L::mantissa_bits) | std::bit_cast<typename L::Integer>(integer_one)) -
+      offset;
   const Real<M> f = from_bits((from_sqrt_half & L::mantissa_mask) + sqrt_half) - T(1);
   return {e, f};
 }
@@ -59,7 +62,8 @@ Real<M> log_reduced(Real<M> e, Real<M> f) {
   if constexpr (is_f32<M>) {
     tail = fma(f * f, fma(f, two_way(f, C::q), T(-0.5)), tail);
   } else {
-    // 2 atanh(s) = f - f^2/2 + s (f^2/2 + s^2 p), s = f / (2 + f): the large terms are free of the error of s.
+    // 2 atanh(s) = f - f^2/2 + s (f^2/2 + s^2 p), s = f / (2 + f): the large terms are free of the error of
+    // s.
     const Real<M> s = f / (f + 2);
     const Real<M> square = s * s;
     const Real<M> half = f * T(0.5);
@@ -81,6 +85,111 @@ template <Model M>
 Real<M> log(Real<M> x) {
   const auto [e, f] = reduce_binary(x);
   return log_special(x, log_reduced(e, f));
+}
+
+/// log((high + low) 2^doublings) for a normal positive high below the last binade: the low part enters after
+/// 1 is taken off.
+template <Model M>
+Real<M> log_of_pair(Real<M> high, Real<M> low, Real<M> doublings) {
+  using T = typename M::Scalar;
+  using L = Format<T>;
+  constexpr auto sqrt_half = LogConstants<T>::sqrt_half;
+  constexpr T integer_one = T(typename L::Integer{1} << L::mantissa_bits);
+  const Integer<M> from_sqrt_half = to_bits(high) + (std::bit_cast<typename L::Integer>(T(1)) - sqrt_half);
+  const Real<M> e =
+      from_bits((from_sqrt_half >> L::mantissa_bits) | std::bit_cast<typename L::Integer>(integer_one)) -
+      (integer_one + T(L::bias));
+  const Real<M> f = from_bits((from_sqrt_half & L::mantissa_mask) + sqrt_half) - T(1);
+  const Integer<M> exponent_field = from_sqrt_half & ~L::mantissa_mask;
+  const Real<M> power = from_bits((2 * L::bias << L::mantissa_bits) - exponent_field);  // 2^-e
+  return log_reduced(e + doublings, fma(low, power, f));
+}
+
+/// log(1 + x), accurate near 0. Error below 1.5 ULP.
+template <Model M>
+Real<M> log1p(Real<M> x) {
+  using T = typename M::Scalar;
+  using L = Format<T>;
+  const auto [sum, rounding] = two_sum(x.constant(1), x);
+  const Mask<M> large = x > T(0x1p60);  // where the 1 is lost without harm
+  const Real<M> regular = copysign(log_of_pair(select(large, x * T(0.5), sum), select(large, T(0), rounding),
+                                               select(large, x.constant(1), x.constant(0))),
+                                   x);
+  const Real<M> finite = select(x < L::infinity, regular, x);
+  return select(x > T(-1), finite,
+                select(x == T(-1), x.constant(-L::infinity), select(x < T(-1), L::nan, x)));
+}
+
+struct Log2Constants {
+  static constexpr double c0_high = 0x1.71547652b82fep+1, c0_low = 0x1.777d0ffda0d24p-55;
+  static constexpr double c1_high = 0x1.ec709dc3a03fdp-1, c1_low = 0x1.d27f05548af0cp-55;
+  // error 2^-71.9 of log2(1 + f)
+  static constexpr double p[] = {0x1.2776c50ef9bfcp-1, 0x1.a61762a7aede4p-2, 0x1.484b13d6ac4e8p-2,
+                                 0x1.0c9a853b550ffp-2, 0x1.c68ee923d5971p-3, 0x1.8a09c1be1ca43p-3,
+                                 0x1.58fbf40c7a718p-3, 0x1.61f84b3854daap-3};
+  // log2(1 + f) = s (c0 + z p(z)) for f32; error 2^-35.9
+  static constexpr double p_f32[] = {0x1.ec709d4453bd4p-1, 0x1.277768070600ap-1, 0x1.a595f9c307277p-2,
+                                     0x1.5c6a66c944ea1p-2};
+  // log10(2)
+  static constexpr double log10_high = 0x1.34413509f79ffp-2, log10_low = -0x1.9dc1da994fd21p-59;
+};
+
+/// e + log2(1 + f) to 64 bits and more: s (c0 + c1 z + z^2 p(z)) with s = f / (2 + f), z = s^2.
+template <Model M>
+Pair<M> log2_pair(Real<M> e, Real<M> f) {
+  using C = Log2Constants;
+  // s = f / (2 + f) with the remainder of the division; 2 + f is m + 1 with m = 1 + f.
+  const auto [d, d_low] = fast_two_sum(f.constant(2), f);
+  const Real<M> reciprocal = 1 / d;
+  const Real<M> s = f * reciprocal;
+  const Real<M> s_low = fma(-s, d_low, fma(-s, d, f)) * reciprocal;
+  const auto [z, z_rounding] = two_product(s, s);
+  const Real<M> z_low = fma(s + s, s_low, z_rounding);
+  const auto [linear, linear_rounding] = two_product(z, z.constant(C::c1_high));
+  const auto [rest, rest_low] = fast_two_sum(
+      linear, fma(z_low, C::c1_high, fma(z, C::c1_low, fma(z * z, two_way(z, C::p), linear_rounding))));
+  const auto [u, u_rounding] = fast_two_sum(z.constant(C::c0_high), rest);
+  const Real<M> u_low = u_rounding + (rest_low + C::c0_low);
+  const auto [product, product_rounding] = two_product(s, u);
+  const Real<M> product_low = fma(s, u_low, fma(s_low, u, product_rounding));
+  const auto [high, rounding] = fast_two_sum(e, product);
+  return {high, rounding + product_low};
+}
+
+/// e + log2(1 + f) to 36 bits, for f32 in f64.
+template <Model M>
+Real<typename M::Wide> log2_wide(Real<M> e, Real<M> f) {
+  using C = Log2Constants;
+  const auto wide_f = widen(f);
+  const auto s = wide_f / (wide_f + 2.0);
+  const auto z = s * s;
+  return fma(s, fma(z, horner(z, C::p_f32), C::c0_high), widen(e));
+}
+
+/// Logarithm to base 2. Error below 0.6 ULP; exact for powers of two.
+template <Model M>
+Real<M> log2(Real<M> x) {
+  const auto [e, f] = reduce_binary(x);
+  if constexpr (is_f32<M>) {
+    return log_special(x, narrow(x.m, log2_wide(e, f)));
+  } else {
+    const auto [high, low] = log2_pair(e, f);
+    return log_special(x, high + low);
+  }
+}
+
+/// Logarithm to base 10. Error below 0.6 ULP; exact for powers of ten.
+template <Model M>
+Real<M> log10(Real<M> x) {
+  using C = Log2Constants;
+  const auto [e, f] = reduce_binary(x);
+  if constexpr (is_f32<M>) {
+    return log_special(x, narrow(x.m, log2_wide(e, f) * C::log10_high));
+  } else {
+    const auto [high, low] = log2_pair(e, f);
+    const auto [product, rounding] = two_product(high, high.constant(C::log10_high));
+    return log_special(x, product + fma(high, C::log10_low, fma(low, C::log10_high, rounding)));
+  }
 }
 
 }  // namespace apsis::detail::math

@@ -8,10 +8,11 @@
 
 // The arithmetic the elementary functions are written in.
 //
-// A *model* of one float format offers a handful of primitive operations. Each is a single IEEE-754 operation or a
-// single operation on integers of the same width, so every model that implements them gives the same bits (NaN
-// payloads excepted). `ScalarModel` computes; the code generator has a model whose values are vectors of
-// instructions. What is written once over a model is therefore equal in the evaluator and in compiled code.
+// A *model* of one float format offers a handful of primitive operations. Each is a single IEEE-754 operation
+// or a single operation on integers of the same width, so every model that implements them gives the same
+// bits (NaN payloads excepted). `ScalarModel` computes; the code generator has a model whose values are
+// vectors of instructions. What is written once over a model is therefore equal in the evaluator and in
+// compiled code.
 namespace apsis::detail::math {
 
 /// A scalar function that recomputes the few lanes on which a branch-free text is not valid.
@@ -32,12 +33,13 @@ struct RareBinary {
 template <class Scalar>
 using IntegerOf = std::conditional_t<sizeof(Scalar) == 4, std::int32_t, std::int64_t>;
 
-/// What a model provides. F is a float value, I a signed integer of the same width (wrapping arithmetic), B a truth
-/// value. A model is copied freely. Comparisons are ordered: with a NaN they are false.
-/// A model of f32 also has `Wide`, a model of f64 with the same number of lanes, and `wide`, `widen`, `narrow`.
+/// What a model provides. F is a float value, I a signed integer of the same width (wrapping arithmetic), B a
+/// truth value. A model is copied freely. Comparisons are ordered: with a NaN they are false. A model of f32
+/// also has `Wide`, a model of f64 with the same number of lanes, and `wide`, `widen`, `narrow`.
 template <class M>
-concept Model = std::copyable<M> && requires(const M m, typename M::F f, typename M::I i, typename M::B b,
-                                             typename M::Scalar s, IntegerOf<typename M::Scalar> k, int shift) {
+concept Model = std::copyable<M> &&
+    requires(const M m, typename M::F f, typename M::I i, typename M::B b, typename M::Scalar s,
+             IntegerOf<typename M::Scalar> k, int shift) {
   { m.constant(s) } -> std::same_as<typename M::F>;
   { m.integer(k) } -> std::same_as<typename M::I>;
   { m.add(f, f) } -> std::same_as<typename M::F>;
@@ -48,7 +50,7 @@ concept Model = std::copyable<M> && requires(const M m, typename M::F f, typenam
   { m.neg(f) } -> std::same_as<typename M::F>;        // flips the sign bit
   { m.abs(f) } -> std::same_as<typename M::F>;        // clears the sign bit
   { m.sqrt(f) } -> std::same_as<typename M::F>;
-  { m.rint(f) } -> std::same_as<typename M::F>;       // to the nearest integer, ties to even
+  { m.rint(f) } -> std::same_as<typename M::F>;  // to the nearest integer, ties to even
   { m.floor(f) } -> std::same_as<typename M::F>;
   { m.lt(f, f) } -> std::same_as<typename M::B>;
   { m.le(f, f) } -> std::same_as<typename M::B>;

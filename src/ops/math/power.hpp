@@ -3,65 +3,14 @@
 #include "ops/math/exp.hpp"
 #include "ops/math/log.hpp"
 
-// pow, sqrt and rsqrt. pow(x, y) = 2^(y log2 |x|), with log2 |x| = e + s (c0 + c1 z + z^2 p(z)), s = f / (2 + f),
-// z = s^2, to 70 bits: in double-double for f64, in f64 for f32.
+// Roots and powers. pow(x, y) = 2^(y log2 |x|) with the logarithm as a pair for f64, in f64 for f32.
 namespace apsis::detail::math {
 
-/// A number as an unevaluated sum.
-template <Model M>
-struct Pair {
-  Real<M> high, low;
-};
-
-/// a + b for |a| >= |b| or a = 0 (Dekker 1971).
-template <Model M>
-Pair<M> fast_two_sum(Real<M> a, Real<M> b) {
-  const Real<M> sum = a + b;
-  return {sum, b - (sum - a)};
-}
-
-template <Model M>
-Pair<M> two_product(Real<M> a, Real<M> b) {
-  const Real<M> product = a * b;
-  return {product, fma(a, b, -product)};
-}
-
 struct PowerConstants {
-  static constexpr double c0_high = 0x1.71547652b82fep+1, c0_low = 0x1.777d0ffda0d24p-55;
-  static constexpr double c1_high = 0x1.ec709dc3a03fdp-1, c1_low = 0x1.d27f05548af0cp-55;
-  // error 2^-71.9 of log2(1 + f)
-  static constexpr double p[] = {0x1.2776c50ef9bfcp-1, 0x1.a61762a7aede4p-2, 0x1.484b13d6ac4e8p-2,
-                                 0x1.0c9a853b550ffp-2, 0x1.c68ee923d5971p-3, 0x1.8a09c1be1ca43p-3,
-                                 0x1.58fbf40c7a718p-3, 0x1.61f84b3854daap-3};
-  // log2(1 + f) = s (c0 + z p(z)) for f32; error 2^-35.9
-  static constexpr double p_f32[] = {0x1.ec709d4453bd4p-1, 0x1.277768070600ap-1, 0x1.a595f9c307277p-2,
-                                     0x1.5c6a66c944ea1p-2};
   // (2^r - 1) / r on |r| <= 1/2 for f32; error 2^-29
   static constexpr double q_f32[] = {0x1.62e430cfe08cep-1, 0x1.ebfbe0b000e28p-3,  0x1.c6aecc3ee3ce8p-5,
                                      0x1.3b29c4ad47f12p-7, 0x1.5f48eb83d801ap-10, 0x1.447eba5ea9a94p-13};
 };
-
-/// e + log2(1 + f) to 70 bits.
-template <Model M>
-Pair<M> log2_pair(Real<M> e, Real<M> f) {
-  using C = PowerConstants;
-  // s = f / (2 + f) with the remainder of the division; 2 + f is m + 1 with m = 1 + f.
-  const auto [d, d_low] = fast_two_sum(f.constant(2), f);
-  const Real<M> reciprocal = 1 / d;
-  const Real<M> s = f * reciprocal;
-  const Real<M> s_low = fma(-s, d_low, fma(-s, d, f)) * reciprocal;
-  const auto [z, z_rounding] = two_product(s, s);
-  const Real<M> z_low = fma(s + s, s_low, z_rounding);
-  const auto [linear, linear_rounding] = two_product(z, z.constant(C::c1_high));
-  const auto [rest, rest_low] = fast_two_sum(
-      linear, fma(z_low, C::c1_high, fma(z, C::c1_low, fma(z * z, two_way(z, C::p), linear_rounding))));
-  const auto [u, u_rounding] = fast_two_sum(z.constant(C::c0_high), rest);
-  const Real<M> u_low = u_rounding + (rest_low + C::c0_low);
-  const auto [product, product_rounding] = two_product(s, u);
-  const Real<M> product_low = fma(s, u_low, fma(s_low, u, product_rounding));
-  const auto [high, rounding] = fast_two_sum(e, product);
-  return {high, rounding + product_low};
-}
 
 /// |x|^y for finite positive |x|.
 template <Model M>
@@ -69,12 +18,8 @@ Real<M> power_of_magnitude(Real<M> magnitude, Real<M> y) {
   using C = PowerConstants;
   const auto [e, f] = reduce_binary(magnitude);
   if constexpr (is_f32<M>) {
-    const auto wide_f = widen(f);
-    const auto s = wide_f / (wide_f + 2.0);
-    const auto z = s * s;
-    const auto log2 = fma(s, fma(z, horner(z, C::p_f32), C::c0_high), widen(e));
     const auto exponent = at_least(at_most(widen(y), 1e40), -1e40);
-    const auto product = at_least(at_most(exponent * log2, 200.0), -200.0);
+    const auto product = at_least(at_most(exponent * log2_wide(e, f), 200.0), -200.0);
     constexpr double shifter = Format<double>::shifter + Format<double>::bias;
     const auto shifted = product + shifter;
     const auto r = product - (shifted - shifter);
@@ -121,6 +66,74 @@ Real<M> sqrt(Real<M> x) {
 template <Model M>
 Real<M> rsqrt(Real<M> x) {
   return typename M::Scalar(1) / square_root(x);
+}
+
+template <class Scalar>
+struct CubeRootConstants;
+
+template <>
+struct CubeRootConstants<double> {
+  // m^(-1/3) on [sqrt(1/2), sqrt(2)]; error 2^-17.4
+  static constexpr double p[] = {0x1.ffc814a95ed3ap+0,  -0x1.3e2ceb606c905p+1, 0x1.655889b45d9b6p+1,
+                                 -0x1.e5c9288d1934bp+0, 0x1.669fbddaa8ce9p-1,  -0x1.ba5c7cb7249fbp-4};
+};
+
+template <>
+struct CubeRootConstants<float> {
+  // error 2^-11.9
+  static constexpr float p[] = {0x1.bb0e3cp+0f, -0x1.491a78p+0f, 0x1.6d195ep-1f, -0x1.4477c4p-3f};
+};
+
+/// Cube root, of negative numbers too. Error below 1 ULP.
+template <Model M>
+Real<M> cbrt(Real<M> x) {
+  using T = typename M::Scalar;
+  using L = Format<T>;
+  const Real<M> magnitude = abs(x);
+  const auto [e, f] = reduce_binary(magnitude);
+  const Real<M> m = f + T(1);
+  // e = 3 third + rest, rest one of -1, 0, 1
+  constexpr T shifter = L::shifter + T(L::bias);
+  const Real<M> shifted = fma(e, T(1.0 / 3), shifter);
+  const Real<M> rest = fma(shifted - shifter, T(-3), e);
+  const Mask<M> less = rest<T(0), more = rest> T(0);
+  const Real<M> scaled = m * select(less, x.constant(T(0.5)), select(more, x.constant(2), x.constant(1)));
+  const Real<M> factor = select(less, x.constant(T(0x1.428a2f98d728bp+0)),
+                                select(more, x.constant(T(0x1.965fea53d6e3dp-1)), x.constant(1)));
+  // Two terms of Newton's series for m^(-1/3), then one step on the root itself with the residual of its cube
+  // exact.
+  const Real<M> y = horner(m, CubeRootConstants<T>::p) * factor;
+  const Real<M> h = fma(-(scaled * y), y * y, T(1));
+  const Real<M> inverse = fma(y * h, fma(h, T(2.0 / 9), T(1.0 / 3)), y);
+  const Real<M> inverse_square = inverse * inverse;
+  const Real<M> root = scaled * inverse_square;
+  const Real<M> square = root * root;
+  const Real<M> residual = fma(square, root, -scaled) + fma(root, root, -square) * root;
+  const Real<M> corrected = fma(residual * inverse_square, T(-1.0 / 3), root);
+  const Real<M> result = corrected * from_bits(to_bits(shifted) << L::mantissa_bits);
+  return select((magnitude == T(0)) | !(magnitude < L::infinity), x, with_sign_of(result, x));
+}
+
+/// sqrt(x^2 + y^2) without overflow or underflow on the way; infinite where x or y is. Error below 1.5 ULP.
+template <Model M>
+Real<M> hypot(Real<M> x, Real<M> y) {
+  using T = typename M::Scalar;
+  using L = Format<T>;
+  const Real<M> ax = abs(x), ay = abs(y);
+  Real<M> result = ax;
+  if constexpr (is_f32<M>) {
+    const auto wide_x = widen(ax), wide_y = widen(ay);
+    result = narrow(x.m, square_root(fma(wide_x, wide_x, wide_y * wide_y)));
+  } else {
+    const Mask<M> swapped = ax < ay;
+    const Real<M> more = select(swapped, ay, ax), less = select(swapped, ax, ay);
+    const Mask<M> large = more > 0x1p500, small = more < 0x1p-450;
+    const Real<M> scale = select(large, 0x1p-600, select(small, x.constant(0x1p600), x.constant(1)));
+    const Real<M> inverse = select(large, 0x1p600, select(small, x.constant(0x1p-600), x.constant(1)));
+    const Real<M> a = more * scale, b = less * scale;
+    result = square_root(fma(a, a, b * b)) * inverse;
+  }
+  return select((ax == L::infinity) | (ay == L::infinity), L::infinity, result);
 }
 
 }  // namespace apsis::detail::math

@@ -7,11 +7,10 @@ namespace {
 
 // The binary digits of 1/pi after 64 zeros: enough for every double (Payne and Hanek 1983).
 constexpr std::uint64_t inverse_pi[] = {
-    0x0000000000000000, 0x517cc1b727220a94, 0xfe13abe8fa9a6ee0, 0x6db14acc9e21c820,
-    0xff28b1d5ef5de2b0, 0xdb92371d2126e970, 0x0324977504e8c90e, 0x7f0ef58e5894d39f,
-    0x74411afa975da242, 0x74ce38135a2fbf20, 0x9cc8eb1cc1a99cfa, 0x4e422fc5defc941d,
-    0x8ffc4bffef02cc07, 0xf79788c5ad05368f, 0xb69b3f6793e584db, 0xa7a31fb34f2ff516,
-    0xba93dd63f5f2f8bd, 0x9e839cfbc5294975, 0x35fdafd88fc6ae84, 0x2b0198237e3db5d5,
+    0x0000000000000000, 0x517cc1b727220a94, 0xfe13abe8fa9a6ee0, 0x6db14acc9e21c820, 0xff28b1d5ef5de2b0,
+    0xdb92371d2126e970, 0x0324977504e8c90e, 0x7f0ef58e5894d39f, 0x74411afa975da242, 0x74ce38135a2fbf20,
+    0x9cc8eb1cc1a99cfa, 0x4e422fc5defc941d, 0x8ffc4bffef02cc07, 0xf79788c5ad05368f, 0xb69b3f6793e584db,
+    0xa7a31fb34f2ff516, 0xba93dd63f5f2f8bd, 0x9e839cfbc5294975, 0x35fdafd88fc6ae84, 0x2b0198237e3db5d5,
     0xf867de104d7a1b0e,
 };
 
@@ -43,8 +42,8 @@ Fixed divided_by_period(double x, int doublings) {
 }
 
 struct Reduced {
-  bool odd;  // the nearest integer to the number reduced
-  double r;  // what remains, times the period
+  bool odd;        // the nearest integer to the number reduced
+  double r, tail;  // what remains, times the period
 };
 
 /// Splits off the nearest integer; the remainder is in [-1/2, 1/2] and multiplied by the period.
@@ -73,7 +72,8 @@ Reduced remainder(Fixed x, double period_high, double period_low) {
   const double low = std::ldexp(double(x.word[0] << 53 >> 11 | x.word[1] >> 22), exponent - 105);
   const double product = high * period_high;
   const double rest = std::fma(high, period_high, -product) + std::fma(high, period_low, low * period_high);
-  return {odd, up ? -(product + rest) : product + rest};
+  const double sum = product + rest, tail = rest - (sum - product);
+  return up ? Reduced{odd, -sum, -tail} : Reduced{odd, sum, tail};
 }
 
 constexpr double pi_high = 0x1.921fb54442d18p+1, pi_low = 0x1.1a62633145c07p-53;
@@ -82,18 +82,25 @@ using Double = Real<ScalarModel<double>>;
 
 double huge_sin(double x) {
   if (!std::isfinite(x)) return std::numeric_limits<double>::quiet_NaN();
-  const auto [odd, r] = remainder(divided_by_period(x, 0), pi_high, pi_low);
-  const double value = sin_reduced(Double{{}, r}).v;
-  return odd != std::signbit(x) ? -value : value;
+  const Reduced rest = remainder(divided_by_period(x, 0), pi_high, pi_low);
+  const double value = sin_reduced(Double{{}, rest.r}).v;
+  return rest.odd != std::signbit(x) ? -value : value;
 }
 
 double huge_cos(double x) {
   if (!std::isfinite(x)) return std::numeric_limits<double>::quiet_NaN();
   Fixed quotient = divided_by_period(x, 0);
   quotient.word[0] += std::uint64_t{1} << 62;  // cos x = sin(|x| + pi/2)
-  const auto [odd, r] = remainder(quotient, pi_high, pi_low);
-  const double value = sin_reduced(Double{{}, r}).v;
-  return odd ? -value : value;
+  const Reduced rest = remainder(quotient, pi_high, pi_low);
+  const double value = sin_reduced(Double{{}, rest.r}).v;
+  return rest.odd ? -value : value;
+}
+
+double huge_tan(double x) {
+  if (!std::isfinite(x)) return std::numeric_limits<double>::quiet_NaN();
+  const auto [odd, r, tail] = remainder(divided_by_period(x, 1), pi_high / 2, pi_low / 2);
+  const double value = tan_reduced(Double{{}, r}, Double{{}, tail}, Mask<ScalarModel<double>>{{}, odd}).v;
+  return std::signbit(x) ? -value : value;
 }
 
 }  // namespace
@@ -104,6 +111,10 @@ using namespace apsis::detail::math;
 extern "C" {
 double apsis_rare_sin_f64(double x) { return huge_sin(x); }
 double apsis_rare_cos_f64(double x) { return huge_cos(x); }
+double apsis_rare_tan_f64(double x) { return huge_tan(x); }
+double apsis_rare_fmod_f64(double x, double y) { return std::fmod(x, y); }
 float apsis_rare_sin_f32(float x) { return static_cast<float>(huge_sin(x)); }
 float apsis_rare_cos_f32(float x) { return static_cast<float>(huge_cos(x)); }
+float apsis_rare_tan_f32(float x) { return static_cast<float>(huge_tan(x)); }
+float apsis_rare_fmod_f32(float x, float y) { return std::fmod(x, y); }
 }

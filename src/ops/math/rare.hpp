@@ -8,6 +8,12 @@ float apsis_rare_sin_f32(float);
 double apsis_rare_sin_f64(double);
 float apsis_rare_cos_f32(float);
 double apsis_rare_cos_f64(double);
+float apsis_rare_tan_f32(float);
+double apsis_rare_tan_f64(double);
+double apsis_rare_lgamma_f64(double);
+double apsis_rare_digamma_f64(double);
+float apsis_rare_fmod_f32(float, float);
+double apsis_rare_fmod_f64(double, double);
 }
 
 namespace apsis::detail::math {
@@ -21,5 +27,19 @@ template <class T>
 inline constexpr RareUnary<T> rare_cos = {"apsis_rare_cos_f64", apsis_rare_cos_f64};
 template <>
 inline constexpr RareUnary<float> rare_cos<float> = {"apsis_rare_cos_f32", apsis_rare_cos_f32};
+
+template <class T>
+inline constexpr RareUnary<T> rare_tan = {"apsis_rare_tan_f64", apsis_rare_tan_f64};
+template <>
+inline constexpr RareUnary<float> rare_tan<float> = {"apsis_rare_tan_f32", apsis_rare_tan_f32};
+
+template <class T>
+inline constexpr RareBinary<T> rare_fmod = {"apsis_rare_fmod_f64", apsis_rare_fmod_f64};
+template <>
+inline constexpr RareBinary<float> rare_fmod<float> = {"apsis_rare_fmod_f32", apsis_rare_fmod_f32};
+
+// f32 computes these in f64.
+inline constexpr RareUnary<double> rare_lgamma = {"apsis_rare_lgamma_f64", apsis_rare_lgamma_f64};
+inline constexpr RareUnary<double> rare_digamma = {"apsis_rare_digamma_f64", apsis_rare_digamma_f64};
 
 }  // namespace apsis::detail::math

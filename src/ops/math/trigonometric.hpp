@@ -1,11 +1,11 @@
 #pragma once
 
+#include "ops/math/pair.hpp"
 #include "ops/math/rare.hpp"
-#include "ops/math/value.hpp"
 
-// sin and cos by reduction modulo pi to one polynomial on |r| <= pi/2. Up to `bound` the reduction is Cody and
-// Waite's with fma: x - k pi_1 is exact, being a multiple of the lesser last place and below 2; the next two steps
-// round once in relation to what remains. Beyond, the lanes go one by one through rare.cpp.
+// sin and cos by reduction modulo pi to one polynomial on |r| <= pi/2. Up to `bound` the reduction is Cody
+// and Waite's with fma: x - k pi_1 is exact, being a multiple of the lesser last place and below 2; the next
+// two steps round once in relation to what remains. Beyond, the lanes go one by one through rare.cpp.
 namespace apsis::detail::math {
 
 template <class Scalar>
@@ -15,7 +15,8 @@ template <>
 struct SineConstants<double> {
   static constexpr double bound = 1e6;
   static constexpr double inverse_pi = 0x1.45f306dc9c883p-2;
-  static constexpr double pi_1 = 0x1.921fb54442d18p+1, pi_2 = 0x1.1a62633145c07p-53, pi_3 = -0x1.f1976b7ed8fbcp-109;
+  static constexpr double pi_1 = 0x1.921fb54442d18p+1, pi_2 = 0x1.1a62633145c07p-53,
+                          pi_3 = -0x1.f1976b7ed8fbcp-109;
   // (sin(r) - r) / r^3 in r^2; error 2^-61.4 of sin(r)
   static constexpr double p0 = -0x1.5555555555555p-3;
   static constexpr double p[] = {0x1.11111111110c8p-7,   -0x1.a01a01a014d78p-13, 0x1.71de3a52a1315p-19,
@@ -68,11 +69,63 @@ template <Model M>
 Real<M> cos(Real<M> x) {
   using T = typename M::Scalar;
   using C = SineConstants<T>;
-  // cos x = (-1)^(n + 1) sin(x - (n + 1/2) pi); the shifter is one more, so that its last bit is that of n + 1.
+  // cos x = (-1)^(n + 1) sin(x - (n + 1/2) pi); the shifter is one more, so that its last bit is that of n
+  // + 1.
   constexpr T shifter = Format<T>::shifter + 1;
   const Real<M> shifted = fma(x, C::inverse_pi, T(-0.5)) + shifter;
   const Real<M> k = (shifted - shifter) + T(0.5);
   return rare(abs(x) > C::bound, rare_cos<T>, x, sin_around(x, k, shifted));
+}
+
+template <class Scalar>
+struct TangentConstants;
+
+template <>
+struct TangentConstants<double> {
+  static constexpr double two_over_pi = 0x1.45f306dc9c883p-1;
+  // The second part is short: its product with k is exact.
+  static constexpr double half_pi_1 = 0x1.921fb54442d18p+0, half_pi_2 = 0x1.1a626331p-54,
+                          half_pi_3 = 0x1.1701b839a252p-88;
+  // (tan(r) - r) / r^3 in r^2; error 2^-55.9 of tan(r)
+  static constexpr double p[] = {0x1.55555555554fp-2,    0x1.11111111184afp-3,   0x1.ba1ba1b456b34p-5,
+                                 0x1.664f49ac2be9ep-6,   0x1.226e11f306e2ep-7,   0x1.d6d942220cdfdp-9,
+                                 0x1.7d5aae7a386adp-10,  0x1.380040e07d4p-11,    0x1.d22d6633b2b3ap-13,
+                                 0x1.1eb43e8f50b3p-13,   -0x1.bf2000536af39p-16, 0x1.7838bbc6f8c4bp-14,
+                                 -0x1.7993f1c0506cap-15, 0x1.5e9338fce18fp-16};
+};
+
+template <>
+struct TangentConstants<float> {
+  static constexpr float two_over_pi = 0x1.45f306p-1f;
+  static constexpr float half_pi_1 = 0x1.921fb6p+0f, half_pi_2 = -0x1.778p-25f, half_pi_3 = 0x1.68c234p-39f;
+  // error 2^-25.6
+  static constexpr float p[] = {0x1.5554dep-2f, 0x1.112de8p-3f, 0x1.b5855ep-5f,
+                                0x1.90719ep-6f, 0x1.96822ap-9f, 0x1.33eb32p-7f};
+};
+
+/// tan(r + tail) for |r| <= pi/4, or its negative reciprocal where `odd`.
+template <Model M>
+Real<M> tan_reduced(Real<M> r, Real<M> tail, Mask<M> odd) {
+  using T = typename M::Scalar;
+  const Real<M> square = r * r;
+  const Real<M> correction = fma(square, tail, tail);  // the derivative is 1 + r^2 + ...
+  const Real<M> tangent = r + fma(square * r, two_way(square, TangentConstants<T>::p), correction);
+  return select(odd, T(-1) / tangent, tangent);
+}
+
+/// Tangent of x in radians. Error below 1.8 ULP.
+template <Model M>
+Real<M> tan(Real<M> x) {
+  using T = typename M::Scalar;
+  using C = TangentConstants<T>;
+  const Real<M> magnitude = abs(x);
+  const Real<M> shifted = fma(magnitude, C::two_over_pi, Format<T>::shifter);
+  const Real<M> k = shifted - Format<T>::shifter;
+  const Real<M> first = fma(k, -C::half_pi_1, magnitude);
+  const Real<M> r = fma(k, -C::half_pi_2, first);
+  const Real<M> tail = fma(k, -C::half_pi_3, fma(k, -C::half_pi_2, first - r));
+  const Real<M> fast = tan_reduced(r, tail, !((to_bits(shifted) & 1) == 0));
+  return rare(magnitude > SineConstants<T>::bound, rare_tan<T>, x, with_sign_of(fast, x));
 }
 
 }  // namespace apsis::detail::math

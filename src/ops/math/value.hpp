@@ -31,9 +31,12 @@ struct Integer {
   friend Integer operator^(Integer a, Integer b) { return {a.m, a.m.xor_(a.v, b.v)}; }
   friend Integer operator+(Integer a, Scalar b) { return a + Integer{a.m, a.m.integer(b)}; }
   friend Integer operator-(Integer a, Scalar b) { return a - Integer{a.m, a.m.integer(b)}; }
+  friend Integer operator-(Scalar a, Integer b) { return Integer{b.m, b.m.integer(a)} - b; }
   friend Integer operator&(Integer a, Scalar b) { return a & Integer{a.m, a.m.integer(b)}; }
   friend Integer operator|(Integer a, Scalar b) { return a | Integer{a.m, a.m.integer(b)}; }
-  friend Integer operator^(Integer a, Scalar b) { return a ^ Integer{a.m, a.m.integer(b)}; }
+  friend Integer operator^(Integer a, Scalar b) {
+    return a ^ Integer { a.m, a.m.integer(b) };
+  }
   friend Integer operator<<(Integer a, int n) { return {a.m, a.m.shl(a.v, n)}; }
   friend Integer operator>>(Integer a, int n) { return {a.m, a.m.lshr(a.v, n)}; }
   friend Mask<M> operator==(Integer a, Scalar b) { return {a.m, a.m.eq(a.v, a.m.integer(b))}; }
@@ -164,11 +167,10 @@ Real<M> horner(Real<M> x, const typename M::Scalar (&c)[n]) {
   return sum;
 }
 
-/// c[0] + c[1] x + ... by Horner's rule in x^2 for the even and the odd coefficients side by side: half the latency
-/// for one operation more.
-template <Model M, std::size_t n>
-Real<M> two_way(Real<M> x, const typename M::Scalar (&c)[n]) {
-  static_assert(n >= 3);
+/// The same by Horner's rule in x^2 for the even and the odd coefficients side by side: half the latency for
+/// one operation more.
+template <Model M>
+Real<M> two_way(Real<M> x, const typename M::Scalar* c, std::size_t n) {
   const Real<M> square = x * x;
   Real<M> last = x.constant(c[n - 1]), other = x.constant(c[n - 2]);
   for (std::size_t i = n - 2; i-- > 0;) {
@@ -177,6 +179,20 @@ Real<M> two_way(Real<M> x, const typename M::Scalar (&c)[n]) {
     other = next;
   }
   return fma(last, x, other);
+}
+
+template <Model M, std::size_t n>
+Real<M> two_way(Real<M> x, const typename M::Scalar (&c)[n]) {
+  static_assert(n >= 3);
+  return two_way(x, c, n);
+}
+
+/// The same with the first coefficient added last: for polynomials whose even and odd parts would round too
+/// much.
+template <Model M, std::size_t n>
+Real<M> anchored(Real<M> x, const typename M::Scalar (&c)[n]) {
+  static_assert(n >= 4);
+  return fma(x, two_way(x, c + 1, n - 1), c[0]);
 }
 
 }  // namespace apsis::detail::math

@@ -1,0 +1,136 @@
+#pragma once
+
+#include "ops/math/log.hpp"
+
+// erf, erfc and the inverse of erf. Near 0 erf is x times a polynomial in x^2; further out erfc x is
+// exp(-x^2) w(t) / (1 + 2 x), with w a polynomial in t = (x - 3) / (x + 3) (the form of Shepherd and
+// Laframboise 1981), the square and the quotient carried as pairs. f32 is computed in f64.
+namespace apsis::detail::math {
+
+struct ErrorConstants {
+  // erf(x) / x - 1 in x^2 for |x| <= 3/4; error 2^-56.2
+  static constexpr double p[] = {0x1.06eba8214db69p-3,   -0x1.812746b0379ffp-2,  0x1.ce2f21a0436d8p-4,
+                                 -0x1.b82ce312a5a0bp-6,  0x1.565bcd0f1562p-8,    -0x1.c02db33b2d264p-11,
+                                 0x1.f9a2ec271c8dfp-14,  -0x1.f4ca2df01a4b3p-17, 0x1.b93f03145181ap-20,
+                                 -0x1.577d889cc2accp-23, 0x1.9088c46e4f345p-27};
+  // (1 + 2 x) exp(x^2) erfc(x) = w0 + t w(t) for 1/2 <= x <= 28; error 2^-54.2
+  static constexpr double w0 = 0x1.40c522d7e4987p+0;
+  static constexpr double w[] = {
+      -0x1.15c084bb9e8ebp-3,  -0x1.85a15c58a9be3p-5,  0x1.098366a5b42bcp-3,  -0x1.e88b803a5cdf6p-4,
+      0x1.17ca28780572cp-4,   -0x1.8574c40442dfbp-6,  0x1.4b884e12ae308p-9,  0x1.ef1bd763d48adp-10,
+      -0x1.98db489eba844p-11, -0x1.b90fccadb17d5p-14, 0x1.065954da281edp-13, 0x1.4b685e7a8e592p-18,
+      -0x1.511d5f5d95058p-16, -0x1.77e43e2380bfdp-21, 0x1.cf84483690c6ep-19, 0x1.43ae34c18c8fcp-22,
+      -0x1.39fd413cfbc43p-21, -0x1.6442a95f16d8cp-24, 0x1.331885297fcbp-24,  0x1.19c20111091b9p-27};
+  static constexpr double two_over_root_pi = 0x1.20dd750429b6dp+0;
+};
+
+/// erf(x) for 0 <= x <= 3/4.
+template <Model M>
+Real<M> erf_small(Real<M> x) {
+  return fma(x, anchored(x * x, ErrorConstants::p), x);
+}
+
+/// erfc(x) for x >= 1/2, and e^(-x^2).
+template <Model M>
+struct ErrorTail {
+  Real<M> erfc, gaussian;
+};
+
+template <Model M>
+ErrorTail<M> erfc_large(Real<M> x) {
+  using C = ErrorConstants;
+  using E = ExpConstants<double>;
+  const Real<M> bounded = at_most(x, 28.0);  // where the result has vanished
+  const Real<M> plus = bounded + 3.0;
+  const auto [divisor, divisor_low] = fast_two_sum(bounded + bounded, x.constant(1));
+  const Real<M> reciprocal = 1.0 / (plus * divisor);
+  const Real<M> t = (bounded - 3.0) * (divisor * reciprocal);
+  const Real<M> inverse = plus * reciprocal;
+  const auto [w, w_low] = fast_two_sum(x.constant(C::w0), t * anchored(t, C::w));
+  const Real<M> quotient = w * inverse;
+  const Real<M> quotient_low = fma(-quotient, divisor_low, fma(-quotient, divisor, w) + w_low) * inverse;
+  const auto [square, square_low] = two_product(bounded, bounded);
+  // -x^2 = k ln 2 + r + r_low
+  constexpr double shifter = Format<double>::shifter + 2 * Format<double>::bias;
+  const Real<M> shifted = fma(square, -E::log2_e, shifter);
+  const Real<M> k = shifted - shifter;
+  const auto [r, r_low] = fast_two_sum(fma(k, -E::ln2_high, -square), fma(k, -E::ln2_low, -square_low));
+  const Real<M> curved = fma(r * r, two_way(r, E::q), r_low);  // e^(r + r_low) - 1 - r
+  const Real<M> unscaled = quotient + fma(r, quotient, fma(curved, quotient, quotient_low));
+  const auto [first, second] = split_power(k, shifted);
+  return {unscaled * first * second, fma(r + curved, first, first) * second};
+}
+
+/// Error function. Error below 1.5 ULP.
+template <Model M>
+Real<M> erf(Real<M> x) {
+  if constexpr (is_f32<M>) {
+    return narrow(x.m, erf(widen(x)));
+  } else {
+    const Real<M> magnitude = abs(x);
+    return with_sign_of(select(magnitude < 0.75, erf_small(magnitude), 1.0 - erfc_large(magnitude).erfc), x);
+  }
+}
+
+/// Complementary error function 1 - erf(x). Error below 2 ULP.
+template <Model M>
+Real<M> erfc(Real<M> x) {
+  if constexpr (is_f32<M>) {
+    return narrow(x.m, erfc(widen(x)));
+  } else {
+    const Real<M> magnitude = abs(x);
+    const Real<M> tail = erfc_large(magnitude).erfc;
+    return select(magnitude < 0.5, 1.0 - with_sign_of(erf_small(magnitude), x),
+                  select(x < 0.0, 2.0 - tail, tail));
+  }
+}
+
+struct InverseErrorConstants {
+  // erfinv(x) / x in w - 5/2, w = -log(1 - x^2) <= 5; error 2^-28.7
+  static constexpr double centre[] = {0x1.805c5d073edddp+0,   0x1.f91e8b0ff09dp-3,   -0x1.11c41f4861ee2p-8,
+                                      -0x1.48664c05d452cp-10, 0x1.c9c56b41ed149p-13, -0x1.4cf8f4ba38ec9p-18,
+                                      -0x1.ccf6977d4b8a7p-19, 0x1.f430f48f79fccp-22, 0x1.354d6332bd44p-26,
+                                      -0x1.2d4c1738aab02p-27, 0x1.736f9ca140efdp-32};
+  // the same in sqrt(w) - 4 for the tail of f64; error 2^-21
+  static constexpr double tail[] = {0x1.eb7e0af5f80a9p+1,   0x1.026ece0a1296p+0,    0x1.49f54d9761fc9p-10,
+                                    -0x1.e286d616e0f65p-11, 0x1.555bf0840eca2p-12,  -0x1.73df569988704p-15,
+                                    0x1.6a02f69b15a0cp-15,  -0x1.3691c54175d85p-14, 0x1.01825615278f3p-15,
+                                    -0x1.1258fec47eacbp-21, -0x1.3fd1be03dac4ep-20};
+  // and in sqrt(w) - 3 for that of f32; error 2^-29.7
+  static constexpr double tail_f32[] = {
+      0x1.6a9efbd8ff0e9p+1,   0x1.006dc9dd8feb3p+0,  0x1.3581e4ae2cdc6p-7,   -0x1.f4e136c957477p-8,
+      0x1.74a983af9abfcp-8,   -0x1.d37d0f349ddd1p-9, 0x1.84228e951072cp-10,  -0x1.005a436d70649p-13,
+      -0x1.2cfac053bbf7ap-12, 0x1.5b1f0cb22b47fp-13, -0x1.8baa43b0df3fcp-16, -0x1.01c28b240e19cp-18};
+};
+
+/// Approximates erfinv(x) for 0 <= x < 1 given 1 - x^2: Giles' variables (2010).
+template <Model M, std::size_t n>
+Real<M> erf_inv_start(Real<M> x, Real<M> complement, double centre, const double (&tail)[n]) {
+  const auto [e, f] = reduce_binary(complement);
+  const Real<M> w = -log_reduced(e, f);
+  return x * select(w < 5.0, two_way(w - 2.5, InverseErrorConstants::centre),
+                    two_way(square_root(w) - centre, tail));
+}
+
+/// Inverse of the error function, infinite at -1 and 1, NaN beyond. Error below 2 ULP.
+template <Model M>
+Real<M> erf_inv(Real<M> x) {
+  using T = typename M::Scalar;
+  using C = InverseErrorConstants;
+  const Real<M> magnitude = abs(x);
+  Real<M> result = magnitude;
+  if constexpr (is_f32<M>) {
+    const auto wide = widen(magnitude);
+    result = narrow(x.m, erf_inv_start(wide, fma(-wide, wide, 1.0), 3, C::tail_f32));
+  } else {
+    // One step of Halley's method, whose residual erf(y) - x is taken from the tail where x is near 1.
+    const Real<M> y = erf_inv_start(magnitude, fma(-magnitude, magnitude, 1.0), 4, C::tail);
+    const auto [erfc, gaussian] = erfc_large(y);
+    const Real<M> residual = select(y < 0.6, erf_small(y) - magnitude, (1.0 - magnitude) - erfc);
+    result = y - residual / fma(gaussian, ErrorConstants::two_over_root_pi, residual * y);
+  }
+  const Real<M> inside = select(magnitude == T(1), x.constant(Format<T>::infinity), result);
+  return with_sign_of(select(magnitude <= T(1), inside, x.constant(Format<T>::nan)), x);
+}
+
+}  // namespace apsis::detail::math
