@@ -104,7 +104,8 @@ def index():
 Indexing. `take`, `at_*`: along the first axis with modes clip, fill and drop (fill: out-of-range reads give NaN or the
 type's extreme; drop: out-of-range writes are left out); negative indices count from the end. `at_*` with repeated
 indices are applied in order; the gradient of `at_set` with repeated indices is not recorded.
-`dynamic_slice` and `dynamic_update_slice` move the start so that the window lies inside.""")  # fmt: skip
+`dynamic_slice` and `dynamic_update_slice` count negative starts from the end, then move the start so that the window lies
+inside.""")  # fmt: skip
     indices = [np.array([0, 2, 1, 2]), np.array([-1, -4, 0]), np.array([5, -9, 3, 4]), np.array([[1, 7], [-5, 0]])]
     for t in FLOATS:
         for x in (normal(t, 4), normal(t, 4, 3)):
