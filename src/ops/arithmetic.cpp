@@ -1,6 +1,9 @@
 // Arithmetic: add, sub, mul, div, rem, neg, fma, abs, sign.
 
-#include "ops/elementwise.hpp"
+#include "apsis/ops/arithmetic.hpp"
+
+#include "ops/elementary.hpp"
+#include "ops/operands.hpp"
 #include "ops/view_rules.hpp"
 
 namespace apsis::detail {
@@ -48,6 +51,27 @@ struct Div : Binary {
   }
 };
 
+// What truncated division leaves, with the sign of the dividend; floats exactly. Integers: the dividend where the
+// divisor is zero.
+struct Rem : Binary {
+  static constexpr const char* name = "rem";
+  static constexpr DtypeSet dtypes = number_dtypes;
+  static constexpr bool elementary = true;
+  template <class M>
+  static auto compute(const M& m, auto a, auto b) {
+    using T = typename M::Scalar;
+    if constexpr (std::is_floating_point_v<T>) {
+      return math::fmod(math::Real<M>{m, a}, math::Real<M>{m, b}).v;
+    } else {
+      auto zero = m.constant(T(0));
+      auto by_zero = m.eq(b, zero), special = by_zero;
+      if constexpr (M::is_signed) special = m.or_(by_zero, m.eq(b, m.constant(static_cast<T>(-1))));
+      auto rest = m.integer_rem(a, m.select(special, m.constant(T(1)), b));
+      return m.select(by_zero, a, rest);
+    }
+  }
+};
+
 struct Neg : Unary {
   static constexpr const char* name = "neg";
   static constexpr DtypeSet dtypes = number_dtypes;
@@ -77,6 +101,8 @@ struct Sign : Unary {
     return m.select(m.gt(a, zero), m.constant(T(1)), m.select(m.lt(a, zero), m.constant(static_cast<T>(-1)), a));
   }
 };
+
+APSIS_ELEMENTARY_BINARY(CopySign, copysign)
 
 void add_jvp(const JvpRule& r) {
   r.outs[0] = lax::add(r.primals[0], r.primals[1]);
@@ -132,6 +158,16 @@ void div_transpose(const TransposeRule& r) {
   if (!r.cotangents[0].is_empty() && r.linear[0]) r.out[0] = lax::div(r.cotangents[0], r.operands[1]);
 }
 
+// As JAX: d rem(a, b) = da - trunc(a/b) db.
+void rem_jvp(const JvpRule& r) {
+  const Array &a = r.primals[0], &b = r.primals[1];
+  bind(rem_op, r.params, r.primals, r.outs);
+  Array right;
+  if (!r.tangents[1].is_empty())
+    right = lax::neg(lax::mul(apply(trunc_op, lax::div(a, b)), r.tangents[1]));
+  r.out_tangents[0] = add_tangents(r.tangents[0], right);
+}
+
 void neg_jvp(const JvpRule& r) {
   r.outs[0] = lax::neg(r.primals[0]);
   r.out_tangents[0] = lax::neg(r.tangents[0]);
@@ -156,6 +192,18 @@ void abs_jvp(const JvpRule& r) {
   r.outs[0] = bind1(abs_op, {}, {r.primals[0]});
   Array positive = lax::ge(r.primals[0], constant_like(r.primals[0], 0));
   r.out_tangents[0] = lax::select(positive, r.tangents[0], lax::neg(r.tangents[0]));
+}
+
+// The result is ±a: +a where the signs agree.
+Array copysign_slope(const Array& a, const Array& b) {
+  const Array one = constant_like(a, 1);
+  return lax::mul(bind1(copysign_op, {}, {one, a}), bind1(copysign_op, {}, {one, b}));
+}
+
+void copysign_jvp(const JvpRule& r) {
+  bind(copysign_op, r.params, r.primals, r.outs);
+  if (!r.tangents[0].is_empty())
+    r.out_tangents[0] = lax::mul(r.tangents[0], copysign_slope(r.primals[0], r.primals[1]));
 }
 
 // The factors of `v` if it is a floating-point product seen through broadcasts and reshapes, which are then applied to
@@ -292,6 +340,9 @@ const Op div_op = {
     .rewrite = div_rewrite,
 };
 
+constinit const Op copysign_op = elementwise_op<CopySign, copysign_op>(copysign_jvp);
+constinit const Op rem_op = elementwise_op<Rem, rem_op>(rem_jvp);
+
 const Op neg_op = {
     .name = "neg",
     .kind = OpKind::Elementwise,
@@ -336,3 +387,88 @@ const Op sign_op = {
 };
 
 }  // namespace apsis::detail
+
+namespace apsis {
+
+using namespace detail;
+
+Array operator+(const Operand& a, const Operand& b) {
+  const Operands o = matched("add", a.array, b.array, a.loc);
+  if (o.a.dtype() == Dtype::Bool) return bind1(bit_or_op, {}, {o.a, o.b}, a.loc);
+  check_dtype("add", number_dtypes, o.a.aval(), a.loc);
+  return bind1(add_op, {}, {o.a, o.b}, a.loc);
+}
+
+Array operator-(const Operand& a, const Operand& b) { return bind_matched(sub_op, number_dtypes, a.array, b.array, a.loc); }
+
+Array operator*(const Operand& a, const Operand& b) {
+  const Operands o = matched("mul", a.array, b.array, a.loc);
+  if (o.a.dtype() == Dtype::Bool) return bind1(bit_and_op, {}, {o.a, o.b}, a.loc);
+  check_dtype("mul", number_dtypes, o.a.aval(), a.loc);
+  return bind1(mul_op, {}, {o.a, o.b}, a.loc);
+}
+
+Array operator/(const Operand& a, const Operand& b) { return bind_floating(div_op, a.array, b.array, a.loc); }
+Array operator%(const Operand& a, const Operand& b) { return remainder(a.array, b.array, a.loc); }
+
+Array operator-(const Operand& a) {
+  check_dtype("neg", number_dtypes, a.array.aval(), a.loc);
+  return bind1(neg_op, {}, {a.array}, a.loc);
+}
+Array operator+(const Operand& a) { return a.array; }
+
+Array& operator+=(Array& a, const Operand& b) { return a = Operand(a, b.loc) + b; }
+Array& operator-=(Array& a, const Operand& b) { return a = Operand(a, b.loc) - b; }
+Array& operator*=(Array& a, const Operand& b) { return a = Operand(a, b.loc) * b; }
+Array& operator/=(Array& a, const Operand& b) { return a = Operand(a, b.loc) / b; }
+Array& operator%=(Array& a, const Operand& b) { return a = Operand(a, b.loc) % b; }
+
+Array abs(const Array& x, Loc loc) {
+  if (x.dtype() == Dtype::Bool || is_unsigned_integer(x.dtype())) return x;
+  check_dtype("abs", number_dtypes, x.aval(), loc);
+  return bind1(abs_op, {}, {x}, loc);
+}
+
+Array sign(const Array& x, Loc loc) {
+  check_dtype("sign", number_dtypes, x.aval(), loc);
+  return bind1(sign_op, {}, {x}, loc);
+}
+
+Array square(const Array& x, Loc loc) { return Operand(x, loc) * Operand(x, loc); }
+Array reciprocal(const Array& x, Loc loc) { return Operand(1, loc) / Operand(x, loc); }
+
+Array fma(const Array& a, const Array& b, const Array& c, Loc loc) {
+  const Operands factors = matched_floating("fma", a, b, loc);
+  const Operands left = matched_floating("fma", factors.a, c, loc);
+  const Operands right = matched_floating("fma", factors.b, left.b, loc);
+  return bind1(fma_op, {}, {left.a, right.a, right.b}, loc);
+}
+
+// As JAX: integers by the truncated quotient, floats by CPython's float_divmod.
+Array floor_divide(const Array& a, const Array& b, Loc loc) {
+  const Operands o = matched("floor_divide", a, b, loc);
+  check_dtype("floor_divide", number_dtypes, o.a.aval(), loc);
+  const Array zero = constant_like(o.a, 0), one = constant_like(o.a, 1);
+  if (is_unsigned_integer(o.a.dtype())) return bind1(div_op, {}, {o.a, o.b}, loc);
+  const Array rest = bind1(rem_op, {}, {o.a, o.b}, loc), has_rest = lax::ne(rest, zero);
+  const bool integers = is_integer(o.a.dtype());
+  const Array dividend = integers ? o.a : lax::select(lax::eq(o.b, zero), o.a, lax::sub(o.a, rest));
+  const Array quotient = bind1(div_op, {}, {dividend, o.b}, loc);
+  const Array signs_differ = lax::ne(apply(sign_op, integers ? o.a : rest), apply(sign_op, o.b));
+  const Array floored = lax::select(lax::logical_and(has_rest, signs_differ), lax::sub(quotient, one), quotient);
+  return integers ? floored : apply(round_op, floored);
+}
+
+Array remainder(const Array& a, const Array& b, Loc loc) {
+  const Operands o = matched("remainder", a, b, loc);
+  check_dtype("remainder", number_dtypes, o.a.aval(), loc);
+  const Array zero = constant_like(o.a, 0);
+  const Array rest = bind1(rem_op, {}, {o.a, o.b}, loc);
+  const Array signs_differ = lax::ne(lax::lt(rest, zero), lax::lt(o.b, zero));
+  return lax::select(lax::logical_and(signs_differ, lax::ne(rest, zero)), lax::add(rest, o.b), rest);
+}
+
+Array fmod(const Array& a, const Array& b, Loc loc) { return bind_matched(rem_op, number_dtypes, a, b, loc); }
+Array copysign(const Array& a, const Array& b, Loc loc) { return bind_floating(copysign_op, a, b, loc); }
+
+}  // namespace apsis

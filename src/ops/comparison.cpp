@@ -1,7 +1,10 @@
 // Comparisons, and the larger and smaller of two.
 
+#include "apsis/ops/comparison.hpp"
+
 #include "ops/elementwise.hpp"
 #include "ops/extrema.hpp"
+#include "ops/operands.hpp"
 
 namespace apsis::detail {
 namespace {
@@ -149,3 +152,32 @@ const Op minimum_op = {
 };
 
 }  // namespace apsis::detail
+
+namespace apsis {
+
+using namespace detail;
+
+namespace {
+
+Array order(const Op& op, const Operand& a, const Operand& b) {
+  if (a.array.dtype() == Dtype::Bool || b.array.dtype() == Dtype::Bool)
+    fail(messages::chained_comparison, {op.name}, a.loc);
+  return bind_matched(op, number_dtypes, a.array, b.array, a.loc);
+}
+
+}  // namespace
+
+Array operator==(const Operand& a, const Operand& b) { return bind_matched(eq_op, real_dtypes, a.array, b.array, a.loc); }
+Array operator!=(const Operand& a, const Operand& b) { return bind_matched(ne_op, real_dtypes, a.array, b.array, a.loc); }
+Array operator<(const Operand& a, const Operand& b) { return order(lt_op, a, b); }
+Array operator<=(const Operand& a, const Operand& b) { return order(le_op, a, b); }
+Array operator>(const Operand& a, const Operand& b) { return order(gt_op, a, b); }
+Array operator>=(const Operand& a, const Operand& b) { return order(ge_op, a, b); }
+
+Array maximum(const Array& a, const Array& b, Loc loc) { return bind_matched(maximum_op, real_dtypes, a, b, loc); }
+Array minimum(const Array& a, const Array& b, Loc loc) { return bind_matched(minimum_op, real_dtypes, a, b, loc); }
+Array clip(const Array& x, const Array& low, const Array& high, Loc loc) {
+  return minimum(maximum(x, low, loc), high, loc);
+}
+
+}  // namespace apsis

@@ -1,7 +1,8 @@
 // convert: to another dtype, as JAX's astype. Floats to integers truncate and saturate, NaN becomes 0.
 
-#include "core/convert.hpp"
+#include "apsis/ops/convert.hpp"
 
+#include "core/convert.hpp"
 #include "ops/convert_params.hpp"
 #include "ops/elementwise.hpp"
 
@@ -96,3 +97,12 @@ const Op convert_op = {
 };
 
 }  // namespace apsis::detail
+
+namespace apsis {
+
+Array astype(const Array& x, Dtype dtype, Loc loc) {
+  if (x.dtype() == dtype && !x.weak()) return x;
+  return bind1(detail::convert_op, make_params(detail::ConvertParams{dtype, false}), {x}, loc);
+}
+
+}  // namespace apsis

@@ -18,6 +18,7 @@
 #include "ops/element_model.hpp"
 #include "ops/emitter_model.hpp"
 #include "ops/lax.hpp"
+#include "ops/math/model.hpp"
 #include "ops/messages.hpp"
 #include "ops/table.hpp"
 
@@ -57,6 +58,14 @@ void elementwise_shape(const Params&, std::span<const Aval> in, std::vector<Aval
   out.push_back(elementwise_aval(Text::name, Text::arity, Text::dtypes, Text::predicate, in));
 }
 
+/// Elementary functions are written over the models of ops/math, the rest over ElementModel.
+template <class Text>
+concept ElementaryText = requires { requires Text::elementary; };
+template <class Text, class C>
+struct EvaluatorModel : std::type_identity<ElementModel<C>> {};
+template <ElementaryText Text, std::floating_point C>
+struct EvaluatorModel<Text, C> : std::type_identity<math::ScalarModel<C>> {};
+
 /// Where a text has parameters, `compute` takes them last.
 template <class Text, class Model, class... V>
 auto compute_text(const Params& params, const Model& m, V... x) {
@@ -69,7 +78,7 @@ void elementwise_evaluate(const Params& params, std::span<const Array> in, std::
   visit_dtype<Text::dtypes>(in[0].dtype(), [&]<class T>(std::type_identity<T>) {
     using C = ComputeOf<T>;
     using R = std::conditional_t<Text::predicate, bool, T>;
-    const ElementModel<C> m;
+    const typename EvaluatorModel<Text, C>::type m{};
     const std::int64_t n = out[0].size();
     auto* r = mutable_data<R>(out[0]);
     const auto* a = static_cast<const T*>(data_of(in[0]));
@@ -112,10 +121,25 @@ Value emit_text(Emitter& e, const Params& params, std::span<const Value> in) {
   else return e.convert(result.v, dtype_of<T>);
 }
 
+/// A text of many instructions, which the emitter may keep as a function of its own.
+template <ElementaryText Text, class T>
+Value emit_elementary(Emitter& e, std::span<const Value> in) {
+  using C = ComputeOf<T>;
+  Value operands[Text::arity], result;
+  for (std::size_t i = 0; i < Text::arity; ++i)
+    operands[i] = std::is_same_v<T, C> ? in[i] : e.convert(in[i], dtype_of<C>);
+  auto body = [](Emitter& inner, const void*, std::span<const Value> x, std::span<Value> y) {
+    y[0] = emit_text<Text, C>(inner, {}, x);
+  };
+  e.function(Text::name, body, nullptr, operands, {&result, 1});
+  return std::is_same_v<T, C> ? result : e.convert(result, dtype_of<T>);
+}
+
 template <class Text>
 void elementwise_emit(Emitter& e, const Params& params, std::span<const Value> in, std::span<Value> out) {
   visit_dtype<Text::dtypes>(in[0].dtype, [&]<class T>(std::type_identity<T>) {
-    out[0] = emit_text<Text, T>(e, params, in);
+    if constexpr (ElementaryText<Text> && std::floating_point<ComputeOf<T>>) out[0] = emit_elementary<Text, T>(e, in);
+    else out[0] = emit_text<Text, T>(e, params, in);
   });
 }
 
@@ -139,6 +163,20 @@ template <const Op& op, Array (*derivative)(const Array& x, const Array& result)
 void unary_jvp(const JvpRule& r) {
   bind(op, r.params, r.primals, r.outs);
   r.out_tangents[0] = lax::mul(r.tangents[0], derivative(r.primals[0], r.outs[0]));
+}
+
+/// An elementwise op of a text, with the given jvp rule.
+template <class Text, const Op& op>
+constexpr Op elementwise_op(void (*jvp)(const JvpRule&)) {
+  return {
+      .name = Text::name,
+      .kind = OpKind::Elementwise,
+      .shape = elementwise_shape<Text>,
+      .evaluate = elementwise_evaluate<Text>,
+      .jvp = jvp,
+      .batch = elementwise_batch<op>,
+      .emit = elementwise_emit<Text>,
+  };
 }
 
 /// a + b, where an empty tangent is zero.

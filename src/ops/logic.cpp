@@ -1,6 +1,9 @@
 // Bitwise logic on booleans and integers, shifts, and counting bits.
 
+#include "apsis/ops/logic.hpp"
+
 #include "ops/elementwise.hpp"
+#include "ops/operands.hpp"
 
 namespace apsis::detail {
 namespace {
@@ -174,3 +177,52 @@ const Op count_leading_zeros_op = {
 };
 
 }  // namespace apsis::detail
+
+namespace apsis {
+
+using namespace detail;
+
+namespace {
+
+Array logical(const Op& op, const char* name, const Array& a, const Array& b, Loc loc) {
+  const Operands o = matched(name, truth(a), truth(b), loc);
+  return bind1(op, {}, {o.a, o.b}, loc);
+}
+
+}  // namespace
+
+Array operator&&(const Operand& a, const Operand& b) { return logical_and(a.array, b.array, a.loc); }
+Array operator||(const Operand& a, const Operand& b) { return logical_or(a.array, b.array, a.loc); }
+Array operator!(const Operand& a) { return logical_not(a.array, a.loc); }
+Array logical_and(const Array& a, const Array& b, Loc loc) { return logical(bit_and_op, "logical_and", a, b, loc); }
+Array logical_or(const Array& a, const Array& b, Loc loc) { return logical(bit_or_op, "logical_or", a, b, loc); }
+Array logical_xor(const Array& a, const Array& b, Loc loc) { return logical(bit_xor_op, "logical_xor", a, b, loc); }
+Array logical_not(const Array& a, Loc loc) { return bind1(bit_not_op, {}, {truth(a)}, loc); }
+
+Array operator&(const Operand& a, const Operand& b) { return bind_matched(bit_and_op, bit_dtypes, a.array, b.array, a.loc); }
+Array operator|(const Operand& a, const Operand& b) { return bind_matched(bit_or_op, bit_dtypes, a.array, b.array, a.loc); }
+Array operator^(const Operand& a, const Operand& b) { return bind_matched(bit_xor_op, bit_dtypes, a.array, b.array, a.loc); }
+Array operator~(const Operand& a) {
+  check_dtype("bit_not", bit_dtypes, a.array.aval(), a.loc);
+  return bind1(bit_not_op, {}, {a.array}, a.loc);
+}
+Array operator<<(const Operand& a, const Operand& count) {
+  return bind_matched(shift_left_op, integer_dtypes, a.array, count.array, a.loc);
+}
+Array operator>>(const Operand& a, const Operand& count) {
+  const Operands o = matched("shift_right", a.array, count.array, a.loc);
+  check_dtype("shift_right", integer_dtypes, o.a.aval(), a.loc);
+  const Op& op = is_signed_integer(o.a.dtype()) ? shift_right_arithmetic_op : shift_right_logical_op;
+  return bind1(op, {}, {o.a, o.b}, a.loc);
+}
+
+Array population_count(const Array& x, Loc loc) {
+  check_dtype("population_count", integer_dtypes, x.aval(), loc);
+  return bind1(population_count_op, {}, {x}, loc);
+}
+Array count_leading_zeros(const Array& x, Loc loc) {
+  check_dtype("count_leading_zeros", integer_dtypes, x.aval(), loc);
+  return bind1(count_leading_zeros_op, {}, {x}, loc);
+}
+
+}  // namespace apsis

@@ -1,6 +1,9 @@
 // select, is_finite and stop_gradient.
 
+#include "apsis/ops/select.hpp"
+
 #include "ops/elementwise.hpp"
+#include "ops/operands.hpp"
 
 namespace apsis::detail {
 namespace {
@@ -105,3 +108,31 @@ const Op stop_gradient_op = {
 };
 
 }  // namespace apsis::detail
+
+namespace apsis {
+
+using namespace detail;
+
+Array where(const Array& condition, const Array& if_true, const Array& if_false, Loc loc) {
+  const Operands values = matched("where", if_true, if_false, loc);
+  const Array chosen = truth(condition);
+  const Shape shapes[] = {chosen.shape(), values.a.shape()};
+  const Shape shape = broadcast_shapes("where", shapes, loc);
+  return bind1(select_op, {}, {broadcast_operand(chosen, shape), broadcast_operand(values.a, shape), broadcast_operand(values.b, shape)}, loc);
+}
+
+Array isnan(const Array& x, Loc loc) {
+  check_dtype("isnan", real_dtypes, x.aval(), loc);
+  return bind1(ne_op, {}, {x, x}, loc);
+}
+
+Array isinf(const Array& x, Loc loc) {
+  const Array value = floating("isinf", x, loc);
+  const Array magnitude = bind1(abs_op, {}, {value}, loc);
+  return lax::eq(magnitude, constant_like(value, std::numeric_limits<double>::infinity()));
+}
+
+Array isfinite(const Array& x, Loc loc) { return bind_floating(is_finite_op, x, loc); }
+Array stop_gradient(const Array& x, Loc loc) { return bind1(stop_gradient_op, {}, {x}, loc); }
+
+}  // namespace apsis

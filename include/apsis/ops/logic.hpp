@@ -1,0 +1,34 @@
+#pragma once
+
+// Logic on truth values (anything not 0 is true), and on the bits of integers. Elementwise, broadcast and promoted as in
+// arithmetic.
+
+#include "apsis/core/array.hpp"
+
+namespace apsis {
+
+// Elementwise, on both operands always: they do not stop after the first as C++'s own do.
+Array operator&&(const Operand& a, const Operand& b);
+Array operator||(const Operand& a, const Operand& b);
+Array operator!(const Operand& a);
+Array logical_and(const Array& a, const Array& b, Loc loc = Loc::here());
+Array logical_or(const Array& a, const Array& b, Loc loc = Loc::here());
+Array logical_xor(const Array& a, const Array& b, Loc loc = Loc::here());
+Array logical_not(const Array& a, Loc loc = Loc::here());
+
+// Booleans and integers, bit by bit. Throw for floating dtypes.
+Array operator&(const Operand& a, const Operand& b);
+Array operator|(const Operand& a, const Operand& b);
+Array operator^(const Operand& a, const Operand& b);
+Array operator~(const Operand& a);
+/// Integers; a count outside [0, width) shifts all bits out.
+Array operator<<(const Operand& a, const Operand& count);
+/// Signed integers keep their sign, unsigned ones shift zeros in.
+Array operator>>(const Operand& a, const Operand& count);
+
+/// The number of bits set in an integer.
+Array population_count(const Array& x, Loc loc = Loc::here());
+/// The number of zero bits before the first one.
+Array count_leading_zeros(const Array& x, Loc loc = Loc::here());
+
+}  // namespace apsis

@@ -1,0 +1,69 @@
+#pragma once
+
+// Reductions over axes: `sum(x)`, `sum(x, {.axis = 0})`, `max(x, {.axis = {0, -1}, .keepdims = true})`. Without axes, over
+// all. The order of a sum is fixed by the number of its elements alone, so results do not depend on the machine.
+
+#include "apsis/core/array.hpp"
+
+namespace apsis {
+
+/// All axes, one, or several; negative ones count from the end.
+struct Axes {
+  Dims list;
+  bool all = true;
+  Axes() = default;
+  Axes(int axis) : list{axis}, all(false) {}
+  Axes(std::initializer_list<std::int64_t> axes) : list(axes), all(axes.size() == 0) {}
+  Axes(Dims axes) : list(static_cast<Dims&&>(axes)), all(false) {}
+};
+
+struct ReduceOptions {
+  Axes axis = {};
+  bool keepdims = false;  // the reduced axes stay, with size 1
+};
+
+struct VarianceOptions {
+  Axes axis = {};
+  bool keepdims = false;
+  double ddof = 0;  // the divisor is the number of elements less this
+};
+
+struct CumulativeOptions {
+  Axes axis = {};        // one; without, over all elements in row-major order
+  bool reverse = false;  // from the last entry to the first
+};
+
+// All throw for an axis that is not there or is named twice.
+
+/// Booleans and integers are added up as i64 or u64. Empty: 0.
+Array sum(const Array& x, const ReduceOptions& options = {}, Loc loc = Loc::here());
+/// Booleans and integers are multiplied as i64 or u64. Empty: 1.
+Array prod(const Array& x, const ReduceOptions& options = {}, Loc loc = Loc::here());
+/// Integers become floating. Empty: NaN.
+Array mean(const Array& x, const ReduceOptions& options = {}, Loc loc = Loc::here());
+/// The mean squared deviation from the mean.
+Array var(const Array& x, const VarianceOptions& options = {}, Loc loc = Loc::here());
+/// sqrt(var(x)).
+Array std_(const Array& x, const VarianceOptions& options = {}, Loc loc = Loc::here());
+/// NaN wins. Equal maxima share the derivative evenly. Throws over an empty axis.
+Array max(const Array& x, const ReduceOptions& options = {}, Loc loc = Loc::here());
+Array min(const Array& x, const ReduceOptions& options = {}, Loc loc = Loc::here());
+/// Whether all (any) elements are not 0. Empty: true (false).
+Array all(const Array& x, const ReduceOptions& options = {}, Loc loc = Loc::here());
+Array any(const Array& x, const ReduceOptions& options = {}, Loc loc = Loc::here());
+/// The place of the first maximum (minimum) along one axis, or among all elements in row-major order; the first NaN wins.
+/// i64. Throws over an empty axis, and for more than one.
+Array argmax(const Array& x, const ReduceOptions& options = {}, Loc loc = Loc::here());
+Array argmin(const Array& x, const ReduceOptions& options = {}, Loc loc = Loc::here());
+/// The Euclidean length: sqrt(sum(x²)).
+Array norm(const Array& x, const ReduceOptions& options = {}, Loc loc = Loc::here());
+/// log(sum(exp(x))) without overflow.
+Array logsumexp(const Array& x, const ReduceOptions& options = {}, Loc loc = Loc::here());
+
+/// Running sums, products and extrema along one axis. Same shape and dtype; booleans count as i64.
+Array cumsum(const Array& x, const CumulativeOptions& options = {}, Loc loc = Loc::here());
+Array cumprod(const Array& x, const CumulativeOptions& options = {}, Loc loc = Loc::here());
+Array cummax(const Array& x, const CumulativeOptions& options = {}, Loc loc = Loc::here());
+Array cummin(const Array& x, const CumulativeOptions& options = {}, Loc loc = Loc::here());
+
+}  // namespace apsis
