@@ -40,6 +40,7 @@ Array ge(const Array& a, const Array& b) { return bind1(ge_op, {}, {a, b}); }
 Array logical_and(const Array& a, const Array& b) { return bind1(bit_and_op, {}, {a, b}); }
 Array logical_or(const Array& a, const Array& b) { return bind1(bit_or_op, {}, {a, b}); }
 Array logical_not(const Array& a) { return bind1(bit_not_op, {}, {a}); }
+Array stop_gradient(const Array& a) { return bind1(stop_gradient_op, {}, {a}); }
 
 Array reduce_sum(const Array& a, const Dims& axes) { return reduce(reduce_sum_op, a, axes); }
 Array reduce_max(const Array& a, const Dims& axes) { return reduce(reduce_max_op, a, axes); }

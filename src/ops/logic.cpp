@@ -191,9 +191,6 @@ Array logical(const Op& op, const char* name, const Array& a, const Array& b, Lo
 
 }  // namespace
 
-Array operator&&(const Operand& a, const Operand& b) { return logical_and(a.array, b.array, a.loc); }
-Array operator||(const Operand& a, const Operand& b) { return logical_or(a.array, b.array, a.loc); }
-Array operator!(const Operand& a) { return logical_not(a.array, a.loc); }
 Array logical_and(const Array& a, const Array& b, Loc loc) { return logical(bit_and_op, "logical_and", a, b, loc); }
 Array logical_or(const Array& a, const Array& b, Loc loc) { return logical(bit_or_op, "logical_or", a, b, loc); }
 Array logical_xor(const Array& a, const Array& b, Loc loc) { return logical(bit_xor_op, "logical_xor", a, b, loc); }

@@ -7,14 +7,20 @@
 
 namespace apsis {
 
-// Elementwise, on both operands always: they do not stop after the first as C++'s own do.
-Array operator&&(const Operand& a, const Operand& b);
-Array operator||(const Operand& a, const Operand& b);
-Array operator!(const Operand& a);
 Array logical_and(const Array& a, const Array& b, Loc loc = Loc::here());
 Array logical_or(const Array& a, const Array& b, Loc loc = Loc::here());
 Array logical_xor(const Array& a, const Array& b, Loc loc = Loc::here());
 Array logical_not(const Array& a, Loc loc = Loc::here());
+
+// Elementwise, on both operands always: they do not stop after the first as C++'s own do. Exact parameter types, because
+// C++'s own would convert an Array to bool.
+inline Array operator&&(const Array& a, const Array& b) { return logical_and(a, b, {}); }
+inline Array operator||(const Array& a, const Array& b) { return logical_or(a, b, {}); }
+inline Array operator!(const Array& a) { return logical_not(a, {}); }
+template <detail::Scalar T> Array operator&&(const Array& a, T b) { return logical_and(a, b, {}); }
+template <detail::Scalar T> Array operator&&(T a, const Array& b) { return logical_and(a, b, {}); }
+template <detail::Scalar T> Array operator||(const Array& a, T b) { return logical_or(a, b, {}); }
+template <detail::Scalar T> Array operator||(T a, const Array& b) { return logical_or(a, b, {}); }
 
 // Booleans and integers, bit by bit. Throw for floating dtypes.
 Array operator&(const Operand& a, const Operand& b);
