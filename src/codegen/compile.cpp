@@ -1,0 +1,130 @@
+#include "codegen/compile.hpp"
+
+#include "codegen/region.hpp"
+#include "core/memory.hpp"
+
+namespace apsis::detail {
+namespace {
+
+bool has_loop(const Graph& graph, std::int64_t register_limit) {
+  for (const Eqn& e : graph.eqns()) {
+    if (!regions_of(e.params).empty()) return true;
+    if (e.result_count && fusible(graph, e) && !in_registers(graph.aval(e.first_result), register_limit)) return true;
+  }
+  return false;
+}
+
+/// Writes the entry function of a program: (context, inputs, outputs) → status.
+void write_entry(Lowering& lowering, const Graph& graph) {
+  Builder& b = lowering.b;
+  const Type parameters[] = {pointer_type, pointer_type, pointer_type};
+  const Type results[] = {{Dtype::I32, 1}};
+  b.begin(b.declare("entry", parameters, results, true));
+  lowering.enter(b.pointer_parameter(0));
+  Pointer in = b.pointer_parameter(1), out = b.pointer_parameter(2);
+  auto element = [&](Pointer table, std::size_t i) {
+    return b.load_pointer(b.offset(table, static_cast<std::int64_t>(i * sizeof(void*))));
+  };
+
+  Region region(lowering, graph);
+  for (ValueId v = 0; v < graph.input_count(); ++v) {
+    const Aval& aval = graph.aval(v);
+    Place place;
+    place.kind = Place::Kind::Memory;
+    place.view = View::contiguous(aval.shape());
+    place.base = element(in, v);
+    if (region.in_registers(aval)) {
+      place.elements = region.registers(place, aval);
+      place.kind = Place::Kind::Registers;
+    }
+    region.bind_input(v, std::move(place));
+  }
+  std::vector<Place> targets;
+  for (std::size_t i = 0; i < graph.outputs().size(); ++i) {
+    Place place;
+    place.kind = Place::Kind::Memory;
+    place.view = View::contiguous(graph.aval(graph.outputs()[i]).shape());
+    place.base = element(out, i);
+    place.buffer = std::make_shared<Buffer>();
+    place.buffer->writable = true;
+    place.buffer->holders = 1;
+    targets.push_back(place);
+    region.hint_output(i, place);
+  }
+  region.run();
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    const Place& made = region.output(i);
+    if (made.kind == Place::Kind::Memory && made.base.handle == targets[i].base.handle) continue;
+    region.copy(made, graph.aval(graph.outputs()[i]), targets[i]);
+  }
+  b.set_lanes(1);
+  Value ok = b.constant(Dtype::I32, 0);
+  b.return_values({&ok, 1});
+  b.end();
+}
+
+LoweringOptions lowering_options(const CompileOptions& options) {
+  LoweringOptions lowering;
+  lowering.vector_lanes = options.lanes;
+  return lowering;
+}
+
+}  // namespace
+
+std::shared_ptr<const Program> compile(const Graph& graph, const CompileOptions& options) {
+  std::unique_ptr<Builder> builder = make_builder({.isa = options.isa});
+  Lowering lowering(*builder, lowering_options(options));
+  write_entry(lowering, graph);
+
+  auto program = std::make_shared<Program>();
+  Level level = options.level >= 0                                             ? static_cast<Level>(options.level)
+                : has_loop(graph, lowering.options().register_limit) ? Level::Less
+                                                                               : Level::None;
+  program->code = builder->finish({.level = level});
+  program->entry = reinterpret_cast<Entry>(program->code->find("entry"));
+  program->code_bytes = program->code->size();
+  program->scratch_bytes = lowering.arena.peak();
+  program->kernels = std::move(lowering.kernels);
+  program->equations = lowering.equations;
+  program->loops = lowering.loops;
+  for (ValueId v = 0; v < graph.input_count(); ++v) program->inputs.push_back(graph.aval(v));
+  for (ValueId v : graph.outputs()) program->outputs.push_back(graph.aval(v));
+  return program;
+}
+
+std::string code_text(const Graph& graph, const CompileOptions& options) {
+  std::unique_ptr<Builder> builder = make_builder({.isa = options.isa});
+  Lowering lowering(*builder, lowering_options(options));
+  write_entry(lowering, graph);
+  return builder->text();
+}
+
+std::vector<Array> run(const Program& program, std::span<const Array> inputs) {
+  APSIS_ASSERT(inputs.size() == program.inputs.size());
+  std::vector<const void*> in;
+  std::vector<void*> out;
+  std::vector<Array> results;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    APSIS_ASSERT(inputs[i].shape() == program.inputs[i].shape() && inputs[i].dtype() == program.inputs[i].dtype());
+    in.push_back(data_of(inputs[i]));
+  }
+  for (const Aval& aval : program.outputs) {
+    results.push_back(allocate(aval));
+    out.push_back(mutable_data<void>(results.back()));
+  }
+  constexpr std::uint32_t go_on = 0;
+  struct Scratch {
+    void* data;
+    std::size_t bytes;
+    explicit Scratch(std::size_t n) : data(allocate_block(n)), bytes(n) {}
+    ~Scratch() { free_block(data, bytes); }
+  } scratch(static_cast<std::size_t>(program.scratch_bytes));
+  CallState state;
+  CallContext context{scratch.data, &go_on, program.kernels.data(), &state};
+  auto status = static_cast<Status>(program.entry(&context, in.data(), out.data()));
+  if (state.error) std::rethrow_exception(state.error);
+  APSIS_ASSERT(status == Status::Ok);
+  return results;
+}
+
+}  // namespace apsis::detail

@@ -1,0 +1,47 @@
+#pragma once
+
+// The public face of the room: Graph in, machine code out. When to compile, what to keep and on which thread to run is
+// the business of the runtime.
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "apsis/core/array.hpp"
+#include "codegen/abi.hpp"
+#include "codegen/builder.hpp"
+#include "codegen/kernels.hpp"
+#include "ir/graph.hpp"
+
+namespace apsis::detail {
+
+struct CompileOptions {
+  int lanes = 0;         // elements an iteration of fused loops, lanes of a packet; 0: what a vector register holds
+  int level = -1;        // 0 … 3 as in `Level`; -1: None for straight-line code, Less for code with loops
+  Isa isa = Isa::Native;
+  bool parallel = true;  // lanes may be shared out to threads
+};
+
+/// Machine code of one Graph and what a call of it needs. Immutable; any number of threads may run it at once.
+struct Program {
+  Entry entry = nullptr;
+  std::int64_t scratch_bytes = 0;
+  std::vector<Kernel> kernels;
+  std::vector<Aval> inputs, outputs;
+  // What was made of the graph.
+  std::int64_t equations = 0;  // written, those of regions included
+  std::int64_t loops = 0;      // fused loops over elements
+  std::size_t code_bytes = 0;
+  std::unique_ptr<Code> code;
+};
+
+/// Compiles a graph. Throws InternalError if the code generator fails, Error if it cannot be loaded.
+std::shared_ptr<const Program> compile(const Graph& graph, const CompileOptions& options = {});
+
+/// Runs a program on concrete arrays of exactly its inputs' dtypes and shapes. Throws what its ops throw.
+std::vector<Array> run(const Program& program, std::span<const Array> inputs);
+
+/// The code of a program as text, for tests and for people.
+std::string code_text(const Graph& graph, const CompileOptions& options = {});
+
+}  // namespace apsis::detail

@@ -1,0 +1,95 @@
+// Ops without a lowering of their own: the evaluator's kernel is called on contiguous buffers.
+
+#include <algorithm>
+
+#include "codegen/region.hpp"
+
+namespace apsis::detail {
+
+void Region::emit_kernel(const Eqn& e) {
+  auto operands = graph_.operands(e);
+  Kernel kernel{e.op, e.params, {}, {}};
+  int lanes = 1;
+  for (ValueId v : operands) {
+    APSIS_ASSERT(!graph_.aval(v).is_list());
+    kernel.in.push_back(graph_.aval(v));
+    lanes = std::max(lanes, lanes_of(places_[v]));
+  }
+  for (std::uint32_t r = 0; r < e.result_count; ++r) kernel.out.push_back(graph_.aval(e.first_result + r));
+  auto number = static_cast<std::int64_t>(lowering_.kernels.size());
+  lowering_.kernels.push_back(std::move(kernel));
+  if (lanes > 1 || (lanes_ > 1 && e.op->effect)) return call_kernel_lanes(e, number);
+
+  std::vector<Place> in, out;
+  for (ValueId v : operands) in.push_back(contiguous(places_[v], graph_.aval(v)));
+  for (std::uint32_t r = 0; r < e.result_count; ++r) out.push_back(destination(e.first_result + r, 1));
+  call_kernel(number, e, in, out);
+  for (std::uint32_t r = 0; r < e.result_count; ++r) {
+    if (in_registers(graph_.aval(e.first_result + r))) define_loaded(e.first_result + r, out[r]);
+    else define(e.first_result + r, std::move(out[r]));
+  }
+}
+
+void Region::call_kernel(std::int64_t number, const Eqn& e, std::span<const Place> in, std::span<const Place> out) {
+  b_.set_lanes(1);
+  Pointer pointers = b_.stack((in.size() + out.size()) * sizeof(void*));
+  std::int64_t slot = 0;
+  auto operands = graph_.operands(e);
+  auto pass = [&](const Place& place, const Aval& aval) {
+    Pointer p = b_.offset(place.base, place.view.offset * bytes_of(place, aval.dtype()));
+    b_.store_pointer(b_.offset(pointers, slot++ * static_cast<std::int64_t>(sizeof(void*))), p);
+  };
+  for (std::size_t i = 0; i < in.size(); ++i) pass(in[i], graph_.aval(operands[i]));
+  for (std::uint32_t r = 0; r < out.size(); ++r) pass(out[r], graph_.aval(e.first_result + r));
+  const Operand arguments[] = {lowering_.context(), b_.index(number), pointers};
+  lowering_.check(b_.call_runtime("apsis_call_kernel", Dtype::I32, arguments));
+}
+
+/// One call an active lane, on copies of its elements.
+void Region::call_kernel_lanes(const Eqn& e, std::int64_t number) {
+  auto operands = graph_.operands(e);
+  std::vector<Place> in, in_lane, out, out_lane;
+  for (ValueId v : operands) {
+    in.push_back(in_memory(places_[v], graph_.aval(v)));
+    in_lane.push_back(in.back().lanes == 1 ? contiguous(in.back(), graph_.aval(v)) : allocate(graph_.aval(v), 1));
+  }
+  for (std::uint32_t r = 0; r < e.result_count; ++r) {
+    out.push_back(destination(e.first_result + r, lanes_));
+    out_lane.push_back(allocate(graph_.aval(e.first_result + r), 1));
+  }
+  b_.set_lanes(1);
+  CountedLoop loop(b_, lanes_, 1);
+  Block skip = b_.make_block("skip");
+  if (mask_.handle) {
+    Block active = b_.make_block("active");
+    b_.branch(b_.extract(mask_, loop.index()), active, skip);
+    b_.set_position(active);
+  }
+  // The lane's own elements: a place with gaps.
+  auto of_lane = [&](const Place& place, const Aval& aval) {
+    Place lane = place;
+    b_.set_lanes(1);
+    lane.base = b_.offset(place.base, b_.mul(loop.index(), b_.index(static_cast<std::int64_t>(item_size(aval.dtype())))));
+    lane.lanes = 1;
+    lane.view.offset *= place.lanes;
+    for (auto& s : lane.view.strides) s *= place.lanes;
+    return lane;
+  };
+  for (std::size_t i = 0; i < in.size(); ++i)
+    if (in[i].lanes > 1) copy(of_lane(in[i], graph_.aval(operands[i])), graph_.aval(operands[i]), in_lane[i]);
+  call_kernel(number, e, in_lane, out_lane);
+  for (std::uint32_t r = 0; r < e.result_count; ++r) {
+    const Aval& aval = graph_.aval(e.first_result + r);
+    copy(out_lane[r], aval, of_lane(out[r], aval));
+  }
+  b_.set_lanes(1);
+  b_.jump(skip);
+  b_.set_position(skip);
+  loop.close();
+  for (std::uint32_t r = 0; r < e.result_count; ++r) {
+    if (in_registers(graph_.aval(e.first_result + r))) define_loaded(e.first_result + r, out[r]);
+    else define(e.first_result + r, std::move(out[r]));
+  }
+}
+
+}  // namespace apsis::detail

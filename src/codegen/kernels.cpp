@@ -1,0 +1,42 @@
+#include "codegen/kernels.hpp"
+
+#include <cstring>
+
+namespace apsis::detail {
+namespace {
+
+/// An array over memory that it does not own.
+Array borrow(const Aval& aval, void* data) {
+  auto* node = new BufferNode(aval, data);
+  node->borrowed = true;
+  node->release = [](void*) {};
+  return Array::adopt(node);
+}
+
+void evaluate(const Kernel& kernel, void* const* pointers) {
+  TraceScope none(nullptr);
+  std::vector<Array> in, out;
+  in.reserve(kernel.in.size());
+  out.reserve(kernel.out.size());
+  for (const Aval& a : kernel.in) in.push_back(borrow(a, *pointers++));
+  for (std::size_t i = 0; i < kernel.out.size(); ++i) out.push_back(borrow(kernel.out[i], pointers[i]));
+  kernel.op->evaluate(kernel.params, in, out);
+  // A rule may put another array in place of the one it was given to fill.
+  for (std::size_t i = 0; i < out.size(); ++i)
+    if (data_of(out[i]) != pointers[i]) std::memcpy(pointers[i], data_of(out[i]), kernel.out[i].bytes());
+}
+
+}  // namespace
+}  // namespace apsis::detail
+
+extern "C" std::int32_t apsis_call_kernel(apsis::detail::CallContext* context, std::int64_t index,
+                                          void* const* pointers) noexcept {
+  using namespace apsis::detail;
+  try {
+    evaluate(static_cast<const Kernel*>(context->kernels)[index], pointers);
+    return static_cast<std::int32_t>(Status::Ok);
+  } catch (...) {
+    static_cast<CallState*>(context->runtime)->error = std::current_exception();
+    return static_cast<std::int32_t>(Status::Failed);
+  }
+}

@@ -1,0 +1,29 @@
+#pragma once
+
+// What compiled code calls for ops without a lowering of their own: the op's evaluator on buffers.
+
+#include <exception>
+#include <vector>
+
+#include "apsis/core/op.hpp"
+#include "codegen/abi.hpp"
+
+namespace apsis::detail {
+
+struct Kernel {
+  const Op* op;
+  Params params;
+  std::vector<Aval> in, out;
+};
+
+/// What a call keeps beside the memory it works in. `CallContext::runtime` points here.
+struct CallState {
+  std::exception_ptr error;  // thrown by an op; rethrown when the program has returned
+};
+
+}  // namespace apsis::detail
+
+extern "C" {
+/// Evaluates kernel `index` on the elements at `pointers`: the operands', then the results'. Returns a Status.
+std::int32_t apsis_call_kernel(apsis::detail::CallContext* context, std::int64_t index, void* const* pointers) noexcept;
+}

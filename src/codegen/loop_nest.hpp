@@ -1,0 +1,79 @@
+#pragma once
+
+// Loops over the elements of an array shape, vectorised along one axis, in which strided views of memory are read and
+// written.
+
+#include <vector>
+
+#include "codegen/builder.hpp"
+#include "ir/view.hpp"
+
+namespace apsis::detail {
+
+/// One array that the loop reads or writes. A null base is an iota: the element's value is its place in the view.
+struct Access {
+  View view;
+  Pointer base;
+  Dtype dtype;
+  int lanes = 1;  // neighbouring copies of each element
+};
+
+/// An I64 index as an element of an iota.
+Value from_index(Builder& b, Value index, Dtype dtype);
+
+/// A loop `for (i = 0; i < n; i += step)`, written from both ends. The trip count is at least one.
+class CountedLoop {
+ public:
+  CountedLoop(Builder& b, Value n);
+  /// Positions of vectors of `step` elements in n; the last one is moved back so that it ends at n.
+  CountedLoop(Builder& b, std::int64_t n, std::int64_t step);
+  Value index() const { return index_; }
+  /// Continues after the loop.
+  void close();
+
+ private:
+  void open();
+  Builder& b_;
+  Value n_, index_;
+  std::int64_t fixed_ = -1, step_ = 1;
+  Block head_;
+};
+
+class LoopNest {
+ public:
+  /// `width`: elements an iteration where that pays, a power of two. Accesses that hold `lanes` > 1 copies of each element are
+  /// read lane by lane, and then the width must be 1.
+  LoopNest(Builder& b, const Shape& shape, std::vector<Access> accesses, int width, int lanes = 1);
+
+  /// Opens the loops. Between open and close, `load` and `store` work on the current elements.
+  void open();
+  void close();
+  /// The current elements; one scalar where all are the same.
+  Value load(std::size_t access);
+  void store(std::size_t access, Value v);
+  /// For accesses with several lanes an element: only the lanes of `mask` are written.
+  void masked_store(std::size_t access, Value v, Value mask);
+  /// How many elements, or lanes, the values of an iteration have.
+  int width() const { return width_ > 1 ? width_ : lanes_; }
+
+ private:
+  void collapse(const Shape& shape);
+  void choose_axis(int width);
+  Pointer current(std::size_t access);
+  Value inner_offset(std::int64_t scale);
+  Value lane_places(std::int64_t stride);
+
+  Builder& b_;
+  std::vector<Access> accesses_;
+  std::vector<std::int64_t> extents_;
+  std::vector<std::vector<std::int64_t>> strides_;  // by access, by collapsed axis
+  int axis_ = -1;                                   // the vectorised one
+  int width_ = 1, lanes_;
+  std::vector<CountedLoop> loops_;
+  std::vector<Pointer> pointers_;
+  std::vector<Value> places_;  // of iotas
+  Value inner_;
+  bool inner_zero_ = true;
+};
+
+}  // namespace apsis::detail

@@ -1,0 +1,52 @@
+#pragma once
+
+// What the regions of one program share while code is written.
+
+#include "codegen/abi.hpp"
+#include "codegen/arena.hpp"
+#include "codegen/builder.hpp"
+#include "codegen/kernels.hpp"
+#include "codegen/place.hpp"
+
+namespace apsis::detail {
+
+struct LoweringOptions {
+  int vector_lanes = 0;              // of fused loops; 0: as many as a vector register holds
+  std::int64_t register_limit = 16;  // arrays up to this size live in registers
+};
+
+class Lowering {
+ public:
+  Lowering(Builder& builder, const LoweringOptions& options) : b(builder), options_(options) {}
+
+  Builder& b;
+  Arena arena;
+  std::vector<Kernel> kernels;
+  std::int64_t loops = 0, equations = 0;
+
+  const LoweringOptions& options() const { return options_; }
+  /// Starts the function whose first parameter is the call's context, and reads from it what the code needs.
+  void enter(Pointer context);
+  Pointer context() const { return context_; }
+  /// The address of a range of scratch memory.
+  Pointer scratch(std::int64_t offset) { return b.offset(scratch_, offset); }
+  /// A buffer of its own.
+  BufferRef allocate(std::int64_t bytes);
+  /// Leaves the function with `status` unless it is Ok.
+  void check(Value status);
+  /// Leaves the function when the call was cancelled.
+  void poll();
+  /// Leaves the function with a fixed status where `condition` holds.
+  void fail_if(Value condition, Status status);
+
+  int vector_lanes(std::size_t item_bytes) const;
+
+ private:
+  Block failure();
+  LoweringOptions options_;
+  Pointer context_, scratch_, cancel_;
+  Block failure_;
+  Value failure_status_;
+};
+
+}  // namespace apsis::detail

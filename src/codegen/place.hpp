@@ -1,0 +1,52 @@
+#pragma once
+
+// Where the elements of a value are while code is written.
+
+#include <memory>
+#include <vector>
+
+#include "codegen/arena.hpp"
+#include "codegen/builder.hpp"
+#include "ir/view.hpp"
+
+namespace apsis::detail {
+
+/// Memory that values share. A range of the arena goes back when the last place that refers to it is gone.
+struct Buffer {
+  Arena* arena = nullptr;  // null: somebody else's (inputs, outputs, the storage of an enclosing loop)
+  std::int64_t offset = 0, bytes = 0;
+  bool writable = false;
+  int holders = 0;  // references that are not places of values: those of loops to the homes of their carries
+
+  Buffer() = default;
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+  ~Buffer() {
+    if (arena) arena->release(offset, bytes);
+  }
+};
+using BufferRef = std::shared_ptr<Buffer>;
+
+struct Place {
+  enum class Kind : std::uint8_t {
+    None,
+    Registers,  // one value an element; a single one may stand for all elements of a larger value
+    Memory,     // a view of a buffer
+    Iota,       // element (i, j, …) is its own place in the view
+    List        // base: the list's header; offset: bytes of this value in the list's record
+  };
+  Kind kind = Kind::None;
+  std::vector<Value> elements;
+  BufferRef buffer;
+  Pointer base;
+  View view;
+  int lanes = 1;  // memory: neighbouring copies of each element, one a lane; 1 when all lanes share it
+  Value offset;
+
+  /// No other value and nobody outside reads the buffer, so that it may be overwritten once this value is dead.
+  bool exclusive() const {
+    return kind == Kind::Memory && buffer && buffer->writable && buffer.use_count() == 1 + buffer->holders;
+  }
+};
+
+}  // namespace apsis::detail

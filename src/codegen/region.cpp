@@ -1,0 +1,336 @@
+#include "codegen/region.hpp"
+
+#include <algorithm>
+
+#include "ops/index_params.hpp"
+
+namespace apsis::detail {
+
+Region::Region(Lowering& lowering, const Graph& graph, int lanes, Value mask)
+    : lowering_(lowering), b_(lowering.b), graph_(graph), lanes_(lanes), mask_(mask), places_(graph.value_count()),
+      uses_(graph.value_count(), 0), hints_(graph.value_count()) {
+  for (const Eqn& e : graph.eqns())
+    for (ValueId v : graph.operands(e)) ++uses_[v];
+  for (ValueId v : graph.outputs()) ++uses_[v];
+}
+
+void Region::hint_output(std::size_t output, const Place& destination) {
+  ValueId v = graph_.outputs()[output];
+  if (in_registers(graph_.aval(v))) return;
+  Place place = destination;
+  while (const Eqn* e = graph_.definition(v)) {
+    if (hints_[v].kind != Place::Kind::None) return;
+    hints_[v] = place;
+    // What a reshape reads may be made at the place of its result.
+    if (e->op->kind != OpKind::View) return;
+    ValueId u = graph_.operands(*e)[0];
+    View view;
+    if (graph_.aval(u).size() != graph_.aval(v).size() ||
+        !e->op->view(e->params, graph_.aval(v), View::contiguous(graph_.aval(u).shape()), view) ||
+        !view.is_contiguous() || view.offset != 0)
+      return;
+    hints_[v] = {};
+    place.view.shape = graph_.aval(u).shape();
+    place.view.strides = View::contiguous(place.view.shape).strides;
+    v = u;
+  }
+}
+
+void Region::run_invariant(std::size_t count) {
+  std::vector<char> invariant(graph_.input_count(), 0);
+  std::fill_n(invariant.begin(), count, 1);
+  schedule_ = make_schedule(graph_, lowering_.options().register_limit, invariant);
+  scheduled_ = true;
+  // One use more than there are: what is made here lasts through the loop.
+  for (const Item& item : schedule_.invariant)
+    for (std::uint32_t i : item.eqns)
+      for (std::uint32_t r = 0; r < graph_.eqns()[i].result_count; ++r) ++uses_[graph_.eqns()[i].first_result + r];
+  run_items(schedule_.invariant);
+}
+
+void Region::run() {
+  if (!scheduled_) schedule_ = make_schedule(graph_, lowering_.options().register_limit, {});
+  run_items(schedule_.items);
+}
+
+void Region::run_items(std::span<const Item> items) {
+  for (const Item& item : items) {
+    lowering_.equations += static_cast<std::int64_t>(item.eqns.size());
+    if (item.cluster) emit_cluster(item.eqns);
+    else emit(graph_.eqns()[item.eqns[0]]);
+    for (std::uint32_t i : item.eqns) release_operands(graph_.eqns()[i]);
+  }
+}
+
+void Region::release_operands(const Eqn& e) {
+  for (ValueId v : graph_.operands(e))
+    if (--uses_[v] == 0) places_[v] = {};
+  for (std::uint32_t r = 0; r < e.result_count; ++r)
+    if (uses_[e.first_result + r] == 0) places_[e.first_result + r] = {};
+}
+
+void Region::emit(const Eqn& e) {
+  switch (e.op->kind) {
+    case OpKind::Constant: return emit_constant(e);
+    case OpKind::View: return emit_view(e);
+    case OpKind::Call: return emit_call(e);
+    case OpKind::Cond: return emit_cond(e);
+    case OpKind::While: return emit_while(e);
+    case OpKind::Scan: return emit_scan(e);
+    default: break;
+  }
+  if (fusible(graph_, e)) return emit_elementwise_registers(e);
+  if (emit_unrolled(e)) return;
+  if (e.op == &iota_op) return emit_iota(e);
+  if (e.op == &concatenate_op && emit_concatenate(e)) return;
+  if (e.op == &dynamic_slice_op && emit_dynamic_slice(e)) return;
+  if (e.op == &dynamic_update_slice_op && emit_dynamic_update_slice(e)) return;
+  emit_kernel(e);
+}
+
+void Region::emit_constant(const Eqn& e) {
+  const auto& p = e.params.as<ConstantParams>();
+  Place place;
+  if (is_complex(p.dtype)) {
+    const std::uint64_t bits[2] = {p.bits, p.high_bits};
+    place.kind = Place::Kind::Memory;
+    place.view = View::contiguous({});
+    place.base = b_.constant_data(std::as_bytes(std::span(bits)).first(item_size(p.dtype)));
+  } else {
+    b_.set_lanes(1);
+    place.kind = Place::Kind::Registers;
+    place.elements = {b_.constant(p.dtype, p.bits)};
+  }
+  define(e.first_result, std::move(place));
+}
+
+void Region::emit_view(const Eqn& e) {
+  ValueId source = graph_.operands(e)[0];
+  const Aval &in = graph_.aval(source), &out = graph_.aval(e.first_result);
+  const Place& from = places_[source];
+  View view;
+  if (from.kind == Place::Kind::Registers && (in_registers(out) || from.elements.size() == 1)) {
+    Place place;
+    place.kind = Place::Kind::Registers;
+    if (from.elements.size() == 1) {
+      if (out.size() != 0) place.elements.assign(in_registers(out) ? static_cast<std::size_t>(out.size()) : 1, from.elements[0]);
+    } else {
+      APSIS_ASSERT(e.op->view(e.params, out, View::contiguous(in.shape()), view));
+      for (std::int64_t k = 0; k < out.size(); ++k) place.elements.push_back(from.elements[static_cast<std::size_t>(view.at(k))]);
+    }
+    return define(e.first_result, std::move(place));
+  }
+  Place place = from.kind == Place::Kind::Registers ? in_memory(from, in) : from;
+  if (!e.op->view(e.params, out, place.view, view)) {
+    place = contiguous(place, in);
+    APSIS_ASSERT(e.op->view(e.params, out, place.view, view));
+  }
+  place.view = view;
+  if (in_registers(out)) return define_loaded(e.first_result, place);
+  define(e.first_result, std::move(place));
+}
+
+int Region::align(std::span<Value> values) {
+  int lanes = 1;
+  for (Value v : values) lanes = std::max(lanes, b_.lanes_of(v));
+  b_.set_lanes(lanes);
+  if (lanes > 1)
+    for (Value& v : values)
+      if (b_.lanes_of(v) == 1) v = b_.splat(v);
+  return lanes;
+}
+
+void Region::emit_op(const Eqn& e, std::span<Value> in, std::span<Value> out) {
+  align(in);
+  e.op->emit(b_, e.params, in, out);
+}
+
+void Region::emit_elementwise_registers(const Eqn& e) {
+  auto operands = graph_.operands(e);
+  std::int64_t size = graph_.aval(e.first_result).size();
+  std::vector<Values> in;
+  for (ValueId v : operands) in.push_back(registers(places_[v], graph_.aval(v)));
+  std::vector<Place> results(e.result_count);
+  for (Place& p : results) p.kind = Place::Kind::Registers;
+  Values arguments(operands.size()), out(e.result_count);
+  for (std::size_t k = 0; k < static_cast<std::size_t>(size); ++k) {
+    for (std::size_t i = 0; i < operands.size(); ++i) arguments[i] = in[i][k];
+    emit_op(e, arguments, out);
+    for (std::uint32_t r = 0; r < e.result_count; ++r) results[r].elements.push_back(out[r]);
+  }
+  for (std::uint32_t r = 0; r < e.result_count; ++r) define(e.first_result + r, std::move(results[r]));
+}
+
+bool Region::emit_unrolled(const Eqn& e) {
+  if (!e.op->emit_unrolled) return false;
+  std::vector<Aval> in_avals, out_avals;
+  Values in, out;
+  std::size_t size = 0;
+  for (ValueId v : graph_.operands(e)) {
+    if (!in_registers(graph_.aval(v))) return false;
+    in_avals.push_back(graph_.aval(v));
+  }
+  for (std::uint32_t r = 0; r < e.result_count; ++r) {
+    out_avals.push_back(graph_.aval(e.first_result + r));
+    if (!in_registers(out_avals.back())) return false;
+    size += static_cast<std::size_t>(out_avals.back().size());
+  }
+  for (ValueId v : graph_.operands(e)) {
+    Values elements = registers(places_[v], graph_.aval(v));
+    in.insert(in.end(), elements.begin(), elements.end());
+  }
+  out.resize(size);
+  align(in);
+  e.op->emit_unrolled(b_, e.params, in_avals, in, out_avals, out);
+  auto next = out.begin();
+  for (std::uint32_t r = 0; r < e.result_count; ++r) {
+    Place place;
+    place.kind = Place::Kind::Registers;
+    auto end = next + out_avals[r].size();
+    place.elements.assign(next, end);
+    next = end;
+    define(e.first_result + r, std::move(place));
+  }
+  return true;
+}
+
+int Region::lanes_of(const Place& place) const {
+  if (place.kind != Place::Kind::Registers) return place.lanes;
+  int lanes = 1;
+  for (Value v : place.elements) lanes = std::max(lanes, b_.lanes_of(v));
+  return lanes;
+}
+
+void Region::define(ValueId v, Place place) { places_[v] = std::move(place); }
+
+void Region::define_loaded(ValueId v, const Place& memory) {
+  Place place;
+  place.kind = Place::Kind::Registers;
+  place.elements = registers(memory, graph_.aval(v));
+  define(v, std::move(place));
+}
+
+Place Region::destination(ValueId v, int lanes) {
+  if (hints_[v].kind != Place::Kind::None && hints_[v].lanes == lanes) return hints_[v];
+  return allocate(graph_.aval(v), lanes);
+}
+
+Place Region::allocate(const Aval& aval, int lanes) {
+  Place place;
+  place.kind = Place::Kind::Memory;
+  place.lanes = lanes;
+  place.view = View::contiguous(aval.shape());
+  place.buffer = lowering_.allocate(static_cast<std::int64_t>(aval.bytes()) * lanes);
+  place.base = lowering_.scratch(place.buffer->offset);
+  return place;
+}
+
+std::vector<Value> Region::registers(const Place& place, const Aval& aval) {
+  auto size = static_cast<std::size_t>(aval.size());
+  if (place.kind == Place::Kind::Registers)
+    return place.elements.size() == size ? place.elements : Values(size, place.elements[0]);
+  Values values;
+  values.reserve(size);
+  for (std::size_t k = 0; k < size; ++k) {
+    std::int64_t at = place.view.at(static_cast<std::int64_t>(k));
+    b_.set_lanes(1);
+    if (place.kind == Place::Kind::Iota) {
+      values.push_back(from_index(b_, b_.index(at), aval.dtype()));
+      continue;
+    }
+    Pointer p = b_.offset(place.base, at * bytes_of(place, aval.dtype()));
+    if (place.lanes > 1) {
+      b_.set_lanes(place.lanes);
+      values.push_back(b_.load(p, aval.dtype()));
+    } else {
+      values.push_back(b_.load_element(p, aval.dtype()));
+    }
+  }
+  return values;
+}
+
+Place Region::in_memory(const Place& place, const Aval& aval) {
+  if (place.kind == Place::Kind::Memory) return place;
+  if (place.kind == Place::Kind::Iota) return contiguous(place, aval);
+  bool splat = place.elements.size() == 1 && aval.size() != 1;
+  Aval stored = splat ? Aval(aval.dtype(), {}) : aval;
+  Place memory = allocate(stored, lanes_of(place));
+  for (std::size_t k = 0; k < place.elements.size(); ++k) {
+    Value v = place.elements[k];
+    b_.set_lanes(memory.lanes);
+    if (memory.lanes > b_.lanes_of(v)) v = b_.splat(v);
+    b_.store(b_.offset(memory.base, static_cast<std::int64_t>(k) * bytes_of(memory, aval.dtype())), v);
+  }
+  if (splat) memory.view = {aval.shape(), Dims::filled(aval.shape().size(), 0), 0};
+  return memory;
+}
+
+Place Region::contiguous(const Place& place, const Aval& aval) {
+  if (place.kind == Place::Kind::Memory && place.view.is_contiguous()) return place;
+  if (place.kind == Place::Kind::Registers && (place.elements.size() > 1 || aval.size() <= 1)) return in_memory(place, aval);
+  Place memory = allocate(aval, lanes_of(place));
+  copy(place, aval, memory);
+  return memory;
+}
+
+void Region::copy(const Place& from, const Aval& aval, const Place& to, bool masked) {
+  if (aval.size() == 0) return;
+  auto item = static_cast<std::int64_t>(item_size(aval.dtype()));
+  bool blend = masked && mask_.handle && to.lanes > 1;
+  if (from.kind == Place::Kind::Memory && from.view.is_contiguous() && to.view.is_contiguous() && from.lanes == to.lanes &&
+      !blend) {
+    b_.set_lanes(1);
+    Pointer source = b_.offset(from.base, from.view.offset * bytes_of(from, aval.dtype()));
+    Pointer target = b_.offset(to.base, to.view.offset * bytes_of(to, aval.dtype()));
+    return b_.copy_bytes(target, source, b_.index(aval.size() * item * to.lanes));
+  }
+  if (from.kind == Place::Kind::Registers && static_cast<std::int64_t>(from.elements.size()) == aval.size()) {
+    for (std::int64_t k = 0; k < aval.size(); ++k) {
+      b_.set_lanes(to.lanes);
+      Value v = from.elements[static_cast<std::size_t>(k)];
+      if (to.lanes > b_.lanes_of(v)) v = b_.splat(v);
+      Pointer p = b_.offset(to.base, to.view.at(k) * bytes_of(to, aval.dtype()));
+      if (blend) b_.masked_store(p, v, mask_);
+      else b_.store(p, v);
+    }
+    return;
+  }
+  // Half-width and complex elements move as integers of their size.
+  bool pair = aval.dtype() == Dtype::C128;
+  Shape shape = aval.shape();
+  std::vector<Access> accesses = {{to.view, to.base, aval.dtype(), to.lanes}};
+  if (from.kind != Place::Kind::Registers) accesses.push_back({from.view, from.base, aval.dtype(), from.lanes});
+  if (is_complex(aval.dtype())) {
+    for (Access& a : accesses) {
+      a.dtype = Dtype::U64;
+      if (!pair) continue;
+      // Two words: an axis more, the last.
+      for (auto& s : a.view.strides) s *= 2;
+      a.view.offset *= 2;
+      a.view.shape.push_back(2);
+      a.view.strides.push_back(1);
+    }
+    if (pair) shape.push_back(2);
+  }
+  if (from.kind == Place::Kind::Iota) accesses[1].base = {};
+  int lanes = std::max(to.lanes, lanes_of(from));
+  LoopNest nest(b_, shape, accesses, lanes > 1 ? 1 : lowering_.vector_lanes(item_size(accesses[0].dtype)), lanes);
+  nest.open();
+  Value v = accesses.size() > 1 ? nest.load(1) : from.elements[0];
+  if (blend) nest.masked_store(0, v, mask_);
+  else nest.store(0, v);
+  nest.close();
+}
+
+void Region::emit_call(const Eqn& e) {
+  const auto& p = e.params.as<CallParams>();
+  Region inner(lowering_, *p.region, lanes_, mask_);
+  auto operands = graph_.operands(e);
+  for (std::size_t i = 0; i < operands.size(); ++i) inner.bind_input(static_cast<ValueId>(i), places_[operands[i]]);
+  for (std::uint32_t r = 0; r < e.result_count; ++r)
+    if (hints_[e.first_result + r].kind != Place::Kind::None) inner.hint_output(r, hints_[e.first_result + r]);
+  inner.run();
+  for (std::uint32_t r = 0; r < e.result_count; ++r) define(e.first_result + r, inner.output(r));
+}
+
+}  // namespace apsis::detail

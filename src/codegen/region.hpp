@@ -1,0 +1,97 @@
+#pragma once
+
+// Writes the code of one Graph: a program, a loop's body or condition, a branch. All of it is written for a number of
+// lanes: 1, or that of a packet, in which every lane runs the region on values of its own.
+
+#include "codegen/loop_nest.hpp"
+#include "codegen/lowering.hpp"
+#include "codegen/schedule.hpp"
+#include "ir/regions.hpp"
+
+namespace apsis::detail {
+
+class Region {
+ public:
+  /// `mask`: which lanes are active; no handle = all. Nothing that outlives the region is written in lanes at rest.
+  Region(Lowering& lowering, const Graph& graph, int lanes = 1, Value mask = {});
+  Region(const Region&) = delete;
+  Region& operator=(const Region&) = delete;
+
+  /// Before `run`: where the inputs are, and where outputs should be made if that can be (memory only).
+  void bind_input(ValueId input, Place place) { places_[input] = std::move(place); }
+  void hint_output(std::size_t output, const Place& destination);
+  /// Loop bodies: writes the equations that depend on the first `count` inputs only; what they make is kept.
+  void run_invariant(std::size_t count);
+  void run();
+  /// After `run`: output i, where it happens to be.
+  const Place& output(std::size_t i) const { return places_[graph_.outputs()[i]]; }
+
+  // What the parts of the lowering work with.
+  Lowering& lowering() { return lowering_; }
+  int lanes() const { return lanes_; }
+  Value mask() const { return mask_; }
+  bool in_registers(const Aval& aval) const { return detail::in_registers(aval, lowering_.options().register_limit); }
+
+  /// A place's elements as values; memory is loaded.
+  std::vector<Value> registers(const Place& place, const Aval& aval);
+  /// The elements of one place in strided memory; registers are stored to a new buffer.
+  Place in_memory(const Place& place, const Aval& aval);
+  /// The same in row-major order without gaps.
+  Place contiguous(const Place& place, const Aval& aval);
+  /// New memory for a value, with `lanes` copies of each element.
+  Place allocate(const Aval& aval, int lanes);
+  /// Writes all elements of `from` to `to`; in masked regions only those of active lanes when `masked`.
+  void copy(const Place& from, const Aval& aval, const Place& to, bool masked = false);
+  /// A scalar I64 index in [0, limit], the same for all lanes, or one a lane.
+  Value clamped_index(ValueId index, std::int64_t limit);
+
+ private:
+  using Values = std::vector<Value>;
+
+  void run_items(std::span<const Item> items);
+  void emit(const Eqn& e);
+  void release_operands(const Eqn& e);
+
+  void emit_constant(const Eqn& e);
+  void emit_view(const Eqn& e);
+  void emit_elementwise_registers(const Eqn& e);
+  bool emit_unrolled(const Eqn& e);
+  void emit_kernel(const Eqn& e);
+  void call_kernel(std::int64_t number, const Eqn& e, std::span<const Place> in, std::span<const Place> out);
+  void call_kernel_lanes(const Eqn& e, std::int64_t kernel);
+  void emit_cluster(std::span<const std::uint32_t> eqns);
+  void emit_iota(const Eqn& e);
+  bool emit_concatenate(const Eqn& e);
+  bool emit_dynamic_slice(const Eqn& e);
+  bool emit_dynamic_update_slice(const Eqn& e);
+  Value dynamic_offset(const Place& array, const Aval& aval, std::span<const ValueId> starts, const Shape& sizes);
+  void emit_call(const Eqn& e);
+  void emit_cond(const Eqn& e);
+  void emit_while(const Eqn& e);
+  void emit_scan(const Eqn& e);
+
+  /// Brings values to one number of lanes and makes that current.
+  int align(std::span<Value> values);
+  void emit_op(const Eqn& e, std::span<Value> in, std::span<Value> out);
+  int lanes_of(const Place& place) const;
+  /// Where the result v is to be made.
+  Place destination(ValueId v, int lanes);
+  void define(ValueId v, Place place);
+  void define_loaded(ValueId v, const Place& memory);
+  std::int64_t bytes_of(const Place& place, Dtype dtype) const {
+    return static_cast<std::int64_t>(item_size(dtype)) * place.lanes;
+  }
+
+  Lowering& lowering_;
+  Builder& b_;
+  const Graph& graph_;
+  int lanes_;
+  Value mask_;
+  std::vector<Place> places_;           // by value
+  std::vector<std::uint32_t> uses_;     // by value: operands and outputs that are still to come
+  std::vector<Place> hints_;            // by value
+  Schedule schedule_;
+  bool scheduled_ = false;
+};
+
+}  // namespace apsis::detail

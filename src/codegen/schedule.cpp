@@ -1,0 +1,116 @@
+#include "codegen/schedule.hpp"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace apsis::detail {
+namespace {
+
+constexpr std::size_t cluster_limit = 192;              // equations in one loop
+constexpr std::int64_t held_limit = 1 << 20;            // bytes of invariant arrays kept through a loop
+
+bool has_region(OpKind kind) {
+  return kind == OpKind::While || kind == OpKind::Scan || kind == OpKind::Cond || kind == OpKind::MapLanes;
+}
+
+/// Which equations depend on invariant inputs only, and may run though the loop might make no trip.
+std::vector<char> find_invariant(const Graph& graph, std::span<const char> invariant_inputs) {
+  std::vector<char> value(graph.value_count(), 0), eqn(graph.eqns().size(), 0);
+  if (invariant_inputs.empty()) return eqn;
+  std::copy(invariant_inputs.begin(), invariant_inputs.end(), value.begin());
+  std::int64_t held = 0;
+  for (std::size_t i = 0; i < eqn.size(); ++i) {
+    const Eqn& e = graph.eqns()[i];
+    if (e.op->effect || has_region(e.op->kind) || e.op->kind == OpKind::Call) continue;
+    if (!std::ranges::all_of(graph.operands(e), [&](ValueId v) { return value[v] != 0; })) continue;
+    std::int64_t bytes = 0;
+    if (e.op->kind != OpKind::View)
+      for (std::uint32_t r = 0; r < e.result_count; ++r)
+        bytes += static_cast<std::int64_t>(graph.aval(e.first_result + r).bytes());
+    if (held + bytes > held_limit) continue;
+    held += bytes;
+    eqn[i] = 1;
+    for (std::uint32_t r = 0; r < e.result_count; ++r) value[e.first_result + r] = 1;
+  }
+  return eqn;
+}
+
+/// Numbers that say what may share a loop: equal for equal shapes.
+class ShapeNumbers {
+ public:
+  std::uint32_t of(const Shape& shape) {
+    std::string key(reinterpret_cast<const char*>(shape.data()), shape.size() * sizeof(std::int64_t));
+    return numbers_.try_emplace(std::move(key), static_cast<std::uint32_t>(numbers_.size())).first->second;
+  }
+
+ private:
+  std::unordered_map<std::string, std::uint32_t> numbers_;
+};
+
+/// Orders the chosen equations by steps. Within a step come first the equations that stand alone, in program order, then
+/// the clusters. An equation that needs a cluster's result as a whole belongs to a later step than the cluster; one of
+/// the same shape that needs it element by element may join it. So every cluster can run as one loop.
+std::vector<Item> order(const Graph& graph, std::int64_t limit, const std::vector<char>& chosen, char want) {
+  constexpr std::uint32_t alone = 0xffffffffu;
+  struct Place {
+    std::uint32_t step = 0, shape = alone;  // `alone`: not made by a cluster
+  };
+  std::vector<Place> places(graph.value_count());
+  ShapeNumbers shapes;
+  struct Key {
+    std::uint32_t step, shape, eqn;
+  };
+  std::vector<Key> keys;
+  std::uint32_t effect_step = 0;
+  for (std::uint32_t i = 0; i < graph.eqns().size(); ++i) {
+    if (chosen[i] != want) continue;
+    const Eqn& e = graph.eqns()[i];
+    bool fused = e.result_count > 0 && fusible(graph, e) && !in_registers(graph.aval(e.first_result), limit);
+    Place place{0, fused ? shapes.of(graph.aval(e.first_result).shape()) : alone};
+    for (ValueId v : graph.operands(e)) {
+      const Place& p = places[v];
+      bool whole = p.shape != alone && p.shape != place.shape;
+      place.step = std::max(place.step, p.step + (whole ? 1 : 0));
+    }
+    if (e.op->effect) place.step = effect_step = std::max(effect_step, place.step);
+    for (std::uint32_t r = 0; r < e.result_count; ++r) places[e.first_result + r] = place;
+    keys.push_back({place.step, place.shape, i});
+  }
+  std::stable_sort(keys.begin(), keys.end(), [](const Key& a, const Key& b) {
+    if (a.step != b.step) return a.step < b.step;
+    // `alone` is the greatest number; adding one puts it first.
+    return a.shape + 1 < b.shape + 1;
+  });
+  std::vector<Item> items;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    bool joins = i > 0 && keys[i].shape != alone && keys[i].shape == keys[i - 1].shape && keys[i].step == keys[i - 1].step &&
+                 items.back().eqns.size() < cluster_limit;
+    if (!joins) items.push_back({keys[i].shape != alone, {}});
+    items.back().eqns.push_back(keys[i].eqn);
+  }
+  return items;
+}
+
+}  // namespace
+
+bool in_registers(const Aval& aval, std::int64_t limit) {
+  return !aval.is_list() && !is_complex(aval.dtype()) && aval.size() <= limit;
+}
+
+bool fusible(const Graph& graph, const Eqn& eqn) {
+  if (eqn.op->kind != OpKind::Elementwise || !eqn.op->emit) return false;
+  auto real = [&](ValueId v) { return !is_complex(graph.aval(v).dtype()); };
+  for (std::uint32_t r = 0; r < eqn.result_count; ++r)
+    if (!real(eqn.first_result + r)) return false;
+  return std::ranges::all_of(graph.operands(eqn), real);
+}
+
+Schedule make_schedule(const Graph& graph, std::int64_t register_limit, std::span<const char> invariant_inputs) {
+  std::vector<char> invariant = find_invariant(graph, invariant_inputs);
+  Schedule schedule;
+  if (!invariant_inputs.empty()) schedule.invariant = order(graph, register_limit, invariant, 1);
+  schedule.items = order(graph, register_limit, invariant, 0);
+  return schedule;
+}
+
+}  // namespace apsis::detail
