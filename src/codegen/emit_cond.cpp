@@ -1,7 +1,187 @@
+// Branches. With one index for all lanes the branch taken runs alone; where lanes differ, each branch that some lane takes
+// runs under a mask, and results are selected.
+
+#include <algorithm>
+
+#include "codegen/analysis.hpp"
 #include "codegen/region.hpp"
 
 namespace apsis::detail {
-void Region::emit_cond(const Eqn& e) { emit_kernel(e); }
-void Region::emit_while(const Eqn& e) { emit_kernel(e); }
-void Region::emit_scan(const Eqn& e) { emit_kernel(e); }
+
+void Region::emit_cond(const Eqn& e) {
+  const auto& branches = e.params.as<CondParams>().branches;
+  auto operands = graph_.operands(e);
+  Value index = clamped_index(operands[0], static_cast<std::int64_t>(branches.size()) - 1);
+  if (b_.lanes_of(index) > 1) return emit_cond_lanes(e, index);
+
+  // An array used for the last time may be overwritten by the branches.
+  std::vector<Place> in(operands.size() - 1);
+  std::vector<char> lent(in.size(), 0);
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    bool last = false;
+    in[i] = take(operands[i + 1], last);
+    if (!last || !in[i].exclusive()) continue;
+    lent[i] = 1;
+    ++in[i].buffer->holders;
+  }
+  std::vector<char> flags;
+  for (const Place& place : in) flags.push_back(static_cast<char>(lanes_of(place) > 1));
+  flags.insert(flags.begin(), 0);
+  std::vector<char> varying_result = lanes_ > 1 ? varying_results(graph_, e, flags) : std::vector<char>(e.result_count, 0);
+
+  // Results meet in phis, or in one place in memory: that of an operand which every branch passes on or updates in place,
+  // else a new one.
+  struct Result {
+    Aval aval;
+    int lanes;
+    Place place;
+    std::vector<std::vector<Value>> elements;  // by branch
+    std::vector<Place> lists;                  // by branch
+  };
+  std::vector<Result> results;
+  for (std::uint32_t r = 0; r < e.result_count; ++r) {
+    ValueId v = e.first_result + r;
+    Result result{graph_.aval(v), varying_result[r] ? lanes_ : 1, {}, {}, {}};
+    if (!result.aval.is_list() && !in_registers(result.aval)) {
+      for (std::size_t i = 0; i < in.size() && result.place.kind == Place::Kind::None; ++i) {
+        if (!lent[i] || in[i].lanes != result.lanes || !in[i].view.is_contiguous()) continue;
+        if (std::ranges::all_of(branches, [&](const GraphRef& g) {
+              return carry_use(*g, static_cast<ValueId>(i), g->outputs()[r]) != CarryUse::Replaced;
+            }))
+          result.place = in[i];
+      }
+      if (result.place.kind == Place::Kind::None) result.place = destination(v, result.lanes);
+    }
+    results.push_back(std::move(result));
+  }
+  for (Result& r : results)
+    if (r.place.buffer) ++r.place.buffer->holders;
+
+  std::vector<Block> starts, ends;
+  for (std::size_t k = 0; k < branches.size(); ++k) starts.push_back(b_.make_block("branch"));
+  Block after = b_.make_block("join");
+  b_.set_lanes(1);
+  if (branches.size() == 1) b_.jump(starts[0]);
+  else if (branches.size() == 2) b_.branch(b_.compare(Compare::Eq, index, b_.index(0)), starts[0], starts[1]);
+  else b_.switch_to(index, starts, starts.back());
+  for (std::size_t k = 0; k < branches.size(); ++k) {
+    b_.set_position(starts[k]);
+    Region branch(lowering_, *branches[k], lanes_, mask_);
+    for (std::size_t i = 0; i < in.size(); ++i) branch.bind_input(static_cast<ValueId>(i), in[i]);
+    for (std::uint32_t r = 0; r < results.size(); ++r)
+      if (results[r].place.kind == Place::Kind::Memory) branch.hint_output(r, results[r].place);
+    branch.run();
+    for (std::uint32_t r = 0; r < results.size(); ++r) {
+      Result& result = results[r];
+      if (result.aval.is_list()) {
+        result.lists.push_back(branch.output(r));
+      } else if (result.place.kind == Place::Kind::Memory) {
+        branch.write_output(r, result.place);
+      } else {
+        result.elements.push_back(registers(branch.output(r), result.aval));
+        b_.set_lanes(result.lanes);
+        for (Value& v : result.elements.back())
+          if (result.lanes > b_.lanes_of(v)) v = b_.splat(v);
+      }
+    }
+    ends.push_back(b_.position());
+    b_.jump(after);
+  }
+
+  b_.set_position(after);
+  for (std::uint32_t r = 0; r < results.size(); ++r) {
+    Result& result = results[r];
+    Place place;
+    if (result.aval.is_list()) {
+      place = result.lists[0];
+      place.base = b_.pointer_phi();
+      b_.set_lanes(1);
+      place.offset = b_.phi(Dtype::I64);
+      for (std::size_t k = 0; k < ends.size(); ++k) {
+        b_.add_incoming(place.base, result.lists[k].base, ends[k]);
+        b_.add_incoming(place.offset, result.lists[k].offset, ends[k]);
+      }
+    } else if (result.place.kind == Place::Kind::Memory) {
+      --result.place.buffer->holders;
+      place = std::move(result.place);
+    } else {
+      place.kind = Place::Kind::Registers;
+      b_.set_lanes(result.lanes);
+      for (std::size_t i = 0; i < result.elements[0].size(); ++i) {
+        Value phi = b_.phi(result.aval.dtype());
+        for (std::size_t k = 0; k < ends.size(); ++k) b_.add_incoming(phi, result.elements[k][i], ends[k]);
+        place.elements.push_back(phi);
+      }
+    }
+    define(e.first_result + r, std::move(place));
+  }
+  for (std::size_t i = 0; i < in.size(); ++i)
+    if (lent[i]) --in[i].buffer->holders;
+}
+
+void Region::emit_cond_lanes(const Eqn& e, Value index) {
+  const auto& branches = e.params.as<CondParams>().branches;
+  auto operands = graph_.operands(e);
+  struct Result {
+    Place place;                // in memory
+    std::vector<Value> values;  // in registers, as known so far
+  };
+  std::vector<Result> results(e.result_count);
+  for (std::uint32_t r = 0; r < e.result_count; ++r) {
+    const Aval& aval = graph_.aval(e.first_result + r);
+    APSIS_ASSERT(!aval.is_list());
+    if (!in_registers(aval)) {
+      results[r].place = destination(e.first_result + r, lanes_);
+      continue;
+    }
+    b_.set_lanes(lanes_);
+    results[r].values.assign(static_cast<std::size_t>(aval.size()), b_.constant(aval.dtype(), 0));
+  }
+  for (std::size_t k = 0; k < branches.size(); ++k) {
+    b_.set_lanes(lanes_);
+    Value taken = b_.compare(Compare::Eq, index, b_.constant(Dtype::I64, k));
+    if (mask_.handle) taken = b_.bit_and(taken, mask_);
+    Block before = b_.position(), start = b_.make_block("branch"), after = b_.make_block("next");
+    b_.set_lanes(1);
+    b_.branch(b_.any(taken), start, after);
+    b_.set_position(start);
+    Region branch(lowering_, *branches[k], lanes_, taken);
+    for (std::size_t i = 1; i < operands.size(); ++i) branch.bind_input(static_cast<ValueId>(i - 1), places_[operands[i]]);
+    branch.run();
+    std::vector<std::vector<Value>> chosen(results.size());
+    for (std::uint32_t r = 0; r < results.size(); ++r) {
+      const Aval& aval = graph_.aval(e.first_result + r);
+      if (results[r].place.kind == Place::Kind::Memory) {
+        branch.copy(branch.output(r), aval, results[r].place, true);
+        continue;
+      }
+      std::vector<Value> values = registers(branch.output(r), aval);
+      b_.set_lanes(lanes_);
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        if (b_.lanes_of(values[i]) == 1) values[i] = b_.splat(values[i]);
+        chosen[r].push_back(b_.select(taken, values[i], results[r].values[i]));
+      }
+    }
+    Block end = b_.position();
+    b_.jump(after);
+    b_.set_position(after);
+    b_.set_lanes(lanes_);
+    for (std::uint32_t r = 0; r < results.size(); ++r) {
+      for (std::size_t i = 0; i < chosen[r].size(); ++i) {
+        Value phi = b_.phi(graph_.aval(e.first_result + r).dtype());
+        b_.add_incoming(phi, results[r].values[i], before);
+        b_.add_incoming(phi, chosen[r][i], end);
+        results[r].values[i] = phi;
+      }
+    }
+  }
+  for (std::uint32_t r = 0; r < e.result_count; ++r) {
+    if (results[r].place.kind == Place::Kind::None) {
+      results[r].place.kind = Place::Kind::Registers;
+      results[r].place.elements = std::move(results[r].values);
+    }
+    define(e.first_result + r, std::move(results[r].place));
+  }
+}
+
 }  // namespace apsis::detail

@@ -7,6 +7,7 @@
 
 #include "apsis/core/op.hpp"
 #include "codegen/abi.hpp"
+#include "codegen/lists.hpp"
 
 namespace apsis::detail {
 
@@ -18,6 +19,8 @@ struct Kernel {
 
 /// What a call keeps beside the memory it works in. `CallContext::runtime` points here.
 struct CallState {
+  static constexpr std::int64_t list_limit = std::int64_t{16} << 30;  // bytes
+  ListStore lists{list_limit};
   std::exception_ptr error;  // thrown by an op; rethrown when the program has returned
 };
 

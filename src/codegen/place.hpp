@@ -18,6 +18,8 @@ struct Buffer {
   bool writable = false;
   int holders = 0;  // references that are not places of values: those of loops to the homes of their carries
 
+  std::vector<std::shared_ptr<Buffer>> parts;  // for an array that is in one of several
+
   Buffer() = default;
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;

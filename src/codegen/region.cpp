@@ -36,10 +36,8 @@ void Region::hint_output(std::size_t output, const Place& destination) {
   }
 }
 
-void Region::run_invariant(std::size_t count) {
-  std::vector<char> invariant(graph_.input_count(), 0);
-  std::fill_n(invariant.begin(), count, 1);
-  schedule_ = make_schedule(graph_, lowering_.options().register_limit, invariant);
+void Region::run_invariant(std::span<const char> inputs) {
+  schedule_ = make_schedule(graph_, lowering_.options().register_limit, inputs);
   scheduled_ = true;
   // One use more than there are: what is made here lasts through the loop.
   for (const Item& item : schedule_.invariant)
@@ -199,6 +197,17 @@ int Region::lanes_of(const Place& place) const {
   int lanes = 1;
   for (Value v : place.elements) lanes = std::max(lanes, b_.lanes_of(v));
   return lanes;
+}
+
+Place Region::take(ValueId v, bool& last) {
+  last = uses_[v] == 1;
+  return last ? std::move(places_[v]) : places_[v];
+}
+
+std::vector<char> Region::varying(const Eqn& e) {
+  std::vector<char> flags;
+  for (ValueId v : graph_.operands(e)) flags.push_back(static_cast<char>(lanes_of(places_[v]) > 1));
+  return flags;
 }
 
 void Region::define(ValueId v, Place place) { places_[v] = std::move(place); }

@@ -20,8 +20,10 @@ class Region {
   /// Before `run`: where the inputs are, and where outputs should be made if that can be (memory only).
   void bind_input(ValueId input, Place place) { places_[input] = std::move(place); }
   void hint_output(std::size_t output, const Place& destination);
-  /// Loop bodies: writes the equations that depend on the first `count` inputs only; what they make is kept.
-  void run_invariant(std::size_t count);
+  /// Loop bodies: writes the equations that depend on the marked inputs only; what they make is kept.
+  void run_invariant(std::span<const char> inputs);
+  /// The lanes that are active from here on.
+  void set_mask(Value mask) { mask_ = mask; }
   void run();
   /// After `run`: output i, where it happens to be.
   const Place& output(std::size_t i) const { return places_[graph_.outputs()[i]]; }
@@ -42,8 +44,8 @@ class Region {
   Place allocate(const Aval& aval, int lanes);
   /// Writes all elements of `from` to `to`; in masked regions only those of active lanes when `masked`.
   void copy(const Place& from, const Aval& aval, const Place& to, bool masked = false);
-  /// A scalar I64 index in [0, limit], the same for all lanes, or one a lane.
-  Value clamped_index(ValueId index, std::int64_t limit);
+  /// How many copies of each element a place has: 1 when all lanes share it.
+  int lanes_of(const Place& place) const;
 
  private:
   using Values = std::vector<Value>;
@@ -69,11 +71,15 @@ class Region {
   void emit_cond(const Eqn& e);
   void emit_while(const Eqn& e);
   void emit_scan(const Eqn& e);
+  /// The operand's place; taken away from it when this is its last use, so that it may be overwritten.
+  Place take(ValueId v, bool& last);
+  std::vector<char> varying(const Eqn& e);
 
   /// Brings values to one number of lanes and makes that current.
   int align(std::span<Value> values);
   void emit_op(const Eqn& e, std::span<Value> in, std::span<Value> out);
-  int lanes_of(const Place& place) const;
+  /// A scalar I64 index in [0, limit], the same for all lanes, or one a lane.
+  Value clamped_index(ValueId index, std::int64_t limit);
   /// Where the result v is to be made.
   Place destination(ValueId v, int lanes);
   void define(ValueId v, Place place);

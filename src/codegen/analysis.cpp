@@ -1,0 +1,120 @@
+#include "codegen/analysis.hpp"
+
+#include <algorithm>
+
+#include "ir/regions.hpp"
+#include "ops/index_params.hpp"
+
+namespace apsis::detail {
+namespace {
+
+bool any(std::span<const char> flags) { return std::ranges::any_of(flags, [](char f) { return f != 0; }); }
+
+/// The operand of `eqn` that its result `result` may be an update of; -1 when it is made anew.
+std::int64_t updated_operand(const Eqn& eqn, std::uint32_t result) {
+  if (eqn.op == &dynamic_update_slice_op) return 0;
+  if (eqn.op->kind == OpKind::While) {
+    const auto& p = eqn.params.as<WhileParams>();
+    return result < p.carries ? p.cond_consts + p.body_consts + result : -1;
+  }
+  if (eqn.op->kind == OpKind::Scan) {
+    const auto& p = eqn.params.as<ScanParams>();
+    return result < p.carries ? p.consts + result : -1;
+  }
+  if (eqn.op->kind == OpKind::Cond) {
+    for (const GraphRef& branch : eqn.params.as<CondParams>().branches)
+      for (ValueId input = 0; input < branch->input_count(); ++input)
+        if (carry_use(*branch, input, branch->outputs()[result]) != CarryUse::Replaced) return input + 1;
+  }
+  return -1;
+}
+
+}  // namespace
+
+CarryUse carry_use(const Graph& body, ValueId input, ValueId output) {
+  if (output == input) return CarryUse::Unchanged;
+  for (ValueId v = output; const Eqn* e = body.definition(v);) {
+    std::int64_t operand = updated_operand(*e, v - e->first_result);
+    if (operand < 0) break;
+    v = body.operands(*e)[static_cast<std::size_t>(operand)];
+    if (v == input) return CarryUse::InPlace;
+  }
+  return CarryUse::Replaced;
+}
+
+std::vector<char> varying_outputs(const Graph& graph, std::span<const char> inputs) {
+  std::vector<char> values(graph.value_count(), 0), operands;
+  std::copy(inputs.begin(), inputs.end(), values.begin());
+  for (const Eqn& e : graph.eqns()) {
+    operands.clear();
+    for (ValueId v : graph.operands(e)) operands.push_back(values[v]);
+    std::vector<char> results = varying_results(graph, e, operands);
+    std::copy(results.begin(), results.end(), values.begin() + e.first_result);
+  }
+  std::vector<char> outputs;
+  for (ValueId v : graph.outputs()) outputs.push_back(values[v]);
+  return outputs;
+}
+
+std::vector<char> varying_results(const Graph&, const Eqn& e, std::span<const char> operands) {
+  switch (e.op->kind) {
+    case OpKind::Call: return varying_outputs(*e.params.as<CallParams>().region, operands);
+    case OpKind::Cond: {
+      std::vector<char> results(e.result_count, operands[0]);
+      for (const GraphRef& branch : e.params.as<CondParams>().branches) {
+        std::vector<char> found = varying_outputs(*branch, operands.subspan(1));
+        for (std::size_t r = 0; r < results.size(); ++r) results[r] |= found[r];
+      }
+      return results;
+    }
+    case OpKind::While:
+    case OpKind::Scan: {
+      bool condition = false;
+      std::vector<char> carries = varying_carries(e, operands, condition);
+      bool is_while = e.op->kind == OpKind::While;
+      const Graph& body = is_while ? *e.params.as<WhileParams>().body : *e.params.as<ScanParams>().body;
+      std::size_t first = is_while ? static_cast<std::size_t>(e.params.as<WhileParams>().cond_consts) : 0;
+      std::vector<char> in(operands.begin() + static_cast<std::ptrdiff_t>(first), operands.end());
+      std::size_t consts = static_cast<std::size_t>(is_while ? e.params.as<WhileParams>().body_consts : e.params.as<ScanParams>().consts);
+      std::copy(carries.begin(), carries.end(), in.begin() + static_cast<std::ptrdiff_t>(consts));
+      std::vector<char> results = varying_outputs(body, in);
+      std::copy(carries.begin(), carries.end(), results.begin());
+      if (condition) std::fill(results.begin() + static_cast<std::ptrdiff_t>(carries.size()), results.end(), 1);
+      return results;
+    }
+    // What an effect gives, a callback's result, may be another in each lane.
+    default: return std::vector<char>(e.result_count, static_cast<char>(any(operands) || e.op->effect));
+  }
+}
+
+std::vector<char> varying_carries(const Eqn& e, std::span<const char> operands, bool& condition) {
+  bool is_while = e.op->kind == OpKind::While;
+  const WhileParams* loop = is_while ? &e.params.as<WhileParams>() : nullptr;
+  const ScanParams* scan = is_while ? nullptr : &e.params.as<ScanParams>();
+  auto cond_consts = static_cast<std::size_t>(is_while ? loop->cond_consts : 0);
+  auto consts = static_cast<std::size_t>(is_while ? loop->body_consts : scan->consts);
+  auto count = static_cast<std::size_t>(is_while ? loop->carries : scan->carries);
+  const Graph& body = is_while ? *loop->body : *scan->body;
+  std::vector<char> in(operands.begin() + static_cast<std::ptrdiff_t>(cond_consts), operands.end());
+  std::vector<char> cond_in(operands.begin(), operands.begin() + static_cast<std::ptrdiff_t>(cond_consts));
+  cond_in.resize(cond_consts + count);
+  condition = false;
+  for (bool settled = false; !settled;) {
+    settled = true;
+    if (is_while && !condition) {
+      std::copy_n(in.begin() + static_cast<std::ptrdiff_t>(consts), count, cond_in.begin() + static_cast<std::ptrdiff_t>(cond_consts));
+      condition = varying_outputs(*loop->cond, cond_in)[0] != 0;
+    }
+    std::vector<char> out = varying_outputs(body, in);
+    for (std::size_t c = 0; c < count; ++c) {
+      bool changes = body.outputs()[c] != consts + c;
+      if (!in[consts + c] && (out[c] || (condition && changes))) {
+        in[consts + c] = 1;
+        settled = false;
+      }
+    }
+  }
+  return {in.begin() + static_cast<std::ptrdiff_t>(consts), in.begin() + static_cast<std::ptrdiff_t>(consts + count)};
+}
+
+}  // namespace apsis::detail

@@ -1,0 +1,30 @@
+#pragma once
+
+// What code generation asks about a graph before it writes it.
+
+#include <span>
+#include <vector>
+
+#include "ir/graph.hpp"
+
+namespace apsis::detail {
+
+/// Which outputs differ from lane to lane, given which inputs do.
+std::vector<char> varying_outputs(const Graph& graph, std::span<const char> inputs);
+
+/// The same of an equation's results.
+std::vector<char> varying_results(const Graph& graph, const Eqn& eqn, std::span<const char> operands);
+
+/// For a while or scan equation: which carries differ from lane to lane, at the start or after some trip. `condition`
+/// receives whether lanes leave a while loop after different numbers of trips.
+std::vector<char> varying_carries(const Eqn& eqn, std::span<const char> operands, bool& condition);
+
+/// How a loop body treats a carried array in memory.
+enum class CarryUse : std::uint8_t {
+  Unchanged,  // the output is the input
+  InPlace,    // the input, updated in part: slices are written to it
+  Replaced    // made anew
+};
+CarryUse carry_use(const Graph& body, ValueId input, ValueId output);
+
+}  // namespace apsis::detail

@@ -1,0 +1,233 @@
+// while and scan as loops of the machine: the condition at the head, one poll of the cancel flag a back edge.
+
+#include <algorithm>
+
+#include "codegen/list_access.hpp"
+#include "codegen/loop_carries.hpp"
+
+namespace apsis::detail {
+namespace {
+
+std::vector<Aval> outputs_from(const Graph& body, std::size_t first) {
+  std::vector<Aval> avals;
+  for (std::size_t i = first; i < body.outputs().size(); ++i) avals.push_back(body.aval(body.outputs()[i]));
+  return avals;
+}
+
+}  // namespace
+
+void Region::emit_while(const Eqn& e) {
+  const auto& p = e.params.as<WhileParams>();
+  auto operands = graph_.operands(e);
+  auto cond_consts = static_cast<std::size_t>(p.cond_consts), consts = static_cast<std::size_t>(p.body_consts);
+  auto count = static_cast<std::size_t>(p.carries);
+  bool lanes_differ = false;
+  std::vector<char> varying_carry(count, 0);
+  if (lanes_ > 1) varying_carry = varying_carries(e, varying(e), lanes_differ);
+
+  // Before the loop: what does not change in it, the homes of the carries, the tape.
+  Region cond(lowering_, *p.cond, lanes_, mask_), body(lowering_, *p.body, lanes_, mask_);
+  LoopCarries carries(*this, *p.body, consts, varying_carry);
+  std::vector<char> cond_fixed(p.cond->input_count(), 0), body_fixed(p.body->input_count(), 0);
+  for (std::size_t i = 0; i < cond_consts; ++i) {
+    cond.bind_input(static_cast<ValueId>(i), places_[operands[i]]);
+    cond_fixed[i] = 1;
+  }
+  for (std::size_t i = 0; i < consts; ++i) {
+    body.bind_input(static_cast<ValueId>(i), places_[operands[cond_consts + i]]);
+    body_fixed[i] = 1;
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    bool last = false;
+    auto result = e.first_result + static_cast<ValueId>(i);
+    carries.start(take(operands[cond_consts + consts + i], last), last, hints_[result]);
+    if (!carries.unchanged(i)) continue;
+    cond.bind_input(static_cast<ValueId>(cond_consts + i), carries.place(i));
+    body.bind_input(static_cast<ValueId>(consts + i), carries.place(i));
+    cond_fixed[cond_consts + i] = body_fixed[consts + i] = 1;
+  }
+  cond.run_invariant(cond_fixed);
+  body.run_invariant(body_fixed);
+  std::vector<Aval> ys = outputs_from(*p.body, count);
+  ListWriter tape(lowering_, ys);
+  APSIS_ASSERT(ys.empty() || lanes_ == 1);
+  if (!ys.empty()) tape.make();
+
+  Block before = b_.position(), head = b_.make_block("while"), inside = b_.make_block("body"), after = b_.make_block("done");
+  b_.jump(head);
+  b_.set_position(head);
+  carries.open(before);
+  Value steps;
+  if (p.max_steps >= 0) {
+    b_.set_lanes(1);
+    steps = b_.phi(Dtype::I64);
+    b_.add_incoming(steps, b_.index(0), before);
+  }
+  if (!ys.empty()) tape.open(before);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (carries.unchanged(i)) continue;
+    cond.bind_input(static_cast<ValueId>(cond_consts + i), carries.place(i));
+    body.bind_input(static_cast<ValueId>(consts + i), carries.place(i));
+  }
+  cond.run();
+  Value go_on = registers(cond.output(0), p.cond->aval(p.cond->outputs()[0]))[0], mask;
+  if (b_.lanes_of(go_on) > 1) {
+    b_.set_lanes(lanes_);
+    mask = mask_.handle ? b_.bit_and(mask_, go_on) : go_on;
+    go_on = b_.any(mask);
+    body.set_mask(mask);
+  }
+  b_.set_lanes(1);
+  b_.branch(go_on, inside, after);
+  b_.set_position(inside);
+  if (p.max_steps >= 0) {
+    const Operand arguments[] = {lowering_.context(), b_.index(p.max_steps)};
+    Block exceeded = b_.make_block("exceeded"), below = b_.make_block("below");
+    b_.branch(b_.compare(Compare::Ge, steps, b_.index(p.max_steps)), exceeded, below, Likely::False);
+    b_.set_position(exceeded);
+    lowering_.check(b_.call_runtime("apsis_fail_max_steps", Dtype::I32, arguments));
+    b_.jump(below);
+    b_.set_position(below);
+  }
+  if (!ys.empty()) {
+    tape.next();
+    for (std::size_t i = 0; i < ys.size(); ++i) body.hint_output(count + i, tape.field(i));
+  }
+  carries.hint(body);
+  body.run();
+  for (std::size_t i = 0; i < ys.size(); ++i) body.write_output(count + i, tape.field(i));
+  carries.close(body, mask);
+  lowering_.poll();
+  b_.set_lanes(1);
+  if (p.max_steps >= 0) b_.add_incoming(steps, b_.add(steps, b_.index(1)), b_.position());
+  Block latch = b_.position();
+  carries.link(latch);
+  if (!ys.empty()) tape.link(latch);
+  b_.jump(head);
+  b_.set_position(after);
+  if (!ys.empty()) tape.close();
+  for (std::size_t i = 0; i < e.result_count; ++i)
+    define(e.first_result + static_cast<ValueId>(i), i < count ? carries.place(i) : tape.list(i - count));
+}
+
+void Region::emit_scan(const Eqn& e) {
+  const auto& p = e.params.as<ScanParams>();
+  auto operands = graph_.operands(e);
+  auto consts = static_cast<std::size_t>(p.consts), count = static_cast<std::size_t>(p.carries);
+  std::size_t first_x = consts + count;
+  bool lists = p.length < 0, lanes_differ = false;
+  APSIS_ASSERT(!lists || lanes_ == 1);
+  std::vector<char> varying_carry(count, 0), varying_result(e.result_count, 0);
+  if (lanes_ > 1) {
+    varying_carry = varying_carries(e, varying(e), lanes_differ);
+    varying_result = varying_results(graph_, e, varying(e));
+  }
+
+  Region body(lowering_, *p.body, lanes_, mask_);
+  LoopCarries carries(*this, *p.body, consts, varying_carry);
+  std::vector<char> fixed(p.body->input_count(), 0);
+  for (std::size_t i = 0; i < consts; ++i) {
+    body.bind_input(static_cast<ValueId>(i), places_[operands[i]]);
+    fixed[i] = 1;
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    bool last = false;
+    carries.start(take(operands[consts + i], last), last, hints_[e.first_result + static_cast<ValueId>(i)]);
+    if (!carries.unchanged(i)) continue;
+    body.bind_input(static_cast<ValueId>(consts + i), carries.place(i));
+    fixed[consts + i] = 1;
+  }
+  body.run_invariant(fixed);
+
+  // What is read and written entry by entry.
+  std::vector<Aval> ys = outputs_from(*p.body, count);
+  std::vector<Place> xs, stacks;
+  std::vector<ListReader> readers;
+  std::vector<std::size_t> reader_of;
+  ListWriter tape(lowering_, ys);
+  b_.set_lanes(1);
+  Value length = lists ? Value{} : b_.index(p.length);
+  for (std::size_t i = first_x; i < operands.size(); ++i) {
+    const Place& place = places_[operands[i]];
+    if (lists) {
+      auto known = std::ranges::find_if(readers, [&](const ListReader& r) { return r.list().handle == place.base.handle; });
+      reader_of.push_back(static_cast<std::size_t>(known - readers.begin()));
+      if (known == readers.end()) readers.emplace_back(lowering_, place.base, p.reverse);
+      xs.push_back(place);
+    } else {
+      xs.push_back(in_memory(place, graph_.aval(operands[i])));
+    }
+  }
+  if (lists) length = readers[0].length();
+  if (lists && !ys.empty()) tape.make(length, p.reverse);
+  for (std::size_t i = 0; i < ys.size() && !lists; ++i) {
+    ValueId v = e.first_result + static_cast<ValueId>(count + i);
+    stacks.push_back(destination(v, varying_result[count + i] ? lanes_ : 1));
+  }
+
+  Block before = b_.position(), head = b_.make_block("scan"), inside = b_.make_block("body"), after = b_.make_block("done");
+  b_.jump(head);
+  b_.set_position(head);
+  b_.set_lanes(1);
+  Value trip = b_.phi(Dtype::I64);
+  b_.add_incoming(trip, b_.index(0), before);
+  carries.open(before);
+  for (ListReader& r : readers) r.open(before);
+  if (lists && !ys.empty()) tape.open(before);
+  b_.set_lanes(1);
+  b_.branch(b_.compare(Compare::Lt, trip, length), inside, after);
+  b_.set_position(inside);
+
+  Value index = p.reverse ? b_.sub(b_.sub(length, b_.index(1)), trip) : trip;
+  for (std::size_t i = 0; i < count; ++i)
+    if (!carries.unchanged(i)) body.bind_input(static_cast<ValueId>(consts + i), carries.place(i));
+  for (ListReader& r : readers) r.next();
+  if (lists && !ys.empty()) tape.next();
+  // Entry `index` of something stacked along axis 0.
+  auto entry = [&](const Place& stack, Dtype dtype) {
+    Place place = stack;
+    b_.set_lanes(1);
+    place.base = b_.offset(stack.base, b_.mul(index, b_.index(stack.view.strides[0] * bytes_of(stack, dtype))));
+    place.view.shape.erase(0);
+    place.view.strides.erase(0);
+    return place;
+  };
+  for (std::size_t i = 0; i < xs.size(); ++i) {
+    auto input = static_cast<ValueId>(first_x + i);
+    const Aval& aval = p.body->aval(input);
+    Place place = lists ? readers[reader_of[i]].field(xs[i], aval) : entry(xs[i], aval.dtype());
+    if (in_registers(aval)) {
+      place.elements = registers(place, aval);
+      place.kind = Place::Kind::Registers;
+    }
+    body.bind_input(input, std::move(place));
+  }
+  std::vector<Place> targets;
+  for (std::size_t i = 0; i < ys.size(); ++i) {
+    targets.push_back(lists ? tape.field(i) : entry(stacks[i], ys[i].dtype()));
+    body.hint_output(count + i, targets[i]);
+  }
+  carries.hint(body);
+  body.run();
+  for (std::size_t i = 0; i < ys.size(); ++i) body.write_output(count + i, targets[i]);
+  carries.close(body, {});
+  lowering_.poll();
+  b_.set_lanes(1);
+  b_.add_incoming(trip, b_.add(trip, b_.index(1)), b_.position());
+  Block latch = b_.position();
+  carries.link(latch);
+  for (ListReader& r : readers) r.link(latch);
+  if (lists && !ys.empty()) tape.link(latch);
+  b_.jump(head);
+  b_.set_position(after);
+
+  for (std::size_t i = 0; i < e.result_count; ++i) {
+    ValueId v = e.first_result + static_cast<ValueId>(i);
+    if (i < count) define(v, carries.place(i));
+    else if (lists) define(v, tape.list(i - count));
+    else if (in_registers(graph_.aval(v))) define_loaded(v, stacks[i - count]);
+    else define(v, std::move(stacks[i - count]));
+  }
+}
+
+}  // namespace apsis::detail

@@ -1,0 +1,82 @@
+#pragma once
+
+// Lists: sequences of records, of a length known at run time, that loops write and read in order. A loop packs the values
+// it appends in one iteration into one record. Records live in chunks that never move.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "apsis/core/array.hpp"
+#include "codegen/abi.hpp"
+
+namespace apsis::detail {
+
+struct ListChunk {
+  ListChunk *previous = nullptr, *next = nullptr;
+  std::int64_t capacity = 0, used = 0;  // bytes
+  char* data() { return reinterpret_cast<char*>(this) + 64; }
+};
+static_assert(sizeof(ListChunk) <= 64);
+
+/// Compiled code reads and writes `at`, `room` and `count`.
+struct List {
+  char* at = nullptr;         // where the next record goes, after grow
+  std::int64_t room = 0;      // records that fit there
+  std::int64_t count = 0;     // after close
+  std::int64_t record_bytes = 0;
+  ListChunk *first = nullptr, *last = nullptr;
+};
+
+/// Reads one chunk after the other. Compiled code reads `at`, `left` and `step`.
+struct ListCursor {
+  char* at;           // the next record
+  std::int64_t left;  // records of this chunk still to read
+  std::int64_t step;  // bytes from a record to the next one read
+  ListChunk* chunk;   // the chunk after this one
+};
+
+/// A list value as programs take and give it: one field of the records of a list. For lists per lane, one a lane.
+struct ListValue {
+  List* list;
+  std::int64_t offset;
+};
+
+/// The lists of one call. All memory goes when it is destroyed.
+class ListStore {
+ public:
+  explicit ListStore(std::int64_t byte_limit) : limit_(byte_limit) {}
+  ~ListStore();
+  ListStore(const ListStore&) = delete;
+  ListStore& operator=(const ListStore&) = delete;
+
+  List* make(std::int64_t record_bytes);
+  /// Adds a chunk with room for at least `records` records; false at the byte limit.
+  bool grow(List& list, std::int64_t records);
+  /// The chunks may serve another list.
+  void free(List& list);
+
+ private:
+  std::vector<std::unique_ptr<List>> lists_;
+  std::vector<List*> idle_;
+  ListChunk* spare_ = nullptr;
+  std::int64_t bytes_ = 0, limit_;
+};
+
+/// The records of a list array that the evaluator holds (one value a record), and back.
+ListValue list_from_array(ListStore& store, const Array& array);
+Array list_to_array(const Aval& aval, const ListValue& value);
+
+}  // namespace apsis::detail
+
+extern "C" {
+// Entries of compiled code.
+apsis::detail::List* apsis_list_make(apsis::detail::CallContext* context, std::int64_t record_bytes) noexcept;
+std::int32_t apsis_list_grow(apsis::detail::CallContext* context, apsis::detail::List* list, std::int64_t records) noexcept;
+void apsis_list_close(apsis::detail::List* list, std::int64_t room) noexcept;
+void apsis_list_free(apsis::detail::CallContext* context, apsis::detail::List* list) noexcept;
+void apsis_list_open(apsis::detail::List* list, apsis::detail::ListCursor* cursor, std::int64_t reverse) noexcept;
+void apsis_list_advance(apsis::detail::ListCursor* cursor) noexcept;
+}

@@ -1,0 +1,50 @@
+#pragma once
+
+// The carried values of a loop while it is written: phis for registers; for arrays in memory a home, or two that take
+// turns when an iteration makes the array anew.
+
+#include "codegen/analysis.hpp"
+#include "codegen/region.hpp"
+
+namespace apsis::detail {
+
+class LoopCarries {
+ public:
+  /// `first_input`: the body's input that is the first carry. `varying`: which carries differ from lane to lane.
+  LoopCarries(Region& outer, const Graph& body, std::size_t first_input, std::vector<char> varying);
+
+  /// Takes the initial value of the next carry; called once for each, before the loop. An array in memory that
+  /// `may_overwrite` gives its buffer away. `target`: where the result should be made, if anywhere.
+  void start(Place initial, bool may_overwrite, const Place& target);
+  /// In the loop's head, reached from `before`.
+  void open(Block before);
+  /// Where carry i is during an iteration.
+  const Place& place(std::size_t i) const { return carries_[i].now; }
+  bool unchanged(std::size_t i) const { return carries_[i].use == CarryUse::Unchanged; }
+  /// Tells the body where to make its outputs.
+  void hint(Region& body);
+  /// At the end of an iteration: takes the body's outputs. Lanes outside `mask` keep their values.
+  void close(Region& body, Value mask);
+  /// After the last jump to the head from `latch`.
+  void link(Block latch);
+
+ private:
+  struct Carry {
+    Aval aval;
+    CarryUse use;
+    int lanes;
+    Place initial, now, next;
+    std::vector<Value> phis, updated;
+    Pointer now_phi, next_phi;
+    BufferRef first, second;
+  };
+  Region& outer_;
+  Builder& b_;
+  const Graph& body_;
+  std::size_t first_input_;
+  std::vector<char> varying_;
+  std::vector<Carry> carries_;
+  bool masked_ = false;
+};
+
+}  // namespace apsis::detail
