@@ -1,5 +1,6 @@
 #include "codegen/compile.hpp"
 
+#include "codegen/messages.hpp"
 #include "codegen/region.hpp"
 #include "core/memory.hpp"
 
@@ -33,6 +34,11 @@ void write_entry(Lowering& lowering, const Graph& graph) {
     place.kind = Place::Kind::Memory;
     place.view = View::contiguous(aval.shape());
     place.base = element(in, v);
+    if (aval.is_list()) {
+      place.kind = Place::Kind::List;
+      place.offset = b.load_element(b.offset(place.base, offsetof(ListValue, offset)), Dtype::I64);
+      place.base = b.load_pointer(b.offset(place.base, offsetof(ListValue, list)));
+    }
     if (region.in_registers(aval)) {
       place.elements = region.registers(place, aval);
       place.kind = Place::Kind::Registers;
@@ -45,17 +51,19 @@ void write_entry(Lowering& lowering, const Graph& graph) {
     place.kind = Place::Kind::Memory;
     place.view = View::contiguous(graph.aval(graph.outputs()[i]).shape());
     place.base = element(out, i);
-    place.buffer = std::make_shared<Buffer>();
-    place.buffer->writable = true;
-    place.buffer->holders = 1;
     targets.push_back(place);
     region.hint_output(i, place);
   }
   region.run();
   for (std::size_t i = 0; i < targets.size(); ++i) {
     const Place& made = region.output(i);
-    if (made.kind == Place::Kind::Memory && made.base.handle == targets[i].base.handle) continue;
-    region.copy(made, graph.aval(graph.outputs()[i]), targets[i]);
+    if (made.kind == Place::Kind::List) {
+      b.set_lanes(1);
+      b.store_pointer(b.offset(targets[i].base, offsetof(ListValue, list)), made.base);
+      b.store(b.offset(targets[i].base, offsetof(ListValue, offset)), made.offset);
+    } else {
+      region.write_output(i, targets[i]);
+    }
   }
   b.set_lanes(1);
   Value ok = b.constant(Dtype::I32, 0);
@@ -101,30 +109,40 @@ std::string code_text(const Graph& graph, const CompileOptions& options) {
 
 std::vector<Array> run(const Program& program, std::span<const Array> inputs) {
   APSIS_ASSERT(inputs.size() == program.inputs.size());
+  CallState state;
   std::vector<const void*> in;
   std::vector<void*> out;
-  std::vector<Array> results;
+  std::vector<Array> results(program.outputs.size());
+  std::vector<ListArgument> in_lists(inputs.size()), out_lists(results.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     APSIS_ASSERT(inputs[i].shape() == program.inputs[i].shape() && inputs[i].dtype() == program.inputs[i].dtype());
-    in.push_back(data_of(inputs[i]));
+    bool list = program.inputs[i].is_list();
+    if (list) in_lists[i].take(state.lists, inputs[i]);
+    in.push_back(list ? in_lists[i].value() : data_of(inputs[i]));
   }
-  for (const Aval& aval : program.outputs) {
-    results.push_back(allocate(aval));
-    out.push_back(mutable_data<void>(results.back()));
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const Aval& aval = program.outputs[i];
+    if (!aval.is_list()) results[i] = allocate(aval);
+    out.push_back(aval.is_list() ? out_lists[i].value() : mutable_data<void>(results[i]));
   }
-  constexpr std::uint32_t go_on = 0;
   struct Scratch {
     void* data;
     std::size_t bytes;
     explicit Scratch(std::size_t n) : data(allocate_block(n)), bytes(n) {}
     ~Scratch() { free_block(data, bytes); }
   } scratch(static_cast<std::size_t>(program.scratch_bytes));
-  CallState state;
+  constexpr std::uint32_t go_on = 0;
   CallContext context{scratch.data, &go_on, program.kernels.data(), &state};
-  auto status = static_cast<Status>(program.entry(&context, in.data(), out.data()));
-  if (state.error) std::rethrow_exception(state.error);
-  APSIS_ASSERT(status == Status::Ok);
+  raise(static_cast<Status>(program.entry(&context, in.data(), out.data())), state);
+  for (std::size_t i = 0; i < results.size(); ++i)
+    if (program.outputs[i].is_list()) results[i] = out_lists[i].give(program.outputs[i]);
   return results;
+}
+
+void raise(Status status, const CallState& state) {
+  if (state.error) std::rethrow_exception(state.error);
+  if (status == Status::ListLimit) fail(messages::list_limit, {std::to_string(CallState::list_limit)});
+  APSIS_ASSERT(status == Status::Ok || status == Status::Cancelled);
 }
 
 }  // namespace apsis::detail

@@ -41,6 +41,9 @@ std::shared_ptr<const Program> compile(const Graph& graph, const CompileOptions&
 /// Runs a program on concrete arrays of exactly its inputs' dtypes and shapes. Throws what its ops throw.
 std::vector<Array> run(const Program& program, std::span<const Array> inputs);
 
+/// Throws what a call that returned `status` has to say; nothing for Ok and Cancelled.
+void raise(Status status, const CallState& state);
+
 /// The code of a program as text, for tests and for people.
 std::string code_text(const Graph& graph, const CompileOptions& options = {});
 

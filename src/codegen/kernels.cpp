@@ -1,6 +1,9 @@
 #include "codegen/kernels.hpp"
 
 #include <cstring>
+#include <string>
+
+#include "codegen/messages.hpp"
 
 namespace apsis::detail {
 namespace {
@@ -39,4 +42,14 @@ extern "C" std::int32_t apsis_call_kernel(apsis::detail::CallContext* context, s
     static_cast<CallState*>(context->runtime)->error = std::current_exception();
     return static_cast<std::int32_t>(Status::Failed);
   }
+}
+
+extern "C" std::int32_t apsis_fail_max_steps(apsis::detail::CallContext* context, std::int64_t max_steps) noexcept {
+  using namespace apsis;
+  try {
+    fail(messages::max_steps_exceeded, {std::to_string(max_steps)});
+  } catch (...) {
+    static_cast<detail::CallState*>(context->runtime)->error = std::current_exception();
+  }
+  return static_cast<std::int32_t>(detail::Status::Failed);
 }

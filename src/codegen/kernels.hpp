@@ -29,4 +29,6 @@ struct CallState {
 extern "C" {
 /// Evaluates kernel `index` on the elements at `pointers`: the operands', then the results'. Returns a Status.
 std::int32_t apsis_call_kernel(apsis::detail::CallContext* context, std::int64_t index, void* const* pointers) noexcept;
+/// Keeps the error of a loop that went past its declared bound. Returns Failed.
+std::int32_t apsis_fail_max_steps(apsis::detail::CallContext* context, std::int64_t max_steps) noexcept;
 }

@@ -77,9 +77,10 @@ void ListStore::free(List& list) {
   idle_.push_back(&list);
 }
 
-ListValue list_from_array(ListStore& store, const Array& array) {
+namespace {
+
+List* records_of(ListStore& store, const Array& array, std::size_t bytes) {
   const auto& entries = static_cast<const ListNode*>(array.node())->entries;
-  std::size_t bytes = array.aval().bytes();
   List* list = store.make(static_cast<std::int64_t>(bytes));
   auto count = static_cast<std::int64_t>(entries.size());
   if (count > 0 && !store.grow(*list, count)) throw std::bad_alloc();
@@ -88,23 +89,54 @@ ListValue list_from_array(ListStore& store, const Array& array) {
     list->at += list->record_bytes;
   }
   apsis_list_close(list, list->room - count);
-  return {list, 0};
+  return list;
 }
 
-Array list_to_array(const Aval& aval, const ListValue& value) {
-  AvalData entry = *aval;
-  entry.list = ListKind::None;
-  Aval entry_aval(entry);
-  auto* node = new ListNode(aval);
+Array array_of(const Aval& list_aval, const List& list, std::int64_t offset) {
+  AvalData data = *list_aval;
+  data.list = ListKind::None;
+  Aval entry(data);
+  auto* node = new ListNode(list_aval);
   Array result = Array::adopt(node);
-  node->entries.reserve(static_cast<std::size_t>(value.list->count));
-  for (ListChunk* chunk = value.list->first; chunk; chunk = chunk->next) {
-    for (std::int64_t at = 0; at < chunk->used; at += value.list->record_bytes) {
-      Array item = allocate(entry_aval);
-      std::memcpy(mutable_data<char>(item), chunk->data() + at + value.offset, entry_aval.bytes());
+  node->entries.reserve(static_cast<std::size_t>(list.count));
+  for (ListChunk* chunk = list.first; chunk; chunk = chunk->next) {
+    for (std::int64_t at = 0; at < chunk->used; at += list.record_bytes) {
+      Array item = allocate(entry);
+      std::memcpy(mutable_data<char>(item), chunk->data() + at + offset, entry.bytes());
       node->entries.push_back(std::move(item));
     }
   }
+  return result;
+}
+
+/// What a lane's list of a list per lane is.
+Aval lane_list(const Aval& aval) {
+  AvalData data = *aval;
+  data.list = ListKind::One;
+  data.shape.erase(0);
+  return Aval(data);
+}
+
+}  // namespace
+
+void ListArgument::take(ListStore& store, const Array& array) {
+  const Aval& aval = array.aval();
+  if (aval.list() == ListKind::One) {
+    value_ = {records_of(store, array, aval.bytes()), 0};
+    return;
+  }
+  for (const Array& lane : static_cast<const ListNode*>(array.node())->entries)
+    table_.push_back(records_of(store, lane, lane.aval().bytes()));
+  value_ = {table_.data(), 0};
+}
+
+Array ListArgument::give(const Aval& aval) const {
+  if (aval.list() == ListKind::One) return array_of(aval, *static_cast<const List*>(value_.list), value_.offset);
+  auto* node = new ListNode(aval);
+  Array result = Array::adopt(node);
+  List* const* table = static_cast<List* const*>(value_.list);
+  for (std::int64_t lane = 0; lane < aval.shape()[0]; ++lane)
+    node->entries.push_back(array_of(lane_list(aval), *table[lane], value_.offset));
   return result;
 }
 

@@ -38,9 +38,10 @@ struct ListCursor {
   ListChunk* chunk;   // the chunk after this one
 };
 
-/// A list value as programs take and give it: one field of the records of a list. For lists per lane, one a lane.
+/// A list value as programs take and give it: one field of the records of a list; for lists per lane, of all lists in a
+/// table.
 struct ListValue {
-  List* list;
+  void* list;  // List*, or List**
   std::int64_t offset;
 };
 
@@ -65,9 +66,19 @@ class ListStore {
   std::int64_t bytes_ = 0, limit_;
 };
 
-/// The records of a list array that the evaluator holds (one value a record), and back.
-ListValue list_from_array(ListStore& store, const Array& array);
-Array list_to_array(const Aval& aval, const ListValue& value);
+/// A list as the argument or result of a program, made from or turned into a list array of the evaluator. In a program a
+/// list per lane is a table of lists whose records are alike.
+class ListArgument {
+ public:
+  void take(ListStore& store, const Array& array);
+  /// What the program reads or fills in. Tables of results are in its scratch memory.
+  ListValue* value() { return &value_; }
+  Array give(const Aval& aval) const;
+
+ private:
+  ListValue value_{nullptr, 0};
+  std::vector<List*> table_;
+};
 
 }  // namespace apsis::detail
 

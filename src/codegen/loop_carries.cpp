@@ -3,11 +3,6 @@
 namespace apsis::detail {
 namespace {
 
-bool same_memory(const Place& a, const Place& b) {
-  return a.kind == Place::Kind::Memory && b.kind == Place::Kind::Memory && a.base.handle == b.base.handle &&
-         a.view.offset == b.view.offset && a.view.is_contiguous() && b.view.is_contiguous() && a.lanes == b.lanes;
-}
-
 /// One buffer in the name of two, for an array that is in either.
 BufferRef both(const BufferRef& a, const BufferRef& b) {
   auto buffer = std::make_shared<Buffer>();

@@ -51,4 +51,10 @@ struct Place {
   }
 };
 
+/// Both are the same elements of memory, without gaps.
+inline bool same_memory(const Place& a, const Place& b) {
+  return a.kind == Place::Kind::Memory && b.kind == Place::Kind::Memory && a.base.handle == b.base.handle &&
+         a.view.offset == b.view.offset && a.view.is_contiguous() && b.view.is_contiguous() && a.lanes == b.lanes;
+}
+
 }  // namespace apsis::detail

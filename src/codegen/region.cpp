@@ -14,10 +14,15 @@ Region::Region(Lowering& lowering, const Graph& graph, int lanes, Value mask)
   for (ValueId v : graph.outputs()) ++uses_[v];
 }
 
-void Region::hint_output(std::size_t output, const Place& destination) {
+void Region::hint_output(std::size_t output, const Place& target) {
   ValueId v = graph_.outputs()[output];
   if (in_registers(graph_.aval(v))) return;
-  Place place = destination;
+  Place place = target;
+  // The place is the value's own from here on: its buffer counts only those who know it through the value.
+  place.buffer = std::make_shared<Buffer>();
+  place.buffer->writable = true;
+  place.buffer->holders = 1;
+  if (target.buffer) place.buffer->parts = {target.buffer};
   while (const Eqn* e = graph_.definition(v)) {
     if (hints_[v].kind != Place::Kind::None) return;
     hints_[v] = place;
@@ -75,6 +80,7 @@ void Region::emit(const Eqn& e) {
     case OpKind::Cond: return emit_cond(e);
     case OpKind::While: return emit_while(e);
     case OpKind::Scan: return emit_scan(e);
+    case OpKind::MapLanes: return emit_map_lanes(e);
     default: break;
   }
   if (fusible(graph_, e)) return emit_elementwise_registers(e);
@@ -329,6 +335,10 @@ void Region::copy(const Place& from, const Aval& aval, const Place& to, bool mas
   if (blend) nest.masked_store(0, v, mask_);
   else nest.store(0, v);
   nest.close();
+}
+
+void Region::write_output(std::size_t i, const Place& target) {
+  if (!same_memory(output(i), target)) copy(output(i), graph_.aval(graph_.outputs()[i]), target);
 }
 
 void Region::emit_call(const Eqn& e) {

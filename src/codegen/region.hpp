@@ -19,7 +19,7 @@ class Region {
 
   /// Before `run`: where the inputs are, and where outputs should be made if that can be (memory only).
   void bind_input(ValueId input, Place place) { places_[input] = std::move(place); }
-  void hint_output(std::size_t output, const Place& destination);
+  void hint_output(std::size_t output, const Place& target);
   /// Loop bodies: writes the equations that depend on the marked inputs only; what they make is kept.
   void run_invariant(std::span<const char> inputs);
   /// The lanes that are active from here on.
@@ -27,6 +27,8 @@ class Region {
   void run();
   /// After `run`: output i, where it happens to be.
   const Place& output(std::size_t i) const { return places_[graph_.outputs()[i]]; }
+  /// After `run`: puts output i into memory, if it was not made there.
+  void write_output(std::size_t i, const Place& target);
 
   // What the parts of the lowering work with.
   Lowering& lowering() { return lowering_; }
@@ -69,6 +71,8 @@ class Region {
   Value dynamic_offset(const Place& array, const Aval& aval, std::span<const ValueId> starts, const Shape& sizes);
   void emit_call(const Eqn& e);
   void emit_cond(const Eqn& e);
+  void emit_cond_lanes(const Eqn& e, Value index);
+  void emit_map_lanes(const Eqn& e);
   void emit_while(const Eqn& e);
   void emit_scan(const Eqn& e);
   /// The operand's place; taken away from it when this is its last use, so that it may be overwritten.

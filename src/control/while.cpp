@@ -1,5 +1,6 @@
 // while: a loop as long as a condition holds. It may append values to lists, which is how reverse mode keeps its tape.
 
+#include "codegen/messages.hpp"
 #include "control/loop_rules.hpp"
 #include "control/messages.hpp"
 #include "control/regions.hpp"
