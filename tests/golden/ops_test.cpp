@@ -1,12 +1,7 @@
 // The ops give JAX's values and gradients, edge cases included.
-#include <functional>
-
-#include "apsis/core/op.hpp"
-#include "apsis/transform/grad.hpp"
-#include "golden/arrays.hpp"
+#include "golden/suite.hpp"
 #include "ops/dot_params.hpp"
 #include "ops/index_params.hpp"
-#include "ops/lax.hpp"
 #include "ops/reduce_params.hpp"
 #include "ops/table.hpp"
 
@@ -14,11 +9,11 @@ namespace {
 
 using namespace apsis;
 using namespace apsis::detail;
+using golden::Arrays;
 using golden::Case;
+using golden::Family;
 using golden::numbers;
-
-using Arrays = std::vector<Array>;
-using Runner = std::function<Arrays(const Case&, std::span<const Array>)>;
+using golden::Runner;
 
 Dims dims(const Case& c, const std::string& key) { return Dims(numbers(c, key)); }
 
@@ -54,13 +49,6 @@ Arrays starts(const Array& x, const Array& s) {
     out.push_back(Array(places[i] < 0 ? places[i] + x.dim(static_cast<int>(i)) : places[i], i64));
   return out;
 }
-
-struct Family {
-  const char* file;
-  double f64_tolerance, f32_tolerance;  // 0: exact
-  std::map<std::string, Runner> runners;
-  std::size_t cases;  // at least so many are run, so that a name no longer matched is noticed
-};
 
 Family shape_family() {
   return {
@@ -165,71 +153,9 @@ Family index_family() {
           20};
 }
 
-double tolerance(const Family& family, const golden::Field& f) {
-  return f.dtype == "f64" ? family.f64_tolerance : family.f32_tolerance;
-}
-
-/// The gradients of a case's floating inputs for the recorded cotangents.
-void check_gradients(const Family& family, const Case& c, const Runner& run, const Arrays& x) {
-  std::vector<std::size_t> wrt, floating;
-  for (std::size_t i = 0; i < x.size(); ++i)
-    if (c.has("g" + std::to_string(i))) wrt.push_back(i);
-  if (wrt.empty()) return;
-  Arrays some, cotangents;
-  for (std::size_t i : wrt) some.push_back(x[i]);
-  for (std::size_t i = 0; c.has("y" + std::to_string(i)); ++i) {
-    if (!c.has("ct" + std::to_string(i))) continue;
-    floating.push_back(i);
-    cotangents.push_back(golden::to_array(c["ct" + std::to_string(i)]));
-  }
-  auto f = [&](const Arrays& in) {
-    Arrays all = x;
-    for (std::size_t k = 0; k < wrt.size(); ++k) all[wrt[k]] = in[k];
-    Arrays outs = run(c, all), kept;
-    for (std::size_t i : floating) kept.push_back(outs[i]);
-    return kept;
-  };
-  auto [value, pull] = vjp(f, some);
-  Arrays gradients = std::get<0>(pull(cotangents));
-  for (std::size_t k = 0; k < wrt.size(); ++k) {
-    const golden::Field& want = c["g" + std::to_string(wrt[k])];
-    // A cotangent that is zero by structure is an empty array.
-    Array got = gradients[k].is_empty() ? lax::full(x[wrt[k]].shape(), x[wrt[k]].dtype(), 0) : gradients[k];
-    golden::expect_same(got, want,
-                        std::fmax(10 * tolerance(family, want), want.dtype == "f64" ? 1e-14 : 1e-6),
-                        "gradient of x" + std::to_string(wrt[k]));
-  }
-}
-
 class GoldenOps : public testing::TestWithParam<Family (*)()> {};
 
-TEST_P(GoldenOps, equal_jax) {
-  const Family family = GetParam()();
-  std::size_t ran = 0;
-  for (const Case& c :
-       golden::read(std::string(APSIS_SOURCE_DIR) + "/tests/golden/ops_" + family.file + ".txt")) {
-    auto runner = family.runners.find(c.name);
-    if (runner == family.runners.end()) continue;
-    std::string about = c.name;
-    for (const auto& [key, words] : c.text) about += " " + key + "=" + words;
-    SCOPED_TRACE(about + " on " + c["x0"].dtype);
-    ++ran;
-    try {
-      Arrays x;
-      for (std::size_t i = 0; c.has("x" + std::to_string(i)); ++i)
-        x.push_back(golden::to_array(c["x" + std::to_string(i)]));
-      Arrays y = runner->second(c, x);
-      for (std::size_t i = 0; i < y.size(); ++i) {
-        const golden::Field& want = c["y" + std::to_string(i)];
-        golden::expect_same(y[i], want, tolerance(family, want), "y" + std::to_string(i));
-      }
-      check_gradients(family, c, runner->second, x);
-    } catch (const std::exception& e) {
-      ADD_FAILURE() << e.what();
-    }
-  }
-  EXPECT_GE(ran, family.cases);
-}
+TEST_P(GoldenOps, equal_jax) { golden::check_family(GetParam()()); }
 
 INSTANTIATE_TEST_SUITE_P(files, GoldenOps,
                          testing::Values(shape_family, integer_family, convert_family, dot_family,
