@@ -60,5 +60,13 @@ Array atanh(const Array& x, Loc loc = Loc::here());
 Array erf(const Array& x, Loc loc = Loc::here());
 /// 1 - erf(x), exact where erf(x) is near 1.
 Array erfc(const Array& x, Loc loc = Loc::here());
+/// The x of which erf is the argument; infinite at ±1.
+Array erf_inv(const Array& x, Loc loc = Loc::here());
+/// log |Γ(x)|.
+Array lgamma(const Array& x, Loc loc = Loc::here());
+/// The derivative of lgamma.
+Array digamma(const Array& x, Loc loc = Loc::here());
+/// The derivative of digamma; it has no derivative itself.
+Array trigamma(const Array& x, Loc loc = Loc::here());
 
 }  // namespace apsis
