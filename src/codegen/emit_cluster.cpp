@@ -1,86 +1,181 @@
-// Fused loops: elementwise equations on arrays of one shape, one vector of elements an iteration.
+// Fused loops: elementwise equations on arrays of one shape, one vector of elements an iteration. Programs of many loops
+// often repeat the same one on other arrays (the layers of a network, the stages of a solver, a long chain): such a
+// loop is written once, as a function.
 
 #include <algorithm>
 
 #include "codegen/region.hpp"
 
 namespace apsis::detail {
+namespace {
+
+void append_word(std::string& key, std::uint64_t word) { key.append(reinterpret_cast<const char*>(&word), sizeof word); }
+
+void append_view(std::string& key, const Access& a) {
+  append_word(key, static_cast<std::uint64_t>(a.dtype) | static_cast<std::uint64_t>(a.lanes) << 8);
+  for (std::int64_t s : a.view.strides) append_word(key, static_cast<std::uint64_t>(s));
+}
+
+}  // namespace
+
+/// A fused loop before it is written. Values are numbered: leaves by their first use, then results.
+struct Region::FusedLoop {
+  struct Step {
+    const Eqn* eqn;
+    std::vector<std::uint32_t> operands;
+    std::vector<std::uint32_t> stores;  // by result: an access, or none
+  };
+  static constexpr std::uint32_t none = 0xffffffffu;
+  Shape shape;
+  std::vector<Access> accesses;           // leaves in memory, then what is stored
+  std::vector<Value> scalars;             // leaves in registers
+  std::vector<std::uint32_t> leaf_access; // by leaf: its access, or none
+  std::vector<Step> steps;
+  std::uint32_t values = 0;
+  int lanes = 1, width = 1;
+
+  /// What makes two loops the same code: all but addresses and scalars.
+  std::string key() const {
+    std::string key;
+    append_word(key, shape.size());
+    for (std::int64_t n : shape) append_word(key, static_cast<std::uint64_t>(n));
+    append_word(key, static_cast<std::uint64_t>(lanes) << 32 | static_cast<std::uint64_t>(width));
+    for (const Access& a : accesses) {
+      append_view(key, a);
+      // The place of an iota is in the code, not in its address.
+      append_word(key, a.base.handle ? ~std::uint64_t{0} : static_cast<std::uint64_t>(a.view.offset));
+    }
+    std::size_t scalar = 0;
+    for (std::uint32_t a : leaf_access) append_word(key, a == none ? 1000 + static_cast<std::uint64_t>(scalars[scalar++].dtype) : a);
+    for (const Step& s : steps) {
+      append_word(key, reinterpret_cast<std::uintptr_t>(s.eqn->op));
+      for (std::uint32_t v : s.operands) append_word(key, v);
+      for (std::uint32_t a : s.stores) append_word(key, a);
+    }
+    return key;
+  }
+  bool same_params(const std::vector<Params>& params) const {
+    for (std::size_t i = 0; i < steps.size(); ++i)
+      if (!(steps[i].eqn->params == params[i])) return false;
+    return true;
+  }
+};
 
 void Region::emit_cluster(std::span<const std::uint32_t> eqns) {
-  constexpr std::size_t unknown = ~std::size_t{0};
-  struct Member {
-    Value value;
-    std::size_t access = unknown;  // of a leaf in memory; loaded at its first use
-    std::uint32_t inner_uses = 0;
-    bool made = false;             // by this cluster
-  };
-  std::unordered_map<ValueId, Member> members;
-  const Shape& shape = graph_.aval(graph_.eqns()[eqns[0]].first_result).shape();
-  std::vector<Access> accesses;
-  int lanes = 1;
+  FusedLoop loop;
+  std::unordered_map<ValueId, std::uint32_t> numbers, inner_uses;
+  loop.shape = graph_.aval(graph_.eqns()[eqns[0]].first_result).shape();
   std::size_t widest = 1;
 
   for (std::uint32_t i : eqns) {
     const Eqn& e = graph_.eqns()[i];
-    for (ValueId v : graph_.operands(e)) {
-      auto [it, fresh] = members.try_emplace(v);
-      ++it->second.inner_uses;
-      if (!fresh) continue;
+    for (ValueId v = e.first_result; v < e.first_result + e.result_count; ++v) numbers[v] = FusedLoop::none;
+  }
+  for (std::uint32_t i : eqns) {
+    for (ValueId v : graph_.operands(graph_.eqns()[i])) {
+      ++inner_uses[v];
+      if (!numbers.try_emplace(v, static_cast<std::uint32_t>(loop.leaf_access.size())).second) continue;
       const Place& place = places_[v];
-      widest = std::max(widest, item_size(graph_.aval(v).dtype()));
-      lanes = std::max(lanes, lanes_of(place));
+      Dtype dtype = graph_.aval(v).dtype();
+      widest = std::max(widest, item_size(dtype));
+      loop.lanes = std::max(loop.lanes, lanes_of(place));
       if (place.kind == Place::Kind::Registers) {
-        it->second.value = place.elements[0];
+        loop.leaf_access.push_back(FusedLoop::none);
+        loop.scalars.push_back(place.elements[0]);
       } else {
-        it->second.access = accesses.size();
-        accesses.push_back({place.view, place.kind == Place::Kind::Iota ? Pointer{} : place.base, graph_.aval(v).dtype(), place.lanes});
+        loop.leaf_access.push_back(static_cast<std::uint32_t>(loop.accesses.size()));
+        loop.accesses.push_back({place.view, place.kind == Place::Kind::Iota ? Pointer{} : place.base, dtype, place.lanes});
       }
     }
-    for (std::uint32_t r = 0; r < e.result_count; ++r) {
-      members[e.first_result + r].made = true;
-      widest = std::max(widest, item_size(graph_.aval(e.first_result + r).dtype()));
-    }
   }
-
-  // What is used elsewhere is stored.
-  struct Store {
-    ValueId value;
-    std::size_t access;
-    Place place;
-  };
-  std::vector<Store> stores;
+  loop.values = static_cast<std::uint32_t>(loop.leaf_access.size());
+  std::vector<std::pair<ValueId, Place>> stored;
   for (std::uint32_t i : eqns) {
     const Eqn& e = graph_.eqns()[i];
+    FusedLoop::Step step{&e, {}, {}};
+    for (ValueId v : graph_.operands(e)) step.operands.push_back(numbers[v]);
     for (ValueId v = e.first_result; v < e.first_result + e.result_count; ++v) {
-      if (uses_[v] == members[v].inner_uses) continue;
-      Place place = destination(v, lanes);
-      stores.push_back({v, accesses.size(), place});
-      accesses.push_back({place.view, place.base, graph_.aval(v).dtype(), place.lanes});
+      numbers[v] = loop.values++;
+      widest = std::max(widest, item_size(graph_.aval(v).dtype()));
+      step.stores.push_back(FusedLoop::none);
+      if (uses_[v] == inner_uses[v]) continue;
+      // What is used elsewhere is stored.
+      Place place = destination(v, loop.lanes);
+      step.stores.back() = static_cast<std::uint32_t>(loop.accesses.size());
+      loop.accesses.push_back({place.view, place.base, graph_.aval(v).dtype(), place.lanes});
+      stored.emplace_back(v, std::move(place));
     }
+    loop.steps.push_back(std::move(step));
   }
-
+  loop.width = loop.lanes > 1 ? 1 : lowering_.vector_lanes(widest);
   ++lowering_.loops;
-  LoopNest nest(b_, shape, std::move(accesses), lanes > 1 ? 1 : lowering_.vector_lanes(widest), lanes);
+  if (shares_loops_) call_loop(loop);
+  else write_loop(loop);
+  for (auto& [v, place] : stored) define(v, std::move(place));
+}
+
+void Region::write_loop(const FusedLoop& loop) {
+  LoopNest nest(b_, loop.shape, loop.accesses, loop.width, loop.lanes);
   nest.open();
-  Values in, out;
-  auto store = stores.begin();
-  for (std::uint32_t i : eqns) {
-    const Eqn& e = graph_.eqns()[i];
+  Values values(loop.values), in, out;
+  std::size_t scalar = 0;
+  for (std::size_t leaf = 0; leaf < loop.leaf_access.size(); ++leaf)
+    if (loop.leaf_access[leaf] == FusedLoop::none) values[leaf] = loop.scalars[scalar++];
+  auto next = static_cast<std::uint32_t>(loop.leaf_access.size());
+  for (const FusedLoop::Step& step : loop.steps) {
     in.clear();
-    for (ValueId v : graph_.operands(e)) {
-      Member& m = members[v];
-      if (!m.value.handle) m.value = nest.load(m.access);
-      in.push_back(m.value);
+    for (std::uint32_t v : step.operands) {
+      if (!values[v].handle) values[v] = nest.load(loop.leaf_access[v]);
+      in.push_back(values[v]);
     }
-    out.assign(e.result_count, {});
-    emit_op(e, in, out);
-    for (std::uint32_t r = 0; r < e.result_count; ++r) {
-      members[e.first_result + r].value = out[r];
-      for (; store != stores.end() && store->value == e.first_result + r; ++store) nest.store(store->access, out[r]);
+    out.assign(step.stores.size(), {});
+    emit_op(*step.eqn, in, out);
+    for (std::size_t r = 0; r < out.size(); ++r) {
+      values[next++] = out[r];
+      if (step.stores[r] != FusedLoop::none) nest.store(step.stores[r], out[r]);
     }
   }
   nest.close();
-  for (Store& s : stores) define(s.value, std::move(s.place));
+}
+
+/// Calls the function that holds this loop; writes it the first time.
+void Region::call_loop(const FusedLoop& loop) {
+  b_.set_lanes(1);
+  std::vector<Operand> arguments;
+  std::vector<Type> parameters;
+  FusedLoop inner = loop;
+  for (std::size_t a = 0; a < loop.accesses.size(); ++a) {
+    const Access& access = loop.accesses[a];
+    if (!access.base.handle) continue;
+    std::int64_t bytes = static_cast<std::int64_t>(item_size(access.dtype)) * access.lanes;
+    arguments.push_back(b_.offset(access.base, access.view.offset * bytes));
+    parameters.push_back(pointer_type);
+    inner.accesses[a].view.offset = 0;
+  }
+  for (Value v : loop.scalars) {
+    arguments.push_back(v);
+    parameters.push_back({v.dtype, b_.lanes_of(v)});
+  }
+  std::string key = inner.key();
+  for (Type t : parameters) append_word(key, static_cast<std::uint64_t>(t.lanes));
+  auto& found = lowering_.shared_loops[key];
+  auto known = std::ranges::find_if(found, [&](const auto& f) { return loop.same_params(f.params); });
+  if (known == found.end()) {
+    Function f = b_.declare("loop", parameters, {});
+    std::vector<Params> params;
+    for (const FusedLoop::Step& s : loop.steps) params.push_back(s.eqn->params);
+    found.push_back({f, std::move(params)});
+    known = found.end() - 1;
+    b_.begin(f);
+    int next = 0;
+    for (Access& a : inner.accesses)
+      if (a.base.handle) a.base = b_.pointer_parameter(next++);
+    for (Value& v : inner.scalars) v = b_.parameter(next++);
+    write_loop(inner);
+    b_.return_values({});
+    b_.end();
+  }
+  b_.call(known->function, arguments, {});
 }
 
 }  // namespace apsis::detail

@@ -2,6 +2,9 @@
 
 // What the regions of one program share while code is written.
 
+#include <string>
+#include <unordered_map>
+
 #include "codegen/abi.hpp"
 #include "codegen/arena.hpp"
 #include "codegen/builder.hpp"
@@ -23,6 +26,12 @@ class Lowering {
   Arena arena;
   std::vector<Kernel> kernels;
   std::int64_t loops = 0, equations = 0;
+  /// Fused loops written as functions, by what they do but for the parameters of their ops.
+  struct SharedLoop {
+    Function function;
+    std::vector<Params> params;
+  };
+  std::unordered_map<std::string, std::vector<SharedLoop>> shared_loops;
 
   const LoweringOptions& options() const { return options_; }
   /// Starts the function whose first parameter is the call's context, and reads from it what the code needs.

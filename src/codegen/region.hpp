@@ -63,7 +63,10 @@ class Region {
   void emit_kernel(const Eqn& e);
   void call_kernel(std::int64_t number, const Eqn& e, std::span<const Place> in, std::span<const Place> out);
   void call_kernel_lanes(const Eqn& e, std::int64_t kernel);
+  struct FusedLoop;
   void emit_cluster(std::span<const std::uint32_t> eqns);
+  void write_loop(const FusedLoop& loop);
+  void call_loop(const FusedLoop& loop);
   void emit_iota(const Eqn& e);
   bool emit_concatenate(const Eqn& e);
   bool emit_dynamic_slice(const Eqn& e);
@@ -102,6 +105,7 @@ class Region {
   std::vector<Place> hints_;            // by value
   Schedule schedule_;
   bool scheduled_ = false;
+  bool shares_loops_ = false;  // there are so many fused loops that equal ones become functions
 };
 
 }  // namespace apsis::detail

@@ -3,11 +3,21 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "codegen/cost.hpp"
+
 namespace apsis::detail {
 namespace {
 
-constexpr std::size_t cluster_limit = 192;              // equations in one loop
-constexpr std::int64_t held_limit = 1 << 20;            // bytes of invariant arrays kept through a loop
+constexpr std::int64_t held_limit = 1 << 20;  // bytes of invariant arrays kept through a loop
+
+// Instructions in one loop. Where the arrays stay in the cache, a loop short enough that the machine overlaps two or three
+// of its iterations beats a longer one, whose iterations each wait for a chain of results; and short loops are often
+// alike, and then compiled once. Larger arrays are worth more: each loop reads them from memory.
+constexpr std::int64_t cached_bytes = 256 << 10, short_loop = 144, long_loop = 1500;
+
+std::int64_t loop_limit(const Aval& aval) {
+  return static_cast<std::int64_t>(aval.bytes()) <= cached_bytes ? short_loop : long_loop;
+}
 
 bool has_region(OpKind kind) {
   return kind == OpKind::While || kind == OpKind::Scan || kind == OpKind::Cond || kind == OpKind::MapLanes;
@@ -82,10 +92,16 @@ std::vector<Item> order(const Graph& graph, std::int64_t limit, const std::vecto
     return a.shape + 1 < b.shape + 1;
   });
   std::vector<Item> items;
+  std::int64_t cost = 0;
   for (std::size_t i = 0; i < keys.size(); ++i) {
-    bool joins = i > 0 && keys[i].shape != alone && keys[i].shape == keys[i - 1].shape && keys[i].step == keys[i - 1].step &&
-                 items.back().eqns.size() < cluster_limit;
-    if (!joins) items.push_back({keys[i].shape != alone, {}});
+    const Eqn& e = graph.eqns()[keys[i].eqn];
+    bool joins = i > 0 && keys[i].shape != alone && keys[i].shape == keys[i - 1].shape && keys[i].step == keys[i - 1].step;
+    std::int64_t more = keys[i].shape == alone ? 0 : emission_cost(graph, e);
+    if (!joins || cost + more > loop_limit(graph.aval(e.first_result))) {
+      items.push_back({keys[i].shape != alone, {}});
+      cost = 0;
+    }
+    cost += more;
     items.back().eqns.push_back(keys[i].eqn);
   }
   return items;

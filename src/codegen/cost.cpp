@@ -1,0 +1,78 @@
+#include "codegen/cost.hpp"
+
+#include <unordered_map>
+
+#include "base/hash.hpp"
+#include "ir/emitter.hpp"
+
+namespace apsis::detail {
+namespace {
+
+/// An Emitter that counts what it is asked for.
+class CountingEmitter final : public Emitter {
+ public:
+  std::int64_t count = 0;
+
+  Value constant(Dtype dtype, std::uint64_t) override { return {this, dtype}; }
+  Value add(Value a, Value) override { return one(a.dtype); }
+  Value sub(Value a, Value) override { return one(a.dtype); }
+  Value mul(Value a, Value) override { return one(a.dtype); }
+  Value div(Value a, Value) override { return one(a.dtype, slow); }
+  Value fma(Value a, Value, Value) override { return one(a.dtype); }
+  Value neg(Value a) override { return one(a.dtype); }
+  Value sqrt(Value a) override { return one(a.dtype, slow); }
+  Value abs(Value a) override { return one(a.dtype); }
+  Value floor(Value a) override { return one(a.dtype); }
+  Value ceil(Value a) override { return one(a.dtype); }
+  Value trunc(Value a) override { return one(a.dtype); }
+  Value rint(Value a) override { return one(a.dtype); }
+  Value integer_div(Value a, Value) override { return one(a.dtype, 4 * slow); }
+  Value integer_rem(Value a, Value) override { return one(a.dtype, 4 * slow); }
+  Value bit_and(Value a, Value) override { return one(a.dtype); }
+  Value bit_or(Value a, Value) override { return one(a.dtype); }
+  Value bit_xor(Value a, Value) override { return one(a.dtype); }
+  Value bit_not(Value a) override { return one(a.dtype); }
+  Value shift_left(Value a, Value) override { return one(a.dtype); }
+  Value shift_right(Value a, Value) override { return one(a.dtype); }
+  Value population_count(Value a) override { return one(a.dtype); }
+  Value leading_zeros(Value a) override { return one(a.dtype); }
+  Value compare(detail::Compare, Value, Value) override { return one(Dtype::Bool); }
+  Value select(Value, Value a, Value) override { return one(a.dtype); }
+  Value bitcast(Value, Dtype to) override { return {this, to}; }
+  Value convert(Value, Dtype to) override { return one(to); }
+  void function(const char*, FunctionBody body, const void* context, std::span<const Value> in,
+                std::span<Value> out) override {
+    body(*this, context, in, out);
+  }
+  Value rare(Value, const char*, std::span<const Value>, Value fast) override { return one(fast.dtype, 2); }
+
+ private:
+  static constexpr std::int64_t slow = 8;
+  Value one(Dtype dtype, std::int64_t cost = 1) {
+    count += cost;
+    return {this, dtype};
+  }
+};
+
+}  // namespace
+
+std::int64_t emission_cost(const Graph& graph, const Eqn& eqn) {
+  // By op and dtypes: parameters make little difference.
+  thread_local std::unordered_map<std::uint64_t, std::int64_t> known;
+  CountingEmitter counter;
+  std::vector<Value> in, out(eqn.result_count);
+  std::uint64_t key = reinterpret_cast<std::uintptr_t>(eqn.op);
+  for (ValueId v : graph.operands(eqn)) {
+    in.push_back({&counter, graph.aval(v).dtype()});
+    key = hash_mix(key, static_cast<std::uint64_t>(in.back().dtype));
+  }
+  if (eqn.result_count) key = hash_mix(key, static_cast<std::uint64_t>(graph.aval(eqn.first_result).dtype()));
+  auto [it, fresh] = known.try_emplace(key, 0);
+  if (fresh) {
+    eqn.op->emit(counter, eqn.params, in, out);
+    it->second = counter.count;
+  }
+  return it->second;
+}
+
+}  // namespace apsis::detail
