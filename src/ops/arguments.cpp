@@ -28,7 +28,9 @@ std::vector<Array> promoted(std::span<const Array> arrays) {
   for (const Array& a : arrays.subspan(1)) common = promote(common, {a.dtype(), a.weak()});
   std::vector<Array> out;
   for (const Array& a : arrays)
-    out.push_back(a.dtype() == common.dtype && a.weak() == common.weak ? a : lax::convert(a, common.dtype, common.weak));
+    out.push_back(a.dtype() == common.dtype && a.weak() == common.weak
+                      ? a
+                      : lax::convert(a, common.dtype, common.weak));
   return out;
 }
 
@@ -40,7 +42,8 @@ Shape broadcast_shapes(const char* where, std::span<const Shape> shapes, Loc loc
     std::size_t shift = longer.size() - shorter.size();
     for (std::size_t i = 0; i < shorter.size(); ++i) {
       std::int64_t &a = longer[shift + i], b = shorter[i];
-      if (a != b && a != 1 && b != 1) fail(messages::shapes_do_not_broadcast, {where, to_string(out), to_string(shape)}, loc);
+      if (a != b && a != 1 && b != 1)
+        fail(messages::shapes_do_not_broadcast, {where, to_string(out), to_string(shape)}, loc);
       if (a == 1) a = b;
     }
     out = longer;
@@ -58,7 +61,8 @@ Array index_values(const char* where, const Array& indices, std::int64_t size, L
   if (!is_integer(indices.dtype())) fail(messages::index_dtype, {where, to_string(indices.aval())}, loc);
   Array wide = indices.dtype() == Dtype::I64 && !indices.weak() ? indices : lax::convert(indices, Dtype::I64);
   if (is_unsigned_integer(indices.dtype())) return wide;
-  Array zero = lax::full(wide.shape(), Dtype::I64, 0), from_end = lax::full(wide.shape(), Dtype::I64, static_cast<double>(size));
+  Array zero = lax::full(wide.shape(), Dtype::I64, 0),
+        from_end = lax::full(wide.shape(), Dtype::I64, static_cast<double>(size));
   return lax::select(lax::lt(wide, zero), lax::add(wide, from_end), wide);
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// What public functions do with their arguments before they bind: axes made non-negative, dtypes promoted, shapes
-// broadcast. Errors name the function and the caller's line.
+// What public functions do with their arguments before they bind: axes made non-negative, dtypes promoted,
+// shapes broadcast. Errors name the function and the caller's line.
 
 #include <span>
 #include <vector>

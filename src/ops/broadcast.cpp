@@ -33,9 +33,12 @@ void broadcast_transpose(const TransposeRule& r) {
     std::int64_t source = -1;
     for (std::size_t i = 0; i < p.axes.size(); ++i)
       if (p.axes[i] == axis) source = static_cast<std::int64_t>(i);
-    bool stretched = source >= 0 && shape[static_cast<std::size_t>(source)] != p.shape[static_cast<std::size_t>(axis)];
-    if (source < 0 || stretched) summed.push_back(axis);
-    else kept.push_back(source);
+    bool stretched =
+        source >= 0 && shape[static_cast<std::size_t>(source)] != p.shape[static_cast<std::size_t>(axis)];
+    if (source < 0 || stretched)
+      summed.push_back(axis);
+    else
+      kept.push_back(source);
   }
   Array sum = summed.empty() ? r.cotangents[0] : lax::reduce_sum(r.cotangents[0], summed);
   Dims permutation;

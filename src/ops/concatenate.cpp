@@ -4,7 +4,9 @@
 namespace apsis::detail {
 namespace {
 
-std::size_t axis_of(const Params& params) { return static_cast<std::size_t>(params.as<ConcatenateParams>().axis); }
+std::size_t axis_of(const Params& params) {
+  return static_cast<std::size_t>(params.as<ConcatenateParams>().axis);
+}
 
 void concatenate_shape(const Params& params, std::span<const Aval> in, std::vector<Aval>& out) {
   std::size_t axis = axis_of(params);
@@ -32,8 +34,8 @@ void concatenate_evaluate(const Params& params, std::span<const Array> in, std::
   }
 }
 
-void concatenate_emit(Emitter&, const Params& params, std::span<const Aval> in_avals, std::span<const Value> in,
-                      std::span<const Aval> out_avals, std::span<Value> out) {
+void concatenate_emit(Emitter&, const Params& params, std::span<const Aval> in_avals,
+                      std::span<const Value> in, std::span<const Aval> out_avals, std::span<Value> out) {
   std::size_t axis = axis_of(params), next = 0;
   View place{{}, View::contiguous(out_avals[0].shape()).strides, 0};
   for (const Aval& part : in_avals) {
@@ -46,7 +48,8 @@ void concatenate_emit(Emitter&, const Params& params, std::span<const Aval> in_a
 void concatenate_jvp(const JvpRule& r) {
   bind(concatenate_op, r.params, r.primals, r.outs);
   std::vector<Array> tangents;
-  for (std::size_t i = 0; i < r.primals.size(); ++i) tangents.push_back(or_zeros(r.tangents[i], r.primals[i]));
+  for (std::size_t i = 0; i < r.primals.size(); ++i)
+    tangents.push_back(or_zeros(r.tangents[i], r.primals[i]));
   bind(concatenate_op, r.params, tangents, r.out_tangents);
 }
 
@@ -64,12 +67,14 @@ void concatenate_transpose(const TransposeRule& r) {
 
 void concatenate_batch(const BatchRule& r) {
   std::vector<Array> parts;
-  for (std::size_t i = 0; i < r.operands.size(); ++i) parts.push_back(batched_front(r.operands[i], r.axes[i], r.size));
+  for (std::size_t i = 0; i < r.operands.size(); ++i)
+    parts.push_back(batched_front(r.operands[i], r.axes[i], r.size));
   r.outs.push_back(lax::concatenate(parts, static_cast<int>(axis_of(r.params)) + 1));
   r.out_axes.push_back(0);
 }
 
-bool concatenate_rewrite(GraphBuilder&, const Params&, std::span<const ValueId> operands, std::span<ValueId> results, Loc) {
+bool concatenate_rewrite(GraphBuilder&, const Params&, std::span<const ValueId> operands,
+                         std::span<ValueId> results, Loc) {
   if (operands.size() != 1) return false;
   results[0] = operands[0];
   return true;

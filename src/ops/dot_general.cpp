@@ -75,7 +75,8 @@ void dot_shape(const Params& params, std::span<const Aval> in, std::vector<Aval>
   out.push_back(Aval(in[0].dtype(), s.result, in[0].weak() && in[1].weak()));
 }
 
-// The operand as contiguous matrices, in the type it is computed in. `storage` keeps a copy where one is needed.
+// The operand as contiguous matrices, in the type it is computed in. `storage` keeps a copy where one is
+// needed.
 const void* as_matrices(const Array& operand, const Dims& order, Dtype compute, std::vector<char>& storage) {
   const void* data = data_of(operand);
   std::vector<char> moved;
@@ -102,7 +103,8 @@ T accumulate(T a, T b, T sum) {
   } else if constexpr (std::is_same_v<T, bool>) {
     return sum || (a && b);
   } else if constexpr (std::is_integral_v<T>) {
-    return static_cast<T>(static_cast<std::uint64_t>(sum) + static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
+    return static_cast<T>(static_cast<std::uint64_t>(sum) +
+                          static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
   } else {
     return {std::fma(-a.imag, b.imag, std::fma(a.real, b.real, sum.real)),
             std::fma(a.imag, b.real, std::fma(a.real, b.imag, sum.imag))};
@@ -128,26 +130,41 @@ void multiply(Dtype dtype, bool k_ordered, const DotSizes& s, const void* a, con
   if (in_blas && !k_ordered && s.k > 0) {
     std::size_t item = item_size(dtype);
     for (std::int64_t matrix = 0; matrix < s.batch; ++matrix)
-      blas_multiply(dtype, s.m, s.n, s.k, static_cast<const char*>(a) + static_cast<std::size_t>(matrix * s.m * s.k) * item,
+      blas_multiply(dtype, s.m, s.n, s.k,
+                    static_cast<const char*>(a) + static_cast<std::size_t>(matrix * s.m * s.k) * item,
                     static_cast<const char*>(b) + static_cast<std::size_t>(matrix * s.k * s.n) * item,
                     static_cast<char*>(c) + static_cast<std::size_t>(matrix * s.m * s.n) * item);
     return;
   }
   switch (dtype) {
-    case Dtype::Bool: return multiply_k_ordered<bool>(s, a, b, c);
-    case Dtype::I8: return multiply_k_ordered<std::int8_t>(s, a, b, c);
-    case Dtype::I16: return multiply_k_ordered<std::int16_t>(s, a, b, c);
-    case Dtype::I32: return multiply_k_ordered<std::int32_t>(s, a, b, c);
-    case Dtype::I64: return multiply_k_ordered<std::int64_t>(s, a, b, c);
-    case Dtype::U8: return multiply_k_ordered<std::uint8_t>(s, a, b, c);
-    case Dtype::U16: return multiply_k_ordered<std::uint16_t>(s, a, b, c);
-    case Dtype::U32: return multiply_k_ordered<std::uint32_t>(s, a, b, c);
-    case Dtype::U64: return multiply_k_ordered<std::uint64_t>(s, a, b, c);
-    case Dtype::F32: return multiply_k_ordered<float>(s, a, b, c);
-    case Dtype::F64: return multiply_k_ordered<double>(s, a, b, c);
-    case Dtype::C64: return multiply_k_ordered<complex64>(s, a, b, c);
-    case Dtype::C128: return multiply_k_ordered<complex128>(s, a, b, c);
-    default: APSIS_ASSERT(!"half floats are computed in f32");
+    case Dtype::Bool:
+      return multiply_k_ordered<bool>(s, a, b, c);
+    case Dtype::I8:
+      return multiply_k_ordered<std::int8_t>(s, a, b, c);
+    case Dtype::I16:
+      return multiply_k_ordered<std::int16_t>(s, a, b, c);
+    case Dtype::I32:
+      return multiply_k_ordered<std::int32_t>(s, a, b, c);
+    case Dtype::I64:
+      return multiply_k_ordered<std::int64_t>(s, a, b, c);
+    case Dtype::U8:
+      return multiply_k_ordered<std::uint8_t>(s, a, b, c);
+    case Dtype::U16:
+      return multiply_k_ordered<std::uint16_t>(s, a, b, c);
+    case Dtype::U32:
+      return multiply_k_ordered<std::uint32_t>(s, a, b, c);
+    case Dtype::U64:
+      return multiply_k_ordered<std::uint64_t>(s, a, b, c);
+    case Dtype::F32:
+      return multiply_k_ordered<float>(s, a, b, c);
+    case Dtype::F64:
+      return multiply_k_ordered<double>(s, a, b, c);
+    case Dtype::C64:
+      return multiply_k_ordered<complex64>(s, a, b, c);
+    case Dtype::C128:
+      return multiply_k_ordered<complex128>(s, a, b, c);
+    default:
+      APSIS_ASSERT(!"half floats are computed in f32");
   }
 }
 
@@ -176,7 +193,8 @@ void dot_emit(Emitter& e, const Params& params, std::span<const Aval> in_avals, 
   const auto& p = params.as<DotParams>();
   DotSizes s(p, in_avals[0].shape(), in_avals[1].shape());
   Dtype dtype = out_avals[0].dtype(), compute = compute_dtype(dtype);
-  View left = permuted(in_avals[0].shape(), order_of_a(p, s)), right = permuted(in_avals[1].shape(), order_of_b(p, s));
+  View left = permuted(in_avals[0].shape(), order_of_a(p, s)),
+       right = permuted(in_avals[1].shape(), order_of_b(p, s));
   auto a = in.first(static_cast<std::size_t>(in_avals[0].size())), b = in.subspan(a.size());
   auto element = [&](std::span<const Value> values, const View& view, std::int64_t linear) {
     Value v = values[static_cast<std::size_t>(view.at(linear))];
@@ -187,10 +205,14 @@ void dot_emit(Emitter& e, const Params& params, std::span<const Aval> in_avals, 
     std::int64_t column = at % s.n, row = at / s.n % s.m, matrix = at / s.n / s.m;
     Value sum = e.constant(compute, 0);
     for (std::int64_t i = 0; i < s.k; ++i) {
-      Value x = element(a, left, (matrix * s.m + row) * s.k + i), y = element(b, right, (matrix * s.k + i) * s.n + column);
-      if (is_floating(compute)) sum = e.fma(x, y, sum);
-      else if (compute == Dtype::Bool) sum = e.bit_or(sum, e.bit_and(x, y));
-      else sum = e.add(sum, e.mul(x, y));
+      Value x = element(a, left, (matrix * s.m + row) * s.k + i),
+            y = element(b, right, (matrix * s.k + i) * s.n + column);
+      if (is_floating(compute))
+        sum = e.fma(x, y, sum);
+      else if (compute == Dtype::Bool)
+        sum = e.bit_or(sum, e.bit_and(x, y));
+      else
+        sum = e.add(sum, e.mul(x, y));
     }
     out[o] = compute == dtype ? sum : e.convert(sum, dtype);
   }
@@ -210,13 +232,16 @@ struct Side {
   std::int64_t result_free;
 };
 
-// The cotangent contracted with the other operand over that one's free axes, then put in the operand's order of axes.
+// The cotangent contracted with the other operand over that one's free axes, then put in the operand's order
+// of axes.
 Array operand_cotangent(const Array& cotangent, const Array& other, const Side& own, const Side& opposite) {
   auto batch_count = static_cast<std::int64_t>(own.batch.size());
   Dims summed;
-  for (std::size_t i = 0; i < opposite.free.size(); ++i) summed.push_back(opposite.result_free + static_cast<std::int64_t>(i));
+  for (std::size_t i = 0; i < opposite.free.size(); ++i)
+    summed.push_back(opposite.result_free + static_cast<std::int64_t>(i));
   // Result axes: batch, the operand's free axes, the other's contracted axes in ascending order.
-  Array product = lax::dot_general(cotangent, other, summed, opposite.free, Dims::counting(own.batch.size()), opposite.batch);
+  Array product = lax::dot_general(cotangent, other, summed, opposite.free, Dims::counting(own.batch.size()),
+                                   opposite.batch);
   Dims permutation = Dims::filled(own.batch.size() + own.free.size() + own.contract.size(), 0);
   for (std::size_t i = 0; i < own.batch.size(); ++i)
     permutation[static_cast<std::size_t>(own.batch[i])] = static_cast<std::int64_t>(i);
@@ -238,8 +263,10 @@ void dot_transpose(const TransposeRule& r) {
   auto first = static_cast<std::int64_t>(p.batch_a.size());
   Side a{p.contract_a, p.batch_a, s.free_a, first};
   Side b{p.contract_b, p.batch_b, s.free_b, first + static_cast<std::int64_t>(s.free_a.size())};
-  if (r.linear[0]) r.out[0] = operand_cotangent(r.cotangents[0], r.operands[1], a, b);
-  else r.out[1] = operand_cotangent(r.cotangents[0], r.operands[0], b, a);
+  if (r.linear[0])
+    r.out[0] = operand_cotangent(r.cotangents[0], r.operands[1], a, b);
+  else
+    r.out[1] = operand_cotangent(r.cotangents[0], r.operands[0], b, a);
 }
 
 // Operands that are both mapped gain a batch axis; one alone a free axis. Neither moves data.
@@ -247,7 +274,8 @@ void dot_batch(const BatchRule& r) {
   DotParams p = r.params.as<DotParams>();
   Shape lanes[2] = {r.operands[0].shape(), r.operands[1].shape()};
   for (int i : {0, 1})
-    if (r.axes[static_cast<std::size_t>(i)] >= 0) lanes[i].erase(static_cast<std::size_t>(r.axes[static_cast<std::size_t>(i)]));
+    if (r.axes[static_cast<std::size_t>(i)] >= 0)
+      lanes[i].erase(static_cast<std::size_t>(r.axes[static_cast<std::size_t>(i)]));
   auto shift = [](Dims& axes, int inserted) {
     for (std::int64_t& axis : axes) axis += axis >= inserted;
   };
@@ -261,7 +289,8 @@ void dot_batch(const BatchRule& r) {
     p.k_ordered = is_k_ordered(p, lanes[0], lanes[1]);
     bool left = r.axes[0] >= 0;
     int axis = r.axes[left ? 0 : 1];
-    for (Dims* axes : {left ? &p.contract_a : &p.contract_b, left ? &p.batch_a : &p.batch_b}) shift(*axes, axis);
+    for (Dims* axes : {left ? &p.contract_a : &p.contract_b, left ? &p.batch_a : &p.batch_b})
+      shift(*axes, axis);
     DotSizes s(p, r.operands[0].shape(), r.operands[1].shape());
     out_axis = static_cast<int>(p.batch_a.size() + (left ? 0 : s.free_a.size()));
     for (std::int64_t other : left ? s.free_a : s.free_b) out_axis += other < axis;
@@ -286,8 +315,8 @@ const Op dot_general_op = {
 
 namespace lax {
 
-Array dot_general(const Array& a, const Array& b, const Dims& contract_a, const Dims& contract_b, const Dims& batch_a,
-                  const Dims& batch_b) {
+Array dot_general(const Array& a, const Array& b, const Dims& contract_a, const Dims& contract_b,
+                  const Dims& batch_a, const Dims& batch_b) {
   return bind1(dot_general_op, make_params(DotParams{contract_a, contract_b, batch_a, batch_b}), {a, b});
 }
 

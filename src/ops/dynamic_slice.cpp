@@ -17,12 +17,15 @@ std::int64_t start_offset(std::span<const Array> starts, const Shape& shape, con
   Dims strides = View::contiguous(shape).strides;
   std::int64_t offset = 0;
   for (std::size_t i = 0; i < shape.size(); ++i)
-    offset += std::clamp<std::int64_t>(*static_cast<const std::int64_t*>(data_of(starts[i])), 0, shape[i] - sizes[i]) * strides[i];
+    offset += std::clamp<std::int64_t>(*static_cast<const std::int64_t*>(data_of(starts[i])), 0,
+                                       shape[i] - sizes[i]) *
+              strides[i];
   return offset;
 }
 
 // Index vectors [lanes, axes] of the starts along the axes where the slice can move, and those axes.
-Array start_vectors(const BatchRule& r, std::size_t first, const Shape& shape, const Shape& sizes, Dims& axes) {
+Array start_vectors(const BatchRule& r, std::size_t first, const Shape& shape, const Shape& sizes,
+                    Dims& axes) {
   std::vector<Array> columns;
   for (std::size_t i = 0; i < shape.size(); ++i) {
     if (sizes[i] == shape[i]) continue;
@@ -57,10 +60,12 @@ Shape lane_shape(const Array& operand, int axis) {
   return shape;
 }
 
-std::vector<EmittedStart> emitted_starts(Emitter& e, std::span<const Value> starts, const Shape& shape, const Shape& sizes) {
+std::vector<EmittedStart> emitted_starts(Emitter& e, std::span<const Value> starts, const Shape& shape,
+                                         const Shape& sizes) {
   std::vector<EmittedStart> out;
   Dims strides = View::contiguous(shape).strides;
-  for (std::size_t i = 0; i < shape.size(); ++i) out.emplace_back(e, starts[i], shape[i] - sizes[i], strides[i]);
+  for (std::size_t i = 0; i < shape.size(); ++i)
+    out.emplace_back(e, starts[i], shape[i] - sizes[i], strides[i]);
   return out;
 }
 
@@ -74,7 +79,8 @@ void dynamic_slice_shape(const Params& params, std::span<const Aval> in, std::ve
 
 void dynamic_slice_evaluate(const Params&, std::span<const Array> in, std::span<Array> out) {
   const Shape& sizes = out[0].shape();
-  View from{sizes, View::contiguous(in[0].shape()).strides, start_offset(in.subspan(1), in[0].shape(), sizes)};
+  View from{sizes, View::contiguous(in[0].shape()).strides,
+            start_offset(in.subspan(1), in[0].shape(), sizes)};
   copy_view(from, data_of(in[0]), mutable_data<char>(out[0]), item_size(out[0].dtype()));
 }
 
@@ -84,13 +90,15 @@ void dynamic_slice_emit(Emitter& e, const Params&, std::span<const Aval> in_aval
   auto elements = in.first(static_cast<std::size_t>(in_avals[0].size()));
   auto starts = emitted_starts(e, in.subspan(elements.size()), shape, sizes);
   View from{sizes, View::contiguous(shape).strides, 0};
-  for (std::size_t i = 0; i < out.size(); ++i) out[i] = emit_pick(e, starts, elements, from.at(static_cast<std::int64_t>(i)));
+  for (std::size_t i = 0; i < out.size(); ++i)
+    out[i] = emit_pick(e, starts, elements, from.at(static_cast<std::int64_t>(i)));
 }
 
 void dynamic_slice_jvp(const JvpRule& r) {
   bind(dynamic_slice_op, r.params, r.primals, r.outs);
   if (r.tangents[0].is_empty()) return;
-  r.out_tangents[0] = lax::dynamic_slice(r.tangents[0], r.primals.subspan(1), r.params.as<DynamicSliceParams>().sizes);
+  r.out_tangents[0] =
+      lax::dynamic_slice(r.tangents[0], r.primals.subspan(1), r.params.as<DynamicSliceParams>().sizes);
 }
 
 void dynamic_slice_transpose(const TransposeRule& r) {
@@ -157,14 +165,15 @@ void dynamic_update_emit(Emitter& e, const Params&, std::span<const Aval> in_ava
 void dynamic_update_jvp(const JvpRule& r) {
   bind(dynamic_update_slice_op, r.params, r.primals, r.outs);
   if (r.tangents[0].is_empty() && r.tangents[1].is_empty()) return;
-  r.out_tangents[0] = lax::dynamic_update_slice(or_zeros(r.tangents[0], r.primals[0]), or_zeros(r.tangents[1], r.primals[1]),
-                                                r.primals.subspan(2));
+  r.out_tangents[0] = lax::dynamic_update_slice(or_zeros(r.tangents[0], r.primals[0]),
+                                                or_zeros(r.tangents[1], r.primals[1]), r.primals.subspan(2));
 }
 
 void dynamic_update_transpose(const TransposeRule& r) {
   if (r.cotangents[0].is_empty()) return;
   auto starts = r.operands.subspan(2);
-  if (r.linear[0]) r.out[0] = lax::dynamic_update_slice(r.cotangents[0], lax::full_like(r.avals[1], 0), starts);
+  if (r.linear[0])
+    r.out[0] = lax::dynamic_update_slice(r.cotangents[0], lax::full_like(r.avals[1], 0), starts);
   if (r.linear[1]) r.out[1] = lax::dynamic_slice(r.cotangents[0], starts, r.avals[1].shape());
 }
 
@@ -179,7 +188,8 @@ void dynamic_update_batch(const BatchRule& r) {
     Shape sizes = lane_shape(r.operands[1], r.axes[1]);
     Dims axes;
     Array indices = start_vectors(r, 2, lane_shape(r.operands[0], r.axes[0]), sizes, axes);
-    r.outs.push_back(lax::scatter(operand, indices, update, {slice_of_lane(sizes, axes, true), ScatterKind::Set, true}));
+    r.outs.push_back(
+        lax::scatter(operand, indices, update, {slice_of_lane(sizes, axes, true), ScatterKind::Set, true}));
   }
   r.out_axes.push_back(0);
 }

@@ -12,13 +12,15 @@ void gather_shape(const Params& params, std::span<const Aval> in, std::vector<Av
   APSIS_ASSERT(in[1].dtype() == Dtype::I64 && !indices.empty());
   APSIS_ASSERT(indices.back() == static_cast<std::int64_t>(p.start_index_map.size()));
   APSIS_ASSERT(p.slice_sizes.size() == operand.size());
-  APSIS_ASSERT(p.offset_dims.size() + p.collapsed_slice_dims.size() + p.operand_batching_dims.size() == operand.size());
+  APSIS_ASSERT(p.offset_dims.size() + p.collapsed_slice_dims.size() + p.operand_batching_dims.size() ==
+               operand.size());
   APSIS_ASSERT(p.operand_batching_dims.size() == p.start_indices_batching_dims.size());
   Placement place(p, operand, indices);
   for (std::size_t i = 0; i < operand.size(); ++i) {
     APSIS_ASSERT(p.slice_sizes[i] >= 0 && (p.slice_sizes[i] <= operand[i] || place.rows == 0));
     auto axis = static_cast<std::int64_t>(i);
-    if (p.collapsed_slice_dims.contains(axis) || p.operand_batching_dims.contains(axis)) APSIS_ASSERT(p.slice_sizes[i] == 1);
+    if (p.collapsed_slice_dims.contains(axis) || p.operand_batching_dims.contains(axis))
+      APSIS_ASSERT(p.slice_sizes[i] == 1);
   }
   out.push_back(Aval(in[0].dtype(), place.result, in[0].weak()));
 }
@@ -67,14 +69,16 @@ void gather_emit(Emitter& e, const Params& params, std::span<const Aval> in_aval
     std::vector<EmittedStart> starts;
     Value inside{};
     for (const Placement::Start& s : place.starts) {
-      starts.emplace_back(e, indices[static_cast<std::size_t>(row * place.vector_length + s.entry)], s.limit, s.stride);
+      starts.emplace_back(e, indices[static_cast<std::size_t>(row * place.vector_length + s.entry)], s.limit,
+                          s.stride);
       if (p.mode != OutOfBounds::Clip) inside = emit_both(e, inside, starts.back().inside(e));
     }
     Placement::Pair at = place.base(row);
     for (const Placement::Pair& pair : pairs) {
       Value picked = emit_pick(e, starts, elements, at.operand + pair.operand);
       if (inside.handle)
-        picked = e.select(inside, picked, e.constant(out_avals[0].dtype(), missing_bits(out_avals[0].dtype(), p.mode)));
+        picked = e.select(inside, picked,
+                          e.constant(out_avals[0].dtype(), missing_bits(out_avals[0].dtype(), p.mode)));
       out[static_cast<std::size_t>(at.result + pair.result)] = picked;
     }
   }

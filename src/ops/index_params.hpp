@@ -24,7 +24,8 @@ struct ConcatenateParams {
   static void each(auto& self, auto&& visit) { visit("axis", self.axis); }
 };
 
-/// pad: operands (array, scalar value). Negative `low` and `high` crop; `interior` values go between neighbours.
+/// pad: operands (array, scalar value). Negative `low` and `high` crop; `interior` values go between
+/// neighbours.
 struct PadParams {
   Dims low, high, interior;
   static void each(auto& self, auto&& visit) {
@@ -41,15 +42,15 @@ struct DynamicSliceParams {
   static void each(auto& self, auto&& visit) { visit("sizes", self.sizes); }
 };
 
-/// What an index out of bounds means. Gather: the nearest valid slice, a slice of NaN (the least signed or greatest
-/// unsigned integer, true), or zeros. Scatter: the nearest, or (Fill, Zero) the update is dropped.
+/// What an index out of bounds means. Gather: the nearest valid slice, a slice of NaN (the least signed or
+/// greatest unsigned integer, true), or zeros. Scatter: the nearest, or (Fill, Zero) the update is dropped.
 enum class OutOfBounds : std::uint8_t { Clip, Fill, Zero };
 
-/// gather: operands (array, i64 indices), JAX's GatherDimensionNumbers. The last axis of the indices holds index
-/// vectors, entry k a start along operand axis start_index_map[k]. Each index vector takes a slice of `slice_sizes`;
-/// its axes in collapsed_slice_dims and operand_batching_dims (both of size 1) are dropped, the others become the result
-/// axes offset_dims; the remaining result axes are those of the indices. Along operand_batching_dims the start is the
-/// coordinate along start_indices_batching_dims.
+/// gather: operands (array, i64 indices), JAX's GatherDimensionNumbers. The last axis of the indices holds
+/// index vectors, entry k a start along operand axis start_index_map[k]. Each index vector takes a slice of
+/// `slice_sizes`; its axes in collapsed_slice_dims and operand_batching_dims (both of size 1) are dropped,
+/// the others become the result axes offset_dims; the remaining result axes are those of the indices. Along
+/// operand_batching_dims the start is the coordinate along start_indices_batching_dims.
 struct GatherParams {
   Dims offset_dims, collapsed_slice_dims, start_index_map, operand_batching_dims, start_indices_batching_dims;
   Dims slice_sizes;
@@ -67,9 +68,9 @@ struct GatherParams {
 
 enum class ScatterKind : std::uint8_t { Set, Add, Mul, Min, Max };
 
-/// scatter: operands (array, i64 indices, updates): the gather with these numbers says which elements of the array each
-/// element of `updates` meets. Updates are applied in row-major order, so the last of several sets wins. `unique` promises
-/// that no element is met twice.
+/// scatter: operands (array, i64 indices, updates): the gather with these numbers says which elements of the
+/// array each element of `updates` meets. Updates are applied in row-major order, so the last of several sets
+/// wins. `unique` promises that no element is met twice.
 struct ScatterParams {
   GatherParams places;
   ScatterKind kind = ScatterKind::Set;
@@ -81,7 +82,8 @@ struct ScatterParams {
   }
 };
 
-/// sort: operands of equal shape, sorted along `axis` by the first `num_keys` of them, stably. NaN is last; -0 equals 0.
+/// sort: operands of equal shape, sorted along `axis` by the first `num_keys` of them, stably. NaN is last;
+/// -0 equals 0.
 struct SortParams {
   std::int64_t axis = 0, num_keys = 1;
   static void each(auto& self, auto&& visit) {
@@ -90,7 +92,8 @@ struct SortParams {
   }
 };
 
-extern const Op iota_op, concatenate_op, pad_op, dynamic_slice_op, dynamic_update_slice_op, gather_op, scatter_op, sort_op;
+extern const Op iota_op, concatenate_op, pad_op, dynamic_slice_op, dynamic_update_slice_op, gather_op,
+    scatter_op, sort_op;
 
 namespace lax {
 Array gather(const Array& a, const Array& indices, const GatherParams& params);

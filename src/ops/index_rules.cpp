@@ -38,13 +38,16 @@ Placement::Placement(const GatherParams& p, const Shape& operand, const Shape& i
   }
   std::size_t next_kept = 0, next_batch = 0;
   for (std::size_t i = 0; i < kept.size() + batch.size(); ++i)
-    result.push_back(p.offset_dims.contains(static_cast<std::int64_t>(i)) ? slice[kept[next_kept++]] : batch[next_batch++]);
+    result.push_back(p.offset_dims.contains(static_cast<std::int64_t>(i)) ? slice[kept[next_kept++]]
+                                                                          : batch[next_batch++]);
   Dims strides = View::contiguous(result).strides;
   slice_strides = Dims::filled(slice.size(), 0);
   next_kept = 0;
   for (std::size_t i = 0; i < result.size(); ++i) {
-    if (p.offset_dims.contains(static_cast<std::int64_t>(i))) slice_strides[kept[next_kept++]] = strides[i];
-    else batch_strides.push_back(strides[i]);
+    if (p.offset_dims.contains(static_cast<std::int64_t>(i)))
+      slice_strides[kept[next_kept++]] = strides[i];
+    else
+      batch_strides.push_back(strides[i]);
   }
 
   for (std::size_t k = 0; k < p.start_index_map.size(); ++k) {
@@ -67,7 +70,8 @@ Placement::Pair Placement::base(std::int64_t row) const {
   return at;
 }
 
-bool Placement::add_starts(const std::int64_t* indices, std::int64_t row, std::int64_t& operand_offset) const {
+bool Placement::add_starts(const std::int64_t* indices, std::int64_t row,
+                           std::int64_t& operand_offset) const {
   bool inside = true;
   for (const Start& s : starts) {
     std::int64_t start = indices[row * vector_length + s.entry];
@@ -81,7 +85,8 @@ bool Placement::add_starts(const std::int64_t* indices, std::int64_t row, std::i
 std::vector<Placement::Pair> Placement::elements() const {
   std::vector<Pair> pairs;
   View in_operand{slice, operand_strides, 0}, in_result{slice, slice_strides, 0};
-  for (std::int64_t i = 0, n = slice.product(); i < n; ++i) pairs.push_back({in_operand.at(i), in_result.at(i)});
+  for (std::int64_t i = 0, n = slice.product(); i < n; ++i)
+    pairs.push_back({in_operand.at(i), in_result.at(i)});
   return pairs;
 }
 
@@ -98,8 +103,9 @@ Value EmittedStart::equals(Emitter& e, std::int64_t p) const {
 }
 
 Value EmittedStart::inside(Emitter& e) const {
-  return e.bit_and(e.compare(Compare::Ge, start_, e.constant(Dtype::I64, 0)),
-                   e.compare(Compare::Le, start_, e.constant(Dtype::I64, static_cast<std::uint64_t>(limit_))));
+  return e.bit_and(
+      e.compare(Compare::Ge, start_, e.constant(Dtype::I64, 0)),
+      e.compare(Compare::Le, start_, e.constant(Dtype::I64, static_cast<std::uint64_t>(limit_))));
 }
 
 Value emit_both(Emitter& e, Value a, Value b) {
@@ -108,7 +114,8 @@ Value emit_both(Emitter& e, Value a, Value b) {
   return e.bit_and(a, b);
 }
 
-Value emit_pick(Emitter& e, std::span<const EmittedStart> starts, std::span<const Value> elements, std::int64_t offset) {
+Value emit_pick(Emitter& e, std::span<const EmittedStart> starts, std::span<const Value> elements,
+                std::int64_t offset) {
   if (starts.empty()) return elements[static_cast<std::size_t>(offset)];
   const EmittedStart& first = starts.front();
   Value picked = emit_pick(e, starts.subspan(1), elements, offset);

@@ -1,7 +1,7 @@
 #pragma once
 
-// What the ops with run-time positions share: where gather and scatter meet the elements, and how a position that is
-// known only at run time is emitted over small arrays.
+// What the ops with run-time positions share: where gather and scatter meet the elements, and how a position
+// that is known only at run time is emitted over small arrays.
 
 #include <vector>
 
@@ -23,8 +23,8 @@ Array batched_front(const Array& operand, int axis, std::int64_t size);
 /// The bit pattern of `value` in `dtype`, which is not complex.
 std::uint64_t element_bits(Dtype dtype, double value);
 
-/// Where the index vectors of a gather (or scatter) put their slices. "Result" is the gather's result or the scatter's
-/// updates.
+/// Where the index vectors of a gather (or scatter) put their slices. "Result" is the gather's result or the
+/// scatter's updates.
 struct Placement {
   /// One axis of the operand whose start is read from the index vector.
   struct Start {
@@ -40,7 +40,8 @@ struct Placement {
   };
 
   Shape batch, slice, result;
-  Dims operand_strides, slice_strides, batch_strides;  // of the operand; of the result along the slice's and row's axes
+  Dims operand_strides, slice_strides,
+      batch_strides;  // of the operand; of the result along the slice's and row's axes
   std::vector<Start> starts;
   std::vector<Shared> shared;
   std::int64_t rows = 1, vector_length = 0;
@@ -74,7 +75,8 @@ class EmittedStart {
 };
 
 /// The element at `offset` plus the starts: selects over all places it can be.
-Value emit_pick(Emitter& e, std::span<const EmittedStart> starts, std::span<const Value> elements, std::int64_t offset);
+Value emit_pick(Emitter& e, std::span<const EmittedStart> starts, std::span<const Value> elements,
+                std::int64_t offset);
 /// Both conditions; a null handle is true.
 Value emit_both(Emitter& e, Value a, Value b);
 

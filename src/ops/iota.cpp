@@ -33,14 +33,16 @@ void iota_evaluate(const Params& params, std::span<const Array>, std::span<Array
   copy_view(iota_view(p), iota_elements(p).data(), mutable_data<char>(out[0]), item_size(p.dtype));
 }
 
-void iota_emit(Emitter& e, const Params& params, std::span<const Aval>, std::span<const Value>, std::span<const Aval>,
-               std::span<Value> out) {
+void iota_emit(Emitter& e, const Params& params, std::span<const Aval>, std::span<const Value>,
+               std::span<const Aval>, std::span<Value> out) {
   const auto& p = params.as<IotaParams>();
   std::vector<char> elements = iota_elements(p);
   View view = iota_view(p);
   for (std::size_t i = 0; i < out.size(); ++i) {
     std::uint64_t bits = 0;
-    std::memcpy(&bits, elements.data() + static_cast<std::size_t>(view.at(static_cast<std::int64_t>(i))) * item_size(p.dtype),
+    std::memcpy(&bits,
+                elements.data() +
+                    static_cast<std::size_t>(view.at(static_cast<std::int64_t>(i))) * item_size(p.dtype),
                 item_size(p.dtype));
     out[i] = e.constant(p.dtype, bits);
   }

@@ -23,7 +23,9 @@ Array transpose(const Array& a, const Dims& permutation) {
 
 Array slice(const Array& a, const Dims& start, const Dims& limit, const Dims& stride) {
   SliceParams p{start, limit, stride.empty() ? Dims::filled(start.size(), 1) : stride};
-  if (p.start == Dims::filled(start.size(), 0) && limit == a.shape() && p.stride == Dims::filled(start.size(), 1)) return a;
+  if (p.start == Dims::filled(start.size(), 0) && limit == a.shape() &&
+      p.stride == Dims::filled(start.size(), 1))
+    return a;
   return bind1(slice_op, make_params(p), {a});
 }
 
@@ -55,7 +57,9 @@ Array full(const Shape& shape, Dtype dtype, double value, bool weak) {
   return broadcast_in_dim(literal(dtype, value, weak), shape, {});
 }
 
-Array full_like(const Aval& aval, double value) { return full(aval.shape(), aval.dtype(), value, aval.weak()); }
+Array full_like(const Aval& aval, double value) {
+  return full(aval.shape(), aval.dtype(), value, aval.weak());
+}
 
 Array iota(Dtype dtype, const Shape& shape, int axis) {
   return bind1(iota_op, make_params(IotaParams{dtype, shape, axis}), {});

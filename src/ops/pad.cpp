@@ -10,7 +10,8 @@ void pad_shape(const Params& params, std::span<const Aval> in, std::vector<Aval>
   const auto& p = params.as<PadParams>();
   const Shape& from = in[0].shape();
   APSIS_ASSERT(in[1].rank() == 0 && in[1].dtype() == in[0].dtype());
-  APSIS_ASSERT(p.low.size() == from.size() && p.high.size() == from.size() && p.interior.size() == from.size());
+  APSIS_ASSERT(p.low.size() == from.size() && p.high.size() == from.size() &&
+               p.interior.size() == from.size());
   Shape shape;
   for (std::size_t i = 0; i < from.size(); ++i) {
     APSIS_ASSERT(p.interior[i] >= 0);
@@ -29,8 +30,8 @@ Landing landing(const PadParams& p, const Shape& in, const Shape& out) {
   Landing land{View::contiguous(in), View::contiguous(out)};
   for (std::size_t i = 0; i < in.size(); ++i) {
     std::int64_t step = p.interior[i] + 1;
-    std::int64_t first = p.low[i] >= 0 ? 0 : (-p.low[i] + step - 1) / step;                       // low + first·step ≥ 0
-    std::int64_t room = out[i] - 1 - p.low[i];                                                    // low + last·step < out
+    std::int64_t first = p.low[i] >= 0 ? 0 : (-p.low[i] + step - 1) / step;  // low + first·step ≥ 0
+    std::int64_t room = out[i] - 1 - p.low[i];                               // low + last·step < out
     std::int64_t last = room < 0 ? -1 : std::min(in[i] - 1, room / step);
     land.from.shape[i] = land.to.shape[i] = std::max<std::int64_t>(last - first + 1, 0);
     land.from.offset += first * land.from.strides[i];
@@ -58,7 +59,8 @@ void pad_emit(Emitter&, const Params& params, std::span<const Aval> in_avals, st
 
 void pad_jvp(const JvpRule& r) {
   bind(pad_op, r.params, r.primals, r.outs);
-  r.out_tangents[0] = bind1(pad_op, r.params, {or_zeros(r.tangents[0], r.primals[0]), or_zeros(r.tangents[1], r.primals[1])});
+  r.out_tangents[0] =
+      bind1(pad_op, r.params, {or_zeros(r.tangents[0], r.primals[0]), or_zeros(r.tangents[1], r.primals[1])});
 }
 
 // The array's cotangent is what it landed on; the value's is all the rest.
@@ -96,7 +98,8 @@ void pad_batch(const BatchRule& r) {
   Array lanes = batched_front(r.operands[0], r.axes[0], r.size);
   Shape lane_shape = lanes.shape();
   lane_shape.erase(0);
-  Array landed = lax::pad(lax::full(lane_shape, Dtype::Bool, 1), literal(Dtype::Bool, 0), p.low, p.high, p.interior);
+  Array landed =
+      lax::pad(lax::full(lane_shape, Dtype::Bool, 1), literal(Dtype::Bool, 0), p.low, p.high, p.interior);
   p.low.insert(0, 0);
   p.high.insert(0, 0);
   p.interior.insert(0, 0);

@@ -9,15 +9,18 @@ void reshape_shape(const Params& params, std::span<const Aval> in, std::vector<A
   out.push_back(Aval(in[0].dtype(), p.shape, in[0].weak()));
 }
 
-// Walks both shapes in step: a group of operand axes and a group of result axes with equal products. The operand's
-// axes of a group must be walkable by one stride; the result's axes then split it.
+// Walks both shapes in step: a group of operand axes and a group of result axes with equal products. The
+// operand's axes of a group must be walkable by one stride; the result's axes then split it.
 bool reshape_view(const Params&, const Aval& out, const View& in, View& result) {
   const Shape& shape = out.shape();
   result = {shape, Dims::filled(shape.size(), 0), in.offset};
   if (shape.product() == 0) return true;
   std::size_t from = 0, to = 0;
   while (to < shape.size()) {
-    if (shape[to] == 1) { ++to; continue; }
+    if (shape[to] == 1) {
+      ++to;
+      continue;
+    }
     while (in.shape[from] == 1) ++from;
     std::size_t first_to = to;
     std::int64_t have = in.shape[from], want = shape[to++];

@@ -13,7 +13,8 @@ void scatter_shape(const Params& params, std::span<const Aval> in, std::vector<A
   APSIS_ASSERT(in[1].dtype() == Dtype::I64 && !indices.empty() && in[2].dtype() == in[0].dtype());
   APSIS_ASSERT(indices.back() == static_cast<std::int64_t>(p.start_index_map.size()));
   APSIS_ASSERT(p.slice_sizes.size() == in[0].shape().size());
-  APSIS_ASSERT(p.offset_dims.size() + p.collapsed_slice_dims.size() + p.operand_batching_dims.size() == p.slice_sizes.size());
+  APSIS_ASSERT(p.offset_dims.size() + p.collapsed_slice_dims.size() + p.operand_batching_dims.size() ==
+               p.slice_sizes.size());
   Placement place(p, in[0].shape(), indices);
   APSIS_ASSERT(place.result == in[2].shape());
   for (std::size_t i = 0; i < p.slice_sizes.size(); ++i)
@@ -30,32 +31,47 @@ T combine(ScatterKind kind, T old, T update) {
   } else if constexpr (std::is_same_v<T, complex64> || std::is_same_v<T, complex128>) {
     auto first = [](T a, T b) { return a.real < b.real || (a.real == b.real && a.imag < b.imag); };
     switch (kind) {
-      case ScatterKind::Add: return {old.real + update.real, old.imag + update.imag};
+      case ScatterKind::Add:
+        return {old.real + update.real, old.imag + update.imag};
       case ScatterKind::Mul:
-        return {old.real * update.real - old.imag * update.imag, old.real * update.imag + old.imag * update.real};
-      case ScatterKind::Min: return first(old, update) || old.real != old.real || old.imag != old.imag ? old : update;
-      case ScatterKind::Max: return first(update, old) || old.real != old.real || old.imag != old.imag ? old : update;
-      default: return update;
+        return {old.real * update.real - old.imag * update.imag,
+                old.real * update.imag + old.imag * update.real};
+      case ScatterKind::Min:
+        return first(old, update) || old.real != old.real || old.imag != old.imag ? old : update;
+      case ScatterKind::Max:
+        return first(update, old) || old.real != old.real || old.imag != old.imag ? old : update;
+      default:
+        return update;
     }
   } else if constexpr (std::is_same_v<T, bool>) {
     switch (kind) {
       case ScatterKind::Add:
-      case ScatterKind::Max: return old || update;
+      case ScatterKind::Max:
+        return old || update;
       case ScatterKind::Mul:
-      case ScatterKind::Min: return old && update;
-      default: return update;
+      case ScatterKind::Min:
+        return old && update;
+      default:
+        return update;
     }
   } else {
     switch (kind) {
       case ScatterKind::Add:
-        if constexpr (std::is_integral_v<T>) return static_cast<T>(static_cast<std::uint64_t>(old) + static_cast<std::uint64_t>(update));
-        else return old + update;
+        if constexpr (std::is_integral_v<T>)
+          return static_cast<T>(static_cast<std::uint64_t>(old) + static_cast<std::uint64_t>(update));
+        else
+          return old + update;
       case ScatterKind::Mul:
-        if constexpr (std::is_integral_v<T>) return static_cast<T>(static_cast<std::uint64_t>(old) * static_cast<std::uint64_t>(update));
-        else return old * update;
-      case ScatterKind::Min: return old < update || old != old ? old : update;
-      case ScatterKind::Max: return old > update || old != old ? old : update;
-      default: return update;
+        if constexpr (std::is_integral_v<T>)
+          return static_cast<T>(static_cast<std::uint64_t>(old) * static_cast<std::uint64_t>(update));
+        else
+          return old * update;
+      case ScatterKind::Min:
+        return old < update || old != old ? old : update;
+      case ScatterKind::Max:
+        return old > update || old != old ? old : update;
+      default:
+        return update;
     }
   }
 }
@@ -66,7 +82,8 @@ Value combine_emit(Emitter& e, ScatterKind kind, Value old, Value update) {
   if (dtype == Dtype::F16 || dtype == Dtype::BF16)
     return e.convert(combine_emit(e, kind, e.convert(old, Dtype::F32), e.convert(update, Dtype::F32)), dtype);
   if (dtype == Dtype::Bool)
-    return kind == ScatterKind::Add || kind == ScatterKind::Max ? e.bit_or(old, update) : e.bit_and(old, update);
+    return kind == ScatterKind::Add || kind == ScatterKind::Max ? e.bit_or(old, update)
+                                                                : e.bit_and(old, update);
   if (kind == ScatterKind::Add) return e.add(old, update);
   if (kind == ScatterKind::Mul) return e.mul(old, update);
   Value keep = e.compare(kind == ScatterKind::Min ? Compare::Lt : Compare::Gt, old, update);
@@ -75,7 +92,8 @@ Value combine_emit(Emitter& e, ScatterKind kind, Value old, Value update) {
 }
 
 template <class T>
-void scatter_combine(const Placement& place, const ScatterParams& p, const std::int64_t* indices, const void* updates, void* out) {
+void scatter_combine(const Placement& place, const ScatterParams& p, const std::int64_t* indices,
+                     const void* updates, void* out) {
   auto* target = static_cast<T*>(out);
   auto* source = static_cast<const T*>(updates);
   auto pairs = place.elements();
@@ -108,21 +126,36 @@ void scatter_evaluate(const Params& params, std::span<const Array> in, std::span
     return;
   }
   switch (dtype) {
-    case Dtype::Bool: return scatter_combine<bool>(place, p, indices, updates, target);
-    case Dtype::I8: return scatter_combine<std::int8_t>(place, p, indices, updates, target);
-    case Dtype::I16: return scatter_combine<std::int16_t>(place, p, indices, updates, target);
-    case Dtype::I32: return scatter_combine<std::int32_t>(place, p, indices, updates, target);
-    case Dtype::I64: return scatter_combine<std::int64_t>(place, p, indices, updates, target);
-    case Dtype::U8: return scatter_combine<std::uint8_t>(place, p, indices, updates, target);
-    case Dtype::U16: return scatter_combine<std::uint16_t>(place, p, indices, updates, target);
-    case Dtype::U32: return scatter_combine<std::uint32_t>(place, p, indices, updates, target);
-    case Dtype::U64: return scatter_combine<std::uint64_t>(place, p, indices, updates, target);
-    case Dtype::BF16: return scatter_combine<bfloat16>(place, p, indices, updates, target);
-    case Dtype::F16: return scatter_combine<float16>(place, p, indices, updates, target);
-    case Dtype::F32: return scatter_combine<float>(place, p, indices, updates, target);
-    case Dtype::F64: return scatter_combine<double>(place, p, indices, updates, target);
-    case Dtype::C64: return scatter_combine<complex64>(place, p, indices, updates, target);
-    case Dtype::C128: return scatter_combine<complex128>(place, p, indices, updates, target);
+    case Dtype::Bool:
+      return scatter_combine<bool>(place, p, indices, updates, target);
+    case Dtype::I8:
+      return scatter_combine<std::int8_t>(place, p, indices, updates, target);
+    case Dtype::I16:
+      return scatter_combine<std::int16_t>(place, p, indices, updates, target);
+    case Dtype::I32:
+      return scatter_combine<std::int32_t>(place, p, indices, updates, target);
+    case Dtype::I64:
+      return scatter_combine<std::int64_t>(place, p, indices, updates, target);
+    case Dtype::U8:
+      return scatter_combine<std::uint8_t>(place, p, indices, updates, target);
+    case Dtype::U16:
+      return scatter_combine<std::uint16_t>(place, p, indices, updates, target);
+    case Dtype::U32:
+      return scatter_combine<std::uint32_t>(place, p, indices, updates, target);
+    case Dtype::U64:
+      return scatter_combine<std::uint64_t>(place, p, indices, updates, target);
+    case Dtype::BF16:
+      return scatter_combine<bfloat16>(place, p, indices, updates, target);
+    case Dtype::F16:
+      return scatter_combine<float16>(place, p, indices, updates, target);
+    case Dtype::F32:
+      return scatter_combine<float>(place, p, indices, updates, target);
+    case Dtype::F64:
+      return scatter_combine<double>(place, p, indices, updates, target);
+    case Dtype::C64:
+      return scatter_combine<complex64>(place, p, indices, updates, target);
+    case Dtype::C128:
+      return scatter_combine<complex128>(place, p, indices, updates, target);
   }
 }
 
@@ -140,7 +173,8 @@ void scatter_emit(Emitter& e, const Params& params, std::span<const Aval> in_ava
     std::vector<EmittedStart> starts;
     Value inside{};
     for (const Placement::Start& s : place.starts) {
-      starts.emplace_back(e, indices[static_cast<std::size_t>(row * place.vector_length + s.entry)], s.limit, s.stride);
+      starts.emplace_back(e, indices[static_cast<std::size_t>(row * place.vector_length + s.entry)], s.limit,
+                          s.stride);
       if (p.places.mode != OutOfBounds::Clip) inside = emit_both(e, inside, starts.back().inside(e));
     }
     Placement::Pair at = place.base(row);
@@ -154,7 +188,8 @@ void scatter_emit(Emitter& e, const Params& params, std::span<const Aval> in_ava
       }
       for (const Placement::Pair& pair : pairs) {
         Value& old = out[static_cast<std::size_t>(offset + pair.operand)];
-        Value fresh = combine_emit(e, p.kind, old, updates[static_cast<std::size_t>(at.result + pair.result)]);
+        Value fresh =
+            combine_emit(e, p.kind, old, updates[static_cast<std::size_t>(at.result + pair.result)]);
         old = here.handle ? e.select(here, fresh, old) : fresh;
       }
     }
@@ -168,7 +203,8 @@ GatherParams reading(const ScatterParams& p) {
   return g;
 }
 
-Array scatter_as(const ScatterParams& p, ScatterKind kind, const Array& a, const Array& indices, const Array& updates) {
+Array scatter_as(const ScatterParams& p, ScatterKind kind, const Array& a, const Array& indices,
+                 const Array& updates) {
   return lax::scatter(a, indices, updates, {p.places, kind, p.unique});
 }
 
@@ -179,8 +215,11 @@ Array extremal_tangent(const ScatterParams& p, const JvpRule& r, const Array& re
   Array kept = lax::convert(lax::eq(r.primals[0], result), dtype);
   Array met = lax::convert(lax::eq(updates, lax::gather(result, indices, reading(p))), dtype);
   Array winners = scatter_as(p, ScatterKind::Add, kept, indices, met);
-  Array own = r.tangents[0].is_empty() ? lax::full_like(r.primals[0].aval(), 0) : lax::mul(kept, r.tangents[0]);
-  Array sum = r.tangents[2].is_empty() ? own : scatter_as(p, ScatterKind::Add, own, indices, lax::mul(met, r.tangents[2]));
+  Array own =
+      r.tangents[0].is_empty() ? lax::full_like(r.primals[0].aval(), 0) : lax::mul(kept, r.tangents[0]);
+  Array sum = r.tangents[2].is_empty()
+                  ? own
+                  : scatter_as(p, ScatterKind::Add, own, indices, lax::mul(met, r.tangents[2]));
   return lax::div(sum, winners);
 }
 
@@ -205,7 +244,8 @@ void scatter_jvp(const JvpRule& r) {
       out = scatter_as(p, ScatterKind::Add, or_zeros(out, r.primals[0]), indices, lax::mul(factor, tu));
       return;
     }
-    default: out = extremal_tangent(p, r, r.outs[0]);
+    default:
+      out = extremal_tangent(p, r, r.outs[0]);
   }
 }
 
@@ -242,7 +282,8 @@ void scatter_transpose(const TransposeRule& r) {
 void scatter_batch(const BatchRule& r) {
   ScatterParams p = r.params.as<ScatterParams>();
   GatherParams& places = p.places;
-  for (Dims* axes : {&places.offset_dims, &places.collapsed_slice_dims, &places.start_index_map, &places.operand_batching_dims})
+  for (Dims* axes : {&places.offset_dims, &places.collapsed_slice_dims, &places.start_index_map,
+                     &places.operand_batching_dims})
     for (std::int64_t& axis : *axes) ++axis;
   Array operand = batched_front(r.operands[0], r.axes[0], r.size);
   Array updates = batched_front(r.operands[2], r.axes[2], r.size), indices = r.operands[1];

@@ -6,7 +6,8 @@ namespace {
 void slice_shape(const Params& params, std::span<const Aval> in, std::vector<Aval>& out) {
   const auto& p = params.as<SliceParams>();
   const Shape& from = in[0].shape();
-  APSIS_ASSERT(p.start.size() == from.size() && p.limit.size() == from.size() && p.stride.size() == from.size());
+  APSIS_ASSERT(p.start.size() == from.size() && p.limit.size() == from.size() &&
+               p.stride.size() == from.size());
   Shape shape;
   for (std::size_t i = 0; i < from.size(); ++i) {
     APSIS_ASSERT(0 <= p.start[i] && p.start[i] <= p.limit[i] && p.limit[i] <= from[i] && p.stride[i] > 0);

@@ -5,7 +5,8 @@
 
 namespace apsis::detail {
 
-StridedCopy::StridedCopy(const Shape& shape, const Dims& in_strides, const Dims& out_strides, std::size_t item_bytes)
+StridedCopy::StridedCopy(const Shape& shape, const Dims& in_strides, const Dims& out_strides,
+                         std::size_t item_bytes)
     : bytes_(item_bytes), empty_(shape.product() == 0) {
   auto item = static_cast<std::int64_t>(item_bytes);
   for (std::size_t i = 0; i < shape.size(); ++i) {
@@ -30,7 +31,8 @@ void StridedCopy::walk(const char* in, char* out) const {
     } else {
       const char* from = in;
       char* to = out;
-      for (std::int64_t i = 0; i < inner.size; ++i, from += inner.in, to += inner.out) std::memcpy(to, from, bytes);
+      for (std::int64_t i = 0; i < inner.size; ++i, from += inner.in, to += inner.out)
+        std::memcpy(to, from, bytes);
     }
     std::size_t axis = outer;
     for (;;) {
@@ -52,16 +54,22 @@ void StridedCopy::run(const void* in, std::int64_t in_offset, void* out, std::in
   auto* from = static_cast<const char*>(in) + in_offset * item;
   auto* to = static_cast<char*>(out) + out_offset * item;
   switch (bytes_) {
-    case 1: return walk<1>(from, to);
-    case 2: return walk<2>(from, to);
-    case 4: return walk<4>(from, to);
-    case 8: return walk<8>(from, to);
-    default: return walk<16>(from, to);
+    case 1:
+      return walk<1>(from, to);
+    case 2:
+      return walk<2>(from, to);
+    case 4:
+      return walk<4>(from, to);
+    case 8:
+      return walk<8>(from, to);
+    default:
+      return walk<16>(from, to);
   }
 }
 
 void copy_view(const View& view, const void* in, void* out, std::size_t item_bytes) {
-  StridedCopy(view.shape, view.strides, View::contiguous(view.shape).strides, item_bytes).run(in, view.offset, out, 0);
+  StridedCopy(view.shape, view.strides, View::contiguous(view.shape).strides, item_bytes)
+      .run(in, view.offset, out, 0);
 }
 
 void fill_elements(void* out, const void* element, std::int64_t count, std::size_t item_bytes) {

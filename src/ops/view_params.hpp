@@ -7,8 +7,8 @@
 
 namespace apsis::detail {
 
-/// broadcast_in_dim: axis i of the operand becomes axis `axes[i]` of `shape`; operand axes of size 1 may stretch. The
-/// axes are distinct, in any order.
+/// broadcast_in_dim: axis i of the operand becomes axis `axes[i]` of `shape`; operand axes of size 1 may
+/// stretch. The axes are distinct, in any order.
 struct BroadcastParams {
   Shape shape;
   Dims axes;

@@ -11,7 +11,8 @@ bool find_splat(const GraphBuilder& builder, ValueId v, ValueId& scalar) {
   return true;
 }
 
-bool rewrite_view(GraphBuilder& builder, const Op& op, const Params& params, ValueId operand, ValueId& result, Loc loc) {
+bool rewrite_view(GraphBuilder& builder, const Op& op, const Params& params, ValueId operand, ValueId& result,
+                  Loc loc) {
   std::vector<Aval> out;
   op.shape(params, {&builder.aval(operand), 1}, out);
   if (out[0] == builder.aval(operand)) {
@@ -24,7 +25,8 @@ bool rewrite_view(GraphBuilder& builder, const Op& op, const Params& params, Val
   }
   ValueId scalar;
   if (&op != &broadcast_in_dim_op && find_splat(builder, operand, scalar)) {
-    builder.add(broadcast_in_dim_op, make_params(BroadcastParams{out[0].shape(), {}}), {&scalar, 1}, {&result, 1}, loc);
+    builder.add(broadcast_in_dim_op, make_params(BroadcastParams{out[0].shape(), {}}), {&scalar, 1},
+                {&result, 1}, loc);
     return true;
   }
   return false;

@@ -1,6 +1,7 @@
 #pragma once
 
-// What all view ops share: they evaluate by copying through the view, emit by permuting elements, and are linear.
+// What all view ops share: they evaluate by copying through the view, emit by permuting elements, and are
+// linear.
 
 #include "apsis/core/op.hpp"
 #include "ir/emitter.hpp"
@@ -26,7 +27,8 @@ void emit_view(Emitter&, const Params& params, std::span<const Aval> in_avals, s
                std::span<const Aval> out_avals, std::span<Value> out) {
   View view;
   APSIS_ASSERT(view_rule(params, out_avals[0], View::contiguous(in_avals[0].shape()), view));
-  for (std::size_t i = 0; i < out.size(); ++i) out[i] = in[static_cast<std::size_t>(view.at(static_cast<std::int64_t>(i)))];
+  for (std::size_t i = 0; i < out.size(); ++i)
+    out[i] = in[static_cast<std::size_t>(view.at(static_cast<std::int64_t>(i)))];
 }
 
 /// The jvp of a linear op of one operand.
@@ -38,8 +40,9 @@ void jvp_of_linear(const JvpRule& r) {
 
 /// The scalar that `v` repeats, if `v` is a broadcast scalar.
 bool find_splat(const GraphBuilder& builder, ValueId v, ValueId& scalar);
-/// Rewrites shared by all view ops: one that changes nothing is its operand, and a view of a broadcast scalar is that
-/// scalar broadcast.
-bool rewrite_view(GraphBuilder& builder, const Op& op, const Params& params, ValueId operand, ValueId& result, Loc loc);
+/// Rewrites shared by all view ops: one that changes nothing is its operand, and a view of a broadcast scalar
+/// is that scalar broadcast.
+bool rewrite_view(GraphBuilder& builder, const Op& op, const Params& params, ValueId operand, ValueId& result,
+                  Loc loc);
 
 }  // namespace apsis::detail

@@ -107,9 +107,9 @@ class Array {
 
   /// NumPy's basic indexing: integers, `range(a, b, step)`, `ellipsis`, `newaxis`, integer arrays (gather).
   Array operator[](const Index& index) const;
-  template <class... I> Array operator()(const I&... index) const;
+  template <class... I> Array operator()(const Index& first, const I&... rest) const;
   /// Functional update: `x.at(i).set(v)`, `.add(v)`, … returns a new array.
-  template <class... I> IndexUpdate at(const I&... index) const;
+  template <class... I> IndexUpdate at(const Index& first, const I&... rest) const;
 
   /// The number of arrays sharing this value; 0 when empty.
   std::uint32_t use_count() const { return node_ ? node_->refs.load(std::memory_order_relaxed) : 0; }

@@ -1,0 +1,31 @@
+#pragma once
+
+// Arrays from nothing. Without a dtype: f64, or i64 where all arguments are integers.
+
+#include "apsis/core/array.hpp"
+
+namespace apsis {
+
+Array zeros(const Shape& shape, Dtype dtype = f64, Loc loc = Loc::here());
+Array ones(const Shape& shape, Dtype dtype = f64, Loc loc = Loc::here());
+/// Every element equal to a scalar, of its dtype. Throws if `value` is no scalar.
+Array full(const Shape& shape, const Array& value, Loc loc = Loc::here());
+Array full(const Shape& shape, const Array& value, Dtype dtype, Loc loc = Loc::here());
+/// The shape and dtype of `x`.
+Array zeros_like(const Array& x, Loc loc = Loc::here());
+Array ones_like(const Array& x, Loc loc = Loc::here());
+Array full_like(const Array& x, const Array& value, Loc loc = Loc::here());
+
+/// 0, 1, … stop - 1.
+Array arange(std::int64_t stop, Loc loc = Loc::here());
+/// start, start + step, … before stop. Throws for step 0.
+Array arange(std::int64_t start, std::int64_t stop, std::int64_t step = 1, Loc loc = Loc::here());
+Array arange(double start, double stop, double step = 1, Loc loc = Loc::here());
+/// `count` numbers at equal distances, both ends included: start·(1 - i/(count-1)) + stop·i/(count-1).
+Array linspace(const Array& start, const Array& stop, std::int64_t count, Loc loc = Loc::here());
+/// 0, 1, … along one axis of a shape.
+Array iota(const Shape& shape, int axis, Dtype dtype = i64, Loc loc = Loc::here());
+/// Ones on the k-th diagonal of an n × m matrix; m = n if it is negative.
+Array eye(std::int64_t n, std::int64_t m = -1, int k = 0, Dtype dtype = f64, Loc loc = Loc::here());
+
+}  // namespace apsis

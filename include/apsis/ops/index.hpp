@@ -1,0 +1,104 @@
+#pragma once
+
+// NumPy's indexing, by value: nothing is changed in place.
+//
+//   x[0]   x[-1]   x(0, range(1, {}))   x(ellipsis, newaxis)   x[indices]
+//   x.at(0).set(1.)   x.at(i, range({}, {}, 2)).add(v)
+
+#include <concepts>
+#include <span>
+#include <vector>
+
+#include "apsis/core/array.hpp"
+
+namespace apsis {
+
+/// An end of a range: a number, negative from the end, or `{}` for open.
+struct Bound {
+  std::int64_t value = 0;
+  bool open = true;
+  constexpr Bound() = default;
+  template <std::integral I>
+  requires(!std::is_same_v<I, bool>) constexpr Bound(I i)
+      : value(static_cast<std::int64_t>(i)), open(false) {}
+};
+struct Range {
+  Bound start, stop;
+  std::int64_t step = 1;
+};
+/// Python's `start:stop:step`. `range()` is the whole axis, `range(2, {})` all from 2 on, `range({}, {}, -1)`
+/// backwards.
+constexpr Range range(Bound start = {}, Bound stop = {}, std::int64_t step = 1) {
+  return {start, stop, step};
+}
+
+struct Ellipsis {};
+struct NewAxis {};
+/// Stands for as many whole axes as are left.
+inline constexpr Ellipsis ellipsis{};
+/// A new axis of size 1.
+inline constexpr NewAxis newaxis{};
+
+/// One place in an index: an integer, a range, `ellipsis`, `newaxis`, an array of integers (traced or not),
+/// or a concrete array of booleans. Integers out of bounds throw; entries of arrays are clamped when read and
+/// dropped when written, as in JAX.
+struct Index {
+  enum class Kind : std::uint8_t { Integer, Range, Ellipsis, NewAxis, Array };
+  Kind kind;
+  Range range;
+  Array array;
+  Loc loc;
+
+  template <std::integral I>
+  requires(!std::is_same_v<I, bool>) Index(I i, Loc loc_ = Loc::here())
+      : kind(Kind::Integer), range{i, {}, 1}, loc(loc_) {}
+  Index(const apsis::Range& r, Loc loc_ = Loc::here()) : kind(Kind::Range), range(r), loc(loc_) {}
+  Index(Ellipsis, Loc loc_ = Loc::here()) : kind(Kind::Ellipsis), loc(loc_) {}
+  Index(NewAxis, Loc loc_ = Loc::here()) : kind(Kind::NewAxis), loc(loc_) {}
+  Index(const apsis::Array& a, Loc loc_ = Loc::here()) : kind(Kind::Array), array(a), loc(loc_) {}
+};
+
+/// What an entry of an index array that is out of bounds means: the nearest entry; reading, NaN (or the least
+/// signed, the greatest unsigned integer, true); writing, nothing. Fill and Drop are the same: the first word
+/// suits reads.
+enum class IndexMode : std::uint8_t { Clip, Fill, Drop = Fill };
+
+/// What `x.at(…)` returns: x with the indexed elements replaced or combined. The values broadcast to the
+/// indexed shape and convert to x's dtype. Where an array names an element twice, `set` keeps the last, the
+/// others combine all.
+class IndexUpdate {
+ public:
+  IndexUpdate(Array x, std::vector<Index> index)
+      : x_(static_cast<Array&&>(x)), index_(static_cast<std::vector<Index>&&>(index)) {}
+  Array get(IndexMode mode = IndexMode::Clip, Loc loc = Loc::here()) const;
+  Array set(const Array& values, IndexMode mode = IndexMode::Drop, Loc loc = Loc::here()) const;
+  Array add(const Array& values, IndexMode mode = IndexMode::Drop, Loc loc = Loc::here()) const;
+  Array multiply(const Array& values, IndexMode mode = IndexMode::Drop, Loc loc = Loc::here()) const;
+  Array min(const Array& values, IndexMode mode = IndexMode::Drop, Loc loc = Loc::here()) const;
+  Array max(const Array& values, IndexMode mode = IndexMode::Drop, Loc loc = Loc::here()) const;
+
+ private:
+  Array x_;
+  std::vector<Index> index_;
+};
+
+/// Entries of an axis at integer positions; the result has the shape of `indices` in place of that axis.
+Array take(const Array& x, const Array& indices, int axis, Loc loc = Loc::here());
+/// Entry [.., i, ..] of the result is x[.., indices[.., i, ..], ..]; the other axes are equal, or of size 1.
+Array take_along_axis(const Array& x, const Array& indices, int axis, Loc loc = Loc::here());
+
+namespace detail {
+Array index_array(const Array& x, std::span<const Index> index, Loc loc);
+}
+
+template <class... I>
+Array Array::operator()(const Index& first, const I&... rest) const {
+  const Index all[] = {first, Index(rest)...};
+  return detail::index_array(*this, all, first.loc);
+}
+template <class... I>
+IndexUpdate Array::at(const Index& first, const I&... rest) const {
+  return IndexUpdate(*this, {first, Index(rest)...});
+}
+
+}  // namespace apsis

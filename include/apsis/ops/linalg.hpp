@@ -1,0 +1,33 @@
+#pragma once
+
+// Products of arrays. Small ones are sums of fused multiply-adds in order, larger ones go through OpenBLAS.
+
+#include <span>
+#include <string_view>
+
+#include "apsis/core/array.hpp"
+
+namespace apsis {
+
+/// numpy.dot: the last axis of a with the second last of b (the only one of a vector); a scalar multiplies.
+Array dot(const Array& a, const Array& b, Loc loc = Loc::here());
+/// Matrix product of the last two axes, the leading axes broadcast; a vector is a row on the left, a column
+/// on the right.
+Array matmul(const Array& a, const Array& b, Loc loc = Loc::here());
+/// The product of all elements, summed.
+Array vdot(const Array& a, const Array& b, Loc loc = Loc::here());
+/// Last axes contracted.
+Array inner(const Array& a, const Array& b, Loc loc = Loc::here());
+/// Elements of a times elements of b: [a.size(), b.size()].
+Array outer(const Array& a, const Array& b, Loc loc = Loc::here());
+/// Contracts the last `axes` axes of a with the first of b.
+Array tensordot(const Array& a, const Array& b, int axes = 2, Loc loc = Loc::here());
+/// Contracts axes_a[i] of a with axes_b[i] of b; result axes: the others of a, then of b.
+Array tensordot(const Array& a, const Array& b, const Dims& axes_a, const Dims& axes_b,
+                Loc loc = Loc::here());
+/// `einsum("ij,jk->ik", {a, b})`: letters name axes; those missing on the right are summed over. Without `->`
+/// the result has the letters that occur once, in alphabetical order. Operands are contracted from left to
+/// right.
+Array einsum(std::string_view equation, std::initializer_list<Array> operands, Loc loc = Loc::here());
+
+}  // namespace apsis

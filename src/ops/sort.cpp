@@ -1,0 +1,220 @@
+#include "apsis/ops/sort.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "ops/arguments.hpp"
+#include "ops/index_rules.hpp"
+#include "ops/messages.hpp"
+
+namespace apsis {
+namespace detail {
+namespace {
+
+std::size_t axis_of(const Params& params) { return static_cast<std::size_t>(params.as<SortParams>().axis); }
+
+void sort_shape(const Params& params, std::span<const Aval> in, std::vector<Aval>& out) {
+  const auto& p = params.as<SortParams>();
+  APSIS_ASSERT(!in.empty() && p.axis >= 0 && p.axis < in[0].rank());
+  APSIS_ASSERT(p.num_keys >= 1 && p.num_keys <= static_cast<std::int64_t>(in.size()));
+  for (const Aval& a : in) APSIS_ASSERT(a.shape() == in[0].shape());
+  out.assign(in.begin(), in.end());
+}
+
+// -1, 0, 1. NaN is after all numbers and equal to itself.
+template <class T>
+int order(const T& a, const T& b) {
+  if constexpr (std::is_same_v<T, bfloat16> || std::is_same_v<T, float16>) {
+    return order(static_cast<float>(a), static_cast<float>(b));
+  } else if constexpr (std::is_same_v<T, complex64> || std::is_same_v<T, complex128>) {
+    int by_real = order(a.real, b.real);
+    return by_real ? by_real : order(a.imag, b.imag);
+  } else {
+    if (a < b) return -1;
+    if (b < a) return 1;
+    if constexpr (std::is_floating_point_v<T>)
+      return int(a != a) - int(b != b);
+    else
+      return 0;
+  }
+}
+
+using Order = int (*)(const void* data, std::int64_t a, std::int64_t b);
+template <class T>
+int order_at(const void* data, std::int64_t a, std::int64_t b) {
+  auto* elements = static_cast<const T*>(data);
+  return order(elements[a], elements[b]);
+}
+
+Order order_of(Dtype dtype) {
+  constexpr Order orders[dtype_count] = {
+      order_at<bool>,          order_at<std::int8_t>,  order_at<std::int16_t>,  order_at<std::int32_t>,
+      order_at<std::int64_t>,  order_at<std::uint8_t>, order_at<std::uint16_t>, order_at<std::uint32_t>,
+      order_at<std::uint64_t>, order_at<bfloat16>,     order_at<float16>,       order_at<float>,
+      order_at<double>,        order_at<complex64>,    order_at<complex128>};
+  return orders[static_cast<int>(dtype)];
+}
+
+void sort_evaluate(const Params& params, std::span<const Array> in, std::span<Array> out) {
+  const auto& p = params.as<SortParams>();
+  const Shape& shape = in[0].shape();
+  std::size_t axis = axis_of(params);
+  std::int64_t count = shape[axis], stride = View::contiguous(shape).strides[axis];
+  if (in[0].size() == 0) return;
+  std::vector<std::int64_t> permutation(static_cast<std::size_t>(count));
+  for (std::int64_t line = 0, lines = in[0].size() / count; line < lines; ++line) {
+    std::int64_t first = line / stride * stride * count + line % stride;
+    std::iota(permutation.begin(), permutation.end(), std::int64_t{0});
+    std::ranges::stable_sort(permutation, [&](std::int64_t a, std::int64_t b) {
+      for (std::int64_t key = 0; key < p.num_keys; ++key) {
+        const Array& keys = in[static_cast<std::size_t>(key)];
+        int o = order_of(keys.dtype())(data_of(keys), first + a * stride, first + b * stride);
+        if (o) return o < 0;
+      }
+      return false;
+    });
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      std::size_t item = item_size(in[i].dtype());
+      auto* from = static_cast<const char*>(data_of(in[i]));
+      auto* to = mutable_data<char>(out[i]);
+      for (std::int64_t k = 0; k < count; ++k)
+        std::copy_n(
+            from + static_cast<std::size_t>(first + permutation[static_cast<std::size_t>(k)] * stride) * item,
+            item, to + static_cast<std::size_t>(first + k * stride) * item);
+    }
+  }
+}
+
+struct Ordered {
+  Value less, equal;
+};
+
+Ordered emit_order(Emitter& e, Value a, Value b) {
+  if (a.dtype == Dtype::F16 || a.dtype == Dtype::BF16)
+    return emit_order(e, e.convert(a, Dtype::F32), e.convert(b, Dtype::F32));
+  if (a.dtype == Dtype::Bool) return {e.bit_and(e.bit_not(a), b), e.bit_not(e.bit_xor(a, b))};
+  Value less = e.compare(Compare::Lt, a, b), equal = e.compare(Compare::Eq, a, b);
+  if (!is_floating(a.dtype)) return {less, equal};
+  Value nan_a = e.compare(Compare::Ne, a, a), nan_b = e.compare(Compare::Ne, b, b);
+  return {e.bit_or(less, e.bit_and(e.bit_not(nan_a), nan_b)), e.bit_or(equal, e.bit_and(nan_a, nan_b))};
+}
+
+// Exchanges of neighbours where the right one is strictly less, which is stable: bubble sort as a network.
+void sort_emit(Emitter& e, const Params& params, std::span<const Aval> in_avals, std::span<const Value> in,
+               std::span<const Aval>, std::span<Value> out) {
+  const auto& p = params.as<SortParams>();
+  const Shape& shape = in_avals[0].shape();
+  std::size_t axis = axis_of(params), operands = in_avals.size(), size = out.size() / operands;
+  std::ranges::copy(in, out.begin());
+  if (size == 0) return;
+  std::int64_t count = shape[axis], stride = View::contiguous(shape).strides[axis];
+  for (std::int64_t line = 0, lines = static_cast<std::int64_t>(size) / count; line < lines; ++line) {
+    std::int64_t first = line / stride * stride * count + line % stride;
+    auto at = [&](std::size_t operand, std::int64_t k) -> Value& {
+      return out[operand * size + static_cast<std::size_t>(first + k * stride)];
+    };
+    for (std::int64_t end = count - 1; end > 0; --end)
+      for (std::int64_t k = 0; k < end; ++k) {
+        Value swap{};
+        for (std::size_t key = static_cast<std::size_t>(p.num_keys); key-- > 0;) {
+          Ordered o = emit_order(e, at(key, k + 1), at(key, k));
+          swap = swap.handle ? e.bit_or(o.less, e.bit_and(o.equal, swap)) : o.less;
+        }
+        for (std::size_t i = 0; i < operands; ++i) {
+          Value left = at(i, k), right = at(i, k + 1);
+          at(i, k) = e.select(swap, right, left);
+          at(i, k + 1) = e.select(swap, left, right);
+        }
+      }
+  }
+}
+
+// Tangents follow the permutation, which is sorted along as one more operand.
+void sort_jvp(const JvpRule& r) {
+  const auto& p = r.params.as<SortParams>();
+  const Shape& shape = r.primals[0].shape();
+  std::vector<Array> operands(r.primals.begin(), r.primals.end());
+  operands.push_back(lax::iota(Dtype::I64, shape, static_cast<int>(p.axis)));
+  std::vector<Array> sorted(operands.size());
+  bind(sort_op, r.params, operands, sorted);
+  GatherParams g;
+  g.slice_sizes = Dims::filled(shape.size(), 1);
+  g.start_index_map = g.collapsed_slice_dims = {p.axis};
+  for (std::int64_t i = 0; i < shape.rank(); ++i)
+    if (i != p.axis) g.operand_batching_dims.push_back(i);
+  g.start_indices_batching_dims = g.operand_batching_dims;
+  Array places = lax::expand_axis(sorted.back(), shape.rank());
+  for (std::size_t i = 0; i < r.outs.size(); ++i) {
+    r.outs[i] = sorted[i];
+    if (!r.tangents[i].is_empty()) r.out_tangents[i] = lax::gather(r.tangents[i], places, g);
+  }
+}
+
+void sort_batch(const BatchRule& r) {
+  SortParams p = r.params.as<SortParams>();
+  ++p.axis;
+  std::vector<Array> operands;
+  for (std::size_t i = 0; i < r.operands.size(); ++i)
+    operands.push_back(batched_front(r.operands[i], r.axes[i], r.size));
+  r.outs = bind_all(sort_op, make_params(p), operands);
+  r.out_axes.assign(r.outs.size(), 0);
+}
+
+}  // namespace
+
+// Not linear: its jvp is a gather, which transposes.
+const Op sort_op = {
+    .name = "sort",
+    .kind = OpKind::Index,
+    .shape = sort_shape,
+    .evaluate = sort_evaluate,
+    .jvp = sort_jvp,
+    .batch = sort_batch,
+    .emit_unrolled = sort_emit,
+    .not_differentiable = "sort is not linear: its jvp rule gathers",
+    .parse = parse_params<SortParams>,
+};
+
+}  // namespace detail
+
+namespace lax = detail::lax;
+
+std::vector<Array> sort(std::span<const Array> operands, int axis, int num_keys, Loc loc) {
+  if (operands.empty()) fail(messages::nothing_to_join, {"sort"}, loc);
+  int along = detail::checked_axis("sort", axis, operands[0].shape(), loc);
+  for (const Array& a : operands)
+    if (a.shape() != operands[0].shape())
+      fail(messages::sort_shapes, {to_string(a.shape()), to_string(operands[0].shape())}, loc);
+  if (num_keys < 1 || num_keys > static_cast<int>(operands.size()))
+    fail(messages::sort_keys, {std::to_string(num_keys), std::to_string(operands.size())}, loc);
+  return bind_all(detail::sort_op, make_params(detail::SortParams{along, num_keys}), operands, loc);
+}
+
+Array sort(const Array& x, int axis, Loc loc) { return sort(std::span<const Array>(&x, 1), axis, 1, loc)[0]; }
+
+Array argsort(const Array& x, int axis, Loc loc) {
+  int along = detail::checked_axis("argsort", axis, x.shape(), loc);
+  Array operands[] = {lax::stop_gradient(x), lax::iota(i64, x.shape(), along)};
+  return sort(operands, along, 1, loc)[1];
+}
+
+// The number of entries before each value: a comparison with all of them, which vectorises and batches.
+Array searchsorted(const Array& sorted, const Array& values, bool right, Loc loc) {
+  if (sorted.ndim() != 1) fail(messages::needs_rank, {"searchsorted", "1", to_string(sorted.shape())}, loc);
+  Array operands[] = {lax::stop_gradient(sorted), lax::stop_gradient(values)};
+  auto pair = detail::promoted(operands);
+  Shape shape = values.shape();
+  shape.push_back(sorted.size());
+  Array entries = lax::broadcast_in_dim(pair[0], shape, {values.ndim()});
+  Array wanted = lax::broadcast_in_dim(pair[1], shape, Dims::counting(values.shape().size()));
+  Array before = right ? lax::le(entries, wanted) : lax::lt(entries, wanted);
+  // NaN is after all numbers, in the entries and among the values.
+  if (is_floating(entries.dtype())) {
+    Array nan_value = lax::ne(wanted, wanted), nan_entry = lax::ne(entries, entries);
+    before =
+        lax::logical_or(before, right ? nan_value : lax::logical_and(nan_value, lax::logical_not(nan_entry)));
+  }
+  return lax::reduce_sum(lax::convert(before, i64), {values.ndim()});
+}
+
+}  // namespace apsis
