@@ -48,9 +48,10 @@ template <class F>
 inline constexpr bool parameters_are_own = !requires { typename F::apsis_parameters; };
 
 /// A call f(args…) on flat leaves. Runs any number of times; remembers the structure of the last result.
-template <class F, class... A>
+template <class Function, class... A>
 class FlatFunction {
  public:
+  using F = std::decay_t<Function>;  // a plain function is kept as a pointer
   using Result = std::decay_t<std::invoke_result_t<const F&, const A&...>>;
   static_assert(!std::is_void_v<std::invoke_result_t<const F&, const A&...>>,
                 "a transformed function must return its results: what it writes elsewhere is not transformed");
