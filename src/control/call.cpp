@@ -1,6 +1,7 @@
 // call: a region run as a function. A jitted function met under another trace becomes one.
 
 #include "control/regions.hpp"
+#include "runtime/region.hpp"
 #include "transform/batch.hpp"
 #include "transform/jvp.hpp"
 #include "transform/linearize.hpp"
@@ -21,6 +22,7 @@ void call_shape(const Params& params, std::span<const Aval> in, std::vector<Aval
 }
 
 void call_evaluate(const Params& params, std::span<const Array> in, std::span<Array> out) {
+  if (run_compiled(call_op, params, in, out)) return;
   std::vector<Array> results = interpret(*params.as<CallParams>().region, in);
   for (std::size_t i = 0; i < out.size(); ++i) out[i] = results[i];
 }

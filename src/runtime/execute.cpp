@@ -1,0 +1,75 @@
+#include "runtime/execute.hpp"
+
+#include "core/memory.hpp"
+#include "runtime/messages.hpp"
+
+namespace apsis::detail {
+namespace {
+
+// One block a thread, lent to the outermost call that fits; calls within calls (kernels, callbacks) take blocks of their own.
+constexpr std::size_t kept_bytes = std::size_t{1} << 20;
+struct ThreadScratch {
+  void* block = nullptr;
+  bool lent = false;
+  ~ThreadScratch() {
+    if (block) free_block(block, kept_bytes);
+  }
+};
+thread_local ThreadScratch thread_scratch;
+
+class Scratch {
+ public:
+  explicit Scratch(std::size_t bytes) : bytes_(bytes) {
+    if (bytes == 0) return;
+    ThreadScratch& kept = thread_scratch;
+    if (bytes <= kept_bytes && !kept.lent) {
+      if (!kept.block) kept.block = allocate_block(kept_bytes);
+      kept.lent = from_thread_ = true;
+      data = kept.block;
+    } else {
+      data = allocate_block(bytes);
+    }
+  }
+  ~Scratch() {
+    if (from_thread_) thread_scratch.lent = false;
+    else if (data) free_block(data, bytes_);
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  void* data = nullptr;
+
+ private:
+  std::size_t bytes_;
+  bool from_thread_ = false;
+};
+
+constexpr std::uint32_t never_cancelled = 0;
+
+}  // namespace
+
+void execute(const Program& program, const void* const* in, void* const* out) {
+  Scratch scratch(static_cast<std::size_t>(program.scratch_bytes));
+  CallState state;
+  CallContext context{scratch.data, &never_cancelled, program.kernels.data(), &state};
+  auto status = static_cast<Status>(program.entry(&context, in, out));
+  if (status == Status::Ok) return;
+  if (state.error) std::rethrow_exception(state.error);
+  if (status == Status::ListLimit) fail(messages::tape_limit, {});
+  APSIS_ASSERT(status == Status::Cancelled);
+  fail(messages::cancelled, {});
+}
+
+std::vector<Array> execute(const Program& program, std::span<const Array> inputs) {
+  std::vector<const void*> in;
+  std::vector<void*> out;
+  std::vector<Array> results;
+  for (const Array& a : inputs) in.push_back(data_of(a));
+  for (const Aval& aval : program.outputs) {
+    results.push_back(allocate(aval));
+    out.push_back(mutable_data<void>(results.back()));
+  }
+  execute(program, in.data(), out.data());
+  return results;
+}
+
+}  // namespace apsis::detail

@@ -1,0 +1,42 @@
+#include "runtime/region.hpp"
+
+#include "ir/regions.hpp"
+#include "runtime/execute.hpp"
+#include "runtime/program_cache.hpp"
+
+namespace apsis::detail {
+namespace {
+
+thread_local bool interpret_all = false;
+
+/// The op as a program of one equation. A call's region is the program itself.
+GraphRef program_of(const Op& op, const Params& params, std::span<const Array> in, std::size_t results) {
+  if (op.kind == OpKind::Call) return params.as<CallParams>().region;
+  GraphBuilder builder;
+  std::vector<ValueId> operands, outs(results);
+  for (const Array& a : in) operands.push_back(builder.input(a.aval()));
+  builder.append(op, params, operands, outs);
+  return builder.finish(outs);
+}
+
+}  // namespace
+
+InterpretScope::InterpretScope() : previous_(interpret_all) { interpret_all = true; }
+InterpretScope::~InterpretScope() { interpret_all = previous_; }
+bool interpreting() { return interpret_all; }
+
+bool run_compiled(const Op& op, const Params& params, std::span<const Array> in, std::span<Array> out) {
+  if (interpret_all) return false;
+  GraphRef graph = program_of(op, params, in, out.size());
+  // Lists live inside programs only; between them they are the interpreter's.
+  for (const Array& a : in)
+    if (a.aval().is_list()) return false;
+  for (ValueId v : graph->outputs())
+    if (graph->aval(v).is_list()) return false;
+  auto program = program_for(graph);
+  std::vector<Array> results = execute(*program, in);
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = std::move(results[i]);
+  return true;
+}
+
+}  // namespace apsis::detail
