@@ -21,13 +21,13 @@ extern const Op call_op;
 namespace {
 
 /// What a call must agree on to use an entry.
-struct Signature {
+struct CallSignature {
   std::vector<Aval> avals;  // empty Avals for empty leaves
   StaticKey key;
   const void* types;
   std::uint64_t hash;
 
-  explicit Signature(const JitCall& call) : types(call.types) {
+  explicit CallSignature(const JitCall& call) : types(call.types) {
     for (Node* n : call.nodes) avals.push_back(n ? n->aval : Aval());
     if (call.key) key = *call.key;
     hash = hash_of(call);
@@ -48,18 +48,18 @@ struct Signature {
 };
 
 /// One traced and compiled signature. Immutable once published.
-struct Entry {
-  Signature signature;
+struct JitEntry {
+  CallSignature signature;
   GraphRef graph;
   std::vector<Array> captures;
   std::shared_ptr<const Program> program;
   void* prototype = nullptr;
   void (*destroy)(void*) = nullptr;
   std::vector<bool> present;
-  Entry* next = nullptr;  // in its bucket
+  JitEntry* next = nullptr;  // in its bucket
 
-  explicit Entry(const JitCall& call) : signature(call) {}
-  ~Entry() {
+  explicit JitEntry(const JitCall& call) : signature(call) {}
+  ~JitEntry() {
     if (prototype) destroy(prototype);
   }
 };
@@ -67,7 +67,7 @@ struct Entry {
 /// Stages under the current trace and keeps the result in an entry.
 class Stager : public TraceRequest {
  public:
-  Stager(Entry& entry, const char* name) : entry_(entry), name_(name) {}
+  Stager(JitEntry& entry, const char* name) : entry_(entry), name_(name) {}
   void stage(const Callee& callee, std::span<const Array> leaves) override {
     std::vector<Aval> avals;
     for (const Array& a : leaves) avals.push_back(a.aval());
@@ -82,18 +82,18 @@ class Stager : public TraceRequest {
   }
 
  private:
-  Entry& entry_;
+  JitEntry& entry_;
   const char* name_;
 };
 
-std::unique_ptr<Entry> trace_entry(const JitCall& call, const char* name) {
-  auto entry = std::make_unique<Entry>(call);
+std::unique_ptr<JitEntry> trace_entry(const JitCall& call, const char* name) {
+  auto entry = std::make_unique<JitEntry>(call);
   Stager stager(*entry, name);
   call.trace(call.context, stager);
   return entry;
 }
 
-Array* result_slots(const Entry& entry, JitResults& results) {
+Array* result_slots(const JitEntry& entry, JitResults& results) {
   results.count = entry.graph->outputs().size();
   results.prototype = entry.prototype;
   results.present = &entry.present;
@@ -102,7 +102,7 @@ Array* result_slots(const Entry& entry, JitResults& results) {
 }
 
 /// The hot path: pointers to elements in, fresh arrays out, one jump.
-void run_entry(const Entry& entry, const JitCall& call, JitResults& results) {
+void run_entry(const JitEntry& entry, const JitCall& call, JitResults& results) {
   constexpr std::size_t small = 64;
   const Program& program = *entry.program;
   std::size_t inputs = call.nodes.size() + entry.captures.size(), outputs = program.outputs.size();
@@ -133,7 +133,7 @@ void run_entry(const Entry& entry, const JitCall& call, JitResults& results) {
 }
 
 /// Under another trace, or with traced arguments: the program becomes one `call`.
-void bind_entry(const Entry& entry, const JitCall& call, const char* name, JitResults& results) {
+void bind_entry(const JitEntry& entry, const JitCall& call, const char* name, JitResults& results) {
   std::vector<Array> operands;
   for (Node* n : call.nodes) {
     if (!n) continue;
@@ -163,13 +163,13 @@ struct JitCore::Shared {
   static constexpr std::size_t bucket_count = 64;
   std::atomic<std::uint32_t> refs{1};
   const char* name;
-  std::atomic<Entry*> last{nullptr};
-  std::atomic<Entry*> buckets[bucket_count] = {};
+  std::atomic<JitEntry*> last{nullptr};
+  std::atomic<JitEntry*> buckets[bucket_count] = {};
   std::atomic<std::int64_t> traces{0};
   std::mutex mutex;
   std::condition_variable settled;
   struct Pending {
-    Signature signature;
+    CallSignature signature;
     std::thread::id thread;
   };
   std::vector<std::unique_ptr<Pending>> pending;  // signatures being traced and compiled
@@ -177,10 +177,10 @@ struct JitCore::Shared {
   explicit Shared(const char* n) : name(n) {}
   ~Shared() {
     for (auto& bucket : buckets)
-      for (Entry* e = bucket.load(); e;) delete std::exchange(e, e->next);
+      for (JitEntry* e = bucket.load(); e;) delete std::exchange(e, e->next);
   }
-  Entry* find(const JitCall& call, std::uint64_t hash) const {
-    for (Entry* e = buckets[hash % bucket_count].load(std::memory_order_acquire); e; e = e->next)
+  JitEntry* find(const JitCall& call, std::uint64_t hash) const {
+    for (JitEntry* e = buckets[hash % bucket_count].load(std::memory_order_acquire); e; e = e->next)
       if (e->signature.hash == hash && e->signature.matches(call)) return e;
     return nullptr;
   }
@@ -189,25 +189,25 @@ struct JitCore::Shared {
       if (p->signature.matches(call)) return p.get();
     return nullptr;
   }
-  void publish(std::unique_ptr<Entry> entry) {
-    std::atomic<Entry*>& bucket = buckets[entry->signature.hash % bucket_count];
+  void publish(std::unique_ptr<JitEntry> entry) {
+    std::atomic<JitEntry*>& bucket = buckets[entry->signature.hash % bucket_count];
     entry->next = bucket.load(std::memory_order_relaxed);
     bucket.store(entry.release(), std::memory_order_release);
   }
 
   /// The entry of a call, made if need be; null if this very thread is tracing it further up the stack.
-  Entry* entry_for(const JitCall& call) {
-    std::uint64_t hash = Signature::hash_of(call);
-    if (Entry* e = find(call, hash)) return e;
+  JitEntry* entry_for(const JitCall& call) {
+    std::uint64_t hash = CallSignature::hash_of(call);
+    if (JitEntry* e = find(call, hash)) return e;
     std::unique_lock lock(mutex);
     for (;;) {
-      if (Entry* e = find(call, hash)) return e;
+      if (JitEntry* e = find(call, hash)) return e;
       Pending* p = find_pending(call);
       if (!p) break;
       if (p->thread == std::this_thread::get_id()) return nullptr;
       settled.wait(lock);
     }
-    pending.push_back(std::make_unique<Pending>(Pending{Signature(call), std::this_thread::get_id()}));
+    pending.push_back(std::make_unique<Pending>(Pending{CallSignature(call), std::this_thread::get_id()}));
     Pending* mine = pending.back().get();
     lock.unlock();
     auto finish = [&] {
@@ -217,10 +217,10 @@ struct JitCore::Shared {
     };
     try {
       traces.fetch_add(1, std::memory_order_relaxed);
-      std::unique_ptr<Entry> entry = trace_entry(call, name);
+      std::unique_ptr<JitEntry> entry = trace_entry(call, name);
       entry->program = program_for(entry->graph);
       lock.lock();
-      Entry* published = entry.get();
+      JitEntry* published = entry.get();
       publish(std::move(entry));
       finish();
       return published;
@@ -243,7 +243,7 @@ std::int64_t JitCore::trace_count() const { return shared_->traces.load(std::mem
 void JitCore::call(const JitCall& call, JitResults& results) const {
   Shared& s = *shared_;
   if (!current_trace() && all_concrete(call)) {
-    Entry* entry = s.last.load(std::memory_order_acquire);
+    JitEntry* entry = s.last.load(std::memory_order_acquire);
     if (!entry || !entry->signature.matches(call)) {
       entry = interpreting() ? nullptr : s.entry_for(call);
       if (entry) s.last.store(entry, std::memory_order_release);
@@ -252,16 +252,16 @@ void JitCore::call(const JitCall& call, JitResults& results) const {
   }
   // Traced anew for the traces around it: what the function captured may belong to them.
   s.traces.fetch_add(1, std::memory_order_relaxed);
-  std::unique_ptr<Entry> entry = trace_entry(call, s.name);
+  std::unique_ptr<JitEntry> entry = trace_entry(call, s.name);
   bind_entry(*entry, call, s.name, results);
-  results.keep(entry.release(), [](void* e) { delete static_cast<Entry*>(e); });
+  results.keep(entry.release(), [](void* e) { delete static_cast<JitEntry*>(e); });
 }
 
 namespace {
 
 struct SharedStages {
   std::atomic<std::uint32_t> refs{1};
-  Entry entry;
+  JitEntry entry;
   std::vector<std::string> paths;  // argument path of each leaf
   explicit SharedStages(const JitCall& call) : entry(call) {
     for (std::size_t i = 0; i < call.nodes.size(); ++i) paths.push_back(call.describe(call.context, i));
@@ -271,7 +271,7 @@ SharedStages* stages_of(void* p) { return static_cast<SharedStages*>(p); }
 
 /// Refuses what the program was not made for.
 void check_call(const SharedStages& s, const JitCall& call) {
-  const Signature& want = s.entry.signature;
+  const CallSignature& want = s.entry.signature;
   if (want.avals.size() != call.nodes.size())
     fail(messages::compiled_structure, {std::to_string(want.avals.size()), std::to_string(call.nodes.size())});
   for (std::size_t i = 0; i < call.nodes.size(); ++i) {

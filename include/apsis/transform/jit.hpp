@@ -137,14 +137,14 @@ struct CallSite {
   static std::string describe(void* context, std::size_t leaf) {
     auto& site = *static_cast<CallSite*>(context);
     if constexpr (is_tree_callable<F>) {
-      if (std::size_t n = leaf_count(site.f); leaf < n) return leaf_path(site.f, leaf, "function");
+      if (std::size_t n = leaf_count(site.f); leaf < n) return leaf_path(tree_ref(site.f), leaf, "function");
       else leaf -= n;
     }
     std::string path;
     std::size_t number = 0;
     auto look = [&](const auto& a) {
       std::size_t n = leaf_count(a);
-      if (path.empty() && leaf < n) path = leaf_path(a, leaf, "argument " + std::to_string(number));
+      if (path.empty() && leaf < n) path = leaf_path(tree_ref(a), leaf, "argument " + std::to_string(number));
       leaf -= path.empty() ? n : 0;
       ++number;
     };
