@@ -122,7 +122,12 @@ void scan_transpose(const TransposeRule& r) {
   const auto& p = scan_of(r.params);
   auto consts = static_cast<std::size_t>(p.consts), carries = static_cast<std::size_t>(p.carries);
   std::size_t inputs = r.operands.size();
+  // A carry that starts from known zeros is linear too if the body makes it so.
   std::vector<bool> linear(r.linear.begin(), r.linear.end());
+  for (std::size_t round = 0; round <= carries; ++round) {
+    std::vector<bool> depends = dependence(*p.body, linear);
+    for (std::size_t c = 0; c < carries; ++c) linear[consts + c] = linear[consts + c] || depends[c];
+  }
   for (std::size_t c = 0; c < carries; ++c)
     if (!linear[consts + c]) fail(messages::loop_not_transposable, {"scan"});
   std::vector<bool> ct_mask = not_empty(r.cotangents);
@@ -170,7 +175,10 @@ void scan_transpose(const TransposeRule& r) {
     if (ct_mask[i]) operands.push_back(r.cotangents[i]);
   std::vector<Array> found = bind_region(scan_op, make_params(backward), operands);
   for (std::size_t i = 0, next = 0; i < inputs; ++i)
-    if (linear[i]) r.out[i] = found[next++];
+    if (linear[i]) {
+      if (r.linear[i]) r.out[i] = found[next];
+      ++next;
+    }
 }
 
 void scan_batch(const BatchRule& r) {
