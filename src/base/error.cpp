@@ -22,7 +22,7 @@ void fail(const Message& message, std::initializer_list<std::string> arguments, 
     text += " in ";
     text += loc.function;
   }
-  throw Error(message, std::move(text));
+  throw Error(message.id, std::move(text));
 }
 
 namespace detail {

@@ -19,14 +19,13 @@ struct Message {
 /// A mistake in the use of the library. `what()` is the whole message, the user's source line included.
 class Error : public std::exception {
  public:
-  Error(const Message& message, std::string text) : message_(&message), text_(static_cast<std::string&&>(text)) {}
+  Error(std::string id, std::string text) : id_(static_cast<std::string&&>(id)), text_(static_cast<std::string&&>(text)) {}
   const char* what() const noexcept override { return text_.c_str(); }
   /// The row of the message table this error was made from.
-  const char* id() const noexcept { return message_->id; }
+  const char* id() const noexcept { return id_.c_str(); }
 
  private:
-  const Message* message_;
-  std::string text_;
+  std::string id_, text_;
 };
 
 /// A mistake of ours. Never thrown on purpose for bad input.
