@@ -8,9 +8,13 @@ namespace apsis::detail {
 class PathVisitor : public TreeVisitor {
  public:
   explicit PathVisitor(std::string_view root) : path_(root) {}
+  void field(std::string_view name) final {
+    path_.resize(lengths_.back());
+    if (!path_.empty()) path_ += '.';
+    path_ += name;
+  }
   void step(std::string_view text) final {
     path_.resize(lengths_.back());
-    if (path_.empty() && !text.empty() && text[0] == '.') text.remove_prefix(1);
     path_ += text;
   }
   void begin(const TreeNode& node) final {

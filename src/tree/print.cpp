@@ -58,14 +58,13 @@ class Printer final : public TreeVisitor {
  public:
   explicit Printer(std::string& out) : out_(out) {}
 
+  void field(std::string_view name) override {
+    separate();
+    out_.append(name) += '=';
+  }
   void step(std::string_view text) override {
-    Open& node = open_.back();
-    if (node.children++ > 0) out_ += ", ";
-    if (node.kind == TreeKind::Fields) {
-      out_.append(text.substr(1)) += '=';
-    } else if (node.kind == TreeKind::Map) {
-      out_.append(text.substr(1, text.size() - 2)) += ": ";
-    }
+    separate();
+    if (open_.back().kind == TreeKind::Map) out_.append(text.substr(1, text.size() - 2)) += ": ";
   }
   void begin(const TreeNode& node) override {
     if (node.kind == TreeKind::Fields) out_ += short_type_name(node.type_name());
@@ -87,6 +86,9 @@ class Printer final : public TreeVisitor {
   void fixed(std::string_view value, std::string_view) override { out_ += value; }
 
  private:
+  void separate() {
+    if (open_.back().children++ > 0) out_ += ", ";
+  }
   struct Open {
     TreeKind kind;
     std::size_t children;

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "apsis/tree/bind.hpp"
 
@@ -44,20 +45,25 @@ struct MemberPointer {
   const T* pointer;
 };
 
-template <std::size_t index>
-struct PickMember {
-  template <class First, class... Rest>
-  constexpr auto operator()(const First& first, const Rest&... rest) const {
-    if constexpr (index == 0) {
-      return MemberPointer<First>{&first};
-    } else {
-      return PickMember<index - 1>{}(rest...);
-    }
+/// Picks one of several pointers without recursion: those before it are taken as `const void*`, those after
+/// by `...`.
+template <class Before>
+struct PickMember;
+template <std::size_t... before>
+struct PickMember<std::index_sequence<before...>> {
+  template <class Member>
+  static constexpr MemberPointer<Member> pick(decltype(before, static_cast<const void*>(nullptr))...,
+                                              const Member* picked, ...) {
+    return {picked};
+  }
+  template <class... Member>
+  constexpr auto operator()(const Member&... member) const {
+    return pick(&member...);
   }
 };
 template <class T, std::size_t count, std::size_t index>
 consteval auto member_pointer() {
-  return Bind<count>::call(external<T>(), PickMember<index>{});
+  return Bind<count>::call(external<T>(), PickMember<std::make_index_sequence<index>>{});
 }
 
 /// The text between the last `.`, `:` or `&` and the closing brace of `…{&object.value.name}]` (clang) or

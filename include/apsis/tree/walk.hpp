@@ -29,7 +29,9 @@ struct TreeNode {
 
 class TreeVisitor {
  public:
-  /// The next child is reached by this text: `.name`, `[3]`, `["key"]`, or nothing.
+  /// The next child is the field of this name.
+  virtual void field(std::string_view name) = 0;
+  /// The next child is reached by this text: `[3]`, `["key"]`, `.first`, or nothing.
   virtual void step(std::string_view text) = 0;
   virtual void begin(const TreeNode& node) = 0;
   virtual void end() = 0;
@@ -111,12 +113,6 @@ void tell_step(TreeVisitor& visitor, TupleStep<index, pair>) {
     tell_step(visitor, IndexStep{index});
   }
 }
-template <class T, std::size_t index>
-void tell_step(TreeVisitor& visitor, FieldStep<T, index>) {
-  std::string text = ".";
-  constexpr std::string_view name = field_name<T, index>();
-  visitor.step(text += name);
-}
 template <class Key>
 void tell_step(TreeVisitor& visitor, KeyStep<Key> step) {
   std::string text = "[";
@@ -127,9 +123,7 @@ void tell_step(TreeVisitor& visitor, KeyStep<Key> step) {
 template <class T>
 std::size_t node_size(const T& tree) {
   constexpr TreeKind kind = tree_kind<T>;
-  if constexpr (kind == TreeKind::Fields) {
-    return field_types<const T>::size;
-  } else if constexpr (kind == TreeKind::Tuple || kind == TreeKind::FixedArray) {
+  if constexpr (kind == TreeKind::Tuple || kind == TreeKind::FixedArray) {
     return std::tuple_size<T>::value;
   } else if constexpr (kind == TreeKind::Sequence || kind == TreeKind::Map) {
     return tree.size();
@@ -151,6 +145,31 @@ void print_baked(std::string& out, const T& value) {
   }
 }
 
+template <class T, std::size_t... index>
+const std::string_view* field_names(std::index_sequence<index...>) {
+  static const std::string_view names[] = {field_name<T, index>()..., {}};
+  return names;
+}
+
+template <Floats floats, class Field>
+void walk_field(const Field& field, std::string_view name, TreeVisitor& visitor) {
+  if constexpr (is_admitted<Field, floats>) {
+    visitor.field(name);
+    walk<floats>(field, visitor);
+  }
+}
+
+/// Not by `children`: one function a struct, instead of one a field, keeps instantiations few.
+template <Floats floats, class T>
+void walk_fields(const T& tree, TreeVisitor& visitor) {
+  with_fields(tree, [&visitor]<class... Field>(const Field&... field) {
+    [[maybe_unused]] const std::string_view* name = field_names<T>(std::index_sequence_for<Field...>{});
+    visitor.begin({TreeKind::Fields, &type_name_of<T>, sizeof...(Field)});
+    (walk_field<floats>(field, *name++, visitor), ...);
+    visitor.end();
+  });
+}
+
 template <Floats floats, class T>
 void walk(const T& tree, TreeVisitor& visitor) {
   constexpr TreeKind kind = tree_kind<T>;
@@ -165,6 +184,8 @@ void walk(const T& tree, TreeVisitor& visitor) {
   } else if constexpr (kind == TreeKind::Erased) {
     ConstTreeRef ref = tree_trait<T>::erased(tree);
     if (ref.type) ref.type->walk(ref.tree, visitor);
+  } else if constexpr (kind == TreeKind::Fields) {
+    walk_fields<floats>(tree, visitor);
   } else {
     visitor.begin({kind, &type_name_of<T>, node_size(tree)});
     children<floats>(tree, [&visitor](const auto& child, auto step) {
