@@ -13,14 +13,15 @@ struct ErrorConstants {
                                  -0x1.b82ce312a5a0bp-6,  0x1.565bcd0f1562p-8,    -0x1.c02db33b2d264p-11,
                                  0x1.f9a2ec271c8dfp-14,  -0x1.f4ca2df01a4b3p-17, 0x1.b93f03145181ap-20,
                                  -0x1.577d889cc2accp-23, 0x1.9088c46e4f345p-27};
-  // (1 + 2 x) exp(x^2) erfc(x) = w0 + t w(t) for 1/2 <= x <= 28; error 2^-54.2
-  static constexpr double w0 = 0x1.40c522d7e4987p+0;
+  // (1 + 2 x) exp(x^2) erfc(x) = w0 + t w(t) for 1/2 <= x <= 28; error 2^-59.4
+  static constexpr double w0 = 0x1.40c522d7e4987p+0, w0_low = 0x1.a19969d5cf11fp-55;
   static constexpr double w[] = {
-      -0x1.15c084bb9e8ebp-3,  -0x1.85a15c58a9be3p-5,  0x1.098366a5b42bcp-3,  -0x1.e88b803a5cdf6p-4,
-      0x1.17ca28780572cp-4,   -0x1.8574c40442dfbp-6,  0x1.4b884e12ae308p-9,  0x1.ef1bd763d48adp-10,
-      -0x1.98db489eba844p-11, -0x1.b90fccadb17d5p-14, 0x1.065954da281edp-13, 0x1.4b685e7a8e592p-18,
-      -0x1.511d5f5d95058p-16, -0x1.77e43e2380bfdp-21, 0x1.cf84483690c6ep-19, 0x1.43ae34c18c8fcp-22,
-      -0x1.39fd413cfbc43p-21, -0x1.6442a95f16d8cp-24, 0x1.331885297fcbp-24,  0x1.19c20111091b9p-27};
+      -0x1.15c084bb9e8f3p-3,  -0x1.85a15c58aa5dfp-5,  0x1.098366a5b46d2p-3,  -0x1.e88b803a49263p-4,
+      0x1.17ca2877f0b68p-4,   -0x1.8574c40bccd4ap-6,  0x1.4b884e44df46ap-9,  0x1.ef1bdd4078999p-10,
+      -0x1.98db51315445ap-11, -0x1.b9126da791ed7p-14, 0x1.065a39c6c6b84p-13, 0x1.4c21793e333cap-18,
+      -0x1.513b8bc366215p-16, -0x1.87d9e5858b225p-21, 0x1.d208d0eee4268p-19, 0x1.7a30836851e8bp-22,
+      -0x1.4a76a2f166aecp-21, -0x1.1ed0f4df2b997p-23, 0x1.ab6e4b30e00f1p-24, 0x1.204dcf44f3e1ep-25,
+      -0x1.77508ca0bc4ebp-27, -0x1.182aee779ae92p-28};
   static constexpr double two_over_root_pi = 0x1.20dd750429b6dp+0;
 };
 
@@ -41,14 +42,12 @@ ErrorTail<M> erfc_large(Real<M> x) {
   using C = ErrorConstants;
   using E = ExpConstants<double>;
   const Real<M> bounded = at_most(x, 28.0);  // where the result has vanished
-  const Real<M> plus = bounded + 3.0;
   const auto [divisor, divisor_low] = fast_two_sum(bounded + bounded, x.constant(1));
-  const Real<M> reciprocal = 1.0 / (plus * divisor);
-  const Real<M> t = (bounded - 3.0) * (divisor * reciprocal);
-  const Real<M> inverse = plus * reciprocal;
+  const Real<M> t = (bounded - 3.0) / (bounded + 3.0), inverse = 1.0 / divisor;
   const auto [w, w_low] = fast_two_sum(x.constant(C::w0), t * anchored(t, C::w));
   const Real<M> quotient = w * inverse;
-  const Real<M> quotient_low = fma(-quotient, divisor_low, fma(-quotient, divisor, w) + w_low) * inverse;
+  const Real<M> quotient_low =
+      fma(-quotient, divisor_low, fma(-quotient, divisor, w) + (w_low + C::w0_low)) * inverse;
   const auto [square, square_low] = two_product(bounded, bounded);
   // -x^2 = k ln 2 + r + r_low
   constexpr double shifter = Format<double>::shifter + 2 * Format<double>::bias;

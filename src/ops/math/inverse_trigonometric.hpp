@@ -32,10 +32,10 @@ struct InverseTrigonometricConstants<float> {
   // error 2^-27.6
   static constexpr float p_asin[] = {0x1.5555cap-3f, 0x1.33016cp-4f, 0x1.748a86p-5f, 0x1.8ba782p-6f,
                                      0x1.59e29p-5f};
-  // error 2^-28.5
-  static constexpr float p_atan[] = {-0x1.55553ep-2f, 0x1.9991e8p-3f, -0x1.2420d4p-3f,
-                                     0x1.c090c6p-4f,  -0x1.58199p-4f, 0x1.da6dp-5f,
-                                     -0x1.fe16ccp-6f, 0x1.64dbbcp-7f, -0x1.d4c038p-10f};
+  // error 2^-28; the last is a little larger than best, so that atan(1) rounds to pi/4
+  static constexpr float p_atan[] = {-0x1.555552p-2f, 0x1.99981ap-3f, -0x1.2475f6p-3f, 0x1.c50eb8p-4f,
+                                     -0x1.6947dcp-4f, 0x1.14ebb4p-4f, -0x1.70235cp-5f, 0x1.748534p-6f,
+                                     -0x1.e54a0ep-8f, 0x1.284728p-10f};
 };
 
 /// asin of |x| <= 1/2, or of s = sqrt((1 - |x|) / 2) for larger |x|, as s + rest.

@@ -11,6 +11,9 @@ namespace {
 constexpr double infinite = std::numeric_limits<double>::infinity();
 constexpr double undefined = std::numeric_limits<double>::quiet_NaN();
 
+/// Nearer to 0, lgamma is -log |x| and digamma -1/x.
+constexpr double tiny = -0x1p-60;
+
 struct Fraction {
   double over, under;
 };
@@ -71,6 +74,7 @@ double apsis_rare_lgamma_f64(double x) {
   if (!(x < 0)) return x == 0 ? infinite : undefined;
   const double nearest = std::rint(x), rest = x - nearest;
   if (rest == 0 || std::isinf(x)) return infinite;
+  if (x > tiny) return -log(DoubleDouble(-x)).high;
   // gamma(x) gamma(1 - x) = pi / sin(pi x)
   const DoubleDouble sine = sin_cos_pi(std::fabs(rest)).sin;
   return (log(DoubleDouble(pi_high, pi_low) / sine) - log_gamma(reflected(x))).high;
@@ -80,6 +84,7 @@ double apsis_rare_digamma_f64(double x) {
   if (!(x < 0) || std::isinf(x)) return undefined;
   const double rest = x - std::rint(x);
   if (rest == 0) return undefined;
+  if (x > tiny) return -1 / x;
   // digamma(1 - x) - digamma(x) = pi cot(pi x)
   const auto [sine, cosine] = sin_cos_pi(rest);
   return (digamma(reflected(x)) - DoubleDouble(pi_high, pi_low) * cosine / sine).high;

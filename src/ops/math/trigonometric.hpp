@@ -34,12 +34,13 @@ struct SineConstants<float> {
   static constexpr float p[] = {0x1.110edap-7f, -0x1.9f70eap-13f, 0x1.5dc824p-19f};
 };
 
-/// sin(r) for |r| <= pi/2. The terms after r^3 are apart, for near pi/2 an error of the sum counts in full.
+/// sin(r) for |r| <= pi/2. Near pi/2 an error of the sum of the cubic and higher terms counts in full, so it
+/// is rounded once.
 template <Model M>
 Real<M> sin_reduced(Real<M> r) {
   using C = SineConstants<typename M::Scalar>;
   const Real<M> square = r * r;
-  return fma(r, fma(square * square, two_way(square, C::p), square * C::p0), r);
+  return fma(r, fma(square, C::p0, square * square * two_way(square, C::p)), r);
 }
 
 /// sin(x - k pi), negated where the last bit of `shifted` is set.
