@@ -139,7 +139,7 @@ Pointer LoopNest::current(std::size_t a) {
   return stride == 0 || inner_zero_ ? pointers_[a] : b_.offset(pointers_[a], inner_offset(stride * bytes));
 }
 
-Value LoopNest::load(std::size_t a) {
+Value LoopNest::load(std::size_t a, std::int64_t shift, Value bytes) {
   const Access& access = accesses_[a];
   std::int64_t stride = axis_ < 0 ? 0 : strides_[a][static_cast<std::size_t>(axis_)];
   b_.set_lanes(1);
@@ -153,6 +153,8 @@ Value LoopNest::load(std::size_t a) {
     return from_index(b_, place, access.dtype);
   }
   Pointer p = current(a);
+  if (shift != 0) p = b_.offset(p, shift * static_cast<std::int64_t>(item_size(access.dtype)) * access.lanes);
+  if (bytes.handle) p = b_.offset(p, bytes);
   if (access.lanes > 1) {
     b_.set_lanes(access.lanes);
     return b_.load(p, access.dtype);
@@ -163,10 +165,18 @@ Value LoopNest::load(std::size_t a) {
   return b_.gather(p, lane_places(stride), access.dtype);
 }
 
-void LoopNest::store(std::size_t a, Value v) {
+Value LoopNest::load_vector(std::size_t a, Value bytes, int width) {
+  Pointer p = current(a);
+  if (bytes.handle) p = b_.offset(p, bytes);
+  b_.set_lanes(width);
+  return b_.load(p, accesses_[a].dtype);
+}
+
+void LoopNest::store(std::size_t a, Value v, std::int64_t shift) {
   const Access& access = accesses_[a];
   std::int64_t stride = axis_ < 0 ? 0 : strides_[a][static_cast<std::size_t>(axis_)];
   Pointer p = current(a);
+  if (shift != 0) p = b_.offset(p, shift * static_cast<std::int64_t>(item_size(access.dtype)) * access.lanes);
   int lanes = access.lanes > 1 ? access.lanes : width_;
   b_.set_lanes(lanes);
   if (lanes > 1 && b_.lanes_of(v) == 1) v = b_.splat(v);

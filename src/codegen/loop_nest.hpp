@@ -48,9 +48,11 @@ class LoopNest {
   /// Opens the loops. Between open and close, `load` and `store` work on the current elements.
   void open();
   void close();
-  /// The current elements; one scalar where all are the same.
-  Value load(std::size_t access);
-  void store(std::size_t access, Value v);
+  /// The current elements; one scalar where all are the same. `shift`: places further on in memory, and `bytes` more.
+  Value load(std::size_t access, std::int64_t shift = 0, Value bytes = {});
+  /// `width` neighbouring elements from the current one on, `bytes` further.
+  Value load_vector(std::size_t access, Value bytes, int width);
+  void store(std::size_t access, Value v, std::int64_t shift = 0);
   /// For accesses with several lanes an element: only the lanes of `mask` are written.
   void masked_store(std::size_t access, Value v, Value mask);
   /// How many elements, or lanes, the values of an iteration have.

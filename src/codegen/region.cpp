@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ops/dot_params.hpp"
 #include "ops/index_params.hpp"
 
 namespace apsis::detail {
@@ -91,6 +92,8 @@ void Region::emit(const Eqn& e) {
   if (e.op == &concatenate_op && emit_concatenate(e)) return;
   if (e.op == &dynamic_slice_op && emit_dynamic_slice(e)) return;
   if (e.op == &dynamic_update_slice_op && emit_dynamic_update_slice(e)) return;
+  if (e.op == &dot_general_op && emit_contract(e)) return;
+  if (e.op->kind == OpKind::Reduce && emit_reduce(e)) return;
   emit_kernel(e);
 }
 

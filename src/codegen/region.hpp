@@ -72,6 +72,13 @@ class Region {
   bool emit_dynamic_slice(const Eqn& e);
   bool emit_dynamic_update_slice(const Eqn& e);
   Value dynamic_offset(const Place& array, const Aval& aval, std::span<const ValueId> starts, const Shape& sizes);
+  bool emit_contract(const Eqn& e);
+  struct ReduceLine;
+  bool emit_reduce(const Eqn& e);
+  Value reduce_blocks(const ReduceLine& line, std::int64_t count);
+  Value reduce_block(const ReduceLine& line, Value start, std::int64_t count);
+  Value reduce_along(const ReduceLine& line, Value start, std::int64_t count);
+  Value reduce_across(const ReduceLine& line, Value start, std::int64_t count);
   void emit_call(const Eqn& e);
   void emit_cond(const Eqn& e);
   void emit_cond_lanes(const Eqn& e, Value index);
