@@ -4,6 +4,7 @@
 
 #include "apsis/base/error.hpp"
 #include "apsis/base/loc.hpp"
+#include "apsis/tree/any_tree.hpp"
 #include "apsis/tree/at.hpp"
 #include "apsis/tree/callable.hpp"
 #include "apsis/tree/equal.hpp"
