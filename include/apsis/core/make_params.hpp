@@ -1,6 +1,6 @@
 #pragma once
 
-// What a parameter struct needs to become Params: equality, hash and print of each kind of field. Another field type
+// What a parameter struct needs to become Params; not part of apsis.hpp. Has the usual kinds of fields; another type
 // joins by overloading equal_field, hash_field, print_field and parse_field in its own namespace (regions do).
 
 #include <bit>

@@ -1,6 +1,6 @@
 #pragma once
 
-// An op is one row of plain function pointers: every rule of the op side by side. `bind` is the only way to run one.
+// An op is one row of plain function pointers, its rules; `bind` runs it. For authors of ops, not part of apsis.hpp.
 
 #include <span>
 #include <vector>

@@ -1,7 +1,7 @@
 #pragma once
 
 // The static parameters of an op: a struct of its own, held by value behind a handle that can compare, hash and print
-// it. A parameter struct lists its fields once:
+// it. For authors of ops, not part of apsis.hpp. A parameter struct lists its fields once:
 //
 //   struct SliceParams {
 //     Dims start, limit, stride;
