@@ -30,6 +30,16 @@ TEST(Arrays, AreLeaves) {
   EXPECT_EQ(back.weight.node(), leaves[0].node());
 }
 
+TEST(Arrays, StaticsConvertToArrays) {
+  apsis::Static<double> fixed = 0.5;
+  Array weak = fixed;
+  EXPECT_EQ(weak.item<double>(), 0.5);
+  EXPECT_TRUE(weak.weak());
+  EXPECT_EQ(apsis::Operand(apsis::Static(3)).array.item<int>(), 3);
+  static_assert(!std::is_convertible_v<apsis::Static<std::string>, Array>);
+  static_assert(std::is_constructible_v<apsis::Operand, apsis::Static<float>>);
+}
+
 TEST(Arrays, PrintByDtypeAndShape) {
   EXPECT_EQ(apsis::to_string(make_linear()), "Linear{weight=f64[2,2], bias=f64[2], order=3}");
   EXPECT_EQ(apsis::to_string(Linear{}), "Linear{weight=empty, bias=empty, order=1}");

@@ -51,6 +51,10 @@ Array scalar_array(Dtype dtype, const void* value, bool weak);
 template <class T>
 concept Scalar = std::is_arithmetic_v<T> && Element<T>;
 
+/// `Static<double>` and its like: a scalar that is baked in.
+template <class S>
+concept StaticScalar = requires { typename S::is_apsis_static; } && Scalar<typename S::value_type>;
+
 /// Weak kinds follow JAX: integers become weak i64, float weak f32, double weak f64; bool is never weak.
 template <Scalar T>
 Array weak_scalar(T value);
@@ -64,6 +68,8 @@ class Array {
   /// A weakly typed scalar: it takes the dtype of what it meets. `bool` becomes a (strong) boolean scalar.
   template <detail::Scalar T>
   Array(T value) : Array(detail::weak_scalar(value)) {}
+  template <detail::StaticScalar S>
+  Array(const S& fixed) : Array(detail::weak_scalar(fixed.value)) {}
   /// A strongly typed scalar.
   template <detail::Scalar T>
   Array(T value, Dtype dtype);
@@ -145,7 +151,7 @@ struct Operand {
   template <detail::Scalar T>
   Operand(T value, Loc loc_ = Loc::here()) : array(value), loc(loc_) {}
   template <class S>
-    requires requires(const S& s) { { s.value } -> detail::Scalar; typename S::is_apsis_static; }
+    requires detail::StaticScalar<S>
   Operand(const S& s, Loc loc_ = Loc::here()) : array(s.value), loc(loc_) {}
 };
 
