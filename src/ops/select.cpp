@@ -2,6 +2,8 @@
 
 #include "apsis/ops/select.hpp"
 
+#include <cstring>
+
 #include "ops/elementwise.hpp"
 #include "ops/operands.hpp"
 
@@ -68,7 +70,9 @@ void stop_gradient_shape(const Params&, std::span<const Aval> in, std::vector<Av
   out.push_back(in[0]);
 }
 
-void stop_gradient_evaluate(const Params&, std::span<const Array> in, std::span<Array> out) { out[0] = in[0]; }
+void stop_gradient_evaluate(const Params&, std::span<const Array> in, std::span<Array> out) {
+  std::memcpy(mutable_data<char>(out[0]), data_of(in[0]), in[0].aval().bytes());
+}
 
 void stop_gradient_emit(Emitter&, const Params&, std::span<const Value> in, std::span<Value> out) { out[0] = in[0]; }
 
