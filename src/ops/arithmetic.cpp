@@ -459,11 +459,13 @@ Array floor_divide(const Array& a, const Array& b, Loc loc) {
   return integers ? floored : apply(round_op, floored);
 }
 
+// As JAX: an integer's remainder by zero is zero.
 Array remainder(const Array& a, const Array& b, Loc loc) {
   const Operands o = matched("remainder", a, b, loc);
   check_dtype("remainder", number_dtypes, o.a.aval(), loc);
   const Array zero = constant_like(o.a, 0);
-  const Array rest = bind1(rem_op, {}, {o.a, o.b}, loc);
+  Array rest = bind1(rem_op, {}, {o.a, o.b}, loc);
+  if (is_integer(o.a.dtype())) rest = lax::select(lax::eq(o.b, zero), zero, rest);
   const Array signs_differ = lax::ne(lax::lt(rest, zero), lax::lt(o.b, zero));
   return lax::select(lax::logical_and(signs_differ, lax::ne(rest, zero)), lax::add(rest, o.b), rest);
 }

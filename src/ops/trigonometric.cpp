@@ -18,8 +18,11 @@ APSIS_ELEMENTARY_BINARY(Atan2, atan2)
 Array sin_derivative(const Array& x, const Array&) { return apply(cos_op, x); }
 Array cos_derivative(const Array& x, const Array&) { return lax::neg(apply(sin_op, x)); }
 Array tan_derivative(const Array&, const Array& result) { return plus(squared(result), 1); }
-Array asin_derivative(const Array& x, const Array&) { return apply(rsqrt_op, from_constant(1, squared(x))); }
-Array acos_derivative(const Array& x, const Array&) { return lax::neg(apply(rsqrt_op, from_constant(1, squared(x)))); }
+// 1 / sqrt(1 - x²), factored, since 1 - x² cancels near ±1.
+Array asin_derivative(const Array& x, const Array&) {
+  return apply(rsqrt_op, lax::mul(from_constant(1, x), plus(x, 1)));
+}
+Array acos_derivative(const Array& x, const Array& y) { return lax::neg(asin_derivative(x, y)); }
 Array atan_derivative(const Array& x, const Array&) { return reciprocal(plus(squared(x), 1)); }
 
 // atan2(y, x): the square of the radius divides.

@@ -277,8 +277,8 @@ the domain (cases `NAME_edges` are values only).""")  # fmt: skip
         for n in (-3, -1, 0, 1, 2, 3, 7):
             record(w, "integer_pow", lambda x: lax.integer_pow(x, n), x, n=n)
         record(w, "integer_pow_zero", lambda x: lax.integer_pow(x, 0), np.array([0.0, NAN, INF], t), n=0)
-        record(w, "clamp", lambda lo, x, hi: lax.clamp(lo, x, hi), np.array([-1.0, -1.0, 2.0, -1.0], t),
-               np.array([-2.0, 0.3, 0.0, 5.0], t), np.array([1.0, 1.0, 1.0, 1.0], t))  # fmt: skip
+        record(w, "clamp", lambda lo, x, hi: lax.clamp(lo, x, hi), np.array([-1.0, -1.0, -1.0], t),
+               np.array([-2.0, 0.3, 5.0], t), np.array([1.0, 1.0, 1.0], t))  # fmt: skip
         record(w, "clamp_edges", lambda lo, x, hi: lax.clamp(lo, x, hi), np.array([-1.0, -1.0, -INF], t),
                np.array([NAN, INF, -INF], t), np.array([1.0, 1.0, INF], t), grad=False)  # fmt: skip
         record(w, "where", lambda c, a, b: jnp.where(c, a, b), np.array([True, False, True]), normal(t, 3), normal(t, 3))
