@@ -20,6 +20,7 @@
 #include "apsis/core/array.hpp"
 #include "apsis/core/aval.hpp"
 #include "apsis/core/dtype.hpp"
+#include "apsis/core/hash.hpp"
 #include "apsis/core/shape.hpp"
 #include "apsis/ops/arithmetic.hpp"
 #include "apsis/ops/comparison.hpp"

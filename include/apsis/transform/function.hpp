@@ -52,12 +52,11 @@ template <class Function, class... A>
 class FlatFunction {
  public:
   using F = std::decay_t<Function>;  // a plain function is kept as a pointer
-  using Result = std::decay_t<std::invoke_result_t<const F&, const A&...>>;
-  static_assert(!std::is_void_v<std::invoke_result_t<const F&, const A&...>>,
+  using Result = std::decay_t<typename CheckedResult<parameters_are_own<F>, F, const A&...>::type>;
+  static_assert(!std::is_void_v<Result>,
                 "a transformed function must return its results: what it writes elsewhere is not transformed");
 
   FlatFunction(const F& f, const A&... args) : f_(f), args_(args...) {
-    if constexpr (parameters_are_own<F>) check_callable<F>();
     if constexpr (is_tree_callable<F>) collect_leaves(f_, leaves_);
     function_leaves_ = leaves_.size();
     std::apply([&](const auto&... a) { ((collect_leaves(a, leaves_), ends_[next_end_++] = leaves_.size()), ...); }, args_);

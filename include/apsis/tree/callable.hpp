@@ -77,20 +77,40 @@ constexpr bool is_transformable() {
 
 namespace detail {
 
-/// Refuses what cannot be transformed, a sentence each. For the first line of jit, grad, vmap and their kin.
+/// Refuses what cannot be transformed, a sentence each.
+template <class F, bool known = callable_traits<F>::is_known>
+struct CheckCallable {
+  static_assert(
+      callable_traits<F>::is_const,
+      "a transformed callable changes itself: its call operator must be const (a lambda not `mutable`), "
+      "because it runs once while it is traced; pass state in and return it");
+  static_assert(
+      !any_floating(typename callable_traits<F>::arguments{}),
+      "a `float` or `double` parameter of a transformed callable: use Array to trace it or Static<double> to "
+      "bake it in");
+};
+template <class F>
+struct CheckCallable<F, false> {};
+
+/// For the first line of jit, grad, vmap and their kin.
 template <class F>
 constexpr void check_callable() {
-  if constexpr (callable_traits<F>::is_known) {
-    static_assert(
-        callable_traits<F>::is_const,
-        "a transformed callable changes itself: its call operator must be const (a lambda not `mutable`), "
-        "because it runs once while it is traced; pass state in and return it");
-    static_assert(!any_floating(typename callable_traits<F>::arguments{}),
-                  "a `float` or `double` parameter of a transformed callable: use Array to trace it or "
-                  "Static<double> to "
-                  "bake it in");
-  }
+  (void)sizeof(CheckCallable<F>);
 }
+
+/// The type that `f(args...)` returns; some tree if `f` was refused, so that no other errors bury the sentence.
+template <bool checked, class F, class... A>
+struct CheckedResult : CheckCallable<F> {
+  using type = int;
+};
+template <class F, class... A>
+requires(is_transformable<F>()) struct CheckedResult<true, F, A...> {
+  using type = std::invoke_result_t<const F&, A...>;
+};
+template <class F, class... A>
+struct CheckedResult<false, F, A...> {
+  using type = std::invoke_result_t<const F&, A...>;
+};
 
 }  // namespace detail
 

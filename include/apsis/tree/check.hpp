@@ -70,10 +70,9 @@ struct CheckField : CheckMember<T, FixedName<field_name<T, index>().size()>(fiel
 template <class T, class Element>
 struct CheckElement : CheckMember<T, FixedName<7>("element"), Element, tree_kind<Element>> {};
 /// Refuses what is no tree at all, for the argument of an algorithm.
+template <class T, bool refused = is_refused(tree_kind<T>)>
+struct CheckTree : CheckMember<T, FixedName<8>("argument"), T, tree_kind<T>> {};
 template <class T>
-constexpr void check_tree() {
-  constexpr TreeKind kind = tree_kind<T>;
-  if constexpr (is_refused(kind)) (void)sizeof(CheckMember<T, FixedName<8>("argument"), T, kind>);
-}
+struct CheckTree<T, false> {};
 
 }  // namespace apsis::detail

@@ -68,7 +68,7 @@ constexpr void each_leaf_call(T& tree, F& f);
 template <class T, class F>
 [[gnu::always_inline]] constexpr void each_leaf(T& tree, F& f) {
   constexpr TreeKind kind = tree_kind<T>;
-  check_tree<std::remove_const_t<T>>();
+  (void)sizeof(CheckTree<std::remove_const_t<T>>);
   if constexpr (kind == TreeKind::Leaf) {
     f(tree);
   } else if constexpr (kind == TreeKind::Erased) {
@@ -165,7 +165,7 @@ void append_key(const T& tree, StaticKey& key) {
     ConstTreeRef ref = tree_trait<T>::erased(tree);
     key.append_value(ref.type);
     if (ref.type) ref.type->append_key(ref.tree, key);
-  } else if constexpr (kind != TreeKind::Leaf) {
+  } else if constexpr (kind != TreeKind::Leaf && !is_refused(kind)) {
     constexpr bool fixed =
         kind == TreeKind::Fields || kind == TreeKind::Tuple || kind == TreeKind::FixedArray;
     if constexpr (!fixed) key.append_value(node_size(tree));
@@ -247,7 +247,7 @@ inline constexpr bool is_static_shape = !detail::has_key<std::remove_cvref_t<T>>
 /// Appends everything of the tree that is not a leaf to a cache key. The type itself is not part of it.
 template <class T>
 void append_static_key(const T& tree, StaticKey& key) {
-  detail::check_tree<T>();
+  (void)sizeof(detail::CheckTree<T>);
   if constexpr (!is_static_shape<T>) detail::append_key<detail::Floats::Refused>(tree, key);
 }
 

@@ -186,7 +186,7 @@ void walk(const T& tree, TreeVisitor& visitor) {
     if (ref.type) ref.type->walk(ref.tree, visitor);
   } else if constexpr (kind == TreeKind::Fields) {
     walk_fields<floats>(tree, visitor);
-  } else {
+  } else if constexpr (!is_refused(kind)) {
     visitor.begin({kind, &type_name_of<T>, node_size(tree)});
     children<floats>(tree, [&visitor](const auto& child, auto step) {
       tell_step(visitor, step);
