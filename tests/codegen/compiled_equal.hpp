@@ -1,0 +1,71 @@
+#pragma once
+
+// Compares compiled programs with the evaluator, bit by bit, for several widths and levels.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "codegen/compile.hpp"
+#include "core/list.hpp"
+#include "ops/lax.hpp"
+#include "runtime/region.hpp"
+
+namespace apsis::detail {
+
+/// Deterministic elements: small numbers of both signs; integers, booleans and halves alike.
+inline Array filled(const Aval& aval, std::uint64_t seed) {
+  std::vector<double> values;
+  std::uint64_t state = seed * 0x9e3779b97f4a7c15u + 1;
+  for (std::int64_t i = 0; i < aval.size(); ++i) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    values.push_back(static_cast<double>(static_cast<std::int64_t>(state >> 40) - (1 << 23)) / (1 << 21));
+  }
+  return lax::convert(array(std::span<const double>(values), aval.shape()), aval.dtype(), aval.weak());
+}
+
+inline bool same_bits(const Array& a, const Array& b) {
+  if (!(a.aval() == b.aval())) return false;
+  if (a.node()->kind == NodeKind::List) {
+    const auto &x = static_cast<ListNode*>(a.node())->entries, &y = static_cast<ListNode*>(b.node())->entries;
+    if (x.size() != y.size()) return false;
+    for (std::size_t i = 0; i < x.size(); ++i)
+      if (!same_bits(x[i], y[i])) return false;
+    return true;
+  }
+  return std::memcmp(data_of(a), data_of(b), a.aval().bytes()) == 0;
+}
+
+inline std::string shown(const Array& a) { return a.aval().is_list() ? to_string(a.aval()) : to_string(a); }
+
+inline void expect_compiled_equal(const Graph& graph, std::span<const Array> inputs) {
+  verify(graph);
+  std::vector<Array> expected;
+  {
+    InterpretScope reference;
+    expected = interpret(graph, inputs);
+  }
+  struct {
+    int lanes, level;
+  } const ways[] = {{0, -1}, {1, 0}, {2, 1}, {8, 2}};
+  for (auto [lanes, level] : ways) {
+    auto program = compile(graph, {.lanes = lanes, .level = level});
+    std::vector<Array> got = run(*program, inputs);
+    ASSERT_EQ(got.size(), expected.size());
+    for (std::size_t i = 0; i < got.size(); ++i)
+      ASSERT_TRUE(same_bits(got[i], expected[i]))
+          << "output " << i << ", lanes " << lanes << ", level " << level << "\n"
+          << to_string(graph) << "\ncompiled " << shown(got[i]) << "\nevaluator " << shown(expected[i]);
+  }
+}
+
+/// The same for a program in text form, on inputs made up.
+inline void expect_compiled_equal(std::string_view text, std::uint64_t seed = 1) {
+  GraphRef graph = parse_graph(text);
+  std::vector<Array> inputs;
+  for (ValueId v = 0; v < graph->input_count(); ++v) inputs.push_back(filled(graph->aval(v), seed + v));
+  expect_compiled_equal(*graph, inputs);
+}
+
+}  // namespace apsis::detail
