@@ -1,0 +1,98 @@
+#pragma once
+
+// Step size controllers. Options take any type with the two members of the concept `StepController`, held by value.
+
+#include <concepts>
+#include <span>
+#include <vector>
+
+#include "apsis/core/array.hpp"
+#include "apsis/tree/any_tree.hpp"
+
+namespace apsis {
+
+/// What a controller sees before the first step. Times run forwards: a solve from 2 to 1 runs from -2 to -1.
+struct ControllerStart {
+  const Array& t0;
+  const Array& t1;
+  const Array& dt0;  // empty if none was given
+  std::span<const Array> y0;
+  std::span<const Array> slope;  // dy/dt there
+  int order;                     // of the error estimate; 0 if the solver has none
+  std::vector<Array> (*slope_at)(const void* context, const Array& t, std::span<const Array> y);
+  const void* context;
+};
+struct FirstStep {
+  Array end;                 // of the first step
+  std::vector<Array> state;  // the controller's own
+};
+/// What it sees after each attempt.
+struct ControllerStep {
+  const Array& t0;
+  const Array& t1;
+  const Array& end;  // of the whole solve
+  std::span<const Array> y0, y1;
+  std::span<const Array> error;  // the estimate; empty if the solver has none
+  int order;
+  std::span<const Array> state;
+};
+struct NextStep {
+  Array accept;              // boolean
+  Array start, end;          // of the next attempt
+  std::vector<Array> state;
+  Array code;                // i64: a SolveResult, 0 to go on
+};
+
+template <class C>
+concept StepController = requires(const C& c, const ControllerStart& start, const ControllerStep& step) {
+  { c.first_step(start) } -> std::same_as<FirstStep>;
+  { c.next_step(step) } -> std::same_as<NextStep>;
+};
+
+/// Steps of the length dt0, which must be given; the last is shorter if need be. Stops if the state is not finite.
+struct ConstantStepSize {
+  FirstStep first_step(const ControllerStart& start) const;
+  NextStep next_step(const ControllerStep& step) const;
+};
+
+/// Steps that end at the given times: ts[0] is t0, the last t1; dt0 must not be given.
+struct StepTo {
+  Array ts;
+  FirstStep first_step(const ControllerStart& start) const;
+  NextStep next_step(const ControllerStep& step) const;
+};
+
+/// Steps as long as the estimated error allows: it stays below atol + rtol |y| in the root mean square over all elements
+/// (Söderlind, Automatic control and adaptive time-stepping, Numer. Algorithms 31, 2002). With the error r relative to
+/// that bound, a step is accepted if r < 1, and the next is as long as this one times safety · r^(-β₁) · …, where
+/// β = (p+i+d, -(p+2d), d) / order weigh the errors of the last three steps.
+struct PIDController {
+  Array rtol, atol;
+  Array pcoeff = 0., icoeff = 1., dcoeff = 0.;
+  Array dtmin = {}, dtmax = {};  // empty: no limit
+  bool force_dtmin = true;       // at dtmin accept whatever the error, instead of stopping
+  Array factormin = 0.2, factormax = 10., safety = 0.9;
+  FirstStep first_step(const ControllerStart& start) const;
+  NextStep next_step(const ControllerStep& step) const;
+};
+
+/// Holds any StepController; a tree, so that tolerances may be traced.
+class Controller {
+ public:
+  Controller() : Controller(ConstantStepSize{}) {}
+  template <StepController C>
+  Controller(C controller)
+      : tree_(static_cast<C&&>(controller)),
+        first_([](const void* c, const ControllerStart& s) { return static_cast<const C*>(c)->first_step(s); }),
+        next_([](const void* c, const ControllerStep& s) { return static_cast<const C*>(c)->next_step(s); }) {}
+  FirstStep first_step(const ControllerStart& s) const { return first_(tree_.tree(), s); }
+  NextStep next_step(const ControllerStep& s) const { return next_(tree_.tree(), s); }
+
+ private:
+  AnyTree tree_;
+  FirstStep (*first_)(const void*, const ControllerStart&);
+  NextStep (*next_)(const void*, const ControllerStep&);
+  APSIS_FIELDS(Controller, tree_)
+};
+
+}  // namespace apsis

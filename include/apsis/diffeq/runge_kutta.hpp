@@ -1,0 +1,60 @@
+#pragma once
+
+#include <concepts>
+#include <vector>
+
+namespace apsis {
+
+/// An explicit Runge-Kutta method. Stage i evaluates the slope k[i] at time t + c[i] h and state y + h Σ a[i][j] k[j]; the
+/// step is y1 = y + h Σ b[i] k[i].
+struct RungeKutta {
+  const char* name;
+  int order;
+  std::vector<double> c;
+  std::vector<std::vector<double>> a;  // row i has i entries
+  std::vector<double> b;
+  std::vector<double> error;  // b minus the weights of the embedded method; empty: no estimate of the error
+  /// Dense output: y(t + θ h) = y + h Σ_d θ^(d+1) Σ_i dense[d][i] k[i].
+  std::vector<std::vector<double>> dense;
+  /// The last stage is the slope at the end of the step, and so the next step's first.
+  bool first_same_as_last = false;
+
+  std::size_t stages() const { return b.size(); }
+};
+
+/// Dense output by the straight line.
+std::vector<std::vector<double>> linear_output(const std::vector<double>& b);
+/// Dense output by the cubic through both ends with the slopes of the first and the last stage (Hairer, Nørsett, Wanner,
+/// Solving Ordinary Differential Equations I, II.6).
+std::vector<std::vector<double>> hermite_output(const std::vector<double>& b);
+
+/// Euler's method, order 1, no error estimate: needs ConstantStepSize or StepTo.
+struct Euler {
+  static const RungeKutta& method();
+};
+/// Heun's method, order 2, with Euler's as embedded method.
+struct Heun {
+  static const RungeKutta& method();
+};
+/// Bogacki and Shampine's 3(2) pair: A 3(2) pair of Runge-Kutta formulas, Appl. Math. Lett. 2, 1989.
+struct Bosh3 {
+  static const RungeKutta& method();
+};
+/// Tsitouras' 5(4) pair: Runge-Kutta pairs of order 5(4) satisfying only the first column simplifying assumption, Comput.
+/// Math. Appl. 62, 2011. The usual choice for problems that are not stiff.
+struct Tsit5 {
+  static const RungeKutta& method();
+};
+/// Dormand and Prince's 5(4) pair: A family of embedded Runge-Kutta formulae, J. Comput. Appl. Math. 6, 1980; dense output
+/// by Shampine, Some practical Runge-Kutta formulas, Math. Comp. 46, 1986.
+struct Dopri5 {
+  static const RungeKutta& method();
+};
+
+/// A solver: a type with a static `method()`.
+template <class S>
+concept Solver = requires {
+  { S::method() } -> std::convertible_to<const RungeKutta&>;
+};
+
+}  // namespace apsis

@@ -1,0 +1,108 @@
+#include <cmath>
+
+#include "apsis/diffeq/controller.hpp"
+#include "apsis/diffeq/solve.hpp"
+#include "apsis/ops/arithmetic.hpp"
+#include "apsis/ops/comparison.hpp"
+#include "apsis/ops/logic.hpp"
+#include "apsis/ops/math.hpp"
+#include "apsis/ops/select.hpp"
+#include "diffeq/messages.hpp"
+#include "diffeq/norm.hpp"
+
+namespace apsis {
+namespace {
+
+/// Known now to be zero, so that what it multiplies need not be kept.
+bool is_zero(const Array& a) {
+  return a.is_empty() || (is_concrete(a) && a.item<double>() == 0);
+}
+
+std::vector<Array> scaled(std::span<const Array> values, std::span<const Array> y, const PIDController& c) {
+  std::vector<Array> out;
+  for (std::size_t i = 0; i < values.size(); ++i) out.push_back(values[i] / (c.atol + c.rtol * abs(y[i])));
+  return out;
+}
+
+/// The first step by Hairer, Nørsett and Wanner, Solving Ordinary Differential Equations I, II.4: an explicit Euler step of
+/// a hundredth of the state's own scale tells the second derivative, and that the step.
+Array starting_step(const ControllerStart& s, const PIDController& c) {
+  Array d0 = detail::rms_norm(scaled(s.y0, s.y0, c)), d1 = detail::rms_norm(scaled(s.slope, s.y0, c));
+  Array h0 = where(d0 < 1e-5 || d1 < 1e-5, 1e-6, 0.01 * (d0 / d1));
+  std::vector<Array> y1, change;
+  for (std::size_t i = 0; i < s.y0.size(); ++i) y1.push_back(s.y0[i] + h0 * s.slope[i]);
+  std::vector<Array> slope1 = s.slope_at(s.context, s.t0 + h0, y1);
+  for (std::size_t i = 0; i < y1.size(); ++i) change.push_back(slope1[i] - s.slope[i]);
+  Array d2 = detail::rms_norm(scaled(change, s.y0, c)) / h0;
+  Array d = maximum(d1, d2);
+  Array h1 = where(d <= 1e-15, maximum(1e-6, h0 * 1e-3), pow(0.01 / d, 1. / s.order));
+  return minimum(100 * h0, h1);
+}
+
+Array limited(Array dt, const PIDController& c) {
+  if (!c.dtmax.is_empty()) dt = minimum(dt, c.dtmax);
+  if (!c.dtmin.is_empty()) dt = maximum(dt, c.dtmin);
+  return dt;
+}
+
+}  // namespace
+
+FirstStep PIDController::first_step(const ControllerStart& s) const {
+  if (rtol.is_empty() || atol.is_empty()) fail(messages::missing_tolerance, {});
+  Array dt = limited(s.dt0.is_empty() ? stop_gradient(starting_step(s, *this)) : s.dt0, *this);
+  std::vector<Array> state;
+  Array one = s.t0 * 0 + 1;
+  if (!is_zero(pcoeff) || !is_zero(dcoeff)) state.push_back(stop_gradient(one));
+  if (!is_zero(dcoeff)) state.push_back(stop_gradient(one));
+  if (!dtmin.is_empty()) state.push_back(dt <= dtmin);
+  return {s.t0 + dt, state};
+}
+
+NextStep PIDController::next_step(const ControllerStep& s) const {
+  if (s.error.empty()) fail(messages::no_error_estimate, {"in use"});
+  // Step sizes count as constants: the whole decision is made on values without derivatives.
+  std::vector<Array> ratio;
+  for (std::size_t i = 0; i < s.error.size(); ++i) {
+    Array size = maximum(abs(stop_gradient(s.y0[i])), abs(stop_gradient(s.y1[i])));
+    ratio.push_back(stop_gradient(s.error[i]) / (stop_gradient(atol) + stop_gradient(rtol) * size));
+  }
+  Array r = detail::rms_norm(ratio);
+  r = where(isnan(r), std::numeric_limits<double>::infinity(), r);
+
+  bool history = !is_zero(pcoeff) || !is_zero(dcoeff), history2 = !is_zero(dcoeff);
+  std::size_t next = (history ? 1 : 0) + (history2 ? 1 : 0);
+  Array accept = r < 1;
+  bool has_min = !dtmin.is_empty();
+  Array at_min = has_min ? s.state[next] : Array(false);
+  if (has_min && force_dtmin) accept = accept || at_min;
+
+  double k = s.order;
+  Array beta1 = (stop_gradient(pcoeff) + stop_gradient(icoeff) + stop_gradient(dcoeff)) / k;
+  Array factor = stop_gradient(safety) * pow(r, -beta1);
+  if (history) factor = factor * pow(s.state[0], -(stop_gradient(pcoeff) + 2 * stop_gradient(dcoeff)) / k);
+  if (history2) factor = factor * pow(s.state[1], stop_gradient(dcoeff) / k);
+  factor = where(accept, minimum(maximum(factor, 1.), stop_gradient(factormax)),
+                 minimum(maximum(factor, stop_gradient(factormin)), stop_gradient(safety)));
+  Array dt = factor * stop_gradient(s.t1 - s.t0);
+  if (!dtmax.is_empty()) dt = minimum(dt, stop_gradient(dtmax));
+
+  Array start = where(accept, s.t1, s.t0);
+  constexpr auto too_short = static_cast<std::int64_t>(SolveResult::DtMinReached);
+  Array code = where(start + dt == start, too_short, 0);
+  std::vector<Array> state;
+  if (history) {
+    Array inverse = 1 / r;
+    Array kept = where(inverse == 0 || isinf(inverse), 1., inverse);
+    state.push_back(where(accept, kept, s.state[0]));
+    if (history2) state.push_back(where(accept, s.state[0], s.state[1]));
+  }
+  if (has_min) {
+    Array low = stop_gradient(dtmin);
+    if (!force_dtmin) code = where(dt < low, too_short, code);
+    state.push_back(dt <= low);
+    dt = maximum(dt, low);
+  }
+  return {accept, start, start + dt, state, code};
+}
+
+}  // namespace apsis
