@@ -44,3 +44,6 @@
 #include "apsis/control/error_if.hpp"
 #include "apsis/control/scan.hpp"
 #include "apsis/control/while_loop.hpp"
+#include "apsis/diffeq/controller.hpp"
+#include "apsis/diffeq/runge_kutta.hpp"
+#include "apsis/diffeq/solve.hpp"

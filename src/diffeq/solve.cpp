@@ -4,7 +4,7 @@
 
 #include "apsis/control/error_if.hpp"
 #include "apsis/control/while_loop.hpp"
-#include "apsis/core/index.hpp"
+#include "apsis/ops/index.hpp"
 #include "apsis/ops/arithmetic.hpp"
 #include "apsis/ops/comparison.hpp"
 #include "apsis/ops/convert.hpp"

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "apsis/diffeq/solve.hpp"
+#include "apsis/ops/arithmetic.hpp"
 
 namespace apsis::detail {
 

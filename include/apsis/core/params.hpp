@@ -1,5 +1,7 @@
 #pragma once
 
+// For code that defines ops; not part of apsis.hpp.
+//
 // The static parameters of an op: a struct of its own, held by value behind a handle that can compare, hash and print
 // it. For authors of ops, not part of apsis.hpp. A parameter struct lists its fields once:
 //

@@ -1,4 +1,4 @@
-#include "apsis/core/index.hpp"
+#include "apsis/ops/index.hpp"
 #include "apsis/diffeq/controller.hpp"
 #include "apsis/diffeq/solve.hpp"
 #include "apsis/ops/arithmetic.hpp"
