@@ -123,7 +123,7 @@ def odd_rest(f, second, at_zero):
 @job
 def tangent():
     p, w = odd_rest(tan, mpf(1) / 3, mpf("1e-9"))
-    for bits, n in ((53, 14), (24, 6)):
+    for bits, n in ((53, 14), (24, 7)):
         show(f"tan p on [0, pi/4], {n} terms", p, list(range(n)), (mpf(0), (pi / 4)**2 * mpf("1.001")), w, bits)
     half = pi / 2
     for bits, short in ((53, 33), (24, 12)):
@@ -166,6 +166,8 @@ def error_function():
     e = lambda z: erf(sqrt(z)) / sqrt(z) - 1 if z > mpf("1e-25") else 2 / sqrt(pi) - 1
     w = lambda z: sqrt(z) / erf(sqrt(z)) if z > 0 else mpf(1)
     show("erf(x)/x - 1 on [0, 3/4]", e, list(range(11)), (mpf(0), mpf("0.5626")), w)
+    show("erf(x)/x - 1 on [0, 0.9], f32", e, list(range(7)), (mpf(0), mpf("0.811")), w, 24)
+    show("-log2 erfc(x) on [0.89, 3.95], f32", lambda x: -log(erfc(x)) / log(mpf(2)), list(range(7)), (mpf("0.89"), mpf("3.95")), lambda x: erfc(x), 24)
     # (1 + 2 x) exp(x^2) erfc(x) in t = (x - 3) / (x + 3)
     def g(t):
         x = 3 * (1 + t) / (1 - t)
@@ -177,13 +179,14 @@ def error_function():
 
 @job
 def error_function_inverse():
-    # erfinv(x)/x, from w = -log(1 - x^2), in w up to 5 and in sqrt(w) to 6.2
+    # erfinv(x)/x, from w = -log(1 - x^2), for w up to 5 in w - 1, beyond in sqrt(w)
     def f(w):
         x = sqrt(-expm1(-w))
         return mp.erfinv(x) / x if w > mpf("1e-20") else sqrt(pi) / 2
-    show("erfinv(x)/x in w - 2.5", lambda v: f(v + mpf("2.5")), list(range(11)), (mpf("-2.5"), mpf("2.5")), lambda v: 1 / f(v + mpf("2.5")))
-    for name, centre, top, n in (("f64", 4, mpf("6.2"), 11), ("f32", 3, mpf("4.2"), 12)):
-        show(f"erfinv(x)/x in sqrt(w) - {centre}, {name}", lambda v: f((v + centre)**2), list(range(n)), (sqrt(mpf(5)) - centre - mpf("0.001"), top - centre), lambda v: 1 / f((v + centre)**2))
+    for bits in (53, 24):
+        show(f"erfinv(x)/x in w - 1, {bits} bits", lambda v: f(v + 1), list(range(11)), (mpf(-1), mpf(4)), lambda v: 1 / f(v + 1), bits)
+    for bits, centre, top in ((53, 4, mpf("6.2")), (24, 3, mpf("4.2"))):
+        show(f"erfinv(x)/x in sqrt(w) - {centre}, {bits} bits", lambda v: f((v + centre)**2), list(range(11)), (sqrt(mpf(5)) - centre - mpf("0.001"), top - centre), lambda v: 1 / f((v + centre)**2), bits)
 
 
 @job

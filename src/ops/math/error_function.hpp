@@ -54,24 +54,42 @@ ErrorTail<M> erfc_large(Real<M> x) {
   const Real<M> shifted = fma(square, -E::log2_e, shifter);
   const Real<M> k = shifted - shifter;
   const auto [r, r_low] = fast_two_sum(fma(k, -E::ln2_high, -square), fma(k, -E::ln2_low, -square_low));
-  const Real<M> curved = fma(r * r, two_way(r, E::q), r_low);  // e^(r + r_low) - 1 - r
+  const Real<M> r_square = r * r;
+  const Real<M> curved = fma(r_square, two_way(r, r_square, E::q), r_low);  // e^(r + r_low) - 1 - r
   const Real<M> unscaled = quotient + fma(r, quotient, fma(curved, quotient, quotient_low));
   const auto [first, second] = split_power(k, shifted);
   return {unscaled * first * second, fma(r + curved, first, first) * second};
 }
 
-/// Error function. Error below 1.5 ULP.
+struct ErrorConstantsF32 {
+  // erf(x) / x - 1 in x^2 for |x| <= 0.9; error 2^-29.9
+  static constexpr float p[] = {0x1.06eba8p-3f, -0x1.812742p-2f,  0x1.ce2dfap-4f, -0x1.b80ee6p-6f,
+                                0x1.54d574p-8f, -0x1.aafa6ap-11f, 0x1.5ff302p-14f};
+  // -log2 erfc(x) on [0.89, 3.95]; error 2^-28.6 of erf(x)
+  static constexpr float h[] = {0x1.ef5bp-13f,   0x1.a0886cp+0f, 0x1.d67f9p-1f,  0x1.33a602p-3f,
+                                -0x1.07c79ep-5f, 0x1.21e836p-8f, -0x1.2bf0bp-12f};
+};
+
+/// Error function. Error below 1.3 ULP.
 template <Model M>
 Real<M> erf(Real<M> x) {
+  const Real<M> magnitude = abs(x);
   if constexpr (is_f32<M>) {
-    return narrow(x.m, erf(widen(x)));
+    using C = ErrorConstantsF32;
+    using L = Format<float>;
+    const Real<M> small = fma(magnitude, two_way(x * x, C::p), magnitude);
+    const Real<M> exponent = -horner(at_most(magnitude, 3.95f), C::h);  // beyond, the result is 1
+    constexpr float shifter = L::shifter + L::bias;
+    const Real<M> shifted = exponent + shifter;
+    const Real<M> power = from_bits(to_bits(shifted) << L::mantissa_bits);
+    const Real<M> p = exp2m1_reduced(exponent - (shifted - shifter));
+    return with_sign_of(select(magnitude < 0.9f, small, fma(-p, power, 1.0f - power)), x);
   } else {
-    const Real<M> magnitude = abs(x);
     return with_sign_of(select(magnitude < 0.75, erf_small(magnitude), 1.0 - erfc_large(magnitude).erfc), x);
   }
 }
 
-/// Complementary error function 1 - erf(x). Error below 2 ULP.
+/// Complementary error function 1 - erf(x). Error below 0.6 (f32) and 1.8 ULP (f64).
 template <Model M>
 Real<M> erfc(Real<M> x) {
   if constexpr (is_f32<M>) {
@@ -84,46 +102,64 @@ Real<M> erfc(Real<M> x) {
   }
 }
 
-struct InverseErrorConstants {
-  // erfinv(x) / x in w - 5/2, w = -log(1 - x^2) <= 5; error 2^-28.7
-  static constexpr double centre[] = {0x1.805c5d073edddp+0,   0x1.f91e8b0ff09dp-3,   -0x1.11c41f4861ee2p-8,
-                                      -0x1.48664c05d452cp-10, 0x1.c9c56b41ed149p-13, -0x1.4cf8f4ba38ec9p-18,
-                                      -0x1.ccf6977d4b8a7p-19, 0x1.f430f48f79fccp-22, 0x1.354d6332bd44p-26,
-                                      -0x1.2d4c1738aab02p-27, 0x1.736f9ca140efdp-32};
-  // the same in sqrt(w) - 4 for the tail of f64; error 2^-21
-  static constexpr double tail[] = {0x1.eb7e0af5f80a9p+1,   0x1.026ece0a1296p+0,    0x1.49f54d9761fc9p-10,
-                                    -0x1.e286d616e0f65p-11, 0x1.555bf0840eca2p-12,  -0x1.73df569988704p-15,
-                                    0x1.6a02f69b15a0cp-15,  -0x1.3691c54175d85p-14, 0x1.01825615278f3p-15,
-                                    -0x1.1258fec47eacbp-21, -0x1.3fd1be03dac4ep-20};
-  // and in sqrt(w) - 3 for that of f32; error 2^-29.7
-  static constexpr double tail_f32[] = {
-      0x1.6a9efbd8ff0e9p+1,   0x1.006dc9dd8feb3p+0,  0x1.3581e4ae2cdc6p-7,   -0x1.f4e136c957477p-8,
-      0x1.74a983af9abfcp-8,   -0x1.d37d0f349ddd1p-9, 0x1.84228e951072cp-10,  -0x1.005a436d70649p-13,
-      -0x1.2cfac053bbf7ap-12, 0x1.5b1f0cb22b47fp-13, -0x1.8baa43b0df3fcp-16, -0x1.01c28b240e19cp-18};
+template <class Scalar>
+struct InverseErrorConstants;
+
+template <>
+struct InverseErrorConstants<double> {
+  // erfinv(x) / x = middle_0 + v middle(v) for w <= 5, v = w - 1; error 2^-28.7
+  static constexpr double middle_0 = 0x1.209b9bb571be5p+0;
+  static constexpr double middle[] = {0x1.fb8fceb596302p-3,   0x1.169330b565704p-8,  -0x1.377c6b1d725b1p-9,
+                                      0x1.a3fd90acc563fp-14,  0x1.416c37131a5cep-15, -0x1.23aeaa182a2c7p-18,
+                                      -0x1.40ab6116da284p-21, 0x1.6e54bd9c24bdfp-23, -0x1.db694dd8192c6p-27,
+                                      0x1.737beeed6203ap-32};
+  // = tail_0 + v tail(v) beyond, v = sqrt(w) - centre; error 2^-21.0
+  static constexpr double centre = 4, tail_0 = 0x1.eb7e0af5f80a9p+1;
+  static constexpr double tail[] = {0x1.026ece0a1296p+0,    0x1.49f54d9761fc9p-10,  -0x1.e286d616e0f65p-11,
+                                    0x1.555bf0840eca2p-12,  -0x1.73df569988704p-15, 0x1.6a02f69b15a0cp-15,
+                                    -0x1.3691c54175d85p-14, 0x1.01825615278f3p-15,  -0x1.1258fec47eacbp-21,
+                                    -0x1.3fd1be03dac4ep-20};
 };
 
-/// Approximates erfinv(x) for 0 <= x < 1 given 1 - x^2: Giles' variables (2010).
-template <Model M, std::size_t n>
-Real<M> erf_inv_start(Real<M> x, Real<M> complement, double centre, const double (&tail)[n]) {
-  const auto [e, f] = reduce_binary(complement);
-  const Real<M> w = -log_reduced(e, f);
-  return x * select(w < 5.0, two_way(w - 2.5, InverseErrorConstants::centre),
-                    two_way(square_root(w) - centre, tail));
+template <>
+struct InverseErrorConstants<float> {
+  // erfinv(x) / x = middle_0 + v middle(v) for w <= 5, v = w - 1; error 2^-26.0
+  static constexpr float middle_0 = 0x1.209b9cp+0f;
+  static constexpr float middle[] = {0x1.fb8fcep-3f,   0x1.169056p-8f,  -0x1.3779f6p-9f,  0x1.a51d88p-14f,
+                                     0x1.3fcp-15f,     -0x1.2869bp-18f, -0x1.ffbc62p-22f, 0x1.0422a8p-23f,
+                                     -0x1.5b00dep-28f, -0x1.14606ap-32f};
+  // = tail_0 + v tail(v) beyond, v = sqrt(w) - centre; error 2^-27.1
+  static constexpr float centre = 3, tail_0 = 0x1.6a9efcp+1f;
+  static constexpr float tail[] = {0x1.006dcap+0f,  0x1.357c08p-7f,  -0x1.f4e2acp-8f, 0x1.74fecp-8f,
+                                   -0x1.d38f0cp-9f, 0x1.80715cp-10f, -0x1.eed63p-14f, -0x1.1ba544p-12f,
+                                   0x1.4b2d6cp-13f, -0x1.fc9328p-16f};
+};
+
+/// erfinv(x) for 0 <= x < 1 by a polynomial in w = -log(1 - x^2) or in its root: Giles' variables (2010). For
+/// f64 the start of an iteration.
+template <Model M>
+Real<M> erf_inv_polynomial(Real<M> x) {
+  using T = typename M::Scalar;
+  using C = InverseErrorConstants<T>;
+  const auto [e, f] = reduce_binary(fma(-x, x, T(1)));
+  const Real<M> w = -log_reduced(e, f), middle = w - T(1), tail = square_root(w) - C::centre;
+  const Mask<M> near = w < T(5);
+  // The constant term meets x in the last operation, so that the rest may be rounded freely.
+  const Real<M> rest = select(near, middle * anchored(middle, C::middle), tail * anchored(tail, C::tail));
+  return fma(x, select(near, x.constant(C::middle_0), x.constant(C::tail_0)), x * rest);
 }
 
-/// Inverse of the error function, infinite at -1 and 1, NaN beyond. Error below 2 ULP.
+/// Inverse of the error function, infinite at -1 and 1, NaN beyond. Error below 1.9 (f32) and 1.8 ULP (f64).
 template <Model M>
 Real<M> erf_inv(Real<M> x) {
   using T = typename M::Scalar;
-  using C = InverseErrorConstants;
   const Real<M> magnitude = abs(x);
   Real<M> result = magnitude;
   if constexpr (is_f32<M>) {
-    const auto wide = widen(magnitude);
-    result = narrow(x.m, erf_inv_start(wide, fma(-wide, wide, 1.0), 3, C::tail_f32));
+    result = erf_inv_polynomial(magnitude);
   } else {
     // One step of Halley's method, whose residual erf(y) - x is taken from the tail where x is near 1.
-    const Real<M> y = erf_inv_start(magnitude, fma(-magnitude, magnitude, 1.0), 4, C::tail);
+    const Real<M> y = erf_inv_polynomial(magnitude);
     const auto [erfc, gaussian] = erfc_large(y);
     const Real<M> residual = select(y < 0.6, erf_small(y) - magnitude, (1.0 - magnitude) - erfc);
     result = y - residual / fma(gaussian, ErrorConstants::two_over_root_pi, residual * y);

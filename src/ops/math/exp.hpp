@@ -81,7 +81,8 @@ ExpReduction<M> reduce_ln2(Real<M> x, typename M::Scalar offset) {
 /// exp(r) - 1 for |r| <= ln 2 / 2.
 template <Model M>
 Real<M> expm1_reduced(Real<M> r) {
-  return fma(r * r, two_way(r, ExpConstants<typename M::Scalar>::q), r);
+  const Real<M> square = r * r;
+  return fma(square, two_way(r, square, ExpConstants<typename M::Scalar>::q), r);
 }
 
 /// 2^r - 1 for |r| <= 1/2.
@@ -113,7 +114,7 @@ Real<M> scale_by_power(Real<M> p, Real<M> k, Real<M> shifted) {
   return fma(p, first, first) * second;
 }
 
-/// e^x. Error below 1 ULP.
+/// e^x. Error below 1.2 ULP.
 template <Model M>
 Real<M> exp(Real<M> x) {
   using C = ExpConstants<typename M::Scalar>;
@@ -135,7 +136,7 @@ Real<M> exp2(Real<M> x) {
   return scale_by_power(exp2m1_reduced(r), k, shifted);
 }
 
-/// e^x - 1. Error below 1.5 ULP.
+/// e^x - 1. Error below 1.7 ULP.
 template <Model M>
 Real<M> expm1(Real<M> x) {
   using T = typename M::Scalar;
@@ -150,7 +151,8 @@ Real<M> expm1(Real<M> x) {
   const Real<M> shifted = select(small, shifter, nearest);
   const Real<M> k = shifted - shifter;
   const Real<M> r = fma(k, -C::ln2_low, fma(k, -C::ln2_high, bounded));
-  const Real<M> p = fma(r * r, two_way(r, C::q_expm1), r);
+  const Real<M> square = r * r;
+  const Real<M> p = fma(square, two_way(r, square, C::q_expm1), r);
   // With 2^(k-1) for 2^k nothing overflows before its time.
   const Real<M> half_power = from_bits(to_bits(shifted) << L::mantissa_bits);
   const Real<M> half = fma(p, half_power, half_power - T(0.5));

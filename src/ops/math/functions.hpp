@@ -16,35 +16,35 @@
 #define APSIS_MATH_FUNCTIONS(X) \
   X(sqrt, 1, 0.5, 0.5)          \
   X(rsqrt, 1, 1.6, 1.6)         \
-  X(cbrt, 1, 1.0, 1.0)          \
-  X(hypot, 2, 1.5, 1.5)         \
-  X(pow, 2, 1, 1.5)             \
-  X(exp, 1, 1.1, 1.1)           \
+  X(cbrt, 1, 0.6, 0.6)          \
+  X(hypot, 2, 0.6, 1.1)         \
+  X(pow, 2, 0.6, 1.5)           \
+  X(exp, 1, 1.2, 1.2)           \
   X(exp2, 1, 1, 1)              \
-  X(expm1, 1, 1.3, 1.3)         \
+  X(expm1, 1, 1.7, 1.7)         \
   X(log, 1, 1, 1)               \
-  X(log2, 1, 1, 1)              \
-  X(log10, 1, 1, 1)             \
-  X(log1p, 1, 1.5, 1.5)         \
+  X(log2, 1, 0.6, 0.6)          \
+  X(log10, 1, 0.6, 0.6)         \
+  X(log1p, 1, 1.7, 1.7)         \
   X(sin, 1, 1.8, 1.8)           \
   X(cos, 1, 1.8, 1.8)           \
-  X(tan, 1, 2, 2)               \
-  X(asin, 1, 2, 2)              \
-  X(acos, 1, 2, 2)              \
-  X(atan, 1, 2, 2)              \
-  X(atan2, 2, 2, 2)             \
-  X(sinh, 1, 2, 2)              \
-  X(cosh, 1, 2, 2)              \
+  X(tan, 1, 1.9, 1.9)           \
+  X(asin, 1, 1.4, 1.4)          \
+  X(acos, 1, 1.4, 1.4)          \
+  X(atan, 1, 1.4, 1.4)          \
+  X(atan2, 2, 1.6, 1.6)         \
+  X(sinh, 1, 1.8, 1.8)          \
+  X(cosh, 1, 1.7, 1.7)          \
   X(tanh, 1, 1.8, 1.8)          \
-  X(asinh, 1, 2, 2)             \
-  X(acosh, 1, 2, 2)             \
-  X(atanh, 1, 2, 2)             \
-  X(logistic, 1, 2, 2)          \
-  X(erf, 1, 2, 2)               \
-  X(erfc, 1, 2, 2)              \
-  X(erf_inv, 1, 2, 2)           \
-  X(lgamma, 1, 2, 2)            \
-  X(digamma, 1, 2, 2)           \
+  X(asinh, 1, 1.8, 1.8)         \
+  X(acosh, 1, 1.7, 1.7)         \
+  X(atanh, 1, 1.8, 1.8)         \
+  X(logistic, 1, 1.9, 1.9)      \
+  X(erf, 1, 1.3, 1.3)           \
+  X(erfc, 1, 0.6, 1.8)          \
+  X(erf_inv, 1, 1.9, 1.8)       \
+  X(lgamma, 1, 0.6, 1.8)        \
+  X(digamma, 1, 0.6, 1.8)       \
   X(ceil, 1, 0, 0)              \
   X(trunc, 1, 0, 0)             \
   X(fmod, 2, 0, 0)

@@ -51,7 +51,7 @@ Real<M> half_exp(Real<M> x) {
   return scale_by_power(expm1_reduced(r), k, shifted);
 }
 
-/// Hyperbolic sine. Error below 2 ULP.
+/// Hyperbolic sine. Error below 1.8 ULP.
 template <Model M>
 Real<M> sinh(Real<M> x) {
   using T = typename M::Scalar;
@@ -61,7 +61,7 @@ Real<M> sinh(Real<M> x) {
   return with_sign_of(select(magnitude < T(1), small, half - T(0.25) / half), x);
 }
 
-/// Hyperbolic cosine. Error below 1.8 ULP.
+/// Hyperbolic cosine. Error below 1.7 ULP.
 template <Model M>
 Real<M> cosh(Real<M> x) {
   using T = typename M::Scalar;
@@ -69,7 +69,7 @@ Real<M> cosh(Real<M> x) {
   return half + T(0.25) / half;
 }
 
-/// Logistic function 1 / (1 + e^-x), from p = e^-|x| and q = p / (1 + p): 1 - q, or p - p q. Error below 2
+/// Logistic function 1 / (1 + e^-x), from p = e^-|x| and q = p / (1 + p): 1 - q, or p - p q. Error below 1.9
 /// ULP.
 template <Model M>
 Real<M> logistic(Real<M> x) {
@@ -79,7 +79,7 @@ Real<M> logistic(Real<M> x) {
   return select(x < T(0), fma(-p, q, p), T(1) - q);
 }
 
-/// Hyperbolic tangent: m / (m + 1) with m = expm1(2 |x|) / 2. Error below 1.6 ULP.
+/// Hyperbolic tangent: m / (m + 1) with m = expm1(2 |x|) / 2. Error below 1.8 ULP.
 template <Model M>
 Real<M> tanh(Real<M> x) {
   using T = typename M::Scalar;
@@ -92,7 +92,8 @@ Real<M> tanh(Real<M> x) {
   const Real<M> shifted = fma(magnitude, 2 * E::log2_e, T(-0.25)) + shifter;
   const Real<M> k = shifted - shifter;
   const Real<M> r = fma(k, -E::ln2_low / 2, fma(k, -E::ln2_high / 2, magnitude));
-  const Real<M> rest = r * r * two_way(r, C::q);
+  const Real<M> square = r * r;
+  const Real<M> rest = square * two_way(r, square, C::q);
   const Real<M> p = r + rest;
   const Real<M> half_power = from_bits(to_bits(shifted) << L::mantissa_bits);
   const Real<M> m = fma(p, half_power + half_power, half_power - T(0.5));

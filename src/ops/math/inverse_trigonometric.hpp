@@ -54,7 +54,7 @@ ArcSineCore<M> arcsine_core(Real<M> magnitude) {
   return {large, s, s * z * anchored(z, InverseTrigonometricConstants<T>::p_asin)};
 }
 
-/// Arc sine, NaN outside [-1, 1]. Error below 1.5 ULP.
+/// Arc sine, NaN outside [-1, 1]. Error below 1.4 ULP.
 template <Model M>
 Real<M> asin(Real<M> x) {
   using C = InverseTrigonometricConstants<typename M::Scalar>;
@@ -64,7 +64,7 @@ Real<M> asin(Real<M> x) {
   return with_sign_of(select(large, from_half_pi, s + rest), x);
 }
 
-/// Arc cosine, NaN outside [-1, 1]. Error below 1.5 ULP.
+/// Arc cosine, NaN outside [-1, 1]. Error below 1.4 ULP.
 template <Model M>
 Real<M> acos(Real<M> x) {
   using T = typename M::Scalar;
@@ -92,7 +92,7 @@ Real<M> atan_from(Real<M> base, Real<M> base_low, Real<M> t) {
   return high + (low + (rest + base_low));
 }
 
-/// Arc tangent. Error below 1.5 ULP.
+/// Arc tangent. Error below 1.4 ULP.
 template <Model M>
 Real<M> atan(Real<M> x) {
   using T = typename M::Scalar;
@@ -105,7 +105,7 @@ Real<M> atan(Real<M> x) {
                       x);
 }
 
-/// The angle of the point (x, y), from -pi to pi, with the special values of C99 (atan2). Error below 1.5
+/// The angle of the point (x, y), from -pi to pi, with the special values of C99 (atan2). Error below 1.6
 /// ULP.
 template <Model M>
 Real<M> atan2(Real<M> y, Real<M> x) {

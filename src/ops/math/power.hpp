@@ -40,7 +40,7 @@ Real<M> power_of_magnitude(Real<M> magnitude, Real<M> y) {
   }
 }
 
-/// x^y with the special values of IEEE 754 (pow). Error below 1 ULP.
+/// x^y with the special values of IEEE 754 (pow). Error below 0.6 (f32) and 1.5 ULP (f64).
 template <Model M>
 Real<M> pow(Real<M> x, Real<M> y) {
   using T = typename M::Scalar;
@@ -84,7 +84,7 @@ struct CubeRootConstants<float> {
   static constexpr float p[] = {0x1.bb0e3cp+0f, -0x1.491a78p+0f, 0x1.6d195ep-1f, -0x1.4477c4p-3f};
 };
 
-/// Cube root, of negative numbers too. Error below 1 ULP.
+/// Cube root, of negative numbers too. Error below 0.6 ULP.
 template <Model M>
 Real<M> cbrt(Real<M> x) {
   using T = typename M::Scalar;
@@ -114,7 +114,8 @@ Real<M> cbrt(Real<M> x) {
   return select((magnitude == T(0)) | !(magnitude < L::infinity), x, with_sign_of(result, x));
 }
 
-/// sqrt(x^2 + y^2) without overflow or underflow on the way; infinite where x or y is. Error below 1.5 ULP.
+/// sqrt(x^2 + y^2) without overflow or underflow on the way; infinite where x or y is. Error below 0.6 (f32)
+/// and 1.1 ULP (f64).
 template <Model M>
 Real<M> hypot(Real<M> x, Real<M> y) {
   using T = typename M::Scalar;

@@ -168,10 +168,9 @@ Real<M> horner(Real<M> x, const typename M::Scalar (&c)[n]) {
 }
 
 /// The same by Horner's rule in x^2 for the even and the odd coefficients side by side: half the latency for
-/// one operation more.
+/// one operation more, or none where the square is at hand.
 template <Model M>
-Real<M> two_way(Real<M> x, const typename M::Scalar* c, std::size_t n) {
-  const Real<M> square = x * x;
+Real<M> two_way(Real<M> x, Real<M> square, const typename M::Scalar* c, std::size_t n) {
   Real<M> last = x.constant(c[n - 1]), other = x.constant(c[n - 2]);
   for (std::size_t i = n - 2; i-- > 0;) {
     const Real<M> next = fma(last, square, c[i]);
@@ -182,17 +181,23 @@ Real<M> two_way(Real<M> x, const typename M::Scalar* c, std::size_t n) {
 }
 
 template <Model M, std::size_t n>
-Real<M> two_way(Real<M> x, const typename M::Scalar (&c)[n]) {
+Real<M> two_way(Real<M> x, Real<M> square, const typename M::Scalar (&c)[n]) {
   static_assert(n >= 3);
-  return two_way(x, c, n);
+  return two_way(x, square, c, n);
+}
+
+template <Model M, std::size_t n>
+Real<M> two_way(Real<M> x, const typename M::Scalar (&c)[n]) {
+  static_assert(n >= 4);
+  return two_way(x, x * x, c, n);
 }
 
 /// The same with the first coefficient added last: for polynomials whose even and odd parts would round too
 /// much.
 template <Model M, std::size_t n>
 Real<M> anchored(Real<M> x, const typename M::Scalar (&c)[n]) {
-  static_assert(n >= 4);
-  return fma(x, two_way(x, c + 1, n - 1), c[0]);
+  static_assert(n >= 5);
+  return fma(x, two_way(x, x * x, c + 1, n - 1), c[0]);
 }
 
 }  // namespace apsis::detail::math
