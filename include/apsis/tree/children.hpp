@@ -8,9 +8,8 @@
 
 namespace apsis::detail {
 
-// How a child is reached from its parent. Nothing is computed until a path is printed.
-template <class T, std::size_t index>
-struct FieldStep {};
+// How a child is reached from its parent. Nothing is computed until a path is printed. (Fields have no step
+// of their own: their names are told by walk.hpp, and one type of step keeps instantiations few.)
 template <std::size_t index, bool pair>
 struct TupleStep {};
 struct IndexStep {
@@ -25,7 +24,7 @@ struct NoStep {};
 template <class T, Floats floats, std::size_t index, class Field, class Visit>
 [[gnu::always_inline]] constexpr void visit_field(Field& field, Visit& visit) {
   if constexpr (is_admitted<std::remove_const_t<Field>, floats>) {
-    visit(field, FieldStep<T, index>{});
+    visit(field, NoStep{});
   } else {
     (void)sizeof(CheckField<T, std::remove_const_t<Field>, index>);
   }
