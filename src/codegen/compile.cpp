@@ -74,6 +74,7 @@ void write_entry(Lowering& lowering, const Graph& graph) {
 LoweringOptions lowering_options(const CompileOptions& options) {
   LoweringOptions lowering;
   lowering.vector_lanes = options.lanes;
+  lowering.parallel = options.parallel;
   return lowering;
 }
 

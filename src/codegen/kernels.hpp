@@ -21,7 +21,8 @@ struct Kernel {
 struct CallState {
   static constexpr std::int64_t list_limit = std::int64_t{16} << 30;  // bytes
   ListStore lists{list_limit};
-  std::exception_ptr error;  // thrown by an op; rethrown when the program has returned
+  CallState* call = nullptr;  // of a chunk of lanes: the state of the whole call, whose lists they share
+  std::exception_ptr error;   // thrown by an op; rethrown when the program has returned
 };
 
 }  // namespace apsis::detail

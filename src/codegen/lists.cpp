@@ -26,6 +26,7 @@ ListStore::~ListStore() {
 }
 
 List* ListStore::make(std::int64_t record_bytes) {
+  std::scoped_lock lock(mutex_);
   if (idle_.empty()) {
     lists_.push_back(std::make_unique<List>());
     idle_.push_back(lists_.back().get());
@@ -38,6 +39,7 @@ List* ListStore::make(std::int64_t record_bytes) {
 }
 
 bool ListStore::grow(List& list, std::int64_t records) {
+  std::scoped_lock lock(mutex_);
   // Chunks double in size, so that a long list makes few calls and a short one little waste.
   std::int64_t wanted = list.last ? std::min(2 * list.last->capacity, largest_chunk) : smallest_chunk;
   wanted = std::max(wanted, std::max<std::int64_t>(records, 1) * list.record_bytes);
@@ -69,6 +71,7 @@ bool ListStore::grow(List& list, std::int64_t records) {
 }
 
 void ListStore::free(List& list) {
+  std::scoped_lock lock(mutex_);
   while (ListChunk* chunk = list.first) {
     list.first = chunk->next;
     chunk->next = spare_;
@@ -141,7 +144,10 @@ Array ListArgument::give(const Aval& aval) const {
 }
 
 namespace {
-ListStore& store_of(CallContext* context) { return static_cast<CallState*>(context->runtime)->lists; }
+ListStore& store_of(CallContext* context) {
+  auto& state = *static_cast<CallState*>(context->runtime);
+  return state.call ? state.call->lists : state.lists;
+}
 }  // namespace
 }  // namespace apsis::detail
 

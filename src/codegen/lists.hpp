@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <vector>
 
@@ -45,7 +46,7 @@ struct ListValue {
   std::int64_t offset;
 };
 
-/// The lists of one call. All memory goes when it is destroyed.
+/// The lists of one call, whose threads share it. All memory goes when it is destroyed.
 class ListStore {
  public:
   explicit ListStore(std::int64_t byte_limit) : limit_(byte_limit) {}
@@ -60,6 +61,7 @@ class ListStore {
   void free(List& list);
 
  private:
+  std::mutex mutex_;
   std::vector<std::unique_ptr<List>> lists_;
   std::vector<List*> idle_;
   ListChunk* spare_ = nullptr;

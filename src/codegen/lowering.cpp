@@ -11,6 +11,25 @@ void Lowering::enter(Pointer context) {
   cancel_ = b.load_pointer(b.offset(context, offsetof(CallContext, cancel)));
 }
 
+void Lowering::begin_function(Pointer context) {
+  outer_.push_back({std::move(arena), context_, scratch_, cancel_, failure_, failure_status_});
+  arena = {};
+  enter(context);
+}
+
+std::int64_t Lowering::end_function() {
+  const std::int64_t bytes = arena.peak();
+  Outer& outer = outer_.back();
+  arena = std::move(outer.arena);
+  context_ = outer.context;
+  scratch_ = outer.scratch;
+  cancel_ = outer.cancel;
+  failure_ = outer.failure;
+  failure_status_ = outer.failure_status;
+  outer_.pop_back();
+  return bytes;
+}
+
 BufferRef Lowering::allocate(std::int64_t bytes) {
   auto buffer = std::make_shared<Buffer>();
   buffer->arena = &arena;

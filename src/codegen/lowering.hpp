@@ -16,6 +16,7 @@ namespace apsis::detail {
 struct LoweringOptions {
   int vector_lanes = 0;              // of fused loops; 0: as many as a vector register holds
   std::int64_t register_limit = 16;  // arrays up to this size live in registers
+  bool parallel = true;              // lanes are shared out to threads
 };
 
 class Lowering {
@@ -36,6 +37,10 @@ class Lowering {
   const LoweringOptions& options() const { return options_; }
   /// Starts the function whose first parameter is the call's context, and reads from it what the code needs.
   void enter(Pointer context);
+  /// The same for a function written in the middle of another, with scratch memory of its own; and back to the other one.
+  void begin_function(Pointer context);
+  /// The scratch memory that the inner function needs.
+  std::int64_t end_function();
   Pointer context() const { return context_; }
   /// The address of a range of scratch memory.
   Pointer scratch(std::int64_t offset) { return b.offset(scratch_, offset); }
@@ -52,10 +57,17 @@ class Lowering {
 
  private:
   Block failure();
+  struct Outer {
+    Arena arena;
+    Pointer context, scratch, cancel;
+    Block failure;
+    Value failure_status;
+  };
   LoweringOptions options_;
   Pointer context_, scratch_, cancel_;
   Block failure_;
   Value failure_status_;
+  std::vector<Outer> outer_;
 };
 
 }  // namespace apsis::detail

@@ -83,7 +83,7 @@ void Region::emit(const Eqn& e) {
     case OpKind::Cond: return emit_cond(e);
     case OpKind::While: return emit_while(e);
     case OpKind::Scan: return emit_scan(e);
-    case OpKind::MapLanes: return emit_map_lanes(e);
+    case OpKind::MapLanes: return lanes_ == 1 ? emit_packets(e) : emit_map_lanes(e);
     default: break;
   }
   if (fusible(graph_, e)) return emit_elementwise_registers(e);

@@ -85,6 +85,7 @@ class Region {
   void emit_map_lanes(const Eqn& e);
   void emit_while(const Eqn& e);
   void emit_scan(const Eqn& e);
+  void emit_packets(const Eqn& e);
   /// The operand's place; taken away from it when this is its last use, so that it may be overwritten.
   Place take(ValueId v, bool& last);
   std::vector<char> varying(const Eqn& e);

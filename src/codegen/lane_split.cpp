@@ -1,0 +1,139 @@
+#include "codegen/lane_split.hpp"
+
+#include <algorithm>
+
+#include "codegen/analysis.hpp"
+
+namespace apsis::detail {
+namespace {
+
+/// Adds the equations of `graph` to a builder, calls opened. `values` starts with the inputs' numbers in the builder.
+void append_flat(GraphBuilder& builder, const Graph& graph, std::vector<ValueId>& values) {
+  values.resize(graph.value_count());
+  std::vector<ValueId> operands, results;
+  for (const Eqn& e : graph.eqns()) {
+    operands.clear();
+    for (ValueId v : graph.operands(e)) operands.push_back(values[v]);
+    results.assign(e.result_count, 0);
+    if (e.op->kind == OpKind::Call) {
+      const Graph& callee = *e.params.as<CallParams>().region;
+      std::vector<ValueId> inner = operands;
+      append_flat(builder, callee, inner);
+      for (std::uint32_t r = 0; r < e.result_count; ++r) results[r] = inner[callee.outputs()[r]];
+    } else {
+      builder.append(*e.op, e.params, operands, results, e.loc);
+    }
+    std::copy(results.begin(), results.end(), values.begin() + e.first_result);
+  }
+}
+
+GraphRef flatten(const Graph& graph) {
+  GraphBuilder builder;
+  std::vector<ValueId> values;
+  for (ValueId v = 0; v < graph.input_count(); ++v) values.push_back(builder.input(graph.aval(v)));
+  append_flat(builder, graph, values);
+  std::vector<ValueId> outputs;
+  for (ValueId v : graph.outputs()) outputs.push_back(values[v]);
+  return builder.finish(outputs);
+}
+
+/// The graph that computes `outputs` from values that are given: those marked in `given`, and the region's inputs.
+LanePart extract(const Graph& graph, std::span<const ValueId> outputs, const std::vector<char>& given) {
+  std::vector<char> wanted(graph.value_count(), 0);
+  for (ValueId v : outputs) wanted[v] = 1;
+  const auto stops = [&](ValueId v) { return v < graph.input_count() || given[v]; };
+  const auto runs = [&](const Eqn& e) {
+    for (std::uint32_t r = 0; r < e.result_count; ++r)
+      if (wanted[e.first_result + r] && !stops(e.first_result + r)) return true;
+    return false;
+  };
+  const auto eqns = graph.eqns();
+  for (auto e = eqns.rbegin(); e != eqns.rend(); ++e)
+    if (runs(*e))
+      for (ValueId v : graph.operands(*e)) wanted[v] = 1;
+
+  GraphBuilder builder;
+  std::vector<ValueId> values(graph.value_count()), operands, results;
+  std::vector<ValueId> origin;  // of the builder's inputs
+  for (ValueId v = 0; v < graph.value_count(); ++v)
+    if (wanted[v] && stops(v)) {
+      values[v] = builder.input(graph.aval(v));
+      origin.push_back(v);
+    }
+  for (const Eqn& e : eqns) {
+    if (!runs(e)) continue;
+    operands.clear();
+    for (ValueId v : graph.operands(e)) operands.push_back(values[v]);
+    results.assign(e.result_count, 0);
+    builder.append(*e.op, e.params, operands, results, e.loc);
+    for (std::uint32_t r = 0; r < e.result_count; ++r)
+      if (!stops(e.first_result + r)) values[e.first_result + r] = results[r];
+  }
+  std::vector<ValueId> made;
+  for (ValueId v : outputs) made.push_back(values[v]);
+  return {builder.finish(made), std::move(origin)};
+}
+
+/// The loop whose lanes are worth replacing: the longest body among the loops that lanes leave after different numbers
+/// of trips. Null if there is none without lists: a list has its lane's length, so its lane must run alone.
+const Eqn* find_loop(const Graph& region, const std::vector<char>& varying) {
+  const Eqn* found = nullptr;
+  std::size_t longest = 0;
+  for (const Eqn& e : region.eqns()) {
+    if (e.op->kind != OpKind::While) continue;
+    const auto& p = e.params.as<WhileParams>();
+    if (static_cast<std::int64_t>(e.result_count) > p.carries) continue;
+    std::vector<char> operands;
+    for (ValueId v : region.operands(e)) operands.push_back(varying[v]);
+    bool apart = false;
+    varying_carries(e, operands, apart);
+    if (!apart || p.body->eqns().size() < longest) continue;
+    longest = p.body->eqns().size();
+    found = &e;
+  }
+  return found;
+}
+
+}  // namespace
+
+LaneSplit split_lanes(const Graph& region, std::span<const char> mapped_inputs, bool refill) {
+  LaneSplit s;
+  s.region = flatten(region);
+  const Graph& graph = *s.region;
+  s.varying.assign(graph.value_count(), 0);
+  std::copy(mapped_inputs.begin(), mapped_inputs.end(), s.varying.begin());
+  for (const Eqn& e : graph.eqns()) {
+    const bool of_lanes = e.op->effect || std::ranges::any_of(graph.operands(e), [&](ValueId v) { return s.varying[v] != 0; });
+    std::fill_n(s.varying.begin() + e.first_result, e.result_count, static_cast<char>(of_lanes));
+  }
+  if (refill) s.loop = find_loop(graph, s.varying);
+
+  // Literals are cheaper to write again than to hold in registers.
+  std::vector<char> given(graph.value_count(), 0);
+  for (ValueId v = graph.input_count(); v < graph.value_count(); ++v)
+    given[v] = !s.varying[v] && graph.definition(v)->op->kind != OpKind::Constant;
+  std::vector<char> needed(graph.value_count(), 0);
+  if (s.loop) {
+    const auto& p = s.loop->params.as<WhileParams>();
+    const auto operands = graph.operands(*s.loop);
+    const std::size_t first_carry = static_cast<std::size_t>(p.cond_consts + p.body_consts);
+    std::vector<ValueId> loaded;
+    for (std::size_t k = 0; k < operands.size(); ++k) {
+      const bool changes = k >= first_carry && p.body->outputs()[k - first_carry] != static_cast<ValueId>(k - p.cond_consts);
+      s.slots.push_back(changes || s.varying[operands[k]]);
+      if (s.slots[k]) loaded.push_back(operands[k]);
+      else needed[operands[k]] = 1;
+    }
+    s.before = extract(graph, loaded, given);
+    for (std::uint32_t r = 0; r < s.loop->result_count; ++r) given[s.loop->first_result + r] = 1;
+  }
+  s.after = extract(graph, graph.outputs(), given);
+  for (const LanePart* part : {&s.before, &s.after})
+    for (ValueId v : part->inputs) needed[v] = 1;
+  for (ValueId v = graph.input_count(); v < graph.value_count(); ++v)
+    if (needed[v] && !s.varying[v]) s.shared_values.push_back(v);
+  s.shared = extract(graph, s.shared_values, std::vector<char>(graph.value_count(), 0));
+  return s;
+}
+
+}  // namespace apsis::detail

@@ -1,0 +1,33 @@
+#pragma once
+
+// Takes apart the region of a map_lanes, so that a lane of a packet can be replaced when its loop ends: what all lanes
+// share, what a lane computes before its loop, the loop, and what it computes after.
+
+#include <span>
+#include <vector>
+
+#include "ir/regions.hpp"
+
+namespace apsis::detail {
+
+/// A piece of a region as a graph of its own. `inputs` are the values of the region that it reads.
+struct LanePart {
+  GraphRef graph;
+  std::vector<ValueId> inputs;
+};
+
+struct LaneSplit {
+  GraphRef region;            // calls put in place
+  std::vector<char> varying;  // by value of the region: whether it is made of what lanes differ in
+  const Eqn* loop = nullptr;  // the loop with lane-dependent trip count, if the region has one to refill; of `region`
+  std::vector<char> slots;    // by operand of the loop: whether each lane of a packet has its own
+  LanePart shared;            // → shared_values
+  std::vector<ValueId> shared_values;
+  LanePart before;  // → the loop's operands that are slots
+  LanePart after;   // → the region's outputs; it reads the loop's results, and computes again what it needs from before
+};
+
+/// With `refill` false no loop is singled out: lanes run their whole region.
+LaneSplit split_lanes(const Graph& region, std::span<const char> mapped_inputs, bool refill);
+
+}  // namespace apsis::detail

@@ -1,0 +1,110 @@
+#include "codegen/lanes.hpp"
+
+#include <immintrin.h>
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "codegen/kernels.hpp"
+#include "core/memory.hpp"
+
+namespace apsis::detail {
+
+LaneCounts& lane_counts() {
+  static LaneCounts counts;
+  return counts;
+}
+
+std::int64_t lanes_per_chunk(std::int64_t lanes, std::int64_t width) {
+  // A packet that runs out of lanes to load ends with slots at rest: chunks are several packets long. Beyond that, enough
+  // chunks that threads end at about the same time.
+  if (width == 1) return std::max<std::int64_t>(1, lanes / 64);
+  const std::int64_t some = std::clamp(lanes / 8, 4 * width, std::max<std::int64_t>(16 * width, lanes / 64));
+  return (some + width - 1) / width * width;
+}
+
+namespace {
+
+/// The caller's rounding and denormal modes for the time of a task.
+class FloatModes {
+ public:
+  explicit FloatModes(unsigned modes) : previous_(_mm_getcsr()) { _mm_setcsr(modes); }
+  ~FloatModes() { _mm_setcsr(previous_); }
+  FloatModes(const FloatModes&) = delete;
+  FloatModes& operator=(const FloatModes&) = delete;
+
+ private:
+  unsigned previous_;
+};
+
+struct Scratch {
+  void* data;
+  std::size_t bytes;
+  explicit Scratch(std::int64_t n) : data(allocate_block(static_cast<std::size_t>(n))), bytes(static_cast<std::size_t>(n)) {}
+  ~Scratch() { free_block(data, bytes); }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+};
+
+struct Outcome {
+  std::int32_t status = 0;
+  std::exception_ptr error;
+};
+
+}  // namespace
+}  // namespace apsis::detail
+
+std::int32_t apsis_run_lanes(apsis::detail::CallContext* context, apsis::detail::Chunk chunk, void* arguments,
+                             std::int64_t lanes, std::int64_t width, std::int64_t scratch_bytes,
+                             std::int64_t parallel) noexcept {
+  using namespace apsis::detail;
+  if (lanes == 0) return 0;
+  const std::int64_t each = lanes_per_chunk(lanes, width), count = (lanes + each - 1) / each;
+  auto& state = *static_cast<CallState*>(context->runtime);
+  const auto run = [&](std::int64_t number) {
+    Outcome outcome;
+    try {
+      const Scratch scratch(scratch_bytes);
+      CallState own;
+      own.call = state.call ? state.call : &state;
+      CallContext inner = *context;
+      inner.scratch = scratch.data;
+      inner.runtime = &own;
+      outcome.status = chunk(&inner, arguments, number * each, std::min(lanes, (number + 1) * each));
+      outcome.error = std::move(own.error);
+    } catch (...) {  // no memory
+      outcome = {static_cast<std::int32_t>(Status::Failed), std::current_exception()};
+    }
+    lane_counts().chunks.fetch_add(1, std::memory_order_relaxed);
+    return outcome;
+  };
+  std::vector<Outcome> outcomes(static_cast<std::size_t>(count));
+  if (parallel && count > 1) {
+    const unsigned modes = _mm_getcsr();
+    // Isolated: while this thread waits it must not take up work of others, which might trace or compile.
+    tbb::this_task_arena::isolate([&] {
+      tbb::parallel_for(std::int64_t{0}, count, [&](std::int64_t number) {
+        const FloatModes of_caller(modes);
+        outcomes[static_cast<std::size_t>(number)] = run(number);
+      });
+    });
+  } else {
+    for (std::int64_t number = 0; number < count; ++number) {
+      outcomes[static_cast<std::size_t>(number)] = run(number);
+      if (outcomes[static_cast<std::size_t>(number)].status) break;
+    }
+  }
+  for (Outcome& o : outcomes) {
+    if (!o.status) continue;
+    state.error = std::move(o.error);
+    return o.status;
+  }
+  return 0;
+}
+
+void apsis_count_lanes(std::int64_t packet_steps, std::int64_t refills) noexcept {
+  apsis::detail::lane_counts().packet_steps.fetch_add(packet_steps, std::memory_order_relaxed);
+  apsis::detail::lane_counts().refills.fetch_add(refills, std::memory_order_relaxed);
+}
