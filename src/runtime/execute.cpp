@@ -1,7 +1,6 @@
 #include "runtime/execute.hpp"
 
 #include "core/memory.hpp"
-#include "runtime/messages.hpp"
 
 namespace apsis::detail {
 namespace {
@@ -51,12 +50,7 @@ void execute(const Program& program, const void* const* in, void* const* out) {
   Scratch scratch(static_cast<std::size_t>(program.scratch_bytes));
   CallState state;
   CallContext context{scratch.data, &never_cancelled, program.kernels.data(), &state};
-  auto status = static_cast<Status>(program.entry(&context, in, out));
-  if (status == Status::Ok) return;
-  if (state.error) std::rethrow_exception(state.error);
-  if (status == Status::ListLimit) fail(messages::tape_limit, {});
-  APSIS_ASSERT(status == Status::Cancelled);
-  fail(messages::cancelled, {});
+  raise(static_cast<Status>(program.entry(&context, in, out)), state);
 }
 
 std::vector<Array> execute(const Program& program, std::span<const Array> inputs) {
