@@ -49,9 +49,9 @@ Array full_like(const Array& x, const Array& value, Loc loc) {
   return filled("full_like", x.shape(), value, x.dtype(), x.weak(), loc);
 }
 
-Array arange(std::int64_t stop, Loc loc) { return arange(std::int64_t{0}, stop, std::int64_t{1}, loc); }
+namespace detail {
 
-Array arange(std::int64_t start, std::int64_t stop, std::int64_t step, Loc loc) {
+Array arange_integers(std::int64_t start, std::int64_t stop, std::int64_t step, Loc loc) {
   if (step == 0) fail(messages::arange_step, {}, loc);
   std::int64_t count = step > 0 ? (stop - start + step - 1) / step : (start - stop - step - 1) / -step;
   Array numbers = lax::iota(i64, {std::max<std::int64_t>(count, 0)}, 0);
@@ -60,7 +60,7 @@ Array arange(std::int64_t start, std::int64_t stop, std::int64_t step, Loc loc) 
   return numbers;
 }
 
-Array arange(double start, double stop, double step, Loc loc) {
+Array arange_reals(double start, double stop, double step, Loc loc) {
   if (step == 0) fail(messages::arange_step, {}, loc);
   double count = std::ceil((stop - start) / step);
   if (!(count < 9e15))
@@ -70,6 +70,8 @@ Array arange(double start, double stop, double step, Loc loc) {
   if (start != 0) numbers = lax::add(numbers, lax::full(numbers.shape(), f64, start));
   return numbers;
 }
+
+}  // namespace detail
 
 // JAX's formula, the last point exactly `stop`.
 Array linspace(const Array& start, const Array& stop, std::int64_t count, Loc loc) {

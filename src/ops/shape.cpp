@@ -25,7 +25,7 @@ Array reshape(const Array& x, const Shape& shape, Loc loc) {
 
 Array ravel(const Array& x, Loc) { return lax::reshape(x, {x.size()}); }
 
-Array transpose(const Array& x, Loc) {
+Array transpose(const Array& x) {
   Dims permutation = Dims::counting(x.shape().size());
   std::ranges::reverse(permutation);
   return lax::transpose(x, permutation);
@@ -49,7 +49,7 @@ Array swapaxes(const Array& x, int first, int second, Loc loc) {
   return lax::transpose(x, permutation);
 }
 
-Array squeeze(const Array& x, Loc) {
+Array squeeze(const Array& x) {
   Shape shape;
   for (std::int64_t size : x.shape())
     if (size != 1) shape.push_back(size);
@@ -227,7 +227,7 @@ Array roll(const Array& x, std::int64_t shift, int axis, Loc loc) {
   return lax::concatenate(parts, along);
 }
 
-Array flip(const Array& x, Loc) { return lax::reverse(x, Dims::counting(x.shape().size())); }
+Array flip(const Array& x) { return lax::reverse(x, Dims::counting(x.shape().size())); }
 
 Array flip(const Array& x, const Dims& axes, Loc loc) {
   return lax::reverse(x, detail::checked_axes("flip", axes, x.shape(), loc));

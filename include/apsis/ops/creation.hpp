@@ -6,6 +6,11 @@
 
 namespace apsis {
 
+namespace detail {
+Array arange_integers(std::int64_t start, std::int64_t stop, std::int64_t step, Loc loc);
+Array arange_reals(double start, double stop, double step, Loc loc);
+}  // namespace detail
+
 Array zeros(const Shape& shape, Dtype dtype = f64, Loc loc = Loc::here());
 Array ones(const Shape& shape, Dtype dtype = f64, Loc loc = Loc::here());
 /// Every element equal to a scalar, of its dtype. Throws if `value` is no scalar.
@@ -16,11 +21,18 @@ Array zeros_like(const Array& x, Loc loc = Loc::here());
 Array ones_like(const Array& x, Loc loc = Loc::here());
 Array full_like(const Array& x, const Array& value, Loc loc = Loc::here());
 
-/// 0, 1, … stop - 1.
-Array arange(std::int64_t stop, Loc loc = Loc::here());
-/// start, start + step, … before stop. Throws for step 0.
-Array arange(std::int64_t start, std::int64_t stop, std::int64_t step = 1, Loc loc = Loc::here());
-Array arange(double start, double stop, double step = 1, Loc loc = Loc::here());
+/// start, start + step, … before stop. Throws for step 0, and where the length is not finite.
+template <detail::Scalar A, detail::Scalar B, detail::Scalar C = int>
+Array arange(A start, B stop, C step = 1, Loc loc = Loc::here()) {
+  if constexpr (std::is_integral_v<A> && std::is_integral_v<B> && std::is_integral_v<C>)
+    return detail::arange_integers(start, stop, step, loc);
+  else return detail::arange_reals(start, stop, step, loc);
+}
+/// 0, 1, … before stop.
+template <detail::Scalar T>
+Array arange(T stop, Loc loc = Loc::here()) {
+  return arange(T(0), stop, 1, loc);
+}
 /// `count` numbers at equal distances, both ends included: start·(1 - i/(count-1)) + stop·i/(count-1).
 Array linspace(const Array& start, const Array& stop, std::int64_t count, Loc loc = Loc::here());
 /// 0, 1, … along one axis of a shape.
