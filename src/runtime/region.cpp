@@ -28,13 +28,12 @@ bool interpreting() { return interpret_all; }
 bool run_compiled(const Op& op, const Params& params, std::span<const Array> in, std::span<Array> out) {
   if (interpret_all) return false;
   GraphRef graph = program_of(op, params, in, out.size());
-  // Lists live inside programs only; between them they are the interpreter's.
-  for (const Array& a : in)
-    if (a.aval().is_list()) return false;
-  for (ValueId v : graph->outputs())
-    if (graph->aval(v).is_list()) return false;
   auto program = program_for(graph);
-  std::vector<Array> results = execute(*program, in);
+  // Lists live inside programs; `run` copies those that come and go.
+  bool lists = false;
+  for (const Array& a : in) lists |= a.aval().is_list();
+  for (ValueId v : graph->outputs()) lists |= graph->aval(v).is_list();
+  std::vector<Array> results = lists ? run(*program, in) : execute(*program, in);
   for (std::size_t i = 0; i < out.size(); ++i) out[i] = std::move(results[i]);
   return true;
 }
