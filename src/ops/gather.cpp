@@ -27,7 +27,7 @@ void gather_shape(const Params& params, std::span<const Aval> in, std::vector<Av
 
 // The bits of what an index out of bounds yields.
 std::uint64_t missing_bits(Dtype dtype, OutOfBounds mode) {
-  if (mode == OutOfBounds::Zero) return 0;
+  if (mode != OutOfBounds::Fill) return 0;
   if (is_signed_integer(dtype)) return std::uint64_t{1} << (item_size(dtype) * 8 - 1);
   if (is_unsigned_integer(dtype)) return ~std::uint64_t{0} >> (64 - item_size(dtype) * 8);
   if (dtype == Dtype::Bool) return 1;
