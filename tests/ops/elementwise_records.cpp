@@ -57,7 +57,7 @@ class Elementwise {
 
 Record select_record() {
   Random random(1);
-  Record record{&select_op, {}, {}, 1e-7, {{false, true, true}, {false, true, false}, {false, false, true}}};
+  Record record{&select_op, {}, {}, 1e-7, {{false, true, true}}};
   auto example = [&](Dtype dtype, const Shape& shape) {
     return Example{std::string(name_of(dtype)) + to_string(shape),
                    {},

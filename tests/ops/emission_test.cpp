@@ -33,6 +33,7 @@ void store(const detail::Value& v, Array& a, std::size_t i) {
 
 std::vector<Array> emitted(const Op& op, const Example& example, std::span<const Array> like) {
   ReferenceEmitter emitter;
+  ReferenceEmitter::clear();
   std::vector<Array> results;
   for (const Array& a : like) results.push_back(allocate(a.aval()));
   std::vector<Values> operands;

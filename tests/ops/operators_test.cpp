@@ -46,7 +46,7 @@ TEST(Operators, DivisionIsTrueAndRemainderFloored) {
   Array a = array(std::vector<std::int32_t>{7, -7, 7, -7, 5}), b = array(std::vector<std::int32_t>{2, 2, -2, -2, 0});
   EXPECT_EQ((a / b).dtype(), f32);
   EXPECT_EQ((array({7}) / 2).item<double>(), 3.5);
-  EXPECT_EQ((a % b).to_vector<std::int64_t>(), (Integers{1, 1, -1, -1, 5}));
+  EXPECT_EQ((a % b).to_vector<std::int64_t>(), (Integers{1, 1, -1, -1, 0}));
   EXPECT_EQ(floor_divide(a, b).to_vector<std::int64_t>(), (Integers{3, -4, -4, 3, -2}));
   EXPECT_EQ(fmod(a, b).to_vector<std::int64_t>(), (Integers{1, -1, 1, -1, 5}));
   EXPECT_EQ((array({7., -7., 7.}) % array({3., 3., -3.})).to_vector<double>(), (Doubles{1, 2, -2}));

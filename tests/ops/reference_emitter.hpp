@@ -10,6 +10,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <deque>
 
 #include "core/convert.hpp"
 #include "ir/emitter.hpp"
@@ -22,14 +23,13 @@ class ReferenceEmitter : public Emitter {
   using Compare = detail::Compare;
 
   static Value make(Dtype dtype, const void* element) {
-    std::uintptr_t bits = 0;
-    std::memcpy(&bits, element, item_size(dtype));
-    return {reinterpret_cast<void*>(bits), dtype};
+    pool().push_back(0);
+    std::memcpy(&pool().back(), element, item_size(dtype));
+    return {&pool().back(), dtype};
   }
-  static void store(Value v, void* element) {
-    auto bits = reinterpret_cast<std::uintptr_t>(v.handle);
-    std::memcpy(element, &bits, item_size(v.dtype));
-  }
+  static void store(Value v, void* element) { std::memcpy(element, v.handle, item_size(v.dtype)); }
+  /// Forgets all values made so far.
+  static void clear() { pool().clear(); }
 
   Value constant(Dtype dtype, std::uint64_t bits) override { return make(dtype, &bits); }
   Value add(Value a, Value b) override { return arithmetic(a, b, [](auto x, auto y) { return x + y; }); }
@@ -107,13 +107,13 @@ class ReferenceEmitter : public Emitter {
   Value convert(Value a, Dtype to) override {
     if (is_floating(a.dtype) && is_integer(to)) {
       double x;
-      detail::convert_elements(a.dtype, &a.handle, Dtype::F64, &x, 1);
+      detail::convert_elements(a.dtype, a.handle, Dtype::F64, &x, 1);
       std::int64_t back;
-      detail::convert_elements(a.dtype, &a.handle, Dtype::I64, &back, 1);
+      detail::convert_elements(a.dtype, a.handle, Dtype::I64, &back, 1);
       EXPECT_TRUE(std::fabs(x) <= 0x1p64) << "conversion of " << x << " is not clamped";
     }
     std::uint64_t out = 0;
-    detail::convert_elements(a.dtype, &a.handle, to, &out, 1);
+    detail::convert_elements(a.dtype, a.handle, to, &out, 1);
     return make(to, &out);
   }
   void function(const char*, FunctionBody body, const void* context, std::span<const Value> in, std::span<Value> out) override {
@@ -137,7 +137,12 @@ class ReferenceEmitter : public Emitter {
     });
   }
 
-  static std::uint64_t word(Value v) { return reinterpret_cast<std::uintptr_t>(v.handle); }
+  // Values point here: rules may take a null handle for no value.
+  static std::deque<std::uint64_t>& pool() {
+    static std::deque<std::uint64_t> values;
+    return values;
+  }
+  static std::uint64_t word(Value v) { return *static_cast<const std::uint64_t*>(v.handle); }
   static Value bits(Dtype dtype, std::uint64_t word) { return make(dtype, &word); }
   template <class T>
   static T get(Value v) {
@@ -175,7 +180,7 @@ class ReferenceEmitter : public Emitter {
   }
   static int shift(Value a, Value count) {
     std::int64_t n;
-    detail::convert_elements(count.dtype, &count.handle, Dtype::I64, &n, 1);
+    detail::convert_elements(count.dtype, count.handle, Dtype::I64, &n, 1);
     bool ok = n >= 0 && n < static_cast<std::int64_t>(item_size(a.dtype) * 8);
     EXPECT_TRUE(ok) << "a shift by " << n;
     return ok ? static_cast<int>(n) : 0;

@@ -15,7 +15,7 @@ Array operator-(const Operand& a, const Operand& b);
 Array operator*(const Operand& a, const Operand& b);
 /// True division: integers become floating (64-bit ones f64, others f32).
 Array operator/(const Operand& a, const Operand& b);
-/// a - b·floor(a / b), with the sign of b, as Python's %. Integers: a where b is 0.
+/// a - b·floor(a / b), with the sign of b, as Python's %. Integers: 0 where b is 0.
 Array operator%(const Operand& a, const Operand& b);
 /// -a. Throws for booleans.
 Array operator-(const Operand& a);

@@ -1,0 +1,70 @@
+// Walks the op table: every op has its rules and a record.
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "ir/graph.hpp"
+#include "ops/records.hpp"
+#include "ops/table.hpp"
+
+namespace apsis::testing {
+namespace {
+
+using namespace detail;
+
+// Ops with regions or effects live in control, whose tests run programs instead of records.
+bool has_regions(const Op& op) {
+  switch (op.kind) {
+    case OpKind::While:
+    case OpKind::Scan:
+    case OpKind::Cond:
+    case OpKind::MapLanes:
+    case OpKind::Call:
+    case OpKind::Effect: return true;
+    default: return false;
+  }
+}
+
+TEST(Completeness, NamesAreUniqueAndFound) {
+  std::set<std::string> names;
+  for (const Op* op : op_table()) {
+    EXPECT_TRUE(names.insert(op->name).second) << op->name << " is listed twice";
+    EXPECT_EQ(find_op(op->name), op) << op->name;
+  }
+  EXPECT_EQ(find_op("no_such_op"), nullptr);
+}
+
+TEST(Completeness, EveryOpHasItsRules) {
+  for (const Op* op : op_table()) {
+    SCOPED_TRACE(op->name);
+    EXPECT_TRUE(op->shape);
+    if (op->kind == OpKind::Constant || has_regions(*op)) continue;
+    EXPECT_TRUE(op->evaluate);
+    EXPECT_TRUE(op->batch || op == &iota_op) << "only what has no operands needs no batch rule";
+    EXPECT_TRUE(op->jvp || op->not_differentiable) << "neither a jvp rule nor a reason why not";
+    EXPECT_TRUE(op->kind != OpKind::Elementwise || op->emit);
+    EXPECT_TRUE(op->kind != OpKind::View || op->view);
+  }
+}
+
+TEST(Completeness, EveryOpHasARecord) {
+  std::set<const Op*> recorded;
+  for (const Record& record : all_records()) {
+    SCOPED_TRACE(record.op->name);
+    EXPECT_TRUE(recorded.insert(record.op).second) << "two records";
+    EXPECT_FALSE(record.examples.empty());
+    EXPECT_EQ(record.op->transpose == nullptr, record.linear.empty()) << "a transpose rule, or linear operands, but not both";
+    for (const std::vector<bool>& mask : record.linear)
+      for (const Example& example : record.smooth) EXPECT_EQ(mask.size(), example.operands.size());
+    for (const Example& example : record.examples)
+      EXPECT_TRUE(!example.params || record.op->parse) << "parameters, but no rule to read them";
+  }
+  for (const Op* op : op_table()) {
+    if (op->kind == OpKind::Constant || has_regions(*op)) continue;
+    EXPECT_TRUE(recorded.count(op)) << op->name << " has no record";
+  }
+}
+
+}  // namespace
+}  // namespace apsis::testing
