@@ -98,7 +98,8 @@ constexpr void check_callable() {
   (void)sizeof(CheckCallable<F>);
 }
 
-/// The type that `f(args...)` returns; some tree if `f` was refused, so that no other errors bury the sentence.
+/// The type that `f(args...)` returns; some tree if `f` was refused, so that no other errors bury the
+/// sentence.
 template <bool checked, class F, class... A>
 struct CheckedResult : CheckCallable<F> {
   using type = int;

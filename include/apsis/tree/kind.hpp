@@ -28,73 +28,45 @@ enum class TreeKind {
   Map,         // std::map, std::unordered_map
   Pointer,     // std::unique_ptr, std::shared_ptr
   Erased,      // a holder whose content is known at run time
+  // Refused, each with a sentence of its own (check.hpp):
   Float,
   Double,
   Complex,
   CArray,
   RawPointer,
   Closure,
-  Unknown,  // refused, each with its own sentence
+  Unknown,
 };
 
+// clang-format off
 template <class T>
-concept TupleLike = requires {
-  std::tuple_size<T>::value;
-};
+concept TupleLike = requires { std::tuple_size<T>::value; };
 template <class T>
-concept ArrayLike = TupleLike<T> && requires(const T& t) {
-  typename T::value_type;
-  t.data();
-};
+concept Holds = requires { typename T::value_type; };
 template <class T>
-concept OptionalLike = requires(T t) {
-  typename T::value_type;
-  *t;
-  t.has_value();
-  t.reset();
-};
+concept Keyed = requires { typename T::key_type; };
 template <class T>
-concept Ranged = requires(const T& t) {
-  t.begin();
-  t.end();
-  t.size();
-};
+concept ArrayLike = TupleLike<T> && Holds<T> && requires(const T& t) { t.data(); };
 template <class T>
-concept MapLike = Ranged<T> && requires {
-  typename T::key_type;
-  typename T::mapped_type;
-};
+concept OptionalLike = Holds<T> && requires(T t) { *t; t.has_value(); t.reset(); };
 template <class T>
-concept SequenceLike = Ranged<T> && !requires {
-  typename T::key_type;
-}
-&&requires(T t) {
-  typename T::value_type;
-  t.resize(std::size_t{});
-};
+concept Ranged = requires(const T& t) { t.begin(); t.end(); t.size(); };
 template <class T>
-concept VariantLike = requires(const T& t) {
-  t.index();
-  t.valueless_by_exception();
-};
+concept MapLike = Ranged<T> && Keyed<T> && requires { typename T::mapped_type; };
 template <class T>
-concept PointerLike = requires(const T& t) {
-  typename T::element_type;
-  *t;
-  t.get();
-  static_cast<bool>(t);
-};
+concept SequenceLike = Ranged<T> && Holds<T> && !Keyed<T> && requires(T t) { t.resize(std::size_t{}); };
 template <class T>
-concept ComplexLike = requires(const T& t) {
-  typename T::value_type;
-  t.real();
-  t.imag();
-}
-&&std::is_floating_point_v<typename T::value_type>;
-
+concept VariantLike = requires(const T& t) { t.index(); t.valueless_by_exception(); };
 template <class T>
-concept ViewLike = Ranged<T> &&(
-    requires(const T& t) { t.subspan(std::size_t{}); } || requires(T t) { t.remove_prefix(1); });
+concept PointerLike = requires(const T& t) { typename T::element_type; *t; t.get(); static_cast<bool>(t); };
+template <class T>
+concept ComplexLike = Holds<T> && requires(const T& t) { t.real(); t.imag(); } &&
+                      std::is_floating_point_v<typename T::value_type>;
+template <class T>
+concept SpanLike = Ranged<T> && requires(const T& t) { t.subspan(std::size_t{}); };
+template <class T>
+concept ViewLike = SpanLike<T> || (Ranged<T> && requires(T t) { t.remove_prefix(1); });
+// clang-format on
 
 template <class T>
 inline constexpr bool is_static_wrapper = false;

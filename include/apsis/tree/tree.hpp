@@ -85,8 +85,7 @@ template <class T, class F>
       ref.type->each_leaf_mutable(ref.tree, visit);
     }
   } else if constexpr (kind != TreeKind::Static) {
-    // Recursion stops being inlined where the shape is dynamic, as types may contain containers of
-    // themselves.
+    // Not inlined below containers of dynamic size: types may contain containers of themselves.
     children(
         tree, [&f](auto& child, auto) __attribute__((always_inline)) {
           using Child = std::remove_const_t<std::remove_reference_t<decltype(child)>>;
