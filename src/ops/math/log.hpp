@@ -77,7 +77,7 @@ template <Model M>
 Real<M> log_special(Real<M> x, Real<M> regular) {
   using L = Format<typename M::Scalar>;
   const Real<M> finite = select(x < L::infinity, regular, x);
-  return select(x > 0, finite, select(x == 0, x.constant(-L::infinity), select(x < 0, L::nan, x)));
+  return select(x > 0, finite, select(x == 0, x.constant(-L::infinity), L::nan));
 }
 
 /// Natural logarithm. Error below 1 ULP.
@@ -116,8 +116,7 @@ Real<M> log1p(Real<M> x) {
                                                select(large, x.constant(1), x.constant(0))),
                                    x);
   const Real<M> finite = select(x < L::infinity, regular, x);
-  return select(x > T(-1), finite,
-                select(x == T(-1), x.constant(-L::infinity), select(x < T(-1), L::nan, x)));
+  return select(x > T(-1), finite, select(x == T(-1), x.constant(-L::infinity), L::nan));
 }
 
 struct Log2Constants {
