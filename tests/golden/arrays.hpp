@@ -81,7 +81,8 @@ inline Array to_array(const Field& f) {
 
 /// How far two values are apart: exact, or within `relative` of the larger of the golden value and a tenth of
 /// the largest.
-inline void expect_same(const Array& got, const Field& want, double relative, const std::string& what) {
+inline void expect_same(const Array& got, const Field& want, double relative, const std::string& what,
+                        double floor = 0) {
   SCOPED_TRACE(what);
   ASSERT_FALSE(got.is_empty());
   EXPECT_EQ(name_of(got.dtype()), want.dtype);
@@ -110,7 +111,7 @@ inline void expect_same(const Array& got, const Field& want, double relative, co
       EXPECT_TRUE(a == b && std::signbit(a) == std::signbit(b))
           << "element " << i << ": " << a << " against " << b;
     } else {
-      EXPECT_LE(std::fabs(a - b), relative * std::fmax(std::fabs(b), 0.1 * largest))
+      EXPECT_LE(std::fabs(a - b), relative * std::fmax(std::fabs(b), std::fmax(0.1 * largest, floor)))
           << "element " << i << ": " << a << " against " << b;
     }
   }

@@ -1,0 +1,63 @@
+// first-call/*: trace, compile and run chains of elementwise statements.
+#include <cstdlib>
+
+#include "bench.hpp"
+
+namespace bench {
+
+using namespace apsis;
+
+namespace {
+
+auto chain(int statements) {
+  return [statements](const Array& start) {
+    Array x = start;
+    for (int k = 0; k < statements; ++k) {
+      if (k % 2 == 0) {
+        x = sin(x) * 1.01 + x;
+      } else {
+        x = exp(-x * x) + 0.5;
+      }
+    }
+    return x;
+  };
+}
+
+Array argument() { return linspace(-1., 1., 1000); }
+
+std::vector<double> probes(const Array& y) {
+  std::vector<double> all = y.to_vector<double>(), answer;
+  for (std::size_t i = 0; i < all.size(); i += 111) answer.push_back(all[i]);
+  return answer;
+}
+
+void measure(const std::string& name, int statements, const Array& x) {
+  Array y;
+  double spent = seconds([&] { y = jit(chain(statements))(x); });
+  report(name, "ms", spent * 1e3, probes(y));
+}
+
+}  // namespace
+
+void chains() {
+  warm_compiler();
+  Array x = argument();
+  for (int statements : {10, 100, 1000})
+    measure("first-call/chain-" + std::to_string(statements), statements, x);
+}
+
+void chain_5000() {
+  warm_compiler();
+  measure("first-call/chain-5000", 5000, argument());
+}
+
+void cold_process() {
+  // The clock starts where the process was spawned, so that loading the library counts.
+  const char* spawned = std::getenv("BENCH_SPAWNED_NS");
+  auto now = [] { return std::chrono::steady_clock::now().time_since_epoch().count(); };
+  long long start = spawned ? std::atoll(spawned) : now();
+  Array y = jit(chain(100))(argument());
+  report("first-call/cold-process", "ms", static_cast<double>(now() - start) * 1e-6, probes(y));
+}
+
+}  // namespace bench

@@ -1,0 +1,67 @@
+// usage: bench_apsis GROUP      prints the group's rows, a JSON object a line; exits with 3 for a group it
+// does not know
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "bench.hpp"
+
+namespace bench {
+
+void report(const std::string& name, const char* unit, double value, const std::vector<double>& answer,
+            double limit) {
+  std::printf("{\"name\": \"%s\", \"unit\": \"%s\", \"value\": %.9g, ", name.c_str(), unit, value);
+  if (limit > 0) std::printf("\"limit\": %.9g, ", limit);
+  std::printf("\"answer\": [");
+  for (std::size_t i = 0; i < answer.size(); ++i) std::printf("%s%.17g", i ? ", " : "", answer[i]);
+  std::printf("]}\n");
+  std::fflush(stdout);
+}
+
+double median(std::vector<double> values) {
+  auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+void warm_compiler() {
+  auto other = apsis::jit([](const apsis::Array& x) { return cos(x) * 2 - x; });
+  other(apsis::linspace(0., 6., 7));
+}
+
+bool all_threads() {
+  const char* threads = std::getenv("BENCH_THREADS");
+  return threads && std::strcmp(threads, "all") == 0;
+}
+
+}  // namespace bench
+
+int main(int argc, char** argv) {
+  const struct {
+    const char* name;
+    void (*run)();
+  } groups[] = {
+      {"chains", bench::chains},
+      {"chain-5000", bench::chain_5000},
+      {"cold-process", bench::cold_process},
+      {"loops", bench::loops},
+      {"lorenz", bench::lorenz},
+      {"lorenz-first", bench::lorenz_first},
+      {"lorenz-grad-first", bench::lorenz_grad_first},
+      {"ensemble", bench::ensemble},
+      {"straggler", bench::straggler},
+      {"ensemble-grad", bench::ensemble_grad},
+      {"elementwise", bench::elementwise},
+  };
+  if (argc != 2) {
+    std::fprintf(stderr, "usage: %s GROUP\n", argv[0]);
+    return 2;
+  }
+  for (const auto& group : groups) {
+    if (std::strcmp(group.name, argv[1]) != 0) continue;
+    group.run();
+    return 0;
+  }
+  return 3;
+}
