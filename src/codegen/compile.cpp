@@ -7,10 +7,16 @@
 namespace apsis::detail {
 namespace {
 
-bool has_loop(const Graph& graph, std::int64_t register_limit) {
+/// Whether a call may take so long that better code is worth several times the time to compile: loops of unknown or
+/// declared length, arrays that are large.
+bool long_running(const Graph& graph) {
+  constexpr std::int64_t large = 1 << 15;  // elements
   for (const Eqn& e : graph.eqns()) {
-    if (!regions_of(e.params).empty()) return true;
-    if (e.result_count && fusible(graph, e) && !in_registers(graph.aval(e.first_result), register_limit)) return true;
+    if (e.op->kind == OpKind::While || e.op->kind == OpKind::Scan || e.op->kind == OpKind::MapLanes) return true;
+    for (const Graph* region : regions_of(e.params))
+      if (long_running(*region)) return true;
+    for (std::uint32_t r = 0; r < e.result_count; ++r)
+      if (graph.aval(e.first_result + r).size() >= large && e.op->kind != OpKind::View) return true;
   }
   return false;
 }
@@ -86,9 +92,9 @@ std::shared_ptr<const Program> compile(const Graph& graph, const CompileOptions&
   write_entry(lowering, graph);
 
   auto program = std::make_shared<Program>();
-  Level level = options.level >= 0                                             ? static_cast<Level>(options.level)
-                : has_loop(graph, lowering.options().register_limit) ? Level::Less
-                                                                               : Level::None;
+  Level level = options.level >= 0     ? static_cast<Level>(options.level)
+                : long_running(graph) ? Level::Less
+                                      : Level::None;
   program->code = builder->finish({.level = level});
   program->entry = reinterpret_cast<Entry>(program->code->find("entry"));
   program->code_bytes = program->code->size();

@@ -17,7 +17,7 @@ namespace apsis::detail {
 
 struct CompileOptions {
   int lanes = 0;         // elements an iteration of fused loops, lanes of a packet; 0: what a vector register holds
-  int level = -1;        // 0 … 3 as in `Level`; -1: None for straight-line code, Less for code with loops
+  int level = -1;        // 0 … 3 as in `Level`; -1: Less for loops and large arrays, else None
   Isa isa = Isa::Native;
   bool parallel = true;  // lanes may be shared out to threads
 };
