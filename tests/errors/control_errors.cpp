@@ -1,0 +1,152 @@
+#include <apsis/apsis.hpp>
+
+#include "apsis/core/op.hpp"
+#include "codegen/compile.hpp"
+#include "codegen/load.hpp"
+#include "errors/provoke.hpp"
+#include "ir/graph.hpp"
+
+using namespace apsis;
+
+namespace {
+
+const auto identity = [](const Array& x) { return x; };
+const auto for_ever = [](const Array&) { return true; };
+struct Counter {
+  Array value;
+  int kind = 0;
+};
+
+}  // namespace
+
+APSIS_PROVOKES(
+    carry_mismatch,
+    "[while_loop] the body must return the carry with the shapes and dtypes it got: part 0 is f64[2] on "
+    "entry and f64[] on return; convert it in the body, or start from a carry of that dtype",
+    while_loop([](const Array& x) { return sum(x) < 10.; }, [](const Array& x) { return sum(x); },
+               array({1., 2.})))
+
+APSIS_PROVOKES(condition_not_bool,
+               "[while_loop] the condition must return one boolean scalar, got f64[]; compare, or reduce "
+               "with all(…) or any(…)",
+               while_loop(identity, identity, array(1.)))
+
+APSIS_PROVOKES(branch_mismatch,
+               "[cond] all branches must return equal shapes and dtypes: result 0 is f64[2] in branch 0 and "
+               "f64[] in branch 1",
+               cond(
+                   Array(true), identity, [](const Array& x) { return sum(x); }, array({1., 2.})))
+
+APSIS_PROVOKES(lax_loop_reverse,
+               "[while_loop] reverse mode cannot go through a loop of kind lax, which keeps no tape; use the "
+               "default kind, or forward mode (jvp, jacfwd)",
+               grad([](const Array& x) {
+                 return while_loop([](const Array& y) { return y < 10.; },
+                                   [](const Array& y) { return y * 2.; }, x, {.kind = Loop::Lax});
+               })(array(1.)))
+
+APSIS_PROVOKES(max_steps_exceeded,
+               "[while_loop] the condition still held after max_steps = 5 iterations; raise max_steps, or "
+               "make the loop end",
+               while_loop(for_ever, identity, array(1.), {.max_steps = 5}))
+
+APSIS_PROVOKES(scan_length, "[scan] the xs differ in length: 2 and 3",
+               scan(
+                   [](const Array& c, const std::pair<Array, Array>& x) {
+                     return std::pair{c + x.first * x.second, Nothing{}};
+                   },
+                   array(0.), std::pair{array({1., 2.}), array({1., 2., 3.})}))
+
+APSIS_PROVOKES(static_carry,
+               "[while_loop] a static part of the carry, or which of its arrays are empty, changed in the "
+               "body: it is part of the program and cannot depend on the iteration; make it an Array",
+               while_loop([](const Counter& c) { return c.value < 10.; },
+                          [](const Counter& c) {
+                            return Counter{c.value + 1., c.kind + 1};
+                          },
+                          Counter{array(0.)}))
+
+APSIS_PROVOKES(branch_structure,
+               "[cond] the branches return different static values or empty arrays: these are part of the "
+               "program; make them Arrays",
+               cond(
+                   Array(true),
+                   [](const Array& x) {
+                     return Counter{x, 0};
+                   },
+                   [](const Array& x) {
+                     return Counter{x, 1};
+                   },
+                   array(1.)))
+
+APSIS_PROVOKES(
+    bounded_without_bound,
+    "[while_loop] a loop of kind Bounded needs max_steps; give it, or use the default kind, which needs none",
+    while_loop(for_ever, identity, array(1.), {.kind = Loop::Bounded}))
+
+APSIS_PROVOKES(scan_no_length, "[scan] without xs the number of iterations is unknown; give {.length = n}",
+               scan(
+                   [](const Array& c, Nothing) {
+                     return std::pair{c, Nothing{}};
+                   },
+                   array(0.), Nothing{}))
+
+APSIS_PROVOKES(scan_scalar, "[scan] the xs are scanned along axis 0, but one of them is a scalar (f64[])",
+               scan(
+                   [](const Array& c, const Array& x) {
+                     return std::pair{c + x, Nothing{}};
+                   },
+                   array(0.), array(1.)))
+
+APSIS_PROVOKES(
+    predicate_not_bool,
+    "[cond] the predicate must be a boolean scalar, got f64[]; compare, or reduce with all(…) or any(…)",
+    cond(array(1.), identity, identity, array(1.)))
+
+APSIS_PROVOKES(index_not_integer, "[switch_] the index must be an integer scalar, got f64[]",
+               switch_(array(1.), std::tuple{identity, identity}, array(1.)))
+
+APSIS_PROVOKES(error_condition,
+               "[error_if] the condition must be boolean, got f64[]; compare, or reduce with any(…)",
+               error_if(array(1.), Message{"own", "text"}))
+
+APSIS_PROVOKES(error_code, "[error_if_code] the code must be i64, got f64[]", {
+  Array code = array(1.);
+  bind(*detail::find_op("error_if"), {}, {&code, 1}, {});
+})
+
+APSIS_PROVOKES(region_operands, "[call] the region takes 1 values, got 2",
+               detail::parse_graph("(a: f64[]) {\n"
+                                   "  b: f64[] = call{name=\"f\", region=(x: f64[]) { return x }}(a, a)\n"
+                                   "  return b\n}"))
+
+APSIS_PROVOKES(region_operand_aval, "[call] value 0 of the region is f64[], got f64[2]",
+               detail::parse_graph("(a: f64[2]) {\n"
+                                   "  b: f64[] = call{name=\"f\", region=(x: f64[]) { return x }}(a)\n"
+                                   "  return b\n}"))
+
+// A scan that multiplies its carry with itself: no tangent loop is like this, so its rule is asked directly.
+APSIS_PROVOKES(loop_not_transposable, "[scan] this loop is not linear in its carry, so it has no transpose", {
+  detail::GraphRef graph = detail::parse_graph(
+      "(a: f64[]) {\n"
+      "  b: f64[] = scan{consts=0, carries=1, length=2, reverse=false, body=(c: f64[]) { d: f64[] = mul(c, "
+      "c) return d }}(a)\n"
+      "  return b\n}");
+  const detail::Eqn& scan = graph->eqns()[0];
+  Array cotangent = array(1.);
+  Array operand, out;
+  const Aval aval = cotangent.aval();
+  const bool linear = false;
+  scan.op->transpose({scan.params, {&operand, 1}, {&aval, 1}, {&linear, 1}, {&cotangent, 1}, {&out, 1}});
+})
+
+APSIS_PROVOKES(list_limit,
+               "[while_loop] the values recorded for the backward pass outgrew the limit of 17179869184 "
+               "bytes; take fewer steps",
+               detail::raise(detail::Status::ListLimit, {}))
+
+APSIS_PROVOKES(no_code_generator,
+               "[jit] the module that compiles could not be loaded from nowhere.so: nowhere.so: cannot open "
+               "shared object file: No such file or directory. Install libapsis_llvm.so next to libapsis.so, "
+               "and the LLVM library it was built with",
+               detail::load_code_generator("nowhere.so"))

@@ -1,0 +1,142 @@
+#include <apsis/apsis.hpp>
+
+#include <thread>
+
+#include "apsis/core/op.hpp"
+#include "errors/provoke.hpp"
+
+using namespace apsis;
+
+namespace {
+
+// An op of which only the shape is known.
+const Op bare{
+    .name = "bare",
+    .kind = OpKind::Elementwise,
+    .shape = [](const Params&, std::span<const Aval> in, std::vector<Aval>& out) { out = {in[0]}; }};
+Array bare_op(const Array& x) { return bind1(bare, {}, {x}); }
+
+// As above, but linear: it is its own derivative, and lacks a transpose.
+const Op forward_only{
+    .name = "forward_only",
+    .kind = OpKind::Elementwise,
+    .shape = [](const Params&, std::span<const Aval> in, std::vector<Aval>& out) { out = {in[0]}; },
+    .evaluate = [](const Params&, std::span<const Array> in, std::span<Array> out) { out[0] = in[0]; },
+    .jvp =
+        [](const JvpRule& r) {
+          r.outs[0] = bind1(forward_only, {}, {r.primals[0]});
+          r.out_tangents[0] = bind1(forward_only, {}, {r.tangents[0]});
+        }};
+
+const auto square_of = [](const Array& x) { return x * x; };
+const Array xs = array({1., 2., 3.});
+
+}  // namespace
+
+APSIS_PROVOKES(loss_not_scalar,
+               "[grad] the function must return one real scalar, got f64[3]; reduce it (sum, mean), or use "
+               "jacrev for functions with many results",
+               grad(square_of)(xs))
+
+APSIS_PROVOKES(tangent_mismatch,
+               "[jvp] the tangent of value 0 is f64[], but the value is f64[3]: shapes and dtypes must agree",
+               jvp(square_of, xs, array(1.)))
+
+APSIS_PROVOKES(
+    vmap_axis,
+    "[vmap] axis 1 is out of range for f64[3] (array 0 of the arguments); map another axis, or none ({})",
+    vmap(square_of, {.in_axes = {1}})(xs))
+
+APSIS_PROVOKES(
+    vmap_sizes,
+    "[vmap] array 1 of the arguments has 2 lanes, but array 0 says 3: all mapped axes must be equally long",
+    vmap([](const Array& a, const Array& b) { return a * b; })(xs, array({1., 2.})))
+
+APSIS_PROVOKES(vmap_nothing,
+               "[vmap] no argument is mapped, so the number of lanes is unknown; map at least one array, or "
+               "give axis_size",
+               vmap(square_of, {.in_axes = {{}}})(xs))
+
+APSIS_PROVOKES(
+    vmap_out_mapped,
+    "[vmap] result 0 differs from lane to lane, but out_axes says it is not mapped; give it an axis",
+    vmap(square_of, {.out_axes = {}})(xs))
+
+APSIS_PROVOKES(vmap_out_axis, "[vmap] out axis 2 of result 0 is out of range for its 1 axes",
+               vmap(square_of, {.out_axes = 2})(xs))
+
+APSIS_PROVOKES(vmap_in_axes, "[vmap] in_axes has 2 entries for 1 arguments; give one an argument",
+               vmap(square_of, {.in_axes = {0, 0}})(xs))
+
+// Kept outside the function that made it, a traced value outlives its trace.
+APSIS_PROVOKES(
+    leaked_tracer,
+    "[add] a traced value (f64[]) was used after its derivative had ended: it was made at an unknown place. "
+    "Return it from the transformed function instead of keeping it in a variable outside",
+    {
+      Array kept;
+      grad([&kept](const Array& x) { return kept = x * x; })(array(2.));
+      kept + 1.;
+    })
+
+APSIS_PROVOKES(not_concrete,
+               "[bool] the value of a traced array is not known here: bool[] has no value while vmap runs. "
+               "Use `where`, `cond` or `while_loop` for decisions that depend on values, or move the test "
+               "out of the transformed function",
+               vmap([](const Array& x) { return x > 0. ? x : -x; })(xs))
+
+APSIS_PROVOKES(foreign_thread,
+               "[add] a traced value (f64[]) made at an unknown place on another thread was used here: a "
+               "function is traced on one thread; pass concrete arrays between threads",
+               grad([](const Array& x) {
+                 std::exception_ptr error;
+                 std::thread([&] {
+                   try {
+                     x + 1.;
+                   } catch (...) {
+                     error = std::current_exception();
+                   }
+                 }).join();
+                 std::rethrow_exception(error);
+                 return x;
+               })(array(2.)))
+
+APSIS_PROVOKES(no_evaluate, "[bare] cannot run outside a compiled program", bare_op(xs))
+
+APSIS_PROVOKES(no_jvp, "[bare] has no derivative rule: none was given when the op was defined",
+               grad([](const Array& x) { return sum(bare_op(x)); })(xs))
+
+APSIS_PROVOKES(no_batch, "[bare] has no batching rule, so vmap cannot go through it",
+               vmap([](const Array& x) { return bare_op(x); })(xs))
+
+APSIS_PROVOKES(no_transpose,
+               "[forward_only] has no transpose rule, so reverse mode cannot go through it; use forward mode "
+               "(jvp, jacfwd), or a custom rule",
+               grad([](const Array& x) { return sum(bind1(forward_only, {}, {x})); })(xs))
+
+APSIS_PROVOKES(compiled_argument,
+               "[compiled] argument 0 was f64[3] when this program was compiled, and is f64[2] now; convert "
+               "it, or compile again",
+               lower(square_of, xs).compile()(array({1., 2.})))
+
+APSIS_PROVOKES(compiled_structure,
+               "[compiled] this program takes 1 arrays, the call has 2: it serves one structure of "
+               "arguments; compile again for another",
+               lower([](const std::vector<Array>& v) { return v[0]; }, std::vector{xs}).compile()({xs, xs}))
+
+APSIS_PROVOKES(compiled_static,
+               "[compiled] a static value or the structure of an argument differs from what this program was "
+               "compiled for; compile again",
+               lower([](const Array& x, int n) { return x * n; }, xs, 2).compile()(xs, 3))
+
+APSIS_PROVOKES(compiled_traced,
+               "[compiled] argument 0 is traced: a compiled program cannot be transformed; transform the "
+               "function, then compile",
+               grad([](const Array& x) { return sum(lower(square_of, xs).compile()(x)); })(xs))
+
+APSIS_PROVOKES(compile_captures,
+               "[lower] the function uses traced values from outside, so it has no program of its own; pass "
+               "them as arguments",
+               grad([](const Array& x) {
+                 return sum(lower([&x](const Array& y) { return x * y; }, xs).compile()(xs));
+               })(xs))
