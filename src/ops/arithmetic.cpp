@@ -27,8 +27,8 @@ struct Mul : Binary {
   static auto compute(const auto& m, auto a, auto b) { return m.mul(a, b); }
 };
 
-// Integers: a zero divisor gives all ones, the quotient that overflows wraps. Both divisors are replaced before the
-// machine sees them, in lanes whose result nobody reads too: idiv traps.
+// Integers: a zero divisor gives all ones, the quotient that overflows wraps. Both divisors are replaced
+// before the machine sees them, in lanes whose result nobody reads too: idiv traps.
 struct Div : Binary {
   static constexpr const char* name = "div";
   static constexpr DtypeSet dtypes = number_dtypes;
@@ -51,8 +51,8 @@ struct Div : Binary {
   }
 };
 
-// What truncated division leaves, with the sign of the dividend; floats exactly. Integers: the dividend where the
-// divisor is zero.
+// What truncated division leaves, with the sign of the dividend; floats exactly. Integers: the dividend where
+// the divisor is zero.
 struct Rem : Binary {
   static constexpr const char* name = "rem";
   static constexpr DtypeSet dtypes = number_dtypes;
@@ -98,7 +98,8 @@ struct Sign : Unary {
   static auto compute(const M& m, auto a) {
     using T = typename M::Scalar;
     auto zero = m.constant(T(0));
-    return m.select(m.gt(a, zero), m.constant(T(1)), m.select(m.lt(a, zero), m.constant(static_cast<T>(-1)), a));
+    return m.select(m.gt(a, zero), m.constant(T(1)),
+                    m.select(m.lt(a, zero), m.constant(static_cast<T>(-1)), a));
   }
 };
 
@@ -150,7 +151,8 @@ void div_jvp(const JvpRule& r) {
   const Array& b = r.primals[1];
   r.outs[0] = lax::div(r.primals[0], b);
   Array left = r.tangents[0].is_empty() ? Array{} : lax::div(r.tangents[0], b);
-  Array right = r.tangents[1].is_empty() ? Array{} : lax::mul(lax::div(lax::neg(r.outs[0]), b), r.tangents[1]);
+  Array right =
+      r.tangents[1].is_empty() ? Array{} : lax::mul(lax::div(lax::neg(r.outs[0]), b), r.tangents[1]);
   r.out_tangents[0] = add_tangents(left, right);
 }
 
@@ -163,8 +165,7 @@ void rem_jvp(const JvpRule& r) {
   const Array &a = r.primals[0], &b = r.primals[1];
   bind(rem_op, r.params, r.primals, r.outs);
   Array right;
-  if (!r.tangents[1].is_empty())
-    right = lax::neg(lax::mul(apply(trunc_op, lax::div(a, b)), r.tangents[1]));
+  if (!r.tangents[1].is_empty()) right = lax::neg(lax::mul(apply(trunc_op, lax::div(a, b)), r.tangents[1]));
   r.out_tangents[0] = add_tangents(r.tangents[0], right);
 }
 
@@ -206,14 +207,15 @@ void copysign_jvp(const JvpRule& r) {
     r.out_tangents[0] = lax::mul(r.tangents[0], copysign_slope(r.primals[0], r.primals[1]));
 }
 
-// The factors of `v` if it is a floating-point product seen through broadcasts and reshapes, which are then applied to
-// the factors. `negate` gives those of -v.
+// The factors of `v` if it is a floating-point product seen through broadcasts and reshapes, which are then
+// applied to the factors. `negate` gives those of -v.
 bool find_product(GraphBuilder& builder, ValueId v, bool negate, ValueId& a, ValueId& b, Loc loc) {
   Dtype dtype = builder.aval(v).dtype();
   if (dtype != Dtype::F32 && dtype != Dtype::F64) return false;
   std::vector<std::pair<const Op*, Params>> views;
   const Eqn* e = builder.definition(v);
-  for (; e && (e->op == &broadcast_in_dim_op || e->op == &reshape_op); e = builder.definition(builder.operands(*e)[0]))
+  for (; e && (e->op == &broadcast_in_dim_op || e->op == &reshape_op);
+       e = builder.definition(builder.operands(*e)[0]))
     views.emplace_back(e->op, e->params);
   if (!e || e->op != &mul_op) return false;
   a = builder.operands(*e)[0];
@@ -231,8 +233,8 @@ void append_fma(GraphBuilder& builder, ValueId a, ValueId b, ValueId c, std::spa
   builder.append(fma_op, {}, operands, results, loc);
 }
 
-// A sum with a product is one multiply-add, the left product first, whatever else uses the product: so `f` and
-// `value_and_grad(f)` round alike.
+// A sum with a product is one multiply-add, the left product first, whatever else uses the product: so `f`
+// and `value_and_grad(f)` round alike.
 bool add_rewrite(GraphBuilder& builder, const Params& params, std::span<const ValueId> operands,
                  std::span<ValueId> results, Loc loc) {
   const ValueId x = operands[0], y = operands[1];
@@ -399,7 +401,9 @@ Array operator+(const Operand& a, const Operand& b) {
   return bind1(add_op, {}, {o.a, o.b}, a.loc);
 }
 
-Array operator-(const Operand& a, const Operand& b) { return bind_matched(sub_op, number_dtypes, a.array, b.array, a.loc); }
+Array operator-(const Operand& a, const Operand& b) {
+  return bind_matched(sub_op, number_dtypes, a.array, b.array, a.loc);
+}
 
 Array operator*(const Operand& a, const Operand& b) {
   const Operands o = matched("mul", a.array, b.array, a.loc);
@@ -455,7 +459,8 @@ Array floor_divide(const Array& a, const Array& b, Loc loc) {
   const Array dividend = integers ? o.a : lax::select(lax::eq(o.b, zero), o.a, lax::sub(o.a, rest));
   const Array quotient = bind1(div_op, {}, {dividend, o.b}, loc);
   const Array signs_differ = lax::ne(apply(sign_op, integers ? o.a : rest), apply(sign_op, o.b));
-  const Array floored = lax::select(lax::logical_and(has_rest, signs_differ), lax::sub(quotient, one), quotient);
+  const Array floored =
+      lax::select(lax::logical_and(has_rest, signs_differ), lax::sub(quotient, one), quotient);
   return integers ? floored : apply(round_op, floored);
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// Walks over an array's elements with some axes apart: each line is the elements along these axes (in row-major order
-// among themselves) at one position of the others.
+// Walks over an array's elements with some axes apart: each line is the elements along these axes (in
+// row-major order among themselves) at one position of the others.
 
 #include <vector>
 
@@ -10,9 +10,9 @@
 namespace apsis::detail {
 
 struct AxisWalk {
-  std::int64_t length = 1;             // elements a line
-  std::vector<std::int64_t> starts;    // offset of each line, in row-major order of the other axes
-  std::vector<std::int64_t> offsets;   // of a line's elements from its start; empty if they are neighbours
+  std::int64_t length = 1;            // elements a line
+  std::vector<std::int64_t> starts;   // offset of each line, in row-major order of the other axes
+  std::vector<std::int64_t> offsets;  // of a line's elements from its start; empty if they are neighbours
 
   AxisWalk(const Shape& shape, const Dims& axes) {
     const View all = View::contiguous(shape);

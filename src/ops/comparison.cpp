@@ -167,15 +167,23 @@ Array order(const Op& op, const Operand& a, const Operand& b) {
 
 }  // namespace
 
-Array operator==(const Operand& a, const Operand& b) { return bind_matched(eq_op, real_dtypes, a.array, b.array, a.loc); }
-Array operator!=(const Operand& a, const Operand& b) { return bind_matched(ne_op, real_dtypes, a.array, b.array, a.loc); }
+Array operator==(const Operand& a, const Operand& b) {
+  return bind_matched(eq_op, real_dtypes, a.array, b.array, a.loc);
+}
+Array operator!=(const Operand& a, const Operand& b) {
+  return bind_matched(ne_op, real_dtypes, a.array, b.array, a.loc);
+}
 Array operator<(const Operand& a, const Operand& b) { return order(lt_op, a, b); }
 Array operator<=(const Operand& a, const Operand& b) { return order(le_op, a, b); }
 Array operator>(const Operand& a, const Operand& b) { return order(gt_op, a, b); }
 Array operator>=(const Operand& a, const Operand& b) { return order(ge_op, a, b); }
 
-Array maximum(const Array& a, const Array& b, Loc loc) { return bind_matched(maximum_op, real_dtypes, a, b, loc); }
-Array minimum(const Array& a, const Array& b, Loc loc) { return bind_matched(minimum_op, real_dtypes, a, b, loc); }
+Array maximum(const Array& a, const Array& b, Loc loc) {
+  return bind_matched(maximum_op, real_dtypes, a, b, loc);
+}
+Array minimum(const Array& a, const Array& b, Loc loc) {
+  return bind_matched(minimum_op, real_dtypes, a, b, loc);
+}
 Array clip(const Array& x, const Array& low, const Array& high, Loc loc) {
   return minimum(maximum(x, low, loc), high, loc);
 }

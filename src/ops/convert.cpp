@@ -19,8 +19,8 @@ void convert_evaluate(const Params&, std::span<const Array> in, std::span<Array>
                    static_cast<std::size_t>(in[0].size()));
 }
 
-// Clamped to the range before the machine converts, which leaves values outside undefined. The upper bound is the
-// first power of two above the range, exact in every float; what reaches it is replaced afterwards.
+// Clamped to the range before the machine converts, which leaves values outside undefined. The upper bound is
+// the first power of two above the range, exact in every float; what reaches it is replaced afterwards.
 template <class From, class To>
 Value emit_saturating(Emitter& e, Value v) {
   const EmitterModel<From> from{&e};
@@ -35,9 +35,7 @@ Value emit_saturating(Emitter& e, Value v) {
   return to.select(above, to.constant(std::numeric_limits<To>::max()), result).v;
 }
 
-Value emit_not_zero(Emitter& e, Value v) {
-  return e.compare(Compare::Ne, v, e.constant(v.dtype, 0));
-}
+Value emit_not_zero(Emitter& e, Value v) { return e.compare(Compare::Ne, v, e.constant(v.dtype, 0)); }
 
 void convert_emit(Emitter& e, const Params& params, std::span<const Value> in, std::span<Value> out) {
   const Dtype to = params.as<ConvertParams>().dtype;
@@ -51,7 +49,8 @@ void convert_emit(Emitter& e, const Params& params, std::span<const Value> in, s
     out[0] = emit_not_zero(e, v);
   } else if (is_floating(v.dtype) && is_integer(to)) {
     visit_dtype<only(Dtype::F32) | only(Dtype::F64)>(v.dtype, [&]<class From>(std::type_identity<From>) {
-      visit_dtype<integer_dtypes>(to, [&]<class To>(std::type_identity<To>) { out[0] = emit_saturating<From, To>(e, v); });
+      visit_dtype<integer_dtypes>(
+          to, [&]<class To>(std::type_identity<To>) { out[0] = emit_saturating<From, To>(e, v); });
     });
   } else if ((to == Dtype::BF16 || to == Dtype::F16) && v.dtype != Dtype::F32) {
     out[0] = e.convert(e.convert(v, Dtype::F32), to);
@@ -67,7 +66,8 @@ void convert_jvp(const JvpRule& r) {
 }
 
 void convert_transpose(const TransposeRule& r) {
-  if (!r.cotangents[0].is_empty()) r.out[0] = lax::convert(r.cotangents[0], r.avals[0].dtype(), r.avals[0].weak());
+  if (!r.cotangents[0].is_empty())
+    r.out[0] = lax::convert(r.cotangents[0], r.avals[0].dtype(), r.avals[0].weak());
 }
 
 bool convert_rewrite(GraphBuilder& builder, const Params& params, std::span<const ValueId> operands,

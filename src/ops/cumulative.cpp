@@ -62,8 +62,8 @@ void cumulative_evaluate(const Params& params, std::span<const Array> in, std::s
 }
 
 template <class Text>
-void cumulative_emit(Emitter& e, const Params& params, std::span<const Aval> in_avals, std::span<const Value> in,
-                     std::span<const Aval>, std::span<Value> out) {
+void cumulative_emit(Emitter& e, const Params& params, std::span<const Aval> in_avals,
+                     std::span<const Value> in, std::span<const Aval>, std::span<Value> out) {
   visit_dtype<Text::dtypes>(in_avals[0].dtype(), [&]<class T>(std::type_identity<T>) {
     using C = ComputeOf<T>;
     const EmitterModel<C> m{&e};
@@ -109,21 +109,24 @@ struct Dual {
   Array value, tangent;
 };
 
-// The tangents of a running combination by doubling: after step k every place combines the 2^k places up to it
-// (Hillis and Steele 1986). Exact at zeros too, where dividing running products would not be.
+// The tangents of a running combination by doubling: after step k every place combines the 2^k places up to
+// it (Hillis and Steele 1986). Exact at zeros too, where dividing running products would not be.
 template <class Combine>
 Array doubling_tangent(const JvpRule& r, double identity, const Combine& combine) {
   const auto& p = r.params.as<CumulativeParams>();
   Dual total{r.primals[0], r.tangents[0]};
-  for (std::int64_t distance = 1; distance < total.value.shape()[static_cast<std::size_t>(p.axis)]; distance *= 2)
-    total = combine({delayed(total.value, p, distance, identity), delayed(total.tangent, p, distance, 0)}, total);
+  for (std::int64_t distance = 1; distance < total.value.shape()[static_cast<std::size_t>(p.axis)];
+       distance *= 2)
+    total =
+        combine({delayed(total.value, p, distance, identity), delayed(total.tangent, p, distance, 0)}, total);
   return total.tangent;
 }
 
 void cumprod_jvp(const JvpRule& r) {
   bind(cumprod_op, r.params, r.primals, r.outs);
   r.out_tangents[0] = doubling_tangent(r, 1, [](const Dual& a, const Dual& b) {
-    return Dual{lax::mul(a.value, b.value), lax::add(lax::mul(a.tangent, b.value), lax::mul(a.value, b.tangent))};
+    return Dual{lax::mul(a.value, b.value),
+                lax::add(lax::mul(a.tangent, b.value), lax::mul(a.value, b.tangent))};
   });
 }
 
@@ -131,7 +134,8 @@ void cumprod_jvp(const JvpRule& r) {
 template <const Op& cumulative, const Op& pairwise>
 void extremum_jvp(const JvpRule& r) {
   bind(cumulative, r.params, r.primals, r.outs);
-  const double identity = &pairwise == &maximum_op ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity();
+  const double identity = &pairwise == &maximum_op ? -std::numeric_limits<double>::infinity()
+                                                   : std::numeric_limits<double>::infinity();
   r.out_tangents[0] = doubling_tangent(r, identity, [](const Dual& a, const Dual& b) {
     Dual out;
     const Array primals[] = {a.value, b.value}, tangents[] = {a.tangent, b.tangent};

@@ -6,27 +6,27 @@
 #include "ops/math/functions.hpp"
 
 /// The text of a function of one floating-point number.
-#define APSIS_ELEMENTARY(Text, function_)                             \
-  struct Text : Unary {                                               \
-    static constexpr const char* name = #function_;                   \
-    static constexpr DtypeSet dtypes = float_dtypes;                  \
-    static constexpr bool elementary = true;                          \
-    template <class M>                                                \
-    static auto compute(const M& m, auto x) {                         \
-      return math::function_(math::Real<M>{m, x}).v;                  \
-    }                                                                 \
+#define APSIS_ELEMENTARY(Text, function_)            \
+  struct Text : Unary {                              \
+    static constexpr const char* name = #function_;  \
+    static constexpr DtypeSet dtypes = float_dtypes; \
+    static constexpr bool elementary = true;         \
+    template <class M>                               \
+    static auto compute(const M& m, auto x) {        \
+      return math::function_(math::Real<M>{m, x}).v; \
+    }                                                \
   };
 
 /// The text of a function of two floating-point numbers.
-#define APSIS_ELEMENTARY_BINARY(Text, function_)                         \
-  struct Text : Binary {                                                 \
-    static constexpr const char* name = #function_;                      \
-    static constexpr DtypeSet dtypes = float_dtypes;                     \
-    static constexpr bool elementary = true;                             \
-    template <class M>                                                   \
-    static auto compute(const M& m, auto x, auto y) {                    \
+#define APSIS_ELEMENTARY_BINARY(Text, function_)                          \
+  struct Text : Binary {                                                  \
+    static constexpr const char* name = #function_;                       \
+    static constexpr DtypeSet dtypes = float_dtypes;                      \
+    static constexpr bool elementary = true;                              \
+    template <class M>                                                    \
+    static auto compute(const M& m, auto x, auto y) {                     \
       return math::function_(math::Real<M>{m, x}, math::Real<M>{m, y}).v; \
-    }                                                                    \
+    }                                                                     \
   };
 
 namespace apsis::detail {
@@ -38,8 +38,8 @@ inline Array plus(const Array& x, double c) { return lax::add(x, constant_like(x
 inline Array from_constant(double c, const Array& x) { return lax::sub(constant_like(x, c), x); }
 inline Array reciprocal(const Array& x) { return lax::div(constant_like(x, 1), x); }
 
-/// The jvp of ops of two operands: each tangent times its partial derivative, which is not computed where the tangent
-/// is zero.
+/// The jvp of ops of two operands: each tangent times its partial derivative, which is not computed where the
+/// tangent is zero.
 template <const Op& op, Array (*by_first)(const Array& x, const Array& y, const Array& result),
           Array (*by_second)(const Array& x, const Array& y, const Array& result)>
 void binary_jvp(const JvpRule& r) {

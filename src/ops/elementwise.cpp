@@ -8,14 +8,22 @@ namespace {
 
 const char* describe(DtypeSet set) {
   switch (set) {
-    case bool_dtypes: return "booleans";
-    case signed_dtypes: return "signed integers";
-    case integer_dtypes: return "integers";
-    case float_dtypes: return "floating dtypes";
-    case bit_dtypes: return "booleans and integers";
-    case number_dtypes: return "integers and floating dtypes";
-    case signed_dtypes | float_dtypes: return "signed integers and floating dtypes";
-    default: return "other dtypes";
+    case bool_dtypes:
+      return "booleans";
+    case signed_dtypes:
+      return "signed integers";
+    case integer_dtypes:
+      return "integers";
+    case float_dtypes:
+      return "floating dtypes";
+    case bit_dtypes:
+      return "booleans and integers";
+    case number_dtypes:
+      return "integers and floating dtypes";
+    case signed_dtypes | float_dtypes:
+      return "signed integers and floating dtypes";
+    default:
+      return "other dtypes";
   }
 }
 
@@ -27,8 +35,10 @@ void check_dtype(const char* name, DtypeSet allowed, const Aval& aval, Loc loc) 
   fail(messages::dtype_not_supported, {name, describe(allowed), to_string(aval)}, loc);
 }
 
-Aval elementwise_aval(const char* name, std::size_t arity, DtypeSet allowed, bool predicate, std::span<const Aval> in) {
-  if (in.size() != arity) fail(messages::wrong_operand_count, {name, std::to_string(arity), std::to_string(in.size())});
+Aval elementwise_aval(const char* name, std::size_t arity, DtypeSet allowed, bool predicate,
+                      std::span<const Aval> in) {
+  if (in.size() != arity)
+    fail(messages::wrong_operand_count, {name, std::to_string(arity), std::to_string(in.size())});
   bool weak = in[0].weak();
   for (std::size_t i = 1; i < arity; ++i) {
     if (in[i] == in[0]) continue;
@@ -59,8 +69,8 @@ std::vector<Array> batch_operands(const BatchRule& r) {
   return moved;
 }
 
-bool fold_literals(GraphBuilder& builder, const Op& op, const Params& params, std::span<const ValueId> operands,
-                   std::span<ValueId> results) {
+bool fold_literals(GraphBuilder& builder, const Op& op, const Params& params,
+                   std::span<const ValueId> operands, std::span<ValueId> results) {
   std::vector<Array> values;
   for (ValueId v : operands) {
     const Eqn* e = builder.definition(v);

@@ -8,8 +8,8 @@
 //     static auto compute(const auto& m, auto a, auto b) { return m.add(a, b); }
 //   };
 //
-// `compute` is run on ElementModel by the evaluator and on EmitterModel by the code generator, so both give the same
-// bits. Half-width floats are widened to f32, computed and rounded.
+// `compute` is run on ElementModel by the evaluator and on EmitterModel by the code generator, so both give
+// the same bits. Half-width floats are widened to f32, computed and rounded.
 
 #include "apsis/core/op.hpp"
 #include "ir/emitter.hpp"
@@ -49,7 +49,8 @@ struct BinaryPredicate {
 /// Refuses dtypes outside the set, with the message that fits.
 void check_dtype(const char* name, DtypeSet allowed, const Aval& aval, Loc loc = {});
 /// The result of an op on operands of one dtype and shape; weak if all are.
-Aval elementwise_aval(const char* name, std::size_t arity, DtypeSet allowed, bool predicate, std::span<const Aval> in);
+Aval elementwise_aval(const char* name, std::size_t arity, DtypeSet allowed, bool predicate,
+                      std::span<const Aval> in);
 /// Moves the mapped axes of all operands to the front, and repeats unmapped operands along it.
 std::vector<Array> batch_operands(const BatchRule& rule);
 
@@ -60,7 +61,9 @@ void elementwise_shape(const Params&, std::span<const Aval> in, std::vector<Aval
 
 /// Elementary functions are written over the models of ops/math, the rest over ElementModel.
 template <class Text>
-concept ElementaryText = requires { requires Text::elementary; };
+concept ElementaryText = requires {
+  requires Text::elementary;
+};
 template <class Text, class C>
 struct EvaluatorModel : std::type_identity<ElementModel<C>> {};
 template <ElementaryText Text, std::floating_point C>
@@ -69,8 +72,10 @@ struct EvaluatorModel<Text, C> : std::type_identity<math::ScalarModel<C>> {};
 /// Where a text has parameters, `compute` takes them last.
 template <class Text, class Model, class... V>
 auto compute_text(const Params& params, const Model& m, V... x) {
-  if constexpr (requires { Text::compute(m, x..., params); }) return Text::compute(m, x..., params);
-  else return Text::compute(m, x...);
+  if constexpr (requires { Text::compute(m, x..., params); })
+    return Text::compute(m, x..., params);
+  else
+    return Text::compute(m, x...);
 }
 
 template <class Text>
@@ -83,7 +88,8 @@ void elementwise_evaluate(const Params& params, std::span<const Array> in, std::
     auto* r = mutable_data<R>(out[0]);
     const auto* a = static_cast<const T*>(data_of(in[0]));
     if constexpr (Text::arity == 1) {
-      for (std::int64_t i = 0; i < n; ++i) r[i] = static_cast<R>(compute_text<Text>(params, m, static_cast<C>(a[i])));
+      for (std::int64_t i = 0; i < n; ++i)
+        r[i] = static_cast<R>(compute_text<Text>(params, m, static_cast<C>(a[i])));
     } else {
       const auto* b = static_cast<const T*>(data_of(in[1]));
       if constexpr (Text::arity == 2) {
@@ -92,8 +98,8 @@ void elementwise_evaluate(const Params& params, std::span<const Array> in, std::
       } else {
         const auto* c = static_cast<const T*>(data_of(in[2]));
         for (std::int64_t i = 0; i < n; ++i)
-          r[i] = static_cast<R>(
-              compute_text<Text>(params, m, static_cast<C>(a[i]), static_cast<C>(b[i]), static_cast<C>(c[i])));
+          r[i] = static_cast<R>(compute_text<Text>(params, m, static_cast<C>(a[i]), static_cast<C>(b[i]),
+                                                   static_cast<C>(c[i])));
       }
     }
   });
@@ -104,11 +110,14 @@ Value emit_text(Emitter& e, const Params& params, std::span<const Value> in) {
   using C = ComputeOf<T>;
   const EmitterModel<C> m{&e};
   auto operand = [&](std::size_t i) {
-    if constexpr (std::is_same_v<T, C>) return Lane<C>{in[i]};
-    else return Lane<C>{e.convert(in[i], dtype_of<C>)};
+    if constexpr (std::is_same_v<T, C>)
+      return Lane<C>{in[i]};
+    else
+      return Lane<C>{e.convert(in[i], dtype_of<C>)};
   };
   auto result = [&] {
-    if constexpr (Text::arity == 1) return compute_text<Text>(params, m, operand(0));
+    if constexpr (Text::arity == 1)
+      return compute_text<Text>(params, m, operand(0));
     else if constexpr (Text::arity == 2) {
       auto a = operand(0), b = operand(1);
       return compute_text<Text>(params, m, a, b);
@@ -117,8 +126,10 @@ Value emit_text(Emitter& e, const Params& params, std::span<const Value> in) {
       return compute_text<Text>(params, m, a, b, c);
     }
   }();
-  if constexpr (Text::predicate || std::is_same_v<T, C>) return result.v;
-  else return e.convert(result.v, dtype_of<T>);
+  if constexpr (Text::predicate || std::is_same_v<T, C>)
+    return result.v;
+  else
+    return e.convert(result.v, dtype_of<T>);
 }
 
 /// A text of many instructions, which the emitter may keep as a function of its own.
@@ -138,8 +149,10 @@ Value emit_elementary(Emitter& e, std::span<const Value> in) {
 template <class Text>
 void elementwise_emit(Emitter& e, const Params& params, std::span<const Value> in, std::span<Value> out) {
   visit_dtype<Text::dtypes>(in[0].dtype, [&]<class T>(std::type_identity<T>) {
-    if constexpr (ElementaryText<Text> && std::floating_point<ComputeOf<T>>) out[0] = emit_elementary<Text, T>(e, in);
-    else out[0] = emit_text<Text, T>(e, params, in);
+    if constexpr (ElementaryText<Text> && std::floating_point<ComputeOf<T>>)
+      out[0] = emit_elementary<Text, T>(e, in);
+    else
+      out[0] = emit_text<Text, T>(e, params, in);
   });
 }
 
@@ -190,8 +203,8 @@ inline Array constant_like(const Array& a, double value) { return lax::full_like
 inline Array scaled(const Array& a, double factor) { return lax::mul(a, constant_like(a, factor)); }
 
 /// Staging: an op on literals alone is a literal. Exact, since the evaluator gives the bits of compiled code.
-bool fold_literals(GraphBuilder& builder, const Op& op, const Params& params, std::span<const ValueId> operands,
-                   std::span<ValueId> results);
+bool fold_literals(GraphBuilder& builder, const Op& op, const Params& params,
+                   std::span<const ValueId> operands, std::span<ValueId> results);
 /// True if `v` is the literal `value`, possibly broadcast.
 bool is_literal(const GraphBuilder& builder, ValueId v, double value);
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// The code generator's model of one element: the operations of ElementModel, and of the elementary functions' models,
-// each emitted as the instruction that gives the same bits.
+// The code generator's model of one element: the operations of ElementModel, and of the elementary functions'
+// models, each emitted as the instruction that gives the same bits.
 
 #include <bit>
 #include <concepts>
@@ -20,9 +20,10 @@ struct Lane {
 template <class T>
 struct EmitterModel {
   using Scalar = T;
-  using Signed = std::conditional_t<
-      sizeof(T) == 1, std::int8_t,
-      std::conditional_t<sizeof(T) == 2, std::int16_t, std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>>>;
+  using Signed =
+      std::conditional_t<sizeof(T) == 1, std::int8_t,
+                         std::conditional_t<sizeof(T) == 2, std::int16_t,
+                                            std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>>>;
   using Unsigned = std::make_unsigned_t<Signed>;
   using F = Lane<T>;
   using I = Lane<Signed>;
@@ -36,14 +37,26 @@ struct EmitterModel {
   F constant(T x) const { return literal(x); }
   I integer(Signed x) const { return literal(x); }
 
-  template <class U> Lane<U> add(Lane<U> x, Lane<U> y) const { return {e->add(x.v, y.v)}; }
-  template <class U> Lane<U> sub(Lane<U> x, Lane<U> y) const { return {e->sub(x.v, y.v)}; }
-  template <class U> Lane<U> mul(Lane<U> x, Lane<U> y) const { return {e->mul(x.v, y.v)}; }
+  template <class U>
+  Lane<U> add(Lane<U> x, Lane<U> y) const {
+    return {e->add(x.v, y.v)};
+  }
+  template <class U>
+  Lane<U> sub(Lane<U> x, Lane<U> y) const {
+    return {e->sub(x.v, y.v)};
+  }
+  template <class U>
+  Lane<U> mul(Lane<U> x, Lane<U> y) const {
+    return {e->mul(x.v, y.v)};
+  }
   F neg(F x) const { return {e->neg(x.v)}; }
   F abs(F x) const {
-    if constexpr (is_float) return {e->abs(x.v)};
-    else if constexpr (is_signed) return select(lt(x, constant(0)), neg(x), x);
-    else return x;
+    if constexpr (is_float)
+      return {e->abs(x.v)};
+    else if constexpr (is_signed)
+      return select(lt(x, constant(0)), neg(x), x);
+    else
+      return x;
   }
   F div(F x, F y) const { return {e->div(x.v, y.v)}; }
   F fma(F x, F y, F z) const { return {e->fma(x.v, y.v, z.v)}; }
@@ -69,18 +82,49 @@ struct EmitterModel {
     return {e->bitcast(e->shift_right(unsigned_x, literal(static_cast<Unsigned>(n)).v), dtype_of<Signed>)};
   }
 
-  template <std::integral U> Lane<U> and_(Lane<U> x, Lane<U> y) const { return {e->bit_and(x.v, y.v)}; }
-  template <std::integral U> Lane<U> or_(Lane<U> x, Lane<U> y) const { return {e->bit_or(x.v, y.v)}; }
-  template <std::integral U> Lane<U> xor_(Lane<U> x, Lane<U> y) const { return {e->bit_xor(x.v, y.v)}; }
-  template <std::integral U> Lane<U> not_(Lane<U> x) const { return {e->bit_not(x.v)}; }
+  template <std::integral U>
+  Lane<U> and_(Lane<U> x, Lane<U> y) const {
+    return {e->bit_and(x.v, y.v)};
+  }
+  template <std::integral U>
+  Lane<U> or_(Lane<U> x, Lane<U> y) const {
+    return {e->bit_or(x.v, y.v)};
+  }
+  template <std::integral U>
+  Lane<U> xor_(Lane<U> x, Lane<U> y) const {
+    return {e->bit_xor(x.v, y.v)};
+  }
+  template <std::integral U>
+  Lane<U> not_(Lane<U> x) const {
+    return {e->bit_not(x.v)};
+  }
 
-  template <class U> B eq(Lane<U> x, Lane<U> y) const { return {e->compare(Compare::Eq, x.v, y.v)}; }
-  template <class U> B ne(Lane<U> x, Lane<U> y) const { return {e->compare(Compare::Ne, x.v, y.v)}; }
-  template <class U> B lt(Lane<U> x, Lane<U> y) const { return {e->compare(Compare::Lt, x.v, y.v)}; }
-  template <class U> B le(Lane<U> x, Lane<U> y) const { return {e->compare(Compare::Le, x.v, y.v)}; }
-  template <class U> B gt(Lane<U> x, Lane<U> y) const { return {e->compare(Compare::Gt, x.v, y.v)}; }
-  template <class U> B ge(Lane<U> x, Lane<U> y) const { return {e->compare(Compare::Ge, x.v, y.v)}; }
-  template <class U> Lane<U> select(B condition, Lane<U> x, Lane<U> y) const {
+  template <class U>
+  B eq(Lane<U> x, Lane<U> y) const {
+    return {e->compare(Compare::Eq, x.v, y.v)};
+  }
+  template <class U>
+  B ne(Lane<U> x, Lane<U> y) const {
+    return {e->compare(Compare::Ne, x.v, y.v)};
+  }
+  template <class U>
+  B lt(Lane<U> x, Lane<U> y) const {
+    return {e->compare(Compare::Lt, x.v, y.v)};
+  }
+  template <class U>
+  B le(Lane<U> x, Lane<U> y) const {
+    return {e->compare(Compare::Le, x.v, y.v)};
+  }
+  template <class U>
+  B gt(Lane<U> x, Lane<U> y) const {
+    return {e->compare(Compare::Gt, x.v, y.v)};
+  }
+  template <class U>
+  B ge(Lane<U> x, Lane<U> y) const {
+    return {e->compare(Compare::Ge, x.v, y.v)};
+  }
+  template <class U>
+  Lane<U> select(B condition, Lane<U> x, Lane<U> y) const {
     return {e->select(condition.v, x.v, y.v)};
   }
 
@@ -105,8 +149,11 @@ struct EmitterModel {
   }
   template <class U>
   F shift_right_as(F x, F n) const {
-    if constexpr (std::is_same_v<T, U>) return {e->shift_right(x.v, n.v)};
-    else return {e->bitcast(e->shift_right(e->bitcast(x.v, dtype_of<U>), e->bitcast(n.v, dtype_of<U>)), dtype_of<T>)};
+    if constexpr (std::is_same_v<T, U>)
+      return {e->shift_right(x.v, n.v)};
+    else
+      return {e->bitcast(e->shift_right(e->bitcast(x.v, dtype_of<U>), e->bitcast(n.v, dtype_of<U>)),
+                         dtype_of<T>)};
   }
 };
 

@@ -39,16 +39,23 @@ Array log_derivative(const Array& x, const Array&) { return reciprocal(x); }
 Array log1p_derivative(const Array& x, const Array&) { return reciprocal(plus(x, 1)); }
 Array log2_derivative(const Array& x, const Array&) { return reciprocal(scaled(x, std::numbers::ln2)); }
 Array log10_derivative(const Array& x, const Array&) { return reciprocal(scaled(x, std::numbers::ln10)); }
-Array logistic_derivative(const Array&, const Array& result) { return lax::mul(result, from_constant(1, result)); }
+Array logistic_derivative(const Array&, const Array& result) {
+  return lax::mul(result, from_constant(1, result));
+}
 
 // exp(x - result), where +inf counts as 0 as in JAX.
 Array logaddexp_share(const Array& x, const Array& result) {
-  const Array infinity = constant_like(x, std::numeric_limits<double>::infinity()), zero = constant_like(x, 0);
+  const Array infinity = constant_like(x, std::numeric_limits<double>::infinity()),
+              zero = constant_like(x, 0);
   auto finite = [&](const Array& a) { return lax::select(lax::eq(a, infinity), zero, a); };
   return apply(exp_op, lax::sub(finite(x), finite(result)));
 }
-Array logaddexp_by_first(const Array& x, const Array&, const Array& result) { return logaddexp_share(x, result); }
-Array logaddexp_by_second(const Array&, const Array& y, const Array& result) { return logaddexp_share(y, result); }
+Array logaddexp_by_first(const Array& x, const Array&, const Array& result) {
+  return logaddexp_share(x, result);
+}
+Array logaddexp_by_second(const Array&, const Array& y, const Array& result) {
+  return logaddexp_share(y, result);
+}
 
 }  // namespace
 
@@ -59,9 +66,10 @@ constinit const Op log_op = elementwise_op<Log, log_op>(unary_jvp<log_op, log_de
 constinit const Op log1p_op = elementwise_op<Log1p, log1p_op>(unary_jvp<log1p_op, log1p_derivative>);
 constinit const Op log2_op = elementwise_op<Log2, log2_op>(unary_jvp<log2_op, log2_derivative>);
 constinit const Op log10_op = elementwise_op<Log10, log10_op>(unary_jvp<log10_op, log10_derivative>);
-constinit const Op logaddexp_op =
-    elementwise_op<LogAddExp, logaddexp_op>(binary_jvp<logaddexp_op, logaddexp_by_first, logaddexp_by_second>);
-constinit const Op logistic_op = elementwise_op<Logistic, logistic_op>(unary_jvp<logistic_op, logistic_derivative>);
+constinit const Op logaddexp_op = elementwise_op<LogAddExp, logaddexp_op>(
+    binary_jvp<logaddexp_op, logaddexp_by_first, logaddexp_by_second>);
+constinit const Op logistic_op =
+    elementwise_op<Logistic, logistic_op>(unary_jvp<logistic_op, logistic_derivative>);
 
 }  // namespace apsis::detail
 

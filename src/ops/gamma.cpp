@@ -12,8 +12,8 @@ namespace {
 APSIS_ELEMENTARY(Lgamma, lgamma)
 APSIS_ELEMENTARY(Digamma, digamma)
 
-// Abramowitz and Stegun 6.4: the recurrence (6.4.6) eight times, then the asymptotic series (6.4.12), whose first term
-// left out is below 5e-16 of the result from there; the reflection (6.4.7) below 1/2.
+// Abramowitz and Stegun 6.4: the recurrence (6.4.6) eight times, then the asymptotic series (6.4.12), whose
+// first term left out is below 5e-16 of the result from there; the reflection (6.4.7) below 1/2.
 struct Trigamma : Unary {
   static constexpr const char* name = "trigamma";
   static constexpr DtypeSet dtypes = float_dtypes;
@@ -21,7 +21,8 @@ struct Trigamma : Unary {
   template <class M>
   static auto compute(const M& m, auto value) {
     using T = typename M::Scalar;
-    static constexpr T series[] = {T(1.0 / 6), T(-1.0 / 30), T(1.0 / 42), T(-1.0 / 30), T(5.0 / 66), T(-691.0 / 2730), T(7.0 / 6)};
+    static constexpr T series[] = {T(1.0 / 6),  T(-1.0 / 30),     T(1.0 / 42), T(-1.0 / 30),
+                                   T(5.0 / 66), T(-691.0 / 2730), T(7.0 / 6)};
     const math::Real<M> x{m, value};
     const auto reflected = x < T(0.5);
     const auto y = select(reflected, T(1) - x, x);
@@ -43,7 +44,8 @@ Array digamma_derivative(const Array& x, const Array&) { return apply(trigamma_o
 }  // namespace
 
 constinit const Op lgamma_op = elementwise_op<Lgamma, lgamma_op>(unary_jvp<lgamma_op, lgamma_derivative>);
-constinit const Op digamma_op = elementwise_op<Digamma, digamma_op>(unary_jvp<digamma_op, digamma_derivative>);
+constinit const Op digamma_op =
+    elementwise_op<Digamma, digamma_op>(unary_jvp<digamma_op, digamma_derivative>);
 
 const Op trigamma_op = {
     .name = "trigamma",

@@ -34,8 +34,10 @@ template <class M>
 auto in_width(const M& m, auto count) {
   using T = typename M::Scalar;
   auto below = m.lt(count, m.constant(static_cast<T>(sizeof(T) * 8)));
-  if constexpr (M::is_signed) return m.and_(below, m.ge(count, m.constant(T(0))));
-  else return below;
+  if constexpr (M::is_signed)
+    return m.and_(below, m.ge(count, m.constant(T(0))));
+  else
+    return below;
 }
 
 template <class M>
@@ -49,7 +51,8 @@ struct ShiftLeft : Binary {
   template <class M>
   static auto compute(const M& m, auto a, auto count) {
     auto in_range = in_width(m, count);
-    return m.select(in_range, m.shift_left(a, guarded_count(m, in_range, count)), m.constant(typename M::Scalar(0)));
+    return m.select(in_range, m.shift_left(a, guarded_count(m, in_range, count)),
+                    m.constant(typename M::Scalar(0)));
   }
 };
 struct ShiftRightLogical : Binary {
@@ -58,7 +61,8 @@ struct ShiftRightLogical : Binary {
   template <class M>
   static auto compute(const M& m, auto a, auto count) {
     auto in_range = in_width(m, count);
-    return m.select(in_range, m.shift_right_logical(a, guarded_count(m, in_range, count)), m.constant(typename M::Scalar(0)));
+    return m.select(in_range, m.shift_right_logical(a, guarded_count(m, in_range, count)),
+                    m.constant(typename M::Scalar(0)));
   }
 };
 struct ShiftRightArithmetic : Binary {
@@ -67,7 +71,8 @@ struct ShiftRightArithmetic : Binary {
   template <class M>
   static auto compute(const M& m, auto a, auto count) {
     using T = typename M::Scalar;
-    return m.shift_right_arithmetic(a, m.select(in_width(m, count), count, m.constant(static_cast<T>(sizeof(T) * 8 - 1))));
+    return m.shift_right_arithmetic(
+        a, m.select(in_width(m, count), count, m.constant(static_cast<T>(sizeof(T) * 8 - 1))));
   }
 };
 
@@ -191,14 +196,26 @@ Array logical(const Op& op, const char* name, const Array& a, const Array& b, Lo
 
 }  // namespace
 
-Array logical_and(const Array& a, const Array& b, Loc loc) { return logical(bit_and_op, "logical_and", a, b, loc); }
-Array logical_or(const Array& a, const Array& b, Loc loc) { return logical(bit_or_op, "logical_or", a, b, loc); }
-Array logical_xor(const Array& a, const Array& b, Loc loc) { return logical(bit_xor_op, "logical_xor", a, b, loc); }
+Array logical_and(const Array& a, const Array& b, Loc loc) {
+  return logical(bit_and_op, "logical_and", a, b, loc);
+}
+Array logical_or(const Array& a, const Array& b, Loc loc) {
+  return logical(bit_or_op, "logical_or", a, b, loc);
+}
+Array logical_xor(const Array& a, const Array& b, Loc loc) {
+  return logical(bit_xor_op, "logical_xor", a, b, loc);
+}
 Array logical_not(const Array& a, Loc loc) { return bind1(bit_not_op, {}, {truth(a)}, loc); }
 
-Array operator&(const Operand& a, const Operand& b) { return bind_matched(bit_and_op, bit_dtypes, a.array, b.array, a.loc); }
-Array operator|(const Operand& a, const Operand& b) { return bind_matched(bit_or_op, bit_dtypes, a.array, b.array, a.loc); }
-Array operator^(const Operand& a, const Operand& b) { return bind_matched(bit_xor_op, bit_dtypes, a.array, b.array, a.loc); }
+Array operator&(const Operand& a, const Operand& b) {
+  return bind_matched(bit_and_op, bit_dtypes, a.array, b.array, a.loc);
+}
+Array operator|(const Operand& a, const Operand& b) {
+  return bind_matched(bit_or_op, bit_dtypes, a.array, b.array, a.loc);
+}
+Array operator^(const Operand& a, const Operand& b) {
+  return bind_matched(bit_xor_op, bit_dtypes, a.array, b.array, a.loc);
+}
 Array operator~(const Operand& a) {
   check_dtype("bit_not", bit_dtypes, a.array.aval(), a.loc);
   return bind1(bit_not_op, {}, {a.array}, a.loc);

@@ -58,7 +58,9 @@ Array bind_matched(const Op& op, DtypeSet allowed, const Array& a, const Array& 
   return bind1(op, {}, {o.a, o.b}, loc);
 }
 
-Array bind_floating(const Op& op, const Array& x, Loc loc) { return bind1(op, {}, {floating(op.name, x, loc)}, loc); }
+Array bind_floating(const Op& op, const Array& x, Loc loc) {
+  return bind1(op, {}, {floating(op.name, x, loc)}, loc);
+}
 
 Array bind_floating(const Op& op, const Array& x, const Array& y, Loc loc) {
   const Operands o = matched_floating(op.name, x, y, loc);

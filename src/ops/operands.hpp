@@ -1,6 +1,7 @@
 #pragma once
 
-// What the public elementwise functions do with their operands before they bind: promote dtypes, broadcast shapes.
+// What the public elementwise functions do with their operands before they bind: promote dtypes, broadcast
+// shapes.
 
 #include "ops/arguments.hpp"
 #include "ops/elementwise.hpp"

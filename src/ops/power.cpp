@@ -45,7 +45,8 @@ struct Pow : Binary {
   }
 };
 
-// Binary powers, as JAX rounds them: squares, products of those whose bit is set, and a reciprocal at the end.
+// Binary powers, as JAX rounds them: squares, products of those whose bit is set, and a reciprocal at the
+// end.
 struct IntegerPow : Unary {
   static constexpr const char* name = "integer_pow";
   static constexpr DtypeSet dtypes = number_dtypes;
@@ -117,7 +118,8 @@ Array pow_by_exponent(const Array& x, const Array&, const Array& result) {
 constinit const Op sqrt_op = elementwise_op<Sqrt, sqrt_op>(unary_jvp<sqrt_op, sqrt_derivative>);
 constinit const Op rsqrt_op = elementwise_op<Rsqrt, rsqrt_op>(unary_jvp<rsqrt_op, rsqrt_derivative>);
 constinit const Op cbrt_op = elementwise_op<Cbrt, cbrt_op>(unary_jvp<cbrt_op, cbrt_derivative>);
-constinit const Op hypot_op = elementwise_op<Hypot, hypot_op>(binary_jvp<hypot_op, hypot_by_first, hypot_by_second>);
+constinit const Op hypot_op =
+    elementwise_op<Hypot, hypot_op>(binary_jvp<hypot_op, hypot_by_first, hypot_by_second>);
 constinit const Op pow_op = elementwise_op<Pow, pow_op>(binary_jvp<pow_op, pow_by_base, pow_by_exponent>);
 
 const Op integer_pow_op = {
@@ -157,7 +159,8 @@ Array pow(const Array& x, const Array& y, Loc loc) {
   std::int64_t n;
   if (!literal_exponent(y, n)) return bind_matched(pow_op, number_dtypes, x, y, loc);
   check_dtype("pow", number_dtypes, x.aval(), loc);
-  if (n < 0 && is_integer(x.dtype())) fail(messages::negative_integer_power, {to_string(x.aval()), std::to_string(n)}, loc);
+  if (n < 0 && is_integer(x.dtype()))
+    fail(messages::negative_integer_power, {to_string(x.aval()), std::to_string(n)}, loc);
   if (n == 1) return x;
   if (n == 2) return bind1(mul_op, {}, {x, x}, loc);
   return bind1(integer_pow_op, make_params(IntegerPowParams{n}), {x}, loc);

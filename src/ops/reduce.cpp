@@ -15,14 +15,20 @@ struct Sum {
   static constexpr DtypeSet dtypes = number_dtypes;
   static constexpr bool has_identity = true;
   static auto combine(const auto& m, auto a, auto b) { return m.add(a, b); }
-  template <class T> static T identity() { return T(0); }
+  template <class T>
+  static T identity() {
+    return T(0);
+  }
 };
 struct Prod {
   static constexpr const char* name = "reduce_prod";
   static constexpr DtypeSet dtypes = number_dtypes;
   static constexpr bool has_identity = true;
   static auto combine(const auto& m, auto a, auto b) { return m.mul(a, b); }
-  template <class T> static T identity() { return T(1); }
+  template <class T>
+  static T identity() {
+    return T(1);
+  }
 };
 struct Max {
   static constexpr const char* name = "reduce_max";
@@ -41,14 +47,20 @@ struct And {
   static constexpr DtypeSet dtypes = bit_dtypes;
   static constexpr bool has_identity = true;
   static auto combine(const auto& m, auto a, auto b) { return m.and_(a, b); }
-  template <class T> static T identity() { return static_cast<T>(-1); }
+  template <class T>
+  static T identity() {
+    return static_cast<T>(-1);
+  }
 };
 struct Or {
   static constexpr const char* name = "reduce_or";
   static constexpr DtypeSet dtypes = bit_dtypes;
   static constexpr bool has_identity = true;
   static auto combine(const auto& m, auto a, auto b) { return m.or_(a, b); }
-  template <class T> static T identity() { return T(0); }
+  template <class T>
+  static T identity() {
+    return T(0);
+  }
 };
 
 Shape shape_without(const Shape& shape, const Dims& axes) {
@@ -102,13 +114,17 @@ void reduce_evaluate(const Params& params, std::span<const Array> in, std::span<
       const T* start = a + walk.starts[line];
       C result;
       if (walk.length == 0) {
-        if constexpr (Text::has_identity) result = Text::template identity<C>();
-        else internal_error("an empty extremum was refused by its shape rule", __FILE__, __LINE__);
+        if constexpr (Text::has_identity)
+          result = Text::template identity<C>();
+        else
+          internal_error("an empty extremum was refused by its shape rule", __FILE__, __LINE__);
       } else if (walk.offsets.empty()) {
-        result = reduce_line<Text, C>(walk.length, [start](std::int64_t i) { return static_cast<C>(start[i]); });
+        result =
+            reduce_line<Text, C>(walk.length, [start](std::int64_t i) { return static_cast<C>(start[i]); });
       } else {
         const std::int64_t* offsets = walk.offsets.data();
-        result = reduce_line<Text, C>(walk.length, [=](std::int64_t i) { return static_cast<C>(start[offsets[i]]); });
+        result = reduce_line<Text, C>(walk.length,
+                                      [=](std::int64_t i) { return static_cast<C>(start[offsets[i]]); });
       }
       r[line] = static_cast<T>(result);
     }
@@ -129,8 +145,10 @@ void reduce_emit(Emitter& e, const Params& params, std::span<const Aval> in_aval
         return Lane<C>{std::is_same_v<T, C> ? v : e.convert(v, dtype_of<C>)};
       };
       Lane<C> result;
-      if (walk.length > 0) result = combine_in_order<Lane<C>>(walk.length, get, combine);
-      else if constexpr (Text::has_identity) result = m.constant(Text::template identity<C>());
+      if (walk.length > 0)
+        result = combine_in_order<Lane<C>>(walk.length, get, combine);
+      else if constexpr (Text::has_identity)
+        result = m.constant(Text::template identity<C>());
       out[line] = std::is_same_v<T, C> ? result.v : e.convert(result.v, dtype_of<T>);
     }
   });
@@ -211,16 +229,20 @@ struct ArgMax {
   static constexpr const char* name = "argmax";
   template <class M, class V>
   static auto beats(const M& m, V x, V best) {
-    if constexpr (std::is_same_v<typename M::Scalar, bool>) return m.and_(x, m.not_(best));
-    else return m.gt(x, best);
+    if constexpr (std::is_same_v<typename M::Scalar, bool>)
+      return m.and_(x, m.not_(best));
+    else
+      return m.gt(x, best);
   }
 };
 struct ArgMin {
   static constexpr const char* name = "argmin";
   template <class M, class V>
   static auto beats(const M& m, V x, V best) {
-    if constexpr (std::is_same_v<typename M::Scalar, bool>) return m.and_(m.not_(x), best);
-    else return m.lt(x, best);
+    if constexpr (std::is_same_v<typename M::Scalar, bool>)
+      return m.and_(m.not_(x), best);
+    else
+      return m.lt(x, best);
   }
 };
 
@@ -255,8 +277,9 @@ void arg_evaluate(const Params& params, std::span<const Array> in, std::span<Arr
     const auto* a = static_cast<const T*>(data_of(in[0]));
     auto* r = mutable_data<std::int64_t>(out[0]);
     for (std::size_t line = 0; line < walk.starts.size(); ++line)
-      r[line] = arg_line<Text>(ElementModel<C>{}, ElementModel<std::int64_t>{}, walk.length,
-                               [&](std::int64_t i) { return static_cast<C>(a[walk.at(walk.starts[line], i)]); });
+      r[line] =
+          arg_line<Text>(ElementModel<C>{}, ElementModel<std::int64_t>{}, walk.length,
+                         [&](std::int64_t i) { return static_cast<C>(a[walk.at(walk.starts[line], i)]); });
   });
 }
 

@@ -51,7 +51,8 @@ Array widened(const char* name, const Array& x, Loc loc) {
 Array extremum(const Op& op, const char* name, const Array& x, const ReduceOptions& options, Loc loc) {
   check_dtype(name, real_dtypes, x.aval(), loc);
   const Dims axes = reduced_axes(name, x, options.axis, loc);
-  if (count_along(x, axes) == 0) fail(messages::empty_reduction, {name, to_string(x.aval()), to_string(axes)}, loc);
+  if (count_along(x, axes) == 0)
+    fail(messages::empty_reduction, {name, to_string(x.aval()), to_string(axes)}, loc);
   return reduce(op, x, axes, options.keepdims, loc);
 }
 
@@ -71,20 +72,20 @@ Array arg_extremum(const Op& op, const Array& x, const ReduceOptions& options, L
   if (line.shape()[static_cast<std::size_t>(axis)] == 0)
     fail(messages::empty_reduction, {op.name, to_string(x.aval()), to_string(Dims{axis})}, loc);
   const Array place = bind1(op, make_params(ArgReduceParams{axis}), {line}, loc);
-  return keep_axes(place, x.shape(), options.axis.all ? Dims::counting(x.shape().size()) : Dims{axis}, options.keepdims);
+  return keep_axes(place, x.shape(), options.axis.all ? Dims::counting(x.shape().size()) : Dims{axis},
+                   options.keepdims);
 }
 
 Array cumulative(const Op& op, const Array& x, const CumulativeOptions& options, Loc loc) {
   check_dtype(op.name, real_dtypes, x.aval(), loc);
   std::int64_t axis;
-  const Array line = one_axis(op.name, x.dtype() == Dtype::Bool ? as_dtype(x, {Dtype::I64, false}) : x, options.axis, axis, loc);
+  const Array line = one_axis(op.name, x.dtype() == Dtype::Bool ? as_dtype(x, {Dtype::I64, false}) : x,
+                              options.axis, axis, loc);
   return bind1(op, make_params(CumulativeParams{axis, options.reverse}), {line}, loc);
 }
 
 // exp of infinities: they are left to the sum itself.
-Array finite_or_zero(const Array& x) {
-  return lax::select(apply(is_finite_op, x), x, constant_like(x, 0));
-}
+Array finite_or_zero(const Array& x) { return lax::select(apply(is_finite_op, x), x, constant_like(x, 0)); }
 
 }  // namespace
 
@@ -114,10 +115,16 @@ Array var(const Array& x, const VarianceOptions& options, Loc loc) {
   return lax::div(total, constant_like(total, static_cast<double>(count_along(x, axes)) - options.ddof));
 }
 
-Array std_(const Array& x, const VarianceOptions& options, Loc loc) { return bind_floating(sqrt_op, var(x, options, loc), loc); }
+Array std_(const Array& x, const VarianceOptions& options, Loc loc) {
+  return bind_floating(sqrt_op, var(x, options, loc), loc);
+}
 
-Array max(const Array& x, const ReduceOptions& options, Loc loc) { return extremum(reduce_max_op, "max", x, options, loc); }
-Array min(const Array& x, const ReduceOptions& options, Loc loc) { return extremum(reduce_min_op, "min", x, options, loc); }
+Array max(const Array& x, const ReduceOptions& options, Loc loc) {
+  return extremum(reduce_max_op, "max", x, options, loc);
+}
+Array min(const Array& x, const ReduceOptions& options, Loc loc) {
+  return extremum(reduce_min_op, "min", x, options, loc);
+}
 
 Array all(const Array& x, const ReduceOptions& options, Loc loc) {
   return reduce(reduce_and_op, truth(x), reduced_axes("all", x, options.axis, loc), options.keepdims, loc);
@@ -127,12 +134,17 @@ Array any(const Array& x, const ReduceOptions& options, Loc loc) {
   return reduce(reduce_or_op, truth(x), reduced_axes("any", x, options.axis, loc), options.keepdims, loc);
 }
 
-Array argmax(const Array& x, const ReduceOptions& options, Loc loc) { return arg_extremum(argmax_op, x, options, loc); }
-Array argmin(const Array& x, const ReduceOptions& options, Loc loc) { return arg_extremum(argmin_op, x, options, loc); }
+Array argmax(const Array& x, const ReduceOptions& options, Loc loc) {
+  return arg_extremum(argmax_op, x, options, loc);
+}
+Array argmin(const Array& x, const ReduceOptions& options, Loc loc) {
+  return arg_extremum(argmin_op, x, options, loc);
+}
 
 Array norm(const Array& x, const ReduceOptions& options, Loc loc) {
   const Array value = floating("norm", x, loc);
-  const Array total = reduce(reduce_sum_op, lax::mul(value, value), reduced_axes("norm", x, options.axis, loc), options.keepdims, loc);
+  const Array total = reduce(reduce_sum_op, lax::mul(value, value),
+                             reduced_axes("norm", x, options.axis, loc), options.keepdims, loc);
   return bind_floating(sqrt_op, total, loc);
 }
 
@@ -140,15 +152,24 @@ Array logsumexp(const Array& x, const ReduceOptions& options, Loc loc) {
   const Array value = floating("logsumexp", x, loc);
   const Dims axes = reduced_axes("logsumexp", x, options.axis, loc);
   // The shift cancels: its derivative is left out.
-  const Array largest = bind1(stop_gradient_op, {}, {finite_or_zero(max(value, {.axis = axes, .keepdims = true}, loc))});
+  const Array largest =
+      bind1(stop_gradient_op, {}, {finite_or_zero(max(value, {.axis = axes, .keepdims = true}, loc))});
   const Array scaled = apply(exp_op, lax::sub(value, broadcast_operand(largest, value.shape())));
   const Array total = reduce(reduce_sum_op, scaled, axes, options.keepdims, loc);
   return lax::add(apply(log_op, total), lax::reshape(largest, total.shape()));
 }
 
-Array cumsum(const Array& x, const CumulativeOptions& options, Loc loc) { return cumulative(cumsum_op, x, options, loc); }
-Array cumprod(const Array& x, const CumulativeOptions& options, Loc loc) { return cumulative(cumprod_op, x, options, loc); }
-Array cummax(const Array& x, const CumulativeOptions& options, Loc loc) { return cumulative(cummax_op, x, options, loc); }
-Array cummin(const Array& x, const CumulativeOptions& options, Loc loc) { return cumulative(cummin_op, x, options, loc); }
+Array cumsum(const Array& x, const CumulativeOptions& options, Loc loc) {
+  return cumulative(cumsum_op, x, options, loc);
+}
+Array cumprod(const Array& x, const CumulativeOptions& options, Loc loc) {
+  return cumulative(cumprod_op, x, options, loc);
+}
+Array cummax(const Array& x, const CumulativeOptions& options, Loc loc) {
+  return cumulative(cummax_op, x, options, loc);
+}
+Array cummin(const Array& x, const CumulativeOptions& options, Loc loc) {
+  return cumulative(cummin_op, x, options, loc);
+}
 
 }  // namespace apsis

@@ -14,7 +14,8 @@ namespace {
 void select_shape(const Params&, std::span<const Aval> in, std::vector<Aval>& out) {
   if (in.size() != 3) fail(messages::wrong_operand_count, {"select", "3", std::to_string(in.size())});
   check_dtype("select", bool_dtypes, in[0]);
-  if (!(in[0].shape() == in[1].shape())) fail(messages::operands_differ, {"select", to_string(in[0]), to_string(in[1])});
+  if (!(in[0].shape() == in[1].shape()))
+    fail(messages::operands_differ, {"select", to_string(in[0]), to_string(in[1])});
   out.push_back(elementwise_aval("select", 2, all_dtypes, false, in.subspan(1)));
 }
 
@@ -50,7 +51,8 @@ void select_transpose(const TransposeRule& r) {
 }
 
 // Equal branches need no choice.
-bool select_rewrite(GraphBuilder&, const Params&, std::span<const ValueId> operands, std::span<ValueId> results, Loc) {
+bool select_rewrite(GraphBuilder&, const Params&, std::span<const ValueId> operands,
+                    std::span<ValueId> results, Loc) {
   if (operands[1] != operands[2]) return false;
   results[0] = operands[1];
   return true;
@@ -74,7 +76,9 @@ void stop_gradient_evaluate(const Params&, std::span<const Array> in, std::span<
   std::memcpy(mutable_data<char>(out[0]), data_of(in[0]), in[0].aval().bytes());
 }
 
-void stop_gradient_emit(Emitter&, const Params&, std::span<const Value> in, std::span<Value> out) { out[0] = in[0]; }
+void stop_gradient_emit(Emitter&, const Params&, std::span<const Value> in, std::span<Value> out) {
+  out[0] = in[0];
+}
 
 }  // namespace
 
@@ -122,7 +126,10 @@ Array where(const Array& condition, const Array& if_true, const Array& if_false,
   const Array chosen = truth(condition);
   const Shape shapes[] = {chosen.shape(), values.a.shape()};
   const Shape shape = broadcast_shapes("where", shapes, loc);
-  return bind1(select_op, {}, {broadcast_operand(chosen, shape), broadcast_operand(values.a, shape), broadcast_operand(values.b, shape)}, loc);
+  return bind1(select_op, {},
+               {broadcast_operand(chosen, shape), broadcast_operand(values.a, shape),
+                broadcast_operand(values.b, shape)},
+               loc);
 }
 
 Array isnan(const Array& x, Loc loc) {

@@ -1,9 +1,9 @@
 #pragma once
 
-// The one order in which sums (and all other reductions) combine their elements, a function of their number alone:
-// sequential below 16 elements; 8 strided partial results below 256, 32 from there, combined pairwise; in blocks of 4096
-// combined in order. Wide enough to fill any vector register, and the same on every machine and thread count. The
-// evaluator, unrolled code and the code generator's loops all follow it.
+// The one order in which sums (and all other reductions) combine their elements, a function of their number
+// alone: sequential below 16 elements; 8 strided partial results below 256, 32 from there, combined pairwise;
+// in blocks of 4096 combined in order. Wide enough to fill any vector register, and the same on every machine
+// and thread count. The evaluator, unrolled code and the code generator's loops all follow it.
 
 #include <cstdint>
 

@@ -1,5 +1,5 @@
-// Compiled code gives the bits of the evaluator: every op, dtype and edge value of the records, at several numbers of
-// lanes, levels of optimisation and instruction sets.
+// Compiled code gives the bits of the evaluator: every op, dtype and edge value of the records, at several
+// numbers of lanes, levels of optimisation and instruction sets.
 
 #include <gtest/gtest.h>
 
@@ -66,16 +66,20 @@ TEST_P(CompiledRecords, EqualEvaluator) {
   constexpr std::size_t batch_size = 32;
   for (const Record& record : all_records()) {
     for (std::size_t first = 0; first < record.examples.size(); first += batch_size)
-      check(*record.op, batch_of(record, first, std::min(batch_size, record.examples.size() - first)), GetParam());
+      check(*record.op, batch_of(record, first, std::min(batch_size, record.examples.size() - first)),
+            GetParam());
     if (HasFailure()) return;
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(Ways, CompiledRecords,
-                         ::testing::Values(CompileOptions{}, CompileOptions{.lanes = 1, .level = 0}, CompileOptions{.lanes = 2, .level = 1},
+                         ::testing::Values(CompileOptions{}, CompileOptions{.lanes = 1, .level = 0},
+                                           CompileOptions{.lanes = 2, .level = 1},
                                            CompileOptions{.lanes = 8, .level = 2, .isa = detail::Isa::Avx2}),
                          [](const auto& info) {
-                           return "lanes" + std::to_string(info.param.lanes) + (info.param.level < 0 ? "default" : "level" + std::to_string(info.param.level));
+                           return "lanes" + std::to_string(info.param.lanes) +
+                                  (info.param.level < 0 ? "default"
+                                                        : "level" + std::to_string(info.param.level));
                          });
 
 }  // namespace

@@ -21,8 +21,10 @@ bool has_regions(const Op& op) {
     case OpKind::Cond:
     case OpKind::MapLanes:
     case OpKind::Call:
-    case OpKind::Effect: return true;
-    default: return false;
+    case OpKind::Effect:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -54,7 +56,8 @@ TEST(Completeness, EveryOpHasARecord) {
     SCOPED_TRACE(record.op->name);
     EXPECT_TRUE(recorded.insert(record.op).second) << "two records";
     EXPECT_FALSE(record.examples.empty());
-    EXPECT_EQ(record.op->transpose == nullptr, record.linear.empty()) << "a transpose rule, or linear operands, but not both";
+    EXPECT_EQ(record.op->transpose == nullptr, record.linear.empty())
+        << "a transpose rule, or linear operands, but not both";
     for (const std::vector<bool>& mask : record.linear)
       for (const Example& example : record.smooth) EXPECT_EQ(mask.size(), example.operands.size());
     for (const Example& example : record.examples)

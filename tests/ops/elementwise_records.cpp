@@ -61,11 +61,12 @@ Record select_record() {
   auto example = [&](Dtype dtype, const Shape& shape) {
     return Example{std::string(name_of(dtype)) + to_string(shape),
                    {},
-                   {random_array(random, Dtype::Bool, shape, -1, 1), random_array(random, dtype, shape, -9, 9),
-                    random_array(random, dtype, shape, -9, 9)}};
+                   {random_array(random, Dtype::Bool, shape, -1, 1),
+                    random_array(random, dtype, shape, -9, 9), random_array(random, dtype, shape, -9, 9)}};
   };
   for (int d = 0; d < dtype_count; ++d)
-    for (const Shape& shape : {Shape{}, Shape{9}, Shape{0}, Shape{2, 3}}) record.examples.push_back(example(static_cast<Dtype>(d), shape));
+    for (const Shape& shape : {Shape{}, Shape{9}, Shape{0}, Shape{2, 3}})
+      record.examples.push_back(example(static_cast<Dtype>(d), shape));
   record.smooth.push_back(example(Dtype::F64, {9}));
   return record;
 }
@@ -78,11 +79,17 @@ Record convert_record() {
       const auto source = static_cast<Dtype>(from), target = static_cast<Dtype>(to);
       const std::string what = std::string(name_of(source)) + " to " + std::string(name_of(target));
       record.examples.push_back({what, make_params(ConvertParams{target, false}), edge_operands(source, 1)});
-      record.examples.push_back({what + " empty", make_params(ConvertParams{target, false}), {random_array(random, source, {0, 2}, 0, 1)}});
+      record.examples.push_back({what + " empty",
+                                 make_params(ConvertParams{target, false}),
+                                 {random_array(random, source, {0, 2}, 0, 1)}});
     }
-  record.examples.push_back({"weak", make_params(ConvertParams{Dtype::F64, true}), {random_array(random, Dtype::F64, {3}, 0, 1)}});
-  // Differences need a result as fine as the operand, so to f64; that the tangent takes the dtype is seen in `linear`.
-  record.smooth.push_back({"f64 to weak f64", make_params(ConvertParams{Dtype::F64, true}), {random_array(random, Dtype::F64, {3}, -1, 1)}});
+  record.examples.push_back(
+      {"weak", make_params(ConvertParams{Dtype::F64, true}), {random_array(random, Dtype::F64, {3}, 0, 1)}});
+  // Differences need a result as fine as the operand, so to f64; that the tangent takes the dtype is seen in
+  // `linear`.
+  record.smooth.push_back({"f64 to weak f64",
+                           make_params(ConvertParams{Dtype::F64, true}),
+                           {random_array(random, Dtype::F64, {3}, -1, 1)}});
   return record;
 }
 
@@ -99,7 +106,8 @@ Record integer_pow_record() {
     }
   }
   for (std::int64_t n : {0, 1, 2, 3, 5, -1, -2})
-    record.smooth.push_back({"power " + std::to_string(n), make_params(IntegerPowParams{n}),
+    record.smooth.push_back({"power " + std::to_string(n),
+                             make_params(IntegerPowParams{n}),
                              {random_array(random, Dtype::F64, {2, 3}, 0.5, 2)}});
   return record;
 }

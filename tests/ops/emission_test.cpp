@@ -22,7 +22,9 @@ bool has_complex(const Example& example, std::span<const Array> results) {
 Values elements_of(const Array& a) {
   Values values;
   for (std::int64_t i = 0; i < a.size(); ++i)
-    values.push_back(ReferenceEmitter::make(a.dtype(), static_cast<const char*>(data_of(a)) + static_cast<std::size_t>(i) * item_size(a.dtype())));
+    values.push_back(ReferenceEmitter::make(
+        a.dtype(),
+        static_cast<const char*>(data_of(a)) + static_cast<std::size_t>(i) * item_size(a.dtype())));
   return values;
 }
 

@@ -10,15 +10,20 @@ namespace {
 
 using namespace detail;
 
-const Dtype some_dtypes[] = {Dtype::Bool, Dtype::I8, Dtype::U64, Dtype::BF16, Dtype::F32, Dtype::F64, Dtype::C64};
+const Dtype some_dtypes[] = {Dtype::Bool, Dtype::I8,  Dtype::U64, Dtype::BF16,
+                             Dtype::F32,  Dtype::F64, Dtype::C64};
 
 struct Moves {
   Record record;
   Random random{21};
-  explicit Moves(const Op& op, std::vector<std::vector<bool>> linear = {}) : record{&op, {}, {}} { record.linear = std::move(linear); }
+  explicit Moves(const Op& op, std::vector<std::vector<bool>> linear = {}) : record{&op, {}, {}} {
+    record.linear = std::move(linear);
+  }
 
-  /// Every dtype for operands of the given shapes, followed by `indices`; in f64 for derivatives too unless empty.
-  void add(const Params& params, const std::vector<Shape>& shapes, const std::vector<Array>& indices = {}, std::size_t index_at = 99) {
+  /// Every dtype for operands of the given shapes, followed by `indices`; in f64 for derivatives too unless
+  /// empty.
+  void add(const Params& params, const std::vector<Shape>& shapes, const std::vector<Array>& indices = {},
+           std::size_t index_at = 99) {
     bool empty = false;
     for (const Shape& s : shapes) empty = empty || s.product() == 0;
     for (Dtype dtype : some_dtypes) {
@@ -33,7 +38,9 @@ struct Moves {
   operator Record() const { return record; }
 };
 
-Array places(const Shape& shape, const std::vector<double>& values) { return array_of(Dtype::I64, shape, values); }
+Array places(const Shape& shape, const std::vector<double>& values) {
+  return array_of(Dtype::I64, shape, values);
+}
 
 Record broadcast_record() {
   Moves m(broadcast_in_dim_op, {{true}});
@@ -97,14 +104,16 @@ Record pad_record() {
 Record dynamic_slice_record() {
   Moves m(dynamic_slice_op, {{true, false, false}});
   for (double start : {-7., 0., 1., 9.})
-    m.add(make_params(DynamicSliceParams{{2, 1}}), {Shape{4, 3}}, {places({}, {start}), places({}, {1 - start})});
+    m.add(make_params(DynamicSliceParams{{2, 1}}), {Shape{4, 3}},
+          {places({}, {start}), places({}, {1 - start})});
   m.add(make_params(DynamicSliceParams{{0, 1}}), {Shape{4, 3}}, {places({}, {1}), places({}, {1})});
   return m;
 }
 
 Record dynamic_update_record() {
   Moves m(dynamic_update_slice_op, {{true, true, false, false}});
-  for (double start : {-7., 0., 1., 9.}) m.add({}, {Shape{4, 3}, Shape{2, 1}}, {places({}, {start}), places({}, {1 - start})});
+  for (double start : {-7., 0., 1., 9.})
+    m.add({}, {Shape{4, 3}, Shape{2, 1}}, {places({}, {start}), places({}, {1 - start})});
   return m;
 }
 
@@ -123,12 +132,15 @@ Record gather_record() {
 
 Record scatter_record() {
   Moves m(scatter_op, {{true, false, true}});
-  m.add(make_params(ScatterParams{rows(OutOfBounds::Clip), ScatterKind::Set, true}), {Shape{4, 3}, Shape{2, 3}}, {places({2, 1}, {3, 0})}, 1);
-  m.add(make_params(ScatterParams{rows(OutOfBounds::Fill), ScatterKind::Set, true}), {Shape{4, 3}, Shape{2, 3}}, {places({2, 1}, {3, 7})}, 1);
+  m.add(make_params(ScatterParams{rows(OutOfBounds::Clip), ScatterKind::Set, true}),
+        {Shape{4, 3}, Shape{2, 3}}, {places({2, 1}, {3, 0})}, 1);
+  m.add(make_params(ScatterParams{rows(OutOfBounds::Fill), ScatterKind::Set, true}),
+        {Shape{4, 3}, Shape{2, 3}}, {places({2, 1}, {3, 7})}, 1);
   // Sums, and so the rest, are of numbers.
   for (ScatterKind kind : {ScatterKind::Add, ScatterKind::Mul, ScatterKind::Min, ScatterKind::Max})
     for (Dtype dtype : {Dtype::I8, Dtype::F16, Dtype::F64}) {
-      Example example{std::string(name_of(dtype)), make_params(ScatterParams{rows(OutOfBounds::Clip), kind, false}),
+      Example example{std::string(name_of(dtype)),
+                      make_params(ScatterParams{rows(OutOfBounds::Clip), kind, false}),
                       {random_array(m.random, dtype, {4, 3}, -3, 3), places({5, 1}, {0, 2, 2, -1, 9}),
                        random_array(m.random, dtype, {5, 3}, -3, 3)}};
       if (dtype == Dtype::F64 && kind == ScatterKind::Add) m.record.smooth.push_back(example);
@@ -141,7 +153,8 @@ Record iota_record() {
   Record record{&iota_op, {}, {}};
   for (Dtype dtype : {Dtype::I32, Dtype::U8, Dtype::I64, Dtype::F16, Dtype::F32, Dtype::F64})
     for (const Shape& shape : {Shape{5}, Shape{2, 3}, Shape{0}})
-      record.examples.push_back({std::string(name_of(dtype)), make_params(IotaParams{dtype, shape, shape.rank() - 1}), {}});
+      record.examples.push_back(
+          {std::string(name_of(dtype)), make_params(IotaParams{dtype, shape, shape.rank() - 1}), {}});
   return record;
 }
 
@@ -149,11 +162,15 @@ Record sort_record() {
   Random random(22);
   Record record{&sort_op, {}, {}};
   for (Dtype dtype : {Dtype::Bool, Dtype::I8, Dtype::U16, Dtype::F16, Dtype::F32, Dtype::F64}) {
-    record.examples.push_back({"edges of " + std::string(name_of(dtype)), make_params(SortParams{0, 1}), edge_operands(dtype, 1)});
-    record.examples.push_back({"pairs of " + std::string(name_of(dtype)), make_params(SortParams{1, 1}),
-                               {random_array(random, dtype, {2, 5}, -2, 2), random_array(random, dtype, {2, 5}, -2, 2)}});
+    record.examples.push_back(
+        {"edges of " + std::string(name_of(dtype)), make_params(SortParams{0, 1}), edge_operands(dtype, 1)});
+    record.examples.push_back(
+        {"pairs of " + std::string(name_of(dtype)),
+         make_params(SortParams{1, 1}),
+         {random_array(random, dtype, {2, 5}, -2, 2), random_array(random, dtype, {2, 5}, -2, 2)}});
   }
-  record.smooth.push_back({"f64", make_params(SortParams{1, 1}), {random_array(random, Dtype::F64, {2, 5}, -2, 2)}});
+  record.smooth.push_back(
+      {"f64", make_params(SortParams{1, 1}), {random_array(random, Dtype::F64, {2, 5}, -2, 2)}});
   return record;
 }
 
@@ -163,7 +180,8 @@ Record dot_record() {
   record.linear = {{true, false}, {false, true}};
   for (Dtype dtype : {Dtype::I32, Dtype::BF16, Dtype::F32, Dtype::F64}) {
     auto add = [&](const DotParams& p, const Shape& a, const Shape& b) {
-      Example example{std::string(name_of(dtype)) + to_string(a) + to_string(b), make_params(p),
+      Example example{std::string(name_of(dtype)) + to_string(a) + to_string(b),
+                      make_params(p),
                       {random_array(random, dtype, a, -3, 3), random_array(random, dtype, b, -3, 3)}};
       if (dtype == Dtype::F64 && a.product() > 0) record.smooth.push_back(example);
       record.examples.push_back(std::move(example));
@@ -181,9 +199,10 @@ Record dot_record() {
 }  // namespace
 
 std::vector<Record> move_records() {
-  return {broadcast_record(),     reshape_record(),        transpose_record(), slice_record(),   reverse_record(),
-          concatenate_record(),   pad_record(),            gather_record(),    scatter_record(), dynamic_slice_record(),
-          dynamic_update_record(), iota_record(),          sort_record(),      dot_record()};
+  return {
+      broadcast_record(),      reshape_record(), transpose_record(), slice_record(),   reverse_record(),
+      concatenate_record(),    pad_record(),     gather_record(),    scatter_record(), dynamic_slice_record(),
+      dynamic_update_record(), iota_record(),    sort_record(),      dot_record()};
 }
 
 }  // namespace apsis::testing

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <limits>
+#include <string>
 
 #include "apsis/ops/arithmetic.hpp"
 #include "apsis/ops/comparison.hpp"
@@ -43,7 +44,8 @@ TEST(Operators, ScalarsAreWeak) {
 }
 
 TEST(Operators, DivisionIsTrueAndRemainderFloored) {
-  Array a = array(std::vector<std::int32_t>{7, -7, 7, -7, 5}), b = array(std::vector<std::int32_t>{2, 2, -2, -2, 0});
+  Array a = array(std::vector<std::int32_t>{7, -7, 7, -7, 5}),
+        b = array(std::vector<std::int32_t>{2, 2, -2, -2, 0});
   EXPECT_EQ((a / b).dtype(), f32);
   EXPECT_EQ((array({7}) / 2).item<double>(), 3.5);
   EXPECT_EQ((a % b).to_vector<std::int64_t>(), (Integers{1, 1, -1, -1, 0}));
@@ -91,7 +93,8 @@ TEST(Operators, PowersOfIntegersMultiply) {
   EXPECT_EQ(pow(x, -1).to_vector<double>(), (Doubles{1. / 3, -.5}));
   EXPECT_EQ(pow(x, 0).to_vector<double>(), (Doubles{1, 1}));
   EXPECT_EQ(pow(array({3, -2}), 3).to_vector<std::int64_t>(), (Integers{27, -8}));
-  EXPECT_EQ(pow(array({3, -1, 2, 0}), array({4, -3, -1, 0})).to_vector<std::int64_t>(), (Integers{81, -1, 0, 1}));
+  EXPECT_EQ(pow(array({3, -1, 2, 0}), array({4, -3, -1, 0})).to_vector<std::int64_t>(),
+            (Integers{81, -1, 0, 1}));
 }
 
 TEST(Reductions, AxesAndKeepdims) {
@@ -122,6 +125,32 @@ TEST(Select, WhereAndClasses) {
   EXPECT_EQ(isinf(x).to_vector<int>(), (std::vector<int>{0, 0, 1}));
   EXPECT_EQ(clip(x, -0.5, 1).to_vector<double>(), (Doubles{-0.5, 0, 1}));
   EXPECT_EQ(astype(array({-1.5, 300., std::nan("")}), u8).to_vector<int>(), (std::vector<int>{0, 255, 0}));
+}
+
+TEST(Gamma, KnownValues) {
+  const double pi = 3.14159265358979323846, euler = 0.57721566490153286061;
+  EXPECT_DOUBLE_EQ(lgamma(array({5.})).item<double>(), std::log(24.));
+  EXPECT_DOUBLE_EQ(digamma(array({1.})).item<double>(), -euler);
+  // Reference values: pi^2/6, pi^2/2, pi^2/2 + 4 by reflection, and pi^2/6 less the first nine squares of
+  // 1/n.
+  EXPECT_DOUBLE_EQ(trigamma(array({1.})).item<double>(), pi * pi / 6);
+  EXPECT_DOUBLE_EQ(trigamma(array({0.5})).item<double>(), pi * pi / 2);
+  EXPECT_DOUBLE_EQ(trigamma(array({-0.5})).item<double>(), pi * pi / 2 + 4);
+  EXPECT_NEAR(trigamma(array({10.})).item<double>(), 0.10516633568168575, 1e-16);
+  EXPECT_FLOAT_EQ(trigamma(array({1.f})).item<float>(), static_cast<float>(pi * pi / 6));
+}
+
+TEST(Errors, NameTheLineOfTheUser) {
+  const Array a = array({1., 2.}), b = array({1., 2., 3.});
+  std::string text;
+  unsigned line = 0;
+  try {
+    line = __LINE__ + 1;
+    Array c = a + b;
+  } catch (const Error& error) {
+    text = error.what();
+  }
+  EXPECT_NE(text.find("operators_test.cpp:" + std::to_string(line)), std::string::npos) << text;
 }
 
 }  // namespace

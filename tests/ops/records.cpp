@@ -22,7 +22,9 @@ std::uint64_t Random::word() {
   return x ^ (x >> 31);
 }
 
-double Random::uniform(double low, double high) { return low + (high - low) * (static_cast<double>(word() >> 11) * 0x1p-53); }
+double Random::uniform(double low, double high) {
+  return low + (high - low) * (static_cast<double>(word() >> 11) * 0x1p-53);
+}
 
 Array array_of(Dtype dtype, const Shape& shape, const std::vector<double>& values) {
   Array out = allocate(Aval(dtype, shape));
@@ -38,7 +40,8 @@ Array random_array(Random& random, Dtype dtype, const Shape& shape, double low, 
 
 std::vector<double> edge_values(Dtype dtype) {
   if (dtype == Dtype::Bool) return {0, 1};
-  const double infinity = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  const double infinity = std::numeric_limits<double>::infinity(),
+               nan = std::numeric_limits<double>::quiet_NaN();
   if (is_integer(dtype)) {
     // The ends of the range come by saturation.
     const double width = static_cast<double>(item_size(dtype) * 8);
@@ -47,13 +50,17 @@ std::vector<double> edge_values(Dtype dtype) {
       for (double v : {-1., -2., -3., -7., -width, -100.}) values.push_back(v);
     return values;
   }
-  const int digits = dtype == Dtype::BF16 ? 8 : dtype == Dtype::F16 ? 11 : dtype == Dtype::F64 || dtype == Dtype::C128 ? 53 : 24;
+  const int digits = dtype == Dtype::BF16                          ? 8
+                     : dtype == Dtype::F16                         ? 11
+                     : dtype == Dtype::F64 || dtype == Dtype::C128 ? 53
+                                                                   : 24;
   const int top = dtype == Dtype::F16 ? 16 : dtype == Dtype::F64 || dtype == Dtype::C128 ? 1024 : 128;
-  const double largest = std::ldexp(2 - std::ldexp(1, 1 - digits), top - 1), smallest_normal = std::ldexp(1, 2 - top),
-               smallest = std::ldexp(1, 3 - top - digits);
+  const double largest = std::ldexp(2 - std::ldexp(1, 1 - digits), top - 1),
+               smallest_normal = std::ldexp(1, 2 - top), smallest = std::ldexp(1, 3 - top - digits);
   std::vector<double> values = {nan};
-  for (double v : {0., 0.3, 0.5, 1., 1 + std::ldexp(1, 1 - digits), 1.5, 2., 2.5, 3., 100.25, 0x1p31, 0x1p63, std::ldexp(1, digits),
-                   smallest, smallest_normal - smallest, smallest_normal, largest, infinity})
+  for (double v :
+       {0., 0.3, 0.5, 1., 1 + std::ldexp(1, 1 - digits), 1.5, 2., 2.5, 3., 100.25, 0x1p31, 0x1p63,
+        std::ldexp(1, digits), smallest, smallest_normal - smallest, smallest_normal, largest, infinity})
     for (double signed_v : {v, -v}) values.push_back(signed_v);
   return values;
 }

@@ -1,7 +1,8 @@
 #pragma once
 
-// One record an op: what the generic suites run it on. The suites (rules, emission, staging, and with a compiler evaluator
-// against compiled code) take everything from here, so a new op needs a record and no test of its own.
+// One record an op: what the generic suites run it on. The suites (rules, emission, staging, and with a
+// compiler evaluator against compiled code) take everything from here, so a new op needs a record and no test
+// of its own.
 
 #include <string>
 #include <vector>

@@ -1,8 +1,8 @@
 #pragma once
 
-// An Emitter of one lane that computes at once in plain C++, so that an op's emit rule can be compared with its evaluate
-// rule without a compiler. It is as strict as the machine is careless: an integer division that would trap, a shift
-// beyond the width, or a conversion out of range fails the test.
+// An Emitter of one lane that computes at once in plain C++, so that an op's emit rule can be compared with
+// its evaluate rule without a compiler. It is as strict as the machine is careless: an integer division that
+// would trap, a shift beyond the width, or a conversion out of range fails the test.
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -32,10 +32,18 @@ class ReferenceEmitter : public Emitter {
   static void clear() { pool().clear(); }
 
   Value constant(Dtype dtype, std::uint64_t bits) override { return make(dtype, &bits); }
-  Value add(Value a, Value b) override { return arithmetic(a, b, [](auto x, auto y) { return x + y; }); }
-  Value sub(Value a, Value b) override { return arithmetic(a, b, [](auto x, auto y) { return x - y; }); }
-  Value mul(Value a, Value b) override { return arithmetic(a, b, [](auto x, auto y) { return x * y; }); }
-  Value div(Value a, Value b) override { return on_floats(a, [&](auto x) { return x / get<decltype(x)>(b); }); }
+  Value add(Value a, Value b) override {
+    return arithmetic(a, b, [](auto x, auto y) { return x + y; });
+  }
+  Value sub(Value a, Value b) override {
+    return arithmetic(a, b, [](auto x, auto y) { return x - y; });
+  }
+  Value mul(Value a, Value b) override {
+    return arithmetic(a, b, [](auto x, auto y) { return x * y; });
+  }
+  Value div(Value a, Value b) override {
+    return on_floats(a, [&](auto x) { return x / get<decltype(x)>(b); });
+  }
   Value fma(Value a, Value b, Value c) override {
     return on_floats(a, [&](auto x) { return std::fma(x, get<decltype(x)>(b), get<decltype(x)>(c)); });
   }
@@ -43,12 +51,24 @@ class ReferenceEmitter : public Emitter {
     if (!is_floating(a.dtype)) return sub(constant(a.dtype, 0), a);
     return on_floats(a, [](auto x) { return -x; });
   }
-  Value sqrt(Value a) override { return on_floats(a, [](auto x) { return std::sqrt(x); }); }
-  Value abs(Value a) override { return on_floats(a, [](auto x) { return std::fabs(x); }); }
-  Value floor(Value a) override { return on_floats(a, [](auto x) { return std::floor(x); }); }
-  Value ceil(Value a) override { return on_floats(a, [](auto x) { return std::ceil(x); }); }
-  Value trunc(Value a) override { return on_floats(a, [](auto x) { return std::trunc(x); }); }
-  Value rint(Value a) override { return on_floats(a, [](auto x) { return std::nearbyint(x); }); }
+  Value sqrt(Value a) override {
+    return on_floats(a, [](auto x) { return std::sqrt(x); });
+  }
+  Value abs(Value a) override {
+    return on_floats(a, [](auto x) { return std::fabs(x); });
+  }
+  Value floor(Value a) override {
+    return on_floats(a, [](auto x) { return std::floor(x); });
+  }
+  Value ceil(Value a) override {
+    return on_floats(a, [](auto x) { return std::ceil(x); });
+  }
+  Value trunc(Value a) override {
+    return on_floats(a, [](auto x) { return std::trunc(x); });
+  }
+  Value rint(Value a) override {
+    return on_floats(a, [](auto x) { return std::nearbyint(x); });
+  }
 
   Value integer_div(Value a, Value b) override {
     return on_integers(a, [&](auto x) {
@@ -67,16 +87,22 @@ class ReferenceEmitter : public Emitter {
   Value bit_xor(Value a, Value b) override { return bits(a.dtype, word(a) ^ word(b)); }
   Value bit_not(Value a) override { return bits(a.dtype, a.dtype == Dtype::Bool ? word(a) ^ 1 : ~word(a)); }
   Value shift_left(Value a, Value count) override {
-    return on_integers(a, [&](auto x) { return static_cast<decltype(x)>(static_cast<std::uint64_t>(x) << shift(a, count)); });
+    return on_integers(a, [&](auto x) {
+      return static_cast<decltype(x)>(static_cast<std::uint64_t>(x) << shift(a, count));
+    });
   }
   Value shift_right(Value a, Value count) override {
     return on_integers(a, [&](auto x) { return static_cast<decltype(x)>(x >> shift(a, count)); });
   }
   Value population_count(Value a) override {
-    return on_integers(a, [](auto x) { return static_cast<decltype(x)>(std::popcount(std::make_unsigned_t<decltype(x)>(x))); });
+    return on_integers(a, [](auto x) {
+      return static_cast<decltype(x)>(std::popcount(std::make_unsigned_t<decltype(x)>(x)));
+    });
   }
   Value leading_zeros(Value a) override {
-    return on_integers(a, [](auto x) { return static_cast<decltype(x)>(std::countl_zero(std::make_unsigned_t<decltype(x)>(x))); });
+    return on_integers(a, [](auto x) {
+      return static_cast<decltype(x)>(std::countl_zero(std::make_unsigned_t<decltype(x)>(x)));
+    });
   }
 
   Value compare(Compare how, Value a, Value b) override {
@@ -85,12 +111,24 @@ class ReferenceEmitter : public Emitter {
     detail::visit_dtype<compared>(a.dtype, [&]<class T>(std::type_identity<T>) {
       T x = get<T>(a), y = get<T>(b);
       switch (how) {
-        case Compare::Eq: result = x == y; break;
-        case Compare::Ne: result = x != y; break;
-        case Compare::Lt: result = x < y; break;
-        case Compare::Le: result = x <= y; break;
-        case Compare::Gt: result = x > y; break;
-        case Compare::Ge: result = x >= y; break;
+        case Compare::Eq:
+          result = x == y;
+          break;
+        case Compare::Ne:
+          result = x != y;
+          break;
+        case Compare::Lt:
+          result = x < y;
+          break;
+        case Compare::Le:
+          result = x <= y;
+          break;
+        case Compare::Gt:
+          result = x > y;
+          break;
+        case Compare::Ge:
+          result = x >= y;
+          break;
       }
     });
     return make(Dtype::Bool, &result);
@@ -116,7 +154,8 @@ class ReferenceEmitter : public Emitter {
     detail::convert_elements(a.dtype, a.handle, to, &out, 1);
     return make(to, &out);
   }
-  void function(const char*, FunctionBody body, const void* context, std::span<const Value> in, std::span<Value> out) override {
+  void function(const char*, FunctionBody body, const void* context, std::span<const Value> in,
+                std::span<Value> out) override {
     body(*this, context, in, out);
   }
   Value rare(Value mask, const char* symbol, std::span<const Value> in, Value fast) override {
@@ -124,8 +163,8 @@ class ReferenceEmitter : public Emitter {
   }
 
  private:
-  static constexpr detail::DtypeSet compared = detail::bool_dtypes | detail::integer_dtypes | detail::only(Dtype::F32) |
-                                               detail::only(Dtype::F64);
+  static constexpr detail::DtypeSet compared =
+      detail::bool_dtypes | detail::integer_dtypes | detail::only(Dtype::F32) | detail::only(Dtype::F64);
 
   static Value call(const char* symbol, std::span<const Value> in) {
     void* function = dlsym(RTLD_DEFAULT, symbol);
@@ -152,7 +191,9 @@ class ReferenceEmitter : public Emitter {
     return x;
   }
   template <class T>
-  static Value of(T x) { return make(dtype_of<T>, &x); }
+  static Value of(T x) {
+    return make(dtype_of<T>, &x);
+  }
 
   template <class F>
   static Value on_floats(Value a, const F& f) {
@@ -162,19 +203,22 @@ class ReferenceEmitter : public Emitter {
   template <class F>
   static Value on_integers(Value a, const F& f) {
     Value out;
-    detail::visit_dtype<detail::integer_dtypes>(a.dtype, [&]<class T>(std::type_identity<T>) { out = of(f(get<T>(a))); });
+    detail::visit_dtype<detail::integer_dtypes>(
+        a.dtype, [&]<class T>(std::type_identity<T>) { out = of(f(get<T>(a))); });
     return out;
   }
   template <class F>
   static Value arithmetic(Value a, Value b, const F& f) {
     if (is_floating(a.dtype)) return on_floats(a, [&](auto x) { return f(x, get<decltype(x)>(b)); });
     return on_integers(a, [&](auto x) {
-      return static_cast<decltype(x)>(f(static_cast<std::uint64_t>(x), static_cast<std::uint64_t>(get<decltype(x)>(b))));
+      return static_cast<decltype(x)>(
+          f(static_cast<std::uint64_t>(x), static_cast<std::uint64_t>(get<decltype(x)>(b))));
     });
   }
   template <class T>
   static bool divides(T x, T y) {
-    bool ok = y != 0 && !(std::is_signed_v<T> && y == static_cast<T>(-1) && x == std::numeric_limits<T>::min());
+    bool ok =
+        y != 0 && !(std::is_signed_v<T> && y == static_cast<T>(-1) && x == std::numeric_limits<T>::min());
     EXPECT_TRUE(ok) << "an integer division traps";
     return ok;
   }

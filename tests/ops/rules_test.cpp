@@ -40,8 +40,8 @@ Jvp jvp(const Op& op, const Params& params, std::span<const Array> primals, std:
   return r;
 }
 
-// Central differences in a random direction of each floating operand alone, then of all. The step balances the error of
-// second order against rounding.
+// Central differences in a random direction of each floating operand alone, then of all. The step balances
+// the error of second order against rounding.
 void check_differences(const Record& record, const Example& example, Random& random) {
   constexpr double step = 6e-6;
   const std::size_t count = example.operands.size();
@@ -59,7 +59,8 @@ void check_differences(const Record& record, const Example& example, Random& ran
     if (!any) continue;
     const Jvp derivative = jvp(*record.op, example.params, example.operands, directions);
     const auto primal = run(*record.op, example.params, example.operands);
-    const auto up = run(*record.op, example.params, forward), down = run(*record.op, example.params, backward);
+    const auto up = run(*record.op, example.params, forward),
+               down = run(*record.op, example.params, backward);
     for (std::size_t k = 0; k < primal.size(); ++k) {
       EXPECT_TRUE(same_elements(derivative.outs[k], primal[k])) << "the jvp rule changes the result";
       if (!is_floating(primal[k].dtype())) {
@@ -74,7 +75,8 @@ void check_differences(const Record& record, const Example& example, Random& ran
       }
       for (std::size_t i = 0; i < u.size(); ++i) {
         const double difference = (u[i] - d[i]) / (2 * step);
-        EXPECT_NEAR(t[i], difference, record.jvp_tolerance * std::max(1., std::fabs(difference))) << "element " << i;
+        EXPECT_NEAR(t[i], difference, record.jvp_tolerance * std::max(1., std::fabs(difference)))
+            << "element " << i;
       }
     }
   }
@@ -155,8 +157,8 @@ Array entry(const Array& whole, int axis, std::int64_t index) {
   return lax::squeeze_axis(lax::slice(whole, start, limit), axis);
 }
 
-// Lanes of a batched call are single calls bit for bit: each operand mapped alone at its first and last axis, and all
-// mapped together at different axes.
+// Lanes of a batched call are single calls bit for bit: each operand mapped alone at its first and last axis,
+// and all mapped together at different axes.
 void check_batch(const Op& op, const Example& example) {
   constexpr std::int64_t lanes = 3;
   const std::size_t count = example.operands.size();
@@ -170,7 +172,8 @@ void check_batch(const Op& op, const Example& example) {
         // Lane by lane other values: the operand, itself reversed, and itself again.
         const Array reversed = lax::reverse(x, Dims::counting(x.shape().size()));
         axes[i] = last != (i % 2 == 1) ? x.ndim() : 0;
-        const Array parts[lanes] = {lax::expand_axis(x, axes[i]), lax::expand_axis(reversed, axes[i]), lax::expand_axis(x, axes[i])};
+        const Array parts[lanes] = {lax::expand_axis(x, axes[i]), lax::expand_axis(reversed, axes[i]),
+                                    lax::expand_axis(x, axes[i])};
         operands[i] = lax::concatenate(parts, axes[i]);
       }
       std::vector<Array> outs;
@@ -178,7 +181,8 @@ void check_batch(const Op& op, const Example& example) {
       op.batch({example.params, lanes, operands, axes, outs, out_axes});
       for (std::int64_t lane = 0; lane < lanes; ++lane) {
         std::vector<Array> single;
-        for (std::size_t i = 0; i < count; ++i) single.push_back(axes[i] < 0 ? operands[i] : entry(operands[i], axes[i], lane));
+        for (std::size_t i = 0; i < count; ++i)
+          single.push_back(axes[i] < 0 ? operands[i] : entry(operands[i], axes[i], lane));
         const auto expected = run(op, example.params, single);
         ASSERT_EQ(outs.size(), expected.size());
         for (std::size_t k = 0; k < outs.size(); ++k) {
@@ -193,7 +197,8 @@ TEST(Rules, LanesAreSingleCalls) {
   for (const Record& record : all_records()) {
     if (!record.op->batch) continue;
     for (const Example& example : record.examples) {
-      if (example.operands.empty() || example.operands[0].size() > 400) continue;  // the long edge grids add nothing here
+      if (example.operands.empty() || example.operands[0].size() > 400)
+        continue;  // the long edge grids add nothing here
       SCOPED_TRACE(std::string(record.op->name) + ": " + example.what);
       check_batch(*record.op, example);
       if (::testing::Test::HasFailure()) return;

@@ -1,4 +1,5 @@
-// Staging a single op changes no bit, whatever its rewrite rule does; graphs of single ops read back from their text.
+// Staging a single op changes no bit, whatever its rewrite rule does; graphs of single ops read back from
+// their text.
 
 #include <gtest/gtest.h>
 
@@ -14,8 +15,8 @@ namespace {
 using namespace detail;
 
 // One op on inputs and literals: operands of rank 0 are literals where the mask says so.
-GraphRef staged(const Op& op, const Params& params, std::span<const Array> operands, unsigned literals, std::vector<Array>& inputs,
-                std::size_t results) {
+GraphRef staged(const Op& op, const Params& params, std::span<const Array> operands, unsigned literals,
+                std::vector<Array>& inputs, std::size_t results) {
   GraphBuilder builder;
   std::vector<ValueId> ids, outs(results);
   for (std::size_t i = 0; i < operands.size(); ++i) {
@@ -125,7 +126,8 @@ TEST(Staging, MultiplyAddsAreSeenThroughBroadcasts) {
   Program p;
   ValueId a = p.input({2}), b = p.input({2}), c = p.input({2, 2});
   ValueId product = p.apply(mul_op, {a, b});
-  ValueId sum = p.apply(add_op, {p.apply(broadcast_in_dim_op, {product}, make_params(BroadcastParams{{2, 2}, {1}})), c});
+  ValueId sum = p.apply(
+      add_op, {p.apply(broadcast_in_dim_op, {product}, make_params(BroadcastParams{{2, 2}, {1}})), c});
   GraphRef graph = p.builder.finish({&sum, 1});
   Names names;
   for (const Eqn& e : graph->eqns()) names.push_back(e.op->name);
