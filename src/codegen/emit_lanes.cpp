@@ -40,7 +40,8 @@ void Region::emit_packets(const Eqn& e) {
   const auto& p = e.params.as<MapLanesParams>();
   const bool parallel = lowering_.options().parallel && !has_effect(*p.region);  // effects come in the order of the lanes
   const std::size_t bytes = std::clamp<std::size_t>(widest_float(*p.region), 4, 8);
-  LaneCode code(lowering_, p, has_effect(*p.region) || needs_lanes_alone(*p.region) ? 1 : lowering_.vector_lanes(bytes));
+  const int width = has_effect(*p.region) || needs_lanes_alone(*p.region) ? 1 : lowering_.vector_lanes(bytes);
+  LaneCode code(lowering_, p, width, width > 1 && lowering_.options().vector_lanes == 0);
   const Function chunk = code.write();
 
   const auto operands = graph_.operands(e);

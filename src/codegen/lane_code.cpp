@@ -20,12 +20,25 @@ bool has_regions(const Graph& graph) {
 
 }  // namespace
 
-LaneCode::LaneCode(Lowering& lowering, const MapLanesParams& params, int width)
+LaneCode::LaneCode(Lowering& lowering, const MapLanesParams& params, int width, bool choose)
     : lowering_(lowering), b_(lowering.b), params_(params), width_(width) {
   std::vector<char> mapped;
   for (std::int64_t axis : params.in_axes) mapped.push_back(axis >= 0);
   split_ = split_lanes(*params.region, mapped, width > 1);
   known_.resize(split_.region->value_count());
+  if (choose && split_.loop && params.lanes >= 16 * width && latency_bound()) width_ *= 2;
+}
+
+/// One step of a small loop is a chain of dependent operations that leaves most of the machine idle: two registers a value
+/// give it a second chain (measured on Lorenz by Tsit5: 1.6 times the lane-steps a second). Larger states would be spilled.
+bool LaneCode::latency_bound() const {
+  constexpr std::int64_t most_elements = 32;
+  constexpr std::size_t most_equations = 600;
+  std::int64_t elements = 0;
+  const auto operands = split_.region->operands(*split_.loop);
+  for (std::size_t k = 0; k < operands.size(); ++k)
+    if (split_.slots[k]) elements += split_.region->aval(operands[k]).size();
+  return elements <= most_elements && split_.loop->params.as<WhileParams>().body->eqns().size() <= most_equations;
 }
 
 Function LaneCode::write() {

@@ -12,7 +12,8 @@ namespace apsis::detail {
 
 class LaneCode {
  public:
-  LaneCode(Lowering& lowering, const MapLanesParams& params, int width);
+  /// `width`: lanes of a packet; with `choose`, twice as many where that pays.
+  LaneCode(Lowering& lowering, const MapLanesParams& params, int width, bool choose);
   /// The chunk function; its arguments are a table of pointers: the operands' elements, then the results'.
   Function write();
   int width() const { return width_; }
@@ -32,6 +33,7 @@ class LaneCode {
     Pointer home_loading, spare_loading, home_now, spare_now;
   };
 
+  bool latency_bound() const;
   void load_shared();
   void write_packets();
   void write_refilled();
