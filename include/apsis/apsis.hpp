@@ -30,6 +30,7 @@
 #include "apsis/ops/linalg.hpp"
 #include "apsis/ops/logic.hpp"
 #include "apsis/ops/math.hpp"
+#include "apsis/ops/random.hpp"
 #include "apsis/ops/reduce.hpp"
 #include "apsis/ops/select.hpp"
 #include "apsis/ops/shape.hpp"

@@ -1,6 +1,8 @@
 #include <algorithm>
 
+#include "ir/graph.hpp"
 #include "ops/index_rules.hpp"
+#include "ops/view_params.hpp"
 
 namespace apsis::detail {
 namespace {
@@ -125,6 +127,24 @@ void dynamic_slice_batch(const BatchRule& r) {
   r.out_axes.push_back(0);
 }
 
+// Starts known while staging make it a slice.
+bool dynamic_slice_rewrite(GraphBuilder& builder, const Params& params, std::span<const ValueId> operands,
+                           std::span<ValueId> results, Loc loc) {
+  const auto& p = params.as<DynamicSliceParams>();
+  const Shape shape = builder.aval(operands[0]).shape();
+  SliceParams fixed;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    const Eqn* start = builder.definition(operands[i + 1]);
+    if (!start || start->op != &constant_op) return false;
+    std::int64_t at = constant_value(start->params).item<std::int64_t>();
+    fixed.start.push_back(std::clamp<std::int64_t>(at, 0, shape[i] - p.sizes[i]));
+    fixed.limit.push_back(fixed.start[i] + p.sizes[i]);
+    fixed.stride.push_back(1);
+  }
+  builder.add(slice_op, make_params(fixed), operands.first(1), results, loc);
+  return true;
+}
+
 // dynamic_update_slice
 
 void dynamic_update_shape(const Params&, std::span<const Aval> in, std::vector<Aval>& out) {
@@ -151,13 +171,13 @@ void dynamic_update_emit(Emitter& e, const Params&, std::span<const Aval> in_ava
   View box{sizes, View::contiguous(shape).strides, 0}, places{shape, box.strides, 0};
   for (std::size_t i = 0; i < shape.size(); ++i) places.shape[i] = starts[i].limit() + 1;
   for (std::int64_t s = 0, n = update.empty() ? 0 : places.shape.product(); s < n; ++s) {
-    Value here{};
+    Condition here;
     std::int64_t rest = s;
     for (std::size_t i = shape.size(); i-- > 0; rest /= places.shape[i])
       here = emit_both(e, starts[i].equals(e, rest % places.shape[i]), here);
     for (std::size_t u = 0; u < update.size(); ++u) {
       Value& target = out[static_cast<std::size_t>(places.at(s) + box.at(static_cast<std::int64_t>(u)))];
-      target = here.handle ? e.select(here, update[u], target) : update[u];
+      target = emit_choice(e, here, update[u], target);
     }
   }
 }
@@ -205,6 +225,7 @@ const Op dynamic_slice_op = {
     .transpose = dynamic_slice_transpose,
     .batch = dynamic_slice_batch,
     .emit_unrolled = dynamic_slice_emit,
+    .rewrite = dynamic_slice_rewrite,
     .parse = parse_params<DynamicSliceParams>,
 };
 

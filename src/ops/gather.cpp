@@ -42,11 +42,10 @@ void gather_evaluate(const Params& params, std::span<const Array> in, std::span<
   StridedCopy slice(place.slice, place.operand_strides, place.slice_strides, item);
   StridedCopy filling(place.slice, Dims::filled(place.slice.size(), 0), place.slice_strides, item);
   std::uint64_t missing[2] = {0, 0};
-  if (p.mode == OutOfBounds::Fill && is_complex(dtype)) {
-    Dtype part = dtype == Dtype::C64 ? Dtype::F32 : Dtype::F64;
-    missing[0] = element_bits(part, std::numeric_limits<double>::quiet_NaN());  // NaN + 0i
-  } else {
-    missing[0] = missing_bits(dtype, p.mode);
+  if (p.mode == OutOfBounds::Fill) {
+    // NaN + 0i for complex numbers.
+    Dtype part = dtype == Dtype::C64 ? Dtype::F32 : dtype == Dtype::C128 ? Dtype::F64 : dtype;
+    missing[0] = missing_bits(part, p.mode);
   }
   auto* indices = static_cast<const std::int64_t*>(data_of(in[1]));
   for (std::int64_t row = 0; row < place.rows; ++row) {
@@ -67,7 +66,7 @@ void gather_emit(Emitter& e, const Params& params, std::span<const Aval> in_aval
   auto pairs = place.elements();
   for (std::int64_t row = 0; row < place.rows; ++row) {
     std::vector<EmittedStart> starts;
-    Value inside{};
+    Condition inside;
     for (const Placement::Start& s : place.starts) {
       starts.emplace_back(e, indices[static_cast<std::size_t>(row * place.vector_length + s.entry)], s.limit,
                           s.stride);
@@ -76,8 +75,8 @@ void gather_emit(Emitter& e, const Params& params, std::span<const Aval> in_aval
     Placement::Pair at = place.base(row);
     for (const Placement::Pair& pair : pairs) {
       Value picked = emit_pick(e, starts, elements, at.operand + pair.operand);
-      if (inside.handle)
-        picked = e.select(inside, picked,
+      if (inside)
+        picked = e.select(*inside, picked,
                           e.constant(out_avals[0].dtype(), missing_bits(out_avals[0].dtype(), p.mode)));
       out[static_cast<std::size_t>(at.result + pair.result)] = picked;
     }

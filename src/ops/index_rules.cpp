@@ -96,9 +96,10 @@ EmittedStart::EmittedStart(Emitter& e, Value start, std::int64_t limit, std::int
     at_least_.push_back(e.compare(Compare::Ge, start, e.constant(Dtype::I64, static_cast<std::uint64_t>(p))));
 }
 
-Value EmittedStart::equals(Emitter& e, std::int64_t p) const {
-  Value lower = p > 0 ? at_least(p) : Value{};
-  Value upper = p < limit_ ? e.bit_not(at_least(p + 1)) : Value{};
+Condition EmittedStart::equals(Emitter& e, std::int64_t p) const {
+  Condition lower, upper;
+  if (p > 0) lower = at_least(p);
+  if (p < limit_) upper = e.bit_not(at_least(p + 1));
   return emit_both(e, lower, upper);
 }
 
@@ -108,10 +109,14 @@ Value EmittedStart::inside(Emitter& e) const {
       e.compare(Compare::Le, start_, e.constant(Dtype::I64, static_cast<std::uint64_t>(limit_))));
 }
 
-Value emit_both(Emitter& e, Value a, Value b) {
-  if (!a.handle) return b;
-  if (!b.handle) return a;
-  return e.bit_and(a, b);
+Condition emit_both(Emitter& e, const Condition& a, const Condition& b) {
+  if (!a) return b;
+  if (!b) return a;
+  return e.bit_and(*a, *b);
+}
+
+Value emit_choice(Emitter& e, const Condition& condition, Value if_true, Value if_false) {
+  return condition ? e.select(*condition, if_true, if_false) : if_true;
 }
 
 Value emit_pick(Emitter& e, std::span<const EmittedStart> starts, std::span<const Value> elements,

@@ -3,6 +3,7 @@
 // What the ops with run-time positions share: where gather and scatter meet the elements, and how a position
 // that is known only at run time is emitted over small arrays.
 
+#include <optional>
 #include <vector>
 
 #include "apsis/core/op.hpp"
@@ -55,6 +56,9 @@ struct Placement {
   std::vector<Pair> elements() const;
 };
 
+/// A run-time condition; without a value it is certain.
+using Condition = std::optional<Value>;
+
 /// A start known at run time, for emission: 0 ≤ clamped start ≤ limit.
 class EmittedStart {
  public:
@@ -63,8 +67,8 @@ class EmittedStart {
   std::int64_t stride() const { return stride_; }
   /// The start, clamped, is at least p (1 ≤ p ≤ limit).
   Value at_least(std::int64_t p) const { return at_least_[static_cast<std::size_t>(p - 1)]; }
-  /// The start, clamped, is p; null handle when that is certain.
-  Value equals(Emitter& e, std::int64_t p) const;
+  /// The start, clamped, is p.
+  Condition equals(Emitter& e, std::int64_t p) const;
   /// The start lies in bounds.
   Value inside(Emitter& e) const;
 
@@ -77,7 +81,8 @@ class EmittedStart {
 /// The element at `offset` plus the starts: selects over all places it can be.
 Value emit_pick(Emitter& e, std::span<const EmittedStart> starts, std::span<const Value> elements,
                 std::int64_t offset);
-/// Both conditions; a null handle is true.
-Value emit_both(Emitter& e, Value a, Value b);
+Condition emit_both(Emitter& e, const Condition& a, const Condition& b);
+/// `if_true` where the condition holds.
+Value emit_choice(Emitter& e, const Condition& condition, Value if_true, Value if_false);
 
 }  // namespace apsis::detail

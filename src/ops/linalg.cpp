@@ -81,11 +81,11 @@ Array outer(const Array& a, const Array& b, Loc) {
                   lax::broadcast_in_dim(lax::reshape(pair[1], {b.size()}), shape, {1}));
 }
 
-Array tensordot(const Array& a, const Array& b, int axes, Loc loc) {
+Array detail::contract_axes(const Array& a, const Array& b, std::int64_t axes, Loc loc) {
   if (axes < 0 || axes > std::min(a.ndim(), b.ndim()))
     fail(messages::tensordot_axes, {std::to_string(axes), to_string(a.shape()), to_string(b.shape())}, loc);
   Dims last, first = Dims::counting(static_cast<std::size_t>(axes));
-  for (int i = a.ndim() - axes; i < a.ndim(); ++i) last.push_back(i);
+  for (std::int64_t i = a.ndim() - axes; i < a.ndim(); ++i) last.push_back(i);
   return contract("tensordot", a, b, last, first, loc);
 }
 

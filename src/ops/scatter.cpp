@@ -171,7 +171,7 @@ void scatter_emit(Emitter& e, const Params& params, std::span<const Aval> in_ava
   for (const Placement::Start& s : place.starts) grid.push_back(s.limit + 1);
   for (std::int64_t row = 0; row < place.rows; ++row) {
     std::vector<EmittedStart> starts;
-    Value inside{};
+    Condition inside;
     for (const Placement::Start& s : place.starts) {
       starts.emplace_back(e, indices[static_cast<std::size_t>(row * place.vector_length + s.entry)], s.limit,
                           s.stride);
@@ -180,7 +180,7 @@ void scatter_emit(Emitter& e, const Params& params, std::span<const Aval> in_ava
     Placement::Pair at = place.base(row);
     // Each start picks other elements for a given update, so the order of the places does not matter.
     for (std::int64_t g = 0, n = pairs.empty() ? 0 : grid.product(); g < n; ++g) {
-      Value here = inside;
+      Condition here = inside;
       std::int64_t rest = g, offset = at.operand;
       for (std::size_t k = starts.size(); k-- > 0; rest /= grid[k]) {
         here = emit_both(e, starts[k].equals(e, rest % grid[k]), here);
@@ -190,7 +190,7 @@ void scatter_emit(Emitter& e, const Params& params, std::span<const Aval> in_ava
         Value& old = out[static_cast<std::size_t>(offset + pair.operand)];
         Value fresh =
             combine_emit(e, p.kind, old, updates[static_cast<std::size_t>(at.result + pair.result)]);
-        old = here.handle ? e.select(here, fresh, old) : fresh;
+        old = emit_choice(e, here, fresh, old);
       }
     }
   }

@@ -25,16 +25,15 @@ Array reshape(const Array& x, const Shape& shape, Loc loc) {
 
 Array ravel(const Array& x, Loc) { return lax::reshape(x, {x.size()}); }
 
-Array transpose(const Array& x) {
-  Dims permutation = Dims::counting(x.shape().size());
-  std::ranges::reverse(permutation);
-  return lax::transpose(x, permutation);
-}
-
-Array transpose(const Array& x, const Dims& permutation, Loc loc) {
-  if (permutation.size() != x.shape().size())
-    fail(messages::permutation_rank, {to_string(permutation), to_string(x.shape())}, loc);
-  return lax::transpose(x, detail::checked_axes("transpose", permutation, x.shape(), loc));
+Array transpose(const Array& x, const Axes& permutation, Loc loc) {
+  if (permutation.all) {
+    Dims reversed = Dims::counting(x.shape().size());
+    std::ranges::reverse(reversed);
+    return lax::transpose(x, reversed);
+  }
+  if (permutation.list.size() != x.shape().size())
+    fail(messages::permutation_rank, {to_string(permutation.list), to_string(x.shape())}, loc);
+  return lax::transpose(x, detail::checked_axes("transpose", permutation.list, x.shape(), loc));
 }
 
 Array moveaxis(const Array& x, int source, int destination, Loc loc) {
@@ -49,22 +48,15 @@ Array swapaxes(const Array& x, int first, int second, Loc loc) {
   return lax::transpose(x, permutation);
 }
 
-Array squeeze(const Array& x) {
-  Shape shape;
-  for (std::int64_t size : x.shape())
-    if (size != 1) shape.push_back(size);
-  return lax::reshape(x, shape);
-}
-
-Array squeeze(const Array& x, const Dims& axes, Loc loc) {
-  Dims dropped = detail::checked_axes("squeeze", axes, x.shape(), loc);
+Array squeeze(const Array& x, const Axes& axes, Loc loc) {
+  Dims dropped = detail::checked_axes("squeeze", axes.list, x.shape(), loc);
   Shape shape;
   for (std::int64_t i = 0; i < x.ndim(); ++i) {
     std::int64_t size = x.shape()[static_cast<std::size_t>(i)];
-    if (!dropped.contains(i))
-      shape.push_back(size);
-    else if (size != 1)
+    bool drop = axes.all ? size == 1 : dropped.contains(i);
+    if (drop && size != 1)
       fail(messages::squeeze_size, {std::to_string(i), to_string(x.shape()), std::to_string(size)}, loc);
+    if (!drop) shape.push_back(size);
   }
   return lax::reshape(x, shape);
 }
@@ -227,10 +219,9 @@ Array roll(const Array& x, std::int64_t shift, int axis, Loc loc) {
   return lax::concatenate(parts, along);
 }
 
-Array flip(const Array& x) { return lax::reverse(x, Dims::counting(x.shape().size())); }
-
-Array flip(const Array& x, const Dims& axes, Loc loc) {
-  return lax::reverse(x, detail::checked_axes("flip", axes, x.shape(), loc));
+Array flip(const Array& x, const Axes& axes, Loc loc) {
+  return lax::reverse(x, axes.all ? Dims::counting(x.shape().size())
+                                  : detail::checked_axes("flip", axes.list, x.shape(), loc));
 }
 
 Array diff(const Array& x, int axis, Loc loc) {

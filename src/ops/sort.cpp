@@ -115,15 +115,15 @@ void sort_emit(Emitter& e, const Params& params, std::span<const Aval> in_avals,
     };
     for (std::int64_t end = count - 1; end > 0; --end)
       for (std::int64_t k = 0; k < end; ++k) {
-        Value swap{};
+        Condition later;
         for (std::size_t key = static_cast<std::size_t>(p.num_keys); key-- > 0;) {
           Ordered o = emit_order(e, at(key, k + 1), at(key, k));
-          swap = swap.handle ? e.bit_or(o.less, e.bit_and(o.equal, swap)) : o.less;
+          later = later ? e.bit_or(o.less, e.bit_and(o.equal, *later)) : o.less;
         }
         for (std::size_t i = 0; i < operands; ++i) {
           Value left = at(i, k), right = at(i, k + 1);
-          at(i, k) = e.select(swap, right, left);
-          at(i, k + 1) = e.select(swap, left, right);
+          at(i, k) = e.select(*later, right, left);
+          at(i, k + 1) = e.select(*later, left, right);
         }
       }
   }
@@ -162,7 +162,7 @@ void sort_batch(const BatchRule& r) {
 
 }  // namespace
 
-// Not linear: its jvp is a gather, which transposes.
+// Not linear, so there is no transpose rule: its jvp is a gather, which has one.
 const Op sort_op = {
     .name = "sort",
     .kind = OpKind::Index,
@@ -171,7 +171,6 @@ const Op sort_op = {
     .jvp = sort_jvp,
     .batch = sort_batch,
     .emit_unrolled = sort_emit,
-    .not_differentiable = "sort is not linear: its jvp rule gathers",
     .parse = parse_params<SortParams>,
 };
 

@@ -44,9 +44,9 @@ std::vector<Array> emitted(const Op& op, const Example& example, std::span<const
     for (std::size_t i = 0; i < static_cast<std::size_t>(results[0].size()); ++i) {
       Values in;
       for (const Values& v : operands) in.push_back(v[i]);
-      detail::Value out;
-      op.emit(emitter, example.params, in, {&out, 1});
-      store(out, results[0], i);
+      Values out(results.size());
+      op.emit(emitter, example.params, in, out);
+      for (std::size_t k = 0; k < results.size(); ++k) store(out[k], results[k], i);
     }
     return results;
   }

@@ -156,7 +156,8 @@ void run_file(const std::string& family, const std::vector<std::string>& elsewhe
     checks::check_lanes(f, x, in_blas ? 64 * unit : 0);
     if (c.has("g0") || c.has("g1")) {
       Arrays cotangents = fields(c, "ct", got.size()), gradients = fields(c, "g", x.size());
-      checks::check_derivatives(f, x, cotangents, gradients, 64 * unit);
+      // Sorting has kinks at ties, which golden cases have.
+      checks::check_derivatives(f, x, cotangents, gradients, 64 * unit, !c.name.starts_with("sort"));
     }
     ++ran;
   }

@@ -1,8 +1,12 @@
-// Records of views, of the ops that gather and scatter elements, and of contractions.
+// Records of views, indexing, contractions, sorting and random words.
+
+#include <cstdint>
+#include <limits>
 
 #include "ops/dot_params.hpp"
 #include "ops/index_params.hpp"
 #include "ops/records.hpp"
+#include "ops/table.hpp"
 #include "ops/view_params.hpp"
 
 namespace apsis::testing {
@@ -10,188 +14,335 @@ namespace {
 
 using namespace detail;
 
-const Dtype some_dtypes[] = {Dtype::Bool, Dtype::I8,  Dtype::U64, Dtype::BF16,
-                             Dtype::F32,  Dtype::F64, Dtype::C64};
+const std::vector<Dtype> all_dtypes = [] {
+  std::vector<Dtype> out;
+  for (int d = 0; d < dtype_count; ++d) out.push_back(static_cast<Dtype>(d));
+  return out;
+}();
 
-struct Moves {
-  Record record;
-  Random random{21};
-  explicit Moves(const Op& op, std::vector<std::vector<bool>> linear = {}) : record{&op, {}, {}} {
-    record.linear = std::move(linear);
-  }
+Array i64_array(const Shape& shape, const std::vector<std::int64_t>& values) { return array(values, shape); }
+Array index_scalar(std::int64_t value) { return array(value); }
 
-  /// Every dtype for operands of the given shapes, followed by `indices`; in f64 for derivatives too unless
-  /// empty.
-  void add(const Params& params, const std::vector<Shape>& shapes, const std::vector<Array>& indices = {},
-           std::size_t index_at = 99) {
-    bool empty = false;
-    for (const Shape& s : shapes) empty = empty || s.product() == 0;
-    for (Dtype dtype : some_dtypes) {
-      Example example{std::string(name_of(dtype)) + to_string(shapes[0]) + to_string(params), params, {}};
-      for (const Shape& s : shapes) example.operands.push_back(random_array(random, dtype, s, -5, 5));
-      auto place = example.operands.begin() + static_cast<std::ptrdiff_t>(std::min(index_at, shapes.size()));
-      example.operands.insert(place, indices.begin(), indices.end());
-      if (dtype == Dtype::F64 && !empty) record.smooth.push_back(example);
-      record.examples.push_back(std::move(example));
-    }
-  }
-  operator Record() const { return record; }
+// Ops of one operand: each shape with its parameters, in every dtype.
+struct Form {
+  Shape shape;
+  Params params;
 };
 
-Array places(const Shape& shape, const std::vector<double>& values) {
-  return array_of(Dtype::I64, shape, values);
+Record of_one_operand(const Op& op, const std::vector<Form>& forms) {
+  Random random(21);
+  Record record{&op, {}, {}};
+  for (const Form& form : forms) {
+    for (Dtype dtype : all_dtypes)
+      record.examples.push_back({std::string(name_of(dtype)) + to_string(form.shape) + to_string(form.params),
+                                 form.params,
+                                 {random_array(random, dtype, form.shape, -9, 9)}});
+    record.smooth.push_back(
+        {to_string(form.shape), form.params, {random_array(random, Dtype::F64, form.shape, -2, 2)}});
+  }
+  record.linear = {{true}};
+  return record;
 }
 
-Record broadcast_record() {
-  Moves m(broadcast_in_dim_op, {{true}});
-  m.add(make_params(BroadcastParams{{3}, {}}), {Shape{}});
-  m.add(make_params(BroadcastParams{{2, 3}, {1}}), {Shape{3}});
-  m.add(make_params(BroadcastParams{{4, 2, 3}, {0, 2}}), {Shape{1, 3}});
-  m.add(make_params(BroadcastParams{{3, 2}, {1, 0}}), {Shape{2, 3}});
-  m.add(make_params(BroadcastParams{{0, 3}, {1}}), {Shape{3}});
-  return m;
-}
-
-Record reshape_record() {
-  Moves m(reshape_op, {{true}});
-  m.add(make_params(ReshapeParams{{3, 2}}), {Shape{2, 3}});
-  m.add(make_params(ReshapeParams{{6}}), {Shape{2, 3}});
-  m.add(make_params(ReshapeParams{{1, 1}}), {Shape{}});
-  m.add(make_params(ReshapeParams{{3, 0}}), {Shape{0}});
-  return m;
-}
-
-Record transpose_record() {
-  Moves m(transpose_op, {{true}});
-  m.add(make_params(TransposeParams{{1, 0}}), {Shape{2, 3}});
-  m.add(make_params(TransposeParams{{2, 0, 1}}), {Shape{2, 3, 4}});
-  m.add(make_params(TransposeParams{{1, 0}}), {Shape{0, 3}});
-  return m;
-}
-
-Record slice_record() {
-  Moves m(slice_op, {{true}});
-  m.add(make_params(SliceParams{{1}, {4}, {1}}), {Shape{5}});
-  m.add(make_params(SliceParams{{0, 1}, {3, 4}, {2, 3}}), {Shape{3, 4}});
-  m.add(make_params(SliceParams{{2}, {2}, {1}}), {Shape{5}});
-  return m;
-}
-
-Record reverse_record() {
-  Moves m(reverse_op, {{true}});
-  m.add(make_params(ReverseParams{{0}}), {Shape{5}});
-  m.add(make_params(ReverseParams{{0, 2}}), {Shape{2, 3, 2}});
-  m.add(make_params(ReverseParams{{1}}), {Shape{2, 0}});
-  return m;
+std::vector<Record> view_records() {
+  auto broadcast = [](Shape shape, Dims axes) { return make_params(BroadcastParams{shape, axes}); };
+  auto reshape = [](Shape shape) { return make_params(ReshapeParams{shape}); };
+  auto transpose = [](Dims permutation) { return make_params(TransposeParams{permutation}); };
+  auto slice = [](Dims start, Dims limit, Dims stride) {
+    return make_params(SliceParams{start, limit, stride});
+  };
+  auto reverse = [](Dims axes) { return make_params(ReverseParams{axes}); };
+  return {
+      of_one_operand(broadcast_in_dim_op, {{{}, broadcast({2, 3}, {})},
+                                           {{3}, broadcast({2, 3}, {1})},
+                                           {{3, 1}, broadcast({2, 3, 4}, {1, 2})},
+                                           {{2, 3}, broadcast({3, 5, 2}, {2, 0})},
+                                           {{1}, broadcast({0}, {0})}}),
+      of_one_operand(reshape_op, {{{}, reshape({1, 1})},
+                                  {{2, 6}, reshape({3, 4})},
+                                  {{2, 3, 1, 2}, reshape({6, 2})},
+                                  {{12}, reshape({2, 1, 6})},
+                                  {{0, 3}, reshape({2, 0})}}),
+      of_one_operand(transpose_op, {{{}, transpose({})},
+                                    {{2, 3}, transpose({1, 0})},
+                                    {{2, 3, 2}, transpose({2, 0, 1})},
+                                    {{0, 2}, transpose({1, 0})}}),
+      of_one_operand(slice_op, {{{5}, slice({1}, {4}, {1})},
+                                {{7}, slice({1}, {7}, {3})},
+                                {{3, 4}, slice({0, 1}, {3, 4}, {2, 2})},
+                                {{4, 3}, slice({2, 0}, {2, 3}, {1, 1})},
+                                {{2}, slice({0}, {2}, {1})}}),
+      of_one_operand(
+          reverse_op,
+          {{{4}, reverse({0})}, {{2, 3}, reverse({1})}, {{2, 3}, reverse({0, 1})}, {{0, 2}, reverse({0})}}),
+  };
 }
 
 Record concatenate_record() {
-  Moves m(concatenate_op, {{true, true, true}});
-  m.add(make_params(ConcatenateParams{0}), {Shape{2}, Shape{3}, Shape{1}});
-  m.add(make_params(ConcatenateParams{1}), {Shape{2, 1}, Shape{2, 2}, Shape{2, 3}});
-  m.add(make_params(ConcatenateParams{0}), {Shape{0}, Shape{3}, Shape{0}});
-  return m;
+  Random random(22);
+  Record record{&concatenate_op, {}, {}};
+  for (const auto& [shapes, axis] :
+       std::vector<std::pair<std::vector<Shape>, std::int64_t>>{{{{2}, {3}, {1}}, 0},
+                                                                {{{2, 2}, {2, 1}, {2, 0}}, 1},
+                                                                {{{1, 3}, {2, 3}, {1, 3}}, 0},
+                                                                {{{0}, {0}, {0}}, 0}}) {
+    Params params = make_params(ConcatenateParams{axis});
+    auto operands = [&](Dtype dtype) {
+      std::vector<Array> out;
+      for (const Shape& shape : shapes) out.push_back(random_array(random, dtype, shape, -9, 9));
+      return out;
+    };
+    for (Dtype dtype : all_dtypes)
+      record.examples.push_back(
+          {std::string(name_of(dtype)) + to_string(shapes[0]), params, operands(dtype)});
+    record.smooth.push_back({to_string(shapes[0]), params, operands(Dtype::F64)});
+  }
+  record.linear = {{true, true, true}};
+  return record;
 }
 
 Record pad_record() {
-  Moves m(pad_op, {{true, true}});
-  m.add(make_params(PadParams{{1}, {2}, {0}}), {Shape{3}, Shape{}});
-  m.add(make_params(PadParams{{-1, 1}, {1, -2}, {0, 2}}), {Shape{3, 3}, Shape{}});
-  m.add(make_params(PadParams{{2}, {0}, {0}}), {Shape{0}, Shape{}});
-  return m;
-}
-
-Record dynamic_slice_record() {
-  Moves m(dynamic_slice_op, {{true, false, false}});
-  for (double start : {-7., 0., 1., 9.})
-    m.add(make_params(DynamicSliceParams{{2, 1}}), {Shape{4, 3}},
-          {places({}, {start}), places({}, {1 - start})});
-  m.add(make_params(DynamicSliceParams{{0, 1}}), {Shape{4, 3}}, {places({}, {1}), places({}, {1})});
-  return m;
-}
-
-Record dynamic_update_record() {
-  Moves m(dynamic_update_slice_op, {{true, true, false, false}});
-  for (double start : {-7., 0., 1., 9.})
-    m.add({}, {Shape{4, 3}, Shape{2, 1}}, {places({}, {start}), places({}, {1 - start})});
-  return m;
-}
-
-// Rows of a matrix, and single elements of it.
-GatherParams rows(OutOfBounds mode) { return {{1}, {0}, {0}, {}, {}, {1, 3}, mode}; }
-GatherParams elements(OutOfBounds mode) { return {{}, {0, 1}, {0, 1}, {}, {}, {1, 1}, mode}; }
-
-Record gather_record() {
-  Moves m(gather_op, {{true, false}});
-  for (OutOfBounds mode : {OutOfBounds::Clip, OutOfBounds::Zero}) {
-    m.add(make_params(rows(mode)), {Shape{4, 3}}, {places({5, 1}, {0, 3, 3, -1, 4})});
-    m.add(make_params(elements(mode)), {Shape{4, 3}}, {places({3, 2}, {0, 0, 3, 2, 1, 9})});
+  Random random(23);
+  Record record{&pad_op, {}, {}};
+  for (const auto& [shape, p] : std::vector<std::pair<Shape, PadParams>>{{{3}, {{1}, {2}, {0}}},
+                                                                         {{3}, {{0}, {0}, {2}}},
+                                                                         {{4}, {{-1}, {-2}, {0}}},
+                                                                         {{4}, {{-2}, {1}, {1}}},
+                                                                         {{2, 3}, {{1, -1}, {-1, 2}, {1, 0}}},
+                                                                         {{2, 3}, {{-3, 0}, {1, 1}, {0, 2}}},
+                                                                         {{0}, {{2}, {1}, {3}}},
+                                                                         {{}, {{}, {}, {}}}}) {
+    Params params = make_params(p);
+    for (Dtype dtype : all_dtypes)
+      record.examples.push_back(
+          {std::string(name_of(dtype)) + to_string(shape) + to_string(params),
+           params,
+           {random_array(random, dtype, shape, -9, 9), random_array(random, dtype, {}, -9, 9)}});
+    record.smooth.push_back(
+        {to_string(shape) + to_string(params),
+         params,
+         {random_array(random, Dtype::F64, shape, -2, 2), random_array(random, Dtype::F64, {}, -2, 2)}});
   }
-  return m;
-}
-
-Record scatter_record() {
-  Moves m(scatter_op, {{true, false, true}});
-  m.add(make_params(ScatterParams{rows(OutOfBounds::Clip), ScatterKind::Set, true}),
-        {Shape{4, 3}, Shape{2, 3}}, {places({2, 1}, {3, 0})}, 1);
-  m.add(make_params(ScatterParams{rows(OutOfBounds::Fill), ScatterKind::Set, true}),
-        {Shape{4, 3}, Shape{2, 3}}, {places({2, 1}, {3, 7})}, 1);
-  // Sums, and so the rest, are of numbers.
-  for (ScatterKind kind : {ScatterKind::Add, ScatterKind::Mul, ScatterKind::Min, ScatterKind::Max})
-    for (Dtype dtype : {Dtype::I8, Dtype::F16, Dtype::F64}) {
-      Example example{std::string(name_of(dtype)),
-                      make_params(ScatterParams{rows(OutOfBounds::Clip), kind, false}),
-                      {random_array(m.random, dtype, {4, 3}, -3, 3), places({5, 1}, {0, 2, 2, -1, 9}),
-                       random_array(m.random, dtype, {5, 3}, -3, 3)}};
-      if (dtype == Dtype::F64 && kind == ScatterKind::Add) m.record.smooth.push_back(example);
-      m.record.examples.push_back(std::move(example));
-    }
-  return m;
+  record.linear = {{true, true}};
+  return record;
 }
 
 Record iota_record() {
   Record record{&iota_op, {}, {}};
-  for (Dtype dtype : {Dtype::I32, Dtype::U8, Dtype::I64, Dtype::F16, Dtype::F32, Dtype::F64})
-    for (const Shape& shape : {Shape{5}, Shape{2, 3}, Shape{0}})
+  for (Dtype dtype : all_dtypes) {
+    if (dtype == Dtype::Bool) continue;
+    for (const auto& [shape, axis] :
+         std::vector<std::pair<Shape, std::int64_t>>{{{5}, 0}, {{2, 3}, 1}, {{3, 2}, 0}, {{0}, 0}})
       record.examples.push_back(
-          {std::string(name_of(dtype)), make_params(IotaParams{dtype, shape, shape.rank() - 1}), {}});
+          {std::string(name_of(dtype)) + to_string(shape), make_params(IotaParams{dtype, shape, axis}), {}});
+  }
+  return record;
+}
+
+// Starts inside, at the ends, and outside on both sides.
+const std::vector<std::vector<std::int64_t>> some_starts = {{0, 0}, {1, 1},          {2, -1},
+                                                            {9, 1}, {-7, INT64_MAX}, {INT64_MIN, 0}};
+
+Record dynamic_slice_record() {
+  Random random(24);
+  Record record{&dynamic_slice_op, {}, {}};
+  for (const Shape& sizes : {Shape{2, 2}, Shape{1, 3}, Shape{3, 1}, Shape{0, 2}, Shape{3, 3}})
+    for (const auto& starts : some_starts) {
+      Params params = make_params(DynamicSliceParams{sizes});
+      for (Dtype dtype : all_dtypes)
+        record.examples.push_back(
+            {std::string(name_of(dtype)) + to_string(sizes) + " from " + std::to_string(starts[0]),
+             params,
+             {random_array(random, dtype, {3, 3}, -9, 9), index_scalar(starts[0]), index_scalar(starts[1])}});
+      record.smooth.push_back({to_string(sizes),
+                               params,
+                               {random_array(random, Dtype::F64, {3, 3}, -2, 2), index_scalar(starts[0]),
+                                index_scalar(starts[1])}});
+    }
+  record.linear = {{true, false, false}};
+  return record;
+}
+
+Record dynamic_update_record() {
+  Random random(25);
+  Record record{&dynamic_update_slice_op, {}, {}};
+  for (const Shape& sizes : {Shape{2, 2}, Shape{1, 3}, Shape{3, 1}, Shape{0, 2}, Shape{3, 3}})
+    for (const auto& starts : some_starts) {
+      auto operands = [&](Dtype dtype) {
+        return std::vector<Array>{random_array(random, dtype, {3, 3}, -9, 9),
+                                  random_array(random, dtype, sizes, -9, 9), index_scalar(starts[0]),
+                                  index_scalar(starts[1])};
+      };
+      for (Dtype dtype : all_dtypes)
+        record.examples.push_back(
+            {std::string(name_of(dtype)) + to_string(sizes) + " at " + std::to_string(starts[0]),
+             {},
+             operands(dtype)});
+      record.smooth.push_back({to_string(sizes), {}, operands(Dtype::F64)});
+    }
+  record.linear = {{true, true, false, false}};
+  return record;
+}
+
+// Geometries of gather and scatter: rows of a matrix, pairs of positions, windows, positions a row (batching
+// axes).
+struct Places {
+  Shape operand;
+  Array indices;
+  GatherParams params;
+  Shape slices;  // of the result, or the updates
+};
+
+std::vector<Places> some_places() {
+  return {
+      {{4},
+       i64_array({3, 1}, {0, 3, 9}),
+       {.collapsed_slice_dims = {0}, .start_index_map = {0}, .slice_sizes = {1}},
+       {3}},
+      {{3, 2},
+       i64_array({2, 2, 1}, {2, 0, -4, 2}),
+       {.offset_dims = {1}, .collapsed_slice_dims = {0}, .start_index_map = {0}, .slice_sizes = {1, 2}},
+       {2, 2, 2}},
+      {{3, 3},
+       i64_array({2, 2}, {1, 2, 1, 2}),
+       {.collapsed_slice_dims = {0, 1}, .start_index_map = {1, 0}, .slice_sizes = {1, 1}},
+       {2}},
+      {{3, 3},
+       i64_array({2, 2}, {0, 1, 1, 7}),
+       {.offset_dims = {0, 2}, .start_index_map = {0, 1}, .slice_sizes = {2, 2}},
+       {2, 2, 2}},
+      {{2, 4},
+       i64_array({2, 3, 1}, {3, 0, 1, 1, 1, 5}),
+       {.collapsed_slice_dims = {1},
+        .start_index_map = {1},
+        .operand_batching_dims = {0},
+        .start_indices_batching_dims = {0},
+        .slice_sizes = {1, 1}},
+       {2, 3}},
+      {{4},
+       i64_array({0, 1}, {}),
+       {.collapsed_slice_dims = {0}, .start_index_map = {0}, .slice_sizes = {1}},
+       {0}},
+  };
+}
+
+constexpr OutOfBounds modes[] = {OutOfBounds::Clip, OutOfBounds::Fill, OutOfBounds::Zero};
+
+Record gather_record() {
+  Random random(26);
+  Record record{&gather_op, {}, {}};
+  for (Places place : some_places())
+    for (OutOfBounds mode : modes) {
+      place.params.mode = mode;
+      Params params = make_params(place.params);
+      for (Dtype dtype : all_dtypes)
+        record.examples.push_back({std::string(name_of(dtype)) + to_string(place.operand) + to_string(params),
+                                   params,
+                                   {random_array(random, dtype, place.operand, -9, 9), place.indices}});
+      // What is out of bounds is NaN with Fill, which differences do not see through.
+      if (mode != OutOfBounds::Fill)
+        record.smooth.push_back({to_string(place.operand),
+                                 params,
+                                 {random_array(random, Dtype::F64, place.operand, -2, 2), place.indices}});
+    }
+  record.linear = {{true, false}};
+  return record;
+}
+
+Record scatter_record() {
+  Random random(27);
+  Record record{&scatter_op, {}, {}};
+  for (Places place : some_places())
+    for (OutOfBounds mode : {OutOfBounds::Clip, OutOfBounds::Fill})
+      for (ScatterKind kind :
+           {ScatterKind::Set, ScatterKind::Add, ScatterKind::Mul, ScatterKind::Min, ScatterKind::Max}) {
+        place.params.mode = mode;
+        Params params = make_params(ScatterParams{place.params, kind});
+        auto operands = [&](Dtype dtype) {
+          return std::vector<Array>{random_array(random, dtype, place.operand, -3, 3), place.indices,
+                                    random_array(random, dtype, place.slices, -3, 3)};
+        };
+        for (Dtype dtype : all_dtypes)
+          record.examples.push_back(
+              {std::string(name_of(dtype)) + to_string(place.operand) + to_string(params), params,
+               operands(dtype)});
+        // The others are not linear in both; indexing_test checks their derivatives.
+        if (kind == ScatterKind::Set || kind == ScatterKind::Add)
+          record.smooth.push_back(
+              {to_string(place.operand) + to_string(params), params, operands(Dtype::F64)});
+      }
+  record.linear = {{true, false, true}};
   return record;
 }
 
 Record sort_record() {
-  Random random(22);
+  Random random(28);
   Record record{&sort_op, {}, {}};
-  for (Dtype dtype : {Dtype::Bool, Dtype::I8, Dtype::U16, Dtype::F16, Dtype::F32, Dtype::F64}) {
-    record.examples.push_back(
-        {"edges of " + std::string(name_of(dtype)), make_params(SortParams{0, 1}), edge_operands(dtype, 1)});
-    record.examples.push_back(
-        {"pairs of " + std::string(name_of(dtype)),
-         make_params(SortParams{1, 1}),
-         {random_array(random, dtype, {2, 5}, -2, 2), random_array(random, dtype, {2, 5}, -2, 2)}});
+  for (const auto& [shape, axis] :
+       std::vector<std::pair<Shape, std::int64_t>>{{{7}, 0}, {{3, 4}, 1}, {{3, 2}, 0}, {{0}, 0}, {{1}, 0}}) {
+    for (Dtype dtype : all_dtypes)
+      for (std::int64_t keys : {1, 2}) {
+        // Few different values, so that ties are common; the second operand tells whether the sort is stable.
+        Array first = random_array(random, dtype, shape, -2, 2);
+        if (is_floating(dtype))
+          first = array_of(dtype, shape, [&] {
+            std::vector<double> values = first.to_vector<double>();
+            for (double& v : values)
+              v = v > 1 ? std::numeric_limits<double>::quiet_NaN() : v > 0 ? 0. : v > -1 ? -0. : -1.;
+            return values;
+          }());
+        record.examples.push_back(
+            {std::string(name_of(dtype)) + to_string(shape) + " by " + std::to_string(keys),
+             make_params(SortParams{axis, keys}),
+             {first, random_array(random, Dtype::I32, shape, 0, 3),
+              random_array(random, dtype, shape, -9, 9)}});
+      }
+    record.smooth.push_back(
+        {to_string(shape),
+         make_params(SortParams{axis, 1}),
+         {random_array(random, Dtype::F64, shape, -2, 2), random_array(random, Dtype::F64, shape, -2, 2)}});
   }
-  record.smooth.push_back(
-      {"f64", make_params(SortParams{1, 1}), {random_array(random, Dtype::F64, {2, 5}, -2, 2)}});
   return record;
 }
 
 Record dot_record() {
-  Random random(23);
+  Random random(29);
   Record record{&dot_general_op, {}, {}};
-  record.linear = {{true, false}, {false, true}};
-  for (Dtype dtype : {Dtype::I32, Dtype::BF16, Dtype::F32, Dtype::F64}) {
-    auto add = [&](const DotParams& p, const Shape& a, const Shape& b) {
-      Example example{std::string(name_of(dtype)) + to_string(a) + to_string(b),
-                      make_params(p),
-                      {random_array(random, dtype, a, -3, 3), random_array(random, dtype, b, -3, 3)}};
-      if (dtype == Dtype::F64 && a.product() > 0) record.smooth.push_back(example);
-      record.examples.push_back(std::move(example));
+  struct Geometry {
+    Shape a, b;
+    DotParams params;
+  };
+  for (const Geometry& g :
+       std::vector<Geometry>{{{3}, {3}, {{0}, {0}, {}, {}}},
+                             {{2, 3}, {3, 4}, {{1}, {0}, {}, {}}},
+                             {{3, 2}, {4, 3}, {{0}, {1}, {}, {}}},
+                             {{2, 2, 3}, {2, 3, 2}, {{2}, {1}, {0}, {0}}},
+                             {{2, 3, 2}, {3, 2, 2}, {{1, 2}, {0, 2}, {}, {}}},
+                             {{2, 1, 2, 3}, {1, 3, 2, 2}, {{3, 2}, {1, 3}, {0, 1}, {2, 0}}},
+                             {{2}, {3}, {{}, {}, {}, {}}},
+                             {{2, 0}, {0, 3}, {{1}, {0}, {}, {}}},
+                             {{}, {2}, {{}, {}, {}, {}}}}) {
+    Params params = make_params(g.params);
+    auto operands = [&](Dtype dtype) {
+      return std::vector<Array>{random_array(random, dtype, g.a, -5, 5),
+                                random_array(random, dtype, g.b, -5, 5)};
     };
-    add({{1}, {0}, {}, {}}, {2, 3}, {3, 4});
-    add({{0}, {0}, {}, {}}, {5}, {5});
-    add({{2}, {1}, {0}, {0}}, {2, 3, 4}, {2, 4, 3});
-    add({{0, 1}, {1, 0}, {}, {}}, {2, 3}, {3, 2});
-    add({{}, {}, {}, {}}, {2}, {3});
-    add({{1}, {0}, {}, {}}, {2, 0}, {0, 4});
+    for (Dtype dtype : all_dtypes)
+      record.examples.push_back(
+          {std::string(name_of(dtype)) + to_string(g.a) + to_string(g.b), params, operands(dtype)});
+    record.smooth.push_back({to_string(g.a) + to_string(g.b), params, operands(Dtype::F64)});
+  }
+  record.linear = {{true, false}, {false, true}};
+  return record;
+}
+
+Record threefry_record() {
+  Random random(30);
+  Record record{&threefry2x32_op, {}, {}};
+  for (const Shape& shape : {Shape{}, Shape{5}, Shape{2, 3}, Shape{0}}) {
+    std::vector<Array> operands;
+    for (int i = 0; i < 4; ++i) operands.push_back(random_array(random, Dtype::U32, shape, 0, 4294967295.));
+    record.examples.push_back({to_string(shape), {}, operands});
   }
   return record;
 }
@@ -199,10 +350,12 @@ Record dot_record() {
 }  // namespace
 
 std::vector<Record> move_records() {
-  return {
-      broadcast_record(),      reshape_record(), transpose_record(), slice_record(),   reverse_record(),
-      concatenate_record(),    pad_record(),     gather_record(),    scatter_record(), dynamic_slice_record(),
-      dynamic_update_record(), iota_record(),    sort_record(),      dot_record()};
+  std::vector<Record> all = view_records();
+  for (Record (*make)() :
+       {concatenate_record, pad_record, iota_record, dynamic_slice_record, dynamic_update_record,
+        gather_record, scatter_record, sort_record, dot_record, threefry_record})
+    all.push_back(make());
+  return all;
 }
 
 }  // namespace apsis::testing

@@ -2,7 +2,7 @@
 
 // Products of arrays. Small ones are sums of fused multiply-adds in order, larger ones go through OpenBLAS.
 
-#include <span>
+#include <concepts>
 #include <string_view>
 
 #include "apsis/core/array.hpp"
@@ -20,8 +20,10 @@ Array vdot(const Array& a, const Array& b, Loc loc = Loc::here());
 Array inner(const Array& a, const Array& b, Loc loc = Loc::here());
 /// Elements of a times elements of b: [a.size(), b.size()].
 Array outer(const Array& a, const Array& b, Loc loc = Loc::here());
-/// Contracts the last `axes` axes of a with the first of b.
-Array tensordot(const Array& a, const Array& b, int axes = 2, Loc loc = Loc::here());
+/// Contracts the last two axes of a with the first two of b, or as many as `axes` says.
+Array tensordot(const Array& a, const Array& b, Loc loc = Loc::here());
+template <std::integral I>
+Array tensordot(const Array& a, const Array& b, I axes, Loc loc = Loc::here());
 /// Contracts axes_a[i] of a with axes_b[i] of b; result axes: the others of a, then of b.
 Array tensordot(const Array& a, const Array& b, const Dims& axes_a, const Dims& axes_b,
                 Loc loc = Loc::here());
@@ -29,5 +31,17 @@ Array tensordot(const Array& a, const Array& b, const Dims& axes_a, const Dims& 
 /// the result has the letters that occur once, in alphabetical order. Operands are contracted from left to
 /// right.
 Array einsum(std::string_view equation, std::initializer_list<Array> operands, Loc loc = Loc::here());
+
+namespace detail {
+Array contract_axes(const Array& a, const Array& b, std::int64_t axes, Loc loc);
+}
+
+inline Array tensordot(const Array& a, const Array& b, Loc loc) {
+  return detail::contract_axes(a, b, 2, loc);
+}
+template <std::integral I>
+Array tensordot(const Array& a, const Array& b, I axes, Loc loc) {
+  return detail::contract_axes(a, b, static_cast<std::int64_t>(axes), loc);
+}
 
 }  // namespace apsis

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "apsis/core/array.hpp"
+#include "apsis/ops/reduce.hpp"
 
 namespace apsis {
 
@@ -16,17 +17,14 @@ namespace apsis {
 Array reshape(const Array& x, const Shape& shape, Loc loc = Loc::here());
 /// One axis of all elements in row-major order.
 Array ravel(const Array& x, Loc loc = Loc::here());
-/// Axes in reverse order: the transposed matrix.
-Array transpose(const Array& x);
-/// Axis i of the result is axis `permutation[i]` of x. Throws if that is no permutation of x's axes.
-Array transpose(const Array& x, const Dims& permutation, Loc loc = Loc::here());
+/// Axis i of the result is axis `permutation[i]` of x; without one, axes in reverse order: the transposed
+/// matrix. Throws if it is no permutation of x's axes.
+Array transpose(const Array& x, const Axes& permutation = {}, Loc loc = Loc::here());
 /// Moves one axis to another place; the others keep their order.
 Array moveaxis(const Array& x, int source, int destination, Loc loc = Loc::here());
 Array swapaxes(const Array& x, int first, int second, Loc loc = Loc::here());
-/// Without all axes of size 1.
-Array squeeze(const Array& x);
-/// Without the named axes. Throws if one is not of size 1.
-Array squeeze(const Array& x, const Dims& axes, Loc loc = Loc::here());
+/// Without the named axes, or all of size 1. Throws if a named one is not of size 1.
+Array squeeze(const Array& x, const Axes& axes = {}, Loc loc = Loc::here());
 /// With a new axis of size 1, which is axis `axis` of the result.
 Array expand_dims(const Array& x, int axis, Loc loc = Loc::here());
 /// Repeats axes of size 1 and leading new ones until the shape is reached. Throws if it cannot be.
@@ -55,8 +53,7 @@ Array repeat(const Array& x, std::int64_t count, int axis, Loc loc = Loc::here()
 /// Entries move by `shift` along an axis, round the end.
 Array roll(const Array& x, std::int64_t shift, int axis, Loc loc = Loc::here());
 /// Entries in reverse order along all axes, or the named ones.
-Array flip(const Array& x);
-Array flip(const Array& x, const Dims& axes, Loc loc = Loc::here());
+Array flip(const Array& x, const Axes& axes = {}, Loc loc = Loc::here());
 /// Differences of neighbours along an axis, one entry fewer.
 Array diff(const Array& x, int axis = -1, Loc loc = Loc::here());
 /// `low[i]` and `high[i]` copies of `value` before and after axis i; negative numbers crop.
