@@ -1,5 +1,7 @@
 #include "ops/operands.hpp"
 
+#include <cstring>
+
 #include "core/convert.hpp"
 
 namespace apsis::detail {
@@ -45,6 +47,17 @@ Operands matched_floating(const char* name, const Array& a, const Array& b, Loc 
 
 Array floating(const char* name, const Array& a, Loc loc) {
   return as_dtype(a, made_floating(name, dtype_of_array(a), loc));
+}
+
+Array broadcast_operand(const Array& a, const Shape& shape) {
+  if (a.shape() == shape) return a;
+  if (!a.node()->literal || current_trace()) return broadcast_last(a, shape);
+  // Eager code with C++ scalars is common: the elements are written without an op.
+  Array out = allocate(Aval(a.dtype(), shape, a.weak()));
+  const std::size_t bytes = item_size(a.dtype());
+  auto* data = mutable_data<char>(out);
+  for (std::int64_t i = 0; i < out.size(); ++i, data += bytes) std::memcpy(data, data_of(a), bytes);
+  return out;
 }
 
 Array truth(const Array& a) {

@@ -23,9 +23,7 @@ Array floating(const char* name, const Array& a, Loc loc);
 /// Whether each element is not 0.
 Array truth(const Array& a);
 /// `a` broadcast to a shape it is known to broadcast to.
-inline Array broadcast_operand(const Array& a, const Shape& shape) {
-  return a.shape() == shape ? a : broadcast_last(a, shape);
-}
+Array broadcast_operand(const Array& a, const Shape& shape);
 /// One op on two operands as the user gave them, refused outside `allowed`.
 Array bind_matched(const Op& op, DtypeSet allowed, const Array& a, const Array& b, Loc loc);
 /// One op of floating-point numbers on operands as the user gave them.
