@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "apsis/core/array.hpp"
+
+namespace apsis {
+
+/// A table of numbers.
+struct Table {
+  std::vector<std::string> names;  // of the columns
+  Array values;                    // f64[rows, columns]
+  /// A column by name, f64[rows]. Throws for a name that is not there, listing those that are.
+  Array column(const std::string& name) const;
+};
+
+/// Reads comma-separated numbers under a line of names. Lines that are empty or begin with # are skipped. Throws if the
+/// file cannot be read, a line has another number of fields than the names, or a field is no number, saying where.
+Table read_csv(const std::string& path);
+
+}  // namespace apsis

@@ -1,0 +1,89 @@
+#pragma once
+
+// Optimisers are values with two functions, as in Optax: `init(parameters)` gives a state, `update(gradient, state)` the
+// change to add and the next state. Parameters, gradients and changes are trees of one type.
+//
+//   Adam optimizer{.learning_rate = 1e-2};
+//   auto state = optimizer.init(model);
+//   auto step = jit([&](const Model& m, const AdamState<Model>& s) {
+//     auto [change, next] = optimizer.update(grad(loss)(m), s);
+//     return std::pair{apply_updates(m, change), next};
+//   });
+
+#include <utility>
+
+#include "apsis/ops/arithmetic.hpp"
+#include "apsis/ops/convert.hpp"
+#include "apsis/ops/creation.hpp"
+#include "apsis/ops/math.hpp"
+#include "apsis/tree/map.hpp"
+
+namespace apsis {
+
+namespace detail {
+/// Zeros like the floating leaves; the others become empty, as in a gradient.
+inline Array zero_moment(const Array& x) { return is_inexact(x.dtype()) ? zeros_like(x) : Array(); }
+}  // namespace detail
+
+/// parameters + change, leaf by leaf; where the change is empty the parameter stays. Keeps the parameters' dtypes.
+template <class P>
+P apply_updates(const P& parameters, const P& change) {
+  return tree_map([](const Array& p, const Array& c) { return c.is_empty() ? p : p + astype(c, p.dtype()); }, parameters, change);
+}
+
+template <class P>
+struct SgdState {
+  P trace;  // zeros without momentum
+};
+
+/// Stochastic gradient descent, with momentum if it is not zero.
+struct Sgd {
+  Array learning_rate = 1e-3;
+  Array momentum = 0.;
+  bool nesterov = false;
+
+  template <class P>
+  SgdState<P> init(const P& parameters) const {
+    return {tree_map(detail::zero_moment, parameters)};
+  }
+  template <class P>
+  std::pair<P, SgdState<P>> update(const P& gradient, const SgdState<P>& state) const {
+    P trace = tree_map([&](const Array& g, const Array& t) { return g + momentum * t; }, gradient, state.trace);
+    P direction = nesterov ? tree_map([&](const Array& g, const Array& t) { return g + momentum * t; }, gradient, trace) : trace;
+    return {tree_map([&](const Array& d) { return -learning_rate * d; }, direction), {trace}};
+  }
+};
+
+template <class P>
+struct AdamState {
+  Array count;  // i64: updates so far
+  P mean, square;
+};
+
+/// Kingma and Ba, Adam: a method for stochastic optimization, ICLR 2015.
+struct Adam {
+  Array learning_rate = 1e-3;
+  Array b1 = 0.9, b2 = 0.999, eps = 1e-8;
+
+  template <class P>
+  AdamState<P> init(const P& parameters) const {
+    P zero = tree_map(detail::zero_moment, parameters);
+    return {array(std::int64_t{0}), zero, zero};
+  }
+  template <class P>
+  std::pair<P, AdamState<P>> update(const P& gradient, const AdamState<P>& state) const {
+    Array count = state.count + 1;
+    P mean = tree_map([&](const Array& g, const Array& m) { return (1 - b1) * g + b1 * m; }, gradient, state.mean);
+    P square = tree_map([&](const Array& g, const Array& v) { return (1 - b2) * (g * g) + b2 * v; }, gradient, state.square);
+    // The means started from zero: undo that bias.
+    P change = tree_map(
+        [&](const Array& m, const Array& v) {
+          Array unbiased = m / astype(1 - pow(b1, count), m.dtype()), scale = v / astype(1 - pow(b2, count), v.dtype());
+          return -learning_rate * unbiased / (sqrt(scale) + eps);
+        },
+        mean, square);
+    return {change, {count, mean, square}};
+  }
+};
+
+}  // namespace apsis
