@@ -50,7 +50,7 @@ std::vector<double> inverse(std::vector<double> a, int n) {
 double Fit::standard_error(int i) const { return std::sqrt(covariance[static_cast<std::size_t>(i * parameter_count + i)]); }
 
 Fit fit_from_starts(const Array& years, const Array& log_counts, bool terminal) {
-  constexpr int starts = 64, steps = 1500;
+  constexpr int starts = 64, steps = 800;
   auto loss = [=](const Parameters& p) { return negative_log_likelihood(p, years, log_counts); };
 
   std::vector<double> centre;

@@ -162,20 +162,17 @@ JacobianCall jacobian_call(const Callee& callee, std::span<const Array> leaves, 
   return result;
 }
 
-Array join_blocks(std::span<const Array> blocks, std::size_t rows, std::size_t columns, std::span<const Shape> row_shapes) {
+Array join_blocks(std::span<const Array> blocks, std::span<const std::int64_t> heights, std::span<const std::int64_t> widths) {
   std::vector<Array> lines;
-  for (std::size_t i = 0; i < rows; ++i) {
+  for (std::size_t i = 0; i < heights.size(); ++i) {
     std::vector<Array> line;
-    std::int64_t height = row_shapes[i].product();
-    for (std::size_t j = 0; j < columns; ++j) {
-      const Array& b = blocks[i * columns + j];
-      if (b.is_empty()) continue;
-      std::int64_t width = 1;
-      for (std::size_t k = row_shapes[i].size(); k < b.shape().size(); ++k) width *= b.shape()[k];
-      line.push_back(lax::reshape(b, {height, width}));
+    for (std::size_t j = 0; j < widths.size(); ++j) {
+      const Array& block = blocks[i * widths.size() + j];
+      if (!block.is_empty()) line.push_back(lax::reshape(block, {heights[i], widths[j]}));
     }
     if (!line.empty()) lines.push_back(line.size() == 1 ? line[0] : lax::concatenate(line, 1));
   }
+  if (lines.empty()) fail(messages::jacobian_empty, {});
   return lines.size() == 1 ? lines[0] : lax::concatenate(lines, 0);
 }
 

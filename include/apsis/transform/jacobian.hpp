@@ -17,7 +17,7 @@ struct JacobianCall {
   std::vector<Array> blocks;  // by output, then input; empty where not differentiable
 };
 JacobianCall jacobian_call(const Callee& callee, std::span<const Array> leaves, std::vector<bool> differentiate, bool forward);
-Array join_blocks(std::span<const Array> blocks, std::size_t rows, std::size_t columns, std::span<const Shape> row_shapes);
+Array join_blocks(std::span<const Array> blocks, std::span<const std::int64_t> heights, std::span<const std::int64_t> widths);
 
 /// The number of the leaf at this address.
 template <class T>
@@ -37,7 +37,7 @@ std::size_t leaf_number(const T& tree, const Array* leaf) {
 template <class Out, class In>
 struct Jacobian {
   std::vector<Array> blocks;  // by leaf of Out, then leaf of In
-  std::vector<Shape> rows;    // shapes of Out's leaves
+  std::vector<std::int64_t> heights, widths;  // elements of each leaf of Out and In
   Out out;                    // structures; their leaves are empty
   In in;
 
@@ -46,7 +46,7 @@ struct Jacobian {
     return blocks[detail::leaf_number(out, &(out.*row)) * leaf_count(in) + detail::leaf_number(in, &(in.*column))];
   }
   /// All blocks in one matrix: a row for each element of Out, a column for each element of In, in leaf order.
-  Array matrix() const { return detail::join_blocks(blocks, leaf_count(out), leaf_count(in), rows); }
+  Array matrix() const { return detail::join_blocks(blocks, heights, widths); }
 };
 
 /// What jacfwd and jacrev return; see there.
@@ -72,18 +72,19 @@ struct JacobianOf : detail::Transformed<JacobianOf<F, forward>, F> {
       for (std::size_t o = 0; o < r.outs.size(); ++o) column.push_back(row(o)[0]);
       return flat.rebuild(column);
     } else {
-      Jacobian<Out, In> j{{}, {}, flat.prototype(), std::get<0>(flat.arguments())};
+      Jacobian<Out, In> j{{}, {}, {}, flat.prototype(), std::get<0>(flat.arguments())};
       // Leaves that are empty in the argument or the result have empty blocks.
       std::vector<bool> in_present;
       for_each_leaf(j.in, [&](Array& a) {
         in_present.push_back(!a.is_empty());
+        j.widths.push_back(a.is_empty() ? 0 : a.size());
         a = Array();
       });
       std::size_t next_out = 0;
       for (bool out_there : flat.present()) {
         std::size_t next_in = 0;
         for (bool in_there : in_present) j.blocks.push_back(out_there && in_there ? row(next_out)[next_in++] : Array());
-        j.rows.push_back(out_there ? r.outs[next_out].shape() : Shape{});
+        j.heights.push_back(out_there ? r.outs[next_out].size() : 0);
         next_out += out_there;
       }
       return j;
