@@ -109,7 +109,8 @@ template <Model M>
 Real<M> tan_reduced(Real<M> r, Real<M> tail, Mask<M> odd) {
   using T = typename M::Scalar;
   const Real<M> square = r * r;
-  const Real<M> correction = fma(square, tail, tail);  // the derivative is 1 + r^2 + ...
+  const Real<M> slope = fma(square, T(2.0 / 3), T(1));  // the derivative is 1 + r^2 + 2/3 r^4 + ...
+  const Real<M> correction = fma(square * slope, tail, tail);
   const Real<M> tangent = r + fma(square * r, two_way(square, TangentConstants<T>::p), correction);
   return select(odd, T(-1) / tangent, tangent);
 }
