@@ -87,6 +87,13 @@ Array cumulative(const Op& op, const Array& x, const CumulativeOptions& options,
 // exp of infinities: they are left to the sum itself.
 Array finite_or_zero(const Array& x) { return lax::select(apply(is_finite_op, x), x, constant_like(x, 0)); }
 
+// Averages of halves are computed in f32: their sum may be out of range.
+Array averaged(const char* name, const Array& x, Dtype& result, Loc loc) {
+  result = floating(name, x, loc).dtype();
+  const bool half = result == Dtype::F16 || result == Dtype::BF16;
+  return as_dtype(x, {half ? Dtype::F32 : result, false});
+}
+
 }  // namespace
 
 Array sum(const Array& x, const ReduceOptions& options, Loc loc) {
@@ -100,19 +107,23 @@ Array prod(const Array& x, const ReduceOptions& options, Loc loc) {
 }
 
 Array mean(const Array& x, const ReduceOptions& options, Loc loc) {
-  const Array value = as_dtype(x, {floating("mean", x, loc).dtype(), false});
+  Dtype dtype;
+  const Array value = averaged("mean", x, dtype, loc);
   const Dims axes = reduced_axes("mean", x, options.axis, loc);
   const Array total = reduce(reduce_sum_op, value, axes, options.keepdims, loc);
-  return lax::div(total, constant_like(total, static_cast<double>(count_along(x, axes))));
+  const Array result = lax::div(total, constant_like(total, static_cast<double>(count_along(x, axes))));
+  return as_dtype(result, {dtype, false});
 }
 
 Array var(const Array& x, const VarianceOptions& options, Loc loc) {
-  const Array value = as_dtype(x, {floating("var", x, loc).dtype(), false});
+  Dtype dtype;
+  const Array value = averaged("var", x, dtype, loc);
   const Dims axes = reduced_axes("var", x, options.axis, loc);
   const Array center = mean(value, {.axis = axes, .keepdims = true}, loc);
   const Array deviation = lax::sub(value, broadcast_operand(center, value.shape()));
   const Array total = reduce(reduce_sum_op, lax::mul(deviation, deviation), axes, options.keepdims, loc);
-  return lax::div(total, constant_like(total, static_cast<double>(count_along(x, axes)) - options.ddof));
+  const double count = static_cast<double>(count_along(x, axes)) - options.ddof;
+  return as_dtype(lax::div(total, constant_like(total, count)), {dtype, false});
 }
 
 Array std_(const Array& x, const VarianceOptions& options, Loc loc) {

@@ -118,6 +118,14 @@ TEST(Reductions, AxesAndKeepdims) {
   EXPECT_FALSE(bool(all(array({0, 1}))));
 }
 
+TEST(Reductions, AveragesOfHalvesDoNotOverflow) {
+  const Array large = astype(array({60000., 60000., 30000., 30000.}), f16);
+  EXPECT_EQ(mean(large).item<double>(), 45000 - 8);  // the nearest f16, ties to even
+  EXPECT_EQ(mean(large).dtype(), f16);
+  EXPECT_EQ(var(astype(array({-300., 300.}), f16)).item<double>(), infinity);
+  EXPECT_EQ(std_(astype(array({-100., 100.}), bf16)).item<double>(), 100);
+}
+
 TEST(Select, WhereAndClasses) {
   Array x = array({-1., 0., infinity});
   EXPECT_EQ(where(x > 0., x, 0).to_vector<double>(), (Doubles{0, 0, infinity}));
