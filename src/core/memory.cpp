@@ -1,5 +1,6 @@
 #include "core/memory.hpp"
 
+#include <bit>
 #include <cstdint>
 #include <new>
 
@@ -10,22 +11,45 @@ constexpr std::size_t alignment = 64;
 constexpr std::size_t class_count = 32;    // 64, 128, …, 2048 bytes
 constexpr std::uint32_t class_limit = 64;  // blocks kept per class and thread
 
+// Large blocks are kept too, a few at a time: the system gives them out page by page, which costs more than computing their elements.
+constexpr std::size_t large_block = 64 << 10;
+constexpr std::size_t large_count = 8;
+constexpr std::size_t large_limit = 64 << 20;  // bytes kept per thread
+
 struct Pool {
   struct Free { Free* next; };
+  struct Large {
+    void* block;
+    std::size_t capacity;
+  };
   Free* heads[class_count];
   std::uint32_t counts[class_count];
+  Large large[large_count];  // the oldest first; empty ones last
+  std::size_t large_bytes;
   bool closed;
 };
 // Trivially destructible, so that it may be used while other thread-locals are being destroyed.
 thread_local constinit Pool pool{};
 
+void release(void* block) { ::operator delete(block, std::align_val_t{alignment}); }
+
+/// Takes entry i out of the large blocks.
+void* remove_large(std::size_t i) {
+  void* block = pool.large[i].block;
+  pool.large_bytes -= pool.large[i].capacity;
+  for (; i + 1 < large_count; ++i) pool.large[i] = pool.large[i + 1];
+  pool.large[large_count - 1] = {};
+  return block;
+}
+
 struct PoolCloser {
   ~PoolCloser() {
     pool.closed = true;
+    while (pool.large[0].block) release(remove_large(0));
     for (auto& head : pool.heads)
       while (head) {
         auto* next = head->next;
-        ::operator delete(head, std::align_val_t{alignment});
+        release(head);
         head = next;
       }
   }
@@ -40,6 +64,29 @@ constexpr bool pooling = true;
 
 std::size_t class_of(std::size_t bytes) { return bytes == 0 ? 0 : (bytes - 1) / alignment; }
 
+/// What is allocated for a large request: rounded up to one of eight sizes an octave, so that similar ones can share.
+std::size_t large_capacity(std::size_t bytes) {
+  const std::size_t unit = std::bit_floor(bytes) / 8;
+  return (bytes + unit - 1) / unit * unit;
+}
+
+void* take_large(std::size_t capacity) {
+  for (std::size_t i = large_count; i-- > 0;)
+    if (pool.large[i].block && pool.large[i].capacity == capacity) return remove_large(i);
+  return nullptr;
+}
+
+/// Keeps a block, dropping the oldest ones for it; false if it is too large to be kept.
+bool keep_large(void* block, std::size_t capacity) {
+  if (capacity > large_limit) return false;
+  while (pool.large[large_count - 1].block || pool.large_bytes + capacity > large_limit) release(remove_large(0));
+  std::size_t last = 0;
+  while (pool.large[last].block) ++last;
+  pool.large[last] = {block, capacity};
+  pool.large_bytes += capacity;
+  return true;
+}
+
 }  // namespace
 
 void* allocate_block(std::size_t bytes) {
@@ -51,7 +98,12 @@ void* allocate_block(std::size_t bytes) {
       return block;
     }
   }
-  return ::operator new((c + 1) * alignment, std::align_val_t{alignment});
+  std::size_t capacity = (c + 1) * alignment;
+  if (pooling && bytes >= large_block) {
+    capacity = large_capacity(bytes);
+    if (void* block = take_large(capacity)) return block;
+  }
+  return ::operator new(capacity, std::align_val_t{alignment});
 }
 
 void free_block(void* block, std::size_t bytes) {
@@ -64,7 +116,11 @@ void free_block(void* block, std::size_t bytes) {
     ++pool.counts[c];
     return;
   }
-  ::operator delete(block, std::align_val_t{alignment});
+  if (pooling && bytes >= large_block && !pool.closed) {
+    (void)&closer;
+    if (keep_large(block, large_capacity(bytes))) return;
+  }
+  release(block);
 }
 
 }  // namespace apsis::detail

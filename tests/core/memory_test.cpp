@@ -1,0 +1,59 @@
+// Blocks come back from the pool, and the pool is bounded.
+#include "core/memory.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstring>
+#include <set>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using apsis::detail::allocate_block;
+using apsis::detail::free_block;
+
+#if !defined(__SANITIZE_ADDRESS__)
+TEST(memory, blocks_are_used_again) {
+  for (std::size_t bytes : {1u, 64u, 2048u, 65536u, 4000128u}) {
+    void* first = allocate_block(bytes);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(first) % 64, 0u);
+    free_block(first, bytes);
+    void* second = allocate_block(bytes);
+    EXPECT_EQ(first, second) << bytes;
+    free_block(second, bytes);
+  }
+}
+#endif
+
+TEST(memory, large_blocks_of_similar_sizes_hold_what_was_asked_for) {
+  // Neighbours of the size classes' borders, each filled to its last byte while others are alive (for the
+  // sanitizer).
+  std::vector<std::pair<void*, std::size_t>> blocks;
+  for (int round = 0; round < 3; ++round) {
+    for (std::size_t bytes :
+         {65535u, 65536u, 65537u, 73728u, 73729u, 1048575u, 1048576u, 1048577u, 1179649u}) {
+      void* block = allocate_block(bytes);
+      std::memset(block, round + 1, bytes);
+      blocks.emplace_back(block, bytes);
+    }
+    std::set<void*> distinct;
+    for (auto& b : blocks) distinct.insert(b.first);
+    EXPECT_EQ(distinct.size(), blocks.size());
+    for (auto& [block, bytes] : blocks) free_block(block, bytes);
+    blocks.clear();
+  }
+}
+
+TEST(memory, many_and_huge_blocks_may_be_freed_on_another_thread) {
+  std::vector<void*> blocks;
+  for (int i = 0; i < 20; ++i) blocks.push_back(allocate_block(1 << 20));
+  blocks.push_back(allocate_block(100 << 20));
+  std::thread([&] {
+    free_block(blocks.back(), 100 << 20);
+    for (int i = 0; i < 20; ++i) free_block(blocks[static_cast<std::size_t>(i)], 1 << 20);
+  }).join();
+}
+
+}  // namespace
