@@ -9,6 +9,7 @@
 namespace bench {
 
 // The groups: each measures its rows and reports them.
+void call();
 void chains();
 void chain_5000();
 void cold_process();
@@ -19,6 +20,8 @@ void lorenz_grad_first();
 void ensemble();
 void straggler();
 void ensemble_grad();
+void neural_ode();
+void neural_ode_first();
 void elementwise();
 
 /// Prints one line of the protocol; `limit` is given where the row's bound is a figure of our own.

@@ -42,6 +42,7 @@ int main(int argc, char** argv) {
     const char* name;
     void (*run)();
   } groups[] = {
+      {"call", bench::call},
       {"chains", bench::chains},
       {"chain-5000", bench::chain_5000},
       {"cold-process", bench::cold_process},
@@ -52,6 +53,8 @@ int main(int argc, char** argv) {
       {"ensemble", bench::ensemble},
       {"straggler", bench::straggler},
       {"ensemble-grad", bench::ensemble_grad},
+      {"neural-ode", bench::neural_ode},
+      {"neural-ode-first", bench::neural_ode_first},
       {"elementwise", bench::elementwise},
   };
   if (argc != 2) {
