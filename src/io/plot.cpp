@@ -73,6 +73,10 @@ std::string script_of(const Figure& f) {
   return out + data + plot + "\n";
 }
 
+void check_drawable(const Figure& f, const std::string& path) {
+  if (f.series.empty()) fail(messages::plot_empty, {path});
+}
+
 void draw(const std::string& script, int width, int height, const std::string& path) {
   std::string file = path + ".gnuplot", log = path + ".log";
   detail::write_file(file, "set terminal pngcairo noenhanced size " + std::to_string(width) + "," + std::to_string(height) +
@@ -112,12 +116,16 @@ Figure& Figure::mark(double x, const std::string& label) {
   return *this;
 }
 
-void Figure::save(const std::string& path) const { draw(script_of(*this), width, height, path); }
+void Figure::save(const std::string& path) const {
+  check_drawable(*this, path);
+  draw(script_of(*this), width, height, path);
+}
 
 void save_stacked(const std::vector<Figure>& figures, const std::string& path) {
   int width = 0, height = 0;
   std::string script = "set multiplot layout " + std::to_string(figures.size()) + ",1\n";
   for (const Figure& f : figures) {
+    check_drawable(f, path);
     width = std::max(width, f.width);
     height += f.height;
     script += script_of(f);
