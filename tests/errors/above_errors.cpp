@@ -79,7 +79,7 @@ APSIS_PROVOKES(linear_input, "[Linear] the layer takes a vector of 2, got f64[3]
                nn::make_linear({.in = 2, .out = 1}, random::key(0))(array({1., 2., 3.})))
 APSIS_PROVOKES(layer_size, "[make_linear] in = 0 and out = 1 must both be positive", nn::make_linear({.in = 0, .out = 1}, random::key(0)))
 APSIS_PROVOKES(parameter_not_floating,
-               "[minimize] parameter 0 is i64[2]: all must be floating; convert with astype, or keep it out of the parameters",
+               "[minimize] parameter 0 is i32[2]: all must be floating; convert with astype, or keep it out of the parameters",
                minimize([](const Array& x) { return sum(x * 1.); }, array({1, 2})))
 APSIS_PROVOKES(no_parameters, "[minimize] the start holds no arrays", minimize([](const Single&) { return Array(1.); }, Single{}))
 APSIS_PROVOKES(cannot_read, "[io] /nowhere/table.csv cannot be read: No such file or directory", read_csv("/nowhere/table.csv"))
