@@ -88,7 +88,7 @@ void Region::emit(const Eqn& e) {
   }
   if (fusible(graph_, e)) return emit_elementwise_registers(e);
   if (emit_unrolled(e)) return;
-  if (e.op == &iota_op) return emit_iota(e);
+  if (e.op == &iota_op && !is_complex(graph_.aval(e.first_result).dtype())) return emit_iota(e);
   if (e.op == &concatenate_op && emit_concatenate(e)) return;
   if (e.op == &dynamic_slice_op && emit_dynamic_slice(e)) return;
   if (e.op == &dynamic_update_slice_op && emit_dynamic_update_slice(e)) return;
