@@ -8,15 +8,17 @@
 
 namespace apsis::detail {
 
-Array rms_norm(std::span<const Array> leaves) {
+Array mean_square(std::span<const Array> leaves) {
   Array total = sum(leaves[0] * leaves[0]);
   std::int64_t count = leaves[0].size();
   for (const Array& a : leaves.subspan(1)) {
     total = total + sum(a * a);
     count += a.size();
   }
-  return sqrt(total * (1. / static_cast<double>(count)));
+  return total * (1. / static_cast<double>(count));
 }
+
+Array rms_norm(std::span<const Array> leaves) { return sqrt(mean_square(leaves)); }
 
 Array all_finite(std::span<const Array> leaves) {
   Array finite = all(isfinite(leaves[0]));

@@ -7,7 +7,8 @@
 
 namespace apsis::detail {
 
-/// The root mean square over all elements of all leaves.
+/// The mean of the squares of all elements of all leaves, and its root.
+Array mean_square(std::span<const Array> leaves);
 Array rms_norm(std::span<const Array> leaves);
 /// True if all elements of all leaves are finite.
 Array all_finite(std::span<const Array> leaves);

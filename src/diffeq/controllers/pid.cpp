@@ -39,6 +39,10 @@ Array starting_step(const ControllerStart& s, const PIDController& c) {
   return minimum(100 * h0, h1);
 }
 
+/// x^p for x ≥ 0 and p ≠ 0, without the care for the last bit and the special cases that `pow` takes: the length of a step is no
+/// result, and the next step waits for it.
+Array power(const Array& x, const Array& p) { return exp(p * log(x)); }
+
 Array limited(Array dt, const PIDController& c) {
   if (!c.dtmax.is_empty()) dt = minimum(dt, c.dtmax);
   if (!c.dtmin.is_empty()) dt = maximum(dt, c.dtmin);
@@ -66,19 +70,20 @@ NextStep PIDController::next_step(const ControllerStep& s) const {
     Array size = maximum(abs(stop_gradient(s.y0[i])), abs(stop_gradient(s.y1[i])));
     ratio.push_back(stop_gradient(s.error[i]) / (stop_gradient(atol) + stop_gradient(rtol) * size));
   }
-  Array r = detail::rms_norm(ratio);
-  r = where(isnan(r), std::numeric_limits<double>::infinity(), r);
+  // r², so that neither the decision nor the next step wait for a square root.
+  Array r2 = detail::mean_square(ratio);
+  r2 = where(isnan(r2), std::numeric_limits<double>::infinity(), r2);
 
   bool history = !is_zero(pcoeff) || !is_zero(dcoeff), history2 = !is_zero(dcoeff);
   std::size_t next = (history ? 1 : 0) + (history2 ? 1 : 0);
-  Array accept = r < 1;
+  Array accept = r2 < 1;
   bool has_min = !dtmin.is_empty();
   Array at_min = has_min ? s.state[next] : Array(false);
   if (has_min && force_dtmin) accept = accept || at_min;
 
   double k = s.order;
   Array beta1 = (stop_gradient(pcoeff) + stop_gradient(icoeff) + stop_gradient(dcoeff)) / k;
-  Array factor = stop_gradient(safety) * pow(r, -beta1);
+  Array factor = stop_gradient(safety) * power(r2, -0.5 * beta1);
   if (history) factor = factor * pow(s.state[0], -(stop_gradient(pcoeff) + 2 * stop_gradient(dcoeff)) / k);
   if (history2) factor = factor * pow(s.state[1], stop_gradient(dcoeff) / k);
   factor = where(accept, minimum(maximum(factor, 1.), stop_gradient(factormax)),
@@ -91,7 +96,7 @@ NextStep PIDController::next_step(const ControllerStep& s) const {
   Array code = where(start + dt == start, too_short, 0);
   std::vector<Array> state;
   if (history) {
-    Array inverse = 1 / r;
+    Array inverse = 1 / sqrt(r2);
     Array kept = where(inverse == 0 || isinf(inverse), 1., inverse);
     state.push_back(where(accept, kept, s.state[0]));
     if (history2) state.push_back(where(accept, s.state[0], s.state[1]));
