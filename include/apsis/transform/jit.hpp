@@ -297,7 +297,7 @@ Traced<F, A...> trace_call(const F& f, const A&... args) {
 /// Traces any callable on these arguments, ahead of time. What wraps a jitted function is traced with its wrapping.
 template <class F, class... Args>
 auto trace(const F& f, const Args&... args) {
-  return detail::trace_call<F, detail::argument_t<Args>...>(f, args...);
+  return detail::trace_call<std::decay_t<F>, detail::argument_t<Args>...>(f, args...);
 }
 /// Traces and lowers; `.compile()` follows.
 template <class F, class... Args>
