@@ -23,11 +23,11 @@ Array operator-(const Operand& a);
 Array operator+(const Operand& a);
 
 // `x += y` makes x a handle on the new array; other handles on the old one keep it.
-Array& operator+=(Array& a, const Operand& b);
-Array& operator-=(Array& a, const Operand& b);
-Array& operator*=(Array& a, const Operand& b);
-Array& operator/=(Array& a, const Operand& b);
-Array& operator%=(Array& a, const Operand& b);
+Array& operator+=(Array& a, const Operand& b);  ///< x = x + y.
+Array& operator-=(Array& a, const Operand& b);  ///< x = x - y.
+Array& operator*=(Array& a, const Operand& b);  ///< x = x * y.
+Array& operator/=(Array& a, const Operand& b);  ///< x = x / y.
+Array& operator%=(Array& a, const Operand& b);  ///< x = x % y.
 
 /// |x|. The smallest signed integer stays as it is. Its derivative at 0 is 1, as in JAX.
 Array abs(const Array& x, Loc loc = Loc::here());

@@ -7,13 +7,13 @@
 
 namespace apsis {
 
-Array operator==(const Operand& a, const Operand& b);
-Array operator!=(const Operand& a, const Operand& b);
+Array operator==(const Operand& a, const Operand& b);  ///< Elementwise; trees are compared with tree_equal.
+Array operator!=(const Operand& a, const Operand& b);  ///< Elementwise; true for NaN.
 // The ordering comparisons throw for booleans: `0. < x < 1.` compares the result of the first with 1.
-Array operator<(const Operand& a, const Operand& b);
-Array operator<=(const Operand& a, const Operand& b);
-Array operator>(const Operand& a, const Operand& b);
-Array operator>=(const Operand& a, const Operand& b);
+Array operator<(const Operand& a, const Operand& b);  ///< Throws for booleans.
+Array operator<=(const Operand& a, const Operand& b);  ///< Throws for booleans.
+Array operator>(const Operand& a, const Operand& b);  ///< Throws for booleans.
+Array operator>=(const Operand& a, const Operand& b);  ///< Throws for booleans.
 
 /// The larger of a and b; NaN if either is, and -0 counts as smaller than +0. A tie shares the tangent evenly.
 Array maximum(const Array& a, const Array& b, Loc loc = Loc::here());

@@ -9,12 +9,12 @@ namespace apsis {
 
 /// To integers, in the same dtype; integers stay as they are.
 Array floor(const Array& x, Loc loc = Loc::here());
-Array ceil(const Array& x, Loc loc = Loc::here());
+Array ceil(const Array& x, Loc loc = Loc::here());  ///< The least integer not below x.
 /// To the nearest integer, ties to even.
 Array round(const Array& x, Loc loc = Loc::here());
-Array trunc(const Array& x, Loc loc = Loc::here());
+Array trunc(const Array& x, Loc loc = Loc::here());  ///< Towards zero.
 
-Array sqrt(const Array& x, Loc loc = Loc::here());
+Array sqrt(const Array& x, Loc loc = Loc::here());  ///< √x.
 /// 1 / sqrt(x).
 Array rsqrt(const Array& x, Loc loc = Loc::here());
 /// The real cube root, of negative numbers too.
@@ -25,36 +25,36 @@ Array hypot(const Array& x, const Array& y, Loc loc = Loc::here());
 /// The derivative with respect to y is 0 at x = 0.
 Array pow(const Array& x, const Array& y, Loc loc = Loc::here());
 
-Array exp(const Array& x, Loc loc = Loc::here());
-Array exp2(const Array& x, Loc loc = Loc::here());
+Array exp(const Array& x, Loc loc = Loc::here());  ///< eˣ.
+Array exp2(const Array& x, Loc loc = Loc::here());  ///< 2ˣ.
 /// exp(x) - 1, exact near 0.
 Array expm1(const Array& x, Loc loc = Loc::here());
-Array log(const Array& x, Loc loc = Loc::here());
-Array log2(const Array& x, Loc loc = Loc::here());
-Array log10(const Array& x, Loc loc = Loc::here());
+Array log(const Array& x, Loc loc = Loc::here());  ///< The natural logarithm.
+Array log2(const Array& x, Loc loc = Loc::here());  ///< To base 2.
+Array log10(const Array& x, Loc loc = Loc::here());  ///< To base 10.
 /// log(1 + x), exact near 0.
 Array log1p(const Array& x, Loc loc = Loc::here());
 /// log(exp(x) + exp(y)) without overflow.
 Array logaddexp(const Array& x, const Array& y, Loc loc = Loc::here());
 /// 1 / (1 + exp(-x)).
 Array logistic(const Array& x, Loc loc = Loc::here());
-inline Array sigmoid(const Array& x, Loc loc = Loc::here()) { return logistic(x, loc); }
+inline Array sigmoid(const Array& x, Loc loc = Loc::here()) { return logistic(x, loc); }  ///< Another name.
 
-Array sin(const Array& x, Loc loc = Loc::here());
-Array cos(const Array& x, Loc loc = Loc::here());
-Array tan(const Array& x, Loc loc = Loc::here());
-Array asin(const Array& x, Loc loc = Loc::here());
-Array acos(const Array& x, Loc loc = Loc::here());
-Array atan(const Array& x, Loc loc = Loc::here());
+Array sin(const Array& x, Loc loc = Loc::here());  ///< Of an angle in radians.
+Array cos(const Array& x, Loc loc = Loc::here());  ///< Of an angle in radians.
+Array tan(const Array& x, Loc loc = Loc::here());  ///< Of an angle in radians.
+Array asin(const Array& x, Loc loc = Loc::here());  ///< In [-π/2, π/2].
+Array acos(const Array& x, Loc loc = Loc::here());  ///< In [0, π].
+Array atan(const Array& x, Loc loc = Loc::here());  ///< In [-π/2, π/2].
 /// The angle of the point (x, y), in [-π, π].
 Array atan2(const Array& y, const Array& x, Loc loc = Loc::here());
 
-Array sinh(const Array& x, Loc loc = Loc::here());
-Array cosh(const Array& x, Loc loc = Loc::here());
-Array tanh(const Array& x, Loc loc = Loc::here());
-Array asinh(const Array& x, Loc loc = Loc::here());
-Array acosh(const Array& x, Loc loc = Loc::here());
-Array atanh(const Array& x, Loc loc = Loc::here());
+Array sinh(const Array& x, Loc loc = Loc::here());  ///< (eˣ - e⁻ˣ) / 2.
+Array cosh(const Array& x, Loc loc = Loc::here());  ///< (eˣ + e⁻ˣ) / 2.
+Array tanh(const Array& x, Loc loc = Loc::here());  ///< sinh(x) / cosh(x).
+Array asinh(const Array& x, Loc loc = Loc::here());  ///< The inverse of sinh.
+Array acosh(const Array& x, Loc loc = Loc::here());  ///< The inverse of cosh for x ≥ 1.
+Array atanh(const Array& x, Loc loc = Loc::here());  ///< The inverse of tanh for |x| ≤ 1.
 
 /// 2/√π ∫₀ˣ exp(-t²) dt.
 Array erf(const Array& x, Loc loc = Loc::here());

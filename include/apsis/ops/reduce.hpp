@@ -47,14 +47,14 @@ Array var(const Array& x, const VarianceOptions& options = {}, Loc loc = Loc::he
 Array std_(const Array& x, const VarianceOptions& options = {}, Loc loc = Loc::here());
 /// NaN wins. Equal maxima share the derivative evenly. Throws over an empty axis.
 Array max(const Array& x, const ReduceOptions& options = {}, Loc loc = Loc::here());
-Array min(const Array& x, const ReduceOptions& options = {}, Loc loc = Loc::here());
+Array min(const Array& x, const ReduceOptions& options = {}, Loc loc = Loc::here());  ///< As max.
 /// Whether all (any) elements are not 0. Empty: true (false).
 Array all(const Array& x, const ReduceOptions& options = {}, Loc loc = Loc::here());
-Array any(const Array& x, const ReduceOptions& options = {}, Loc loc = Loc::here());
+Array any(const Array& x, const ReduceOptions& options = {}, Loc loc = Loc::here());  ///< As all.
 /// The place of the first maximum (minimum) along one axis, or among all elements in row-major order; the first NaN wins.
 /// i64. Throws over an empty axis, and for more than one.
 Array argmax(const Array& x, const ReduceOptions& options = {}, Loc loc = Loc::here());
-Array argmin(const Array& x, const ReduceOptions& options = {}, Loc loc = Loc::here());
+Array argmin(const Array& x, const ReduceOptions& options = {}, Loc loc = Loc::here());  ///< As argmax.
 /// The Euclidean length: sqrt(sum(x²)).
 Array norm(const Array& x, const ReduceOptions& options = {}, Loc loc = Loc::here());
 /// log(sum(exp(x))) without overflow.

@@ -11,8 +11,8 @@ namespace apsis {
 Array where(const Array& condition, const Array& if_true, const Array& if_false, Loc loc = Loc::here());
 /// Boolean, for any real dtype.
 Array isnan(const Array& x, Loc loc = Loc::here());
-Array isinf(const Array& x, Loc loc = Loc::here());
-Array isfinite(const Array& x, Loc loc = Loc::here());
+Array isinf(const Array& x, Loc loc = Loc::here());  ///< Either infinity.
+Array isfinite(const Array& x, Loc loc = Loc::here());  ///< Neither infinite nor NaN.
 /// x, but constant for derivatives.
 Array stop_gradient(const Array& x, Loc loc = Loc::here());
 
