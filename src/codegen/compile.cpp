@@ -1,5 +1,7 @@
 #include "codegen/compile.hpp"
 
+#include <cmath>
+
 #include "codegen/messages.hpp"
 #include "codegen/region.hpp"
 #include "core/memory.hpp"
@@ -10,13 +12,19 @@ namespace {
 /// Whether a call may take so long that better code is worth several times the time to compile: loops of unknown or
 /// declared length, arrays that are large.
 bool long_running(const Graph& graph) {
-  constexpr std::int64_t large = 1 << 15;  // elements
+  constexpr double large = 1 << 15;  // elements
   for (const Eqn& e : graph.eqns()) {
     if (e.op->kind == OpKind::While || e.op->kind == OpKind::Scan || e.op->kind == OpKind::MapLanes) return true;
     for (const Graph* region : regions_of(e.params))
       if (long_running(*region)) return true;
-    for (std::uint32_t r = 0; r < e.result_count; ++r)
-      if (graph.aval(e.first_result + r).size() >= large && e.op->kind != OpKind::View) return true;
+    double work = 0, sizes = 1;
+    for (std::uint32_t r = 0; r < e.result_count; ++r) work += static_cast<double>(graph.aval(e.first_result + r).size());
+    for (ValueId v : graph.operands(e)) sizes *= static_cast<double>(graph.aval(v).size());
+    // The inner loops of contractions and reductions carry sums, which the fast level keeps in memory. Of a product of
+    // matrices, the sizes m k, k n and m n multiply to the square of its multiply-adds.
+    if (e.op->kind == OpKind::Contract) work = 4 * std::sqrt(sizes * work);
+    if (e.op->kind == OpKind::Reduce) work = 4 * sizes;
+    if (work >= large && e.op->kind != OpKind::View) return true;
   }
   return false;
 }

@@ -11,6 +11,7 @@ namespace {
 
 constexpr int in_flight = 4;               // vectors of sums, to hide the latency of multiply-add
 constexpr std::int64_t unrolled_steps = 4;  // contractions this short need no loop
+constexpr std::int64_t packing_reuse = 4;   // reading an operand so often pays for a copy in the order of reading
 
 /// The contracted axes as one walk through both operands; false if they are not one.
 bool merge_contracted(const DotParams& p, const View& a, const View& b, std::int64_t& stride_a, std::int64_t& stride_b) {
@@ -33,6 +34,20 @@ bool merge_contracted(const DotParams& p, const View& a, const View& b, std::int
 
 }  // namespace
 
+/// A copy with the elements along `axis` next to each other.
+Place Region::packed(const Place& place, const Aval& aval, std::size_t axis) {
+  Place copy_of = allocate(aval, place.lanes);
+  std::int64_t step = aval.shape()[axis];
+  copy_of.view.strides[axis] = 1;
+  for (std::size_t d = aval.shape().size(); d-- > 0;) {
+    if (d == axis) continue;
+    copy_of.view.strides[d] = step;
+    step *= aval.shape()[d];
+  }
+  copy(place, aval, copy_of);
+  return copy_of;
+}
+
 bool Region::emit_contract(const Eqn& e) {
   const auto& p = e.params.as<DotParams>();
   auto operands = graph_.operands(e);
@@ -41,6 +56,12 @@ bool Region::emit_contract(const Eqn& e) {
   Dtype dtype = out.dtype(), compute = item_size(dtype) == 2 && is_floating(dtype) ? Dtype::F32 : dtype;
   if (is_complex(dtype) || !is_k_ordered(p, in_a.shape(), in_b.shape()) || out.size() == 0 || sizes.k == 0) return false;
   Place a = in_memory(places_[operands[0]], in_a), b = in_memory(places_[operands[1]], in_b);
+  // Neighbouring results read neighbours along the last free axis of b. Where these lie apart, b is transposed first,
+  // if enough rows of a share the work.
+  if (a.lanes == 1 && b.lanes == 1 && !sizes.free_b.empty() && sizes.n >= 4 && sizes.m >= packing_reuse) {
+    auto last = static_cast<std::size_t>(sizes.free_b.back());
+    if (b.view.strides[last] != 1 && b.view.strides[last] != 0) b = packed(b, in_b, last);
+  }
   std::int64_t step_a = 0, step_b = 0;
   if (!merge_contracted(p, a.view, b.view, step_a, step_b)) {
     a = contiguous(a, in_a);

@@ -73,6 +73,7 @@ class Region {
   bool emit_dynamic_update_slice(const Eqn& e);
   Value dynamic_offset(const Place& array, const Aval& aval, std::span<const ValueId> starts, const Shape& sizes);
   bool emit_contract(const Eqn& e);
+  Place packed(const Place& place, const Aval& aval, std::size_t axis);
   struct ReduceLine;
   bool emit_reduce(const Eqn& e);
   Value reduce_blocks(const ReduceLine& line, std::int64_t count);
