@@ -94,6 +94,9 @@ void Region::emit_cond(const Eqn& e) {
     Place place;
     if (result.aval.is_list()) {
       place = result.lists[0];
+      // Which list it is shows at run time only: none of them may be given back before the call ends.
+      place.buffer = std::make_shared<Buffer>();
+      for (const Place& list : result.lists) place.buffer->parts.push_back(list.buffer);
       place.base = b_.pointer_phi();
       b_.set_lanes(1);
       place.offset = b_.phi(Dtype::I64);

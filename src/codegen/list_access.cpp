@@ -12,6 +12,7 @@ ListWriter::ListWriter(Lowering& lowering, std::span<const Aval> values)
   }
   bytes_ = std::max<std::int64_t>(8, (bytes_ + 7) / 8 * 8);
   owner_ = std::make_shared<Buffer>();
+  owner_->records = true;
 }
 
 void ListWriter::make() {

@@ -53,7 +53,6 @@ class ListReader {
   Builder& b_;
   Pointer list_, cursor_, at_, current_, next_;
   Value length_, step_, left_, rest_;
-  BufferRef none_;
 };
 
 }  // namespace apsis::detail

@@ -16,6 +16,7 @@ struct Buffer {
   Arena* arena = nullptr;  // null: somebody else's (inputs, outputs, the storage of an enclosing loop)
   std::int64_t offset = 0, bytes = 0;
   bool writable = false;
+  bool records = false;  // stands for a list that a loop made; its values share it
   int holders = 0;  // references that are not places of values: those of loops to the homes of their carries
 
   std::vector<std::shared_ptr<Buffer>> parts;  // for an array that is in one of several

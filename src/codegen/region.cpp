@@ -70,9 +70,19 @@ void Region::run_items(std::span<const Item> items) {
 
 void Region::release_operands(const Eqn& e) {
   for (ValueId v : graph_.operands(e))
-    if (--uses_[v] == 0) places_[v] = {};
+    if (--uses_[v] == 0) release(places_[v]);
   for (std::uint32_t r = 0; r < e.result_count; ++r)
-    if (uses_[e.first_result + r] == 0) places_[e.first_result + r] = {};
+    if (uses_[e.first_result + r] == 0) release(places_[e.first_result + r]);
+}
+
+void Region::release(Place& place) {
+  // A loop inside a loop records anew in each iteration: what was recorded goes when the last of its values is read.
+  if (place.kind == Place::Kind::List && place.buffer && place.buffer->records && place.buffer.use_count() == 1) {
+    b_.set_lanes(1);
+    const Operand arguments[] = {lowering_.context(), place.base};
+    b_.call_runtime_void("apsis_list_free", arguments);
+  }
+  place = {};
 }
 
 void Region::emit(const Eqn& e) {

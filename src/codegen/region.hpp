@@ -55,6 +55,7 @@ class Region {
   void run_items(std::span<const Item> items);
   void emit(const Eqn& e);
   void release_operands(const Eqn& e);
+  void release(Place& place);
 
   void emit_constant(const Eqn& e);
   void emit_view(const Eqn& e);
