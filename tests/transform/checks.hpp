@@ -75,10 +75,10 @@ Array differences(const F& loss, const Array& x, double h = 1e-3) {
 /// All that can be differentiated twice of a scalar loss of one Array, in each mode and nesting: against differences, and
 /// against the reference evaluator bit by bit.
 template <class F>
-void expect_derivatives(const F& loss, const Array& x, double tolerance = 1e-8) {
+void expect_derivatives(const F& loss, const Array& x, double tolerance = 1e-8, double h = 1e-3) {
   expect_compiled_as_interpreted(loss, x);
   Array slope = expect_compiled_as_interpreted(grad(loss), x);
-  expect_near(slope, differences(loss, x), tolerance);
+  expect_near(slope, differences(loss, x, h), tolerance);
   expect_near(expect_compiled_as_interpreted(jacfwd(loss), x), slope, 1e-11);
   Array direction = cos(arange(static_cast<double>(x.size())) + 0.5);
   direction = reshape(direction, x.shape());
@@ -86,7 +86,7 @@ void expect_derivatives(const F& loss, const Array& x, double tolerance = 1e-8) 
 
   auto along = [&](const Array& at) { return sum(grad(loss)(at) * direction); };
   Array curvature = expect_compiled_as_interpreted(grad(along), x);  // reverse over reverse
-  expect_near(curvature, differences(along, x), tolerance);
+  expect_near(curvature, differences(along, x, h), tolerance);
   auto forward_over_reverse = [&](const Array& at) { return jvp(grad(loss), at, direction).second; };
   expect_near(expect_compiled_as_interpreted(forward_over_reverse, x), curvature, 1e-11);
   auto reverse_over_forward = grad([&](const Array& at) { return jvp(loss, at, direction).second; });
