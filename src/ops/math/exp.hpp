@@ -17,31 +17,31 @@ struct ExpConstants<double> {
   // Beyond these bounds the result is 0 or infinite.
   static constexpr double lowest = -746, highest = 710;
   // (exp(r) - 1 - r) / r^2; error 2^-55.6 of expm1(r)
-  static constexpr double q[] = {0x1.0000000000005p-1,  0x1.555555555555cp-3,  0x1.55555555520ddp-5,
-                                 0x1.111111110e7ecp-7,  0x1.6c16c17f40d6ep-10, 0x1.a01a01b58525p-13,
-                                 0x1.a019a661a459fp-16, 0x1.71ddeab437688p-19, 0x1.28a2d5dc3191dp-22,
-                                 0x1.af7594c132e8bp-26};
+  static constexpr double q[] = {0x1.0000000000005p-1,  0x1.555555555555bp-3,  0x1.55555555520d7p-5,
+                                 0x1.111111110ec53p-7,  0x1.6c16c17f42c4ep-10, 0x1.a01a01b3eae11p-13,
+                                 0x1.a019a65b867c3p-16, 0x1.71ddee6fdf3e5p-19, 0x1.28a2dbf16b785p-22,
+                                 0x1.af6f8cb7c3dfp-26};
   // Beyond these bounds exp2 is 0 or infinite.
   static constexpr double lowest2 = -1076, highest2 = 1025;
   static constexpr double ln2 = 0x1.62e42fefa39efp-1;
   // ((2^r - 1) / r - ln2) / r on |r| <= 1/2; error 2^-59.7 of 2^r
-  static constexpr double q2[] = {0x1.ebfbdff82c58fp-3,  0x1.c6b08d704a1d2p-5,  0x1.3b2ab6fba4d77p-7,
-                                  0x1.5d87fe78750e9p-10, 0x1.430912f8ab931p-13, 0x1.ffcbfd43e7d94p-17,
-                                  0x1.62c0215d28a1bp-20, 0x1.b523405e1ef14p-24, 0x1.e4d20dc602fb8p-28,
-                                  0x1.ec57eea8bb202p-32, 0x1.c0dbe24776055p-36};
-  // (exp(r) - 1 - r) / r^2 on |r| <= 0.53; error 2^-59.7 of expm1(r)
+  static constexpr double q2[] = {0x1.ebfbdff82c58fp-3,  0x1.c6b08d704a1c8p-5,  0x1.3b2ab6fba4d7fp-7,
+                                  0x1.5d87fe787803cp-10, 0x1.430912f8a8751p-13, 0x1.ffcbfd32f25d4p-17,
+                                  0x1.62c0216afc5edp-20, 0x1.b52366aadc406p-24, 0x1.e4d1d763a61ep-28,
+                                  0x1.ec1c0382064a9p-32, 0x1.c12c6673049b7p-36};
+  // (exp(r) - 1 - r) / r^2 on |r| <= 0.53; error 2^-59.8 of expm1(r)
   static constexpr double q_expm1[] = {0x1p-1,
                                        0x1.5555555555555p-3,
-                                       0x1.55555555555d1p-5,
-                                       0x1.111111111122ap-7,
-                                       0x1.6c16c16beec79p-10,
-                                       0x1.a01a019fc7ac7p-13,
-                                       0x1.a01a022fd631ep-16,
-                                       0x1.71de3b0cabf4dp-19,
-                                       0x1.27e4116655104p-22,
-                                       0x1.ae62b2747ba1p-26,
-                                       0x1.204f7b4666179p-29,
-                                       0x1.63039d9166664p-33};
+                                       0x1.55555555555d2p-5,
+                                       0x1.111111111122bp-7,
+                                       0x1.6c16c16bee918p-10,
+                                       0x1.a01a019fc8379p-13,
+                                       0x1.a01a023051916p-16,
+                                       0x1.71de3b0a2dc3ap-19,
+                                       0x1.27e410f372d8cp-22,
+                                       0x1.ae62b89f09449p-26,
+                                       0x1.204fc494c4e13p-29,
+                                       0x1.62fed240e1e25p-33};
 };
 
 template <>
@@ -51,15 +51,15 @@ struct ExpConstants<float> {
   static constexpr float ln2_low = 0x1.7f7d1cp-20f;
   static constexpr float lowest = -105, highest = 89;
   // error 2^-26.1 of expm1(r)
-  static constexpr float q[] = {0x1p-1f, 0x1.5554bp-3f, 0x1.5554d8p-5f, 0x1.122852p-7f, 0x1.6d5cp-10f};
+  static constexpr float q[] = {0x1p-1f, 0x1.5554aep-3f, 0x1.5554e4p-5f, 0x1.12292cp-7f, 0x1.6d5206p-10f};
   static constexpr float lowest2 = -151, highest2 = 129;
   static constexpr float ln2 = 0x1.62e43p-1f;
   // error 2^-32.5
-  static constexpr float q2[] = {0x1.ebfbep-3f,   0x1.c6b074p-5f,  0x1.3b2a5cp-7f,
-                                 0x1.5d9cbep-10f, 0x1.440ee8p-13f, 0x1.ec7852p-17f};
+  static constexpr float q2[] = {0x1.ebfbep-3f,   0x1.c6b074p-5f,  0x1.3b2a5ap-7f,
+                                 0x1.5d9cd8p-10f, 0x1.44116cp-13f, 0x1.ec3e3cp-17f};
   // error 2^-27.7
-  static constexpr float q_expm1[] = {0x1.000002p-1f, 0x1.555558p-3f,  0x1.5551bep-5f,
-                                      0x1.110e3cp-7f, 0x1.6f4acep-10f, 0x1.a3b8a4p-13f};
+  static constexpr float q_expm1[] = {0x1.000002p-1f, 0x1.555558p-3f,  0x1.5551bcp-5f,
+                                      0x1.110e4p-7f,  0x1.6f4c06p-10f, 0x1.a3b512p-13f};
 };
 
 /// x = k ln 2 + r. `shifted` holds k + offset in its low bits.

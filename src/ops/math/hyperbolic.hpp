@@ -10,18 +10,18 @@ struct TanhConstants;
 template <>
 struct TanhConstants<double> {
   static constexpr double saturated = 20;  // from here on the result is 1
-  // ((exp(2 r) - 1) / 2 - r) / r^2 on [-ln2/8, 3 ln2/8]; error 2^-55.2 of expm1(2 r)
-  static constexpr double q[] = {0x1.0000000000005p+0, 0x1.5555555555487p-1, 0x1.5555555550f09p-2,
-                                 0x1.11111111a1063p-3, 0x1.6c16c182f02p-5,   0x1.a019f9df1685bp-7,
-                                 0x1.a01a2c82b2408p-9, 0x1.71fb0a66313p-11,  0x1.2487cb3c736cbp-13,
-                                 0x1.f9865def0b242p-16};
+  // ((exp(2 r) - 1) / 2 - r) / r^2 on [-ln2/8, 3 ln2/8]; error 2^-55.3 of expm1(2 r)
+  static constexpr double q[] = {0x1.0000000000005p+0, 0x1.5555555555486p-1,  0x1.5555555550f1dp-2,
+                                 0x1.11111111a15d2p-3, 0x1.6c16c182e3eccp-5,  0x1.a019f9ddd1098p-7,
+                                 0x1.a01a2cc529bd3p-9, 0x1.71fb07f2b6d3dp-11, 0x1.2487bea58dc5ep-13,
+                                 0x1.f987e13b855b7p-16};
 };
 
 template <>
 struct TanhConstants<float> {
   static constexpr float saturated = 10;
   // error 2^-25.9
-  static constexpr float q[] = {0x1p+0f, 0x1.555654p-1f, 0x1.554d5ap-2f, 0x1.0f2c72p-3f, 0x1.a62c9cp-5f};
+  static constexpr float q[] = {0x1p+0f, 0x1.555656p-1f, 0x1.554d58p-2f, 0x1.0f2a2ap-3f, 0x1.a64bf2p-5f};
 };
 
 template <class Scalar>
@@ -31,16 +31,16 @@ template <>
 struct SinhConstants<double> {
   static constexpr double highest = 712;  // beyond, the result is infinite
   // (sinh(x) - x) / x^3 in x^2 for |x| <= 1; error 2^-61.7
-  static constexpr double p[] = {0x1.5555555555556p-3,  0x1.1111111111025p-7,  0x1.a01a01a035e23p-13,
-                                 0x1.71de3a3c4a091p-19, 0x1.ae646ecfe265cp-26, 0x1.611770a37e0e9p-33,
-                                 0x1.b5a0db165627p-41};
+  static constexpr double p[] = {0x1.5555555555556p-3,  0x1.1111111111022p-7,  0x1.a01a01a0365a1p-13,
+                                 0x1.71de3a3bdcc7fp-19, 0x1.ae646f2cb6deap-26, 0x1.61174b53757fep-33,
+                                 0x1.b5ac53450e7c4p-41};
 };
 
 template <>
 struct SinhConstants<float> {
   static constexpr float highest = 91;
   // error 2^-31.6
-  static constexpr float p[] = {0x1.555556p-3f, 0x1.1110e2p-7f, 0x1.a0214ep-13f, 0x1.75a9d6p-19f};
+  static constexpr float p[] = {0x1.555556p-3f, 0x1.1110e2p-7f, 0x1.a0215p-13f, 0x1.75a8ecp-19f};
 };
 
 /// e^x / 2 for x >= 0, which overflows only where sinh and cosh do.

@@ -12,26 +12,26 @@ struct InverseTrigonometricConstants;
 template <>
 struct InverseTrigonometricConstants<double> {
   static constexpr double half_pi = 0x1.921fb54442d18p+0, half_pi_low = 0x1.1a62633145c07p-54;
-  // (asin(s) - s) / s^3 in s^2; error 2^-55.6
-  static constexpr double p_asin[] = {0x1.5555555555388p-3, 0x1.333333336f6a5p-4,  0x1.6db6db41e203ap-5,
-                                      0x1.f1c72c6b1de66p-6, 0x1.6e89ef6f67569p-6,  0x1.1c6c2c30c6169p-6,
-                                      0x1.c6f7da1fb285fp-7, 0x1.8eeac304c58dfp-7,  0x1.aa6e9d2ef0591p-8,
-                                      0x1.40ebee1be7bbfp-6, -0x1.0b606e6987121p-6, 0x1.05f8bca3b4dffp-5};
-  // (atan(t) - t) / t^3 in t^2; error 2^-56.8
+  // (asin(s) - s) / s^3 in s^2; error 2^-55.9
+  static constexpr double p_asin[] = {0x1.5555555555388p-3, 0x1.333333336f69fp-4,  0x1.6db6db41e2774p-5,
+                                      0x1.f1c72c6ae511cp-6, 0x1.6e89ef769aae8p-6,  0x1.1c6c2ba4ed5fdp-6,
+                                      0x1.c6f7e7a4cf4b6p-7, 0x1.8eea560fbc67cp-7,  0x1.aa7310773bc59p-8,
+                                      0x1.40e84a44b7e0ap-6, -0x1.0b59a9b3656aep-6, 0x1.05f602d804562p-5};
+  // (atan(t) - t) / t^3 in t^2; error 2^-57.6
   static constexpr double p_atan[] = {
-      -0x1.5555555555525p-2, 0x1.9999999995491p-3,  -0x1.249249237b8aep-3,  0x1.c71c717efb78ap-4,
-      -0x1.745d11a05550dp-4, 0x1.3b1365f91c158p-4,  -0x1.110e4c14acd04p-4,  0x1.e1bb6a72063e5p-5,
-      -0x1.ae5d67ef7737cp-5, 0x1.82d74aff5de38p-5,  -0x1.599aa42422344p-5,  0x1.2c1b2990ce061p-5,
-      -0x1.e9bca4d01d1e7p-6, 0x1.67f09c0192d9cp-6,  -0x1.c6fece9f99dc6p-7,  0x1.d6e998207fa22p-8,
-      -0x1.796185c842a0cp-9, 0x1.b2c618d087ff1p-11, -0x1.3e27cef7e6f64p-13, 0x1.ba37502b238f8p-17};
+      -0x1.5555555555525p-2, 0x1.9999999995491p-3,  -0x1.249249237b8b2p-3,  0x1.c71c717efb96fp-4,
+      -0x1.745d11a062ac3p-4, 0x1.3b1365fabdaa1p-4,  -0x1.110e4c2d0be11p-4,  0x1.e1bb6c2567e6fp-5,
+      -0x1.ae5d720f5b843p-5, 0x1.82d775affc0ccp-5,  -0x1.599b2857638dbp-5,  0x1.2c1c5cc2b9faap-5,
+      -0x1.e9c0dff4df728p-6, 0x1.67f64830a39b5p-6,  -0x1.c70a4db0f682p-7,   0x1.d6faeaf6b1a5dp-8,
+      -0x1.797456dca57d2p-9, 0x1.b2e1f34b35912p-11, -0x1.3e40f56764d7dp-13, 0x1.ba61206ace18p-17};
 };
 
 template <>
 struct InverseTrigonometricConstants<float> {
   static constexpr float half_pi = 0x1.921fb6p+0f, half_pi_low = -0x1.777a5cp-25f;
   // error 2^-27.6
-  static constexpr float p_asin[] = {0x1.5555cap-3f, 0x1.33016cp-4f, 0x1.748a86p-5f, 0x1.8ba782p-6f,
-                                     0x1.59e29p-5f};
+  static constexpr float p_asin[] = {0x1.5555cap-3f, 0x1.33016ep-4f, 0x1.748a34p-5f, 0x1.8badc4p-6f,
+                                     0x1.59d9fp-5f};
   // error 2^-28; the last is a little larger than best, so that atan(1) rounds to pi/4
   static constexpr float p_atan[] = {-0x1.555552p-2f, 0x1.99981ap-3f, -0x1.2475f6p-3f, 0x1.c50eb8p-4f,
                                      -0x1.6947dcp-4f, 0x1.14ebb4p-4f, -0x1.70235cp-5f, 0x1.748534p-6f,

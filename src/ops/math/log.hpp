@@ -12,18 +12,18 @@ struct LogConstants;
 template <>
 struct LogConstants<double> {
   static constexpr std::int64_t sqrt_half = 0x3fe6a09e667f3bcd;
-  // (2 atanh(s) - 2 s) / s^3 in s^2; error 2^-58.1 of log(1 + f)
-  static constexpr double p[] = {0x1.5555555555593p-1, 0x1.999999997fa38p-2, 0x1.2492494224572p-2,
-                                 0x1.c71c51ddef2b7p-3, 0x1.7466484039d48p-3, 0x1.39a0be5a90521p-3,
-                                 0x1.2f0fc3a39dd4ep-3};
+  // (2 atanh(s) - 2 s) / s^3 in s^2; error 2^-58.5 of log(1 + f)
+  static constexpr double p[] = {0x1.5555555555593p-1, 0x1.999999997fa24p-2, 0x1.2492494226478p-2,
+                                 0x1.c71c51dbfe8p-3,   0x1.746648abf81ap-3,  0x1.39a0b31ad50f8p-3,
+                                 0x1.2f1037c5fd6f9p-3};
 };
 
 template <>
 struct LogConstants<float> {
   static constexpr std::int32_t sqrt_half = 0x3f3504f3;
   // (log(1 + f) - f + f^2/2) / f^3; error 2^-27.3 of log(1 + f)
-  static constexpr float q[] = {0x1.55554ap-2f, -0x1.000222p-2f, 0x1.99a5aep-3f, -0x1.5477fcp-3f,
-                                0x1.226c8cp-3f, -0x1.0ce528p-3f, 0x1.07dbb8p-3f, -0x1.41e5b6p-4f};
+  static constexpr float q[] = {0x1.55554ap-2f, -0x1.000226p-2f, 0x1.99a59cp-3f, -0x1.5476d8p-3f,
+                                0x1.226dc6p-3f, -0x1.0cf144p-3f, 0x1.07d8dcp-3f, -0x1.41a2dcp-4f};
 };
 
 template <Model M>
@@ -123,12 +123,12 @@ struct Log2Constants {
   static constexpr double c0_high = 0x1.71547652b82fep+1, c0_low = 0x1.777d0ffda0d24p-55;
   static constexpr double c1_high = 0x1.ec709dc3a03fdp-1, c1_low = 0x1.d27f05548af0cp-55;
   // error 2^-71.9 of log2(1 + f)
-  static constexpr double p[] = {0x1.2776c50ef9bfcp-1, 0x1.a61762a7aede4p-2, 0x1.484b13d6ac4e8p-2,
-                                 0x1.0c9a853b550ffp-2, 0x1.c68ee923d5971p-3, 0x1.8a09c1be1ca43p-3,
-                                 0x1.58fbf40c7a718p-3, 0x1.61f84b3854daap-3};
-  // log2(1 + f) = s (c0 + z p(z)) for f32; error 2^-35.9
-  static constexpr double p_f32[] = {0x1.ec709d4453bd4p-1, 0x1.277768070600ap-1, 0x1.a595f9c307277p-2,
-                                     0x1.5c6a66c944ea1p-2};
+  static constexpr double p[] = {0x1.2776c50ef9bfcp-1, 0x1.a61762a7aedep-2,  0x1.484b13d6aca43p-2,
+                                 0x1.0c9a853b27af2p-2, 0x1.c68ee93c2c922p-3, 0x1.8a09be3941d2ap-3,
+                                 0x1.58fc37395480bp-3, 0x1.61f642b8a4d65p-3};
+  // log2(1 + f) = s (c0 + z p(z)) for f32; error 2^-36.1
+  static constexpr double p_f32[] = {0x1.ec709d4453bd4p-1, 0x1.2777681507405p-1, 0x1.a595ec881780ap-2,
+                                     0x1.5c6af589e675ap-2};
   // log10(2)
   static constexpr double log10_high = 0x1.34413509f79ffp-2, log10_low = -0x1.9dc1da994fd21p-59;
 };

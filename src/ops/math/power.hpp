@@ -7,9 +7,9 @@
 namespace apsis::detail::math {
 
 struct PowerConstants {
-  // (2^r - 1) / r on |r| <= 1/2 for f32; error 2^-29
-  static constexpr double q_f32[] = {0x1.62e430cfe08cep-1, 0x1.ebfbe0b000e28p-3,  0x1.c6aecc3ee3ce8p-5,
-                                     0x1.3b29c4ad47f12p-7, 0x1.5f48eb83d801ap-10, 0x1.447eba5ea9a94p-13};
+  // (2^r - 1) / r on |r| <= 1/2 for f32; error 2^-29.0
+  static constexpr double q_f32[] = {0x1.62e430cfe08cep-1, 0x1.ebfbe0afec1a2p-3,  0x1.c6aecbe91a4aep-5,
+                                     0x1.3b29c67f3db88p-7, 0x1.5f4929b9aa3e6p-10, 0x1.447cc4b185045p-13};
 };
 
 /// |x|^y for finite positive |x|.
@@ -74,14 +74,14 @@ struct CubeRootConstants;
 template <>
 struct CubeRootConstants<double> {
   // m^(-1/3) on [sqrt(1/2), sqrt(2)]; error 2^-17.4
-  static constexpr double p[] = {0x1.ffc814a95ed3ap+0,  -0x1.3e2ceb606c905p+1, 0x1.655889b45d9b6p+1,
-                                 -0x1.e5c9288d1934bp+0, 0x1.669fbddaa8ce9p-1,  -0x1.ba5c7cb7249fbp-4};
+  static constexpr double p[] = {0x1.ffc814a95ed3ap+0,  -0x1.3e2d1615948cp+1, 0x1.65592c0e6254cp+1,
+                                 -0x1.e5cb09920ccf7p+0, 0x1.66a24c10847d4p-1, -0x1.ba61c3fbdb4c1p-4};
 };
 
 template <>
 struct CubeRootConstants<float> {
   // error 2^-11.9
-  static constexpr float p[] = {0x1.bb0e3cp+0f, -0x1.491a78p+0f, 0x1.6d195ep-1f, -0x1.4477c4p-3f};
+  static constexpr float p[] = {0x1.bb0e3cp+0f, -0x1.491b7cp+0f, 0x1.6d1d12p-1f, -0x1.447f1cp-3f};
 };
 
 /// Cube root, of negative numbers too. Error below 0.6 ULP.
