@@ -15,6 +15,6 @@ else()
   set(arguments -DAPSIS_SOURCE=${SOURCE} -DCMAKE_CXX_COMPILER_LAUNCHER=${CCACHE})
 endif()
 run(${CMAKE_COMMAND} -S ${SOURCE}/tests/consume/project -B ${work}/build -G ${GENERATOR} -DCMAKE_BUILD_TYPE=Release
-    -DCMAKE_CXX_COMPILER=${COMPILER} "-DPROGRAMS=${PROGRAMS}" ${arguments})
+    -DCMAKE_CXX_COMPILER=${COMPILER} -DEXAMPLES=${EXAMPLES} ${arguments})
 run(${CMAKE_COMMAND} --build ${work}/build)
 run(${work}/build/consumer)
