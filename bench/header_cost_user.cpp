@@ -1,4 +1,5 @@
-// What a user's file looks like to the compiler: three structs, five transformed functions (see header_cost.py).
+// What a user's file looks like to the compiler: three structs, five transformed functions (see
+// header_cost.py).
 #include <apsis/apsis.hpp>
 
 using namespace apsis;
@@ -18,7 +19,9 @@ struct Batch {
   Array x, y;
 };
 
-Array loss(const Network& network, const Batch& batch) { return mean(square(vmap(network)(batch.x) - batch.y)); }
+Array loss(const Network& network, const Batch& batch) {
+  return mean(square(vmap(network)(batch.x) - batch.y));
+}
 
 auto step(const Network& network, const Batch& batch) { return jit(value_and_grad(loss))(network, batch); }
 
@@ -30,4 +33,6 @@ auto change(const Network& network, const Batch& batch, const Network& direction
   return jvp([&](const Network& n) { return loss(n, batch); }, std::tuple(network), std::tuple(direction));
 }
 
-auto sensitivity(const Array& x) { return grad([](const Array& v) { return sum(sin(v) * v); })(x); }
+auto sensitivity(const Array& x) {
+  return grad([](const Array& v) { return sum(sin(v) * v); })(x);
+}

@@ -11,13 +11,16 @@ constexpr std::size_t alignment = 64;
 constexpr std::size_t class_count = 32;    // 64, 128, …, 2048 bytes
 constexpr std::uint32_t class_limit = 64;  // blocks kept per class and thread
 
-// Large blocks are kept too, a few at a time: the system gives them out page by page, which costs more than computing their elements.
+// Large blocks are kept too, a few at a time: the system gives them out page by page, which costs more than
+// computing their elements.
 constexpr std::size_t large_block = 64 << 10;
 constexpr std::size_t large_count = 8;
 constexpr std::size_t large_limit = 64 << 20;  // bytes kept per thread
 
 struct Pool {
-  struct Free { Free* next; };
+  struct Free {
+    Free* next;
+  };
   struct Large {
     void* block;
     std::size_t capacity;
@@ -31,7 +34,7 @@ struct Pool {
 // Trivially destructible, so that it may be used while other thread-locals are being destroyed.
 thread_local constinit Pool pool{};
 
-void release(void* block) { ::operator delete(block, std::align_val_t{alignment}); }
+void release(void* block) { ::operator delete (block, std::align_val_t{alignment}); }
 
 /// Takes entry i out of the large blocks.
 void* remove_large(std::size_t i) {
@@ -64,7 +67,8 @@ constexpr bool pooling = true;
 
 std::size_t class_of(std::size_t bytes) { return bytes == 0 ? 0 : (bytes - 1) / alignment; }
 
-/// What is allocated for a large request: rounded up to one of eight sizes an octave, so that similar ones can share.
+/// What is allocated for a large request: rounded up to one of eight sizes an octave, so that similar ones
+/// can share.
 std::size_t large_capacity(std::size_t bytes) {
   const std::size_t unit = std::bit_floor(bytes) / 8;
   return (bytes + unit - 1) / unit * unit;
@@ -79,7 +83,8 @@ void* take_large(std::size_t capacity) {
 /// Keeps a block, dropping the oldest ones for it; false if it is too large to be kept.
 bool keep_large(void* block, std::size_t capacity) {
   if (capacity > large_limit) return false;
-  while (pool.large[large_count - 1].block || pool.large_bytes + capacity > large_limit) release(remove_large(0));
+  while (pool.large[large_count - 1].block || pool.large_bytes + capacity > large_limit)
+    release(remove_large(0));
   std::size_t last = 0;
   while (pool.large[last].block) ++last;
   pool.large[last] = {block, capacity};
@@ -103,7 +108,7 @@ void* allocate_block(std::size_t bytes) {
     capacity = large_capacity(bytes);
     if (void* block = take_large(capacity)) return block;
   }
-  return ::operator new(capacity, std::align_val_t{alignment});
+  return ::operator new (capacity, std::align_val_t{alignment});
 }
 
 void free_block(void* block, std::size_t bytes) {

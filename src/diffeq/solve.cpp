@@ -4,11 +4,11 @@
 
 #include "apsis/control/error_if.hpp"
 #include "apsis/control/while_loop.hpp"
-#include "apsis/ops/index.hpp"
 #include "apsis/ops/arithmetic.hpp"
 #include "apsis/ops/comparison.hpp"
 #include "apsis/ops/convert.hpp"
 #include "apsis/ops/creation.hpp"
+#include "apsis/ops/index.hpp"
 #include "apsis/ops/logic.hpp"
 #include "apsis/ops/math.hpp"
 #include "apsis/ops/reduce.hpp"
@@ -25,8 +25,8 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// What the loop over steps carries. Times run forwards.
 struct LoopState {
-  Array start, end;                // of the next attempt
-  std::vector<Array> y, slope;     // at `start`; the slope only for methods that reuse it
+  Array start, end;             // of the next attempt
+  std::vector<Array> y, slope;  // at `start`; the slope only for methods that reuse it
   std::vector<Array> controller;
   Array attempts, accepted, code;  // i64
   Array saved;                     // rows written: of ts, or of steps
@@ -40,7 +40,7 @@ struct Problem {
   Array t0, t1;  // forward times
   Array dt0;
   std::vector<Array> y0;
-  Array ts;      // forward save times, or empty
+  Array ts;  // forward save times, or empty
   const SolveOptions& options;
 };
 
@@ -60,7 +60,8 @@ Dtype common_dtype(std::span<const Array> times, std::span<const Array> y0) {
 void check_problem(std::span<const Array> y0, const SolveOptions& options, Loc loc) {
   if (y0.empty()) fail(messages::empty_state, {}, loc);
   for (std::size_t i = 0; i < y0.size(); ++i)
-    if (!is_floating(y0[i].dtype())) fail(messages::state_not_floating, {std::to_string(i), to_string(y0[i].aval())}, loc);
+    if (!is_floating(y0[i].dtype()))
+      fail(messages::state_not_floating, {std::to_string(i), to_string(y0[i].aval())}, loc);
   if (!options.saveat.ts.is_empty() && options.saveat.ts.ndim() != 1)
     fail(messages::save_times, {to_string(options.saveat.ts.aval())}, loc);
   if (options.saveat.steps > 0 && options.max_steps < 0) fail(messages::steps_without_bound, {}, loc);
@@ -90,7 +91,8 @@ std::vector<Array> rows_of(std::span<const Array> y, std::int64_t rows) {
 }
 
 /// Saves all times of saveat.ts that this step covers, by dense output.
-void save_times(const Problem& p, const LoopState& s, const Step& step, const Array& accept, LoopState& next) {
+void save_times(const Problem& p, const LoopState& s, const Step& step, const Array& accept,
+                LoopState& next) {
   struct Saving {
     Array row;
     std::vector<Array> ys;
@@ -98,15 +100,15 @@ void save_times(const Problem& p, const LoopState& s, const Step& step, const Ar
   std::int64_t count = p.ts.size();
   Array reach = where(accept, s.end, -infinity);
   Array length = s.end - s.start, h = length * p.field.direction;
-  Saving done = while_loop(
-      [&](const Saving& v) { return v.row < count && p.ts[v.row] <= reach; },
-      [&](const Saving& v) {
-        Array theta = (p.ts[v.row] - s.start) / length;
-        std::vector<Array> y = dense_output(p.method, theta, h, s.y, step.slopes), ys;
-        for (std::size_t i = 0; i < y.size(); ++i) ys.push_back(v.ys[i].at(v.row).set(y[i]));
-        return Saving{v.row + 1, ys};
-      },
-      Saving{s.saved, s.saved_ys});
+  Saving done = while_loop([&](const Saving& v) { return v.row < count && p.ts[v.row] <= reach; },
+                           [&](const Saving& v) {
+                             Array theta = (p.ts[v.row] - s.start) / length;
+                             std::vector<Array> y = dense_output(p.method, theta, h, s.y, step.slopes), ys;
+                             for (std::size_t i = 0; i < y.size(); ++i)
+                               ys.push_back(v.ys[i].at(v.row).set(y[i]));
+                             return Saving{v.row + 1, ys};
+                           },
+                           Saving{s.saved, s.saved_ys});
   next.saved = done.row;
   next.saved_ys = done.ys;
 }
@@ -123,13 +125,15 @@ void save_step(const Problem& p, const LoopState& s, const Array& accept, LoopSt
 LoopState attempt(const Problem& p, const LoopState& s) {
   std::vector<Array> first = p.method.first_same_as_last ? s.slope : p.field(s.start, s.y);
   Step step = runge_kutta_step(p.method, p.field, s.start, s.end, s.y, first);
-  NextStep decision = p.options.controller.next_step(
-      {s.start, s.end, p.t1, s.y, step.y1, step.error, p.method.error.empty() ? 0 : p.method.order, s.controller});
+  NextStep decision =
+      p.options.controller.next_step({s.start, s.end, p.t1, s.y, step.y1, step.error,
+                                      p.method.error.empty() ? 0 : p.method.order, s.controller});
   const Array& accept = decision.accept;
 
   LoopState next = s;
   for (std::size_t i = 0; i < s.y.size(); ++i) next.y[i] = where(accept, step.y1[i], s.y[i]);
-  for (std::size_t i = 0; i < s.slope.size(); ++i) next.slope[i] = where(accept, step.slopes.back()[i], s.slope[i]);
+  for (std::size_t i = 0; i < s.slope.size(); ++i)
+    next.slope[i] = where(accept, step.slopes.back()[i], s.slope[i]);
   next.controller = decision.state;
   next.attempts = s.attempts + 1;
   next.accepted = s.accepted + where(accept, 1, 0);
@@ -138,9 +142,13 @@ LoopState attempt(const Problem& p, const LoopState& s) {
   double slack = 100 * (p.t1.dtype() == Dtype::F64 ? 0x1p-52 : 0x1p-23);
   next.end = where(decision.end > p.t1 - slack * abs(p.t1), p.t1, decision.end);
   // The end is reached: what the controller says of further steps does not matter.
-  next.code = where(next.start < p.t1, decision.code, where(decision.code == static_cast<std::int64_t>(SolveResult::NonFinite), decision.code, 0));
-  if (!p.ts.is_empty()) save_times(p, s, step, accept, next);
-  else if (p.options.saveat.steps > 0) save_step(p, s, accept, next);
+  next.code =
+      where(next.start < p.t1, decision.code,
+            where(decision.code == static_cast<std::int64_t>(SolveResult::NonFinite), decision.code, 0));
+  if (!p.ts.is_empty())
+    save_times(p, s, step, accept, next);
+  else if (p.options.saveat.steps > 0)
+    save_step(p, s, accept, next);
   return next;
 }
 
@@ -155,7 +163,8 @@ LoopState start_state(const Problem& p, Loc loc) {
   std::vector<Array> forward_slope;
   for (const Array& k : slope) forward_slope.push_back(k * p.field.direction);
   FirstStep first = p.options.controller.first_step({p.t0, p.t1, p.dt0, p.y0, forward_slope,
-                                                     p.method.error.empty() ? 0 : p.method.order, signed_slope_at, &p.field});
+                                                     p.method.error.empty() ? 0 : p.method.order,
+                                                     signed_slope_at, &p.field});
   LoopState s;
   s.start = p.t0;
   s.end = minimum(first.end, p.t1);
@@ -216,9 +225,14 @@ FlatSolution solve_flat(const VectorField& field, const RungeKutta& method, cons
   for (Array& y : y0) y = astype(y, promote({dtype, false}, {y.dtype(), y.weak()}).dtype);
   Array first = astype(t0, dtype), last = astype(t1, dtype);
   Array direction = astype(where(last < first, -1., 1.), dtype);
-  Problem p{method, Field{field, direction}, first * direction, last * direction,
-            dt0.is_empty() ? Array() : astype(dt0, dtype) * direction, std::move(y0),
-            options.saveat.ts.is_empty() ? Array() : astype(options.saveat.ts, dtype) * direction, options};
+  Problem p{method,
+            Field{field, direction},
+            first * direction,
+            last * direction,
+            dt0.is_empty() ? Array() : astype(dt0, dtype) * direction,
+            std::move(y0),
+            options.saveat.ts.is_empty() ? Array() : astype(options.saveat.ts, dtype) * direction,
+            options};
 
   LoopState start = start_state(p, loc);
   LoopState end = while_loop(
@@ -231,8 +245,11 @@ FlatSolution solve_flat(const VectorField& field, const RungeKutta& method, cons
   constexpr auto too_many = static_cast<std::int64_t>(SolveResult::MaxStepsReached);
   Array code = where(end.code == 0 && end.start < p.t1, too_many, end.code);
   if (options.throw_) {
-    auto number = [&](SolveResult r, std::int64_t n) { return where(code == static_cast<std::int64_t>(r), n, 0); };
-    error_if_code(number(SolveResult::MaxStepsReached, 1) + number(SolveResult::NonFinite, 2) + number(SolveResult::DtMinReached, 3),
+    auto number = [&](SolveResult r, std::int64_t n) {
+      return where(code == static_cast<std::int64_t>(r), n, 0);
+    };
+    error_if_code(number(SolveResult::MaxStepsReached, 1) + number(SolveResult::NonFinite, 2) +
+                      number(SolveResult::DtMinReached, 3),
                   {messages::max_steps_reached, messages::non_finite, messages::dt_min_reached});
   }
   return collect(p, end, code);

@@ -6,7 +6,8 @@ namespace apsis::detail {
 namespace {
 
 /// Σ weights[i] · slopes[i] for one leaf; empty if all weights are zero.
-Array weighted(const std::vector<double>& weights, std::span<const std::vector<Array>> slopes, std::size_t leaf) {
+Array weighted(const std::vector<double>& weights, std::span<const std::vector<Array>> slopes,
+               std::size_t leaf) {
   Array total;
   for (std::size_t i = 0; i < weights.size(); ++i) {
     if (weights[i] == 0) continue;
@@ -47,8 +48,8 @@ Step runge_kutta_step(const RungeKutta& method, const Field& field, const Array&
   return step;
 }
 
-std::vector<Array> dense_output(const RungeKutta& method, const Array& theta, const Array& h, std::span<const Array> y0,
-                                std::span<const std::vector<Array>> slopes) {
+std::vector<Array> dense_output(const RungeKutta& method, const Array& theta, const Array& h,
+                                std::span<const Array> y0, std::span<const std::vector<Array>> slopes) {
   std::vector<Array> y(y0.begin(), y0.end());
   std::vector<Array> weights(method.stages());
   for (std::size_t i = 0; i < method.stages(); ++i) {

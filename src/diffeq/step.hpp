@@ -24,7 +24,7 @@ Step runge_kutta_step(const RungeKutta& method, const Field& field, const Array&
                       std::span<const Array> y0, std::span<const Array> first);
 
 /// Dense output at θ in [0, 1] of a step of signed length h.
-std::vector<Array> dense_output(const RungeKutta& method, const Array& theta, const Array& h, std::span<const Array> y0,
-                                std::span<const std::vector<Array>> slopes);
+std::vector<Array> dense_output(const RungeKutta& method, const Array& theta, const Array& h,
+                                std::span<const Array> y0, std::span<const std::vector<Array>> slopes);
 
 }  // namespace apsis::detail

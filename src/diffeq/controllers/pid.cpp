@@ -14,9 +14,7 @@ namespace apsis {
 namespace {
 
 /// Known now to be zero, so that what it multiplies need not be kept.
-bool is_zero(const Array& a) {
-  return a.is_empty() || (is_concrete(a) && a.item<double>() == 0);
-}
+bool is_zero(const Array& a) { return a.is_empty() || (is_concrete(a) && a.item<double>() == 0); }
 
 std::vector<Array> scaled(std::span<const Array> values, std::span<const Array> y, const PIDController& c) {
   std::vector<Array> out;
@@ -24,8 +22,8 @@ std::vector<Array> scaled(std::span<const Array> values, std::span<const Array> 
   return out;
 }
 
-/// The first step by Hairer, Nørsett and Wanner, Solving Ordinary Differential Equations I, II.4: an explicit Euler step of
-/// a hundredth of the state's own scale tells the second derivative, and that the step.
+/// The first step by Hairer, Nørsett and Wanner, Solving Ordinary Differential Equations I, II.4: an explicit
+/// Euler step of a hundredth of the state's own scale tells the second derivative, and that the step.
 Array starting_step(const ControllerStart& s, const PIDController& c) {
   Array d0 = detail::rms_norm(scaled(s.y0, s.y0, c)), d1 = detail::rms_norm(scaled(s.slope, s.y0, c));
   Array h0 = where(d0 < 1e-5 || d1 < 1e-5, 1e-6, 0.01 * (d0 / d1));
@@ -39,8 +37,8 @@ Array starting_step(const ControllerStart& s, const PIDController& c) {
   return minimum(100 * h0, h1);
 }
 
-/// x^p for x ≥ 0 and p ≠ 0, without the care for the last bit and the special cases that `pow` takes: the length of a step is no
-/// result, and the next step waits for it.
+/// x^p for x ≥ 0 and p ≠ 0, without the care for the last bit and the special cases that `pow` takes: the
+/// length of a step is no result, and the next step waits for it.
 Array power(const Array& x, const Array& p) { return exp(p * log(x)); }
 
 Array limited(Array dt, const PIDController& c) {

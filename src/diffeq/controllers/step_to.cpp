@@ -1,9 +1,9 @@
-#include "apsis/ops/index.hpp"
 #include "apsis/diffeq/controller.hpp"
 #include "apsis/diffeq/solve.hpp"
 #include "apsis/ops/arithmetic.hpp"
 #include "apsis/ops/comparison.hpp"
 #include "apsis/ops/convert.hpp"
+#include "apsis/ops/index.hpp"
 #include "apsis/ops/select.hpp"
 #include "diffeq/messages.hpp"
 #include "diffeq/norm.hpp"
@@ -11,7 +11,8 @@
 namespace apsis {
 namespace {
 
-/// The end of the step that starts at ts[i]. The last one ends at t1 itself, so that derivatives with respect to t1 count.
+/// The end of the step that starts at ts[i]. The last one ends at t1 itself, so that derivatives with respect
+/// to t1 count.
 Array step_end(const Array& forward_ts, const Array& i, const Array& t1) {
   return where(i + 1 >= forward_ts.size() - 1, t1, forward_ts[i + 1]);
 }

@@ -5,11 +5,14 @@ namespace {
 
 const std::vector<double> weights = {35. / 384, 0, 500. / 1113, 125. / 192, -2187. / 6784, 11. / 84, 0};
 
-/// Shampine's quartic through both ends and the midpoint, with the slopes k0, k1 at the ends. With D = Σ b k and
-/// M = y_mid - y0: θ⁴ (2 (k1 - k0) - 8 D + 16 M) + θ³ (5 k0 - 3 k1 + 14 D - 32 M) + θ² (k1 - 4 k0 - 5 D + 16 M) + θ k0.
+/// Shampine's quartic through both ends and the midpoint, with the slopes k0, k1 at the ends. With D = Σ b k
+/// and M = y_mid - y0: θ⁴ (2 (k1 - k0) - 8 D + 16 M) + θ³ (5 k0 - 3 k1 + 14 D - 32 M) + θ² (k1 - 4 k0 - 5 D +
+/// 16 M) + θ k0.
 std::vector<std::vector<double>> dopri5_output() {
-  const double middle[7] = {6025192743. / 30085553152 / 2, 0, 51252292925. / 65400821598 / 2, -2691868925. / 45128329728 / 2,
-                            187940372067. / 1594534317056 / 2, -1776094331. / 19743644256 / 2, 11237099. / 235043384 / 2};
+  const double middle[7] = {6025192743. / 30085553152 / 2,     0,
+                            51252292925. / 65400821598 / 2,    -2691868925. / 45128329728 / 2,
+                            187940372067. / 1594534317056 / 2, -1776094331. / 19743644256 / 2,
+                            11237099. / 235043384 / 2};
   std::vector<std::vector<double>> dense(4, std::vector<double>(7));
   for (std::size_t i = 0; i < 7; ++i) {
     double first = i == 0, last = i == 6, d = weights[i], m = middle[i];
