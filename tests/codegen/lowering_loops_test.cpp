@@ -53,7 +53,8 @@ TEST(LoweringLoops, WhileCarriesArraysInMemory) {
         return v7, v15, v13, v3, v5, v4
       }}(v0, v6, v1, v2, v3, v4, v5)
     return v7, v8, v9, v10, v11, v12, v1
-  })", {0, 1, 2, 3, 38});
+  })",
+                    {0, 1, 2, 3, 38});
 }
 
 TEST(LoweringLoops, WhilePastItsBoundThrows) {
@@ -63,15 +64,18 @@ TEST(LoweringLoops, WhilePastItsBoundThrows) {
   auto program = compile(*graph);
   for (std::int64_t n : {5, 6}) {
     std::vector<Array> inputs = {array(n), filled(graph->aval(1), 1), filled(graph->aval(2), 2)};
-    if (n == 5) EXPECT_EQ(run(*program, inputs)[1].item<std::int64_t>(), 5);
-    else EXPECT_THROW(run(*program, inputs), Error);
+    if (n == 5)
+      EXPECT_EQ(run(*program, inputs)[1].item<std::int64_t>(), 5);
+    else
+      EXPECT_THROW(run(*program, inputs), Error);
   }
 }
 
 TEST(LoweringLoops, ScansStackAndUnstack) {
   for (const char* reverse : {"false", "true"}) {
     expect_compiled_equal(std::string(R"((v0: f64[2], v1: f64[7,2], v2: f64[30], v3: f64[7,30], v4: i64[7]) {
-      v5: f64[2], v6: f64[30], v7: f64[7,30], v8: f64[7,2], v9: i64[7] = scan{consts=0, carries=2, length=7, reverse=)") + reverse + R"(, body=
+      v5: f64[2], v6: f64[30], v7: f64[7,30], v8: f64[7,2], v9: i64[7] = scan{consts=0, carries=2, length=7, reverse=)") +
+                          reverse + R"(, body=
         (v0: f64[2], v1: f64[30], v2: f64[2], v3: f64[30], v4: i64[]) {
           v5: f64[2] = fma(v0, v2, v0)
           v6: f64[30] = mul(v1, v3)
@@ -118,15 +122,51 @@ TEST(LoweringLoops, ListsGrowAndAreReadBothWays) {
           v10: f64[20] = add(v0, v9)
           return v4, v6, v2, v10, v1
         }}(v0, v2, v3, v1)
-      v9: f64[20], v10: list<i64[]>, v11: list<f64[20]> = scan{consts=0, carries=1, length=-1, reverse=)") + reverse + R"(, body=
+      v9: f64[20], v10: list<i64[]>, v11: list<f64[20]> = scan{consts=0, carries=1, length=-1, reverse=)") +
+                          reverse + R"(, body=
         (v0: f64[20], v1: f64[20], v2: i64[]) {
           v3: f64[20] = sub(v1, v0)
           v4: i64[] = mul(v2, v2)
           return v3, v4, v3
         }}(v2, v7, v8)
       return v4, v5, v6, v7, v8, v9, v10, v11
-    })", {0, 1, 2, 23, 1000});
+    })",
+                      {0, 1, 2, 23, 1000});
   }
+}
+
+// What the inner loop records in one iteration of the outer one takes the place of what it recorded in the
+// last.
+TEST(LoweringLoops, RecordsOfInnerLoopsAreGivenBack) {
+  expect_for_counts(R"((v0: i64[], v1: f64[3], v2: f64[3]) {
+    v3: f64[3], v4: f64[9,3] = scan{consts=2, carries=1, length=9, reverse=false, body=
+      (v0: i64[], v1: f64[3], v2: f64[3]) {
+        v3: i64[] = constant{dtype=i64, weak=false, bits=0, high_bits=0}
+        v4: i64[], v5: f64[3], v6: list<f64[3]>, v7: list<i64[]> = while{cond_consts=1, body_consts=1, carries=2, max_steps=-1, kind=0,
+          cond=(v0: i64[], v1: i64[], v2: f64[3]) {
+            v3: bool[] = lt(v1, v0)
+            return v3
+          }, body=(v0: f64[3], v1: i64[], v2: f64[3]) {
+            v3: i64[] = constant{dtype=i64, weak=false, bits=1, high_bits=0}
+            v4: i64[] = add(v1, v3)
+            v5: f64[3] = fma(v2, v0, v0)
+            return v4, v5, v2, v1
+          }}(v0, v1, v3, v2)
+        v8: f64[3], v9: list<f64[3]> = scan{consts=0, carries=1, length=-1, reverse=true, body=
+          (v0: f64[3], v1: f64[3]) {
+            v2: f64[3] = sub(v1, v0)
+            return v2, v2
+          }}(v5, v6)
+        v10: f64[3] = scan{consts=0, carries=1, length=-1, reverse=false, body=
+          (v0: f64[3], v1: f64[3]) {
+            v2: f64[3] = maximum(v0, v1)
+            return v2
+          }}(v8, v9)
+        return v10, v8
+      }}(v0, v2, v1)
+    return v3, v4
+  })",
+                    {0, 1, 700});
 }
 
 TEST(LoweringLoops, NestedLoopsUpdateOneBufferInPlace) {
@@ -165,7 +205,8 @@ TEST(LoweringLoops, NestedLoopsUpdateOneBufferInPlace) {
         return v4, v9
       }}(v0, v2, v3, v1)
     return v5, v4
-  })", {0, 1, 10, 60});
+  })",
+                    {0, 1, 10, 60});
 }
 
 TEST(LoweringLoops, BranchesMeet) {

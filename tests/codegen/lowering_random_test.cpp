@@ -14,20 +14,24 @@ namespace {
 class RandomProgram {
  public:
   explicit RandomProgram(std::uint32_t seed) : random_(seed) {
-    for (Shape shape : {Shape{}, Shape{3}, Shape{24}, Shape{4, 24}, Shape{24, 4}, Shape{2, 3}}) input(Aval(f64, shape));
+    for (Shape shape : {Shape{}, Shape{3}, Shape{24}, Shape{4, 24}, Shape{24, 4}, Shape{2, 3}})
+      input(Aval(f64, shape));
     start_ = input(Aval(i64, {}));
     for (int i = 0; i < 40; ++i) step();
   }
 
   GraphRef finish() {
     std::vector<ValueId> outputs;
-    for (int i = 0; i < 6; ++i) outputs.push_back(values_[values_.size() - 1 - below(std::min<std::size_t>(values_.size(), 20))]);
+    for (int i = 0; i < 6; ++i)
+      outputs.push_back(values_[values_.size() - 1 - below(std::min<std::size_t>(values_.size(), 20))]);
     return builder_.finish(outputs);
   }
 
  private:
   std::size_t below(std::size_t n) { return random_() % n; }
-  std::int64_t number(std::int64_t n) { return static_cast<std::int64_t>(below(static_cast<std::size_t>(n))); }
+  std::int64_t number(std::int64_t n) {
+    return static_cast<std::int64_t>(below(static_cast<std::size_t>(n)));
+  }
   const Shape& shape(ValueId v) { return builder_.aval(v).shape(); }
 
   ValueId input(const Aval& aval) {
@@ -53,11 +57,16 @@ class RandomProgram {
     const Shape s = shape(v);
     auto rank = static_cast<std::size_t>(s.rank());
     switch (below(11)) {
-      case 0: return add("mul", {v, like(s)});
-      case 1: return add("sub", {v, like(s)});
-      case 2: return add("maximum", {v, like(s)});
-      case 3: return add("fma", {v, like(s), like(s)});
-      case 4: return add("reshape", {v}, make_params(ReshapeParams{Shape{s.product()}}));
+      case 0:
+        return add("mul", {v, like(s)});
+      case 1:
+        return add("sub", {v, like(s)});
+      case 2:
+        return add("maximum", {v, like(s)});
+      case 3:
+        return add("fma", {v, like(s), like(s)});
+      case 4:
+        return add("reshape", {v}, make_params(ReshapeParams{Shape{s.product()}}));
       case 5: {
         Dims axes;
         for (std::size_t i = 0; i < rank; ++i)
@@ -113,7 +122,8 @@ TEST(LoweringRandom, ProgramsEqualTheEvaluator) {
     SCOPED_TRACE(seed);
     GraphRef graph = RandomProgram(seed).finish();
     std::vector<Array> inputs;
-    for (ValueId v = 0; v < graph->input_count(); ++v) inputs.push_back(filled(graph->aval(v), seed * 31 + v));
+    for (ValueId v = 0; v < graph->input_count(); ++v)
+      inputs.push_back(filled(graph->aval(v), seed * 31 + v));
     expect_compiled_equal(*graph, inputs);
   }
 }

@@ -4,11 +4,12 @@ namespace apsis::detail {
 namespace {
 
 TEST(LoweringStraight, RegistersAndLoopsOfEverySize) {
-  for (const char* shape : {"[]", "[0]", "[1]", "[3]", "[16]", "[17]", "[31]", "[4,9]", "[1000]", "[3,0,2]", "[5,7,11]"}) {
+  for (const char* shape :
+       {"[]", "[0]", "[1]", "[3]", "[16]", "[17]", "[31]", "[4,9]", "[1000]", "[3,0,2]", "[5,7,11]"}) {
     for (const char* dtype : {"f64", "f32", "f16", "bf16", "i32", "i8", "u64"}) {
       std::string t = std::string(dtype) + shape;
-      expect_compiled_equal("(v0: " + t + ", v1: " + t + ") {\n v2: " + t + " = mul(v0, v1)\n v3: " + t + " = add(v2, v0)\n v4: " +
-                            t + " = maximum(v3, v1)\n return v4, v2, v0, v4\n}");
+      expect_compiled_equal("(v0: " + t + ", v1: " + t + ") {\n v2: " + t + " = mul(v0, v1)\n v3: " + t +
+                            " = add(v2, v0)\n v4: " + t + " = maximum(v3, v1)\n return v4, v2, v0, v4\n}");
     }
   }
 }
@@ -107,9 +108,11 @@ TEST(LoweringStraight, ReductionsOfEveryLength) {
     std::string length = std::to_string(n);
     for (std::string dtype : {"f64", "f32", "f16", "i32"}) {
       expect_compiled_equal("(v0: " + dtype + "[3," + length + "], v1: " + dtype + "[" + length + ",3]) {\n" +
-                            " v2: " + dtype + "[3] = reduce_sum{axes=[1]}(v0)\n v3: " + dtype + "[3] = reduce_sum{axes=[0]}(v1)\n" +
-                            " v4: " + dtype + "[] = reduce_max{axes=[0, 1]}(v0)\n v5: " + dtype + "[" + length + "] = reduce_sum{axes=[0]}(v0)\n" +
-                            " v6: " + dtype + "[3," + length + "] = transpose{permutation=[1, 0]}(v1)\n v7: " + dtype +
+                            " v2: " + dtype + "[3] = reduce_sum{axes=[1]}(v0)\n v3: " + dtype +
+                            "[3] = reduce_sum{axes=[0]}(v1)\n" + " v4: " + dtype +
+                            "[] = reduce_max{axes=[0, 1]}(v0)\n v5: " + dtype + "[" + length +
+                            "] = reduce_sum{axes=[0]}(v0)\n" + " v6: " + dtype + "[3," + length +
+                            "] = transpose{permutation=[1, 0]}(v1)\n v7: " + dtype +
                             "[] = reduce_sum{axes=[0, 1]}(v6)\n return v2, v3, v4, v5, v7\n}");
     }
   }
@@ -118,8 +121,8 @@ TEST(LoweringStraight, ReductionsOfEveryLength) {
 TEST(LoweringStraight, ContractionsInTheOrderOfTheEvaluator) {
   for (std::string dtype : {"f64", "f32", "bf16", "i32", "bool"}) {
     auto contract = [&](std::string a, std::string b, std::string out, std::string params) {
-      expect_compiled_equal("(v0: " + dtype + a + ", v1: " + dtype + b + ") {\n v2: " + dtype + out + " = dot_general{" + params +
-                            ", k_ordered=false}(v0, v1)\n return v2\n}");
+      expect_compiled_equal("(v0: " + dtype + a + ", v1: " + dtype + b + ") {\n v2: " + dtype + out +
+                            " = dot_general{" + params + ", k_ordered=false}(v0, v1)\n return v2\n}");
     };
     contract("[20,30]", "[30]", "[20]", "contract_a=[1], contract_b=[0], batch_a=[], batch_b=[]");
     contract("[12,18]", "[18,15]", "[12,15]", "contract_a=[1], contract_b=[0], batch_a=[], batch_b=[]");
@@ -128,7 +131,8 @@ TEST(LoweringStraight, ContractionsInTheOrderOfTheEvaluator) {
     contract("[5,3,7]", "[5,7,2]", "[5,3,2]", "contract_a=[2], contract_b=[1], batch_a=[0], batch_b=[0]");
     contract("[6,5,4]", "[4,6,8]", "[5,8]", "contract_a=[0, 2], contract_b=[1, 0], batch_a=[], batch_b=[]");
     contract("[6]", "[7]", "[6,7]", "contract_a=[], contract_b=[], batch_a=[], batch_b=[]");
-    contract("[2,100,100]", "[100,40]", "[2,100,40]", "contract_a=[2], contract_b=[0], batch_a=[], batch_b=[]");
+    contract("[2,100,100]", "[100,40]", "[2,100,40]",
+             "contract_a=[2], contract_b=[0], batch_a=[], batch_b=[]");
   }
 }
 
