@@ -85,8 +85,23 @@ void write_entry(Lowering& lowering, const Graph& graph) {
   b.end();
 }
 
-LoweringOptions lowering_options(const CompileOptions& options) {
+/// Elements that would be computed one by one if arrays up to `limit` elements lived in registers.
+std::int64_t unrolled_elements(const Graph& graph, std::int64_t limit) {
+  std::int64_t count = 0;
+  for (const Eqn& e : graph.eqns()) {
+    for (const Graph* region : regions_of(e.params)) count += unrolled_elements(*region, limit);
+    if (e.op->kind == OpKind::View || e.op->kind == OpKind::Constant) continue;
+    for (std::uint32_t r = 0; r < e.result_count; ++r)
+      if (in_registers(graph.aval(e.first_result + r), limit)) count += graph.aval(e.first_result + r).size();
+  }
+  return count;
+}
+
+LoweringOptions lowering_options(const Graph& graph, const CompileOptions& options) {
+  constexpr std::int64_t longest_unrolled = 50000;
   LoweringOptions lowering;
+  // A program so long that unrolling it would take long to compile keeps all but its smallest arrays in memory.
+  if (unrolled_elements(graph, lowering.register_limit) > longest_unrolled) lowering.register_limit = 4;
   lowering.vector_lanes = options.lanes;
   lowering.parallel = options.parallel;
   return lowering;
@@ -96,7 +111,7 @@ LoweringOptions lowering_options(const CompileOptions& options) {
 
 std::shared_ptr<const Program> compile(const Graph& graph, const CompileOptions& options) {
   std::unique_ptr<Builder> builder = make_builder({.isa = options.isa});
-  Lowering lowering(*builder, lowering_options(options));
+  Lowering lowering(*builder, lowering_options(graph, options));
   write_entry(lowering, graph);
 
   auto program = std::make_shared<Program>();
@@ -117,7 +132,7 @@ std::shared_ptr<const Program> compile(const Graph& graph, const CompileOptions&
 
 std::string code_text(const Graph& graph, const CompileOptions& options) {
   std::unique_ptr<Builder> builder = make_builder({.isa = options.isa});
-  Lowering lowering(*builder, lowering_options(options));
+  Lowering lowering(*builder, lowering_options(graph, options));
   write_entry(lowering, graph);
   return builder->text();
 }

@@ -136,6 +136,20 @@ TEST(LoweringStraight, ContractionsInTheOrderOfTheEvaluator) {
   }
 }
 
+TEST(LoweringStraight, LongProgramsKeepSmallArraysInMemory) {
+  GraphBuilder b;
+  Aval aval(f64, {16});
+  ValueId x = b.input(aval), y = b.input(aval), v = x;
+  for (int i = 0; i < 4000; ++i) {
+    const ValueId operands[] = {v, i % 3 ? y : x};
+    b.append(*find_op(i % 2 ? "mul" : "sub"), {}, operands, {&v, 1});
+  }
+  GraphRef graph = b.finish({&v, 1});
+  const Array inputs[] = {filled(aval, 1), filled(aval, 2)};
+  expect_compiled_equal(*graph, inputs);
+  EXPECT_LT(compile(*graph)->code_bytes, 100000u);
+}
+
 TEST(LoweringStraight, LongChainsAreCutIntoSeveralLoops) {
   GraphBuilder b;
   Aval aval(f64, {100});
