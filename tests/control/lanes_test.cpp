@@ -1,0 +1,104 @@
+// Loops under vmap: every lane runs at its own pace, and is bit for bit what it would be alone.
+
+#include "transform/checks.hpp"
+
+namespace apsis::testing {
+namespace {
+
+struct Orbit {
+  Array steps, x;
+};
+
+/// Doubles until a bound that the lane sets.
+Array climb(const Array& x) {
+  return while_loop([](const Orbit& s) { return sum(s.x) < 40.; },
+                    [&](const Orbit& s) { return Orbit{s.steps + 1, s.x * 1.5 + cos(x * s.x)}; }, Orbit{0, x})
+      .x;
+}
+
+Array newton(const Array& a) {
+  return while_loop([&](const Array& x) { return abs(x * x - a) > 1e-10 * a; }, [&](const Array& x) { return 0.5 * (x + a / x); }, 1. + 0. * a);
+}
+
+template <class F>
+void expect_lanes_alone(const F& f, const Array& xs) {
+  Array all = expect_compiled_as_interpreted(vmap(f), xs);
+  Array compiled = jit(vmap(f))(xs);
+  for (std::int64_t i = 0; i < xs.dim(0); ++i) {
+    SCOPED_TRACE(i);
+    expect_same_bits(Array(all[i]), f(xs[i]));
+    expect_same_bits(Array(compiled[i]), jit(f)(xs[i]));
+  }
+}
+
+Array points() { return array({{0.1, 0.2}, {30., 20.}, {1., 1.}, {5., -1.}, {0.01, 0.}, {2., 2.}, {11., 3.}}); }
+
+TEST(Lanes, DifferInLength) {
+  expect_lanes_alone(climb, points());
+  expect_lanes_alone(newton, array({1., 2., 1e6, 1e-3, 4., 9., 50., 3., 7., 8., 12.}));
+}
+
+TEST(Lanes, GradientsAreThoseOfSingleLoops) {
+  auto loss = [](const Array& x) { return sum(climb(x) * x); };
+  expect_lanes_alone(grad(loss), points());
+  expect_lanes_alone([](const Array& x) { return jvp(climb, x, cos(x)).second; }, points());
+  auto total = [&](const Array& xs) { return sum(vmap(loss)(xs)); };
+  expect_near(expect_compiled_as_interpreted(grad(total), points()), vmap(grad(loss))(points()), 1e-12);
+  expect_near(jit(grad(total))(points()), vmap(grad(loss))(points()), 1e-12);
+  Array roots = array({2., 9., 1e4});
+  expect_near(grad([](const Array& a) { return sum(vmap(newton)(a)); })(roots), 0.5 / sqrt(roots), 1e-9);
+}
+
+TEST(Lanes, SecondDerivatives) {
+  auto loss = [](const Array& x) { return sum(climb(x) * x); };
+  expect_near(vmap(hessian(loss))(points())[3], hessian(loss)(points()[3]), 1e-11);
+  auto total = [&](const Array& xs) { return sum(vmap(loss)(xs)); };
+  expect_derivatives(total, array({{0.1, 0.2}, {30., 20.}, {1., 1.}}), 1e-8, 1e-4);
+}
+
+TEST(Lanes, ShareWhatIsCaptured) {
+  auto loss = [](const Array& w) {
+    auto lane = [&](const Array& n) {
+      return while_loop([&](const Orbit& s) { return s.steps < n; },
+                        [&](const Orbit& s) { return Orbit{s.steps + 1, sin(w) * s.x + w[0]}; }, Orbit{0, array({0.5, 0.25})})
+          .x;
+    };
+    return sum(vmap(lane)(array({3, 0, 5, 1})));
+  };
+  expect_derivatives(loss, array({0.4, 0.9}));
+}
+
+TEST(Lanes, OfALoopWithEqualLengthsStayOneLoop) {
+  // Only the condition decides: here it does not depend on the lane.
+  auto fixed = [](const Array& x) {
+    return while_loop([](const Orbit& s) { return s.steps < 3; }, [](const Orbit& s) { return Orbit{s.steps + 1, s.x * s.x}; }, Orbit{0, x}).x;
+  };
+  expect_lanes_alone(fixed, points());
+  EXPECT_EQ(make_graph(vmap(fixed), points()).find("map_lanes"), std::string::npos);
+  EXPECT_NE(make_graph(vmap(climb), points()).find("map_lanes"), std::string::npos);
+}
+
+TEST(Lanes, NestedVmapsAndLoops) {
+  auto inner = [](const Array& x, const Array& y) {
+    return while_loop([&](const Array& z) { return z < y; },
+                      [&](const Array& z) {
+                        return while_loop([](const Array& t) { return t < 1.; }, [&](const Array& t) { return t + 0.3 + 0.1 * abs(x); }, z * 0.1) + z;
+                      },
+                      abs(x));
+  };
+  auto table = vmap(vmap(inner, {.in_axes = {{}, 0}}), {.in_axes = {0, {}}});
+  Array xs = array({0.5, -0.2, 3.}), ys = array({1., 4., 2., 9.});
+  Array got = expect_compiled_as_interpreted(table, xs, ys);
+  for (int i = 0; i < 3; ++i)
+    for (int j = 0; j < 4; ++j) expect_same_bits(Array(got(i, j)), inner(xs[i], ys[j]));
+  auto total = [&](const Array& x) { return sum(table(x, ys)); };
+  expect_near(grad(total)(xs), differences(total, xs, 1e-5), 1e-8);
+}
+
+TEST(Lanes, ThatAreNone) {
+  EXPECT_EQ(to_string(vmap(climb)(zeros({0, 2})).shape()), to_string(Shape{0, 2}));
+  EXPECT_EQ(to_string(vmap(grad([](const Array& x) { return sum(climb(x)); }))(zeros({0, 2})).shape()), to_string(Shape{0, 2}));
+}
+
+}  // namespace
+}  // namespace apsis::testing
