@@ -75,7 +75,7 @@ struct IntegerPow : Unary {
 
 void integer_pow_shape(const Params& params, std::span<const Aval> in, std::vector<Aval>& out) {
   const std::int64_t n = params.as<IntegerPowParams>().n;
-  out.push_back(elementwise_aval("integer_pow", 1, number_dtypes, false, in));
+  out.push_back(elementwise_aval(IntegerPow::name, 1, IntegerPow::dtypes, false, in));
   if (n < 0 && !is_floating(in[0].dtype()))
     fail(messages::negative_integer_power, {to_string(in[0]), std::to_string(n)});
 }
@@ -123,7 +123,7 @@ constinit const Op hypot_op =
 constinit const Op pow_op = elementwise_op<Pow, pow_op>(binary_jvp<pow_op, pow_by_base, pow_by_exponent>);
 
 const Op integer_pow_op = {
-    .name = "integer_pow",
+    .name = IntegerPow::name,
     .kind = OpKind::Elementwise,
     .shape = integer_pow_shape,
     .evaluate = elementwise_evaluate<IntegerPow>,
