@@ -8,7 +8,8 @@ struct Pair {
 };
 
 Array root_or_line(const Array& x) {
-  return cond(x > 1., [](const Array& v) { return sqrt(v - 1.); }, [](const Array& v) { return -v; }, x);
+  return cond(
+      x > 1., [](const Array& v) { return sqrt(v - 1.); }, [](const Array& v) { return -v; }, x);
 }
 
 TEST(Cond, RunsOneBranch) {
@@ -16,12 +17,13 @@ TEST(Cond, RunsOneBranch) {
   expect_same_bits(expect_compiled_as_interpreted(root_or_line, array(0.5)), array(-0.5));
   // The branch that is not taken does not run: its error stays away.
   auto guarded = [](const Array& x) {
-    return cond(x > 0., [](const Array& v) { return v; },
-                [](const Array& v) {
-                  error_if(v <= 0., Message{"own", "taken"});
-                  return v;
-                },
-                x);
+    return cond(
+        x > 0., [](const Array& v) { return v; },
+        [](const Array& v) {
+          error_if(v <= 0., Message{"own", "taken"});
+          return v;
+        },
+        x);
   };
   EXPECT_EQ(guarded(array(1.)).item<double>(), 1.);
   EXPECT_EQ(jit(guarded)(array(1.)).item<double>(), 1.);
@@ -32,8 +34,15 @@ TEST(Cond, RunsOneBranch) {
 TEST(Cond, OverTreesWithCaptures) {
   Array a = array({1., 2.});
   auto f = [&](const Pair& p) {
-    return cond(sum(p.first) > 0., [&](const Pair& q) { return Pair{q.first * a, q.second}; },
-                [&](const Pair& q) { return Pair{q.first - q.second * a, q.second + 1.}; }, p);
+    return cond(
+        sum(p.first) > 0.,
+        [&](const Pair& q) {
+          return Pair{q.first * a, q.second};
+        },
+        [&](const Pair& q) {
+          return Pair{q.first - q.second * a, q.second + 1.};
+        },
+        p);
   };
   Pair taken = expect_compiled_as_interpreted(f, Pair{array({1., 1.}), array(2.)});
   expect_same_bits(taken, Pair{array({1., 2.}), array(2.)});
@@ -45,7 +54,10 @@ TEST(Cond, Derivatives) {
   for (double sign : {1., -1.}) {
     auto loss = [=](const Array& x) {
       Array w = sin(x);
-      return sum(cond(sign * x[0] > 0., [&](const Array& v) { return v * v * w; }, [&](const Array& v) { return exp(v) + w[1]; }, x) * x);
+      return sum(cond(
+                     sign * x[0] > 0., [&](const Array& v) { return v * v * w; },
+                     [&](const Array& v) { return exp(v) + w[1]; }, x) *
+                 x);
     };
     expect_derivatives(loss, array({0.5, -0.7, 0.2}));
   }
@@ -65,9 +77,11 @@ TEST(Cond, InLanesKeepsNansOfTheOtherBranchOut) {
   // Captured, the lanes' values are operands all the same.
   auto captured = [](const Array& x) {
     Array y = x * 1.;
-    return cond(y > 1., [&] { return sqrt(y - 1.); }, [&] { return -y; });
+    return cond(
+        y > 1., [&] { return sqrt(y - 1.); }, [&] { return -y; });
   };
-  expect_near(grad([&](const Array& v) { return sum(vmap(captured)(v)); })(xs), array({0.25, -1., -1., -1., 1.}));
+  expect_near(grad([&](const Array& v) { return sum(vmap(captured)(v)); })(xs),
+              array({0.25, -1., -1., -1., 1.}));
 }
 
 TEST(Switch, ClampsItsIndex) {
@@ -91,8 +105,9 @@ TEST(Cond, InsideLoopsInLanes) {
   auto collatz = [](const Array& start) {  // the number of steps to 1
     return while_loop([](const Pair& p) { return p.first > 1; },
                       [](const Pair& p) {
-                        Array next = cond(p.first % 2 == 0, [](const Array& n) { return floor_divide(n, 2); },
-                                          [](const Array& n) { return 3 * n + 1; }, p.first);
+                        Array next = cond(
+                            p.first % 2 == 0, [](const Array& n) { return floor_divide(n, 2); },
+                            [](const Array& n) { return 3 * n + 1; }, p.first);
                         return Pair{next, p.second + 1};
                       },
                       Pair{start, array(0)})

@@ -12,12 +12,16 @@ struct Orbit {
 /// Doubles until a bound that the lane sets.
 Array climb(const Array& x) {
   return while_loop([](const Orbit& s) { return sum(s.x) < 40.; },
-                    [&](const Orbit& s) { return Orbit{s.steps + 1, s.x * 1.5 + cos(x * s.x)}; }, Orbit{0, x})
+                    [&](const Orbit& s) {
+                      return Orbit{s.steps + 1, s.x * 1.5 + cos(x * s.x)};
+                    },
+                    Orbit{0, x})
       .x;
 }
 
 Array newton(const Array& a) {
-  return while_loop([&](const Array& x) { return abs(x * x - a) > 1e-10 * a; }, [&](const Array& x) { return 0.5 * (x + a / x); }, 1. + 0. * a);
+  return while_loop([&](const Array& x) { return abs(x * x - a) > 1e-10 * a; },
+                    [&](const Array& x) { return 0.5 * (x + a / x); }, 1. + 0. * a);
 }
 
 template <class F>
@@ -31,7 +35,9 @@ void expect_lanes_alone(const F& f, const Array& xs) {
   }
 }
 
-Array points() { return array({{0.1, 0.2}, {30., 20.}, {1., 1.}, {5., -1.}, {0.01, 0.}, {2., 2.}, {11., 3.}}); }
+Array points() {
+  return array({{0.1, 0.2}, {30., 20.}, {1., 1.}, {5., -1.}, {0.01, 0.}, {2., 2.}, {11., 3.}});
+}
 
 TEST(Lanes, DifferInLength) {
   expect_lanes_alone(climb, points());
@@ -60,7 +66,10 @@ TEST(Lanes, ShareWhatIsCaptured) {
   auto loss = [](const Array& w) {
     auto lane = [&](const Array& n) {
       return while_loop([&](const Orbit& s) { return s.steps < n; },
-                        [&](const Orbit& s) { return Orbit{s.steps + 1, sin(w) * s.x + w[0]}; }, Orbit{0, array({0.5, 0.25})})
+                        [&](const Orbit& s) {
+                          return Orbit{s.steps + 1, sin(w) * s.x + w[0]};
+                        },
+                        Orbit{0, array({0.5, 0.25})})
           .x;
     };
     return sum(vmap(lane)(array({3, 0, 5, 1})));
@@ -71,7 +80,12 @@ TEST(Lanes, ShareWhatIsCaptured) {
 TEST(Lanes, OfALoopWithEqualLengthsStayOneLoop) {
   // Only the condition decides: here it does not depend on the lane.
   auto fixed = [](const Array& x) {
-    return while_loop([](const Orbit& s) { return s.steps < 3; }, [](const Orbit& s) { return Orbit{s.steps + 1, s.x * s.x}; }, Orbit{0, x}).x;
+    return while_loop([](const Orbit& s) { return s.steps < 3; },
+                      [](const Orbit& s) {
+                        return Orbit{s.steps + 1, s.x * s.x};
+                      },
+                      Orbit{0, x})
+        .x;
   };
   expect_lanes_alone(fixed, points());
   EXPECT_EQ(make_graph(vmap(fixed), points()).find("map_lanes"), std::string::npos);
@@ -82,7 +96,9 @@ TEST(Lanes, NestedVmapsAndLoops) {
   auto inner = [](const Array& x, const Array& y) {
     return while_loop([&](const Array& z) { return z < y; },
                       [&](const Array& z) {
-                        return while_loop([](const Array& t) { return t < 1.; }, [&](const Array& t) { return t + 0.3 + 0.1 * abs(x); }, z * 0.1) + z;
+                        return while_loop([](const Array& t) { return t < 1.; },
+                                          [&](const Array& t) { return t + 0.3 + 0.1 * abs(x); }, z * 0.1) +
+                               z;
                       },
                       abs(x));
   };
@@ -97,7 +113,8 @@ TEST(Lanes, NestedVmapsAndLoops) {
 
 TEST(Lanes, ThatAreNone) {
   EXPECT_EQ(to_string(vmap(climb)(zeros({0, 2})).shape()), to_string(Shape{0, 2}));
-  EXPECT_EQ(to_string(vmap(grad([](const Array& x) { return sum(climb(x)); }))(zeros({0, 2})).shape()), to_string(Shape{0, 2}));
+  EXPECT_EQ(to_string(vmap(grad([](const Array& x) { return sum(climb(x)); }))(zeros({0, 2})).shape()),
+            to_string(Shape{0, 2}));
 }
 
 }  // namespace

@@ -16,7 +16,11 @@ Array wave(const Shape& shape) {
 }
 
 auto sum_and_product(const Array& xs, bool reverse) {
-  return scan([](const Array& c, const Array& x) { return std::pair{c + x, c * x}; }, 1., xs, {.reverse = reverse});
+  return scan(
+      [](const Array& c, const Array& x) {
+        return std::pair{c + x, c * x};
+      },
+      1., xs, {.reverse = reverse});
 }
 
 TEST(Scan, StacksResults) {
@@ -57,8 +61,11 @@ TEST(Scan, OverTrees) {
 TEST(Scan, Derivatives) {
   for (bool reverse : {false, true}) {
     auto loss = [=](const Array& xs) {
-      auto [last, ys] = scan([&](const Array& c, const Array& x) { return std::pair{sin(c) + x * c + xs[0], c * x}; }, array({0.5, 0.2}), xs,
-                             {.reverse = reverse});
+      auto [last, ys] = scan(
+          [&](const Array& c, const Array& x) {
+            return std::pair{sin(c) + x * c + xs[0], c * x};
+          },
+          array({0.5, 0.2}), xs, {.reverse = reverse});
       return sum(last * last) + sum(ys * wave({4, 2}));
     };
     expect_derivatives(loss, wave({4, 2}));
@@ -67,7 +74,11 @@ TEST(Scan, Derivatives) {
 
 TEST(Scan, OfNoEntries) {
   auto loss = [](const Array& x) {
-    auto [last, ys] = scan([&](const Array& c, const Array& e) { return std::pair{c * e + x[0], c + e}; }, x, zeros({0, 2}));
+    auto [last, ys] = scan(
+        [&](const Array& c, const Array& e) {
+          return std::pair{c * e + x[0], c + e};
+        },
+        x, zeros({0, 2}));
     EXPECT_EQ(to_string(ys.shape()), to_string(Shape{0, 2}));
     return sum(last * last) + sum(ys);
   };
@@ -76,7 +87,11 @@ TEST(Scan, OfNoEntries) {
 
 TEST(Scan, WithoutXs) {
   auto powers = [](const Array& x) {
-    return scan([&](const Array& c, Nothing) { return std::pair{c * x, c}; }, array(1.), Nothing{}, {.length = 4});
+    return scan(
+        [&](const Array& c, Nothing) {
+          return std::pair{c * x, c};
+        },
+        array(1.), Nothing{}, {.length = 4});
   };
   auto [last, ys] = expect_compiled_as_interpreted(powers, array(3.));
   expect_same_bits(last, array(81.));
@@ -86,7 +101,12 @@ TEST(Scan, WithoutXs) {
 
 TEST(Scan, InLanes) {
   auto f = [](const Array& x) {
-    return scan([&](const Array& c, const Array& e) { return std::pair{c * e + x[0], cos(c)}; }, 1., x).second;
+    return scan(
+               [&](const Array& c, const Array& e) {
+                 return std::pair{c * e + x[0], cos(c)};
+               },
+               1., x)
+        .second;
   };
   Array xs = wave({3, 5});
   Array all = expect_compiled_as_interpreted(vmap(f), xs);
@@ -104,7 +124,8 @@ TEST(Scan, AroundALoop) {
   auto loss = [](const Array& xs) {
     auto [last, ys] = scan(
         [](const Array& c, const Array& x) {
-          Array y = while_loop([](const Array& v) { return abs(v) < 3.; }, [&](const Array& v) { return 1.7 * v + 0.1 * x; }, c + 0.5);
+          Array y = while_loop([](const Array& v) { return abs(v) < 3.; },
+                               [&](const Array& v) { return 1.7 * v + 0.1 * x; }, c + 0.5);
           return std::pair{sin(y) * x, y};
         },
         array(0.2), xs);
@@ -115,7 +136,10 @@ TEST(Scan, AroundALoop) {
 
 TEST(ForiLoop, WithConcreteAndTracedBounds) {
   auto power = [](const Array& n) {
-    return [n](const Array& x) { return fori_loop(0, n, [&](const Array& i, const Array& y) { return y * x + astype(i, f64); }, array(1.)); };
+    return [n](const Array& x) {
+      return fori_loop(
+          0, n, [&](const Array& i, const Array& y) { return y * x + astype(i, f64); }, array(1.));
+    };
   };
   Array x = array(0.7);
   Array concrete = expect_compiled_as_interpreted(power(5), x);
@@ -127,7 +151,8 @@ TEST(ForiLoop, WithConcreteAndTracedBounds) {
   EXPECT_EQ(traced(array(0), x).item<double>(), 1.);
   EXPECT_EQ(traced(array(-3), x).item<double>(), 1.);
   expect_derivatives(power(5), x);
-  expect_near(jit(grad([&](const Array& v, const Array& n) { return power(n)(v); }))(x, array(5)), grad(power(5))(x));
+  expect_near(jit(grad([&](const Array& v, const Array& n) { return power(n)(v); }))(x, array(5)),
+              grad(power(5))(x));
   Array lanes = vmap([&](const Array& n) { return power(n)(x); })(array({0, 5, 2}));
   expect_same_bits(Array(lanes[1]), concrete);
 }

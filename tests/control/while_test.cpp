@@ -16,7 +16,10 @@ struct Named {
 auto repeat_for(const Array& n) {
   return [n](const Array& x, const Array& a) {
     return while_loop([&](const State& s) { return s.i < n; },
-                      [&](const State& s) { return State{s.i + 1, a * s.x + sin(s.x)}; }, State{0, x})
+                      [&](const State& s) {
+                        return State{s.i + 1, a * s.x + sin(s.x)};
+                      },
+                      State{0, x})
         .x;
   };
 }
@@ -55,7 +58,8 @@ TEST(WhileLoop, WeakCarriesTakeTheDtypeOfTheBody) {
   // An integer that turns into a float, through a second round; and a strong carry that stays.
   Array mean = while_loop([](const Array& x) { return x < 2.; }, [](const Array& x) { return x + 0.5; }, 0);
   EXPECT_EQ(mean.item<double>(), 2.);
-  Array strong = while_loop([](const Array& x) { return x < 2.; }, [](const Array& x) { return x + 0.5; }, Array(0., f32));
+  Array strong = while_loop([](const Array& x) { return x < 2.; }, [](const Array& x) { return x + 0.5; },
+                            Array(0., f32));
   EXPECT_EQ(strong.dtype(), f32);
 }
 
@@ -72,7 +76,9 @@ TEST(WhileLoop, Derivatives) {
 TEST(WhileLoop, DerivativesWithRespectToWhatIsCaptured) {
   auto loss = [](const Array& a) {
     return sum(while_loop([](const State& s) { return s.i < 6; },
-                          [&](const State& s) { return State{s.i + 1, cos(a) * s.x + a[0] * square(s.x)}; },
+                          [&](const State& s) {
+                            return State{s.i + 1, cos(a) * s.x + a[0] * square(s.x)};
+                          },
                           State{0, array({0.3, 0.2})})
                    .x);
   };
@@ -98,14 +104,16 @@ TEST(WhileLoop, PullBackMayBeCalledAgain) {
 
 TEST(WhileLoop, Nested) {
   auto loss = [](const Array& x) {
-    State end = while_loop(
-        [](const State& s) { return s.i < 4; },
-        [&](const State& s) {
-          State inner = while_loop([&](const State& t) { return t.i < s.i; },
-                                   [&](const State& t) { return State{t.i + 1, t.x * cos(x) + 0.1 * s.x}; }, State{0, s.x});
-          return State{s.i + 1, inner.x + 0.2 * s.x};
-        },
-        State{0, x});
+    State end = while_loop([](const State& s) { return s.i < 4; },
+                           [&](const State& s) {
+                             State inner = while_loop([&](const State& t) { return t.i < s.i; },
+                                                      [&](const State& t) {
+                                                        return State{t.i + 1, t.x * cos(x) + 0.1 * s.x};
+                                                      },
+                                                      State{0, s.x});
+                             return State{s.i + 1, inner.x + 0.2 * s.x};
+                           },
+                           State{0, x});
     return sum(end.x * end.x);
   };
   expect_derivatives(loss, array({0.9, -0.4}));
@@ -113,7 +121,8 @@ TEST(WhileLoop, Nested) {
 
 TEST(WhileLoop, LaxHasForwardModeOnly) {
   auto lax = [](const Array& x) {
-    return while_loop([](const Array& y) { return y < 10.; }, [](const Array& y) { return y * 2.; }, x, {.kind = Loop::Lax});
+    return while_loop([](const Array& y) { return y < 10.; }, [](const Array& y) { return y * 2.; }, x,
+                      {.kind = Loop::Lax});
   };
   EXPECT_EQ(jvp(lax, array(1.), array(1.)).second.item<double>(), 16.);
   EXPECT_THROW(grad(lax)(array(1.)), Error);

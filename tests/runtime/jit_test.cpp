@@ -29,8 +29,8 @@ TEST(Jit, TracesOncePerSignature) {
   auto f = jit([](const Array& x) { return x * x + 1.; });
   for (double v : {1., 2., 3.}) EXPECT_EQ(f(array(v)).item<double>(), v * v + 1);
   EXPECT_EQ(f.trace_count(), 1);
-  f(array({1., 2.}));     // another shape
-  f(Array(1., f32));      // another dtype
+  f(array({1., 2.}));                    // another shape
+  f(Array(1., f32));                     // another dtype
   EXPECT_EQ(f(4.).item<double>(), 17.);  // weak
   EXPECT_EQ(f.trace_count(), 4);
   f(array({5., 6.}));

@@ -25,7 +25,11 @@ std::string text_of_error(const auto& call) {
 
 Array energy(const Point& p, const Array& mass) { return sum(p.x * p.x) / mass + exp(p.y); }
 Point decay(const Point& p) {
-  return while_loop([](const Point& s) { return s.y > 0.1; }, [](const Point& s) { return Point{s.x + s.y * cos(s.x), s.y * 0.5}; }, p);
+  return while_loop([](const Point& s) { return s.y > 0.1; },
+                    [](const Point& s) {
+                      return Point{s.x + s.y * cos(s.x), s.y * 0.5};
+                    },
+                    p);
 }
 Array running(const Array& xs) {
   return scan([](const Array& c, const Array& x) { return std::pair{c * 0.5 + x, c - x}; }, 0., xs).second;
@@ -44,12 +48,19 @@ TEST(Stages, CompileAheadOfTime) {
 TEST(Stages, RefusesOtherArguments) {
   Point p{array({1., 2.}), array(0.)};
   auto ready = lower(energy, p, array(2.)).compile();
-  EXPECT_EQ(text_of_error([&] { ready({array({1., 2., 3.}), array(0.)}, array(2.)); }),
-            "[compiled] argument 0.x was f64[2] when this program was compiled, and is f64[3] now; convert it, or compile again");
+  EXPECT_EQ(text_of_error([&] {
+              ready({array({1., 2., 3.}), array(0.)}, array(2.));
+            }),
+            "[compiled] argument 0.x was f64[2] when this program was compiled, and is f64[3] now; convert "
+            "it, or compile again");
   EXPECT_EQ(text_of_error([&] { ready(p, Array(2., f32)); }),
-            "[compiled] argument 1 was f64[] when this program was compiled, and is f32[] now; convert it, or compile again");
-  EXPECT_EQ(text_of_error([&] { ready({p.x, Array()}, array(2.)); }),
-            "[compiled] argument 0.y was f64[] when this program was compiled, and is empty now; convert it, or compile again");
+            "[compiled] argument 1 was f64[] when this program was compiled, and is f32[] now; convert it, "
+            "or compile again");
+  EXPECT_EQ(text_of_error([&] {
+              ready({p.x, Array()}, array(2.));
+            }),
+            "[compiled] argument 0.y was f64[] when this program was compiled, and is empty now; convert it, "
+            "or compile again");
   EXPECT_EQ(ready(p, array(2.)).item<double>(), 3.5);
 }
 
@@ -75,11 +86,20 @@ TEST(Stages, TextReadsBack) {
   expect_reads_back(grad([](const Point& q) { return sum(decay(q).x); }), p);
   expect_reads_back(running, array({1., 2., 3.}));
   expect_reads_back(vmap(decay), Point{array({1., 2.}), array({3., 0.5})});
-  expect_reads_back(grad([](const Array& x) { return sum(vmap([](const Array& v) { return decay({v, v}).x; })(x)); }), array({1., 2.}));
-  expect_reads_back([](const Array& x) { return cond(x > 0., [](const Array& v) { return sin(v); }, [](const Array& v) { return v; }, x); }, array(2.));
+  expect_reads_back(grad([](const Array& x) {
+                      return sum(vmap([](const Array& v) { return decay({v, v}).x; })(x));
+                    }),
+                    array({1., 2.}));
+  expect_reads_back(
+      [](const Array& x) {
+        return cond(
+            x > 0., [](const Array& v) { return sin(v); }, [](const Array& v) { return v; }, x);
+      },
+      array(2.));
 }
 
-// The canonical form does not show in which order the host compiler evaluated operands: the same files hold for each.
+// The canonical form does not show in which order the host compiler evaluated operands: the same files hold
+// for each.
 template <class F, class... A>
 void expect_golden(const char* name, const F& f, const A&... args) {
   std::string path = std::string(APSIS_SOURCE_DIR "/tests/golden/ir/") + name + ".txt";
@@ -96,9 +116,12 @@ TEST(Stages, GoldenTexts) {
   expect_golden("decay", decay, p);
   expect_golden("decay_gradient", grad([](const Point& q) { return sum(decay(q).x); }), p);
   expect_golden("decay_lanes", vmap(decay), Point{array({1., 2.}), array({3., 0.5})});
-  expect_golden("running_gradient", grad([](const Array& x) { return sum(running(x)); }), array({1., 2., 3.}));
-  expect_golden("operand_order", [](const Array& a, const Array& b) { return (sin(a) + cos(b)) * (exp(b) - sin(a)) + max(a) * sum(b); },
-                array({1., 2.}), array({3., 4.}));
+  expect_golden("running_gradient", grad([](const Array& x) { return sum(running(x)); }),
+                array({1., 2., 3.}));
+  expect_golden(
+      "operand_order",
+      [](const Array& a, const Array& b) { return (sin(a) + cos(b)) * (exp(b) - sin(a)) + max(a) * sum(b); },
+      array({1., 2.}), array({3., 4.}));
 }
 
 }  // namespace

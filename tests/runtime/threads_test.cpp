@@ -39,7 +39,10 @@ TEST(Threads, ShareOneTraceOfASignature) {
 TEST(Threads, TraceAndCompileDifferentSignatures) {
   auto f = jit([](const Array& x, int n) {
     return while_loop([&](const std::pair<Array, Array>& s) { return s.first < n; },
-                      [](const std::pair<Array, Array>& s) { return std::pair{s.first + 1, s.second * 2.}; }, std::pair{Array(0), x})
+                      [](const std::pair<Array, Array>& s) {
+                        return std::pair{s.first + 1, s.second * 2.};
+                      },
+                      std::pair{Array(0), x})
         .second;
   });
   std::atomic<int> wrong = 0;

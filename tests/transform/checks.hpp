@@ -1,13 +1,14 @@
 #pragma once
 
-// Comparisons that the tests of transformations, loops and compiled functions share. A tree is compared leaf by leaf.
+// Comparisons that the tests of transformations, loops and compiled functions share. A tree is compared leaf
+// by leaf.
 
 #include <gtest/gtest.h>
 
-#include <apsis/apsis.hpp>
 #include <cmath>
 #include <cstring>
 #include <vector>
+#include <apsis/apsis.hpp>
 
 #include "runtime/region.hpp"
 
@@ -27,7 +28,8 @@ void expect_same_bits(const T& got_tree, const R& want_tree) {
   for (std::size_t i = 0; i < got.size(); ++i) {
     ASSERT_EQ(got[i].is_empty(), want[i].is_empty()) << "leaf " << i;
     if (got[i].is_empty()) continue;
-    ASSERT_TRUE(got[i].aval() == want[i].aval()) << "leaf " << i << ": " << to_string(got[i].aval()) << " and " << to_string(want[i].aval());
+    ASSERT_TRUE(got[i].aval() == want[i].aval())
+        << "leaf " << i << ": " << to_string(got[i].aval()) << " and " << to_string(want[i].aval());
     ASSERT_EQ(std::memcmp(data_of(got[i]), data_of(want[i]), got[i].aval().bytes()), 0)
         << "leaf " << i << ": " << to_string(got[i]) << "\nand " << to_string(want[i]);
   }
@@ -72,8 +74,8 @@ Array differences(const F& loss, const Array& x, double h = 1e-3) {
   return array(slope, x.shape());
 }
 
-/// All that can be differentiated twice of a scalar loss of one Array, in each mode and nesting: against differences, and
-/// against the reference evaluator bit by bit.
+/// All that can be differentiated twice of a scalar loss of one Array, in each mode and nesting: against
+/// differences, and against the reference evaluator bit by bit.
 template <class F>
 void expect_derivatives(const F& loss, const Array& x, double tolerance = 1e-8, double h = 1e-3) {
   expect_compiled_as_interpreted(loss, x);

@@ -75,7 +75,9 @@ TEST(Grad, PerturbationsAreNotConfused) {
   auto f = [](const Array& x) { return x * grad([&](const Array& y) { return x + y; })(array(1.)); };
   EXPECT_EQ(grad(f)(array(3.)).item<double>(), 1.);
   EXPECT_EQ(jvp(f, array(3.), array(1.)).second.item<double>(), 1.);
-  auto forward = [](const Array& x) { return x * jvp([&](const Array& y) { return x + y; }, array(1.), array(1.)).second; };
+  auto forward = [](const Array& x) {
+    return x * jvp([&](const Array& y) { return x + y; }, array(1.), array(1.)).second;
+  };
   EXPECT_EQ(grad(forward)(array(3.)).item<double>(), 1.);
   EXPECT_EQ(jvp(forward, array(3.), array(1.)).second.item<double>(), 1.);
 }

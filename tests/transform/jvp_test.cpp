@@ -64,7 +64,8 @@ TEST(Vjp, ServesManyCotangentsAndIsTheTranspose) {
     Array ds = array(0.3);
     auto [pulled, pulled_s] = pull(cotangent);
     Point pushed = push(dp, ds);
-    expect_near(cotangent.x * pushed.x + cotangent.y * pushed.y, pulled.x * dp.x + pulled.y * dp.y + pulled_s * ds);
+    expect_near(cotangent.x * pushed.x + cotangent.y * pushed.y,
+                pulled.x * dp.x + pulled.y * dp.y + pulled_s * ds);
   }
 }
 
@@ -90,7 +91,8 @@ TEST(Jacobian, ForwardIsReverse) {
   auto f = [](const Array& x) { return stack({x[0] * x[1], sin(x[1]), exp(x[0]) * x[2], x[2]}); };
   Array x = array({0.5, -1., 2.});
   Array forward = jacfwd(f)(x), reverse = jacrev(f)(x);
-  Array want = array({{-1., 0.5, 0.}, {0., std::cos(1.), 0.}, {2 * std::exp(0.5), 0., std::exp(0.5)}, {0., 0., 1.}});
+  Array want =
+      array({{-1., 0.5, 0.}, {0., std::cos(1.), 0.}, {2 * std::exp(0.5), 0., std::exp(0.5)}, {0., 0., 1.}});
   expect_near(forward, want);
   expect_near(reverse, want);
 }
@@ -113,7 +115,8 @@ TEST(Jacobian, ByTypeOfArgumentAndResult) {
   auto blocks = jacfwd(polar)({array(2.), array(0.5)});
   expect_near(blocks.block(&Point::x, &Point::x), array(std::cos(0.5)));
   expect_near(blocks.block(&Point::x, &Point::y), array(-2 * std::sin(0.5)));
-  expect_near(blocks.matrix(), array({{std::cos(0.5), -2 * std::sin(0.5)}, {std::sin(0.5), 2 * std::cos(0.5)}}));
+  expect_near(blocks.matrix(),
+              array({{std::cos(0.5), -2 * std::sin(0.5)}, {std::sin(0.5), 2 * std::cos(0.5)}}));
 }
 
 TEST(Jacobian, EmptyBlocksOfIntegerLeaves) {

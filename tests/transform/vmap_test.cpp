@@ -37,7 +37,10 @@ TEST(Vmap, EqualsCallsOneByOne) {
   each(grad([](const Array& x) { return sum(tanh(x) * x) + prod(x); }), xs);
   each(jit([](const Array& x) { return tan(x) * x[3]; }), xs);
   // One weak scalar among the operands, and results that do not depend on the lane.
-  expect_same_bits(vmap([](const Array&) { return array({1., 2.}); })(xs[range(0, 2)]), array({{1., 2.}, {1., 2.}}));
+  expect_same_bits(vmap([](const Array&) {
+                     return array({1., 2.});
+                   })(xs[range(0, 2)]),
+                   array({{1., 2.}, {1., 2.}}));
 }
 
 TEST(Vmap, AxesByNumberNoneAndTree) {
@@ -112,7 +115,9 @@ TEST(Vmap, OfGradAndGradOfVmap) {
 TEST(Vmap, WhatNoLaneReachesRunsOnce) {
   // Captures and unmapped operands keep their rank inside the lane program.
   Array w = grid(3, 3);
-  std::string graph = make_graph(vmap([&](const Array& x, const Array& m) { return x + sum(exp(m)); }, {.in_axes = {0, {}}}), grid(5, 3), w);
+  std::string graph =
+      make_graph(vmap([&](const Array& x, const Array& m) { return x + sum(exp(m)); }, {.in_axes = {0, {}}}),
+                 grid(5, 3), w);
   EXPECT_NE(graph.find("f64[3,3] = exp("), std::string::npos) << graph;
   EXPECT_EQ(graph.find("f64[5,3,3]"), std::string::npos) << graph;
 }
