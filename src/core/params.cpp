@@ -13,7 +13,6 @@ std::uint64_t hash_field(std::uint64_t seed, const Dims& value) {
 }
 std::uint64_t hash_field(std::uint64_t seed, const std::string& value) { return hash_text(seed, value); }
 
-void print_integer(std::string& out, std::int64_t value) { out += std::to_string(value); }
 void print_field(std::string& out, bool value) { out += value ? "true" : "false"; }
 void print_field(std::string& out, double value) {
   // Hexadecimal, so that the text form reads back to the same bits.

@@ -14,7 +14,7 @@ namespace {
 
 void print_name(std::string& out, ValueId v) {
   out += 'v';
-  print_integer(out, v);
+  out += std::to_string(v);
 }
 
 void print_value(std::string& out, const Graph& graph, ValueId v) {

@@ -13,6 +13,12 @@ TEST(ProgramCache, EqualProgramsCompileOnce) {
   EXPECT_EQ(detail::compile_count(), before);
 }
 
+// Headers of ops' parameters next to those of trees: static integers are printed for both.
+TEST(ProgramCache, StaticIntegersNextToParameters) {
+  auto f = jit([](const Array& x, int n) { return x * n; });
+  EXPECT_EQ(f(array(2.), 3).item<double>(), 6.);
+}
+
 TEST(ProgramCache, LoopsInEagerCodeCompileOnce) {
   auto run = [](const Array& x) {
     return while_loop([](const Array& y) { return y < 10.; }, [](const Array& y) { return y * 1.75; }, x);

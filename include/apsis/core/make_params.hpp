@@ -38,10 +38,9 @@ void print_field(std::string& out, double value);
 void print_field(std::string& out, Dtype value);
 void print_field(std::string& out, const Dims& value);
 void print_field(std::string& out, const std::string& value);
-void print_integer(std::string& out, std::int64_t value);
 template <class T>
   requires(std::is_integral_v<T> || std::is_enum_v<T>)
-void print_field(std::string& out, T value) { print_integer(out, static_cast<std::int64_t>(value)); }
+void print_field(std::string& out, T value) { out += std::to_string(static_cast<std::int64_t>(value)); }
 template <class T>
 void print_field(std::string& out, const std::vector<T>& values) {
   out += '[';
