@@ -42,11 +42,15 @@ bool ListStore::grow(List& list, std::int64_t records) {
   std::scoped_lock lock(mutex_);
   // Chunks double in size, so that a long list makes few calls and a short one little waste.
   std::int64_t wanted = list.last ? std::min(2 * list.last->capacity, largest_chunk) : smallest_chunk;
-  wanted = std::max(wanted, std::max<std::int64_t>(records, 1) * list.record_bytes);
+  const std::int64_t least = std::max<std::int64_t>(records, 1) * list.record_bytes;
+  wanted = std::max(wanted, least);
   ListChunk* chunk = nullptr;
-  if (spare_ && spare_->capacity >= wanted) {
-    chunk = spare_;
-    spare_ = chunk->next;
+  // A chunk that another list gave back, if one of the latest is large enough for the records asked for.
+  ListChunk** link = &spare_;
+  for (int tries = 0; tries < 16 && *link && (*link)->capacity < least; ++tries) link = &(*link)->next;
+  if (*link && (*link)->capacity >= least) {
+    chunk = *link;
+    *link = chunk->next;
   } else {
     if (bytes_ + wanted > limit_) return false;
     std::int64_t bytes = (wanted + chunk_header + 63) / 64 * 64;
