@@ -15,12 +15,11 @@ struct Published {
   double mean;
 };
 // Posterior means of the same model: posteriordb, hudson_lynx_hare-lotka_volterra (Carpenter 2018).
-constexpr Published published[parameter_count] = {{"alpha", 0.5469},  {"beta", 0.02775},      {"gamma", 0.8001},      {"delta", 0.02409},
-                                                  {"hare 1900", 34.04}, {"lynx 1900", 5.936}, {"sigma hare", 0.2481}, {"sigma lynx", 0.2510}};
+constexpr Published published[parameter_count] = {
+    {"alpha", 0.5469},    {"beta", 0.02775},    {"gamma", 0.8001},      {"delta", 0.02409},
+    {"hare 1900", 34.04}, {"lynx 1900", 5.936}, {"sigma hare", 0.2481}, {"sigma lynx", 0.2510}};
 
-Parameters from_vector(const Array& v) {
-  return {{v[0], v[1], v[2], v[3]}, v[4], v[5], v[6], v[7]};
-}
+Parameters from_vector(const Array& v) { return {{v[0], v[1], v[2], v[3]}, v[4], v[5], v[6], v[7]}; }
 
 std::vector<double> values_of(const Parameters& p) {
   std::vector<double> out;
@@ -32,7 +31,9 @@ std::vector<double> values_of(const Parameters& p) {
 std::vector<double> inverse(std::vector<double> a, int n) {
   std::vector<double> b(static_cast<std::size_t>(n * n), 0);
   for (int i = 0; i < n; ++i) b[static_cast<std::size_t>(i * n + i)] = 1;
-  auto at = [n](std::vector<double>& m, int i, int j) -> double& { return m[static_cast<std::size_t>(i * n + j)]; };
+  auto at = [n](std::vector<double>& m, int i, int j) -> double& {
+    return m[static_cast<std::size_t>(i * n + j)];
+  };
   for (int k = 0; k < n; ++k) {
     double pivot = 1 / at(a, k, k);
     for (int j = 0; j < n; ++j) at(a, k, j) *= pivot, at(b, k, j) *= pivot;
@@ -47,7 +48,9 @@ std::vector<double> inverse(std::vector<double> a, int n) {
 
 }  // namespace
 
-double Fit::standard_error(int i) const { return std::sqrt(covariance[static_cast<std::size_t>(i * parameter_count + i)]); }
+double Fit::standard_error(int i) const {
+  return std::sqrt(covariance[static_cast<std::size_t>(i * parameter_count + i)]);
+}
 
 Fit fit_from_starts(const Array& years, const Array& log_counts, bool terminal) {
   constexpr int starts = 64, steps = 800;
@@ -59,15 +62,16 @@ Fit fit_from_starts(const Array& years, const Array& log_counts, bool terminal) 
   Array vectors = array(centre) + off;
   Parameters members = from_vector(transpose(vectors));  // each leaf [64]
 
-  // One program steps all members: 64 solves with gradients, each at its own pace. A member whose solve fails has no finite
-  // gradient; it stays where it is and does not stop the others.
+  // One program steps all members: 64 solves with gradients, each at its own pace. A member whose solve fails
+  // has no finite gradient; it stays where it is and does not stop the others.
   auto step = jit([=](const Parameters& p, const AdamState<Parameters>& s, const Array& rate) {
     auto [value, gradient] = vmap(value_and_grad(loss))(p);
     Array good = isfinite(value);
     for_each_leaf(gradient, [&](const Array& g) { good = good && isfinite(g); });
     gradient = tree_map([&](const Array& g) { return where(good, clip(g, -1e3, 1e3), 0.); }, gradient);
     auto [change, next] = Adam{.learning_rate = rate, .b2 = 0.99}.update(gradient, s);
-    return std::tuple(apply_updates(p, change), next, where(good, value, std::numeric_limits<double>::infinity()));
+    return std::tuple(apply_updates(p, change), next,
+                      where(good, value, std::numeric_limits<double>::infinity()));
   });
   AdamState<Parameters> state = Adam{}.init(members);
   Array values;
@@ -95,12 +99,16 @@ Fit fit_from_starts(const Array& years, const Array& log_counts, bool terminal) 
 }
 
 void print_estimates(const Fit& fit) {
-  std::printf("  %d of %d starts reach the best likelihood within 1e-3 (%d cannot be solved); -log L = %.6f\n", fit.reached, fit.starts, fit.failed, fit.value);
-  std::printf("  %-11s %12s %24s %18s %14s\n", "", "estimate", "95% interval", "s.e. of the log", "published mean");
+  std::printf(
+      "  %d of %d starts reach the best likelihood within 1e-3 (%d cannot be solved); -log L = %.6f\n",
+      fit.reached, fit.starts, fit.failed, fit.value);
+  std::printf("  %-11s %12s %24s %18s %14s\n", "", "estimate", "95% interval", "s.e. of the log",
+              "published mean");
   std::vector<double> logs = values_of(fit.parameters);
   for (int i = 0; i < parameter_count; ++i) {
     double e = logs[static_cast<std::size_t>(i)], s = fit.standard_error(i);
-    std::printf("  %-11s %12.6g %11.5g ... %-9.5g %18.4f %14.5g\n", published[i].name, std::exp(e), std::exp(e - 1.96 * s), std::exp(e + 1.96 * s), s, published[i].mean);
+    std::printf("  %-11s %12.6g %11.5g ... %-9.5g %18.4f %14.5g\n", published[i].name, std::exp(e),
+                std::exp(e - 1.96 * s), std::exp(e + 1.96 * s), s, published[i].mean);
   }
 }
 
@@ -122,12 +130,13 @@ Hybrid train_hybrid(Hybrid model, const Array& years, const Array& log_counts, b
   return model;
 }
 
-void plot(const char* path, const Fit& fit, const Fit& short_fit, const Hybrid& hybrid, const Array& years, const Array& counts,
-          std::int64_t known) {
+void plot(const char* path, const Fit& fit, const Fit& short_fit, const Hybrid& hybrid, const Array& years,
+          const Array& counts, std::int64_t known) {
   Array fine = linspace(0., 20., 401);
   auto curve = jit([](const Parameters& p, const Array& ts) { return populations(p, ts); });
   auto hybrid_curve = jit([](const Hybrid& h, const Array& ts) { return populations(h, ts); });
-  Array best = curve(fit.parameters, fine), early = curve(short_fit.parameters, fine), learned = hybrid_curve(hybrid, fine);
+  Array best = curve(fit.parameters, fine), early = curve(short_fit.parameters, fine),
+        learned = hybrid_curve(hybrid, fine);
 
   // The band: how far the curve moves with the parameters' uncertainty, to first order.
   Parameters slope = jit(jacfwd([&](const Parameters& p) { return populations(p, fine); }))(fit.parameters);
@@ -141,12 +150,19 @@ void plot(const char* path, const Fit& fit, const Fit& short_fit, const Hybrid& 
   Array shown = fine + 1900.;
   std::int64_t first_forecast = (known - 1) * 20;
   for (int k = 0; k < 2; ++k) {
-    Figure f{.title = k == 0 ? "Hudson Bay Company pelts and models" : "", .xlabel = k == 0 ? "" : "year", .ylabel = std::string(species[k]) + " (thousands of pelts)", .height = 430};
-    f.band(shown, exp(best(range(), k) - spread(range(), k)), exp(best(range(), k) + spread(range(), k)), "95% band of the fit", "#0072b2");
+    Figure f{.title = k == 0 ? "Hudson Bay Company pelts and models" : "",
+             .xlabel = k == 0 ? "" : "year",
+             .ylabel = std::string(species[k]) + " (thousands of pelts)",
+             .height = 430};
+    f.band(shown, exp(best(range(), k) - spread(range(), k)), exp(best(range(), k) + spread(range(), k)),
+           "95% band of the fit", "#0072b2");
     f.line(shown, exp(best(range(), k)), "Lotka-Volterra, 1900-1920", "#0072b2");
-    f.dashed(shown[range(first_forecast, {})], exp(early(range(first_forecast, {}), k)), "Lotka-Volterra, forecast", "#d55e00");
-    f.line(shown[range(0, first_forecast + 1)], exp(learned(range(0, first_forecast + 1), k)), "hybrid, 1900-1916", "#009e73");
-    f.dashed(shown[range(first_forecast, {})], exp(learned(range(first_forecast, {}), k)), "hybrid, forecast", "#009e73");
+    f.dashed(shown[range(first_forecast, {})], exp(early(range(first_forecast, {}), k)),
+             "Lotka-Volterra, forecast", "#d55e00");
+    f.line(shown[range(0, first_forecast + 1)], exp(learned(range(0, first_forecast + 1), k)),
+           "hybrid, 1900-1916", "#009e73");
+    f.dashed(shown[range(first_forecast, {})], exp(learned(range(first_forecast, {}), k)), "hybrid, forecast",
+             "#009e73");
     f.mark(1916, "last year fitted for forecasts");
     f.points(years + 1900., counts(range(), k), "counts", "#000000");
     figures.push_back(f);

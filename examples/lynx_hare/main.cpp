@@ -1,5 +1,5 @@
-// Lynxes and hares: fits Lotka and Volterra's equations to the pelts that the Hudson Bay Company took in from 1900 to 1920,
-// by gradients through the solver; learns a hybrid model; forecasts; saves; plots.
+// Lynxes and hares: fits Lotka and Volterra's equations to the pelts that the Hudson Bay Company took in from
+// 1900 to 1920, by gradients through the solver; learns a hybrid model; forecasts; saves; plots.
 //
 //   lynx_hare                       the whole, into out/
 //   lynx_hare --predict FILE        predictions of a saved hybrid model, in hexadecimal
@@ -24,7 +24,9 @@ constexpr const char* model_file = "out/lynx_hare_hybrid.npz";
 
 /// The structure of the hybrid model, before any training.
 Hybrid untrained() {
-  Hybrid h{array(std::log(0.55)), array(std::log(0.8)), nn::make_mlp({.in = 2, .out = 2, .width = 16, .depth = 2}, random::key(7)), array(std::log(30.)), array(std::log(4.))};
+  Hybrid h{array(std::log(0.55)), array(std::log(0.8)),
+           nn::make_mlp({.in = 2, .out = 2, .width = 16, .depth = 2}, random::key(7)), array(std::log(30.)),
+           array(std::log(4.))};
   // Starts as small constant interactions of about the size of growth and death.
   h.interaction.layers.back().weight = 0.1 * h.interaction.layers.back().weight;
   h.interaction.layers.back().bias = array({0., 0.3});
@@ -82,14 +84,19 @@ void run(const char* self) {
   Array forecast = populations(short_fit.parameters, years);
   std::vector<double> hybrid_values = hybrid_predictions(hybrid, years);
   Array hybrid_forecast = array(hybrid_values, {21, 2});
-  double errors[] = {log_rmse(forecast[range(known, {})], held), log_rmse(hybrid_forecast[range(known, {})], held),
+  double errors[] = {log_rmse(forecast[range(known, {})], held),
+                     log_rmse(hybrid_forecast[range(known, {})], held),
                      log_rmse(log_counts[range(known - 1, -1)], held)};
-  const char* names[] = {"Lotka-Volterra, forecast from 1916", "hybrid model, forecast from 1916", "persistence: next year equals this year"};
-  for (int i = 0; i < 3; ++i) std::printf("  log-RMSE 1917-1920  %-42s %.4f%s\n", names[i], errors[i], errors[i] <= *std::min_element(errors, errors + 3) ? "   best" : "");
+  const char* names[] = {"Lotka-Volterra, forecast from 1916", "hybrid model, forecast from 1916",
+                         "persistence: next year equals this year"};
+  for (int i = 0; i < 3; ++i)
+    std::printf("  log-RMSE 1917-1920  %-42s %.4f%s\n", names[i], errors[i],
+                errors[i] <= *std::min_element(errors, errors + 3) ? "   best" : "");
 
   std::puts("\n(c) Saved and loaded in a second process");
   save(model_file, hybrid);
-  std::printf("  %s: predictions %s\n", model_file, same_in_another_process(self, hybrid_values) ? "agree bit for bit" : "DIFFER");
+  std::printf("  %s: predictions %s\n", model_file,
+              same_in_another_process(self, hybrid_values) ? "agree bit for bit" : "DIFFER");
 
   plot("out/lynx_hare.png", fit, short_fit, hybrid, years, counts, known);
   std::puts("\n(d) The plot is out/lynx_hare.png");

@@ -1,7 +1,7 @@
 #pragma once
 
-// The two models of the example. States are logarithms of the populations (thousands of pelts): u of hares, v of lynxes,
-// so populations stay positive and relative errors are what the solver controls.
+// The two models of the example. States are logarithms of the populations (thousands of pelts): u of hares, v
+// of lynxes, so populations stay positive and relative errors are what the solver controls.
 
 #include <apsis/apsis.hpp>
 
@@ -9,8 +9,8 @@ namespace lynx_hare {
 
 using apsis::Array;
 
-/// Lotka and Volterra: hares grow at the rate alpha and are eaten at beta a lynx; lynxes die at gamma and grow at delta a
-/// hare. Parameters are kept as logarithms, so that any value is allowed.
+/// Lotka and Volterra: hares grow at the rate alpha and are eaten at beta a lynx; lynxes die at gamma and
+/// grow at delta a hare. Parameters are kept as logarithms, so that any value is allowed.
 struct Rates {
   Array alpha, beta, gamma, delta;  // logarithms, per year
   Array operator()(const Array&, const Array& y) const {
@@ -27,7 +27,8 @@ struct Parameters {
   Array sigma_hare, sigma_lynx;  // noise of the log counts
 };
 
-/// The same growth and death, but what the species do to each other is learned: a network of (u, v) gives both rates.
+/// The same growth and death, but what the species do to each other is learned: a network of (u, v) gives
+/// both rates.
 struct Hybrid {
   Array alpha, gamma;  // logarithms
   apsis::nn::MLP interaction;
@@ -42,7 +43,8 @@ struct Hybrid {
 
 /// Log populations, [years, 2].
 template <class Field>
-Array populations(const Field& field, const Array& hare, const Array& lynx, const Array& years, double tolerance) {
+Array populations(const Field& field, const Array& hare, const Array& lynx, const Array& years,
+                  double tolerance) {
   using namespace apsis;
   auto solution = diffeqsolve(ODETerm{field}, Tsit5{}, years[0], years[-1], {}, stack({hare, lynx}),
                               {.controller = PIDController{.rtol = tolerance, .atol = tolerance},

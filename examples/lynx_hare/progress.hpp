@@ -9,7 +9,8 @@ namespace lynx_hare {
 /// A progress bar on one line of a terminal: loss, steps a second, time left. On a file, a line each tenth.
 class Progress {
  public:
-  Progress(const char* name, int steps, bool terminal) : name_(name), steps_(steps), terminal_(terminal), start_(Clock::now()) {}
+  Progress(const char* name, int steps, bool terminal)
+      : name_(name), steps_(steps), terminal_(terminal), start_(Clock::now()) {}
 
   void show(int done, double loss) {
     auto now = Clock::now();
@@ -21,8 +22,9 @@ class Progress {
     double elapsed = seconds(now - start_), rate = done / elapsed;
     std::string bar(static_cast<std::size_t>(24 * done / steps_), '#');
     bar.resize(24, '.');
-    std::printf("%s%-18s [%s] %5d/%d  loss %10.5f  %7.0f steps/s  %4.0f s left%s", terminal_ ? "\r" : "", name_, bar.c_str(), done,
-                steps_, loss, rate, (steps_ - done) / rate, terminal_ && !last ? "" : "\n");
+    std::printf("%s%-18s [%s] %5d/%d  loss %10.5f  %7.0f steps/s  %4.0f s left%s", terminal_ ? "\r" : "",
+                name_, bar.c_str(), done, steps_, loss, rate, (steps_ - done) / rate,
+                terminal_ && !last ? "" : "\n");
     std::fflush(stdout);
   }
 

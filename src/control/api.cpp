@@ -18,13 +18,14 @@ std::vector<Aval> avals_of(std::span<const Array> arrays) {
   return avals;
 }
 
-/// Promotes weakly typed initial carries until the body returns the avals it gets: a counter that starts at 0. becomes
-/// what the body makes of it. True if nothing had to change.
+/// Promotes weakly typed initial carries until the body returns the avals it gets: a counter that starts at
+/// 0. becomes what the body makes of it. True if nothing had to change.
 bool settle_carry(std::vector<Array>& carry, std::span<const Aval> results) {
   bool settled = true;
   for (std::size_t i = 0; i < carry.size() && i < results.size(); ++i) {
     const Aval &have = carry[i].aval(), &want = results[i];
-    if (!have.weak() || have.shape() != want.shape() || (have.dtype() == want.dtype() && want.weak())) continue;
+    if (!have.weak() || have.shape() != want.shape() || (have.dtype() == want.dtype() && want.weak()))
+      continue;
     WeakDtype to = promote({have.dtype(), true}, {want.dtype(), want.weak()});
     if (to.dtype == have.dtype() && to.weak) continue;
     carry[i] = lax::convert(carry[i], to.dtype, to.weak);
@@ -66,7 +67,8 @@ GraphRef captures_first(const Graph& graph, std::size_t captures) {
 void fail_static_carry(const char* op, Loc loc) { fail(messages::static_carry, {op}, loc); }
 void fail_branch_structure(const char* op, Loc loc) { fail(messages::branch_structure, {op}, loc); }
 
-std::vector<Array> while_call(const Callee& cond, const Callee& body, std::span<const Array> init, const WhileOptions& options, Loc loc) {
+std::vector<Array> while_call(const Callee& cond, const Callee& body, std::span<const Array> init,
+                              const WhileOptions& options, Loc loc) {
   if (options.kind == Loop::Bounded && options.max_steps < 0) fail(messages::bounded_without_bound, {}, loc);
   std::vector<Array> carry(init.begin(), init.end());
   Staged staged_body;
@@ -95,14 +97,16 @@ std::vector<Array> first_entries(std::span<const Array> xs, const ScanOptions& o
   std::vector<Array> entries;
   for (const Array& x : xs) {
     if (x.ndim() == 0) fail(messages::scan_scalar, {to_string(x.aval())}, loc);
-    if (length >= 0 && x.shape()[0] != length) fail(messages::scan_length, {std::to_string(length), std::to_string(x.shape()[0])}, loc);
+    if (length >= 0 && x.shape()[0] != length)
+      fail(messages::scan_length, {std::to_string(length), std::to_string(x.shape()[0])}, loc);
     length = x.shape()[0];
     entries.push_back(lax::full_like(unstacked(x.aval()), 0));  // stands for any entry: only its aval is used
   }
   return entries;
 }
 
-ScanCall scan_call(const Callee& body, std::span<const Array> init, std::span<const Array> xs, const ScanOptions& options, Loc loc) {
+ScanCall scan_call(const Callee& body, std::span<const Array> init, std::span<const Array> xs,
+                   const ScanOptions& options, Loc loc) {
   std::vector<Array> carry(init.begin(), init.end());
   Staged staged;
   do {
@@ -133,21 +137,26 @@ Array concrete_range(const Array& lo, const Array& hi) {
   return array(values);
 }
 
-Array as_index(const Array& i) { return i.dtype() == Dtype::I64 && !i.weak() ? i : lax::convert(i, Dtype::I64); }
+Array as_index(const Array& i) {
+  return i.dtype() == Dtype::I64 && !i.weak() ? i : lax::convert(i, Dtype::I64);
+}
 Array less(const Array& i, const Array& hi, Loc) { return lax::lt(i, as_index(hi)); }
 Array next_index(const Array& i) { return lax::add(i, literal(Dtype::I64, 1)); }
 
 Array branch_of(const Array& predicate, Loc loc) {
-  if (predicate.dtype() != Dtype::Bool || predicate.ndim() != 0) fail(messages::predicate_not_bool, {to_string(predicate.aval())}, loc);
+  if (predicate.dtype() != Dtype::Bool || predicate.ndim() != 0)
+    fail(messages::predicate_not_bool, {to_string(predicate.aval())}, loc);
   return lax::select(predicate, literal(Dtype::I64, 0), literal(Dtype::I64, 1));
 }
 
 Array branch_index(const Array& index, Loc loc) {
-  if (!is_integer(index.dtype()) || index.ndim() != 0) fail(messages::index_not_integer, {to_string(index.aval())}, loc);
+  if (!is_integer(index.dtype()) || index.ndim() != 0)
+    fail(messages::index_not_integer, {to_string(index.aval())}, loc);
   return as_index(index);
 }
 
-std::vector<Array> cond_call(const Array& index, std::span<const Callee> branches, std::span<const Array> operands, const char* name, Loc loc) {
+std::vector<Array> cond_call(const Array& index, std::span<const Callee> branches,
+                             std::span<const Array> operands, const char* name, Loc loc) {
   std::vector<Aval> avals = avals_of(operands);
   std::vector<Staged> staged;
   for (const Callee& b : branches) staged.push_back(stage(b, avals, name));

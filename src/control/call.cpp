@@ -59,7 +59,8 @@ void call_linearize(const LinearizeRule& r) {
 void call_transpose(const TransposeRule& r) {
   const auto& p = r.params.as<CallParams>();
   std::vector<bool> linear(r.linear.begin(), r.linear.end()), ct_mask = not_empty(r.cotangents), out_mask;
-  GraphRef region = transpose_graph(*p.region, linear, ct_mask, std::vector<bool>(count(linear), false), out_mask);
+  GraphRef region =
+      transpose_graph(*p.region, linear, ct_mask, std::vector<bool>(count(linear), false), out_mask);
   std::vector<Array> operands;
   for (std::size_t i = 0; i < r.operands.size(); ++i)
     if (!r.linear[i]) operands.push_back(r.operands[i]);
@@ -77,7 +78,8 @@ void call_batch(const BatchRule& r) {
     in_mask.push_back(r.axes[i] >= 0);
     operands.push_back(r.axes[i] > 0 ? with_axis(r.operands[i], r.axes[i], 0, r.size) : r.operands[i]);
   }
-  GraphRef region = batch_graph(*p.region, r.size, in_mask, std::vector<bool>(p.region->outputs().size(), false), out_mask);
+  GraphRef region =
+      batch_graph(*p.region, r.size, in_mask, std::vector<bool>(p.region->outputs().size(), false), out_mask);
   r.outs = bind_region(call_op, with_region(r.params, region), operands);
   for (bool mapped : out_mask) r.out_axes.push_back(mapped ? 0 : -1);
 }

@@ -16,10 +16,11 @@ namespace {
 
 const CondParams& branches_of(const Params& params) { return params.as<CondParams>(); }
 
-/// Applies a graph transformation to all branches so that they return the same outputs: `make(branch, instantiate,
-/// out_mask)` is called until the masks of all branches agree.
+/// Applies a graph transformation to all branches so that they return the same outputs: `make(branch,
+/// instantiate, out_mask)` is called until the masks of all branches agree.
 template <class Make>
-std::vector<GraphRef> transform_branches(const CondParams& p, std::size_t outputs, std::vector<bool>& mask, Make&& make) {
+std::vector<GraphRef> transform_branches(const CondParams& p, std::size_t outputs, std::vector<bool>& mask,
+                                         Make&& make) {
   std::vector<GraphRef> graphs;
   mask.assign(outputs, false);
   for (bool settled = false; !settled;) {
@@ -42,8 +43,10 @@ void cond_shape(const Params& params, std::span<const Aval> in, std::vector<Aval
   for (std::size_t b = 1; b < p.branches.size(); ++b) {
     std::vector<Aval> other = output_avals(*p.branches[b]);
     for (std::size_t i = 0; i < std::max(out.size(), other.size()); ++i) {
-      std::string left = i < out.size() ? to_string(out[i]) : "missing", right = i < other.size() ? to_string(other[i]) : "missing";
-      if (i >= out.size() || i >= other.size() || out[i].dtype() != other[i].dtype() || out[i].shape() != other[i].shape())
+      std::string left = i < out.size() ? to_string(out[i]) : "missing",
+                  right = i < other.size() ? to_string(other[i]) : "missing";
+      if (i >= out.size() || i >= other.size() || out[i].dtype() != other[i].dtype() ||
+          out[i].shape() != other[i].shape())
         fail(messages::branch_mismatch, {"cond", std::to_string(i), left, right, std::to_string(b)});
     }
   }
@@ -52,17 +55,19 @@ void cond_shape(const Params& params, std::span<const Aval> in, std::vector<Aval
 void cond_evaluate(const Params& params, std::span<const Array> in, std::span<Array> out) {
   if (run_compiled(cond_op, params, in, out)) return;
   const auto& p = branches_of(params);
-  auto index = std::clamp<std::int64_t>(in[0].item<std::int64_t>(), 0, static_cast<std::int64_t>(p.branches.size()) - 1);
+  auto index = std::clamp<std::int64_t>(in[0].item<std::int64_t>(), 0,
+                                        static_cast<std::int64_t>(p.branches.size()) - 1);
   std::vector<Array> results = interpret(*p.branches[static_cast<std::size_t>(index)], in.subspan(1));
   for (std::size_t i = 0; i < out.size(); ++i) out[i] = results[i];
 }
 
 void cond_jvp(const JvpRule& r) {
   std::vector<bool> in_mask = not_empty(r.tangents.subspan(1)), out_mask;
-  auto graphs = transform_branches(branches_of(r.params), r.outs.size(), out_mask,
-                                   [&](const Graph& branch, const std::vector<bool>& instantiate, std::vector<bool>& found) {
-                                     return jvp_graph(branch, in_mask, instantiate, found);
-                                   });
+  auto graphs = transform_branches(
+      branches_of(r.params), r.outs.size(), out_mask,
+      [&](const Graph& branch, const std::vector<bool>& instantiate, std::vector<bool>& found) {
+        return jvp_graph(branch, in_mask, instantiate, found);
+      });
   std::vector<Array> operands(r.primals.begin(), r.primals.end());
   append(operands, marked(r.tangents.subspan(1), in_mask));
   std::vector<Array> results = bind_region(cond_op, make_params(CondParams{std::move(graphs)}), operands);
@@ -78,10 +83,11 @@ void cond_linearize(const LinearizeRule& r) {
   std::vector<Array> results = bind_region(cond_op, r.params, r.primals);
   for (std::size_t i = 0; i < r.outs.size(); ++i) r.outs[i] = results[i];
   std::vector<bool> in_mask = not_empty(r.tangents.subspan(1)), out_mask;
-  auto graphs = transform_branches(branches_of(r.params), r.outs.size(), out_mask,
-                                   [&](const Graph& branch, const std::vector<bool>& instantiate, std::vector<bool>& found) {
-                                     return tangent_graph(branch, in_mask, instantiate, found);
-                                   });
+  auto graphs = transform_branches(
+      branches_of(r.params), r.outs.size(), out_mask,
+      [&](const Graph& branch, const std::vector<bool>& instantiate, std::vector<bool>& found) {
+        return tangent_graph(branch, in_mask, instantiate, found);
+      });
   if (count(out_mask) == 0) return;
   std::vector<Array> operands(r.primals.begin(), r.primals.end());
   append(operands, marked(r.tangents.subspan(1), in_mask));
@@ -93,10 +99,11 @@ void cond_linearize(const LinearizeRule& r) {
 
 void cond_transpose(const TransposeRule& r) {
   std::vector<bool> linear(r.linear.begin() + 1, r.linear.end()), ct_mask = not_empty(r.cotangents), out_mask;
-  auto graphs = transform_branches(branches_of(r.params), count(linear), out_mask,
-                                   [&](const Graph& branch, const std::vector<bool>& instantiate, std::vector<bool>& found) {
-                                     return transpose_graph(branch, linear, ct_mask, instantiate, found);
-                                   });
+  auto graphs = transform_branches(
+      branches_of(r.params), count(linear), out_mask,
+      [&](const Graph& branch, const std::vector<bool>& instantiate, std::vector<bool>& found) {
+        return transpose_graph(branch, linear, ct_mask, instantiate, found);
+      });
   if (count(out_mask) == 0) return;
   std::vector<Array> operands;
   for (std::size_t i = 0; i < r.operands.size(); ++i)
@@ -107,12 +114,14 @@ void cond_transpose(const TransposeRule& r) {
     if (linear[i] && out_mask[k++]) r.out[i + 1] = found[next++];
 }
 
-// Lanes that choose differently: all branches run, results are selected. A branch sees, in the lanes that did not choose
-// it, operands without derivative: a select transposes to zeros there, and so no NaN of a branch not taken gets through.
+// Lanes that choose differently: all branches run, results are selected. A branch sees, in the lanes that did
+// not choose it, operands without derivative: a select transposes to zeros there, and so no NaN of a branch
+// not taken gets through.
 void batch_by_select(const BatchRule& r) {
   const auto& p = branches_of(r.params);
   std::vector<Array> operands;
-  for (std::size_t i = 1; i < r.operands.size(); ++i) operands.push_back(with_axis(r.operands[i], r.axes[i], 0, r.size));
+  for (std::size_t i = 1; i < r.operands.size(); ++i)
+    operands.push_back(with_axis(r.operands[i], r.axes[i], 0, r.size));
   std::vector<bool> all_in(operands.size(), true);
   Array last = lax::full_like(r.operands[0].aval(), static_cast<double>(p.branches.size()) - 1);
   Array zero = lax::full_like(r.operands[0].aval(), 0);
@@ -127,9 +136,11 @@ void batch_by_select(const BatchRule& r) {
     for (const Array& a : operands)
       seen.push_back(is_inexact(a.dtype()) ? choose(chosen, a, lax::stop_gradient(a)) : a);
     std::vector<bool> out_mask;
-    GraphRef branch = batch_graph(*p.branches[b], r.size, all_in, std::vector<bool>(p.branches[b]->outputs().size(), true), out_mask);
+    GraphRef branch = batch_graph(*p.branches[b], r.size, all_in,
+                                  std::vector<bool>(p.branches[b]->outputs().size(), true), out_mask);
     std::vector<Array> results = bind_region(call_op, make_params(CallParams{branch, "branch"}), seen);
-    if (b == 0) r.outs = results;
+    if (b == 0)
+      r.outs = results;
     else
       for (std::size_t i = 0; i < results.size(); ++i) r.outs[i] = choose(chosen, results[i], r.outs[i]);
   }
@@ -145,10 +156,11 @@ void cond_batch(const BatchRule& r) {
     operands.push_back(r.axes[i] > 0 ? with_axis(r.operands[i], r.axes[i], 0, r.size) : r.operands[i]);
   }
   const auto& p = branches_of(r.params);
-  auto graphs = transform_branches(p, p.branches[0]->outputs().size(), out_mask,
-                                   [&](const Graph& branch, const std::vector<bool>& instantiate, std::vector<bool>& found) {
-                                     return batch_graph(branch, r.size, in_mask, instantiate, found);
-                                   });
+  auto graphs = transform_branches(
+      p, p.branches[0]->outputs().size(), out_mask,
+      [&](const Graph& branch, const std::vector<bool>& instantiate, std::vector<bool>& found) {
+        return batch_graph(branch, r.size, in_mask, instantiate, found);
+      });
   r.outs = bind_region(cond_op, make_params(CondParams{std::move(graphs)}), operands);
   for (bool mapped : out_mask) r.out_axes.push_back(mapped ? 0 : -1);
 }

@@ -35,11 +35,14 @@ void error_if_evaluate(const Params& params, std::span<const Array> in, std::spa
   auto first = std::ranges::find_if(codes, failed);
   if (first == codes.end()) return;
   const auto& p = params.as<ErrorIfParams>();
-  auto row = static_cast<std::size_t>(std::clamp<std::int64_t>(*first, 1, static_cast<std::int64_t>(p.texts.size()))) - 1;
+  auto row = static_cast<std::size_t>(
+                 std::clamp<std::int64_t>(*first, 1, static_cast<std::int64_t>(p.texts.size()))) -
+             1;
   std::string text = p.texts[row];
   if (in[0].ndim() > 0)
-    text += " (" + std::to_string(std::ranges::count_if(codes, failed)) + " of " + std::to_string(codes.size()) +
-            " lanes failed, the first is lane " + std::to_string(first - codes.begin()) + ")";
+    text += " (" + std::to_string(std::ranges::count_if(codes, failed)) + " of " +
+            std::to_string(codes.size()) + " lanes failed, the first is lane " +
+            std::to_string(first - codes.begin()) + ")";
   throw Error(p.ids[row], text);
 }
 

@@ -9,7 +9,8 @@ namespace apsis::detail {
 void check_carry(const char* op, std::span<const Aval> carry, std::span<const Aval> results) {
   for (std::size_t i = 0; i < carry.size(); ++i) {
     std::string got = i < results.size() ? to_string(results[i]) : "missing";
-    if (i >= results.size() || results[i].dtype() != carry[i].dtype() || results[i].shape() != carry[i].shape())
+    if (i >= results.size() || results[i].dtype() != carry[i].dtype() ||
+        results[i].shape() != carry[i].shape())
       fail(messages::carry_mismatch, {op, std::to_string(i), to_string(carry[i]), got});
   }
 }
@@ -95,7 +96,8 @@ void Widening::split_results(std::span<const Array> results, std::size_t carries
   }
 }
 
-Recording::Recording(const Graph& old_body, const Graph& tangent, std::size_t consts, std::size_t carries, bool at_least_one) {
+Recording::Recording(const Graph& old_body, const Graph& tangent, std::size_t consts, std::size_t carries,
+                     bool at_least_one) {
   std::vector<bool> read(tangent.value_count(), false);
   for (const Eqn& e : tangent.eqns())
     for (ValueId v : tangent.operands(e)) read[v] = true;
@@ -108,7 +110,8 @@ Recording::Recording(const Graph& old_body, const Graph& tangent, std::size_t co
   if (recorded.empty() && at_least_one) {
     std::size_t smallest = 0;
     for (std::size_t c = 1; c < carries; ++c)
-      if (old_body.aval(static_cast<ValueId>(consts + c)).bytes() < old_body.aval(static_cast<ValueId>(consts + smallest)).bytes())
+      if (old_body.aval(static_cast<ValueId>(consts + c)).bytes() <
+          old_body.aval(static_cast<ValueId>(consts + smallest)).bytes())
         smallest = c;
     recorded.push_back(smallest);
   }
@@ -120,11 +123,15 @@ Recording::Recording(const Graph& old_body, const Graph& tangent, std::size_t co
   body = rewire(input_avals(old_body), wire);
 }
 
-GraphRef Recording::tangent_body(const Graph& old_body, const Graph& tangent, const std::vector<bool>& in_mask,
-                                 std::size_t consts, std::size_t carries) const {
+GraphRef Recording::tangent_body(const Graph& old_body, const Graph& tangent,
+                                 const std::vector<bool>& in_mask, std::size_t consts,
+                                 std::size_t carries) const {
   std::vector<Aval> old = input_avals(old_body), avals;
   std::size_t xs = old.size() - consts - carries;
-  auto take = [&](std::size_t from, std::size_t n) { avals.insert(avals.end(), old.begin() + static_cast<std::ptrdiff_t>(from), old.begin() + static_cast<std::ptrdiff_t>(from + n)); };
+  auto take = [&](std::size_t from, std::size_t n) {
+    avals.insert(avals.end(), old.begin() + static_cast<std::ptrdiff_t>(from),
+                 old.begin() + static_cast<std::ptrdiff_t>(from + n));
+  };
   auto take_marked = [&](std::size_t from, std::size_t n) {
     for (std::size_t i = from; i < from + n; ++i)
       if (in_mask[i]) avals.push_back(old[i]);
@@ -138,7 +145,10 @@ GraphRef Recording::tangent_body(const Graph& old_body, const Graph& tangent, co
   take_marked(consts + carries, xs);
   auto wire = [&](std::span<const Array> in) {
     std::size_t at = 0;
-    auto next = [&](std::size_t n) { at += n; return in.subspan(at - n, n); };
+    auto next = [&](std::size_t n) {
+      at += n;
+      return in.subspan(at - n, n);
+    };
     std::vector<Array> args, carry(carries), tangents;
     append(args, next(consts));
     for (std::size_t c : unchanging) carry[c] = next(1)[0];

@@ -16,11 +16,11 @@ std::vector<bool> slice_mask(const std::vector<bool>& mask, std::size_t from, st
 /// Which outputs depend on the inputs marked.
 std::vector<bool> dependence(const Graph& graph, const std::vector<bool>& in_mask);
 
-/// Transforms a loop body until the carries that come out marked are those that went in marked: `make(in_mask,
-/// instantiate, out_mask)` transforms the body; the carry part of `in_mask` grows.
+/// Transforms a loop body until the carries that come out marked are those that went in marked:
+/// `make(in_mask, instantiate, out_mask)` transforms the body; the carry part of `in_mask` grows.
 template <class Make>
-GraphRef carry_fixpoint(std::vector<bool>& in_mask, std::size_t consts, std::size_t carries, std::vector<bool>& out_mask,
-                        Make&& make, std::size_t outputs) {
+GraphRef carry_fixpoint(std::vector<bool>& in_mask, std::size_t consts, std::size_t carries,
+                        std::vector<bool>& out_mask, Make&& make, std::size_t outputs) {
   for (;;) {
     std::vector<bool> instantiate(outputs, false);
     for (std::size_t c = 0; c < carries; ++c) instantiate[c] = in_mask[consts + c];
@@ -34,38 +34,45 @@ GraphRef carry_fixpoint(std::vector<bool>& in_mask, std::size_t consts, std::siz
   }
 }
 
-/// A loop over (primals, tangents): each group of operands (consts, carry, xs) is followed by the tangents of those marked.
+/// A loop over (primals, tangents): each group of operands (consts, carry, xs) is followed by the tangents of
+/// those marked.
 class Widening {
  public:
-  Widening(const Graph& body, std::array<std::size_t, 3> groups, std::vector<bool> in_mask, std::vector<bool> out_mask)
+  Widening(const Graph& body, std::array<std::size_t, 3> groups, std::vector<bool> in_mask,
+           std::vector<bool> out_mask)
       : body_(body), groups_(groups), in_mask_(std::move(in_mask)), out_mask_(std::move(out_mask)) {}
   /// Operands of a group in the wide loop.
   std::size_t width(int group) const;
   /// `jvp_body` (of jvp_graph) with its inputs and outputs in the wide loop's order.
   GraphRef interleave(const Graph& jvp_body) const;
   std::vector<Array> operands(std::span<const Array> primals, std::span<const Array> tangents) const;
-  void split_results(std::span<const Array> results, std::size_t carries, std::span<Array> outs, std::span<Array> out_tangents) const;
+  void split_results(std::span<const Array> results, std::size_t carries, std::span<Array> outs,
+                     std::span<Array> out_tangents) const;
 
  private:
-  std::size_t start(int group) const { return group == 0 ? 0 : start(group - 1) + groups_[static_cast<std::size_t>(group) - 1]; }
+  std::size_t start(int group) const {
+    return group == 0 ? 0 : start(group - 1) + groups_[static_cast<std::size_t>(group) - 1];
+  }
   const Graph& body_;
   std::array<std::size_t, 3> groups_;
   std::vector<bool> in_mask_, out_mask_;
 };
 
-/// What a loop must keep so that its tangent loop can run backwards: of the carries that the tangent body reads, those
-/// that change. The tangent body computes the rest of the primal body again.
+/// What a loop must keep so that its tangent loop can run backwards: of the carries that the tangent body
+/// reads, those that change. The tangent body computes the rest of the primal body again.
 struct Recording {
   /// With `at_least_one`, something is recorded even if nothing is read: the list then counts the iterations.
-  Recording(const Graph& body, const Graph& tangent, std::size_t consts, std::size_t carries, bool at_least_one = false);
+  Recording(const Graph& body, const Graph& tangent, std::size_t consts, std::size_t carries,
+            bool at_least_one = false);
 
-  GraphRef body;                          // the body with the recorded carries as further ys
-  std::vector<std::size_t> recorded;      // carries
-  std::vector<std::size_t> unchanging;    // carries that are read, and that the body returns as they came
+  GraphRef body;                        // the body with the recorded carries as further ys
+  std::vector<std::size_t> recorded;    // carries
+  std::vector<std::size_t> unchanging;  // carries that are read, and that the body returns as they came
 
-  /// (consts, unchanging carries, tangent consts | tangent carry | xs, records, tangent xs) → outputs of `tangent`.
-  GraphRef tangent_body(const Graph& body, const Graph& tangent, const std::vector<bool>& in_mask, std::size_t consts,
-                        std::size_t carries) const;
+  /// (consts, unchanging carries, tangent consts | tangent carry | xs, records, tangent xs) → outputs of
+  /// `tangent`.
+  GraphRef tangent_body(const Graph& body, const Graph& tangent, const std::vector<bool>& in_mask,
+                        std::size_t consts, std::size_t carries) const;
 };
 
 /// vmap of a loop whose lanes differ in length: `map_lanes` around the unbatched loop.

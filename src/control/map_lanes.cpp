@@ -14,7 +14,8 @@ namespace {
 
 const MapLanesParams& lanes_of(const Params& params) { return params.as<MapLanesParams>(); }
 
-std::vector<Array> bind_lanes(GraphRef region, std::int64_t lanes, const Dims& in_axes, std::span<const Array> operands) {
+std::vector<Array> bind_lanes(GraphRef region, std::int64_t lanes, const Dims& in_axes,
+                              std::span<const Array> operands) {
   return bind_region(map_lanes_op, make_params(MapLanesParams{std::move(region), lanes, in_axes}), operands);
 }
 
@@ -36,8 +37,10 @@ void map_lanes_evaluate(const Params& params, std::span<const Array> in, std::sp
       if (p.in_axes[i] >= 0) lane[i] = entry_of(in[i], l);
     std::vector<Array> results = interpret(*p.region, lane);
     for (std::size_t i = 0; i < out.size(); ++i) {
-      if (results[i].aval().is_list()) lists[i].push_back(results[i]);
-      else store_entry(out[i], l, results[i]);
+      if (results[i].aval().is_list())
+        lists[i].push_back(results[i]);
+      else
+        store_entry(out[i], l, results[i]);
     }
   }
   std::vector<Aval> results = output_avals(*p.region);
@@ -63,7 +66,8 @@ void map_lanes_jvp(const JvpRule& r) {
   GraphRef region = jvp_graph(*p.region, in_mask, std::vector<bool>(r.outs.size(), false), out_mask);
   std::vector<Array> operands(r.primals.begin(), r.primals.end());
   append(operands, marked(r.tangents, in_mask));
-  std::vector<Array> results = bind_lanes(region, p.lanes, concatenated(p.in_axes, marked_axes(p.in_axes, in_mask)), operands);
+  std::vector<Array> results =
+      bind_lanes(region, p.lanes, concatenated(p.in_axes, marked_axes(p.in_axes, in_mask)), operands);
   std::size_t next = r.outs.size();
   for (std::size_t i = 0; i < r.outs.size(); ++i) {
     r.outs[i] = results[i];
@@ -88,14 +92,18 @@ void map_lanes_linearize(const LinearizeRule& r) {
 
 void map_lanes_transpose(const TransposeRule& r) {
   const auto& p = lanes_of(r.params);
-  std::vector<bool> linear(r.linear.begin(), r.linear.end()), plain(linear.size()), ct_mask = not_empty(r.cotangents), out_mask;
+  std::vector<bool> linear(r.linear.begin(), r.linear.end()), plain(linear.size()),
+      ct_mask = not_empty(r.cotangents), out_mask;
   for (std::size_t i = 0; i < linear.size(); ++i) plain[i] = !linear[i];
-  GraphRef region = transpose_graph(*p.region, linear, ct_mask, std::vector<bool>(count(linear), false), out_mask);
+  GraphRef region =
+      transpose_graph(*p.region, linear, ct_mask, std::vector<bool>(count(linear), false), out_mask);
   std::vector<Array> operands;
   for (std::size_t i = 0; i < r.operands.size(); ++i)
     if (plain[i]) operands.push_back(r.operands[i]);
   append(operands, marked(r.cotangents, ct_mask));
-  std::vector<Array> found = bind_lanes(region, p.lanes, concatenated(marked_axes(p.in_axes, plain), Dims::filled(count(ct_mask), 0)), operands);
+  std::vector<Array> found =
+      bind_lanes(region, p.lanes,
+                 concatenated(marked_axes(p.in_axes, plain), Dims::filled(count(ct_mask), 0)), operands);
   for (std::size_t i = 0, k = 0, next = 0; i < r.operands.size(); ++i)
     if (r.linear[i] && out_mask[k++]) {
       Array ct = found[next++];

@@ -22,10 +22,12 @@ std::vector<Aval> output_avals(const Graph& graph) {
 
 void check_region_operands(const char* op, const Graph& region, std::span<const Aval> operands) {
   if (operands.size() != region.input_count())
-    fail(messages::region_operands, {op, std::to_string(region.input_count()), std::to_string(operands.size())});
+    fail(messages::region_operands,
+         {op, std::to_string(region.input_count()), std::to_string(operands.size())});
   for (std::size_t i = 0; i < operands.size(); ++i) {
     const Aval& want = region.aval(static_cast<ValueId>(i));
-    if (want.dtype() != operands[i].dtype() || want.shape() != operands[i].shape() || want.list() != operands[i].list())
+    if (want.dtype() != operands[i].dtype() || want.shape() != operands[i].shape() ||
+        want.list() != operands[i].list())
       fail(messages::region_operand_aval, {op, std::to_string(i), to_string(want), to_string(operands[i])});
   }
 }
@@ -55,9 +57,12 @@ std::size_t count(const std::vector<bool>& mask) {
   return n;
 }
 
-void append(std::vector<Array>& to, std::span<const Array> more) { to.insert(to.end(), more.begin(), more.end()); }
+void append(std::vector<Array>& to, std::span<const Array> more) {
+  to.insert(to.end(), more.begin(), more.end());
+}
 
-std::vector<Array> instantiate(std::span<const Array> primals, std::span<const Array> tangents, const std::vector<bool>& mask) {
+std::vector<Array> instantiate(std::span<const Array> primals, std::span<const Array> tangents,
+                               const std::vector<bool>& mask) {
   std::vector<Array> out(tangents.begin(), tangents.end());
   for (std::size_t i = 0; i < out.size(); ++i)
     if (mask[i] && out[i].is_empty()) out[i] = lax::full_like(primals[i].aval(), 0);
@@ -75,10 +80,12 @@ std::vector<Array> bind_region(const Op& op, const Params& params, std::span<con
 }
 
 Array entry_of(const Array& a, std::int64_t i) {
-  if (a.aval().list() == ListKind::PerLane) return static_cast<ListNode*>(a.node())->entries[static_cast<std::size_t>(i)];
+  if (a.aval().list() == ListKind::PerLane)
+    return static_cast<ListNode*>(a.node())->entries[static_cast<std::size_t>(i)];
   Array out = allocate(unstacked(a.aval()));
   std::size_t bytes = out.aval().bytes();
-  std::memcpy(mutable_data<char>(out), static_cast<const char*>(data_of(a)) + static_cast<std::size_t>(i) * bytes, bytes);
+  std::memcpy(mutable_data<char>(out),
+              static_cast<const char*>(data_of(a)) + static_cast<std::size_t>(i) * bytes, bytes);
   return out;
 }
 
@@ -93,7 +100,9 @@ Array make_list(const Aval& list_aval, std::vector<Array> entries) {
   return Array::adopt(node);
 }
 
-const std::vector<Array>& entries_of(const Array& list) { return static_cast<ListNode*>(list.node())->entries; }
+const std::vector<Array>& entries_of(const Array& list) {
+  return static_cast<ListNode*>(list.node())->entries;
+}
 
 Aval list_of(const Aval& entry) {
   AvalData data = *entry;

@@ -30,7 +30,8 @@ std::size_t count(const std::vector<bool>& mask);
 void append(std::vector<Array>& to, std::span<const Array> more);
 
 /// For each i, the tangent, or zeros where the mask asks for one and there is none.
-std::vector<Array> instantiate(std::span<const Array> primals, std::span<const Array> tangents, const std::vector<bool>& mask);
+std::vector<Array> instantiate(std::span<const Array> primals, std::span<const Array> tangents,
+                               const std::vector<bool>& mask);
 
 /// True where the aval can carry a tangent.
 std::vector<bool> inexact(std::span<const Aval> avals);

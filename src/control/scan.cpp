@@ -29,7 +29,10 @@ void scan_shape(const Params& params, std::span<const Aval> in, std::vector<Aval
   }
   check_region_operands("scan", *p.body, operands);
   std::vector<Aval> results = output_avals(*p.body);
-  check_carry("scan", std::span(operands).subspan(static_cast<std::size_t>(p.consts), static_cast<std::size_t>(p.carries)), results);
+  check_carry(
+      "scan",
+      std::span(operands).subspan(static_cast<std::size_t>(p.consts), static_cast<std::size_t>(p.carries)),
+      results);
   for (std::size_t i = 0; i < results.size(); ++i)
     out.push_back(i < static_cast<std::size_t>(p.carries) ? results[i] : stack_of(results[i], p));
 }
@@ -47,12 +50,15 @@ void scan_evaluate(const Params& params, std::span<const Array> in, std::span<Ar
   for (std::int64_t k = 0; k < length; ++k) {
     std::int64_t i = p.reverse ? length - 1 - k : k;
     operands.resize(consts + carries);
-    for (const Array& x : xs) operands.push_back(x.aval().is_list() ? entries_of(x)[static_cast<std::size_t>(i)] : entry_of(x, i));
+    for (const Array& x : xs)
+      operands.push_back(x.aval().is_list() ? entries_of(x)[static_cast<std::size_t>(i)] : entry_of(x, i));
     std::vector<Array> results = interpret(*p.body, operands);
     for (std::size_t c = 0; c < carries; ++c) operands[consts + c] = results[c];
     for (std::size_t y = 0; y < lists.size(); ++y) {
-      if (p.length < 0) lists[y][static_cast<std::size_t>(i)] = results[carries + y];
-      else store_entry(out[carries + y], i, results[carries + y]);
+      if (p.length < 0)
+        lists[y][static_cast<std::size_t>(i)] = results[carries + y];
+      else
+        store_entry(out[carries + y], i, results[carries + y]);
     }
   }
   for (std::size_t c = 0; c < carries; ++c) out[c] = operands[consts + c];
@@ -68,9 +74,12 @@ void scan_jvp(const JvpRule& r) {
   const auto& p = scan_of(r.params);
   auto consts = static_cast<std::size_t>(p.consts), carries = static_cast<std::size_t>(p.carries);
   std::vector<bool> in_mask = not_empty(r.tangents), out_mask;
-  GraphRef body = carry_fixpoint(in_mask, consts, carries, out_mask, [&](const std::vector<bool>& inputs, const std::vector<bool>& inst, std::vector<bool>& found) {
-    return jvp_graph(*p.body, inputs, inst, found);
-  }, p.body->outputs().size());
+  GraphRef body = carry_fixpoint(
+      in_mask, consts, carries, out_mask,
+      [&](const std::vector<bool>& inputs, const std::vector<bool>& inst, std::vector<bool>& found) {
+        return jvp_graph(*p.body, inputs, inst, found);
+      },
+      p.body->outputs().size());
   Widening w(*p.body, {consts, carries, r.primals.size() - consts - carries}, in_mask, out_mask);
   std::vector<Array> tangents = instantiate(r.primals, r.tangents, in_mask);
   ScanParams wide = p;
@@ -86,9 +95,12 @@ void scan_linearize(const LinearizeRule& r) {
   auto consts = static_cast<std::size_t>(p.consts), carries = static_cast<std::size_t>(p.carries);
   std::size_t outs = r.outs.size(), inputs = r.primals.size();
   std::vector<bool> in_mask = not_empty(r.tangents), out_mask;
-  GraphRef tangent = carry_fixpoint(in_mask, consts, carries, out_mask, [&](const std::vector<bool>& ins, const std::vector<bool>& inst, std::vector<bool>& found) {
-    return tangent_graph(*p.body, ins, inst, found);
-  }, outs);
+  GraphRef tangent = carry_fixpoint(
+      in_mask, consts, carries, out_mask,
+      [&](const std::vector<bool>& ins, const std::vector<bool>& inst, std::vector<bool>& found) {
+        return tangent_graph(*p.body, ins, inst, found);
+      },
+      outs);
 
   // The primal loop also stacks the carries that the tangent body reads.
   Recording recording(*p.body, *tangent, consts, carries);
@@ -105,12 +117,15 @@ void scan_linearize(const LinearizeRule& r) {
   for (std::size_t c : recording.unchanging) operands.push_back(r.primals[consts + c]);
   append(operands, marked(std::span(tangents).first(consts), slice_mask(in_mask, 0, consts)));
   auto tangent_consts = static_cast<std::int64_t>(operands.size());
-  append(operands, marked(std::span(tangents).subspan(consts, carries), slice_mask(in_mask, consts, carries)));
+  append(operands,
+         marked(std::span(tangents).subspan(consts, carries), slice_mask(in_mask, consts, carries)));
   std::int64_t tangent_carries = static_cast<std::int64_t>(operands.size()) - tangent_consts;
   append(operands, r.primals.subspan(consts + carries));
   append(operands, std::span(results).subspan(outs));
-  append(operands, marked(std::span(tangents).subspan(consts + carries), slice_mask(in_mask, consts + carries, inputs - consts - carries)));
-  ScanParams linear{recording.tangent_body(*p.body, *tangent, in_mask, consts, carries), tangent_consts, tangent_carries, p.length, p.reverse};
+  append(operands, marked(std::span(tangents).subspan(consts + carries),
+                          slice_mask(in_mask, consts + carries, inputs - consts - carries)));
+  ScanParams linear{recording.tangent_body(*p.body, *tangent, in_mask, consts, carries), tangent_consts,
+                    tangent_carries, p.length, p.reverse};
   TraceScope scope(r.tangent_trace);
   std::vector<Array> found = bind_region(scan_op, make_params(linear), operands);
   for (std::size_t i = 0, next = 0; i < outs; ++i)
@@ -137,7 +152,8 @@ void scan_transpose(const TransposeRule& r) {
   GraphRef transposed = transpose_graph(*p.body, linear, ct_mask, all, out_mask);
   // transposed: (nonlinear consts, nonlinear xs, cotangents of carry, cotangents of the marked ys)
   //          → (cotangents of linear consts, of carry, of linear xs).
-  std::vector<bool> const_mask = slice_mask(linear, 0, consts), xs_mask = slice_mask(linear, consts + carries, inputs - consts - carries);
+  std::vector<bool> const_mask = slice_mask(linear, 0, consts),
+                    xs_mask = slice_mask(linear, consts + carries, inputs - consts - carries);
   std::size_t linear_consts = count(const_mask), plain_consts = consts - linear_consts;
   std::size_t plain_xs = xs_mask.size() - count(xs_mask);
   std::vector<Aval> body_in = input_avals(*transposed), avals;
@@ -147,7 +163,8 @@ void scan_transpose(const TransposeRule& r) {
     if (linear[i]) avals.push_back(old_in[i]);
   for (std::size_t i = 0; i < carries; ++i) avals.push_back(body_in[plain_consts + plain_xs + i]);
   for (std::size_t i = 0; i < plain_xs; ++i) avals.push_back(body_in[plain_consts + i]);
-  for (std::size_t i = plain_consts + plain_xs + carries; i < body_in.size(); ++i) avals.push_back(body_in[i]);
+  for (std::size_t i = plain_consts + plain_xs + carries; i < body_in.size(); ++i)
+    avals.push_back(body_in[i]);
   auto wire = [&](std::span<const Array> in) {
     auto take = [&](std::size_t from, std::size_t n) { return in.subspan(from, n); };
     std::size_t carry_at = plain_consts + linear_consts, xs_at = carry_at + carries;
@@ -160,7 +177,8 @@ void scan_transpose(const TransposeRule& r) {
     for (std::size_t i = 0; i < linear_consts; ++i) outs[i] = lax::add(in[plain_consts + i], outs[i]);
     return outs;
   };
-  ScanParams backward{rewire(avals, wire), static_cast<std::int64_t>(plain_consts), static_cast<std::int64_t>(linear_consts + carries), p.length, !p.reverse};
+  ScanParams backward{rewire(avals, wire), static_cast<std::int64_t>(plain_consts),
+                      static_cast<std::int64_t>(linear_consts + carries), p.length, !p.reverse};
 
   std::vector<Array> operands;
   for (std::size_t i = 0; i < consts; ++i)
@@ -188,9 +206,12 @@ void scan_batch(const BatchRule& r) {
   auto consts = static_cast<std::size_t>(p.consts), carries = static_cast<std::size_t>(p.carries);
   std::vector<bool> in_mask, out_mask;
   for (int axis : r.axes) in_mask.push_back(axis >= 0);
-  GraphRef body = carry_fixpoint(in_mask, consts, carries, out_mask, [&](const std::vector<bool>& ins, const std::vector<bool>& inst, std::vector<bool>& found) {
-    return batch_graph(*p.body, r.size, ins, inst, found);
-  }, p.body->outputs().size());
+  GraphRef body = carry_fixpoint(
+      in_mask, consts, carries, out_mask,
+      [&](const std::vector<bool>& ins, const std::vector<bool>& inst, std::vector<bool>& found) {
+        return batch_graph(*p.body, r.size, ins, inst, found);
+      },
+      p.body->outputs().size());
   std::vector<Array> operands;
   for (std::size_t i = 0; i < r.operands.size(); ++i) {
     bool is_x = i >= consts + carries;
@@ -200,7 +221,8 @@ void scan_batch(const BatchRule& r) {
   ScanParams wide = p;
   wide.body = body;
   r.outs = bind_region(scan_op, make_params(wide), operands);
-  for (std::size_t i = 0; i < r.outs.size(); ++i) r.out_axes.push_back(!out_mask[i] ? -1 : i < carries || p.length < 0 ? 0 : 1);
+  for (std::size_t i = 0; i < r.outs.size(); ++i)
+    r.out_axes.push_back(!out_mask[i] ? -1 : i < carries || p.length < 0 ? 0 : 1);
 }
 
 }  // namespace

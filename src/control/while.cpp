@@ -1,4 +1,5 @@
-// while: a loop as long as a condition holds. It may append values to lists, which is how reverse mode keeps its tape.
+// while: a loop as long as a condition holds. It may append values to lists, which is how reverse mode keeps
+// its tape.
 
 #include "codegen/messages.hpp"
 #include "control/loop_rules.hpp"
@@ -37,7 +38,8 @@ void while_shape(const Params& params, std::span<const Aval> in, std::vector<Ava
     fail(messages::condition_not_bool, {predicate.empty() ? "nothing" : to_string(predicate[0])});
   std::vector<Aval> results = output_avals(*p.body);
   check_carry("while_loop", carry, results);
-  for (std::size_t i = 0; i < results.size(); ++i) out.push_back(i < n.carries ? results[i] : list_of(results[i]));
+  for (std::size_t i = 0; i < results.size(); ++i)
+    out.push_back(i < n.carries ? results[i] : list_of(results[i]));
 }
 
 void while_evaluate(const Params& params, std::span<const Array> in, std::span<Array> out) {
@@ -49,7 +51,8 @@ void while_evaluate(const Params& params, std::span<const Array> in, std::span<A
   append(cond_in, in.subspan(n.cond + n.consts));
   std::vector<std::vector<Array>> lists(out.size() - n.carries);
   for (std::int64_t step = 0; interpret(*p.cond, cond_in)[0].item<bool>(); ++step) {
-    if (p.max_steps >= 0 && step >= p.max_steps) fail(messages::max_steps_exceeded, {std::to_string(p.max_steps)});
+    if (p.max_steps >= 0 && step >= p.max_steps)
+      fail(messages::max_steps_exceeded, {std::to_string(p.max_steps)});
     std::vector<Array> results = interpret(*p.body, body_in);
     for (std::size_t c = 0; c < n.carries; ++c) cond_in[n.cond + c] = body_in[n.consts + c] = results[c];
     for (std::size_t y = 0; y < lists.size(); ++y) lists[y].push_back(results[n.carries + y]);
@@ -65,9 +68,12 @@ void while_jvp(const JvpRule& r) {
   Parts n(p);
   auto primals = r.primals.subspan(n.cond), tangents = r.tangents.subspan(n.cond);
   std::vector<bool> in_mask = not_empty(tangents), out_mask;
-  GraphRef body = carry_fixpoint(in_mask, n.consts, n.carries, out_mask, [&](const std::vector<bool>& inputs, const std::vector<bool>& inst, std::vector<bool>& found) {
-    return jvp_graph(*p.body, inputs, inst, found);
-  }, p.body->outputs().size());
+  GraphRef body = carry_fixpoint(
+      in_mask, n.consts, n.carries, out_mask,
+      [&](const std::vector<bool>& inputs, const std::vector<bool>& inst, std::vector<bool>& found) {
+        return jvp_graph(*p.body, inputs, inst, found);
+      },
+      p.body->outputs().size());
   Widening w(*p.body, {n.consts, n.carries, 0}, in_mask, out_mask);
   WhileParams wide = p;
   wide.body = w.interleave(*body);
@@ -75,8 +81,10 @@ void while_jvp(const JvpRule& r) {
   wide.carries = static_cast<std::int64_t>(w.width(1));
   // The condition ignores the tangents.
   std::vector<Aval> cond_in = input_avals(*p.cond), body_in = input_avals(*wide.body);
-  cond_in.insert(cond_in.end(), body_in.begin() + static_cast<std::ptrdiff_t>(w.width(0) + n.carries), body_in.end());
-  wide.cond = rewire(cond_in, [&](std::span<const Array> in) { return interpret(*p.cond, in.first(n.cond + n.carries)); });
+  cond_in.insert(cond_in.end(), body_in.begin() + static_cast<std::ptrdiff_t>(w.width(0) + n.carries),
+                 body_in.end());
+  wide.cond = rewire(
+      cond_in, [&](std::span<const Array> in) { return interpret(*p.cond, in.first(n.cond + n.carries)); });
   std::vector<Array> operands(r.primals.begin(), r.primals.begin() + static_cast<std::ptrdiff_t>(n.cond));
   append(operands, w.operands(primals, instantiate(primals, tangents, in_mask)));
   std::vector<Array> results = bind_region(while_op, make_params(wide), operands);
@@ -89,9 +97,12 @@ void while_linearize(const LinearizeRule& r) {
   if (p.kind == LoopKind::Lax) fail(messages::lax_loop_reverse, {});
   auto primals = r.primals.subspan(n.cond), tangents = r.tangents.subspan(n.cond);
   std::vector<bool> in_mask = not_empty(tangents), out_mask;
-  GraphRef tangent = carry_fixpoint(in_mask, n.consts, n.carries, out_mask, [&](const std::vector<bool>& inputs, const std::vector<bool>& inst, std::vector<bool>& found) {
-    return tangent_graph(*p.body, inputs, inst, found);
-  }, r.outs.size());
+  GraphRef tangent = carry_fixpoint(
+      in_mask, n.consts, n.carries, out_mask,
+      [&](const std::vector<bool>& inputs, const std::vector<bool>& inst, std::vector<bool>& found) {
+        return tangent_graph(*p.body, inputs, inst, found);
+      },
+      r.outs.size());
 
   // The primal loop keeps a tape: the carries that the tangent body reads.
   bool differentiable = count(out_mask) > 0;
@@ -102,7 +113,8 @@ void while_linearize(const LinearizeRule& r) {
   for (std::size_t i = 0; i < r.outs.size(); ++i) r.outs[i] = results[i];
   if (!differentiable) return;
 
-  // The tangent loop scans the tape: consts = (body consts, unchanging carries, tangent consts), carry = tangent carry.
+  // The tangent loop scans the tape: consts = (body consts, unchanging carries, tangent consts), carry =
+  // tangent carry.
   std::vector<Array> full = instantiate(primals, tangents, in_mask), operands;
   append(operands, primals.first(n.consts));
   for (std::size_t c : recording.unchanging) operands.push_back(primals[n.consts + c]);
@@ -111,7 +123,8 @@ void while_linearize(const LinearizeRule& r) {
   append(operands, marked(std::span(full).subspan(n.consts), slice_mask(in_mask, n.consts, n.carries)));
   std::int64_t tangent_carries = static_cast<std::int64_t>(operands.size()) - tangent_consts;
   append(operands, std::span(results).subspan(r.outs.size()));
-  ScanParams linear{recording.tangent_body(*p.body, *tangent, in_mask, n.consts, n.carries), tangent_consts, tangent_carries, -1, false};
+  ScanParams linear{recording.tangent_body(*p.body, *tangent, in_mask, n.consts, n.carries), tangent_consts,
+                    tangent_carries, -1, false};
   TraceScope scope(r.tangent_trace);
   std::vector<Array> found = bind_region(scan_op, make_params(linear), operands);
   for (std::size_t i = 0, next = 0; i < r.outs.size(); ++i)
@@ -140,9 +153,12 @@ void while_batch(const BatchRule& r) {
   if (dependence(*p.cond, cond_mask)[0]) return batch_as_lanes(while_op, r);
 
   std::vector<bool> out_mask;
-  GraphRef body = carry_fixpoint(in_mask, n.consts, n.carries, out_mask, [&](const std::vector<bool>& ins, const std::vector<bool>& inst, std::vector<bool>& found) {
-    return batch_graph(*p.body, r.size, ins, inst, found);
-  }, p.body->outputs().size());
+  GraphRef body = carry_fixpoint(
+      in_mask, n.consts, n.carries, out_mask,
+      [&](const std::vector<bool>& ins, const std::vector<bool>& inst, std::vector<bool>& found) {
+        return batch_graph(*p.body, r.size, ins, inst, found);
+      },
+      p.body->outputs().size());
   WhileParams wide = p;
   wide.body = body;
   std::vector<Aval> cond_in = input_avals(*p.cond);
@@ -152,7 +168,8 @@ void while_batch(const BatchRule& r) {
   wide.cond = rewire(cond_in, [&](std::span<const Array> in) {
     std::vector<Array> lane(in.begin(), in.end());
     for (std::size_t c = 0; c < n.carries; ++c)
-      if (in_mask[n.consts + c]) lane[n.cond + c] = lax::full_like(p.cond->aval(static_cast<ValueId>(n.cond + c)), 0);
+      if (in_mask[n.consts + c])
+        lane[n.cond + c] = lax::full_like(p.cond->aval(static_cast<ValueId>(n.cond + c)), 0);
     return interpret(*p.cond, lane);
   });
   std::vector<Array> operands;

@@ -44,7 +44,8 @@ Table read_csv(const std::string& path) {
       continue;
     }
     if (fields.size() != table.names.size())
-      fail(messages::csv_fields, {path, std::to_string(number), std::to_string(fields.size()), std::to_string(table.names.size())});
+      fail(messages::csv_fields,
+           {path, std::to_string(number), std::to_string(fields.size()), std::to_string(table.names.size())});
     for (std::size_t i = 0; i < fields.size(); ++i) {
       double value = 0;
       auto [next, status] = std::from_chars(fields[i].data(), fields[i].data() + fields[i].size(), value);

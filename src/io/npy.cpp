@@ -22,11 +22,15 @@ struct Code {
   Dtype dtype;
   std::string_view text;
 };
-constexpr Code codes[] = {{Dtype::Bool, "|b1"}, {Dtype::I8, "|i1"},  {Dtype::I16, "<i2"}, {Dtype::I32, "<i4"}, {Dtype::I64, "<i8"},
-                          {Dtype::U8, "|u1"},   {Dtype::U16, "<u2"}, {Dtype::U32, "<u4"}, {Dtype::U64, "<u8"}, {Dtype::BF16, "<V2"},
-                          {Dtype::F16, "<f2"},  {Dtype::F32, "<f4"}, {Dtype::F64, "<f8"}, {Dtype::C64, "<c8"}, {Dtype::C128, "<c16"}};
+constexpr Code codes[] = {{Dtype::Bool, "|b1"}, {Dtype::I8, "|i1"},  {Dtype::I16, "<i2"},
+                          {Dtype::I32, "<i4"},  {Dtype::I64, "<i8"}, {Dtype::U8, "|u1"},
+                          {Dtype::U16, "<u2"},  {Dtype::U32, "<u4"}, {Dtype::U64, "<u8"},
+                          {Dtype::BF16, "<V2"}, {Dtype::F16, "<f2"}, {Dtype::F32, "<f4"},
+                          {Dtype::F64, "<f8"},  {Dtype::C64, "<c8"}, {Dtype::C128, "<c16"}};
 
-[[noreturn]] void damaged(const std::string& name, const char* what) { fail(messages::file_damaged, {name, what}); }
+[[noreturn]] void damaged(const std::string& name, const char* what) {
+  fail(messages::file_damaged, {name, what});
+}
 
 /// The text after `'key':`, from the first character that is no space.
 std::string_view value_of(std::string_view header, std::string_view key, const std::string& name) {
@@ -40,7 +44,8 @@ std::string_view value_of(std::string_view header, std::string_view key, const s
 Shape shape_of(std::string_view text, const std::string& name) {
   Shape shape;
   std::size_t end = text.find(')');
-  if (text.empty() || text[0] != '(' || end == std::string_view::npos) damaged(name, "the header's shape is not readable");
+  if (text.empty() || text[0] != '(' || end == std::string_view::npos)
+    damaged(name, "the header's shape is not readable");
   const char *p = text.data() + 1, *last = text.data() + end;
   while (p < last) {
     if (*p == ' ' || *p == ',') {
@@ -61,7 +66,8 @@ Shape shape_of(std::string_view text, const std::string& name) {
 std::string npy_bytes(const Array& array) {
   Array a = concrete_value(array);
   if (a.is_empty()) fail(messages::save_traced, {to_string(array.aval())});
-  std::string header = "{'descr': '" + std::string(codes[static_cast<int>(a.dtype())].text) + "', 'fortran_order': False, 'shape': (";
+  std::string header = "{'descr': '" + std::string(codes[static_cast<int>(a.dtype())].text) +
+                       "', 'fortran_order': False, 'shape': (";
   for (std::int64_t d : a.shape()) header += std::to_string(d) + (a.ndim() == 1 ? "," : ", ");
   if (a.ndim() > 1) header.resize(header.size() - 2);
   header += "), }";
@@ -78,13 +84,15 @@ std::string npy_bytes(const Array& array) {
 }
 
 Array npy_array(std::string_view bytes, const std::string& name) {
-  if (bytes.size() < 10 || bytes.substr(0, 6) != magic.substr(0, 6)) damaged(name, "it does not begin as a .npy file");
+  if (bytes.size() < 10 || bytes.substr(0, 6) != magic.substr(0, 6))
+    damaged(name, "it does not begin as a .npy file");
   // Version 1 has a two-byte length, later ones four.
   bool wide = bytes[6] > 1;
   std::size_t start = wide ? 12 : 10;
   if (bytes.size() < start) damaged(name, "it ends inside the header");
   std::size_t length = 0;
-  for (std::size_t i = 0; i < start - 8; ++i) length |= static_cast<std::size_t>(static_cast<unsigned char>(bytes[8 + i])) << (8 * i);
+  for (std::size_t i = 0; i < start - 8; ++i)
+    length |= static_cast<std::size_t>(static_cast<unsigned char>(bytes[8 + i])) << (8 * i);
   if (bytes.size() - start < length) damaged(name, "it ends inside the header");
   std::string_view header = bytes.substr(start, length), data = bytes.substr(start + length);
 
@@ -94,7 +102,9 @@ Array npy_array(std::string_view bytes, const std::string& name) {
   descr = descr.substr(1, quote - 1);
   const Code* found = nullptr;
   for (const Code& c : codes)
-    if (c.text == descr || (descr.size() > 1 && descr[0] == '|' && c.text.substr(1) == descr.substr(1) && item_size(c.dtype) < 3)) found = &c;
+    if (c.text == descr || (descr.size() > 1 && descr[0] == '|' && c.text.substr(1) == descr.substr(1) &&
+                            item_size(c.dtype) < 3))
+      found = &c;
   if (!found) fail(messages::unknown_element, {name, std::string(descr)});
   bool fortran = value_of(header, "fortran_order", name).starts_with("True");
   Shape shape = shape_of(value_of(header, "shape", name), name);
@@ -106,7 +116,8 @@ Array npy_array(std::string_view bytes, const std::string& name) {
   std::size_t room = data.size() / item_size(found->dtype);
   for (std::int64_t d : shape) {
     if (d == 0) continue;
-    if (room / static_cast<std::size_t>(d) == 0 && shape.product() != 0) damaged(name, "it ends before the last element");
+    if (room / static_cast<std::size_t>(d) == 0 && shape.product() != 0)
+      damaged(name, "it ends before the last element");
     room /= static_cast<std::size_t>(std::max<std::int64_t>(d, 1));
   }
   Aval aval(found->dtype, stored);
@@ -139,7 +150,9 @@ void write_file(const std::string& path, std::string_view bytes) {
 
 }  // namespace detail
 
-void save_npy(const std::string& path, const Array& array) { detail::write_file(path, detail::npy_bytes(array)); }
+void save_npy(const std::string& path, const Array& array) {
+  detail::write_file(path, detail::npy_bytes(array));
+}
 Array load_npy(const std::string& path) { return detail::npy_array(detail::read_file(path), path); }
 
 }  // namespace apsis

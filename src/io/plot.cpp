@@ -11,7 +11,8 @@ namespace apsis {
 namespace {
 
 // Okabe and Ito, Color universal design, 2008.
-constexpr const char* palette[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000"};
+constexpr const char* palette[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
+                                   "#56b4e9", "#e69f00", "#000000"};
 
 std::string quoted(const std::string& text) {
   std::string out = "\"";
@@ -22,26 +23,34 @@ std::string quoted(const std::string& text) {
   return out + '"';
 }
 
-void add(Figure& f, Series::Kind kind, const Array& x, const Array& y, const Array& high, const std::string& label, const std::string& color) {
+void add(Figure& f, Series::Kind kind, const Array& x, const Array& y, const Array& high,
+         const std::string& label, const std::string& color) {
   if (x.size() != y.size() || (!high.is_empty() && x.size() != high.size()))
     fail(messages::plot_sizes, {std::to_string(x.size()), std::to_string(y.size())});
   std::string used = color.empty() ? palette[f.series.size() % std::size(palette)] : color;
-  f.series.push_back({kind, x.to_vector<double>(), y.to_vector<double>(), high.is_empty() ? std::vector<double>{} : high.to_vector<double>(), label, used});
+  f.series.push_back({kind, x.to_vector<double>(), y.to_vector<double>(),
+                      high.is_empty() ? std::vector<double>{} : high.to_vector<double>(), label, used});
 }
 
 std::string style_of(const Series& s) {
   switch (s.kind) {
-    case Series::Kind::Line: return "with lines lw 2.5 lc rgb " + quoted(s.color);
-    case Series::Kind::Dashed: return "with lines lw 2.5 dt 2 lc rgb " + quoted(s.color);
-    case Series::Kind::Points: return "with points pt 7 ps 1.3 lc rgb " + quoted(s.color);
-    case Series::Kind::Band: return "with filledcurves fs transparent solid 0.18 noborder lc rgb " + quoted(s.color);
-    case Series::Kind::Mark: return "with lines lw 1.5 dt 3 lc rgb \"#555555\"";
+    case Series::Kind::Line:
+      return "with lines lw 2.5 lc rgb " + quoted(s.color);
+    case Series::Kind::Dashed:
+      return "with lines lw 2.5 dt 2 lc rgb " + quoted(s.color);
+    case Series::Kind::Points:
+      return "with points pt 7 ps 1.3 lc rgb " + quoted(s.color);
+    case Series::Kind::Band:
+      return "with filledcurves fs transparent solid 0.18 noborder lc rgb " + quoted(s.color);
+    case Series::Kind::Mark:
+      return "with lines lw 1.5 dt 3 lc rgb \"#555555\"";
   }
   return {};
 }
 
 std::string script_of(const Figure& f) {
-  std::string out = "set title " + quoted(f.title) + "\nset xlabel " + quoted(f.xlabel) + "\nset ylabel " + quoted(f.ylabel) + "\n";
+  std::string out = "set title " + quoted(f.title) + "\nset xlabel " + quoted(f.xlabel) + "\nset ylabel " +
+                    quoted(f.ylabel) + "\n";
   out += f.log_y ? "set logscale y\n" : "unset logscale y\n";
   out += "set grid lc rgb \"#dddddd\"\nset key outside right top\nset border lc rgb \"#333333\"\n";
   double low = INFINITY, high = -INFINITY;
@@ -62,12 +71,15 @@ std::string script_of(const Figure& f) {
     }
     for (std::size_t i = 0; i < s.y.size(); ++i) {
       if (!std::isfinite(s.y[i])) continue;
-      if (s.high.empty()) std::snprintf(line, sizeof line, "%.17g %.17g\n", s.x[i], s.y[i]);
-      else std::snprintf(line, sizeof line, "%.17g %.17g %.17g\n", s.x[i], s.y[i], s.high[i]);
+      if (s.high.empty())
+        std::snprintf(line, sizeof line, "%.17g %.17g\n", s.x[i], s.y[i]);
+      else
+        std::snprintf(line, sizeof line, "%.17g %.17g %.17g\n", s.x[i], s.y[i], s.high[i]);
       data += line;
     }
     data += "EOD\n";
-    plot += (plot.empty() ? "plot " : ", \\\n  ") + name + (s.high.empty() ? " using 1:2 " : " using 1:2:3 ") + style_of(s) +
+    plot += (plot.empty() ? "plot " : ", \\\n  ") + name +
+            (s.high.empty() ? " using 1:2 " : " using 1:2:3 ") + style_of(s) +
             (s.label.empty() ? " notitle" : " title " + quoted(s.label));
   }
   return out + data + plot + "\n";
@@ -79,8 +91,9 @@ void check_drawable(const Figure& f, const std::string& path) {
 
 void draw(const std::string& script, int width, int height, const std::string& path) {
   std::string file = path + ".gnuplot", log = path + ".log";
-  detail::write_file(file, "set terminal pngcairo noenhanced size " + std::to_string(width) + "," + std::to_string(height) +
-                               " font \"Sans,12\"\nset output " + quoted(path) + "\n" + script);
+  detail::write_file(file, "set terminal pngcairo noenhanced size " + std::to_string(width) + "," +
+                               std::to_string(height) + " font \"Sans,12\"\nset output " + quoted(path) +
+                               "\n" + script);
   auto shell = [](const std::string& text) {
     std::string out = "'";
     for (char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
@@ -107,7 +120,8 @@ Figure& Figure::points(const Array& x, const Array& y, const std::string& label,
   add(*this, Series::Kind::Points, x, y, {}, label, color);
   return *this;
 }
-Figure& Figure::band(const Array& x, const Array& low, const Array& high, const std::string& label, const std::string& color) {
+Figure& Figure::band(const Array& x, const Array& low, const Array& high, const std::string& label,
+                     const std::string& color) {
   add(*this, Series::Kind::Band, x, low, high, label, color);
   return *this;
 }

@@ -12,7 +12,8 @@ bool Graph::same_as(const Graph& other) const {
     return false;
   for (std::size_t i = 0; i < eqns_.size(); ++i) {
     const Eqn &a = eqns_[i], &b = other.eqns_[i];
-    if (a.op != b.op || a.operand_count != b.operand_count || a.result_count != b.result_count || !(a.params == b.params))
+    if (a.op != b.op || a.operand_count != b.operand_count || a.result_count != b.result_count ||
+        !(a.params == b.params))
       return false;
   }
   return true;
@@ -54,13 +55,14 @@ ValueId GraphBuilder::constant(const Array& scalar) {
   return result;
 }
 
-void GraphBuilder::add(const Op& op, const Params& params, std::span<const ValueId> operands, std::span<ValueId> results,
-                       Loc loc) {
+void GraphBuilder::add(const Op& op, const Params& params, std::span<const ValueId> operands,
+                       std::span<ValueId> results, Loc loc) {
   if (op.rewrite && op.rewrite(*this, params, operands, results, loc)) return;
   append(op, params, operands, results, loc);
 }
 
-std::uint64_t GraphBuilder::key_of(const Op& op, const Params& params, std::span<const ValueId> operands) const {
+std::uint64_t GraphBuilder::key_of(const Op& op, const Params& params,
+                                   std::span<const ValueId> operands) const {
   std::uint64_t key = hash_mix(reinterpret_cast<std::uintptr_t>(&op), params.hash());
   for (ValueId v : operands) key = hash_mix(key, v);
   return key;
@@ -87,7 +89,8 @@ void GraphBuilder::append(const Op& op, const Params& params, std::span<const Va
       const Eqn& e = eqns_[table_[slot] - 1];
       if (hashes_[table_[slot] - 1] == key && e.op == &op && e.params == params &&
           std::ranges::equal(this->operands(e), operands)) {
-        for (std::size_t i = 0; i < results.size(); ++i) results[i] = e.first_result + static_cast<ValueId>(i);
+        for (std::size_t i = 0; i < results.size(); ++i)
+          results[i] = e.first_result + static_cast<ValueId>(i);
         return;
       }
     }
@@ -99,8 +102,9 @@ void GraphBuilder::append(const Op& op, const Params& params, std::span<const Va
   APSIS_ASSERT(shape_out_.size() == results.size());
 
   auto index = static_cast<std::uint32_t>(eqns_.size());
-  eqns_.push_back({&op, params, static_cast<std::uint32_t>(operands_.size()), static_cast<std::uint32_t>(operands.size()),
-                   static_cast<ValueId>(avals_.size()), static_cast<std::uint32_t>(results.size()), loc});
+  eqns_.push_back({&op, params, static_cast<std::uint32_t>(operands_.size()),
+                   static_cast<std::uint32_t>(operands.size()), static_cast<ValueId>(avals_.size()),
+                   static_cast<std::uint32_t>(results.size()), loc});
   hashes_.push_back(key);
   operands_.insert(operands_.end(), operands.begin(), operands.end());
   for (std::size_t i = 0; i < results.size(); ++i) {
@@ -121,7 +125,8 @@ GraphRef GraphBuilder::finish(std::span<const ValueId> outputs) {
   return finish(outputs, inputs_.size(), none);
 }
 
-GraphRef GraphBuilder::finish(std::span<const ValueId> outputs, std::size_t fixed, std::vector<ValueId>& captures) {
+GraphRef GraphBuilder::finish(std::span<const ValueId> outputs, std::size_t fixed,
+                              std::vector<ValueId>& captures) {
   // Depth-first postorder over equations, with an explicit stack of (equation, next operand).
   constexpr ValueId unseen = 0xffffffffu;
   std::vector<char> seen(eqns_.size(), 0);

@@ -1,7 +1,7 @@
 #pragma once
 
-// The program representation: flat SSA in contiguous pools, immutable once finished. Regions are closed: what a loop
-// body captures is an explicit input. Nothing here recurses over the depth of a graph.
+// The program representation: flat SSA in contiguous pools, immutable once finished. Regions are closed: what
+// a loop body captures is an explicit input. Nothing here recurses over the depth of a graph.
 
 #include <atomic>
 #include <cstdint>
@@ -34,10 +34,14 @@ class Graph {
   std::uint32_t value_count() const { return static_cast<std::uint32_t>(avals_.size()); }
   const Aval& aval(ValueId v) const { return avals_[v]; }
   std::span<const Eqn> eqns() const { return eqns_; }
-  std::span<const ValueId> operands(const Eqn& e) const { return {operands_.data() + e.first_operand, e.operand_count}; }
+  std::span<const ValueId> operands(const Eqn& e) const {
+    return {operands_.data() + e.first_operand, e.operand_count};
+  }
   std::span<const ValueId> outputs() const { return outputs_; }
   /// The equation that makes v; null for inputs.
-  const Eqn* definition(ValueId v) const { return v < input_count_ ? nullptr : &eqns_[definer_[v - input_count_]]; }
+  const Eqn* definition(ValueId v) const {
+    return v < input_count_ ? nullptr : &eqns_[definer_[v - input_count_]];
+  }
   std::uint64_t hash() const { return hash_; }
   /// Equal programs: same ops, parameters, operands, avals. Source places do not count.
   bool same_as(const Graph& other) const;
@@ -59,11 +63,20 @@ class Graph {
 class GraphRef {
  public:
   GraphRef() = default;
-  explicit GraphRef(const Graph* g) : graph_(g) { if (graph_) graph_->refs_.fetch_add(1, std::memory_order_relaxed); }
+  explicit GraphRef(const Graph* g) : graph_(g) {
+    if (graph_) graph_->refs_.fetch_add(1, std::memory_order_relaxed);
+  }
   GraphRef(const GraphRef& o) : GraphRef(o.graph_) {}
   GraphRef(GraphRef&& o) noexcept : graph_(o.graph_) { o.graph_ = nullptr; }
-  GraphRef& operator=(GraphRef o) noexcept { auto* g = graph_; graph_ = o.graph_; o.graph_ = g; return *this; }
-  ~GraphRef() { if (graph_ && graph_->refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete graph_; }
+  GraphRef& operator=(GraphRef o) noexcept {
+    auto* g = graph_;
+    graph_ = o.graph_;
+    o.graph_ = g;
+    return *this;
+  }
+  ~GraphRef() {
+    if (graph_ && graph_->refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete graph_;
+  }
   const Graph& operator*() const { return *graph_; }
   const Graph* operator->() const { return graph_; }
   const Graph* get() const { return graph_; }
@@ -77,7 +90,9 @@ class GraphRef {
 };
 
 // A region as a field of a parameter struct.
-inline std::uint64_t hash_field(std::uint64_t seed, const GraphRef& g) { return hash_word(seed, g ? g->hash() : 0); }
+inline std::uint64_t hash_field(std::uint64_t seed, const GraphRef& g) {
+  return hash_word(seed, g ? g->hash() : 0);
+}
 void print_field(std::string& out, const GraphRef& g);
 inline void parse_field(ParamsReader& r, GraphRef& g) { g = GraphRef(static_cast<const Graph*>(r.graph())); }
 inline void visit_regions(const GraphRef& g, void (*visit)(void*, const void*), void* context) {
@@ -86,7 +101,8 @@ inline void visit_regions(const GraphRef& g, void (*visit)(void*, const void*), 
 /// The regions in an equation's parameters, in field order.
 std::vector<const Graph*> regions_of(const Params& params);
 
-/// Builds a Graph: merges equal equations as they come, and lets each op's `rewrite` rule put something better in its place.
+/// Builds a Graph: merges equal equations as they come, and lets each op's `rewrite` rule put something
+/// better in its place.
 class GraphBuilder {
  public:
   GraphBuilder();
@@ -94,23 +110,29 @@ class GraphBuilder {
   GraphBuilder(const GraphBuilder&) = delete;
   GraphBuilder& operator=(const GraphBuilder&) = delete;
 
-  /// Inputs may be added at any time (captures are found late); `finish` puts them first, in the order of their making.
+  /// Inputs may be added at any time (captures are found late); `finish` puts them first, in the order of
+  /// their making.
   ValueId input(const Aval& aval);
   /// A rank-0 literal.
   ValueId constant(const Array& scalar);
   /// Applies the op's rewrite rule if it has one, else appends.
-  void add(const Op& op, const Params& params, std::span<const ValueId> operands, std::span<ValueId> results, Loc loc = {});
+  void add(const Op& op, const Params& params, std::span<const ValueId> operands, std::span<ValueId> results,
+           Loc loc = {});
   /// Appends an equation as it is, or finds an equal one. Calls the op's shape rule.
-  void append(const Op& op, const Params& params, std::span<const ValueId> operands, std::span<ValueId> results, Loc loc = {});
+  void append(const Op& op, const Params& params, std::span<const ValueId> operands,
+              std::span<ValueId> results, Loc loc = {});
   const Aval& aval(ValueId v) const { return avals_[v]; }
   /// The equation that makes v; null for inputs. Valid until the next add.
   const Eqn* definition(ValueId v) const { return definer_[v] == no_eqn ? nullptr : &eqns_[definer_[v]]; }
-  std::span<const ValueId> operands(const Eqn& e) const { return {operands_.data() + e.first_operand, e.operand_count}; }
+  std::span<const ValueId> operands(const Eqn& e) const {
+    return {operands_.data() + e.first_operand, e.operand_count};
+  }
   std::size_t eqn_count() const { return eqns_.size(); }
 
-  /// The canonical form: equations reachable from outputs and effects, numbered depth first, so that the order in which
-  /// the host compiler evaluated the user's operands does not show. The first `fixed` inputs stay as they are; the others
-  /// (captures) are ordered by their first use, unused ones dropped, and their numbers written to `captures`.
+  /// The canonical form: equations reachable from outputs and effects, numbered depth first, so that the
+  /// order in which the host compiler evaluated the user's operands does not show. The first `fixed` inputs
+  /// stay as they are; the others (captures) are ordered by their first use, unused ones dropped, and their
+  /// numbers written to `captures`.
   GraphRef finish(std::span<const ValueId> outputs, std::size_t fixed, std::vector<ValueId>& captures);
   /// All inputs stay.
   GraphRef finish(std::span<const ValueId> outputs);
@@ -148,8 +170,8 @@ extern const Op constant_op;
 /// The scalar that a `constant` equation stands for.
 Array constant_value(const Params& params);
 
-/// Runs a graph under the current trace, one bind an equation: inlining, transformation and the evaluator in one. With no
-/// current trace this is the reference evaluator.
+/// Runs a graph under the current trace, one bind an equation: inlining, transformation and the evaluator in
+/// one. With no current trace this is the reference evaluator.
 std::vector<Array> interpret(const Graph& graph, std::span<const Array> inputs);
 
 /// The text form; see print.cpp for the grammar. Reads back by `parse_graph`.

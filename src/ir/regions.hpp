@@ -9,8 +9,9 @@ namespace apsis::detail {
 /// Adjoint kinds of `while_loop`, with Equinox's names: the default keeps a growing tape.
 enum class LoopKind : std::uint8_t { Checkpointed, Bounded, Lax };
 
-/// while: operands (cond_consts…, body_consts…, carry…), results (carry…, ys…). `cond`: (cond_consts…, carry…) → bool[].
-/// `body`: (body_consts…, carry…) → (carry…, ys…). The ys are appended each iteration to lists. `max_steps` < 0: no bound.
+/// while: operands (cond_consts…, body_consts…, carry…), results (carry…, ys…). `cond`: (cond_consts…,
+/// carry…) → bool[]. `body`: (body_consts…, carry…) → (carry…, ys…). The ys are appended each iteration to
+/// lists. `max_steps` < 0: no bound.
 struct WhileParams {
   GraphRef cond, body;
   std::int64_t cond_consts = 0, body_consts = 0, carries = 0;
@@ -27,9 +28,10 @@ struct WhileParams {
   }
 };
 
-/// scan: operands (consts…, carry…, xs…), results (carry…, ys…). `body`: (consts…, carry…, x…) → (carry…, y…). The xs are
-/// arrays stacked along axis 0 of length `length`, or lists (then `length` is -1, all xs are lists of one length, and the
-/// ys are lists). `reverse` goes from the last entry to the first; ys stay at the index of their x (for lists too).
+/// scan: operands (consts…, carry…, xs…), results (carry…, ys…). `body`: (consts…, carry…, x…) → (carry…,
+/// y…). The xs are arrays stacked along axis 0 of length `length`, or lists (then `length` is -1, all xs are
+/// lists of one length, and the ys are lists). `reverse` goes from the last entry to the first; ys stay at
+/// the index of their x (for lists too).
 struct ScanParams {
   GraphRef body;
   std::int64_t consts = 0, carries = 0, length = 0;
@@ -49,8 +51,8 @@ struct CondParams {
   static void each(auto& self, auto&& visit) { visit("branches", self.branches); }
 };
 
-/// map_lanes: runs `region` for each of `lanes` lanes, each at its own pace. in_axes[i]: the mapped axis of operand i
-/// (always 0) or -1 when shared by all lanes. Results have the lanes along axis 0.
+/// map_lanes: runs `region` for each of `lanes` lanes, each at its own pace. in_axes[i]: the mapped axis of
+/// operand i (always 0) or -1 when shared by all lanes. Results have the lanes along axis 0.
 struct MapLanesParams {
   GraphRef region;
   std::int64_t lanes = 0;

@@ -24,10 +24,12 @@ Array normal_with(double variance, const Array& key, const Shape& shape, Dtype d
 Array uniform_fan_in(const Array& key, const Shape& shape, std::int64_t fan_in, std::int64_t, Dtype dtype) {
   return uniform_within(1 / std::sqrt(static_cast<double>(fan_in)), key, shape, dtype);
 }
-Array glorot_uniform(const Array& key, const Shape& shape, std::int64_t fan_in, std::int64_t fan_out, Dtype dtype) {
+Array glorot_uniform(const Array& key, const Shape& shape, std::int64_t fan_in, std::int64_t fan_out,
+                     Dtype dtype) {
   return uniform_within(std::sqrt(6. / static_cast<double>(fan_in + fan_out)), key, shape, dtype);
 }
-Array glorot_normal(const Array& key, const Shape& shape, std::int64_t fan_in, std::int64_t fan_out, Dtype dtype) {
+Array glorot_normal(const Array& key, const Shape& shape, std::int64_t fan_in, std::int64_t fan_out,
+                    Dtype dtype) {
   return normal_with(2. / static_cast<double>(fan_in + fan_out), key, shape, dtype);
 }
 Array he_normal(const Array& key, const Shape& shape, std::int64_t fan_in, std::int64_t, Dtype dtype) {
@@ -36,7 +38,9 @@ Array he_normal(const Array& key, const Shape& shape, std::int64_t fan_in, std::
 Array lecun_normal(const Array& key, const Shape& shape, std::int64_t fan_in, std::int64_t, Dtype dtype) {
   return normal_with(1. / static_cast<double>(fan_in), key, shape, dtype);
 }
-Array zero_init(const Array&, const Shape& shape, std::int64_t, std::int64_t, Dtype dtype) { return zeros(shape, dtype); }
+Array zero_init(const Array&, const Shape& shape, std::int64_t, std::int64_t, Dtype dtype) {
+  return zeros(shape, dtype);
+}
 
 Array Linear::operator()(const Array& x) const {
   if (x.ndim() != 1 || x.shape()[0] != weight.shape()[1])

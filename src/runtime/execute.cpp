@@ -5,7 +5,8 @@
 namespace apsis::detail {
 namespace {
 
-// One block a thread, lent to the outermost call that fits; calls within calls (kernels, callbacks) take blocks of their own.
+// One block a thread, lent to the outermost call that fits; calls within calls (kernels, callbacks) take
+// blocks of their own.
 constexpr std::size_t kept_bytes = std::size_t{1} << 20;
 struct ThreadScratch {
   void* block = nullptr;
@@ -30,8 +31,10 @@ class Scratch {
     }
   }
   ~Scratch() {
-    if (from_thread_) thread_scratch.lent = false;
-    else if (data) free_block(data, bytes_);
+    if (from_thread_)
+      thread_scratch.lent = false;
+    else if (data)
+      free_block(data, bytes_);
   }
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;

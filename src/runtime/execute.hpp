@@ -4,8 +4,8 @@
 
 namespace apsis::detail {
 
-/// Runs a program on element storage: inputs of exactly the program's dtypes and shapes, outputs allocated. No allocation
-/// but scratch, which each thread keeps. Throws what the program's ops throw.
+/// Runs a program on element storage: inputs of exactly the program's dtypes and shapes, outputs allocated.
+/// No allocation but scratch, which each thread keeps. Throws what the program's ops throw.
 void execute(const Program& program, const void* const* in, void* const* out);
 
 /// The same on arrays.

@@ -29,7 +29,8 @@ class Layout {
  public:
   explicit Layout(std::span<const Array> leaves) {
     for (std::size_t i = 0; i < leaves.size(); ++i) {
-      if (!is_floating(leaves[i].dtype())) fail(messages::parameter_not_floating, {std::to_string(i), to_string(leaves[i].aval())});
+      if (!is_floating(leaves[i].dtype()))
+        fail(messages::parameter_not_floating, {std::to_string(i), to_string(leaves[i].aval())});
       avals_.push_back(leaves[i].aval());
       dtype_ = i == 0 ? leaves[i].dtype() : promote({dtype_, false}, {leaves[i].dtype(), false}).dtype;
     }
@@ -82,7 +83,8 @@ FlatMinimum minimize_flat(const Callee& loss, std::span<const Array> start, cons
 
   State end = while_loop(
       [&](const State& s) {
-        return max(abs(s.gradient)) > options.gradient_tolerance && s.steps < options.max_steps && s.result == 0;
+        return max(abs(s.gradient)) > options.gradient_tolerance && s.steps < options.max_steps &&
+               s.result == 0;
       },
       [&](const State& s) {
         Array direction = -matmul(s.inverse_hessian, s.gradient);
@@ -125,7 +127,8 @@ FlatMinimum minimize_flat(const Callee& loss, std::span<const Array> start, cons
   Array largest = max(abs(end.gradient));
   constexpr auto too_many = static_cast<std::int64_t>(MinimizeResult::MaxStepsReached);
   // A line search that fails where the gradient has vanished to rounding has converged all the same.
-  Array result = where(largest <= options.gradient_tolerance, 0, where(end.result != 0, end.result, too_many));
+  Array result =
+      where(largest <= options.gradient_tolerance, 0, where(end.result != 0, end.result, too_many));
   return {layout.unpack(end.x), end.value, largest, end.steps, result};
 }
 

@@ -22,7 +22,8 @@ SharedLinear* shared(void* p) { return static_cast<SharedLinear*>(p); }
 /// Zeros where a derivative exists but is zero.
 void fill_zeros(std::vector<Array>& values, std::span<const Aval> avals, const std::vector<bool>& wanted) {
   for (std::size_t i = 0; i < values.size(); ++i)
-    if (values[i].is_empty() && wanted[i] && is_inexact(avals[i].dtype())) values[i] = lax::full_like(avals[i], 0);
+    if (values[i].is_empty() && wanted[i] && is_inexact(avals[i].dtype()))
+      values[i] = lax::full_like(avals[i], 0);
 }
 
 std::vector<Aval> avals_of(std::span<const Array> arrays) {
@@ -35,10 +36,12 @@ void keep_inexact(std::vector<bool>& mask, std::span<const Array> leaves) {
   for (std::size_t i = 0; i < leaves.size(); ++i) mask[i] = mask[i] && is_inexact(leaves[i].dtype());
 }
 
-void check_like(const Array& value, const Aval& want, const char* name, const char* what, std::size_t i, Loc loc) {
+void check_like(const Array& value, const Aval& want, const char* name, const char* what, std::size_t i,
+                Loc loc) {
   if (value.is_empty()) return;
   if (value.shape() != want.shape() || (value.dtype() != want.dtype() && !value.weak()))
-    fail(messages::tangent_mismatch, {name, what, std::to_string(i), to_string(value.aval()), to_string(want)}, loc);
+    fail(messages::tangent_mismatch,
+         {name, what, std::to_string(i), to_string(value.aval()), to_string(want)}, loc);
 }
 
 /// A weakly typed cotangent or tangent takes the dtype it is for.
@@ -77,7 +80,8 @@ std::vector<Array> LinearProgram::pull(std::span<const Array> cotangents) const 
   return out;
 }
 
-LinearizedCall linearize_call(const Callee& callee, std::span<const Array> leaves, std::vector<bool> differentiate) {
+LinearizedCall linearize_call(const Callee& callee, std::span<const Array> leaves,
+                              std::vector<bool> differentiate) {
   keep_inexact(differentiate, leaves);
   Linearized r = linearize(callee, leaves, differentiate);
   auto* s = new SharedLinear;
@@ -88,8 +92,8 @@ LinearizedCall linearize_call(const Callee& callee, std::span<const Array> leave
   return {std::move(r.outs), std::move(program)};
 }
 
-GradientCall gradient_call(const Callee& callee, std::span<const Array> leaves, std::vector<bool> differentiate,
-                           const char* name, Loc loc) {
+GradientCall gradient_call(const Callee& callee, std::span<const Array> leaves,
+                           std::vector<bool> differentiate, const char* name, Loc loc) {
   keep_inexact(differentiate, leaves);
   Linearized r = linearize(callee, leaves, differentiate);
   if (r.outs.empty() || r.outs[0].ndim() != 0 || !is_floating(r.outs[0].dtype()))
@@ -101,7 +105,8 @@ GradientCall gradient_call(const Callee& callee, std::span<const Array> leaves, 
   return result;
 }
 
-JvpCall jvp_call(const Callee& callee, std::span<const Array> leaves, std::span<const Array> tangents, Loc loc) {
+JvpCall jvp_call(const Callee& callee, std::span<const Array> leaves, std::span<const Array> tangents,
+                 Loc loc) {
   std::vector<Array> fit(leaves.size());
   for (std::size_t i = 0; i < leaves.size(); ++i) {
     if (!is_inexact(leaves[i].dtype())) continue;
@@ -131,7 +136,8 @@ Shape joined(const Shape& a, const Shape& b) {
 
 }  // namespace
 
-JacobianCall jacobian_call(const Callee& callee, std::span<const Array> leaves, std::vector<bool> differentiate, bool forward) {
+JacobianCall jacobian_call(const Callee& callee, std::span<const Array> leaves,
+                           std::vector<bool> differentiate, bool forward) {
   keep_inexact(differentiate, leaves);
   Linearized r = linearize(callee, leaves, differentiate);
   std::vector<Aval> in_avals = avals_of(leaves), out_avals = avals_of(r.outs);
@@ -156,13 +162,15 @@ JacobianCall jacobian_call(const Callee& callee, std::span<const Array> leaves, 
       std::size_t out = forward ? i : s, in = forward ? s : i;
       if (!differentiate[in] || !is_inexact(out_avals[out].dtype())) continue;
       Array block = with_axis(found.outs[i], found.axes[i], forward ? out_avals[out].rank() : 0, seed.size());
-      result.blocks[out * ins + in] = lax::reshape(block, joined(out_avals[out].shape(), in_avals[in].shape()));
+      result.blocks[out * ins + in] =
+          lax::reshape(block, joined(out_avals[out].shape(), in_avals[in].shape()));
     }
   }
   return result;
 }
 
-Array join_blocks(std::span<const Array> blocks, std::span<const std::int64_t> heights, std::span<const std::int64_t> widths) {
+Array join_blocks(std::span<const Array> blocks, std::span<const std::int64_t> heights,
+                  std::span<const std::int64_t> widths) {
   std::vector<Array> lines;
   for (std::size_t i = 0; i < heights.size(); ++i) {
     std::vector<Array> line;
@@ -193,10 +201,14 @@ std::vector<Array> vmap_call(const Callee& callee, std::span<const Array> leaves
     int rank = leaves[i].ndim();
     places[i] = axes[i] < 0 ? axes[i] + rank : axes[i];
     if (places[i] < 0 || places[i] >= rank)
-      fail(messages::vmap_axis, {std::to_string(axes[i]), to_string(leaves[i].aval()), std::to_string(i)}, loc);
+      fail(messages::vmap_axis, {std::to_string(axes[i]), to_string(leaves[i].aval()), std::to_string(i)},
+           loc);
     std::int64_t n = leaves[i].shape()[static_cast<std::size_t>(places[i])];
     if (size >= 0 && n != size)
-      fail(messages::vmap_sizes, {std::to_string(i), std::to_string(n), first < leaves.size() ? "array " + std::to_string(first) : "axis_size", std::to_string(size)}, loc);
+      fail(messages::vmap_sizes,
+           {std::to_string(i), std::to_string(n),
+            first < leaves.size() ? "array " + std::to_string(first) : "axis_size", std::to_string(size)},
+           loc);
     if (first == leaves.size()) first = i;
     size = n;
   }
@@ -209,7 +221,8 @@ std::vector<Array> vmap_call(const Callee& callee, std::span<const Array> leaves
       continue;
     }
     int rank = r.outs[i].ndim() + (r.axes[i] >= 0 ? 0 : 1);
-    if (to < -rank || to >= rank) fail(messages::vmap_out_axis, {std::to_string(to), std::to_string(i), std::to_string(rank)}, loc);
+    if (to < -rank || to >= rank)
+      fail(messages::vmap_out_axis, {std::to_string(to), std::to_string(i), std::to_string(rank)}, loc);
     r.outs[i] = with_axis(r.outs[i], r.axes[i], to < 0 ? to + rank : to, size);
   }
   return r.outs;

@@ -31,7 +31,8 @@ std::pair<Array, int> BatchTrace::split(const Array& a) const {
   return {a, -1};
 }
 
-void BatchTrace::process(const Op& op, const Params& params, std::span<const Array> in, std::span<Array> out, Loc loc) {
+void BatchTrace::process(const Op& op, const Params& params, std::span<const Array> in, std::span<Array> out,
+                         Loc loc) {
   std::vector<Array> operands(in.size()), outs;
   std::vector<int> axes(in.size()), out_axes;
   bool any = false;
@@ -47,7 +48,8 @@ void BatchTrace::process(const Op& op, const Params& params, std::span<const Arr
   for (std::size_t i = 0; i < out.size(); ++i) out[i] = lane(outs[i], out_axes[i]);
 }
 
-BatchResult batch(const Callee& callee, std::int64_t size, std::span<const Array> operands, std::span<const int> axes) {
+BatchResult batch(const Callee& callee, std::int64_t size, std::span<const Array> operands,
+                  std::span<const int> axes) {
   BatchTrace trace(current_trace(), size);
   std::vector<Array> inputs(operands.size());
   for (std::size_t i = 0; i < operands.size(); ++i) inputs[i] = trace.lane(operands[i], axes[i]);

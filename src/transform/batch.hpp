@@ -9,7 +9,8 @@ namespace apsis::detail {
 class BatchTrace : public Trace {
  public:
   BatchTrace(Trace* parent, std::int64_t size) : Trace(parent, "vmap"), size_(size) {}
-  void process(const Op& op, const Params& params, std::span<const Array> in, std::span<Array> out, Loc loc) override;
+  void process(const Op& op, const Params& params, std::span<const Array> in, std::span<Array> out,
+               Loc loc) override;
   /// A lane's view of `value`; itself if axis is -1.
   Array lane(const Array& value, int axis) const;
   /// The whole value and its mapped axis, or -1.
@@ -24,13 +25,14 @@ struct BatchResult {
   std::vector<Array> outs;
   std::vector<int> axes;
 };
-BatchResult batch(const Callee& callee, std::int64_t size, std::span<const Array> operands, std::span<const int> axes);
+BatchResult batch(const Callee& callee, std::int64_t size, std::span<const Array> operands,
+                  std::span<const int> axes);
 
 /// `a` with the mapped axis at `to`: moved there, or broadcast if it has none.
 Array with_axis(const Array& a, int axis, int to, std::int64_t size);
 
-/// The graph over whole values: inputs marked `in_mask` have the mapped axis at 0; outputs marked in `out_mask` too. With
-/// `instantiate[i]` output i is mapped even if all lanes are equal.
+/// The graph over whole values: inputs marked `in_mask` have the mapped axis at 0; outputs marked in
+/// `out_mask` too. With `instantiate[i]` output i is mapped even if all lanes are equal.
 GraphRef batch_graph(const Graph& graph, std::int64_t size, const std::vector<bool>& in_mask,
                      const std::vector<bool>& instantiate, std::vector<bool>& out_mask);
 

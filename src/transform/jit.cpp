@@ -33,7 +33,8 @@ struct CallSignature {
     hash = hash_of(call);
   }
   static std::uint64_t hash_of(const JitCall& call) {
-    std::uint64_t hash = hash_mix(reinterpret_cast<std::uintptr_t>(call.types), call.key ? call.key->hash() : 0);
+    std::uint64_t hash =
+        hash_mix(reinterpret_cast<std::uintptr_t>(call.types), call.key ? call.key->hash() : 0);
     for (Node* n : call.nodes) hash = hash_mix(hash, n ? n->aval.hash() : 0);
     return hash;
   }
@@ -273,11 +274,16 @@ SharedStages* stages_of(void* p) { return static_cast<SharedStages*>(p); }
 void check_call(const SharedStages& s, const JitCall& call) {
   const CallSignature& want = s.entry.signature;
   if (want.avals.size() != call.nodes.size())
-    fail(messages::compiled_structure, {std::to_string(want.avals.size()), std::to_string(call.nodes.size())});
+    fail(messages::compiled_structure,
+         {std::to_string(want.avals.size()), std::to_string(call.nodes.size())});
   for (std::size_t i = 0; i < call.nodes.size(); ++i) {
     Node* n = call.nodes[i];
-    bool same = n ? want.avals[i] && want.avals[i].dtype() == n->aval.dtype() && want.avals[i].shape() == n->aval.shape() : !want.avals[i];
-    if (!same) fail(messages::compiled_argument, {s.paths[i], to_string(want.avals[i]), n ? to_string(n->aval) : "empty"});
+    bool same = n ? want.avals[i] && want.avals[i].dtype() == n->aval.dtype() &&
+                        want.avals[i].shape() == n->aval.shape()
+                  : !want.avals[i];
+    if (!same)
+      fail(messages::compiled_argument,
+           {s.paths[i], to_string(want.avals[i]), n ? to_string(n->aval) : "empty"});
     if (n && n->kind != NodeKind::Buffer) fail(messages::compiled_traced, {s.paths[i]});
   }
   if (!(call.key ? want.key == *call.key : want.key.empty())) fail(messages::compiled_static, {});
@@ -289,7 +295,8 @@ Stages::Stages(const Stages& other) noexcept : shared_(other.shared_) {
   if (shared_) stages_of(shared_)->refs.fetch_add(1, std::memory_order_relaxed);
 }
 Stages::~Stages() {
-  if (shared_ && stages_of(shared_)->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) delete stages_of(shared_);
+  if (shared_ && stages_of(shared_)->refs.fetch_sub(1, std::memory_order_acq_rel) == 1)
+    delete stages_of(shared_);
 }
 
 Stages Stages::trace(const JitCall& call, const char* name) {

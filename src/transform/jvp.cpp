@@ -15,7 +15,8 @@ std::pair<Array, Array> JvpTrace::split(const Array& a) const {
   return {a, Array{}};
 }
 
-void JvpTrace::process(const Op& op, const Params& params, std::span<const Array> in, std::span<Array> out, Loc loc) {
+void JvpTrace::process(const Op& op, const Params& params, std::span<const Array> in, std::span<Array> out,
+                       Loc loc) {
   std::vector<Array> primals(in.size()), tangents(in.size()), out_tangents(out.size());
   bool any = false;
   for (std::size_t i = 0; i < in.size(); ++i) {

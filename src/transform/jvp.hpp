@@ -5,12 +5,13 @@
 
 namespace apsis::detail {
 
-/// Forward mode: values are pairs of primal and tangent. A result whose tangents are all zero is no pair at all, so what
-/// does not depend on the inputs runs as if undifferentiated.
+/// Forward mode: values are pairs of primal and tangent. A result whose tangents are all zero is no pair at
+/// all, so what does not depend on the inputs runs as if undifferentiated.
 class JvpTrace : public Trace {
  public:
   explicit JvpTrace(Trace* parent) : Trace(parent, "jvp") {}
-  void process(const Op& op, const Params& params, std::span<const Array> in, std::span<Array> out, Loc loc) override;
+  void process(const Op& op, const Params& params, std::span<const Array> in, std::span<Array> out,
+               Loc loc) override;
   Array pair(const Array& primal, const Array& tangent) const;
   /// Splits a value into primal and (possibly empty) tangent.
   std::pair<Array, Array> split(const Array& a) const;
@@ -22,8 +23,9 @@ struct JvpResult {
 };
 JvpResult jvp(const Callee& callee, std::span<const Array> primals, std::span<const Array> tangents);
 
-/// The graph of (inputs…, tangents of the inputs marked) → (outputs…, tangents of the outputs marked in `out_mask`).
-/// With `instantiate[i]`, output i gets a tangent even if it is zero. Used by the rules of loops and branches.
+/// The graph of (inputs…, tangents of the inputs marked) → (outputs…, tangents of the outputs marked in
+/// `out_mask`). With `instantiate[i]`, output i gets a tangent even if it is zero. Used by the rules of loops
+/// and branches.
 GraphRef jvp_graph(const Graph& graph, const std::vector<bool>& in_mask, const std::vector<bool>& instantiate,
                    std::vector<bool>& out_mask);
 

@@ -6,7 +6,8 @@
 
 namespace apsis::detail {
 
-void TangentTrace::process(const Op& op, const Params& params, std::span<const Array> in, std::span<Array> out, Loc loc) {
+void TangentTrace::process(const Op& op, const Params& params, std::span<const Array> in,
+                           std::span<Array> out, Loc loc) {
   for (const Array& a : in)
     if (own_tracer<StageNode>(a, *this)) return StageTrace::process(op, params, in, out, loc);
   TraceScope scope(parent());
@@ -23,7 +24,8 @@ std::pair<Array, Array> LinearizeTrace::split(const Array& a) const {
   return {a, Array{}};
 }
 
-void LinearizeTrace::process(const Op& op, const Params& params, std::span<const Array> in, std::span<Array> out, Loc loc) {
+void LinearizeTrace::process(const Op& op, const Params& params, std::span<const Array> in,
+                             std::span<Array> out, Loc loc) {
   std::vector<Array> primals(in.size()), tangents(in.size()), out_tangents(out.size());
   bool any = false;
   for (std::size_t i = 0; i < in.size(); ++i) {
@@ -91,14 +93,15 @@ std::vector<Array> pull_back(const Linear& linear, std::span<const Array> cotang
   std::vector<Array> marked;
   for (std::size_t i = 0; i < linear.out_mask.size(); ++i)
     if (linear.out_mask[i]) marked.push_back(cotangents[i]);
-  std::vector<Array> found = backward_pass(*linear.graph, mask, inputs, marked), result(linear.in_mask.size());
+  std::vector<Array> found = backward_pass(*linear.graph, mask, inputs, marked),
+                     result(linear.in_mask.size());
   for (std::size_t i = 0, next = 0; i < result.size(); ++i)
     if (linear.in_mask[i]) result[i] = found[next++];
   return result;
 }
 
-GraphRef tangent_graph(const Graph& graph, const std::vector<bool>& in_mask, const std::vector<bool>& instantiate,
-                       std::vector<bool>& out_mask) {
+GraphRef tangent_graph(const Graph& graph, const std::vector<bool>& in_mask,
+                       const std::vector<bool>& instantiate, std::vector<bool>& out_mask) {
   std::vector<Aval> avals;
   for (ValueId v = 0; v < graph.input_count(); ++v) avals.push_back(graph.aval(v));
   for (ValueId v = 0; v < graph.input_count(); ++v)

@@ -5,19 +5,21 @@
 
 namespace apsis::detail {
 
-/// Where tangent programs are recorded: what is bound on tangents is staged, all else runs under the parent at once. So a
-/// derivative rule written in one piece splits itself into its known and its linear part.
+/// Where tangent programs are recorded: what is bound on tangents is staged, all else runs under the parent
+/// at once. So a derivative rule written in one piece splits itself into its known and its linear part.
 class TangentTrace : public StageTrace {
  public:
   explicit TangentTrace(Trace* parent) : StageTrace(parent, "linearize") {}
-  void process(const Op& op, const Params& params, std::span<const Array> in, std::span<Array> out, Loc loc) override;
+  void process(const Op& op, const Params& params, std::span<const Array> in, std::span<Array> out,
+               Loc loc) override;
 };
 
 /// Pairs of a primal, computed under the parent, and a tangent, a value of the tangent program.
 class LinearizeTrace : public Trace {
  public:
   explicit LinearizeTrace(Trace* parent) : Trace(parent, "linearize"), tangent_trace_(parent) {}
-  void process(const Op& op, const Params& params, std::span<const Array> in, std::span<Array> out, Loc loc) override;
+  void process(const Op& op, const Params& params, std::span<const Array> in, std::span<Array> out,
+               Loc loc) override;
   TangentTrace& tangent_trace() { return tangent_trace_; }
   Array pair(const Array& primal, const Array& tangent) const;
   std::pair<Array, Array> split(const Array& a) const;
@@ -26,8 +28,8 @@ class LinearizeTrace : public Trace {
   TangentTrace tangent_trace_;
 };
 
-/// The derivative at a point as a program: inputs are the tangents of the inputs marked `in_mask`, then the residuals;
-/// outputs the tangents of the outputs marked `out_mask` (the others do not depend on the inputs).
+/// The derivative at a point as a program: inputs are the tangents of the inputs marked `in_mask`, then the
+/// residuals; outputs the tangents of the outputs marked `out_mask` (the others do not depend on the inputs).
 struct Linear {
   GraphRef graph;
   std::vector<Array> residuals;
@@ -44,14 +46,14 @@ std::vector<Array> push_forward(const Linear& linear, std::span<const Array> tan
 /// Applies its transpose to cotangents (one an output, empty = zero); empty results are zero.
 std::vector<Array> pull_back(const Linear& linear, std::span<const Array> cotangents);
 
-/// The graph of (inputs…, tangents of the inputs marked) → (tangents of the outputs marked in `out_mask`), in which all
-/// that is nonlinear is computed from the inputs again: the body of a reverse loop. Unlike
+/// The graph of (inputs…, tangents of the inputs marked) → (tangents of the outputs marked in `out_mask`), in
+/// which all that is nonlinear is computed from the inputs again: the body of a reverse loop. Unlike
 /// `jvp_graph`, it can be transposed. With `instantiate[i]`, output i gets a tangent even if it is zero.
-GraphRef tangent_graph(const Graph& graph, const std::vector<bool>& in_mask, const std::vector<bool>& instantiate,
-                       std::vector<bool>& out_mask);
+GraphRef tangent_graph(const Graph& graph, const std::vector<bool>& in_mask,
+                       const std::vector<bool>& instantiate, std::vector<bool>& out_mask);
 
-/// A graph split in two: `known` maps (inputs…) to (outputs…, residuals…), `linear` maps (tangents of the inputs marked…,
-/// residuals…) to the tangents of the outputs marked in `out_mask`.
+/// A graph split in two: `known` maps (inputs…) to (outputs…, residuals…), `linear` maps (tangents of the
+/// inputs marked…, residuals…) to the tangents of the outputs marked in `out_mask`.
 struct SplitGraph {
   GraphRef known, linear;
   std::size_t residual_count = 0;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Staging: running a function on tracers and keeping what it did as a Graph. Start here for jit, and for the bodies of
-// loops and branches.
+// Staging: running a function on tracers and keeping what it did as a Graph. Start here for jit, and for the
+// bodies of loops and branches.
 
 #include <unordered_map>
 
@@ -10,19 +10,22 @@
 
 namespace apsis::detail {
 
-/// Records every bind as an equation. Whatever is not its own becomes a literal (scalars written in the program) or an
-/// extra input (concrete arrays, and live tracers of the traces around it), so that the graph is closed.
+/// Records every bind as an equation. Whatever is not its own becomes a literal (scalars written in the
+/// program) or an extra input (concrete arrays, and live tracers of the traces around it), so that the graph
+/// is closed.
 class StageTrace : public Trace {
  public:
   StageTrace(Trace* parent, const char* name) : Trace(parent, name) {}
-  void process(const Op& op, const Params& params, std::span<const Array> in, std::span<Array> out, Loc loc) override;
+  void process(const Op& op, const Params& params, std::span<const Array> in, std::span<Array> out,
+               Loc loc) override;
 
   Array input(const Aval& aval, Loc loc = {});
   /// The value number of an array seen from inside: own tracer, literal, or capture.
   ValueId value_of(const Array& a, const char* op_name, Loc loc);
   GraphBuilder& builder() { return builder_; }
   std::size_t capture_count() const { return captures_.size(); }
-  /// Finishes with these outputs; `captures` gets the outer arrays behind the extra inputs, in the graph's order.
+  /// Finishes with these outputs; `captures` gets the outer arrays behind the extra inputs, in the graph's
+  /// order.
   GraphRef finish(std::span<const Array> outputs, std::vector<Array>& captures);
 
  private:

@@ -8,8 +8,8 @@
 
 namespace apsis::detail {
 
-std::vector<Array> backward_pass(const Graph& graph, const std::vector<bool>& linear, std::span<const Array> inputs,
-                                 std::span<const Array> cotangents) {
+std::vector<Array> backward_pass(const Graph& graph, const std::vector<bool>& linear,
+                                 std::span<const Array> inputs, std::span<const Array> cotangents) {
   std::vector<Array> values(graph.value_count()), cts(graph.value_count());
   std::vector<char> is_linear(graph.value_count(), 0);
   for (ValueId v = 0; v < graph.input_count(); ++v) {
@@ -33,8 +33,10 @@ std::vector<Array> backward_pass(const Graph& graph, const std::vector<bool>& li
   }
 
   auto accumulate = [&](ValueId v, Array ct) {
-    if (cts[v].is_empty()) cts[v] = std::move(ct);
-    else cts[v] = lax::add(cts[v], ct);
+    if (cts[v].is_empty())
+      cts[v] = std::move(ct);
+    else
+      cts[v] = lax::add(cts[v], ct);
   };
   auto outputs = graph.outputs();
   for (std::size_t i = 0; i < outputs.size(); ++i)
@@ -74,8 +76,9 @@ std::vector<Array> backward_pass(const Graph& graph, const std::vector<bool>& li
   return result;
 }
 
-GraphRef transpose_graph(const Graph& graph, const std::vector<bool>& linear, const std::vector<bool>& ct_mask,
-                         const std::vector<bool>& instantiate, std::vector<bool>& out_mask) {
+GraphRef transpose_graph(const Graph& graph, const std::vector<bool>& linear,
+                         const std::vector<bool>& ct_mask, const std::vector<bool>& instantiate,
+                         std::vector<bool>& out_mask) {
   std::vector<Aval> avals;
   for (ValueId v = 0; v < graph.input_count(); ++v)
     if (!linear[v]) avals.push_back(graph.aval(v));

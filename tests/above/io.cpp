@@ -13,7 +13,9 @@ using namespace apsis;
 
 struct Folder {
   std::filesystem::path path;
-  Folder() : path(std::filesystem::temp_directory_path() / ("apsis_io_" + std::to_string(getpid()))) { std::filesystem::create_directories(path); }
+  Folder() : path(std::filesystem::temp_directory_path() / ("apsis_io_" + std::to_string(getpid()))) {
+    std::filesystem::create_directories(path);
+  }
   ~Folder() { std::filesystem::remove_all(path); }
   std::string operator/(const char* name) const { return path / name; }
 };
@@ -22,7 +24,9 @@ std::string bytes_of(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};
 }
-void write(const std::string& path, const std::string& bytes) { std::ofstream(path, std::ios::binary) << bytes; }
+void write(const std::string& path, const std::string& bytes) {
+  std::ofstream(path, std::ios::binary) << bytes;
+}
 
 bool same_bits(const Array& a, const Array& b) {
   return a.dtype() == b.dtype() && a.shape() == b.shape() &&
@@ -69,7 +73,9 @@ TEST(Save, TreesComeBackBitForBit) {
 
 TEST(Save, EveryTruncationAndEveryFlippedByteIsNoticed) {
   Folder folder;
-  struct Model { Array a, b; };
+  struct Model {
+    Array a, b;
+  };
   Model model{array({1., 2., 3.}), array({4})};
   save(folder / "m.npz", model);
   std::string whole = bytes_of(folder / "m.npz");
@@ -106,7 +112,11 @@ TEST(Plot, DrawsAPng) {
   Folder folder;
   Array x = linspace(0., 1., 20);
   Figure f{.title = "A \"quoted\" title", .xlabel = "t (s)", .ylabel = "y"};
-  f.band(x, x - 0.1, x + 0.1, "band").line(x, x, "line").dashed(x, 1. - x, "dashed").points(x, square(x), "points").mark(0.5, "mark");
+  f.band(x, x - 0.1, x + 0.1, "band")
+      .line(x, x, "line")
+      .dashed(x, 1. - x, "dashed")
+      .points(x, square(x), "points")
+      .mark(0.5, "mark");
   f.save(folder / "p.png");
   EXPECT_EQ(bytes_of(folder / "p.png").substr(1, 3), "PNG");
   save_stacked({f, f}, folder / "two.png");

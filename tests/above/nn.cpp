@@ -17,7 +17,8 @@ TEST(Activations, MatchTheirFormulas) {
   };
   expect(nn::relu, [](double v) { return v > 0 ? v : 0; });
   expect(nn::elu, [](double v) { return v > 0 ? v : std::expm1(v); });
-  expect(nn::softplus, [](double v) { return v > 0 ? v + std::log1p(std::exp(-v)) : std::log1p(std::exp(v)); });
+  expect(nn::softplus,
+         [](double v) { return v > 0 ? v + std::log1p(std::exp(-v)) : std::log1p(std::exp(v)); });
   expect(nn::sigmoid, [](double v) { return 1 / (1 + std::exp(-v)); });
   expect(nn::silu, [](double v) { return v / (1 + std::exp(-v)); });
   expect(nn::gelu, [](double v) { return 0.5 * v * std::erfc(-v / std::sqrt(2.)); });
@@ -41,7 +42,8 @@ TEST(Activations, SoftmaxSumsToOneWithoutOverflow) {
 }
 
 TEST(Layers, MlpIsItsLayers) {
-  nn::MLP mlp = nn::make_mlp({.in = 3, .out = 2, .width = 5, .depth = 2, .activation = nn::relu}, random::key(1));
+  nn::MLP mlp =
+      nn::make_mlp({.in = 3, .out = 2, .width = 5, .depth = 2, .activation = nn::relu}, random::key(1));
   ASSERT_EQ(mlp.layers.size(), 3u);
   Array x = array({0.1, -0.2, 0.3});
   Array h = nn::relu(mlp.layers[0](x));

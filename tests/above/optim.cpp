@@ -20,7 +20,9 @@ Array array_of(const golden::Field& f) {
 
 std::function<Array(const Array&)> objective(const golden::Case& c) {
   if (c.text.at("objective") == "quadratic")
-    return [a = array_of(c["A"]), b = array_of(c["b"])](const Array& x) { return 0.5 * dot(x, matmul(a, x)) - dot(b, x); };
+    return [a = array_of(c["A"]), b = array_of(c["b"])](const Array& x) {
+      return 0.5 * dot(x, matmul(a, x)) - dot(b, x);
+    };
   return [](const Array& x) {
     Array head = x[range(0, -1)], tail = x[range(1, {})];
     return sum(100. * square(tail - square(head)) + square(1. - head));
@@ -40,11 +42,12 @@ void follow(const golden::Case& c, const Optimizer& optimizer) {
     x = apply_updates(x, change);
     state = next;
     std::vector<double> values = x.to_vector<double>();
-    // Rounding differs in the last bits; thirty steps of well-scaled objectives amplify it little: to 4e6 ULP of f64 at
-    // most, 80 of f32.
+    // Rounding differs in the last bits; thirty steps of well-scaled objectives amplify it little: to 4e6 ULP
+    // of f64 at most, 80 of f32.
     double tolerance = steps.dtype == "f32" ? 1e-5 : 1e-9;
     for (std::size_t i = 0; i < n; ++i)
-      EXPECT_NEAR(values[i], steps.real[k * n + i], tolerance * std::max(1., std::abs(steps.real[k * n + i]))) << c.name << " step " << k;
+      EXPECT_NEAR(values[i], steps.real[k * n + i], tolerance * std::max(1., std::abs(steps.real[k * n + i])))
+          << c.name << " step " << k;
   }
 }
 
@@ -54,13 +57,19 @@ TEST(Optim, FollowsOptax) {
     auto number = [&](const char* key, double otherwise) { return c.has(key) ? c[key].real[0] : otherwise; };
     bool plain = true;
     for (const auto& [key, field] : c.fields)
-      plain = plain && (key == "x0" || key == "x" || key == "value" || key == "A" || key == "b" || key == "learning_rate" ||
-                        key == "momentum" || key == "nesterov" || key == "b1" || key == "b2" || key == "eps");
+      plain = plain && (key == "x0" || key == "x" || key == "value" || key == "A" || key == "b" ||
+                        key == "learning_rate" || key == "momentum" || key == "nesterov" || key == "b1" ||
+                        key == "b2" || key == "eps");
     if (c.name == "sgd" && plain) {
-      follow(c, Sgd{.learning_rate = number("learning_rate", 0), .momentum = number("momentum", 0), .nesterov = number("nesterov", 0) != 0});
+      follow(c, Sgd{.learning_rate = number("learning_rate", 0),
+                    .momentum = number("momentum", 0),
+                    .nesterov = number("nesterov", 0) != 0});
       ++sgd;
     } else if (c.name == "adam" && plain) {
-      follow(c, Adam{.learning_rate = number("learning_rate", 0), .b1 = number("b1", 0.9), .b2 = number("b2", 0.999), .eps = number("eps", 1e-8)});
+      follow(c, Adam{.learning_rate = number("learning_rate", 0),
+                     .b1 = number("b1", 0.9),
+                     .b2 = number("b2", 0.999),
+                     .eps = number("eps", 1e-8)});
       ++adam;
     }
   }
@@ -73,7 +82,8 @@ TEST(Solve, BfgsFindsSciPysMinima) {
   for (const golden::Case& c : golden::read(APSIS_SOURCE_DIR "/tests/golden/optim.txt")) {
     if (c.name != "minimum") continue;
     auto f = objective(c);
-    auto m = jit([&](const Array& x) { return minimize(f, x, {.gradient_tolerance = 1e-9}); })(array_of(c["x0"]));
+    auto m =
+        jit([&](const Array& x) { return minimize(f, x, {.gradient_tolerance = 1e-9}); })(array_of(c["x0"]));
     EXPECT_EQ(m.result.item<std::int64_t>(), 0);
     std::vector<double> x = m.parameters.to_vector<double>();
     // SciPy stopped at a gradient of 1e-10, with curvatures of 0.4 and more: 1e-8 in x.

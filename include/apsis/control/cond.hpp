@@ -11,17 +11,20 @@ namespace apsis {
 
 namespace detail {
 
-std::vector<Array> cond_call(const Array& index, std::span<const Callee> branches, std::span<const Array> operands, const char* name, Loc loc);
+std::vector<Array> cond_call(const Array& index, std::span<const Callee> branches,
+                             std::span<const Array> operands, const char* name, Loc loc);
 /// A boolean scalar as branch number: true → 0, false → 1. Throws for anything else.
 Array branch_of(const Array& predicate, Loc loc);
 Array branch_index(const Array& index, Loc loc);
 [[noreturn]] void fail_branch_structure(const char* op, Loc loc);
 
 template <class... F, std::size_t... I, class... A>
-auto branch_call(const Array& index, const std::tuple<F...>& branches, std::index_sequence<I...>, const char* name, Loc loc, const A&... args) {
+auto branch_call(const Array& index, const std::tuple<F...>& branches, std::index_sequence<I...>,
+                 const char* name, Loc loc, const A&... args) {
   auto wrap = [](const auto& f) { return [&f](const A&... a) { return f(a...); }; };
   auto opaque = std::tuple(wrap(std::get<I>(branches))...);
-  auto flats = std::tuple(FlatFunction<std::tuple_element_t<I, decltype(opaque)>, A...>(std::get<I>(opaque), args...)...);
+  auto flats = std::tuple(
+      FlatFunction<std::tuple_element_t<I, decltype(opaque)>, A...>(std::get<I>(opaque), args...)...);
   using R = typename std::tuple_element_t<0, decltype(flats)>::Result;
   static_assert((std::is_same_v<R, typename std::tuple_element_t<I, decltype(flats)>::Result> && ...),
                 "all branches must return the same type");
@@ -41,20 +44,21 @@ auto branch_call(const Array& index, const std::tuple<F...>& branches, std::inde
 
 }  // namespace detail
 
-/// `if_true(args…)` or `if_false(args…)`, by a boolean scalar. Both are traced, one is run (under vmap with a mapped
-/// predicate both run, and a NaN of the one not taken does not reach a derivative). Both return the same structure,
-/// shapes and dtypes; throws otherwise.
+/// `if_true(args…)` or `if_false(args…)`, by a boolean scalar. Both are traced, one is run (under vmap with a
+/// mapped predicate both run, and a NaN of the one not taken does not reach a derivative). Both return the
+/// same structure, shapes and dtypes; throws otherwise.
 template <class T, class F, class... Args>
 auto cond(const Array& predicate, const T& if_true, const F& if_false, const Args&... args) {
-  return detail::branch_call(detail::branch_of(predicate, {}), std::tie(if_true, if_false), std::make_index_sequence<2>{}, "cond", Loc{},
-                             detail::argument_t<Args>(args)...);
+  return detail::branch_call(detail::branch_of(predicate, {}), std::tie(if_true, if_false),
+                             std::make_index_sequence<2>{}, "cond", Loc{}, detail::argument_t<Args>(args)...);
 }
 
 /// Branch number `index` (an integer scalar, clamped to the branches there are) of a std::tuple of callables.
 template <class... F, class... Args>
 auto switch_(const Array& index, const std::tuple<F...>& branches, const Args&... args) {
   static_assert(sizeof...(F) > 0, "switch_ needs at least one branch");
-  return detail::branch_call(detail::branch_index(index, {}), branches, std::index_sequence_for<F...>{}, "switch_", Loc{}, detail::argument_t<Args>(args)...);
+  return detail::branch_call(detail::branch_index(index, {}), branches, std::index_sequence_for<F...>{},
+                             "switch_", Loc{}, detail::argument_t<Args>(args)...);
 }
 
 }  // namespace apsis

@@ -2,8 +2,8 @@
 
 // Loops of known length.
 //
-//   auto [total, partial] = scan([](const Array& c, const Array& x) { return std::pair{c + x, c + x}; }, 0., xs);
-//   Array p = fori_loop(0, 10, [&](const Array& i, const Array& x) { return x * a; }, x);
+//   auto [total, partial] = scan([](const Array& c, const Array& x) { return std::pair{c + x, c + x}; }, 0.,
+//   xs); Array p = fori_loop(0, 10, [&](const Array& i, const Array& x) { return x * a; }, x);
 
 #include "apsis/control/while_loop.hpp"
 
@@ -25,7 +25,8 @@ struct ScanCall {
   std::vector<Array> carry, ys;
 };
 /// `body`: (carry leaves, x leaves) → (carry leaves, y leaves).
-ScanCall scan_call(const Callee& body, std::span<const Array> carry, std::span<const Array> xs, const ScanOptions& options, Loc loc);
+ScanCall scan_call(const Callee& body, std::span<const Array> carry, std::span<const Array> xs,
+                   const ScanOptions& options, Loc loc);
 /// A range of i64: lo, lo + 1, …; empty if a bound is not concrete.
 Array concrete_range(const Array& lo, const Array& hi);
 /// i < hi, i + 1, and a strong i64 scalar, for loops over indices.
@@ -36,11 +37,12 @@ std::vector<Array> first_entries(std::span<const Array> xs, const ScanOptions& o
 
 }  // namespace detail
 
-/// Runs `(carry, y) = f(carry, x)` for each entry x along axis 0 of the arrays of `xs`; returns the last carry and the
-/// stacked ys. The carry keeps its structure, shapes and dtypes. `f` returns a std::pair. Differentiable both ways.
-/// Throws if the xs differ in length, or the carry changes.
+/// Runs `(carry, y) = f(carry, x)` for each entry x along axis 0 of the arrays of `xs`; returns the last
+/// carry and the stacked ys. The carry keeps its structure, shapes and dtypes. `f` returns a std::pair.
+/// Differentiable both ways. Throws if the xs differ in length, or the carry changes.
 template <class F, class Carry, class Xs>
-auto scan(const F& f, const Carry& init, const Xs& xs, const ScanOptions& options = {}, Loc loc = Loc::here()) {
+auto scan(const F& f, const Carry& init, const Xs& xs, const ScanOptions& options = {},
+          Loc loc = Loc::here()) {
   using namespace detail;
   using C = carry_t<Carry>;
   C start = init;
@@ -55,21 +57,28 @@ auto scan(const F& f, const Carry& init, const Xs& xs, const ScanOptions& option
   all.insert(all.end(), r.ys.begin(), r.ys.end());
   const auto& structure = flat.prototype();
   std::size_t leaves = leaf_count(structure.first);
-  check_same_structure("scan", start, C(structure.first), {flat.present().begin(), flat.present().begin() + static_cast<std::ptrdiff_t>(leaves)}, loc);
+  check_same_structure("scan", start, C(structure.first),
+                       {flat.present().begin(), flat.present().begin() + static_cast<std::ptrdiff_t>(leaves)},
+                       loc);
   auto [last, ys] = flat.rebuild(all);
   return std::pair(C(last), ys);
 }
 
 /// Repeats `carry = body(i, carry)` for i = lo, …, hi - 1 (i is an i64 scalar). Bounds may be traced.
 template <class Body, class Carry>
-detail::carry_t<Carry> fori_loop(const Array& lo, const Array& hi, const Body& body, const Carry& init, Loc loc = Loc::here()) {
+detail::carry_t<Carry> fori_loop(const Array& lo, const Array& hi, const Body& body, const Carry& init,
+                                 Loc loc = Loc::here()) {
   using namespace detail;
   using C = carry_t<Carry>;
   Array range = concrete_range(lo, hi);
   if (!range.is_empty())
-    return scan([&](const C& c, const Array& i) { return std::pair(C(body(i, c)), Nothing{}); }, C(init), range, {}, loc).first;
+    return scan([&](const C& c, const Array& i) { return std::pair(C(body(i, c)), Nothing{}); }, C(init),
+                range, {}, loc)
+        .first;
   auto end = while_loop([&](const std::pair<Array, C>& s) { return less(s.first, hi, loc); },
-                        [&](const std::pair<Array, C>& s) { return std::pair<Array, C>(next_index(s.first), C(body(s.first, s.second))); },
+                        [&](const std::pair<Array, C>& s) {
+                          return std::pair<Array, C>(next_index(s.first), C(body(s.first, s.second)));
+                        },
                         std::pair<Array, C>(as_index(lo), C(init)), {}, loc);
   return end.second;
 }

@@ -10,8 +10,8 @@
 
 namespace apsis {
 
-/// How reverse mode goes through a loop: `Checkpointed` (the default) keeps a tape that grows; `Bounded` also demands
-/// max_steps; `Lax` refuses reverse mode and keeps nothing.
+/// How reverse mode goes through a loop: `Checkpointed` (the default) keeps a tape that grows; `Bounded` also
+/// demands max_steps; `Lax` refuses reverse mode and keeps nothing.
 enum class Loop : std::uint8_t { Checkpointed, Bounded, Lax };
 
 struct WhileOptions {
@@ -22,7 +22,8 @@ struct WhileOptions {
 
 namespace detail {
 
-std::vector<Array> while_call(const Callee& cond, const Callee& body, std::span<const Array> carry, const WhileOptions& options, Loc loc);
+std::vector<Array> while_call(const Callee& cond, const Callee& body, std::span<const Array> carry,
+                              const WhileOptions& options, Loc loc);
 [[noreturn]] void fail_static_carry(const char* op, Loc loc);
 
 /// What a loop carries for an initial value of type T: numbers become Arrays.
@@ -31,11 +32,14 @@ using carry_t = std::conditional_t<std::is_arithmetic_v<T>, Array, T>;
 
 /// Static parts and empty leaves of a carry must stay as they are: they are part of the program.
 template <class T, class R>
-void check_same_structure(const char* op, const T& before, const R& after, const std::vector<bool>& present, Loc loc) {
+void check_same_structure(const char* op, const T& before, const R& after, const std::vector<bool>& present,
+                          Loc loc) {
   static_assert(std::is_same_v<T, R>, "the body of a loop must return the type of its carry");
   std::size_t place = 0;
   bool same = true;
-  for_each_leaf(before, [&](const Array& a) { same = same && place < present.size() && present[place++] == !a.is_empty(); });
+  for_each_leaf(before, [&](const Array& a) {
+    same = same && place < present.size() && present[place++] == !a.is_empty();
+  });
   StaticKey a, b;
   append_static_key(before, a);
   append_static_key(after, b);
@@ -44,20 +48,22 @@ void check_same_structure(const char* op, const T& before, const R& after, const
 
 }  // namespace detail
 
-/// Repeats `state = body(state)` as long as `cond(state)`, a boolean scalar, holds. The body returns the state with the
-/// same structure, shapes and dtypes (a weakly typed initial state is promoted where the body's result asks for it). Runs
-/// compiled, in eager code too. Differentiable both ways (see Loop); under vmap every lane runs at its own pace. Throws
-/// if the state changes its structure, shapes or dtypes, or after max_steps iterations.
+/// Repeats `state = body(state)` as long as `cond(state)`, a boolean scalar, holds. The body returns the
+/// state with the same structure, shapes and dtypes (a weakly typed initial state is promoted where the
+/// body's result asks for it). Runs compiled, in eager code too. Differentiable both ways (see Loop); under
+/// vmap every lane runs at its own pace. Throws if the state changes its structure, shapes or dtypes, or
+/// after max_steps iterations.
 template <class Cond, class Body, class State>
-detail::carry_t<State> while_loop(const Cond& cond, const Body& body, const State& init, const WhileOptions& options = {},
-                                  Loc loc = Loc::here()) {
+detail::carry_t<State> while_loop(const Cond& cond, const Body& body, const State& init,
+                                  const WhileOptions& options = {}, Loc loc = Loc::here()) {
   using T = detail::carry_t<State>;
   T start = init;
   auto test = [&](const T& state) { return Array(cond(state)); };
   auto step = [&](const T& state) { return T(body(state)); };
   detail::FlatFunction<decltype(test), T> flat_test(test, start);
   detail::FlatFunction<decltype(step), T> flat_step(step, start);
-  std::vector<Array> end = detail::while_call(detail::callee_of(flat_test), detail::callee_of(flat_step), flat_step.leaves(), options, loc);
+  std::vector<Array> end = detail::while_call(detail::callee_of(flat_test), detail::callee_of(flat_step),
+                                              flat_step.leaves(), options, loc);
   detail::check_same_structure("while_loop", start, flat_step.prototype(), flat_step.present(), loc);
   return detail::with_leaves(start, end);
 }

@@ -1,6 +1,7 @@
 #pragma once
 
-// Step size controllers. Options take any type with the two members of the concept `StepController`, held by value.
+// Step size controllers. Options take any type with the two members of the concept `StepController`, held by
+// value.
 
 #include <concepts>
 #include <span>
@@ -37,10 +38,10 @@ struct ControllerStep {
   std::span<const Array> state;
 };
 struct NextStep {
-  Array accept;              // boolean
-  Array start, end;          // of the next attempt
+  Array accept;      // boolean
+  Array start, end;  // of the next attempt
   std::vector<Array> state;
-  Array code;                // i64: a SolveResult, 0 to go on
+  Array code;  // i64: a SolveResult, 0 to go on
 };
 
 template <class C>
@@ -49,7 +50,8 @@ concept StepController = requires(const C& c, const ControllerStart& start, cons
   { c.next_step(step) } -> std::same_as<NextStep>;
 };
 
-/// Steps of the length dt0, which must be given; the last is shorter if need be. Stops if the state is not finite.
+/// Steps of the length dt0, which must be given; the last is shorter if need be. Stops if the state is not
+/// finite.
 struct ConstantStepSize {
   FirstStep first_step(const ControllerStart& start) const;
   NextStep next_step(const ControllerStep& step) const;
@@ -62,10 +64,10 @@ struct StepTo {
   NextStep next_step(const ControllerStep& step) const;
 };
 
-/// Steps as long as the estimated error allows: it stays below atol + rtol |y| in the root mean square over all elements
-/// (Söderlind, Automatic control and adaptive time-stepping, Numer. Algorithms 31, 2002). With the error r relative to
-/// that bound, a step is accepted if r < 1, and the next is as long as this one times safety · r^(-β₁) · …, where
-/// β = (p+i+d, -(p+2d), d) / order weigh the errors of the last three steps.
+/// Steps as long as the estimated error allows: it stays below atol + rtol |y| in the root mean square over
+/// all elements (Söderlind, Automatic control and adaptive time-stepping, Numer. Algorithms 31, 2002). With
+/// the error r relative to that bound, a step is accepted if r < 1, and the next is as long as this one times
+/// safety · r^(-β₁) · …, where β = (p+i+d, -(p+2d), d) / order weigh the errors of the last three steps.
 struct PIDController {
   Array rtol, atol;
   Array pcoeff = 0., icoeff = 1., dcoeff = 0.;
@@ -83,8 +85,10 @@ class Controller {
   template <StepController C>
   Controller(C controller)
       : tree_(static_cast<C&&>(controller)),
-        first_([](const void* c, const ControllerStart& s) { return static_cast<const C*>(c)->first_step(s); }),
-        next_([](const void* c, const ControllerStep& s) { return static_cast<const C*>(c)->next_step(s); }) {}
+        first_(
+            [](const void* c, const ControllerStart& s) { return static_cast<const C*>(c)->first_step(s); }),
+        next_([](const void* c, const ControllerStep& s) { return static_cast<const C*>(c)->next_step(s); }) {
+  }
   FirstStep first_step(const ControllerStart& s) const { return first_(tree_.tree(), s); }
   NextStep next_step(const ControllerStep& s) const { return next_(tree_.tree(), s); }
 

@@ -5,8 +5,8 @@
 
 namespace apsis {
 
-/// An explicit Runge-Kutta method. Stage i evaluates the slope k[i] at time t + c[i] h and state y + h Σ a[i][j] k[j]; the
-/// step is y1 = y + h Σ b[i] k[i].
+/// An explicit Runge-Kutta method. Stage i evaluates the slope k[i] at time t + c[i] h and state y + h Σ
+/// a[i][j] k[j]; the step is y1 = y + h Σ b[i] k[i].
 struct RungeKutta {
   const char* name;
   int order;
@@ -24,8 +24,8 @@ struct RungeKutta {
 
 /// Dense output by the straight line.
 std::vector<std::vector<double>> linear_output(const std::vector<double>& b);
-/// Dense output by the cubic through both ends with the slopes of the first and the last stage (Hairer, Nørsett, Wanner,
-/// Solving Ordinary Differential Equations I, II.6).
+/// Dense output by the cubic through both ends with the slopes of the first and the last stage (Hairer,
+/// Nørsett, Wanner, Solving Ordinary Differential Equations I, II.6).
 std::vector<std::vector<double>> hermite_output(const std::vector<double>& b);
 
 /// Euler's method, order 1, no error estimate: needs ConstantStepSize or StepTo.
@@ -40,13 +40,13 @@ struct Heun {
 struct Bosh3 {
   static const RungeKutta& method();
 };
-/// Tsitouras' 5(4) pair: Runge-Kutta pairs of order 5(4) satisfying only the first column simplifying assumption, Comput.
-/// Math. Appl. 62, 2011. The usual choice for problems that are not stiff.
+/// Tsitouras' 5(4) pair: Runge-Kutta pairs of order 5(4) satisfying only the first column simplifying
+/// assumption, Comput. Math. Appl. 62, 2011. The usual choice for problems that are not stiff.
 struct Tsit5 {
   static const RungeKutta& method();
 };
-/// Dormand and Prince's 5(4) pair: A family of embedded Runge-Kutta formulae, J. Comput. Appl. Math. 6, 1980; dense output
-/// by Shampine, Some practical Runge-Kutta formulas, Math. Comp. 46, 1986.
+/// Dormand and Prince's 5(4) pair: A family of embedded Runge-Kutta formulae, J. Comput. Appl. Math. 6, 1980;
+/// dense output by Shampine, Some practical Runge-Kutta formulas, Math. Comp. 46, 1986.
 struct Dopri5 {
   static const RungeKutta& method();
 };

@@ -16,8 +16,8 @@
 
 namespace apsis {
 
-/// y' = vector_field(t, y). The state is any tree of floating arrays; the slope has its type, shapes and dtypes. Fields of
-/// the vector field are leaves: differentiable, mappable parameters.
+/// y' = vector_field(t, y). The state is any tree of floating arrays; the slope has its type, shapes and
+/// dtypes. Fields of the vector field are leaves: differentiable, mappable parameters.
 template <class F>
 struct ODETerm {
   F vector_field;
@@ -28,13 +28,19 @@ ODETerm(F) -> ODETerm<F>;
 /// What to keep of a solve, in this order. With nothing asked for, t1.
 struct SaveAt {
   bool t0 = false;
-  Array ts = {};           // times between t0 and t1, in the order of the solve; by dense output inside the steps
-  std::int64_t steps = 0;  // every n-th accepted step, 0 = none; the arrays have room for max_steps, unused rows are +inf
+  Array ts = {};  // times between t0 and t1, in the order of the solve; by dense output inside the steps
+  std::int64_t steps =
+      0;  // every n-th accepted step, 0 = none; the arrays have room for max_steps, unused rows are +inf
   bool t1 = false;
 };
 
 /// How a solve ended; the numbers are Diffrax's.
-enum class SolveResult : std::int64_t { Successful = 0, MaxStepsReached = 1, NonFinite = 9, DtMinReached = 10 };
+enum class SolveResult : std::int64_t {
+  Successful = 0,
+  MaxStepsReached = 1,
+  NonFinite = 9,
+  DtMinReached = 10
+};
 
 struct SolveOptions {
   Controller controller = {};
@@ -51,8 +57,8 @@ struct SolveStats {
 
 template <class Y>
 struct Solution {
-  Array ts;      // times saved
-  Y ys;          // states saved, stacked along axis 0
+  Array ts;  // times saved
+  Y ys;      // states saved, stacked along axis 0
   SolveStats stats;
   Array result;  // i64: a SolveResult
 };
@@ -75,13 +81,15 @@ FlatSolution solve_flat(const VectorField& field, const RungeKutta& method, cons
 
 }  // namespace detail
 
-/// Solves y' = f(t, y), y(t0) = y0 up to t1, which may lie before t0. `dt0` is the first step ({}: chosen by the
-/// controller). Times and state are promoted to one floating dtype. The solve is differentiable, both ways, in the
-/// parameters of the term, y0, t0, t1 and the save times; adaptive step sizes count as constants. Throws, when it runs,
-/// if the solve fails: too many steps, a state or slope that is not finite, or steps that became too short.
+/// Solves y' = f(t, y), y(t0) = y0 up to t1, which may lie before t0. `dt0` is the first step ({}: chosen by
+/// the controller). Times and state are promoted to one floating dtype. The solve is differentiable, both
+/// ways, in the parameters of the term, y0, t0, t1 and the save times; adaptive step sizes count as
+/// constants. Throws, when it runs, if the solve fails: too many steps, a state or slope that is not finite,
+/// or steps that became too short.
 template <class F, Solver S, class Y>
-Solution<detail::argument_t<Y>> diffeqsolve(const ODETerm<F>& term, S, const Array& t0, const Array& t1, const Array& dt0,
-                                           const Y& y0, const SolveOptions& options = {}, Loc loc = Loc::here()) {
+Solution<detail::argument_t<Y>> diffeqsolve(const ODETerm<F>& term, S, const Array& t0, const Array& t1,
+                                            const Array& dt0, const Y& y0, const SolveOptions& options = {},
+                                            Loc loc = Loc::here()) {
   using State = detail::argument_t<Y>;
   struct Context {
     const F& field;
@@ -98,7 +106,8 @@ Solution<detail::argument_t<Y>> diffeqsolve(const ODETerm<F>& term, S, const Arr
                             }};
   std::vector<Array> leaves;
   detail::collect_leaves(start, leaves);
-  detail::FlatSolution s = detail::solve_flat(field, S::method(), t0, t1, dt0, static_cast<std::vector<Array>&&>(leaves), options, loc);
+  detail::FlatSolution s = detail::solve_flat(field, S::method(), t0, t1, dt0,
+                                              static_cast<std::vector<Array>&&>(leaves), options, loc);
   return {s.ts, detail::with_leaves(start, s.ys), s.stats, s.result};
 }
 

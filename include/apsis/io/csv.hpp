@@ -15,8 +15,9 @@ struct Table {
   Array column(const std::string& name) const;
 };
 
-/// Reads comma-separated numbers under a line of names. Lines that are empty or begin with # are skipped. Throws if the
-/// file cannot be read, a line has another number of fields than the names, or a field is no number, saying where.
+/// Reads comma-separated numbers under a line of names. Lines that are empty or begin with # are skipped.
+/// Throws if the file cannot be read, a line has another number of fields than the names, or a field is no
+/// number, saying where.
 Table read_csv(const std::string& path);
 
 }  // namespace apsis

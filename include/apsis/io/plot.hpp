@@ -26,13 +26,14 @@ struct Figure {
   int width = 1100, height = 620;  // pixels
   std::vector<Series> series;
 
-  /// Adds a series of one-dimensional arrays of equal length. Colors are gnuplot's names or "#rrggbb"; empty: the next of a
-  /// palette that colour-blind readers can tell apart. Throws if the lengths differ.
+  /// Adds a series of one-dimensional arrays of equal length. Colors are gnuplot's names or "#rrggbb"; empty:
+  /// the next of a palette that colour-blind readers can tell apart. Throws if the lengths differ.
   Figure& line(const Array& x, const Array& y, const std::string& label, const std::string& color = "");
   Figure& dashed(const Array& x, const Array& y, const std::string& label, const std::string& color = "");
   Figure& points(const Array& x, const Array& y, const std::string& label, const std::string& color = "");
   /// The area between two curves.
-  Figure& band(const Array& x, const Array& low, const Array& high, const std::string& label, const std::string& color = "");
+  Figure& band(const Array& x, const Array& low, const Array& high, const std::string& label,
+               const std::string& color = "");
   /// A vertical line.
   Figure& mark(double x, const std::string& label);
   /// Draws a PNG. Throws if gnuplot is missing or refuses.

@@ -1,9 +1,11 @@
 #pragma once
 
-// Trees in files. A file is a NumPy .npz: one array a leaf, named by its path, so `numpy.load("model.npz")` reads it too.
+// Trees in files. A file is a NumPy .npz: one array a leaf, named by its path, so `numpy.load("model.npz")`
+// reads it too.
 //
 //   save("model.npz", model);
-//   Model again = load("model.npz", model);      // the second argument gives the structure; its values do not matter
+//   Model again = load("model.npz", model);      // the second argument gives the structure; its values do
+//   not matter
 
 #include <string>
 
@@ -14,12 +16,14 @@
 namespace apsis {
 
 namespace detail {
-void save_leaves(const std::string& path, const std::vector<std::string>& names, std::span<const Array> leaves);
-std::vector<Array> load_leaves(const std::string& path, const std::vector<std::string>& names, std::span<const Array> like);
+void save_leaves(const std::string& path, const std::vector<std::string>& names,
+                 std::span<const Array> leaves);
+std::vector<Array> load_leaves(const std::string& path, const std::vector<std::string>& names,
+                               std::span<const Array> like);
 }  // namespace detail
 
-/// Writes all arrays of a tree under their paths. The file appears whole or not at all. Throws if it cannot be written, or
-/// an array is traced.
+/// Writes all arrays of a tree under their paths. The file appears whole or not at all. Throws if it cannot
+/// be written, or an array is traced.
 template <class T>
 void save(const std::string& path, const T& tree) {
   std::vector<Array> leaves;
@@ -27,8 +31,8 @@ void save(const std::string& path, const T& tree) {
   detail::save_leaves(path, tree_paths(tree), leaves);
 }
 
-/// A tree like `like` with the arrays of a file. Static values are those of `like`. Throws if the file cannot be read, is
-/// damaged, or its names, shapes and dtypes are not those of the tree, saying which.
+/// A tree like `like` with the arrays of a file. Static values are those of `like`. Throws if the file cannot
+/// be read, is damaged, or its names, shapes and dtypes are not those of the tree, saying which.
 template <class T>
 T load(const std::string& path, const T& like) {
   std::vector<Array> leaves;
@@ -41,8 +45,8 @@ T load(const std::string& path, const T& like) {
 
 /// One array as NumPy's .npy. bf16 is stored as two-byte void, as NumPy's extension types do.
 void save_npy(const std::string& path, const Array& array);
-/// Throws if the file cannot be read, is damaged, or holds elements there is no dtype for. Column-major arrays are
-/// transposed on the way.
+/// Throws if the file cannot be read, is damaged, or holds elements there is no dtype for. Column-major
+/// arrays are transposed on the way.
 Array load_npy(const std::string& path);
 
 }  // namespace apsis

@@ -12,18 +12,23 @@
 namespace apsis::nn {
 
 /// Draws an array for a layer of `fan_in` inputs and `fan_out` outputs.
-using Initializer = Array (*)(const Array& key, const Shape& shape, std::int64_t fan_in, std::int64_t fan_out, Dtype dtype);
+using Initializer = Array (*)(const Array& key, const Shape& shape, std::int64_t fan_in, std::int64_t fan_out,
+                              Dtype dtype);
 
 /// Uniform in ±1/√fan_in, Equinox's default for weights and biases.
-Array uniform_fan_in(const Array& key, const Shape& shape, std::int64_t fan_in, std::int64_t fan_out, Dtype dtype);
+Array uniform_fan_in(const Array& key, const Shape& shape, std::int64_t fan_in, std::int64_t fan_out,
+                     Dtype dtype);
 /// Uniform in ±√(6 / (fan_in + fan_out)) (Glorot and Bengio 2010), for tanh.
-Array glorot_uniform(const Array& key, const Shape& shape, std::int64_t fan_in, std::int64_t fan_out, Dtype dtype);
+Array glorot_uniform(const Array& key, const Shape& shape, std::int64_t fan_in, std::int64_t fan_out,
+                     Dtype dtype);
 /// Normal with variance 2 / (fan_in + fan_out).
-Array glorot_normal(const Array& key, const Shape& shape, std::int64_t fan_in, std::int64_t fan_out, Dtype dtype);
+Array glorot_normal(const Array& key, const Shape& shape, std::int64_t fan_in, std::int64_t fan_out,
+                    Dtype dtype);
 /// Normal with variance 2 / fan_in (He et al. 2015), for relu.
 Array he_normal(const Array& key, const Shape& shape, std::int64_t fan_in, std::int64_t fan_out, Dtype dtype);
 /// Normal with variance 1 / fan_in (LeCun et al. 1998).
-Array lecun_normal(const Array& key, const Shape& shape, std::int64_t fan_in, std::int64_t fan_out, Dtype dtype);
+Array lecun_normal(const Array& key, const Shape& shape, std::int64_t fan_in, std::int64_t fan_out,
+                   Dtype dtype);
 /// Zeros.
 Array zero_init(const Array& key, const Shape& shape, std::int64_t fan_in, std::int64_t fan_out, Dtype dtype);
 

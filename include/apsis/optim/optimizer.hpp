@@ -1,7 +1,7 @@
 #pragma once
 
-// Optimisers are values with two functions, as in Optax: `init(parameters)` gives a state, `update(gradient, state)` the
-// change to add and the next state. Parameters, gradients and changes are trees of one type.
+// Optimisers are values with two functions, as in Optax: `init(parameters)` gives a state, `update(gradient,
+// state)` the change to add and the next state. Parameters, gradients and changes are trees of one type.
 //
 //   Adam optimizer{.learning_rate = 1e-2};
 //   auto state = optimizer.init(model);
@@ -25,10 +25,12 @@ namespace detail {
 inline Array zero_moment(const Array& x) { return is_inexact(x.dtype()) ? zeros_like(x) : Array(); }
 }  // namespace detail
 
-/// parameters + change, leaf by leaf; where the change is empty the parameter stays. Keeps the parameters' dtypes.
+/// parameters + change, leaf by leaf; where the change is empty the parameter stays. Keeps the parameters'
+/// dtypes.
 template <class P>
 P apply_updates(const P& parameters, const P& change) {
-  return tree_map([](const Array& p, const Array& c) { return c.is_empty() ? p : p + astype(c, p.dtype()); }, parameters, change);
+  return tree_map([](const Array& p, const Array& c) { return c.is_empty() ? p : p + astype(c, p.dtype()); },
+                  parameters, change);
 }
 
 template <class P>
@@ -48,8 +50,11 @@ struct Sgd {
   }
   template <class P>
   std::pair<P, SgdState<P>> update(const P& gradient, const SgdState<P>& state) const {
-    P trace = tree_map([&](const Array& g, const Array& t) { return g + momentum * t; }, gradient, state.trace);
-    P direction = nesterov ? tree_map([&](const Array& g, const Array& t) { return g + momentum * t; }, gradient, trace) : trace;
+    P trace =
+        tree_map([&](const Array& g, const Array& t) { return g + momentum * t; }, gradient, state.trace);
+    P direction =
+        nesterov ? tree_map([&](const Array& g, const Array& t) { return g + momentum * t; }, gradient, trace)
+                 : trace;
     return {tree_map([&](const Array& d) { return -learning_rate * d; }, direction), {trace}};
   }
 };
@@ -73,12 +78,15 @@ struct Adam {
   template <class P>
   std::pair<P, AdamState<P>> update(const P& gradient, const AdamState<P>& state) const {
     Array count = state.count + 1;
-    P mean = tree_map([&](const Array& g, const Array& m) { return (1 - b1) * g + b1 * m; }, gradient, state.mean);
-    P square = tree_map([&](const Array& g, const Array& v) { return (1 - b2) * (g * g) + b2 * v; }, gradient, state.square);
+    P mean =
+        tree_map([&](const Array& g, const Array& m) { return (1 - b1) * g + b1 * m; }, gradient, state.mean);
+    P square = tree_map([&](const Array& g, const Array& v) { return (1 - b2) * (g * g) + b2 * v; }, gradient,
+                        state.square);
     // The means started from zero: undo that bias.
     P change = tree_map(
         [&](const Array& m, const Array& v) {
-          Array unbiased = m / astype(1 - pow(b1, count), m.dtype()), scale = v / astype(1 - pow(b2, count), v.dtype());
+          Array unbiased = m / astype(1 - pow(b1, count), m.dtype()),
+                scale = v / astype(1 - pow(b2, count), v.dtype());
           return -learning_rate * unbiased / (sqrt(scale) + eps);
         },
         mean, square);

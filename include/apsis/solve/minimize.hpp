@@ -15,7 +15,12 @@ struct MinimizeOptions {
   std::int64_t max_steps = 500;
 };
 
-enum class MinimizeResult : std::int64_t { Converged = 0, MaxStepsReached = 1, LineSearchFailed = 2, NonFinite = 3 };
+enum class MinimizeResult : std::int64_t {
+  Converged = 0,
+  MaxStepsReached = 1,
+  LineSearchFailed = 2,
+  NonFinite = 3
+};
 
 template <class P>
 struct Minimum {
@@ -33,9 +38,10 @@ struct FlatMinimum {
 FlatMinimum minimize_flat(const Callee& loss, std::span<const Array> start, const MinimizeOptions& options);
 }  // namespace detail
 
-/// A local minimum of a real scalar function of a tree of floating arrays, by BFGS with a backtracking line search (Nocedal
-/// and Wright, Numerical Optimization, 2006, chapters 3 and 6). Points where the function is not finite are stepped back
-/// from. Itself a program: compile it with jit, run it from many starts with vmap. Throws where `f` is not a real scalar.
+/// A local minimum of a real scalar function of a tree of floating arrays, by BFGS with a backtracking line
+/// search (Nocedal and Wright, Numerical Optimization, 2006, chapters 3 and 6). Points where the function is
+/// not finite are stepped back from. Itself a program: compile it with jit, run it from many starts with
+/// vmap. Throws where `f` is not a real scalar.
 template <class F, class P>
 Minimum<P> minimize(const F& f, const P& start, const MinimizeOptions& options = {}) {
   auto loss = [&f](const P& p) { return Array(f(p)); };

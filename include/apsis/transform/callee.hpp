@@ -22,7 +22,9 @@ struct Callee {
 template <class F>
 Callee callee_of(F& f) {
   return {const_cast<void*>(static_cast<const void*>(&f)),
-          [](void* context, std::span<const Array> in, std::vector<Array>& out) { out = (*static_cast<F*>(context))(in); }};
+          [](void* context, std::span<const Array> in, std::vector<Array>& out) {
+            out = (*static_cast<F*>(context))(in);
+          }};
 }
 
 }  // namespace apsis::detail

@@ -1,8 +1,8 @@
 #pragma once
 
-// Functions over trees seen as functions over flat arrays: the one template layer under every transformation. A callable
-// that is itself a tree (a struct with fields and a call operator) has its leaves among the inputs; a lambda is taken as
-// it is, what it captured being part of the program.
+// Functions over trees seen as functions over flat arrays: the one template layer under every transformation.
+// A callable that is itself a tree (a struct with fields and a call operator) has its leaves among the
+// inputs; a lambda is taken as it is, what it captured being part of the program.
 
 #include <cstddef>
 #include <optional>
@@ -17,7 +17,8 @@
 
 namespace apsis::detail {
 
-/// What an argument becomes inside a transformed call: floating-point scalars are weak Arrays, the rest stays.
+/// What an argument becomes inside a transformed call: floating-point scalars are weak Arrays, the rest
+/// stays.
 template <class A>
 using argument_t = std::conditional_t<std::is_floating_point_v<std::decay_t<A>>, Array, std::decay_t<A>>;
 
@@ -45,7 +46,9 @@ void clear_leaves(T& tree) {
 
 /// False for the callables that transformations return, whose parameters were checked when they were made.
 template <class F>
-inline constexpr bool parameters_are_own = !requires { typename F::apsis_parameters; };
+inline constexpr bool parameters_are_own = !requires {
+  typename F::apsis_parameters;
+};
 
 /// A call f(args…) on flat leaves. Runs any number of times; remembers the structure of the last result.
 template <class Function, class... A>
@@ -53,13 +56,16 @@ class FlatFunction {
  public:
   using F = std::decay_t<Function>;  // a plain function is kept as a pointer
   using Result = std::decay_t<typename CheckedResult<parameters_are_own<F>, F, const A&...>::type>;
-  static_assert(!std::is_void_v<Result>,
-                "a transformed function must return its results: what it writes elsewhere is not transformed");
+  static_assert(
+      !std::is_void_v<Result>,
+      "a transformed function must return its results: what it writes elsewhere is not transformed");
 
   FlatFunction(const F& f, const A&... args) : f_(f), args_(args...) {
     if constexpr (is_tree_callable<F>) collect_leaves(f_, leaves_);
     function_leaves_ = leaves_.size();
-    std::apply([&](const auto&... a) { ((collect_leaves(a, leaves_), ends_[next_end_++] = leaves_.size()), ...); }, args_);
+    std::apply(
+        [&](const auto&... a) { ((collect_leaves(a, leaves_), ends_[next_end_++] = leaves_.size()), ...); },
+        args_);
   }
   const std::vector<Array>& leaves() const { return leaves_; }
   /// Leaves of argument i: [begin(i), end(i)).
@@ -128,9 +134,12 @@ T with_leaves(const T& tree, std::span<const Array> values) {
 template <class F>
 struct ParametersOf {
   static constexpr auto find() {
-    if constexpr (requires { typename F::apsis_parameters; }) return std::type_identity<typename F::apsis_parameters>{};
-    else if constexpr (callable_traits<F>::is_known) return std::type_identity<typename callable_traits<F>::arguments>{};
-    else return std::type_identity<void>{};
+    if constexpr (requires { typename F::apsis_parameters; })
+      return std::type_identity<typename F::apsis_parameters>{};
+    else if constexpr (callable_traits<F>::is_known)
+      return std::type_identity<typename callable_traits<F>::arguments>{};
+    else
+      return std::type_identity<void>{};
   }
   using type = typename decltype(find())::type;
 };
@@ -138,15 +147,18 @@ struct ParametersOf {
 template <class F>
 using parameters_of = typename ParametersOf<F>::type;
 
-/// Base of the callables that transformations return. If F has one known signature so has the result: braces work at the
-/// call, errors are short, and an arithmetic argument at an Array parameter is dynamic. Otherwise any arguments are taken.
+/// Base of the callables that transformations return. If F has one known signature so has the result: braces
+/// work at the call, errors are short, and an arithmetic argument at an Array parameter is dynamic. Otherwise
+/// any arguments are taken.
 template <class Derived, class F, class Parameters = parameters_of<F>>
 struct Transformed;
 
 template <class Derived, class F, class... P>
 struct Transformed<Derived, F, TypeList<P...>> {
   using apsis_parameters = TypeList<P...>;
-  auto operator()(const std::decay_t<P>&... args) const { return static_cast<const Derived*>(this)->call(args...); }
+  auto operator()(const std::decay_t<P>&... args) const {
+    return static_cast<const Derived*>(this)->call(args...);
+  }
 };
 template <class Derived, class F>
 struct Transformed<Derived, F, void> {

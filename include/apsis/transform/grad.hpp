@@ -20,7 +20,12 @@ class LinearProgram {
   explicit LinearProgram(void* shared) : shared_(shared) {}
   LinearProgram(const LinearProgram& other) noexcept;
   LinearProgram(LinearProgram&& other) noexcept : shared_(other.shared_) { other.shared_ = nullptr; }
-  LinearProgram& operator=(LinearProgram other) noexcept { void* s = shared_; shared_ = other.shared_; other.shared_ = s; return *this; }
+  LinearProgram& operator=(LinearProgram other) noexcept {
+    void* s = shared_;
+    shared_ = other.shared_;
+    other.shared_ = s;
+    return *this;
+  }
   ~LinearProgram();
   /// One tangent an input (empty = zero) → one an output; the transpose likewise.
   std::vector<Array> push(std::span<const Array> tangents) const;
@@ -35,15 +40,16 @@ struct LinearizedCall {
   LinearProgram program;
 };
 /// `differentiate[i]` asks for input i; inputs that are not inexact are left out of it.
-LinearizedCall linearize_call(const Callee& callee, std::span<const Array> leaves, std::vector<bool> differentiate);
+LinearizedCall linearize_call(const Callee& callee, std::span<const Array> leaves,
+                              std::vector<bool> differentiate);
 
 struct GradientCall {
   std::vector<Array> outs;
   std::vector<Array> gradients;  // one an input; empty where not asked for or not differentiable
 };
 /// Of a function whose first output is a real scalar; throws otherwise, naming the transformation.
-GradientCall gradient_call(const Callee& callee, std::span<const Array> leaves, std::vector<bool> differentiate,
-                           const char* name, Loc loc);
+GradientCall gradient_call(const Callee& callee, std::span<const Array> leaves,
+                           std::vector<bool> differentiate, const char* name, Loc loc);
 
 /// Marks the leaves of the arguments N….
 template <std::size_t... N, class Flat>
@@ -58,24 +64,29 @@ std::vector<bool> mark_arguments(const Flat& flat) {
 
 template <std::size_t N, class Flat>
 auto argument_like(const Flat& flat, std::span<const Array> values) {
-  return with_leaves(std::get<N>(flat.arguments()), values.subspan(flat.begin(N), flat.end(N) - flat.begin(N)));
+  return with_leaves(std::get<N>(flat.arguments()),
+                     values.subspan(flat.begin(N), flat.end(N) - flat.begin(N)));
 }
 /// One gradient as itself, several as a tuple.
 template <std::size_t... N, class Flat>
 auto arguments_like(const Flat& flat, std::span<const Array> values) {
-  if constexpr (sizeof...(N) == 1) return (argument_like<N>(flat, values), ...);
-  else return std::tuple(argument_like<N>(flat, values)...);
+  if constexpr (sizeof...(N) == 1)
+    return (argument_like<N>(flat, values), ...);
+  else
+    return std::tuple(argument_like<N>(flat, values)...);
 }
 
 template <class R>
 struct LossResult {
-  static_assert(std::is_same_v<R, Array>,
-                "grad needs a function that returns one scalar Array, or a pair of that and auxiliary results");
+  static_assert(
+      std::is_same_v<R, Array>,
+      "grad needs a function that returns one scalar Array, or a pair of that and auxiliary results");
   static constexpr bool has_aux = false;
 };
 template <class V, class Aux>
 struct LossResult<std::pair<V, Aux>> {
-  static_assert(std::is_same_v<V, Array>, "grad needs the first of the returned pair to be the scalar Array to differentiate");
+  static_assert(std::is_same_v<V, Array>,
+                "grad needs the first of the returned pair to be the scalar Array to differentiate");
   static constexpr bool has_aux = true;
 };
 template <class V, class Aux>
@@ -93,7 +104,8 @@ struct ValueAndGrad : detail::Transformed<ValueAndGrad<F, N...>, F> {
   auto call(const A&... args) const {
     static_assert(((N < sizeof...(A)) && ...), "grad was asked for an argument that the call does not have");
     detail::FlatFunction<F, A...> flat(f, args...);
-    detail::GradientCall r = detail::gradient_call(detail::callee_of(flat), flat.leaves(), detail::mark_arguments<N...>(flat), "grad", {});
+    detail::GradientCall r = detail::gradient_call(detail::callee_of(flat), flat.leaves(),
+                                                   detail::mark_arguments<N...>(flat), "grad", {});
     using Result = typename decltype(flat)::Result;
     if constexpr (detail::LossResult<Result>::has_aux) {
       auto [value, aux] = flat.rebuild(r.outs);
@@ -115,32 +127,39 @@ struct Grad : detail::Transformed<Grad<F, N...>, F> {
     auto result = inner.template call<A...>(args...);
     if constexpr (std::tuple_size_v<decltype(result)> == 3)
       return std::pair(std::get<2>(result), std::get<1>(result));
-    else return result.second;
+    else
+      return result.second;
   }
 };
 
-/// The value of `f` and its gradient with respect to the arguments N… (the first, by default). `f` returns a real scalar
-/// Array, or a pair of that and anything (auxiliary results). The call returns (value, gradient), or (value, aux,
-/// gradient); a gradient has the type of its argument, its leaves empty where they are not floating; several arguments
-/// give a tuple. Throws if the value is no real scalar, or an op on the way cannot be differentiated.
+/// The value of `f` and its gradient with respect to the arguments N… (the first, by default). `f` returns a
+/// real scalar Array, or a pair of that and anything (auxiliary results). The call returns (value, gradient),
+/// or (value, aux, gradient); a gradient has the type of its argument, its leaves empty where they are not
+/// floating; several arguments give a tuple. Throws if the value is no real scalar, or an op on the way
+/// cannot be differentiated.
 template <std::size_t... N, class F>
 auto value_and_grad(F f) {
-  if constexpr (sizeof...(N) == 0) return ValueAndGrad<F, 0>(static_cast<F&&>(f));
-  else return ValueAndGrad<F, N...>(static_cast<F&&>(f));
+  if constexpr (sizeof...(N) == 0)
+    return ValueAndGrad<F, 0>(static_cast<F&&>(f));
+  else
+    return ValueAndGrad<F, N...>(static_cast<F&&>(f));
 }
 
 /// The gradient alone; (gradient, aux) if `f` returns auxiliary results. See value_and_grad.
 template <std::size_t... N, class F>
 auto grad(F f) {
-  if constexpr (sizeof...(N) == 0) return Grad<F, 0>(static_cast<F&&>(f));
-  else return Grad<F, N...>(static_cast<F&&>(f));
+  if constexpr (sizeof...(N) == 0)
+    return Grad<F, 0>(static_cast<F&&>(f));
+  else
+    return Grad<F, N...>(static_cast<F&&>(f));
 }
 
-/// The pull-back of `vjp`: maps a cotangent of the result to cotangents of all arguments, a tuple. May be called again.
+/// The pull-back of `vjp`: maps a cotangent of the result to cotangents of all arguments, a tuple. May be
+/// called again.
 template <class Result, class... A>
 struct PullBack {
   detail::LinearProgram program;
-  Result result;          // structure only: leaves are empty
+  Result result;  // structure only: leaves are empty
   std::vector<bool> present;
   std::tuple<A...> arguments;
   std::size_t first = 0;  // leaves of the callable itself come before those of the arguments
@@ -166,8 +185,10 @@ auto vjp(const F& f, const Args&... args) {
   return [](const F& fn, const argument_t<Args>&... a) {
     using Flat = FlatFunction<F, argument_t<Args>...>;
     Flat flat(fn, a...);
-    LinearizedCall r = linearize_call(callee_of(flat), flat.leaves(), std::vector<bool>(flat.leaves().size(), true));
-    PullBack<typename Flat::Result, argument_t<Args>...> pull{r.program, flat.prototype(), flat.present(), flat.arguments(), flat.begin(0)};
+    LinearizedCall r =
+        linearize_call(callee_of(flat), flat.leaves(), std::vector<bool>(flat.leaves().size(), true));
+    PullBack<typename Flat::Result, argument_t<Args>...> pull{r.program, flat.prototype(), flat.present(),
+                                                              flat.arguments(), flat.begin(0)};
     return std::pair(flat.rebuild(r.outs), pull);
   }(f, args...);
 }

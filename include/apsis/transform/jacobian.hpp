@@ -16,8 +16,10 @@ struct JacobianCall {
   std::vector<Array> outs;
   std::vector<Array> blocks;  // by output, then input; empty where not differentiable
 };
-JacobianCall jacobian_call(const Callee& callee, std::span<const Array> leaves, std::vector<bool> differentiate, bool forward);
-Array join_blocks(std::span<const Array> blocks, std::span<const std::int64_t> heights, std::span<const std::int64_t> widths);
+JacobianCall jacobian_call(const Callee& callee, std::span<const Array> leaves,
+                           std::vector<bool> differentiate, bool forward);
+Array join_blocks(std::span<const Array> blocks, std::span<const std::int64_t> heights,
+                  std::span<const std::int64_t> widths);
 
 /// The number of the leaf at this address.
 template <class T>
@@ -32,18 +34,19 @@ std::size_t leaf_number(const T& tree, const Array* leaf) {
 
 }  // namespace detail
 
-/// The derivative of a tree with respect to a tree: a block for each pair of leaves, of the output leaf's shape followed
-/// by the input leaf's; empty where either is not floating.
+/// The derivative of a tree with respect to a tree: a block for each pair of leaves, of the output leaf's
+/// shape followed by the input leaf's; empty where either is not floating.
 template <class Out, class In>
 struct Jacobian {
-  std::vector<Array> blocks;  // by leaf of Out, then leaf of In
+  std::vector<Array> blocks;                  // by leaf of Out, then leaf of In
   std::vector<std::int64_t> heights, widths;  // elements of each leaf of Out and In
-  Out out;                    // structures; their leaves are empty
+  Out out;                                    // structures; their leaves are empty
   In in;
 
   /// The block of an Array member of Out and one of In.
   Array block(Array Out::*row, Array In::*column) const {
-    return blocks[detail::leaf_number(out, &(out.*row)) * leaf_count(in) + detail::leaf_number(in, &(in.*column))];
+    return blocks[detail::leaf_number(out, &(out.*row)) * leaf_count(in) +
+                  detail::leaf_number(in, &(in.*column))];
   }
   /// All blocks in one matrix: a row for each element of Out, a column for each element of In, in leaf order.
   Array matrix() const { return detail::join_blocks(blocks, heights, widths); }
@@ -64,7 +67,9 @@ struct JacobianOf : detail::Transformed<JacobianOf<F, forward>, F> {
     Flat flat(f, args...);
     JacobianCall r = jacobian_call(callee_of(flat), flat.leaves(), mark_arguments<0>(flat), forward);
     std::size_t ins = flat.leaves().size(), first = flat.begin(0), count = flat.end(0) - first;
-    auto row = [&](std::size_t out) { return std::span<const Array>(r.blocks).subspan(out * ins + first, count); };
+    auto row = [&](std::size_t out) {
+      return std::span<const Array>(r.blocks).subspan(out * ins + first, count);
+    };
     if constexpr (std::is_same_v<Out, Array>) {
       return with_leaves(std::get<0>(flat.arguments()), row(0));
     } else if constexpr (std::is_same_v<In, Array>) {
@@ -83,7 +88,8 @@ struct JacobianOf : detail::Transformed<JacobianOf<F, forward>, F> {
       std::size_t next_out = 0;
       for (bool out_there : flat.present()) {
         std::size_t next_in = 0;
-        for (bool in_there : in_present) j.blocks.push_back(out_there && in_there ? row(next_out)[next_in++] : Array());
+        for (bool in_there : in_present)
+          j.blocks.push_back(out_there && in_there ? row(next_out)[next_in++] : Array());
         j.heights.push_back(out_there ? r.outs[next_out].size() : 0);
         next_out += out_there;
       }
@@ -92,15 +98,22 @@ struct JacobianOf : detail::Transformed<JacobianOf<F, forward>, F> {
   }
 };
 
-/// The Jacobian with respect to the first argument by forward mode: best when it has fewer elements than the result. One
-/// Array in gives the result's type, one Array out the argument's type, each leaf of shape out + in; else a Jacobian.
+/// The Jacobian with respect to the first argument by forward mode: best when it has fewer elements than the
+/// result. One Array in gives the result's type, one Array out the argument's type, each leaf of shape out +
+/// in; else a Jacobian.
 template <class F>
-JacobianOf<F, true> jacfwd(F f) { return JacobianOf<F, true>(static_cast<F&&>(f)); }
+JacobianOf<F, true> jacfwd(F f) {
+  return JacobianOf<F, true>(static_cast<F&&>(f));
+}
 /// The same by reverse mode: best when the result has fewer elements.
 template <class F>
-JacobianOf<F, false> jacrev(F f) { return JacobianOf<F, false>(static_cast<F&&>(f)); }
+JacobianOf<F, false> jacrev(F f) {
+  return JacobianOf<F, false>(static_cast<F&&>(f));
+}
 /// The second derivatives of a scalar loss with respect to its first argument: forward over reverse.
 template <class F>
-auto hessian(F f) { return jacfwd(grad(static_cast<F&&>(f))); }
+auto hessian(F f) {
+  return jacfwd(grad(static_cast<F&&>(f)));
+}
 
 }  // namespace apsis

@@ -2,10 +2,10 @@
 
 // Compilation.
 //
-//   auto fast = jit(loss);                       // traced once per shapes, dtypes and static values; then machine code
-//   Array value = fast(model, data);
-//   auto ready = lower(loss, model, data).compile();   // ahead of time, for any callable
-//   Array same = ready(model, data);                   // refuses other shapes, saying what differs
+//   auto fast = jit(loss);                       // traced once per shapes, dtypes and static values; then
+//   machine code Array value = fast(model, data); auto ready = lower(loss, model, data).compile();   // ahead
+//   of time, for any callable Array same = ready(model, data);                   // refuses other shapes,
+//   saying what differs
 
 #include "apsis/transform/function.hpp"
 #include "apsis/tree/path.hpp"
@@ -34,8 +34,8 @@ class TraceRequest {
 /// One call of a jitted function, flat: nodes of all leaves (null where empty) and the static key.
 struct JitCall {
   std::span<Node* const> nodes;
-  const StaticKey* key;      // null if nothing is static
-  const void* types;         // identifies the types of callable and arguments
+  const StaticKey* key;  // null if nothing is static
+  const void* types;     // identifies the types of callable and arguments
   void* context;
   void (*trace)(void* context, TraceRequest& request);
   std::string (*describe)(void* context, std::size_t leaf);  // argument path of a leaf
@@ -72,7 +72,12 @@ class JitCore {
   explicit JitCore(const JitOptions& options);
   JitCore(const JitCore& other) noexcept;
   JitCore(JitCore&& other) noexcept : shared_(other.shared_) { other.shared_ = nullptr; }
-  JitCore& operator=(JitCore other) noexcept { auto* s = shared_; shared_ = other.shared_; other.shared_ = s; return *this; }
+  JitCore& operator=(JitCore other) noexcept {
+    auto* s = shared_;
+    shared_ = other.shared_;
+    other.shared_ = s;
+    return *this;
+  }
   ~JitCore();
   void call(const JitCall& call, JitResults& results) const;
   std::int64_t trace_count() const;
@@ -109,7 +114,8 @@ struct CallSite {
 
   static constexpr int leaf_total() {
     int total = is_tree_callable<F> ? count_leaves<F>() : 0;
-    for (int n : {0, count_leaves<A>()...}) total = total == dynamic_count || n == dynamic_count ? dynamic_count : total + n;
+    for (int n : {0, count_leaves<A>()...})
+      total = total == dynamic_count || n == dynamic_count ? dynamic_count : total + n;
     return total;
   }
   static constexpr bool has_static = (has_key<A>() || ... || (is_tree_callable<F> && has_key<F>()));
@@ -130,15 +136,18 @@ struct CallSite {
         [&](const A&... a) {
           Flat flat(site.f, a...);
           request.stage(callee_of(flat), flat.leaves());
-          request.set_result(new Result(flat.prototype()), [](void* p) { delete static_cast<Result*>(p); }, flat.present());
+          request.set_result(
+              new Result(flat.prototype()), [](void* p) { delete static_cast<Result*>(p); }, flat.present());
         },
         site.args);
   }
   static std::string describe(void* context, std::size_t leaf) {
     auto& site = *static_cast<CallSite*>(context);
     if constexpr (is_tree_callable<F>) {
-      if (std::size_t n = leaf_count(site.f); leaf < n) return leaf_path(tree_ref(site.f), leaf, "function");
-      else leaf -= n;
+      if (std::size_t n = leaf_count(site.f); leaf < n)
+        return leaf_path(tree_ref(site.f), leaf, "function");
+      else
+        leaf -= n;
     }
     std::string path;
     std::size_t number = 0;
@@ -183,9 +192,13 @@ class Jitted : public detail::Transformed<Jitted<F>, F> {
     if constexpr (Site::has_static) {
       StaticKey key;
       site.append_key(key);
-      core_.call({nodes.span(), &key, &detail::type_list_identity<F, A...>, &site, Site::trace, Site::describe}, results);
+      core_.call(
+          {nodes.span(), &key, &detail::type_list_identity<F, A...>, &site, Site::trace, Site::describe},
+          results);
     } else {
-      core_.call({nodes.span(), nullptr, &detail::type_list_identity<F, A...>, &site, Site::trace, Site::describe}, results);
+      core_.call(
+          {nodes.span(), nullptr, &detail::type_list_identity<F, A...>, &site, Site::trace, Site::describe},
+          results);
     }
     return Site::rebuild(results);
   }
@@ -198,9 +211,9 @@ class Jitted : public detail::Transformed<Jitted<F>, F> {
   detail::JitCore core_;
 };
 
-/// `f`, compiled: traced once for each combination of shapes, dtypes, static values and structure of its arguments, then
-/// run as machine code. Arrays captured by a lambda are those of the time of tracing. Decisions on traced values throw;
-/// see cond, where and while_loop.
+/// `f`, compiled: traced once for each combination of shapes, dtypes, static values and structure of its
+/// arguments, then run as machine code. Arrays captured by a lambda are those of the time of tracing.
+/// Decisions on traced values throw; see cond, where and while_loop.
 template <class F>
 Jitted<F> jit(F f, const JitOptions& options = {}) {
   return Jitted<F>(static_cast<F&&>(f), options);
@@ -215,7 +228,12 @@ class Stages {
   explicit Stages(void* shared) : shared_(shared) {}
   Stages(const Stages& other) noexcept;
   Stages(Stages&& other) noexcept : shared_(other.shared_) { other.shared_ = nullptr; }
-  Stages& operator=(Stages other) noexcept { void* s = shared_; shared_ = other.shared_; other.shared_ = s; return *this; }
+  Stages& operator=(Stages other) noexcept {
+    void* s = shared_;
+    shared_ = other.shared_;
+    other.shared_ = s;
+    return *this;
+  }
   ~Stages();
 
   static Stages trace(const JitCall& call, const char* name);
@@ -241,15 +259,17 @@ decltype(auto) with_call(const F& f, const Use& use, const A&... args) {
 
 }  // namespace detail
 
-/// A function compiled for one signature. Refuses arguments of another structure, shape, dtype or static value, saying
-/// what differs.
+/// A function compiled for one signature. Refuses arguments of another structure, shape, dtype or static
+/// value, saying what differs.
 template <class F, class... A>
 class Compiled {
  public:
-  Compiled(F f, detail::Stages stages) : f_(static_cast<F&&>(f)), stages_(static_cast<detail::Stages&&>(stages)) {}
+  Compiled(F f, detail::Stages stages)
+      : f_(static_cast<F&&>(f)), stages_(static_cast<detail::Stages&&>(stages)) {}
   auto operator()(const A&... args) const {
     detail::JitResults results;
-    detail::with_call(f_, [&](const detail::JitCall& call) { stages_.run(call, results); }, args...);
+    detail::with_call(
+        f_, [&](const detail::JitCall& call) { stages_.run(call, results); }, args...);
     return detail::CallSite<F, A...>::rebuild(results);
   }
   /// The machine code as text.
@@ -264,7 +284,8 @@ class Compiled {
 template <class F, class... A>
 class Lowered {
  public:
-  Lowered(F f, detail::Stages stages) : f_(static_cast<F&&>(f)), stages_(static_cast<detail::Stages&&>(stages)) {}
+  Lowered(F f, detail::Stages stages)
+      : f_(static_cast<F&&>(f)), stages_(static_cast<detail::Stages&&>(stages)) {}
   Compiled<F, A...> compile() const { return {f_, stages_.compile()}; }
   /// The program, as it reads back.
   std::string text() const { return stages_.graph_text(); }
@@ -278,7 +299,8 @@ class Lowered {
 template <class F, class... A>
 class Traced {
  public:
-  Traced(F f, detail::Stages stages) : f_(static_cast<F&&>(f)), stages_(static_cast<detail::Stages&&>(stages)) {}
+  Traced(F f, detail::Stages stages)
+      : f_(static_cast<F&&>(f)), stages_(static_cast<detail::Stages&&>(stages)) {}
   Lowered<F, A...> lower() const { return {f_, stages_}; }
   std::string text() const { return stages_.graph_text(); }
 
@@ -290,11 +312,13 @@ class Traced {
 namespace detail {
 template <class F, class... A>
 Traced<F, A...> trace_call(const F& f, const A&... args) {
-  return {f, with_call(f, [](const JitCall& call) { return Stages::trace(call, "trace"); }, args...)};
+  return {f, with_call(
+                 f, [](const JitCall& call) { return Stages::trace(call, "trace"); }, args...)};
 }
 }  // namespace detail
 
-/// Traces any callable on these arguments, ahead of time. What wraps a jitted function is traced with its wrapping.
+/// Traces any callable on these arguments, ahead of time. What wraps a jitted function is traced with its
+/// wrapping.
 template <class F, class... Args>
 auto trace(const F& f, const Args&... args) {
   return detail::trace_call<std::decay_t<F>, detail::argument_t<Args>...>(f, args...);

@@ -16,7 +16,8 @@ struct JvpCall {
   std::vector<Array> outs, tangents;
 };
 /// Throws where a tangent differs from its primal in shape or dtype.
-JvpCall jvp_call(const Callee& callee, std::span<const Array> leaves, std::span<const Array> tangents, Loc loc);
+JvpCall jvp_call(const Callee& callee, std::span<const Array> leaves, std::span<const Array> tangents,
+                 Loc loc);
 
 /// Tangents, one a non-empty leaf of the primals.
 template <class T>
@@ -46,11 +47,12 @@ auto jvp_of(const F& f, const std::tuple<A...>& primals, const std::tuple<A...>&
 
 }  // namespace detail
 
-/// f(primals…) and the tangent of the result along `tangents`, both of the result's type. Empty leaves of a tangent are
-/// zero; tangents of results that do not depend on the inputs are zeros, those of integer results are empty. Throws where
-/// a tangent has another shape or dtype than its primal.
+/// f(primals…) and the tangent of the result along `tangents`, both of the result's type. Empty leaves of a
+/// tangent are zero; tangents of results that do not depend on the inputs are zeros, those of integer results
+/// are empty. Throws where a tangent has another shape or dtype than its primal.
 template <class F, class... A>
-auto jvp(const F& f, const std::tuple<A...>& primals, const std::tuple<A...>& tangents, Loc loc = Loc::here()) {
+auto jvp(const F& f, const std::tuple<A...>& primals, const std::tuple<A...>& tangents,
+         Loc loc = Loc::here()) {
   return detail::jvp_of(f, primals, tangents, loc);
 }
 /// For functions of one argument.
@@ -60,7 +62,8 @@ auto jvp(const F& f, const A& primal, const detail::argument_t<A>& tangent, Loc 
   return detail::jvp_of(f, T(primal), T(tangent), loc);
 }
 
-/// The push-forward of `linearize`: maps tangents of the arguments to the tangent of the result. May be called again.
+/// The push-forward of `linearize`: maps tangents of the arguments to the tangent of the result. May be
+/// called again.
 template <class Result, class... A>
 struct PushForward {
   detail::LinearProgram program;
@@ -89,8 +92,10 @@ auto linearize(const F& f, const Args&... args) {
   return [](const F& fn, const argument_t<Args>&... a) {
     using Flat = FlatFunction<F, argument_t<Args>...>;
     Flat flat(fn, a...);
-    LinearizedCall r = linearize_call(callee_of(flat), flat.leaves(), std::vector<bool>(flat.leaves().size(), true));
-    PushForward<typename Flat::Result, argument_t<Args>...> push{r.program, flat.prototype(), flat.present(), flat.arguments(), flat.begin(0)};
+    LinearizedCall r =
+        linearize_call(callee_of(flat), flat.leaves(), std::vector<bool>(flat.leaves().size(), true));
+    PushForward<typename Flat::Result, argument_t<Args>...> push{r.program, flat.prototype(), flat.present(),
+                                                                 flat.arguments(), flat.begin(0)};
     return std::pair(flat.rebuild(r.outs), push);
   }(f, args...);
 }

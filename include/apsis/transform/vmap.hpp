@@ -14,16 +14,17 @@ namespace detail {
 inline constexpr int not_mapped = -1000000;
 }
 
-/// Which axis of an argument or result is mapped: a number for all its arrays (negative ones count from the end), `{}` for
-/// none, or a tree of the argument's own type with a number or `{}` a leaf.
+/// Which axis of an argument or result is mapped: a number for all its arrays (negative ones count from the
+/// end), `{}` for none, or a tree of the argument's own type with a number or `{}` a leaf.
 class AxisSpec {
  public:
   AxisSpec() : axes_{detail::not_mapped} {}
   AxisSpec(int axis) : axes_{axis} {}
   template <class T>
-    requires(!std::is_arithmetic_v<T> && !std::is_same_v<T, AxisSpec>)
-  AxisSpec(const T& tree) : whole_(false) {
-    for_each_leaf(tree, [this](const Array& a) { axes_.push_back(a.is_empty() ? detail::not_mapped : a.template item<std::int32_t>()); });
+  requires(!std::is_arithmetic_v<T> && !std::is_same_v<T, AxisSpec>) AxisSpec(const T& tree) : whole_(false) {
+    for_each_leaf(tree, [this](const Array& a) {
+      axes_.push_back(a.is_empty() ? detail::not_mapped : a.template item<std::int32_t>());
+    });
   }
   /// Of the i-th leaf.
   int of(std::size_t i) const { return whole_ ? axes_[0] : i < axes_.size() ? axes_[i] : detail::not_mapped; }
@@ -65,22 +66,26 @@ struct Vmap : detail::Transformed<Vmap<F>, F> {
   F f;
   VmapOptions options;
   Loc loc;
-  Vmap(F function, VmapOptions o, Loc l) : f(static_cast<F&&>(function)), options(static_cast<VmapOptions&&>(o)), loc(l) {}
+  Vmap(F function, VmapOptions o, Loc l)
+      : f(static_cast<F&&>(function)), options(static_cast<VmapOptions&&>(o)), loc(l) {}
 
   template <class... A>
   auto call(const A&... args) const {
     using namespace detail;
-    if (!options.in_axes.empty() && options.in_axes.size() != sizeof...(A)) fail_in_axes(options.in_axes.size(), sizeof...(A), loc);
+    if (!options.in_axes.empty() && options.in_axes.size() != sizeof...(A))
+      fail_in_axes(options.in_axes.size(), sizeof...(A), loc);
     FlatFunction<F, A...> flat(f, args...);
     std::vector<int> axes(flat.begin(0), not_mapped);  // the callable's own leaves are shared
     std::size_t i = 0;
     ((collect_axes(args, options.in_axes.empty() ? AxisSpec(0) : options.in_axes[i], axes), ++i), ...);
-    return flat.rebuild(vmap_call(callee_of(flat), flat.leaves(), axes, options.axis_size, options.out_axes, loc));
+    return flat.rebuild(
+        vmap_call(callee_of(flat), flat.leaves(), axes, options.axis_size, options.out_axes, loc));
   }
 };
 
-/// Runs `f` for every lane at once: written for one lane, it gets arrays with an axis more and returns them so. Loops whose
-/// lanes differ in length run each lane at its own pace. Throws where mapped axes differ in length or are out of range.
+/// Runs `f` for every lane at once: written for one lane, it gets arrays with an axis more and returns them
+/// so. Loops whose lanes differ in length run each lane at its own pace. Throws where mapped axes differ in
+/// length or are out of range.
 template <class F>
 Vmap<F> vmap(F f, VmapOptions options = {}, Loc loc = Loc::here()) {
   return Vmap<F>(static_cast<F&&>(f), static_cast<VmapOptions&&>(options), loc);
