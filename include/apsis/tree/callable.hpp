@@ -1,7 +1,7 @@
 #pragma once
 
-// What a transformation can know of a callable without calling it (a generic one is never probed: DECISIONS
-// 8).
+// What a transformation can know of a callable without calling it (a generic one is never
+// probed: its errors would be hard ones).
 
 #include "apsis/tree/check.hpp"
 

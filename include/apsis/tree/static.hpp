@@ -5,7 +5,7 @@
 namespace apsis {
 
 /// A value that is baked into the compiled program: part of the cache key, so that a change retraces.
-/// Converts implicitly from and to `T`. Floating-point values compare by bits (DECISIONS 8): two NaNs of
+/// Converts implicitly from and to `T`. Floating-point values compare by bits: two NaNs of
 /// equal bits are the same key, and -0.0 is another key than 0.0.
 template <class T>
 struct Static {

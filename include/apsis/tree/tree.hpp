@@ -195,7 +195,7 @@ void visit_leaves(T& tree, LeafVisitor visit) {
 
 }  // namespace detail
 
-/// The record of `T`: its address identifies the type (DECISIONS 23).
+/// The record of `T`: its address identifies the type.
 template <class T>
 inline constexpr TreeType tree_type{
     &detail::type_name_of<T>,
