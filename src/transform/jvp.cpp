@@ -44,17 +44,26 @@ JvpResult jvp(const Callee& callee, std::span<const Array> primals, std::span<co
   return result;
 }
 
-GraphRef jvp_graph(const Graph& graph, const std::vector<bool>& in_mask, const std::vector<bool>& instantiate,
-                   std::vector<bool>& out_mask) {
+std::vector<Aval> avals_with_tangents(const Graph& graph, const std::vector<bool>& in_mask) {
   std::vector<Aval> avals;
   for (ValueId v = 0; v < graph.input_count(); ++v) avals.push_back(graph.aval(v));
   for (ValueId v = 0; v < graph.input_count(); ++v)
     if (in_mask[v]) avals.push_back(graph.aval(v));
+  return avals;
+}
+
+std::vector<Array> tangents_among(std::span<const Array> in, const std::vector<bool>& in_mask) {
+  std::vector<Array> tangents(in_mask.size());
+  std::size_t next = in_mask.size();
+  for (std::size_t i = 0; i < in_mask.size(); ++i)
+    if (in_mask[i]) tangents[i] = in[next++];
+  return tangents;
+}
+
+GraphRef jvp_graph(const Graph& graph, const std::vector<bool>& in_mask, const std::vector<bool>& instantiate,
+                   std::vector<bool>& out_mask) {
   auto body = [&](std::span<const Array> in) {
-    std::vector<Array> tangents(graph.input_count());
-    std::size_t next = graph.input_count();
-    for (ValueId v = 0; v < graph.input_count(); ++v)
-      if (in_mask[v]) tangents[v] = in[next++];
+    std::vector<Array> tangents = tangents_among(in, in_mask);
     auto run = [&](std::span<const Array> inputs) { return interpret(graph, inputs); };
     JvpResult r = jvp(callee_of(run), in.first(graph.input_count()), tangents);
     std::vector<Array> outs = r.outs;
@@ -66,7 +75,7 @@ GraphRef jvp_graph(const Graph& graph, const std::vector<bool>& in_mask, const s
     }
     return outs;
   };
-  return stage_with(body, avals, "jvp").graph;
+  return stage_with(body, avals_with_tangents(graph, in_mask), "jvp").graph;
 }
 
 }  // namespace apsis::detail

@@ -23,6 +23,11 @@ struct JvpResult {
 };
 JvpResult jvp(const Callee& callee, std::span<const Array> primals, std::span<const Array> tangents);
 
+/// The avals of (inputs…, tangents of the inputs marked), and the tangents in values so ordered: one an
+/// input, empty where it is not marked.
+std::vector<Aval> avals_with_tangents(const Graph& graph, const std::vector<bool>& in_mask);
+std::vector<Array> tangents_among(std::span<const Array> in, const std::vector<bool>& in_mask);
+
 /// The graph of (inputs…, tangents of the inputs marked) → (outputs…, tangents of the outputs marked in
 /// `out_mask`). With `instantiate[i]`, output i gets a tangent even if it is zero. Used by the rules of loops
 /// and branches.

@@ -1,6 +1,7 @@
 #include "transform/linearize.hpp"
 
 #include "ops/lax.hpp"
+#include "transform/jvp.hpp"
 #include "transform/messages.hpp"
 #include "transform/transpose.hpp"
 
@@ -102,15 +103,8 @@ std::vector<Array> pull_back(const Linear& linear, std::span<const Array> cotang
 
 GraphRef tangent_graph(const Graph& graph, const std::vector<bool>& in_mask,
                        const std::vector<bool>& instantiate, std::vector<bool>& out_mask) {
-  std::vector<Aval> avals;
-  for (ValueId v = 0; v < graph.input_count(); ++v) avals.push_back(graph.aval(v));
-  for (ValueId v = 0; v < graph.input_count(); ++v)
-    if (in_mask[v]) avals.push_back(graph.aval(v));
   auto body = [&](std::span<const Array> in) {
-    std::vector<Array> tangents(graph.input_count());
-    std::size_t next = graph.input_count();
-    for (ValueId v = 0; v < graph.input_count(); ++v)
-      if (in_mask[v]) tangents[v] = in[next++];
+    std::vector<Array> tangents = tangents_among(in, in_mask);
     auto run = [&](std::span<const Array> inputs) { return interpret(graph, inputs); };
     Linearized r = linearize(callee_of(run), in.first(graph.input_count()), in_mask);
     std::vector<Array> found = push_forward(r.linear, tangents), outs;
@@ -121,7 +115,7 @@ GraphRef tangent_graph(const Graph& graph, const std::vector<bool>& in_mask,
     }
     return outs;
   };
-  return stage_with(body, avals, "linearize").graph;
+  return stage_with(body, avals_with_tangents(graph, in_mask), "linearize").graph;
 }
 
 SplitGraph split_graph(const Graph& graph, const std::vector<bool>& in_mask) {

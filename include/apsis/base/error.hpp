@@ -38,7 +38,7 @@ class InternalError : public std::exception {
   std::string text_;
 };
 
-/// Throws `Error` with the message's text, its placeholders filled in, and the user's place if it is known.
+/// Throws `Error` with the message's text, with {0}, {1}, … filled in, and the user's place if it is known.
 [[noreturn]] void fail(const Message& message, std::initializer_list<std::string> arguments, Loc loc = {});
 
 namespace detail {
