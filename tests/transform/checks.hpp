@@ -11,6 +11,7 @@
 #include <apsis/apsis.hpp>
 
 #include "runtime/region.hpp"
+#include "transform/stage.hpp"
 
 namespace apsis::testing {
 
@@ -48,6 +49,22 @@ void expect_near(const T& got_tree, const R& want_tree, double tolerance = 1e-13
     for (std::size_t k = 0; k < a.size(); ++k)
       ASSERT_NEAR(a[k], b[k], tolerance * std::max(1., std::abs(b[k]))) << "leaf " << i << ", element " << k;
   }
+}
+
+/// f(args…) as a Graph, with what it takes: the leaves of the arguments, then the arrays it captured.
+struct StagedCall {
+  detail::GraphRef graph;
+  std::vector<Array> inputs;
+};
+template <class F, class... A>
+StagedCall staged_call(const F& f, const A&... args) {
+  detail::FlatFunction<F, A...> flat(f, args...);
+  std::vector<Aval> avals;
+  for (const Array& a : flat.leaves()) avals.push_back(a.aval());
+  detail::Staged staged = detail::stage_with(flat, avals, "test");
+  StagedCall call{staged.graph, flat.leaves()};
+  call.inputs.insert(call.inputs.end(), staged.captures.begin(), staged.captures.end());
+  return call;
 }
 
 /// f(args…) run compiled and run by the reference evaluator: the same bits. Returns the result.
