@@ -1,7 +1,4 @@
-// Ahead-of-time compilation, and programs as text.
-
-#include <fstream>
-#include <sstream>
+// Ahead-of-time compilation, and programs as text. (Golden texts are in tests/canonical.)
 
 #include "ir/graph.hpp"
 #include "transform/checks.hpp"
@@ -96,32 +93,6 @@ TEST(Stages, TextReadsBack) {
             x > 0., [](const Array& v) { return sin(v); }, [](const Array& v) { return v; }, x);
       },
       array(2.));
-}
-
-// The canonical form does not show in which order the host compiler evaluated operands: the same files hold
-// for each.
-template <class F, class... A>
-void expect_golden(const char* name, const F& f, const A&... args) {
-  std::string path = std::string(APSIS_SOURCE_DIR "/tests/golden/ir/") + name + ".txt";
-  std::ifstream file(path);
-  std::stringstream want;
-  want << file.rdbuf();
-  EXPECT_EQ(make_graph(f, args...) + "\n", want.str()) << path;
-}
-
-TEST(Stages, GoldenTexts) {
-  Point p{array({1., 2.}), array(0.7)};
-  expect_golden("energy", energy, p, array(2.));
-  expect_golden("energy_gradient", grad(energy), p, array(2.));
-  expect_golden("decay", decay, p);
-  expect_golden("decay_gradient", grad([](const Point& q) { return sum(decay(q).x); }), p);
-  expect_golden("decay_lanes", vmap(decay), Point{array({1., 2.}), array({3., 0.5})});
-  expect_golden("running_gradient", grad([](const Array& x) { return sum(running(x)); }),
-                array({1., 2., 3.}));
-  expect_golden(
-      "operand_order",
-      [](const Array& a, const Array& b) { return (sin(a) + cos(b)) * (exp(b) - sin(a)) + max(a) * sum(b); },
-      array({1., 2.}), array({3., 4.}));
 }
 
 }  // namespace
