@@ -10,7 +10,7 @@
 #include <span>
 #include <string>
 
-#include "ir/emitter.hpp"
+#include "apsis/core/emitter.hpp"
 
 namespace apsis::detail {
 

@@ -3,7 +3,7 @@
 #include <unordered_map>
 
 #include "base/hash.hpp"
-#include "ir/emitter.hpp"
+#include "apsis/core/emitter.hpp"
 
 namespace apsis::detail {
 namespace {

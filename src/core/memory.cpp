@@ -29,6 +29,7 @@ struct Pool {
   std::uint32_t counts[class_count];
   Large large[large_count];  // the oldest first; empty ones last
   std::size_t large_bytes;
+  MemoryUse use;
   bool closed;
 };
 // Trivially destructible, so that it may be used while other thread-locals are being destroyed.
@@ -95,6 +96,8 @@ bool keep_large(void* block, std::size_t capacity) {
 }  // namespace
 
 void* allocate_block(std::size_t bytes) {
+  pool.use.live += static_cast<std::int64_t>(bytes);
+  if (pool.use.live > pool.use.peak) pool.use.peak = pool.use.live;
   std::size_t c = class_of(bytes);
   if (pooling && c < class_count) {
     if (auto* block = pool.heads[c]) {
@@ -112,6 +115,7 @@ void* allocate_block(std::size_t bytes) {
 }
 
 void free_block(void* block, std::size_t bytes) {
+  pool.use.live -= static_cast<std::int64_t>(bytes);
   std::size_t c = class_of(bytes);
   if (pooling && c < class_count && !pool.closed && pool.counts[c] < class_limit) {
     if (pool.counts[c] == 0) (void)&closer;  // touch: registers the clean-up of this thread
@@ -127,5 +131,8 @@ void free_block(void* block, std::size_t bytes) {
   }
   release(block);
 }
+
+MemoryUse memory_use() { return pool.use; }
+void reset_peak_memory() { pool.use.peak = pool.use.live; }
 
 }  // namespace apsis::detail

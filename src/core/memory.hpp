@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace apsis::detail {
 
@@ -8,5 +9,13 @@ namespace apsis::detail {
 /// per-thread free lists.
 void* allocate_block(std::size_t bytes);
 void free_block(void* block, std::size_t bytes);
+
+/// Bytes of blocks in use: asked for by this thread and not yet given back on it. The peak counts from the
+/// start of the thread, or from the last `reset_peak_memory`.
+struct MemoryUse {
+  std::int64_t live = 0, peak = 0;
+};
+MemoryUse memory_use();
+void reset_peak_memory();
 
 }  // namespace apsis::detail

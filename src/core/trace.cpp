@@ -21,6 +21,7 @@ void evaluate(const Op& op, const Params& params, std::span<const Array> in, std
   for (const Array& a : in)
     if (detail::is_tracer(a)) detail::fail_leaked(a, op.name, loc);
   if (!op.evaluate) fail(messages::no_evaluate, {op.name}, loc);
+  if (!op.shape) fail(messages::no_shape, {op.name}, loc);
   in_avals.clear();
   out_avals.clear();
   for (const Array& a : in) in_avals.push_back(a.aval());
@@ -58,6 +59,7 @@ Array bind1(const Op& op, const Params& params, std::initializer_list<Array> in,
 std::vector<Array> bind_all(const Op& op, const Params& params, std::span<const Array> in, Loc loc) {
   std::vector<Aval> avals, results;
   for (const Array& a : in) avals.push_back(a.aval());
+  if (!op.shape) fail(messages::no_shape, {op.name}, loc);
   op.shape(params, avals, results);
   std::vector<Array> out(results.size());
   bind(op, params, in, out, loc);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/hash.hpp"
+#include "core/messages.hpp"
 
 namespace apsis::detail {
 
@@ -95,6 +96,7 @@ void GraphBuilder::append(const Op& op, const Params& params, std::span<const Va
       }
     }
   }
+  if (!op.shape) fail(messages::no_shape, {op.name}, loc);
   shape_in_.clear();
   shape_out_.clear();
   for (ValueId v : operands) shape_in_.push_back(avals_[v]);
@@ -195,6 +197,8 @@ GraphRef GraphBuilder::finish(std::span<const ValueId> outputs, std::size_t fixe
       graph->definer_.push_back(static_cast<std::uint32_t>(graph->eqns_.size()));
     }
     eqn.first_result = first;
+    graph->has_custom_ |= eqn.op->kind == OpKind::Custom;
+    for (const Graph* region : regions_of(eqn.params)) graph->has_custom_ |= region->has_custom_;
     graph->eqns_.push_back(std::move(eqn));
   }
   for (ValueId v : outputs) {

@@ -43,6 +43,8 @@ class Graph {
     return v < input_count_ ? nullptr : &eqns_[definer_[v - input_count_]];
   }
   std::uint64_t hash() const { return hash_; }
+  /// Whether an equation, here or in a region, has rules beside its program (`OpKind::Custom`).
+  bool has_custom() const { return has_custom_; }
   /// Equal programs: same ops, parameters, operands, avals. Source places do not count.
   bool same_as(const Graph& other) const;
 
@@ -56,6 +58,7 @@ class Graph {
   std::vector<std::uint32_t> definer_;
   std::vector<ValueId> outputs_;
   std::uint64_t hash_ = 0;
+  bool has_custom_ = false;
   mutable std::atomic<std::uint32_t> refs_{0};
 };
 
@@ -97,6 +100,17 @@ void print_field(std::string& out, const GraphRef& g);
 inline void parse_field(ParamsReader& r, GraphRef& g) { g = GraphRef(static_cast<const Graph*>(r.graph())); }
 inline void visit_regions(const GraphRef& g, void (*visit)(void*, const void*), void* context) {
   if (g) visit(context, g.get());
+}
+inline void replace_regions(GraphRef& g, const void* (*map)(void*, const void*), void* context) {
+  if (g) g = GraphRef(static_cast<const Graph*>(map(context, g.get())));
+}
+inline void visit_regions(const std::vector<GraphRef>& graphs, void (*visit)(void*, const void*),
+                          void* context) {
+  for (const GraphRef& g : graphs) visit_regions(g, visit, context);
+}
+inline void replace_regions(std::vector<GraphRef>& graphs, const void* (*map)(void*, const void*),
+                            void* context) {
+  for (GraphRef& g : graphs) replace_regions(g, map, context);
 }
 /// The regions in an equation's parameters, in field order.
 std::vector<const Graph*> regions_of(const Params& params);
@@ -173,6 +187,10 @@ Array constant_value(const Params& params);
 /// Runs a graph under the current trace, one bind an equation: inlining, transformation and the evaluator in
 /// one. With no current trace this is the reference evaluator.
 std::vector<Array> interpret(const Graph& graph, std::span<const Array> inputs);
+
+/// The program alone, which is all that compilation asks for: ops with rules of their own become calls, here
+/// and in all regions.
+GraphRef without_custom(const GraphRef& graph);
 
 /// The text form; see print.cpp for the grammar. Reads back by `parse_graph`.
 std::string to_string(const Graph& graph);

@@ -12,7 +12,7 @@
 // the same bits. Half-width floats are widened to f32, computed and rounded.
 
 #include "apsis/core/op.hpp"
-#include "ir/emitter.hpp"
+#include "apsis/core/emitter.hpp"
 #include "ir/graph.hpp"
 #include "ops/dtype_set.hpp"
 #include "ops/element_model.hpp"

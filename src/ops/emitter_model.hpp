@@ -7,7 +7,7 @@
 #include <concepts>
 #include <cstring>
 
-#include "ir/emitter.hpp"
+#include "apsis/core/emitter.hpp"
 
 namespace apsis::detail {
 

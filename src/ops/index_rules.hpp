@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "apsis/core/op.hpp"
-#include "ir/emitter.hpp"
+#include "apsis/core/emitter.hpp"
 #include "ir/view.hpp"
 #include "ops/index_params.hpp"
 #include "ops/lax.hpp"

@@ -1,9 +1,13 @@
 #include "ops/table.hpp"
 
+#include <mutex>
+#include <shared_mutex>
 #include <string_view>
 #include <unordered_map>
 
+#include "apsis/ops/extend.hpp"
 #include "ir/graph.hpp"
+#include "ops/messages.hpp"
 
 namespace apsis::detail {
 namespace {
@@ -14,18 +18,39 @@ const Op* const ops[] = {
 #undef APSIS_OP
 };
 
+struct Names {
+  std::shared_mutex mutex;  // the user's ops may be registered at any time
+  std::unordered_map<std::string_view, const Op*> ops;
+};
+Names& names() {
+  static Names* const table = [] {
+    auto* made = new Names;
+    for (const Op* op : ops) made->ops.emplace(op->name, op);
+    return made;
+  }();
+  return *table;
+}
+
 }  // namespace
 
 std::span<const Op* const> op_table() { return ops; }
 
 const Op* find_op(std::string_view name) {
-  static const auto* by_name = [] {
-    auto* map = new std::unordered_map<std::string_view, const Op*>;
-    for (const Op* op : ops) map->emplace(op->name, op);
-    return map;
-  }();
-  auto it = by_name->find(name);
-  return it == by_name->end() ? nullptr : it->second;
+  Names& table = names();
+  std::shared_lock lock(table.mutex);
+  auto it = table.ops.find(name);
+  return it == table.ops.end() ? nullptr : it->second;
 }
 
 }  // namespace apsis::detail
+
+namespace apsis {
+
+void register_op(const Op& op) {
+  detail::Names& table = detail::names();
+  std::unique_lock lock(table.mutex);
+  auto [it, fresh] = table.ops.emplace(op.name, &op);
+  if (!fresh && it->second != &op) fail(messages::op_name_taken, {op.name});
+}
+
+}  // namespace apsis

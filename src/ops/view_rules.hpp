@@ -4,7 +4,7 @@
 // linear.
 
 #include "apsis/core/op.hpp"
-#include "ir/emitter.hpp"
+#include "apsis/core/emitter.hpp"
 #include "ir/graph.hpp"
 #include "ir/view.hpp"
 #include "ops/lax.hpp"

@@ -56,7 +56,8 @@ Cache& cache() {
 
 }  // namespace
 
-std::shared_ptr<const Program> program_for(const GraphRef& graph) {
+std::shared_ptr<const Program> program_for(const GraphRef& given) {
+  const GraphRef graph = without_custom(given);
   Cache& c = cache();
   std::unique_lock lock(c.mutex);
   for (;;) {

@@ -11,7 +11,7 @@ thread_local bool interpret_all = false;
 
 /// The op as a program of one equation. A call's region is the program itself.
 GraphRef program_of(const Op& op, const Params& params, std::span<const Array> in, std::size_t results) {
-  if (op.kind == OpKind::Call) return params.as<CallParams>().region;
+  if (op.kind == OpKind::Call || op.kind == OpKind::Custom) return GraphRef(regions_of(params)[0]);
   GraphBuilder builder;
   std::vector<ValueId> operands, outs(results);
   for (const Array& a : in) operands.push_back(builder.input(a.aval()));

@@ -8,9 +8,14 @@ Array StageTrace::input(const Aval& aval, Loc loc) {
   return Array::adopt(new StageNode(*this, aval, builder_.input(aval), loc));
 }
 
+void StageTrace::substitute(const Array& outer, const Array& input) {
+  capture_ids_.insert_or_assign(outer.node(), own_tracer<StageNode>(input, *this)->id);
+}
+
 ValueId StageTrace::value_of(const Array& a, const char* op_name, Loc loc) {
   if (auto* own = own_tracer<StageNode>(a, *this)) return own->id;
   if (is_tracer(a)) {
+    if (auto known = capture_ids_.find(a.node()); known != capture_ids_.end()) return known->second;
     auto tag = static_cast<TracerNode*>(a.node())->tag;
     const Trace* t = parent();
     while (t && t->tag() != tag) t = t->parent();

@@ -20,6 +20,8 @@ class StageTrace : public Trace {
                Loc loc) override;
 
   Array input(const Aval& aval, Loc loc = {});
+  /// From here on `outer`, a traced value that may have outlived its trace, stands for `input`.
+  void substitute(const Array& outer, const Array& input);
   /// The value number of an array seen from inside: own tracer, literal, or capture.
   ValueId value_of(const Array& a, const char* op_name, Loc loc);
   GraphBuilder& builder() { return builder_; }

@@ -56,4 +56,20 @@ TEST(memory, many_and_huge_blocks_may_be_freed_on_another_thread) {
   }).join();
 }
 
+TEST(memory, use_counts_what_is_alive_and_remembers_the_most) {
+  using apsis::detail::memory_use;
+  const auto before = memory_use().live;
+  apsis::detail::reset_peak_memory();
+  EXPECT_EQ(memory_use().peak, before);
+  void* small = allocate_block(100);
+  void* large = allocate_block(3 << 20);
+  EXPECT_EQ(memory_use().live - before, 100 + (3 << 20));
+  free_block(large, 3 << 20);
+  EXPECT_EQ(memory_use().live - before, 100);
+  EXPECT_EQ(memory_use().peak - before, 100 + (3 << 20));
+  free_block(small, 100);
+  apsis::detail::reset_peak_memory();
+  EXPECT_EQ(memory_use().peak, before);
+}
+
 }  // namespace

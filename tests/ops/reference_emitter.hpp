@@ -13,7 +13,7 @@
 #include <deque>
 
 #include "core/convert.hpp"
-#include "ir/emitter.hpp"
+#include "apsis/core/emitter.hpp"
 #include "ops/dtype_set.hpp"
 
 namespace apsis::testing {

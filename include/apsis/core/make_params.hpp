@@ -86,9 +86,14 @@ void parse_field(ParamsReader& r, std::vector<T>& values) {
 
 template <class T>
 void visit_regions(const T&, void (*)(void*, const void*), void*) {}
+template <class T>
+void replace_regions(T&, const void* (*)(void*, const void*), void*) {}
 
 template <class T>
 const T& held(const ParamsNode& node) { return static_cast<const ParamsHolder<T>&>(node).value; }
+
+template <class T>
+ParamsNode* new_params(T value);
 
 template <class T>
 inline constexpr ParamsTable params_table = {
@@ -130,17 +135,27 @@ inline constexpr ParamsTable params_table = {
         [](const ParamsNode& node, void (*visit)(void*, const void*), void* context) {
           T::each(held<T>(node), [&](const char*, const auto& field) { visit_regions(field, visit, context); });
         },
+    .with_regions = [](const ParamsNode& node, const void* (*map)(void*, const void*), void* context) -> ParamsNode* {
+      T copy = held<T>(node);
+      T::each(copy, [&](const char*, auto& field) { replace_regions(field, map, context); });
+      return new_params(static_cast<T&&>(copy));
+    },
 };
+
+template <class T>
+ParamsNode* new_params(T value) {
+  auto* node = new ParamsHolder<T>(static_cast<T&&>(value));
+  node->table = &params_table<T>;
+  node->hash = node->table->hash(*node);
+  return node;
+}
 
 }  // namespace detail
 
 /// Makes a handle on a parameter struct.
 template <class T>
 Params make_params(T value) {
-  auto* node = new detail::ParamsHolder<T>(static_cast<T&&>(value));
-  node->table = &detail::params_table<T>;
-  node->hash = node->table->hash(*node);
-  return Params::adopt(node);
+  return Params::adopt(detail::new_params(static_cast<T&&>(value)));
 }
 
 /// The `parse` rule of ops whose parameters are a `T`.

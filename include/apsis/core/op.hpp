@@ -31,6 +31,7 @@ enum class OpKind : std::uint8_t {
   Cond,
   MapLanes,
   Call,         // a region called as a function
+  Custom,       // a call with rules of its own; compiled as a call of its first region, on all operands
   Effect        // callbacks, prints, checks
 };
 
@@ -106,6 +107,9 @@ struct Op {
                   std::span<std::uint32_t> results, Loc loc) = nullptr;
   /// Reads the parameters from the Graph text form (see `ParamsReader`).
   Params (*parse)(detail::ParamsReader&) = nullptr;
+  /// Of an op from outside the library: programs that hold it are kept on disk only if this is not 0. Raise it when
+  /// the op's results change.
+  std::uint32_t version = 0;
 };
 
 /// A transformation in progress. Traces stack: each knows its parent, and unwraps only its own tracers.

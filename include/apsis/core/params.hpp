@@ -27,6 +27,8 @@ struct ParamsTable {
   void (*destroy)(const ParamsNode*);
   /// Appends the graphs held by the parameters (regions), in order.
   void (*regions)(const ParamsNode&, void (*visit)(void*, const void* graph), void* context);
+  /// A copy with other regions: `map` gives the one to put in the place of each, and keeps it alive meanwhile.
+  ParamsNode* (*with_regions)(const ParamsNode&, const void* (*map)(void*, const void* graph), void* context);
 };
 struct ParamsNode {
   const ParamsTable* table;

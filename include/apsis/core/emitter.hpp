@@ -1,5 +1,7 @@
 #pragma once
 
+// For code that defines ops; not part of apsis.hpp.
+//
 // What ops see of code generation: typed lane values and primitive operations on them. Each operation has bitwise-defined
 // results, equal to those of the evaluator. The number of lanes is the emitter's business. LLVM is not visible here.
 
