@@ -35,7 +35,8 @@ bool settle_carry(std::vector<Array>& carry, std::span<const Aval> results) {
 }
 
 /// Makes a weak result fit a strong carry.
-Staged stage_body(const Callee& body, std::span<const Aval> in, std::size_t carries, const char* name) {
+Staged stage_body(const Callee& body, std::span<const Aval> in, std::size_t carries, const char* name,
+                  Loc loc) {
   auto fitted = [&](std::span<const Array> args) {
     std::vector<Array> outs = body(args);
     std::size_t first = args.size() - in.size();
@@ -47,7 +48,17 @@ Staged stage_body(const Callee& body, std::span<const Aval> in, std::size_t carr
     }
     return outs;
   };
-  return stage_with(fitted, in, name);
+  return stage_with(fitted, in, name, loc);
+}
+
+/// The carry as it comes back must be what went in; said here, where the user's names are known.
+void check_carry(const char* op, const Callee& body, std::span<const Array> carry, const Graph& graph,
+                 Loc loc) {
+  std::vector<Aval> results = output_avals(graph);
+  for (std::size_t i = 0; i < carry.size() && i < results.size(); ++i)
+    if (results[i].dtype() != carry[i].dtype() || results[i].shape() != carry[i].shape())
+      fail(messages::carry_mismatch, {op, body.inputs(i), to_string(carry[i].aval()), to_string(results[i])},
+           loc);
 }
 
 /// (captures…, arguments…) instead of (arguments…, captures…).
@@ -74,9 +85,10 @@ std::vector<Array> while_call(const Callee& cond, const Callee& body, std::span<
   Staged staged_body;
   do {
     std::vector<Aval> avals = avals_of(carry);
-    staged_body = stage_body(body, avals, avals.size(), "while_loop body");
+    staged_body = stage_body(body, avals, avals.size(), "while_loop body", loc);
   } while (!settle_carry(carry, output_avals(*staged_body.graph)));
-  Staged staged_cond = stage(cond, avals_of(carry), "while_loop condition");
+  check_carry("while_loop", body, carry, *staged_body.graph, loc);
+  Staged staged_cond = stage(cond, avals_of(carry), "while_loop condition", loc);
   WhileParams p;
   p.cond = captures_first(*staged_cond.graph, staged_cond.captures.size());
   p.body = captures_first(*staged_body.graph, staged_body.captures.size());
@@ -91,14 +103,19 @@ std::vector<Array> while_call(const Callee& cond, const Callee& body, std::span<
   return bind_all(while_op, make_params(p), operands, loc);
 }
 
-std::vector<Array> first_entries(std::span<const Array> xs, const ScanOptions& options, Loc loc) {
+std::vector<Array> first_entries(std::span<const Array> xs, const LeafNames& names,
+                                 const ScanOptions& options, Loc loc) {
   std::int64_t length = options.length;
   if (length < 0 && xs.empty()) fail(messages::scan_no_length, {}, loc);
   std::vector<Array> entries;
-  for (const Array& x : xs) {
-    if (x.ndim() == 0) fail(messages::scan_scalar, {to_string(x.aval())}, loc);
+  for (std::size_t i = 0; i < xs.size(); ++i) {
+    const Array& x = xs[i];
+    if (x.ndim() == 0) fail(messages::scan_scalar, {names(i), to_string(x.aval())}, loc);
     if (length >= 0 && x.shape()[0] != length)
-      fail(messages::scan_length, {std::to_string(length), std::to_string(x.shape()[0])}, loc);
+      fail(messages::scan_length,
+           {i ? names(i - 1) : "options.length", std::to_string(length), names(i),
+            std::to_string(x.shape()[0])},
+           loc);
     length = x.shape()[0];
     entries.push_back(lax::full_like(unstacked(x.aval()), 0));  // stands for any entry: only its aval is used
   }
@@ -112,8 +129,9 @@ ScanCall scan_call(const Callee& body, std::span<const Array> init, std::span<co
   do {
     std::vector<Aval> avals = avals_of(carry);
     for (const Array& x : xs) avals.push_back(unstacked(x.aval()));
-    staged = stage_body(body, avals, carry.size(), "scan body");
+    staged = stage_body(body, avals, carry.size(), "scan body", loc);
   } while (!settle_carry(carry, output_avals(*staged.graph)));
+  check_carry("scan", body, carry, *staged.graph, loc);
   ScanParams p;
   p.body = captures_first(*staged.graph, staged.captures.size());
   p.consts = static_cast<std::int64_t>(staged.captures.size());
@@ -159,7 +177,7 @@ std::vector<Array> cond_call(const Array& index, std::span<const Callee> branche
                              std::span<const Array> operands, const char* name, Loc loc) {
   std::vector<Aval> avals = avals_of(operands);
   std::vector<Staged> staged;
-  for (const Callee& b : branches) staged.push_back(stage(b, avals, name));
+  for (const Callee& b : branches) staged.push_back(stage(b, avals, name, loc));
   // All branches take the captures of all.
   std::vector<Array> captures;
   std::unordered_map<const Node*, std::size_t> place;
@@ -175,6 +193,15 @@ std::vector<Array> cond_call(const Array& index, std::span<const Callee> branche
         WeakDtype d = promote({outs[i].dtype(), outs[i].weak()}, {other[i].dtype(), other[i].weak()});
         outs[i] = Aval(d.dtype, outs[i].shape(), d.weak);
       }
+  }
+  std::vector<Aval> first = output_avals(*staged[0].graph);
+  for (std::size_t b = 1; b < staged.size(); ++b) {
+    std::vector<Aval> other = output_avals(*staged[b].graph);
+    for (std::size_t i = 0; i < outs.size() && i < other.size(); ++i)
+      if (other[i].shape() != outs[i].shape() || (other[i].dtype() != outs[i].dtype() && !other[i].weak()))
+        fail(messages::branch_mismatch,
+             {name, branches[0].results(i), to_string(first[i]), to_string(other[i]), std::to_string(b)},
+             loc);
   }
   CondParams p;
   for (const Staged& s : staged)

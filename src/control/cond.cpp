@@ -47,7 +47,8 @@ void cond_shape(const Params& params, std::span<const Aval> in, std::vector<Aval
                   right = i < other.size() ? to_string(other[i]) : "missing";
       if (i >= out.size() || i >= other.size() || out[i].dtype() != other[i].dtype() ||
           out[i].shape() != other[i].shape())
-        fail(messages::branch_mismatch, {"cond", std::to_string(i), left, right, std::to_string(b)});
+        fail(messages::branch_mismatch,
+             {"cond", "result " + std::to_string(i), left, right, std::to_string(b)});
     }
   }
 }

@@ -11,7 +11,7 @@ void check_carry(const char* op, std::span<const Aval> carry, std::span<const Av
     std::string got = i < results.size() ? to_string(results[i]) : "missing";
     if (i >= results.size() || results[i].dtype() != carry[i].dtype() ||
         results[i].shape() != carry[i].shape())
-      fail(messages::carry_mismatch, {op, std::to_string(i), to_string(carry[i]), got});
+      fail(messages::carry_mismatch, {op, "part " + std::to_string(i), to_string(carry[i]), got});
   }
 }
 

@@ -36,6 +36,7 @@ const Array& primal_of(const Array& a) {
 
 const Array& require_concrete(const Array& a, const char* where, Loc loc) {
   const Array& p = primal_of(a);
+  if (p.node() && p.node()->kind == NodeKind::Abstract) fail(messages::abstract_value, {where, to_string(p.aval())}, loc);
   if (!is_concrete(p)) fail(messages::not_concrete, {where, to_string(p.aval()), transformation_of(p.node()->kind)}, loc);
   return p;
 }
@@ -61,6 +62,7 @@ void destroy_node(Node* node) {
     case NodeKind::Linearize: delete static_cast<DualNode*>(node); return;
     case NodeKind::Batch: delete static_cast<BatchNode*>(node); return;
     case NodeKind::Stage: delete static_cast<StageNode*>(node); return;
+    case NodeKind::Abstract: delete static_cast<AbstractNode*>(node); return;
   }
 }
 
@@ -114,6 +116,12 @@ Array allocate(const Aval& aval) {
 Array array(const std::vector<bool>& data, Loc loc) {
   std::vector<std::uint8_t> bytes(data.begin(), data.end());
   return detail::array_from(Dtype::Bool, bytes.data(), bytes.size(), {static_cast<std::int64_t>(bytes.size())}, loc);
+}
+
+Array abstract_array(const Shape& shape, Dtype dtype) {
+  for (std::int64_t d : shape)
+    if (d < 0) fail(messages::negative_shape, {to_string(shape)});
+  return Array::adopt(new detail::AbstractNode(Aval(dtype, shape)));
 }
 
 Array concrete_value(const Array& a) {

@@ -34,8 +34,8 @@ void evaluate(const Op& op, const Params& params, std::span<const Array> in, std
 
 }  // namespace
 
-Trace::Trace(Trace* parent, const char* name)
-    : parent_(parent), tag_(next_tag.fetch_add(1, std::memory_order_relaxed)), name_(name) {}
+Trace::Trace(Trace* parent, const char* name, Loc loc)
+    : parent_(parent), tag_(next_tag.fetch_add(1, std::memory_order_relaxed)), name_(name), loc_(loc) {}
 Trace::~Trace() = default;
 
 Trace* current_trace() { return current; }
@@ -69,17 +69,23 @@ std::vector<Array> bind_all(const Op& op, const Params& params, std::span<const 
 namespace detail {
 
 TracerNode::TracerNode(NodeKind kind_, Aval aval_, const Trace& trace, Loc loc_)
-    : Node(kind_, std::move(aval_)), tag(trace.tag()), thread(thread_number()), loc(loc_) {}
-DualNode::DualNode(NodeKind kind_, const Trace& trace, Array primal_, Array tangent_)
-    : TracerNode(kind_, primal_.aval(), trace, {}), primal(std::move(primal_)), tangent(std::move(tangent_)) {}
-BatchNode::BatchNode(const Trace& trace, Aval lane_aval, Array value_, int axis_)
-    : TracerNode(NodeKind::Batch, std::move(lane_aval), trace, {}), value(std::move(value_)), axis(axis_) {}
+    : Node(kind_, std::move(aval_)), tag(trace.tag()), thread(thread_number()), loc(loc_.known() ? loc_ : trace.loc()) {}
+TracerNode::TracerNode(NodeKind kind_, Aval aval_) : Node(kind_, std::move(aval_)), tag(0), thread(thread_number()) {}
+DualNode::DualNode(NodeKind kind_, const Trace& trace, Array primal_, Array tangent_, Loc loc_)
+    : TracerNode(kind_, primal_.aval(), trace, loc_), primal(std::move(primal_)), tangent(std::move(tangent_)) {}
+BatchNode::BatchNode(const Trace& trace, Aval lane_aval, Array value_, int axis_, Loc loc_)
+    : TracerNode(NodeKind::Batch, std::move(lane_aval), trace, loc_), value(std::move(value_)), axis(axis_) {}
+AbstractNode::AbstractNode(Aval aval_) : TracerNode(NodeKind::Abstract, std::move(aval_)) {}
 StageNode::StageNode(const Trace& trace, Aval aval_, std::uint32_t id_, Loc loc_)
     : TracerNode(NodeKind::Stage, std::move(aval_), trace, loc_), id(id_) {}
 
 void fail_leaked(const Array& tracer, const char* op_name, Loc loc) {
   auto* node = static_cast<TracerNode*>(tracer.node());
-  std::string made = node->loc.known() ? std::string(node->loc.file) + ":" + std::to_string(node->loc.line) : "an unknown place";
+  if (node->kind == NodeKind::Abstract) fail(messages::abstract_value, {op_name, to_string(node->aval)}, loc);
+  // Where a function takes any number of arguments, C++ has no room for a place: then the function's name is all there is.
+  std::string made = node->loc.known()      ? "at " + std::string(node->loc.file) + ":" + std::to_string(node->loc.line)
+                     : *node->loc.function ? "by a call of " + std::string(node->loc.function)
+                                           : "at an unknown place";
   if (node->thread != thread_number()) fail(messages::foreign_thread, {op_name, to_string(node->aval), made}, loc);
   const char* kind = node->kind == NodeKind::Stage ? "jit or staged region" : node->kind == NodeKind::Batch ? "vmap" : "derivative";
   fail(messages::leaked_tracer, {op_name, to_string(node->aval), kind, made}, loc);

@@ -36,12 +36,11 @@ void keep_inexact(std::vector<bool>& mask, std::span<const Array> leaves) {
   for (std::size_t i = 0; i < leaves.size(); ++i) mask[i] = mask[i] && is_inexact(leaves[i].dtype());
 }
 
-void check_like(const Array& value, const Aval& want, const char* name, const char* what, std::size_t i,
-                Loc loc) {
+void check_like(const Array& value, const Aval& want, const char* name, const char* what,
+                const LeafNames& names, std::size_t i, Loc loc) {
   if (value.is_empty()) return;
   if (value.shape() != want.shape() || (value.dtype() != want.dtype() && !value.weak()))
-    fail(messages::tangent_mismatch,
-         {name, what, std::to_string(i), to_string(value.aval()), to_string(want)}, loc);
+    fail(messages::tangent_mismatch, {name, what, names(i), to_string(value.aval()), to_string(want)}, loc);
 }
 
 /// A weakly typed cotangent or tangent takes the dtype it is for.
@@ -57,22 +56,22 @@ LinearProgram::LinearProgram(const LinearProgram& other) noexcept : shared_(othe
 LinearProgram::~LinearProgram() {
   if (shared_ && shared(shared_)->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) delete shared(shared_);
 }
-std::vector<Array> LinearProgram::push(std::span<const Array> tangents) const {
+std::vector<Array> LinearProgram::push(std::span<const Array> tangents, const LeafNames& names) const {
   const SharedLinear& s = *shared(shared_);
   std::vector<Array> fit;
   for (std::size_t i = 0; i < tangents.size(); ++i) {
-    check_like(tangents[i], s.in_avals[i], "linearize", "tangent", i, {});
+    check_like(tangents[i], s.in_avals[i], "linearize", "tangent", names, i, {});
     fit.push_back(fitted(tangents[i], s.in_avals[i]));
   }
   std::vector<Array> out = push_forward(s.linear, fit);
   fill_zeros(out, s.out_avals, std::vector<bool>(out.size(), true));
   return out;
 }
-std::vector<Array> LinearProgram::pull(std::span<const Array> cotangents) const {
+std::vector<Array> LinearProgram::pull(std::span<const Array> cotangents, const LeafNames& names) const {
   const SharedLinear& s = *shared(shared_);
   std::vector<Array> fit;
   for (std::size_t i = 0; i < cotangents.size(); ++i) {
-    check_like(cotangents[i], s.out_avals[i], "vjp", "cotangent", i, {});
+    check_like(cotangents[i], s.out_avals[i], "vjp", "cotangent", names, i, {});
     fit.push_back(fitted(cotangents[i], s.out_avals[i]));
   }
   std::vector<Array> out = pull_back(s.linear, fit);
@@ -81,9 +80,9 @@ std::vector<Array> LinearProgram::pull(std::span<const Array> cotangents) const 
 }
 
 LinearizedCall linearize_call(const Callee& callee, std::span<const Array> leaves,
-                              std::vector<bool> differentiate) {
+                              std::vector<bool> differentiate, Loc loc) {
   keep_inexact(differentiate, leaves);
-  Linearized r = linearize(callee, leaves, differentiate);
+  Linearized r = linearize(callee, leaves, differentiate, loc);
   auto* s = new SharedLinear;
   LinearProgram program(s);
   s->linear = std::move(r.linear);
@@ -95,7 +94,7 @@ LinearizedCall linearize_call(const Callee& callee, std::span<const Array> leave
 GradientCall gradient_call(const Callee& callee, std::span<const Array> leaves,
                            std::vector<bool> differentiate, const char* name, Loc loc) {
   keep_inexact(differentiate, leaves);
-  Linearized r = linearize(callee, leaves, differentiate);
+  Linearized r = linearize(callee, leaves, differentiate, loc);
   if (r.outs.empty() || r.outs[0].ndim() != 0 || !is_floating(r.outs[0].dtype()))
     fail(messages::loss_not_scalar, {name, r.outs.empty() ? "nothing" : to_string(r.outs[0].aval())}, loc);
   std::vector<Array> cotangents(r.outs.size());
@@ -110,10 +109,10 @@ JvpCall jvp_call(const Callee& callee, std::span<const Array> leaves, std::span<
   std::vector<Array> fit(leaves.size());
   for (std::size_t i = 0; i < leaves.size(); ++i) {
     if (!is_inexact(leaves[i].dtype())) continue;
-    check_like(tangents[i], leaves[i].aval(), "jvp", "tangent", i, loc);
+    check_like(tangents[i], leaves[i].aval(), "jvp", "tangent", callee.inputs, i, loc);
     fit[i] = fitted(tangents[i], leaves[i].aval());
   }
-  JvpResult r = jvp(callee, leaves, fit);
+  JvpResult r = jvp(callee, leaves, fit, loc);
   fill_zeros(r.tangents, avals_of(r.outs), std::vector<bool>(r.outs.size(), true));
   return {std::move(r.outs), std::move(r.tangents)};
 }
@@ -137,9 +136,9 @@ Shape joined(const Shape& a, const Shape& b) {
 }  // namespace
 
 JacobianCall jacobian_call(const Callee& callee, std::span<const Array> leaves,
-                           std::vector<bool> differentiate, bool forward) {
+                           std::vector<bool> differentiate, bool forward, Loc loc) {
   keep_inexact(differentiate, leaves);
-  Linearized r = linearize(callee, leaves, differentiate);
+  Linearized r = linearize(callee, leaves, differentiate, loc);
   std::vector<Aval> in_avals = avals_of(leaves), out_avals = avals_of(r.outs);
   std::size_t ins = leaves.size(), outs = r.outs.size();
   JacobianCall result{r.outs, std::vector<Array>(ins * outs)};
@@ -201,28 +200,28 @@ std::vector<Array> vmap_call(const Callee& callee, std::span<const Array> leaves
     int rank = leaves[i].ndim();
     places[i] = axes[i] < 0 ? axes[i] + rank : axes[i];
     if (places[i] < 0 || places[i] >= rank)
-      fail(messages::vmap_axis, {std::to_string(axes[i]), to_string(leaves[i].aval()), std::to_string(i)},
+      fail(messages::vmap_axis, {std::to_string(axes[i]), callee.inputs(i), to_string(leaves[i].aval())},
            loc);
     std::int64_t n = leaves[i].shape()[static_cast<std::size_t>(places[i])];
     if (size >= 0 && n != size)
       fail(messages::vmap_sizes,
-           {std::to_string(i), std::to_string(n),
-            first < leaves.size() ? "array " + std::to_string(first) : "axis_size", std::to_string(size)},
+           {callee.inputs(i), std::to_string(n),
+            first < leaves.size() ? callee.inputs(first) + " has" : "axis_size says", std::to_string(size)},
            loc);
     if (first == leaves.size()) first = i;
     size = n;
   }
   if (size < 0) fail(messages::vmap_nothing, {}, loc);
-  BatchResult r = batch(callee, size, leaves, places);
+  BatchResult r = batch(callee, size, leaves, places, loc);
   for (std::size_t i = 0; i < r.outs.size(); ++i) {
     int to = out_axes.of(i);
     if (to == not_mapped) {
-      if (r.axes[i] >= 0) fail(messages::vmap_out_mapped, {std::to_string(i)}, loc);
+      if (r.axes[i] >= 0) fail(messages::vmap_out_mapped, {callee.results(i)}, loc);
       continue;
     }
     int rank = r.outs[i].ndim() + (r.axes[i] >= 0 ? 0 : 1);
     if (to < -rank || to >= rank)
-      fail(messages::vmap_out_axis, {std::to_string(to), std::to_string(i), std::to_string(rank)}, loc);
+      fail(messages::vmap_out_axis, {std::to_string(to), callee.results(i), std::to_string(rank)}, loc);
     r.outs[i] = with_axis(r.outs[i], r.axes[i], to < 0 ? to + rank : to, size);
   }
   return r.outs;

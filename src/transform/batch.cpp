@@ -21,9 +21,9 @@ Aval with_leading_axis(const Aval& aval, std::int64_t size) {
 
 }  // namespace
 
-Array BatchTrace::lane(const Array& value, int axis) const {
+Array BatchTrace::lane(const Array& value, int axis, Loc loc) const {
   if (axis < 0) return value;
-  return Array::adopt(new BatchNode(*this, without_axis(value.aval(), axis), value, axis));
+  return Array::adopt(new BatchNode(*this, without_axis(value.aval(), axis), value, axis, loc));
 }
 
 std::pair<Array, int> BatchTrace::split(const Array& a) const {
@@ -45,12 +45,12 @@ void BatchTrace::process(const Op& op, const Params& params, std::span<const Arr
   if (!op.batch) fail(messages::no_batch, {op.name}, loc);
   op.batch({params, size_, operands, axes, outs, out_axes});
   APSIS_ASSERT(outs.size() == out.size() && out_axes.size() == out.size());
-  for (std::size_t i = 0; i < out.size(); ++i) out[i] = lane(outs[i], out_axes[i]);
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = lane(outs[i], out_axes[i], loc);
 }
 
 BatchResult batch(const Callee& callee, std::int64_t size, std::span<const Array> operands,
-                  std::span<const int> axes) {
-  BatchTrace trace(current_trace(), size);
+                  std::span<const int> axes, Loc loc) {
+  BatchTrace trace(current_trace(), size, loc);
   std::vector<Array> inputs(operands.size());
   for (std::size_t i = 0; i < operands.size(); ++i) inputs[i] = trace.lane(operands[i], axes[i]);
   BatchResult result;

@@ -8,11 +8,11 @@ namespace apsis::detail {
 /// vmap: values with a hidden mapped axis. What no mapped value reaches runs once.
 class BatchTrace : public Trace {
  public:
-  BatchTrace(Trace* parent, std::int64_t size) : Trace(parent, "vmap"), size_(size) {}
+  BatchTrace(Trace* parent, std::int64_t size, Loc loc = {}) : Trace(parent, "vmap", loc), size_(size) {}
   void process(const Op& op, const Params& params, std::span<const Array> in, std::span<Array> out,
                Loc loc) override;
   /// A lane's view of `value`; itself if axis is -1.
-  Array lane(const Array& value, int axis) const;
+  Array lane(const Array& value, int axis, Loc loc = {}) const;
   /// The whole value and its mapped axis, or -1.
   std::pair<Array, int> split(const Array& a) const;
 
@@ -26,7 +26,7 @@ struct BatchResult {
   std::vector<int> axes;
 };
 BatchResult batch(const Callee& callee, std::int64_t size, std::span<const Array> operands,
-                  std::span<const int> axes);
+                  std::span<const int> axes, Loc loc = {});
 
 /// `a` with the mapped axis at `to`: moved there, or broadcast if it has none.
 Array with_axis(const Array& a, int axis, int to, std::int64_t size);

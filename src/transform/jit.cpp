@@ -68,11 +68,11 @@ struct JitEntry {
 /// Stages under the current trace and keeps the result in an entry.
 class Stager : public TraceRequest {
  public:
-  Stager(JitEntry& entry, const char* name) : entry_(entry), name_(name) {}
+  Stager(JitEntry& entry, const char* name, Loc loc) : entry_(entry), name_(name), loc_(loc) {}
   void stage(const Callee& callee, std::span<const Array> leaves) override {
     std::vector<Aval> avals;
     for (const Array& a : leaves) avals.push_back(a.aval());
-    Staged staged = detail::stage(callee, avals, name_);
+    Staged staged = detail::stage(callee, avals, name_, loc_);
     entry_.graph = std::move(staged.graph);
     entry_.captures = std::move(staged.captures);
   }
@@ -85,11 +85,12 @@ class Stager : public TraceRequest {
  private:
   JitEntry& entry_;
   const char* name_;
+  Loc loc_;
 };
 
-std::unique_ptr<JitEntry> trace_entry(const JitCall& call, const char* name) {
+std::unique_ptr<JitEntry> trace_entry(const JitCall& call, const char* name, Loc loc) {
   auto entry = std::make_unique<JitEntry>(call);
-  Stager stager(*entry, name);
+  Stager stager(*entry, name, loc);
   call.trace(call.context, stager);
   return entry;
 }
@@ -164,6 +165,7 @@ struct JitCore::Shared {
   static constexpr std::size_t bucket_count = 64;
   std::atomic<std::uint32_t> refs{1};
   const char* name;
+  Loc loc;
   std::atomic<JitEntry*> last{nullptr};
   std::atomic<JitEntry*> buckets[bucket_count] = {};
   std::atomic<std::int64_t> traces{0};
@@ -175,7 +177,7 @@ struct JitCore::Shared {
   };
   std::vector<std::unique_ptr<Pending>> pending;  // signatures being traced and compiled
 
-  explicit Shared(const char* n) : name(n) {}
+  Shared(const char* n, Loc l) : name(n), loc(l) {}
   ~Shared() {
     for (auto& bucket : buckets)
       for (JitEntry* e = bucket.load(); e;) delete std::exchange(e, e->next);
@@ -218,7 +220,7 @@ struct JitCore::Shared {
     };
     try {
       traces.fetch_add(1, std::memory_order_relaxed);
-      std::unique_ptr<JitEntry> entry = trace_entry(call, name);
+      std::unique_ptr<JitEntry> entry = trace_entry(call, name, loc);
       entry->program = program_for(entry->graph);
       lock.lock();
       JitEntry* published = entry.get();
@@ -232,7 +234,7 @@ struct JitCore::Shared {
   }
 };
 
-JitCore::JitCore(const JitOptions& options) : shared_(new Shared(options.name)) {}
+JitCore::JitCore(const JitOptions& options, Loc loc) : shared_(new Shared(options.name, loc)) {}
 JitCore::JitCore(const JitCore& other) noexcept : shared_(other.shared_) {
   if (shared_) shared_->refs.fetch_add(1, std::memory_order_relaxed);
 }
@@ -253,7 +255,7 @@ void JitCore::call(const JitCall& call, JitResults& results) const {
   }
   // Traced anew for the traces around it: what the function captured may belong to them.
   s.traces.fetch_add(1, std::memory_order_relaxed);
-  std::unique_ptr<JitEntry> entry = trace_entry(call, s.name);
+  std::unique_ptr<JitEntry> entry = trace_entry(call, s.name, s.loc);
   bind_entry(*entry, call, s.name, results);
   results.keep(entry.release(), [](void* e) { delete static_cast<JitEntry*>(e); });
 }
@@ -302,7 +304,7 @@ Stages::~Stages() {
 Stages Stages::trace(const JitCall& call, const char* name) {
   auto* s = new SharedStages(call);
   Stages stages(s);
-  Stager stager(s->entry, name);
+  Stager stager(s->entry, name, {"", name});
   call.trace(call.context, stager);
   return stages;
 }

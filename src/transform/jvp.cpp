@@ -5,9 +5,9 @@
 
 namespace apsis::detail {
 
-Array JvpTrace::pair(const Array& primal, const Array& tangent) const {
+Array JvpTrace::pair(const Array& primal, const Array& tangent, Loc loc) const {
   if (tangent.is_empty()) return primal;
-  return Array::adopt(new DualNode(NodeKind::Jvp, *this, primal, tangent));
+  return Array::adopt(new DualNode(NodeKind::Jvp, *this, primal, tangent, loc));
 }
 
 std::pair<Array, Array> JvpTrace::split(const Array& a) const {
@@ -27,11 +27,12 @@ void JvpTrace::process(const Op& op, const Params& params, std::span<const Array
   if (!any || (!op.jvp && op.not_differentiable)) return bind(op, params, primals, out, loc);
   if (!op.jvp) fail(messages::no_jvp, {op.name, "none was given when the op was defined"}, loc);
   op.jvp({params, primals, tangents, out, out_tangents});
-  for (std::size_t i = 0; i < out.size(); ++i) out[i] = pair(out[i], out_tangents[i]);
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = pair(out[i], out_tangents[i], loc);
 }
 
-JvpResult jvp(const Callee& callee, std::span<const Array> primals, std::span<const Array> tangents) {
-  JvpTrace trace(current_trace());
+JvpResult jvp(const Callee& callee, std::span<const Array> primals, std::span<const Array> tangents,
+              Loc loc) {
+  JvpTrace trace(current_trace(), loc);
   std::vector<Array> inputs(primals.size());
   for (std::size_t i = 0; i < primals.size(); ++i) inputs[i] = trace.pair(primals[i], tangents[i]);
   JvpResult result;

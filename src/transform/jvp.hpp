@@ -9,10 +9,10 @@ namespace apsis::detail {
 /// all, so what does not depend on the inputs runs as if undifferentiated.
 class JvpTrace : public Trace {
  public:
-  explicit JvpTrace(Trace* parent) : Trace(parent, "jvp") {}
+  explicit JvpTrace(Trace* parent, Loc loc = {}) : Trace(parent, "jvp", loc) {}
   void process(const Op& op, const Params& params, std::span<const Array> in, std::span<Array> out,
                Loc loc) override;
-  Array pair(const Array& primal, const Array& tangent) const;
+  Array pair(const Array& primal, const Array& tangent, Loc loc = {}) const;
   /// Splits a value into primal and (possibly empty) tangent.
   std::pair<Array, Array> split(const Array& a) const;
 };
@@ -21,7 +21,8 @@ class JvpTrace : public Trace {
 struct JvpResult {
   std::vector<Array> outs, tangents;
 };
-JvpResult jvp(const Callee& callee, std::span<const Array> primals, std::span<const Array> tangents);
+JvpResult jvp(const Callee& callee, std::span<const Array> primals, std::span<const Array> tangents,
+              Loc loc = {});
 
 /// The avals of (inputs…, tangents of the inputs marked), and the tangents in values so ordered: one an
 /// input, empty where it is not marked.

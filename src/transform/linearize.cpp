@@ -15,9 +15,9 @@ void TangentTrace::process(const Op& op, const Params& params, std::span<const A
   bind(op, params, in, out, loc);
 }
 
-Array LinearizeTrace::pair(const Array& primal, const Array& tangent) const {
+Array LinearizeTrace::pair(const Array& primal, const Array& tangent, Loc loc) const {
   if (tangent.is_empty()) return primal;
-  return Array::adopt(new DualNode(NodeKind::Linearize, *this, primal, tangent));
+  return Array::adopt(new DualNode(NodeKind::Linearize, *this, primal, tangent, loc));
 }
 
 std::pair<Array, Array> LinearizeTrace::split(const Array& a) const {
@@ -45,11 +45,12 @@ void LinearizeTrace::process(const Op& op, const Params& params, std::span<const
     TraceScope scope(&tangent_trace_);
     op.jvp({params, primals, tangents, out, out_tangents});
   }
-  for (std::size_t i = 0; i < out.size(); ++i) out[i] = pair(out[i], out_tangents[i]);
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = pair(out[i], out_tangents[i], loc);
 }
 
-Linearized linearize(const Callee& callee, std::span<const Array> primals, const std::vector<bool>& in_mask) {
-  LinearizeTrace trace(current_trace());
+Linearized linearize(const Callee& callee, std::span<const Array> primals, const std::vector<bool>& in_mask,
+                     Loc loc) {
+  LinearizeTrace trace(current_trace(), loc);
   TangentTrace& tangents = trace.tangent_trace();
   std::vector<Array> inputs(primals.begin(), primals.end());
   for (std::size_t i = 0; i < primals.size(); ++i)

@@ -9,7 +9,7 @@ namespace apsis::detail {
 /// at once. So a derivative rule written in one piece splits itself into its known and its linear part.
 class TangentTrace : public StageTrace {
  public:
-  explicit TangentTrace(Trace* parent) : StageTrace(parent, "linearize") {}
+  explicit TangentTrace(Trace* parent, Loc loc = {}) : StageTrace(parent, "linearize", loc) {}
   void process(const Op& op, const Params& params, std::span<const Array> in, std::span<Array> out,
                Loc loc) override;
 };
@@ -17,11 +17,12 @@ class TangentTrace : public StageTrace {
 /// Pairs of a primal, computed under the parent, and a tangent, a value of the tangent program.
 class LinearizeTrace : public Trace {
  public:
-  explicit LinearizeTrace(Trace* parent) : Trace(parent, "linearize"), tangent_trace_(parent) {}
+  explicit LinearizeTrace(Trace* parent, Loc loc = {})
+      : Trace(parent, "linearize", loc), tangent_trace_(parent, loc) {}
   void process(const Op& op, const Params& params, std::span<const Array> in, std::span<Array> out,
                Loc loc) override;
   TangentTrace& tangent_trace() { return tangent_trace_; }
-  Array pair(const Array& primal, const Array& tangent) const;
+  Array pair(const Array& primal, const Array& tangent, Loc loc = {}) const;
   std::pair<Array, Array> split(const Array& a) const;
 
  private:
@@ -39,7 +40,8 @@ struct Linearized {
   std::vector<Array> outs;
   Linear linear;
 };
-Linearized linearize(const Callee& callee, std::span<const Array> primals, const std::vector<bool>& in_mask);
+Linearized linearize(const Callee& callee, std::span<const Array> primals, const std::vector<bool>& in_mask,
+                     Loc loc = {});
 
 /// Applies the program to tangents (one an input, empty = zero); empty results are zero.
 std::vector<Array> push_forward(const Linear& linear, std::span<const Array> tangents);

@@ -56,8 +56,8 @@ GraphRef StageTrace::finish(std::span<const Array> outputs, std::vector<Array>& 
   return graph;
 }
 
-Staged stage(const Callee& callee, std::span<const Aval> arguments, const char* name) {
-  StageTrace trace(current_trace(), name);
+Staged stage(const Callee& callee, std::span<const Aval> arguments, const char* name, Loc loc) {
+  StageTrace trace(current_trace(), name, loc);
   std::vector<Array> inputs;
   for (const Aval& aval : arguments) inputs.push_back(trace.input(aval));
   Staged staged;

@@ -15,7 +15,7 @@ namespace apsis::detail {
 /// is closed.
 class StageTrace : public Trace {
  public:
-  StageTrace(Trace* parent, const char* name) : Trace(parent, name) {}
+  StageTrace(Trace* parent, const char* name, Loc loc = {}) : Trace(parent, name, loc) {}
   void process(const Op& op, const Params& params, std::span<const Array> in, std::span<Array> out,
                Loc loc) override;
 
@@ -43,13 +43,14 @@ struct Staged {
   std::vector<Array> captures;
 };
 
-/// Stages `callee` on arguments of these avals. The current trace becomes the parent.
-Staged stage(const Callee& callee, std::span<const Aval> arguments, const char* name);
+/// Stages `callee` on arguments of these avals. The current trace becomes the parent; `loc` is the place of
+/// the transformation, which an argument that leaks is reported with.
+Staged stage(const Callee& callee, std::span<const Aval> arguments, const char* name, Loc loc = {});
 
 /// Stages a function written in C++ here: `f(std::span<const Array>) → std::vector<Array>`.
 template <class F>
-Staged stage_with(F&& f, std::span<const Aval> arguments, const char* name) {
-  return stage(callee_of(f), arguments, name);
+Staged stage_with(F&& f, std::span<const Aval> arguments, const char* name, Loc loc = {}) {
+  return stage(callee_of(f), arguments, name, loc);
 }
 
 }  // namespace apsis::detail

@@ -21,7 +21,7 @@ struct Counter {
 
 APSIS_PROVOKES(
     carry_mismatch,
-    "[while_loop] the body must return the carry with the shapes and dtypes it got: part 0 is f64[2] on "
+    "[while_loop] the body must return the carry with the shapes and dtypes it got: carry is f64[2] on "
     "entry and f64[] on return; convert it in the body, or start from a carry of that dtype",
     while_loop([](const Array& x) { return sum(x) < 10.; }, [](const Array& x) { return sum(x); },
                array({1., 2.})))
@@ -32,7 +32,7 @@ APSIS_PROVOKES(condition_not_bool,
                while_loop(identity, identity, array(1.)))
 
 APSIS_PROVOKES(branch_mismatch,
-               "[cond] all branches must return equal shapes and dtypes: result 0 is f64[2] in branch 0 and "
+               "[cond] all branches must return equal shapes and dtypes: result is f64[2] in branch 0 and "
                "f64[] in branch 1",
                cond(
                    Array(true), identity, [](const Array& x) { return sum(x); }, array({1., 2.})))
@@ -50,7 +50,8 @@ APSIS_PROVOKES(max_steps_exceeded,
                "make the loop end",
                while_loop(for_ever, identity, array(1.), {.max_steps = 5}))
 
-APSIS_PROVOKES(scan_length, "[scan] the xs differ in length: 2 and 3",
+APSIS_PROVOKES(scan_length,
+               "[scan] the xs differ in length: xs.first is 2, xs.second is 3; cut them to one length",
                scan(
                    [](const Array& c, const std::pair<Array, Array>& x) {
                      return std::pair{c + x.first * x.second, Nothing{}};
@@ -91,7 +92,9 @@ APSIS_PROVOKES(scan_no_length, "[scan] without xs the number of iterations is un
                    },
                    array(0.), Nothing{}))
 
-APSIS_PROVOKES(scan_scalar, "[scan] the xs are scanned along axis 0, but one of them is a scalar (f64[])",
+APSIS_PROVOKES(scan_scalar,
+               "[scan] the xs are scanned along axis 0, but xs is a scalar (f64[]); capture it in the body "
+               "instead",
                scan(
                    [](const Array& c, const Array& x) {
                      return std::pair{c + x, Nothing{}};

@@ -31,3 +31,9 @@ APSIS_PROVOKES(ragged_literal,
 
 APSIS_PROVOKES(negative_shape, "[array] the shape [-1] has a negative size",
                array(std::vector<double>{}, Shape{-1}))
+
+APSIS_PROVOKES(
+    abstract_value,
+    "[item] this Array (f64[]) has a shape and no value: eval_shape or abstract_array made it. Give "
+    "it to eval_shape, trace, lower or make_graph, or use a computed Array here",
+    abstract_array({}, Dtype::F64).item<double>())

@@ -39,45 +39,46 @@ APSIS_PROVOKES(loss_not_scalar,
                grad(square_of)(xs))
 
 APSIS_PROVOKES(tangent_mismatch,
-               "[jvp] the tangent of value 0 is f64[], but the value is f64[3]: shapes and dtypes must agree",
+               "[jvp] the tangent of argument 0 is f64[], but argument 0 is f64[3]: shapes and dtypes must "
+               "agree",
                jvp(square_of, xs, array(1.)))
 
 APSIS_PROVOKES(
     vmap_axis,
-    "[vmap] axis 1 is out of range for f64[3] (array 0 of the arguments); map another axis, or none ({})",
+    "[vmap] axis 1 is out of range for argument 0, which is f64[3]; map another axis, or none ({})",
     vmap(square_of, {.in_axes = {1}})(xs))
 
-APSIS_PROVOKES(
-    vmap_sizes,
-    "[vmap] array 1 of the arguments has 2 lanes, but array 0 says 3: all mapped axes must be equally long",
-    vmap([](const Array& a, const Array& b) { return a * b; })(xs, array({1., 2.})))
+APSIS_PROVOKES(vmap_sizes,
+               "[vmap] argument 1 has 2 lanes, but argument 0 has 3: all mapped axes must be equally long",
+               vmap([](const Array& a, const Array& b) { return a * b; })(xs, array({1., 2.})))
 
 APSIS_PROVOKES(vmap_nothing,
                "[vmap] no argument is mapped, so the number of lanes is unknown; map at least one array, or "
                "give axis_size",
                vmap(square_of, {.in_axes = {{}}})(xs))
 
-APSIS_PROVOKES(
-    vmap_out_mapped,
-    "[vmap] result 0 differs from lane to lane, but out_axes says it is not mapped; give it an axis",
-    vmap(square_of, {.out_axes = {}})(xs))
+APSIS_PROVOKES(vmap_out_mapped,
+               "[vmap] result differs from lane to lane, but out_axes says it is not mapped; give it an axis",
+               vmap(square_of, {.out_axes = {}})(xs))
 
-APSIS_PROVOKES(vmap_out_axis, "[vmap] out axis 2 of result 0 is out of range for its 1 axes",
+APSIS_PROVOKES(vmap_out_axis, "[vmap] out axis 2 of result is out of range for its 1 axes",
                vmap(square_of, {.out_axes = 2})(xs))
 
 APSIS_PROVOKES(vmap_in_axes, "[vmap] in_axes has 2 entries for 1 arguments; give one an argument",
                vmap(square_of, {.in_axes = {0, 0}})(xs))
 
 // Kept outside the function that made it, a traced value outlives its trace.
-APSIS_PROVOKES(
-    leaked_tracer,
-    "[add] a traced value (f64[]) was used after its derivative had ended: it was made at an unknown place. "
-    "Return it from the transformed function instead of keeping it in a variable outside",
-    {
-      Array kept;
-      grad([&kept](const Array& x) { return kept = x * x; })(array(2.));
-      kept + 1.;
-    })
+static const std::string leak_place = std::string(__FILE__) + ":" + std::to_string(__LINE__ + 3);
+static Array leak() {
+  Array kept;
+  grad([&kept](const Array& x) { return kept = x * x; })(array(2.));
+  return kept;
+}
+APSIS_PROVOKES(leaked_tracer,
+               "[add] a traced value (f64[]) was used after its derivative had ended: it was made at " +
+                   leak_place +
+                   ". Return it from the transformed function instead of keeping it in a variable outside",
+               leak() + 1.)
 
 APSIS_PROVOKES(not_concrete,
                "[bool] the value of a traced array is not known here: bool[] has no value while vmap runs. "
@@ -85,21 +86,26 @@ APSIS_PROVOKES(not_concrete,
                "out of the transformed function",
                vmap([](const Array& x) { return x > 0. ? x : -x; })(xs))
 
+static const std::string foreign_place = std::string(__FILE__) + ":" + std::to_string(__LINE__ + 2);
+static Array use_elsewhere() {
+  return grad([](const Array& x) {
+    std::exception_ptr error;
+    std::thread([&] {
+      try {
+        x + 1.;
+      } catch (...) {
+        error = std::current_exception();
+      }
+    }).join();
+    std::rethrow_exception(error);
+    return x;
+  })(array(2.));
+}
 APSIS_PROVOKES(foreign_thread,
-               "[add] a traced value (f64[]) made at an unknown place on another thread was used here: a "
-               "function is traced on one thread; pass concrete arrays between threads",
-               grad([](const Array& x) {
-                 std::exception_ptr error;
-                 std::thread([&] {
-                   try {
-                     x + 1.;
-                   } catch (...) {
-                     error = std::current_exception();
-                   }
-                 }).join();
-                 std::rethrow_exception(error);
-                 return x;
-               })(array(2.)))
+               "[add] a traced value (f64[]) made at " + foreign_place +
+                   " on another thread was used here: a function is traced on one thread; pass concrete "
+                   "arrays between threads",
+               use_elsewhere())
 
 APSIS_PROVOKES(no_evaluate, "[bare] cannot run outside a compiled program", bare_op(xs))
 

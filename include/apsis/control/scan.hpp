@@ -33,7 +33,8 @@ Array concrete_range(const Array& lo, const Array& hi);
 Array less(const Array& i, const Array& hi, Loc loc);
 Array next_index(const Array& i);
 Array as_index(const Array& i);
-std::vector<Array> first_entries(std::span<const Array> xs, const ScanOptions& options, Loc loc);
+std::vector<Array> first_entries(std::span<const Array> xs, const LeafNames& names,
+                                 const ScanOptions& options, Loc loc);
 
 }  // namespace detail
 
@@ -48,9 +49,11 @@ auto scan(const F& f, const Carry& init, const Xs& xs, const ScanOptions& option
   C start = init;
   std::vector<Array> stacked, carry;
   collect_leaves(xs, stacked);
-  Xs entry = with_leaves(xs, first_entries(stacked, options, loc));
+  const NamedTree named{tree_ref(xs), "xs"};
+  Xs entry = with_leaves(xs, first_entries(stacked, names_of(named), options, loc));
   auto step = [&f](const C& c, const Xs& x) { return f(c, x); };
   FlatFunction<decltype(step), C, Xs> flat(step, start, entry);
+  flat.name_arguments({"carry", "xs"});
   collect_leaves(start, carry);
   ScanCall r = scan_call(callee_of(flat), carry, stacked, options, loc);
   std::vector<Array> all = r.carry;

@@ -62,6 +62,7 @@ detail::carry_t<State> while_loop(const Cond& cond, const Body& body, const Stat
   auto step = [&](const T& state) { return T(body(state)); };
   detail::FlatFunction<decltype(test), T> flat_test(test, start);
   detail::FlatFunction<decltype(step), T> flat_step(step, start);
+  flat_step.name_arguments({"carry"});
   std::vector<Array> end = detail::while_call(detail::callee_of(flat_test), detail::callee_of(flat_step),
                                               flat_step.leaves(), options, loc);
   detail::check_same_structure("while_loop", start, flat_step.prototype(), flat_step.present(), loc);

@@ -26,7 +26,7 @@ class IndexUpdate;
 
 namespace detail {
 
-enum class NodeKind : std::uint8_t { Buffer, List, Jvp, Linearize, Batch, Stage };
+enum class NodeKind : std::uint8_t { Buffer, List, Jvp, Linearize, Batch, Stage, Abstract };
 
 struct Node {
   std::atomic<std::uint32_t> refs{1};
@@ -170,6 +170,9 @@ Array concrete_value(const Array& a);
 /// An array of `shape` over the user's memory, not copied. The memory must outlive every use, and must not change.
 template <Element T>
 Array view_of(const T* data, const Shape& shape);
+/// A shape and dtype without a value, for what asks no more: `lower`, `trace`, `make_graph` and `eval_shape` take it in
+/// the place of an argument. Any use of its value throws. (JAX: ShapeDtypeStruct.)
+Array abstract_array(const Shape& shape, Dtype dtype);
 /// A copy of `data` in row-major order. Throws if the number of elements is not the shape's.
 template <Element T>
 Array array(std::span<const T> data, const Shape& shape, Loc loc = Loc::here());

@@ -115,7 +115,7 @@ struct Op {
 /// A transformation in progress. Traces stack: each knows its parent, and unwraps only its own tracers.
 class Trace {
  public:
-  Trace(Trace* parent, const char* name);
+  Trace(Trace* parent, const char* name, Loc loc = {});
   virtual ~Trace();
   Trace(const Trace&) = delete;
   Trace& operator=(const Trace&) = delete;
@@ -124,11 +124,14 @@ class Trace {
   Trace* parent() const { return parent_; }
   std::uint64_t tag() const { return tag_; }
   const char* name() const { return name_; }
+  /// Where the user asked for the transformation: the place of its inputs.
+  Loc loc() const { return loc_; }
 
  private:
   Trace* parent_;
   std::uint64_t tag_;
   const char* name_;
+  Loc loc_;
 };
 
 /// The trace that `bind` asks on this thread; null = evaluate.
@@ -160,17 +163,18 @@ struct TracerNode : Node {
   std::uint64_t thread;
   Loc loc;
   TracerNode(NodeKind kind_, Aval aval_, const Trace& trace, Loc loc_);
+  TracerNode(NodeKind kind_, Aval aval_);  // of no trace
 };
 /// jvp and linearize: the tangent is never empty.
 struct DualNode : TracerNode {
   Array primal, tangent;
-  DualNode(NodeKind kind_, const Trace& trace, Array primal_, Array tangent_);
+  DualNode(NodeKind kind_, const Trace& trace, Array primal_, Array tangent_, Loc loc_ = {});
 };
 /// vmap: `value` has the mapped axis at `axis`; the aval is that of one lane.
 struct BatchNode : TracerNode {
   Array value;
   int axis;
-  BatchNode(const Trace& trace, Aval lane_aval, Array value_, int axis_);
+  BatchNode(const Trace& trace, Aval lane_aval, Array value_, int axis_, Loc loc_ = {});
 };
 /// jit and staged regions: value `id` of the graph under construction.
 struct StageNode : TracerNode {
@@ -179,6 +183,10 @@ struct StageNode : TracerNode {
 };
 
 inline bool is_tracer(const Array& a) { return a.node() && a.node()->kind >= NodeKind::Jvp; }
+/// An array of `abstract_array`: of no trace, so that every use of its value is refused.
+struct AbstractNode : TracerNode {
+  explicit AbstractNode(Aval aval_);
+};
 /// This trace's own tracer, or null.
 template <class N>
 N* own_tracer(const Array& a, const Trace& trace) {

@@ -4,6 +4,7 @@
 // A callable that is itself a tree (a struct with fields and a call operator) has its leaves among the
 // inputs; a lambda is taken as it is, what it captured being part of the program.
 
+#include <array>
 #include <cstddef>
 #include <optional>
 #include <tuple>
@@ -72,6 +73,28 @@ class FlatFunction {
   std::size_t begin(std::size_t i) const { return i == 0 ? function_leaves_ : ends_[i - 1]; }
   std::size_t end(std::size_t i) const { return ends_[i]; }
   const std::tuple<A...>& arguments() const { return args_; }
+  /// What errors call the arguments, in the place of `argument 0`, …
+  void name_arguments(const std::array<const char*, sizeof...(A)>& names) { names_ = names; }
+  /// The path of input leaf `i`, as `leaves()` has it.
+  std::string input_path(std::size_t i) const {
+    std::size_t n = 0;
+    return std::apply(
+        [&](const A&... a) {
+          if constexpr (is_tree_callable<F>) {
+            const NamedTree trees[] = {{tree_ref(f_), "function"}, {tree_ref(a), names_[n++]}...};
+            return path_among(trees, i);
+          } else {
+            const NamedTree trees[] = {{tree_ref(a), names_[n++]}..., {{nullptr, nullptr}, ""}};
+            return path_among(trees, i);
+          }
+        },
+        args_);
+  }
+  /// The path of leaf `i` of the last result.
+  std::string result_path(std::size_t i) const {
+    const NamedTree result{tree_ref(*result_), "result"};
+    return path_among({&result, 1}, i, &present_);
+  }
 
   std::vector<Array> operator()(std::span<const Array> in) {
     std::size_t next = 0;
@@ -120,6 +143,7 @@ class FlatFunction {
   std::size_t ends_[sizeof...(A) + 1] = {};
   std::optional<Result> result_;
   std::vector<bool> present_;
+  std::array<const char*, sizeof...(A)> names_{};
 };
 
 /// A copy of `tree` whose i-th non-empty leaf is replaced by values[i] (an empty value empties the leaf).

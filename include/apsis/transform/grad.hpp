@@ -28,8 +28,8 @@ class LinearProgram {
   }
   ~LinearProgram();
   /// One tangent an input (empty = zero) → one an output; the transpose likewise.
-  std::vector<Array> push(std::span<const Array> tangents) const;
-  std::vector<Array> pull(std::span<const Array> cotangents) const;
+  std::vector<Array> push(std::span<const Array> tangents, const LeafNames& names = {}) const;
+  std::vector<Array> pull(std::span<const Array> cotangents, const LeafNames& names = {}) const;
 
  private:
   void* shared_ = nullptr;
@@ -41,7 +41,7 @@ struct LinearizedCall {
 };
 /// `differentiate[i]` asks for input i; inputs that are not inexact are left out of it.
 LinearizedCall linearize_call(const Callee& callee, std::span<const Array> leaves,
-                              std::vector<bool> differentiate);
+                              std::vector<bool> differentiate, Loc loc);
 
 struct GradientCall {
   std::vector<Array> outs;
@@ -98,14 +98,15 @@ struct LossResult<std::tuple<V, Aux>> : LossResult<std::pair<V, Aux>> {};
 template <class F, std::size_t... N>
 struct ValueAndGrad : detail::Transformed<ValueAndGrad<F, N...>, F> {
   F f;
-  explicit ValueAndGrad(F function) : f(static_cast<F&&>(function)) {}
+  Loc loc;
+  explicit ValueAndGrad(F function, Loc l = {}) : f(static_cast<F&&>(function)), loc(l) {}
 
   template <class... A>
   auto call(const A&... args) const {
     static_assert(((N < sizeof...(A)) && ...), "grad was asked for an argument that the call does not have");
     detail::FlatFunction<F, A...> flat(f, args...);
     detail::GradientCall r = detail::gradient_call(detail::callee_of(flat), flat.leaves(),
-                                                   detail::mark_arguments<N...>(flat), "grad", {});
+                                                   detail::mark_arguments<N...>(flat), "grad", loc);
     using Result = typename decltype(flat)::Result;
     if constexpr (detail::LossResult<Result>::has_aux) {
       auto [value, aux] = flat.rebuild(r.outs);
@@ -120,7 +121,7 @@ struct ValueAndGrad : detail::Transformed<ValueAndGrad<F, N...>, F> {
 template <class F, std::size_t... N>
 struct Grad : detail::Transformed<Grad<F, N...>, F> {
   ValueAndGrad<F, N...> inner;
-  explicit Grad(F function) : inner(static_cast<F&&>(function)) {}
+  explicit Grad(F function, Loc loc = {}) : inner(static_cast<F&&>(function), loc) {}
 
   template <class... A>
   auto call(const A&... args) const {
@@ -138,20 +139,20 @@ struct Grad : detail::Transformed<Grad<F, N...>, F> {
 /// floating; several arguments give a tuple. Throws if the value is no real scalar, or an op on the way
 /// cannot be differentiated.
 template <std::size_t... N, class F>
-auto value_and_grad(F f) {
+auto value_and_grad(F f, Loc loc = Loc::here()) {
   if constexpr (sizeof...(N) == 0)
-    return ValueAndGrad<F, 0>(static_cast<F&&>(f));
+    return ValueAndGrad<F, 0>(static_cast<F&&>(f), loc);
   else
-    return ValueAndGrad<F, N...>(static_cast<F&&>(f));
+    return ValueAndGrad<F, N...>(static_cast<F&&>(f), loc);
 }
 
 /// The gradient alone; (gradient, aux) if `f` returns auxiliary results. See value_and_grad.
 template <std::size_t... N, class F>
-auto grad(F f) {
+auto grad(F f, Loc loc = Loc::here()) {
   if constexpr (sizeof...(N) == 0)
-    return Grad<F, 0>(static_cast<F&&>(f));
+    return Grad<F, 0>(static_cast<F&&>(f), loc);
   else
-    return Grad<F, N...>(static_cast<F&&>(f));
+    return Grad<F, N...>(static_cast<F&&>(f), loc);
 }
 
 /// The pull-back of `vjp`: maps a cotangent of the result to cotangents of all arguments, a tuple. May be
@@ -170,7 +171,11 @@ struct PullBack {
     for_each_leaf(cotangent, [&](const Array& a) {
       if (present[place++]) cts.push_back(a);
     });
-    std::vector<Array> found = program.pull(cts);
+    std::vector<Array> found = program.pull(cts, {this, [](const void* self, std::size_t i) {
+                                                    auto& p = *static_cast<const PullBack*>(self);
+                                                    detail::NamedTree tree{tree_ref(p.result), "result"};
+                                                    return detail::path_among({&tree, 1}, i, &p.present);
+                                                  }});
     std::tuple<A...> out = arguments;
     std::size_t next = first;
     detail::replace_leaves(out, found, next);
@@ -185,8 +190,8 @@ auto vjp(const F& f, const Args&... args) {
   return [](const F& fn, const argument_t<Args>&... a) {
     using Flat = FlatFunction<F, argument_t<Args>...>;
     Flat flat(fn, a...);
-    LinearizedCall r =
-        linearize_call(callee_of(flat), flat.leaves(), std::vector<bool>(flat.leaves().size(), true));
+    LinearizedCall r = linearize_call(callee_of(flat), flat.leaves(),
+                                      std::vector<bool>(flat.leaves().size(), true), {"", "vjp"});
     PullBack<typename Flat::Result, argument_t<Args>...> pull{r.program, flat.prototype(), flat.present(),
                                                               flat.arguments(), flat.begin(0)};
     return std::pair(flat.rebuild(r.outs), pull);

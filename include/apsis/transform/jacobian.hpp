@@ -17,7 +17,7 @@ struct JacobianCall {
   std::vector<Array> blocks;  // by output, then input; empty where not differentiable
 };
 JacobianCall jacobian_call(const Callee& callee, std::span<const Array> leaves,
-                           std::vector<bool> differentiate, bool forward);
+                           std::vector<bool> differentiate, bool forward, Loc loc);
 Array join_blocks(std::span<const Array> blocks, std::span<const std::int64_t> heights,
                   std::span<const std::int64_t> widths);
 
@@ -56,7 +56,8 @@ struct Jacobian {
 template <class F, bool forward>
 struct JacobianOf : detail::Transformed<JacobianOf<F, forward>, F> {
   F f;
-  explicit JacobianOf(F function) : f(static_cast<F&&>(function)) {}
+  Loc loc;
+  explicit JacobianOf(F function, Loc l = {}) : f(static_cast<F&&>(function)), loc(l) {}
 
   template <class... A>
   auto call(const A&... args) const {
@@ -65,7 +66,7 @@ struct JacobianOf : detail::Transformed<JacobianOf<F, forward>, F> {
     using Out = typename Flat::Result;
     using In = std::tuple_element_t<0, std::tuple<A...>>;
     Flat flat(f, args...);
-    JacobianCall r = jacobian_call(callee_of(flat), flat.leaves(), mark_arguments<0>(flat), forward);
+    JacobianCall r = jacobian_call(callee_of(flat), flat.leaves(), mark_arguments<0>(flat), forward, loc);
     std::size_t ins = flat.leaves().size(), first = flat.begin(0), count = flat.end(0) - first;
     auto row = [&](std::size_t out) {
       return std::span<const Array>(r.blocks).subspan(out * ins + first, count);
@@ -102,18 +103,18 @@ struct JacobianOf : detail::Transformed<JacobianOf<F, forward>, F> {
 /// result. One Array in gives the result's type, one Array out the argument's type, each leaf of shape out +
 /// in; else a Jacobian.
 template <class F>
-JacobianOf<F, true> jacfwd(F f) {
-  return JacobianOf<F, true>(static_cast<F&&>(f));
+JacobianOf<F, true> jacfwd(F f, Loc loc = Loc::here()) {
+  return JacobianOf<F, true>(static_cast<F&&>(f), loc);
 }
 /// The same by reverse mode: best when the result has fewer elements.
 template <class F>
-JacobianOf<F, false> jacrev(F f) {
-  return JacobianOf<F, false>(static_cast<F&&>(f));
+JacobianOf<F, false> jacrev(F f, Loc loc = Loc::here()) {
+  return JacobianOf<F, false>(static_cast<F&&>(f), loc);
 }
 /// The second derivatives of a scalar loss with respect to its first argument: forward over reverse.
 template <class F>
-auto hessian(F f) {
-  return jacfwd(grad(static_cast<F&&>(f)));
+auto hessian(F f, Loc loc = Loc::here()) {
+  return jacfwd(grad(static_cast<F&&>(f), loc), loc);
 }
 
 }  // namespace apsis

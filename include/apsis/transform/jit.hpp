@@ -69,7 +69,7 @@ struct JitResults {
 /// The cache of one jitted function, shared by its copies.
 class JitCore {
  public:
-  explicit JitCore(const JitOptions& options);
+  explicit JitCore(const JitOptions& options, Loc loc = {});
   JitCore(const JitCore& other) noexcept;
   JitCore(JitCore&& other) noexcept : shared_(other.shared_) { other.shared_ = nullptr; }
   JitCore& operator=(JitCore other) noexcept {
@@ -180,7 +180,8 @@ struct CallSite {
 template <class F>
 class Jitted : public detail::Transformed<Jitted<F>, F> {
  public:
-  Jitted(F function, const JitOptions& options) : f_(static_cast<F&&>(function)), core_(options) {}
+  Jitted(F function, const JitOptions& options, Loc loc = {})
+      : f_(static_cast<F&&>(function)), core_(options, loc) {}
 
   template <class... A>
   auto call(const A&... args) const {
@@ -215,8 +216,8 @@ class Jitted : public detail::Transformed<Jitted<F>, F> {
 /// arguments, then run as machine code. Arrays captured by a lambda are those of the time of tracing.
 /// Decisions on traced values throw; see cond, where and while_loop.
 template <class F>
-Jitted<F> jit(F f, const JitOptions& options = {}) {
-  return Jitted<F>(static_cast<F&&>(f), options);
+Jitted<F> jit(F f, const JitOptions& options = {}, Loc loc = Loc::here()) {
+  return Jitted<F>(static_cast<F&&>(f), options, loc);
 }
 
 namespace detail {

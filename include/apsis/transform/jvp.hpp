@@ -75,13 +75,25 @@ struct PushForward {
   Result operator()(const A&... tangents) const {
     std::vector<Array> ts(first);
     detail::collect_tangents(arguments, std::tuple<A...>(tangents...), ts);
-    std::vector<Array> found = program.push(ts);
+    std::vector<Array> found = program.push(ts, {this, [](const void* self, std::size_t i) {
+                                                   auto& p = *static_cast<const PushForward*>(self);
+                                                   return p.input_path(i);
+                                                 }});
     Result out = result;
     std::size_t next = 0, place = 0;
     for_each_leaf(out, [&](Array& a) {
       if (present[place++]) a = found[next++];
     });
     return out;
+  }
+  /// What errors call input `i`, counting the leaves of the callable first.
+  std::string input_path(std::size_t i) const {
+    return std::apply(
+        [&](const A&... a) {
+          const detail::NamedTree trees[] = {{tree_ref(a), nullptr}..., {{nullptr, nullptr}, ""}};
+          return detail::path_among(trees, i - first);
+        },
+        arguments);
   }
 };
 
@@ -92,8 +104,8 @@ auto linearize(const F& f, const Args&... args) {
   return [](const F& fn, const argument_t<Args>&... a) {
     using Flat = FlatFunction<F, argument_t<Args>...>;
     Flat flat(fn, a...);
-    LinearizedCall r =
-        linearize_call(callee_of(flat), flat.leaves(), std::vector<bool>(flat.leaves().size(), true));
+    LinearizedCall r = linearize_call(callee_of(flat), flat.leaves(),
+                                      std::vector<bool>(flat.leaves().size(), true), {"", "linearize"});
     PushForward<typename Flat::Result, argument_t<Args>...> push{r.program, flat.prototype(), flat.present(),
                                                                  flat.arguments(), flat.begin(0)};
     return std::pair(flat.rebuild(r.outs), push);
