@@ -56,16 +56,11 @@ def hyperbolic_tangent():
 
 @job
 def logarithm():
-    # log((1+s)/(1-s)) = 2 s + s r(s^2), r(z) = z * p(z); s^2 up to ((sqrt2-1)/(sqrt2+1))^2
-    top = ((sqrt(mpf(2)) - 1) / (sqrt(mpf(2)) + 1))**2 * mpf("1.001")
-    def p(z):
-        s = sqrt(z)
-        return (2 * atanh(s) - 2 * s) / s**3 if z > mpf("1e-20") else mpf(2) / 3
-    show("log p, f64", p, list(range(7)), (mpf(0), top), lambda z: z if z > 0 else mpf("1e-9"))
-    # f32: log(1+f) = f - f^2/2 + f^3 q(f)
+    # log(1+f) = f - f^2/2 + f^3 q(f)
     q = lambda f: (log1p(f) - f + f * f / 2) / f**3 if abs(f) > mpf("1e-12") else mpf(1) / 3 - f / 4
-    show("log q in f, f32", q, list(range(8)), (sqrt(mpf(2)) / 2 - 1 - mpf("1e-4"), sqrt(mpf(2)) - 1 + mpf("1e-4")),
-         lambda f: f * f if abs(f) > mpf("1e-6") else mpf("1e-12"), 24)
+    for bits, n in ((53, 19), (24, 8)):
+        show(f"log q in f, {n} terms", q, list(range(n)), (sqrt(mpf(2)) / 2 - 1 - mpf("1e-4"), sqrt(mpf(2)) - 1 + mpf("1e-4")),
+             lambda f: f * f if abs(f) > mpf("1e-6") else mpf("1e-12"), bits)
 
 
 @job

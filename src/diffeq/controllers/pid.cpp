@@ -62,30 +62,36 @@ FirstStep PIDController::first_step(const ControllerStart& s) const {
 
 NextStep PIDController::next_step(const ControllerStep& s) const {
   if (s.error.empty()) fail(messages::no_error_estimate, {"in use"});
-  // Step sizes count as constants: the whole decision is made on values without derivatives.
+  // Step sizes count as constants: the whole decision is made on values without derivatives. All that does
+  // not wait for the error estimate is written so that it need not: the next step cannot start before this is
+  // done.
   std::vector<Array> ratio;
   for (std::size_t i = 0; i < s.error.size(); ++i) {
-    Array size = maximum(abs(stop_gradient(s.y0[i])), abs(stop_gradient(s.y1[i])));
-    ratio.push_back(stop_gradient(s.error[i]) / (stop_gradient(atol) + stop_gradient(rtol) * size));
+    Array before = abs(stop_gradient(s.y0[i])), after = abs(stop_gradient(s.y1[i]));
+    Array size = where(before < after, after, before);
+    ratio.push_back(stop_gradient(s.error[i]) * (1. / (stop_gradient(atol) + stop_gradient(rtol) * size)));
   }
   // r², so that neither the decision nor the next step wait for a square root.
   Array r2 = detail::mean_square(ratio);
-  r2 = where(isnan(r2), std::numeric_limits<double>::infinity(), r2);
 
   bool history = !is_zero(pcoeff) || !is_zero(dcoeff), history2 = !is_zero(dcoeff);
   std::size_t next = (history ? 1 : 0) + (history2 ? 1 : 0);
-  Array accept = r2 < 1;
+  Array accept = r2 < 1;  // not where it is NaN
   bool has_min = !dtmin.is_empty();
   Array at_min = has_min ? s.state[next] : Array(false);
   if (has_min && force_dtmin) accept = accept || at_min;
 
   double k = s.order;
   Array beta1 = (stop_gradient(pcoeff) + stop_gradient(icoeff) + stop_gradient(dcoeff)) / k;
-  Array factor = stop_gradient(safety) * power(r2, -0.5 * beta1);
-  if (history) factor = factor * pow(s.state[0], -(stop_gradient(pcoeff) + 2 * stop_gradient(dcoeff)) / k);
-  if (history2) factor = factor * pow(s.state[1], stop_gradient(dcoeff) / k);
-  factor = where(accept, minimum(maximum(factor, 1.), stop_gradient(factormax)),
-                 minimum(maximum(factor, stop_gradient(factormin)), stop_gradient(safety)));
+  Array scale = stop_gradient(safety);
+  if (history) scale = scale * pow(s.state[0], -(stop_gradient(pcoeff) + 2 * stop_gradient(dcoeff)) / k);
+  if (history2) scale = scale * pow(s.state[1], stop_gradient(dcoeff) / k);
+  Array factor = scale * power(r2, -0.5 * beta1);
+  // By selections, which take NaN to the lower limit.
+  Array lowest = where(accept, 1., stop_gradient(factormin));
+  Array highest = where(accept, stop_gradient(factormax), stop_gradient(safety));
+  factor = where(factor > lowest, factor, lowest);
+  factor = where(factor < highest, factor, highest);
   Array dt = factor * stop_gradient(s.t1 - s.t0);
   if (!dtmax.is_empty()) dt = minimum(dt, stop_gradient(dtmax));
 
@@ -95,7 +101,7 @@ NextStep PIDController::next_step(const ControllerStep& s) const {
   std::vector<Array> state;
   if (history) {
     Array inverse = 1 / sqrt(r2);
-    Array kept = where(inverse == 0 || isinf(inverse), 1., inverse);
+    Array kept = where(inverse > 0 && isfinite(inverse), inverse, 1.);
     state.push_back(where(accept, kept, s.state[0]));
     if (history2) state.push_back(where(accept, s.state[0], s.state[1]));
   }

@@ -142,7 +142,8 @@ Real<M> erf_inv_polynomial(Real<M> x) {
   using T = typename M::Scalar;
   using C = InverseErrorConstants<T>;
   const auto [e, f] = reduce_binary(fma(-x, x, T(1)));
-  const Real<M> w = -log_reduced(e, f), middle = w - T(1), tail = square_root(w) - C::centre;
+  const auto [high, low] = log_parts(e, f);
+  const Real<M> w = -(high + low), middle = w - T(1), tail = square_root(w) - C::centre;
   const Mask<M> near = w < T(5);
   // The constant term meets x in the last operation, so that the rest may be rounded freely.
   const Real<M> rest = select(near, middle * anchored(middle, C::middle), tail * anchored(tail, C::tail));

@@ -81,8 +81,18 @@ ExpReduction<M> reduce_ln2(Real<M> x, typename M::Scalar offset) {
 /// exp(r) - 1 for |r| <= ln 2 / 2.
 template <Model M>
 Real<M> expm1_reduced(Real<M> r) {
+  using C = ExpConstants<typename M::Scalar>;
   const Real<M> square = r * r;
-  return fma(square, two_way(r, square, ExpConstants<typename M::Scalar>::q), r);
+  if constexpr (is_f32<M>) {
+    return fma(square, two_way(r, square, C::q), r);
+  } else {
+    // The low terms are added to r while the high ones are summed.
+    const Real<M> fourth = square * square;
+    const Real<M> low = fma(square, fma(square, fma(r, C::q[3], C::q[2]), fma(r, C::q[1], C::q[0])), r);
+    const Real<M> high = fma(fourth, fma(r, C::q[9], C::q[8]),
+                             fma(square, fma(r, C::q[7], C::q[6]), fma(r, C::q[5], C::q[4])));
+    return fma(fourth * square, high, low);
+  }
 }
 
 /// 2^r - 1 for |r| <= 1/2.

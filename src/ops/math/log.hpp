@@ -12,10 +12,13 @@ struct LogConstants;
 template <>
 struct LogConstants<double> {
   static constexpr std::int64_t sqrt_half = 0x3fe6a09e667f3bcd;
-  // (2 atanh(s) - 2 s) / s^3 in s^2; error 2^-58.5 of log(1 + f)
-  static constexpr double p[] = {0x1.5555555555593p-1, 0x1.999999997fa24p-2, 0x1.2492494226478p-2,
-                                 0x1.c71c51dbfe8p-3,   0x1.746648abf81ap-3,  0x1.39a0b31ad50f8p-3,
-                                 0x1.2f1037c5fd6f9p-3};
+  // (log(1 + f) - f + f^2/2) / f^3; error 2^-56.5 of log(1 + f)
+  static constexpr double q[] = {
+      0x1.5555555555546p-2, -0x1.fffffffffee57p-3, 0x1.999999999c0ep-3,  -0x1.5555555673a5dp-3,
+      0x1.249249244302p-3,  -0x1.ffffff28bf7ffp-4, 0x1.c71c712247858p-4, -0x1.9999c25daecffp-4,
+      0x1.745d5706b79afp-4, -0x1.555104330efb7p-4, 0x1.3b09cc7b14d17p-4, -0x1.24d47a143721p-4,
+      0x1.11df1c5119823p-4, -0x1.fbf726245d101p-5, 0x1.cfa5e58178709p-5, -0x1.ceac37a4a4adbp-5,
+      0x1.0aa2452e0b759p-4, -0x1.f1242badaf87ep-5, 0x1.b826df35c0085p-6};
 };
 
 template <>
@@ -40,10 +43,9 @@ LogReduction<M> reduce_binary(Real<M> x) {
   constexpr T integer_one =
       T(typename L::Integer{1} << L::mantissa_bits);  // OR-ing n to its bits gives it plus n
   constexpr T lift = T(typename L::Integer{1} << (L::mantissa_bits + 1));
-  const Mask<M> subnormal = x < L::smallest_normal;
-  const Real<M> normal = select(subnormal, x * lift, x);
-  const Real<M> offset = select(subnormal, x.constant(integer_one + T(L::bias + L::mantissa_bits + 1)),
-                                x.constant(integer_one + T(L::bias)));
+  const Real<M> normal = select(x < L::smallest_normal, x * lift, x);
+  const Real<M> offset = select(normal == x, x.constant(integer_one + T(L::bias)),
+                                x.constant(integer_one + T(L::bias + L::mantissa_bits + 1)));
   const Integer<M> from_sqrt_half = to_bits(normal) + (std::bit_cast<typename L::Integer>(T(1)) - sqrt_half);
   const Real<M> e =
       from_bits((from_sqrt_half >> L::mantissa_bits) | std::bit_cast<typename L::Integer>(integer_one)) -
@@ -52,24 +54,20 @@ LogReduction<M> reduce_binary(Real<M> x) {
   return {e, f};
 }
 
-/// e ln 2 + log(1 + f).
+/// e ln 2 + log(1 + f) as a sum; for f64, what does not wait for the polynomial is in the first part.
 template <Model M>
-Real<M> log_reduced(Real<M> e, Real<M> f) {
+Pair<M> log_parts(Real<M> e, Real<M> f) {
   using T = typename M::Scalar;
   using C = LogConstants<T>;
   using E = ExpConstants<T>;
-  Real<M> tail = e * E::ln2_low;
+  const Real<M> square = f * f, scaled = e * E::ln2_high;  // which is exact
   if constexpr (is_f32<M>) {
-    const Real<M> square = f * f;
-    tail = fma(square, fma(f, two_way(f, square, C::q), T(-0.5)), tail);
+    return {scaled, f + fma(square, fma(f, two_way(f, square, C::q), T(-0.5)), e * E::ln2_low)};
   } else {
-    // 2 atanh(s) = f - f^2/2 + s (f^2/2 + s^2 p), s = f / (2 + f): the large terms are free of the error of
-    // s.
-    const Real<M> s = f / (f + 2);
-    const Real<M> square = s * s, half = f * T(0.5);
-    tail = fma(-half, f, fma(s, fma(square, two_way(square, C::p), half * f), tail));
+    const auto [high, rounding] = fast_two_sum(scaled, f);
+    const Real<M> low = fma(e, E::ln2_low, rounding);
+    return {high, fma(square * f, estrin(f, square, C::q), fma(f * T(-0.5), f, low))};
   }
-  return fma(e, E::ln2_high, f + tail);
 }
 
 /// The value of a logarithm at 0, infinity, NaN and below 0, the given one elsewhere.
@@ -84,7 +82,9 @@ Real<M> log_special(Real<M> x, Real<M> regular) {
 template <Model M>
 Real<M> log(Real<M> x) {
   const auto [e, f] = reduce_binary(x);
-  return log_special(x, log_reduced(e, f));
+  const auto [high, low] = log_parts(e, f);
+  // Infinity and NaN stay when the low part is added.
+  return log_special(x, high) + low;
 }
 
 /// log((high + low) 2^doublings) for a normal positive high below the last binade: the low part enters after
@@ -102,7 +102,8 @@ Real<M> log_of_pair(Real<M> high, Real<M> low, Real<M> doublings) {
   const Real<M> f = from_bits((from_sqrt_half & L::mantissa_mask) + sqrt_half) - T(1);
   const Integer<M> exponent_field = from_sqrt_half & ~L::mantissa_mask;
   const Real<M> power = from_bits((2 * L::bias << L::mantissa_bits) - exponent_field);  // 2^-e
-  return log_reduced(e + doublings, fma(low, power, f));
+  const auto [first, second] = log_parts(e + doublings, fma(low, power, f));
+  return first + second;
 }
 
 /// log(1 + x), accurate near 0. Error below 1.7 ULP.

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <bit>
 #include <cstddef>
+#include <iterator>
 
 #include "ops/math/model.hpp"
 
@@ -190,6 +192,26 @@ template <Model M, std::size_t n>
 Real<M> two_way(Real<M> x, const typename M::Scalar (&c)[n]) {
   static_assert(n >= 4);
   return two_way(x, x * x, c, n);
+}
+
+template <std::size_t n, Model M>
+Real<M> estrin(const Real<M>* powers, const typename M::Scalar* c) {
+  if constexpr (n == 1) {
+    return powers->constant(*c);
+  } else {
+    constexpr std::size_t half = std::bit_ceil(n) / 2;
+    return fma(estrin<n - half>(powers, c + half), powers[std::bit_width(half) - 1], estrin<half>(powers, c));
+  }
+}
+
+/// The same by Estrin's scheme (1960), pairs of pairs: the least latency, for one squaring more a doubling of
+/// terms.
+template <Model M, std::size_t n>
+Real<M> estrin(Real<M> x, Real<M> square, const typename M::Scalar (&c)[n]) {
+  static_assert(n >= 3);
+  Real<M> powers[std::bit_width(n - 1)] = {x, square};  // x^(2^i)
+  for (std::size_t i = 2; i < std::size(powers); ++i) powers[i] = powers[i - 1] * powers[i - 1];
+  return estrin<n>(powers, c);
 }
 
 /// The same with the first coefficient added last: for polynomials whose even and odd parts would round too
