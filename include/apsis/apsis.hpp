@@ -35,6 +35,8 @@
 #include "apsis/ops/select.hpp"
 #include "apsis/ops/shape.hpp"
 #include "apsis/ops/sort.hpp"
+#include "apsis/transform/cache.hpp"
+#include "apsis/transform/compile_options.hpp"
 #include "apsis/transform/function.hpp"
 #include "apsis/transform/grad.hpp"
 #include "apsis/transform/jacobian.hpp"

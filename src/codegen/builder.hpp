@@ -9,6 +9,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "apsis/core/emitter.hpp"
 
@@ -166,8 +167,11 @@ class Builder : public Emitter {
   virtual Pointer call_runtime_pointer(const char* symbol, std::span<const Operand> arguments) = 0;
   virtual void call_runtime_void(const char* symbol, std::span<const Operand> arguments) = 0;
 
-  /// Verifies, compiles and loads the module; the Builder is spent. Throws InternalError with the compiler's text.
-  virtual std::unique_ptr<Code> finish(const CodeOptions& options) = 0;
+  /// Verifies and compiles the module to a relocatable object (see loader.hpp); the Builder is spent. Throws InternalError
+  /// with the compiler's text.
+  virtual std::vector<std::byte> object(const CodeOptions& options) = 0;
+  /// The same, loaded.
+  std::unique_ptr<Code> finish(const CodeOptions& options);
   /// The module as text, for tests and for people.
   virtual std::string text() const = 0;
 };

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "codegen/loader.hpp"
 #include "codegen/messages.hpp"
 #include "codegen/region.hpp"
 #include "core/memory.hpp"
@@ -97,7 +98,7 @@ std::int64_t unrolled_elements(const Graph& graph, std::int64_t limit) {
   return count;
 }
 
-LoweringOptions lowering_options(const Graph& graph, const CompileOptions& options) {
+LoweringOptions lowering_options(const Graph& graph, const CodegenOptions& options) {
   constexpr std::int64_t longest_unrolled = 50000;
   LoweringOptions lowering;
   // A program so long that unrolling it would take long to compile keeps all but its smallest arrays in memory.
@@ -109,28 +110,43 @@ LoweringOptions lowering_options(const Graph& graph, const CompileOptions& optio
 
 }  // namespace
 
-std::shared_ptr<const Program> compile(const Graph& graph, const CompileOptions& options) {
+ProgramImage compile_image(const Graph& graph, const CodegenOptions& options) {
   std::unique_ptr<Builder> builder = make_builder({.isa = options.isa});
   Lowering lowering(*builder, lowering_options(graph, options));
   write_entry(lowering, graph);
 
-  auto program = std::make_shared<Program>();
   Level level = options.level >= 0     ? static_cast<Level>(options.level)
                 : long_running(graph) ? Level::Less
                                       : Level::None;
-  program->code = builder->finish({.level = level});
+  ProgramImage image;
+  image.object = builder->object({.level = level});
+  image.kernels = std::move(lowering.kernels);
+  image.scratch_bytes = lowering.arena.peak();
+  image.equations = lowering.equations;
+  image.loops = lowering.loops;
+  return image;
+}
+
+std::shared_ptr<const Program> load_program(const Graph& graph, const ProgramImage& image) {
+  auto program = std::make_shared<Program>();
+  program->code = load_object(image.object);
   program->entry = reinterpret_cast<Entry>(program->code->find("entry"));
+  if (!program->entry) throw InternalError("a compiled object has no entry");
   program->code_bytes = program->code->size();
-  program->scratch_bytes = lowering.arena.peak();
-  program->kernels = std::move(lowering.kernels);
-  program->equations = lowering.equations;
-  program->loops = lowering.loops;
+  program->scratch_bytes = image.scratch_bytes;
+  program->kernels = image.kernels;
+  program->equations = image.equations;
+  program->loops = image.loops;
   for (ValueId v = 0; v < graph.input_count(); ++v) program->inputs.push_back(graph.aval(v));
   for (ValueId v : graph.outputs()) program->outputs.push_back(graph.aval(v));
   return program;
 }
 
-std::string code_text(const Graph& graph, const CompileOptions& options) {
+std::shared_ptr<const Program> compile(const Graph& graph, const CodegenOptions& options) {
+  return load_program(graph, compile_image(graph, options));
+}
+
+std::string code_text(const Graph& graph, const CodegenOptions& options) {
   std::unique_ptr<Builder> builder = make_builder({.isa = options.isa});
   Lowering lowering(*builder, lowering_options(graph, options));
   write_entry(lowering, graph);

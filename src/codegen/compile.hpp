@@ -15,11 +15,20 @@
 
 namespace apsis::detail {
 
-struct CompileOptions {
+struct CodegenOptions {
   int lanes = 0;         // elements an iteration of fused loops, lanes of a packet; 0: what a vector register holds
   int level = -1;        // 0 … 3 as in `Level`; -1: Less for loops and large arrays, else None
   Isa isa = Isa::Native;
   bool parallel = true;  // lanes may be shared out to threads
+  bool operator==(const CodegenOptions&) const = default;
+};
+
+/// A compiled program before it is loaded: with its graph, all that a Program is made of. It holds no addresses, so it may
+/// come from another process (kernels are named by their ops).
+struct ProgramImage {
+  std::vector<std::byte> object;  // refers to the library by symbols
+  std::vector<Kernel> kernels;
+  std::int64_t scratch_bytes = 0, equations = 0, loops = 0;
 };
 
 /// Machine code of one Graph and what a call of it needs. Immutable; any number of threads may run it at once.
@@ -35,8 +44,14 @@ struct Program {
   std::unique_ptr<Code> code;
 };
 
-/// Compiles a graph. Throws InternalError if the code generator fails, Error if it cannot be loaded.
-std::shared_ptr<const Program> compile(const Graph& graph, const CompileOptions& options = {});
+/// Compiles a graph without loading it. Throws InternalError if the code generator fails, Error if it cannot be loaded.
+ProgramImage compile_image(const Graph& graph, const CodegenOptions& options = {});
+
+/// Loads what was compiled from this graph or an equal one. Throws InternalError for an object that cannot be loaded.
+std::shared_ptr<const Program> load_program(const Graph& graph, const ProgramImage& image);
+
+/// Both.
+std::shared_ptr<const Program> compile(const Graph& graph, const CodegenOptions& options = {});
 
 /// Runs a program on concrete arrays of exactly its inputs' dtypes and shapes. Throws what its ops throw.
 std::vector<Array> run(const Program& program, std::span<const Array> inputs);
@@ -45,6 +60,6 @@ std::vector<Array> run(const Program& program, std::span<const Array> inputs);
 void raise(Status status, const CallState& state);
 
 /// The code of a program as text, for tests and for people.
-std::string code_text(const Graph& graph, const CompileOptions& options = {});
+std::string code_text(const Graph& graph, const CodegenOptions& options = {});
 
 }  // namespace apsis::detail

@@ -5,19 +5,11 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "codegen/loader.hpp"
 #include "codegen/messages.hpp"
 
 namespace apsis::detail {
 namespace {
-
-// The module lies next to the library this function is in.
-std::string module_path() {
-  Dl_info here{};
-  std::string path;
-  if (dladdr(reinterpret_cast<void*>(&load_code_generator), &here) && here.dli_fname) path = here.dli_fname;
-  const auto slash = path.rfind('/');
-  return (slash == std::string::npos ? std::string() : path.substr(0, slash + 1)) + "libapsis_llvm.so";
-}
 
 struct AddedSymbols {
   std::mutex mutex;
@@ -29,6 +21,14 @@ AddedSymbols& added_symbols() {
 }
 
 }  // namespace
+
+std::string code_generator_path() {
+  Dl_info here{};
+  std::string path;
+  if (dladdr(reinterpret_cast<void*>(&load_code_generator), &here) && here.dli_fname) path = here.dli_fname;
+  const auto slash = path.rfind('/');
+  return (slash == std::string::npos ? std::string() : path.substr(0, slash + 1)) + "libapsis_llvm.so";
+}
 
 MakeBuilder load_code_generator(const std::string& path) {
   // Never unloaded: code generation keeps per-process state.
@@ -42,9 +42,11 @@ MakeBuilder load_code_generator(const std::string& path) {
 }
 
 std::unique_ptr<Builder> make_builder(const BuilderOptions& options) {
-  static const MakeBuilder make = load_code_generator(module_path());  // tried again next time if it throws
+  static const MakeBuilder make = load_code_generator(code_generator_path());  // tried again next time if it throws
   return std::unique_ptr<Builder>(make(options));
 }
+
+std::unique_ptr<Code> Builder::finish(const CodeOptions& options) { return load_object(object(options)); }
 
 void* find_symbol(const char* name) {
   AddedSymbols& added = added_symbols();

@@ -2,8 +2,10 @@
 
 #include "apsis/transform/jit.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -13,6 +15,7 @@
 #include "runtime/execute.hpp"
 #include "runtime/program_cache.hpp"
 #include "runtime/region.hpp"
+#include "transform/compile_options.hpp"
 #include "transform/messages.hpp"
 #include "transform/stage.hpp"
 
@@ -104,9 +107,8 @@ Array* result_slots(const JitEntry& entry, JitResults& results) {
 }
 
 /// The hot path: pointers to elements in, fresh arrays out, one jump.
-void run_entry(const JitEntry& entry, const JitCall& call, JitResults& results) {
+void run_entry(const JitEntry& entry, const Program& program, const JitCall& call, JitResults& results) {
   constexpr std::size_t small = 64;
-  const Program& program = *entry.program;
   std::size_t inputs = call.nodes.size() + entry.captures.size(), outputs = program.outputs.size();
   const void* small_in[small];
   void* small_out[small];
@@ -166,6 +168,7 @@ struct JitCore::Shared {
   std::atomic<std::uint32_t> refs{1};
   const char* name;
   Loc loc;
+  CodegenOptions codegen;
   std::atomic<JitEntry*> last{nullptr};
   std::atomic<JitEntry*> buckets[bucket_count] = {};
   std::atomic<std::int64_t> traces{0};
@@ -177,7 +180,8 @@ struct JitCore::Shared {
   };
   std::vector<std::unique_ptr<Pending>> pending;  // signatures being traced and compiled
 
-  Shared(const char* n, Loc l) : name(n), loc(l) {}
+  Shared(const JitOptions& options, Loc l)
+      : name(options.name), loc(l), codegen(codegen_options(options.compile)) {}
   ~Shared() {
     for (auto& bucket : buckets)
       for (JitEntry* e = bucket.load(); e;) delete std::exchange(e, e->next);
@@ -221,7 +225,7 @@ struct JitCore::Shared {
     try {
       traces.fetch_add(1, std::memory_order_relaxed);
       std::unique_ptr<JitEntry> entry = trace_entry(call, name, loc);
-      entry->program = program_for(entry->graph);
+      entry->program = program_for(entry->graph, codegen);
       lock.lock();
       JitEntry* published = entry.get();
       publish(std::move(entry));
@@ -234,7 +238,7 @@ struct JitCore::Shared {
   }
 };
 
-JitCore::JitCore(const JitOptions& options, Loc loc) : shared_(new Shared(options.name, loc)) {}
+JitCore::JitCore(const JitOptions& options, Loc loc) : shared_(new Shared(options, loc)) {}
 JitCore::JitCore(const JitCore& other) noexcept : shared_(other.shared_) {
   if (shared_) shared_->refs.fetch_add(1, std::memory_order_relaxed);
 }
@@ -251,7 +255,7 @@ void JitCore::call(const JitCall& call, JitResults& results) const {
       entry = interpreting() ? nullptr : s.entry_for(call);
       if (entry) s.last.store(entry, std::memory_order_release);
     }
-    if (entry && !interpreting()) return run_entry(*entry, call, results);
+    if (entry && !interpreting()) return run_entry(*entry, *entry->program, call, results);
   }
   // Traced anew for the traces around it: what the function captured may belong to them.
   s.traces.fetch_add(1, std::memory_order_relaxed);
@@ -263,8 +267,14 @@ void JitCore::call(const JitCall& call, JitResults& results) const {
 namespace {
 
 struct SharedStages {
+  struct Build {
+    CodegenOptions options;
+    std::shared_ptr<const Program> program;
+  };
   std::atomic<std::uint32_t> refs{1};
   JitEntry entry;
+  std::mutex mutex;
+  std::list<Build> builds;         // one for all options it was compiled with; they stay where they are
   std::vector<std::string> paths;  // argument path of each leaf
   explicit SharedStages(const JitCall& call) : entry(call) {
     for (std::size_t i = 0; i < call.nodes.size(); ++i) paths.push_back(call.describe(call.context, i));
@@ -293,7 +303,7 @@ void check_call(const SharedStages& s, const JitCall& call) {
 
 }  // namespace
 
-Stages::Stages(const Stages& other) noexcept : shared_(other.shared_) {
+Stages::Stages(const Stages& other) noexcept : shared_(other.shared_), build_(other.build_) {
   if (shared_) stages_of(shared_)->refs.fetch_add(1, std::memory_order_relaxed);
 }
 Stages::~Stages() {
@@ -309,22 +319,31 @@ Stages Stages::trace(const JitCall& call, const char* name) {
   return stages;
 }
 
-Stages Stages::compile() const {
+Stages Stages::compile(const CompileOptions& options) const {
   SharedStages& s = *stages_of(shared_);
   if (any_tracer(s.entry.captures)) fail(messages::compile_captures, {});
-  static std::mutex mutex;
-  std::unique_lock lock(mutex);
-  if (!s.entry.program) s.entry.program = program_for(s.entry.graph);
-  return *this;
+  CodegenOptions codegen = codegen_options(options);
+  std::scoped_lock lock(s.mutex);
+  auto build = std::ranges::find(s.builds, codegen, &SharedStages::Build::options);
+  if (build == s.builds.end()) {
+    s.builds.push_front({codegen, program_for(s.entry.graph, codegen)});
+    build = s.builds.begin();
+  }
+  Stages compiled = *this;
+  compiled.build_ = &*build;
+  return compiled;
 }
 
 void Stages::run(const JitCall& call, JitResults& results) const {
   SharedStages& s = *stages_of(shared_);
   check_call(s, call);
-  run_entry(s.entry, call, results);
+  run_entry(s.entry, *static_cast<const SharedStages::Build*>(build_)->program, call, results);
 }
 
 std::string Stages::graph_text() const { return to_string(*stages_of(shared_)->entry.graph); }
-std::string Stages::code_text() const { return detail::code_text(*stages_of(shared_)->entry.graph); }
+std::string Stages::code_text() const {
+  return detail::code_text(*stages_of(shared_)->entry.graph,
+                           static_cast<const SharedStages::Build*>(build_)->options);
+}
 
 }  // namespace apsis::detail

@@ -70,7 +70,7 @@ Array filled(const Aval& aval, const std::function<T(std::int64_t)>& element) {
 }
 
 struct Setting {
-  CompileOptions options;
+  CodegenOptions options;
   std::string name;
 };
 std::vector<Setting> settings() {

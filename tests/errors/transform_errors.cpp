@@ -140,6 +140,15 @@ APSIS_PROVOKES(compiled_traced,
                "function, then compile",
                grad([](const Array& x) { return sum(lower(square_of, xs).compile()(x)); })(xs))
 
+APSIS_PROVOKES(compile_lanes,
+               "[compile] lanes = 3 cannot be; choose a power of two up to 64, or 0 for as many as a vector "
+               "register holds",
+               lower(square_of, xs).compile({.lanes = 3}))
+
+APSIS_PROVOKES(compile_level,
+               "[compile] level = 4 cannot be; choose 0 to 3, or -1 to have it decided by the program",
+               jit(square_of, {.compile = {.level = 4}}))
+
 APSIS_PROVOKES(compile_captures,
                "[lower] the function uses traced values from outside, so it has no program of its own; pass "
                "them as arguments",

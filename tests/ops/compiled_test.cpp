@@ -12,7 +12,7 @@
 namespace apsis::testing {
 namespace {
 
-using detail::CompileOptions;
+using detail::CodegenOptions;
 
 // Several examples in one program, so that there is less to compile.
 struct Batch {
@@ -47,7 +47,7 @@ Batch batch_of(const Record& record, std::span<const Example* const> examples) {
   return batch;
 }
 
-void check(const Op& op, const Batch& batch, const CompileOptions& options) {
+void check(const Op& op, const Batch& batch, const CodegenOptions& options) {
   const auto program = detail::compile(*batch.graph, options);
   EXPECT_GT(program->code_bytes, 0u);
   // Complex numbers and what is too big to unroll may be left to the evaluator; elementwise ops are not.
@@ -67,7 +67,7 @@ bool has_loops(const Example& example) {
   return false;
 }
 
-class CompiledRecords : public ::testing::TestWithParam<CompileOptions> {};
+class CompiledRecords : public ::testing::TestWithParam<CodegenOptions> {};
 
 TEST_P(CompiledRecords, EqualEvaluator) {
   constexpr std::size_t batch_size = 32;
@@ -84,9 +84,9 @@ TEST_P(CompiledRecords, EqualEvaluator) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ways, CompiledRecords,
-                         ::testing::Values(CompileOptions{}, CompileOptions{.lanes = 1, .level = 0},
-                                           CompileOptions{.lanes = 2, .level = 1},
-                                           CompileOptions{.lanes = 8, .level = 2, .isa = detail::Isa::Avx2}),
+                         ::testing::Values(CodegenOptions{}, CodegenOptions{.lanes = 1, .level = 0},
+                                           CodegenOptions{.lanes = 2, .level = 1},
+                                           CodegenOptions{.lanes = 8, .level = 2, .isa = detail::Isa::Avx2}),
                          [](const auto& info) {
                            return "lanes" + std::to_string(info.param.lanes) +
                                   (info.param.level < 0 ? "default"

@@ -4,6 +4,7 @@
 #include <barrier>
 #include <thread>
 
+#include "apsis/core/op.hpp"
 #include "transform/checks.hpp"
 
 namespace apsis::testing {
@@ -90,6 +91,50 @@ TEST(Threads, AnExceptionInOneDoesNotStallTheOthers) {
   });
   EXPECT_EQ(failed, 3);
   EXPECT_EQ(right, threads * 4 - 3);
+}
+
+TEST(Threads, TraceCompileCallClearAndThrow) {
+  struct Refused {};
+  std::atomic<int> refusals = 0, wrong = 0;
+  // Shared by all threads, and traced anew for each length and number.
+  auto inner = jit([](const Array& x, int n) { return sin(x) * (n + 1.) + x; });
+  auto outer = jit([&](const Array& x, int n) {
+    Array y = inner(x, n) * 2.;
+    if (n == 3 && refusals++ % 2 == 0) throw Refused{};
+    return sum(y * y);
+  });
+  auto expected = [](double v, int n, int length) {
+    const double y = (std::sin(v) * (n + 1.) + v) * 2.;
+    return length * y * y;
+  };
+  set_program_limit(4);
+  at_once([&](int t) {
+    for (int i = 0; i < 12; ++i) {
+      const int length = 1 + (t + i) % 3, n = i % 4;
+      const double v = 0.5 + 0.125 * t;
+      if (t == 0 || i % 5 == 4) clear_program_cache();
+      double got = 0;
+      try {
+        got = outer(full({length}, v), n).item<double>();
+      } catch (const Refused&) {
+        if (current_trace()) ++wrong;  // the trace that was thrown through is over
+        --i;                           // the next attempt goes through
+        continue;
+      }
+      if (std::abs(got - expected(v, n, length)) > 1e-12 * got) ++wrong;
+      // A function of this thread alone, transformed, with a loop in eager code.
+      auto own = jit(grad([&](const Array& x) { return sum(inner(x, n)); }));
+      if (std::abs(own(full({2}, v)).to_vector<double>()[1] - (std::cos(v) * (n + 1.) + 1.)) >
+          1e-14 * (n + 2))
+        ++wrong;
+      Array doubled =
+          while_loop([](const Array& x) { return x < 10.; }, [](const Array& x) { return x * 2.; }, array(v));
+      if (doubled.item<double>() < 10. || doubled.item<double>() >= 20.) ++wrong;
+    }
+  });
+  set_program_limit(2048);
+  EXPECT_EQ(wrong, 0);
+  EXPECT_GT(refusals, 0);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 //   of time, for any callable Array same = ready(model, data);                   // refuses other shapes,
 //   saying what differs
 
+#include "apsis/transform/compile_options.hpp"
 #include "apsis/transform/function.hpp"
 #include "apsis/tree/path.hpp"
 
@@ -15,6 +16,8 @@ namespace apsis {
 struct JitOptions {
   /// Shown in printed programs.
   const char* name = "jit";
+  /// For the program itself; where it is called in another program, that one's options count.
+  CompileOptions compile = {};
 };
 
 namespace detail {
@@ -228,23 +231,25 @@ class Stages {
   Stages() = default;
   explicit Stages(void* shared) : shared_(shared) {}
   Stages(const Stages& other) noexcept;
-  Stages(Stages&& other) noexcept : shared_(other.shared_) { other.shared_ = nullptr; }
+  Stages(Stages&& other) noexcept : shared_(other.shared_), build_(other.build_) { other.shared_ = nullptr; }
   Stages& operator=(Stages other) noexcept {
     void* s = shared_;
     shared_ = other.shared_;
     other.shared_ = s;
+    build_ = other.build_;
     return *this;
   }
   ~Stages();
 
   static Stages trace(const JitCall& call, const char* name);
-  Stages compile() const;
+  Stages compile(const CompileOptions& options) const;
   void run(const JitCall& call, JitResults& results) const;
   std::string graph_text() const;
   std::string code_text() const;
 
  private:
   void* shared_ = nullptr;
+  const void* build_ = nullptr;  // of `shared_`: the program compiled with some options
 };
 
 template <class F, class... A, class Use>
@@ -287,7 +292,10 @@ class Lowered {
  public:
   Lowered(F f, detail::Stages stages)
       : f_(static_cast<F&&>(f)), stages_(static_cast<detail::Stages&&>(stages)) {}
-  Compiled<F, A...> compile() const { return {f_, stages_.compile()}; }
+  /// Throws for options out of range, and for a function that uses traced values from outside.
+  Compiled<F, A...> compile(const CompileOptions& options = {}) const {
+    return {f_, stages_.compile(options)};
+  }
   /// The program, as it reads back.
   std::string text() const { return stages_.graph_text(); }
 

@@ -6,7 +6,6 @@
 #include "apsis/base/error.hpp"
 #include "codegen/llvm/llvm_builder.hpp"
 #include "codegen/llvm/target.hpp"
-#include "codegen/loader.hpp"
 
 namespace apsis::detail {
 namespace {
@@ -66,7 +65,7 @@ LLVMValueRef LlvmBuilder::add_function(const char* name, LLVMTypeRef type, LLVML
   return f;
 }
 
-std::unique_ptr<Code> LlvmBuilder::finish(const CodeOptions& options) {
+std::vector<std::byte> LlvmBuilder::object(const CodeOptions& options) {
   APSIS_ASSERT(frames_.empty());
   if (options.verify) {
     char* message = nullptr;
@@ -88,7 +87,8 @@ std::unique_ptr<Code> LlvmBuilder::finish(const CodeOptions& options) {
     throw InternalError("code generation failed: " + diagnosis_);
   }
   const std::unique_ptr<LLVMOpaqueMemoryBuffer, void (*)(LLVMMemoryBufferRef)> owner(object, LLVMDisposeMemoryBuffer);
-  return load_object({reinterpret_cast<const std::byte*>(LLVMGetBufferStart(object)), LLVMGetBufferSize(object)});
+  const auto* first = reinterpret_cast<const std::byte*>(LLVMGetBufferStart(object));
+  return {first, first + LLVMGetBufferSize(object)};
 }
 
 std::string LlvmBuilder::text() const { return take(LLVMPrintModuleToString(module_)); }

@@ -121,7 +121,7 @@ class LlvmBuilder final : public Builder {
   void add_incoming(Pointer phi, Pointer v, Block from) override;
 
   // compile.cpp
-  std::unique_ptr<Code> finish(const CodeOptions& options) override;
+  std::vector<std::byte> object(const CodeOptions& options) override;
   std::string text() const override;
 
  private:

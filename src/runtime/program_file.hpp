@@ -1,0 +1,18 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "codegen/compile.hpp"
+
+namespace apsis::detail {
+
+/// The bytes of a file that holds a compiled program under its key.
+std::vector<std::byte> encode_program(const std::string& key, const ProgramImage& image);
+
+/// Reads them back. Nothing if they are truncated, damaged, of another format, or of another key than this.
+std::optional<ProgramImage> decode_program(std::span<const std::byte> file, const std::string& key);
+
+}  // namespace apsis::detail
