@@ -13,6 +13,7 @@ void call();
 void chains();
 void chain_5000();
 void cold_process();
+void second_process();
 void loops();
 void lorenz();
 void lorenz_first();

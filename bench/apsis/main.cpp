@@ -46,6 +46,7 @@ int main(int argc, char** argv) {
       {"chains", bench::chains},
       {"chain-5000", bench::chain_5000},
       {"cold-process", bench::cold_process},
+      {"second-process", bench::second_process},
       {"loops", bench::loops},
       {"lorenz", bench::lorenz},
       {"lorenz-first", bench::lorenz_first},
