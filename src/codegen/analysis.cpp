@@ -98,7 +98,9 @@ std::vector<char> varying_carries(const Eqn& e, std::span<const char> operands, 
   std::vector<char> in(operands.begin() + static_cast<std::ptrdiff_t>(cond_consts), operands.end());
   std::vector<char> cond_in(operands.begin(), operands.begin() + static_cast<std::ptrdiff_t>(cond_consts));
   cond_in.resize(cond_consts + count);
-  condition = false;
+  // Lists that lanes have of their own may differ in length.
+  condition = scan && scan->length < 0 &&
+              any(operands.subspan(consts + count));
   for (bool settled = false; !settled;) {
     settled = true;
     if (is_while && !condition) {

@@ -16,7 +16,7 @@ std::vector<char> varying_outputs(const Graph& graph, std::span<const char> inpu
 std::vector<char> varying_results(const Graph& graph, const Eqn& eqn, std::span<const char> operands);
 
 /// For a while or scan equation: which carries differ from lane to lane, at the start or after some trip. `condition`
-/// receives whether lanes leave a while loop after different numbers of trips.
+/// receives whether lanes leave the loop after different numbers of trips.
 std::vector<char> varying_carries(const Eqn& eqn, std::span<const char> operands, bool& condition);
 
 /// How a loop body treats a carried array in memory.

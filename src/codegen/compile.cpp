@@ -70,8 +70,11 @@ void write_entry(Lowering& lowering, const Graph& graph) {
     region.hint_output(i, place);
   }
   region.run();
+  std::vector<Place> tables;  // alive to the end
   for (std::size_t i = 0; i < targets.size(); ++i) {
-    const Place& made = region.output(i);
+    const bool unpack = region.output(i).kind == Place::Kind::List && region.output(i).lanes > 1;
+    if (unpack) tables.push_back(region.lists_of_lanes(region.output(i), graph.aval(graph.outputs()[i])));
+    const Place& made = unpack ? tables.back() : region.output(i);
     if (made.kind == Place::Kind::List) {
       b.set_lanes(1);
       b.store_pointer(b.offset(targets[i].base, offsetof(ListValue, list)), made.base);

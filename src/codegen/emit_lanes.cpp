@@ -3,21 +3,33 @@
 #include <algorithm>
 
 #include "codegen/lane_code.hpp"
+#include "core/list.hpp"
 
 namespace apsis::detail {
 namespace {
 
 bool has_effect(const Graph& graph) {
   return std::ranges::any_of(graph.eqns(), [](const Eqn& e) {
-    return e.op->effect || std::ranges::any_of(regions_of(e.params), [](const Graph* region) { return has_effect(*region); });
+    return e.op->effect ||
+           std::ranges::any_of(regions_of(e.params), [](const Graph* region) { return has_effect(*region); });
   });
 }
 
-/// Whether some value cannot be held one lane beside the other: lists, complex numbers.
+bool has_list(const Graph& graph, const Eqn& e) {
+  for (ValueId v : graph.operands(e))
+    if (graph.aval(v).is_list()) return true;
+  for (std::uint32_t r = 0; r < e.result_count; ++r)
+    if (graph.aval(e.first_result + r).is_list()) return true;
+  return false;
+}
+
+/// Whether some value cannot be held one lane beside the other: complex numbers; lists that a branch hands
+/// on, or lanes within the lane.
 bool needs_lanes_alone(const Graph& graph) {
   for (ValueId v = 0; v < graph.value_count(); ++v)
-    if (graph.aval(v).is_list() || is_complex(graph.aval(v).dtype())) return true;
+    if (is_complex(graph.aval(v).dtype())) return true;
   for (const Eqn& e : graph.eqns()) {
+    if ((e.op->kind == OpKind::MapLanes || e.op->kind == OpKind::Cond) && has_list(graph, e)) return true;
     for (const Graph* region : regions_of(e.params))
       if (needs_lanes_alone(*region)) return true;
   }
@@ -36,15 +48,68 @@ std::size_t widest_float(const Graph& graph) {
 
 }  // namespace
 
+/// Lists of lanes as a list each, where they are on the tapes of packets.
+Place Region::lists_of_lanes(const Place& tapes, const Aval& aval) {
+  const std::int64_t lanes = aval.shape()[0];
+  Place table = allocate(Aval(Dtype::U64, {lanes}), 1);
+  table.kind = Place::Kind::List;
+  b_.set_lanes(1);
+  table.offset = b_.index(0);
+  const Operand arguments[] = {lowering_.context(),
+                               tapes.base,
+                               b_.index(lanes),
+                               b_.index(tapes.lanes),
+                               tapes.offset,
+                               b_.index(lanes == 0 ? 0 : aval.size() / lanes),
+                               b_.index(static_cast<std::int64_t>(item_size(aval.dtype()))),
+                               table.base};
+  lowering_.check(b_.call_runtime("apsis_lists_of_lanes", Dtype::I32, arguments));
+  return table;
+}
+
+/// How the lanes run: how many a packet holds, and what the loop in it is. Lists that come in must be on
+/// tapes of one width.
+Region::Packets Region::plan_packets(const Eqn& e) {
+  const auto& p = e.params.as<MapLanesParams>();
+  std::vector<char> mapped;
+  for (std::int64_t axis : p.in_axes) mapped.push_back(axis >= 0);
+  Packets packets;
+  const auto alone = [&] { return Packets{1, false, split_lanes(*p.region, mapped, false)}; };
+  if (has_effect(*p.region) || needs_lanes_alone(*p.region)) return alone();
+  packets.width = lowering_.vector_lanes(std::clamp<std::size_t>(widest_float(*p.region), 4, 8));
+  packets.may_double = lowering_.options().vector_lanes == 0;
+  const auto operands = graph_.operands(e);
+  bool first = true;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    if (!mapped[i] || !graph_.aval(operands[i]).is_list()) continue;
+    const int lanes = places_[operands[i]].lanes;
+    if (!first && lanes != packets.width) return alone();
+    packets.width = lanes;
+    packets.may_double = first = false;
+  }
+  if (packets.width == 1) return alone();
+  packets.split = split_lanes(*p.region, mapped, true);
+  if (!packets.split.lists_fit) return alone();
+  return packets;
+}
+
 void Region::emit_packets(const Eqn& e) {
   const auto& p = e.params.as<MapLanesParams>();
-  const bool parallel = lowering_.options().parallel && !has_effect(*p.region);  // effects come in the order of the lanes
-  const std::size_t bytes = std::clamp<std::size_t>(widest_float(*p.region), 4, 8);
-  const int width = has_effect(*p.region) || needs_lanes_alone(*p.region) ? 1 : lowering_.vector_lanes(bytes);
-  LaneCode code(lowering_, p, width, width > 1 && lowering_.options().vector_lanes == 0);
+  const bool parallel =
+      lowering_.options().parallel && !has_effect(*p.region);  // effects come in the order of the lanes
+  const auto operands = graph_.operands(e);
+  Packets packets = plan_packets(e);
+  // Lists from one tape are read together.
+  std::vector<std::size_t> tapes(operands.size(), 0);
+  for (std::size_t i = 0; i < operands.size(); ++i)
+    while (graph_.aval(operands[i]).is_list() &&
+           places_[operands[tapes[i]]].base.handle != places_[operands[i]].base.handle)
+      ++tapes[i];
+  const int width = packets.width;
+  LaneCode code(lowering_, p, std::move(packets.split), std::move(tapes), width,
+                packets.may_double && width > 1);
   const Function chunk = code.write();
 
-  const auto operands = graph_.operands(e);
   b_.set_lanes(1);
   const Pointer table = b_.stack((operands.size() + e.result_count) * sizeof(void*));
   std::vector<Place> in, out;  // alive until the call
@@ -63,7 +128,10 @@ void Region::emit_packets(const Eqn& e) {
   for (ValueId v : operands) {
     const Aval& aval = graph_.aval(v);
     if (aval.is_list()) {
-      pass(list_value(places_[v].base, places_[v].offset));
+      const bool unpack = of_lanes(aval.list()) && code.width() == 1 && places_[v].lanes > 1;
+      if (unpack) in.push_back(lists_of_lanes(places_[v], aval));
+      const Place& place = unpack ? in.back() : places_[v];
+      pass(list_value(place.base, place.offset));
     } else {
       in.push_back(contiguous(places_[v], aval));
       pass(b_.offset(in.back().base, in.back().view.offset * bytes_of(in.back(), aval.dtype())));
@@ -73,9 +141,10 @@ void Region::emit_packets(const Eqn& e) {
   for (std::uint32_t r = 0; r < e.result_count; ++r) {
     const ValueId v = e.first_result + r;
     if (graph_.aval(v).is_list()) {
-      // A table of the lanes' lists, in place of elements.
+      // A table of the lanes' lists, or of the chunks' tapes, which are fewer, in place of elements.
       Place tables = allocate(Aval(Dtype::U64, {p.lanes}), 1);
       tables.kind = Place::Kind::List;
+      tables.lanes = code.width();
       out.push_back(std::move(tables));
       lists.push_back(list_value(out.back().base, b_.index(0)));
       pass(lists.back());
@@ -85,16 +154,22 @@ void Region::emit_packets(const Eqn& e) {
     }
   }
   b_.set_lanes(1);
-  const Operand arguments[] = {lowering_.context(), b_.address_of(chunk), table, b_.index(p.lanes), b_.index(code.width()),
-                               b_.index(code.scratch_bytes()), b_.index(parallel)};
+  const Operand arguments[] = {lowering_.context(), b_.address_of(chunk),   table,
+                               b_.index(p.lanes),   b_.index(code.width()), b_.index(code.scratch_bytes()),
+                               b_.index(parallel)};
   lowering_.check(b_.call_runtime("apsis_run_lanes", Dtype::I32, arguments));
   auto list = lists.begin();
   b_.set_lanes(1);
   for (std::uint32_t r = 0; r < e.result_count; ++r) {
     const ValueId v = e.first_result + r;
-    if (graph_.aval(v).is_list()) out[r].offset = b_.load_element(b_.offset(*list++, offsetof(ListValue, offset)), Dtype::I64);
-    if (in_registers(graph_.aval(v))) define_loaded(v, out[r]);
-    else define(v, std::move(out[r]));
+    if (graph_.aval(v).is_list()) {
+      const Value offset = b_.load_element(b_.offset(*list++, offsetof(ListValue, offset)), Dtype::I64);
+      out[r].offset = code.width() > 1 ? b_.index(code.tape_offset(r)) : offset;
+    }
+    if (in_registers(graph_.aval(v)))
+      define_loaded(v, out[r]);
+    else
+      define(v, std::move(out[r]));
   }
 }
 

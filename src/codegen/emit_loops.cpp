@@ -19,11 +19,17 @@ std::vector<Aval> outputs_from(const Graph& body, std::size_t first) {
 void Region::emit_while(const Eqn& e) {
   const auto& p = e.params.as<WhileParams>();
   auto operands = graph_.operands(e);
-  auto cond_consts = static_cast<std::size_t>(p.cond_consts), consts = static_cast<std::size_t>(p.body_consts);
+  auto cond_consts = static_cast<std::size_t>(p.cond_consts),
+       consts = static_cast<std::size_t>(p.body_consts);
   auto count = static_cast<std::size_t>(p.carries);
-  bool lanes_differ = false;
+  bool lanes_differ = false, wide = false;
   std::vector<char> varying_carry(count, 0);
-  if (lanes_ > 1) varying_carry = varying_carries(e, varying(e), lanes_differ);
+  if (lanes_ > 1) {
+    varying_carry = varying_carries(e, varying(e), lanes_differ);
+    std::vector<char> results = varying_results(graph_, e, varying(e));
+    wide = std::any_of(results.begin() + static_cast<std::ptrdiff_t>(count), results.end(),
+                       [](char v) { return v != 0; });
+  }
 
   // Before the loop: what does not change in it, the homes of the carries, the tape.
   Region cond(lowering_, *p.cond, lanes_, mask_), body(lowering_, *p.body, lanes_, mask_);
@@ -48,12 +54,13 @@ void Region::emit_while(const Eqn& e) {
   }
   cond.run_invariant(cond_fixed);
   body.run_invariant(body_fixed);
+  // In a packet each lane has entries as long as it is in the loop; the record has room for all.
   std::vector<Aval> ys = outputs_from(*p.body, count);
-  ListWriter tape(lowering_, ys);
-  APSIS_ASSERT(ys.empty() || lanes_ == 1);
+  ListWriter tape(lowering_, ys, wide ? lanes_ : 1);
   if (!ys.empty()) tape.make();
 
-  Block before = b_.position(), head = b_.make_block("while"), inside = b_.make_block("body"), after = b_.make_block("done");
+  Block before = b_.position(), head = b_.make_block("while"), inside = b_.make_block("body"),
+        after = b_.make_block("done");
   b_.jump(head);
   b_.set_position(head);
   carries.open(before);
@@ -63,7 +70,15 @@ void Region::emit_while(const Eqn& e) {
     steps = b_.phi(Dtype::I64);
     b_.add_incoming(steps, b_.index(0), before);
   }
-  if (!ys.empty()) tape.open(before);
+  Value entries;
+  if (!ys.empty()) {
+    if (lanes_differ) {
+      b_.set_lanes(lanes_);
+      entries = b_.phi(Dtype::I64);
+      b_.add_incoming(entries, b_.constant(Dtype::I64, 0), before);
+    }
+    tape.open(before);
+  }
   for (std::size_t i = 0; i < count; ++i) {
     if (carries.unchanged(i)) continue;
     cond.bind_input(static_cast<ValueId>(cond_consts + i), carries.place(i));
@@ -100,6 +115,11 @@ void Region::emit_while(const Eqn& e) {
   lowering_.poll();
   b_.set_lanes(1);
   if (p.max_steps >= 0) b_.add_incoming(steps, b_.add(steps, b_.index(1)), b_.position());
+  if (entries.handle) {
+    b_.set_lanes(lanes_);
+    Value inside_loop = mask.handle ? mask : b_.constant(Dtype::Bool, 1);
+    b_.add_incoming(entries, b_.add(entries, b_.convert(inside_loop, Dtype::I64)), b_.position());
+  }
   Block latch = b_.position();
   carries.link(latch);
   if (!ys.empty()) tape.link(latch);
@@ -107,7 +127,8 @@ void Region::emit_while(const Eqn& e) {
   b_.set_position(after);
   if (!ys.empty()) tape.close();
   for (std::size_t i = 0; i < e.result_count; ++i)
-    define(e.first_result + static_cast<ValueId>(i), i < count ? carries.place(i) : tape.list(i - count));
+    define(e.first_result + static_cast<ValueId>(i),
+           i < count ? carries.place(i) : tape.list(i - count, entries));
 }
 
 void Region::emit_scan(const Eqn& e) {
@@ -116,7 +137,6 @@ void Region::emit_scan(const Eqn& e) {
   auto consts = static_cast<std::size_t>(p.consts), count = static_cast<std::size_t>(p.carries);
   std::size_t first_x = consts + count;
   bool lists = p.length < 0, lanes_differ = false;
-  APSIS_ASSERT(!lists || lanes_ == 1);
   std::vector<char> varying_carry(count, 0), varying_result(e.result_count, 0);
   if (lanes_ > 1) {
     varying_carry = varying_carries(e, varying(e), lanes_differ);
@@ -144,16 +164,20 @@ void Region::emit_scan(const Eqn& e) {
   std::vector<Place> xs, stacks;
   std::vector<ListReader> readers;
   std::vector<std::size_t> reader_of;
-  ListWriter tape(lowering_, ys);
+  bool wide = lists && std::ranges::any_of(varying_result, [](char v) { return v != 0; });
+  ListWriter tape(lowering_, ys, wide ? lanes_ : 1);
+  Value entries;  // where lanes differ in length, the length in each
   b_.set_lanes(1);
   Value length = lists ? Value{} : b_.index(p.length);
   for (std::size_t i = first_x; i < operands.size(); ++i) {
     const Place& place = places_[operands[i]];
     if (lists) {
-      auto known = std::ranges::find_if(readers, [&](const ListReader& r) { return r.list().handle == place.base.handle; });
+      auto known = std::ranges::find_if(
+          readers, [&](const ListReader& r) { return r.list().handle == place.base.handle; });
       reader_of.push_back(static_cast<std::size_t>(known - readers.begin()));
       if (known == readers.end()) readers.emplace_back(lowering_, place.base, p.reverse);
       xs.push_back(place);
+      if (!place.elements.empty()) entries = place.elements[0];
     } else {
       xs.push_back(in_memory(place, graph_.aval(operands[i])));
     }
@@ -165,7 +189,8 @@ void Region::emit_scan(const Eqn& e) {
     stacks.push_back(destination(v, varying_result[count + i] ? lanes_ : 1));
   }
 
-  Block before = b_.position(), head = b_.make_block("scan"), inside = b_.make_block("body"), after = b_.make_block("done");
+  Block before = b_.position(), head = b_.make_block("scan"), inside = b_.make_block("body"),
+        after = b_.make_block("done");
   b_.jump(head);
   b_.set_position(head);
   b_.set_lanes(1);
@@ -178,7 +203,12 @@ void Region::emit_scan(const Eqn& e) {
   b_.branch(b_.compare(Compare::Lt, trip, length), inside, after);
   b_.set_position(inside);
 
-  Value index = p.reverse ? b_.sub(b_.sub(length, b_.index(1)), trip) : trip;
+  Value index = p.reverse ? b_.sub(b_.sub(length, b_.index(1)), trip) : trip, mask;
+  if (entries.handle) {
+    b_.set_lanes(lanes_);
+    mask = b_.compare(Compare::Lt, b_.splat(index), entries);
+    body.set_mask(mask_.handle ? b_.bit_and(mask_, mask) : mask);
+  }
   for (std::size_t i = 0; i < count; ++i)
     if (!carries.unchanged(i)) body.bind_input(static_cast<ValueId>(consts + i), carries.place(i));
   for (ListReader& r : readers) r.next();
@@ -187,7 +217,8 @@ void Region::emit_scan(const Eqn& e) {
   auto entry = [&](const Place& stack, Dtype dtype) {
     Place place = stack;
     b_.set_lanes(1);
-    place.base = b_.offset(stack.base, b_.mul(index, b_.index(stack.view.strides[0] * bytes_of(stack, dtype))));
+    place.base =
+        b_.offset(stack.base, b_.mul(index, b_.index(stack.view.strides[0] * bytes_of(stack, dtype))));
     place.view.shape.erase(0);
     place.view.strides.erase(0);
     return place;
@@ -210,7 +241,7 @@ void Region::emit_scan(const Eqn& e) {
   carries.hint(body);
   body.run();
   for (std::size_t i = 0; i < ys.size(); ++i) body.write_output(count + i, targets[i]);
-  carries.close(body, {});
+  carries.close(body, mask);
   lowering_.poll();
   b_.set_lanes(1);
   b_.add_incoming(trip, b_.add(trip, b_.index(1)), b_.position());
@@ -223,10 +254,14 @@ void Region::emit_scan(const Eqn& e) {
 
   for (std::size_t i = 0; i < e.result_count; ++i) {
     ValueId v = e.first_result + static_cast<ValueId>(i);
-    if (i < count) define(v, carries.place(i));
-    else if (lists) define(v, tape.list(i - count));
-    else if (in_registers(graph_.aval(v))) define_loaded(v, stacks[i - count]);
-    else define(v, std::move(stacks[i - count]));
+    if (i < count)
+      define(v, carries.place(i));
+    else if (lists)
+      define(v, tape.list(i - count, entries));
+    else if (in_registers(graph_.aval(v)))
+      define_loaded(v, stacks[i - count]);
+    else
+      define(v, std::move(stacks[i - count]));
   }
 }
 
@@ -236,7 +271,8 @@ void Region::emit_map_lanes(const Eqn& e) {
   auto operands = graph_.operands(e);
   constexpr auto pointer_bytes = static_cast<std::int64_t>(sizeof(void*));
   std::vector<Place> in, out;
-  for (ValueId v : operands) in.push_back(graph_.aval(v).is_list() ? places_[v] : in_memory(places_[v], graph_.aval(v)));
+  for (ValueId v : operands)
+    in.push_back(graph_.aval(v).is_list() ? places_[v] : in_memory(places_[v], graph_.aval(v)));
   int lanes = 1;
   for (const Place& place : in) lanes = std::max(lanes, place.lanes);
   for (std::uint32_t r = 0; r < e.result_count; ++r) {
@@ -260,7 +296,8 @@ void Region::emit_map_lanes(const Eqn& e) {
         place.base = b_.offset(stack.base, b_.mul(loop.index(), b_.index(pointer_bytes)));
         return place;
       }
-      place.base = b_.offset(stack.base, b_.mul(loop.index(), b_.index(stack.view.strides[0] * bytes_of(stack, dtype))));
+      place.base = b_.offset(stack.base,
+                             b_.mul(loop.index(), b_.index(stack.view.strides[0] * bytes_of(stack, dtype))));
       place.view.shape.erase(0);
       place.view.strides.erase(0);
       return place;
@@ -294,8 +331,10 @@ void Region::emit_map_lanes(const Eqn& e) {
   }
   for (std::uint32_t r = 0; r < out.size(); ++r) {
     const Aval& aval = graph_.aval(e.first_result + r);
-    if (in_registers(aval)) define_loaded(e.first_result + r, out[r]);
-    else define(e.first_result + r, std::move(out[r]));
+    if (in_registers(aval))
+      define_loaded(e.first_result + r, out[r]);
+    else
+      define(e.first_result + r, std::move(out[r]));
   }
 }
 

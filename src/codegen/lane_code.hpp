@@ -1,53 +1,97 @@
 #pragma once
 
-// Writes the function that runs the lanes of one chunk of a map_lanes: in packets of `width` lanes, one vector lane each.
-// Where the region has a loop, a lane that leaves it is replaced at once by the next of the chunk, so that the packet
-// stays full.
+// Writes the function that runs the lanes of one chunk of a map_lanes: in packets of `width` lanes, one
+// vector lane each. Where the region has a loop, a lane that leaves it is replaced at once by the next of the
+// chunk, so that the packet stays full. A loop that records lists leaves one tape a chunk: a record of the
+// whole packet a step, and the events that say when which slot held which lane. A scan over such lists
+// replays the events, forwards or backwards.
 
 #include "codegen/analysis.hpp"
 #include "codegen/lane_split.hpp"
+#include "codegen/list_access.hpp"
 #include "codegen/region.hpp"
 
 namespace apsis::detail {
 
 class LaneCode {
  public:
-  /// `width`: lanes of a packet; with `choose`, twice as many where that pays.
-  LaneCode(Lowering& lowering, const MapLanesParams& params, int width, bool choose);
+  /// `width`: lanes of a packet; with `choose`, twice as many where that pays. `tapes`: for each operand that
+  /// is a list of the lanes, a number that those from one tape share.
+  LaneCode(Lowering& lowering, const MapLanesParams& params, LaneSplit split, std::vector<std::size_t> tapes,
+           int width, bool choose);
   /// The chunk function; its arguments are a table of pointers: the operands' elements, then the results'.
   Function write();
   int width() const { return width_; }
   /// Scratch memory that it needs.
   std::int64_t scratch_bytes() const { return scratch_bytes_; }
+  /// Of a result that is a list of the lanes: where its values are in the records of the packets' tapes.
+  std::int64_t tape_offset(std::size_t output) const { return tape_offsets_[output]; }
 
  private:
   using Values = std::vector<Value>;
 
-  // An operand of the loop that each lane of the packet has its own of.
+  // An operand of the loop that each lane of the packet has its own of. `now` and the pointers say where its
+  // current values are at the point of the function that is being written.
   struct Slot {
     std::size_t operand;
     Aval aval;
     CarryUse use = CarryUse::Unchanged;
-    Values loading, now, updated;  // registers: phis of the load block and of the head, and what an iteration made
-    Place home, spare;             // memory: `spare` takes turns with `home` when an iteration makes the array anew
-    Pointer home_loading, spare_loading, home_now, spare_now;
+    Values now;         // registers
+    Place home, spare;  // memory: `spare` takes turns with `home` when an iteration makes the array anew
+    Pointer home_now, spare_now;
+    bool in_memory() const { return home.kind == Place::Kind::Memory; }
+    bool takes_turns() const { return in_memory() && use == CarryUse::Replaced; }
+  };
+  // The phis of the slots at the head of a block.
+  struct SlotPhis {
+    Values elements;
+    Pointer home, spare;
   };
 
   bool latency_bound() const;
   void load_shared();
   void write_packets();
   void write_refilled();
-  Values slot_phis(const Slot& slot);
+  void write_replayed();
+
+  // The loop's slots (lane_slots.cpp).
+  void make_slots(Region& homes);
+  void bind_operand(Region* cond, Region& body, std::size_t k, const Place& place, const Place& for_body);
+  void hoist(Region* cond, Region& body);
+  void bind_slots(Region* cond, Region& body);
+  std::vector<SlotPhis> open_slots(Block from);
+  void link_slots(const std::vector<SlotPhis>& phis, Block from);
+  void restore_slots(const std::vector<SlotPhis>& phis);
   Place slot_place(const Slot& slot, bool writable) const;
   void blend(Slot& slot, const Place& fresh, Region& made_by, Value mask);
+  /// The lanes `ids` of `mask` enter the loop: what comes before it, into their slots.
+  void enter_lanes(Value ids, Value mask);
+  /// The lanes `ids` of `mask` leave it: what comes after it.
+  void leave_lanes(Value ids, Value mask);
+  /// One iteration for all slots. `tape` takes the values that it records, if any.
+  void run_body(Region& body, Value active, const ListWriter* tape);
+
+  // Tapes (lane_replay.cpp).
+  Pointer entry_of_chunk(Pointer table);
+  std::vector<Aval> recorded() const;
+  Pointer make_events();
+  void close_events(Pointer events);
+  void publish_tape(const ListWriter& tape, Pointer events);
+  void record_event(Pointer events, Value steps, Value left, Value entered, Value before, Value after);
+  Value mask_of(Value bits);
+  Value safe_ids(Value ids);
+
   void bind(Region& region, const LanePart& part, Value ids);
   Place input(ValueId v, Value ids);
   Place list_place(Pointer value, Pointer list);
   Place target(std::size_t output, Value id);
+  Place lasting(Region& region, std::size_t output);
   void store_outputs(Region& region, Value ids, Value mask);
   Value splat_to_width(Value v);
   Pointer element_address(Pointer base, Value index, std::int64_t bytes);
-  bool in_registers(const Aval& aval) const { return detail::in_registers(aval, lowering_.options().register_limit); }
+  bool in_registers(const Aval& aval) const {
+    return detail::in_registers(aval, lowering_.options().register_limit);
+  }
   bool is_mapped(ValueId v) const { return params_.in_axes[v] >= 0; }
 
   Lowering& lowering_;
@@ -55,10 +99,13 @@ class LaneCode {
   const MapLanesParams& params_;
   int width_;
   LaneSplit split_;
+  std::vector<std::size_t> tapes_;
+  std::vector<std::int64_t> tape_offsets_;
   std::int64_t scratch_bytes_ = 0;
   Value first_, last_;
   std::vector<Pointer> in_, out_;
-  std::vector<Place> known_;  // by value of the region: what is the same for all lanes, and the loop's results
+  std::vector<Place>
+      known_;  // by value of the region: what is the same for all lanes, and the loop's results
   std::vector<Slot> slots_;
 };
 

@@ -2,13 +2,13 @@
 
 namespace apsis::detail {
 
-ListWriter::ListWriter(Lowering& lowering, std::span<const Aval> values)
-    : lowering_(lowering), b_(lowering.b), values_(values.begin(), values.end()) {
+ListWriter::ListWriter(Lowering& lowering, std::span<const Aval> values, int lanes)
+    : lowering_(lowering), b_(lowering.b), values_(values.begin(), values.end()), lanes_(lanes) {
   for (const Aval& aval : values_) {
     auto item = static_cast<std::int64_t>(item_size(aval.dtype()));
     bytes_ = (bytes_ + item - 1) / item * item;
     offsets_.push_back(bytes_);
-    bytes_ += static_cast<std::int64_t>(aval.bytes());
+    bytes_ += static_cast<std::int64_t>(aval.bytes()) * lanes;
   }
   bytes_ = std::max<std::int64_t>(8, (bytes_ + 7) / 8 * 8);
   owner_ = std::make_shared<Buffer>();
@@ -34,7 +34,21 @@ void ListWriter::make(Value length, bool reverse) {
   Value spare = b_.sub(start_room_, length);
   const Operand end[] = {header_, spare};
   b_.call_runtime_void("apsis_list_close", end);
-  if (reverse) start_ = b_.offset(start_, b_.mul(b_.sub(length, b_.index(1)), b_.index(bytes_)));
+  if (!reverse) return;
+  start_ = b_.offset(start_, b_.mul(b_.sub(length, b_.index(1)), b_.index(bytes_)));
+  b_.store_pointer(b_.offset(header_, offsetof(List, at)), start_);
+}
+
+void ListWriter::resume() {
+  b_.set_lanes(1);
+  start_ = b_.load_pointer(b_.offset(header_, offsetof(List, at)));
+  if (!fixed_) start_room_ = b_.load_element(b_.offset(header_, offsetof(List, room)), Dtype::I64);
+}
+
+void ListWriter::suspend() {
+  b_.set_lanes(1);
+  b_.store_pointer(b_.offset(header_, offsetof(List, at)), at_);
+  if (!fixed_) b_.store(b_.offset(header_, offsetof(List, room)), room_);
 }
 
 void ListWriter::open(Block before) {
@@ -76,6 +90,7 @@ Place ListWriter::field(std::size_t i) const {
   place.kind = Place::Kind::Memory;
   place.base = b_.offset(current_, offsets_[i]);
   place.view = View::contiguous(values_[i].shape());
+  place.lanes = lanes_;
   return place;
 }
 
@@ -91,9 +106,18 @@ void ListWriter::close() {
   b_.call_runtime_void("apsis_list_close", arguments);
 }
 
-Place ListWriter::list(std::size_t i) const {
+void ListWriter::close_suspended() {
+  if (fixed_) return;
+  resume();
+  room_ = start_room_;
+  close();
+}
+
+Place ListWriter::list(std::size_t i, Value counts) const {
   Place place;
   place.kind = Place::Kind::List;
+  if (counts.handle) place.elements = {counts};
+  place.lanes = lanes_;
   place.base = header_;
   place.offset = b_.index(offsets_[i]);
   place.buffer = owner_;
@@ -107,14 +131,28 @@ ListReader::ListReader(Lowering& lowering, Pointer list, bool reverse) : b_(lowe
   const Operand arguments[] = {list, cursor_, b_.index(reverse ? 1 : 0)};
   b_.call_runtime_void("apsis_list_open", arguments);
   step_ = b_.load_element(b_.offset(cursor_, offsetof(ListCursor, step)), Dtype::I64);
+  start_ = b_.null_pointer();
+  start_left_ = b_.index(0);
+}
+
+void ListReader::resume() {
+  b_.set_lanes(1);
+  start_ = b_.load_pointer(b_.offset(cursor_, offsetof(ListCursor, at)));
+  start_left_ = b_.load_element(b_.offset(cursor_, offsetof(ListCursor, left)), Dtype::I64);
+}
+
+void ListReader::suspend() {
+  b_.set_lanes(1);
+  b_.store_pointer(b_.offset(cursor_, offsetof(ListCursor, at)), at_);
+  b_.store(b_.offset(cursor_, offsetof(ListCursor, left)), left_);
 }
 
 void ListReader::open(Block before) {
   b_.set_lanes(1);
   at_ = b_.pointer_phi();
   left_ = b_.phi(Dtype::I64);
-  b_.add_incoming(at_, b_.null_pointer(), before);
-  b_.add_incoming(left_, b_.index(0), before);
+  b_.add_incoming(at_, start_, before);
+  b_.add_incoming(left_, start_left_, before);
 }
 
 void ListReader::next() {
@@ -144,6 +182,7 @@ Place ListReader::field(const Place& list, const Aval& aval) const {
   place.kind = Place::Kind::Memory;
   place.base = b_.offset(current_, list.offset);
   place.view = View::contiguous(entry.shape);
+  place.lanes = list.lanes;
   return place;
 }
 

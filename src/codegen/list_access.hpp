@@ -1,7 +1,7 @@
 #pragma once
 
-// Reading and writing lists inside loops. A loop keeps the address of the current record and the number of records left
-// in the chunk in registers, and calls the library only where a chunk ends.
+// Reading and writing lists inside loops. A loop keeps the address of the current record and the number of
+// records left in the chunk in registers, and calls the library only where a chunk ends.
 
 #include "codegen/region.hpp"
 
@@ -10,11 +10,15 @@ namespace apsis::detail {
 /// Appends one record an iteration; or, when the length is known, fills the list from either end.
 class ListWriter {
  public:
-  /// `values`: what one record holds, in order.
-  ListWriter(Lowering& lowering, std::span<const Aval> values);
+  /// `values`: what one record holds, in order, each element `lanes` times.
+  ListWriter(Lowering& lowering, std::span<const Aval> values, int lanes = 1);
   /// Before the loop. For lists of known length the records are made at once.
   void make();
   void make(Value length, bool reverse);
+  /// A loop that is left and entered again keeps its place in the list's header: to be called before each
+  /// `open`, and after the loop.
+  void resume();
+  void suspend();
   void open(Block before);
   /// In the iteration: makes room, after which `field` is valid.
   void next();
@@ -22,8 +26,12 @@ class ListWriter {
   void link(Block latch);
   /// After the loop.
   void close();
-  /// The list of value i.
-  Place list(std::size_t i) const;
+  /// The same of a loop that was suspended.
+  void close_suspended();
+  /// The list of value i. `counts`: where lanes differ in length, the length in each.
+  Place list(std::size_t i, Value counts = {}) const;
+  Pointer header() const { return header_; }
+  std::int64_t offset(std::size_t i) const { return offsets_[i]; }
 
  private:
   Lowering& lowering_;
@@ -31,6 +39,7 @@ class ListWriter {
   std::vector<Aval> values_;
   std::vector<std::int64_t> offsets_;
   std::int64_t bytes_ = 0;
+  int lanes_;
   bool reverse_ = false, fixed_ = false;
   Pointer header_, start_, at_, current_;
   Value start_room_, room_, left_;
@@ -44,6 +53,9 @@ class ListReader {
   ListReader(Lowering& lowering, Pointer list, bool reverse);
   Pointer list() const { return list_; }
   Value length() const { return length_; }
+  /// A loop that is left and entered again keeps its place in memory: as for ListWriter.
+  void resume();
+  void suspend();
   void open(Block before);
   void next();
   Place field(const Place& list, const Aval& aval) const;
@@ -51,8 +63,8 @@ class ListReader {
 
  private:
   Builder& b_;
-  Pointer list_, cursor_, at_, current_, next_;
-  Value length_, step_, left_, rest_;
+  Pointer list_, cursor_, start_, at_, current_, next_;
+  Value length_, step_, start_left_, left_, rest_;
 };
 
 }  // namespace apsis::detail

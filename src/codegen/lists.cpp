@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "codegen/kernels.hpp"
+#include "codegen/lanes.hpp"
 #include "core/list.hpp"
 
 namespace apsis::detail {
@@ -74,6 +75,11 @@ bool ListStore::grow(List& list, std::int64_t records) {
   return true;
 }
 
+void** ListStore::table(void* const* lists, std::int64_t count) {
+  std::scoped_lock lock(mutex_);
+  return tables_.emplace_back(lists, lists + count).data();
+}
+
 void ListStore::free(List& list) {
   std::scoped_lock lock(mutex_);
   while (ListChunk* chunk = list.first) {
@@ -116,42 +122,82 @@ Array array_of(const Aval& list_aval, const List& list, std::int64_t offset) {
   return result;
 }
 
-/// What a lane's list of a list per lane is.
-Aval lane_list(const Aval& aval) {
-  AvalData data = *aval;
-  data.list = ListKind::One;
-  data.shape.erase(0);
-  return Aval(data);
+void* list_of(ListStore& store, const Array& array) {
+  if (!of_lanes(array.aval().list())) return records_of(store, array, array.aval().bytes());
+  std::vector<void*> lanes;
+  for (const Array& lane : static_cast<const ListNode*>(array.node())->entries)
+    lanes.push_back(list_of(store, lane));
+  return store.table(lanes.data(), static_cast<std::int64_t>(lanes.size()));
+}
+
+Array array_of(const Aval& aval, const ListValue& value) {
+  if (!of_lanes(aval.list())) return array_of(aval, *static_cast<const List*>(value.list), value.offset);
+  auto* node = new ListNode(aval);
+  Array result = Array::adopt(node);
+  AvalData lane = *aval;
+  lane.list = without_lanes(lane.list);
+  lane.shape.erase(0);
+  for (std::int64_t i = 0; i < aval.shape()[0]; ++i)
+    node->entries.push_back(array_of(Aval(lane), {static_cast<void* const*>(value.list)[i], value.offset}));
+  return result;
 }
 
 }  // namespace
 
-void ListArgument::take(ListStore& store, const Array& array) {
-  const Aval& aval = array.aval();
-  if (aval.list() == ListKind::One) {
-    value_ = {records_of(store, array, aval.bytes()), 0};
-    return;
-  }
-  for (const Array& lane : static_cast<const ListNode*>(array.node())->entries)
-    table_.push_back(records_of(store, lane, lane.aval().bytes()));
-  value_ = {table_.data(), 0};
-}
+void ListArgument::take(ListStore& store, const Array& array) { value_ = {list_of(store, array), 0}; }
 
-Array ListArgument::give(const Aval& aval) const {
-  if (aval.list() == ListKind::One) return array_of(aval, *static_cast<const List*>(value_.list), value_.offset);
-  auto* node = new ListNode(aval);
-  Array result = Array::adopt(node);
-  List* const* table = static_cast<List* const*>(value_.list);
-  for (std::int64_t lane = 0; lane < aval.shape()[0]; ++lane)
-    node->entries.push_back(array_of(lane_list(aval), *table[lane], value_.offset));
-  return result;
-}
+Array ListArgument::give(const Aval& aval) const { return array_of(aval, value_); }
 
 namespace {
+
 ListStore& store_of(CallContext* context) {
   auto& state = *static_cast<CallState*>(context->runtime);
   return state.call ? state.call->lists : state.lists;
 }
+
+bool append(ListStore& store, List& list, const void* record) {
+  if (list.room == 0 && !store.grow(list, 1)) return false;
+  std::memcpy(list.at, record, static_cast<std::size_t>(list.record_bytes));
+  list.at += list.record_bytes;
+  --list.room;
+  return true;
+}
+
+/// One field of a packet's tape.
+struct PacketField {
+  std::int64_t width, offset, elements, element_bytes;
+};
+
+/// Replays the tape forwards: each step's record has one entry for every slot that holds a lane.
+bool unpack(ListStore& store, List& tape, const PacketField& field, List** out) {
+  std::vector<std::int64_t> ids(static_cast<std::size_t>(field.width), -1);
+  std::vector<char> entry(
+      static_cast<std::size_t>(std::max<std::int64_t>(8, field.elements * field.element_bytes)));
+  ListCursor events, records;
+  apsis_list_open(tape.events, &events, 0);
+  apsis_list_open(&tape, &records, 0);
+  while (const void* at = apsis_list_next(&events)) {
+    const auto& event = *static_cast<const PacketEvent*>(at);
+    const auto* after = reinterpret_cast<const std::int64_t*>(&event + 1) + field.width;
+    for (std::int64_t step = 0; step < event.steps; ++step) {
+      const char* record = static_cast<const char*>(apsis_list_next(&records)) + field.offset;
+      for (std::size_t slot = 0; slot < ids.size(); ++slot) {
+        if (ids[slot] < 0) continue;
+        for (std::int64_t k = 0; k < field.elements; ++k)
+          std::memcpy(entry.data() + k * field.element_bytes,
+                      record + (k * field.width + static_cast<std::int64_t>(slot)) * field.element_bytes,
+                      static_cast<std::size_t>(field.element_bytes));
+        if (!append(store, *out[ids[slot]], entry.data())) return false;
+      }
+    }
+    for (std::size_t slot = 0; slot < ids.size(); ++slot) {
+      if (event.left >> slot & 1) ids[slot] = -1;
+      if (event.entered >> slot & 1) ids[slot] = after[slot];
+    }
+  }
+  return true;
+}
+
 }  // namespace
 }  // namespace apsis::detail
 
@@ -170,13 +216,23 @@ std::int32_t apsis_list_grow(CallContext* context, List* list, std::int64_t reco
 void apsis_list_close(List* list, std::int64_t room) noexcept {
   if (list->last) list->last->used = (list->last->capacity / list->record_bytes - room) * list->record_bytes;
   list->count = 0;
-  for (ListChunk* chunk = list->first; chunk; chunk = chunk->next) list->count += chunk->used / list->record_bytes;
+  for (ListChunk* chunk = list->first; chunk; chunk = chunk->next)
+    list->count += chunk->used / list->record_bytes;
 }
 
 void apsis_list_free(CallContext* context, List* list) noexcept { store_of(context).free(*list); }
 
+void* apsis_list_table(CallContext* context, void* const* lists, std::int64_t count) noexcept {
+  return store_of(context).table(lists, count);
+}
+
+std::int32_t apsis_list_append(CallContext* context, List* list, const void* record) noexcept {
+  return static_cast<std::int32_t>(append(store_of(context), *list, record) ? Status::Ok : Status::ListLimit);
+}
+
 void apsis_list_open(List* list, ListCursor* cursor, std::int64_t reverse) noexcept {
-  *cursor = {nullptr, 0, reverse ? -list->record_bytes : list->record_bytes, reverse ? list->last : list->first};
+  *cursor = {nullptr, 0, reverse ? -list->record_bytes : list->record_bytes,
+             reverse ? list->last : list->first};
 }
 
 void apsis_list_advance(ListCursor* cursor) noexcept {
@@ -185,6 +241,30 @@ void apsis_list_advance(ListCursor* cursor) noexcept {
   cursor->left = chunk->used / (reverse ? -cursor->step : cursor->step);
   cursor->at = chunk->data() + (reverse ? chunk->used + cursor->step : 0);
   cursor->chunk = reverse ? chunk->previous : chunk->next;
+}
+
+const void* apsis_list_next(ListCursor* cursor) noexcept {
+  while (cursor->left == 0) {
+    if (!cursor->chunk) return nullptr;
+    apsis_list_advance(cursor);
+  }
+  const char* record = cursor->at;
+  cursor->at += cursor->step;
+  --cursor->left;
+  return record;
+}
+
+std::int32_t apsis_lists_of_lanes(CallContext* context, List* const* tapes, std::int64_t lanes,
+                                  std::int64_t width, std::int64_t offset, std::int64_t elements,
+                                  std::int64_t element_bytes, List** out) noexcept {
+  ListStore& store = store_of(context);
+  const std::int64_t each = lanes_per_chunk(lanes, width);
+  bool fits = true;
+  for (std::int64_t lane = 0; lane < lanes; ++lane) out[lane] = store.make(elements * element_bytes);
+  for (std::int64_t chunk = 0; chunk * each < lanes && fits; ++chunk)
+    fits = unpack(store, *tapes[chunk], {width, offset, elements, element_bytes}, out);
+  for (std::int64_t lane = 0; lane < lanes; ++lane) apsis_list_close(out[lane], out[lane]->room);
+  return static_cast<std::int32_t>(fits ? Status::Ok : Status::ListLimit);
 }
 
 }  // extern "C"

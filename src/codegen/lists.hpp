@@ -1,7 +1,7 @@
 #pragma once
 
-// Lists: sequences of records, of a length known at run time, that loops write and read in order. A loop packs the values
-// it appends in one iteration into one record. Records live in chunks that never move.
+// Lists: sequences of records, of a length known at run time, that loops write and read in order. A loop
+// packs the values it appends in one iteration into one record. Records live in chunks that never move.
 
 #include <cstddef>
 #include <cstdint>
@@ -22,13 +22,22 @@ struct ListChunk {
 };
 static_assert(sizeof(ListChunk) <= 64);
 
-/// Compiled code reads and writes `at`, `room` and `count`.
+/// Compiled code reads and writes `at`, `room`, `count` and `events`.
 struct List {
-  char* at = nullptr;         // where the next record goes, after grow
-  std::int64_t room = 0;      // records that fit there
-  std::int64_t count = 0;     // after close
+  char* at = nullptr;      // where the next record goes, after grow
+  std::int64_t room = 0;   // records that fit there
+  std::int64_t count = 0;  // after close
   std::int64_t record_bytes = 0;
   ListChunk *first = nullptr, *last = nullptr;
+  List* events = nullptr;  // of a packet's tape: when which slot held which lane
+};
+
+/// An event of a packet, in the list of its tape's events: which slots' lanes left, and which were entered by
+/// others. The lanes of the slots follow: as many I64 as a packet has slots for those before the event, and
+/// as many for those after it.
+struct PacketEvent {
+  std::int64_t steps;  // of the packet since the event before
+  std::uint64_t left, entered;
 };
 
 /// Reads one chunk after the other. Compiled code reads `at`, `left` and `step`.
@@ -39,8 +48,9 @@ struct ListCursor {
   ListChunk* chunk;   // the chunk after this one
 };
 
-/// A list value as programs take and give it: one field of the records of a list; for lists per lane, of all lists in a
-/// table.
+/// A list value as programs take and give it: one field of the records of a list; for lists per lane, of all
+/// lists in a table. Inside a program lists per lane may be the tapes of packets instead, a list for each
+/// chunk of lanes: a record has each of its values once a slot, side by side.
 struct ListValue {
   void* list;  // List*, or List**
   std::int64_t offset;
@@ -57,6 +67,8 @@ class ListStore {
   List* make(std::int64_t record_bytes);
   /// Adds a chunk with room for at least `records` records; false at the byte limit.
   bool grow(List& list, std::int64_t records);
+  /// A copy of a table of lists that lasts as long as they do.
+  void** table(void* const* lists, std::int64_t count);
   /// The chunks may serve another list.
   void free(List& list);
 
@@ -64,12 +76,13 @@ class ListStore {
   std::mutex mutex_;
   std::vector<std::unique_ptr<List>> lists_;
   std::vector<List*> idle_;
+  std::vector<std::vector<void*>> tables_;
   ListChunk* spare_ = nullptr;
   std::int64_t bytes_ = 0, limit_;
 };
 
-/// A list as the argument or result of a program, made from or turned into a list array of the evaluator. In a program a
-/// list per lane is a table of lists whose records are alike.
+/// A list as the argument or result of a program, made from or turned into a list array of the evaluator. In
+/// a program a list per lane is a table of lists whose records are alike.
 class ListArgument {
  public:
   void take(ListStore& store, const Array& array);
@@ -79,7 +92,6 @@ class ListArgument {
 
  private:
   ListValue value_{nullptr, 0};
-  std::vector<List*> table_;
 };
 
 }  // namespace apsis::detail
@@ -87,9 +99,24 @@ class ListArgument {
 extern "C" {
 // Entries of compiled code.
 apsis::detail::List* apsis_list_make(apsis::detail::CallContext* context, std::int64_t record_bytes) noexcept;
-std::int32_t apsis_list_grow(apsis::detail::CallContext* context, apsis::detail::List* list, std::int64_t records) noexcept;
+std::int32_t apsis_list_grow(apsis::detail::CallContext* context, apsis::detail::List* list,
+                             std::int64_t records) noexcept;
 void apsis_list_close(apsis::detail::List* list, std::int64_t room) noexcept;
 void apsis_list_free(apsis::detail::CallContext* context, apsis::detail::List* list) noexcept;
-void apsis_list_open(apsis::detail::List* list, apsis::detail::ListCursor* cursor, std::int64_t reverse) noexcept;
+/// A copy of a table of lists, or of such tables, that lasts until the call ends.
+void* apsis_list_table(apsis::detail::CallContext* context, void* const* lists, std::int64_t count) noexcept;
+/// Appends a copy of a record.
+std::int32_t apsis_list_append(apsis::detail::CallContext* context, apsis::detail::List* list,
+                               const void* record) noexcept;
+void apsis_list_open(apsis::detail::List* list, apsis::detail::ListCursor* cursor,
+                     std::int64_t reverse) noexcept;
 void apsis_list_advance(apsis::detail::ListCursor* cursor) noexcept;
+/// The next record, or null after the last.
+const void* apsis_list_next(apsis::detail::ListCursor* cursor) noexcept;
+/// Takes one field, of `elements` elements of `element_bytes`, out of the tapes of packets of `width` slots:
+/// fills the table `out` with a list a lane.
+std::int32_t apsis_lists_of_lanes(apsis::detail::CallContext* context, apsis::detail::List* const* tapes,
+                                  std::int64_t lanes, std::int64_t width, std::int64_t offset,
+                                  std::int64_t elements, std::int64_t element_bytes,
+                                  apsis::detail::List** out) noexcept;
 }

@@ -3,6 +3,7 @@
 // Writes the code of one Graph: a program, a loop's body or condition, a branch. All of it is written for a number of
 // lanes: 1, or that of a packet, in which every lane runs the region on values of its own.
 
+#include "codegen/lane_split.hpp"
 #include "codegen/loop_nest.hpp"
 #include "codegen/lowering.hpp"
 #include "codegen/schedule.hpp"
@@ -46,6 +47,8 @@ class Region {
   Place allocate(const Aval& aval, int lanes);
   /// Writes all elements of `from` to `to`; in masked regions only those of active lanes when `masked`.
   void copy(const Place& from, const Aval& aval, const Place& to, bool masked = false);
+  /// Lists of lanes as a table of lists, out of the tapes of packets.
+  Place lists_of_lanes(const Place& tapes, const Aval& aval);
   /// How many copies of each element a place has: 1 when all lanes share it.
   int lanes_of(const Place& place) const;
 
@@ -88,6 +91,12 @@ class Region {
   void emit_while(const Eqn& e);
   void emit_scan(const Eqn& e);
   void emit_packets(const Eqn& e);
+  struct Packets {
+    int width = 1;
+    bool may_double = false;
+    LaneSplit split;
+  };
+  Packets plan_packets(const Eqn& e);
   /// The operand's place; taken away from it when this is its last use, so that it may be overwritten.
   Place take(ValueId v, bool& last);
   std::vector<char> varying(const Eqn& e);

@@ -80,7 +80,7 @@ std::vector<Array> bind_region(const Op& op, const Params& params, std::span<con
 }
 
 Array entry_of(const Array& a, std::int64_t i) {
-  if (a.aval().list() == ListKind::PerLane)
+  if (of_lanes(a.aval().list()))
     return static_cast<ListNode*>(a.node())->entries[static_cast<std::size_t>(i)];
   Array out = allocate(unstacked(a.aval()));
   std::size_t bytes = out.aval().bytes();
@@ -118,14 +118,14 @@ Aval entry_aval(const Aval& list) {
 
 Aval stacked(const Aval& a, std::int64_t size) {
   AvalData data = *a;
-  if (data.list == ListKind::One) data.list = ListKind::PerLane;
+  data.list = with_lanes(data.list);
   data.shape.insert(0, size);
   return Aval(data);
 }
 
 Aval unstacked(const Aval& a) {
   AvalData data = *a;
-  if (data.list == ListKind::PerLane) data.list = ListKind::One;
+  data.list = without_lanes(data.list);
   data.shape.erase(0);
   return Aval(data);
 }

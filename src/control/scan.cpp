@@ -3,6 +3,7 @@
 #include "control/loop_rules.hpp"
 #include "control/messages.hpp"
 #include "control/regions.hpp"
+#include "core/list.hpp"
 #include "ops/lax.hpp"
 #include "runtime/region.hpp"
 #include "transform/batch.hpp"
@@ -202,7 +203,7 @@ void scan_transpose(const TransposeRule& r) {
 void scan_batch(const BatchRule& r) {
   const auto& p = scan_of(r.params);
   for (const Array& a : r.operands)
-    if (a.aval().list() == ListKind::PerLane) return batch_as_lanes(scan_op, r);
+    if (of_lanes(a.aval().list())) return batch_as_lanes(scan_op, r);
   auto consts = static_cast<std::size_t>(p.consts), carries = static_cast<std::size_t>(p.carries);
   std::vector<bool> in_mask, out_mask;
   for (int axis : r.axes) in_mask.push_back(axis >= 0);

@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "base/hash.hpp"
+#include "core/list.hpp"
 
 namespace apsis {
 namespace {
@@ -82,7 +83,8 @@ std::string to_string(const Aval& aval) {
   }
   out += ']';
   if (aval.list() == ListKind::One) return "list<" + out + ">";
-  if (aval.list() == ListKind::PerLane) return "lists<" + out + ">";
+  for (ListKind level = aval.list(); detail::of_lanes(level); level = detail::without_lanes(level))
+    out = "lists<" + out + ">";
   return out;
 }
 

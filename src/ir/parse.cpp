@@ -1,6 +1,7 @@
 #include <charconv>
 #include <unordered_map>
 
+#include "core/list.hpp"
 #include "ir/graph.hpp"
 #include "ir/messages.hpp"
 
@@ -140,7 +141,7 @@ class Reader final : public ParamsReader {
     bool per_lane = accept("lists<");
     if (per_lane || accept("list<")) {
       data = *aval();
-      data.list = per_lane ? ListKind::PerLane : ListKind::One;
+      data.list = !per_lane ? ListKind::One : data.list != ListKind::None ? with_lanes(data.list) : ListKind::PerLane;
       expect(">");
       return Aval(data);
     }

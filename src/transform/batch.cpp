@@ -1,5 +1,6 @@
 #include "transform/batch.hpp"
 
+#include "core/list.hpp"
 #include "ops/lax.hpp"
 #include "transform/messages.hpp"
 
@@ -8,7 +9,7 @@ namespace {
 
 Aval without_axis(const Aval& aval, int axis) {
   AvalData data = *aval;
-  if (data.list == ListKind::PerLane) data.list = ListKind::One;
+  data.list = without_lanes(data.list);
   data.shape.erase(static_cast<std::size_t>(axis));
   return Aval(data);
 }

@@ -1,0 +1,203 @@
+// The slots of a packet: what each lane in the loop has of its own, in registers or in memory.
+
+#include <algorithm>
+
+#include "codegen/lane_code.hpp"
+
+namespace apsis::detail {
+namespace {
+
+/// What a piece reads must not be overwritten by it: the buffer under another name.
+BufferRef read_only(const BufferRef& a, const BufferRef& b) {
+  auto buffer = std::make_shared<Buffer>();
+  buffer->parts = {a, b};
+  return buffer;
+}
+
+bool has_regions(const Graph& graph) {
+  return std::ranges::any_of(graph.eqns(), [](const Eqn& e) { return !regions_of(e.params).empty(); });
+}
+
+}  // namespace
+
+/// All slots start empty; no lane reads what is in them.
+void LaneCode::make_slots(Region& homes) {
+  const LoopParts loop(*split_.loop);
+  const auto operands = split_.region->operands(*split_.loop);
+  for (std::size_t k = 0; k < operands.size(); ++k) {
+    if (!split_.slots[k]) continue;
+    Slot& slot = slots_.emplace_back();
+    slot.operand = k;
+    slot.aval = split_.region->aval(operands[k]);
+    if (k >= loop.first_carry())
+      slot.use = carry_use(*loop.body, static_cast<ValueId>(k - loop.cond_consts),
+                           loop.body->outputs()[k - loop.first_carry()]);
+    if (in_registers(slot.aval)) {
+      b_.set_lanes(width_);
+      slot.now.assign(static_cast<std::size_t>(slot.aval.size()), b_.constant(slot.aval.dtype(), 0));
+      continue;
+    }
+    slot.home = homes.allocate(slot.aval, width_);
+    slot.home_now = slot.home.base;
+    if (slot.use != CarryUse::Replaced) continue;
+    slot.spare = homes.allocate(slot.aval, width_);
+    slot.spare_now = slot.spare.base;
+  }
+}
+
+void LaneCode::bind_operand(Region* cond, Region& body, std::size_t k, const Place& place,
+                            const Place& for_body) {
+  const LoopParts loop(*split_.loop);
+  if (cond && (k < loop.cond_consts || k >= loop.first_carry()))
+    cond->bind_input(static_cast<ValueId>(k < loop.cond_consts ? k : k - loop.consts), place);
+  if (k >= loop.cond_consts) body.bind_input(static_cast<ValueId>(k - loop.cond_consts), for_body);
+}
+
+/// What the loop computes from values that all lanes share is computed before it.
+void LaneCode::hoist(Region* cond, Region& body) {
+  const LoopParts loop(*split_.loop);
+  const auto operands = split_.region->operands(*split_.loop);
+  std::vector<char> cond_fixed(cond ? loop.cond->input_count() : 0, 0),
+      body_fixed(loop.body->input_count(), 0);
+  for (std::size_t k = 0; k < loop.first_x(); ++k) {
+    if (split_.slots[k]) continue;
+    bind_operand(cond, body, k, known_[operands[k]], known_[operands[k]]);
+    if (cond && (k < loop.cond_consts || k >= loop.first_carry()))
+      cond_fixed[k < loop.cond_consts ? k : k - loop.consts] = 1;
+    if (k >= loop.cond_consts) body_fixed[k - loop.cond_consts] = 1;
+  }
+  if (cond) cond->run_invariant(cond_fixed);
+  body.run_invariant(body_fixed);
+}
+
+void LaneCode::bind_slots(Region* cond, Region& body) {
+  for (const Slot& slot : slots_)
+    bind_operand(cond, body, slot.operand, slot_place(slot, false), slot_place(slot, true));
+}
+
+/// Phis at the start of the current block, which are where the slots are from here on.
+std::vector<LaneCode::SlotPhis> LaneCode::open_slots(Block from) {
+  std::vector<SlotPhis> all;
+  for (Slot& slot : slots_) {
+    SlotPhis& phis = all.emplace_back();
+    b_.set_lanes(width_);
+    for (Value& v : slot.now) {
+      phis.elements.push_back(b_.phi(slot.aval.dtype()));
+      b_.add_incoming(phis.elements.back(), v, from);
+    }
+    if (slot.takes_turns()) {
+      phis.home = b_.pointer_phi();
+      phis.spare = b_.pointer_phi();
+      b_.add_incoming(phis.home, slot.home_now, from);
+      b_.add_incoming(phis.spare, slot.spare_now, from);
+    }
+  }
+  restore_slots(all);
+  return all;
+}
+
+void LaneCode::link_slots(const std::vector<SlotPhis>& phis, Block from) {
+  for (std::size_t s = 0; s < slots_.size(); ++s) {
+    for (std::size_t k = 0; k < phis[s].elements.size(); ++k)
+      b_.add_incoming(phis[s].elements[k], slots_[s].now[k], from);
+    if (!slots_[s].takes_turns()) continue;
+    b_.add_incoming(phis[s].home, slots_[s].home_now, from);
+    b_.add_incoming(phis[s].spare, slots_[s].spare_now, from);
+  }
+}
+
+/// The slots are where they were when these phis were opened.
+void LaneCode::restore_slots(const std::vector<SlotPhis>& phis) {
+  for (std::size_t s = 0; s < slots_.size(); ++s) {
+    slots_[s].now = phis[s].elements;
+    if (!slots_[s].takes_turns()) continue;
+    slots_[s].home_now = phis[s].home;
+    slots_[s].spare_now = phis[s].spare;
+  }
+}
+
+Place LaneCode::slot_place(const Slot& slot, bool writable) const {
+  if (!slot.in_memory()) {
+    Place place;
+    place.kind = Place::Kind::Registers;
+    place.elements = slot.now;
+    return place;
+  }
+  Place place = slot.home;
+  place.base = slot.home_now;
+  if (!writable || slot.takes_turns()) place.buffer = read_only(slot.home.buffer, slot.spare.buffer);
+  return place;
+}
+
+/// Puts what was made for the lanes of `mask` in the slot's place.
+void LaneCode::blend(Slot& slot, const Place& fresh, Region& made_by, Value mask) {
+  if (slot.in_memory()) {
+    Place home = slot.home;
+    home.base = slot.home_now;
+    made_by.copy(fresh, slot.aval, home, true);
+    return;
+  }
+  const Values elements = made_by.registers(fresh, slot.aval);
+  for (std::size_t k = 0; k < elements.size(); ++k)
+    slot.now[k] = b_.select(mask, splat_to_width(elements[k]), slot.now[k]);
+}
+
+void LaneCode::enter_lanes(Value ids, Value mask) {
+  Region region(lowering_, *split_.before.graph, width_, mask);
+  bind(region, split_.before, safe_ids(ids));
+  region.run();
+  for (std::size_t s = 0; s < slots_.size(); ++s) blend(slots_[s], region.output(s), region, mask);
+}
+
+void LaneCode::leave_lanes(Value ids, Value mask) {
+  const LoopParts loop(*split_.loop);
+  const auto operands = split_.region->operands(*split_.loop);
+  for (std::size_t r = 0; r < loop.carries; ++r) {
+    const std::size_t k = loop.first_carry() + r;
+    const auto slot = std::ranges::find(slots_, k, &Slot::operand);
+    known_[split_.loop->first_result + r] =
+        slot == slots_.end() ? known_[operands[k]] : slot_place(*slot, false);
+  }
+  b_.set_lanes(width_);
+  Region region(lowering_, *split_.after.graph, width_, mask);
+  bind(region, split_.after, safe_ids(ids));
+  region.run();
+  store_outputs(region, ids, mask);
+}
+
+void LaneCode::run_body(Region& body, Value active, const ListWriter* tape) {
+  const LoopParts loop(*split_.loop);
+  // Slots at rest run along; only where they might loop for ever, or call something, are they held back.
+  if (has_regions(*loop.body)) body.set_mask(active);
+  for (const Slot& slot : slots_) {
+    if (!slot.takes_turns()) continue;
+    Place next = slot.spare;
+    next.base = slot.spare_now;
+    body.hint_output(slot.operand - loop.first_carry(), next);
+  }
+  const std::size_t records = tape ? loop.body->outputs().size() - loop.carries : 0;
+  for (std::size_t i = 0; i < records; ++i) body.hint_output(loop.carries + i, tape->field(i));
+  body.run();
+  for (std::size_t i = 0; i < records; ++i) body.write_output(loop.carries + i, tape->field(i));
+  const auto changes = [&](const Slot& slot) { return slot.use != CarryUse::Unchanged; };
+  for (Slot& slot : slots_) {
+    if (!changes(slot)) continue;
+    const Place& made = body.output(slot.operand - loop.first_carry());
+    if (!slot.in_memory()) {
+      slot.now = body.registers(made, slot.aval);
+      for (Value& v : slot.now) v = splat_to_width(v);
+    } else if (slot.takes_turns()) {
+      Place next = slot.spare;
+      next.base = slot.spare_now;
+      if (!same_memory(made, next)) body.copy(made, slot.aval, next);
+      std::swap(slot.home_now, slot.spare_now);
+    }
+  }
+  for (Slot& slot : slots_) {
+    if (slot.use != CarryUse::InPlace || !slot.in_memory()) continue;
+    const Place& made = body.output(slot.operand - loop.first_carry());
+    if (!same_memory(made, slot.home)) body.copy(made, slot.aval, slot.home);
+  }
+}
+
+}  // namespace apsis::detail
