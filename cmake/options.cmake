@@ -2,8 +2,7 @@
 # so that the evaluator and the compiled code agree bit for bit.
 add_library(apsis_options INTERFACE)
 target_compile_options(apsis_options INTERFACE -march=x86-64-v3 -ffp-contract=off -Wall -Wextra)
-# As a part of somebody else's project, a new compiler's new warning must not stop the build.
-if(PROJECT_IS_TOP_LEVEL)
+if(APSIS_WERROR)
   target_compile_options(apsis_options INTERFACE -Werror)
 endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")

@@ -12,7 +12,8 @@ if(WAY STREQUAL "find_package")
   file(RENAME ${work}/stage ${work}/moved)
   set(arguments -DCMAKE_PREFIX_PATH=${work}/moved)
 else()
-  set(arguments -DAPSIS_SOURCE=${SOURCE} -DCMAKE_CXX_COMPILER_LAUNCHER=${CCACHE})
+  # With the flags of the build itself, so that the compiler cache serves both.
+  set(arguments -DAPSIS_SOURCE=${SOURCE} -DAPSIS_WERROR=ON -DCMAKE_CXX_COMPILER_LAUNCHER=${CCACHE})
 endif()
 run(${CMAKE_COMMAND} -S ${SOURCE}/tests/consume/project -B ${work}/build -G ${GENERATOR} -DCMAKE_BUILD_TYPE=Release
     -DCMAKE_CXX_COMPILER=${COMPILER} -DEXAMPLES=${EXAMPLES} ${arguments})
