@@ -21,9 +21,10 @@ bool long_running(const Graph& graph) {
     double work = 0, sizes = 1;
     for (std::uint32_t r = 0; r < e.result_count; ++r) work += static_cast<double>(graph.aval(e.first_result + r).size());
     for (ValueId v : graph.operands(e)) sizes *= static_cast<double>(graph.aval(v).size());
-    // The inner loops of contractions and reductions carry sums, which the fast level keeps in memory. Of a product of
-    // matrices, the sizes m k, k n and m n multiply to the square of its multiply-adds.
-    if (e.op->kind == OpKind::Contract) work = 4 * std::sqrt(sizes * work);
+    // The inner loops of contractions and reductions carry sums, which the fast level keeps in memory; a program with a
+    // contraction is likely to be called often. Of a product of matrices, the sizes m k, k n and m n multiply to the
+    // square of its multiply-adds.
+    if (e.op->kind == OpKind::Contract) work = 16 * std::sqrt(sizes * work);
     if (e.op->kind == OpKind::Reduce) work = 4 * sizes;
     if (work >= large && e.op->kind != OpKind::View) return true;
   }

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "codegen/region.hpp"
+#include "codegen/row_contraction.hpp"
 #include "ops/dot_params.hpp"
 
 namespace apsis::detail {
@@ -85,11 +86,41 @@ bool Region::emit_contract(const Eqn& e) {
   Place result = in_registers(out) ? allocate(out, lanes) : destination(e.first_result, lanes);
   View view = result.view;
   Shape shape = out.shape();
+  auto finish = [&] {
+    ++lowering_.loops;
+    if (in_registers(out)) define_loaded(e.first_result, result);
+    else define(e.first_result, std::move(result));
+    return true;
+  };
+  const int vector = lowering_.vector_lanes(item_size(compute));
+  if (lanes == 1 && !shape.empty() && knows_row_contraction(dtype, shape.back(), sizes.k, vector)) {
+    std::int64_t apart_a = view_a.strides.back(), apart_b = view_b.strides.back();
+    bool rows_of_a = apart_a > 1 && apart_b == 0 && step_a == 1, rows_of_b = apart_b > 1 && apart_a == 0 && step_b == 1;
+    if (rows_of_a || rows_of_b) {
+      Access access_a{view_a, a.base, dtype}, access_b{view_b, b.base, dtype};
+      RowContraction rows{.shape = shape,
+                          .matrix = rows_of_a ? access_a : access_b,
+                          .vector = rows_of_a ? access_b : access_a,
+                          .result = {view, result.base, dtype},
+                          .rows = shape.back(),
+                          .columns = sizes.k,
+                          .row_stride = rows_of_a ? apart_a : apart_b,
+                          .vector_stride = rows_of_a ? step_b : step_a,
+                          .result_stride = view.strides.back()};
+      rows.shape.erase(rows.shape.size() - 1);
+      for (Access* access : {&rows.matrix, &rows.vector, &rows.result}) {
+        access->view.shape = rows.shape;
+        access->view.strides.erase(rows.shape.size());
+      }
+      write_row_contraction(b_, rows, vector);
+      return finish();
+    }
+  }
   // Vectors of neighbouring results; in packets, where the lanes are the vector, several results at once.
   std::int64_t group = 1, shift_a = 0, shift_b = 0, shift = 0;
   int width = 1;
   if (lanes == 1) {
-    width = in_flight * lowering_.vector_lanes(item_size(compute));
+    width = in_flight * vector;
   } else if (!shape.empty()) {
     std::size_t last = shape.size() - 1;
     for (std::int64_t g = 2; g <= 2 * in_flight; ++g)
@@ -152,10 +183,7 @@ bool Region::emit_contract(const Eqn& e) {
     nest.store(2, compute == dtype ? sum : b_.convert(sum, dtype), g * shift);
   }
   nest.close();
-  ++lowering_.loops;
-  if (in_registers(out)) define_loaded(e.first_result, result);
-  else define(e.first_result, std::move(result));
-  return true;
+  return finish();
 }
 
 }  // namespace apsis::detail

@@ -130,7 +130,6 @@ Value LoopNest::lane_places(std::int64_t stride) {
   return stride == 1 ? lanes : b_.mul(lanes, b_.constant(Dtype::I64, static_cast<std::uint64_t>(stride)));
 }
 
-/// The address of the first of the current elements.
 Pointer LoopNest::current(std::size_t a) {
   const Access& access = accesses_[a];
   std::int64_t stride = axis_ < 0 ? 0 : strides_[a][static_cast<std::size_t>(axis_)];

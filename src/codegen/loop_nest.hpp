@@ -55,13 +55,14 @@ class LoopNest {
   void store(std::size_t access, Value v, std::int64_t shift = 0);
   /// For accesses with several lanes an element: only the lanes of `mask` are written.
   void masked_store(std::size_t access, Value v, Value mask);
+  /// The address of the first of the current elements.
+  Pointer current(std::size_t access);
   /// How many elements, or lanes, the values of an iteration have.
   int width() const { return width_ > 1 ? width_ : lanes_; }
 
  private:
   void collapse(const Shape& shape);
   void choose_axis(int width);
-  Pointer current(std::size_t access);
   Value inner_offset(std::int64_t scale);
   Value lane_places(std::int64_t stride);
 

@@ -127,6 +127,12 @@ TEST(LoweringStraight, ContractionsInTheOrderOfTheEvaluator) {
     contract("[20,30]", "[30]", "[20]", "contract_a=[1], contract_b=[0], batch_a=[], batch_b=[]");
     contract("[12,18]", "[18,15]", "[12,15]", "contract_a=[1], contract_b=[0], batch_a=[], batch_b=[]");
     contract("[18,12]", "[15,18]", "[12,15]", "contract_a=[0], contract_b=[1], batch_a=[], batch_b=[]");
+    // Rows of a matrix times a vector: whole blocks, blocks that overlap, columns left over, batches, strides.
+    contract("[70,9]", "[9]", "[70]", "contract_a=[1], contract_b=[0], batch_a=[], batch_b=[]");
+    contract("[5,64]", "[64]", "[5]", "contract_a=[1], contract_b=[0], batch_a=[], batch_b=[]");
+    contract("[31]", "[21,31]", "[21]", "contract_a=[0], contract_b=[1], batch_a=[], batch_b=[]");
+    contract("[3,19,6]", "[3,6]", "[3,19]", "contract_a=[2], contract_b=[1], batch_a=[0], batch_b=[0]");
+    contract("[2,8]", "[33,8]", "[2,33]", "contract_a=[1], contract_b=[1], batch_a=[], batch_b=[]");
     contract("[40]", "[40]", "[]", "contract_a=[0], contract_b=[0], batch_a=[], batch_b=[]");
     contract("[5,3,7]", "[5,7,2]", "[5,3,2]", "contract_a=[2], contract_b=[1], batch_a=[0], batch_b=[0]");
     contract("[6,5,4]", "[4,6,8]", "[5,8]", "contract_a=[0, 2], contract_b=[1, 0], batch_a=[], batch_b=[]");
