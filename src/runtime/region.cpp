@@ -7,8 +7,6 @@
 namespace apsis::detail {
 namespace {
 
-thread_local bool interpret_all = false;
-
 /// The op as a program of one equation. A call's region is the program itself.
 GraphRef program_of(const Op& op, const Params& params, std::span<const Array> in, std::size_t results) {
   if (op.kind == OpKind::Call || op.kind == OpKind::Custom) return GraphRef(regions_of(params)[0]);
@@ -21,9 +19,10 @@ GraphRef program_of(const Op& op, const Params& params, std::span<const Array> i
 
 }  // namespace
 
+constinit thread_local bool interpret_all = false;
+
 InterpretScope::InterpretScope() : previous_(interpret_all) { interpret_all = true; }
 InterpretScope::~InterpretScope() { interpret_all = previous_; }
-bool interpreting() { return interpret_all; }
 
 bool run_compiled(const Op& op, const Params& params, std::span<const Array> in, std::span<Array> out) {
   if (interpret_all) return false;

@@ -22,6 +22,7 @@ class InterpretScope {
  private:
   bool previous_;
 };
-bool interpreting();
+extern constinit thread_local bool interpret_all [[gnu::tls_model("initial-exec")]];  // asked on every call
+inline bool interpreting() { return interpret_all; }
 
 }  // namespace apsis::detail

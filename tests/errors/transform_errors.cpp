@@ -125,15 +125,19 @@ APSIS_PROVOKES(compiled_argument,
                "it, or compile again",
                lower(square_of, xs).compile()(array({1., 2.})))
 
-APSIS_PROVOKES(compiled_structure,
-               "[compiled] this program takes 1 arrays, the call has 2: it serves one structure of "
-               "arguments; compile again for another",
-               lower([](const std::vector<Array>& v) { return v[0]; }, std::vector{xs}).compile()({xs, xs}))
+APSIS_PROVOKES(
+    compiled_static,
+    "[compiled] the program was compiled for another static value or structure (argument 1: static "
+    "int 2 → 3); pass the same, or compile again",
+    lower([](const Array& x, int n) { return x * n; }, xs, 2).compile()(xs, 3))
 
-APSIS_PROVOKES(compiled_static,
-               "[compiled] a static value or the structure of an argument differs from what this program was "
-               "compiled for; compile again",
-               lower([](const Array& x, int n) { return x * n; }, xs, 2).compile()(xs, 3))
+APSIS_PROVOKES(
+    max_traces,
+    "[assert_max_traces] one trace too many of `step`, of which 1 trace is allowed: n: static int 2 → 3; "
+    "pass an Array to make it dynamic",
+    auto f = jit(assert_max_traces([](const Array& x, int n) { return x * n; }, 1,
+                                   {.name = "step", .arguments = "x, n"}));
+    f(xs, 2); f(xs, 2); f(xs, 3))
 
 APSIS_PROVOKES(compiled_traced,
                "[compiled] argument 0 is traced: a compiled program cannot be transformed; transform the "

@@ -179,6 +179,7 @@ struct Transformed;
 
 template <class Derived, class F, class... P>
 struct Transformed<Derived, F, TypeList<P...>> {
+  using apsis_callee = F;
   using apsis_parameters = TypeList<P...>;
   auto operator()(const std::decay_t<P>&... args) const {
     return static_cast<const Derived*>(this)->call(args...);
@@ -186,6 +187,7 @@ struct Transformed<Derived, F, TypeList<P...>> {
 };
 template <class Derived, class F>
 struct Transformed<Derived, F, void> {
+  using apsis_callee = F;
   template <class... A>
   auto operator()(const A&... args) const {
     return static_cast<const Derived*>(this)->template call<argument_t<A>...>(args...);

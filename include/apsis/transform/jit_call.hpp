@@ -1,0 +1,179 @@
+#pragma once
+
+// What a jitted function hands to the compiled core for one call, and what it gets back.
+
+#include <atomic>
+
+#include "apsis/transform/function.hpp"
+
+namespace apsis::detail {
+
+/// What the core asks of the call site when a call must be traced.
+class TraceRequest {
+ public:
+  /// Runs the function on tracers (or directly, where compilation is off).
+  virtual void stage(const Callee& callee, std::span<const Array> leaves) = 0;
+  /// Afterwards: the result's structure, by `new`, and which of its leaves are there.
+  virtual void set_result(void* prototype, void (*destroy)(void*), const std::vector<bool>& present) = 0;
+
+ protected:
+  ~TraceRequest() = default;
+};
+
+/// What is known of a call site at compile time. Its address stands for the types of callable and arguments.
+struct CallSiteType {
+  void (*trace)(void* site, TraceRequest& request);
+  /// The callable if it is a tree, then the arguments.
+  void (*trees)(const void* site, std::vector<ConstTreeRef>& trees);
+  bool function_is_tree;
+};
+
+/// One call of a jitted function, flat: nodes of all leaves (null where empty) and the static key.
+struct JitCall {
+  std::span<Node* const> nodes;
+  const StaticKey* key;  // null if nothing is static
+  const CallSiteType* type;
+  void* site;
+};
+
+/// What a thread uses without owning it: a stack of addresses, read by those who would free them.
+struct InUse {
+  static constexpr int capacity = 15;
+  int depth = 0;
+  std::atomic<const void*> slots[capacity] = {};
+};
+
+/// Results: up to `small` in place.
+struct JitResults {
+  static constexpr std::size_t small = 8;
+  Array in_place[small];
+  std::vector<Array> many;
+  std::size_t count = 0;
+  const void* prototype = nullptr;
+  const std::vector<bool>* present = nullptr;
+  JitResults() = default;
+  JitResults(const JitResults&) = delete;
+  JitResults& operator=(const JitResults&) = delete;
+  ~JitResults() {
+    if (in_use_) in_use_->slots[--in_use_->depth].store(nullptr, std::memory_order_release);
+    if (release_) release_(owner_);
+  }
+  /// Keeps what `prototype` and `present` belong to until the result is rebuilt.
+  void keep(void* owner, void (*release)(void*)) {
+    owner_ = owner;
+    release_ = release;
+  }
+  /// The same without a reference: pushes a slot, freed with this object.
+  std::atomic<const void*>& borrow(InUse& in_use) {
+    in_use_ = &in_use;
+    return in_use.slots[in_use.depth++];
+  }
+  void give_back() {
+    in_use_->slots[--in_use_->depth].store(nullptr, std::memory_order_release);
+    in_use_ = nullptr;
+  }
+  Array* slots(std::size_t n) {
+    count = n;
+    if (n <= small) return in_place;
+    many.resize(n);
+    return many.data();
+  }
+  std::span<const Array> arrays() const { return {count <= small ? in_place : many.data(), count}; }
+
+ private:
+  InUse* in_use_ = nullptr;
+  void* owner_ = nullptr;
+  void (*release_)(void*) = nullptr;
+};
+
+/// The leaves of callable and arguments as borrowed nodes, on the stack where their number is known.
+template <int count>
+struct NodeList {
+  Node* nodes[count > 0 ? count : 1];
+  std::size_t size = 0;
+  void push(Node* n) { nodes[size++] = n; }
+  std::span<Node* const> span() const { return {nodes, size}; }
+};
+template <>
+struct NodeList<dynamic_count> {
+  std::vector<Node*> nodes;
+  void push(Node* n) { nodes.push_back(n); }
+  std::span<Node* const> span() const { return nodes; }
+};
+
+template <class F, class... A>
+struct CallSite {
+  using Flat = FlatFunction<F, A...>;
+  using Result = typename Flat::Result;
+  const F& f;
+  const std::tuple<const A&...> args;
+
+  static constexpr int leaf_total() {
+    int total = is_tree_callable<F> ? count_leaves<F>() : 0;
+    for (int n : {0, count_leaves<A>()...})
+      total = total == dynamic_count || n == dynamic_count ? dynamic_count : total + n;
+    return total;
+  }
+  static constexpr bool has_static = (has_key<A>() || ... || (is_tree_callable<F> && has_key<F>()));
+
+  template <class Nodes>
+  void collect(Nodes& nodes) const {
+    auto push = [&nodes](const Array& a) { nodes.push(a.node()); };
+    if constexpr (is_tree_callable<F>) for_each_leaf(f, push);
+    std::apply([&](const A&... a) { (for_each_leaf(a, push), ...); }, args);
+  }
+  void append_key(StaticKey& key) const {
+    if constexpr (is_tree_callable<F>) append_static_key(f, key);
+    std::apply([&](const A&... a) { (append_static_key(a, key), ...); }, args);
+  }
+  static void trace(void* context, TraceRequest& request) {
+    auto& site = *static_cast<CallSite*>(context);
+    std::apply(
+        [&](const A&... a) {
+          Flat flat(site.f, a...);
+          request.stage(callee_of(flat), flat.leaves());
+          request.set_result(
+              new Result(flat.prototype()), [](void* p) { delete static_cast<Result*>(p); }, flat.present());
+        },
+        site.args);
+  }
+  static void trees(const void* context, std::vector<ConstTreeRef>& out) {
+    auto& site = *static_cast<const CallSite*>(context);
+    if constexpr (is_tree_callable<F>) out.push_back(tree_ref(site.f));
+    std::apply([&](const A&... a) { (out.push_back(tree_ref(a)), ...); }, site.args);
+  }
+  static Result rebuild(const JitResults& r) {
+    if constexpr (std::is_same_v<Result, Array>) {
+      return r.count ? r.arrays()[0] : Array();
+    } else {
+      Result out = *static_cast<const Result*>(r.prototype);
+      std::size_t next = 0, place = 0;
+      for_each_leaf(out, [&](Array& a) {
+        if ((*r.present)[place++]) a = r.arrays()[next++];
+      });
+      return out;
+    }
+  }
+  static constexpr CallSiteType type{&CallSite::trace, &CallSite::trees, is_tree_callable<F>};
+};
+
+/// Flattens a call and hands it to `use`, which takes a JitCall and the JitResults it fills in; returns the
+/// result.
+template <class F, class... A, class Use>
+[[gnu::always_inline]] inline auto with_call(const F& f, const Use& use, const A&... args) {
+  using Site = CallSite<F, A...>;
+  Site site{f, {args...}};
+  NodeList<Site::leaf_total()> nodes;
+  site.collect(nodes);
+  JitResults results;
+  if constexpr (Site::has_static) {
+    StaticKey key;
+    site.append_key(key);
+    use(JitCall{nodes.span(), &key, &Site::type, &site}, results);
+  } else {
+    use(JitCall{nodes.span(), nullptr, &Site::type, &site}, results);
+  }
+  return Site::rebuild(results);
+}
+
+}  // namespace apsis::detail

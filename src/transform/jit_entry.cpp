@@ -1,0 +1,64 @@
+#include "transform/jit_entry.hpp"
+
+#include <algorithm>
+
+#include "ir/regions.hpp"
+#include "transform/stage.hpp"
+
+namespace apsis::detail {
+
+extern const Op call_op;
+
+namespace {
+
+class Stager final : public TraceRequest {
+ public:
+  Stager(JitEntry& entry, const char* name, Loc loc) : entry_(entry), name_(name), loc_(loc) {}
+  void stage(const Callee& callee, std::span<const Array> leaves) override {
+    std::vector<Aval> avals;
+    for (const Array& a : leaves) avals.push_back(a.aval());
+    Staged staged = detail::stage(callee, avals, name_, loc_);
+    entry_.graph = std::move(staged.graph);
+    entry_.captures = std::move(staged.captures);
+  }
+  void set_result(void* prototype, void (*destroy)(void*), const std::vector<bool>& present) override {
+    entry_.result.set(prototype, destroy, present);
+  }
+
+ private:
+  JitEntry& entry_;
+  const char* name_;
+  Loc loc_;
+};
+
+}  // namespace
+
+EntryRef trace_entry(const JitCall& call, const char* name, std::shared_ptr<const SignatureText> text,
+                     Loc loc) {
+  EntryRef entry = EntryRef::adopt(new JitEntry(call));
+  entry->text = std::move(text);
+  Stager stager(*entry, name, loc);
+  call.type->trace(call.site, stager);
+  return entry;
+}
+
+bool captures_tracers(const JitEntry& entry) { return std::ranges::any_of(entry.captures, is_tracer); }
+
+void bind_entry(const JitEntry& entry, const JitCall& call, const char* name, bool in_line,
+                JitResults& results) {
+  std::vector<Array> operands;
+  for (Node* n : call.nodes) {
+    if (!n) continue;
+    n->refs.fetch_add(1, std::memory_order_relaxed);
+    operands.push_back(Array::adopt(n));
+  }
+  operands.insert(operands.end(), entry.captures.begin(), entry.captures.end());
+  Array* slots = result_slots(entry, results);
+  if (in_line) {
+    std::ranges::move(interpret(*entry.graph, operands), slots);
+  } else {
+    bind(call_op, make_params(CallParams{entry.graph, name}), operands, {slots, results.count});
+  }
+}
+
+}  // namespace apsis::detail

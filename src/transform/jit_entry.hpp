@@ -1,0 +1,98 @@
+#pragma once
+
+#include <memory>
+
+#include "codegen/compile.hpp"
+#include "transform/signature.hpp"
+
+namespace apsis::detail {
+
+/// What results are rebuilt from: their structure with empty leaves, and which leaves are there.
+struct ResultShape {
+  void* prototype = nullptr;
+  void (*destroy)(void*) = nullptr;
+  std::vector<bool> present;
+  ResultShape() = default;
+  ResultShape(const ResultShape&) = delete;
+  ResultShape& operator=(const ResultShape&) = delete;
+  ~ResultShape() {
+    if (prototype) destroy(prototype);
+  }
+  void set(void* made, void (*destroy_made)(void*), const std::vector<bool>& there) {
+    prototype = made;
+    destroy = destroy_made;
+    present = there;
+  }
+};
+
+/// One traced signature. Once published, immutable but for its program, which comes when it is first run.
+struct JitEntry {
+  std::atomic<std::uint32_t> refs{1};
+  CallSignature signature;
+  std::shared_ptr<const SignatureText> text;
+  GraphRef graph;
+  std::vector<Array> captures;
+  ResultShape result;
+  std::atomic<const Program*> program{nullptr};
+  std::shared_ptr<const Program> program_owner;  // the table's mutex guards it
+  // Of the table:
+  std::atomic<std::uint64_t> used{0};    // its clock at the last use that was noted
+  std::atomic<JitEntry*> next{nullptr};  // in its bucket
+
+  explicit JitEntry(const JitCall& call) : signature(call) {}
+};
+
+/// Shared ownership of an entry.
+class EntryRef {
+ public:
+  EntryRef() = default;
+  /// Takes over one reference.
+  static EntryRef adopt(JitEntry* entry) {
+    EntryRef r;
+    r.entry_ = entry;
+    return r;
+  }
+  static EntryRef share(JitEntry* entry) {
+    entry->refs.fetch_add(1, std::memory_order_relaxed);
+    return adopt(entry);
+  }
+  EntryRef(const EntryRef& other) : EntryRef(other.entry_ ? share(other.entry_) : EntryRef()) {}
+  EntryRef(EntryRef&& other) noexcept : entry_(other.release()) {}
+  EntryRef& operator=(EntryRef other) noexcept {
+    std::swap(entry_, other.entry_);
+    return *this;
+  }
+  ~EntryRef() { drop(entry_); }
+  JitEntry* release() { return std::exchange(entry_, nullptr); }
+  JitEntry* get() const { return entry_; }
+  JitEntry* operator->() const { return entry_; }
+  JitEntry& operator*() const { return *entry_; }
+  explicit operator bool() const { return entry_ != nullptr; }
+  static void drop(void* entry) {
+    auto* e = static_cast<JitEntry*>(entry);
+    if (e && e->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) delete e;
+  }
+
+ private:
+  JitEntry* entry_ = nullptr;
+};
+
+/// Stages a call under the current trace; `loc` is where the user asked for it.
+EntryRef trace_entry(const JitCall& call, const char* name, std::shared_ptr<const SignatureText> text,
+                     Loc loc);
+/// Whether the program uses traced values from outside, so that it serves only the traces it was made in.
+bool captures_tracers(const JitEntry& entry);
+
+/// Room for the results of an entry, and what they are rebuilt from.
+inline Array* result_slots(const JitEntry& entry, JitResults& results) {
+  results.prototype = entry.result.prototype;
+  results.present = &entry.result.present;
+  return results.slots(entry.graph->outputs().size());
+}
+/// Runs a compiled program on concrete arguments: pointers to elements in, fresh arrays out, one jump.
+void run_entry(const JitEntry& entry, const Program& program, const JitCall& call, JitResults& results);
+/// Makes the program part of the current trace, as one `call` or equation by equation.
+void bind_entry(const JitEntry& entry, const JitCall& call, const char* name, bool in_line,
+                JitResults& results);
+
+}  // namespace apsis::detail

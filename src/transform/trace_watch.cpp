@@ -1,0 +1,30 @@
+#include "transform/trace_watch.hpp"
+
+#include "transform/stage.hpp"
+
+namespace apsis::detail {
+namespace {
+
+thread_local TraceWatch* innermost_watch = nullptr;
+thread_local TraceNotice* innermost_notice = nullptr;
+
+}  // namespace
+
+TraceWatch::TraceWatch() : outer_(innermost_watch) { innermost_watch = this; }
+TraceWatch::~TraceWatch() { innermost_watch = outer_; }
+
+TraceNotice::TraceNotice(const char* name, const std::string& reason)
+    : name_(name), reason_(reason), outer_(innermost_notice) {
+  for (TraceWatch* w = innermost_watch; w; w = w->outer_) w->on_trace();
+  innermost_notice = this;
+}
+TraceNotice::~TraceNotice() { innermost_notice = outer_; }
+const TraceNotice* TraceNotice::current() { return innermost_notice; }
+
+bool is_staging() {
+  for (const Trace* t = current_trace(); t; t = t->parent())
+    if (dynamic_cast<const StageTrace*>(t)) return true;
+  return false;
+}
+
+}  // namespace apsis::detail
