@@ -67,6 +67,7 @@ void convert_from(Dtype to, const void* in, void* out, std::size_t n) {
 }  // namespace
 
 void convert_elements(Dtype from, const void* in, Dtype to, void* out, std::size_t n) {
+  if (n == 0) return;  // pointers to no elements may be null
   if (from == to) {
     std::memcpy(out, in, n * item_size(from));
     return;
