@@ -78,8 +78,8 @@ void call_batch(const BatchRule& r) {
     in_mask.push_back(r.axes[i] >= 0);
     operands.push_back(r.axes[i] > 0 ? with_axis(r.operands[i], r.axes[i], 0, r.size) : r.operands[i]);
   }
-  GraphRef region =
-      batch_graph(*p.region, r.size, in_mask, std::vector<bool>(p.region->outputs().size(), false), out_mask);
+  GraphRef region = batch_graph(*p.region, r.size, in_mask,
+                                std::vector<bool>(p.region->outputs().size(), false), out_mask, operands);
   r.outs = bind_region(call_op, with_region(r.params, region), operands);
   for (bool mapped : out_mask) r.out_axes.push_back(mapped ? 0 : -1);
 }

@@ -75,11 +75,14 @@ Array with_axis(const Array& a, int axis, int to, std::int64_t size) {
 }
 
 GraphRef batch_graph(const Graph& graph, std::int64_t size, const std::vector<bool>& in_mask,
-                     const std::vector<bool>& instantiate, std::vector<bool>& out_mask) {
+                     const std::vector<bool>& instantiate, std::vector<bool>& out_mask,
+                     std::span<const Array> operands) {
   std::vector<Aval> avals;
   std::vector<int> axes;
   for (ValueId v = 0; v < graph.input_count(); ++v) {
-    avals.push_back(in_mask[v] ? with_leading_axis(graph.aval(v), size) : graph.aval(v));
+    const Aval& aval = graph.aval(v);
+    const bool list = aval.is_list() && v < operands.size();
+    avals.push_back(list ? operands[v].aval() : in_mask[v] ? with_leading_axis(aval, size) : aval);
     axes.push_back(in_mask[v] ? 0 : -1);
   }
   auto body = [&](std::span<const Array> in) {

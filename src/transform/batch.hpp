@@ -32,8 +32,11 @@ BatchResult batch(const Callee& callee, std::int64_t size, std::span<const Array
 Array with_axis(const Array& a, int axis, int to, std::int64_t size);
 
 /// The graph over whole values: inputs marked `in_mask` have the mapped axis at 0; outputs marked in
-/// `out_mask` too. With `instantiate[i]` output i is mapped even if all lanes are equal.
+/// `out_mask` too. With `instantiate[i]` output i is mapped even if all lanes are equal. Where lists may be
+/// among the inputs, `operands` tell what they are: a list per lane, or one list of entries that have the
+/// mapped axis.
 GraphRef batch_graph(const Graph& graph, std::int64_t size, const std::vector<bool>& in_mask,
-                     const std::vector<bool>& instantiate, std::vector<bool>& out_mask);
+                     const std::vector<bool>& instantiate, std::vector<bool>& out_mask,
+                     std::span<const Array> operands = {});
 
 }  // namespace apsis::detail

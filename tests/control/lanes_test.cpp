@@ -111,6 +111,16 @@ TEST(Lanes, NestedVmapsAndLoops) {
   expect_near(grad(total)(xs), differences(total, xs, 1e-5), 1e-8);
 }
 
+TEST(Lanes, GradientsOfGradientsOfLanes) {
+  // Lanes of lanes of loops that keep tapes: a list for each lane of each lane.
+  auto total = [](const Array& xs) {
+    return sum(vmap(grad([](const Array& x) { return sum(climb(x) * x); }))(xs));
+  };
+  Array all = stack({points()(range(0, 3)), points()(range(2, 5)), points()(range(4, 7))});
+  expect_lanes_alone(grad(total), all);
+  expect_near(grad(total)(all[0]), differences(total, all[0], 1e-4), 1e-7);
+}
+
 TEST(Lanes, ThatAreNone) {
   EXPECT_EQ(to_string(vmap(climb)(zeros({0, 2})).shape()), to_string(Shape{0, 2}));
   EXPECT_EQ(to_string(vmap(grad([](const Array& x) { return sum(climb(x)); }))(zeros({0, 2})).shape()),
