@@ -1,0 +1,56 @@
+#pragma once
+
+// The forms of programs that hold blocks: loops, branches, and transformations of functions. A row each: how
+// to choose one, how Apsis runs it, what it means. A transformation that changes nothing but how a function
+// is run or differentiated is one line (`wrapped`).
+
+#include <functional>
+
+#include "compositions/ops.hpp"
+
+namespace apsis::compositions {
+
+template <class V>
+using Function = std::function<std::vector<V>(std::vector<V>)>;
+
+/// One step of a form: its operands, and its blocks as functions.
+template <class V>
+struct Call {
+  const Step& step;
+  std::vector<V> in;
+  std::vector<Function<V>> blocks;
+};
+
+/// The shapes of a step, chosen before its blocks are made.
+struct Plan {
+  struct Signature {
+    std::vector<Shape> parameters, results;
+  };
+  std::vector<Shape> others;  // operands after the first
+  std::vector<double> numbers;
+  std::vector<Signature> blocks;
+  Shape result;
+};
+
+struct Form {
+  const char* name;
+  /// False if it is not for a first operand of this shape.
+  bool (*choose)(Random& random, const Shape& first, Plan& plan);
+  Array (*run)(const Call<Array>& call);
+  Tensor (*oracle)(const Call<Tensor>& call);
+  int transformations = 0;  // that it nests
+  int derivatives = 0;      // the order it differentiates its block
+  bool loop = false;        // its blocks run again and again, so their results must not grow
+};
+
+std::span<const Form> forms();
+const Form* find_form(std::string_view name);
+
+/// The program, run by Apsis and by the oracle.
+Array run(const Block& program, const Array& x);
+Tensor evaluate(const Block& program, const Tensor& x);
+
+/// A shape for a new value, mostly small.
+Shape any_shape(Random& random);
+
+}  // namespace apsis::compositions

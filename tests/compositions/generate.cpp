@@ -1,0 +1,146 @@
+#include "compositions/generate.hpp"
+
+#include <algorithm>
+
+namespace apsis::compositions {
+namespace {
+
+struct Around {
+  int nesting;      // transformations that must still be nested here
+  int derivatives;  // orders that may still be taken
+  int depth;        // of blocks
+  bool loop;
+};
+
+class Generator {
+ public:
+  explicit Generator(std::uint64_t seed) : random_(seed) {}
+
+  Block program() {
+    static const Shape parameters[] = {{3}, {2}, {}, {2, 3}, {3, 2}};
+    const auto nesting = static_cast<int>(random_.below(max_nesting + 1));
+    return block({{parameters[random_.below(5)]}, {any_shape(random_)}}, {nesting, max_order, 0, false});
+  }
+
+ private:
+  struct Value {
+    int name;
+    Shape shape;
+  };
+  static constexpr int most_steps = 45, deepest = 6;
+  static constexpr std::int64_t largest = 200;  // elements of a value
+
+  Block block(const Plan::Signature& signature, const Around& around) {
+    const std::size_t outside = visible_.size();
+    Block b;
+    for (const Shape& s : signature.parameters) {
+      b.parameters.push_back({next_name_++, s});
+      visible_.push_back({b.parameters.back().name, s});
+    }
+    const std::int64_t steps = around.depth == 0 ? 2 + random_.below(6) : 1 + random_.below(4);
+    const std::int64_t nest_at = random_.below(steps);
+    for (std::int64_t i = 0; i < steps; ++i) {
+      const bool nest = i == nest_at && around.nesting > 0;
+      const bool may = around.depth < deepest && made_ < most_steps;
+      if (nest || (may && random_.chance(around.depth < 3 ? 35 : 20)))
+        form(b, around, nest);
+      else
+        array_op(b);
+    }
+    for (const Shape& s : signature.results) {
+      int v = fitting(b, s);
+      if (around.loop) v = append(b, {next_name_++, s, "tanh", {v}});
+      b.results.push_back(v);
+    }
+    visible_.resize(outside);
+    return b;
+  }
+
+  int append(Block& b, Step step) {
+    ++made_;
+    visible_.push_back({step.name, step.shape});
+    b.steps.push_back(std::move(step));
+    return b.steps.back().name;
+  }
+
+  /// A value in sight, of late more often than not.
+  Value any() {
+    const auto n = static_cast<std::int64_t>(visible_.size());
+    return visible_[static_cast<std::size_t>(
+        random_.chance(60) ? n - 1 - random_.below(std::min<std::int64_t>(n, 4)) : random_.below(n))];
+  }
+
+  /// A value of this shape, made of another one if there is none.
+  int fitting(Block& b, const Shape& shape) {
+    std::vector<int> fit;
+    for (const Value& v : visible_)
+      if (v.shape == shape) fit.push_back(v.name);
+    if (!fit.empty() && random_.chance(92)) {
+      const auto n = static_cast<std::int64_t>(fit.size());
+      return fit[static_cast<std::size_t>(
+          n - 1 - random_.below(random_.chance(50) ? std::min<std::int64_t>(n, 2) : n))];
+    }
+    if (random_.chance(10))
+      return append(b,
+                    {next_name_++, shape, "constant", {}, {static_cast<double>(random_.below(17) - 8) / 8}});
+    Value v = any();
+    if (!v.shape.empty()) v = {append(b, {next_name_++, Shape{}, "total", {v.name}}), Shape{}};
+    Shape wide;
+    for (std::size_t i = shape.size(); i-- > 0;) {
+      wide.insert(0, shape[i]);
+      v.name = append(b, {next_name_++, wide, "broadcast", {v.name}, {static_cast<double>(shape[i])}});
+    }
+    return v.name;
+  }
+
+  void array_op(Block& b) {
+    for (int attempt = 0; attempt < 10; ++attempt) {
+      const auto ops = array_ops();
+      const ArrayOp& op = ops[static_cast<std::size_t>(random_.below(static_cast<std::int64_t>(ops.size())))];
+      const Value first = any();
+      std::vector<double> numbers;
+      std::vector<Shape> others;
+      if (!op.choose(random_, first.shape, numbers, others)) continue;
+      // Its result has the shape that it has of zeros.
+      std::vector<Array> in{zeros(first.shape)};
+      for (const Shape& s : others) in.push_back(zeros(s));
+      const Shape result = run(op, in, numbers).shape();
+      if (result.product() > largest || result.rank() > 4) continue;
+      std::vector<int> operands{first.name};
+      for (const Shape& s : others) operands.push_back(fitting(b, s));
+      append(b, {next_name_++, result, op.name, operands, numbers});
+      return;
+    }
+  }
+
+  void form(Block& b, const Around& around, bool nest) {
+    for (int attempt = 0; attempt < 20; ++attempt) {
+      const auto all = forms();
+      const Form& f = all[static_cast<std::size_t>(random_.below(static_cast<std::int64_t>(all.size())))];
+      if (nest && f.transformations == 0) continue;
+      if (f.derivatives > around.derivatives) continue;
+      const Value first = any();
+      Plan plan;
+      if (!f.choose(random_, first.shape, plan) || plan.result.product() > largest) continue;
+      Step step{0, plan.result, f.name, {first.name}, plan.numbers};
+      for (const Shape& s : plan.others) step.operands.push_back(fitting(b, s));
+      Around inner{std::max(0, around.nesting - f.transformations), around.derivatives - f.derivatives,
+                   around.depth + 1, f.loop};
+      if (!nest) inner.nesting = 0;
+      for (const Plan::Signature& s : plan.blocks) step.blocks.push_back(block(s, inner));
+      step.name = next_name_++;
+      append(b, std::move(step));
+      return;
+    }
+  }
+
+  Random random_;
+  std::vector<Value> visible_;
+  int next_name_ = 0, made_ = 0;
+};
+
+}  // namespace
+
+Block generate(std::uint64_t seed) { return Generator(seed).program(); }
+
+}  // namespace apsis::compositions

@@ -1,0 +1,120 @@
+#include "compositions/number.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace apsis::compositions {
+
+thread_local Account account;
+
+namespace {
+
+std::size_t masks() { return std::size_t{1} << account.order; }
+
+const Number& noted(const Number& a) {
+  for (std::size_t m = 0; m < masks(); ++m) account.largest = std::max(account.largest, std::abs(a.c[m]));
+  return a;
+}
+
+/// f(a) by Taylor's formula, which ends: the part of a without its value is nilpotent. `d(j)` is the j-th
+/// derivative of f at the value of a.
+template <class D>
+Number lifted(const Number& a, D&& d) {
+  Number nilpotent = a, power(1), sum(d(0));
+  nilpotent.c[0] = 0;
+  long double factorial = 1;
+  for (int j = 1; j <= account.order; ++j) {
+    power = power * nilpotent;
+    factorial *= j;
+    const long double slope = d(j) / factorial;
+    for (std::size_t m = 1; m < masks(); ++m) sum.c[m] += slope * power.c[m];
+  }
+  return noted(sum);
+}
+
+/// xᵖ.
+Number power(const Number& a, long double p) {
+  return lifted(a, [&](int j) {
+    long double falling = 1;
+    for (int i = 0; i < j; ++i) falling *= p - i;
+    return falling * std::pow(a.c[0], p - j);
+  });
+}
+
+}  // namespace
+
+Number operator+(const Number& a, const Number& b) {
+  Number r;
+  for (std::size_t m = 0; m < masks(); ++m) r.c[m] = a.c[m] + b.c[m];
+  return noted(r);
+}
+Number operator-(const Number& a, const Number& b) { return a + -b; }
+Number operator-(const Number& a) {
+  Number r;
+  for (std::size_t m = 0; m < masks(); ++m) r.c[m] = -a.c[m];
+  return r;
+}
+Number operator*(const Number& a, const Number& b) {
+  Number r;
+  for (std::size_t m = 0; m < masks(); ++m) {
+    for (std::size_t s = m;; s = (s - 1) & m) {  // the subsets of m
+      r.c[m] += a.c[s] * b.c[m ^ s];
+      ++account.work;
+      if (s == 0) break;
+    }
+  }
+  if (account.work > account.limit) throw TooCostly{};
+  return noted(r);
+}
+Number operator/(const Number& a, const Number& b) { return a * reciprocal(b); }
+Number reciprocal(const Number& a) { return power(a, -1); }
+Number sqrt(const Number& a) { return power(a, 0.5L); }
+Number sin(const Number& a) {
+  const long double table[] = {std::sin(a.c[0]), std::cos(a.c[0]), -std::sin(a.c[0]), -std::cos(a.c[0])};
+  return lifted(a, [&](int j) { return table[j % 4]; });
+}
+Number cos(const Number& a) {
+  const long double table[] = {std::cos(a.c[0]), -std::sin(a.c[0]), -std::cos(a.c[0]), std::sin(a.c[0])};
+  return lifted(a, [&](int j) { return table[j % 4]; });
+}
+Number exp(const Number& a) {
+  const long double value = std::exp(a.c[0]);
+  return lifted(a, [&](int) { return value; });
+}
+Number log(const Number& a) {
+  return lifted(a, [&](int j) {
+    if (j == 0) return std::log(a.c[0]);
+    long double d = 1 / a.c[0];
+    for (int i = 1; i < j; ++i) d *= -i / a.c[0];
+    return d;
+  });
+}
+Number tanh(const Number& a) {
+  // The derivatives of tanh are polynomials in t = tanh: p₀ = t, p' = (1 - t²) dp/dt.
+  const long double t = std::tanh(a.c[0]);
+  std::array<long double, max_order + 3> p{0, 1};
+  return lifted(a, [&](int j) {
+    if (j > 0) {
+      std::array<long double, max_order + 3> next{};
+      for (std::size_t i = 1; i + 1 < p.size(); ++i) {
+        next[i - 1] += static_cast<long double>(i) * p[i];
+        next[i + 1] -= static_cast<long double>(i) * p[i];
+      }
+      p = next;
+    }
+    long double value = 0;
+    for (std::size_t i = p.size(); i-- > 0;) value = value * t + p[i];
+    return value;
+  });
+}
+
+bool less(const Number& a, const Number& b) {
+  const long double gap = std::abs(a.c[0] - b.c[0]);
+  // Closer than rounding can tell apart: another evaluation may decide otherwise.
+  if (gap <= 1e-9L * std::max(1.L, std::abs(a.c[0])))
+    for (std::size_t m = 0; m < masks(); ++m)
+      if (std::abs(a.c[m] - b.c[m]) > 0) account.ambiguous = true;
+  return a.c[0] < b.c[0];
+}
+
+}  // namespace apsis::compositions
