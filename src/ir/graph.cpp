@@ -176,6 +176,14 @@ GraphRef GraphBuilder::finish(std::span<const ValueId> outputs, std::size_t fixe
   auto* graph = new Graph;
   GraphRef result(graph);
   graph->input_count_ = static_cast<std::uint32_t>(fixed + captures.size());
+  std::size_t results = 0, operands = 0;
+  for (std::uint32_t e : order) {
+    results += eqns_[e].result_count;
+    operands += eqns_[e].operand_count;
+  }
+  graph->avals_.reserve(graph->input_count_ + results);
+  graph->definer_.reserve(results);
+  graph->operands_.reserve(operands);
   for (std::size_t i = 0; i < fixed; ++i) graph->avals_.push_back(avals_[inputs_[i]]);
   for (ValueId v : captures) graph->avals_.push_back(avals_[v]);
   graph->eqns_.reserve(order.size());

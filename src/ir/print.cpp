@@ -7,21 +7,39 @@
 //   aval     = [ "~" ] dtype "[" sizes "]"  |  "list<" aval ">"  |  "lists<" aval ">"
 //   comment  = "#" up to the end of the line (the value of a constant)
 
+#include <charconv>
+
 #include "ir/graph.hpp"
 
 namespace apsis::detail {
 namespace {
 
 void print_name(std::string& out, ValueId v) {
+  char digits[12];
   out += 'v';
-  out += std::to_string(v);
+  out.append(digits, std::to_chars(digits, digits + sizeof digits, v).ptr);
 }
 
-void print_value(std::string& out, const Graph& graph, ValueId v) {
-  print_name(out, v);
-  out += ": ";
-  out += to_string(graph.aval(v));
-}
+/// Prints values with their avals, most of which are that of the value before.
+class ValuePrinter {
+ public:
+  explicit ValuePrinter(const Graph& graph) : graph_(graph) {}
+  void operator()(std::string& out, ValueId v) {
+    print_name(out, v);
+    out += ": ";
+    const Aval& aval = graph_.aval(v);
+    if (!last_ || !(aval == last_)) {
+      last_ = aval;
+      text_ = to_string(aval);
+    }
+    out += text_;
+  }
+
+ private:
+  const Graph& graph_;
+  Aval last_;
+  std::string text_;
+};
 
 void print_names(std::string& out, std::span<const ValueId> names) {
   for (std::size_t i = 0; i < names.size(); ++i) {
@@ -31,28 +49,34 @@ void print_names(std::string& out, std::span<const ValueId> names) {
 }
 
 void print_params(std::string& out, const Params& params) {
-  std::string text = to_string(params);
-  bool nested = !regions_of(params).empty();
-  for (char c : text) {
+  if (!params) return;
+  if (regions_of(params).empty()) {
+    out += '{';
+    params.node()->table->print(*params.node(), out);
+    out += '}';
+    return;
+  }
+  for (char c : to_string(params)) {
     out += c;
-    if (nested && c == '\n') out += "  ";
+    if (c == '\n') out += "  ";
   }
 }
 
 }  // namespace
 
 std::string to_string(const Graph& graph) {
+  ValuePrinter print_value(graph);
   std::string out = "(";
   for (ValueId v = 0; v < graph.input_count(); ++v) {
     if (v) out += ", ";
-    print_value(out, graph, v);
+    print_value(out, v);
   }
   out += ") {\n";
   for (const Eqn& e : graph.eqns()) {
     out += "  ";
     for (std::uint32_t r = 0; r < e.result_count; ++r) {
       if (r) out += ", ";
-      print_value(out, graph, e.first_result + r);
+      print_value(out, e.first_result + r);
     }
     if (e.result_count) out += " = ";
     out += e.op->name;

@@ -20,7 +20,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/hash.hpp"
 #include "runtime/program_file.hpp"
 
 namespace apsis::detail {
@@ -120,7 +119,8 @@ class Directory {
 
   static std::string name_of(const std::string& key) {
     char digits[17];
-    std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(hash_text(0, key)));
+    std::snprintf(digits, sizeof digits, "%016llx",
+                  static_cast<unsigned long long>(hash_file(std::as_bytes(std::span(key)))));
     return digits + std::string(suffix);
   }
   /// Names that no other thread or process uses for its unfinished files.

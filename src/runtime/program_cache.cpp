@@ -70,6 +70,12 @@ Cache& cache() {
   return *c;
 }
 
+/// What is kept is run by many processes, so that code which runs faster is worth the time to generate it.
+CodegenOptions for_keeping(CodegenOptions options) {
+  if (options.level < 0) options.level = static_cast<int>(Level::Less);
+  return options;
+}
+
 /// A program from disk, or null.
 std::shared_ptr<const Program> load_kept(const Graph& graph, const std::string& key) {
   std::optional<ProgramImage> image = find_on_disk(key);
@@ -107,7 +113,7 @@ std::shared_ptr<const Program> program_for(const GraphRef& given, const CodegenO
     if (disk_cache_on()) key = program_key(*graph, options);
     if (!key.empty()) program = load_kept(*graph, key);
     if (!program) {
-      image = compile_image(*graph, options);
+      image = compile_image(*graph, key.empty() ? options : for_keeping(options));
       program = load_program(*graph, *image);
     }
   } catch (...) {

@@ -19,22 +19,6 @@ struct Header {
 constexpr char magic[8] = {'a', 'p', 's', 'i', 's', 'p', '0', '1'};
 constexpr std::size_t checked_from = offsetof(Header, key_bytes);
 
-/// Four hashes side by side, which the processor mixes at once.
-std::uint64_t checksum(std::span<const std::byte> bytes) {
-  constexpr std::size_t ways = 4, word = sizeof(std::uint64_t);
-  std::uint64_t hash[ways] = {1, 2, 3, 4};
-  std::size_t at = 0;
-  for (; at + ways * word <= bytes.size(); at += ways * word)
-    for (std::size_t w = 0; w < ways; ++w) {
-      std::uint64_t piece;
-      std::memcpy(&piece, bytes.data() + at + w * word, word);
-      hash[w] = hash_mix(hash[w], piece);
-    }
-  std::uint64_t all = hash_bytes(bytes.size(), bytes.data() + at, bytes.size() - at);
-  for (std::uint64_t h : hash) all = hash_mix(all, h);
-  return all;
-}
-
 std::string kernel_text(const Kernel& kernel) {
   GraphBuilder builder;
   std::vector<ValueId> operands, results(kernel.out.size());
@@ -55,6 +39,22 @@ Kernel kernel_of_text(std::string_view text) {
 
 }  // namespace
 
+std::uint64_t hash_file(std::span<const std::byte> bytes) {
+  // Hashes side by side, which the processor mixes at once.
+  constexpr std::size_t ways = 4, word = sizeof(std::uint64_t);
+  std::uint64_t hash[ways] = {1, 2, 3, 4};
+  std::size_t at = 0;
+  for (; at + ways * word <= bytes.size(); at += ways * word)
+    for (std::size_t w = 0; w < ways; ++w) {
+      std::uint64_t piece;
+      std::memcpy(&piece, bytes.data() + at + w * word, word);
+      hash[w] = hash_mix(hash[w], piece);
+    }
+  std::uint64_t all = hash_bytes(bytes.size(), bytes.data() + at, bytes.size() - at);
+  for (std::uint64_t h : hash) all = hash_mix(all, h);
+  return all;
+}
+
 std::vector<std::byte> encode_program(const std::string& key, const ProgramImage& image) {
   std::string kernels;
   for (const Kernel& k : image.kernels) (kernels += kernel_text(k)) += '\0';
@@ -72,7 +72,7 @@ std::vector<std::byte> encode_program(const std::string& key, const ProgramImage
   put(image.object.data(), image.object.size());
   put(kernels.data(), kernels.size());
   std::memcpy(file.data(), &header, sizeof header);
-  header.checksum = checksum(std::span(file).subspan(checked_from));
+  header.checksum = hash_file(std::span<const std::byte>(file).subspan(checked_from));
   std::memcpy(file.data(), &header, sizeof header);
   return file;
 }
@@ -87,7 +87,8 @@ std::optional<ProgramImage> decode_program(std::span<const std::byte> file, cons
       header.kernel_bytes != rest - header.key_bytes - header.object_bytes)
     return {};
   const std::byte* at = file.data() + sizeof header;
-  if (std::memcmp(at, key.data(), key.size()) != 0 || header.checksum != checksum(file.subspan(checked_from)))
+  if (std::memcmp(at, key.data(), key.size()) != 0 ||
+      header.checksum != hash_file(file.subspan(checked_from)))
     return {};
   at += key.size();
 

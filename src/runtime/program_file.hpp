@@ -9,6 +9,9 @@
 
 namespace apsis::detail {
 
+/// Of long texts and files: their checksum, and what they are found by.
+std::uint64_t hash_file(std::span<const std::byte> bytes);
+
 /// The bytes of a file that holds a compiled program under its key.
 std::vector<std::byte> encode_program(const std::string& key, const ProgramImage& image);
 

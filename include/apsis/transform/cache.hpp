@@ -27,7 +27,8 @@ struct DiskCacheOptions {
 /// Keeps compiled programs on disk from now on, instead of where they were kept before (what is in memory
 /// stays). A directory that is not this user's alone (mode 0700) is not used: nothing is kept, and
 /// `cache_state` says why. Any number of threads and processes may share a directory. A program that calls
-/// functions of this process alone (host callbacks, ops of the user's own) is not kept. Unless called, the
+/// functions of this process alone (host callbacks, ops of the user's own without a version) is not kept.
+/// What is kept is compiled at level 1 where no level is asked for: it is run often. Unless called, the
 /// environment decides: `APSIS_DISK_CACHE` is `on`, `off` or a directory, `APSIS_DISK_CACHE_BYTES` the limit.
 void set_disk_cache(const DiskCacheOptions& options = {});
 /// Removes the programs on disk; those in memory stay.
