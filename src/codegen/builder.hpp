@@ -55,6 +55,9 @@ enum class Isa : std::uint8_t { Native, Avx2, Avx512 };
 
 struct BuilderOptions {
   Isa isa = Isa::Native;
+  /// Uses of an elementary function that are emitted in place, before it becomes a function of the module. A call costs
+  /// the spilling of every live vector register, a copy costs compile time, some 30 instructions each.
+  int inline_uses = 2;
 };
 
 struct CodeOptions {

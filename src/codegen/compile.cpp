@@ -1,8 +1,11 @@
 #include "codegen/compile.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <unordered_map>
 
 #include "codegen/loader.hpp"
+#include "codegen/cost.hpp"
 #include "codegen/messages.hpp"
 #include "codegen/region.hpp"
 #include "core/memory.hpp"
@@ -29,6 +32,31 @@ bool long_running(const Graph& graph) {
     if (work >= large && e.op->kind != OpKind::View) return true;
   }
   return false;
+}
+
+Level level_of(const Graph& graph, const CodegenOptions& options) {
+  if (options.level >= 0) return static_cast<Level>(options.level);
+  return long_running(graph) ? Level::Less : Level::None;
+}
+
+/// Counts the equations of each op that takes many instructions.
+void count_costly(const Graph& graph, std::unordered_map<const Op*, int>& counts) {
+  constexpr std::int64_t costly = 16;
+  for (const Eqn& e : graph.eqns()) {
+    for (const Graph* region : regions_of(e.params)) count_costly(*region, counts);
+    if (e.result_count > 0 && fusible(graph, e) && emission_cost(graph, e) >= costly) ++counts[e.op];
+  }
+}
+
+/// A program that is compiled fast and repeats an elementary function often gets one copy of each.
+BuilderOptions builder_options(const Graph& graph, const CodegenOptions& options) {
+  constexpr int often = 4;
+  BuilderOptions result{.isa = options.isa};
+  if (level_of(graph, options) != Level::None) return result;
+  std::unordered_map<const Op*, int> counts;
+  count_costly(graph, counts);
+  if (std::ranges::any_of(counts, [](const auto& c) { return c.second > often; })) result.inline_uses = 0;
+  return result;
 }
 
 /// Writes the entry function of a program: (context, inputs, outputs) → status.
@@ -115,15 +143,12 @@ LoweringOptions lowering_options(const Graph& graph, const CodegenOptions& optio
 }  // namespace
 
 ProgramImage compile_image(const Graph& graph, const CodegenOptions& options) {
-  std::unique_ptr<Builder> builder = make_builder({.isa = options.isa});
+  std::unique_ptr<Builder> builder = make_builder(builder_options(graph, options));
   Lowering lowering(*builder, lowering_options(graph, options));
   write_entry(lowering, graph);
 
-  Level level = options.level >= 0     ? static_cast<Level>(options.level)
-                : long_running(graph) ? Level::Less
-                                      : Level::None;
   ProgramImage image;
-  image.object = builder->object({.level = level});
+  image.object = builder->object({.level = level_of(graph, options)});
   image.kernels = std::move(lowering.kernels);
   image.scratch_bytes = lowering.arena.peak();
   image.equations = lowering.equations;
@@ -151,7 +176,7 @@ std::shared_ptr<const Program> compile(const Graph& graph, const CodegenOptions&
 }
 
 std::string code_text(const Graph& graph, const CodegenOptions& options) {
-  std::unique_ptr<Builder> builder = make_builder({.isa = options.isa});
+  std::unique_ptr<Builder> builder = make_builder(builder_options(graph, options));
   Lowering lowering(*builder, lowering_options(graph, options));
   write_entry(lowering, graph);
   return builder->text();

@@ -25,7 +25,7 @@ void keep_diagnosis(LLVMDiagnosticInfoRef info, void* text) {
 
 }  // namespace
 
-LlvmBuilder::LlvmBuilder(const BuilderOptions& options) : isa_(options.isa) {
+LlvmBuilder::LlvmBuilder(const BuilderOptions& options) : isa_(options.isa), inline_uses_(options.inline_uses) {
   const int bytes = vector_bytes_of(isa_);
   context_ = LLVMContextCreate();
   LLVMContextSetDiagnosticHandler(context_, keep_diagnosis, &diagnosis_);

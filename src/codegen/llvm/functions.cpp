@@ -7,14 +7,6 @@ namespace apsis::detail {
 
 using Value = LlvmBuilder::Value;
 
-namespace {
-
-// Uses of an elementary function that are emitted in place. A call costs the spilling of every live vector register, a
-// copy costs compile time, some 30 instructions each.
-constexpr int inline_uses = 2;
-
-}  // namespace
-
 Function LlvmBuilder::declare(const char* name, std::span<const Type> parameters, std::span<const Type> results,
                               bool exported) {
   std::vector<LLVMTypeRef> types, returned;
@@ -114,26 +106,34 @@ void LlvmBuilder::function(const char* name, FunctionBody body, const void* cont
   if (lanes > 1) (key += 'x') += std::to_string(lanes);
   Named& named = named_[key];
   const int outer_lanes = lanes_;
-  if (named.uses++ < inline_uses) {
+  auto write = [&](std::span<const Value> arguments, std::span<Value> results) {
     lanes_ = lanes;
-    body(*this, context, in, out);
-    lanes_ = outer_lanes;
+    body(*this, context, arguments, results);
     named.results.clear();
-    for (Value v : out) named.results.push_back({v.dtype, lanes_of(v)});
+    for (Value v : results) named.results.push_back({v.dtype, lanes_of(v)});
+  };
+  if (named.uses++ < inline_uses_) {
+    write(in, out);
+    lanes_ = outer_lanes;
     return;
   }
   if (!named.function.handle) {
     std::vector<Type> parameters;
     for (Value v : in) parameters.push_back({v.dtype, lanes_of(v)});
-    const Function f = declare(key.c_str(), parameters, named.results, false);
-    begin(f);
-    lanes_ = lanes;
-    std::vector<Value> inner, results(out.size());
-    for (std::size_t i = 0; i < in.size(); ++i) inner.push_back(parameter(static_cast<int>(i)));
-    body(*this, context, inner, results);
-    return_values(results);
-    end();
-    named.function = f;
+    auto define = [&](std::span<const Type> types, bool returns) {
+      const Function f = declare(key.c_str(), parameters, types, false);
+      begin(f);
+      std::vector<Value> inner, results(out.size());
+      for (std::size_t i = 0; i < in.size(); ++i) inner.push_back(parameter(static_cast<int>(i)));
+      write(inner, results);
+      if (returns) return_values(results);
+      end();
+      return f;
+    };
+    // What it returns is known once it was written, if only to be thrown away.
+    if (named.results.empty()) LLVMDeleteFunction(info(define({}, false)).value);
+    const std::vector<Type> types = named.results;
+    named.function = define(types, true);
   }
   const std::vector<Operand> arguments(in.begin(), in.end());
   call(named.function, arguments, out);

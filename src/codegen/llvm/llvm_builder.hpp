@@ -172,6 +172,7 @@ class LlvmBuilder final : public Builder {
   LLVMBasicBlockRef current() const { return LLVMGetInsertBlock(ir_); }
 
   Isa isa_;
+  int inline_uses_;
   int lanes_ = 1;
   LLVMContextRef context_;
   LLVMModuleRef module_;
