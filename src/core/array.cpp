@@ -4,6 +4,7 @@
 #include <new>
 
 #include "core/convert.hpp"
+#include "core/given_up.hpp"
 #include "core/list.hpp"
 #include "core/memory.hpp"
 #include "core/messages.hpp"
@@ -36,7 +37,7 @@ const Array& primal_of(const Array& a) {
 
 const Array& require_concrete(const Array& a, const char* where, Loc loc) {
   const Array& p = primal_of(a);
-  if (p.node() && p.node()->kind == NodeKind::Abstract) fail(messages::abstract_value, {where, to_string(p.aval())}, loc);
+  if (p.node() && p.node()->kind == NodeKind::Abstract) fail_abstract(p, where, loc);
   if (!is_concrete(p)) fail(messages::not_concrete, {where, to_string(p.aval()), transformation_of(p.node()->kind)}, loc);
   return p;
 }

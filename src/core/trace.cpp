@@ -2,6 +2,7 @@
 #include <thread>
 
 #include "apsis/core/op.hpp"
+#include "core/given_up.hpp"
 #include "core/messages.hpp"
 
 namespace apsis {
@@ -81,7 +82,7 @@ StageNode::StageNode(const Trace& trace, Aval aval_, std::uint32_t id_, Loc loc_
 
 void fail_leaked(const Array& tracer, const char* op_name, Loc loc) {
   auto* node = static_cast<TracerNode*>(tracer.node());
-  if (node->kind == NodeKind::Abstract) fail(messages::abstract_value, {op_name, to_string(node->aval)}, loc);
+  if (node->kind == NodeKind::Abstract) fail_abstract(tracer, op_name, loc);
   // Where a function takes any number of arguments, C++ has no room for a place: then the function's name is all there is.
   std::string made = node->loc.known()      ? "at " + std::string(node->loc.file) + ":" + std::to_string(node->loc.line)
                      : *node->loc.function ? "by a call of " + std::string(node->loc.function)

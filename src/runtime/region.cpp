@@ -19,13 +19,10 @@ GraphRef program_of(const Op& op, const Params& params, std::span<const Array> i
 
 }  // namespace
 
-constinit thread_local bool interpret_all = false;
-
-InterpretScope::InterpretScope() : previous_(interpret_all) { interpret_all = true; }
-InterpretScope::~InterpretScope() { interpret_all = previous_; }
+constinit thread_local RunMode run_mode = RunMode::Compiled;
 
 bool run_compiled(const Op& op, const Params& params, std::span<const Array> in, std::span<Array> out) {
-  if (interpret_all) return false;
+  if (interpreting()) return false;
   GraphRef graph = program_of(op, params, in, out.size());
   auto program = program_for(graph);
   // Lists live inside programs; `run` copies those that come and go.

@@ -10,19 +10,23 @@ namespace apsis::detail {
 /// when it must be interpreted instead: `disable_jit` is on, or the reference evaluator is running.
 bool run_compiled(const Op& op, const Params& params, std::span<const Array> in, std::span<Array> out);
 
-/// While it lives, this thread interprets loops and branches op by op: the reference evaluator, and
-/// `disable_jit`.
+/// How this thread runs programs: as machine code; by the reference evaluator, op by op; or not as programs
+/// at all, each function being called as it is.
+enum class RunMode : std::uint8_t { Compiled, Interpreted, Direct };
+extern constinit thread_local RunMode run_mode [[gnu::tls_model("initial-exec")]];  // asked on every call
+inline bool interpreting() { return run_mode != RunMode::Compiled; }
+inline bool running_directly() { return run_mode == RunMode::Direct; }
+
+/// While it lives, this thread runs programs in another way.
 class InterpretScope {
  public:
-  InterpretScope();
-  ~InterpretScope();
+  explicit InterpretScope(RunMode mode = RunMode::Interpreted) : previous_(run_mode) { run_mode = mode; }
+  ~InterpretScope() { run_mode = previous_; }
   InterpretScope(const InterpretScope&) = delete;
   InterpretScope& operator=(const InterpretScope&) = delete;
 
  private:
-  bool previous_;
+  RunMode previous_;
 };
-extern constinit thread_local bool interpret_all [[gnu::tls_model("initial-exec")]];  // asked on every call
-inline bool interpreting() { return interpret_all; }
 
 }  // namespace apsis::detail

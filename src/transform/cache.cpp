@@ -2,6 +2,7 @@
 
 #include "runtime/disk_cache.hpp"
 #include "runtime/program_cache.hpp"
+#include "transform/jit_table.hpp"
 
 namespace apsis {
 
@@ -17,6 +18,11 @@ void clear_disk_cache() { detail::clear_disk_cache(); }
 void set_program_limit(std::int64_t programs) { detail::set_program_limit(programs); }
 
 void clear_program_cache() { detail::clear_program_cache(); }
+
+void clear_caches() {
+  detail::clear_jit_tables();
+  detail::clear_program_cache();
+}
 
 CacheState cache_state() {
   const detail::ProgramCacheCounts counts = detail::program_cache_counts();

@@ -2,14 +2,37 @@
 
 #include "apsis/transform/jit.hpp"
 
+#include <algorithm>
+#include <optional>
+
 #include "apsis/transform/stages.hpp"
 #include "runtime/execute.hpp"
 #include "runtime/region.hpp"
+#include "transform/donation.hpp"
 #include "transform/jit_table.hpp"
 #include "transform/stages.hpp"
 
 namespace apsis::detail {
 namespace {
+
+/// Without compilation: the function as it is.
+class Direct final : public TraceRequest {
+ public:
+  void stage(const Callee& callee, std::span<const Array> leaves) override { outs = callee(leaves); }
+  void set_result(void* prototype, void (*destroy)(void*), const std::vector<bool>& present) override {
+    shape->set(prototype, destroy, present);
+  }
+  std::vector<Array> outs;
+  std::unique_ptr<ResultShape> shape = std::make_unique<ResultShape>();
+};
+void run_directly(const JitCall& call, JitResults& results) {
+  Direct direct;
+  call.type->trace(call.site, direct);
+  std::ranges::move(direct.outs, results.slots(direct.outs.size()));
+  results.prototype = direct.shape->prototype;
+  results.present = &direct.shape->present;
+  results.keep(direct.shape.release(), [](void* shape) { delete static_cast<ResultShape*>(shape); });
+}
 
 bool all_concrete(const JitCall& call) {
   for (Node* n : call.nodes)
@@ -41,8 +64,13 @@ void run_entry(const JitEntry& entry, const Program& program, const JitCall& cal
     if (n) in[next++] = static_cast<BufferNode*>(n)->data;
   for (const Array& a : entry.captures) in[next++] = data_of(a);
   Array* slots = result_slots(entry, results);
+  std::optional<GivenUp> given_up;
+  if (call.given_up) [[unlikely]] {
+    given_up.emplace(call);
+    given_up->reuse(entry, program, call, slots);
+  }
   for (std::size_t i = 0; i < outputs; ++i) {
-    slots[i] = allocate(program.outputs[i]);
+    if (slots[i].is_empty()) slots[i] = allocate(program.outputs[i]);
     out[i] = mutable_data<void>(slots[i]);
   }
   execute(program, in, out);
@@ -88,6 +116,7 @@ void JitCore::call(const JitCall& call, JitResults& results) const {
   JitTable& t = *table_;
   bool runs = !current_trace() && !interpreting() && all_concrete(call);
   if (runs && t.run_published(call, results)) return;
+  if (running_directly()) return run_directly(call, results);
   EntryRef entry = t.entry_for(call, runs);
   if (runs)
     run_entry(*entry, *entry->program.load(std::memory_order_acquire), call, results);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 
 #include "codegen/compile.hpp"
 #include "transform/signature.hpp"
@@ -35,6 +36,8 @@ struct JitEntry {
   ResultShape result;
   std::atomic<const Program*> program{nullptr};
   std::shared_ptr<const Program> program_owner;  // the table's mutex guards it
+  mutable std::once_flag overwritable_known;  // for calls that give arrays up
+  mutable std::vector<std::int32_t> overwritable;
   // Of the table:
   std::atomic<std::uint64_t> used{0};    // its clock at the last use that was noted
   std::atomic<JitEntry*> next{nullptr};  // in its bucket

@@ -33,7 +33,7 @@ class JitTable {
   EntryRef entry_for(const JitCall& call, bool with_program);
   std::int64_t entry_count() const;
   void clear();
-  /// Takes all entries out, for `clear_all`.
+  /// Takes all entries out.
   std::vector<Retired> take_all();
 
  private:
@@ -60,5 +60,8 @@ class JitTable {
   std::vector<std::unique_ptr<Pending>> pending_;
   std::int64_t entries_ = 0;
 };
+
+/// Empties all tables of the process.
+void clear_jit_tables();
 
 }  // namespace apsis::detail

@@ -19,6 +19,11 @@ struct SharedStages {
 };
 SharedStages* stages_of(void* p) { return static_cast<SharedStages*>(p); }
 
+Array array_of(Node* node) {
+  node->refs.fetch_add(1, std::memory_order_relaxed);
+  return Array::adopt(node);
+}
+
 /// Refuses what the program was not made for.
 void check_call(const SharedStages& s, const JitCall& call) {
   const CallSignature& want = s.entry->signature;
@@ -37,6 +42,7 @@ void check_call(const SharedStages& s, const JitCall& call) {
       auto text = [](const Aval& a) { return a ? to_string(a) : std::string("empty"); };
       fail(messages::compiled_argument, {path, text(want.avals[i]), text(n ? n->aval : Aval())});
     }
+    if (n && n->kind == NodeKind::Abstract) fail_leaked(array_of(n), "compiled", {});
     if (n && n->kind != NodeKind::Buffer) fail(messages::compiled_traced, {path});
   }
 }

@@ -21,6 +21,12 @@ Array branch_index(const Array& index, Loc loc);
 template <class... F, std::size_t... I, class... A>
 auto branch_call(const Array& index, const std::tuple<F...>& branches, std::index_sequence<I...>,
                  const char* name, Loc loc, const A&... args) {
+  if (std::optional<std::size_t> chosen = branch_to_run(index, sizeof...(F))) {
+    using Chosen = std::decay_t<decltype(std::get<0>(branches)(args...))>;
+    std::optional<Chosen> result;
+    ((*chosen == I ? (void)result.emplace(std::get<I>(branches)(args...)) : (void)0), ...);
+    return *result;
+  }
   auto wrap = [](const auto& f) { return [&f](const A&... a) { return f(a...); }; };
   auto opaque = std::tuple(wrap(std::get<I>(branches))...);
   auto flats = std::tuple(

@@ -52,6 +52,12 @@ auto scan(const F& f, const Carry& init, const Xs& xs, const ScanOptions& option
   const NamedTree named{tree_ref(xs), "xs"};
   Xs entry = with_leaves(xs, first_entries(stacked, names_of(named), options, loc));
   auto step = [&f](const C& c, const Xs& x) { return f(c, x); };
+  using Y = std::decay_t<decltype(f(start, xs).second)>;
+  std::int64_t length = stacked.empty() ? options.length : stacked[0].shape()[0];
+  if (runs_directly() && length > 0) {
+    auto [last, ys] = scan_directly(step, start, xs, stacked, length, options.reverse);
+    return std::pair<C, Y>(last, ys);
+  }
   FlatFunction<decltype(step), C, Xs> flat(step, start, entry);
   flat.name_arguments({"carry", "xs"});
   collect_leaves(start, carry);
@@ -64,7 +70,7 @@ auto scan(const F& f, const Carry& init, const Xs& xs, const ScanOptions& option
                        {flat.present().begin(), flat.present().begin() + static_cast<std::ptrdiff_t>(leaves)},
                        loc);
   auto [last, ys] = flat.rebuild(all);
-  return std::pair(C(last), ys);
+  return std::pair<C, Y>(last, ys);
 }
 
 /// Repeats `carry = body(i, carry)` for i = lo, …, hi - 1 (i is an i64 scalar). Bounds may be traced.

@@ -6,7 +6,7 @@
 //   State end = while_loop([](const State& s) { return s.i < 10; },
 //                          [&](const State& s) { return State{s.i + 1, a * s.x}; }, State{0, x});
 
-#include "apsis/transform/function.hpp"
+#include "apsis/control/run_directly.hpp"
 
 namespace apsis {
 
@@ -60,6 +60,8 @@ detail::carry_t<State> while_loop(const Cond& cond, const Body& body, const Stat
   T start = init;
   auto test = [&](const T& state) { return Array(cond(state)); };
   auto step = [&](const T& state) { return T(body(state)); };
+  if (detail::runs_directly())
+    if (std::optional<T> end = detail::while_directly(test, step, start, options.max_steps, loc)) return *end;
   detail::FlatFunction<decltype(test), T> flat_test(test, start);
   detail::FlatFunction<decltype(step), T> flat_step(step, start);
   flat_step.name_arguments({"carry"});

@@ -41,6 +41,11 @@ void set_program_limit(std::int64_t programs);
 /// and call.
 void clear_program_cache();
 
+/// Forgets all that was traced and compiled in this process: the signatures of every jitted function, with
+/// their programs, and the programs they share. Safe while other threads trace, compile and call; what runs
+/// just now runs on. What `compile` returned stays, and so does what is on disk.
+void clear_caches();
+
 /// What the caches hold and did in this process.
 struct CacheState {
   std::int64_t programs = 0;  // in memory

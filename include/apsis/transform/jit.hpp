@@ -67,6 +67,17 @@ class Jitted : public detail::Transformed<Jitted<F>, F> {
   Jitted(F function, const JitOptions& options, Loc loc = {})
       : f_(static_cast<F&&>(function)), core_(options, loc) {}
 
+  using detail::Transformed<Jitted<F>, F>::operator();
+  /// Arguments moved into the call are given up: their memory may be used for results (a result of the same
+  /// shape and dtype, computed element by element, of which nothing else reads the argument afterwards), and
+  /// what is left of them says so when it is used. Only once the program is there: a call that fails before
+  /// leaves them as they are.
+  template <class... A>
+  requires(detail::gives_up<F, A...>()) auto operator()(A&&... args) const {
+    return detail::with_given_call(
+        f_, [this](const detail::JitCall& call, detail::JitResults& results) { core_.call(call, results); },
+        static_cast<A&&>(args)...);
+  }
   template <class... A>
   auto call(const A&... args) const {
     return detail::with_call(

@@ -34,6 +34,7 @@ struct JitCall {
   const StaticKey* key;  // null if nothing is static
   const CallSiteType* type;
   void* site;
+  Array* const* given_up = nullptr;  // by node: the caller's Array where it was moved into the call
 };
 
 /// What a thread uses without owning it: a stack of addresses, read by those who would free them.
@@ -87,18 +88,18 @@ struct JitResults {
 };
 
 /// The leaves of callable and arguments as borrowed nodes, on the stack where their number is known.
-template <int count>
+template <int count, class T = Node>
 struct NodeList {
-  Node* nodes[count > 0 ? count : 1];
+  T* nodes[count > 0 ? count : 1];
   std::size_t size = 0;
-  void push(Node* n) { nodes[size++] = n; }
-  std::span<Node* const> span() const { return {nodes, size}; }
+  void push(T* n) { nodes[size++] = n; }
+  std::span<T* const> span() const { return {nodes, size}; }
 };
-template <>
-struct NodeList<dynamic_count> {
-  std::vector<Node*> nodes;
-  void push(Node* n) { nodes.push_back(n); }
-  std::span<Node* const> span() const { return nodes; }
+template <class T>
+struct NodeList<dynamic_count, T> {
+  std::vector<T*> nodes;
+  void push(T* n) { nodes.push_back(n); }
+  std::span<T* const> span() const { return nodes; }
 };
 
 template <class F, class... A>
@@ -173,6 +174,56 @@ template <class F, class... A, class Use>
   } else {
     use(JitCall{nodes.span(), nullptr, &Site::type, &site}, results);
   }
+  return Site::rebuild(results);
+}
+
+template <class A>
+inline constexpr bool is_given_up =
+    !std::is_lvalue_reference_v<A> && !std::is_const_v<std::remove_reference_t<A>> &&
+    count_leaves<std::decay_t<A>>() != 0;
+
+/// Whether a call with arguments of these types (`A` for an rvalue, `A&` for others) gives some of them up,
+/// and needs no conversion that would make it a copy.
+template <class F, class... A>
+constexpr bool gives_up() {
+  if constexpr (!(is_given_up<A> || ...)) {
+    return false;
+  } else if constexpr (std::is_void_v<parameters_of<F>>) {
+    return (std::is_same_v<argument_t<A>, std::decay_t<A>> && ...);
+  } else {
+    return []<class... P>(TypeList<P...>) {
+      if constexpr (sizeof...(P) == sizeof...(A))
+        return (std::is_same_v<std::decay_t<P>, std::decay_t<A>> && ...);
+      return false;
+    }(parameters_of<F>{});
+  }
+}
+
+/// The same for a call whose rvalue arguments are given up.
+template <class F, class Use, class... A>
+auto with_given_call(const F& f, const Use& use, A&&... args) {
+  using Site = CallSite<F, std::decay_t<A>...>;
+  Site site{f, {args...}};
+  NodeList<Site::leaf_total()> nodes;
+  site.collect(nodes);
+  NodeList<Site::leaf_total(), Array> given;
+  auto keep = [&given](const auto& tree) {
+    for_each_leaf(tree, [&given](const Array&) { given.push(nullptr); });
+  };
+  if constexpr (is_tree_callable<F>) keep(f);
+  auto collect = [&]<class Argument>(std::remove_reference_t<Argument>& argument,
+                                     std::type_identity<Argument>) {
+    if constexpr (is_given_up<Argument>)
+      for_each_leaf(argument, [&given](Array& a) { given.push(&a); });
+    else
+      keep(argument);
+  };
+  (collect(args, std::type_identity<A>{}), ...);
+  StaticKey key;
+  site.append_key(key);
+  JitResults results;
+  use(JitCall{nodes.span(), Site::has_static ? &key : nullptr, &Site::type, &site, given.span().data()},
+      results);
   return Site::rebuild(results);
 }
 

@@ -51,6 +51,14 @@ class Compiled {
         f_, [this](const detail::JitCall& call, detail::JitResults& results) { stages_.run(call, results); },
         args...);
   }
+  /// Arguments moved into the call are given up, as in a call of a jitted function.
+  template <class... B>
+  requires((detail::is_given_up<B> || ...) && (std::is_same_v<std::decay_t<B>, A> && ...)) auto operator()(
+      B&&... args) const {
+    return detail::with_given_call(
+        f_, [this](const detail::JitCall& call, detail::JitResults& results) { stages_.run(call, results); },
+        static_cast<B&&>(args)...);
+  }
   /// The machine code as text.
   std::string code_text() const { return stages_.code_text(); }
 
