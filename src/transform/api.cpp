@@ -3,6 +3,7 @@
 #include "apsis/transform/jacobian.hpp"
 #include "apsis/transform/jvp.hpp"
 #include "apsis/transform/vmap.hpp"
+#include "ir/text.hpp"
 #include "ops/lax.hpp"
 #include "transform/batch.hpp"
 #include "transform/jvp.hpp"
@@ -12,12 +13,36 @@
 namespace apsis::detail {
 namespace {
 
-struct SharedLinear {
-  Linear linear;
+/// The static part of a LinearProgram: a `Linear` without residuals, and the avals of results that do not
+/// depend on the inputs.
+struct LinearData {
+  GraphRef graph;
+  std::vector<bool> in_mask, out_mask;
   std::vector<Aval> in_avals, out_avals;
-  std::atomic<std::uint32_t> refs{1};
 };
-SharedLinear* shared(void* p) { return static_cast<SharedLinear*>(p); }
+const LinearData& linear_data(const void* value) { return *static_cast<const LinearData*>(value); }
+
+const StaticObjectType linear_type{
+    "linear program",
+    [](const void* a, const void* b) {
+      const LinearData &x = linear_data(a), &y = linear_data(b);
+      return x.graph == y.graph && x.in_mask == y.in_mask && x.out_mask == y.out_mask &&
+             x.in_avals == y.in_avals && x.out_avals == y.out_avals;
+    },
+    [](const void* value) { return signature_text(*linear_data(value).graph); },
+    [](void* value) { delete static_cast<LinearData*>(value); }};
+
+Linear with_residuals(const LinearData& data, std::span<const Array> residuals, const char* name) {
+  Linear linear{data.graph, {residuals.begin(), residuals.end()}, data.in_mask, data.out_mask};
+  std::size_t first = data.graph->input_count() - residuals.size();
+  for (std::size_t i = 0; i < residuals.size(); ++i) {
+    const Aval& want = data.graph->aval(static_cast<ValueId>(first + i));
+    if (residuals[i].dtype() != want.dtype() || residuals[i].shape() != want.shape())
+      fail(messages::residual_mismatch,
+           {name, std::to_string(i), to_string(residuals[i].aval()), to_string(want)});
+  }
+  return linear;
+}
 
 /// Zeros where a derivative exists but is zero.
 void fill_zeros(std::vector<Array>& values, std::span<const Aval> avals, const std::vector<bool>& wanted) {
@@ -50,32 +75,27 @@ Array fitted(const Array& value, const Aval& want) {
 
 }  // namespace
 
-LinearProgram::LinearProgram(const LinearProgram& other) noexcept : shared_(other.shared_) {
-  if (shared_) shared(shared_)->refs.fetch_add(1, std::memory_order_relaxed);
-}
-LinearProgram::~LinearProgram() {
-  if (shared_ && shared(shared_)->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) delete shared(shared_);
-}
 std::vector<Array> LinearProgram::push(std::span<const Array> tangents, const LeafNames& names) const {
-  const SharedLinear& s = *shared(shared_);
+  const LinearData& data = linear_data(program_.value());
   std::vector<Array> fit;
-  for (std::size_t i = 0; i < tangents.size(); ++i) {
-    check_like(tangents[i], s.in_avals[i], "linearize", "tangent", names, i, {});
-    fit.push_back(fitted(tangents[i], s.in_avals[i]));
+  for (std::size_t i = 0; i < tangents.size() && i < data.in_avals.size(); ++i) {
+    check_like(tangents[i], data.in_avals[i], "linearize", "tangent", names, i, {});
+    fit.push_back(fitted(tangents[i], data.in_avals[i]));
   }
-  std::vector<Array> out = push_forward(s.linear, fit);
-  fill_zeros(out, s.out_avals, std::vector<bool>(out.size(), true));
+  fit.resize(data.in_avals.size());  // what is not there is zero
+  std::vector<Array> out = push_forward(with_residuals(data, residuals_, "linearize"), fit);
+  fill_zeros(out, data.out_avals, std::vector<bool>(out.size(), true));
   return out;
 }
 std::vector<Array> LinearProgram::pull(std::span<const Array> cotangents, const LeafNames& names) const {
-  const SharedLinear& s = *shared(shared_);
+  const LinearData& data = linear_data(program_.value());
   std::vector<Array> fit;
   for (std::size_t i = 0; i < cotangents.size(); ++i) {
-    check_like(cotangents[i], s.out_avals[i], "vjp", "cotangent", names, i, {});
-    fit.push_back(fitted(cotangents[i], s.out_avals[i]));
+    check_like(cotangents[i], data.out_avals[i], "vjp", "cotangent", names, i, {});
+    fit.push_back(fitted(cotangents[i], data.out_avals[i]));
   }
-  std::vector<Array> out = pull_back(s.linear, fit);
-  fill_zeros(out, s.in_avals, s.linear.in_mask);
+  std::vector<Array> out = pull_back(with_residuals(data, residuals_, "vjp"), fit);
+  fill_zeros(out, data.in_avals, data.in_mask);
   return out;
 }
 
@@ -83,12 +103,11 @@ LinearizedCall linearize_call(const Callee& callee, std::span<const Array> leave
                               std::vector<bool> differentiate, Loc loc) {
   keep_inexact(differentiate, leaves);
   Linearized r = linearize(callee, leaves, differentiate, loc);
-  auto* s = new SharedLinear;
-  LinearProgram program(s);
-  s->linear = std::move(r.linear);
-  s->in_avals = avals_of(leaves);
-  s->out_avals = avals_of(r.outs);
-  return {std::move(r.outs), std::move(program)};
+  Linear& linear = r.linear;
+  auto* data = new LinearData{std::move(linear.graph), std::move(linear.in_mask), std::move(linear.out_mask),
+                              avals_of(leaves), avals_of(r.outs)};
+  StaticObject program = StaticObject::intern(linear_type, data->graph->hash(), data);
+  return {std::move(r.outs), LinearProgram(std::move(linear.residuals), std::move(program))};
 }
 
 GradientCall gradient_call(const Callee& callee, std::span<const Array> leaves,

@@ -8,6 +8,7 @@
 #include "apsis/transform/stages.hpp"
 #include "runtime/execute.hpp"
 #include "runtime/region.hpp"
+#include "transform/check_captures.hpp"
 #include "transform/donation.hpp"
 #include "transform/jit_table.hpp"
 #include "transform/stages.hpp"
@@ -36,13 +37,26 @@ void run_directly(const JitCall& call, JitResults& results) {
 
 bool all_concrete(const JitCall& call) {
   for (Node* n : call.nodes)
-    if (n && n->kind != NodeKind::Buffer) return false;
+    if (n && !is_value(n)) return false;
   return true;
+}
+
+/// Lists live inside programs; `run` copies those that come and go.
+void run_with_lists(const JitEntry& entry, const Program& program, const JitCall& call, JitResults& results) {
+  std::vector<Array> in;
+  for (Node* n : call.nodes) {
+    if (!n) continue;
+    n->refs.fetch_add(1, std::memory_order_relaxed);
+    in.push_back(Array::adopt(n));
+  }
+  in.insert(in.end(), entry.captures.begin(), entry.captures.end());
+  std::ranges::move(run(program, in), result_slots(entry, results));
 }
 
 }  // namespace
 
 void run_entry(const JitEntry& entry, const Program& program, const JitCall& call, JitResults& results) {
+  if (entry.lists) return run_with_lists(entry, program, call, results);
   constexpr std::size_t small = 64;
   std::size_t inputs = call.nodes.size() + entry.captures.size(), outputs = program.outputs.size();
   const void* small_in[small];
@@ -114,6 +128,7 @@ std::string JitCore::explain() const {
 
 void JitCore::call(const JitCall& call, JitResults& results) const {
   JitTable& t = *table_;
+  if (check_wanted()) t.check_captures(call);
   bool runs = !current_trace() && !interpreting() && all_concrete(call);
   if (runs && t.run_published(call, results)) return;
   if (running_directly()) return run_directly(call, results);

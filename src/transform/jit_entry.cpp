@@ -20,6 +20,9 @@ class Stager final : public TraceRequest {
     Staged staged = detail::stage(callee, avals, name_, loc_);
     entry_.graph = std::move(staged.graph);
     entry_.captures = std::move(staged.captures);
+    auto is_list = [this](ValueId v) { return entry_.graph->aval(v).is_list(); };
+    entry_.lists = std::ranges::any_of(entry_.graph->outputs(), is_list);
+    for (ValueId v = 0; v < entry_.graph->input_count(); ++v) entry_.lists |= is_list(v);
   }
   void set_result(void* prototype, void (*destroy)(void*), const std::vector<bool>& present) override {
     entry_.result.set(prototype, destroy, present);

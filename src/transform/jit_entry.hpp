@@ -33,11 +33,13 @@ struct JitEntry {
   std::shared_ptr<const SignatureText> text;
   GraphRef graph;
   std::vector<Array> captures;
+  bool lists = false;  // whether lists come or go, as in what linearize returns: the records of a loop
   ResultShape result;
   std::atomic<const Program*> program{nullptr};
   std::shared_ptr<const Program> program_owner;  // the table's mutex guards it
-  mutable std::once_flag overwritable_known;  // for calls that give arrays up
+  mutable std::once_flag overwritable_known;     // for calls that give arrays up
   mutable std::vector<std::int32_t> overwritable;
+  std::atomic<bool> checked{false};  // by check_captures
   // Of the table:
   std::atomic<std::uint64_t> used{0};    // its clock at the last use that was noted
   std::atomic<JitEntry*> next{nullptr};  // in its bucket
@@ -83,6 +85,8 @@ class EntryRef {
 /// Stages a call under the current trace; `loc` is where the user asked for it.
 EntryRef trace_entry(const JitCall& call, const char* name, std::shared_ptr<const SignatureText> text,
                      Loc loc);
+/// A value there is: elements, or a list of them.
+inline bool is_value(const Node* n) { return n->kind == NodeKind::Buffer || n->kind == NodeKind::List; }
 /// Whether the program uses traced values from outside, so that it serves only the traces it was made in.
 bool captures_tracers(const JitEntry& entry);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/program_cache.hpp"
+#include "transform/check_captures.hpp"
 #include "transform/compile_options.hpp"
 #include "transform/trace_watch.hpp"
 #include "transform/waits.hpp"
@@ -90,6 +91,16 @@ EntryRef JitTable::entry_for(const JitCall& call, bool with_program) {
     }
     settled_.wait(lock);
   }
+}
+
+void JitTable::check_captures(const JitCall& call) {
+  std::unique_lock lock(mutex_);
+  JitEntry* found = find(call, CallSignature::hash_of(call));
+  if (!found) return;
+  EntryRef entry = EntryRef::share(found);
+  lock.unlock();
+  if (entry->checked.exchange(true) && !checking_captures()) return;
+  detail::check_captures(*entry, call, options.name, counts.loc());
 }
 
 /// Traces, watched and counted.

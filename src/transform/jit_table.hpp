@@ -31,6 +31,8 @@ class JitTable {
   /// The entry of a call, made if need be, with its program if asked for. One that uses traced values from
   /// outside serves this call alone.
   EntryRef entry_for(const JitCall& call, bool with_program);
+  /// Throws if the program of this call would be another if it were traced now; see CheckCaptures.
+  void check_captures(const JitCall& call);
   std::int64_t entry_count() const;
   void clear();
   /// Takes all entries out.

@@ -43,7 +43,7 @@ void check_call(const SharedStages& s, const JitCall& call) {
       fail(messages::compiled_argument, {path, text(want.avals[i]), text(n ? n->aval : Aval())});
     }
     if (n && n->kind == NodeKind::Abstract) fail_leaked(array_of(n), "compiled", {});
-    if (n && n->kind != NodeKind::Buffer) fail(messages::compiled_traced, {path});
+    if (n && !is_value(n)) fail(messages::compiled_traced, {path});
   }
 }
 

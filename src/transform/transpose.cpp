@@ -2,11 +2,34 @@
 
 #include <memory>
 
+#include "ir/regions.hpp"
 #include "ops/lax.hpp"
 #include "transform/messages.hpp"
 #include "transform/stage.hpp"
 
 namespace apsis::detail {
+
+extern const Op add_op, scan_op;
+
+namespace {
+
+/// Entry by entry: the records of a loop are read by more than one loop when it is differentiated again and
+/// again.
+Array add_lists(const Array& a, const Array& b) {
+  AvalData entry = *a.aval();
+  entry.list = ListKind::None;
+  GraphBuilder builder;
+  const ValueId operands[] = {builder.input(Aval(entry)), builder.input(Aval(entry))};
+  ValueId sum;
+  builder.add(add_op, {}, operands, {&sum, 1});
+  ScanParams p;
+  p.body = builder.finish({&sum, 1});
+  p.length = -1;
+  const Array lists[] = {a, b};
+  return bind_all(scan_op, make_params(p), lists)[0];
+}
+
+}  // namespace
 
 std::vector<Array> backward_pass(const Graph& graph, const std::vector<bool>& linear,
                                  std::span<const Array> inputs, std::span<const Array> cotangents) {
@@ -36,7 +59,7 @@ std::vector<Array> backward_pass(const Graph& graph, const std::vector<bool>& li
     if (cts[v].is_empty())
       cts[v] = std::move(ct);
     else
-      cts[v] = lax::add(cts[v], ct);
+      cts[v] = ct.aval().is_list() ? add_lists(cts[v], ct) : lax::add(cts[v], ct);
   };
   auto outputs = graph.outputs();
   for (std::size_t i = 0; i < outputs.size(); ++i)

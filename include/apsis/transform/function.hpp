@@ -27,6 +27,10 @@ using argument_t = std::conditional_t<std::is_floating_point_v<std::decay_t<A>>,
 template <class F>
 inline constexpr bool is_tree_callable = tree_kind<F> == TreeKind::Fields;
 
+/// Callables that may stand in a tree: any but lambdas that capture, whose captures nobody can see.
+template <class F>
+concept TreeFunction = !is_refused(tree_kind<F>);
+
 template <class T>
 void collect_leaves(const T& tree, std::vector<Array>& leaves) {
   for_each_leaf(tree, [&leaves](const Array& a) {
@@ -43,6 +47,17 @@ void replace_leaves(T& tree, std::span<const Array> leaves, std::size_t& next) {
 template <class T>
 void clear_leaves(T& tree) {
   for_each_leaf(tree, [](Array& a) { a = Array(); });
+}
+
+/// Empties the leaves; tells which were there.
+template <class T>
+std::vector<bool> take_structure(T& tree) {
+  std::vector<bool> present;
+  for_each_leaf(tree, [&present](Array& a) {
+    present.push_back(!a.is_empty());
+    a = Array();
+  });
+  return present;
 }
 
 /// False for the callables that transformations return, whose parameters were checked when they were made.

@@ -8,31 +8,29 @@
 //   auto [out, pull] = vjp(f, x, y);                           // pull(cotangent) → tuple of cotangents
 
 #include "apsis/transform/function.hpp"
+#include "apsis/tree/static_object.hpp"
 
 namespace apsis {
 
 namespace detail {
 
-/// A linear program with its residuals, shared; see linearize.
+/// A linear program with its residuals; see linearize. A tree: the residuals are leaves, the program is
+/// static, so that what vjp and linearize return may cross transformations.
 class LinearProgram {
+  APSIS_FIELDS(LinearProgram, residuals_, program_)
+
  public:
   LinearProgram() = default;
-  explicit LinearProgram(void* shared) : shared_(shared) {}
-  LinearProgram(const LinearProgram& other) noexcept;
-  LinearProgram(LinearProgram&& other) noexcept : shared_(other.shared_) { other.shared_ = nullptr; }
-  LinearProgram& operator=(LinearProgram other) noexcept {
-    void* s = shared_;
-    shared_ = other.shared_;
-    other.shared_ = s;
-    return *this;
-  }
-  ~LinearProgram();
+  LinearProgram(std::vector<Array> residuals, StaticObject program)
+      : residuals_(static_cast<std::vector<Array>&&>(residuals)),
+        program_(static_cast<StaticObject&&>(program)) {}
   /// One tangent an input (empty = zero) → one an output; the transpose likewise.
   std::vector<Array> push(std::span<const Array> tangents, const LeafNames& names = {}) const;
   std::vector<Array> pull(std::span<const Array> cotangents, const LeafNames& names = {}) const;
 
  private:
-  void* shared_ = nullptr;
+  std::vector<Array> residuals_;
+  StaticObject program_;
 };
 
 struct LinearizedCall {
@@ -133,6 +131,18 @@ struct Grad : detail::Transformed<Grad<F, N...>, F> {
   }
 };
 
+// What transformations return is a tree if what it was made from is one.
+template <detail::TreeFunction F, std::size_t... N>
+struct tree_trait<ValueAndGrad<F, N...>> {
+  static constexpr const char* names = "function";
+  static constexpr decltype(auto) fields(auto& self, auto&& visit) { return visit(self.f); }
+};
+template <detail::TreeFunction F, std::size_t... N>
+struct tree_trait<Grad<F, N...>> {
+  static constexpr const char* names = "function";
+  static constexpr decltype(auto) fields(auto& self, auto&& visit) { return visit(self.inner.f); }
+};
+
 /// The value of `f` and its gradient with respect to the arguments N… (the first, by default). `f` returns a
 /// real scalar Array, or a pair of that and anything (auxiliary results). The call returns (value, gradient),
 /// or (value, aux, gradient); a gradient has the type of its argument, its leaves empty where they are not
@@ -162,7 +172,8 @@ struct PullBack {
   detail::LinearProgram program;
   Result result;  // structure only: leaves are empty
   std::vector<bool> present;
-  std::tuple<A...> arguments;
+  std::tuple<A...> arguments;  // structure only
+  std::vector<bool> arguments_present;
   std::size_t first = 0;  // leaves of the callable itself come before those of the arguments
 
   std::tuple<A...> operator()(const Result& cotangent) const {
@@ -177,8 +188,10 @@ struct PullBack {
                                                     return detail::path_among({&tree, 1}, i, &p.present);
                                                   }});
     std::tuple<A...> out = arguments;
-    std::size_t next = first;
-    detail::replace_leaves(out, found, next);
+    std::size_t next = first, given = 0;
+    for_each_leaf(out, [&](Array& a) {
+      if (arguments_present[given++]) a = found[next++];
+    });
     return out;
   }
 };
@@ -192,8 +205,9 @@ auto vjp(const F& f, const Args&... args) {
     Flat flat(fn, a...);
     LinearizedCall r = linearize_call(callee_of(flat), flat.leaves(),
                                       std::vector<bool>(flat.leaves().size(), true), {"", "vjp"});
-    PullBack<typename Flat::Result, argument_t<Args>...> pull{r.program, flat.prototype(), flat.present(),
-                                                              flat.arguments(), flat.begin(0)};
+    PullBack<typename Flat::Result, argument_t<Args>...> pull{
+        r.program, flat.prototype(), flat.present(), flat.arguments(), {}, flat.begin(0)};
+    pull.arguments_present = take_structure(pull.arguments);
     return std::pair(flat.rebuild(r.outs), pull);
   }(f, args...);
 }

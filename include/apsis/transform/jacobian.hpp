@@ -99,6 +99,12 @@ struct JacobianOf : detail::Transformed<JacobianOf<F, forward>, F> {
   }
 };
 
+template <detail::TreeFunction F, bool forward>
+struct tree_trait<JacobianOf<F, forward>> {
+  static constexpr const char* names = "function";
+  static constexpr decltype(auto) fields(auto& self, auto&& visit) { return visit(self.f); }
+};
+
 /// The Jacobian with respect to the first argument by forward mode: best when it has fewer elements than the
 /// result. One Array in gives the result's type, one Array out the argument's type, each leaf of shape out +
 /// in; else a Jacobian.

@@ -97,8 +97,16 @@ class Jitted : public detail::Transformed<Jitted<F>, F> {
   const detail::JitCore& core() const { return core_; }
 
  private:
+  friend struct tree_trait<Jitted<F>>;
   F f_;
   detail::JitCore core_;
+};
+
+/// A jitted function is a tree if `f` is: its leaves are inputs, its copies share one cache.
+template <detail::TreeFunction F>
+struct tree_trait<Jitted<F>> {
+  static constexpr const char* names = "function";
+  static constexpr decltype(auto) fields(auto& self, auto&& visit) { return visit(self.f_); }
 };
 
 /// `f`, compiled: traced once for each combination of shapes, dtypes, static values and structure of its

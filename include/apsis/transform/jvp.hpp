@@ -69,18 +69,23 @@ struct PushForward {
   detail::LinearProgram program;
   Result result;
   std::vector<bool> present;
-  std::tuple<A...> arguments;
-  std::size_t first = 0;
+  std::tuple<A...> arguments;  // structure only
+  std::vector<bool> arguments_present;
+  std::size_t first = 0;  // leaves of the callable itself come before those of the arguments
 
   Result operator()(const A&... tangents) const {
     std::vector<Array> ts(first);
-    detail::collect_tangents(arguments, std::tuple<A...>(tangents...), ts);
+    std::size_t place = 0;
+    for_each_leaf(std::tuple<A...>(tangents...), [&](const Array& a) {
+      if (place < arguments_present.size() && arguments_present[place++]) ts.push_back(a);
+    });
     std::vector<Array> found = program.push(ts, {this, [](const void* self, std::size_t i) {
                                                    auto& p = *static_cast<const PushForward*>(self);
                                                    return p.input_path(i);
                                                  }});
     Result out = result;
-    std::size_t next = 0, place = 0;
+    std::size_t next = 0;
+    place = 0;
     for_each_leaf(out, [&](Array& a) {
       if (present[place++]) a = found[next++];
     });
@@ -91,7 +96,7 @@ struct PushForward {
     return std::apply(
         [&](const A&... a) {
           const detail::NamedTree trees[] = {{tree_ref(a), nullptr}..., {{nullptr, nullptr}, ""}};
-          return detail::path_among(trees, i - first);
+          return detail::path_among(trees, i - first, &arguments_present);
         },
         arguments);
   }
@@ -106,8 +111,9 @@ auto linearize(const F& f, const Args&... args) {
     Flat flat(fn, a...);
     LinearizedCall r = linearize_call(callee_of(flat), flat.leaves(),
                                       std::vector<bool>(flat.leaves().size(), true), {"", "linearize"});
-    PushForward<typename Flat::Result, argument_t<Args>...> push{r.program, flat.prototype(), flat.present(),
-                                                                 flat.arguments(), flat.begin(0)};
+    PushForward<typename Flat::Result, argument_t<Args>...> push{
+        r.program, flat.prototype(), flat.present(), flat.arguments(), {}, flat.begin(0)};
+    push.arguments_present = take_structure(push.arguments);
     return std::pair(flat.rebuild(r.outs), push);
   }(f, args...);
 }

@@ -17,6 +17,8 @@ inline constexpr int not_mapped = -1000000;
 /// Which axis of an argument or result is mapped: a number for all its arrays (negative ones count from the
 /// end), `{}` for none, or a tree of the argument's own type with a number or `{}` a leaf.
 class AxisSpec {
+  APSIS_FIELDS(AxisSpec, axes_, whole_)
+
  public:
   AxisSpec() : axes_{detail::not_mapped} {}
   AxisSpec(int axis) : axes_{axis} {}
@@ -80,6 +82,15 @@ struct Vmap : detail::Transformed<Vmap<F>, F> {
     ((collect_axes(args, options.in_axes.empty() ? AxisSpec(0) : options.in_axes[i], axes), ++i), ...);
     return flat.rebuild(
         vmap_call(callee_of(flat), flat.leaves(), axes, options.axis_size, options.out_axes, loc));
+  }
+};
+
+/// A mapped function is a tree if `f` is; which axes are mapped is static.
+template <detail::TreeFunction F>
+struct tree_trait<Vmap<F>> {
+  static constexpr const char* names = "function, in_axes, out_axes, axis_size";
+  static constexpr decltype(auto) fields(auto& self, auto&& visit) {
+    return visit(self.f, self.options.in_axes, self.options.out_axes, self.options.axis_size);
   }
 };
 

@@ -1,0 +1,22 @@
+#pragma once
+
+#include "transform/jit_entry.hpp"
+
+namespace apsis::detail {
+
+/// Whether a CheckCaptures lives on this thread.
+bool checking_captures();
+/// Whether calls are to be checked at all: always in builds with assertions, where each program is checked
+/// once.
+inline bool check_wanted() {
+#ifdef _GLIBCXX_ASSERTIONS
+  return true;
+#else
+  return checking_captures();
+#endif
+}
+/// Traces the call again; throws if that gives another program than the entry's, or one that uses other
+/// values from outside.
+void check_captures(const JitEntry& entry, const JitCall& call, const char* name, Loc loc);
+
+}  // namespace apsis::detail

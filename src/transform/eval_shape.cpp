@@ -1,0 +1,18 @@
+#include "apsis/transform/eval_shape.hpp"
+
+#include "apsis/core/op.hpp"
+#include "transform/stage.hpp"
+
+namespace apsis::detail {
+
+std::vector<Array> eval_shape_call(const Callee& callee, std::span<const Array> leaves) {
+  std::vector<Aval> avals;
+  for (const Array& a : leaves) avals.push_back(a.aval());
+  Staged staged = stage(callee, avals, "eval_shape", {"", "eval_shape"});
+  std::vector<Array> shapes;
+  for (ValueId v : staged.graph->outputs())
+    shapes.push_back(Array::adopt(new AbstractNode(staged.graph->aval(v))));
+  return shapes;
+}
+
+}  // namespace apsis::detail
