@@ -57,11 +57,11 @@ Dtype common_dtype(std::span<const Array> times, std::span<const Array> y0) {
   return common.dtype;
 }
 
-void check_problem(std::span<const Array> y0, const SolveOptions& options, Loc loc) {
+void check_problem(std::span<const Array> y0, const LeafNames& names, const SolveOptions& options, Loc loc) {
   if (y0.empty()) fail(messages::empty_state, {}, loc);
   for (std::size_t i = 0; i < y0.size(); ++i)
     if (!is_floating(y0[i].dtype()))
-      fail(messages::state_not_floating, {std::to_string(i), to_string(y0[i].aval())}, loc);
+      fail(messages::state_not_floating, {names(i), to_string(y0[i].aval())}, loc);
   if (!options.saveat.ts.is_empty() && options.saveat.ts.ndim() != 1)
     fail(messages::save_times, {to_string(options.saveat.ts.aval())}, loc);
   if (options.saveat.steps > 0 && options.max_steps < 0) fail(messages::steps_without_bound, {}, loc);
@@ -74,7 +74,7 @@ std::vector<Array> first_slope(const Problem& p, Loc loc) {
     std::string got = i < slope.size() ? to_string(slope[i].aval()) : "missing";
     if (i >= slope.size() || slope[i].shape() != p.y0[i].shape() ||
         (slope[i].dtype() != p.y0[i].dtype() && !slope[i].weak()))
-      fail(messages::slope_mismatch, {std::to_string(i), to_string(p.y0[i].aval()), got}, loc);
+      fail(messages::slope_mismatch, {p.field.field.state(i), to_string(p.y0[i].aval()), got}, loc);
   }
   return slope;
 }
@@ -219,7 +219,7 @@ FlatSolution solve_flat(const VectorField& field, const RungeKutta& method, cons
   check_scalar(t0, "t0", loc);
   check_scalar(t1, "t1", loc);
   if (!dt0.is_empty()) check_scalar(dt0, "dt0", loc);
-  check_problem(y0, options, loc);
+  check_problem(y0, field.state, options, loc);
   const Array times[] = {t0, t1, dt0, options.saveat.ts};
   Dtype dtype = common_dtype(times, y0);
   for (Array& y : y0) y = astype(y, promote({dtype, false}, {y.dtype(), y.weak()}).dtype);

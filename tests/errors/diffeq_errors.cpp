@@ -54,13 +54,13 @@ APSIS_PROVOKES(
     diffeqsolve(ODETerm{decay}, Tsit5{}, 0., 1., 0.1, y0, {.controller = PIDController{}}))
 
 APSIS_PROVOKES(slope_mismatch,
-               "[diffeqsolve] the vector field must return the shapes and dtypes of the state: leaf 0 is "
+               "[diffeqsolve] the vector field must return the shapes and dtypes of the state: y0 is "
                "f64[2] in the state and f64[] in the slope",
                diffeqsolve(ODETerm{[](const Array&, const Array& y) { return sum(y); }}, Tsit5{}, 0., 1., 0.1,
                            y0))
 
 APSIS_PROVOKES(state_not_floating,
-               "[diffeqsolve] leaf 0 of the state is i32[2]: states must be floating; convert with astype, "
+               "[diffeqsolve] y0 is i32[2]: states must be floating; convert with astype, "
                "or write 1. instead of 1",
                diffeqsolve(ODETerm{decay}, Tsit5{}, 0., 1., 0.1, array({1, 2})))
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// An Array has no hash: its value may not be known yet when the hash is asked for, and equal values may be computed
-// differently. Key containers by something static, or compare with tree_equal.
+// An Array has no hash and no order: its value may not be known yet when they are asked for, and equal values may be
+// computed differently. Key containers by something static, or compare with tree_equal.
 
 #include <string>
 
@@ -11,4 +11,8 @@ template <>
 struct std::hash<apsis::Array> {
   hash() = delete;
   std::size_t operator()(const apsis::Array&) const = delete;
+};
+template <>
+struct std::less<apsis::Array> {
+  bool operator()(const apsis::Array&, const apsis::Array&) const = delete;
 };

@@ -69,6 +69,7 @@ namespace detail {
 struct VectorField {
   const void* context;
   std::vector<Array> (*slope)(const void* context, const Array& t, std::span<const Array> y);
+  LeafNames state;  // what errors call the leaves of the state
 };
 struct FlatSolution {
   Array ts;
@@ -97,13 +98,16 @@ Solution<detail::argument_t<Y>> diffeqsolve(const ODETerm<F>& term, S, const Arr
   };
   State start = y0;
   Context context{term.vector_field, start};
-  detail::VectorField field{&context, [](const void* c, const Array& t, std::span<const Array> y) {
+  const detail::NamedTree named{tree_ref(start), "y0"};
+  detail::VectorField field{&context,
+                            [](const void* c, const Array& t, std::span<const Array> y) {
                               const auto& [f, like] = *static_cast<const Context*>(c);
                               State slope = f(t, detail::with_leaves(like, y));
                               std::vector<Array> leaves;
                               detail::collect_leaves(slope, leaves);
                               return leaves;
-                            }};
+                            },
+                            detail::names_of(named)};
   std::vector<Array> leaves;
   detail::collect_leaves(start, leaves);
   detail::FlatSolution s = detail::solve_flat(field, S::method(), t0, t1, dt0,
