@@ -69,16 +69,17 @@ APSIS_PROVOKES(
     "linearize return under vmap has an axis more; call it under vmap too",
     vmap([](const Array& x) { return vjp([](const Array& y) { return sin(y); }, x).second; })(xs)(array(1.)))
 
-APSIS_PROVOKES(captures_changed,
-               "[step] this function would be another program if it were traced again: the array v1 of its "
-               "program, which it uses from outside, was [1. 2. 3.] and is [2. 4. 6.] now. What a function "
-               "captures by reference is read when it is traced; pass it as an argument, or make it a field of "
-               "a struct",
-               {
-                 Array factor = xs;
-                 auto step = jit([&](const Array& x) { return x * factor; }, {.name = "step"});
-                 step(xs);
-                 factor = 2. * xs;
-                 CheckCaptures check;
-                 step(xs);
-               })
+APSIS_PROVOKES(
+    captures_changed,
+    "[step] this function would be another program if it were traced again: the array v1 of its "
+    "program, which it uses from outside, was [1. 2. 3.] and is [2. 4. 6.] now. What a function "
+    "captures by reference is read when it is traced; pass it as an argument, or make it a field of "
+    "a struct",
+    {
+      Array factor = xs;
+      auto step = jit([&](const Array& x) { return x * factor; }, {.name = "step"});
+      step(xs);
+      factor = 2. * xs;
+      CheckCaptures check;
+      step(xs);
+    })
