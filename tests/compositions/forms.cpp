@@ -411,6 +411,9 @@ struct OfArrays {
   using Value = Array;
   Dtype dtype;
   Array constant(const Shape& shape, double number) const { return full(shape, number, dtype); }
+  Array ramp(const Shape& shape, double first, double step) const {
+    return astype(reshape(first + step * arange(static_cast<double>(shape.product())), shape), dtype);
+  }
   Array apply(const ArrayOp& op, std::span<const Array> in, const Step& s) const {
     return run(op, in, s.numbers);
   }
@@ -420,6 +423,12 @@ struct OfTensors {
   using Value = Tensor;
   Tensor constant(const Shape& shape, double number) const {
     return {shape, std::vector<Number>(static_cast<std::size_t>(shape.product()), Number(number))};
+  }
+  Tensor ramp(const Shape& shape, double first, double step) const {
+    Tensor r{shape, {}};
+    for (std::int64_t i = 0; i < shape.product(); ++i)
+      r.elements.push_back(Number(first + step * static_cast<double>(i)));
+    return r;
   }
   Tensor apply(const ArrayOp& op, std::span<const Tensor> in, const Step& s) const {
     return evaluate(op, in, s.numbers);
@@ -459,6 +468,8 @@ std::vector<V> call(const Meaning& meaning, const Block& block, const std::vecto
     std::vector<V> in = scope.get(s.operands);
     if (s.op == "constant") {
       scope.set(s.name, meaning.constant(s.shape, s.numbers[0]));
+    } else if (s.op == "ramp") {
+      scope.set(s.name, meaning.ramp(s.shape, s.numbers[0], s.numbers[1]));
     } else if (const ArrayOp* op = find_array_op(s.op)) {
       scope.set(s.name, meaning.apply(*op, in, s));
     } else if (const Form* form = find_form(s.op)) {

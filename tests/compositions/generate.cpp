@@ -90,7 +90,10 @@ class Generator {
       wide.insert(0, shape[i]);
       v.name = append(b, {next_name_++, wide, "broadcast", {v.name}, {static_cast<double>(shape[i])}});
     }
-    return v.name;
+    // Elements that are all alike would tie in every comparison.
+    if (shape.empty() || random_.chance(20)) return v.name;
+    const int ramp = append(b, {next_name_++, shape, "ramp", {}, {0.625, 0.125}});
+    return append(b, {next_name_++, shape, "mul", {v.name, ramp}});
   }
 
   void array_op(Block& b) {
@@ -119,9 +122,16 @@ class Generator {
       const Form& f = all[static_cast<std::size_t>(random_.below(static_cast<std::int64_t>(all.size())))];
       if (nest && f.transformations == 0) continue;
       if (f.derivatives > around.derivatives) continue;
-      const Value first = any();
+      Value first = any();
       Plan plan;
       if (!f.choose(random_, first.shape, plan) || plan.result.product() > largest) continue;
+      if (f.derivatives > 0 && random_.chance(80)) {
+        // A block that compares its parameter with the very value it is differentiated at would do so at a
+        // kink.
+        static const char* const ways[] = {"sin", "root", "logistic"};
+        first.name = append(b, {next_name_++, first.shape, ways[random_.below(3)], {first.name}});
+        visible_.pop_back();
+      }
       Step step{0, plan.result, f.name, {first.name}, plan.numbers};
       for (const Shape& s : plan.others) step.operands.push_back(fitting(b, s));
       Around inner{std::max(0, around.nesting - f.transformations), around.derivatives - f.derivatives,
