@@ -15,6 +15,7 @@ class PathVisitor : public TreeVisitor {
   }
   void step(std::string_view text) final {
     path_.resize(lengths_.back());
+    if (path_.empty() && text.starts_with('.')) text.remove_prefix(1);
     path_ += text;
   }
   void begin(const TreeNode& node) final {
