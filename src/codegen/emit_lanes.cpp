@@ -36,11 +36,13 @@ bool needs_lanes_alone(const Graph& graph) {
   return false;
 }
 
-/// Lanes of a packet: as many as a register holds of the widest float that the region carries.
+/// Lanes of a packet: as many as a register holds of the widest float that the region works with. Weak values are
+/// constants and settings, which do not decide.
 std::size_t widest_float(const Graph& graph) {
   std::size_t bytes = 0;
   for (ValueId v = 0; v < graph.value_count(); ++v)
-    if (is_floating(graph.aval(v).dtype())) bytes = std::max(bytes, item_size(graph.aval(v).dtype()));
+    if (is_floating(graph.aval(v).dtype()) && !graph.aval(v).weak())
+      bytes = std::max(bytes, item_size(graph.aval(v).dtype()));
   for (const Eqn& e : graph.eqns())
     for (const Graph* region : regions_of(e.params)) bytes = std::max(bytes, widest_float(*region));
   return bytes;

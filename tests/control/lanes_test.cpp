@@ -121,6 +121,18 @@ TEST(Lanes, GradientsOfGradientsOfLanes) {
   expect_near(grad(total)(all[0]), differences(total, all[0], 1e-4), 1e-7);
 }
 
+TEST(Lanes, HoldAsManyAsTheirFloatsAllow) {
+  // The literals are weak f64: they do not halve the packets of an f32 program.
+  auto grow = [](const Array& x) {
+    return while_loop([](const Array& v) { return v < 40.; }, [](const Array& v) { return v * 1.5 + 0.25; },
+                      x);
+  };
+  const std::string code = lower(vmap(grow), full({64}, 1., f32)).compile().code_text();
+  EXPECT_NE(code.find(" x float>"), std::string::npos);
+  EXPECT_EQ(code.find(" x double>"), std::string::npos) << code;
+  expect_lanes_alone(grow, astype(linspace(1., 30., 61), f32));
+}
+
 TEST(Lanes, ThatAreNone) {
   EXPECT_EQ(to_string(vmap(climb)(zeros({0, 2})).shape()), to_string(Shape{0, 2}));
   EXPECT_EQ(to_string(vmap(grad([](const Array& x) { return sum(climb(x)); }))(zeros({0, 2})).shape()),

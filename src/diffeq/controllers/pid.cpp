@@ -4,6 +4,7 @@
 #include "apsis/diffeq/solve.hpp"
 #include "apsis/ops/arithmetic.hpp"
 #include "apsis/ops/comparison.hpp"
+#include "apsis/ops/convert.hpp"
 #include "apsis/ops/logic.hpp"
 #include "apsis/ops/math.hpp"
 #include "apsis/ops/select.hpp"
@@ -88,8 +89,9 @@ NextStep PIDController::next_step(const ControllerStep& s) const {
   if (history2) scale = scale * pow(s.state[1], stop_gradient(dcoeff) / k);
   Array factor = scale * power(r2, -0.5 * beta1);
   // By selections, which take NaN to the lower limit.
-  Array lowest = where(accept, 1., stop_gradient(factormin));
-  Array highest = where(accept, stop_gradient(factormax), stop_gradient(safety));
+  auto limit = [&](const Array& a) { return astype(stop_gradient(a), r2.dtype()); };
+  Array lowest = where(accept, limit(1.), limit(factormin));
+  Array highest = where(accept, limit(factormax), limit(safety));
   factor = where(factor > lowest, factor, lowest);
   factor = where(factor < highest, factor, highest);
   Array dt = factor * stop_gradient(s.t1 - s.t0);
