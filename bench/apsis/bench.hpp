@@ -15,6 +15,7 @@ void chain_5000();
 void cold_process();
 void second_process();
 void loops();
+void loop_costs();
 void lorenz();
 void lorenz_first();
 void lorenz_grad_first();

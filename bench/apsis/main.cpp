@@ -48,6 +48,7 @@ int main(int argc, char** argv) {
       {"cold-process", bench::cold_process},
       {"second-process", bench::second_process},
       {"loops", bench::loops},
+      {"loop-costs", bench::loop_costs},
       {"lorenz", bench::lorenz},
       {"lorenz-first", bench::lorenz_first},
       {"lorenz-grad-first", bench::lorenz_grad_first},

@@ -56,6 +56,7 @@
 #include "apsis/transform/stages.hpp"
 #include "apsis/transform/vmap.hpp"
 #include "apsis/control/associative_scan.hpp"
+#include "apsis/control/cancel.hpp"
 #include "apsis/control/cond.hpp"
 #include "apsis/control/error_if.hpp"
 #include "apsis/control/map.hpp"

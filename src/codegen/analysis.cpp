@@ -12,7 +12,7 @@ bool any(std::span<const char> flags) { return std::ranges::any_of(flags, [](cha
 
 /// The operand of `eqn` that its result `result` may be an update of; -1 when it is made anew.
 std::int64_t updated_operand(const Eqn& eqn, std::uint32_t result) {
-  if (eqn.op == &dynamic_update_slice_op) return 0;
+  if (eqn.op == &dynamic_update_slice_op || eqn.op == &scatter_op) return 0;
   if (eqn.op->kind == OpKind::While) {
     const auto& p = eqn.params.as<WhileParams>();
     return result < p.carries ? p.cond_consts + p.body_consts + result : -1;

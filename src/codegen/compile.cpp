@@ -4,8 +4,9 @@
 #include <cmath>
 #include <unordered_map>
 
-#include "codegen/loader.hpp"
+#include "codegen/cancel.hpp"
 #include "codegen/cost.hpp"
+#include "codegen/loader.hpp"
 #include "codegen/messages.hpp"
 #include "codegen/region.hpp"
 #include "core/memory.hpp"
@@ -206,18 +207,28 @@ std::vector<Array> run(const Program& program, std::span<const Array> inputs) {
     explicit Scratch(std::size_t n) : data(allocate_block(n)), bytes(n) {}
     ~Scratch() { free_block(data, bytes); }
   } scratch(static_cast<std::size_t>(program.scratch_bytes));
-  constexpr std::uint32_t go_on = 0;
-  CallContext context{scratch.data, &go_on, program.kernels.data(), &state};
+  CallContext context{scratch.data, cancel_flag(), program.kernels.data(), &state};
   raise(static_cast<Status>(program.entry(&context, in.data(), out.data())), state);
   for (std::size_t i = 0; i < results.size(); ++i)
     if (program.outputs[i].is_list()) results[i] = out_lists[i].give(program.outputs[i]);
   return results;
 }
 
+const std::uint32_t*& cancel_flag() {
+  static constexpr std::uint32_t never = 0;
+  static thread_local const std::uint32_t* flag = &never;
+  return flag;
+}
+
+void poll_cancelled() {
+  if (__atomic_load_n(cancel_flag(), __ATOMIC_RELAXED) != 0) fail(messages::cancelled, {});
+}
+
 void raise(Status status, const CallState& state) {
   if (state.error) std::rethrow_exception(state.error);
   if (status == Status::ListLimit) fail(messages::list_limit, {std::to_string(CallState::list_limit)});
-  APSIS_ASSERT(status == Status::Ok || status == Status::Cancelled);
+  if (status == Status::Cancelled) fail(messages::cancelled, {});
+  APSIS_ASSERT(status == Status::Ok);
 }
 
 }  // namespace apsis::detail

@@ -30,22 +30,27 @@ bool Region::emit_concatenate(const Eqn& e) {
     copy(places_[v], graph_.aval(v), part);
     part.view.offset += part.view.shape[axis] * part.view.strides[axis];
   }
-  if (in_registers(aval)) define_loaded(e.first_result, whole);
-  else define(e.first_result, std::move(whole));
+  if (in_registers(aval))
+    define_loaded(e.first_result, whole);
+  else
+    define(e.first_result, std::move(whole));
   return true;
 }
 
 Value Region::clamped_index(ValueId index, std::int64_t limit) {
   Value i = registers(places_[index], graph_.aval(index))[0];
   b_.set_lanes(b_.lanes_of(i));
-  auto constant = [&](std::int64_t value) { return b_.constant(Dtype::I64, static_cast<std::uint64_t>(value)); };
+  auto constant = [&](std::int64_t value) {
+    return b_.constant(Dtype::I64, static_cast<std::uint64_t>(value));
+  };
   if (i.dtype != Dtype::I64) i = b_.convert(i, Dtype::I64);
   i = b_.select(b_.compare(Compare::Lt, i, constant(0)), constant(0), i);
   return b_.select(b_.compare(Compare::Gt, i, constant(limit)), constant(limit), i);
 }
 
 /// The byte offset, in the array's view, of the slice that begins at `starts`; no handle when lanes differ.
-Value Region::dynamic_offset(const Place& array, const Aval& aval, std::span<const ValueId> starts, const Shape& sizes) {
+Value Region::dynamic_offset(const Place& array, const Aval& aval, std::span<const ValueId> starts,
+                             const Shape& sizes) {
   Value offset = {};
   for (ValueId s : starts)
     if (lanes_of(places_[s]) > 1) return offset;
@@ -60,17 +65,87 @@ Value Region::dynamic_offset(const Place& array, const Aval& aval, std::span<con
   return offset;
 }
 
+/// Where lanes differ: the element of the array at which each lane's slice begins, counted in elements of
+/// memory.
+Value Region::lane_starts(const Place& array, const Aval& aval, std::span<const ValueId> starts,
+                          const Shape& sizes) {
+  b_.set_lanes(lanes_);
+  Value first = b_.constant(Dtype::I64, static_cast<std::uint64_t>(array.view.offset));
+  for (std::size_t d = 0; d < starts.size(); ++d) {
+    const std::int64_t room = aval.shape()[d] - sizes[d], stride = array.view.strides[d];
+    if (room == 0 || stride == 0) continue;
+    Value start = clamped_index(starts[d], room);
+    b_.set_lanes(lanes_);
+    if (b_.lanes_of(start) == 1) start = b_.splat(start);
+    first = b_.add(first, b_.mul(start, b_.constant(Dtype::I64, static_cast<std::uint64_t>(stride))));
+  }
+  if (array.lanes == 1) return first;
+  return b_.add(b_.mul(first, b_.constant(Dtype::I64, static_cast<std::uint64_t>(lanes_))),
+                b_.lane_numbers());
+}
+
+/// Runs `body(offset, k)` for the elements of a slice: element k of the slice is `offset` bytes, in the
+/// array, from its first. False if there are too many to unroll and they have gaps.
+template <class Body>
+bool Region::each_of_slice(const Place& array, const Aval& slice, Body&& body) {
+  const std::int64_t bytes = bytes_of(array, slice.dtype());
+  const View view{slice.shape(), array.view.strides, 0};
+  if (in_registers(slice)) {
+    for (std::int64_t k = 0; k < slice.size(); ++k) {
+      b_.set_lanes(1);
+      body(b_.index(view.at(k) * bytes), b_.index(k));
+    }
+    return true;
+  }
+  if (!view.is_contiguous()) return false;
+  b_.set_lanes(1);
+  CountedLoop loop(b_, b_.index(slice.size()));
+  body(b_.mul(loop.index(), b_.index(bytes)), loop.index());
+  loop.close();
+  return true;
+}
+
 bool Region::emit_dynamic_slice(const Eqn& e) {
   auto operands = graph_.operands(e);
   const Aval &in = graph_.aval(operands[0]), &out = graph_.aval(e.first_result);
-  for (ValueId s : operands.subspan(1))
-    if (lanes_of(places_[s]) > 1) return false;
   Place place = in_memory(places_[operands[0]], in);
-  Value offset = dynamic_offset(place, in, operands.subspan(1), out.shape());
-  place.base = b_.offset(place.base, offset);
-  place.view.shape = out.shape();
-  if (in_registers(out)) define_loaded(e.first_result, place);
-  else define(e.first_result, std::move(place));
+  const bool apart =
+      std::ranges::any_of(operands.subspan(1), [&](ValueId s) { return lanes_of(places_[s]) > 1; });
+  if (!apart) {
+    Value offset = dynamic_offset(place, in, operands.subspan(1), out.shape());
+    place.base = b_.offset(place.base, offset);
+    place.view.shape = out.shape();
+    const Place& target = hints_[e.first_result];
+    if (in_registers(out)) {
+      define_loaded(e.first_result, place);
+    } else if (target.kind == Place::Kind::Memory && target.lanes == place.lanes) {
+      // Made at its place at once: the array may then be overwritten.
+      copy(place, out, target);
+      define(e.first_result, target);
+    } else {
+      define(e.first_result, std::move(place));
+    }
+    return true;
+  }
+  if (place.lanes > 1 && place.lanes != lanes_) return false;
+  const Value first = lane_starts(place, in, operands.subspan(1), out.shape());
+  Place result;
+  result.kind = Place::Kind::Registers;
+  if (!in_registers(out)) {
+    if (!View{out.shape(), place.view.strides, 0}.is_contiguous()) return false;
+    result = destination(e.first_result, lanes_);
+    if (!result.view.is_contiguous()) return false;
+  }
+  each_of_slice(place, out, [&](Value offset, Value k) {
+    b_.set_lanes(lanes_);
+    const Value v = b_.gather(b_.offset(place.base, offset), first, out.dtype());
+    if (in_registers(out)) return result.elements.push_back(v);
+    b_.set_lanes(1);
+    const Pointer target = b_.offset(result.base, b_.mul(k, b_.index(bytes_of(result, out.dtype()))));
+    b_.set_lanes(lanes_);
+    b_.store(b_.offset(target, result.view.offset * bytes_of(result, out.dtype())), v);
+  });
+  define(e.first_result, std::move(result));
   return true;
 }
 
@@ -79,21 +154,70 @@ bool Region::emit_dynamic_update_slice(const Eqn& e) {
   auto operands = graph_.operands(e);
   const Aval &aval = graph_.aval(operands[0]), &update = graph_.aval(operands[1]);
   if (in_registers(aval)) return false;
-  int lanes = std::max(lanes_of(places_[operands[0]]), lanes_of(places_[operands[1]]));
-  for (ValueId s : operands.subspan(2))
-    if (lanes_of(places_[s]) > 1) return false;
+  const auto starts = operands.subspan(2);
+  const bool apart = std::ranges::any_of(starts, [&](ValueId s) { return lanes_of(places_[s]) > 1; });
+  int lanes = apart ? lanes_ : std::max(lanes_of(places_[operands[0]]), lanes_of(places_[operands[1]]));
+  if (apart && !in_registers(update) &&
+      !View{update.shape(), View::contiguous(aval.shape()).strides, 0}.is_contiguous())
+    return false;
   const Place& old = places_[operands[0]];
   Place place = old;
-  bool in_place = uses_[operands[0]] == 1 && old.exclusive() && old.view.is_contiguous() && old.lanes == lanes;
+  bool in_place =
+      uses_[operands[0]] == 1 && old.exclusive() && old.view.is_contiguous() && old.lanes == lanes;
   if (!in_place) {
     place = destination(e.first_result, lanes);
     copy(old, aval, place);
   }
-  Place slice = place;
-  Value offset = dynamic_offset(place, aval, operands.subspan(2), update.shape());
-  slice.base = b_.offset(place.base, offset);
-  slice.view.shape = update.shape();
-  copy(places_[operands[1]], update, slice, in_place);
+  if (!apart) {
+    Place slice = place;
+    Value offset = dynamic_offset(place, aval, starts, update.shape());
+    slice.base = b_.offset(place.base, offset);
+    slice.view.shape = update.shape();
+    copy(places_[operands[1]], update, slice, in_place);
+    define(e.first_result, std::move(place));
+    return true;
+  }
+  const Value first = lane_starts(place, aval, starts, update.shape());
+  const Place source = in_registers(update) ? places_[operands[1]] : contiguous(places_[operands[1]], update);
+  const Values elements = in_registers(update) ? registers(source, update) : Values{};
+  std::size_t next = 0;
+  each_of_slice(place, update, [&](Value offset, Value k) {
+    Value v;
+    if (in_registers(update)) {
+      v = elements[next++];
+    } else {
+      b_.set_lanes(1);
+      const std::int64_t bytes = bytes_of(source, update.dtype());
+      const Pointer p =
+          b_.offset(b_.offset(source.base, source.view.offset * bytes), b_.mul(k, b_.index(bytes)));
+      b_.set_lanes(source.lanes);
+      v = source.lanes > 1 ? b_.load(p, update.dtype()) : b_.load_element(p, update.dtype());
+    }
+    b_.set_lanes(1);
+    const Pointer target = b_.offset(place.base, offset);
+    b_.set_lanes(lanes_);
+    if (b_.lanes_of(v) == 1) v = b_.splat(v);
+    if (in_place && mask_.handle)
+      b_.scatter(target, first, v, mask_);
+    else
+      b_.scatter(target, first, v);
+  });
+  define(e.first_result, std::move(place));
+  return true;
+}
+
+/// In place where nobody else needs the array.
+bool Region::emit_scatter(const Eqn& e) {
+  auto operands = graph_.operands(e);
+  if (in_registers(graph_.aval(e.first_result))) return false;
+  for (ValueId v : operands)
+    if (lanes_of(places_[v]) > 1) return false;
+  const Place& old = places_[operands[0]];
+  if (uses_[operands[0]] > 1 || !old.exclusive() || !old.view.is_contiguous()) return false;
+  std::vector<Place> in = {old};
+  for (ValueId v : operands.subspan(1)) in.push_back(contiguous(places_[v], graph_.aval(v)));
+  Place place = old;
+  call_kernel(add_kernel(e), e, in, {&place, 1});
   define(e.first_result, std::move(place));
   return true;
 }

@@ -6,18 +6,23 @@
 
 namespace apsis::detail {
 
-void Region::emit_kernel(const Eqn& e) {
-  auto operands = graph_.operands(e);
+/// The number of a kernel that evaluates the equation.
+std::int64_t Region::add_kernel(const Eqn& e) {
   Kernel kernel{e.op, e.params, {}, {}};
-  int lanes = 1;
-  for (ValueId v : operands) {
+  for (ValueId v : graph_.operands(e)) {
     APSIS_ASSERT(!graph_.aval(v).is_list());
     kernel.in.push_back(graph_.aval(v));
-    lanes = std::max(lanes, lanes_of(places_[v]));
   }
   for (std::uint32_t r = 0; r < e.result_count; ++r) kernel.out.push_back(graph_.aval(e.first_result + r));
-  auto number = static_cast<std::int64_t>(lowering_.kernels.size());
   lowering_.kernels.push_back(std::move(kernel));
+  return static_cast<std::int64_t>(lowering_.kernels.size()) - 1;
+}
+
+void Region::emit_kernel(const Eqn& e) {
+  auto operands = graph_.operands(e);
+  int lanes = 1;
+  for (ValueId v : operands) lanes = std::max(lanes, lanes_of(places_[v]));
+  const std::int64_t number = add_kernel(e);
   if (lanes > 1 || (lanes_ > 1 && e.op->effect)) return call_kernel_lanes(e, number);
 
   std::vector<Place> in, out;

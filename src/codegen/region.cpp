@@ -102,6 +102,7 @@ void Region::emit(const Eqn& e) {
   if (e.op == &concatenate_op && emit_concatenate(e)) return;
   if (e.op == &dynamic_slice_op && emit_dynamic_slice(e)) return;
   if (e.op == &dynamic_update_slice_op && emit_dynamic_update_slice(e)) return;
+  if (e.op == &scatter_op && emit_scatter(e)) return;
   if (e.op == &dot_general_op && emit_contract(e)) return;
   if (e.op->kind == OpKind::Reduce && emit_reduce(e)) return;
   emit_kernel(e);
@@ -360,7 +361,11 @@ void Region::emit_call(const Eqn& e) {
   const auto& p = e.params.as<CallParams>();
   Region inner(lowering_, *p.region, lanes_, mask_);
   auto operands = graph_.operands(e);
-  for (std::size_t i = 0; i < operands.size(); ++i) inner.bind_input(static_cast<ValueId>(i), places_[operands[i]]);
+  // An array used for the last time may be overwritten inside.
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    bool last = false;
+    inner.bind_input(static_cast<ValueId>(i), take(operands[i], last));
+  }
   for (std::uint32_t r = 0; r < e.result_count; ++r)
     if (hints_[e.first_result + r].kind != Place::Kind::None) inner.hint_output(r, hints_[e.first_result + r]);
   inner.run();

@@ -65,6 +65,7 @@ class Region {
   void emit_elementwise_registers(const Eqn& e);
   bool emit_unrolled(const Eqn& e);
   void emit_kernel(const Eqn& e);
+  std::int64_t add_kernel(const Eqn& e);
   void call_kernel(std::int64_t number, const Eqn& e, std::span<const Place> in, std::span<const Place> out);
   void call_kernel_lanes(const Eqn& e, std::int64_t kernel);
   struct FusedLoop;
@@ -75,6 +76,10 @@ class Region {
   bool emit_concatenate(const Eqn& e);
   bool emit_dynamic_slice(const Eqn& e);
   bool emit_dynamic_update_slice(const Eqn& e);
+  bool emit_scatter(const Eqn& e);
+  Value lane_starts(const Place& array, const Aval& aval, std::span<const ValueId> starts, const Shape& sizes);
+  template <class Body>
+  bool each_of_slice(const Place& array, const Aval& slice, Body&& body);
   Value dynamic_offset(const Place& array, const Aval& aval, std::span<const ValueId> starts, const Shape& sizes);
   bool emit_contract(const Eqn& e);
   Place packed(const Place& place, const Aval& aval, std::size_t axis);

@@ -5,6 +5,7 @@
 
 #include "apsis/control/cond.hpp"
 #include "apsis/control/scan.hpp"
+#include "control/checkpointed.hpp"
 #include "control/loop_rules.hpp"
 #include "control/messages.hpp"
 #include "ops/lax.hpp"
@@ -73,6 +74,59 @@ GraphRef captures_first(const Graph& graph, std::size_t captures) {
   });
 }
 
+/// How many states reverse mode may keep; 0: no bound.
+std::int64_t states_kept(const char* op, std::int64_t count, std::int64_t bytes, std::span<const Array> carry,
+                         Loc loc) {
+  if (count < 0 || count == 1 || bytes < 0)
+    fail(messages::checkpoints, {op, std::to_string(count), std::to_string(bytes)}, loc);
+  const std::int64_t fit = bytes > 0 ? checkpoints_in(bytes, carry) : 0;
+  return count == 0 ? fit : fit == 0 ? count : std::min(count, fit);
+}
+
+/// A scan as a loop over its index, whose states can be kept: the ys are arrays that it writes to.
+std::vector<Array> checkpointed_scan(const ScanParams& scan, std::span<const Array> operands,
+                                     std::int64_t kept, Loc loc) {
+  const auto consts = static_cast<std::size_t>(scan.consts), carries = static_cast<std::size_t>(scan.carries);
+  const std::size_t xs = operands.size() - consts - carries, ys = scan.body->outputs().size() - carries;
+  std::vector<Array> all(operands.begin(), operands.begin() + static_cast<std::ptrdiff_t>(consts)), carry;
+  append(all, operands.subspan(consts + carries));
+  carry.push_back(literal(Dtype::I64, 0));
+  append(carry, operands.subspan(consts, carries));
+  std::vector<Aval> results = output_avals(*scan.body);
+  for (std::size_t y = 0; y < ys; ++y)
+    carry.push_back(lax::full_like(stacked(results[carries + y], scan.length), 0));
+  append(all, carry);
+  const std::int64_t states = states_of(kept, scan.length);
+  const Array numbers = kept_numbers(scan.length, states);
+  std::vector<Aval> cond_avals = avals_of(carry);
+  cond_avals.insert(cond_avals.begin(), numbers.aval());
+  WhileParams loop;
+  loop.cond_consts = 1;
+  loop.body_consts = static_cast<std::int64_t>(consts + xs);
+  loop.carries = static_cast<std::int64_t>(carry.size());
+  loop.cond = rewire(cond_avals, [&](std::span<const Array> in) {
+    return std::vector<Array>{lax::lt(in[1], literal(Dtype::I64, static_cast<double>(scan.length)))};
+  });
+  loop.body = rewire(avals_of(all), [&](std::span<const Array> in) {
+    const Array& i = in[consts + xs];
+    const Array at =
+        scan.reverse ? lax::sub(literal(Dtype::I64, static_cast<double>(scan.length - 1)), i) : i;
+    std::vector<Array> args(in.begin(), in.begin() + static_cast<std::ptrdiff_t>(consts));
+    append(args, in.subspan(consts + xs + 1, carries));
+    for (std::size_t x = 0; x < xs; ++x) args.push_back(lax::dynamic_index(in[consts + x], at));
+    std::vector<Array> made = interpret(*scan.body, args), next{lax::add(i, literal(Dtype::I64, 1))};
+    append(next, std::span(made).first(carries));
+    for (std::size_t y = 0; y < ys; ++y)
+      next.push_back(lax::dynamic_update_index(in[consts + xs + 1 + carries + y], made[carries + y], at));
+    return next;
+  });
+  all.insert(all.begin(), numbers);
+  std::vector<Array> found =
+      bind_all(checkpointed_while_op, checkpointed(loop, avals_of(all), states, scan.length), all, loc);
+  found.erase(found.begin());
+  return found;
+}
+
 }  // namespace
 
 void fail_static_carry(const char* op, Loc loc) { fail(messages::static_carry, {op}, loc); }
@@ -100,7 +154,11 @@ std::vector<Array> while_call(const Callee& cond, const Callee& body, std::span<
   std::vector<Array> operands = staged_cond.captures;
   append(operands, staged_body.captures);
   append(operands, carry);
-  return bind_all(while_op, make_params(p), operands, loc);
+  const std::int64_t kept =
+      states_kept("while_loop", options.checkpoints, options.checkpoint_bytes, carry, loc);
+  if (kept == 0 || options.kind == Loop::Lax) return bind_all(while_op, make_params(p), operands, loc);
+  return bind_all(checkpointed_while_op, checkpointed(p, avals_of(operands), states_of(kept, -1), -1),
+                  operands, loc);
 }
 
 std::vector<Array> first_entries(std::span<const Array> xs, const LeafNames& names,
@@ -141,7 +199,9 @@ ScanCall scan_call(const Callee& body, std::span<const Array> init, std::span<co
   std::vector<Array> operands = staged.captures;
   append(operands, carry);
   append(operands, xs);
-  std::vector<Array> results = bind_all(scan_op, make_params(p), operands, loc);
+  const std::int64_t kept = states_kept("scan", options.checkpoints, options.checkpoint_bytes, carry, loc);
+  std::vector<Array> results = kept > 0 && p.length > 0 ? checkpointed_scan(p, operands, kept, loc)
+                                                        : bind_all(scan_op, make_params(p), operands, loc);
   auto split = results.begin() + static_cast<std::ptrdiff_t>(carry.size());
   return {{results.begin(), split}, {split, results.end()}};
 }

@@ -58,23 +58,6 @@ class Widening {
   std::vector<bool> in_mask_, out_mask_;
 };
 
-/// What a loop must keep so that its tangent loop can run backwards: of the carries that the tangent body
-/// reads, those that change. The tangent body computes the rest of the primal body again.
-struct Recording {
-  /// With `at_least_one`, something is recorded even if nothing is read: the list then counts the iterations.
-  Recording(const Graph& body, const Graph& tangent, std::size_t consts, std::size_t carries,
-            bool at_least_one = false);
-
-  GraphRef body;                        // the body with the recorded carries as further ys
-  std::vector<std::size_t> recorded;    // carries
-  std::vector<std::size_t> unchanging;  // carries that are read, and that the body returns as they came
-
-  /// (consts, unchanging carries, tangent consts | tangent carry | xs, records, tangent xs) → outputs of
-  /// `tangent`.
-  GraphRef tangent_body(const Graph& body, const Graph& tangent, const std::vector<bool>& in_mask,
-                        std::size_t consts, std::size_t carries) const;
-};
-
 /// vmap of a loop whose lanes differ in length: `map_lanes` around the unbatched loop.
 void batch_as_lanes(const Op& op, const BatchRule& r);
 

@@ -1,7 +1,9 @@
 // scan: a loop of known length over stacked arrays, or over the entries of lists.
 
+#include "codegen/cancel.hpp"
 #include "control/loop_rules.hpp"
 #include "control/messages.hpp"
+#include "control/recording.hpp"
 #include "control/regions.hpp"
 #include "core/list.hpp"
 #include "ops/lax.hpp"
@@ -53,6 +55,7 @@ void scan_evaluate(const Params& params, std::span<const Array> in, std::span<Ar
     operands.resize(consts + carries);
     for (const Array& x : xs)
       operands.push_back(x.aval().is_list() ? entries_of(x)[static_cast<std::size_t>(i)] : entry_of(x, i));
+    poll_cancelled();
     std::vector<Array> results = interpret(*p.body, operands);
     for (std::size_t c = 0; c < carries; ++c) operands[consts + c] = results[c];
     for (std::size_t y = 0; y < lists.size(); ++y) {

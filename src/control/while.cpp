@@ -1,9 +1,11 @@
 // while: a loop as long as a condition holds. It may append values to lists, which is how reverse mode keeps
 // its tape.
 
+#include "codegen/cancel.hpp"
 #include "codegen/messages.hpp"
 #include "control/loop_rules.hpp"
 #include "control/messages.hpp"
+#include "control/recording.hpp"
 #include "control/regions.hpp"
 #include "ops/lax.hpp"
 #include "runtime/region.hpp"
@@ -53,6 +55,7 @@ void while_evaluate(const Params& params, std::span<const Array> in, std::span<A
   for (std::int64_t step = 0; interpret(*p.cond, cond_in)[0].item<bool>(); ++step) {
     if (p.max_steps >= 0 && step >= p.max_steps)
       fail(messages::max_steps_exceeded, {std::to_string(p.max_steps)});
+    poll_cancelled();
     std::vector<Array> results = interpret(*p.body, body_in);
     for (std::size_t c = 0; c < n.carries; ++c) cond_in[n.cond + c] = body_in[n.consts + c] = results[c];
     for (std::size_t y = 0; y < lists.size(); ++y) lists[y].push_back(results[n.carries + y]);

@@ -2,7 +2,10 @@
 
 #include "apsis/ops/arithmetic.hpp"
 
+#include <algorithm>
+
 #include "ops/elementary.hpp"
+#include "ops/index_params.hpp"
 #include "ops/operands.hpp"
 #include "ops/view_rules.hpp"
 
@@ -233,12 +236,90 @@ void append_fma(GraphBuilder& builder, ValueId a, ValueId b, ValueId c, std::spa
   builder.append(fma_op, {}, operands, results, loc);
 }
 
+bool is_zeros(GraphBuilder& builder, ValueId v) {
+  const Eqn* e = builder.definition(v);
+  if (e && e->op == &broadcast_in_dim_op) e = builder.definition(builder.operands(*e)[0]);
+  return e && e->op == &constant_op && e->params.as<ConstantParams>().bits == 0;
+}
+
+bool adds_in_place(const Eqn& e) {
+  return e.op == &dynamic_update_slice_op ||
+         (e.op == &scatter_op && e.params.as<ScatterParams>().kind == ScatterKind::Add);
+}
+
+// Whether v is zero but for what a few slices or scatters put there.
+bool is_sparse(GraphBuilder& builder, ValueId v) {
+  constexpr int most = 256;
+  for (int i = 0; i < most; ++i) {
+    if (is_zeros(builder, v)) return true;
+    const Eqn* e = builder.definition(v);
+    if (!e || !adds_in_place(*e)) return false;
+    v = builder.operands(*e)[0];
+  }
+  return false;
+}
+
+// For a slice that is written to `base` at `starts`: what it adds to the slice that is there, as the equation
+// that does so with its operand for that slice last. None if it replaces it.
+const Eqn* added_to_slice(GraphBuilder& builder, ValueId update, ValueId base,
+                          std::span<const ValueId> starts) {
+  const Eqn* sum = builder.definition(update);
+  if (!sum || (sum->op != &add_op && sum->op != &fma_op)) return nullptr;
+  const auto terms = builder.operands(*sum);
+  const Eqn* old = builder.definition(terms.back());
+  if (!old || old->op != &dynamic_slice_op) return nullptr;
+  const auto from = builder.operands(*old);
+  const bool same = from[0] == base && std::ranges::equal(from.subspan(1), starts);
+  return same ? sum : nullptr;
+}
+
+// x plus an array that is zero but for some slices, or for what was scattered, is x with these added in
+// place: the cotangent of a buffer that a loop reads in parts costs the parts.
+bool add_in_place(GraphBuilder& builder, ValueId x, ValueId y, std::span<ValueId> results, Loc loc) {
+  const Eqn* e = builder.definition(y);
+  if (!e || !adds_in_place(*e) || !(builder.aval(x) == builder.aval(y)) || !is_sparse(builder, y))
+    return false;
+  const Op& op = *e->op;
+  const Params params = e->params;
+  std::vector<ValueId> operands(builder.operands(*e).begin(), builder.operands(*e).end());
+  const ValueId base = operands[0];
+  const bool first = is_zeros(builder, base);
+  const Op* sum = &add_op;
+  std::vector<ValueId> terms;
+  if (&op == &dynamic_update_slice_op) {
+    const Eqn* added =
+        first ? nullptr : added_to_slice(builder, operands[1], base, std::span(operands).subspan(2));
+    if (!first && !added) return false;
+    if (added) {
+      sum = added->op;
+      terms.assign(builder.operands(*added).begin(), builder.operands(*added).end());
+    } else {
+      terms = {operands[1], 0};
+    }
+  }
+  operands[0] = x;
+  if (!first) {
+    const ValueId rest[] = {x, base};
+    builder.add(add_op, {}, rest, {operands.data(), 1}, loc);
+  }
+  if (!terms.empty()) {
+    DynamicSliceParams slice{builder.aval(operands[1]).shape()};
+    std::vector<ValueId> from = operands;
+    from.erase(from.begin() + 1);
+    builder.add(dynamic_slice_op, make_params(slice), from, {&terms.back(), 1}, loc);
+    builder.add(*sum, {}, terms, {operands.data() + 1, 1}, loc);
+  }
+  builder.add(op, params, operands, results, loc);
+  return true;
+}
+
 // A sum with a product is one multiply-add, the left product first, whatever else uses the product: so `f`
 // and `value_and_grad(f)` round alike.
 bool add_rewrite(GraphBuilder& builder, const Params& params, std::span<const ValueId> operands,
                  std::span<ValueId> results, Loc loc) {
   const ValueId x = operands[0], y = operands[1];
   if (fold_literals(builder, add_op, params, operands, results)) return true;
+  if (add_in_place(builder, x, y, results, loc) || add_in_place(builder, y, x, results, loc)) return true;
   ValueId a, b;
   if (find_product(builder, x, false, a, b, loc)) return append_fma(builder, a, b, y, results, loc), true;
   if (find_product(builder, y, false, a, b, loc)) return append_fma(builder, a, b, x, results, loc), true;

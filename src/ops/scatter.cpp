@@ -112,7 +112,8 @@ void scatter_evaluate(const Params& params, std::span<const Array> in, std::span
   Dtype dtype = out[0].dtype();
   std::size_t item = item_size(dtype);
   auto* target = mutable_data<char>(out[0]);
-  copy_view(View::contiguous(in[0].shape()), data_of(in[0]), target, item);
+  // Compiled code scatters in place where it can.
+  if (data_of(in[0]) != target) copy_view(View::contiguous(in[0].shape()), data_of(in[0]), target, item);
   Placement place(p.places, in[0].shape(), in[1].shape());
   auto* indices = static_cast<const std::int64_t*>(data_of(in[1]));
   const void* updates = data_of(in[2]);

@@ -1,5 +1,6 @@
 #include "runtime/execute.hpp"
 
+#include "codegen/cancel.hpp"
 #include "core/memory.hpp"
 
 namespace apsis::detail {
@@ -45,14 +46,12 @@ class Scratch {
   bool from_thread_ = false;
 };
 
-constexpr std::uint32_t never_cancelled = 0;
-
 }  // namespace
 
 void execute(const Program& program, const void* const* in, void* const* out) {
   Scratch scratch(static_cast<std::size_t>(program.scratch_bytes));
   CallState state;
-  CallContext context{scratch.data, &never_cancelled, program.kernels.data(), &state};
+  CallContext context{scratch.data, cancel_flag(), program.kernels.data(), &state};
   raise(static_cast<Status>(program.entry(&context, in, out)), state);
 }
 

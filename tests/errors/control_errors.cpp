@@ -148,6 +148,21 @@ APSIS_PROVOKES(list_limit,
                "bytes; take fewer steps",
                detail::raise(detail::Status::ListLimit, {}))
 
+APSIS_PROVOKES(checkpoints,
+               "[while_loop] checkpoints is 1 and checkpoint_bytes 0: give at least 2 states or a positive "
+               "number of bytes, or 0 for a tape without bound",
+               while_loop(for_ever, identity, array(1.), {.checkpoints = 1}))
+
+APSIS_PROVOKES(cancelled,
+               "[call] the call was stopped from outside, by its CancelToken or by Ctrl-C, before its results "
+               "were complete; call again after CancelToken::reset",
+               {
+                 CancelToken token;
+                 CancelScope scope(token);
+                 token.cancel();
+                 while_loop(for_ever, identity, array(1.));
+               })
+
 APSIS_PROVOKES(no_code_generator,
                "[jit] the module that compiles could not be loaded from nowhere.so: nowhere.so: cannot open "
                "shared object file: No such file or directory. Install libapsis_llvm.so next to libapsis.so, "

@@ -21,6 +21,7 @@ bool has_regions(const Op& op) {
     case OpKind::Cond:
     case OpKind::MapLanes:
     case OpKind::Call:
+    case OpKind::Custom:
     case OpKind::Effect:
       return true;
     default:

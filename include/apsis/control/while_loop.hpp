@@ -18,6 +18,11 @@ struct WhileOptions {
   /// More iterations than this are an error; -1: no bound.
   std::int64_t max_steps = -1;
   Loop kind = Loop::Checkpointed;
+  /// Reverse mode keeps no more than this many states, and runs parts of the loop again instead (about 2.5 times as
+  /// many forward steps for a million iterations and a thousand states). 0: it keeps what it needs of every state.
+  std::int64_t checkpoints = 0;
+  /// The same as a number of bytes for the states; 0: no bound.
+  std::int64_t checkpoint_bytes = 0;
 };
 
 namespace detail {

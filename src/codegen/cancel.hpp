@@ -1,0 +1,12 @@
+#pragma once
+
+#include <cstdint>
+
+namespace apsis::detail {
+
+/// The flag that calls of this thread poll: never null; not zero once the call is to stop.
+const std::uint32_t*& cancel_flag();
+/// For loops that are interpreted: throws if the flag is set.
+void poll_cancelled();
+
+}  // namespace apsis::detail

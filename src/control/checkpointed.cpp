@@ -1,0 +1,427 @@
+// checkpointed_while: reverse mode in bounded memory. The loop runs once and keeps some of its states;
+// backwards, each step is run again from the last state kept before it, keeping others on the way where there
+// is room.
+
+#include "control/checkpointed.hpp"
+
+#include <algorithm>
+
+#include "apsis/control/while_loop.hpp"
+#include "apsis/ops/arithmetic.hpp"
+#include "apsis/ops/comparison.hpp"
+#include "apsis/ops/creation.hpp"
+#include "apsis/ops/index.hpp"
+#include "apsis/ops/logic.hpp"
+#include "apsis/ops/select.hpp"
+#include "control/checkpoint_schedule.hpp"
+#include "control/linear_call.hpp"
+#include "control/loop_rules.hpp"
+#include "ops/lax.hpp"
+#include "runtime/region.hpp"
+#include "transform/linearize.hpp"
+#include "transform/transpose.hpp"
+
+namespace apsis::detail {
+namespace {
+
+using Arrays = std::vector<Array>;
+
+const CheckpointedParams& checkpointed_of(const Params& params) { return params.as<CheckpointedParams>(); }
+
+Params plain_call(const Params& params) {
+  return make_params(CallParams{checkpointed_of(params).program, "checkpointed_while"});
+}
+
+void checkpointed_shape(const Params& params, std::span<const Aval> in, std::vector<Aval>& out) {
+  const auto& p = checkpointed_of(params);
+  check_region_operands("while_loop", *p.program, in);
+  out = output_avals(*p.program);
+}
+
+void checkpointed_evaluate(const Params& params, std::span<const Array> in, std::span<Array> out) {
+  if (run_compiled(checkpointed_while_op, params, in, out)) return;
+  Arrays results = interpret(*checkpointed_of(params).program, in);
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = results[i];
+}
+
+void checkpointed_jvp(const JvpRule& r) {
+  call_op.jvp({plain_call(r.params), r.primals, r.tangents, r.outs, r.out_tangents});
+}
+
+void checkpointed_batch(const BatchRule& r) { batch_as_lanes(checkpointed_while_op, r); }
+
+// A literal of the program.
+Array number(std::int64_t value) { return lax::full({}, Dtype::I64, static_cast<double>(value)); }
+
+/// Which inputs an output is made of.
+std::vector<bool> made_of(const Graph& graph, ValueId output) {
+  std::vector<bool> wanted(graph.value_count(), false);
+  wanted[output] = true;
+  const auto eqns = graph.eqns();
+  for (auto e = eqns.rbegin(); e != eqns.rend(); ++e) {
+    bool any = false;
+    for (std::uint32_t r = 0; r < e->result_count; ++r) any = any || wanted[e->first_result + r];
+    if (any)
+      for (ValueId v : graph.operands(*e)) wanted[v] = true;
+  }
+  wanted.resize(graph.input_count());
+  return wanted;
+}
+
+/// The loop as its derivative needs it. `plain` are the body's constants and the carries that stay as they
+/// are; a state is made of the carries `kept`: those that the tangent reads, and those that these are
+/// computed from.
+struct Replay {
+  Replay(const CheckpointedParams& p, const Graph& tangent, const std::vector<bool>& in_mask);
+
+  std::vector<std::size_t> kept, unchanging;
+  GraphRef step;  // (plain…, kept…) → kept…
+  GraphRef tangent;  // (plain…, kept…, tangents of the constants…, of the carry…) → tangents of the carry
+  GraphRef
+      transposed;  // (plain…, kept…, cotangents of the carry…) → cotangents of the constants, of the carry
+  std::size_t plain, linear_consts, linear_carries;
+};
+
+Replay::Replay(const CheckpointedParams& p, const Graph& whole, const std::vector<bool>& in_mask) {
+  const auto consts = static_cast<std::size_t>(p.body_consts), carries = static_cast<std::size_t>(p.carries);
+  std::vector<bool> read(carries, false);
+  std::vector<bool> used(whole.value_count(), false);
+  for (const Eqn& e : whole.eqns())
+    for (ValueId v : whole.operands(e)) used[v] = true;
+  for (std::size_t c = 0; c < carries; ++c) read[c] = used[consts + c];
+  for (bool settled = false; !settled;) {
+    settled = true;
+    for (std::size_t c = 0; c < carries; ++c) {
+      if (!read[c]) continue;
+      std::vector<bool> sources = made_of(*p.body, p.body->outputs()[c]);
+      for (std::size_t d = 0; d < carries; ++d)
+        if (sources[consts + d] && !read[d]) {
+          read[d] = true;
+          settled = false;
+        }
+    }
+  }
+  for (std::size_t c = 0; c < carries; ++c)
+    if (read[c]) (p.body->outputs()[c] == consts + c ? unchanging : kept).push_back(c);
+  plain = consts + unchanging.size();
+  linear_consts = count(slice_mask(in_mask, 0, consts));
+  linear_carries = count(slice_mask(in_mask, consts, carries));
+
+  const std::vector<Aval> body_in = input_avals(*p.body);
+  std::vector<Aval> avals(body_in.begin(), body_in.begin() + static_cast<std::ptrdiff_t>(consts));
+  for (std::size_t c : unchanging) avals.push_back(body_in[consts + c]);
+  for (std::size_t c : kept) avals.push_back(body_in[consts + c]);
+  // The body's inputs; carries that nobody reads are zeros.
+  const auto body_inputs = [&](std::span<const Array> in) {
+    Arrays args(in.begin(), in.begin() + static_cast<std::ptrdiff_t>(consts));
+    for (std::size_t c = 0; c < carries; ++c) args.push_back(lax::full_like(body_in[consts + c], 0));
+    for (std::size_t i = 0; i < unchanging.size(); ++i) args[consts + unchanging[i]] = in[consts + i];
+    for (std::size_t i = 0; i < kept.size(); ++i) args[consts + kept[i]] = in[plain + i];
+    return args;
+  };
+  step = rewire(avals, [&](std::span<const Array> in) {
+    Arrays outs = interpret(*p.body, body_inputs(in)), next;
+    for (std::size_t c : kept) next.push_back(outs[c]);
+    return next;
+  });
+  const std::size_t state = avals.size();
+  for (std::size_t i = 0; i < body_in.size(); ++i)
+    if (in_mask[i]) avals.push_back(body_in[i]);
+  tangent = rewire(avals, [&](std::span<const Array> in) {
+    Arrays args = body_inputs(in);
+    append(args, in.subspan(state));
+    return interpret(whole, args);
+  });
+  std::vector<bool> linear(avals.size(), false), found;
+  std::fill(linear.begin() + static_cast<std::ptrdiff_t>(state), linear.end(), true);
+  transposed = transpose_graph(*tangent, linear, std::vector<bool>(linear_carries, true),
+                               std::vector<bool>(linear_consts + linear_carries, true), found);
+}
+
+/// The first way through: the loop itself, and the states it keeps. The store has one row more than there are
+/// checkpoints: states that nobody keeps go there, so that no branch is needed.
+struct Sweep {
+  Arrays carry, store;
+  Array count, stride,
+      next;  // stride: of unknown lengths, between kept states; next: of known ones, how many are
+};
+
+Sweep sweep_forwards(const CheckpointedParams& p, const Replay& replay, const Array& kept_at,
+                     std::span<const Array> operands) {
+  const auto cond_consts = static_cast<std::size_t>(p.cond_consts),
+             consts = static_cast<std::size_t>(p.body_consts);
+  const auto carry = operands.subspan(cond_consts + consts);
+  const std::int64_t rows = p.checkpoints;
+  Sweep start{{carry.begin(), carry.end()}, {}, number(0), number(1), number(0)};
+  for (std::size_t c : replay.kept) {
+    Shape shape = carry[c].shape();
+    shape.insert(0, rows + 1);
+    start.store.push_back(lax::full(shape, carry[c].dtype(), 0, carry[c].weak()));
+  }
+  const auto condition = [&](const Sweep& s) {
+    Arrays args(operands.begin(), operands.begin() + static_cast<std::ptrdiff_t>(cond_consts));
+    append(args, s.carry);
+    return interpret(*p.cond, args)[0];
+  };
+  const auto step = [&](const Sweep& s) {
+    Sweep next = s;
+    Array row;
+    if (p.length >= 0) {
+      Array keep = s.count == kept_at[s.next];
+      row = where(keep, s.next, rows);
+      next.next = s.next + where(keep, 1, 0);
+    } else {
+      Array index = floor_divide(s.count, s.stride), keep = index * s.stride == s.count;
+      Array full = keep && index == rows;
+      next.stride = where(full, 2 * s.stride, s.stride);
+      index = where(full, rows / 2, index);
+      row = where(keep, place_of_kept(index, where(keep, next.stride, 1), rows), rows);
+    }
+    for (std::size_t i = 0; i < next.store.size(); ++i)
+      next.store[i] = lax::dynamic_update_index(s.store[i], s.carry[replay.kept[i]], row);
+    Arrays args(operands.begin() + static_cast<std::ptrdiff_t>(cond_consts),
+                operands.begin() + static_cast<std::ptrdiff_t>(cond_consts + consts));
+    append(args, s.carry);
+    next.carry = interpret(*p.body, args);
+    next.count = s.count + 1;
+    return next;
+  };
+  return while_loop(condition, step, start, {.max_steps = p.max_steps});
+}
+
+/// Inputs of the linear programs: (plain…, first state…, count, stride, numbers of the states kept, store… |
+/// linear…). The numbers are those of a known length.
+struct Inputs {
+  Inputs(const Replay& replay, std::span<const Array> in) {
+    std::size_t at = 0;
+    const auto take = [&](std::size_t n) {
+      at += n;
+      return in.subspan(at - n, n);
+    };
+    plain = take(replay.plain);
+    first = take(replay.kept.size());
+    count = take(1)[0];
+    stride = take(1)[0];
+    kept_at = take(1)[0];
+    store = take(replay.kept.size());
+    rest = in.subspan(at);
+  }
+  std::span<const Array> plain, first, store, rest;
+  Array count, stride, kept_at;
+};
+
+Arrays run_step(const Graph& graph, std::span<const Array> plain, const Arrays& state,
+                const Arrays& more = {}) {
+  Arrays args(plain.begin(), plain.end());
+  append(args, state);
+  append(args, more);
+  return interpret(graph, args);
+}
+
+/// Forwards, with the tangents beside the states.
+Arrays push_tangents(const Replay& replay, std::span<const Array> operands) {
+  Inputs in(replay, operands);
+  struct State {
+    Arrays x, tangents;
+    Array done;
+  };
+  const auto consts = in.rest.first(replay.linear_consts), carry = in.rest.subspan(replay.linear_consts);
+  return while_loop([&](const State& s) { return s.done < in.count; },
+                    [&](const State& s) {
+                      Arrays linear(consts.begin(), consts.end());
+                      append(linear, s.tangents);
+                      return State{run_step(*replay.step, in.plain, s.x),
+                                   run_step(*replay.tangent, in.plain, s.x, linear), s.done + 1};
+                    },
+                    State{{in.first.begin(), in.first.end()}, {carry.begin(), carry.end()}, number(0)})
+      .tangents;
+}
+
+/// The states kept on the way back: a stack in the order of the loop. Entry i is state number at[i], in row
+/// rows[i] of the store; the rows of entries beyond the top are free.
+struct Kept {
+  Array top, at, rows;
+  Arrays store;
+};
+
+Arrays entry(const Kept& kept) {
+  Arrays state;
+  Array row = kept.rows[kept.top];
+  for (const Array& a : kept.store) state.push_back(lax::dynamic_index(a, row));
+  return state;
+}
+
+Kept kept_at_the_end(const CheckpointedParams& p, const Inputs& in) {
+  Kept kept;
+  kept.store.assign(in.store.begin(), in.store.end());
+  Array index = lax::iota(Dtype::I64, {p.checkpoints}, 0);
+  if (p.length >= 0) {
+    kept.top = number(static_cast<std::int64_t>(first_kept(p.length, p.checkpoints).size()) - 1);
+    kept.at = lax::slice(in.kept_at, {0}, {p.checkpoints});
+    kept.rows = index;
+  } else {
+    kept.top = floor_divide(in.count + in.stride - 1, in.stride) - 1;
+    kept.at = index * in.stride;
+    kept.rows = place_of_kept(index, in.stride, p.checkpoints);
+  }
+  return kept;
+}
+
+/// Backwards, each step from the last state kept before it.
+Arrays pull_cotangents(const CheckpointedParams& p, const Replay& replay, std::span<const Array> operands) {
+  Inputs in(replay, operands);
+  struct Walk {
+    Array at;
+    Arrays x;
+    Kept kept;
+  };
+  struct Back {
+    Array left;
+    Kept kept;
+    Arrays consts, carry;
+  };
+  const auto advance = [&](const Array& from, const Array& to, const Arrays& state) {
+    struct Forward {
+      Array at;
+      Arrays x;
+    };
+    return while_loop([&](const Forward& f) { return f.at < to; },
+                      [&](const Forward& f) {
+                        return Forward{f.at + 1, run_step(*replay.step, in.plain, f.x)};
+                      },
+                      Forward{from, state})
+        .x;
+  };
+  Back start{in.count, kept_at_the_end(p, in), {}, {in.rest.begin(), in.rest.end()}};
+  for (std::size_t i = 0; i < replay.linear_consts; ++i) {
+    const auto input = static_cast<ValueId>(replay.plain + replay.kept.size() + i);
+    start.consts.push_back(lax::full_like(replay.tangent->aval(input), 0));
+  }
+  Back end = while_loop(
+      [](const Back& b) { return b.left > 0; },
+      [&](const Back& b) {
+        Array last = b.left - 1;
+        const std::int64_t highest = p.checkpoints - 1;
+        // Further states on the way, as long as there is room.
+        Walk walk = while_loop([&](const Walk& w) { return w.at < last && w.kept.top < highest; },
+                               [&](const Walk& w) {
+                                 Walk next = w;
+                                 next.at = w.at + steps_to_next(last - w.at + 1, p.checkpoints - w.kept.top);
+                                 next.x = advance(w.at, next.at, w.x);
+                                 next.kept.top = w.kept.top + 1;
+                                 next.kept.at = w.kept.at.at(next.kept.top).set(next.at);
+                                 Array row = w.kept.rows[next.kept.top];
+                                 for (std::size_t i = 0; i < next.x.size(); ++i)
+                                   next.kept.store[i] =
+                                       lax::dynamic_update_index(w.kept.store[i], next.x[i], row);
+                                 return next;
+                               },
+                               Walk{b.kept.at[b.kept.top], entry(b.kept), b.kept});
+        Arrays state = advance(walk.at, last, walk.x);
+        Arrays found = run_step(*replay.transposed, in.plain, state, b.carry);
+        Back next{last, walk.kept, {}, {}};
+        for (std::size_t i = 0; i < replay.linear_consts; ++i)
+          next.consts.push_back(lax::add(b.consts[i], found[i]));
+        next.carry.assign(found.begin() + static_cast<std::ptrdiff_t>(replay.linear_consts), found.end());
+        // The state of the step just reversed is not needed again.
+        next.kept.top = walk.kept.top - where(walk.kept.at[walk.kept.top] == last, 1, 0);
+        return next;
+      },
+      start);
+  Arrays out = end.consts;
+  append(out, end.carry);
+  return out;
+}
+
+void checkpointed_linearize(const LinearizeRule& r) {
+  const auto& p = checkpointed_of(r.params);
+  const auto cond_consts = static_cast<std::size_t>(p.cond_consts),
+             consts = static_cast<std::size_t>(p.body_consts), carries = static_cast<std::size_t>(p.carries);
+  auto primals = r.primals.subspan(cond_consts), tangents = r.tangents.subspan(cond_consts);
+  std::vector<bool> in_mask = not_empty(tangents), out_mask;
+  GraphRef tangent = carry_fixpoint(
+      in_mask, consts, carries, out_mask,
+      [&](const std::vector<bool>& inputs, const std::vector<bool>& inst, std::vector<bool>& found) {
+        return tangent_graph(*p.body, inputs, inst, found);
+      },
+      carries);
+  if (count(out_mask) == 0) {
+    Arrays results = bind_region(checkpointed_while_op, r.params, r.primals);
+    for (std::size_t i = 0; i < carries; ++i) r.outs[i] = results[i];
+    return;
+  }
+  Replay replay(p, *tangent, in_mask);
+  const Array kept_at = p.length >= 0 ? r.primals[0] : lax::full({p.checkpoints + 1}, Dtype::I64, -1);
+  Sweep sweep = sweep_forwards(p, replay, kept_at, r.primals);
+  for (std::size_t i = 0; i < carries; ++i) r.outs[i] = sweep.carry[i];
+
+  Arrays operands(primals.begin(), primals.begin() + static_cast<std::ptrdiff_t>(consts));
+  for (std::size_t c : replay.unchanging) operands.push_back(primals[consts + c]);
+  for (std::size_t c : replay.kept) operands.push_back(primals[consts + c]);
+  operands.push_back(sweep.count);
+  operands.push_back(sweep.stride);
+  operands.push_back(kept_at);
+  append(operands, sweep.store);
+  std::vector<Aval> avals, back;
+  for (const Array& a : operands) avals.push_back(a.aval());
+  back = avals;
+  append(operands, marked(instantiate(primals, tangents, in_mask), in_mask));
+  for (std::size_t i = avals.size(); i < operands.size(); ++i) avals.push_back(operands[i].aval());
+  for (const Aval& a : output_avals(*replay.tangent)) back.push_back(a);
+  LinearCallParams linear;
+  linear.region = rewire(avals, [&](std::span<const Array> in) { return push_tangents(replay, in); });
+  linear.transposed = rewire(back, [&](std::span<const Array> in) { return pull_cotangents(p, replay, in); });
+  linear.linear = static_cast<std::int64_t>(replay.linear_consts + replay.linear_carries);
+  TraceScope scope(r.tangent_trace);
+  Arrays found = bind_region(linear_call_op, make_params(linear), operands);
+  for (std::size_t i = 0, next = 0; i < carries; ++i)
+    if (out_mask[i]) r.out_tangents[i] = found[next++];
+}
+
+}  // namespace
+
+const Op checkpointed_while_op = {
+    .name = "checkpointed_while",
+    .kind = OpKind::Custom,
+    .shape = checkpointed_shape,
+    .evaluate = checkpointed_evaluate,
+    .jvp = checkpointed_jvp,
+    .linearize = checkpointed_linearize,
+    .batch = checkpointed_batch,
+    .parse = parse_params<CheckpointedParams>,
+};
+
+std::int64_t states_of(std::int64_t checkpoints, std::int64_t length) {
+  // Of unknown length every other one makes room at a time.
+  return std::max<std::int64_t>(2, length >= 0 ? std::min(checkpoints, length) : checkpoints / 2 * 2);
+}
+
+Array kept_numbers(std::int64_t length, std::int64_t checkpoints) {
+  std::vector<std::int64_t> kept = first_kept(length, checkpoints);
+  kept.resize(static_cast<std::size_t>(checkpoints) + 1, -1);  // after the last one no other
+  return array(kept);
+}
+
+Params checkpointed(const WhileParams& loop, std::span<const Aval> operands, std::int64_t checkpoints,
+                    std::int64_t length) {
+  CheckpointedParams p;
+  p.program = rewire({operands.begin(), operands.end()},
+                     [&](std::span<const Array> in) { return bind_region(while_op, make_params(loop), in); });
+  p.cond = loop.cond;
+  p.body = loop.body;
+  p.cond_consts = loop.cond_consts;
+  p.body_consts = loop.body_consts;
+  p.carries = loop.carries;
+  p.max_steps = loop.max_steps;
+  p.length = length;
+  p.checkpoints = checkpoints;
+  return make_params(p);
+}
+
+std::int64_t checkpoints_in(std::int64_t bytes, std::span<const Array> carry) {
+  std::size_t state = 0;
+  for (const Array& a : carry) state += a.aval().bytes();
+  return std::max<std::int64_t>(2, bytes / static_cast<std::int64_t>(std::max<std::size_t>(state, 1)));
+}
+
+}  // namespace apsis::detail

@@ -1,0 +1,21 @@
+#pragma once
+
+#include "control/regions.hpp"
+
+namespace apsis::detail {
+
+/// linear_call: operands (plain…, linear…), of which the last `linear` ones are those that `region` is linear
+/// in. `transposed`: (plain…, a cotangent for each result) → a cotangent for each linear operand.
+struct LinearCallParams {
+  GraphRef region, transposed;
+  std::int64_t linear = 0;
+  static void each(auto& self, auto&& visit) {
+    visit("linear", self.linear);
+    visit("region", self.region);
+    visit("transposed", self.transposed);
+  }
+};
+
+extern const Op linear_call_op;
+
+}  // namespace apsis::detail

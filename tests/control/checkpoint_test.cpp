@@ -1,0 +1,157 @@
+// Reverse mode in bounded memory: the same gradients as with a tape of every step, and no more forward steps
+// than the schedules promise.
+
+#include "apsis/ops/extend.hpp"
+#include "control/checkpoint_schedule.hpp"
+#include "transform/checks.hpp"
+
+namespace apsis::testing {
+namespace {
+
+struct Count {
+  Array steps, x;
+};
+
+Array wander(const Array& n, const Array& x, const WhileOptions& options = {}) {
+  Array scale = sum(x);
+  return while_loop([&](const Count& s) { return s.steps < n; },
+                    [&](const Count& s) {
+                      return Count{s.steps + 1, sin(1.3 * s.x) + 0.1 * s.x * s.x[0] + 0.01 * scale};
+                    },
+                    Count{0, x}, options)
+      .x;
+}
+
+TEST(Checkpoints, GradientsAreThoseOfTheTape) {
+  Array x = array({0.3, -0.7, 1.1});
+  for (std::int64_t n : {0, 1, 2, 3, 7, 8, 9, 40})
+    for (std::int64_t kept : {2, 3, 6, 100}) {
+      SCOPED_TRACE(std::to_string(n) + " steps, " + std::to_string(kept) + " states");
+      auto loss = [&](std::int64_t states) {
+        return [=](const Array& y) { return sum(wander(n, y, {.checkpoints = states}) * cos(y)); };
+      };
+      expect_near(grad(loss(kept))(x), grad(loss(0))(x), 1e-12);
+    }
+}
+
+TEST(Checkpoints, InEveryModeAndNesting) {
+  auto loss = [](const Array& y) { return sum(wander(7, y, {.checkpoints = 2}) * cos(y)); };
+  expect_derivatives(loss, array({0.3, -0.7}));
+}
+
+TEST(Checkpoints, OfScans) {
+  auto run = [](const Array& x, const Array& forces, const ScanOptions& options) {
+    auto [last, path] = scan(
+        [&](const Array& s, const Array& force) {
+          Array next = sin(s + 0.1 * force) + 0.2 * s * x;
+          return std::pair{next, next * s};
+        },
+        x, forces, options);
+    return sum(last) + sum(square(path));
+  };
+  Array x = array({0.5, -0.2}), forces = reshape(cos(arange(34.)), {17, 2});
+  for (bool reverse : {false, true})
+    for (std::int64_t kept : {2, 4, 30}) {
+      auto gradient = [&](std::int64_t states) {
+        return grad<0, 1>([=](const Array& y, const Array& f) {
+          return run(y, f, {.reverse = reverse, .checkpoints = states});
+        })(x, forces);
+      };
+      expect_near(gradient(kept), gradient(0), 1e-12);
+    }
+}
+
+TEST(Checkpoints, UnderVmap) {
+  auto gradient = [](const Array& n, const Array& x) {
+    return grad([&](const Array& y) { return sum(wander(n, y, {.checkpoints = 4})); })(x);
+  };
+  Array n = array({0, 9, 23, 1, 5, 16, 2, 30, 4, 11}), x = reshape(cos(arange(30.)), {10, 3});
+  Array all = jit(vmap(gradient))(n, x);
+  auto single = jit(gradient);
+  for (std::int64_t i = 0; i < 10; ++i) expect_same_bits(Array(all[i]), single(n[i], x[i]));
+  auto total = [&](const Array& y) {
+    return sum(
+        vmap([](const Array& k, const Array& z) { return sum(wander(k, z, {.checkpoints = 4})); })(n, y));
+  };
+  expect_near(jit(grad(total))(x), all, 1e-12);
+}
+
+// The identity; counts how often it runs.
+std::int64_t ticks = 0;
+void tick_shape(const Params&, std::span<const Aval> in, std::vector<Aval>& out) { out.push_back(in[0]); }
+void tick_evaluate(const Params&, std::span<const Array> in, std::span<Array> out) {
+  ++ticks;
+  std::memcpy(mutable_data<char>(out[0]), data_of(in[0]), in[0].aval().bytes());
+}
+extern const Op tick_op;
+void tick_jvp(const JvpRule& r) {
+  bind(tick_op, r.params, r.primals, r.outs);
+  r.out_tangents[0] = r.tangents[0];
+}
+const Op tick_op = {.name = "test.tick",
+                    .kind = OpKind::Index,
+                    .shape = tick_shape,
+                    .evaluate = tick_evaluate,
+                    .jvp = tick_jvp};
+
+Array ticking(const Array& x) { return bind1(tick_op, {}, {x}); }
+
+TEST(Checkpoints, ForwardStepsAreTheFewestOfKnownLength) {
+  auto steps = [](std::int64_t length, std::int64_t states) {
+    auto loss = [=](const Array& x) {
+      return scan(
+                 [](const Array& s, const Nothing&) {
+                   return std::pair{ticking(sin(s)), Nothing{}};
+                 },
+                 x, Nothing{}, {.length = length, .checkpoints = states})
+          .first;
+    };
+    ticks = 0;
+    grad(loss)(array(0.5));
+    return ticks;
+  };
+  // r·length - C(states + r, r - 1) when the loop stops where the way back begins; here it goes to its end
+  // first, and the steps from the last state kept are run again.
+  auto again = [](std::int64_t length, std::int64_t states) {
+    return length - detail::first_kept(length, states).back();
+  };
+  EXPECT_EQ(steps(1000, 10), 4 * 1000 - 364 + again(1000, 10));
+  EXPECT_EQ(steps(1'000'000, 1000), 2'497'497 + again(1'000'000, 1000));
+  EXPECT_LT(again(1'000'000, 1000), 10);
+}
+
+TEST(Checkpoints, ForwardStepsOfUnknownLength) {
+  Array x = array(0.5);
+  auto loss = [](const Array& n) {
+    return [=](const Array& y) {
+      return while_loop([&](const Count& s) { return s.steps < n; },
+                        [](const Count& s) {
+                          return Count{s.steps + 1, ticking(sin(s.x))};
+                        },
+                        Count{0, y}, {.checkpoints = 100})
+          .x;
+    };
+  };
+  for (auto [n, bound] : {std::pair{100, 200.}, {5000, 1.2 * 9850}, {20000, 1.35 * 54849}}) {
+    ticks = 0;
+    grad(loss(Array(n, i64)))(x);
+    RecordProperty("forward_steps_" + std::to_string(n), std::to_string(ticks));
+    EXPECT_LT(static_cast<double>(ticks), bound);
+    EXPECT_GE(ticks, n);
+  }
+}
+
+TEST(Checkpoints, MayBeGivenInBytes) {
+  Array x = array({0.3, -0.7, 1.1});
+  auto loss = [&](const WhileOptions& options) {
+    return [=](const Array& y) { return sum(wander(50, y, options)); };
+  };
+  expect_near(grad(loss({.checkpoint_bytes = 200}))(x), grad(loss({}))(x), 1e-12);
+  // The store has room for the states that fit, and one row more.
+  std::string program = make_graph(grad(loss({.checkpoint_bytes = 200})), x);
+  EXPECT_NE(program.find("f64[7,3]"), std::string::npos);
+  EXPECT_EQ(program.find("list<"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace apsis::testing

@@ -1,0 +1,116 @@
+// Loops that update a slice of a buffer cost the slice, forwards and backwards.
+
+#include "transform/checks.hpp"
+
+namespace apsis::testing {
+namespace {
+
+struct Filling {
+  Array i, buffer;
+};
+
+constexpr std::int64_t size = 1000;
+
+/// Each entry from the one before.
+Array fill(const Array& first, std::int64_t steps) {
+  return while_loop([&](const Filling& s) { return s.i < steps; },
+                    [](const Filling& s) {
+                      return Filling{s.i + 1, s.buffer.at(s.i + 1).set(sin(s.buffer[s.i]) + 0.5)};
+                    },
+                    Filling{0, zeros({size}).at(0).set(first)})
+      .buffer;
+}
+
+TEST(InPlace, TheTapeKeepsWhatIsReadOfALargeCarry) {
+  auto loss = [](const Array& x) { return sum(square(fill(x, 20))); };
+  expect_derivatives(loss, array(0.3), 1e-7);
+  std::string program = make_graph(grad(loss), array(0.3));
+  EXPECT_NE(program.find("list<f64[1]>"), std::string::npos) << program;
+  EXPECT_EQ(program.find("list<f64[1000]>"), std::string::npos) << program;
+}
+
+TEST(InPlace, CotangentsOfABufferReadInPartsAreAddedInPlace) {
+  auto loss = [](const Array& table) {
+    return sum(while_loop([](const Filling& s) { return s.i < 30; },
+                          [&](const Filling& s) {
+                            return Filling{s.i + 1, s.buffer * table[(7 * s.i) % size] + table[s.i]};
+                          },
+                          Filling{0, array({1., 2.})})
+                   .buffer);
+  };
+  Array table = cos(arange(static_cast<double>(size)));
+  expect_compiled_as_interpreted(grad(loss), table);
+  std::vector<std::string> lines;
+  std::string program = make_graph(grad(loss), table);
+  // No sum of two whole tables.
+  EXPECT_EQ(program.find("f64[1000] = add("), std::string::npos) << program;
+}
+
+TEST(InPlace, SlicesLargerThanRegisters) {
+  struct Rows {
+    Array i, rows;
+  };
+  auto loss = [](const Array& x) {
+    return sum(square(while_loop([](const Rows& s) { return s.i < 9; },
+                                 [](const Rows& s) {
+                                   return Rows{s.i + 1, s.rows.at(s.i + 1).set(sin(s.rows[s.i]) * 1.1)};
+                                 },
+                                 Rows{0, zeros({30, 40}).at(0).set(x)})
+                          .rows));
+  };
+  Array x = cos(arange(40.));
+  expect_near(expect_compiled_as_interpreted(grad(loss), x), differences(loss, x), 1e-8);
+}
+
+TEST(InPlace, ScattersOfSeveralIndices) {
+  Array at = reshape(arange(60) * 37 % size, {20, 3});
+  auto run = [&](const Array& x) {
+    return while_loop([](const Filling& s) { return s.i < 20; },
+                      [&](const Filling& s) {
+                        Array where = at[s.i];
+                        return Filling{s.i + 1, s.buffer.at(where).add(sin(x + s.buffer[where]))};
+                      },
+                      Filling{0, zeros({size})})
+        .buffer;
+  };
+  auto loss = [&](const Array& x) { return sum(square(run(x))); };
+  Array x = array({0.3, 0.5, -0.2});
+  expect_near(expect_compiled_as_interpreted(grad(loss), x), differences(loss, x), 1e-8);
+}
+
+TEST(InPlace, InLanesEachAtItsOwnPlace) {
+  auto steps = [](const Array& n, const Array& x) {
+    return while_loop([&](const Filling& s) { return s.i < n; },
+                      [](const Filling& s) {
+                        return Filling{s.i + 1, s.buffer.at(s.i + 1).set(sin(s.buffer[s.i]) + 0.5)};
+                      },
+                      Filling{0, zeros({50}).at(0).set(x)})
+        .buffer;
+  };
+  auto rows = [](const Array& n, const Array& x) {
+    return while_loop([&](const Filling& s) { return s.i < n; },
+                      [](const Filling& s) {
+                        Array i = s.i % 5;
+                        return Filling{s.i + 1, s.buffer.at((s.i + 1) % 5).set(sin(s.buffer[i]) + 0.5)};
+                      },
+                      Filling{0, zeros({5, 30}).at(0).set(x)})
+        .buffer;
+  };
+  Array n = array({0, 9, 23, 1, 5, 16, 2, 30, 4, 11, 49}), x = cos(arange(11.));
+  auto check = [&](const auto& f) {
+    auto single = jit(f);
+    auto all = jit(vmap(f))(n, x);
+    for (std::int64_t i = 0; i < 11; ++i) expect_same_bits(Array(all[i]), single(n[i], x[i]));
+  };
+  check(steps);
+  check(rows);
+  check([&](const Array& k, const Array& y) {
+    return grad([&](const Array& z) { return sum(square(steps(k, z))); })(y);
+  });
+  check([&](const Array& k, const Array& y) {
+    return grad([&](const Array& z) { return sum(square(rows(k, z))); })(y);
+  });
+}
+
+}  // namespace
+}  // namespace apsis::testing
