@@ -3,11 +3,13 @@
 #include <algorithm>
 
 #include "codegen/region.hpp"
+#include "core/messages.hpp"
 
 namespace apsis::detail {
 
 /// The number of a kernel that evaluates the equation.
 std::int64_t Region::add_kernel(const Eqn& e) {
+  if (!e.op->evaluate) fail(messages::no_evaluate, {e.op->name}, e.loc);
   Kernel kernel{e.op, e.params, {}, {}};
   for (ValueId v : graph_.operands(e)) {
     APSIS_ASSERT(!graph_.aval(v).is_list());

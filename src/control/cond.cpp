@@ -7,6 +7,7 @@
 #include "ops/lax.hpp"
 #include "runtime/region.hpp"
 #include "transform/batch.hpp"
+#include "transform/jet.hpp"
 #include "transform/jvp.hpp"
 #include "transform/linearize.hpp"
 #include "transform/transpose.hpp"
@@ -166,6 +167,18 @@ void cond_batch(const BatchRule& r) {
   for (bool mapped : out_mask) r.out_axes.push_back(mapped ? 0 : -1);
 }
 
+void cond_jet(const JetRule& r) {
+  std::vector<bool> in_mask = has_series(r.series.subspan(1)), out_mask;
+  auto graphs = transform_branches(
+      branches_of(r.params), r.outs.size(), out_mask,
+      [&](const Graph& branch, const std::vector<bool>& instantiate, std::vector<bool>& found) {
+        return jet_graph(branch, r.order, in_mask, instantiate, found);
+      });
+  std::vector<Array> operands(r.primals.begin(), r.primals.end());
+  append(operands, series_of(r.primals.subspan(1), r.series.subspan(1), r.order, in_mask));
+  take_jets(bind_region(cond_op, make_params(CondParams{std::move(graphs)}), operands), out_mask, r);
+}
+
 }  // namespace
 
 const Op cond_op = {
@@ -177,6 +190,7 @@ const Op cond_op = {
     .linearize = cond_linearize,
     .transpose = cond_transpose,
     .batch = cond_batch,
+    .jet = cond_jet,
     .parse = parse_params<CondParams>,
 };
 

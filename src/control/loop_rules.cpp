@@ -32,35 +32,39 @@ std::vector<bool> dependence(const Graph& graph, const std::vector<bool>& in_mas
   return out;
 }
 
+std::size_t Widening::moving(int group) const {
+  return copies_ * count(slice_mask(in_mask_, start(group), groups_[static_cast<std::size_t>(group)]));
+}
+
 std::size_t Widening::width(int group) const {
-  auto g = static_cast<std::size_t>(group);
-  return groups_[g] + count(slice_mask(in_mask_, start(group), groups_[g]));
+  return groups_[static_cast<std::size_t>(group)] + moving(group);
 }
 
 GraphRef Widening::interleave(const Graph& jvp_body) const {
   std::vector<Aval> old = input_avals(jvp_body), avals;
   std::size_t inputs = in_mask_.size(), tangent = inputs;
+  auto take = [&](std::size_t from, std::size_t n) {
+    avals.insert(avals.end(), old.begin() + static_cast<std::ptrdiff_t>(from),
+                 old.begin() + static_cast<std::ptrdiff_t>(from + n));
+  };
   for (int g = 0; g < 3; ++g) {
-    std::size_t from = start(g), n = groups_[static_cast<std::size_t>(g)];
-    for (std::size_t i = from; i < from + n; ++i) avals.push_back(old[i]);
-    for (std::size_t i = from; i < from + n; ++i)
-      if (in_mask_[i]) avals.push_back(old[tangent++]);
+    take(start(g), groups_[static_cast<std::size_t>(g)]);
+    take(tangent, moving(g));
+    tangent += moving(g);
   }
   std::size_t outputs = out_mask_.size();
   auto wire = [&](std::span<const Array> in) {
     std::vector<Array> primals, tangents;
     std::size_t at = 0;
     for (int g = 0; g < 3; ++g) {
-      std::size_t from = start(g), n = groups_[static_cast<std::size_t>(g)];
+      std::size_t n = groups_[static_cast<std::size_t>(g)];
       append(primals, in.subspan(at, n));
-      at += n;
-      std::size_t marks = count(slice_mask(in_mask_, from, n));
-      append(tangents, in.subspan(at, marks));
-      at += marks;
+      append(tangents, in.subspan(at + n, moving(g)));
+      at += width(g);
     }
     append(primals, tangents);
     std::vector<Array> found = interpret(jvp_body, primals), outs;
-    std::size_t carries = groups_[1], carry_tangents = count(slice_mask(out_mask_, 0, carries));
+    std::size_t carries = groups_[1], carry_tangents = moving_carries();
     auto all = std::span<const Array>(found);
     append(outs, all.first(carries));
     append(outs, all.subspan(outputs, carry_tangents));
@@ -73,27 +77,23 @@ GraphRef Widening::interleave(const Graph& jvp_body) const {
 
 std::vector<Array> Widening::operands(std::span<const Array> primals, std::span<const Array> tangents) const {
   std::vector<Array> out;
+  std::size_t next = 0;
   for (int g = 0; g < 3; ++g) {
-    std::size_t from = start(g), n = groups_[static_cast<std::size_t>(g)];
-    append(out, primals.subspan(from, n));
-    append(out, marked(tangents.subspan(from, n), slice_mask(in_mask_, from, n)));
+    append(out, primals.subspan(start(g), groups_[static_cast<std::size_t>(g)]));
+    append(out, tangents.subspan(next, moving(g)));
+    next += moving(g);
   }
   return out;
 }
 
-void Widening::split_results(std::span<const Array> results, std::size_t carries, std::span<Array> outs,
-                             std::span<Array> out_tangents) const {
-  std::size_t carry_tangents = count(slice_mask(out_mask_, 0, carries));
-  std::size_t ys = outs.size() - carries, tangent = carries;
-  for (std::size_t i = 0; i < carries; ++i) {
-    outs[i] = results[i];
-    if (out_mask_[i]) out_tangents[i] = results[tangent++];
-  }
-  tangent = carries + carry_tangents + ys;
-  for (std::size_t i = carries; i < outs.size(); ++i) {
-    outs[i] = results[i + carry_tangents];
-    if (out_mask_[i]) out_tangents[i] = results[tangent++];
-  }
+std::vector<Array> Widening::tangents_last(std::span<const Array> results) const {
+  std::size_t carries = groups_[1], carry_tangents = moving_carries(), ys = out_mask_.size() - carries;
+  std::vector<Array> out;
+  append(out, results.first(carries));
+  append(out, results.subspan(carries + carry_tangents, ys));
+  append(out, results.subspan(carries, carry_tangents));
+  append(out, results.subspan(carries + carry_tangents + ys));
+  return out;
 }
 
 void batch_as_lanes(const Op& op, const BatchRule& r) {

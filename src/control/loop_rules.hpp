@@ -35,27 +35,36 @@ GraphRef carry_fixpoint(std::vector<bool>& in_mask, std::size_t consts, std::siz
 }
 
 /// A loop over (primals, tangents): each group of operands (consts, carry, xs) is followed by the tangents of
-/// those marked.
+/// those marked, or in Taylor mode by `copies` derivatives of each.
 class Widening {
  public:
   Widening(const Graph& body, std::array<std::size_t, 3> groups, std::vector<bool> in_mask,
-           std::vector<bool> out_mask)
-      : body_(body), groups_(groups), in_mask_(std::move(in_mask)), out_mask_(std::move(out_mask)) {}
+           std::vector<bool> out_mask, std::size_t copies = 1)
+      : body_(body),
+        groups_(groups),
+        in_mask_(std::move(in_mask)),
+        out_mask_(std::move(out_mask)),
+        copies_(copies) {}
   /// Operands of a group in the wide loop.
   std::size_t width(int group) const;
-  /// `jvp_body` (of jvp_graph) with its inputs and outputs in the wide loop's order.
+  /// `jvp_body` (of jvp_graph or jet_graph) with its inputs and outputs in the wide loop's order.
   GraphRef interleave(const Graph& jvp_body) const;
+  /// `tangents` are those of the operands marked, in order.
   std::vector<Array> operands(std::span<const Array> primals, std::span<const Array> tangents) const;
-  void split_results(std::span<const Array> results, std::size_t carries, std::span<Array> outs,
-                     std::span<Array> out_tangents) const;
+  /// The loop's results as (results…, tangents of those marked…).
+  std::vector<Array> tangents_last(std::span<const Array> results) const;
 
  private:
+  /// Tangents in a group of operands, and of the carries that come out.
+  std::size_t moving(int group) const;
+  std::size_t moving_carries() const { return copies_ * count(slice_mask(out_mask_, 0, groups_[1])); }
   std::size_t start(int group) const {
     return group == 0 ? 0 : start(group - 1) + groups_[static_cast<std::size_t>(group) - 1];
   }
   const Graph& body_;
   std::array<std::size_t, 3> groups_;
   std::vector<bool> in_mask_, out_mask_;
+  std::size_t copies_;
 };
 
 /// vmap of a loop whose lanes differ in length: `map_lanes` around the unbatched loop.

@@ -5,6 +5,7 @@
 #include "ops/lax.hpp"
 #include "runtime/region.hpp"
 #include "transform/batch.hpp"
+#include "transform/jet.hpp"
 #include "transform/jvp.hpp"
 #include "transform/linearize.hpp"
 #include "transform/transpose.hpp"
@@ -111,6 +112,18 @@ void map_lanes_transpose(const TransposeRule& r) {
     }
 }
 
+void map_lanes_jet(const JetRule& r) {
+  const auto& p = lanes_of(r.params);
+  std::vector<bool> in_mask = has_series(r.series), out_mask;
+  GraphRef region = jet_graph(*p.region, r.order, in_mask, std::vector<bool>(r.outs.size(), false), out_mask);
+  std::vector<Array> operands(r.primals.begin(), r.primals.end());
+  append(operands, series_of(r.primals, r.series, r.order, in_mask));
+  Dims axes = p.in_axes;
+  for (std::size_t i = 0; i < in_mask.size(); ++i)
+    for (std::size_t k = 0; in_mask[i] && k < r.order; ++k) axes.push_back(p.in_axes[i]);
+  take_jets(bind_lanes(region, p.lanes, axes, operands), out_mask, r);
+}
+
 // More lanes: the two lane axes become one. Lists have no such reshape; there the lanes nest.
 void map_lanes_batch(const BatchRule& r) {
   const auto& p = lanes_of(r.params);
@@ -161,6 +174,7 @@ const Op map_lanes_op = {
     .linearize = map_lanes_linearize,
     .transpose = map_lanes_transpose,
     .batch = map_lanes_batch,
+    .jet = map_lanes_jet,
     .parse = parse_params<MapLanesParams>,
 };
 

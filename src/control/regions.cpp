@@ -69,6 +69,14 @@ std::vector<Array> instantiate(std::span<const Array> primals, std::span<const A
   return out;
 }
 
+void take_jets(std::span<const Array> results, const std::vector<bool>& mask, const JetRule& r) {
+  std::size_t next = r.outs.size();
+  for (std::size_t i = 0; i < r.outs.size(); ++i) {
+    r.outs[i] = results[i];
+    for (std::size_t k = 0; mask[i] && k < r.order; ++k) r.out_series[i].push_back(results[next++]);
+  }
+}
+
 std::vector<bool> inexact(std::span<const Aval> avals) {
   std::vector<bool> out;
   for (const Aval& a : avals) out.push_back(is_inexact(a.dtype()));

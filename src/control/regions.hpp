@@ -33,6 +33,9 @@ void append(std::vector<Array>& to, std::span<const Array> more);
 std::vector<Array> instantiate(std::span<const Array> primals, std::span<const Array> tangents,
                                const std::vector<bool>& mask);
 
+/// Hands the results of a Taylor-mode program, (results…, derivatives of those marked…), to the rule.
+void take_jets(std::span<const Array> results, const std::vector<bool>& mask, const JetRule& rule);
+
 /// True where the aval can carry a tangent.
 std::vector<bool> inexact(std::span<const Aval> avals);
 

@@ -9,6 +9,7 @@
 #include "ops/lax.hpp"
 #include "runtime/region.hpp"
 #include "transform/batch.hpp"
+#include "transform/jet.hpp"
 #include "transform/jvp.hpp"
 #include "transform/linearize.hpp"
 #include "transform/transpose.hpp"
@@ -73,25 +74,48 @@ void scan_evaluate(const Params& params, std::span<const Array> in, std::span<Ar
   }
 }
 
-// Operands of the widened loop: (consts, tangent consts | carry, tangent carry | xs, tangent xs).
-void scan_jvp(const JvpRule& r) {
-  const auto& p = scan_of(r.params);
+/// The loop over primals and derivatives, its operands (consts, tangent consts | carry, tangent carry | xs,
+/// tangent xs): `make` transforms the body, `tangents` gives those of the operands that are marked in the
+/// end.
+template <class Make, class Tangents>
+std::vector<Array> widened_scan(const ScanParams& p, std::span<const Array> primals,
+                                std::vector<bool> in_mask, std::size_t copies, std::vector<bool>& out_mask,
+                                Make&& make, Tangents&& tangents) {
   auto consts = static_cast<std::size_t>(p.consts), carries = static_cast<std::size_t>(p.carries);
-  std::vector<bool> in_mask = not_empty(r.tangents), out_mask;
-  GraphRef body = carry_fixpoint(
-      in_mask, consts, carries, out_mask,
-      [&](const std::vector<bool>& inputs, const std::vector<bool>& inst, std::vector<bool>& found) {
-        return jvp_graph(*p.body, inputs, inst, found);
-      },
-      p.body->outputs().size());
-  Widening w(*p.body, {consts, carries, r.primals.size() - consts - carries}, in_mask, out_mask);
-  std::vector<Array> tangents = instantiate(r.primals, r.tangents, in_mask);
+  GraphRef body = carry_fixpoint(in_mask, consts, carries, out_mask, make, p.body->outputs().size());
+  Widening w(*p.body, {consts, carries, primals.size() - consts - carries}, in_mask, out_mask, copies);
   ScanParams wide = p;
   wide.body = w.interleave(*body);
   wide.consts = static_cast<std::int64_t>(w.width(0));
   wide.carries = static_cast<std::int64_t>(w.width(1));
-  std::vector<Array> results = bind_region(scan_op, make_params(wide), w.operands(r.primals, tangents));
-  w.split_results(results, carries, r.outs, r.out_tangents);
+  return w.tangents_last(bind_region(scan_op, make_params(wide), w.operands(primals, tangents(in_mask))));
+}
+
+void scan_jvp(const JvpRule& r) {
+  const auto& p = scan_of(r.params);
+  std::vector<bool> out_mask;
+  auto make = [&](const std::vector<bool>& inputs, const std::vector<bool>& inst, std::vector<bool>& found) {
+    return jvp_graph(*p.body, inputs, inst, found);
+  };
+  std::vector<Array> results = widened_scan(
+      p, r.primals, not_empty(r.tangents), 1, out_mask, make,
+      [&](const std::vector<bool>& mask) { return marked(instantiate(r.primals, r.tangents, mask), mask); });
+  for (std::size_t i = 0, next = r.outs.size(); i < r.outs.size(); ++i) {
+    r.outs[i] = results[i];
+    if (out_mask[i]) r.out_tangents[i] = results[next++];
+  }
+}
+
+void scan_jet(const JetRule& r) {
+  const auto& p = scan_of(r.params);
+  std::vector<bool> out_mask;
+  auto make = [&](const std::vector<bool>& inputs, const std::vector<bool>& inst, std::vector<bool>& found) {
+    return jet_graph(*p.body, r.order, inputs, inst, found);
+  };
+  std::vector<Array> results = widened_scan(
+      p, r.primals, has_series(r.series), r.order, out_mask, make,
+      [&](const std::vector<bool>& mask) { return series_of(r.primals, r.series, r.order, mask); });
+  take_jets(results, out_mask, r);
 }
 
 void scan_linearize(const LinearizeRule& r) {
@@ -240,6 +264,7 @@ const Op scan_op = {
     .linearize = scan_linearize,
     .transpose = scan_transpose,
     .batch = scan_batch,
+    .jet = scan_jet,
     .parse = parse_params<ScanParams>,
 };
 

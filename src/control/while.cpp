@@ -10,6 +10,7 @@
 #include "ops/lax.hpp"
 #include "runtime/region.hpp"
 #include "transform/batch.hpp"
+#include "transform/jet.hpp"
 #include "transform/jvp.hpp"
 #include "transform/linearize.hpp"
 
@@ -66,18 +67,15 @@ void while_evaluate(const Params& params, std::span<const Array> in, std::span<A
     out[n.carries + y] = make_list(list_of(results[n.carries + y]), std::move(lists[y]));
 }
 
-void while_jvp(const JvpRule& r) {
-  const auto& p = while_of(r.params);
+/// The loop over primals and derivatives: `make` transforms the body, `tangents` gives those of the operands
+/// that are marked in the end.
+template <class Make, class Tangents>
+std::vector<Array> widened_while(const WhileParams& p, std::span<const Array> primals,
+                                 std::vector<bool> in_mask, std::size_t copies, std::vector<bool>& out_mask,
+                                 Make&& make, Tangents&& tangents) {
   Parts n(p);
-  auto primals = r.primals.subspan(n.cond), tangents = r.tangents.subspan(n.cond);
-  std::vector<bool> in_mask = not_empty(tangents), out_mask;
-  GraphRef body = carry_fixpoint(
-      in_mask, n.consts, n.carries, out_mask,
-      [&](const std::vector<bool>& inputs, const std::vector<bool>& inst, std::vector<bool>& found) {
-        return jvp_graph(*p.body, inputs, inst, found);
-      },
-      p.body->outputs().size());
-  Widening w(*p.body, {n.consts, n.carries, 0}, in_mask, out_mask);
+  GraphRef body = carry_fixpoint(in_mask, n.consts, n.carries, out_mask, make, p.body->outputs().size());
+  Widening w(*p.body, {n.consts, n.carries, 0}, in_mask, out_mask, copies);
   WhileParams wide = p;
   wide.body = w.interleave(*body);
   wide.body_consts = static_cast<std::int64_t>(w.width(0));
@@ -88,10 +86,41 @@ void while_jvp(const JvpRule& r) {
                  body_in.end());
   wide.cond = rewire(
       cond_in, [&](std::span<const Array> in) { return interpret(*p.cond, in.first(n.cond + n.carries)); });
-  std::vector<Array> operands(r.primals.begin(), r.primals.begin() + static_cast<std::ptrdiff_t>(n.cond));
-  append(operands, w.operands(primals, instantiate(primals, tangents, in_mask)));
-  std::vector<Array> results = bind_region(while_op, make_params(wide), operands);
-  w.split_results(results, n.carries, r.outs, r.out_tangents);
+  std::vector<Array> operands(primals.begin(), primals.begin() + static_cast<std::ptrdiff_t>(n.cond));
+  append(operands, w.operands(primals.subspan(n.cond), tangents(in_mask)));
+  return w.tangents_last(bind_region(while_op, make_params(wide), operands));
+}
+
+void while_jvp(const JvpRule& r) {
+  const auto& p = while_of(r.params);
+  Parts n(p);
+  auto primals = r.primals.subspan(n.cond), tangents = r.tangents.subspan(n.cond);
+  std::vector<bool> out_mask;
+  auto make = [&](const std::vector<bool>& inputs, const std::vector<bool>& inst, std::vector<bool>& found) {
+    return jvp_graph(*p.body, inputs, inst, found);
+  };
+  std::vector<Array> results = widened_while(
+      p, r.primals, not_empty(tangents), 1, out_mask, make,
+      [&](const std::vector<bool>& mask) { return marked(instantiate(primals, tangents, mask), mask); });
+  for (std::size_t i = 0, next = r.outs.size(); i < r.outs.size(); ++i) {
+    r.outs[i] = results[i];
+    if (out_mask[i]) r.out_tangents[i] = results[next++];
+  }
+}
+
+void while_jet(const JetRule& r) {
+  const auto& p = while_of(r.params);
+  Parts n(p);
+  auto primals = r.primals.subspan(n.cond);
+  auto series = r.series.subspan(n.cond);
+  std::vector<bool> out_mask;
+  auto make = [&](const std::vector<bool>& inputs, const std::vector<bool>& inst, std::vector<bool>& found) {
+    return jet_graph(*p.body, r.order, inputs, inst, found);
+  };
+  std::vector<Array> results =
+      widened_while(p, r.primals, has_series(series), r.order, out_mask, make,
+                    [&](const std::vector<bool>& mask) { return series_of(primals, series, r.order, mask); });
+  take_jets(results, out_mask, r);
 }
 
 void while_linearize(const LinearizeRule& r) {
@@ -194,6 +223,7 @@ const Op while_op = {
     .jvp = while_jvp,
     .linearize = while_linearize,
     .batch = while_batch,
+    .jet = while_jet,
     .parse = parse_params<WhileParams>,
 };
 

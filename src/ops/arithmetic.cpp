@@ -6,6 +6,7 @@
 
 #include "ops/elementary.hpp"
 #include "ops/index_params.hpp"
+#include "ops/jet_rules.hpp"
 #include "ops/operands.hpp"
 #include "ops/view_rules.hpp"
 
@@ -144,6 +145,7 @@ void mul_jvp(const JvpRule& r) {
 
 // The part of mul and fma: the cotangent times the other factor.
 void factor_transpose(const TransposeRule& r) {
+  if (r.linear[0] && r.linear[1]) fail(messages::not_linear, {"mul"});
   if (r.cotangents[0].is_empty()) return;
   if (r.linear[0]) r.out[0] = lax::mul(r.cotangents[0], r.operands[1]);
   if (r.linear[1]) r.out[1] = lax::mul(r.operands[0], r.cotangents[0]);
@@ -160,6 +162,7 @@ void div_jvp(const JvpRule& r) {
 }
 
 void div_transpose(const TransposeRule& r) {
+  if (r.linear[1]) fail(messages::not_linear, {"div"});
   if (!r.cotangents[0].is_empty() && r.linear[0]) r.out[0] = lax::div(r.cotangents[0], r.operands[1]);
 }
 
@@ -189,6 +192,29 @@ void fma_jvp(const JvpRule& r) {
 void fma_transpose(const TransposeRule& r) {
   factor_transpose(r);
   if (r.linear[2]) r.out[2] = r.cotangents[0];
+}
+
+void mul_jet(const JetRule& r) { jet_of_product(r, lax::mul); }
+
+void fma_jet(const JetRule& r) {
+  r.outs[0] = bind1(fma_op, {}, {r.primals[0], r.primals[1], r.primals[2]});
+  for (std::size_t n = 1; n <= r.order; ++n)
+    r.out_series[0].push_back(add_terms(leibniz(r, n, lax::mul), jet_term(r, 2, n)));
+}
+
+// From b q = a: b q_n = a_n - Σ_{k ≥ 1} C(n, k) b_k q_{n-k}.
+void div_jet(const JetRule& r) {
+  const Array& b = r.primals[1];
+  r.outs[0] = lax::div(r.primals[0], b);
+  for (std::size_t n = 1; n <= r.order; ++n) {
+    Array rest = jet_term(r, 0, n);
+    for (std::size_t k = 1; k <= n; ++k) {
+      const Array move = jet_term(r, 1, k), &q = k == n ? r.outs[0] : r.out_series[0][n - k - 1];
+      if (!move.is_empty() && !q.is_empty())
+        rest = add_terms(rest, lax::neg(times_binomial(lax::mul(move, q), n, k)));
+    }
+    r.out_series[0].push_back(rest.is_empty() ? rest : lax::div(rest, b));
+  }
 }
 
 // As JAX: 1 at zero.
@@ -407,6 +433,7 @@ const Op mul_op = {
     .jvp = mul_jvp,
     .transpose = factor_transpose,
     .batch = elementwise_batch<mul_op>,
+    .jet = mul_jet,
     .emit = elementwise_emit<Mul>,
     .rewrite = mul_rewrite,
 };
@@ -419,6 +446,7 @@ const Op div_op = {
     .jvp = div_jvp,
     .transpose = div_transpose,
     .batch = elementwise_batch<div_op>,
+    .jet = div_jet,
     .emit = elementwise_emit<Div>,
     .rewrite = div_rewrite,
 };
@@ -446,6 +474,7 @@ const Op fma_op = {
     .jvp = fma_jvp,
     .transpose = fma_transpose,
     .batch = elementwise_batch<fma_op>,
+    .jet = fma_jet,
     .emit = elementwise_emit<Fma>,
 };
 

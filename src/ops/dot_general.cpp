@@ -5,6 +5,8 @@
 #include "ops/blas.hpp"
 #include "ops/dot_params.hpp"
 #include "ops/index_rules.hpp"
+#include "ops/jet_rules.hpp"
+#include "ops/messages.hpp"
 
 namespace apsis::detail {
 
@@ -258,6 +260,7 @@ Array operand_cotangent(const Array& cotangent, const Array& other, const Side& 
 
 void dot_transpose(const TransposeRule& r) {
   if (r.cotangents[0].is_empty()) return;
+  if (r.linear[0] && r.linear[1]) fail(messages::not_linear, {"dot_general"});
   const auto& p = r.params.as<DotParams>();
   DotSizes s(p, r.avals[0].shape(), r.avals[1].shape());
   auto first = static_cast<std::int64_t>(p.batch_a.size());
@@ -299,6 +302,10 @@ void dot_batch(const BatchRule& r) {
   r.out_axes.push_back(out_axis);
 }
 
+void dot_jet(const JetRule& r) {
+  jet_of_product(r, [&](const Array& a, const Array& b) { return bind1(dot_general_op, r.params, {a, b}); });
+}
+
 }  // namespace
 
 const Op dot_general_op = {
@@ -309,6 +316,7 @@ const Op dot_general_op = {
     .jvp = dot_jvp,
     .transpose = dot_transpose,
     .batch = dot_batch,
+    .jet = dot_jet,
     .emit_unrolled = dot_emit,
     .parse = parse_params<DotParams>,
 };

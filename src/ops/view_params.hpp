@@ -46,4 +46,10 @@ struct ReverseParams {
 
 extern const Op broadcast_in_dim_op, reshape_op, transpose_op, slice_op, reverse_op;
 
+/// checkpoint_name: nothing but a name, for the policies of `checkpoint`.
+struct CheckpointNameParams {
+  std::string name;
+  static void each(auto& self, auto&& visit) { visit("name", self.name); }
+};
+
 }  // namespace apsis::detail

@@ -2,6 +2,7 @@
 
 #include "apsis/transform/jacobian.hpp"
 #include "apsis/transform/jvp.hpp"
+#include "apsis/transform/linear_transpose.hpp"
 #include "apsis/transform/vmap.hpp"
 #include "ir/text.hpp"
 #include "ops/lax.hpp"
@@ -108,6 +109,19 @@ LinearizedCall linearize_call(const Callee& callee, std::span<const Array> leave
                               avals_of(leaves), avals_of(r.outs)};
   StaticObject program = StaticObject::intern(linear_type, data->graph->hash(), data);
   return {std::move(r.outs), LinearProgram(std::move(linear.residuals), std::move(program))};
+}
+
+LinearProgram linear_program(const Callee& callee, std::span<const Array> leaves, const char* name, Loc loc) {
+  std::vector<Aval> avals = avals_of(leaves), out_avals;
+  for (std::size_t i = 0; i < leaves.size(); ++i)
+    if (!is_inexact(avals[i].dtype()))
+      fail(messages::linear_argument, {name, callee.inputs(i), to_string(avals[i])}, loc);
+  Staged staged = stage(callee, avals, name, loc);
+  for (ValueId v : staged.graph->outputs()) out_avals.push_back(staged.graph->aval(v));
+  auto* data = new LinearData{staged.graph, std::vector<bool>(avals.size(), true),
+                              std::vector<bool>(out_avals.size(), true), avals, out_avals};
+  StaticObject program = StaticObject::intern(linear_type, data->graph->hash(), data);
+  return LinearProgram(std::move(staged.captures), std::move(program));
 }
 
 GradientCall gradient_call(const Callee& callee, std::span<const Array> leaves,

@@ -91,7 +91,7 @@ void Stages::run(const JitCall& call, JitResults& results) const {
 std::string Stages::graph_text() const { return to_string(*stages_of(shared_)->entry->graph); }
 std::string Stages::code_text() const {
   const SharedStages& s = *stages_of(shared_);
-  return detail::code_text(*s.entry->graph, s.codegen);
+  return detail::code_text(*without_custom(s.entry->graph), s.codegen);
 }
 
 }  // namespace apsis::detail

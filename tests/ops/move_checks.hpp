@@ -97,7 +97,7 @@ inline void check_derivatives(const Function& f, std::span<const Array> in, std:
   namespace lax = detail::lax;
   std::vector<bool> differentiate;
   for (const Array& a : in) differentiate.push_back(is_inexact(a.dtype()));
-  auto call = detail::linearize_call(detail::callee_of(f), in, differentiate, Loc::here());
+  auto call = detail::linearize_call(detail::callee_of(f), in, differentiate);
   auto pulled = call.program.pull(cotangents);
   auto waves = [](const Array& like) {
     std::vector<double> values;

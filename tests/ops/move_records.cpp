@@ -5,6 +5,7 @@
 
 #include "ops/dot_params.hpp"
 #include "ops/index_params.hpp"
+#include "ops/program_array.hpp"
 #include "ops/records.hpp"
 #include "ops/table.hpp"
 #include "ops/view_params.hpp"
@@ -49,6 +50,18 @@ Record of_one_operand(const Op& op, const std::vector<Form>& forms) {
   return record;
 }
 
+Record program_array_record() {
+  Random random(27);
+  Record record{&program_array_op, {}, {}};
+  for (Dtype dtype : all_dtypes)
+    for (const Shape& shape : {Shape{}, Shape{2, 3}, Shape{0}}) {
+      Array value = random_array(random, dtype, shape, -9, 9);
+      Params params = make_params(ProgramArrayParams{dtype, false, shape, {value}});
+      record.examples.push_back({std::string(name_of(dtype)) + to_string(shape), params, {}});
+    }
+  return record;
+}
+
 std::vector<Record> view_records() {
   auto broadcast = [](Shape shape, Dims axes) { return make_params(BroadcastParams{shape, axes}); };
   auto reshape = [](Shape shape) { return make_params(ReshapeParams{shape}); };
@@ -57,7 +70,12 @@ std::vector<Record> view_records() {
     return make_params(SliceParams{start, limit, stride});
   };
   auto reverse = [](Dims axes) { return make_params(ReverseParams{axes}); };
+  auto name = [](std::string text) { return make_params(CheckpointNameParams{text}); };
+  Record named =
+      of_one_operand(checkpoint_name_op, {{{}, name("x")}, {{2, 3}, name("hidden \"one\"")}, {{0}, name("")}});
+  named.linear = {};  // its tangent has no name, so there is nothing to transpose
   return {
+      named,
       of_one_operand(broadcast_in_dim_op, {{{}, broadcast({2, 3}, {})},
                                            {{3}, broadcast({2, 3}, {1})},
                                            {{3, 1}, broadcast({2, 3, 4}, {1, 2})},
@@ -357,7 +375,7 @@ Record threefry_record() {
 std::vector<Record> move_records() {
   std::vector<Record> all = view_records();
   for (Record (*make)() :
-       {concatenate_record, pad_record, iota_record, dynamic_slice_record, dynamic_update_record,
+       {concatenate_record, pad_record, iota_record, program_array_record, dynamic_slice_record, dynamic_update_record,
         gather_record, scatter_record, sort_record, dot_record, threefry_record})
     all.push_back(make());
   return all;

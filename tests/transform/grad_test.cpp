@@ -1,6 +1,10 @@
+#include <pthread.h>
+#include <sys/resource.h>
+
 #include <chrono>
 #include <optional>
 
+#include "core/memory.hpp"
 #include "transform/checks.hpp"
 
 namespace apsis::testing {
@@ -131,16 +135,41 @@ TEST(Grad, ThroughAJittedFunction) {
   expect_near(grad(loss)(x), differences(loss, x), 1e-9);
 }
 
+/// Runs `f` on a stack too small for anything that recurses over the length of a program.
+template <class F>
+void on_a_small_stack(F f) {
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, 512 << 10);
+  pthread_t thread;
+  auto run = [](void* body) -> void* {
+    (*static_cast<F*>(body))();
+    return nullptr;
+  };
+  ASSERT_EQ(pthread_create(&thread, &attributes, run, &f), 0);
+  pthread_join(thread, nullptr);
+  pthread_attr_destroy(&attributes);
+}
+
 TEST(Grad, OfAMillionOpsInARow) {
-  auto seconds_for = [](int ops) {
+  struct Cost {
+    double seconds;
+    std::int64_t arrays;  // bytes in use at the most
+  };
+  auto cost_of = [](int ops) {
     auto chain = [ops](const Array& x) {
       Array y = x;
       for (int i = 0; i < ops / 2; ++i) y = sin(y) + x;
       return y;
     };
-    auto start = std::chrono::steady_clock::now();
-    Array g = grad(chain)(array(0.25));
-    double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    Cost cost{};
+    Array g;
+    on_a_small_stack([&] {
+      auto start = std::chrono::steady_clock::now();
+      g = grad(chain)(array(0.25));
+      cost.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      cost.arrays = detail::memory_use().peak;
+    });
     // The same recurrence by hand: y' = cos(y) y' + 1.
     double y = 0.25, slope = 1;
     for (int i = 0; i < ops / 2; ++i) {
@@ -148,10 +177,17 @@ TEST(Grad, OfAMillionOpsInARow) {
       y = std::sin(y) + 0.25;
     }
     EXPECT_NEAR(g.item<double>(), slope, 1e-9 * std::abs(slope));
-    return seconds;
+    return cost;
   };
-  double small = seconds_for(100'000), large = seconds_for(1'000'000);
-  std::printf("gradient of 1,000,000 ops: %.2f s, %.1f times that of 100,000\n", large, large / small);
+  Cost small = cost_of(100'000), large = cost_of(1'000'000);
+  rusage use{};
+  getrusage(RUSAGE_SELF, &use);
+  std::printf(
+      "gradient of 1,000,000 ops: %.2f s, %.1f times that of 100,000; arrays at their peak %.1f MB, the "
+      "whole process %.1f MB\n",
+      large.seconds, large.seconds / small.seconds, static_cast<double>(large.arrays) / 1e6,
+      static_cast<double>(use.ru_maxrss) / 1e3);
+  EXPECT_LT(large.arrays, 11 * small.arrays);
 }
 
 }  // namespace

@@ -78,6 +78,18 @@ struct LinearizeRule {
   std::span<Array> out_tangents;
 };
 
+/// Arguments and results of a Taylor-mode rule: operands and results are functions of t at t = 0. `series[i]` holds
+/// the derivatives of operand i of order 1 … `order` (empty Arrays: zero), or nothing if it is constant; at least one is
+/// not. `out_series` likewise, left without entries for what is constant.
+struct JetRule {
+  const Params& params;
+  std::size_t order;
+  std::span<const Array> primals;
+  std::span<const std::vector<Array>> series;
+  std::span<Array> outs;
+  std::span<std::vector<Array>> out_series;
+};
+
 struct Op {
   const char* name;
   OpKind kind;
@@ -90,6 +102,8 @@ struct Op {
   void (*linearize)(const LinearizeRule&) = nullptr;
   void (*transpose)(const TransposeRule&) = nullptr;
   void (*batch)(const BatchRule&) = nullptr;
+  /// Where there is none, jet differentiates the jvp rule again and again.
+  void (*jet)(const JetRule&) = nullptr;
   /// Elementwise ops: one (lane) value per operand and result.
   void (*emit)(Emitter&, const Params&, std::span<const detail::Value> in, std::span<detail::Value> out) = nullptr;
   /// Other ops on small arrays: all elements of all operands, one value each, in row-major order; operands follow each

@@ -39,7 +39,7 @@ struct LinearizedCall {
 };
 /// `differentiate[i]` asks for input i; inputs that are not inexact are left out of it.
 LinearizedCall linearize_call(const Callee& callee, std::span<const Array> leaves,
-                              std::vector<bool> differentiate, Loc loc = {});
+                              std::vector<bool> differentiate, Loc loc);
 
 struct GradientCall {
   std::vector<Array> outs;

@@ -17,7 +17,7 @@ struct JacobianCall {
   std::vector<Array> blocks;  // by output, then input; empty where not differentiable
 };
 JacobianCall jacobian_call(const Callee& callee, std::span<const Array> leaves,
-                           std::vector<bool> differentiate, bool forward, Loc loc = {});
+                           std::vector<bool> differentiate, bool forward, Loc loc);
 Array join_blocks(std::span<const Array> blocks, std::span<const std::int64_t> heights,
                   std::span<const std::int64_t> widths);
 

@@ -1,0 +1,177 @@
+// checkpoint: a call whose derivative computes again what it does not keep.
+
+#include "apsis/control/checkpoint.hpp"
+
+#include <algorithm>
+
+#include "control/call_rules.hpp"
+#include "ops/dot_params.hpp"
+#include "ops/table.hpp"
+#include "ops/view_params.hpp"
+#include "transform/linearize.hpp"
+
+namespace apsis::detail {
+namespace {
+
+using Predicate = bool (*)(const Saveable&);
+
+struct CheckpointParams {
+  GraphRef region;
+  bool everything = false, dots = false, dots_without_batch = false;
+  std::vector<std::string> names, names_but, all_but;
+  std::uintptr_t when = 0;  // a Predicate
+
+  static void each(auto& self, auto&& visit) {
+    visit("everything", self.everything);
+    visit("dots", self.dots);
+    visit("dots_without_batch", self.dots_without_batch);
+    visit("names", self.names);
+    visit("names_but", self.names_but);
+    visit("all_but", self.all_but);
+    visit("when", self.when);
+    visit("region", self.region);
+  }
+
+  bool keeps(const Eqn& e, const Aval& aval) const {
+    std::string_view name;
+    if (e.op == &checkpoint_name_op) name = e.params.as<CheckpointNameParams>().name;
+    auto among = [&](const std::vector<std::string>& list) {
+      return std::ranges::find(list, name) != list.end();
+    };
+    if (everything) return true;
+    if (e.op == &dot_general_op && (dots || (dots_without_batch && e.params.as<DotParams>().batch_a.empty())))
+      return true;
+    if (!name.empty() && (among(names) || (!names_but.empty() && !among(names_but)))) return true;
+    if (!all_but.empty() && (name.empty() || !among(all_but))) return true;
+    return when && reinterpret_cast<Predicate>(when)({e.op->name, name, aval});
+  }
+};
+
+/// The part of a graph that computes `outputs` from its inputs and the values `given`, which become further
+/// inputs.
+GraphRef part_of(const Graph& graph, std::span<const ValueId> given, std::span<const ValueId> outputs) {
+  GraphBuilder builder;
+  std::vector<ValueId> renumber(graph.value_count()), operands, results, outs;
+  std::vector<char> known(graph.value_count(), 0);
+  for (ValueId v = 0; v < graph.input_count(); ++v) renumber[v] = builder.input(graph.aval(v));
+  for (ValueId v : given) {
+    renumber[v] = builder.input(graph.aval(v));
+    known[v] = 1;
+  }
+  for (const Eqn& e : graph.eqns()) {
+    operands.clear();
+    for (ValueId v : graph.operands(e)) operands.push_back(renumber[v]);
+    results.resize(e.result_count);
+    builder.append(*e.op, e.params, operands, results, e.loc);
+    for (std::uint32_t r = 0; r < e.result_count; ++r)
+      if (!known[e.first_result + r]) renumber[e.first_result + r] = results[r];
+  }
+  for (ValueId v : outputs) outs.push_back(renumber[v]);
+  return builder.finish(outs);
+}
+
+/// The values to keep: of those that `wanted` are computed from, the nearest that the policy asks for.
+std::vector<ValueId> choose(const CheckpointParams& policy, const Graph& graph,
+                            std::span<const ValueId> wanted) {
+  std::vector<ValueId> stack(wanted.begin(), wanted.end()), kept;
+  std::vector<char> seen(graph.value_count(), 0);
+  while (!stack.empty()) {
+    ValueId v = stack.back();
+    stack.pop_back();
+    const Eqn* e = graph.definition(v);
+    if (std::exchange(seen[v], 1) || !e || e->op->kind == OpKind::Constant) continue;
+    if (policy.keeps(*e, graph.aval(v))) {
+      kept.push_back(v);
+    } else {
+      auto operands = graph.operands(*e);
+      stack.insert(stack.end(), operands.begin(), operands.end());
+    }
+  }
+  std::ranges::sort(kept);
+  return kept;
+}
+
+void checkpoint_shape(const Params& params, std::span<const Aval> in, std::vector<Aval>& out) {
+  called_shape("checkpoint", params, in, out);
+}
+void checkpoint_evaluate(const Params& params, std::span<const Array> in, std::span<Array> out) {
+  called_evaluate(checkpoint_op, params, in, out);
+}
+void checkpoint_jvp(const JvpRule& r) { called_jvp(checkpoint_op, r); }
+void checkpoint_transpose(const TransposeRule& r) { called_transpose(checkpoint_op, r); }
+void checkpoint_batch(const BatchRule& r) { called_batch(checkpoint_op, r); }
+
+// The program is split in its known and its linear part. The known part returns what is kept; the linear part
+// computes its residuals from that and from the operands.
+void checkpoint_linearize(const LinearizeRule& r) {
+  std::vector<bool> in_mask = not_empty(r.tangents), used;
+  SplitGraph split = split_graph(called_region(r.params), in_mask);
+  const Graph& known = *split.known;
+  auto outputs = known.outputs();
+  std::size_t outs = r.outs.size(), inputs = r.primals.size();
+  std::vector<ValueId> kept = choose(r.params.as<CheckpointParams>(), known, outputs.subspan(outs));
+  GraphRef again = part_of(known, kept, outputs.subspan(outs));
+  std::vector<ValueId> forward(outputs.begin(), outputs.begin() + static_cast<std::ptrdiff_t>(outs));
+  forward.insert(forward.end(), kept.begin(), kept.end());
+  std::vector<Array> results =
+      bind_region(checkpoint_op, with_called_region(r.params, part_of(known, {}, forward)), r.primals);
+  for (std::size_t i = 0; i < outs; ++i) r.outs[i] = results[i];
+  if (count(split.out_mask) == 0) return;
+
+  std::vector<Aval> avals = input_avals(*again);
+  for (std::size_t i = 0; i < inputs; ++i)
+    if (in_mask[i]) avals.push_back(known.aval(static_cast<ValueId>(i)));
+  GraphRef tangent = rewire(avals, [&](std::span<const Array> in) {
+    std::size_t from = inputs + kept.size();
+    std::vector<Array> args(in.begin() + static_cast<std::ptrdiff_t>(from), in.end());
+    append(args, interpret(*again, in.first(from)));
+    return interpret(*split.linear, args);
+  });
+  tangent = without_unused_inputs(*tangent, used);
+  std::vector<Array> operands(r.primals.begin(), r.primals.end());
+  append(operands, std::span(results).subspan(outs));
+  append(operands, marked(r.tangents, in_mask));
+  TraceScope scope(r.tangent_trace);
+  std::vector<Array> tangents =
+      bind_region(checkpoint_op, with_called_region(r.params, tangent), marked(operands, used));
+  for (std::size_t i = 0, next = 0; i < outs; ++i)
+    if (split.out_mask[i]) r.out_tangents[i] = tangents[next++];
+}
+
+}  // namespace
+
+const Op checkpoint_op = {
+    .name = "checkpoint",
+    .kind = OpKind::Custom,
+    .shape = checkpoint_shape,
+    .evaluate = checkpoint_evaluate,
+    .jvp = checkpoint_jvp,
+    .linearize = checkpoint_linearize,
+    .transpose = checkpoint_transpose,
+    .batch = checkpoint_batch,
+    .jet = called_jet,
+};
+
+std::vector<Array> checkpoint_call(const Callee& callee, std::span<const Array> leaves,
+                                   const CheckpointOptions& o, Loc loc) {
+  if (!current_trace()) return callee(leaves);
+  std::vector<Aval> avals;
+  for (const Array& a : leaves) avals.push_back(a.aval());
+  Staged staged = stage(callee, avals, "checkpoint", loc);
+  std::vector<Array> operands(leaves.begin(), leaves.end());
+  append(operands, staged.captures);
+  CheckpointParams p{staged.graph, o.everything, o.dots,    o.dots_without_batch,
+                     o.names,      o.names_but,  o.all_but, reinterpret_cast<std::uintptr_t>(o.when)};
+  return bind_all(checkpoint_op, make_params(std::move(p)), operands, loc);
+}
+
+}  // namespace apsis::detail
+
+namespace apsis {
+
+Array checkpoint_name(const Array& x, std::string name, Loc loc) {
+  return bind1(detail::checkpoint_name_op, make_params(detail::CheckpointNameParams{std::move(name)}), {x},
+               loc);
+}
+
+}  // namespace apsis

@@ -1,0 +1,201 @@
+// checkpoint: the same values and derivatives, by policy less memory. The memory is measured.
+
+#include <apsis/apsis.hpp>
+
+#include "core/memory.hpp"
+#include "transform/checks.hpp"
+
+namespace apsis::testing {
+namespace {
+
+const Array xs = array({0.5, -1.25, 2.});
+
+/// The most memory in use at once during a call, beside what was there before.
+template <class F>
+std::int64_t peak_of(const F& f) {
+  f();  // compiled, pools and thread's scratch made
+  detail::reset_peak_memory();
+  std::int64_t before = detail::memory_use().live;
+  f();
+  return detail::memory_use().peak - before;
+}
+
+TEST(CheckpointPolicies, KeepsValuesAndDerivatives) {
+  auto body = [](const Array& x, const Array& w) { return sin(w * exp(cos(x))) * x; };
+  for (const CheckpointOptions& options :
+       {CheckpointOptions{}, CheckpointOptions{.everything = true}, CheckpointOptions{.dots = true}}) {
+    auto f = checkpoint(body, options);
+    auto loss = [&](const auto& g) { return [&g](const Array& x, const Array& w) { return sum(g(x, w)); }; };
+    Array w = array(0.7);
+    expect_near(jit(f)(xs, w), jit(body)(xs, w));
+    auto want = grad<0, 1>(loss(body))(xs, w);
+    expect_near(grad<0, 1>(loss(f))(xs, w), want);
+    expect_near(jit(grad<0, 1>(loss(f)))(xs, w), want);
+    expect_near(grad<0, 1>(jit(loss(f)))(xs, w), want);
+    expect_near(vmap(grad<0, 1>(loss(f)), {.in_axes = {0, {}}})(xs, w),
+                vmap(grad<0, 1>(loss(body)), {.in_axes = {0, {}}})(xs, w));
+    expect_near(grad([&](const Array& x) {
+                  return sum(vmap(f, {.in_axes = {0, {}}})(x, w));
+                })(xs),
+                std::get<0>(want));
+    expect_near(jvp(loss(f), std::tuple{xs, w}, std::tuple{xs, w}).second,
+                jvp(loss(body), std::tuple{xs, w}, std::tuple{xs, w}).second);
+    expect_derivatives([&](const Array& x) { return sum(f(x, w) * xs); }, xs);
+  }
+}
+
+TEST(CheckpointPolicies, InLoopsAndBranches) {
+  auto step = [](const Array& c, const Array& x) { return std::pair{sin(c * x) + c, c * c}; };
+  auto run = [](const auto& f) {
+    return [f](const Array& c) {
+      auto [last, ys] = scan(f, c, array({0.1, 0.7, -0.4, 0.9}));
+      return last * sum(ys);
+    };
+  };
+  Array at = array(0.8);
+  auto f = checkpoint(step);
+  expect_near(grad(run(f))(at), grad(run(step))(at));
+  expect_near(jit(grad(run(f)))(at), grad(run(step))(at));
+  expect_near(vmap(grad(run(f)))(xs), vmap(grad(run(step)))(xs));
+  expect_near(grad(grad(run(f)))(at), grad(grad(run(step)))(at));
+  // A loop of unknown length inside, and a branch.
+  auto inside = [](const Array& x) {
+    Array y = while_loop([](const Array& v) { return v < 10.; },
+                         [&](const Array& v) { return v * (1.5 + x * x); }, x * x + 0.1);
+    return cond(
+        x > 0., [](const Array& v) { return log(v); }, [](const Array& v) { return v * v; }, y);
+  };
+  auto checked = checkpoint(inside);
+  expect_near(vmap(grad(checked))(xs), vmap(grad(inside))(xs));
+  expect_near(jit(grad(checked))(at), grad(inside)(at));
+}
+
+/// The number of equations of the op in a program.
+template <class F, class... A>
+int occurrences(const std::string& op, const F& f, const A&... args) {
+  std::string text = trace(f, args...).text();
+  int count = 0;
+  for (const char* next : {"(", "{"})
+    for (std::size_t at = 0; (at = text.find("= " + op + next, at)) != std::string::npos; ++at) ++count;
+  return count;
+}
+
+TEST(CheckpointPolicies, PoliciesSayWhatIsComputedAgain) {
+  Array w = array({{1., 2.}, {3., 4.}});
+  auto body = [&](const Array& x) {
+    Array hidden = checkpoint_name(sin(matmul(w, x)), "hidden");
+    return sum(exp(sin(matmul(w, hidden))));
+  };
+  auto count_of = [&](const char* op, const CheckpointOptions& options) {
+    auto both = value_and_grad(checkpoint(body, options));
+    expect_near(jit(both)(array({0.3, -0.2})), value_and_grad(body)(array({0.3, -0.2})));
+    return occurrences(op, both, array({0.3, -0.2}));
+  };
+  // Of the value: two products, two sines and an exponential. Of the derivative: two more products, always.
+  const CheckpointOptions nothing, everything{.everything = true}, dots{.dots = true},
+      plain_dots{.dots_without_batch = true}, named{.names = {"hidden"}}, others{.names_but = {"other"}},
+      not_hidden{.names_but = {"hidden"}}, all_others{.all_but = {"other"}},
+      chosen{.when = [](const Saveable&v) { return v.op == "exp" || v.name == "none"; }};
+  int products = count_of("dot_general", everything), sines = count_of("sin", everything);
+  EXPECT_EQ(products, 4);
+  EXPECT_EQ(sines, 2);
+  EXPECT_EQ(count_of("exp", everything), 1);
+
+  EXPECT_EQ(count_of("dot_general", nothing), products + 2);
+  EXPECT_EQ(count_of("sin", nothing), sines + 2);
+  EXPECT_EQ(count_of("exp", nothing), 2);
+  EXPECT_EQ(count_of("dot_general", dots), products);
+  EXPECT_EQ(count_of("sin", dots),
+            sines + 1);  // the first one's value is needed by nothing once products are kept
+  EXPECT_EQ(count_of("dot_general", plain_dots), products);
+  EXPECT_EQ(count_of("sin", named), sines + 1);
+  EXPECT_EQ(count_of("sin", others), sines + 1);
+  EXPECT_EQ(count_of("sin", not_hidden), sines + 2);
+  EXPECT_EQ(count_of("sin", all_others), sines);
+  EXPECT_EQ(count_of("exp", chosen), 1);
+  EXPECT_EQ(count_of("sin", chosen), sines + 1);
+  // With a batch, the products are batched if both sides are.
+  auto batched = [](const CheckpointOptions& options) {
+    auto f = checkpoint(
+        [](const Array& a, const Array& b) {
+          return sum(sin(einsum("bij,bj->bi", {a, b})));
+        },
+        options);
+    return occurrences("dot_general", value_and_grad<0, 1>(f), ones({2, 3, 3}), ones({2, 3}));
+  };
+  EXPECT_EQ(batched({.dots_without_batch = true}), batched({}));
+  EXPECT_LT(batched({.dots = true}), batched({}));
+}
+
+TEST(CheckpointPolicies, SavesMemoryOfADeepNetwork) {
+  constexpr int layers = 64, segment = 8;
+  constexpr std::int64_t width = 16, batch = 1024;
+  Array weights =
+      0.3 * cos(reshape(arange(static_cast<double>(layers * width * width)), {layers, width, width}));
+  Array x = sin(reshape(arange(static_cast<double>(batch * width)), {batch, width}));
+  auto part = [](const Array& w, const Array& v) {
+    Array y = v;
+    for (int l = 0; l < segment; ++l) y = sin(matmul(y, w[l]) + 0.1);
+    return y;
+  };
+  auto loss = [&](const auto& f) {
+    return [f](const Array& w, const Array& v) {
+      Array y = v;
+      for (int s = 0; s < layers; s += segment) y = f(w[range(s, s + segment)], y);
+      return mean(y * y);
+    };
+  };
+  auto kept = jit(grad(loss(part)));
+  auto recomputed = jit(grad(loss(checkpoint(part))));
+  auto dots = jit(grad(loss(checkpoint(part, {.dots = true}))));
+  Array want = kept(weights, x);
+  expect_near(recomputed(weights, x), want, 1e-12);
+  expect_near(dots(weights, x), want, 1e-12);
+  auto peak = [&](const auto& f) { return peak_of([&] { f(weights, x); }); };
+  std::int64_t all = peak(kept), some = peak(dots), few = peak(recomputed);
+  std::int64_t activation = batch * width * 8;
+  std::printf("deep network, %d layers: peak %lld KiB, dots kept %lld KiB, checkpointed %lld KiB\n", layers,
+              static_cast<long long>(all >> 10), static_cast<long long>(some >> 10),
+              static_cast<long long>(few >> 10));
+  EXPECT_GE(all, layers * activation);  // at least each layer's input
+  EXPECT_LE(few, (layers / segment + 4 * segment) * activation);
+  EXPECT_LT(2 * few, all);
+  // Outside jit, where every residual is an array of its own.
+  std::int64_t eager_all = peak(grad(loss(part))), eager_few = peak(grad(loss(checkpoint(part))));
+  std::printf("outside jit: peak %lld KiB, checkpointed %lld KiB\n", static_cast<long long>(eager_all >> 10),
+              static_cast<long long>(eager_few >> 10));
+  EXPECT_LT(2 * eager_few, eager_all);
+}
+
+TEST(CheckpointPolicies, SavesMemoryOfALongScan) {
+  constexpr std::int64_t outer = 64, inner = 64, size = 1024;
+  Array x = sin(arange(static_cast<double>(size)));
+  auto step = [](const Array& c, const Array& k) { return std::pair{sin(c + 0.01 * k), Nothing{}}; };
+  auto flat = [&](const Array& v) {
+    return sum(scan(step, v, arange(static_cast<double>(outer * inner))).first);
+  };
+  auto nested = [&](const auto& policy) {
+    return [=](const Array& v) {
+      auto block =
+          checkpoint([=](const Array& c, const Array& ks) { return scan(step, c, ks).first; }, policy);
+      auto blocks = scan(
+          [&](const Array& c, const Array& ks) {
+            return std::pair{block(c, ks), Nothing{}};
+          },
+          v, reshape(arange(static_cast<double>(outer * inner)), {outer, inner}));
+      return sum(blocks.first);
+    };
+  };
+  auto all = jit(grad(flat));
+  auto few = jit(grad(nested(CheckpointOptions{})));
+  expect_near(few(x), all(x), 1e-12);
+  std::int64_t peak_all = peak_of([&] { all(x); }), peak_few = peak_of([&] { few(x); });
+  std::printf("scan of %lld steps: peak %lld KiB, checkpointed %lld KiB\n",
+              static_cast<long long>(outer * inner), static_cast<long long>(peak_all >> 10),
+              static_cast<long long>(peak_few >> 10));
+  EXPECT_GE(peak_all, outer * inner * size * 8);
+  EXPECT_LE(peak_few, 4 * (outer + inner) * size * 8);
+}
+
+}  // namespace
+}  // namespace apsis::testing
