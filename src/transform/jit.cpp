@@ -3,7 +3,6 @@
 #include "apsis/transform/jit.hpp"
 
 #include <algorithm>
-#include <optional>
 
 #include "apsis/transform/stages.hpp"
 #include "runtime/execute.hpp"
@@ -41,22 +40,8 @@ bool all_concrete(const JitCall& call) {
   return true;
 }
 
-/// Lists live inside programs; `run` copies those that come and go.
-void run_with_lists(const JitEntry& entry, const Program& program, const JitCall& call, JitResults& results) {
-  std::vector<Array> in;
-  for (Node* n : call.nodes) {
-    if (!n) continue;
-    n->refs.fetch_add(1, std::memory_order_relaxed);
-    in.push_back(Array::adopt(n));
-  }
-  in.insert(in.end(), entry.captures.begin(), entry.captures.end());
-  std::ranges::move(run(program, in), result_slots(entry, results));
-}
-
-}  // namespace
-
-void run_entry(const JitEntry& entry, const Program& program, const JitCall& call, JitResults& results) {
-  if (entry.lists) return run_with_lists(entry, program, call, results);
+/// Pointers to elements in, results made where there are none yet, one jump.
+inline void run_into(Array* results, const JitEntry& entry, const Program& program, const JitCall& call) {
   constexpr std::size_t small = 64;
   std::size_t inputs = call.nodes.size() + entry.captures.size(), outputs = program.outputs.size();
   const void* small_in[small];
@@ -77,17 +62,43 @@ void run_entry(const JitEntry& entry, const Program& program, const JitCall& cal
   for (Node* n : call.nodes)
     if (n) in[next++] = static_cast<BufferNode*>(n)->data;
   for (const Array& a : entry.captures) in[next++] = data_of(a);
-  Array* slots = result_slots(entry, results);
-  std::optional<GivenUp> given_up;
-  if (call.given_up) [[unlikely]] {
-    given_up.emplace(call);
-    given_up->reuse(entry, program, call, slots);
-  }
   for (std::size_t i = 0; i < outputs; ++i) {
-    if (slots[i].is_empty()) slots[i] = allocate(program.outputs[i]);
-    out[i] = mutable_data<void>(slots[i]);
+    if (results[i].is_empty()) results[i] = allocate(program.outputs[i]);
+    out[i] = mutable_data<void>(results[i]);
   }
   execute(program, in, out);
+}
+
+/// Lists live inside programs; `run` copies those that come and go.
+void run_with_lists(Array* results, const JitEntry& entry, const Program& program, const JitCall& call) {
+  std::vector<Array> in;
+  for (Node* n : call.nodes) {
+    if (!n) continue;
+    n->refs.fetch_add(1, std::memory_order_relaxed);
+    in.push_back(Array::adopt(n));
+  }
+  in.insert(in.end(), entry.captures.begin(), entry.captures.end());
+  std::ranges::move(run(program, in), results);
+}
+
+[[gnu::noinline]] void run_giving_up(Array* results, const JitEntry& entry, const Program& program,
+                                     const JitCall& call) {
+  GivenUp given_up(call);
+  given_up.reuse(entry, program, call, results);
+  run_into(results, entry, program, call);
+}
+
+}  // namespace
+
+void run_entry(const JitEntry& entry, const Program& program, const JitCall& call, JitResults& results) {
+  results.prototype = entry.result.prototype;
+  results.present = &entry.result.present;
+  Array* slots = results.slots(program.outputs.size());
+  if (entry.lists) [[unlikely]]
+    return run_with_lists(slots, entry, program, call);
+  if (call.given_up) [[unlikely]]
+    return run_giving_up(slots, entry, program, call);
+  run_into(slots, entry, program, call);
 }
 
 bool JitTable::run_published(const JitCall& call, JitResults& results) {

@@ -56,7 +56,9 @@ void bind_entry(const JitEntry& entry, const JitCall& call, const char* name, bo
     operands.push_back(Array::adopt(n));
   }
   operands.insert(operands.end(), entry.captures.begin(), entry.captures.end());
-  Array* slots = result_slots(entry, results);
+  results.prototype = entry.result.prototype;
+  results.present = &entry.result.present;
+  Array* slots = results.slots(entry.graph->outputs().size());
   if (in_line) {
     std::ranges::move(interpret(*entry.graph, operands), slots);
   } else {

@@ -86,16 +86,10 @@ class EntryRef {
 EntryRef trace_entry(const JitCall& call, const char* name, std::shared_ptr<const SignatureText> text,
                      Loc loc);
 /// A value there is: elements, or a list of them.
-inline bool is_value(const Node* n) { return n->kind == NodeKind::Buffer || n->kind == NodeKind::List; }
+inline bool is_value(const Node* n) { return n->kind <= NodeKind::List; }
 /// Whether the program uses traced values from outside, so that it serves only the traces it was made in.
 bool captures_tracers(const JitEntry& entry);
 
-/// Room for the results of an entry, and what they are rebuilt from.
-inline Array* result_slots(const JitEntry& entry, JitResults& results) {
-  results.prototype = entry.result.prototype;
-  results.present = &entry.result.present;
-  return results.slots(entry.graph->outputs().size());
-}
 /// Runs a compiled program on concrete arguments: pointers to elements in, fresh arrays out, one jump.
 void run_entry(const JitEntry& entry, const Program& program, const JitCall& call, JitResults& results);
 /// Makes the program part of the current trace, as one `call` or equation by equation.

@@ -79,7 +79,7 @@ struct JitResults {
     many.resize(n);
     return many.data();
   }
-  std::span<const Array> arrays() const { return {count <= small ? in_place : many.data(), count}; }
+  Array* arrays() { return count <= small ? in_place : many.data(); }
 
  private:
   InUse* in_use_ = nullptr;
@@ -143,14 +143,16 @@ struct CallSite {
     if constexpr (is_tree_callable<F>) out.push_back(tree_ref(site.f));
     std::apply([&](const A&... a) { (out.push_back(tree_ref(a)), ...); }, site.args);
   }
-  static Result rebuild(const JitResults& r) {
+  /// Moves the results out.
+  static Result rebuild(JitResults& r) {
+    Array* arrays = r.arrays();
     if constexpr (std::is_same_v<Result, Array>) {
-      return r.count ? r.arrays()[0] : Array();
+      return r.count ? static_cast<Array&&>(arrays[0]) : Array();
     } else {
       Result out = *static_cast<const Result*>(r.prototype);
       std::size_t next = 0, place = 0;
       for_each_leaf(out, [&](Array& a) {
-        if ((*r.present)[place++]) a = r.arrays()[next++];
+        if ((*r.present)[place++]) a = static_cast<Array&&>(arrays[next++]);
       });
       return out;
     }
