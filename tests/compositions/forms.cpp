@@ -134,10 +134,17 @@ bool choose_jacobian(Random& random, const Shape& first, Plan& plan) {
   for (std::int64_t n : first) plan.result.push_back(n);
   return true;
 }
+/// The states that reverse mode may keep of a loop; 0: all. It is the third number of a loop, where there is
+/// one.
+double budget(Random& random) { return static_cast<double>(random.chance(40) ? 2 + random.below(3) : 0); }
+std::int64_t checkpoints(const Step& step) {
+  return step.numbers.size() > 2 ? static_cast<std::int64_t>(step.numbers[2]) : 0;
+}
 bool choose_loop(Random& random, const Shape& first, Plan& plan) {
   plan.others = {any_shape(random), Shape{}};
   plan.result = first;
-  plan.numbers = {static_cast<double>(1 + random.below(5)), static_cast<double>(random.below(2))};
+  plan.numbers = {static_cast<double>(1 + random.below(5)), static_cast<double>(random.below(2)),
+                  budget(random)};
   plan.blocks = {{{Shape{}, first, plan.others[0]}, {first, plan.others[0]}}};
   return true;
 }
@@ -254,6 +261,27 @@ const Form table[] = {
        return stacked(lanes, out);
      },
      1},
+    {"sequential_map",  // number: entries at a time
+     [](Random& random, const Shape& first, Plan& plan) {
+       if (first.empty()) return false;
+       Shape one = first;
+       one.erase(0);
+       plan.result = any_shape(random);
+       plan.blocks = {{{one}, {plan.result}}};
+       plan.result.insert(0, first[0]);
+       plan.numbers = {static_cast<double>(random.below(3))};
+       return plan.result.product() <= 100;
+     },
+     [](const ArrayCall& c) {
+       return sequential_map(unary(c), c.in[0], {.batch_size = static_cast<std::int64_t>(c.step.numbers[0])});
+     },
+     [](const TensorCall& c) {
+       std::vector<Tensor> entries;
+       for (std::int64_t i = 0; i < c.in[0].shape[0]; ++i)
+         entries.push_back(c.blocks[0]({lane(c.in[0], 0, i)})[0]);
+       return stacked(entries, 0);
+     },
+     1},
     {"vmap_with_shared",
      [](Random& random, const Shape& first, Plan& plan) {
        if (first.empty()) return false;
@@ -319,7 +347,7 @@ const Form table[] = {
              const std::vector<Array> next = c.blocks[0]({astype(s[0], dtype) * 0.25, s[1], s[2]});
              return State{s[0] + 1, next[0], next[1]};
            },
-           State{array(std::int64_t{0}), c.in[0], c.in[1]});
+           State{array(std::int64_t{0}), c.in[0], c.in[1]}, {.checkpoints = checkpoints(c.step)});
        return end[1];
      },
      [](const TensorCall& c) {
@@ -372,7 +400,8 @@ const Form table[] = {
        Shape entry = first, carry = any_shape(random), y = any_shape(random);
        entry.erase(0);
        plan.others = {carry};
-       plan.numbers = {static_cast<double>(random.below(2)), static_cast<double>(random.below(2))};
+       plan.numbers = {static_cast<double>(random.below(2)), static_cast<double>(random.below(2)),
+                       budget(random)};
        plan.blocks = {{{carry, entry}, {carry, y}}};
        plan.result = carry;
        if (plan.numbers[1] != 0) {
@@ -387,7 +416,7 @@ const Form table[] = {
              const std::vector<Array> next = c.blocks[0]({carry, x});
              return std::pair{next[0], next[1]};
            },
-           c.in[1], c.in[0], {.reverse = c.step.numbers[0] != 0});
+           c.in[1], c.in[0], {.reverse = c.step.numbers[0] != 0, .checkpoints = checkpoints(c.step)});
        return c.step.numbers[1] != 0 ? ys : end;
      },
      [](const TensorCall& c) {
