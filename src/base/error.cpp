@@ -1,5 +1,7 @@
 #include "apsis/base/error.hpp"
 
+#include "apsis/base/named_scope.hpp"
+
 namespace apsis {
 
 void fail(const Message& message, std::initializer_list<std::string> arguments, Loc loc) {
@@ -22,6 +24,7 @@ void fail(const Message& message, std::initializer_list<std::string> arguments, 
     text += " in ";
     text += loc.function;
   }
+  if (const char* scope = detail::current_scope()) text += std::string("\n  in scope ") + scope;
   throw Error(message.id, std::move(text));
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "apsis/base/named_scope.hpp"
 #include "base/hash.hpp"
 #include "core/messages.hpp"
 
@@ -106,7 +107,7 @@ void GraphBuilder::append(const Op& op, const Params& params, std::span<const Va
   auto index = static_cast<std::uint32_t>(eqns_.size());
   eqns_.push_back({&op, params, static_cast<std::uint32_t>(operands_.size()),
                    static_cast<std::uint32_t>(operands.size()), static_cast<ValueId>(avals_.size()),
-                   static_cast<std::uint32_t>(results.size()), loc});
+                   static_cast<std::uint32_t>(results.size()), loc, current_scope()});
   hashes_.push_back(key);
   operands_.insert(operands_.end(), operands.begin(), operands.end());
   for (std::size_t i = 0; i < results.size(); ++i) {

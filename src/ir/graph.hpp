@@ -25,6 +25,7 @@ struct Eqn {
   ValueId first_result;  // results are numbered consecutively
   std::uint32_t result_count;
   Loc loc;
+  const char* scope = nullptr;  // see named_scope; like the place, no part of the program
 };
 
 class Graph {
@@ -45,7 +46,7 @@ class Graph {
   std::uint64_t hash() const { return hash_; }
   /// Whether an equation, here or in a region, has rules beside its program (`OpKind::Custom`).
   bool has_custom() const { return has_custom_; }
-  /// Equal programs: same ops, parameters, operands, avals. Source places do not count.
+  /// Equal programs: same ops, parameters, operands, avals. Source places and scopes do not count.
   bool same_as(const Graph& other) const;
 
  private:

@@ -1,3 +1,4 @@
+#include "apsis/base/named_scope.hpp"
 #include "ir/graph.hpp"
 
 namespace apsis::detail {
@@ -25,6 +26,7 @@ std::vector<Array> interpret(const Graph& graph, std::span<const Array> inputs) 
     }
     in.clear();
     for (ValueId v : graph.operands(e)) in.push_back(values[v]);
+    ScopeOf scope(e.scope);
     bind(*e.op, e.params, in, out, e.loc);
     for (ValueId v : graph.operands(e))
       if (last_use[v] == i) values[v] = Array{};

@@ -5,14 +5,20 @@
 //   equation = [ value { "," value } "=" ] op [ "{" parameters "}" ] [ "(" [ name { "," name } ] ")" ] [ comment ]
 //   value    = name ":" aval                     name = "v" number
 //   aval     = [ "~" ] dtype "[" sizes "]"  |  "list<" aval ">"  |  "lists<" aval ">"
-//   comment  = "#" up to the end of the line (the value of a constant)
+//   comment  = "#" up to the end of the line (a constant's value, an equation's scope)
+
+#include <utility>
 
 #include <charconv>
 
 #include "ir/graph.hpp"
+#include "ir/text.hpp"
 
 namespace apsis::detail {
 namespace {
+
+// Regions print through the parameters that hold them, which know nothing of this.
+thread_local bool show_scopes = false;
 
 void print_name(std::string& out, ValueId v) {
   char digits[12];
@@ -87,6 +93,7 @@ std::string to_string(const Graph& graph) {
       out += '(';
       print_names(out, graph.operands(e));
       out += ')';
+      if (e.scope && show_scopes) out += std::string("  # in ") + e.scope;
     }
     out += '\n';
   }
@@ -94,6 +101,13 @@ std::string to_string(const Graph& graph) {
   print_names(out, graph.outputs());
   out += "\n}";
   return out;
+}
+
+std::string text_with_scopes(const Graph& graph) {
+  const bool before = std::exchange(show_scopes, true);
+  std::string text = to_string(graph);
+  show_scopes = before;
+  return text;
 }
 
 }  // namespace apsis::detail

@@ -2,6 +2,7 @@
 
 #include "transform/stages.hpp"
 
+#include "ir/text.hpp"
 #include "runtime/program_cache.hpp"
 #include "transform/compile_options.hpp"
 #include "transform/messages.hpp"
@@ -88,7 +89,7 @@ void Stages::run(const JitCall& call, JitResults& results) const {
   results.keep(EntryRef(s.entry).release(), &EntryRef::drop);
 }
 
-std::string Stages::graph_text() const { return to_string(*stages_of(shared_)->entry->graph); }
+std::string Stages::graph_text() const { return text_with_scopes(*stages_of(shared_)->entry->graph); }
 std::string Stages::code_text() const {
   const SharedStages& s = *stages_of(shared_);
   return detail::code_text(*without_custom(s.entry->graph), s.codegen);

@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "apsis/base/named_scope.hpp"
 #include "ir/regions.hpp"
 #include "ops/lax.hpp"
 #include "transform/messages.hpp"
@@ -52,6 +53,7 @@ std::vector<Array> backward_pass(const Graph& graph, const std::vector<bool>& li
     }
     in.clear();
     for (ValueId v : graph.operands(e)) in.push_back(values[v]);
+    ScopeOf scope(e.scope);
     bind(*e.op, e.params, in, out, e.loc);
   }
 
@@ -88,6 +90,7 @@ std::vector<Array> backward_pass(const Graph& graph, const std::vector<bool>& li
       if (!mask[k]) operands[k] = values[ids[k]];
       avals.push_back(graph.aval(ids[k]));
     }
+    ScopeOf scope(e.scope);
     e.op->transpose({e.params, operands, avals, {mask.get(), ids.size()}, result_cts, out});
     for (Array& ct : result_cts) ct = Array{};
     for (std::size_t k = 0; k < ids.size(); ++k)

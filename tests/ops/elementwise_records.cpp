@@ -1,6 +1,7 @@
 // Records of the elementwise ops.
 
 #include "ops/convert_params.hpp"
+#include "ops/forbid_params.hpp"
 #include "ops/power_params.hpp"
 #include "ops/records.hpp"
 #include "ops/table.hpp"
@@ -54,6 +55,19 @@ class Elementwise {
   std::vector<Interval> domain_;
   Random random_{20261121};
 };
+
+// Asked for what it allows: examples are batched and compiled, smooth ones differentiated and transposed.
+Record forbid_record() {
+  Random random(3);
+  Record record{&forbid_op, {}, {}, 1e-7, {{true}}};
+  Params not_reversed = make_params(ForbidParams{Forbid::Reverse, "own"}),
+         not_batched = make_params(ForbidParams{Forbid::Batching, "own"});
+  for (const Shape& shape : {Shape{}, Shape{5}, Shape{0}, Shape{67}})
+    record.examples.push_back(
+        {to_string(shape), not_reversed, {random_array(random, Dtype::F32, shape, -3, 3)}});
+  record.smooth.push_back({"f64[3]", not_batched, {random_array(random, Dtype::F64, {3}, -3, 3)}});
+  return record;
+}
 
 Record select_record() {
   Random random(1);
@@ -149,6 +163,8 @@ std::vector<Record> elementwise_records() {
 
       Elementwise(is_finite_op, float_dtypes, {any}),
       Elementwise(stop_gradient_op, all_dtypes, {any}),
+      Elementwise(nextafter_op, dtypes_between(Dtype::F32, Dtype::F64), {any}),
+      forbid_record(),
       select_record(),
       convert_record(),
 

@@ -71,8 +71,8 @@ std::vector<Record> view_records() {
   };
   auto reverse = [](Dims axes) { return make_params(ReverseParams{axes}); };
   auto name = [](std::string text) { return make_params(CheckpointNameParams{text}); };
-  Record named =
-      of_one_operand(checkpoint_name_op, {{{}, name("x")}, {{2, 3}, name("hidden \"one\"")}, {{0}, name("")}});
+  Record named = of_one_operand(checkpoint_name_op,
+                                {{{}, name("x")}, {{2, 3}, name("hidden \"one\"")}, {{0}, name("")}});
   named.linear = {};  // its tangent has no name, so there is nothing to transpose
   return {
       named,
@@ -359,6 +359,12 @@ Record dot_record() {
   return record;
 }
 
+Record barrier_record() {
+  Record record = of_one_operand(optimization_barrier_op, {{{2, 3}, {}}, {{}, {}}, {{0, 2}, {}}, {{40}, {}}});
+  record.examples.push_back({"three", {}, {array({1., 2.}), array(std::vector<bool>{true}), array(3)}});
+  return record;
+}
+
 Record threefry_record() {
   Random random(30);
   Record record{&threefry2x32_op, {}, {}};
@@ -374,9 +380,9 @@ Record threefry_record() {
 
 std::vector<Record> move_records() {
   std::vector<Record> all = view_records();
-  for (Record (*make)() :
-       {concatenate_record, pad_record, iota_record, program_array_record, dynamic_slice_record, dynamic_update_record,
-        gather_record, scatter_record, sort_record, dot_record, threefry_record})
+  for (Record (*make)() : {concatenate_record, pad_record, iota_record, program_array_record,
+                           dynamic_slice_record, dynamic_update_record, gather_record, scatter_record,
+                           sort_record, dot_record, barrier_record, threefry_record})
     all.push_back(make());
   return all;
 }

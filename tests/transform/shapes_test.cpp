@@ -1,4 +1,4 @@
-// eval_shape, abstract arrays, stop_gradient, Partial.
+// eval_shape, abstract arrays, named scopes, optimization_barrier, stop_gradient, Partial.
 
 #include <gtest/gtest.h>
 
@@ -66,6 +66,61 @@ TEST(AbstractArray, HasNoValue) {
   EXPECT_THROW(a.to_vector<double>(), Error);
   EXPECT_THROW(jit([](const Array& x) { return x + 1.; })(a), Error);
   EXPECT_THROW(grad([](const Array& x) { return sum(x); })(a), Error);
+}
+
+TEST(NamedScope, IsShownInProgramsAndErrors) {
+  auto f = [](const Array& x) {
+    auto outer = named_scope("encoder");
+    Array y = sin(x);
+    {
+      auto inner = named_scope("head");
+      y = y * x;
+    }
+    return exp(y);
+  };
+  Array x = array({1., 2.});
+  EXPECT_EQ(make_graph(f, x), R"((v0: f64[2]) {
+  v1: f64[2] = sin(v0)  # in encoder
+  v2: f64[2] = mul(v1, v0)  # in encoder/head
+  v3: f64[2] = exp(v2)  # in encoder
+  return v3
+})");
+  // Derivatives and inlined programs keep the names.
+  EXPECT_NE(make_graph(grad([&](const Array& v) { return sum(f(v)); }), x).find("cos(v0)  # in encoder\n"),
+            std::string::npos);
+  try {
+    auto scope = named_scope("decoder");
+    reshape(x, {3});
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_TRUE(std::string(e.what()).ends_with("\n  in scope decoder")) << e.what();
+  }
+  // Names are no part of the program: one compilation serves both.
+  EXPECT_TRUE(
+      closure_convert(f, x).same_program(closure_convert([](const Array& v) { return exp(sin(v) * v); }, x)));
+}
+
+TEST(OptimizationBarrier, KeepsEqualComputationsApart) {
+  auto merged = [](const Array& x) { return sin(x) + sin(x); };
+  auto fenced = [](const Array& x) { return sin(x) + sin(optimization_barrier(x)); };
+  Array x = array({1., 2.});
+  auto count = [](const std::string& text) {
+    std::size_t found = 0;
+    for (std::size_t at = text.find("= sin("); at != std::string::npos; at = text.find("= sin(", at + 1))
+      ++found;
+    return found;
+  };
+  EXPECT_EQ(count(make_graph(merged, x)), 1u);
+  EXPECT_EQ(count(make_graph(fenced, x)), 2u);
+  expect_same_bits(jit(fenced)(x), merged(x));
+  auto loss = [](const Array& v) {
+    auto [a, b] = optimization_barrier(std::pair{sin(v), v * v});
+    return sum(a * b);
+  };
+  expect_derivatives(loss, cos(arange(5.)));
+  expect_derivatives(loss, cos(arange(50.)));  // too large for registers
+  Array rows = reshape(arange(6.), {2, 3});
+  expect_near(vmap(loss)(rows), stack({loss(rows[0]), loss(rows[1])}));
 }
 
 TEST(StopGradient, IsTheIdentityWithoutADerivative) {
