@@ -78,7 +78,7 @@ auto bundle(const std::tuple<A...>& args) {
 
 /// A copy that remembers which leaves are there, and no values.
 template <class T>
-T structure_of(const T& tree) {
+T marked_copy(const T& tree) {
   T out = tree;
   for_each_leaf(out, [](Array& a) {
     if (!a.is_empty()) a = Array(false);
@@ -101,7 +101,7 @@ void collect_at(const S& structure, const T& tree, std::vector<Array>& out) {
 template <class... A>
 class RuleArguments {
  public:
-  explicit RuleArguments(const A&... args) : structure_(structure_of(std::tuple<A...>(args...))) {
+  explicit RuleArguments(const A&... args) : structure_(marked_copy(std::tuple<A...>(args...))) {
     for_each_leaf(structure_, [this](const Array& a) { size_ += !a.is_empty(); });
   }
   std::size_t size() const { return size_; }
@@ -158,7 +158,7 @@ class ForwardRuleOf : public ErasedRule {
     R result(y);
     collect_leaves(result, r.out);
     collect_leaves(residuals, r.out);
-    r.kept = AnyTree(std::pair<R, Residuals>(structure_of(result), structure_of(residuals)));
+    r.kept = AnyTree(std::pair<R, Residuals>(marked_copy(result), marked_copy(residuals)));
   }
 
  private:
