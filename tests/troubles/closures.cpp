@@ -132,6 +132,9 @@ TEST(Closures, CrossCond) {
         sum(x) > 0., f, [](const Array& y) { return y; }, x);
   });
 }
+TEST(Closures, CrossCheckpoint) {
+  expect_crosses([](const auto& f, const Array& x) { return sin(checkpoint(f)(x)); });
+}
 TEST(Closures, CrossClosureConvert) {
   expect_crosses([](const auto& f, const Array& x) { return closure_convert(f, x)(x); });
 }
@@ -140,6 +143,19 @@ TEST(Closures, CrossSequentialMap) {
     return sequential_map([&f](const Array& row) { return f(row); }, stack({x, x + 1., x - 1.}),
                           {.batch_size = 2});
   });
+}
+
+// A closure as an argument of a function with a rule of its own, whose residual is a pull-back.
+TEST(Closures, CrossCustomRules) {
+  auto apply = [](const Activation& act, const Array& x) { return act(x); };
+  auto ruled = custom_vjp(
+      apply, [apply](const Activation& act, const Array& x) { return vjp(apply, act, x); },
+      [](const auto& pull, const Array& ct) { return pull(ct); });
+  auto loss = [&](const Array& w, const Array& x) {
+    return sum(sin(ruled(closure_convert([w](const Array& y) { return tanh_of(w, y); }, x), x)));
+  };
+  auto plain = [](const Array& w, const Array& x) { return sum(sin(tanh_of(w, x))); };
+  expect_near(jit(grad<0, 1>(loss))(ws, xs), grad<0, 1>(plain)(ws, xs));
 }
 
 // Converted in one transformation, used in the next ones.
