@@ -161,9 +161,9 @@ bool Region::emit_dynamic_update_slice(const Eqn& e) {
       !View{update.shape(), View::contiguous(aval.shape()).strides, 0}.is_contiguous())
     return false;
   const Place& old = places_[operands[0]];
-  Place place = old;
   bool in_place =
       uses_[operands[0]] == 1 && old.exclusive() && old.view.is_contiguous() && old.lanes == lanes;
+  Place place = old;
   if (!in_place) {
     place = destination(e.first_result, lanes);
     copy(old, aval, place);

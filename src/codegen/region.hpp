@@ -19,7 +19,10 @@ class Region {
   Region& operator=(const Region&) = delete;
 
   /// Before `run`: where the inputs are, and where outputs should be made if that can be (memory only).
-  void bind_input(ValueId input, Place place) { places_[input] = std::move(place); }
+  /// An input that the region does not read is not held: its owner may overwrite it.
+  void bind_input(ValueId input, Place place) {
+    if (uses_[input] > 0) places_[input] = std::move(place);
+  }
   void hint_output(std::size_t output, const Place& target);
   /// Loop bodies: writes the equations that depend on the marked inputs only; what they make is kept.
   void run_invariant(std::span<const char> inputs);

@@ -1,5 +1,8 @@
 // Loops that update a slice of a buffer cost the slice, forwards and backwards.
 
+#include <algorithm>
+#include <chrono>
+
 #include "transform/checks.hpp"
 
 namespace apsis::testing {
@@ -12,12 +15,12 @@ struct Filling {
 constexpr std::int64_t size = 1000;
 
 /// Each entry from the one before.
-Array fill(const Array& first, std::int64_t steps) {
+Array fill(const Array& first, std::int64_t steps, std::int64_t n = size) {
   return while_loop([&](const Filling& s) { return s.i < steps; },
                     [](const Filling& s) {
                       return Filling{s.i + 1, s.buffer.at(s.i + 1).set(sin(s.buffer[s.i]) + 0.5)};
                     },
-                    Filling{0, zeros({size}).at(0).set(first)})
+                    Filling{0, zeros({n}).at(0).set(first)})
       .buffer;
 }
 
@@ -27,6 +30,22 @@ TEST(InPlace, TheTapeKeepsWhatIsReadOfALargeCarry) {
   std::string program = make_graph(grad(loss), array(0.3));
   EXPECT_NE(program.find("list<f64[1]>"), std::string::npos) << program;
   EXPECT_EQ(program.find("list<f64[1000]>"), std::string::npos) << program;
+}
+
+TEST(InPlace, AnUpdateCostsTheSameInALargeBuffer) {
+  auto per_update = [](std::int64_t n) {
+    auto run = jit([n](const Array& x) { return fill(x, n - 1, n)[-1]; });
+    double least = 1;
+    for (int i = 0; i < 5; ++i) {
+      const auto start = std::chrono::steady_clock::now();
+      run(array(0.25));
+      least =
+          std::min(least, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    }
+    return least / static_cast<double>(n);
+  };
+  // Copies of the buffer would make it a hundred times as much; the rest is room for a loaded machine.
+  EXPECT_LT(per_update(300'000), 12 * per_update(3'000));
 }
 
 TEST(InPlace, CotangentsOfABufferReadInPartsAreAddedInPlace) {
