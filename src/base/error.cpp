@@ -16,19 +16,17 @@ void fail(const Message& message, std::initializer_list<std::string> arguments, 
       text += *p;
     }
   }
-  if (loc.known()) {
-    text += "\n  at ";
-    text += loc.file;
-    text += ':';
-    text += std::to_string(loc.line);
-    text += " in ";
-    text += loc.function;
-  }
-  if (const char* scope = detail::current_scope()) text += std::string("\n  in scope ") + scope;
-  throw Error(message.id, std::move(text));
+  throw Error(message.id, text + detail::place_text(loc));
 }
 
 namespace detail {
+
+std::string place_text(Loc loc) {
+  std::string text;
+  if (loc.known()) text = std::string("\n  at ") + loc.file + ':' + std::to_string(loc.line) + " in " + loc.function;
+  if (const char* scope = current_scope()) text += std::string("\n  in scope ") + scope;
+  return text;
+}
 
 void internal_error(const char* condition, const char* file, int line) {
   throw InternalError(std::string("apsis: internal error, please report it: `") + condition + "` does not hold at " +

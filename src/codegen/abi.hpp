@@ -6,7 +6,7 @@
 
 namespace apsis::detail {
 
-inline constexpr int abi_version = 1;
+inline constexpr int abi_version = 2;
 
 /// What a compiled program returns.
 enum class Status : std::int32_t {
@@ -22,6 +22,10 @@ struct CallContext {
   const std::uint32_t* cancel = nullptr; // polled at back edges; never null; set to non-zero to stop the call
   const void* kernels = nullptr;         // the program's table of evaluator kernels
   void* runtime = nullptr;               // the caller's own: the exception kept, the thread pool
+  // Of a chunk of lanes whose region has effects:
+  const std::int64_t* lanes = nullptr;   // the numbers of the lanes in the packet at work
+  std::int64_t slot = 0;                 // which of them an effect belongs to
+  const CallContext* outer = nullptr;    // that of the lanes around, or of the call
 };
 
 /// A program: its inputs and outputs are element storage in row-major order, outputs allocated by the caller.

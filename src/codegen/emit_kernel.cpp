@@ -25,7 +25,7 @@ void Region::emit_kernel(const Eqn& e) {
   int lanes = 1;
   for (ValueId v : operands) lanes = std::max(lanes, lanes_of(places_[v]));
   const std::int64_t number = add_kernel(e);
-  if (lanes > 1 || (lanes_ > 1 && e.op->effect)) return call_kernel_lanes(e, number);
+  if (lanes > 1 || (lanes_ > 1 && e.op->kind == OpKind::Effect)) return call_kernel_lanes(e, number);
 
   std::vector<Place> in, out;
   for (ValueId v : operands) in.push_back(contiguous(places_[v], graph_.aval(v)));
@@ -72,6 +72,7 @@ void Region::call_kernel_lanes(const Eqn& e, std::int64_t number) {
     b_.branch(b_.extract(mask_, loop.index()), active, skip);
     b_.set_position(active);
   }
+  if (e.op->kind == OpKind::Effect) b_.store(b_.offset(lowering_.context(), offsetof(CallContext, slot)), loop.index());
   // The lane's own elements: a place with gaps.
   auto of_lane = [&](const Place& place, const Aval& aval) {
     Place lane = place;
@@ -97,6 +98,37 @@ void Region::call_kernel_lanes(const Eqn& e, std::int64_t number) {
     if (in_registers(graph_.aval(e.first_result + r))) define_loaded(e.first_result + r, out[r]);
     else define(e.first_result + r, std::move(out[r]));
   }
+}
+
+/// The program goes on after one test; only where a code is set is the op called, which throws.
+void Region::emit_error_if(const Eqn& e) {
+  const ValueId code = graph_.operands(e)[0];
+  const Aval& aval = graph_.aval(code);
+  if (aval.size() == 0) return;
+  Value failed;
+  if (in_registers(aval)) {
+    Values elements = registers(places_[code], aval);
+    const int lanes = align(elements);
+    for (Value v : elements) {
+      Value set = aval.dtype() == Dtype::Bool ? v : b_.compare(Compare::Ne, v, b_.constant(aval.dtype(), 0));
+      failed = failed.handle ? b_.bit_or(failed, set) : set;
+    }
+    if (lanes > 1 && mask_.handle) failed = b_.bit_and(failed, mask_);
+    if (lanes > 1) failed = b_.any(failed);
+  } else {
+    const Place place = contiguous(places_[code], aval);
+    b_.set_lanes(1);
+    const std::int64_t bytes = bytes_of(place, aval.dtype());
+    const Operand arguments[] = {b_.offset(place.base, place.view.offset * bytes), b_.index(aval.size() * bytes)};
+    failed = b_.compare(Compare::Ne, b_.call_runtime("apsis_any_set", Dtype::I32, arguments), b_.constant(Dtype::I32, 0));
+  }
+  const Block raise = b_.make_block("error"), go_on = b_.make_block("no_error");
+  b_.set_lanes(1);
+  b_.branch(failed, raise, go_on, Likely::False);
+  b_.set_position(raise);
+  emit_kernel(e);
+  b_.jump(go_on);
+  b_.set_position(go_on);
 }
 
 }  // namespace apsis::detail

@@ -4,16 +4,10 @@
 
 #include "codegen/lane_code.hpp"
 #include "core/list.hpp"
+#include "ir/effects.hpp"
 
 namespace apsis::detail {
 namespace {
-
-bool has_effect(const Graph& graph) {
-  return std::ranges::any_of(graph.eqns(), [](const Eqn& e) {
-    return e.op->effect ||
-           std::ranges::any_of(regions_of(e.params), [](const Graph* region) { return has_effect(*region); });
-  });
-}
 
 bool has_list(const Graph& graph, const Eqn& e) {
   for (ValueId v : graph.operands(e))
@@ -77,7 +71,7 @@ Region::Packets Region::plan_packets(const Eqn& e) {
   for (std::int64_t axis : p.in_axes) mapped.push_back(axis >= 0);
   Packets packets;
   const auto alone = [&] { return Packets{1, false, split_lanes(*p.region, mapped, false)}; };
-  if (has_effect(*p.region) || needs_lanes_alone(*p.region)) return alone();
+  if (calls_host(*p.region) || needs_lanes_alone(*p.region)) return alone();
   packets.width = lowering_.vector_lanes(std::clamp<std::size_t>(widest_float(*p.region), 4, 8));
   packets.may_double = lowering_.options().vector_lanes == 0;
   const auto operands = graph_.operands(e);
@@ -97,8 +91,8 @@ Region::Packets Region::plan_packets(const Eqn& e) {
 
 void Region::emit_packets(const Eqn& e) {
   const auto& p = e.params.as<MapLanesParams>();
-  const bool parallel =
-      lowering_.options().parallel && !has_effect(*p.region);  // effects come in the order of the lanes
+  // Functions of the host are called in the order of the lanes.
+  const bool parallel = lowering_.options().parallel && !calls_host(*p.region);
   const auto operands = graph_.operands(e);
   Packets packets = plan_packets(e);
   // Lists from one tape are read together.

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "codegen/messages.hpp"
+#include "ir/effects.hpp"
 
 namespace apsis::detail {
 namespace {
@@ -29,6 +30,13 @@ void evaluate(const Kernel& kernel, void* const* pointers) {
     if (data_of(out[i]) != pointers[i]) std::memcpy(pointers[i], data_of(out[i]), kernel.out[i].bytes());
 }
 
+/// The same in lanes, the outermost last: errors name them.
+void evaluate_in(std::span<const std::int64_t> lanes, const Kernel& kernel, void* const* pointers) {
+  if (lanes.empty()) return evaluate(kernel, pointers);
+  LaneScope lane(lanes.back());
+  evaluate_in(lanes.first(lanes.size() - 1), kernel, pointers);
+}
+
 }  // namespace
 }  // namespace apsis::detail
 
@@ -36,12 +44,33 @@ extern "C" std::int32_t apsis_call_kernel(apsis::detail::CallContext* context, s
                                           void* const* pointers) noexcept {
   using namespace apsis::detail;
   try {
-    evaluate(static_cast<const Kernel*>(context->kernels)[index], pointers);
+    const Kernel& kernel = static_cast<const Kernel*>(context->kernels)[index];
+    if (kernel.op->kind != apsis::OpKind::Effect) {
+      evaluate(kernel, pointers);
+    } else {
+      std::vector<std::int64_t> lanes;
+      for (const CallContext* c = context; c; c = c->outer)
+        if (c->lanes) lanes.push_back(c->lanes[c->slot]);
+      evaluate_in(lanes, kernel, pointers);
+    }
     return static_cast<std::int32_t>(Status::Ok);
   } catch (...) {
-    static_cast<CallState*>(context->runtime)->error = std::current_exception();
+    auto& state = *static_cast<CallState*>(context->runtime);
+    state.error = std::current_exception();
+    if (context->lanes) state.failed_lane = context->lanes[context->slot];
     return static_cast<std::int32_t>(Status::Failed);
   }
+}
+
+extern "C" std::int32_t apsis_any_set(const void* bytes, std::int64_t count) noexcept {
+  const char* p = static_cast<const char*>(bytes);
+  std::uint64_t found = 0, word;
+  for (; count >= 8; count -= 8, p += 8) {
+    std::memcpy(&word, p, 8);
+    found |= word;
+  }
+  for (; count > 0; --count) found |= static_cast<std::uint64_t>(*p++);
+  return found != 0;
 }
 
 extern "C" std::int32_t apsis_fail_max_steps(apsis::detail::CallContext* context, std::int64_t max_steps) noexcept {

@@ -23,6 +23,7 @@ struct CallState {
   ListStore lists{list_limit};
   CallState* call = nullptr;  // of a chunk of lanes: the state of the whole call, whose lists they share
   std::exception_ptr error;   // thrown by an op; rethrown when the program has returned
+  std::int64_t failed_lane = -1;  // of a chunk of lanes: the one whose op threw it
 };
 
 }  // namespace apsis::detail
@@ -30,6 +31,8 @@ struct CallState {
 extern "C" {
 /// Evaluates kernel `index` on the elements at `pointers`: the operands', then the results'. Returns a Status.
 std::int32_t apsis_call_kernel(apsis::detail::CallContext* context, std::int64_t index, void* const* pointers) noexcept;
+/// Whether one of `count` bytes is not zero.
+std::int32_t apsis_any_set(const void* bytes, std::int64_t count) noexcept;
 /// Keeps the error of a loop that went past its declared bound. Returns Failed.
 std::int32_t apsis_fail_max_steps(apsis::detail::CallContext* context, std::int64_t max_steps) noexcept;
 }

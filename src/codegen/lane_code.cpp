@@ -51,6 +51,10 @@ Function LaneCode::write() {
         b_.load_pointer(b_.offset(b_.pointer_parameter(1), static_cast<std::int64_t>(i * sizeof(void*))));
     (i < inputs ? in_ : out_).push_back(p);
   }
+  if (split_.region->has_effect()) {
+    lanes_ = b_.stack(static_cast<std::size_t>(width_) * sizeof(std::int64_t));
+    b_.store_pointer(b_.offset(lowering_.context(), offsetof(CallContext, lanes)), lanes_);
+  }
   load_shared();
   if (!split_.loop)
     write_packets();
@@ -66,6 +70,10 @@ Function LaneCode::write() {
   scratch_bytes_ = lowering_.end_function();
   b_.end();
   return chunk;
+}
+
+void LaneCode::note_lanes(Value ids) {
+  if (lanes_.handle) b_.store(lanes_, ids);
 }
 
 /// What lanes have in common is computed once a chunk.
@@ -222,6 +230,7 @@ void LaneCode::write_packets() {
   CountedLoop loop(b_, packets);
   const Value start = b_.add(first_, b_.mul(loop.index(), b_.index(width_)));
   if (width_ == 1) {
+    note_lanes(start);
     Region region(lowering_, *split_.after.graph);
     bind(region, split_.after, start);
     std::vector<Place> targets;
@@ -248,6 +257,7 @@ void LaneCode::write_packets() {
     const Value ids = b_.add(b_.splat(start), b_.lane_numbers()), end = b_.splat(last_);
     const Value mask = b_.compare(Compare::Lt, ids, end);
     const Value safe = b_.select(mask, ids, b_.sub(end, b_.constant(Dtype::I64, 1)));
+    note_lanes(ids);
     Region region(lowering_, *split_.after.graph, width_, mask);
     bind(region, split_.after, safe);
     region.run();

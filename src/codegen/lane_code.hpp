@@ -50,6 +50,8 @@ class LaneCode {
 
   bool latency_bound() const;
   void load_shared();
+  /// From here on the packet's lanes are `ids`: what errors call them.
+  void note_lanes(Value ids);
   void write_packets();
   void write_refilled();
   void write_replayed();
@@ -104,6 +106,7 @@ class LaneCode {
   std::int64_t scratch_bytes_ = 0;
   Value first_, last_;
   std::vector<Pointer> in_, out_;
+  Pointer lanes_;  // where the numbers of the packet's lanes are kept for effects; none if there are none
   std::vector<Place>
       known_;  // by value of the region: what is the same for all lanes, and the loop's results
   std::vector<Slot> slots_;

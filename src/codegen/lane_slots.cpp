@@ -143,6 +143,7 @@ void LaneCode::blend(Slot& slot, const Place& fresh, Region& made_by, Value mask
 }
 
 void LaneCode::enter_lanes(Value ids, Value mask) {
+  note_lanes(ids);
   Region region(lowering_, *split_.before.graph, width_, mask);
   bind(region, split_.before, safe_ids(ids));
   region.run();
@@ -159,6 +160,7 @@ void LaneCode::leave_lanes(Value ids, Value mask) {
         slot == slots_.end() ? known_[operands[k]] : slot_place(*slot, false);
   }
   b_.set_lanes(width_);
+  note_lanes(ids);
   Region region(lowering_, *split_.after.graph, width_, mask);
   bind(region, split_.after, safe_ids(ids));
   region.run();
@@ -168,7 +170,7 @@ void LaneCode::leave_lanes(Value ids, Value mask) {
 void LaneCode::run_body(Region& body, Value active, const ListWriter* tape) {
   const LoopParts loop(*split_.loop);
   // Slots at rest run along; only where they might loop for ever, or call something, are they held back.
-  if (has_regions(*loop.body)) body.set_mask(active);
+  if (has_regions(*loop.body) || loop.body->has_effect()) body.set_mask(active);
   for (const Slot& slot : slots_) {
     if (!slot.takes_turns()) continue;
     Place next = slot.spare;

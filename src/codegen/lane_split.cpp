@@ -38,16 +38,18 @@ GraphRef flatten(const Graph& graph) {
   return builder.finish(outputs);
 }
 
-/// The graph that computes `outputs` from values that are given: those marked in `given`, and the region's
-/// inputs.
-LanePart extract(const Graph& graph, std::span<const ValueId> outputs, const std::vector<char>& given) {
+/// The graph that computes `outputs` from values that are given, those marked in `given` and the region's
+/// inputs, and has the effects of the equations `effects`.
+LanePart extract(const Graph& graph, std::span<const ValueId> outputs, const std::vector<char>& given,
+                 std::span<const Eqn> effects = {}) {
   std::vector<char> wanted(graph.value_count(), 0);
   for (ValueId v : outputs) wanted[v] = 1;
   const auto stops = [&](ValueId v) { return v < graph.input_count() || given[v]; };
   const auto runs = [&](const Eqn& e) {
     for (std::uint32_t r = 0; r < e.result_count; ++r)
       if (wanted[e.first_result + r] && !stops(e.first_result + r)) return true;
-    return false;
+    const bool among = !effects.empty() && &e >= &effects.front() && &e <= &effects.back();
+    return among && has_effect(*e.op, e.params);
   };
   const auto eqns = graph.eqns();
   for (auto e = eqns.rbegin(); e != eqns.rend(); ++e)
@@ -171,13 +173,14 @@ LaneSplit split_lanes(const Graph& region, std::span<const char> mapped_inputs, 
   std::copy(mapped_inputs.begin(), mapped_inputs.end(), s.varying.begin());
   for (const Eqn& e : graph.eqns()) {
     const bool of_lanes =
-        e.op->effect || std::ranges::any_of(graph.operands(e), [&](ValueId v) { return s.varying[v] != 0; });
+        has_effect(*e.op, e.params) || std::ranges::any_of(graph.operands(e), [&](ValueId v) { return s.varying[v] != 0; });
     std::fill_n(s.varying.begin() + e.first_result, e.result_count, static_cast<char>(of_lanes));
   }
   if (refill) {
     s.loop = find_loop(graph, s.varying);
     s.lists_fit = lists_fit(graph, s.varying, s.loop);
   }
+  const auto loop_at = static_cast<std::size_t>(s.loop ? s.loop - graph.eqns().data() : 0);
 
   // Literals are cheaper to write again than to hold in registers.
   std::vector<char> given(graph.value_count(), 0);
@@ -199,10 +202,11 @@ LaneSplit split_lanes(const Graph& region, std::span<const char> mapped_inputs, 
       else if (!entries)
         needed[operands[k]] = 1;
     }
-    s.before = extract(graph, loaded, given);
+    s.before = extract(graph, loaded, given, graph.eqns().first(loop_at));
     for (std::uint32_t r = 0; r < s.loop->result_count; ++r) given[s.loop->first_result + r] = 1;
   }
-  s.after = extract(graph, graph.outputs(), given);
+  // Each effect happens once: before the loop, in it, or after it.
+  s.after = extract(graph, graph.outputs(), given, graph.eqns().subspan(s.loop ? loop_at + 1 : 0));
   for (const LanePart* part : {&s.before, &s.after})
     for (ValueId v : part->inputs) needed[v] = 1;
   for (ValueId v = graph.input_count(); v < graph.value_count(); ++v)

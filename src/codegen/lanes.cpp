@@ -5,6 +5,7 @@
 #include <tbb/task_arena.h>
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "codegen/kernels.hpp"
@@ -72,8 +73,20 @@ std::int32_t apsis_run_lanes(apsis::detail::CallContext* context, apsis::detail:
       CallContext inner = *context;
       inner.scratch = scratch.data;
       inner.runtime = &own;
-      outcome.status = chunk(&inner, arguments, number * each, std::min(lanes, (number + 1) * each));
-      outcome.error = std::move(own.error);
+      inner.lanes = nullptr;
+      inner.slot = 0;
+      inner.outer = context;
+      const std::int64_t first = number * each;
+      std::int64_t last = std::min(lanes, first + each);
+      outcome.status = chunk(&inner, arguments, first, last);
+      outcome.error = own.error;
+      // The lanes of a packet end in any order: the lowest lane that fails is found by running those below again. Packets
+      // call no function of the host, so nothing is seen twice.
+      while (width > 1 && own.failed_lane > first) {
+        last = std::exchange(own.failed_lane, -1);
+        if (!chunk(&inner, arguments, first, last)) break;
+        outcome.error = own.error;
+      }
     } catch (...) {  // no memory
       outcome = {static_cast<std::int32_t>(Status::Failed), std::current_exception()};
     }

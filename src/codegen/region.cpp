@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/effects.hpp"
 #include "ops/dot_params.hpp"
 #include "ops/index_params.hpp"
 
@@ -96,6 +97,7 @@ void Region::emit(const Eqn& e) {
     case OpKind::MapLanes: return lanes_ == 1 ? emit_packets(e) : emit_map_lanes(e);
     default: break;
   }
+  if (e.op == &error_if_op) return emit_error_if(e);
   if (fusible(graph_, e)) return emit_elementwise_registers(e);
   if (emit_unrolled(e)) return;
   if (e.op == &iota_op && !is_complex(graph_.aval(e.first_result).dtype())) return emit_iota(e);

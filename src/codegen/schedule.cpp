@@ -31,7 +31,7 @@ std::vector<char> find_invariant(const Graph& graph, std::span<const char> invar
   std::int64_t held = 0;
   for (std::size_t i = 0; i < eqn.size(); ++i) {
     const Eqn& e = graph.eqns()[i];
-    if (e.op->effect || has_region(e.op->kind) || e.op->kind == OpKind::Call) continue;
+    if (has_effect(*e.op, e.params) || has_region(e.op->kind) || e.op->kind == OpKind::Call) continue;
     if (!std::ranges::all_of(graph.operands(e), [&](ValueId v) { return value[v] != 0; })) continue;
     std::int64_t bytes = 0;
     if (e.op->kind != OpKind::View)
@@ -82,7 +82,7 @@ std::vector<Item> order(const Graph& graph, std::int64_t limit, const std::vecto
       bool whole = p.shape != alone && p.shape != place.shape;
       place.step = std::max(place.step, p.step + (whole ? 1 : 0));
     }
-    if (e.op->effect) place.step = effect_step = std::max(effect_step, place.step);
+    if (has_effect(*e.op, e.params)) place.step = effect_step = std::max(effect_step, place.step);
     for (std::uint32_t r = 0; r < e.result_count; ++r) places[e.first_result + r] = place;
     keys.push_back({place.step, place.shape, i});
   }

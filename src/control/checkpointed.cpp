@@ -119,8 +119,9 @@ Replay::Replay(const CheckpointedParams& p, const Graph& whole, const std::vecto
     for (std::size_t i = 0; i < kept.size(); ++i) args[consts + kept[i]] = in[plain + i];
     return args;
   };
+  const GraphRef pure = without_effects(*p.body);  // the loop itself has them
   step = rewire(avals, [&](std::span<const Array> in) {
-    Arrays outs = interpret(*p.body, body_inputs(in)), next;
+    Arrays outs = interpret(*pure, body_inputs(in)), next;
     for (std::size_t c : kept) next.push_back(outs[c]);
     return next;
   });

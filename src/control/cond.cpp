@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "control/loop_rules.hpp"
 #include "control/messages.hpp"
 #include "control/regions.hpp"
 #include "ops/lax.hpp"
@@ -150,7 +151,12 @@ void batch_by_select(const BatchRule& r) {
 }
 
 void cond_batch(const BatchRule& r) {
-  if (r.axes[0] >= 0) return batch_by_select(r);
+  if (r.axes[0] >= 0) {
+    if (!has_effect(cond_op, r.params)) return batch_by_select(r);
+    // A branch with an effect runs for the lanes that chose it, and no others.
+    if (uses_axis(cond_op, r.params, r.size.name)) fail(messages::branch_effect, {std::string(r.size.name)});
+    return batch_as_lanes(cond_op, r);
+  }
   std::vector<bool> in_mask, out_mask;
   std::vector<Array> operands{r.operands[0]};
   for (std::size_t i = 1; i < r.operands.size(); ++i) {

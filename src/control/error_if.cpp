@@ -3,50 +3,103 @@
 #include "apsis/control/error_if.hpp"
 
 #include <algorithm>
+#include <cstring>
 
-#include "apsis/core/make_params.hpp"
-#include "apsis/core/op.hpp"
 #include "control/messages.hpp"
+#include "control/regions.hpp"
+#include "ir/effects.hpp"
 #include "ops/lax.hpp"
 #include "transform/batch.hpp"
 
 namespace apsis {
 namespace detail {
-
-extern const Op error_if_op;
-
 namespace {
 
-struct ErrorIfParams {
-  std::vector<std::string> ids, texts;
-  static void each(auto& self, auto&& visit) {
-    visit("ids", self.ids);
-    visit("texts", self.texts);
-  }
-};
-
 void error_if_shape(const Params&, std::span<const Aval> in, std::vector<Aval>&) {
-  if (in[0].dtype() != Dtype::I64) fail(messages::error_code, {to_string(in[0])});
+  if (in[0].dtype() != Dtype::I64 && in[0].dtype() != Dtype::Bool) fail(messages::error_code, {to_string(in[0])});
+}
+
+std::int64_t code_at(const Array& codes, std::int64_t i) {
+  auto at = static_cast<std::size_t>(i);
+  return codes.dtype() == Dtype::Bool ? codes.span<bool>()[at] : codes.span<std::int64_t>()[at];
+}
+
+/// The elements of one lane.
+Array of_lane(const Array& a, const Shape& lanes, std::int64_t lane) {
+  Shape shape = a.shape();
+  for (std::size_t k = 0; k < lanes.size(); ++k) shape.erase(0);
+  Array flat = allocate(Aval(a.dtype(), shape));
+  std::size_t bytes = flat.aval().bytes();
+  std::memcpy(mutable_data<char>(flat), static_cast<const char*>(data_of(a)) + static_cast<std::size_t>(lane) * bytes, bytes);
+  return flat;
+}
+
+std::string with_values(const std::string& text, std::span<const Array> values, const Shape& lanes, std::int64_t lane) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    std::size_t end = text.find('}', i);
+    bool number = text[i] == '{' && end != std::string::npos && end > i + 1 &&
+                  std::all_of(text.begin() + static_cast<std::ptrdiff_t>(i) + 1,
+                              text.begin() + static_cast<std::ptrdiff_t>(end), [](char c) { return c >= '0' && c <= '9'; });
+    std::size_t which = number ? std::stoul(text.substr(i + 1, end - i - 1)) : values.size();
+    if (which >= values.size()) {
+      out += text[i];
+      continue;
+    }
+    out += to_string(of_lane(values[which], lanes, lane));
+    i = end;
+  }
+  return out;
+}
+
+/// `2`, or `2,0` in a vmap within a vmap.
+std::string lane_name(const Shape& lanes, std::int64_t lane) {
+  std::vector<std::int64_t> at = current_lanes();
+  std::size_t first = at.size();
+  for (std::size_t k = lanes.size(); k-- > 0; lane /= lanes[k])
+    at.insert(at.begin() + static_cast<std::ptrdiff_t>(first), lane % lanes[k]);
+  std::string name;
+  for (std::int64_t i : at) name += (name.empty() ? "" : ",") + std::to_string(i);
+  return name;
 }
 
 void error_if_evaluate(const Params& params, std::span<const Array> in, std::span<Array>) {
-  auto codes = in[0].span<std::int64_t>();
-  auto failed = [](std::int64_t code) { return code != 0; };
-  auto first = std::ranges::find_if(codes, failed);
-  if (first == codes.end()) return;
   const auto& p = params.as<ErrorIfParams>();
-  auto row = static_cast<std::size_t>(
-                 std::clamp<std::int64_t>(*first, 1, static_cast<std::int64_t>(p.texts.size()))) -
-             1;
-  std::string text = p.texts[row];
-  if (in[0].ndim() > 0)
-    text += " (" + std::to_string(std::ranges::count_if(codes, failed)) + " of " +
-            std::to_string(codes.size()) + " lanes failed, the first is lane " +
-            std::to_string(first - codes.begin()) + ")";
-  throw Error(p.ids[row], text);
+  const Array& codes = in[0];
+  Shape lanes;
+  for (std::int64_t k = 0; k < p.lane_axes; ++k) lanes.push_back(codes.shape()[static_cast<std::size_t>(k)]);
+  std::int64_t count = lanes.product(), each = count ? codes.size() / count : 0, failed = 0, first = -1, code = 0;
+  for (std::int64_t lane = 0; lane < count; ++lane) {
+    for (std::int64_t i = lane * each; i < (lane + 1) * each; ++i) {
+      std::int64_t found = code_at(codes, i);
+      if (!found) continue;
+      if (first < 0) {
+        first = lane;
+        code = found;
+      }
+      ++failed;
+      break;
+    }
+  }
+  if (first < 0) return;
+  auto row = static_cast<std::size_t>(std::clamp<std::int64_t>(code, 1, static_cast<std::int64_t>(p.texts.size()))) - 1;
+  std::string text = with_values(p.texts[row], in.subspan(1), lanes, first);
+  if (p.lane_axes > 0)
+    text += " (" + std::to_string(failed) + " of " + std::to_string(count) + " lanes failed, the first is lane " +
+            lane_name(lanes, first) + ")";
+  else if (std::string name = lane_name(lanes, first); !name.empty())
+    text += " (lane " + name + ")";
+  throw Error(p.ids[row], text + p.place);
 }
 
-void error_if_batch(const BatchRule& r) { bind(error_if_op, r.params, {r.operands.data(), 1}, {}); }
+void error_if_batch(const BatchRule& r) {
+  ErrorIfParams p = r.params.as<ErrorIfParams>();
+  ++p.lane_axes;
+  std::vector<Array> operands;
+  for (std::size_t i = 0; i < r.operands.size(); ++i)
+    operands.push_back(with_axis(r.operands[i], r.axes[i], 0, r.size));
+  bind(error_if_op, make_params(p), operands, {});
+}
 
 }  // namespace
 
@@ -63,19 +116,26 @@ const Op error_if_op = {
 
 }  // namespace detail
 
-void error_if_code(const Array& code, std::initializer_list<Message> messages) {
+void error_if_code(const Array& code, std::initializer_list<Message> messages, std::initializer_list<Array> values, Loc loc) {
   detail::ErrorIfParams p;
   for (const Message& m : messages) {
     p.ids.push_back(m.id);
     p.texts.push_back(m.text);
   }
-  Array operand = code.dtype() == Dtype::I64 ? code : detail::lax::convert(code, Dtype::I64);
-  bind(detail::error_if_op, make_params(p), {&operand, 1}, {});
+  p.place = detail::place_text(loc);
+  bool fits = code.dtype() == Dtype::I64 || code.dtype() == Dtype::Bool;
+  std::vector<Array> operands{fits ? code : detail::lax::convert(code, Dtype::I64)};
+  operands.insert(operands.end(), values.begin(), values.end());
+  bind(detail::error_if_op, make_params(p), operands, {}, loc);
 }
 
-void error_if(const Array& condition, const Message& message) {
-  if (condition.dtype() != Dtype::Bool) fail(messages::error_condition, {to_string(condition.aval())});
-  error_if_code(detail::lax::convert(condition, Dtype::I64), {message});
+void error_if(const Array& condition, const Message& message, std::initializer_list<Array> values, Loc loc) {
+  if (condition.dtype() != Dtype::Bool) fail(messages::error_condition, {to_string(condition.aval())}, loc);
+  error_if_code(condition, {message}, values, loc);
+}
+
+void error_if(const Array& condition, const char* text, std::initializer_list<Array> values, Loc loc) {
+  error_if(condition, Message{"error_if", text}, values, loc);
 }
 
 }  // namespace apsis

@@ -1,5 +1,6 @@
 #include "control/loop_rules.hpp"
 
+#include "control/callback.hpp"
 #include "control/messages.hpp"
 #include "ops/lax.hpp"
 #include "transform/batch.hpp"
@@ -97,6 +98,7 @@ std::vector<Array> Widening::tangents_last(std::span<const Array> results) const
 }
 
 void batch_as_lanes(const Op& op, const BatchRule& r) {
+  if (uses_axis(op, r.params, r.size.name)) fail(messages::lockstep_tape, {std::string(r.size.name)});
   MapLanesParams p;
   p.lanes = r.size;
   std::vector<Array> operands;
@@ -109,6 +111,7 @@ void batch_as_lanes(const Op& op, const BatchRule& r) {
   }
   auto body = [&](std::span<const Array> in) { return bind_all(op, r.params, in); };
   p.region = stage_with(body, lane_avals, "map_lanes").graph;
+  refuse_ordered(*p.region);
   r.outs = bind_region(map_lanes_op, make_params(p), operands);
   r.out_axes.assign(r.outs.size(), 0);
 }

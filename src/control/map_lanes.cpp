@@ -2,6 +2,7 @@
 
 #include "control/loop_rules.hpp"
 #include "control/regions.hpp"
+#include "ir/effects.hpp"
 #include "ops/lax.hpp"
 #include "runtime/region.hpp"
 #include "transform/batch.hpp"
@@ -36,6 +37,7 @@ void map_lanes_evaluate(const Params& params, std::span<const Array> in, std::sp
   for (std::int64_t l = 0; l < p.lanes; ++l) {
     for (std::size_t i = 0; i < in.size(); ++i)
       if (p.in_axes[i] >= 0) lane[i] = entry_of(in[i], l);
+    LaneScope here(l);
     std::vector<Array> results = interpret(*p.region, lane);
     for (std::size_t i = 0; i < out.size(); ++i) {
       if (results[i].aval().is_list())
@@ -124,9 +126,26 @@ void map_lanes_jet(const JetRule& r) {
   take_jets(bind_lanes(region, p.lanes, axes, operands), out_mask, r);
 }
 
+/// The lanes of another axis that work together: each lane runs for all of them at once.
+void batch_inside(const BatchRule& r) {
+  const auto& p = lanes_of(r.params);
+  std::vector<bool> in_mask, out_mask;
+  std::vector<Array> operands;
+  for (std::size_t i = 0; i < r.operands.size(); ++i) {
+    in_mask.push_back(r.axes[i] >= 0);
+    int to = p.in_axes[i] < 0 ? 0 : 1;  // the lanes keep their axis in front
+    operands.push_back(in_mask[i] ? with_axis(r.operands[i], r.axes[i], to, r.size) : r.operands[i]);
+  }
+  GraphRef region =
+      batch_graph(*p.region, r.size, in_mask, std::vector<bool>(p.region->outputs().size(), false), out_mask);
+  r.outs = bind_lanes(region, p.lanes, p.in_axes, operands);
+  for (bool mapped : out_mask) r.out_axes.push_back(mapped ? 1 : -1);
+}
+
 // More lanes: the two lane axes become one. Lists have no such reshape; there the lanes nest.
 void map_lanes_batch(const BatchRule& r) {
   const auto& p = lanes_of(r.params);
+  if (uses_axis(*p.region, r.size.name)) return batch_inside(r);
   bool lists = false;
   for (const Array& a : r.operands) lists |= a.aval().is_list();
   for (const Aval& a : output_avals(*p.region)) lists |= a.is_list();

@@ -163,14 +163,72 @@ void while_linearize(const LinearizeRule& r) {
     if (out_mask[i]) r.out_tangents[i] = found[next++];
 }
 
+/// Lanes that differ in length but work together: all run as long as one of them goes on. A lane that has ended keeps
+/// its carry. The predicate of each lane is carried along, so that it is computed once an iteration.
+void batch_in_lockstep(const BatchRule& r) {
+  const auto& p = while_of(r.params);
+  Parts n(p);
+  std::string axis(r.size.name);
+  if (p.body->outputs().size() > n.carries) fail(messages::lockstep_tape, {axis});
+  if (p.body->has_effect() || p.cond->has_effect()) fail(messages::lockstep_effect, {axis});
+  std::vector<bool> mask, out_mask;
+  std::vector<Array> operands;
+  for (std::size_t i = 0; i < r.operands.size(); ++i) {
+    bool carry = i >= n.cond + n.consts;
+    mask.push_back(carry || r.axes[i] >= 0);
+    operands.push_back(mask[i] ? with_axis(r.operands[i], r.axes[i], 0, r.size) : r.operands[i]);
+  }
+  std::vector<bool> cond_mask = slice_mask(mask, 0, n.cond), all(n.carries, true);
+  cond_mask.insert(cond_mask.end(), n.carries, true);
+  GraphRef cond = batch_graph(*p.cond, r.size, cond_mask, {true}, out_mask);
+  GraphRef body = batch_graph(*p.body, r.size, slice_mask(mask, n.cond, n.consts + n.carries), all, out_mask);
+  auto test = [&](std::span<const Array> cond_consts, std::span<const Array> carry) {
+    std::vector<Array> in(cond_consts.begin(), cond_consts.end());
+    append(in, carry);
+    return interpret(*cond, in)[0];
+  };
+
+  // (cond constants, body constants | predicates, carry)
+  std::vector<Array> start(operands.begin(), operands.begin() + static_cast<std::ptrdiff_t>(n.cond + n.consts));
+  auto first = std::span<const Array>(operands);
+  start.push_back(test(first.first(n.cond), first.subspan(n.cond + n.consts)));
+  append(start, first.subspan(n.cond + n.consts));
+  std::vector<Aval> avals, carry_avals;
+  for (const Array& a : start) avals.push_back(a.aval());
+  carry_avals.assign(avals.begin() + static_cast<std::ptrdiff_t>(n.cond + n.consts), avals.end());
+  WhileParams wide = p;
+  wide.cond_consts = 0;
+  wide.body_consts = static_cast<std::int64_t>(n.cond + n.consts);
+  wide.carries = p.carries + 1;
+  wide.cond = rewire(carry_avals, [](std::span<const Array> in) {
+    return std::vector<Array>{lax::reduce_or(in[0], {0})};
+  });
+  wide.body = rewire(avals, [&](std::span<const Array> in) {
+    Array going = in[n.cond + n.consts];
+    std::vector<Array> args(in.begin() + static_cast<std::ptrdiff_t>(n.cond),
+                            in.begin() + static_cast<std::ptrdiff_t>(n.cond + n.consts));
+    auto old = in.subspan(n.cond + n.consts + 1);
+    append(args, old);
+    std::vector<Array> carry = interpret(*body, args);
+    for (std::size_t c = 0; c < carry.size(); ++c)
+      carry[c] = lax::select(lax::broadcast_in_dim(going, carry[c].shape(), {0}), carry[c], old[c]);
+    carry.insert(carry.begin(), test(in.first(n.cond), carry));
+    return carry;
+  });
+  r.outs = bind_region(while_op, make_params(wide), start);
+  r.outs.erase(r.outs.begin());
+  r.out_axes.assign(r.outs.size(), 0);
+}
+
 void while_batch(const BatchRule& r) {
   const auto& p = while_of(r.params);
   Parts n(p);
   std::vector<bool> in_mask;
   for (std::size_t i = n.cond; i < r.axes.size(); ++i) in_mask.push_back(r.axes[i] >= 0);
+  bool together = uses_axis(while_op, r.params, r.size.name);
 
-  // Do the lanes differ in length? Then they run each at its own pace.
-  for (bool settled = false; !settled;) {
+  // Do the lanes differ in length? Then they run each at its own pace, unless they work together on the way.
+  for (bool settled = together; !settled;) {
     settled = true;
     std::vector<bool> out = dependence(*p.body, in_mask);
     for (std::size_t c = 0; c < n.carries; ++c)
@@ -179,12 +237,15 @@ void while_batch(const BatchRule& r) {
         settled = false;
       }
   }
-  std::vector<bool> cond_mask;
-  for (std::size_t i = 0; i < n.cond; ++i) cond_mask.push_back(r.axes[i] >= 0);
-  for (std::size_t c = 0; c < n.carries; ++c) cond_mask.push_back(in_mask[n.consts + c]);
-  if (dependence(*p.cond, cond_mask)[0]) return batch_as_lanes(while_op, r);
+  auto cond_mask = [&] {
+    std::vector<bool> mask;
+    for (std::size_t i = 0; i < n.cond; ++i) mask.push_back(r.axes[i] >= 0);
+    for (std::size_t c = 0; c < n.carries; ++c) mask.push_back(in_mask[n.consts + c]);
+    return mask;
+  };
+  if (!together && dependence(*p.cond, cond_mask())[0]) return batch_as_lanes(while_op, r);
 
-  std::vector<bool> out_mask;
+  std::vector<bool> out_mask, predicate_mask;
   GraphRef body = carry_fixpoint(
       in_mask, n.consts, n.carries, out_mask,
       [&](const std::vector<bool>& ins, const std::vector<bool>& inst, std::vector<bool>& found) {
@@ -193,20 +254,11 @@ void while_batch(const BatchRule& r) {
       p.body->outputs().size());
   WhileParams wide = p;
   wide.body = body;
-  std::vector<Aval> cond_in = input_avals(*p.cond);
-  for (std::size_t c = 0; c < n.carries; ++c)
-    if (in_mask[n.consts + c]) cond_in[n.cond + c] = stacked(cond_in[n.cond + c], r.size);
-  // The condition does not read mapped values; zeros stand in their places.
-  wide.cond = rewire(cond_in, [&](std::span<const Array> in) {
-    std::vector<Array> lane(in.begin(), in.end());
-    for (std::size_t c = 0; c < n.carries; ++c)
-      if (in_mask[n.consts + c])
-        lane[n.cond + c] = lax::full_like(p.cond->aval(static_cast<ValueId>(n.cond + c)), 0);
-    return interpret(*p.cond, lane);
-  });
+  wide.cond = batch_graph(*p.cond, r.size, cond_mask(), {false}, predicate_mask);
+  if (predicate_mask[0]) return batch_in_lockstep(r);
   std::vector<Array> operands;
   for (std::size_t i = 0; i < r.operands.size(); ++i) {
-    bool mapped = i >= n.cond && in_mask[i - n.cond];
+    bool mapped = i >= n.cond ? in_mask[i - n.cond] : r.axes[i] >= 0;
     operands.push_back(mapped ? with_axis(r.operands[i], r.axes[i], 0, r.size) : r.operands[i]);
   }
   r.outs = bind_region(while_op, make_params(wide), operands);

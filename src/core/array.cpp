@@ -3,6 +3,7 @@
 #include <cstring>
 #include <new>
 
+#include "apsis/core/watch.hpp"
 #include "core/convert.hpp"
 #include "core/given_up.hpp"
 #include "core/list.hpp"
@@ -45,6 +46,11 @@ const Array& require_concrete(const Array& a, const char* where, Loc loc) {
 }  // namespace
 
 void destroy_node(Node* node) {
+  if (node->kind == NodeKind::Buffer) {
+    if (arrays_watched.load(std::memory_order_relaxed)) forget_array(node);
+  } else if (tracers_watched.load(std::memory_order_relaxed)) {
+    forget_tracer(node);
+  }
   switch (node->kind) {
     case NodeKind::Buffer: {
       auto* buffer = static_cast<BufferNode*>(node);
@@ -111,7 +117,9 @@ void fail_ragged(Loc loc) { fail(messages::ragged_literal, {}, loc); }
 
 Array allocate(const Aval& aval) {
   void* block = detail::allocate_block(detail::block_size(aval));
-  return Array::adopt(new (block) detail::BufferNode(aval, static_cast<char*>(block) + detail::header));
+  auto* node = new (block) detail::BufferNode(aval, static_cast<char*>(block) + detail::header);
+  if (detail::arrays_watched.load(std::memory_order_relaxed)) detail::note_array(node);
+  return Array::adopt(node);
 }
 
 Array array(const std::vector<bool>& data, Loc loc) {

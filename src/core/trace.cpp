@@ -2,6 +2,7 @@
 #include <thread>
 
 #include "apsis/core/op.hpp"
+#include "apsis/core/watch.hpp"
 #include "core/given_up.hpp"
 #include "core/messages.hpp"
 
@@ -9,6 +10,7 @@ namespace apsis {
 namespace {
 
 thread_local Trace* current = nullptr;
+thread_local Loc place;  // of what is bound without one
 std::atomic<std::uint64_t> next_tag{1};
 
 std::uint64_t thread_number() {
@@ -44,7 +46,13 @@ Trace* current_trace() { return current; }
 TraceScope::TraceScope(Trace* trace) : previous_(current) { current = trace; }
 TraceScope::~TraceScope() { current = previous_; }
 
+LocScope::LocScope(Loc loc) : previous_(place) {
+  if (loc.known()) place = loc;
+}
+LocScope::~LocScope() { place = previous_; }
+
 void bind(const Op& op, const Params& params, std::span<const Array> in, std::span<Array> out, Loc loc) {
+  if (!loc.known()) loc = place;
   for (const Array& a : in)
     if (a.is_empty()) (void)a.aval();  // throws
   if (current) current->process(op, params, in, out, loc);
@@ -70,7 +78,9 @@ std::vector<Array> bind_all(const Op& op, const Params& params, std::span<const 
 namespace detail {
 
 TracerNode::TracerNode(NodeKind kind_, Aval aval_, const Trace& trace, Loc loc_)
-    : Node(kind_, std::move(aval_)), tag(trace.tag()), thread(thread_number()), loc(loc_.known() ? loc_ : trace.loc()) {}
+    : Node(kind_, std::move(aval_)), tag(trace.tag()), thread(thread_number()), loc(loc_.known() ? loc_ : trace.loc()) {
+  if (tracers_watched.load(std::memory_order_relaxed)) note_tracer(this, tag, loc);
+}
 TracerNode::TracerNode(NodeKind kind_, Aval aval_) : Node(kind_, std::move(aval_)), tag(0), thread(thread_number()) {}
 DualNode::DualNode(NodeKind kind_, const Trace& trace, Array primal_, Array tangent_, Loc loc_)
     : TracerNode(kind_, primal_.aval(), trace, loc_), primal(std::move(primal_)), tangent(std::move(tangent_)) {}

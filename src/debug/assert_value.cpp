@@ -65,7 +65,7 @@ void require_elements(const Assertion& assertion, const std::string& path, const
   if (values.size() < operands.size()) {
     const std::string text =
         assertion.text((path.empty() ? "" : path + ": ") + "an element is not as required");
-    error_if(any(wrong(operands)), Message{messages::assertion.id, text.c_str()});
+    error_if(any(wrong(operands)), Message{messages::assertion.id, text.c_str()}, {}, Loc{});
     return;
   }
   TraceScope at_once(nullptr);

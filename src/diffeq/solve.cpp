@@ -250,7 +250,7 @@ FlatSolution solve_flat(const VectorField& field, const RungeKutta& method, cons
     };
     error_if_code(number(SolveResult::MaxStepsReached, 1) + number(SolveResult::NonFinite, 2) +
                       number(SolveResult::DtMinReached, 3),
-                  {messages::max_steps_reached, messages::non_finite, messages::dt_min_reached});
+                  {messages::max_steps_reached, messages::non_finite, messages::dt_min_reached}, {}, loc);
   }
   return collect(p, end, code);
 }

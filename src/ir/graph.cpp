@@ -74,7 +74,7 @@ void GraphBuilder::grow() {
   std::size_t capacity = std::max<std::size_t>(64, table_.size() * 2);
   table_.assign(capacity, 0);
   for (std::uint32_t i = 0; i < eqns_.size(); ++i) {
-    if (eqns_[i].op->effect) continue;
+    if (has_effect(*eqns_[i].op, eqns_[i].params)) continue;
     std::size_t slot = hashes_[i] & (capacity - 1);
     while (table_[slot]) slot = (slot + 1) & (capacity - 1);
     table_[slot] = i + 1;
@@ -86,7 +86,8 @@ void GraphBuilder::append(const Op& op, const Params& params, std::span<const Va
   std::uint64_t key = key_of(op, params, operands);
   if ((distinct_ + 1) * 2 > table_.size()) grow();
   std::size_t mask = table_.size() - 1, slot = key & mask;
-  if (!op.effect) {
+  const bool effect = has_effect(op, params);
+  if (!effect) {
     for (; table_[slot]; slot = (slot + 1) & mask) {
       const Eqn& e = eqns_[table_[slot] - 1];
       if (hashes_[table_[slot] - 1] == key && e.op == &op && e.params == params &&
@@ -115,7 +116,7 @@ void GraphBuilder::append(const Op& op, const Params& params, std::span<const Va
     avals_.push_back(shape_out_[i]);
     definer_.push_back(index);
   }
-  if (op.effect) {
+  if (effect) {
     effects_.push_back(index);
   } else {
     table_[slot] = index + 1;
@@ -192,6 +193,14 @@ GraphRef GraphBuilder::finish(std::span<const ValueId> outputs, std::size_t fixe
   for (const Aval& a : graph->avals_) hash = hash_mix(hash, a.hash());
   for (std::uint32_t e : order) {
     Eqn eqn = eqns_[e];
+    graph->has_effect_ |= has_effect(*eqn.op, eqn.params);
+    auto add_axis = [&](std::string_view axis) {
+      if (std::ranges::find(graph->axes_, axis) == graph->axes_.end()) graph->axes_.emplace_back(axis);
+    };
+    if (eqn.op->axis) add_axis(eqn.op->axis(eqn.params));
+    each_region(eqn.params, [&](const Graph& region) {
+      for (const std::string& axis : region.axes()) add_axis(axis);
+    });
     hash = hash_mix(hash_text(hash, eqn.op->name), eqn.params.hash());
     auto old_operands = this->operands(eqn);
     eqn.first_operand = static_cast<std::uint32_t>(graph->operands_.size());

@@ -46,6 +46,10 @@ class Graph {
   std::uint64_t hash() const { return hash_; }
   /// Whether an equation, here or in a region, has rules beside its program (`OpKind::Custom`).
   bool has_custom() const { return has_custom_; }
+  /// Whether some equation, in regions too, has an effect.
+  bool has_effect() const { return has_effect_; }
+  /// The named axes over which equations, in regions too, work; "" stands for every mapped axis.
+  std::span<const std::string> axes() const { return axes_; }
   /// Equal programs: same ops, parameters, operands, avals. Source places and scopes do not count.
   bool same_as(const Graph& other) const;
 
@@ -58,6 +62,8 @@ class Graph {
   std::vector<ValueId> operands_;
   std::vector<std::uint32_t> definer_;
   std::vector<ValueId> outputs_;
+  std::vector<std::string> axes_;
+  bool has_effect_ = false;
   std::uint64_t hash_ = 0;
   bool has_custom_ = false;
   mutable std::atomic<std::uint32_t> refs_{0};
@@ -115,6 +121,36 @@ inline void replace_regions(std::vector<GraphRef>& graphs, const void* (*map)(vo
 }
 /// The regions in an equation's parameters, in field order.
 std::vector<const Graph*> regions_of(const Params& params);
+/// The same, visited one by one without a vector.
+template <class Visit>
+void each_region(const Params& params, Visit&& visit) {
+  if (!params) return;
+  auto run = [](void* context, const void* graph) {
+    (*static_cast<std::remove_reference_t<Visit>*>(context))(*static_cast<const Graph*>(graph));
+  };
+  params.node()->table->regions(*params.node(), run, &visit);
+}
+/// The parameters with `map(region)` in the place of each region.
+template <class Map>
+Params map_regions(const Params& params, Map&& map) {
+  struct Context {
+    std::remove_reference_t<Map>& map;
+    std::vector<GraphRef> made;
+  } context{map, {}};
+  auto run = [](void* c, const void* graph) -> const void* {
+    auto& use = *static_cast<Context*>(c);
+    use.made.push_back(use.map(*static_cast<const Graph*>(graph)));
+    return use.made.back().get();
+  };
+  return params ? Params::adopt(params.node()->table->with_regions(*params.node(), run, &context)) : params;
+}
+/// An op with an effect, or with a region in which something has one: never merged, never removed.
+bool has_effect(const Op& op, const Params& params);
+/// Whether an op works across the lanes of the mapped axis: a collective over it, or a region with one in it.
+bool uses_axis(const Op& op, const Params& params, std::string_view axis);
+bool uses_axis(const Graph& graph, std::string_view axis);
+/// The graph without the effects that give no result, in regions too: for programs that are run again for their values.
+GraphRef without_effects(const Graph& graph);
 
 /// Builds a Graph: merges equal equations as they come, and lets each op's `rewrite` rule put something
 /// better in its place.

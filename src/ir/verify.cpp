@@ -36,7 +36,7 @@ void verify(const Graph& graph) {
   }
   // What nobody uses was left out by `finish`, unless it has an effect.
   for (const Eqn& e : graph.eqns())
-    APSIS_ASSERT(e.op->effect || std::any_of(&used[e.first_result], &used[e.first_result] + e.result_count,
+    APSIS_ASSERT(has_effect(*e.op, e.params) || std::any_of(&used[e.first_result], &used[e.first_result] + e.result_count,
                                              [](char u) { return u != 0; }));
 }
 

@@ -111,7 +111,7 @@ void gather_batch(const BatchRule& r) {
     shift(p.collapsed_slice_dims);
     shift(p.start_index_map);
     shift(p.operand_batching_dims);
-    p.slice_sizes.insert(0, indices_batched ? 1 : r.size);
+    p.slice_sizes.insert(0, indices_batched ? 1 : r.size.size);
     // Not batched indices take the whole mapped axis as one more axis of each slice.
     if (!indices_batched) p.offset_dims.insert(0, 0);
   }

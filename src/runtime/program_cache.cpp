@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <list>
 #include <mutex>
 #include <optional>
 #include <unordered_map>
 
+#include "apsis/core/watch.hpp"
 #include "base/hash.hpp"
 #include "runtime/disk_cache.hpp"
 #include "runtime/program_key.hpp"
@@ -87,6 +89,27 @@ std::shared_ptr<const Program> load_kept(const Graph& graph, const std::string& 
   }
 }
 
+std::string signature_of(const Program& program) {
+  std::string text;
+  auto list = [&](const std::vector<Aval>& avals) {
+    text += '(';
+    for (const Aval& a : avals) text += (&a == avals.data() ? "" : ", ") + to_string(a);
+    text += ')';
+  };
+  list(program.inputs);
+  text += " -> ";
+  list(program.outputs);
+  return text;
+}
+
+/// Tells who listens (see apsis/core/watch.hpp).
+void tell_of_compile(const Program& program, std::chrono::steady_clock::time_point start) {
+  CompileListener tell = compile_listener();
+  if (!tell) return;
+  std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
+  tell({signature_of(program), program.equations, program.code_bytes, time.count()});
+}
+
 }  // namespace
 
 std::shared_ptr<const Program> program_for(const GraphRef& given, const CodegenOptions& options) {
@@ -113,8 +136,10 @@ std::shared_ptr<const Program> program_for(const GraphRef& given, const CodegenO
     if (disk_cache_on()) key = program_key(*graph, options);
     if (!key.empty()) program = load_kept(*graph, key);
     if (!program) {
+      auto start = std::chrono::steady_clock::now();
       image = compile_image(*graph, key.empty() ? options : for_keeping(options));
       program = load_program(*graph, *image);
+      tell_of_compile(*program, start);
     }
   } catch (...) {
     lock.lock();

@@ -42,16 +42,34 @@ void BatchTrace::process(const Op& op, const Params& params, std::span<const Arr
     any |= axes[i] >= 0;
   }
   TraceScope scope(parent());
-  if (!any) return bind(op, params, operands, out, loc);
+  if (!any && !uses_axis(op, params, axis_name_)) return bind(op, params, operands, out, loc);
   if (!op.batch) fail(messages::no_batch, {op.name}, loc);
-  op.batch({params, size_, operands, axes, outs, out_axes});
+  LocScope place(loc);
+  op.batch({params, axis(), operands, axes, outs, out_axes});
   APSIS_ASSERT(outs.size() == out.size() && out_axes.size() == out.size());
   for (std::size_t i = 0; i < out.size(); ++i) out[i] = lane(outs[i], out_axes[i], loc);
 }
 
-BatchResult batch(const Callee& callee, std::int64_t size, std::span<const Array> operands,
+const BatchTrace* find_axis(std::string_view name) {
+  for (const Trace* t = current_trace(); t; t = t->parent())
+    if (auto* vmap = dynamic_cast<const BatchTrace*>(t); vmap && vmap->axis().name == name) return vmap;
+  return nullptr;
+}
+
+std::string axes_in_scope() {
+  std::string names;
+  for (const Trace* t = current_trace(); t; t = t->parent()) {
+    auto* vmap = dynamic_cast<const BatchTrace*>(t);
+    if (!vmap || vmap->axis().name.empty()) continue;
+    names += names.empty() ? "" : ", ";
+    names += vmap->axis().name;
+  }
+  return names.empty() ? "none" : names;
+}
+
+BatchResult batch(const Callee& callee, MappedAxis axis, std::span<const Array> operands,
                   std::span<const int> axes, Loc loc) {
-  BatchTrace trace(current_trace(), size, loc);
+  BatchTrace trace(current_trace(), axis, loc);
   std::vector<Array> inputs(operands.size());
   for (std::size_t i = 0; i < operands.size(); ++i) inputs[i] = trace.lane(operands[i], axes[i]);
   BatchResult result;
@@ -74,7 +92,7 @@ Array with_axis(const Array& a, int axis, int to, std::int64_t size) {
   return lax::broadcast_in_dim(a, shape, axes);
 }
 
-GraphRef batch_graph(const Graph& graph, std::int64_t size, const std::vector<bool>& in_mask,
+GraphRef batch_graph(const Graph& graph, MappedAxis axis, const std::vector<bool>& in_mask,
                      const std::vector<bool>& instantiate, std::vector<bool>& out_mask,
                      std::span<const Array> operands) {
   std::vector<Aval> avals;
@@ -82,16 +100,16 @@ GraphRef batch_graph(const Graph& graph, std::int64_t size, const std::vector<bo
   for (ValueId v = 0; v < graph.input_count(); ++v) {
     const Aval& aval = graph.aval(v);
     const bool list = aval.is_list() && v < operands.size();
-    avals.push_back(list ? operands[v].aval() : in_mask[v] ? with_leading_axis(aval, size) : aval);
+    avals.push_back(list ? operands[v].aval() : in_mask[v] ? with_leading_axis(aval, axis) : aval);
     axes.push_back(in_mask[v] ? 0 : -1);
   }
   auto body = [&](std::span<const Array> in) {
     auto run = [&](std::span<const Array> inputs) { return interpret(graph, inputs); };
-    BatchResult r = batch(callee_of(run), size, in, axes);
+    BatchResult r = batch(callee_of(run), axis, in, axes);
     out_mask.assign(r.outs.size(), false);
     for (std::size_t i = 0; i < r.outs.size(); ++i) {
       out_mask[i] = r.axes[i] >= 0 || instantiate[i];
-      if (out_mask[i]) r.outs[i] = with_axis(r.outs[i], r.axes[i], 0, size);
+      if (out_mask[i]) r.outs[i] = with_axis(r.outs[i], r.axes[i], 0, axis);
     }
     return r.outs;
   };

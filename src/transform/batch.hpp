@@ -5,27 +5,35 @@
 
 namespace apsis::detail {
 
-/// vmap: values with a hidden mapped axis. What no mapped value reaches runs once.
+/// vmap: values with a hidden mapped axis. What no mapped value reaches runs once, unless it works across the lanes.
 class BatchTrace : public Trace {
  public:
-  BatchTrace(Trace* parent, std::int64_t size, Loc loc = {}) : Trace(parent, "vmap", loc), size_(size) {}
+  BatchTrace(Trace* parent, MappedAxis axis, Loc loc = {})
+      : Trace(parent, "vmap", loc), size_(axis.size), axis_name_(axis.name) {}
   void process(const Op& op, const Params& params, std::span<const Array> in, std::span<Array> out,
                Loc loc) override;
   /// A lane's view of `value`; itself if axis is -1.
   Array lane(const Array& value, int axis, Loc loc = {}) const;
   /// The whole value and its mapped axis, or -1.
   std::pair<Array, int> split(const Array& a) const;
+  MappedAxis axis() const { return {size_, axis_name_}; }
 
  private:
   std::int64_t size_;
+  std::string axis_name_;  // empty: it has none
 };
+
+/// The innermost vmap in progress on this thread that has named its axis so; null if there is none.
+const BatchTrace* find_axis(std::string_view name);
+/// The names of all axes in scope, the innermost first, as an error lists them.
+std::string axes_in_scope();
 
 /// Whole results and their mapped axes (-1: the same for all lanes). Only operands with axis ≥ 0 are mapped.
 struct BatchResult {
   std::vector<Array> outs;
   std::vector<int> axes;
 };
-BatchResult batch(const Callee& callee, std::int64_t size, std::span<const Array> operands,
+BatchResult batch(const Callee& callee, MappedAxis axis, std::span<const Array> operands,
                   std::span<const int> axes, Loc loc = {});
 
 /// `a` with the mapped axis at `to`: moved there, or broadcast if it has none.
@@ -35,7 +43,7 @@ Array with_axis(const Array& a, int axis, int to, std::int64_t size);
 /// `out_mask` too. With `instantiate[i]` output i is mapped even if all lanes are equal. Where lists may be
 /// among the inputs, `operands` tell what they are: a list per lane, or one list of entries that have the
 /// mapped axis.
-GraphRef batch_graph(const Graph& graph, std::int64_t size, const std::vector<bool>& in_mask,
+GraphRef batch_graph(const Graph& graph, MappedAxis axis, const std::vector<bool>& in_mask,
                      const std::vector<bool>& instantiate, std::vector<bool>& out_mask,
                      std::span<const Array> operands = {});
 

@@ -29,8 +29,9 @@ namespace detail {
 
 bool checking_captures() { return checkers > 0; }
 
-void check_captures(const JitEntry& entry, const JitCall& call, const char* name, Loc loc) {
-  EntryRef again = trace_entry(call, name, nullptr, loc);
+void check_captures(const JitEntry& entry, const JitCall& call, const char* name, const Checks& checks,
+                    Loc loc) {
+  EntryRef again = trace_entry(call, name, nullptr, checks, loc);
   if (!(again->graph == entry.graph))
     fail(messages::captures_changed,
          {name, first_difference(to_string(*entry.graph), to_string(*again->graph))}, loc);

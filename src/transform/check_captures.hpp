@@ -17,6 +17,7 @@ inline bool check_wanted() {
 }
 /// Traces the call again; throws if that gives another program than the entry's, or one that uses other
 /// values from outside.
-void check_captures(const JitEntry& entry, const JitCall& call, const char* name, Loc loc);
+void check_captures(const JitEntry& entry, const JitCall& call, const char* name, const Checks& checks,
+                    Loc loc);
 
 }  // namespace apsis::detail

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/regions.hpp"
+#include "transform/op_checks.hpp"
 #include "transform/stage.hpp"
 
 namespace apsis::detail {
@@ -37,15 +38,19 @@ class Stager final : public TraceRequest {
 }  // namespace
 
 EntryRef trace_entry(const JitCall& call, const char* name, std::shared_ptr<const SignatureText> text,
-                     Loc loc) {
+                     const Checks& checks, Loc loc) {
   EntryRef entry = EntryRef::adopt(new JitEntry(call));
   entry->text = std::move(text);
   Stager stager(*entry, name, loc);
   call.type->trace(call.site, stager);
+  entry->graph = with_checks(*entry->graph, checks);
   return entry;
 }
 
-bool captures_tracers(const JitEntry& entry) { return std::ranges::any_of(entry.captures, is_tracer); }
+bool captures_tracers(const JitEntry& entry) {
+  return std::ranges::any_of(entry.captures, is_tracer) ||
+         std::ranges::any_of(entry.graph->axes(), [](const std::string& axis) { return !axis.empty(); });
+}
 
 void bind_entry(const JitEntry& entry, const JitCall& call, const char* name, bool in_line,
                 JitResults& results) {

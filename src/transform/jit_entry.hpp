@@ -3,6 +3,7 @@
 #include <memory>
 #include <mutex>
 
+#include "apsis/transform/checks.hpp"
 #include "codegen/compile.hpp"
 #include "transform/signature.hpp"
 
@@ -84,10 +85,11 @@ class EntryRef {
 
 /// Stages a call under the current trace; `loc` is where the user asked for it.
 EntryRef trace_entry(const JitCall& call, const char* name, std::shared_ptr<const SignatureText> text,
-                     Loc loc);
+                     const Checks& checks, Loc loc);
 /// A value there is: elements, or a list of them.
 inline bool is_value(const Node* n) { return n->kind <= NodeKind::List; }
-/// Whether the program uses traced values from outside, so that it serves only the traces it was made in.
+/// Whether the program uses traced values or named axes from outside, so that it serves only the traces it
+/// was made in.
 bool captures_tracers(const JitEntry& entry);
 
 /// Runs a compiled program on concrete arguments: pointers to elements in, fresh arrays out, one jump.

@@ -100,14 +100,14 @@ void JitTable::check_captures(const JitCall& call) {
   EntryRef entry = EntryRef::share(found);
   lock.unlock();
   if (entry->checked.exchange(true) && !checking_captures()) return;
-  detail::check_captures(*entry, call, options.name, counts.loc());
+  detail::check_captures(*entry, call, options.name, options.checks, counts.loc());
 }
 
 /// Traces, watched and counted.
 EntryRef JitTable::trace(const JitCall& call) {
   TraceCounts::Ticket ticket = counts.begin(*call.type, call.site);
   TraceNotice notice(options.name, ticket.reason);
-  EntryRef entry = trace_entry(call, options.name, ticket.text, counts.loc());
+  EntryRef entry = trace_entry(call, options.name, ticket.text, options.checks, counts.loc());
   counts.finish(ticket, captures_tracers(*entry) ? TraceOutcome::NotKept : TraceOutcome::Kept);
   return entry;
 }

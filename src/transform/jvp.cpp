@@ -26,6 +26,7 @@ void JvpTrace::process(const Op& op, const Params& params, std::span<const Array
   TraceScope scope(parent());
   if (!any || (!op.jvp && op.not_differentiable)) return bind(op, params, primals, out, loc);
   if (!op.jvp) fail(messages::no_jvp, {op.name, "none was given when the op was defined"}, loc);
+  LocScope place(loc);
   op.jvp({params, primals, tangents, out, out_tangents});
   for (std::size_t i = 0; i < out.size(); ++i) out[i] = pair(out[i], out_tangents[i], loc);
 }

@@ -37,6 +37,7 @@ void LinearizeTrace::process(const Op& op, const Params& params, std::span<const
     TraceScope scope(parent());
     return bind(op, params, primals, out, loc);
   }
+  LocScope place(loc);
   if (op.linearize) {
     TraceScope scope(parent());
     op.linearize({params, primals, tangents, &tangent_trace_, out, out_tangents});
@@ -104,9 +105,10 @@ std::vector<Array> pull_back(const Linear& linear, std::span<const Array> cotang
 
 GraphRef tangent_graph(const Graph& graph, const std::vector<bool>& in_mask,
                        const std::vector<bool>& instantiate, std::vector<bool>& out_mask) {
+  GraphRef pure = without_effects(graph);  // the primal program has them
   auto body = [&](std::span<const Array> in) {
     std::vector<Array> tangents = tangents_among(in, in_mask);
-    auto run = [&](std::span<const Array> inputs) { return interpret(graph, inputs); };
+    auto run = [&](std::span<const Array> inputs) { return interpret(*pure, inputs); };
     Linearized r = linearize(callee_of(run), in.first(graph.input_count()), in_mask);
     std::vector<Array> found = push_forward(r.linear, tangents), outs;
     out_mask.assign(found.size(), false);
@@ -116,7 +118,9 @@ GraphRef tangent_graph(const Graph& graph, const std::vector<bool>& in_mask,
     }
     return outs;
   };
-  return stage_with(body, avals_with_tangents(graph, in_mask), "linearize").graph;
+  GraphRef made = stage_with(body, avals_with_tangents(graph, in_mask), "linearize").graph;
+  if (made->has_effect()) fail(messages::effect_again, {});
+  return made;
 }
 
 SplitGraph split_graph(const Graph& graph, const std::vector<bool>& in_mask) {

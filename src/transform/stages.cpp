@@ -69,7 +69,7 @@ Stages Stages::trace(const JitCall& call, const JitOptions& options, Loc loc) {
   static const std::string reason = "it is traced ahead of time";
   TraceNotice notice(options.name, reason);
   auto text = std::make_shared<const SignatureText>(*call.type, call.site, options.arguments);
-  return make_stages(trace_entry(call, options.name, std::move(text), loc), options.arguments);
+  return make_stages(trace_entry(call, options.name, std::move(text), options.checks, loc), options.arguments);
 }
 
 Stages Stages::compile(const CompileOptions& options) const {

@@ -91,6 +91,7 @@ std::vector<Array> backward_pass(const Graph& graph, const std::vector<bool>& li
       avals.push_back(graph.aval(ids[k]));
     }
     ScopeOf scope(e.scope);
+    LocScope place(e.loc);
     e.op->transpose({e.params, operands, avals, {mask.get(), ids.size()}, result_cts, out});
     for (Array& ct : result_cts) ct = Array{};
     for (std::size_t k = 0; k < ids.size(); ++k)

@@ -22,6 +22,7 @@ bool has_regions(const Op& op) {
     case OpKind::MapLanes:
     case OpKind::Call:
     case OpKind::Custom:
+    case OpKind::Collective:
     case OpKind::Effect:
       return true;
     default:

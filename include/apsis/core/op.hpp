@@ -3,6 +3,7 @@
 // An op is one row of plain function pointers, its rules; `bind` runs it. For authors of ops, not part of apsis.hpp.
 
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "apsis/core/array.hpp"
@@ -32,6 +33,7 @@ enum class OpKind : std::uint8_t {
   MapLanes,
   Call,         // a region called as a function
   Custom,       // a call with rules of its own; compiled as a call of its first region, on all operands
+  Collective,   // works across the lanes of a named axis; gone when the vmap of that axis has run
   Effect        // callbacks, prints, checks
 };
 
@@ -56,10 +58,18 @@ struct TransposeRule {
   std::span<Array> out;  // cotangents of the linear operands; left empty = zero
 };
 
+/// The axis that vmap maps: its length, and its name if it has one. Stands for its length where a number is wanted.
+struct MappedAxis {
+  std::int64_t size = 0;
+  std::string_view name = {};
+  MappedAxis(std::int64_t size_, std::string_view name_ = {}) : size(size_), name(name_) {}
+  operator std::int64_t() const { return size; }
+};
+
 /// Arguments and results of a batching rule. `axes[i]` is the mapped axis of operand i, or -1.
 struct BatchRule {
   const Params& params;
-  std::int64_t size;  // of the mapped axis
+  MappedAxis size;  // of the mapped axis
   std::span<const Array> operands;
   std::span<const int> axes;
   std::vector<Array>& outs;  // to be filled in, one per result
@@ -113,6 +123,9 @@ struct Op {
   /// View ops: the strides of the result given those of the operand; false if it is no view of that (a reshape of
   /// something not contiguous).
   bool (*view)(const Params&, const Aval& out, const detail::View& in, detail::View& result) = nullptr;
+  /// Collectives: the named axis they work over, "" for every mapped axis. vmap of that axis calls `batch` even if no
+  /// operand is mapped.
+  std::string_view (*axis)(const Params&) = nullptr;
   /// Why there is no jvp or transpose rule, where there is none on purpose.
   const char* not_differentiable = nullptr;
   /// Staging: adds something better than this op to the graph (fma for a sum with a product, nothing for x + 0) and
@@ -160,6 +173,19 @@ class TraceScope {
 
  private:
   Trace* previous_;
+};
+
+/// While it lives, what is bound on this thread without a place of its own has this one: rules give the ops they bind
+/// the place of the op they belong to. An unknown place changes nothing.
+class LocScope {
+ public:
+  explicit LocScope(Loc loc);
+  ~LocScope();
+  LocScope(const LocScope&) = delete;
+  LocScope& operator=(const LocScope&) = delete;
+
+ private:
+  Loc previous_;
 };
 
 /// Runs an op under the current trace. `out` has one empty entry per result.

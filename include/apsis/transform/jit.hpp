@@ -6,6 +6,7 @@
 //   Array value = fast(model, data);
 //   auto both = wraps(swap_arguments, fast);   // decorated: its stages, cache and name too
 
+#include "apsis/transform/checks.hpp"
 #include "apsis/transform/compile_options.hpp"
 #include "apsis/transform/jit_call.hpp"
 
@@ -19,6 +20,8 @@ struct JitOptions {
   /// Met inside another transformation, the function becomes part of that program, equation by equation,
   /// instead of one `call`. Multiply-adds may then be fused across its border.
   bool inline_calls = false;
+  /// What the compiled program checks of its own ops: NaN, indices, divisions by zero.
+  Checks checks = {};
   /// Signatures that are kept with their programs; beyond, the least recently used go.
   std::int64_t max_entries = 512;
   /// For the program itself; where it is called in another program, that one's options count.

@@ -42,13 +42,15 @@ struct VmapOptions {
   AxisSpec out_axes = 0;
   /// The number of lanes, where no argument tells; -1 = told by the arguments.
   std::int64_t axis_size = -1;
+  /// What collectives (psum, all_gather, …) in the function call the axis; empty = it has no name.
+  std::string axis_name = {};
 };
 
 namespace detail {
 
 using OutAxes = AxisSpec;
 std::vector<Array> vmap_call(const Callee& callee, std::span<const Array> leaves, std::span<const int> axes,
-                             std::int64_t axis_size, const OutAxes& out_axes, Loc loc);
+                             std::int64_t axis_size, const std::string& axis_name, const OutAxes& out_axes, Loc loc);
 [[noreturn]] void fail_in_axes(std::size_t given, std::size_t arguments, Loc loc);
 
 template <class T>
@@ -81,7 +83,7 @@ struct Vmap : detail::Transformed<Vmap<F>, F> {
     std::size_t i = 0;
     ((collect_axes(args, options.in_axes.empty() ? AxisSpec(0) : options.in_axes[i], axes), ++i), ...);
     return flat.rebuild(
-        vmap_call(callee_of(flat), flat.leaves(), axes, options.axis_size, options.out_axes, loc));
+        vmap_call(callee_of(flat), flat.leaves(), axes, options.axis_size, options.axis_name, options.out_axes, loc));
   }
 };
 

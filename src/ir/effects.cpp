@@ -1,0 +1,68 @@
+// What an equation does beside computing its results: effects, and work across the lanes of a named axis.
+
+#include <algorithm>
+
+#include "ir/effects.hpp"
+
+#include "apsis/base/named_scope.hpp"
+
+namespace apsis::detail {
+namespace {
+thread_local const LaneScope* lane = nullptr;
+}
+
+LaneScope::LaneScope(std::int64_t index) : index_(index), outer_(lane) { lane = this; }
+LaneScope::~LaneScope() { lane = outer_; }
+
+std::vector<std::int64_t> current_lanes() {
+  std::vector<std::int64_t> lanes;
+  for (const LaneScope* l = lane; l; l = l->outer_) lanes.insert(lanes.begin(), l->index_);
+  return lanes;
+}
+
+bool calls_host(const Graph& graph) {
+  return std::ranges::any_of(graph.eqns(), [](const Eqn& e) {
+    bool found = e.op->kind == OpKind::Effect && e.op != &error_if_op;
+    each_region(e.params, [&](const Graph& region) { found |= calls_host(region); });
+    return found;
+  });
+}
+
+bool has_effect(const Op& op, const Params& params) {
+  bool found = op.effect;
+  each_region(params, [&](const Graph& region) { found |= region.has_effect(); });
+  return found;
+}
+
+bool uses_axis(const Graph& graph, std::string_view axis) {
+  return std::ranges::any_of(graph.axes(), [&](const std::string& a) { return a.empty() || a == axis; });
+}
+
+bool uses_axis(const Op& op, const Params& params, std::string_view axis) {
+  if (op.axis) {
+    std::string_view own = op.axis(params);
+    if (own.empty() || own == axis) return true;
+  }
+  bool found = false;
+  each_region(params, [&](const Graph& region) { found |= uses_axis(region, axis); });
+  return found;
+}
+
+GraphRef without_effects(const Graph& graph) {
+  if (!graph.has_effect()) return GraphRef(&graph);
+  GraphBuilder builder;
+  std::vector<ValueId> values(graph.value_count()), operands, outputs;
+  for (ValueId v = 0; v < graph.input_count(); ++v) values[v] = builder.input(graph.aval(v));
+  for (const Eqn& e : graph.eqns()) {
+    if (e.op->effect && e.result_count == 0) continue;
+    ScopeOf scope(e.scope);
+    operands.clear();
+    for (ValueId v : graph.operands(e)) operands.push_back(values[v]);
+    builder.append(*e.op, map_regions(e.params, [](const Graph& region) { return without_effects(region); }),
+                   operands, {values.data() + e.first_result, e.result_count}, e.loc);
+  }
+  for (ValueId v : graph.outputs()) outputs.push_back(values[v]);
+  return builder.finish(outputs);
+}
+
+}  // namespace apsis::detail

@@ -1,0 +1,123 @@
+// jit(f, {.checks = …}): what compiled programs check of their own ops, and how they say which op it was.
+
+#include <gtest/gtest.h>
+
+#include "transform/checks.hpp"
+
+namespace apsis::testing {
+namespace {
+
+struct Failure {
+  std::string id, text, place;
+};
+template <class Run>
+Failure failure_of(const Run& run) {
+  try {
+    run();
+  } catch (const Error& e) {
+    std::string what = e.what();
+    std::size_t end = what.find("\n  at ");
+    std::size_t file = end == std::string::npos ? end : what.rfind('/', what.find(" in ", end));
+    return {e.id(), what.substr(0, end),
+            file == std::string::npos ? "" : what.substr(file + 1, what.find(" in ", end) - file - 1)};
+  }
+  return {};
+}
+
+/// Where the line of `log` below stands, as errors write it.
+#define HERE(offset) ("checks_test.cpp:" + std::to_string(__LINE__ + (offset)))
+
+TEST(Checks, NameTheFirstOpThatMadeANan) {
+  auto f = [](const Array& x) {
+    Array y = x * 2.;
+    Array z = log(y);
+    return sqrt(z) + z;
+  };
+  std::string log_line = HERE(-3);
+  auto fast = jit(f, {.checks = {.nan = true}});
+  Array good = array({1., 2.});
+  expect_same_bits(fast(good), jit(f)(good));
+  Failure bad = failure_of([&] { fast(array({1., -2.})); });
+  EXPECT_EQ(bad.id, "check_nan_made");
+  EXPECT_EQ(bad.text, "[checks] `log` made a NaN of operands that have none");
+  EXPECT_EQ(bad.place, log_line);
+  EXPECT_EQ(failure_of([&] {
+              fast(array({0.75, 0.25}));
+            }).text,
+            "[checks] `sqrt` made a NaN of operands that have none");
+  EXPECT_EQ(failure_of([&] {
+              fast(array({0., std::nan("")}));
+            }).text,
+            "[checks] `mul` computed with a NaN that came in from outside");
+  EXPECT_TRUE(std::isnan(jit(f)(array({-1.}))[0].item<double>()));  // unless asked
+}
+
+TEST(Checks, LookIntoLoopsBranchesAndDerivatives) {
+  auto loop = [](const Array& x) {
+    return while_loop([](const Array& y) { return y > -3.; },
+                      [](const Array& y) { return y - 1. + 0. * sqrt(y); }, x);
+  };
+  auto checked = jit(loop, {.checks = {.nan = true}});
+  EXPECT_EQ(failure_of([&] { checked(array(2.5)); }).text,
+            "[checks] `sqrt` made a NaN of operands that have none");
+  // `where` guards the value, but not the derivative: zero times infinity.
+  auto guarded = [](const Array& x) { return where(x > 0., sqrt(x), 0.); };
+  std::string line = HERE(-1);
+  auto slope = jit(grad(guarded), {.checks = {.nan = true}});
+  EXPECT_EQ(slope(array(4.)).item<double>(), 0.25);
+  Failure bad = failure_of([&] { slope(array(0.)); });
+  EXPECT_EQ(bad.id, "check_nan_made");
+  EXPECT_EQ(bad.place, line);
+  auto branch = jit(
+      [](const Array& x) {
+        return cond(
+            x > 1., [](const Array& v) { return log(v - 2.); }, [](const Array& v) { return v; }, x);
+      },
+      {.checks = {.nan = true}});
+  EXPECT_EQ(branch(array(-5.)).item<double>(), -5.);
+  EXPECT_EQ(failure_of([&] { branch(array(1.5)); }).text,
+            "[checks] `log` made a NaN of operands that have none");
+}
+
+TEST(Checks, NameTheLane) {
+  auto f = jit([](const Array& x) { return log(x); }, {.checks = {.nan = true}});
+  EXPECT_EQ(
+      failure_of([&] {
+        vmap(f)(array({1., 2., -1.}));
+      }).text,
+      "[checks] `log` made a NaN of operands that have none (1 of 3 lanes failed, the first is lane 2)");
+}
+
+TEST(Checks, Indices) {
+  auto at = jit([](const Array& x, const Array& i) { return x[i]; }, {.checks = {.index = true}});
+  Array x = array({1., 2., 3.});
+  EXPECT_EQ(at(x, array({2, 0, -1})).to_vector<double>(), (std::vector<double>{3., 1., 3.}));
+  Failure bad = failure_of([&] { at(x, array({2, 7})); });
+  EXPECT_EQ(bad.id, "check_index");
+  EXPECT_NE(bad.text.find("has an index out of range: they go from 2 to 7, allowed is 0 to 2, along axis 0"),
+            std::string::npos)
+      << bad.text;
+  auto set = jit([](const Array& v, const Array& i) { return v.at(i).set(0.); }, {.checks = {.index = true}});
+  EXPECT_EQ(set(x, array(1)).to_vector<double>(), (std::vector<double>{1., 0., 3.}));
+  EXPECT_EQ(failure_of([&] { set(x, array(3)); }).id, "check_index");
+}
+
+TEST(Checks, Divisions) {
+  auto divide = jit([](const Array& a, const Array& b) { return a / b; }, {.checks = {.division = true}});
+  EXPECT_EQ(divide(array(1.), array(4.)).item<double>(), 0.25);
+  Failure bad = failure_of([&] { divide(array({1., 2.}), array({1., 0.})); });
+  EXPECT_EQ(bad.id, "check_division");
+  EXPECT_EQ(bad.text, "[checks] `div` divides by zero");
+  auto rest = jit([](const Array& a, const Array& b) { return a % b; }, {.checks = Checks::all()});
+  EXPECT_EQ(rest(array(7), array(4)).item<std::int64_t>(), 3);
+  EXPECT_EQ(failure_of([&] { rest(array(7), array(0)); }).id, "check_division");
+}
+
+TEST(Checks, NanDebugIsTheShortName) {
+  auto f = debug::nan_debug([](const Array& x) { return sum(log(x)); });
+  EXPECT_EQ(f(array({1., 1.})).item<double>(), 0.);
+  EXPECT_EQ(failure_of([&] { f(array({1., -1.})); }).id, "check_nan_made");
+}
+
+}  // namespace
+}  // namespace apsis::testing
