@@ -73,7 +73,7 @@ inline void check_lanes(const Function& f, std::span<const Array> in, double bla
         axes.push_back(detail::not_mapped);
       }
     }
-    auto many = detail::vmap_call(detail::callee_of(f), stacked, axes, 2, 0, {});
+    auto many = detail::vmap_call(detail::callee_of(f), stacked, axes, 2, "", 0, Loc::here());
     for (int lane : {0, 1}) {
       auto single = f(lane == 0 ? in : std::span<const Array>(other));
       ASSERT_EQ(many.size(), single.size());
@@ -97,7 +97,7 @@ inline void check_derivatives(const Function& f, std::span<const Array> in, std:
   namespace lax = detail::lax;
   std::vector<bool> differentiate;
   for (const Array& a : in) differentiate.push_back(is_inexact(a.dtype()));
-  auto call = detail::linearize_call(detail::callee_of(f), in, differentiate);
+  auto call = detail::linearize_call(detail::callee_of(f), in, differentiate, Loc::here());
   auto pulled = call.program.pull(cotangents);
   auto waves = [](const Array& like) {
     std::vector<double> values;
