@@ -33,7 +33,7 @@ void scan_leaves() {
   for (std::size_t k = 0; k < N; ++k) leaves[k] = Array(std::cos(static_cast<double>(k)), f64);
   double spent = median_seconds([&] { g = gradient(leaves); }, 0.3);
   report("check/scan-grad-" + std::to_string(N) + "-leaves", "ns/leaf-step", spent * 1e9 / static_cast<double>(N * length),
-         {g[0].item<double>()});
+         {g[0].template item<double>()});
 }
 
 struct Filling {

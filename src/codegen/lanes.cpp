@@ -90,29 +90,29 @@ std::int32_t apsis_run_lanes(apsis::detail::CallContext* context, apsis::detail:
     } catch (...) {  // no memory
       outcome = {static_cast<std::int32_t>(Status::Failed), std::current_exception()};
     }
-    lane_counts().chunks.fetch_add(1, std::memory_order_relaxed);
     return outcome;
   };
   std::vector<Outcome> outcomes(static_cast<std::size_t>(count));
   if (parallel && count > 1) {
     const unsigned modes = _mm_getcsr();
-    // Orders the chunks after what the caller did, and before what it does next. The scheduler does so too, but inside a
-    // library that the thread sanitizer cannot see into.
-    std::atomic<int> order{0};
-    order.store(1, std::memory_order_release);
+    // The count of chunks orders them after what the caller did, and before what it does next. The scheduler does so too,
+    // but inside a library that the thread sanitizer cannot see into. (It is no local: a thread that looks for one in the
+    // body below has read what is to be ordered.)
+    std::atomic<std::int64_t>& order = lane_counts().chunks;
+    const auto body = [&](std::int64_t number) {
+      lane_counts().chunks.load(std::memory_order_acquire);
+      const FloatModes of_caller(modes);
+      outcomes[static_cast<std::size_t>(number)] = run(number);
+      lane_counts().chunks.fetch_add(1, std::memory_order_release);
+    };
+    order.fetch_add(0, std::memory_order_release);
     // Isolated: while this thread waits it must not take up work of others, which might trace or compile.
-    tbb::this_task_arena::isolate([&] {
-      tbb::parallel_for(std::int64_t{0}, count, [&](std::int64_t number) {
-        order.load(std::memory_order_acquire);
-        const FloatModes of_caller(modes);
-        outcomes[static_cast<std::size_t>(number)] = run(number);
-        order.fetch_add(1, std::memory_order_release);
-      });
-    });
+    tbb::this_task_arena::isolate([&] { tbb::parallel_for(std::int64_t{0}, count, body); });
     order.load(std::memory_order_acquire);
   } else {
     for (std::int64_t number = 0; number < count; ++number) {
       outcomes[static_cast<std::size_t>(number)] = run(number);
+      lane_counts().chunks.fetch_add(1, std::memory_order_relaxed);
       if (outcomes[static_cast<std::size_t>(number)].status) break;
     }
   }
