@@ -3,6 +3,7 @@
 #include "core/list.hpp"
 #include "ops/lax.hpp"
 #include "transform/messages.hpp"
+#include "transform/trace_context.hpp"
 
 namespace apsis::detail {
 namespace {
@@ -51,6 +52,7 @@ void BatchTrace::process(const Op& op, const Params& params, std::span<const Arr
 }
 
 const BatchTrace* find_axis(std::string_view name) {
+  note_context_use();
   for (const Trace* t = current_trace(); t; t = t->parent())
     if (auto* vmap = dynamic_cast<const BatchTrace*>(t); vmap && vmap->axis().name == name) return vmap;
   return nullptr;

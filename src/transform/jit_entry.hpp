@@ -34,6 +34,7 @@ struct JitEntry {
   std::shared_ptr<const SignatureText> text;
   GraphRef graph;
   std::vector<Array> captures;
+  std::string context;  // the named axes it was traced under, if it asked for one; empty: serves anywhere
   bool lists = false;  // whether lists come or go, as in what linearize returns: the records of a loop
   ResultShape result;
   std::atomic<const Program*> program{nullptr};

@@ -5,6 +5,7 @@
 #include "runtime/program_cache.hpp"
 #include "transform/check_captures.hpp"
 #include "transform/compile_options.hpp"
+#include "transform/trace_context.hpp"
 #include "transform/trace_watch.hpp"
 #include "transform/waits.hpp"
 
@@ -41,9 +42,11 @@ JitTable::~JitTable() {
     for (JitEntry* e = bucket.load(); e;) EntryRef::drop(std::exchange(e, e->next.load()));
 }
 
-JitEntry* JitTable::find(const JitCall& call, std::uint64_t hash) {
+JitEntry* JitTable::find(const JitCall& call, std::uint64_t hash, std::string_view context) {
   for (JitEntry* e = bucket_of(hash).load(); e; e = e->next.load())
-    if (e->signature.hash == hash && e->signature.matches(call)) return e;
+    if (e->signature.hash == hash && (e->context.empty() || e->context == context) &&
+        e->signature.matches(call))
+      return e;
   return nullptr;
 }
 
@@ -51,14 +54,14 @@ JitEntry* JitTable::find(const JitCall& call, std::uint64_t hash) {
 JitEntry* JitTable::find_noting_use(const JitCall& call) {
   constexpr std::uint64_t change_every = 16;
   std::uint64_t hash = CallSignature::hash_of(call);
-  JitEntry* entry = find(call, hash);
+  JitEntry* entry = find(call, hash, {});
   if (!entry) return nullptr;
   std::uint64_t now = clock_.load(std::memory_order_relaxed) + 1;
   clock_.store(now, std::memory_order_relaxed);
   entry->used.store(now, std::memory_order_relaxed);
   if (now % change_every == 0) {
     std::unique_lock lock(mutex_, std::try_to_lock);
-    if (lock && find(call, hash) == entry) set_last(entry);  // it may have been taken out meanwhile
+    if (lock && find(call, hash, {}) == entry) set_last(entry);  // it may have been taken out meanwhile
   }
   return entry;
 }
@@ -70,15 +73,18 @@ void JitTable::set_last(JitEntry* entry) {
 
 EntryRef JitTable::entry_for(const JitCall& call, bool with_program) {
   std::uint64_t hash = CallSignature::hash_of(call);
+  std::string context = trace_context();
   std::unique_lock lock(mutex_);
   for (;;) {
-    if (JitEntry* found = find(call, hash)) {
+    if (JitEntry* found = find(call, hash, context)) {
       EntryRef entry = EntryRef::share(found);
+      if (!entry->context.empty()) note_context_use();
       lock.unlock();
       if (with_program) add_program(*entry);
       return entry;
     }
-    auto busy = std::ranges::find_if(pending_, [&](const auto& p) { return p->signature.matches(call); });
+    auto busy = std::ranges::find_if(
+        pending_, [&](const auto& p) { return p->context == context && p->signature.matches(call); });
     if (busy == pending_.end()) return make(call, with_program, lock);
     WaitFor wait((*busy)->thread);
     if (!wait.allowed()) {
@@ -95,7 +101,7 @@ EntryRef JitTable::entry_for(const JitCall& call, bool with_program) {
 
 void JitTable::check_captures(const JitCall& call) {
   std::unique_lock lock(mutex_);
-  JitEntry* found = find(call, CallSignature::hash_of(call));
+  JitEntry* found = find(call, CallSignature::hash_of(call), trace_context());
   if (!found) return;
   EntryRef entry = EntryRef::share(found);
   lock.unlock();
@@ -107,13 +113,16 @@ void JitTable::check_captures(const JitCall& call) {
 EntryRef JitTable::trace(const JitCall& call) {
   TraceCounts::Ticket ticket = counts.begin(*call.type, call.site);
   TraceNotice notice(options.name, ticket.reason);
+  ContextUse context;
   EntryRef entry = trace_entry(call, options.name, ticket.text, options.checks, counts.loc());
+  if (context.used()) entry->context = trace_context();
   counts.finish(ticket, captures_tracers(*entry) ? TraceOutcome::NotKept : TraceOutcome::Kept);
   return entry;
 }
 
 EntryRef JitTable::make(const JitCall& call, bool with_program, std::unique_lock<std::mutex>& lock) {
-  pending_.push_back(std::make_unique<Pending>(Pending{CallSignature(call), std::this_thread::get_id()}));
+  pending_.push_back(
+      std::make_unique<Pending>(Pending{CallSignature(call), trace_context(), std::this_thread::get_id()}));
   Pending* mine = pending_.back().get();
   lock.unlock();
   std::vector<Retired> dropped;
@@ -153,7 +162,7 @@ void JitTable::publish(const EntryRef& entry, std::vector<Retired>& dropped) {
   entry->next.store(bucket.load());
   entry->used.store(clock_.fetch_add(1) + 1);
   bucket.store(EntryRef(entry).release());
-  set_last(entry.get());
+  if (entry->context.empty()) set_last(entry.get());  // what is used last runs outside of all axes
   ++entries_;
   while (entries_ > std::max<std::int64_t>(options.max_entries, 1)) {
     JitEntry* oldest = nullptr;

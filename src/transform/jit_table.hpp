@@ -42,10 +42,11 @@ class JitTable {
   static constexpr std::size_t bucket_count = 64;
   struct Pending {
     CallSignature signature;
+    std::string context;
     std::thread::id thread;
   };
   std::atomic<JitEntry*>& bucket_of(std::uint64_t hash) { return buckets_[hash % bucket_count]; }
-  JitEntry* find(const JitCall& call, std::uint64_t hash);
+  JitEntry* find(const JitCall& call, std::uint64_t hash, std::string_view context);
   JitEntry* find_noting_use(const JitCall& call);
   EntryRef trace(const JitCall& call);
   EntryRef make(const JitCall& call, bool with_program, std::unique_lock<std::mutex>& lock);

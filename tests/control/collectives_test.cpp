@@ -260,5 +260,23 @@ TEST(Collectives, UnvmapReducesEverything) {
   expect_values(vmap(f)(array({1., 3., 5.})), {16, 48, 80});
 }
 
+// A trace that asked for an axis serves vmaps of that size alone; one that did not serves all.
+TEST(Collectives, JittedFunctionsAreTracedForTheAxesTheyUse) {
+  auto scaled = jit([](const Array& x) { return x * static_cast<double>(axis_size("i")); });
+  auto doubled = jit([](const Array& x) { return x * 2.; });
+  auto outer = jit([&](const Array& x) { return scaled(x) + doubled(x); });
+  auto centred = jit([](const Array& x) { return x - pmean(x, "i"); });
+  for (int round = 0; round < 2; ++round) {
+    expect_values(over_i(outer)(x3), {0, 5, 10});
+    expect_values(over_i(outer)(array({1., 3.})), {4, 12});
+    expect_values(over_i(centred)(x3), {-1, 0, 1});
+    expect_values(over_i(centred)(array({1., 3.})), {-1, 1});
+  }
+  EXPECT_EQ(scaled.trace_count(), 2);
+  EXPECT_EQ(outer.trace_count(), 2);
+  EXPECT_EQ(doubled.trace_count(), 1);
+  EXPECT_THROW(scaled(array(1.)), Error);  // no axis
+}
+
 }  // namespace
 }  // namespace apsis::testing
