@@ -63,7 +63,7 @@ void called_jvp(const Op& op, const JvpRule& r) {
       jvp_graph(called_region(r.params), in_mask, std::vector<bool>(r.outs.size(), false), out_mask);
   std::vector<Array> operands(r.primals.begin(), r.primals.end());
   append(operands, marked(r.tangents, in_mask));
-  std::vector<Array> results = bind_region(op, with_called_region(r.params, region), operands);
+  std::vector<Array> results = bind_all(op, with_called_region(r.params, region), operands);
   std::size_t next = r.outs.size();
   for (std::size_t i = 0; i < r.outs.size(); ++i) {
     r.outs[i] = results[i];
@@ -74,12 +74,12 @@ void called_jvp(const Op& op, const JvpRule& r) {
 void called_linearize(const Op& op, const LinearizeRule& r) {
   std::vector<bool> in_mask = not_empty(r.tangents);
   SplitGraph split = split_graph(called_region(r.params), in_mask);
-  std::vector<Array> results = bind_region(op, with_called_region(r.params, split.known), r.primals);
+  std::vector<Array> results = bind_all(op, with_called_region(r.params, split.known), r.primals);
   for (std::size_t i = 0; i < r.outs.size(); ++i) r.outs[i] = results[i];
   std::vector<Array> operands = marked(r.tangents, in_mask);
   append(operands, std::span(results).subspan(r.outs.size()));
   TraceScope scope(r.tangent_trace);
-  std::vector<Array> tangents = bind_region(op, with_called_region(r.params, split.linear), operands);
+  std::vector<Array> tangents = bind_all(op, with_called_region(r.params, split.linear), operands);
   for (std::size_t i = 0, next = 0; i < r.outs.size(); ++i)
     if (split.out_mask[i]) r.out_tangents[i] = tangents[next++];
 }
@@ -92,7 +92,7 @@ void called_transpose(const Op& op, const TransposeRule& r) {
   for (std::size_t i = 0; i < r.operands.size(); ++i)
     if (!r.linear[i]) operands.push_back(r.operands[i]);
   append(operands, marked(r.cotangents, ct_mask));
-  std::vector<Array> found = bind_region(op, with_called_region(r.params, region), operands);
+  std::vector<Array> found = bind_all(op, with_called_region(r.params, region), operands);
   for (std::size_t i = 0, k = 0, next = 0; i < r.operands.size(); ++i)
     if (r.linear[i] && out_mask[k++]) r.out[i] = found[next++];
 }
@@ -105,7 +105,7 @@ void called_batch(const Op& op, const BatchRule& r) {
   std::vector<Array> operands = lanes_first(r, in_mask);
   GraphRef region = batch_graph(called, r.size, in_mask, std::vector<bool>(called.outputs().size(), false),
                                 out_mask, operands);
-  r.outs = bind_region(op, with_called_region(r.params, region), operands);
+  r.outs = bind_all(op, with_called_region(r.params, region), operands);
   for (bool mapped : out_mask) r.out_axes.push_back(mapped ? 0 : -1);
 }
 

@@ -114,7 +114,7 @@ void checkpoint_linearize(const LinearizeRule& r) {
   std::vector<ValueId> forward(outputs.begin(), outputs.begin() + static_cast<std::ptrdiff_t>(outs));
   forward.insert(forward.end(), kept.begin(), kept.end());
   std::vector<Array> results =
-      bind_region(checkpoint_op, with_called_region(r.params, part_of(known, {}, forward)), r.primals);
+      bind_all(checkpoint_op, with_called_region(r.params, part_of(known, {}, forward)), r.primals);
   for (std::size_t i = 0; i < outs; ++i) r.outs[i] = results[i];
   if (count(split.out_mask) == 0) return;
 
@@ -133,7 +133,7 @@ void checkpoint_linearize(const LinearizeRule& r) {
   append(operands, marked(r.tangents, in_mask));
   TraceScope scope(r.tangent_trace);
   std::vector<Array> tangents =
-      bind_region(checkpoint_op, with_called_region(r.params, tangent), marked(operands, used));
+      bind_all(checkpoint_op, with_called_region(r.params, tangent), marked(operands, used));
   for (std::size_t i = 0, next = 0; i < outs; ++i)
     if (split.out_mask[i]) r.out_tangents[i] = tangents[next++];
 }

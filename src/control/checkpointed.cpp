@@ -347,7 +347,7 @@ void checkpointed_linearize(const LinearizeRule& r) {
       },
       carries);
   if (count(out_mask) == 0) {
-    Arrays results = bind_region(checkpointed_while_op, r.params, r.primals);
+    Arrays results = bind_all(checkpointed_while_op, r.params, r.primals);
     for (std::size_t i = 0; i < carries; ++i) r.outs[i] = results[i];
     return;
   }
@@ -374,7 +374,7 @@ void checkpointed_linearize(const LinearizeRule& r) {
   linear.transposed = rewire(back, [&](std::span<const Array> in) { return pull_cotangents(p, replay, in); });
   linear.linear = static_cast<std::int64_t>(replay.linear_consts + replay.linear_carries);
   TraceScope scope(r.tangent_trace);
-  Arrays found = bind_region(linear_call_op, make_params(linear), operands);
+  Arrays found = bind_all(linear_call_op, make_params(linear), operands);
   for (std::size_t i = 0, next = 0; i < carries; ++i)
     if (out_mask[i]) r.out_tangents[i] = found[next++];
 }
@@ -407,7 +407,7 @@ Params checkpointed(const WhileParams& loop, std::span<const Aval> operands, std
                     std::int64_t length) {
   CheckpointedParams p;
   p.program = rewire({operands.begin(), operands.end()},
-                     [&](std::span<const Array> in) { return bind_region(while_op, make_params(loop), in); });
+                     [&](std::span<const Array> in) { return bind_all(while_op, make_params(loop), in); });
   p.cond = loop.cond;
   p.body = loop.body;
   p.cond_consts = loop.cond_consts;

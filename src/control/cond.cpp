@@ -73,7 +73,7 @@ void cond_jvp(const JvpRule& r) {
       });
   std::vector<Array> operands(r.primals.begin(), r.primals.end());
   append(operands, marked(r.tangents.subspan(1), in_mask));
-  std::vector<Array> results = bind_region(cond_op, make_params(CondParams{std::move(graphs)}), operands);
+  std::vector<Array> results = bind_all(cond_op, make_params(CondParams{std::move(graphs)}), operands);
   std::size_t next = r.outs.size();
   for (std::size_t i = 0; i < r.outs.size(); ++i) {
     r.outs[i] = results[i];
@@ -83,7 +83,7 @@ void cond_jvp(const JvpRule& r) {
 
 // The tangent branches compute what they need of the primal again: the branches' residuals would all differ.
 void cond_linearize(const LinearizeRule& r) {
-  std::vector<Array> results = bind_region(cond_op, r.params, r.primals);
+  std::vector<Array> results = bind_all(cond_op, r.params, r.primals);
   for (std::size_t i = 0; i < r.outs.size(); ++i) r.outs[i] = results[i];
   std::vector<bool> in_mask = not_empty(r.tangents.subspan(1)), out_mask;
   auto graphs = transform_branches(
@@ -95,7 +95,7 @@ void cond_linearize(const LinearizeRule& r) {
   std::vector<Array> operands(r.primals.begin(), r.primals.end());
   append(operands, marked(r.tangents.subspan(1), in_mask));
   TraceScope scope(r.tangent_trace);
-  std::vector<Array> tangents = bind_region(cond_op, make_params(CondParams{std::move(graphs)}), operands);
+  std::vector<Array> tangents = bind_all(cond_op, make_params(CondParams{std::move(graphs)}), operands);
   for (std::size_t i = 0, next = 0; i < r.outs.size(); ++i)
     if (out_mask[i]) r.out_tangents[i] = tangents[next++];
 }
@@ -112,7 +112,7 @@ void cond_transpose(const TransposeRule& r) {
   for (std::size_t i = 0; i < r.operands.size(); ++i)
     if (!r.linear[i]) operands.push_back(r.operands[i]);
   append(operands, marked(r.cotangents, ct_mask));
-  std::vector<Array> found = bind_region(cond_op, make_params(CondParams{std::move(graphs)}), operands);
+  std::vector<Array> found = bind_all(cond_op, make_params(CondParams{std::move(graphs)}), operands);
   for (std::size_t i = 0, k = 0, next = 0; i < linear.size(); ++i)
     if (linear[i] && out_mask[k++]) r.out[i + 1] = found[next++];
 }
@@ -141,7 +141,7 @@ void batch_by_select(const BatchRule& r) {
     std::vector<bool> out_mask;
     GraphRef branch = batch_graph(*p.branches[b], r.size, all_in,
                                   std::vector<bool>(p.branches[b]->outputs().size(), true), out_mask);
-    std::vector<Array> results = bind_region(call_op, make_params(CallParams{branch, "branch"}), seen);
+    std::vector<Array> results = bind_all(call_op, make_params(CallParams{branch, "branch"}), seen);
     if (b == 0)
       r.outs = results;
     else
@@ -169,7 +169,7 @@ void cond_batch(const BatchRule& r) {
       [&](const Graph& branch, const std::vector<bool>& instantiate, std::vector<bool>& found) {
         return batch_graph(branch, r.size, in_mask, instantiate, found, std::span(operands).subspan(1));
       });
-  r.outs = bind_region(cond_op, make_params(CondParams{std::move(graphs)}), operands);
+  r.outs = bind_all(cond_op, make_params(CondParams{std::move(graphs)}), operands);
   for (bool mapped : out_mask) r.out_axes.push_back(mapped ? 0 : -1);
 }
 
@@ -182,7 +182,7 @@ void cond_jet(const JetRule& r) {
       });
   std::vector<Array> operands(r.primals.begin(), r.primals.end());
   append(operands, series_of(r.primals.subspan(1), r.series.subspan(1), r.order, in_mask));
-  take_jets(bind_region(cond_op, make_params(CondParams{std::move(graphs)}), operands), out_mask, r);
+  take_jets(bind_all(cond_op, make_params(CondParams{std::move(graphs)}), operands), out_mask, r);
 }
 
 }  // namespace

@@ -154,7 +154,7 @@ void custom_jvp_batch(const BatchRule& r) {
   p.region =
       batch_graph(*p.region, r.size, mask, std::vector<bool>(p.region->outputs().size(), true), out_mask);
   p.rule.rule = std::make_shared<BatchedJvp>(p.rule.rule, r.size, p.arguments_of(mask), p.consts_of(mask));
-  r.outs = bind_region(custom_jvp_op, make_params(std::move(p)), operands);
+  r.outs = bind_all(custom_jvp_op, make_params(std::move(p)), operands);
   r.out_axes.assign(r.outs.size(), 0);
 }
 

@@ -311,7 +311,7 @@ void custom_vjp_batch(const BatchRule& r) {
   p.region = batch_graph(*p.region, r.size, mask, std::vector<bool>(results, true), out_mask);
   p.rule.rule =
       std::make_shared<BatchedVjp>(p.rule.rule, r.size, p.arguments_of(mask), p.consts_of(mask), results);
-  r.outs = bind_region(custom_vjp_op, make_params(std::move(p)), operands);
+  r.outs = bind_all(custom_vjp_op, make_params(std::move(p)), operands);
   r.out_axes.assign(r.outs.size(), 0);
 }
 

@@ -34,11 +34,11 @@ void linear_call_jvp(const JvpRule& r) {
   std::size_t plain = r.primals.size() - static_cast<std::size_t>(p.linear);
   if (count(not_empty(r.tangents.first(plain))) > 0)
     return call_op.jvp({plain_call(r.params), r.primals, r.tangents, r.outs, r.out_tangents});
-  std::vector<Array> outs = bind_region(linear_call_op, r.params, r.primals), operands;
+  std::vector<Array> outs = bind_all(linear_call_op, r.params, r.primals), operands;
   append(operands, r.primals.first(plain));
   append(operands, instantiate(r.primals.subspan(plain), r.tangents.subspan(plain),
                                std::vector<bool>(static_cast<std::size_t>(p.linear), true)));
-  std::vector<Array> tangents = bind_region(linear_call_op, r.params, operands);
+  std::vector<Array> tangents = bind_all(linear_call_op, r.params, operands);
   for (std::size_t i = 0; i < outs.size(); ++i) {
     r.outs[i] = outs[i];
     r.out_tangents[i] = tangents[i];
@@ -51,12 +51,12 @@ void linear_call_linearize(const LinearizeRule& r) {
   if (count(not_empty(r.tangents.first(plain))) > 0)
     return call_op.linearize(
         {plain_call(r.params), r.primals, r.tangents, r.tangent_trace, r.outs, r.out_tangents});
-  std::vector<Array> outs = bind_region(linear_call_op, r.params, r.primals), operands;
+  std::vector<Array> outs = bind_all(linear_call_op, r.params, r.primals), operands;
   append(operands, r.primals.first(plain));
   append(operands, instantiate(r.primals.subspan(plain), r.tangents.subspan(plain),
                                std::vector<bool>(static_cast<std::size_t>(p.linear), true)));
   TraceScope scope(r.tangent_trace);
-  std::vector<Array> tangents = bind_region(linear_call_op, r.params, operands);
+  std::vector<Array> tangents = bind_all(linear_call_op, r.params, operands);
   for (std::size_t i = 0; i < outs.size(); ++i) {
     r.outs[i] = outs[i];
     r.out_tangents[i] = tangents[i];
@@ -71,7 +71,7 @@ void linear_call_transpose(const TransposeRule& r) {
   for (std::size_t i = 0; i < outs.size(); ++i)
     operands.push_back(r.cotangents[i].is_empty() ? lax::full_like(outs[i], 0) : r.cotangents[i]);
   std::vector<Array> found =
-      bind_region(call_op, make_params(CallParams{p.transposed, "linear_call"}), operands);
+      bind_all(call_op, make_params(CallParams{p.transposed, "linear_call"}), operands);
   for (std::size_t i = plain; i < r.operands.size(); ++i)
     if (r.linear[i]) r.out[i] = found[i - plain];
 }
@@ -94,7 +94,7 @@ void linear_call_batch(const BatchRule& r) {
       batch_graph(*p.region, r.size, in_mask, std::vector<bool>(p.region->outputs().size(), true), out_mask);
   wide.transposed = batch_graph(*p.transposed, r.size, back_mask,
                                 std::vector<bool>(p.transposed->outputs().size(), true), back_out);
-  r.outs = bind_region(linear_call_op, make_params(wide), operands);
+  r.outs = bind_all(linear_call_op, make_params(wide), operands);
   r.out_axes.assign(r.outs.size(), 0);
 }
 

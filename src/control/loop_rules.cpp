@@ -112,7 +112,7 @@ void batch_as_lanes(const Op& op, const BatchRule& r) {
   auto body = [&](std::span<const Array> in) { return bind_all(op, r.params, in); };
   p.region = stage_with(body, lane_avals, "map_lanes").graph;
   refuse_ordered(*p.region);
-  r.outs = bind_region(map_lanes_op, make_params(p), operands);
+  r.outs = bind_all(map_lanes_op, make_params(p), operands);
   r.out_axes.assign(r.outs.size(), 0);
 }
 

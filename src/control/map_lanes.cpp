@@ -18,7 +18,7 @@ const MapLanesParams& lanes_of(const Params& params) { return params.as<MapLanes
 
 std::vector<Array> bind_lanes(GraphRef region, std::int64_t lanes, const Dims& in_axes,
                               std::span<const Array> operands) {
-  return bind_region(map_lanes_op, make_params(MapLanesParams{std::move(region), lanes, in_axes}), operands);
+  return bind_all(map_lanes_op, make_params(MapLanesParams{std::move(region), lanes, in_axes}), operands);
 }
 
 void map_lanes_shape(const Params& params, std::span<const Aval> in, std::vector<Aval>& out) {

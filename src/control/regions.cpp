@@ -83,10 +83,6 @@ std::vector<bool> inexact(std::span<const Aval> avals) {
   return out;
 }
 
-std::vector<Array> bind_region(const Op& op, const Params& params, std::span<const Array> operands) {
-  return bind_all(op, params, operands);
-}
-
 Array entry_of(const Array& a, std::int64_t i) {
   if (of_lanes(a.aval().list()))
     return static_cast<ListNode*>(a.node())->entries[static_cast<std::size_t>(i)];

@@ -39,9 +39,6 @@ void take_jets(std::span<const Array> results, const std::vector<bool>& mask, co
 /// True where the aval can carry a tangent.
 std::vector<bool> inexact(std::span<const Aval> avals);
 
-/// Binds an op whose number of results its shape rule tells.
-std::vector<Array> bind_region(const Op& op, const Params& params, std::span<const Array> operands);
-
 /// Element `i` along axis 0 of a concrete array, copied; and the concrete array of equally shaped entries.
 Array entry_of(const Array& stacked, std::int64_t i);
 void store_entry(Array& stacked, std::int64_t i, const Array& entry);

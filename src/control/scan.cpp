@@ -88,7 +88,7 @@ std::vector<Array> widened_scan(const ScanParams& p, std::span<const Array> prim
   wide.body = w.interleave(*body);
   wide.consts = static_cast<std::int64_t>(w.width(0));
   wide.carries = static_cast<std::int64_t>(w.width(1));
-  return w.tangents_last(bind_region(scan_op, make_params(wide), w.operands(primals, tangents(in_mask))));
+  return w.tangents_last(bind_all(scan_op, make_params(wide), w.operands(primals, tangents(in_mask))));
 }
 
 void scan_jvp(const JvpRule& r) {
@@ -134,7 +134,7 @@ void scan_linearize(const LinearizeRule& r) {
   Recording recording(*p.body, *tangent, consts, carries);
   ScanParams primal = p;
   primal.body = recording.body;
-  std::vector<Array> results = bind_region(scan_op, make_params(primal), r.primals);
+  std::vector<Array> results = bind_all(scan_op, make_params(primal), r.primals);
   for (std::size_t i = 0; i < outs; ++i) r.outs[i] = results[i];
   if (count(out_mask) == 0) return;
 
@@ -155,7 +155,7 @@ void scan_linearize(const LinearizeRule& r) {
   ScanParams linear{recording.tangent_body(*p.body, *tangent, in_mask, consts, carries), tangent_consts,
                     tangent_carries, p.length, p.reverse};
   TraceScope scope(r.tangent_trace);
-  std::vector<Array> found = bind_region(scan_op, make_params(linear), operands);
+  std::vector<Array> found = bind_all(scan_op, make_params(linear), operands);
   for (std::size_t i = 0, next = 0; i < outs; ++i)
     if (out_mask[i]) r.out_tangents[i] = found[next++];
 }
@@ -219,7 +219,7 @@ void scan_transpose(const TransposeRule& r) {
     if (!linear[i]) operands.push_back(r.operands[i]);
   for (std::size_t i = carries; i < r.cotangents.size(); ++i)
     if (ct_mask[i]) operands.push_back(r.cotangents[i]);
-  std::vector<Array> found = bind_region(scan_op, make_params(backward), operands);
+  std::vector<Array> found = bind_all(scan_op, make_params(backward), operands);
   for (std::size_t i = 0, next = 0; i < inputs; ++i)
     if (linear[i]) {
       if (r.linear[i]) r.out[i] = found[next];
@@ -248,7 +248,7 @@ void scan_batch(const BatchRule& r) {
   }
   ScanParams wide = p;
   wide.body = body;
-  r.outs = bind_region(scan_op, make_params(wide), operands);
+  r.outs = bind_all(scan_op, make_params(wide), operands);
   for (std::size_t i = 0; i < r.outs.size(); ++i)
     r.out_axes.push_back(!out_mask[i] ? -1 : i < carries || p.length < 0 ? 0 : 1);
 }

@@ -88,7 +88,7 @@ std::vector<Array> widened_while(const WhileParams& p, std::span<const Array> pr
       cond_in, [&](std::span<const Array> in) { return interpret(*p.cond, in.first(n.cond + n.carries)); });
   std::vector<Array> operands(primals.begin(), primals.begin() + static_cast<std::ptrdiff_t>(n.cond));
   append(operands, w.operands(primals.subspan(n.cond), tangents(in_mask)));
-  return w.tangents_last(bind_region(while_op, make_params(wide), operands));
+  return w.tangents_last(bind_all(while_op, make_params(wide), operands));
 }
 
 void while_jvp(const JvpRule& r) {
@@ -141,7 +141,7 @@ void while_linearize(const LinearizeRule& r) {
   Recording recording(*p.body, *tangent, n.consts, n.carries, true);
   WhileParams primal = p;
   if (differentiable) primal.body = recording.body;
-  std::vector<Array> results = bind_region(while_op, make_params(primal), r.primals);
+  std::vector<Array> results = bind_all(while_op, make_params(primal), r.primals);
   for (std::size_t i = 0; i < r.outs.size(); ++i) r.outs[i] = results[i];
   if (!differentiable) return;
 
@@ -158,13 +158,14 @@ void while_linearize(const LinearizeRule& r) {
   ScanParams linear{recording.tangent_body(*p.body, *tangent, in_mask, n.consts, n.carries), tangent_consts,
                     tangent_carries, -1, false};
   TraceScope scope(r.tangent_trace);
-  std::vector<Array> found = bind_region(scan_op, make_params(linear), operands);
+  std::vector<Array> found = bind_all(scan_op, make_params(linear), operands);
   for (std::size_t i = 0, next = 0; i < r.outs.size(); ++i)
     if (out_mask[i]) r.out_tangents[i] = found[next++];
 }
 
-/// Lanes that differ in length but work together: all run as long as one of them goes on. A lane that has ended keeps
-/// its carry. The predicate of each lane is carried along, so that it is computed once an iteration.
+/// Lanes that differ in length but work together: all run as long as one of them goes on. A lane that has
+/// ended keeps its carry. The predicate of each lane is carried along, so that it is computed once an
+/// iteration.
 void batch_in_lockstep(const BatchRule& r) {
   const auto& p = while_of(r.params);
   Parts n(p);
@@ -189,7 +190,8 @@ void batch_in_lockstep(const BatchRule& r) {
   };
 
   // (cond constants, body constants | predicates, carry)
-  std::vector<Array> start(operands.begin(), operands.begin() + static_cast<std::ptrdiff_t>(n.cond + n.consts));
+  std::vector<Array> start(operands.begin(),
+                           operands.begin() + static_cast<std::ptrdiff_t>(n.cond + n.consts));
   auto first = std::span<const Array>(operands);
   start.push_back(test(first.first(n.cond), first.subspan(n.cond + n.consts)));
   append(start, first.subspan(n.cond + n.consts));
@@ -200,9 +202,8 @@ void batch_in_lockstep(const BatchRule& r) {
   wide.cond_consts = 0;
   wide.body_consts = static_cast<std::int64_t>(n.cond + n.consts);
   wide.carries = p.carries + 1;
-  wide.cond = rewire(carry_avals, [](std::span<const Array> in) {
-    return std::vector<Array>{lax::reduce_or(in[0], {0})};
-  });
+  wide.cond = rewire(
+      carry_avals, [](std::span<const Array> in) { return std::vector<Array>{lax::reduce_or(in[0], {0})}; });
   wide.body = rewire(avals, [&](std::span<const Array> in) {
     Array going = in[n.cond + n.consts];
     std::vector<Array> args(in.begin() + static_cast<std::ptrdiff_t>(n.cond),
@@ -215,7 +216,7 @@ void batch_in_lockstep(const BatchRule& r) {
     carry.insert(carry.begin(), test(in.first(n.cond), carry));
     return carry;
   });
-  r.outs = bind_region(while_op, make_params(wide), start);
+  r.outs = bind_all(while_op, make_params(wide), start);
   r.outs.erase(r.outs.begin());
   r.out_axes.assign(r.outs.size(), 0);
 }
@@ -261,7 +262,7 @@ void while_batch(const BatchRule& r) {
     bool mapped = i >= n.cond ? in_mask[i - n.cond] : r.axes[i] >= 0;
     operands.push_back(mapped ? with_axis(r.operands[i], r.axes[i], 0, r.size) : r.operands[i]);
   }
-  r.outs = bind_region(while_op, make_params(wide), operands);
+  r.outs = bind_all(while_op, make_params(wide), operands);
   for (bool mapped : out_mask) r.out_axes.push_back(mapped ? 0 : -1);
 }
 

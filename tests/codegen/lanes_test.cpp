@@ -42,7 +42,7 @@ Arrays loop(const std::vector<Aval>& consts, const std::vector<Aval>& carry, con
   p.body_consts = static_cast<std::int64_t>(consts.size());
   p.carries = static_cast<std::int64_t>(carry.size());
   p.max_steps = max_steps;
-  return bind_region(while_op, make_params(p), operands);
+  return bind_all(while_op, make_params(p), operands);
 }
 
 struct LaneProgram {
@@ -58,7 +58,7 @@ struct LaneProgram {
       avals.push_back(operands[i].aval());
       p.in_axes.push_back(mapped[i] ? 0 : -1);
     }
-    return graph_of(avals, [&](std::span<const Array> in) { return bind_region(map_lanes_op, make_params(p), in); });
+    return graph_of(avals, [&](std::span<const Array> in) { return bind_all(map_lanes_op, make_params(p), in); });
   }
 };
 
@@ -250,7 +250,7 @@ TEST(Lanes, ListsOfLanes) {
   const std::int64_t lanes = 200;
   const std::vector<Aval> inputs = {i64s({lanes}), f64s({lanes})};
   const GraphRef graph = graph_of(inputs, [&](std::span<const Array> in) {
-    const Arrays made = bind_region(map_lanes_op, make_params(MapLanesParams{forward, lanes, {0, 0}}), in);
+    const Arrays made = bind_all(map_lanes_op, make_params(MapLanesParams{forward, lanes, {0, 0}}), in);
     ScanParams scan;
     scan.body = graph_of({f64s(), f64s()}, [](std::span<const Array> c) { return Arrays{lax::fma(c[0], c[1], c[1])}; });
     scan.carries = 1;
@@ -259,9 +259,9 @@ TEST(Lanes, ListsOfLanes) {
     AvalData list = *f64s();
     list.list = ListKind::One;
     const GraphRef backward = graph_of({f64s(), Aval(list)}, [&](std::span<const Array> s) {
-      return bind_region(scan_op, make_params(scan), s);
+      return bind_all(scan_op, make_params(scan), s);
     });
-    const Arrays read = bind_region(map_lanes_op, make_params(MapLanesParams{backward, lanes, {0, 0}}), Arrays{made[1], made[2]});
+    const Arrays read = bind_all(map_lanes_op, make_params(MapLanesParams{backward, lanes, {0, 0}}), Arrays{made[1], made[2]});
     return Arrays{made[0], made[1], read[0]};
   });
   const Arrays operands = {filled<std::int64_t>(i64s({lanes}), [](std::int64_t i) { return i * 37 % 300; }),
