@@ -10,7 +10,8 @@ namespace {
 
 bool any(std::span<const char> flags) { return std::ranges::any_of(flags, [](char f) { return f != 0; }); }
 
-/// The operand of `eqn` that its result `result` may be an update of; -1 when it is made anew.
+}  // namespace
+
 std::int64_t updated_operand(const Eqn& eqn, std::uint32_t result) {
   if (eqn.op == &dynamic_update_slice_op || eqn.op == &scatter_op) return 0;
   if (eqn.op->kind == OpKind::While) {
@@ -28,8 +29,6 @@ std::int64_t updated_operand(const Eqn& eqn, std::uint32_t result) {
   }
   return -1;
 }
-
-}  // namespace
 
 CarryUse carry_use(const Graph& body, ValueId input, ValueId output) {
   if (output == input) return CarryUse::Unchanged;

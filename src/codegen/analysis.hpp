@@ -25,6 +25,9 @@ enum class CarryUse : std::uint8_t {
   InPlace,    // the input, updated in part: slices are written to it
   Replaced    // made anew
 };
+/// The operand of `eqn` that its result `result` may be an update of; -1 when it is made anew.
+std::int64_t updated_operand(const Eqn& eqn, std::uint32_t result);
+
 CarryUse carry_use(const Graph& body, ValueId input, ValueId output);
 
 }  // namespace apsis::detail

@@ -118,10 +118,11 @@ bool Region::emit_dynamic_slice(const Eqn& e) {
     const Place& target = hints_[e.first_result];
     if (in_registers(out)) {
       define_loaded(e.first_result, place);
-    } else if (target.kind == Place::Kind::Memory && target.lanes == place.lanes) {
+    } else if (is_copied(e) || (target.kind == Place::Kind::Memory && target.lanes == place.lanes)) {
       // Made at its place at once: the array may then be overwritten.
-      copy(place, out, target);
-      define(e.first_result, target);
+      Place made = destination(e.first_result, place.lanes);
+      copy(place, out, made);
+      define(e.first_result, std::move(made));
     } else {
       define(e.first_result, std::move(place));
     }

@@ -149,7 +149,16 @@ void Region::emit_view(const Eqn& e) {
   }
   place.view = view;
   if (in_registers(out)) return define_loaded(e.first_result, place);
+  if (is_copied(e) && place.kind == Place::Kind::Memory) {
+    Place made = destination(e.first_result, place.lanes);
+    copy(place, out, made);
+    place = std::move(made);
+  }
   define(e.first_result, std::move(place));
+}
+
+bool Region::is_copied(const Eqn& e) const {
+  return schedule_.copied[static_cast<std::size_t>(&e - graph_.eqns().data())] != 0;
 }
 
 int Region::align(std::span<Value> values) {

@@ -109,6 +109,8 @@ class Region {
   /// The operand's place; taken away from it when this is its last use, so that it may be overwritten.
   Place take(ValueId v, bool& last);
   std::vector<char> varying(const Eqn& e);
+  /// Whether the part of an array that the equation takes must not be a view of it.
+  bool is_copied(const Eqn& e) const;
 
   /// Brings values to one number of lanes and makes that current.
   int align(std::span<Value> values);

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "codegen/cost.hpp"
+#include "codegen/update_order.hpp"
 
 namespace apsis::detail {
 namespace {
@@ -59,8 +60,10 @@ class ShapeNumbers {
 
 /// Orders the chosen equations by steps. Within a step come first the equations that stand alone, in program order, then
 /// the clusters. An equation that needs a cluster's result as a whole belongs to a later step than the cluster; one of
-/// the same shape that needs it element by element may join it. So every cluster can run as one loop.
-std::vector<Item> order(const Graph& graph, std::int64_t limit, const std::vector<char>& chosen, char want) {
+/// the same shape that needs it element by element may join it. So every cluster can run as one loop. Updates of arrays
+/// wait for what reads them.
+std::vector<Item> order(const Graph& graph, std::int64_t limit, const UpdateOrder& updates,
+                        const std::vector<char>& chosen, char want) {
   constexpr std::uint32_t alone = 0xffffffffu;
   struct Place {
     std::uint32_t step = 0, shape = alone;  // `alone`: not made by a cluster
@@ -72,7 +75,8 @@ std::vector<Item> order(const Graph& graph, std::int64_t limit, const std::vecto
   };
   std::vector<Key> keys;
   std::uint32_t effect_step = 0;
-  for (std::uint32_t i = 0; i < graph.eqns().size(); ++i) {
+  std::vector<Place> places_of_eqns(graph.eqns().size());
+  for (std::uint32_t i : updates.eqns) {
     if (chosen[i] != want) continue;
     const Eqn& e = graph.eqns()[i];
     bool fused = e.result_count > 0 && fusible(graph, e) && !in_registers(graph.aval(e.first_result), limit);
@@ -82,7 +86,12 @@ std::vector<Item> order(const Graph& graph, std::int64_t limit, const std::vecto
       bool whole = p.shape != alone && p.shape != place.shape;
       place.step = std::max(place.step, p.step + (whole ? 1 : 0));
     }
+    for (std::uint32_t reader : updates.after[i]) {
+      const Place& p = places_of_eqns[reader];
+      place.step = std::max(place.step, p.step + (p.shape != alone ? 1 : 0));
+    }
     if (has_effect(*e.op, e.params)) place.step = effect_step = std::max(effect_step, place.step);
+    places_of_eqns[i] = place;
     for (std::uint32_t r = 0; r < e.result_count; ++r) places[e.first_result + r] = place;
     keys.push_back({place.step, place.shape, i});
   }
@@ -123,9 +132,11 @@ bool fusible(const Graph& graph, const Eqn& eqn) {
 
 Schedule make_schedule(const Graph& graph, std::int64_t register_limit, std::span<const char> invariant_inputs) {
   std::vector<char> invariant = find_invariant(graph, invariant_inputs);
+  UpdateOrder updates = order_updates(graph, register_limit);
   Schedule schedule;
-  if (!invariant_inputs.empty()) schedule.invariant = order(graph, register_limit, invariant, 1);
-  schedule.items = order(graph, register_limit, invariant, 0);
+  if (!invariant_inputs.empty()) schedule.invariant = order(graph, register_limit, updates, invariant, 1);
+  schedule.items = order(graph, register_limit, updates, invariant, 0);
+  schedule.copied = std::move(updates.copied);
   return schedule;
 }
 

@@ -18,6 +18,7 @@ struct Item {
 struct Schedule {
   std::vector<Item> invariant;  // depends only on the invariant inputs of a loop body: written once, before the loop
   std::vector<Item> items;
+  std::vector<char> copied;  // by equation: the part of an array that it takes outlives an update of the array
 };
 
 /// True if a value of this kind is held in registers, one a element.

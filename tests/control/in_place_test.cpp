@@ -32,20 +32,81 @@ TEST(InPlace, TheTapeKeepsWhatIsReadOfALargeCarry) {
   EXPECT_EQ(program.find("list<f64[1000]>"), std::string::npos) << program;
 }
 
-TEST(InPlace, AnUpdateCostsTheSameInALargeBuffer) {
-  auto per_update = [](std::int64_t n) {
-    auto run = jit([n](const Array& x) { return fill(x, n - 1, n)[-1]; });
-    double least = 1;
-    for (int i = 0; i < 5; ++i) {
-      const auto start = std::chrono::steady_clock::now();
-      run(array(0.25));
-      least =
-          std::min(least, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-    }
-    return least / static_cast<double>(n);
-  };
-  // Copies of the buffer would make it a hundred times as much; the rest is room for a loaded machine.
+/// Seconds that one of `count` updates takes: the least of some calls.
+template <class F>
+double seconds_per_update(F&& call, std::int64_t count) {
+  double least = 1;
+  for (int i = 0; i < 5; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    call();
+    least = std::min(least, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  }
+  return least / static_cast<double>(count);
+}
+
+/// Copies of the buffer would make it a hundred times as much; the rest is room for a loaded machine.
+template <class PerUpdate>
+void expect_independent_of_size(PerUpdate&& per_update) {
   EXPECT_LT(per_update(300'000), 12 * per_update(3'000));
+}
+
+TEST(InPlace, AnUpdateCostsTheSameInALargeBuffer) {
+  expect_independent_of_size([](std::int64_t n) {
+    auto run = jit([n](const Array& x) { return fill(x, n - 1, n)[-1]; });
+    return seconds_per_update([&] { run(array(0.25)); }, n);
+  });
+}
+
+TEST(InPlace, SoDoesItsGradient) {
+  expect_independent_of_size([](std::int64_t n) {
+    auto run = jit(grad([n](const Array& x) { return fill(x, n - 1, n)[-1]; }));
+    return seconds_per_update([&] { run(array(0.25)); }, n);
+  });
+}
+
+// Each of two buffers is read after the other is updated in the program's order.
+TEST(InPlace, BuffersAreReadBeforeTheyAreUpdated) {
+  auto run = [](const Array& x, std::int64_t n) {
+    struct Two {
+      Array i, a, b;
+    };
+    return while_loop([&](const Two& s) { return s.i < n - 1; },
+                      [](const Two& s) {
+                        return Two{s.i + 1, s.a.at(s.i + 1).set(sin(s.b[s.i])),
+                                   s.b.at(s.i + 1).set(cos(s.a[s.i]) + s.b[s.i + 1])};
+                      },
+                      Two{0, zeros({n}).at(0).set(x), zeros({n}).at(0).set(x)})
+        .b[-1];
+  };
+  expect_derivatives([&](const Array& x) { return run(x, 60); }, array(0.3), 1e-7);
+  expect_independent_of_size([&](std::int64_t n) {
+    auto f = jit([&, n](const Array& x) { return run(x, n); });
+    return seconds_per_update([&] { f(array(0.25)); }, n);
+  });
+  expect_independent_of_size([&](std::int64_t n) {
+    auto f = jit(grad([&, n](const Array& x) { return run(x, n); }));
+    return seconds_per_update([&] { f(array(0.25)); }, n);
+  });
+}
+
+// The row that an iteration reads is still needed when the buffer has been updated: the row is copied.
+TEST(InPlace, RowsReadBeforeAreKept) {
+  auto run = [](const Array& x, std::int64_t n) {
+    return sum(while_loop([&](const Filling& s) { return s.i < n - 1; },
+                          [](const Filling& s) {
+                            Array row = s.buffer[s.i], next = Array(s.buffer.at(s.i + 1).set(sin(row)));
+                            return Filling{s.i + 1, Array(next.at(s.i).set(row * next[s.i + 1]))};
+                          },
+                          Filling{0, ones({n, 40}).at(0).set(x)})
+                   .buffer[-1]);
+  };
+  Array x = cos(arange(40.));
+  auto loss = [&](const Array& y) { return run(y, 9); };
+  expect_near(expect_compiled_as_interpreted(grad(loss), x), differences(loss, x), 1e-8);
+  expect_independent_of_size([&](std::int64_t n) {
+    auto f = jit(grad([&, n](const Array& y) { return run(y, n / 40); }));
+    return seconds_per_update([&] { f(x); }, n / 40);
+  });
 }
 
 TEST(InPlace, CotangentsOfABufferReadInPartsAreAddedInPlace) {
