@@ -207,28 +207,24 @@ std::vector<Array> run(const Program& program, std::span<const Array> inputs) {
     explicit Scratch(std::size_t n) : data(allocate_block(n)), bytes(n) {}
     ~Scratch() { free_block(data, bytes); }
   } scratch(static_cast<std::size_t>(program.scratch_bytes));
-  CallContext context{scratch.data, cancel_flag(), program.kernels.data(), &state};
+  CallContext context{scratch.data, cancel_flag, program.kernels.data(), &state};
   raise(static_cast<Status>(program.entry(&context, in.data(), out.data())), state);
   for (std::size_t i = 0; i < results.size(); ++i)
     if (program.outputs[i].is_list()) results[i] = out_lists[i].give(program.outputs[i]);
   return results;
 }
 
-const std::uint32_t*& cancel_flag() {
-  static constexpr std::uint32_t never = 0;
-  static thread_local const std::uint32_t* flag = &never;
-  return flag;
-}
+constinit thread_local const std::uint32_t* cancel_flag = &never_cancelled;
 
 void poll_cancelled() {
-  if (__atomic_load_n(cancel_flag(), __ATOMIC_RELAXED) != 0) fail(messages::cancelled, {});
+  if (__atomic_load_n(cancel_flag, __ATOMIC_RELAXED) != 0) fail(messages::cancelled, {});
 }
 
-void raise(Status status, const CallState& state) {
+void raise_failure(Status status, const CallState& state) {
   if (state.error) std::rethrow_exception(state.error);
   if (status == Status::ListLimit) fail(messages::list_limit, {std::to_string(CallState::list_limit)});
   if (status == Status::Cancelled) fail(messages::cancelled, {});
-  APSIS_ASSERT(status == Status::Ok);
+  throw InternalError("a program returned a status that nobody knows");
 }
 
 }  // namespace apsis::detail

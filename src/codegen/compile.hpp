@@ -56,8 +56,12 @@ std::shared_ptr<const Program> compile(const Graph& graph, const CodegenOptions&
 /// Runs a program on concrete arrays of exactly its inputs' dtypes and shapes. Throws what its ops throw.
 std::vector<Array> run(const Program& program, std::span<const Array> inputs);
 
-/// Throws what a call that returned `status` has to say; nothing for Ok and Cancelled.
-void raise(Status status, const CallState& state);
+/// Throws what a call that returned `status` has to say; nothing for Ok.
+[[noreturn]] void raise_failure(Status status, const CallState& state);
+inline void raise(Status status, const CallState& state) {
+  if (status != Status::Ok || state.error) [[unlikely]]
+    raise_failure(status, state);
+}
 
 /// The code of a program as text, for tests and for people.
 std::string code_text(const Graph& graph, const CodegenOptions& options = {});

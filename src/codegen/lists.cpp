@@ -14,7 +14,7 @@ constexpr std::int64_t chunk_header = 64;
 constexpr std::int64_t smallest_chunk = 4096, largest_chunk = 1 << 20;
 }  // namespace
 
-ListStore::~ListStore() {
+void ListStore::free_chunks() {
   auto drop = [](ListChunk* chunk) {
     while (chunk) {
       ListChunk* next = chunk->next;

@@ -60,7 +60,9 @@ struct ListValue {
 class ListStore {
  public:
   explicit ListStore(std::int64_t byte_limit) : limit_(byte_limit) {}
-  ~ListStore();
+  ~ListStore() {
+    if (!lists_.empty()) free_chunks();
+  }
   ListStore(const ListStore&) = delete;
   ListStore& operator=(const ListStore&) = delete;
 
@@ -73,6 +75,7 @@ class ListStore {
   void free(List& list);
 
  private:
+  void free_chunks();
   std::mutex mutex_;
   std::vector<std::unique_ptr<List>> lists_;
   std::vector<List*> idle_;

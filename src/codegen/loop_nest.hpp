@@ -65,6 +65,7 @@ class LoopNest {
   void choose_axis(int width);
   Value inner_offset(std::int64_t scale);
   Value lane_places(std::int64_t stride);
+  Value load_apart(Pointer p, Dtype dtype, std::int64_t stride);
 
   Builder& b_;
   std::vector<Access> accesses_;

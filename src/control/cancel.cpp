@@ -29,9 +29,8 @@ void CancelToken::cancel() noexcept { __atomic_store_n(&flag_, 1u, __ATOMIC_RELA
 void CancelToken::reset() noexcept { __atomic_store_n(&flag_, 0u, __ATOMIC_RELAXED); }
 bool CancelToken::cancelled() const noexcept { return __atomic_load_n(&flag_, __ATOMIC_RELAXED) != 0; }
 
-CancelScope::CancelScope(CancelToken& token)
-    : previous_(std::exchange(detail::cancel_flag(), &token.flag_)) {}
-CancelScope::~CancelScope() { detail::cancel_flag() = previous_; }
+CancelScope::CancelScope(CancelToken& token) : previous_(std::exchange(detail::cancel_flag, &token.flag_)) {}
+CancelScope::~CancelScope() { detail::cancel_flag = previous_; }
 
 InterruptScope::InterruptScope() : token_(own_), scope_(token_) { install(); }
 InterruptScope::InterruptScope(CancelToken& token) : token_(token), scope_(token_) { install(); }

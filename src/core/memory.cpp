@@ -30,10 +30,10 @@ struct Pool {
   Large large[large_count];  // the oldest first; empty ones last
   std::size_t large_bytes;
   MemoryUse use;
-  bool closed;
+  bool watched, closed;  // there is a closer; it has run
 };
 // Trivially destructible, so that it may be used while other thread-locals are being destroyed.
-thread_local constinit Pool pool{};
+constinit thread_local Pool pool [[gnu::tls_model("initial-exec")]]{};
 
 void release(void* block) { ::operator delete (block, std::align_val_t{alignment}); }
 
@@ -59,6 +59,13 @@ struct PoolCloser {
   }
 };
 thread_local PoolCloser closer;
+
+/// Before a block is kept: the clean-up of this thread is registered by touching the closer.
+void watch_pool() {
+  if (pool.watched) return;
+  (void)&closer;
+  pool.watched = true;
+}
 
 #if defined(__SANITIZE_ADDRESS__)
 constexpr bool pooling = false;  // so that the sanitizer sees every free
@@ -118,7 +125,7 @@ void free_block(void* block, std::size_t bytes) {
   pool.use.live -= static_cast<std::int64_t>(bytes);
   std::size_t c = class_of(bytes);
   if (pooling && c < class_count && !pool.closed && pool.counts[c] < class_limit) {
-    if (pool.counts[c] == 0) (void)&closer;  // touch: registers the clean-up of this thread
+    watch_pool();
     auto* free = static_cast<Pool::Free*>(block);
     free->next = pool.heads[c];
     pool.heads[c] = free;
@@ -126,7 +133,7 @@ void free_block(void* block, std::size_t bytes) {
     return;
   }
   if (pooling && bytes >= large_block && !pool.closed) {
-    (void)&closer;
+    watch_pool();
     if (keep_large(block, large_capacity(bytes))) return;
   }
   release(block);

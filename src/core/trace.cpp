@@ -9,7 +9,7 @@
 namespace apsis {
 namespace {
 
-thread_local Trace* current = nullptr;
+constinit thread_local Trace* current [[gnu::tls_model("initial-exec")]] = nullptr;  // asked on every call
 thread_local Loc place;  // of what is bound without one
 std::atomic<std::uint64_t> next_tag{1};
 

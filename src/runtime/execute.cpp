@@ -12,21 +12,29 @@ constexpr std::size_t kept_bytes = std::size_t{1} << 20;
 struct ThreadScratch {
   void* block = nullptr;
   bool lent = false;
-  ~ThreadScratch() {
-    if (block) free_block(block, kept_bytes);
+};
+constinit thread_local ThreadScratch thread_scratch [[gnu::tls_model("initial-exec")]];
+
+struct ScratchCloser {
+  ~ScratchCloser() {
+    thread_scratch.lent = true;  // what still runs on this thread takes blocks of its own
+    free_block(thread_scratch.block, kept_bytes);
   }
 };
-thread_local ThreadScratch thread_scratch;
+
+void make_thread_scratch() {
+  static thread_local ScratchCloser closer;
+  thread_scratch.block = allocate_block(kept_bytes);
+}
 
 class Scratch {
  public:
   explicit Scratch(std::size_t bytes) : bytes_(bytes) {
     if (bytes == 0) return;
-    ThreadScratch& kept = thread_scratch;
-    if (bytes <= kept_bytes && !kept.lent) {
-      if (!kept.block) kept.block = allocate_block(kept_bytes);
-      kept.lent = from_thread_ = true;
-      data = kept.block;
+    if (bytes <= kept_bytes && !thread_scratch.lent) {
+      if (!thread_scratch.block) make_thread_scratch();
+      thread_scratch.lent = from_thread_ = true;
+      data = thread_scratch.block;
     } else {
       data = allocate_block(bytes);
     }
@@ -51,7 +59,7 @@ class Scratch {
 void execute(const Program& program, const void* const* in, void* const* out) {
   Scratch scratch(static_cast<std::size_t>(program.scratch_bytes));
   CallState state;
-  CallContext context{scratch.data, cancel_flag(), program.kernels.data(), &state};
+  CallContext context{scratch.data, cancel_flag, program.kernels.data(), &state};
   raise(static_cast<Status>(program.entry(&context, in, out)), state);
 }
 

@@ -6,8 +6,6 @@
 namespace apsis {
 namespace {
 
-thread_local int checkers = 0;
-
 /// The first lines in which two texts differ.
 std::string first_difference(const std::string& a, const std::string& b) {
   auto line = [](const std::string& text, std::size_t begin) {
@@ -22,12 +20,12 @@ std::string first_difference(const std::string& a, const std::string& b) {
 
 }  // namespace
 
-CheckCaptures::CheckCaptures() { ++checkers; }
-CheckCaptures::~CheckCaptures() { --checkers; }
+CheckCaptures::CheckCaptures() { ++detail::capture_checkers; }
+CheckCaptures::~CheckCaptures() { --detail::capture_checkers; }
 
 namespace detail {
 
-bool checking_captures() { return checkers > 0; }
+constinit thread_local int capture_checkers = 0;
 
 void check_captures(const JitEntry& entry, const JitCall& call, const char* name, const Checks& checks,
                     Loc loc) {

@@ -4,8 +4,9 @@
 
 namespace apsis::detail {
 
-/// Whether a CheckCaptures lives on this thread.
-bool checking_captures();
+/// How many CheckCaptures live on this thread.
+extern constinit thread_local int capture_checkers [[gnu::tls_model("initial-exec")]];  // asked on every call
+inline bool checking_captures() { return capture_checkers > 0; }
 /// Whether calls are to be checked at all: always in builds with assertions, where each program is checked
 /// once.
 inline bool check_wanted() {

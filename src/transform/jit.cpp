@@ -40,37 +40,39 @@ bool all_concrete(const JitCall& call) {
   return true;
 }
 
-/// Pointers to elements in, results made where there are none yet, one jump.
-inline void run_into(Array* results, const JitEntry& entry, const Program& program, const JitCall& call) {
-  constexpr std::size_t small = 64;
-  std::size_t inputs = call.nodes.size() + entry.captures.size(), outputs = program.outputs.size();
-  const void* small_in[small];
-  void* small_out[small];
-  std::vector<const void*> many_in;
-  std::vector<void*> many_out;
-  const void** in = small_in;
-  void** out = small_out;
-  if (inputs > small) {
-    many_in.resize(inputs);
-    in = many_in.data();
-  }
-  if (outputs > small) {
-    many_out.resize(outputs);
-    out = many_out.data();
-  }
+/// The call with room for its pointers to elements: results made where there are none yet, one jump.
+inline void run_with(const void** in, void** out, Array* results, const JitEntry& entry,
+                     const Program& program, const JitCall& call) {
   std::size_t next = 0;
   for (Node* n : call.nodes)
     if (n) in[next++] = static_cast<BufferNode*>(n)->data;
   for (const Array& a : entry.captures) in[next++] = data_of(a);
-  for (std::size_t i = 0; i < outputs; ++i) {
-    if (results[i].is_empty()) results[i] = allocate(program.outputs[i]);
-    out[i] = mutable_data<void>(results[i]);
+  for (const Aval& aval : program.outputs) {
+    if (results->is_empty()) allocate(aval).swap(*results);
+    *out++ = mutable_data<void>(*results++);
   }
-  execute(program, in, out);
+  execute(program, in, out - program.outputs.size());
+}
+
+[[gnu::noinline]] void run_many(Array* results, const JitEntry& entry, const Program& program,
+                                const JitCall& call) {
+  std::vector<const void*> in(program.inputs.size());
+  std::vector<void*> out(program.outputs.size());
+  run_with(in.data(), out.data(), results, entry, program, call);
+}
+
+inline void run_into(Array* results, const JitEntry& entry, const Program& program, const JitCall& call) {
+  constexpr std::size_t small = 128;
+  if (program.inputs.size() > small || program.outputs.size() > small)
+    return run_many(results, entry, program, call);
+  const void* in[small];
+  void* out[small];
+  run_with(in, out, results, entry, program, call);
 }
 
 /// Lists live inside programs; `run` copies those that come and go.
-void run_with_lists(Array* results, const JitEntry& entry, const Program& program, const JitCall& call) {
+[[gnu::noinline]] void run_with_lists(Array* results, const JitEntry& entry, const Program& program,
+                                      const JitCall& call) {
   std::vector<Array> in;
   for (Node* n : call.nodes) {
     if (!n) continue;
