@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "codegen/lane_transpose.hpp"
 #include "core/list.hpp"
 
 namespace apsis::detail {
@@ -161,6 +162,10 @@ Place LaneCode::input(ValueId v, Value ids) {
   Region maker(lowering_, *split_.shared.graph);
   place = maker.allocate(aval, width_);
   if (aval.size() == 0) return place;
+  if (transposes_lanes(b_, aval.dtype(), aval.size(), width_)) {
+    put_side_by_side(b_, {in_[v], place.base, ids, aval.size(), aval.dtype()});
+    return place;
+  }
   b_.set_lanes(1);
   CountedLoop loop(b_, b_.index(aval.size()));
   b_.set_lanes(width_);
@@ -199,6 +204,10 @@ void LaneCode::store_outputs(Region& region, Value ids, Value mask) {
     if (aval.size() == 0) continue;
     const Place place = region.contiguous(region.output(i), aval);
     const Pointer base = b_.offset(place.base, place.view.offset * bytes_of(aval) * place.lanes);
+    if (place.lanes == width_ && transposes_lanes(b_, aval.dtype(), aval.size(), width_)) {
+      put_apart(b_, {out_[i], base, safe_ids(ids), aval.size(), aval.dtype()}, mask);
+      continue;
+    }
     b_.set_lanes(1);
     CountedLoop loop(b_, b_.index(aval.size()));
     b_.set_lanes(place.lanes);

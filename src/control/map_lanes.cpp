@@ -1,5 +1,7 @@
 // map_lanes: one region run for each of many lanes, each at its own pace.
 
+#include <algorithm>
+
 #include "control/loop_rules.hpp"
 #include "control/regions.hpp"
 #include "ir/effects.hpp"
@@ -78,15 +80,34 @@ void map_lanes_jvp(const JvpRule& r) {
   }
 }
 
+/// The graph that computes the outputs marked, or those that are not.
+GraphRef outputs_among(const Graph& graph, const std::vector<bool>& mask, bool marked_ones) {
+  return rewire(input_avals(graph), [&](std::span<const Array> in) {
+    std::vector<Array> all = interpret(graph, in), some;
+    for (std::size_t i = 0; i < all.size(); ++i)
+      if (mask[i] == marked_ones) some.push_back(all[i]);
+    return some;
+  });
+}
+
 void map_lanes_linearize(const LinearizeRule& r) {
   const auto& p = lanes_of(r.params);
   std::vector<bool> in_mask = not_empty(r.tangents);
   SplitGraph split = split_graph(*p.region, in_mask);
-  std::vector<Array> results = bind_lanes(split.known, p.lanes, p.in_axes, r.primals);
+  // Residuals that do not depend on the lane, weights above all, are no lane's own.
+  std::vector<bool> mapped, by_lane(split.known->outputs().size(), true);
+  for (std::int64_t axis : p.in_axes) mapped.push_back(axis >= 0);
+  if (!split.known->has_effect()) by_lane = dependence(*split.known, mapped);
+  std::fill_n(by_lane.begin(), r.outs.size(), true);
+  std::vector<Array> shared = interpret(*outputs_among(*split.known, by_lane, false), r.primals);
+  std::vector<Array> results = bind_lanes(outputs_among(*split.known, by_lane, true), p.lanes, p.in_axes, r.primals);
   for (std::size_t i = 0; i < r.outs.size(); ++i) r.outs[i] = results[i];
   std::vector<Array> operands = marked(r.tangents, in_mask);
-  append(operands, std::span(results).subspan(r.outs.size()));
-  Dims axes = concatenated(marked_axes(p.in_axes, in_mask), Dims::filled(split.residual_count, 0));
+  Dims axes = marked_axes(p.in_axes, in_mask);
+  for (std::size_t i = r.outs.size(), own = i, common = 0; i < by_lane.size(); ++i) {
+    operands.push_back(by_lane[i] ? results[own++] : shared[common++]);
+    axes.push_back(by_lane[i] ? 0 : -1);
+  }
   TraceScope scope(r.tangent_trace);
   std::vector<Array> tangents = bind_lanes(split.linear, p.lanes, axes, operands);
   for (std::size_t i = 0, next = 0; i < r.outs.size(); ++i)

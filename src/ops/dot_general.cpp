@@ -302,6 +302,23 @@ void dot_batch(const BatchRule& r) {
   r.out_axes.push_back(out_axis);
 }
 
+// Where nothing is contracted: elementwise, so that a sum of such products, the gradient of a matrix that is applied to
+// several vectors, is one pass of multiply-adds over the matrix.
+Array outer_product(const Array& a, const Array& b, const DotParams& p) {
+  const DotSizes s(p, a.shape(), b.shape());
+  const auto batch = static_cast<std::int64_t>(p.batch_a.size());
+  const auto spread = [&](const Array& x, const Dims& batch_axes, const Dims& free, std::int64_t first_free) {
+    Dims places = Dims::filled(static_cast<std::size_t>(x.ndim()), 0);
+    for (std::size_t i = 0; i < batch_axes.size(); ++i)
+      places[static_cast<std::size_t>(batch_axes[i])] = static_cast<std::int64_t>(i);
+    for (std::size_t i = 0; i < free.size(); ++i)
+      places[static_cast<std::size_t>(free[i])] = first_free + static_cast<std::int64_t>(i);
+    return lax::broadcast_in_dim(x, s.result, places);
+  };
+  return lax::mul(spread(a, p.batch_a, s.free_a, batch),
+                  spread(b, p.batch_b, s.free_b, batch + static_cast<std::int64_t>(s.free_a.size())));
+}
+
 void dot_jet(const JetRule& r) {
   jet_of_product(r, [&](const Array& a, const Array& b) { return bind1(dot_general_op, r.params, {a, b}); });
 }
@@ -325,7 +342,9 @@ namespace lax {
 
 Array dot_general(const Array& a, const Array& b, const Dims& contract_a, const Dims& contract_b,
                   const Dims& batch_a, const Dims& batch_b) {
-  return bind1(dot_general_op, make_params(DotParams{contract_a, contract_b, batch_a, batch_b}), {a, b});
+  DotParams p{contract_a, contract_b, batch_a, batch_b};
+  if (contract_a.empty() && is_floating(a.dtype())) return outer_product(a, b, p);
+  return bind1(dot_general_op, make_params(std::move(p)), {a, b});
 }
 
 }  // namespace lax
