@@ -58,6 +58,8 @@ struct BuilderOptions {
   /// Uses of an elementary function that are emitted in place, before it becomes a function of the module. A call costs
   /// the spilling of every live vector register, a copy costs compile time, some 30 instructions each.
   int inline_uses = 2;
+  /// The same for those that the library holds: after so many uses they are called there, which costs no compile time.
+  int inline_library_uses = 2;
 };
 
 struct CodeOptions {

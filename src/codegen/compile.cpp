@@ -49,11 +49,13 @@ void count_costly(const Graph& graph, std::unordered_map<const Op*, int>& counts
   }
 }
 
-/// A program that is compiled fast and repeats an elementary function often gets one copy of each.
+/// A program that is compiled fast calls the library's elementary functions, and gets one copy of each other one that it
+/// repeats often.
 BuilderOptions builder_options(const Graph& graph, const CodegenOptions& options) {
   constexpr int often = 4;
   BuilderOptions result{.isa = options.isa};
   if (level_of(graph, options) != Level::None) return result;
+  result.inline_library_uses = 0;
   std::unordered_map<const Op*, int> counts;
   count_costly(graph, counts);
   if (std::ranges::any_of(counts, [](const auto& c) { return c.second > often; })) result.inline_uses = 0;

@@ -11,10 +11,10 @@ namespace {
 
 constexpr std::int64_t held_limit = 1 << 20;  // bytes of invariant arrays kept through a loop
 
-// Instructions in one loop. Where the arrays stay in the cache, a loop short enough that the machine overlaps two or three
-// of its iterations beats a longer one, whose iterations each wait for a chain of results; and short loops are often
+// Instructions in one loop. Where the arrays stay in the cache, a loop short enough that the machine overlaps several of
+// its iterations beats a longer one, whose iterations each wait for a chain of results; and short loops are often
 // alike, and then compiled once. Larger arrays are worth more: each loop reads them from memory.
-constexpr std::int64_t cached_bytes = 256 << 10, short_loop = 144, long_loop = 1500;
+constexpr std::int64_t cached_bytes = 256 << 10, short_loop = 60, long_loop = 1500;
 
 std::int64_t loop_limit(const Aval& aval) {
   return static_cast<std::int64_t>(aval.bytes()) <= cached_bytes ? short_loop : long_loop;

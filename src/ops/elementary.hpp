@@ -6,15 +6,16 @@
 #include "ops/math/functions.hpp"
 
 /// The text of a function of one floating-point number.
-#define APSIS_ELEMENTARY(Text, function_)            \
-  struct Text : Unary {                              \
-    static constexpr const char* name = #function_;  \
-    static constexpr DtypeSet dtypes = float_dtypes; \
-    static constexpr bool elementary = true;         \
-    template <class M>                               \
-    static auto compute(const M& m, auto x) {        \
-      return math::function_(math::Real<M>{m, x}).v; \
-    }                                                \
+#define APSIS_ELEMENTARY(Text, function_)                            \
+  struct Text : Unary {                                              \
+    static constexpr const char* name = #function_;                  \
+    static constexpr DtypeSet dtypes = float_dtypes;                 \
+    static constexpr bool elementary = true;                         \
+    static constexpr const char* library_name = "apsis_" #function_; \
+    template <class M>                                               \
+    static auto compute(const M& m, auto x) {                        \
+      return math::function_(math::Real<M>{m, x}).v;                 \
+    }                                                                \
   };
 
 /// The text of a function of two floating-point numbers.
@@ -23,6 +24,7 @@
     static constexpr const char* name = #function_;                       \
     static constexpr DtypeSet dtypes = float_dtypes;                      \
     static constexpr bool elementary = true;                              \
+    static constexpr const char* library_name = "apsis_" #function_;      \
     template <class M>                                                    \
     static auto compute(const M& m, auto x, auto y) {                     \
       return math::function_(math::Real<M>{m, x}, math::Real<M>{m, y}).v; \

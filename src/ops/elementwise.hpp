@@ -132,6 +132,15 @@ Value emit_text(Emitter& e, const Params& params, std::span<const Value> in) {
     return e.convert(result.v, dtype_of<T>);
 }
 
+/// What emitters know a text by: where the library may hold its machine code (ops/math/library.hpp), by that name.
+template <class Text>
+constexpr const char* emitted_name() {
+  if constexpr (requires { Text::library_name; })
+    return Text::library_name;
+  else
+    return Text::name;
+}
+
 /// A text of many instructions, which the emitter may keep as a function of its own.
 template <ElementaryText Text, class T>
 Value emit_elementary(Emitter& e, std::span<const Value> in) {
@@ -142,7 +151,7 @@ Value emit_elementary(Emitter& e, std::span<const Value> in) {
   auto body = [](Emitter& inner, const void*, std::span<const Value> x, std::span<Value> y) {
     y[0] = emit_text<Text, C>(inner, {}, x);
   };
-  e.function(Text::name, body, nullptr, operands, {&result, 1});
+  e.function(emitted_name<Text>(), body, nullptr, operands, {&result, 1});
   return std::is_same_v<T, C> ? result : e.convert(result, dtype_of<T>);
 }
 

@@ -20,6 +20,7 @@ APSIS_ELEMENTARY_BINARY(Hypot, hypot)
 // Integers: binary powers, wrapping; 0 where the power is a fraction.
 struct Pow : Binary {
   static constexpr const char* name = "pow";
+  static constexpr const char* library_name = "apsis_pow";
   static constexpr DtypeSet dtypes = number_dtypes;
   static constexpr bool elementary = true;
   template <class M, class V>

@@ -143,13 +143,13 @@ TEST(LoweringStraight, ContractionsInTheOrderOfTheEvaluator) {
 }
 
 TEST(LoweringStraight, ProgramsThatRepeatAFunctionHoldOneCopy) {
-  for (int uses : {2, 6}) {
+  for (int uses : {2, 5}) {
     std::string text = "(v0: f64[100]) {\n";
     for (int k = 0; k < uses; ++k)
-      text += " v" + std::to_string(k + 1) + ": f64[100] = sin(v" + std::to_string(k) + ")\n";
+      text += " v" + std::to_string(k + 1) + ": f64[100] = logaddexp(v" + std::to_string(k) + ", v0)\n";
     text += " return v" + std::to_string(uses) + "\n}";
     expect_compiled_equal(text);
-    const std::string code = code_text(*parse_graph(text), {.lanes = 8}), call = "call <8 x double> @sin.f64";
+    const std::string code = code_text(*parse_graph(text), {.lanes = 8}), call = "call <8 x double> @logaddexp.f64";
     int calls = 0;
     for (auto at = code.find(call); at != std::string::npos; at = code.find(call, at + 1)) ++calls;
     EXPECT_EQ(calls, uses > 4 ? uses : 0) << code;

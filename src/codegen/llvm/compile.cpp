@@ -25,7 +25,8 @@ void keep_diagnosis(LLVMDiagnosticInfoRef info, void* text) {
 
 }  // namespace
 
-LlvmBuilder::LlvmBuilder(const BuilderOptions& options) : isa_(options.isa), inline_uses_(options.inline_uses) {
+LlvmBuilder::LlvmBuilder(const BuilderOptions& options)
+    : isa_(options.isa), inline_uses_(options.inline_uses), inline_library_uses_(options.inline_library_uses) {
   const int bytes = vector_bytes_of(isa_);
   context_ = LLVMContextCreate();
   LLVMContextSetDiagnosticHandler(context_, keep_diagnosis, &diagnosis_);

@@ -2,6 +2,7 @@
 
 #include "apsis/base/error.hpp"
 #include "codegen/llvm/llvm_builder.hpp"
+#include "ops/math/library.hpp"
 
 namespace apsis::detail {
 
@@ -104,7 +105,10 @@ void LlvmBuilder::function(const char* name, FunctionBody body, const void* cont
   for (Value v : in) (key += '.') += name_of(v.dtype);
   const int lanes = in.empty() ? lanes_ : lanes_of(in[0]);
   if (lanes > 1) (key += 'x') += std::to_string(lanes);
-  Named& named = named_[key];
+  const auto [known, fresh] = named_.try_emplace(key);
+  Named& named = known->second;
+  if (fresh && !in.empty() && (in[0].dtype == Dtype::F32 || in[0].dtype == Dtype::F64))
+    named.symbol = math::library_symbol(name, static_cast<int>(item_size(in[0].dtype)), lanes, vector_bytes());
   const int outer_lanes = lanes_;
   auto write = [&](std::span<const Value> arguments, std::span<Value> results) {
     lanes_ = lanes;
@@ -112,9 +116,14 @@ void LlvmBuilder::function(const char* name, FunctionBody body, const void* cont
     named.results.clear();
     for (Value v : results) named.results.push_back({v.dtype, lanes_of(v)});
   };
-  if (named.uses++ < inline_uses_) {
+  if (named.uses++ < (named.symbol.empty() ? inline_uses_ : inline_library_uses_)) {
     write(in, out);
     lanes_ = outer_lanes;
+    return;
+  }
+  if (!named.symbol.empty()) {
+    const std::vector<Operand> arguments(in.begin(), in.end());
+    out[0] = {call_symbol(named.symbol.c_str(), type_of(in[0].dtype, lanes), arguments), in[0].dtype};
     return;
   }
   if (!named.function.handle) {

@@ -139,6 +139,7 @@ class LlvmBuilder final : public Builder {
   // A named function of the elementary ones, by name, dtypes and lanes.
   struct Named {
     int uses = 0;
+    std::string symbol;  // where the library holds it
     Function function;
     std::vector<Type> results;
   };
@@ -172,7 +173,7 @@ class LlvmBuilder final : public Builder {
   LLVMBasicBlockRef current() const { return LLVMGetInsertBlock(ir_); }
 
   Isa isa_;
-  int inline_uses_;
+  int inline_uses_, inline_library_uses_;
   int lanes_ = 1;
   LLVMContextRef context_;
   LLVMModuleRef module_;
