@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 #include <string>
+#include <vector>
 
 #include "bench.hpp"
 
@@ -40,25 +41,53 @@ struct Filling {
   Array i, buffer;
 };
 
-/// One entry of a buffer is written an iteration, in order; and the gradient of that.
-void updates_in_place(std::int64_t size) {
-  auto fill = [size](const Array& x) {
+/// One entry of a buffer that is given up is written an iteration, in order; and the pull-back of that, on a cotangent
+/// that is given up. Returns nanoseconds for both.
+std::pair<double, double> updates_in_place(std::int64_t size) {
+  auto fill = [size](const Array& buffer) {
     return while_loop([size](const Filling& s) { return s.i < size - 1; },
                       [](const Filling& s) {
                         return Filling{s.i + 1, s.buffer.at(s.i + 1).set(0.5 * s.buffer[s.i] + 1.)};
                       },
-                      Filling{0, zeros({size}).at(0).set(x)})
+                      Filling{0, buffer})
         .buffer;
   };
-  auto last = [=](const Array& x) { return fill(x)[-1]; };
-  auto run = jit(last);
-  auto gradient = jit(grad(last));
-  Array x(0.25, f64), y;
+  auto run = jit(fill);
+  auto back = jit([fill](const Array& buffer, const Array& cotangent) {
+    auto [filled, pull] = vjp(fill, buffer);
+    return std::pair(filled, std::get<0>(pull(cotangent)));
+  });
+  Array buffer = full({size}, 0.25), cotangent = ones({size});
   const std::string name = "check/update-in-place-1e" + std::to_string(std::lround(std::log10(static_cast<double>(size))));
-  double spent = median_seconds([&] { y = run(x); }, 0.5);
-  report(name, "ns/update", spent * 1e9 / static_cast<double>(size), {y.item<double>()});
-  spent = median_seconds([&] { y = gradient(x); }, 0.5);
-  report(name + "-grad", "ns/update", spent * 1e9 / static_cast<double>(size), {y.item<double>()});
+  const double each = 1e9 / static_cast<double>(size);
+  const double forward = each * median_seconds([&] { buffer = run(std::move(buffer)); }, 0.5);
+  report(name, "ns/update", forward, {buffer[-1].item<double>()});
+  const double both = each * median_seconds([&] {
+                        std::tie(buffer, cotangent) = back(std::move(buffer), std::move(cotangent));
+                      }, 0.5);
+  report(name + "-grad", "ns/update", both, {cotangent[0].item<double>()});
+  return {forward, both};
+}
+
+/// What the machine takes for it: the same reads and writes in C++.
+double updates_by_hand(std::int64_t size) {
+  std::vector<double> buffer(static_cast<std::size_t>(size), 0.25);
+  auto fill = [&] {
+    volatile double* entries = buffer.data();
+    for (std::int64_t i = 0; i + 1 < size; ++i) entries[i + 1] = std::fma(0.5, entries[i], 1.);
+  };
+  return median_seconds(fill, 0.5) * 1e9 / static_cast<double>(size);
+}
+
+/// An update of a large buffer should cost as much as one of a small buffer, but for the memory.
+void updates_of_any_size() {
+  const auto small = updates_in_place(1'000);
+  updates_in_place(10'000);
+  const auto large = updates_in_place(10'000'000);
+  const std::string name = "check/update-in-place-1e7-over-1e3";
+  report(name, "ratio", large.first / small.first, {});
+  report(name + "-grad", "ratio", large.second / small.second, {});
+  report(name + "-by-hand", "ratio", updates_by_hand(10'000'000) / updates_by_hand(1'000), {});
 }
 
 double peak_bytes() {
@@ -91,8 +120,7 @@ void loop_costs() {
   scan_leaves<30>();
   scan_leaves<60>();
   scan_leaves<120>();
-  updates_in_place(1'000);
-  updates_in_place(10'000'000);
+  updates_of_any_size();
   checkpoints();
 }
 

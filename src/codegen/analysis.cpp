@@ -41,6 +41,15 @@ CarryUse carry_use(const Graph& body, ValueId input, ValueId output) {
   return CarryUse::Replaced;
 }
 
+CarryUse loop_carry_use(const Eqn& eqn, std::uint32_t result) {
+  const bool is_while = eqn.op->kind == OpKind::While;
+  if (!is_while && eqn.op->kind != OpKind::Scan) return CarryUse::InPlace;
+  const Graph& body = is_while ? *eqn.params.as<WhileParams>().body : *eqn.params.as<ScanParams>().body;
+  const std::int64_t consts =
+      is_while ? eqn.params.as<WhileParams>().body_consts : eqn.params.as<ScanParams>().consts;
+  return carry_use(body, static_cast<ValueId>(consts) + result, body.outputs()[result]);
+}
+
 std::vector<char> varying_outputs(const Graph& graph, std::span<const char> inputs) {
   std::vector<char> values(graph.value_count(), 0), operands;
   std::copy(inputs.begin(), inputs.end(), values.begin());

@@ -30,4 +30,7 @@ std::int64_t updated_operand(const Eqn& eqn, std::uint32_t result);
 
 CarryUse carry_use(const Graph& body, ValueId input, ValueId output);
 
+/// The same of an equation that updates: what it does to the operand that its result is an update of.
+CarryUse loop_carry_use(const Eqn& eqn, std::uint32_t result);
+
 }  // namespace apsis::detail

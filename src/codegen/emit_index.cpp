@@ -167,7 +167,7 @@ bool Region::emit_dynamic_update_slice(const Eqn& e) {
   Place place = old;
   if (!in_place) {
     place = destination(e.first_result, lanes);
-    copy(old, aval, place);
+    copy_given(old, aval, place);
   }
   if (!apart) {
     Place slice = place;

@@ -73,6 +73,10 @@ extern "C" std::int32_t apsis_any_set(const void* bytes, std::int64_t count) noe
   return found != 0;
 }
 
+extern "C" void apsis_copy_given(void* to, const void* from, std::int64_t bytes) noexcept {
+  if (to != from) std::memcpy(to, from, static_cast<std::size_t>(bytes));
+}
+
 extern "C" std::int32_t apsis_fail_max_steps(apsis::detail::CallContext* context, std::int64_t max_steps) noexcept {
   using namespace apsis;
   try {

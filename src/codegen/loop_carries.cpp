@@ -43,7 +43,7 @@ void LoopCarries::start(Place initial, bool may_overwrite, const Place& target) 
   } else {
     bool fits = target.kind == Place::Kind::Memory && target.lanes == c.lanes && c.use == CarryUse::InPlace;
     c.initial = fits ? target : outer_.allocate(c.aval, c.lanes);
-    outer_.copy(initial, c.aval, c.initial);
+    outer_.copy_given(initial, c.aval, c.initial);
   }
   c.initial.view = View::contiguous(c.aval.shape());
   c.first = c.initial.buffer;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "codegen/analysis.hpp"
 #include "ir/effects.hpp"
 #include "ops/dot_params.hpp"
 #include "ops/index_params.hpp"
@@ -20,25 +21,40 @@ void Region::hint_output(std::size_t output, const Place& target) {
   ValueId v = graph_.outputs()[output];
   if (in_registers(graph_.aval(v))) return;
   Place place = target;
-  // The place is the value's own from here on: its buffer counts only those who know it through the value.
+  // The place is the value's own from here on: its buffer counts only those who know it through the value, and not
+  // the hints.
   place.buffer = std::make_shared<Buffer>();
   place.buffer->writable = true;
-  place.buffer->holders = 1;
   if (target.buffer) place.buffer->parts = {target.buffer};
+  bool updated = false;
   while (const Eqn* e = graph_.definition(v)) {
     if (hints_[v].kind != Place::Kind::None) return;
-    hints_[v] = place;
-    // What a reshape reads may be made at the place of its result.
-    if (e->op->kind != OpKind::View) return;
-    ValueId u = graph_.operands(*e)[0];
-    View view;
-    if (graph_.aval(u).size() != graph_.aval(v).size() ||
-        !e->op->view(e->params, graph_.aval(v), View::contiguous(graph_.aval(u).shape()), view) ||
-        !view.is_contiguous() || view.offset != 0)
-      return;
-    hints_[v] = {};
-    place.view.shape = graph_.aval(u).shape();
-    place.view.strides = View::contiguous(place.view.shape).strides;
+    ValueId u;
+    if (e->op->kind == OpKind::View) {
+      // What a reshape reads may be made at the place of its result.
+      u = graph_.operands(*e)[0];
+      View view;
+      const bool same = graph_.aval(u).size() == graph_.aval(v).size() && (!updated || uses_[u] == 1) &&
+                        e->op->view(e->params, graph_.aval(v), View::contiguous(graph_.aval(u).shape()), view) &&
+                        view.is_contiguous() && view.offset == 0;
+      if (!same) {
+        hints_[v] = place;
+        ++place.buffer->holders;
+        return;
+      }
+      place.view.shape = graph_.aval(u).shape();
+      place.view.strides = View::contiguous(place.view.shape).strides;
+    } else {
+      hints_[v] = place;
+      ++place.buffer->holders;
+      // What an update changes may be made at the place of its result, if nothing else reads it.
+      const std::uint32_t result = v - e->first_result;
+      const std::int64_t operand = updated_operand(*e, result);
+      if (operand < 0 || e->op->kind == OpKind::Cond) return;
+      u = graph_.operands(*e)[static_cast<std::size_t>(operand)];
+      if (uses_[u] != 1 || loop_carry_use(*e, result) != CarryUse::InPlace) return;
+      updated = true;
+    }
     v = u;
   }
 }
@@ -362,6 +378,17 @@ void Region::copy(const Place& from, const Aval& aval, const Place& to, bool mas
   if (blend) nest.masked_store(0, v, mask_);
   else nest.store(0, v);
   nest.close();
+}
+
+void Region::copy_given(const Place& from, const Aval& aval, const Place& to) {
+  const bool given = from.kind == Place::Kind::Memory && !from.buffer;
+  if (!given || !from.view.is_contiguous() || !to.view.is_contiguous() || from.lanes > 1 || to.lanes > 1)
+    return copy(from, aval, to);
+  b_.set_lanes(1);
+  const auto item = static_cast<std::int64_t>(item_size(aval.dtype()));
+  const Operand arguments[] = {b_.offset(to.base, to.view.offset * item), b_.offset(from.base, from.view.offset * item),
+                               b_.index(aval.size() * item)};
+  b_.call_runtime_void("apsis_copy_given", arguments);
 }
 
 void Region::write_output(std::size_t i, const Place& target) {

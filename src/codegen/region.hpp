@@ -50,6 +50,8 @@ class Region {
   Place allocate(const Aval& aval, int lanes);
   /// Writes all elements of `from` to `to`; in masked regions only those of active lanes when `masked`.
   void copy(const Place& from, const Aval& aval, const Place& to, bool masked = false);
+  /// The same, where `from` may be an input that was given up and lies under `to`.
+  void copy_given(const Place& from, const Aval& aval, const Place& to);
   /// Lists of lanes as a table of lists, out of the tapes of packets.
   Place lists_of_lanes(const Place& tapes, const Aval& aval);
   /// How many copies of each element a place has: 1 when all lanes share it.

@@ -294,9 +294,17 @@ Array put_positions(const Array& core, const Array& values, const Plan& plan, Sc
   return lax::scatter(core, index_vectors(plan), values, {places, kind, false});
 }
 
-// x with its window replaced. Contiguous windows are cut out and joined again, axis by axis, so that small
-// arrays are only renamed; strided ones are chosen by a constant mask.
+// x with its window replaced. Contiguous windows of large arrays are written to, which costs the window where nobody
+// else needs the array. Those of others are cut out and joined again, axis by axis, so that small arrays are only
+// renamed; strided ones are chosen by a constant mask.
 Array put_window(const Array& x, const Array& part, const Plan& plan, std::size_t axis = 0) {
+  constexpr std::int64_t small = 64;
+  const bool contiguous = std::ranges::all_of(plan.stride, [](std::int64_t step) { return step == 1; });
+  if (contiguous && x.size() > small && part.size() > 0 && part.shape() != x.shape()) {
+    std::vector<Array> starts;
+    for (std::int64_t start : plan.start) starts.push_back(detail::literal(i64, start));
+    return lax::dynamic_update_slice(x, part, starts);
+  }
   while (axis < x.shape().size() && plan.limit[axis] - plan.start[axis] == x.shape()[axis] &&
          plan.stride[axis] == 1)
     ++axis;

@@ -158,6 +158,37 @@ TEST(InPlace, ScattersOfSeveralIndices) {
   expect_near(expect_compiled_as_interpreted(grad(loss), x), differences(loss, x), 1e-8);
 }
 
+// Without a copy, into the loop or out of it.
+TEST(InPlace, BuffersGivenUpAreUpdatedWhereTheyAre) {
+  auto steps = [](const Array& n, const Array& buffer) {
+    return while_loop([&](const Filling& s) { return s.i < n; },
+                      [](const Filling& s) {
+                        return Filling{s.i + 1, s.buffer.at(s.i + 1).set(sin(s.buffer[s.i]) + 0.5)};
+                      },
+                      Filling{0, buffer.at(0).set(0.25)})
+        .buffer;
+  };
+  auto run = jit(steps);
+  Array want = steps(Array(30), zeros({size})), buffer = zeros({size});
+  const double* before = buffer.span<double>().data();
+  buffer = run(Array(30), std::move(buffer));
+  EXPECT_EQ(buffer.span<double>().data(), before);
+  expect_same_bits(buffer, want);
+  Array kept = buffer;  // somebody else has it
+  buffer = run(Array(2), std::move(buffer));
+  EXPECT_NE(buffer.span<double>().data(), before);
+  expect_same_bits(kept, want);
+  // The pull-back, on a cotangent that is given up.
+  auto back = jit([&](const Array& x, const Array& cotangent) {
+    return std::get<0>(vjp([&](const Array& y) { return steps(Array(30), y); }, x).second(cotangent));
+  });
+  Array cotangent = cos(arange(static_cast<double>(size))), plain = back(kept, Array(cotangent));
+  before = cotangent.span<double>().data();
+  Array pulled = back(kept, std::move(cotangent));
+  EXPECT_EQ(pulled.span<double>().data(), before);
+  expect_same_bits(pulled, plain);
+}
+
 TEST(InPlace, InLanesEachAtItsOwnPlace) {
   auto steps = [](const Array& n, const Array& x) {
     return while_loop([&](const Filling& s) { return s.i < n; },
