@@ -71,6 +71,7 @@
 #include "apsis/control/error_if.hpp"
 #include "apsis/control/implicit.hpp"
 #include "apsis/control/map.hpp"
+#include "apsis/control/progress.hpp"
 #include "apsis/control/run_directly.hpp"
 #include "apsis/control/scan.hpp"
 #include "apsis/control/while_loop.hpp"

@@ -4,6 +4,7 @@
 
 #include "codegen/region.hpp"
 #include "core/messages.hpp"
+#include "ir/effects.hpp"
 
 namespace apsis::detail {
 
@@ -127,6 +128,62 @@ void Region::emit_error_if(const Eqn& e) {
   b_.branch(failed, raise, go_on, Likely::False);
   b_.set_position(raise);
   emit_kernel(e);
+  b_.jump(go_on);
+  b_.set_position(go_on);
+}
+
+/// The program goes on after a comparison, or two; only where a report may be due is the op called.
+void Region::emit_progress(const Eqn& e) {
+  const auto& p = e.params.as<ProgressParams>();
+  const auto operands = graph_.operands(e);
+  const std::int64_t number = add_kernel(e);
+  lowering_.kernels.back().skipped_steps = &p.meter->skipped_steps;
+  const Value steps = registers(places_[operands[0]], graph_.aval(operands[0]))[0];
+  const int lanes = b_.lanes_of(steps);
+  const auto wide = [&](Value scalar) { return lanes > 1 ? b_.splat(scalar) : scalar; };
+  const auto none_of = [&](Value v) { return b_.compare(Compare::Eq, v, wide(b_.index(0))); };
+  Value due;
+  b_.set_lanes(1);
+  if (p.timed) {
+    const Pointer kernels = b_.load_pointer(b_.offset(lowering_.context(), offsetof(CallContext, kernels)));
+    const Pointer meter = b_.load_pointer(
+        b_.offset(kernels, number * static_cast<std::int64_t>(sizeof(Kernel)) + offsetof(Kernel, skipped_steps)));
+    const Value skipped = b_.load_relaxed(meter, Dtype::I64);
+    b_.set_lanes(lanes);
+    due = none_of(b_.bit_and(steps, wide(skipped)));
+  }
+  b_.set_lanes(lanes);
+  if (p.every_steps > 0) {
+    const Value counted = none_of(b_.integer_rem(steps, wide(b_.index(p.every_steps))));
+    due = due.handle ? b_.bit_or(due, counted) : counted;
+  }
+  // The first lane at work speaks for the packet.
+  Value first = b_.index(0);
+  if (lanes_ > 1 && mask_.handle) {
+    const Value working = b_.mask_bits(mask_), lowest = b_.bit_and(working, b_.sub(b_.index(0), working));
+    first = b_.trailing_zeros(working);
+    const Value both = lanes > 1 ? b_.bit_and(b_.mask_bits(due), lowest) : lowest;
+    const Value of_first = b_.compare(Compare::Ne, both, b_.index(0));
+    due = lanes > 1 ? of_first : b_.bit_and(due, of_first);
+  } else if (lanes > 1) {
+    due = b_.extract(due, 0);
+  }
+  const Block report = b_.make_block("progress"), go_on = b_.make_block("no_progress");
+  b_.set_lanes(1);
+  b_.branch(due, report, go_on, Likely::False);
+  b_.set_position(report);
+  if (lanes_ > 1) b_.store(b_.offset(lowering_.context(), offsetof(CallContext, slot)), first);
+  std::vector<Place> in;
+  for (ValueId v : operands) {
+    Place place = places_[v];
+    Value element = registers(place, graph_.aval(v))[0];
+    if (b_.lanes_of(element) > 1) element = b_.extract(element, first);
+    place = {};
+    place.kind = Place::Kind::Registers;
+    place.elements = {element};
+    in.push_back(contiguous(place, graph_.aval(v)));
+  }
+  call_kernel(number, e, in, {});
   b_.jump(go_on);
   b_.set_position(go_on);
 }

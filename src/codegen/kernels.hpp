@@ -2,6 +2,7 @@
 
 // What compiled code calls for ops without a lowering of their own: the op's evaluator on buffers.
 
+#include <atomic>
 #include <exception>
 #include <vector>
 
@@ -15,6 +16,7 @@ struct Kernel {
   const Op* op;
   Params params;
   std::vector<Aval> in, out;
+  const std::atomic<std::int64_t>* skipped_steps = nullptr;  // of a progress equation's meter, for compiled code
 };
 
 /// What a call keeps beside the memory it works in. `CallContext::runtime` points here.

@@ -81,7 +81,7 @@ std::int32_t apsis_run_lanes(apsis::detail::CallContext* context, apsis::detail:
       outcome.status = chunk(&inner, arguments, first, last);
       outcome.error = own.error;
       // The lanes of a packet end in any order: the lowest lane that fails is found by running those below again. Packets
-      // call no function of the host, so nothing is seen twice.
+      // call no function of the host but for reports of progress, so nothing else is seen twice.
       while (width > 1 && own.failed_lane > first) {
         last = std::exchange(own.failed_lane, -1);
         if (!chunk(&inner, arguments, first, last)) break;
@@ -93,6 +93,8 @@ std::int32_t apsis_run_lanes(apsis::detail::CallContext* context, apsis::detail:
     return outcome;
   };
   std::vector<Outcome> outcomes(static_cast<std::size_t>(count));
+  // The lowest chunk that failed says how the call ends: what comes after it need not run.
+  std::atomic<std::int64_t> failed{count};
   if (parallel && count > 1) {
     const unsigned modes = _mm_getcsr();
     // The count of chunks orders them after what the caller did, and before what it does next. The scheduler does so too,
@@ -101,8 +103,13 @@ std::int32_t apsis_run_lanes(apsis::detail::CallContext* context, apsis::detail:
     std::atomic<std::int64_t>& order = lane_counts().chunks;
     const auto body = [&](std::int64_t number) {
       lane_counts().chunks.load(std::memory_order_acquire);
+      std::int64_t lowest = failed.load(std::memory_order_relaxed);
+      if (number > lowest) return;
       const FloatModes of_caller(modes);
       outcomes[static_cast<std::size_t>(number)] = run(number);
+      if (outcomes[static_cast<std::size_t>(number)].status)
+        while (number < lowest && !failed.compare_exchange_weak(lowest, number, std::memory_order_relaxed)) {
+        }
       lane_counts().chunks.fetch_add(1, std::memory_order_release);
     };
     order.fetch_add(0, std::memory_order_release);

@@ -114,6 +114,7 @@ void Region::emit(const Eqn& e) {
     default: break;
   }
   if (e.op == &error_if_op) return emit_error_if(e);
+  if (e.op == &progress_op) return emit_progress(e);
   if (fusible(graph_, e)) return emit_elementwise_registers(e);
   if (emit_unrolled(e)) return;
   if (e.op == &iota_op && !is_complex(graph_.aval(e.first_result).dtype())) return emit_iota(e);

@@ -74,6 +74,25 @@ GraphRef captures_first(const Graph& graph, std::size_t captures) {
   });
 }
 
+/// The loop (consts | carry, xs) with a count of its iterations behind the carry, which it reports. `length`:
+/// -1 if it is not known.
+GraphRef reporting(const Graph& body, std::size_t first_x, std::size_t carries, const Progress& progress,
+                   std::int64_t length, Loc loc) {
+  std::vector<Aval> avals = input_avals(body);
+  avals.insert(avals.begin() + static_cast<std::ptrdiff_t>(first_x), Aval(Dtype::I64, {}));
+  return rewire(avals, [&](std::span<const Array> in) {
+    std::vector<Array> args(in.begin(), in.begin() + static_cast<std::ptrdiff_t>(first_x));
+    append(args, in.subspan(first_x + 1));
+    std::vector<Array> outs = interpret(body, args);
+    Array steps = one_more(in[first_x]), fraction;
+    if (length > 0)
+      fraction = lax::div(lax::convert(steps, Dtype::F64), literal(Dtype::F64, static_cast<double>(length)));
+    report_progress(progress, steps, fraction, loc);
+    outs.insert(outs.begin() + static_cast<std::ptrdiff_t>(carries), steps);
+    return outs;
+  });
+}
+
 /// How many states reverse mode may keep; 0: no bound.
 std::int64_t states_kept(const char* op, std::int64_t count, std::int64_t bytes, std::span<const Array> carry,
                          Loc loc) {
@@ -129,12 +148,30 @@ std::vector<Array> checkpointed_scan(const ScanParams& scan, std::span<const Arr
 
 }  // namespace
 
+void check_options(const WhileOptions& options, Loc loc) {
+  if (options.kind == Loop::Bounded && options.max_steps < 0) fail(messages::bounded_without_bound, {}, loc);
+}
+
+void report_directly(const Progress& progress, std::int64_t steps, std::int64_t length, Loc loc) {
+  if (!progress.on()) return;
+  const double part = static_cast<double>(steps) / static_cast<double>(length);
+  report_progress(progress, Array(steps), length > 0 ? Array(part) : Array(), loc);
+}
+
+Array one_more(const Array& steps) { return lax::add(steps, literal(Dtype::I64, 1)); }
+Array makes_another(const Array& unfinished, const Array& steps, std::int64_t max_steps) {
+  if (max_steps < 0) return unfinished;
+  return lax::logical_and(unfinished, lax::lt(steps, literal(Dtype::I64, static_cast<double>(max_steps))));
+}
+Array how_it_ended(const Array& unfinished) {
+  return lax::select(unfinished, literal(Dtype::I64, 1), literal(Dtype::I64, 0));
+}
+
 void fail_static_carry(const char* op, Loc loc) { fail(messages::static_carry, {op}, loc); }
 void fail_branch_structure(const char* op, Loc loc) { fail(messages::branch_structure, {op}, loc); }
 
 std::vector<Array> while_call(const Callee& cond, const Callee& body, std::span<const Array> init,
                               const WhileOptions& options, Loc loc) {
-  if (options.kind == Loop::Bounded && options.max_steps < 0) fail(messages::bounded_without_bound, {}, loc);
   std::vector<Array> carry(init.begin(), init.end());
   Staged staged_body;
   do {
@@ -156,9 +193,24 @@ std::vector<Array> while_call(const Callee& cond, const Callee& body, std::span<
   append(operands, carry);
   const std::int64_t kept =
       states_kept("while_loop", options.checkpoints, options.checkpoint_bytes, carry, loc);
-  if (kept == 0 || options.kind == Loop::Lax) return bind_all(while_op, make_params(p), operands, loc);
-  return bind_all(checkpointed_while_op, checkpointed(p, avals_of(operands), states_of(kept, -1), -1),
-                  operands, loc);
+  if (options.progress.on()) {
+    const std::size_t carries = carry.size(), consts = staged_body.captures.size();
+    p.body = reporting(*p.body, consts + carries, carries, options.progress, options.max_steps, loc);
+    std::vector<Aval> cond_avals = input_avals(*p.cond);
+    cond_avals.push_back(Aval(Dtype::I64, {}));
+    p.cond = rewire(cond_avals, [cond = p.cond](std::span<const Array> in) {
+      return interpret(*cond, in.first(in.size() - 1));
+    });
+    ++p.carries;
+    operands.push_back(literal(Dtype::I64, 0));
+  }
+  std::vector<Array> end =
+      kept == 0 || options.kind == Loop::Lax
+          ? bind_all(while_op, make_params(p), operands, loc)
+          : bind_all(checkpointed_while_op, checkpointed(p, avals_of(operands), states_of(kept, -1), -1),
+                     operands, loc);
+  end.resize(carry.size());
+  return end;
 }
 
 std::vector<Array> first_entries(std::span<const Array> xs, const LeafNames& names,
@@ -200,10 +252,18 @@ ScanCall scan_call(const Callee& body, std::span<const Array> init, std::span<co
   append(operands, carry);
   append(operands, xs);
   const std::int64_t kept = states_kept("scan", options.checkpoints, options.checkpoint_bytes, carry, loc);
+  if (options.progress.on()) {
+    const std::size_t consts = staged.captures.size();
+    p.body = reporting(*p.body, consts + carry.size(), carry.size(), options.progress, p.length, loc);
+    ++p.carries;
+    operands.insert(operands.begin() + static_cast<std::ptrdiff_t>(consts + carry.size()),
+                    literal(Dtype::I64, 0));
+  }
   std::vector<Array> results = kept > 0 && p.length > 0 ? checkpointed_scan(p, operands, kept, loc)
                                                         : bind_all(scan_op, make_params(p), operands, loc);
-  auto split = results.begin() + static_cast<std::ptrdiff_t>(carry.size());
-  return {{results.begin(), split}, {split, results.end()}};
+  auto split = results.begin() + static_cast<std::ptrdiff_t>(carry.size()),
+       ys = results.begin() + static_cast<std::ptrdiff_t>(p.carries);
+  return {{results.begin(), split}, {ys, results.end()}};
 }
 
 Array concrete_range(const Array& lo, const Array& hi) {
@@ -219,7 +279,7 @@ Array as_index(const Array& i) {
   return i.dtype() == Dtype::I64 && !i.weak() ? i : lax::convert(i, Dtype::I64);
 }
 Array less(const Array& i, const Array& hi, Loc) { return lax::lt(i, as_index(hi)); }
-Array next_index(const Array& i) { return lax::add(i, literal(Dtype::I64, 1)); }
+Array next_index(const Array& i) { return one_more(i); }
 
 Array branch_of(const Array& predicate, Loc loc) {
   if (predicate.dtype() != Dtype::Bool || predicate.ndim() != 0)

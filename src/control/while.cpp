@@ -7,6 +7,7 @@
 #include "control/messages.hpp"
 #include "control/recording.hpp"
 #include "control/regions.hpp"
+#include "ir/effects.hpp"
 #include "ops/lax.hpp"
 #include "runtime/region.hpp"
 #include "transform/batch.hpp"
@@ -171,7 +172,7 @@ void batch_in_lockstep(const BatchRule& r) {
   Parts n(p);
   std::string axis(r.size.name);
   if (p.body->outputs().size() > n.carries) fail(messages::lockstep_tape, {axis});
-  if (p.body->has_effect() || p.cond->has_effect()) fail(messages::lockstep_effect, {axis});
+  if (has_effect_in_lanes(*p.body) || has_effect_in_lanes(*p.cond)) fail(messages::lockstep_effect, {axis});
   std::vector<bool> mask, out_mask;
   std::vector<Array> operands;
   for (std::size_t i = 0; i < r.operands.size(); ++i) {

@@ -1,8 +1,10 @@
 // The solve: promote, start, loop over steps, save, report. Written on the public API alone.
 
+#include <algorithm>
 #include <limits>
 
 #include "apsis/control/error_if.hpp"
+#include "apsis/control/progress.hpp"
 #include "apsis/control/while_loop.hpp"
 #include "apsis/ops/arithmetic.hpp"
 #include "apsis/ops/comparison.hpp"
@@ -122,7 +124,7 @@ void save_step(const Problem& p, const LoopState& s, const Array& accept, LoopSt
   next.saved = s.saved + where(keep, 1, 0);
 }
 
-LoopState attempt(const Problem& p, const LoopState& s) {
+LoopState attempt(const Problem& p, const LoopState& s, Loc loc) {
   std::vector<Array> first = p.method.first_same_as_last ? s.slope : p.field(s.start, s.y);
   Step step = runge_kutta_step(p.method, p.field, s.start, s.end, s.y, first);
   NextStep decision =
@@ -145,6 +147,8 @@ LoopState attempt(const Problem& p, const LoopState& s) {
   next.code =
       where(next.start < p.t1, decision.code,
             where(decision.code == static_cast<std::int64_t>(SolveResult::NonFinite), decision.code, 0));
+  if (p.options.progress.on())
+    report_progress(p.options.progress, next.attempts, (next.start - p.t0) / (p.t1 - p.t0), loc);
   if (!p.ts.is_empty())
     save_times(p, s, step, accept, next);
   else if (p.options.saveat.steps > 0)
@@ -181,6 +185,23 @@ LoopState start_state(const Problem& p, Loc loc) {
     s.saved_ts = full({rows}, infinity, p.t0.dtype());
   }
   return s;
+}
+
+/// How the loop over steps keeps states. A budget in bytes is for what is computed from one step to the next:
+/// what is saved is only written.
+WhileOptions reverse_mode(const LoopState& start, const SolveOptions& options) {
+  WhileOptions loop{.checkpoints = options.checkpoints, .checkpoint_bytes = options.checkpoint_bytes};
+  if (loop.checkpoint_bytes <= 0) return loop;
+  LoopState state = start;
+  state.saved_ts = {};
+  state.saved_ys.clear();
+  std::size_t bytes = 0;
+  for_each_leaf(state, [&](const Array& a) { bytes += a.is_empty() ? 0 : a.aval().bytes(); });
+  const std::int64_t fit =
+      std::max<std::int64_t>(2, loop.checkpoint_bytes / static_cast<std::int64_t>(bytes));
+  loop.checkpoints = loop.checkpoints == 0 ? fit : std::min(loop.checkpoints, fit);
+  loop.checkpoint_bytes = 0;
+  return loop;
 }
 
 /// Puts what was asked for together: t0, then ts or steps, then t1.
@@ -240,8 +261,10 @@ FlatSolution solve_flat(const VectorField& field, const RungeKutta& method, cons
         Array unfinished = s.start < p.t1 && s.code == 0;
         return options.max_steps < 0 ? unfinished : unfinished && s.attempts < options.max_steps;
       },
-      [&](const LoopState& s) { return attempt(p, s); }, start, {}, loc);
+      [&](const LoopState& s) { return attempt(p, s, loc); }, start, reverse_mode(start, options), loc);
 
+  static_assert(static_cast<std::int64_t>(LoopResult::MaxStepsReached) ==
+                static_cast<std::int64_t>(SolveResult::MaxStepsReached));
   constexpr auto too_many = static_cast<std::int64_t>(SolveResult::MaxStepsReached);
   Array code = where(end.code == 0 && end.start < p.t1, too_many, end.code);
   if (options.throw_) {

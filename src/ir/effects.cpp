@@ -22,8 +22,16 @@ std::vector<std::int64_t> current_lanes() {
 
 bool calls_host(const Graph& graph) {
   return std::ranges::any_of(graph.eqns(), [](const Eqn& e) {
-    bool found = e.op->kind == OpKind::Effect && e.op != &error_if_op;
+    bool found = e.op->kind == OpKind::Effect && e.op != &error_if_op && e.op != &progress_op;
     each_region(e.params, [&](const Graph& region) { found |= calls_host(region); });
+    return found;
+  });
+}
+
+bool has_effect_in_lanes(const Graph& graph) {
+  return graph.has_effect() && std::ranges::any_of(graph.eqns(), [](const Eqn& e) {
+    bool found = e.op->effect && e.op != &progress_op;
+    each_region(e.params, [&](const Graph& region) { found |= has_effect_in_lanes(region); });
     return found;
   });
 }

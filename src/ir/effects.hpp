@@ -2,6 +2,9 @@
 
 // What the rooms share about ops with effects.
 
+#include <atomic>
+#include <memory>
+
 #include "ir/graph.hpp"
 
 namespace apsis::detail {
@@ -22,8 +25,48 @@ struct ErrorIfParams {
 };
 extern const Op error_if_op;
 
-/// Whether something in the graph, in regions too, calls a function of the host: then lanes run one after the
-/// other.
+/// Where a loop reports how far it is; shared by the programs that do.
+class ProgressMeter {
+ public:
+  virtual ~ProgressMeter() = default;
+  /// Whether a report is due by the clock; the one who is told so makes it.
+  virtual bool time_is_up() = 0;
+  virtual void report(std::int64_t steps, double fraction) = 0;
+  virtual std::uint64_t hash() const = 0;
+  virtual bool equals(const ProgressMeter& other) const = 0;
+
+  /// One less than a power of two: compiled code asks for the time only where these bits of the count of steps
+  /// are zero.
+  std::atomic<std::int64_t> skipped_steps{0};
+};
+using ProgressMeterRef = std::shared_ptr<ProgressMeter>;
+inline bool equal_field(const ProgressMeterRef& a, const ProgressMeterRef& b) { return a->equals(*b); }
+inline std::uint64_t hash_field(std::uint64_t seed, const ProgressMeterRef& m) {
+  return hash_word(seed, m->hash());
+}
+inline void print_field(std::string& out, const ProgressMeterRef&) { out += "host"; }
+
+/// progress: operands (steps: i64[], fraction: f64[]), no results. Reports where the steps are a multiple of
+/// `every_steps`, unless that is 0, and where the time is up, if `timed`. In a packet of lanes the first that
+/// is at work reports.
+struct ProgressParams {
+  std::int64_t every_steps = 0;
+  bool timed = false;
+  ProgressMeterRef meter;
+  static void each(auto& self, auto&& visit) {
+    visit("every_steps", self.every_steps);
+    visit("timed", self.timed);
+    visit("meter", self.meter);
+  }
+};
+// Without a parse rule, as a function of the host has no text: so programs that report are not kept on disk.
+extern const Op progress_op;
+
+/// Whether something in the graph, in regions too, may not run for lanes that have ended already.
+bool has_effect_in_lanes(const Graph& graph);
+
+/// Whether something in the graph, in regions too, calls a function of the host for each lane: then lanes run one after
+/// the other.
 bool calls_host(const Graph& graph);
 
 /// While it lives, this thread runs lane `index` of a map_lanes, which errors name.

@@ -38,8 +38,8 @@ APSIS_PROVOKES(branch_mismatch,
                    Array(true), identity, [](const Array& x) { return sum(x); }, array({1., 2.})))
 
 APSIS_PROVOKES(lax_loop_reverse,
-               "[while_loop] reverse mode cannot go through a loop of kind lax, which keeps no tape; use the "
-               "default kind, or forward mode (jvp, jacfwd)",
+               "[while_loop] reverse mode cannot go through a loop of kind Lax, which keeps no tape; use the "
+               "default kind, or Loop::Bounded with max_steps, or forward mode (jvp, jacfwd)",
                grad([](const Array& x) {
                  return while_loop([](const Array& y) { return y < 10.; },
                                    [](const Array& y) { return y * 2.; }, x, {.kind = Loop::Lax});
@@ -82,7 +82,8 @@ APSIS_PROVOKES(branch_structure,
 
 APSIS_PROVOKES(
     bounded_without_bound,
-    "[while_loop] a loop of kind Bounded needs max_steps; give it, or use the default kind, which needs none",
+    "[while_loop] a loop of kind Bounded needs max_steps; give it, or use the default kind, or Loop::Lax for "
+    "forward mode only, which need none",
     while_loop(for_ever, identity, array(1.), {.kind = Loop::Bounded}))
 
 APSIS_PROVOKES(scan_no_length, "[scan] without xs the number of iterations is unknown; give {.length = n}",
@@ -168,3 +169,12 @@ APSIS_PROVOKES(no_code_generator,
                "shared object file: No such file or directory. Install libapsis_llvm.so next to libapsis.so, "
                "and the LLVM library it was built with",
                detail::load_code_generator("nowhere.so"))
+
+APSIS_PROVOKES(progress_interval,
+               "[progress] every_seconds is -1.000000 and every_steps 0: intervals must not be negative; 0 is "
+               "for none",
+               while_loop([](const Array& x) { return x < 3.; }, [](const Array& x) { return x + 1.; }, array(0.),
+                          {.progress = {.every_seconds = -1.}}))
+
+APSIS_PROVOKES(progress_scalar, "[progress] steps must be a scalar, got f64[2]; report a sum or a minimum",
+               report_progress({.every_steps = 1}, array({1., 2.})))

@@ -19,23 +19,25 @@ std::vector<Array> entries_at(std::span<const Array> stacked, std::int64_t i);
 /// The reverse: entries[i][k] is entry i of array k.
 std::vector<Array> stack_entries(const std::vector<std::vector<Array>>& entries);
 
-/// Nothing where a condition is not known: then the loop must be staged.
-template <class T, class Test, class Step>
+/// Nothing where a condition is not known: then the loop must be staged. `report` is told how many iterations
+/// were made.
+template <class T, class Test, class Step, class Report>
 std::optional<T> while_directly(const Test& test, const Step& step, T state, std::int64_t max_steps,
-                                Loc loc) {
+                                const Report& report, Loc loc) {
   for (std::int64_t steps = 0;; ++steps) {
     std::optional<bool> go = known_truth(test(state));
     if (!go) return std::nullopt;
     if (!*go) return state;
     if (max_steps >= 0 && steps == max_steps) fail_max_steps(max_steps, loc);
     state = step(state);
+    report(steps + 1);
   }
 }
 
 /// At least one entry.
-template <class Step, class C, class Xs>
+template <class Step, class C, class Xs, class Report>
 auto scan_directly(const Step& step, C carry, const Xs& xs, std::span<const Array> stacked,
-                   std::int64_t length, bool reverse) {
+                   std::int64_t length, bool reverse, const Report& report) {
   using Y = std::decay_t<decltype(step(carry, xs).second)>;
   std::vector<std::vector<Array>> rows(static_cast<std::size_t>(length));
   std::optional<Y> last;
@@ -45,6 +47,7 @@ auto scan_directly(const Step& step, C carry, const Xs& xs, std::span<const Arra
     carry = C(result.first);
     collect_leaves(result.second, rows[static_cast<std::size_t>(i)]);
     last.emplace(result.second);
+    report(k + 1);
   }
   return std::pair(carry, with_leaves(*last, stack_entries(rows)));
 }

@@ -17,6 +17,7 @@ struct ScanOptions {
   /// As in WhileOptions; as the length is known, with the fewest forward steps that are possible.
   std::int64_t checkpoints = 0;
   std::int64_t checkpoint_bytes = 0;
+  Progress progress = {};
 };
 
 /// No xs, or no ys.
@@ -58,7 +59,8 @@ auto scan(const F& f, const Carry& init, const Xs& xs, const ScanOptions& option
   using Y = std::decay_t<decltype(f(start, xs).second)>;
   std::int64_t length = stacked.empty() ? options.length : stacked[0].shape()[0];
   if (runs_directly() && length > 0) {
-    auto [last, ys] = scan_directly(step, start, xs, stacked, length, options.reverse);
+    auto report = [&](std::int64_t n) { report_directly(options.progress, n, length, loc); };
+    auto [last, ys] = scan_directly(step, start, xs, stacked, length, options.reverse, report);
     return std::pair<C, Y>(last, ys);
   }
   FlatFunction<decltype(step), C, Xs> flat(step, start, entry);

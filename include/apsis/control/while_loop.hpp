@@ -6,23 +6,30 @@
 //   State end = while_loop([](const State& s) { return s.i < 10; },
 //                          [&](const State& s) { return State{s.i + 1, a * s.x}; }, State{0, x});
 
+#include "apsis/control/progress.hpp"
 #include "apsis/control/run_directly.hpp"
 
 namespace apsis {
 
-/// How reverse mode goes through a loop: `Checkpointed` (the default) keeps a tape that grows; `Bounded` also
-/// demands max_steps; `Lax` refuses reverse mode and keeps nothing.
+/// What derivatives a loop has and what it must declare, with Equinox's names. `Checkpointed` (the default):
+/// both modes, and no bound is needed; reverse mode keeps a tape that grows, or as many states as
+/// `checkpoints` says. `Bounded`: the same, and max_steps must be given. `Lax`: forward mode only; reverse
+/// mode is refused. Forward mode goes through all three.
 enum class Loop : std::uint8_t { Checkpointed, Bounded, Lax };
 
 struct WhileOptions {
-  /// More iterations than this are an error; -1: no bound.
+  /// More iterations than this are an error, which is thrown before there is a result or a gradient; -1: no
+  /// bound. See while_loop_result for a loop that stops there.
   std::int64_t max_steps = -1;
   Loop kind = Loop::Checkpointed;
-  /// Reverse mode keeps no more than this many states, and runs parts of the loop again instead (about 2.5 times as
-  /// many forward steps for a million iterations and a thousand states). 0: it keeps what it needs of every state.
+  /// Reverse mode keeps no more than this many states, and runs parts of the loop again instead (about 2.5
+  /// times as many forward steps for a million iterations and a thousand states). 0: it keeps what it needs
+  /// of every state.
   std::int64_t checkpoints = 0;
   /// The same as a number of bytes for the states; 0: no bound.
   std::int64_t checkpoint_bytes = 0;
+  /// When the loop says how far it is, and to whom; by default it does not.
+  Progress progress = {};
 };
 
 namespace detail {
@@ -30,6 +37,14 @@ namespace detail {
 std::vector<Array> while_call(const Callee& cond, const Callee& body, std::span<const Array> carry,
                               const WhileOptions& options, Loc loc);
 [[noreturn]] void fail_static_carry(const char* op, Loc loc);
+/// Throws if the options do not go together.
+void check_options(const WhileOptions& options, Loc loc);
+/// After an iteration of a loop that runs directly. `length`: -1 if it is not known.
+void report_directly(const Progress& progress, std::int64_t steps, std::int64_t length, Loc loc);
+/// What while_loop_result adds to a loop: whether an iteration is to be made, and how it ended.
+Array makes_another(const Array& unfinished, const Array& steps, std::int64_t max_steps);
+Array one_more(const Array& steps);
+Array how_it_ended(const Array& unfinished);
 
 /// What a loop carries for an initial value of type T: numbers become Arrays.
 template <class T>
@@ -62,11 +77,14 @@ template <class Cond, class Body, class State>
 detail::carry_t<State> while_loop(const Cond& cond, const Body& body, const State& init,
                                   const WhileOptions& options = {}, Loc loc = Loc::here()) {
   using T = detail::carry_t<State>;
+  detail::check_options(options, loc);
   T start = init;
   auto test = [&](const T& state) { return Array(cond(state)); };
   auto step = [&](const T& state) { return T(body(state)); };
+  auto report = [&](std::int64_t n) { detail::report_directly(options.progress, n, options.max_steps, loc); };
   if (detail::runs_directly())
-    if (std::optional<T> end = detail::while_directly(test, step, start, options.max_steps, loc)) return *end;
+    if (std::optional<T> end = detail::while_directly(test, step, start, options.max_steps, report, loc))
+      return *end;
   detail::FlatFunction<decltype(test), T> flat_test(test, start);
   detail::FlatFunction<decltype(step), T> flat_step(step, start);
   flat_step.name_arguments({"carry"});
@@ -74,6 +92,33 @@ detail::carry_t<State> while_loop(const Cond& cond, const Body& body, const Stat
                                               flat_step.leaves(), options, loc);
   detail::check_same_structure("while_loop", start, flat_step.prototype(), flat_step.present(), loc);
   return detail::with_leaves(start, end);
+}
+
+/// How a loop ended; the numbers are those of SolveResult.
+enum class LoopResult : std::int64_t { Successful = 0, MaxStepsReached = 1 };
+
+template <class State>
+struct LoopEnd {
+  State state;
+  Array steps;   // i64: iterations made
+  Array result;  // i64: a LoopResult
+};
+
+/// while_loop, but max_steps is where the loop stops: the result says whether it did, under vmap that of each
+/// lane. The state, and its gradient, are then those of max_steps iterations.
+template <class Cond, class Body, class State>
+LoopEnd<detail::carry_t<State>> while_loop_result(const Cond& cond, const Body& body, const State& init,
+                                                  const WhileOptions& options = {}, Loc loc = Loc::here()) {
+  using Counted = std::pair<detail::carry_t<State>, Array>;
+  Counted end = while_loop(
+      [&](const Counted& s) {
+        return detail::makes_another(Array(cond(s.first)), s.second, options.max_steps);
+      },
+      [&](const Counted& s) {
+        return Counted(detail::carry_t<State>(body(s.first)), detail::one_more(s.second));
+      },
+      Counted(init, Array(std::int64_t{0})), options, loc);
+  return {end.first, end.second, detail::how_it_ended(Array(cond(end.first)))};
 }
 
 }  // namespace apsis

@@ -10,6 +10,7 @@
 //                          {.controller = PIDController{.rtol = 1e-6, .atol = 1e-9}, .saveat = {.ts = ts}});
 //   sol.ys;                                    // ts.size() × 2
 
+#include "apsis/control/progress.hpp"
 #include "apsis/diffeq/controller.hpp"
 #include "apsis/diffeq/runge_kutta.hpp"
 #include "apsis/transform/function.hpp"
@@ -49,6 +50,12 @@ struct SolveOptions {
   std::int64_t max_steps = 4096;
   /// Whether a solve that fails throws, when it runs; otherwise see Solution::result.
   bool throw_ = true;
+  /// As in WhileOptions: reverse mode keeps no more than so many states of the solve, or states of so many bytes
+  /// together, and takes steps again instead; 0: a tape of all steps. What is saved is not part of these states.
+  std::int64_t checkpoints = 0;
+  std::int64_t checkpoint_bytes = 0;
+  /// When the solve says how far between t0 and t1 it is, and to whom; by default it does not.
+  Progress progress = {};
 };
 
 struct SolveStats {
