@@ -72,16 +72,14 @@ void called_jvp(const Op& op, const JvpRule& r) {
 }
 
 void called_linearize(const Op& op, const LinearizeRule& r) {
-  std::vector<bool> in_mask = not_empty(r.tangents);
-  SplitGraph split = split_graph(called_region(r.params), in_mask);
-  std::vector<Array> results = bind_all(op, with_called_region(r.params, split.known), r.primals);
-  for (std::size_t i = 0; i < r.outs.size(); ++i) r.outs[i] = results[i];
-  std::vector<Array> operands = marked(r.tangents, in_mask);
-  append(operands, std::span(results).subspan(r.outs.size()));
+  SplitCall split = split_call(called_region(r.params), r);
+  std::vector<Array> results = split.known->eqns().empty()
+                                   ? interpret(*split.known, split.known_in)
+                                   : bind_all(op, with_called_region(r.params, split.known), split.known_in);
+  std::vector<Array> operands = split.tangents_in;
+  append(operands, std::span(results).last(split.residual_count));
   TraceScope scope(r.tangent_trace);
-  std::vector<Array> tangents = bind_all(op, with_called_region(r.params, split.linear), operands);
-  for (std::size_t i = 0, next = 0; i < r.outs.size(); ++i)
-    if (split.out_mask[i]) r.out_tangents[i] = tangents[next++];
+  split.take(r, results, bind_all(op, with_called_region(r.params, split.linear), operands));
 }
 
 void called_transpose(const Op& op, const TransposeRule& r) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "control/call_rules.hpp"
+#include "control/messages.hpp"
 #include "ops/dot_params.hpp"
 #include "ops/table.hpp"
 #include "ops/view_params.hpp"
@@ -13,13 +14,24 @@
 namespace apsis::detail {
 namespace {
 
-using Predicate = bool (*)(const Saveable&);
+/// A policy that is a function: text has no place for it.
+struct Predicate {
+  bool (*keeps)(const Saveable&) = nullptr;
+  friend bool operator==(const Predicate&, const Predicate&) = default;
+};
+std::uint64_t hash_field(std::uint64_t seed, const Predicate& p) {
+  return hash_word(seed, reinterpret_cast<std::uintptr_t>(p.keeps));
+}
+void print_field(std::string& out, const Predicate& p) { out += p.keeps ? "\"a function\"" : "\"\""; }
+void parse_field(ParamsReader& r, Predicate&) {
+  if (!r.text().empty()) fail(messages::checkpoint_text, {});
+}
 
 struct CheckpointParams {
   GraphRef region;
   bool everything = false, dots = false, dots_without_batch = false;
   std::vector<std::string> names, names_but, all_but;
-  std::uintptr_t when = 0;  // a Predicate
+  Predicate when;
 
   static void each(auto& self, auto&& visit) {
     visit("everything", self.everything);
@@ -43,9 +55,37 @@ struct CheckpointParams {
       return true;
     if (!name.empty() && (among(names) || (!names_but.empty() && !among(names_but)))) return true;
     if (!all_but.empty() && (name.empty() || !among(all_but))) return true;
-    return when && reinterpret_cast<Predicate>(when)({e.op->name, name, aval});
+    return when.keeps && when.keeps({e.op->name, name, aval});
   }
 };
+
+/// Adds what a graph computes, calls in it opened up; returns its outputs.
+std::vector<ValueId> append_opened(GraphBuilder& builder, const Graph& graph,
+                                   std::span<const ValueId> inputs) {
+  std::vector<ValueId> renumber(inputs.begin(), inputs.end()), operands, results, outs;
+  renumber.resize(graph.value_count());
+  for (const Eqn& e : graph.eqns()) {
+    operands.clear();
+    for (ValueId v : graph.operands(e)) operands.push_back(renumber[v]);
+    if (e.op == &call_op) {
+      results = append_opened(builder, called_region(e.params), operands);
+    } else {
+      results.resize(e.result_count);
+      builder.append(*e.op, e.params, operands, results, e.loc);
+    }
+    std::ranges::copy(results, renumber.begin() + e.first_result);
+  }
+  for (ValueId v : graph.outputs()) outs.push_back(renumber[v]);
+  return outs;
+}
+
+/// The graph without calls, so that policies see into jitted functions.
+GraphRef opened(const Graph& graph) {
+  GraphBuilder builder;
+  std::vector<ValueId> inputs;
+  for (ValueId v = 0; v < graph.input_count(); ++v) inputs.push_back(builder.input(graph.aval(v)));
+  return builder.finish(append_opened(builder, graph, inputs));
+}
 
 /// The part of a graph that computes `outputs` from its inputs and the values `given`, which become further
 /// inputs.
@@ -104,38 +144,36 @@ void checkpoint_batch(const BatchRule& r) { called_batch(checkpoint_op, r); }
 // The program is split in its known and its linear part. The known part returns what is kept; the linear part
 // computes its residuals from that and from the operands.
 void checkpoint_linearize(const LinearizeRule& r) {
-  std::vector<bool> in_mask = not_empty(r.tangents), used;
-  SplitGraph split = split_graph(called_region(r.params), in_mask);
-  const Graph& known = *split.known;
+  SplitCall split = split_call(called_region(r.params), r);
+  const GraphRef all_known = opened(*split.known);
+  const Graph& known = *all_known;
   auto outputs = known.outputs();
-  std::size_t outs = r.outs.size(), inputs = r.primals.size();
+  std::size_t outs = count(split.known_mask), inputs = split.known_in.size();
   std::vector<ValueId> kept = choose(r.params.as<CheckpointParams>(), known, outputs.subspan(outs));
   GraphRef again = part_of(known, kept, outputs.subspan(outs));
   std::vector<ValueId> forward(outputs.begin(), outputs.begin() + static_cast<std::ptrdiff_t>(outs));
   forward.insert(forward.end(), kept.begin(), kept.end());
   std::vector<Array> results =
-      bind_all(checkpoint_op, with_called_region(r.params, part_of(known, {}, forward)), r.primals);
-  for (std::size_t i = 0; i < outs; ++i) r.outs[i] = results[i];
-  if (count(split.out_mask) == 0) return;
+      bind_all(checkpoint_op, with_called_region(r.params, part_of(known, {}, forward)), split.known_in);
+  if (count(split.out_mask) == 0) return split.take(r, results, {});
 
   std::vector<Aval> avals = input_avals(*again);
-  for (std::size_t i = 0; i < inputs; ++i)
-    if (in_mask[i]) avals.push_back(known.aval(static_cast<ValueId>(i)));
+  for (std::size_t i = 0; i < split.tangents_in.size(); ++i)
+    avals.push_back(split.linear->aval(static_cast<ValueId>(i)));
   GraphRef tangent = rewire(avals, [&](std::span<const Array> in) {
     std::size_t from = inputs + kept.size();
     std::vector<Array> args(in.begin() + static_cast<std::ptrdiff_t>(from), in.end());
     append(args, interpret(*again, in.first(from)));
     return interpret(*split.linear, args);
   });
+  std::vector<bool> used;
   tangent = without_unused_inputs(*tangent, used);
-  std::vector<Array> operands(r.primals.begin(), r.primals.end());
+  std::vector<Array> operands = split.known_in;
   append(operands, std::span(results).subspan(outs));
-  append(operands, marked(r.tangents, in_mask));
+  append(operands, split.tangents_in);
   TraceScope scope(r.tangent_trace);
-  std::vector<Array> tangents =
-      bind_all(checkpoint_op, with_called_region(r.params, tangent), marked(operands, used));
-  for (std::size_t i = 0, next = 0; i < outs; ++i)
-    if (split.out_mask[i]) r.out_tangents[i] = tangents[next++];
+  split.take(r, results,
+             bind_all(checkpoint_op, with_called_region(r.params, tangent), marked(operands, used)));
 }
 
 }  // namespace
@@ -150,6 +188,7 @@ const Op checkpoint_op = {
     .transpose = checkpoint_transpose,
     .batch = checkpoint_batch,
     .jet = called_jet,
+    .parse = parse_params<CheckpointParams>,
 };
 
 std::vector<Array> checkpoint_call(const Callee& callee, std::span<const Array> leaves,
@@ -161,7 +200,7 @@ std::vector<Array> checkpoint_call(const Callee& callee, std::span<const Array> 
   std::vector<Array> operands(leaves.begin(), leaves.end());
   append(operands, staged.captures);
   CheckpointParams p{staged.graph, o.everything, o.dots,    o.dots_without_batch,
-                     o.names,      o.names_but,  o.all_but, reinterpret_cast<std::uintptr_t>(o.when)};
+                     o.names,      o.names_but,  o.all_but, {o.when}};
   return bind_all(checkpoint_op, make_params(std::move(p)), operands, loc);
 }
 

@@ -335,6 +335,7 @@ Arrays pull_cotangents(const CheckpointedParams& p, const Replay& replay, std::s
 }
 
 void checkpointed_linearize(const LinearizeRule& r) {
+  if (is_mixed(r)) return stage_whole(checkpointed_while_op, r);
   const auto& p = checkpointed_of(r.params);
   const auto cond_consts = static_cast<std::size_t>(p.cond_consts),
              consts = static_cast<std::size_t>(p.body_consts), carries = static_cast<std::size_t>(p.carries);

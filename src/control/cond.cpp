@@ -6,6 +6,8 @@
 #include "control/messages.hpp"
 #include "control/regions.hpp"
 #include "ops/lax.hpp"
+#include "ops/stop_gradient.hpp"
+#include "ops/table.hpp"
 #include "runtime/region.hpp"
 #include "transform/batch.hpp"
 #include "transform/jet.hpp"
@@ -81,8 +83,34 @@ void cond_jvp(const JvpRule& r) {
   }
 }
 
+/// The results that depend on values of the tangent program are computed by a cond of their own, which
+/// computes the rest of what they need again.
+void split_cond(const LinearizeRule& r) {
+  if (r.primals[0].is_empty()) return stage_whole(cond_op, r);
+  const auto& p = branches_of(r.params);
+  std::vector<bool> in_mask = not_empty(r.tangents.subspan(1)), out_mask(r.outs.size(), false);
+  std::vector<SplitGraph> splits;
+  for (const GraphRef& branch : p.branches) {
+    splits.push_back(split_known(*branch, in_mask));
+    out_mask = mask_or(out_mask, splits.back().out_mask);
+  }
+  std::vector<Array> operands = marked(r.primals, not_empty(r.primals));
+  CondParams known, linear;
+  for (const SplitGraph& split : splits) {
+    known.branches.push_back(known_part(split, out_mask));
+    linear.branches.push_back(linear_part(split, out_mask));
+  }
+  std::vector<Array> results = bind_all(cond_op, make_params(std::move(known)), operands);
+  append(operands, marked(r.tangents.subspan(1), in_mask));
+  TraceScope scope(r.tangent_trace);
+  std::vector<Array> tangents = bind_all(cond_op, make_params(std::move(linear)), operands);
+  for (std::size_t i = 0, next = 0, next_tangent = 0; i < r.outs.size(); ++i)
+    out_mask[i] ? r.out_tangents[i] = tangents[next_tangent++] : r.outs[i] = results[next++];
+}
+
 // The tangent branches compute what they need of the primal again: the branches' residuals would all differ.
 void cond_linearize(const LinearizeRule& r) {
+  if (is_mixed(r)) return split_cond(r);
   std::vector<Array> results = bind_all(cond_op, r.params, r.primals);
   for (std::size_t i = 0; i < r.outs.size(); ++i) r.outs[i] = results[i];
   std::vector<bool> in_mask = not_empty(r.tangents.subspan(1)), out_mask;
@@ -133,11 +161,12 @@ void batch_by_select(const BatchRule& r) {
   auto choose = [&](const Array& chosen, const Array& a, const Array& b) {
     return lax::select(lax::broadcast_in_dim(chosen, a.shape(), {0}), a, b);
   };
+  const Params unused = make_params(StopGradientParams{});
   for (std::size_t b = 0; b < p.branches.size(); ++b) {
     Array chosen = lax::eq(index, lax::full_like(index.aval(), static_cast<double>(b)));
     std::vector<Array> seen;
     for (const Array& a : operands)
-      seen.push_back(is_inexact(a.dtype()) ? choose(chosen, a, lax::stop_gradient(a)) : a);
+      seen.push_back(is_inexact(a.dtype()) ? choose(chosen, a, bind1(stop_gradient_op, unused, {a})) : a);
     std::vector<bool> out_mask;
     GraphRef branch = batch_graph(*p.branches[b], r.size, all_in,
                                   std::vector<bool>(p.branches[b]->outputs().size(), true), out_mask);

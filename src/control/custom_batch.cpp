@@ -3,7 +3,6 @@
 #include "control/custom_rule.hpp"
 #include "control/messages.hpp"
 #include "transform/batch.hpp"
-#include "transform/jvp.hpp"
 
 namespace apsis::detail {
 
@@ -68,14 +67,17 @@ void custom_batch_evaluate(const Params& params, std::span<const Array> in, std:
   called_evaluate(custom_batch_op, params, in, out);
 }
 
+/// Without the rule.
+Params plain_call(const Params& params) {
+  return make_params(CallParams{params.as<CustomBatchParams>().region, "custom_batch"});
+}
+
 void custom_batch_jvp(const JvpRule& r) {
-  const Graph& region = called_region(r.params);
-  auto run = [&](std::span<const Array> in) { return interpret(region, in); };
-  JvpResult found = jvp(callee_of(run), r.primals, r.tangents);
-  for (std::size_t i = 0; i < r.outs.size(); ++i) {
-    r.outs[i] = found.outs[i];
-    r.out_tangents[i] = found.tangents[i];
-  }
+  call_op.jvp({plain_call(r.params), r.primals, r.tangents, r.outs, r.out_tangents});
+}
+
+void custom_batch_linearize(const LinearizeRule& r) {
+  call_op.linearize({plain_call(r.params), r.primals, r.tangents, r.tangent_trace, r.outs, r.out_tangents});
 }
 
 void custom_batch_batch(const BatchRule& r) {
@@ -88,7 +90,7 @@ void custom_batch_batch(const BatchRule& r) {
   std::vector<Array> inputs;
   append(inputs, p.arguments_of(std::span<const Array>(operands)));
   append(inputs, p.consts_of(std::span<const Array>(operands)));
-  r.outs = interpret(*program, inputs);
+  r.outs = bind_all(call_op, make_params(CallParams{program, "custom_batch"}), inputs);
   r.out_axes.assign(r.outs.size(), 0);
 }
 
@@ -100,6 +102,7 @@ const Op custom_batch_op = {
     .shape = custom_batch_shape,
     .evaluate = custom_batch_evaluate,
     .jvp = custom_batch_jvp,
+    .linearize = custom_batch_linearize,
     .batch = custom_batch_batch,
 };
 

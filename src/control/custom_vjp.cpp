@@ -5,6 +5,7 @@
 #include "control/messages.hpp"
 #include "ops/lax.hpp"
 #include "transform/batch.hpp"
+#include "transform/linearize.hpp"
 
 namespace apsis::detail {
 
@@ -274,6 +275,7 @@ GraphRef graph_of_avals(std::span<const Aval> avals) {
 }
 
 void custom_vjp_linearize(const LinearizeRule& r) {
+  if (is_mixed(r)) return stage_whole(custom_vjp_op, r);
   const auto& p = r.params.as<CustomVjpParams>();
   std::vector<bool> mask = not_empty(r.tangents), perturbed = p.arguments_of(mask);
   p.check_captures("custom_vjp", "differentiated", mask);
@@ -282,7 +284,7 @@ void custom_vjp_linearize(const LinearizeRule& r) {
   std::vector<Array> inputs;
   append(inputs, p.arguments_of(r.primals));
   append(inputs, p.consts_of(r.primals));
-  std::vector<Array> found = interpret(*forward.graph, inputs);
+  std::vector<Array> found = bind_all(call_op, make_params(CallParams{forward.graph, "custom_vjp"}), inputs);
   std::vector<Aval> tangents;
   for (std::size_t i = 0; i < r.outs.size(); ++i) {
     r.outs[i] = found[i];

@@ -5,6 +5,7 @@
 #include "ops/lax.hpp"
 #include "runtime/region.hpp"
 #include "transform/batch.hpp"
+#include "transform/linearize.hpp"
 
 namespace apsis::detail {
 namespace {
@@ -46,6 +47,7 @@ void linear_call_jvp(const JvpRule& r) {
 }
 
 void linear_call_linearize(const LinearizeRule& r) {
+  if (is_mixed(r)) return stage_whole(linear_call_op, r);
   const auto& p = linear_of(r.params);
   std::size_t plain = r.primals.size() - static_cast<std::size_t>(p.linear);
   if (count(not_empty(r.tangents.first(plain))) > 0)

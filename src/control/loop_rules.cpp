@@ -4,6 +4,7 @@
 #include "control/messages.hpp"
 #include "ops/lax.hpp"
 #include "transform/batch.hpp"
+#include "transform/linearize.hpp"
 
 namespace apsis::detail {
 
@@ -31,6 +32,22 @@ std::vector<bool> dependence(const Graph& graph, const std::vector<bool>& in_mas
   }
   for (ValueId v : graph.outputs()) out.push_back(depends[v]);
   return out;
+}
+
+SplitLoop::SplitLoop(const Graph& whole, std::vector<bool> marked, std::size_t consts, std::size_t carries)
+    : in_mask(std::move(marked)) {
+  SplitGraph split;
+  for (bool settled = false; !settled;) {
+    settled = true;
+    split = split_known(whole, in_mask);
+    out_mask = split.out_mask;
+    for (std::size_t c = 0; c < carries; ++c) {
+      settled &= in_mask[consts + c] || !out_mask[c];
+      in_mask[consts + c] = out_mask[c] = in_mask[consts + c] || out_mask[c];
+    }
+  }
+  body = known_part(split, out_mask);
+  tangent = linear_part(split, out_mask);
 }
 
 std::size_t Widening::moving(int group) const {

@@ -16,6 +16,15 @@ std::vector<bool> slice_mask(const std::vector<bool>& mask, std::size_t from, st
 /// Which outputs depend on the inputs marked.
 std::vector<bool> dependence(const Graph& graph, const std::vector<bool>& in_mask);
 
+/// A loop that carries values of a tangent program (a jvp rule made it), split in the loop over what is known
+/// and the rest. The masks mark the rest; that of the inputs grows by the carries that depend on it.
+struct SplitLoop {
+  SplitLoop(const Graph& body, std::vector<bool> marked, std::size_t consts, std::size_t carries);
+  std::vector<bool> in_mask, out_mask;
+  GraphRef body;     // of the inputs known: (consts, carries, xs) → (carries, ys)
+  GraphRef tangent;  // (inputs of `body`…, the rest…) → the rest of (carries, ys)
+};
+
 /// Transforms a loop body until the carries that come out marked are those that went in marked:
 /// `make(in_mask, instantiate, out_mask)` transforms the body; the carry part of `in_mask` grows.
 template <class Make>

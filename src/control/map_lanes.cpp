@@ -92,26 +92,26 @@ GraphRef outputs_among(const Graph& graph, const std::vector<bool>& mask, bool m
 
 void map_lanes_linearize(const LinearizeRule& r) {
   const auto& p = lanes_of(r.params);
-  std::vector<bool> in_mask = not_empty(r.tangents);
-  SplitGraph split = split_graph(*p.region, in_mask);
+  SplitCall split = split_call(*p.region, r);
+  const Dims known_axes = marked_axes(p.in_axes, split.known_operands);
+  const std::size_t outs = count(split.known_mask);
   // Residuals that do not depend on the lane, weights above all, are no lane's own.
   std::vector<bool> mapped, by_lane(split.known->outputs().size(), true);
-  for (std::int64_t axis : p.in_axes) mapped.push_back(axis >= 0);
+  for (std::int64_t axis : known_axes) mapped.push_back(axis >= 0);
   if (!split.known->has_effect()) by_lane = dependence(*split.known, mapped);
-  std::fill_n(by_lane.begin(), r.outs.size(), true);
-  std::vector<Array> shared = interpret(*outputs_among(*split.known, by_lane, false), r.primals);
-  std::vector<Array> results = bind_lanes(outputs_among(*split.known, by_lane, true), p.lanes, p.in_axes, r.primals);
-  for (std::size_t i = 0; i < r.outs.size(); ++i) r.outs[i] = results[i];
-  std::vector<Array> operands = marked(r.tangents, in_mask);
-  Dims axes = marked_axes(p.in_axes, in_mask);
-  for (std::size_t i = r.outs.size(), own = i, common = 0; i < by_lane.size(); ++i) {
+  std::fill_n(by_lane.begin(), outs, true);
+  std::vector<Array> shared = interpret(*outputs_among(*split.known, by_lane, false), split.known_in);
+  std::vector<Array> results;
+  if (count(by_lane) > 0 || split.known->has_effect())
+    results = bind_lanes(outputs_among(*split.known, by_lane, true), p.lanes, known_axes, split.known_in);
+  std::vector<Array> operands = split.tangents_in;
+  Dims axes = marked_axes(p.in_axes, split.tangent_operands);
+  for (std::size_t i = outs, own = i, common = 0; i < by_lane.size(); ++i) {
     operands.push_back(by_lane[i] ? results[own++] : shared[common++]);
     axes.push_back(by_lane[i] ? 0 : -1);
   }
   TraceScope scope(r.tangent_trace);
-  std::vector<Array> tangents = bind_lanes(split.linear, p.lanes, axes, operands);
-  for (std::size_t i = 0, next = 0; i < r.outs.size(); ++i)
-    if (split.out_mask[i]) r.out_tangents[i] = tangents[next++];
+  split.take(r, results, bind_lanes(split.linear, p.lanes, axes, operands));
 }
 
 void map_lanes_transpose(const TransposeRule& r) {

@@ -216,29 +216,21 @@ Recording::Recording(const Graph& old_body, const Graph& tangent, std::size_t co
   body = rewire(input_avals(old_body), wire);
 }
 
-GraphRef Recording::tangent_body(const Graph& old_body, const Graph& tangent,
-                                 const std::vector<bool>& in_mask, std::size_t consts,
-                                 std::size_t carries) const {
-  std::vector<Aval> old = input_avals(old_body), avals;
-  const std::size_t first_x = consts + carries, inputs = old.size();
-  std::vector<std::size_t> tangent_of;  // by input of the body: its place among the tangents
-  for (std::size_t i = 0, next = 0; i < inputs; ++i) tangent_of.push_back(in_mask[i] ? next++ : 0);
-
+GraphRef Recording::tangent_body(const Graph& old_body, const Graph& tangent, std::size_t tangent_xs,
+                                 std::size_t consts, std::size_t carries) const {
+  std::vector<Aval> avals;
+  const std::size_t first_x = consts + carries, inputs = old_body.input_count(), all = tangent.input_count();
   // In the order of the new inputs: which value of the tangent graph each is.
   std::vector<ValueId> order;
   const auto take = [&](std::size_t from, std::size_t to) {
     for (std::size_t i = from; i < to; ++i) order.push_back(static_cast<ValueId>(i));
   };
-  const auto take_tangents = [&](std::size_t from, std::size_t to) {
-    for (std::size_t i = from; i < to; ++i)
-      if (in_mask[i]) order.push_back(static_cast<ValueId>(inputs + tangent_of[i]));
-  };
   take(0, consts);
   for (std::size_t c : unchanging) order.push_back(static_cast<ValueId>(consts + c));
-  take_tangents(0, first_x);
+  take(inputs, all - tangent_xs);
   take(first_x, inputs);
   order.insert(order.end(), recorded_.begin(), recorded_.end());
-  take_tangents(first_x, inputs);
+  take(all - tangent_xs, all);
   for (ValueId v : order) avals.push_back(tangent.aval(v));
   const auto wire = [&](std::span<const Array> in) {
     std::vector<Array> values(tangent.value_count());

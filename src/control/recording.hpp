@@ -21,9 +21,9 @@ class Recording {
   std::vector<std::size_t> unchanging;  // carries that are read, and that the body returns as they came
 
   /// (consts, unchanging carries, tangent consts | tangent carry | xs, records, tangent xs) → outputs of
-  /// `tangent`.
-  GraphRef tangent_body(const Graph& body, const Graph& tangent, const std::vector<bool>& in_mask,
-                        std::size_t consts, std::size_t carries) const;
+  /// `tangent`, of whose tangents the last `tangent_xs` are of xs.
+  GraphRef tangent_body(const Graph& body, const Graph& tangent, std::size_t tangent_xs, std::size_t consts,
+                        std::size_t carries) const;
 
  private:
   std::vector<ValueId> recorded_;  // values of the tangent graph

@@ -118,7 +118,61 @@ void scan_jet(const JetRule& r) {
   take_jets(results, out_mask, r);
 }
 
+/// The tangents that a tangent body takes beside the body's inputs, by group.
+struct LoopTangents {
+  std::vector<Array> consts, carry, xs;
+};
+
+/// The loop, which also stacks the carries that the tangent body reads; and the tangent loop over them, which
+/// is bound under `trace`. Returns the results of the latter.
+std::vector<Array> taped_scan(const ScanParams& p, const Graph& tangent, std::span<const Array> operands,
+                              const LoopTangents& tangents, Trace* trace, std::vector<Array>& results) {
+  auto consts = static_cast<std::size_t>(p.consts), carries = static_cast<std::size_t>(p.carries);
+  Recording recording(*p.body, tangent, consts, carries);
+  ScanParams primal = p;
+  primal.body = recording.body;
+  if (!recording.body->outputs().empty() || recording.body->has_effect())
+    results = bind_all(scan_op, make_params(primal), operands);
+
+  // The tangent loop: consts = (consts, unchanging carries, tangent consts), carry = tangent carry,
+  // xs = (xs, records, tangent xs).
+  std::vector<Array> linear(operands.begin(), operands.begin() + static_cast<std::ptrdiff_t>(consts));
+  for (std::size_t c : recording.unchanging) linear.push_back(operands[consts + c]);
+  append(linear, tangents.consts);
+  auto linear_consts = static_cast<std::int64_t>(linear.size());
+  append(linear, tangents.carry);
+  append(linear, operands.subspan(consts + carries));
+  append(linear, std::span(results).subspan(p.body->outputs().size()));
+  append(linear, tangents.xs);
+  ScanParams over_records{recording.tangent_body(*p.body, tangent, tangents.xs.size(), consts, carries),
+                          linear_consts, static_cast<std::int64_t>(tangents.carry.size()), p.length,
+                          p.reverse};
+  TraceScope scope(trace);
+  return bind_all(scan_op, make_params(over_records), linear);
+}
+
+void split_scan(const LinearizeRule& r) {
+  const auto& p = scan_of(r.params);
+  auto consts = static_cast<std::size_t>(p.consts), carries = static_cast<std::size_t>(p.carries);
+  SplitLoop split(*p.body, not_empty(r.tangents), consts, carries);
+  ScanParams known = p;
+  known.body = split.body;
+  known.consts -= static_cast<std::int64_t>(count(slice_mask(split.in_mask, 0, consts)));
+  known.carries -= static_cast<std::int64_t>(count(slice_mask(split.in_mask, consts, carries)));
+  LoopTangents tangents;
+  std::vector<Array> operands, results;
+  for (std::size_t i = 0; i < r.primals.size(); ++i) {
+    const Array& a = r.primals[i].is_empty() ? r.tangents[i] : r.primals[i];
+    auto& group = i < consts ? tangents.consts : i < consts + carries ? tangents.carry : tangents.xs;
+    (split.in_mask[i] ? group : operands).push_back(a);
+  }
+  std::vector<Array> found = taped_scan(known, *split.tangent, operands, tangents, r.tangent_trace, results);
+  for (std::size_t i = 0, next = 0, next_tangent = 0; i < r.outs.size(); ++i)
+    split.out_mask[i] ? r.out_tangents[i] = found[next_tangent++] : r.outs[i] = results[next++];
+}
+
 void scan_linearize(const LinearizeRule& r) {
+  if (is_mixed(r)) return split_scan(r);
   const auto& p = scan_of(r.params);
   auto consts = static_cast<std::size_t>(p.consts), carries = static_cast<std::size_t>(p.carries);
   std::size_t outs = r.outs.size(), inputs = r.primals.size();
@@ -129,35 +183,19 @@ void scan_linearize(const LinearizeRule& r) {
         return tangent_graph(*p.body, ins, inst, found);
       },
       outs);
+  if (count(out_mask) == 0) return bind(scan_op, r.params, r.primals, r.outs);
 
-  // The primal loop also stacks the carries that the tangent body reads.
-  Recording recording(*p.body, *tangent, consts, carries);
-  ScanParams primal = p;
-  primal.body = recording.body;
-  std::vector<Array> results = bind_all(scan_op, make_params(primal), r.primals);
-  for (std::size_t i = 0; i < outs; ++i) r.outs[i] = results[i];
-  if (count(out_mask) == 0) return;
-
-  // The tangent loop: consts = (consts, unchanging carries, tangent consts), carry = tangent carry,
-  // xs = (xs, records, tangent xs).
-  std::vector<Array> tangents = instantiate(r.primals, r.tangents, in_mask);
-  std::vector<Array> operands(r.primals.begin(), r.primals.begin() + static_cast<std::ptrdiff_t>(consts));
-  for (std::size_t c : recording.unchanging) operands.push_back(r.primals[consts + c]);
-  append(operands, marked(std::span(tangents).first(consts), slice_mask(in_mask, 0, consts)));
-  auto tangent_consts = static_cast<std::int64_t>(operands.size());
-  append(operands,
-         marked(std::span(tangents).subspan(consts, carries), slice_mask(in_mask, consts, carries)));
-  std::int64_t tangent_carries = static_cast<std::int64_t>(operands.size()) - tangent_consts;
-  append(operands, r.primals.subspan(consts + carries));
-  append(operands, std::span(results).subspan(outs));
-  append(operands, marked(std::span(tangents).subspan(consts + carries),
-                          slice_mask(in_mask, consts + carries, inputs - consts - carries)));
-  ScanParams linear{recording.tangent_body(*p.body, *tangent, in_mask, consts, carries), tangent_consts,
-                    tangent_carries, p.length, p.reverse};
-  TraceScope scope(r.tangent_trace);
-  std::vector<Array> found = bind_all(scan_op, make_params(linear), operands);
-  for (std::size_t i = 0, next = 0; i < outs; ++i)
+  std::vector<Array> full = instantiate(r.primals, r.tangents, in_mask), results;
+  auto group = [&](std::size_t from, std::size_t n) {
+    return marked(std::span(full).subspan(from, n), slice_mask(in_mask, from, n));
+  };
+  LoopTangents given{group(0, consts), group(consts, carries),
+                     group(consts + carries, inputs - consts - carries)};
+  std::vector<Array> found = taped_scan(p, *tangent, r.primals, given, r.tangent_trace, results);
+  for (std::size_t i = 0, next = 0; i < outs; ++i) {
+    r.outs[i] = results[i];
     if (out_mask[i]) r.out_tangents[i] = found[next++];
+  }
 }
 
 // Backwards over the entries: the carry is (cotangents of the linear consts, cotangents of the carry).

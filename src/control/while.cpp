@@ -124,10 +124,71 @@ void while_jet(const JetRule& r) {
   take_jets(results, out_mask, r);
 }
 
+/// The tangents that a tangent body takes beside the body's inputs.
+struct LoopTangents {
+  std::vector<Array> consts, carry;
+};
+
+/// The loop, keeping a tape: the carries that the tangent body reads; and the tangent loop over it, which is
+/// bound under `trace`. Returns the results of the latter.
+std::vector<Array> taped_while(const WhileParams& p, const Graph& tangent, std::span<const Array> operands,
+                               const LoopTangents& tangents, Trace* trace, std::vector<Array>& results) {
+  Parts n(p);
+  Recording recording(*p.body, tangent, n.consts, n.carries, true);
+  WhileParams primal = p;
+  primal.body = recording.body;
+  results = bind_all(while_op, make_params(primal), operands);
+
+  // The tangent loop scans the tape: consts = (body consts, unchanging carries, tangent consts), carry =
+  // tangent carry.
+  std::vector<Array> linear;
+  append(linear, operands.subspan(n.cond, n.consts));
+  for (std::size_t c : recording.unchanging) linear.push_back(operands[n.cond + n.consts + c]);
+  append(linear, tangents.consts);
+  auto consts = static_cast<std::int64_t>(linear.size());
+  append(linear, tangents.carry);
+  append(linear, std::span(results).subspan(p.body->outputs().size()));
+  ScanParams over_tape{recording.tangent_body(*p.body, tangent, 0, n.consts, n.carries), consts,
+                       static_cast<std::int64_t>(tangents.carry.size()), -1, false};
+  TraceScope scope(trace);
+  return bind_all(scan_op, make_params(over_tape), linear);
+}
+
+void split_while(const LinearizeRule& r) {
+  const auto& p = while_of(r.params);
+  Parts n(p);
+  std::vector<bool> mask = not_empty(r.tangents), cond_mask = slice_mask(mask, 0, n.cond);
+  SplitLoop split(*p.body, slice_mask(mask, n.cond, n.consts + n.carries), n.consts, n.carries);
+  std::vector<bool> carry_mask = slice_mask(split.in_mask, n.consts, n.carries);
+  cond_mask.insert(cond_mask.end(), carry_mask.begin(), carry_mask.end());
+  const SplitGraph condition = split_known(*p.cond, cond_mask);
+  if (count(carry_mask) == n.carries || condition.out_mask[0]) return stage_whole(while_op, r);
+  WhileParams known = p;
+  known.cond = known_part(condition, {false});
+  known.body = split.body;
+  known.cond_consts = p.cond_consts - static_cast<std::int64_t>(count(slice_mask(mask, 0, n.cond)));
+  known.body_consts =
+      p.body_consts - static_cast<std::int64_t>(count(slice_mask(split.in_mask, 0, n.consts)));
+  known.carries = p.carries - static_cast<std::int64_t>(count(carry_mask));
+  LoopTangents tangents;
+  std::vector<Array> operands, results;
+  for (std::size_t i = 0; i < mask.size(); ++i) {
+    const Array& a = mask[i] ? r.tangents[i] : r.primals[i];
+    if (i < n.cond ? !mask[i] : !split.in_mask[i - n.cond])
+      operands.push_back(a);
+    else if (i >= n.cond)
+      (i < n.cond + n.consts ? tangents.consts : tangents.carry).push_back(a);
+  }
+  std::vector<Array> found = taped_while(known, *split.tangent, operands, tangents, r.tangent_trace, results);
+  for (std::size_t i = 0, next = 0, next_tangent = 0; i < r.outs.size(); ++i)
+    split.out_mask[i] ? r.out_tangents[i] = found[next_tangent++] : r.outs[i] = results[next++];
+}
+
 void while_linearize(const LinearizeRule& r) {
   const auto& p = while_of(r.params);
   Parts n(p);
   if (p.kind == LoopKind::Lax) fail(messages::lax_loop_reverse, {});
+  if (is_mixed(r)) return split_while(r);
   auto primals = r.primals.subspan(n.cond), tangents = r.tangents.subspan(n.cond);
   std::vector<bool> in_mask = not_empty(tangents), out_mask;
   GraphRef tangent = carry_fixpoint(
@@ -136,32 +197,16 @@ void while_linearize(const LinearizeRule& r) {
         return tangent_graph(*p.body, inputs, inst, found);
       },
       r.outs.size());
+  if (count(out_mask) == 0) return bind(while_op, r.params, r.primals, r.outs);
 
-  // The primal loop keeps a tape: the carries that the tangent body reads.
-  bool differentiable = count(out_mask) > 0;
-  Recording recording(*p.body, *tangent, n.consts, n.carries, true);
-  WhileParams primal = p;
-  if (differentiable) primal.body = recording.body;
-  std::vector<Array> results = bind_all(while_op, make_params(primal), r.primals);
-  for (std::size_t i = 0; i < r.outs.size(); ++i) r.outs[i] = results[i];
-  if (!differentiable) return;
-
-  // The tangent loop scans the tape: consts = (body consts, unchanging carries, tangent consts), carry =
-  // tangent carry.
-  std::vector<Array> full = instantiate(primals, tangents, in_mask), operands;
-  append(operands, primals.first(n.consts));
-  for (std::size_t c : recording.unchanging) operands.push_back(primals[n.consts + c]);
-  append(operands, marked(std::span(full).first(n.consts), slice_mask(in_mask, 0, n.consts)));
-  auto tangent_consts = static_cast<std::int64_t>(operands.size());
-  append(operands, marked(std::span(full).subspan(n.consts), slice_mask(in_mask, n.consts, n.carries)));
-  std::int64_t tangent_carries = static_cast<std::int64_t>(operands.size()) - tangent_consts;
-  append(operands, std::span(results).subspan(r.outs.size()));
-  ScanParams linear{recording.tangent_body(*p.body, *tangent, in_mask, n.consts, n.carries), tangent_consts,
-                    tangent_carries, -1, false};
-  TraceScope scope(r.tangent_trace);
-  std::vector<Array> found = bind_all(scan_op, make_params(linear), operands);
-  for (std::size_t i = 0, next = 0; i < r.outs.size(); ++i)
+  std::vector<Array> full = instantiate(primals, tangents, in_mask), results;
+  LoopTangents given{marked(std::span(full).first(n.consts), slice_mask(in_mask, 0, n.consts)),
+                     marked(std::span(full).subspan(n.consts), slice_mask(in_mask, n.consts, n.carries))};
+  std::vector<Array> found = taped_while(p, *tangent, r.primals, given, r.tangent_trace, results);
+  for (std::size_t i = 0, next = 0; i < r.outs.size(); ++i) {
+    r.outs[i] = results[i];
     if (out_mask[i]) r.out_tangents[i] = found[next++];
+  }
 }
 
 /// Lanes that differ in length but work together: all run as long as one of them goes on. A lane that has

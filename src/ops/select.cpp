@@ -6,6 +6,7 @@
 
 #include "ops/elementwise.hpp"
 #include "ops/operands.hpp"
+#include "ops/stop_gradient.hpp"
 
 namespace apsis::detail {
 namespace {
@@ -80,6 +81,17 @@ void stop_gradient_emit(Emitter&, const Params&, std::span<const Value> in, std:
   out[0] = in[0];
 }
 
+// A value of the tangent program has no gradient to stop, and stopping it has no transpose.
+void stop_gradient_linearize(const LinearizeRule& r) {
+  if (!r.primals[0].is_empty()) return bind(stop_gradient_op, r.params, r.primals, r.outs);
+  if (r.params) {
+    r.outs[0] = constant_like(r.tangents[0], 0);
+    return;
+  }
+  TraceScope scope(r.tangent_trace);
+  bind(stop_gradient_op, r.params, r.tangents, r.out_tangents);
+}
+
 }  // namespace
 
 const Op select_op = {
@@ -111,8 +123,10 @@ const Op stop_gradient_op = {
     .shape = stop_gradient_shape,
     .evaluate = stop_gradient_evaluate,
     .jvp = zero_jvp<stop_gradient_op>,
+    .linearize = stop_gradient_linearize,
     .batch = elementwise_batch<stop_gradient_op>,
     .emit = stop_gradient_emit,
+    .parse = parse_params<StopGradientParams>,
 };
 
 }  // namespace apsis::detail

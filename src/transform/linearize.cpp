@@ -1,5 +1,8 @@
 #include "transform/linearize.hpp"
 
+#include <algorithm>
+#include <utility>
+
 #include "ops/lax.hpp"
 #include "transform/jvp.hpp"
 #include "transform/messages.hpp"
@@ -9,10 +12,33 @@ namespace apsis::detail {
 
 void TangentTrace::process(const Op& op, const Params& params, std::span<const Array> in,
                            std::span<Array> out, Loc loc) {
-  for (const Array& a : in)
-    if (own_tracer<StageNode>(a, *this)) return StageTrace::process(op, params, in, out, loc);
+  std::size_t own = 0;
+  for (const Array& a : in) own += own_tracer<StageNode>(a, *this) != nullptr;
+  if (own == 0) {
+    TraceScope scope(parent());
+    return bind(op, params, in, out, loc);
+  }
+  const bool mixed = own < in.size() || op.kind == OpKind::Elementwise;
+  if (!mixed || !op.linearize || !splits_) return StageTrace::process(op, params, in, out, loc);
+  std::vector<Array> primals(in.size()), tangents(in.size()), out_tangents(out.size());
+  for (std::size_t i = 0; i < in.size(); ++i)
+    (own_tracer<StageNode>(in[i], *this) ? tangents : primals)[i] = in[i];
+  LocScope place(loc);
+  linearize(op, params, primals, tangents, out, out_tangents);
+  for (std::size_t i = 0; i < out.size(); ++i)
+    if (out[i].is_empty()) out[i] = out_tangents[i];
+}
+
+void TangentTrace::linearize(const Op& op, const Params& params, std::span<const Array> primals,
+                             std::span<const Array> tangents, std::span<Array> outs,
+                             std::span<Array> out_tangents) {
+  struct Whole {
+    bool& splits;
+    bool before = std::exchange(splits, false);
+    ~Whole() { splits = before; }
+  } whole{splits_};
   TraceScope scope(parent());
-  bind(op, params, in, out, loc);
+  op.linearize({params, primals, tangents, this, outs, out_tangents});
 }
 
 Array LinearizeTrace::pair(const Array& primal, const Array& tangent, Loc loc) const {
@@ -39,14 +65,15 @@ void LinearizeTrace::process(const Op& op, const Params& params, std::span<const
   }
   LocScope place(loc);
   if (op.linearize) {
-    TraceScope scope(parent());
-    op.linearize({params, primals, tangents, &tangent_trace_, out, out_tangents});
+    tangent_trace_.linearize(op, params, primals, tangents, out, out_tangents);
   } else {
     if (!op.jvp) fail(messages::no_jvp, {op.name, "none was given when the op was defined"}, loc);
     TraceScope scope(&tangent_trace_);
     op.jvp({params, primals, tangents, out, out_tangents});
   }
-  for (std::size_t i = 0; i < out.size(); ++i) out[i] = pair(out[i], out_tangents[i], loc);
+  // A tangent that is no value of the tangent program is one that no input moves: zero.
+  for (std::size_t i = 0; i < out.size(); ++i)
+    if (own_tracer<StageNode>(out_tangents[i], tangent_trace_)) out[i] = pair(out[i], out_tangents[i], loc);
 }
 
 Linearized linearize(const Callee& callee, std::span<const Array> primals, const std::vector<bool>& in_mask,
@@ -125,6 +152,7 @@ GraphRef tangent_graph(const Graph& graph, const std::vector<bool>& in_mask,
 
 SplitGraph split_graph(const Graph& graph, const std::vector<bool>& in_mask) {
   SplitGraph split;
+  split.known_mask.assign(graph.outputs().size(), true);
   std::vector<Aval> avals;
   for (ValueId v = 0; v < graph.input_count(); ++v) avals.push_back(graph.aval(v));
   auto body = [&](std::span<const Array> in) {
@@ -139,6 +167,102 @@ SplitGraph split_graph(const Graph& graph, const std::vector<bool>& in_mask) {
   };
   split.known = stage_with(body, avals, "linearize").graph;
   return split;
+}
+
+SplitGraph split_known(const Graph& graph, const std::vector<bool>& in_mask) {
+  SplitGraph split;
+  std::vector<Aval> avals;
+  for (ValueId v = 0; v < graph.input_count(); ++v)
+    if (!in_mask[v]) avals.push_back(graph.aval(v));
+  auto body = [&](std::span<const Array> in) {
+    TangentTrace tangents(current_trace());
+    std::vector<Array> inputs, outs, linear, residuals;
+    for (ValueId v = 0, next = 0; v < graph.input_count(); ++v)
+      inputs.push_back(in_mask[v] ? tangents.input(graph.aval(v)) : in[next++]);
+    TraceScope scope(&tangents);
+    for (const Array& out : interpret(graph, inputs)) {
+      split.out_mask.push_back(own_tracer<StageNode>(out, tangents) != nullptr);
+      split.known_mask.push_back(!split.out_mask.back());
+      (split.out_mask.back() ? linear : outs).push_back(out);
+    }
+    split.linear = tangents.finish(linear, residuals);
+    split.residual_count = residuals.size();
+    outs.insert(outs.end(), residuals.begin(), residuals.end());
+    return outs;
+  };
+  split.known = stage_with(body, avals, "linearize").graph;
+  return split;
+}
+
+bool is_mixed(const LinearizeRule& r) {
+  return std::ranges::any_of(r.primals, [](const Array& a) { return a.is_empty(); });
+}
+
+void stage_whole(const Op& op, const LinearizeRule& r) {
+  std::vector<Array> operands;
+  for (std::size_t i = 0; i < r.primals.size(); ++i)
+    operands.push_back(r.primals[i].is_empty() ? r.tangents[i] : r.primals[i]);
+  static_cast<TangentTrace*>(r.tangent_trace)
+      ->StageTrace::process(op, r.params, operands, r.out_tangents, {});
+}
+
+SplitCall split_call(const Graph& region, const LinearizeRule& r) {
+  std::vector<bool> marked;
+  for (const Array& t : r.tangents) marked.push_back(!t.is_empty());
+  SplitCall split{is_mixed(r) ? split_known(region, marked) : split_graph(region, marked)};
+  split.tangent_operands = marked;
+  for (std::size_t i = 0; i < r.primals.size(); ++i) {
+    split.known_operands.push_back(!r.primals[i].is_empty());
+    if (!r.primals[i].is_empty()) split.known_in.push_back(r.primals[i]);
+    if (marked[i]) split.tangents_in.push_back(r.tangents[i]);
+  }
+  return split;
+}
+
+void SplitCall::take(const LinearizeRule& r, std::span<const Array> results,
+                     std::span<const Array> tangents) const {
+  for (std::size_t i = 0, next = 0, next_tangent = 0; i < r.outs.size(); ++i) {
+    if (known_mask[i]) r.outs[i] = results[next++];
+    if (out_mask[i]) r.out_tangents[i] = tangents[next_tangent++];
+  }
+}
+
+GraphRef known_part(const SplitGraph& split, const std::vector<bool>& out_mask) {
+  std::vector<Aval> avals;
+  for (ValueId v = 0; v < split.known->input_count(); ++v) avals.push_back(split.known->aval(v));
+  auto body = [&](std::span<const Array> in) {
+    std::vector<Array> found = interpret(*split.known, in), outs;
+    for (std::size_t i = 0, next = 0; i < out_mask.size(); ++i)
+      if (split.known_mask[i] && !out_mask[i])
+        outs.push_back(found[next++]);
+      else
+        next += split.known_mask[i];
+    return outs;
+  };
+  return stage_with(body, avals, "linearize").graph;
+}
+
+GraphRef linear_part(const SplitGraph& split, const std::vector<bool>& out_mask) {
+  const GraphRef known = without_effects(*split.known);  // `known_part` has them
+  const std::size_t plain = known->input_count(), residuals = split.residual_count;
+  std::vector<Aval> avals;
+  for (ValueId v = 0; v < plain; ++v) avals.push_back(known->aval(v));
+  for (ValueId v = 0; v + residuals < split.linear->input_count(); ++v)
+    avals.push_back(split.linear->aval(v));
+  auto body = [&](std::span<const Array> in) {
+    std::vector<Array> values = interpret(*known, in.first(plain)),
+                       linear_in(in.begin() + static_cast<std::ptrdiff_t>(plain), in.end()), outs;
+    linear_in.insert(linear_in.end(), values.end() - static_cast<std::ptrdiff_t>(residuals), values.end());
+    std::vector<Array> linear = interpret(*split.linear, linear_in);
+    for (std::size_t i = 0, k = 0, l = 0; i < out_mask.size(); ++i) {
+      const Array& out = split.out_mask[i] ? linear[l++] : values[k++];
+      if (out_mask[i]) outs.push_back(out);
+    }
+    return outs;
+  };
+  GraphRef made = stage_with(body, avals, "linearize").graph;
+  if (made->has_effect()) fail(messages::effect_again, {});
+  return made;
 }
 
 }  // namespace apsis::detail

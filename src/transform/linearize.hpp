@@ -6,12 +6,20 @@
 namespace apsis::detail {
 
 /// Where tangent programs are recorded: what is bound on tangents is staged, all else runs under the parent
-/// at once. So a derivative rule written in one piece splits itself into its known and its linear part.
+/// at once. So a derivative rule written in one piece splits itself into its known and its linear part. An op
+/// with regions that takes both (a jvp rule has differentiated a loop, say) is split by its linearization
+/// rule.
 class TangentTrace : public StageTrace {
  public:
   explicit TangentTrace(Trace* parent, Loc loc = {}) : StageTrace(parent, "linearize", loc) {}
   void process(const Op& op, const Params& params, std::span<const Array> in, std::span<Array> out,
                Loc loc) override;
+  /// Runs a linearization rule for this trace. What the rule itself binds on tangents is staged as it is.
+  void linearize(const Op& op, const Params& params, std::span<const Array> primals,
+                 std::span<const Array> tangents, std::span<Array> outs, std::span<Array> out_tangents);
+
+ private:
+  bool splits_ = true;
 };
 
 /// Pairs of a primal, computed under the parent, and a tangent, a value of the tangent program.
@@ -54,13 +62,37 @@ std::vector<Array> pull_back(const Linear& linear, std::span<const Array> cotang
 GraphRef tangent_graph(const Graph& graph, const std::vector<bool>& in_mask,
                        const std::vector<bool>& instantiate, std::vector<bool>& out_mask);
 
-/// A graph split in two: `known` maps (inputs…) to (outputs…, residuals…), `linear` maps (tangents of the
-/// inputs marked…, residuals…) to the tangents of the outputs marked in `out_mask`.
+/// A graph split in two: `known` maps its inputs to (the outputs of `known_mask`…, residuals…), `linear` maps
+/// (tangents…, residuals…) to the outputs of `out_mask`.
 struct SplitGraph {
   GraphRef known, linear;
   std::size_t residual_count = 0;
-  std::vector<bool> out_mask;
+  std::vector<bool> known_mask, out_mask;
 };
+/// Into values and tangents: `known` takes and returns what the graph does, `linear` takes tangents of the
+/// inputs marked and returns tangents.
 SplitGraph split_graph(const Graph& graph, const std::vector<bool>& in_mask);
+/// Into what does not depend on the inputs marked, and what does: `linear` takes these, `known` the others.
+SplitGraph split_known(const Graph& graph, const std::vector<bool>& in_mask);
+
+/// A region split as a linearization rule wants it, with the operands of both parts. (`linear` takes the
+/// residuals after `tangents`.)
+struct SplitCall : SplitGraph {
+  std::vector<bool> known_operands, tangent_operands;
+  std::vector<Array> known_in, tangents_in;
+  /// Hands results of `known` and `linear` to the rule.
+  void take(const LinearizeRule& r, std::span<const Array> results, std::span<const Array> tangents) const;
+};
+SplitCall split_call(const Graph& region, const LinearizeRule& r);
+
+/// Whether some operands are values of the tangent program: then the rule splits the op, or stages it as it
+/// is.
+bool is_mixed(const LinearizeRule& r);
+void stage_whole(const Op& op, const LinearizeRule& r);
+/// The parts of what `split_known` split, each without residuals: `linear_part` takes (the inputs known…, the
+/// others…) to the outputs of `out_mask`, computing again what it needs, `known_part` the inputs known to the
+/// other outputs. The mask may mark outputs that are known.
+GraphRef known_part(const SplitGraph& split, const std::vector<bool>& out_mask);
+GraphRef linear_part(const SplitGraph& split, const std::vector<bool>& out_mask);
 
 }  // namespace apsis::detail

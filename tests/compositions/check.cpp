@@ -59,8 +59,7 @@ class Checker {
     const auto f = [this](const Array& x) { return run(program_, x); };
     const testing::StagedCall staged = testing::staged_call(f, x_);
     verify(*staged.graph);
-    if (!(detail::parse_graph(to_string(*staged.graph)) == staged.graph))
-      return fail("text", "its text reads back as another");
+    if (auto failure = read_back(staged.graph)) return failure;
     const Array wanted = evaluated(staged);
     if (auto failure = compiled(staged, wanted)) return failure;
     if (auto failure = against_oracle(wanted, "the evaluator")) return failure;
@@ -73,6 +72,15 @@ class Checker {
   }
 
  private:
+  std::optional<Failure> read_back(const detail::GraphRef& graph) const {
+    const std::string text = to_string(*graph);
+    // Rules and policies are C++ functions: programs with them can be read by people alone.
+    for (const char* code : {"= custom_jvp{", "= custom_vjp{", "= custom_batch{", "when=\"a function\""})
+      if (text.find(code) != text.npos) return {};
+    if (!(detail::parse_graph(text) == graph)) return fail("text", "its text reads back as another");
+    return {};
+  }
+
   static Array evaluated(const testing::StagedCall& staged) {
     detail::InterpretScope reference;
     return interpret(*staged.graph, staged.inputs)[0];

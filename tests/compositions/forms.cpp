@@ -10,12 +10,6 @@ namespace {
 using ArrayCall = Call<Array>;
 using TensorCall = Call<Tensor>;
 
-// How Apsis sees the blocks: callables of its own kind.
-
-auto unary(const ArrayCall& call, std::size_t block = 0) {
-  return [f = call.blocks[block]](const Array& x) { return f({x})[0]; };
-}
-
 // The oracle's derivatives: one more e while the object lives.
 
 class Unit {
@@ -73,12 +67,6 @@ Tensor jacobian(const Function<Tensor>& f, const Tensor& x) {
   return r;
 }
 
-Tensor gradient(const Function<Tensor>& f, const Tensor& x) {
-  Tensor r = jacobian(f, x);
-  r.shape = x.shape;
-  return r;
-}
-
 Tensor lane(const Tensor& x, std::size_t axis, std::int64_t i) {
   Tensor moved = x;
   std::size_t outer = 1, inner = 1;
@@ -112,16 +100,6 @@ Tensor scalar(long double value) { return {{}, {Number(value)}}; }
 
 constexpr std::int64_t most_differentiated = 6;  // elements: the oracle runs a block for each
 
-bool choose_function(Random& random, const Shape& first, Plan& plan) {
-  plan.result = any_shape(random);
-  plan.blocks = {{{first}, {plan.result}}};
-  return true;
-}
-bool choose_gradient(Random&, const Shape& first, Plan& plan) {
-  plan.result = first;
-  plan.blocks = {{{first}, {Shape{}}}};
-  return first.product() <= most_differentiated;
-}
 bool choose_tangent(Random& random, const Shape& first, Plan& plan) {
   plan.others = {first};
   return choose_function(random, first, plan);
@@ -149,19 +127,9 @@ bool choose_loop(Random& random, const Shape& first, Plan& plan) {
   return true;
 }
 
-/// A form that means the block itself.
-template <auto wrap>
-Form wrapped(const char* name) {
-  return {name, choose_function, [](const ArrayCall& c) -> Array { return wrap(unary(c))(c.in[0]); },
-          [](const TensorCall& c) { return c.blocks[0]({c.in[0]})[0]; }, 1};
-}
-
 constexpr double bound = 2.71828, threshold = 0.0123;  // of decisions; far from what constants give
 
 const Form table[] = {
-    // Functions as they are, by other ways.
-    wrapped<[](auto f) { return jit(f); }>("jit"),
-
     // Derivatives.
     {"grad", choose_gradient, [](const ArrayCall& c) { return grad(unary(c))(c.in[0]); },
      [](const TensorCall& c) { return gradient(c.blocks[0], c.in[0]); }, 1, 1},
@@ -201,7 +169,7 @@ const Form table[] = {
        Unit e;
        return e.slope(c.blocks[0]({e.along(c.in[0], c.in[1])})[0]);
      },
-     1, 1},
+     1, 1, false, true},
     {"linearize", choose_tangent,
      [](const ArrayCall& c) {
        auto [value, push] = linearize(unary(c), c.in[0]);
@@ -215,9 +183,9 @@ const Form table[] = {
          value.elements[i] = value.elements[i] + slope.elements[i];
        return value;
      },
-     1, 1},
+     1, 1, false, true},
     {"jacfwd", choose_jacobian, [](const ArrayCall& c) { return Array(jacfwd(unary(c))(c.in[0])); },
-     [](const TensorCall& c) { return jacobian(c.blocks[0], c.in[0]); }, 1, 1},
+     [](const TensorCall& c) { return jacobian(c.blocks[0], c.in[0]); }, 1, 1, false, true},
     {"jacrev", choose_jacobian, [](const ArrayCall& c) { return Array(jacrev(unary(c))(c.in[0])); },
      [](const TensorCall& c) { return jacobian(c.blocks[0], c.in[0]); }, 1, 1},
     {"hessian",
@@ -232,7 +200,7 @@ const Form table[] = {
        return jacobian([&](std::vector<Tensor> x) { return std::vector{gradient(c.blocks[0], x[0])}; },
                        c.in[0]);
      },
-     1, 2},
+     1, 2, false, true},
 
     // Many at once.
     {"vmap",
@@ -503,9 +471,11 @@ std::vector<V> call(const Meaning& meaning, const Block& block, const std::vecto
       scope.set(s.name, meaning.apply(*op, in, s));
     } else if (const Form* form = find_form(s.op)) {
       std::vector<Function<V>> blocks;
+      // Rules run when this call is over: what they hold must not point into it.
       for (const Block& b : s.blocks)
-        blocks.push_back(
-            [&meaning, &b, &scope](std::vector<V> args) { return call(meaning, b, args, &scope); });
+        blocks.push_back([meaning, &b, scope = form->closed ? nullptr : &scope](std::vector<V> args) {
+          return call(meaning, b, args, scope);
+        });
       scope.set(s.name, meaning.apply(*form, Call<V>{s, in, blocks}));
     } else {
       throw std::runtime_error("there is no op " + s.op);
@@ -516,11 +486,37 @@ std::vector<V> call(const Meaning& meaning, const Block& block, const std::vecto
 
 }  // namespace
 
-std::span<const Form> forms() { return table; }
+Tensor gradient(const Function<Tensor>& f, const Tensor& x) {
+  Tensor r = jacobian(f, x);
+  r.shape = x.shape;
+  return r;
+}
+
+bool choose_function(Random& random, const Shape& first, Plan& plan) {
+  plan.result = any_shape(random);
+  plan.blocks = {{{first}, {plan.result}}};
+  return true;
+}
+bool choose_gradient(Random&, const Shape& first, Plan& plan) {
+  plan.result = first;
+  plan.blocks = {{{first}, {Shape{}}}};
+  return first.product() <= most_differentiated;
+}
+
+std::span<const Form* const> forms() {
+  static const std::vector<const Form*> all = [] {
+    std::vector<const Form*> found;
+    for (const Form& f : wrapped_forms()) found.push_back(&f);
+    for (const Form& f : table) found.push_back(&f);
+    return found;
+  }();
+  return all;
+}
 
 const Form* find_form(std::string_view name) {
-  const auto* found = std::ranges::find_if(table, [&](const Form& f) { return f.name == name; });
-  return found == std::end(table) ? nullptr : found;
+  const auto all = forms();
+  const auto found = std::ranges::find_if(all, [&](const Form* f) { return f->name == name; });
+  return found == all.end() ? nullptr : *found;
 }
 
 Array run(const Block& program, const Array& x) {

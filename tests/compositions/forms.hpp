@@ -38,13 +38,33 @@ struct Form {
   bool (*choose)(Random& random, const Shape& first, Plan& plan);
   Array (*run)(const Call<Array>& call);
   Tensor (*oracle)(const Call<Tensor>& call);
-  int transformations = 0;  // that it nests
-  int derivatives = 0;      // the order it differentiates its block
-  bool loop = false;        // its blocks run again and again, so their results must not grow
+  int transformations = 0;    // that it nests
+  int derivatives = 0;        // the order it differentiates its block
+  bool loop = false;          // its blocks run again and again, so their results must not grow
+  bool forward = false;       // it differentiates its block in forward mode
+  bool closed = false;        // its blocks see their parameters alone: what rules capture has no derivative
+  bool reverse_only = false;  // its blocks must not be differentiated in forward mode
 };
 
-std::span<const Form> forms();
+/// All forms; of these, those that mean the block itself.
+std::span<const Form* const> forms();
+std::span<const Form> wrapped_forms();
 const Form* find_form(std::string_view name);
+
+/// A block as Apsis wants it.
+inline auto unary(const Call<Array>& call, std::size_t block = 0) {
+  return [f = call.blocks[block]](const Array& x) { return f({x})[0]; };
+}
+
+// Choices that several forms share.
+
+/// Any shape for the result of a block of one parameter.
+bool choose_function(Random& random, const Shape& first, Plan& plan);
+/// A scalar for the result of a block that is differentiated.
+bool choose_gradient(Random& random, const Shape& first, Plan& plan);
+
+/// The derivative of a block of the oracle's, whose result is a scalar.
+Tensor gradient(const Function<Tensor>& f, const Tensor& x);
 
 /// The program, run by Apsis and by the oracle.
 Array run(const Block& program, const Array& x);

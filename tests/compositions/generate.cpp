@@ -10,6 +10,7 @@ struct Around {
   int derivatives;  // orders that may still be taken
   int depth;        // of blocks
   bool loop;
+  bool forward;  // differentiated in forward mode
 };
 
 class Generator {
@@ -19,7 +20,8 @@ class Generator {
   Block program() {
     static const Shape parameters[] = {{3}, {2}, {}, {2, 3}, {3, 2}};
     const auto nesting = static_cast<int>(random_.below(max_nesting + 1));
-    return block({{parameters[random_.below(5)]}, {any_shape(random_)}}, {nesting, max_order, 0, false});
+    return block({{parameters[random_.below(5)]}, {any_shape(random_)}},
+                 {nesting, max_order, 0, false, false});
   }
 
  private:
@@ -119,9 +121,10 @@ class Generator {
   void form(Block& b, const Around& around, bool nest) {
     for (int attempt = 0; attempt < 20; ++attempt) {
       const auto all = forms();
-      const Form& f = all[static_cast<std::size_t>(random_.below(static_cast<std::int64_t>(all.size())))];
+      const Form& f = *all[static_cast<std::size_t>(random_.below(static_cast<std::int64_t>(all.size())))];
       if (nest && f.transformations == 0) continue;
       if (f.derivatives > around.derivatives) continue;
+      if (f.reverse_only && around.forward) continue;
       Value first = any();
       Plan plan;
       if (!f.choose(random_, first.shape, plan) || plan.result.product() > largest) continue;
@@ -135,9 +138,12 @@ class Generator {
       Step step{0, plan.result, f.name, {first.name}, plan.numbers};
       for (const Shape& s : plan.others) step.operands.push_back(fitting(b, s));
       Around inner{std::max(0, around.nesting - f.transformations), around.derivatives - f.derivatives,
-                   around.depth + 1, f.loop};
+                   around.depth + 1, f.loop, around.forward || f.forward};
       if (!nest) inner.nesting = 0;
+      std::vector<Value> outside;
+      if (f.closed) outside.swap(visible_);
       for (const Plan::Signature& s : plan.blocks) step.blocks.push_back(block(s, inner));
+      if (f.closed) outside.swap(visible_);
       step.name = next_name_++;
       append(b, std::move(step));
       return;

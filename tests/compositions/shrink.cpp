@@ -44,7 +44,9 @@ void each_step(Block& block, std::vector<Value> sight, Visit&& visit) {
   for (std::size_t i = 0; i < block.steps.size(); ++i) {
     visit(block, i, sight);
     if (i >= block.steps.size()) return;
-    for (Block& b : block.steps[i].blocks) each_step(b, sight, visit);
+    const Form* form = find_form(block.steps[i].op);
+    for (Block& b : block.steps[i].blocks)
+      each_step(b, form && form->closed ? std::vector<Value>() : sight, visit);
     sight.push_back({block.steps[i].name, block.steps[i].shape});
   }
 }

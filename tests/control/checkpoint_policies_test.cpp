@@ -3,6 +3,7 @@
 #include <apsis/apsis.hpp>
 
 #include "core/memory.hpp"
+#include "ir/graph.hpp"
 #include "transform/checks.hpp"
 
 namespace apsis::testing {
@@ -125,6 +126,32 @@ TEST(CheckpointPolicies, PoliciesSayWhatIsComputedAgain) {
   };
   EXPECT_EQ(batched({.dots_without_batch = true}), batched({}));
   EXPECT_LT(batched({.dots = true}), batched({}));
+}
+
+TEST(CheckpointPolicies, SeeIntoJittedFunctions) {
+  Array w = array({{1., 2.}, {3., 4.}}), x = array({0.3, -0.2});
+  auto layer = jit([w](const Array& v) { return sin(matmul(w, v)); });
+  auto body = [&](const Array& v) { return sum(exp(layer(layer(v)))); };
+  auto products = [&](const CheckpointOptions& options) {
+    auto both = value_and_grad(checkpoint(body, options));
+    expect_near(jit(both)(x), value_and_grad(body)(x));
+    return occurrences("dot_general", both, x);
+  };
+  EXPECT_EQ(products({.dots = true}), products({.everything = true}));
+  EXPECT_EQ(products({}), products({.dots = true}) + 2);
+}
+
+TEST(CheckpointPolicies, ReadBackFromText) {
+  auto text_of = [](const CheckpointOptions& options) {
+    auto f = checkpoint([](const Array& x) { return sin(checkpoint_name(cos(x), "inner")); }, options);
+    return trace(f, xs).text();
+  };
+  const std::string named = text_of({.dots = true, .names = {"inner", "other"}});
+  EXPECT_NE(named.find("checkpoint{"), named.npos);
+  EXPECT_EQ(to_string(*detail::parse_graph(named)), named);
+  EXPECT_NE(named, text_of({.dots = true}));
+  const std::string code = text_of({.when = [](const Saveable&) { return true; }});
+  EXPECT_THROW(detail::parse_graph(code), Error);
 }
 
 TEST(CheckpointPolicies, SavesMemoryOfADeepNetwork) {

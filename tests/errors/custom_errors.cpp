@@ -1,6 +1,7 @@
 #include <apsis/apsis.hpp>
 
 #include "errors/provoke.hpp"
+#include "ir/graph.hpp"
 
 using namespace apsis;
 
@@ -97,3 +98,10 @@ APSIS_PROVOKES(
                           symbolic_zeros);
       return grad([&](const Array& x) { return f(x, 1.); })(outer);
     })(array(1.)))
+
+APSIS_PROVOKES(
+    checkpoint_text,
+    "[checkpoint] the policy is a C++ function (.when), which text cannot hold; give the values names "
+    "by checkpoint_name and keep them by .names",
+    detail::parse_graph(
+        lower(checkpoint(square_, {.when = [](const Saveable&) { return true; }}), x2).text()))

@@ -18,5 +18,7 @@ APSIS_PROVOKES(graph_text_aval,
                parse_graph("(a: f64[]) {\n  b: f64[2] = sin(a)\n  return b\n}"))
 
 APSIS_PROVOKES(graph_text_params,
-               "[parse_graph] line 2: 'sin' cannot read its parameters from text; give the op a `parse` rule",
+               "[parse_graph] line 2: 'sin' cannot be read from text: it holds a C++ function, or the op has "
+               "no `parse` rule; "
+               "trace the program anew, or give the op the rule",
                parse_graph("(a: f64[]) {\n  b: f64[] = sin{degrees=true}(a)\n  return b\n}"))

@@ -60,8 +60,8 @@ struct Checkpoint : detail::Transformed<Checkpoint<F>, F> {
 
 /// `f`, whose reverse-mode derivative keeps the arguments and what `options` asks for, and computes the rest
 /// again: memory for time. The value of `f`, and forward mode, are as before. Inside a transformation `f` is
-/// staged; a jitted function that it calls counts as one op, "call". (JAX: checkpoint, remat; its policies
-/// are the options.)
+/// staged; policies see into the jitted functions that it calls, a loop is one op. (JAX: checkpoint, remat;
+/// its policies are the options.)
 template <class F>
 Checkpoint<F> checkpoint(F f, CheckpointOptions options = {}, Loc loc = Loc::here()) {
   return Checkpoint<F>(static_cast<F&&>(f), static_cast<CheckpointOptions&&>(options), loc);

@@ -77,8 +77,8 @@ struct BatchRule {
 };
 
 /// Arguments and results of a linearization rule, for ops whose tangent program is not the jvp rule's (loops, branches,
-/// custom rules). Runs with the parent trace current for `outs`, and computes `out_tangents` under `tangent_trace`
-/// (make it current with a TraceScope): what is bound there on tangents is staged, the rest is computed at once.
+/// custom rules). `outs` are bound under the parent, which is current, `out_tangents` under `tangent_trace`, which stages
+/// what depends on tangents. An operand or result without primal is a value of the tangent program: its own tangent.
 struct LinearizeRule {
   const Params& params;
   std::span<const Array> primals;
