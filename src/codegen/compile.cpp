@@ -9,6 +9,7 @@
 #include "codegen/loader.hpp"
 #include "codegen/messages.hpp"
 #include "codegen/region.hpp"
+#include "codegen/simplify_loops.hpp"
 #include "core/memory.hpp"
 
 namespace apsis::detail {
@@ -145,7 +146,9 @@ LoweringOptions lowering_options(const Graph& graph, const CodegenOptions& optio
 
 }  // namespace
 
-ProgramImage compile_image(const Graph& graph, const CodegenOptions& options) {
+ProgramImage compile_image(const Graph& given, const CodegenOptions& options) {
+  const GraphRef simple = simplify_loops(given);
+  const Graph& graph = *simple;
   std::unique_ptr<Builder> builder = make_builder(builder_options(graph, options));
   Lowering lowering(*builder, lowering_options(graph, options));
   write_entry(lowering, graph);
@@ -178,7 +181,9 @@ std::shared_ptr<const Program> compile(const Graph& graph, const CodegenOptions&
   return load_program(graph, compile_image(graph, options));
 }
 
-std::string code_text(const Graph& graph, const CodegenOptions& options) {
+std::string code_text(const Graph& given, const CodegenOptions& options) {
+  const GraphRef simple = simplify_loops(given);
+  const Graph& graph = *simple;
   std::unique_ptr<Builder> builder = make_builder(builder_options(graph, options));
   Lowering lowering(*builder, lowering_options(graph, options));
   write_entry(lowering, graph);

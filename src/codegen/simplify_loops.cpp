@@ -1,0 +1,341 @@
+#include "codegen/simplify_loops.hpp"
+
+#include <algorithm>
+
+#include "codegen/cost.hpp"
+#include "codegen/schedule.hpp"
+#include "ir/regions.hpp"
+
+namespace apsis::detail {
+namespace {
+
+using Flags = std::vector<char>;
+
+bool is_loop(const Eqn& e) { return e.op->kind == OpKind::While || e.op->kind == OpKind::Scan; }
+
+bool has_loop(const Graph& graph) {
+  return std::ranges::any_of(graph.eqns(), [](const Eqn& e) {
+    bool found = is_loop(e);
+    each_region(e.params, [&](const Graph& region) { found = found || has_loop(region); });
+    return found;
+  });
+}
+
+/// The parts of a while or scan equation, of which a scan has no condition and a while no xs. Operands, and
+/// inputs of the body, in this order: condition constants (the condition's), constants, carries, xs.
+struct Loop {
+  const Graph* cond = nullptr;
+  const Graph& body;
+  std::size_t cond_consts = 0, consts, carries, xs, ys;
+  bool lists;  // xs that are lists: one of them says how often
+
+  explicit Loop(const Eqn& e)
+      : body(e.op->kind == OpKind::While ? *e.params.as<WhileParams>().body
+                                         : *e.params.as<ScanParams>().body) {
+    if (e.op->kind == OpKind::While) {
+      const auto& p = e.params.as<WhileParams>();
+      cond = p.cond.get();
+      cond_consts = static_cast<std::size_t>(p.cond_consts);
+      consts = static_cast<std::size_t>(p.body_consts);
+      carries = static_cast<std::size_t>(p.carries);
+      lists = false;
+    } else {
+      const auto& p = e.params.as<ScanParams>();
+      consts = static_cast<std::size_t>(p.consts);
+      carries = static_cast<std::size_t>(p.carries);
+      lists = p.length < 0;
+    }
+    xs = body.input_count() - consts - carries;
+    ys = body.outputs().size() - carries;
+  }
+  bool unchanging(std::size_t carry) const { return body.outputs()[carry] == consts + carry; }
+};
+
+Flags needed_inputs(const Graph& graph, const Flags& outputs);
+
+/// Which carries the results marked (carries, then ys) depend on, themselves included; and the body's inputs.
+Flags needed_carries(const Loop& loop, const Flags& results, Flags& inputs) {
+  Flags carries(results.begin(), results.begin() + static_cast<std::ptrdiff_t>(loop.carries));
+  if (loop.cond) {
+    const Flags read = needed_inputs(*loop.cond, {1});
+    for (std::size_t c = 0; c < loop.carries; ++c) carries[c] |= read[loop.cond_consts + c];
+  }
+  for (bool settled = false; !settled;) {
+    settled = true;
+    Flags outputs = carries;
+    outputs.insert(outputs.end(), results.begin() + static_cast<std::ptrdiff_t>(loop.carries), results.end());
+    inputs = needed_inputs(loop.body, outputs);
+    for (std::size_t c = 0; c < loop.carries; ++c)
+      if (inputs[loop.consts + c] && !carries[c]) carries[c] = 1, settled = false;
+  }
+  return carries;
+}
+
+/// Marks the operands that an equation needs for those of its results that are marked.
+void mark_operands(const Graph& graph, const Eqn& e, Flags& values) {
+  const auto operands = graph.operands(e);
+  if (!is_loop(e)) {
+    for (ValueId v : operands) values[v] = 1;
+    return;
+  }
+  const Loop loop(e);
+  const auto first = values.begin() + e.first_result;
+  Flags inputs;
+  const Flags carries = needed_carries(loop, Flags(first, first + e.result_count), inputs);
+  const std::size_t at = loop.cond_consts + loop.consts;
+  for (std::size_t i = 0; i < operands.size(); ++i)
+    if (i < loop.cond_consts || inputs[i - loop.cond_consts] ||
+        (i >= at && i < at + loop.carries && carries[i - at]) || (loop.lists && i >= at + loop.carries))
+      values[operands[i]] = 1;
+}
+
+/// Which values the outputs marked, and the effects, depend on.
+Flags needed_values(const Graph& graph, const Flags& outputs) {
+  Flags values(graph.value_count(), 0);
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    if (outputs[i]) values[graph.outputs()[i]] = 1;
+  for (std::size_t i = graph.eqns().size(); i-- > 0;) {
+    const Eqn& e = graph.eqns()[i];
+    bool needed = has_effect(*e.op, e.params);
+    for (std::uint32_t r = 0; r < e.result_count; ++r) needed |= values[e.first_result + r] != 0;
+    if (needed) mark_operands(graph, e, values);
+  }
+  return values;
+}
+
+Flags needed_inputs(const Graph& graph, const Flags& outputs) {
+  Flags values = needed_values(graph, outputs);
+  values.resize(graph.input_count());
+  return values;
+}
+
+/// Whether an equation may run where it would not have run: it ends, and throws nothing.
+bool may_move(const Eqn& e) {
+  if (has_effect(*e.op, e.params) || e.op->axis) return false;
+  switch (e.op->kind) {
+    case OpKind::Elementwise:
+      if (!e.op->emit) return false;  // the user's own code runs
+      break;
+    case OpKind::Constant:
+    case OpKind::View:
+    case OpKind::Reduce:
+    case OpKind::Contract:
+    case OpKind::Index:
+    case OpKind::Scan:
+    case OpKind::Cond:
+    case OpKind::Call:
+      break;
+    default:
+      return false;
+  }
+  bool regions = true;
+  each_region(e.params, [&](const Graph& region) {
+    regions = regions && std::ranges::all_of(region.eqns(), [](const Eqn& inner) { return may_move(inner); });
+  });
+  return regions;
+}
+
+/// Whether a result is worth the memory, or the register, that holds it through a loop.
+bool worth_keeping(const Graph& graph, const Eqn& e) {
+  constexpr std::int64_t costly = 16;
+  constexpr std::size_t held_limit = 1 << 20;
+  if (e.op->kind == OpKind::Constant || e.op->kind == OpKind::View) return false;
+  std::size_t bytes = 0;
+  for (std::uint32_t r = 0; r < e.result_count; ++r) {
+    if (graph.aval(e.first_result + r).is_list()) return false;
+    bytes += graph.aval(e.first_result + r).bytes();
+  }
+  if (bytes > held_limit) return false;
+  // Registers hold an array that small, in each lane if they differ.
+  constexpr std::int64_t few = 16;
+  if (fusible(graph, e)) return graph.aval(e.first_result).size() > few || emission_cost(graph, e) >= costly;
+  return true;
+}
+
+class Simplifier {
+ public:
+  /// The outputs marked of a graph with all its inputs.
+  GraphRef simplified(const Graph& graph, const Flags& outputs) {
+    const Flags needed = needed_values(graph, outputs);
+    GraphBuilder builder;
+    std::vector<ValueId> values(graph.value_count()), results;
+    for (ValueId v = 0; v < graph.input_count(); ++v) values[v] = builder.input(graph.aval(v));
+    for (const Eqn& e : graph.eqns()) {
+      bool used = has_effect(*e.op, e.params);
+      for (std::uint32_t r = 0; r < e.result_count; ++r) used |= needed[e.first_result + r] != 0;
+      if (!used) continue;
+      if (is_loop(e))
+        add_loop(builder, graph, e, needed, values);
+      else
+        add(builder, graph, e, values);
+    }
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+      if (outputs[i]) results.push_back(values[graph.outputs()[i]]);
+    return builder.finish(results);
+  }
+
+ private:
+  static std::vector<ValueId> mapped(std::span<const ValueId> from, const std::vector<ValueId>& values) {
+    std::vector<ValueId> to;
+    for (ValueId v : from) to.push_back(values[v]);
+    return to;
+  }
+
+  static void copy(GraphBuilder& builder, const Graph& graph, const Eqn& e, const Params& params,
+                   std::vector<ValueId>& values) {
+    builder.append(*e.op, params, mapped(graph.operands(e), values),
+                   {values.data() + e.first_result, e.result_count}, e.loc);
+  }
+
+  void add(GraphBuilder& builder, const Graph& graph, const Eqn& e, std::vector<ValueId>& values) {
+    Params params = e.params;
+    bool loops = false;
+    each_region(params, [&](const Graph& region) { loops = loops || has_loop(region); });
+    if (loops)
+      params = map_regions(
+          params, [&](const Graph& region) { return simplified(region, Flags(region.outputs().size(), 1)); });
+    copy(builder, graph, e, params, values);
+  }
+
+  /// A region of a loop without what it computes anew in each iteration for nothing: that is added to
+  /// `builder`.
+  struct Lifted {
+    GraphRef graph;                  // (constants | kept inputs) → outputs
+    std::vector<ValueId> constants;  // values of the builder
+  };
+  /// `fixed`: by input, the value of the builder that it always is, or none. The others are kept if they are
+  /// marked.
+  static Lifted lift(GraphBuilder& builder, const Graph& region, const std::vector<ValueId>& fixed,
+                     const Flags& kept) {
+    Flags same(region.value_count(), 0), lifted(region.eqns().size(), 0), wanted(region.value_count(), 0);
+    for (ValueId v = 0; v < region.input_count(); ++v) same[v] = fixed[v] != none;
+    // From the last: what is worth it, and what that is computed from.
+    for (std::size_t i = 0; i < region.eqns().size(); ++i) {
+      const Eqn& e = region.eqns()[i];
+      const bool all = std::ranges::all_of(region.operands(e), [&](ValueId v) { return same[v] != 0; });
+      if (!all || !may_move(e)) continue;
+      std::fill_n(same.begin() + e.first_result, e.result_count, char{1});
+      lifted[i] = region.operands(e).size() > 0 && worth_keeping(region, e);
+    }
+    Flags outside = lifted;
+    for (std::size_t i = region.eqns().size(); i-- > 0;) {
+      const Eqn& e = region.eqns()[i];
+      for (std::uint32_t r = 0; r < e.result_count; ++r) outside[i] |= wanted[e.first_result + r];
+      if (outside[i])
+        for (ValueId v : region.operands(e)) wanted[v] = 1;
+    }
+    std::vector<ValueId> before(region.value_count(), none);
+    std::copy(fixed.begin(), fixed.end(), before.begin());
+    for (std::size_t i = 0; i < region.eqns().size(); ++i)
+      if (outside[i]) copy(builder, region, region.eqns()[i], region.eqns()[i].params, before);
+
+    // What is left, and which constants it reads.
+    Flags left(region.value_count(), 0), inside(region.eqns().size(), 0);
+    for (ValueId v : region.outputs()) left[v] = 1;
+    for (std::size_t i = region.eqns().size(); i-- > 0;) {
+      const Eqn& e = region.eqns()[i];
+      bool used = has_effect(*e.op, e.params);
+      for (std::uint32_t r = 0; r < e.result_count; ++r) used |= left[e.first_result + r] != 0;
+      inside[i] = used && !lifted[i];
+      if (inside[i])
+        for (ValueId v : region.operands(e)) left[v] = 1;
+    }
+    Lifted result;
+    GraphBuilder made;
+    std::vector<ValueId> values(region.value_count(), none);
+    const auto constant = [&](ValueId v) {
+      values[v] = made.input(region.aval(v));
+      result.constants.push_back(before[v]);
+    };
+    for (ValueId v = 0; v < region.input_count(); ++v)
+      if (fixed[v] != none && left[v]) constant(v);
+    for (std::size_t i = 0; i < region.eqns().size(); ++i)
+      for (std::uint32_t r = 0; lifted[i] && r < region.eqns()[i].result_count; ++r)
+        if (left[region.eqns()[i].first_result + r]) constant(region.eqns()[i].first_result + r);
+    for (ValueId v = 0; v < region.input_count(); ++v)
+      if (fixed[v] == none && kept[v]) values[v] = made.input(region.aval(v));
+    for (std::size_t i = 0; i < region.eqns().size(); ++i)
+      if (inside[i]) copy(made, region, region.eqns()[i], region.eqns()[i].params, values);
+    result.graph = made.finish(mapped(region.outputs(), values));
+    return result;
+  }
+
+  void add_loop(GraphBuilder& builder, const Graph& graph, const Eqn& e, const Flags& needed,
+                std::vector<ValueId>& values) {
+    const Loop loop(e);
+    const auto first = needed.begin() + e.first_result;
+    const Flags results(first, first + e.result_count);
+    Flags inputs, carries = needed_carries(loop, results, inputs);
+    Flags outputs = carries;
+    outputs.insert(outputs.end(), results.begin() + static_cast<std::ptrdiff_t>(loop.carries), results.end());
+    const auto operands = graph.operands(e);
+    const std::size_t at = loop.cond_consts + loop.consts;
+    const auto operand = [&](std::size_t i) { return values[operands[i]]; };
+
+    // Carries that never change are constants.
+    std::vector<ValueId> body_fixed(loop.body.input_count(), none), carried;
+    Flags body_kept = inputs;
+    for (std::size_t i = 0; i < loop.consts; ++i)
+      if (inputs[i]) body_fixed[i] = operand(loop.cond_consts + i);
+    for (std::size_t c = 0; c < loop.carries; ++c) {
+      const bool unchanging = loop.unchanging(c);
+      if (unchanging && carries[c]) {
+        body_fixed[loop.consts + c] = values[e.first_result + c] = operand(at + c);
+        outputs[c] = 0;
+      }
+      body_kept[loop.consts + c] = carries[c] && !unchanging;
+      if (body_kept[loop.consts + c]) carried.push_back(operand(at + c));
+    }
+    if (loop.lists)
+      std::fill(body_kept.begin() + static_cast<std::ptrdiff_t>(loop.consts + loop.carries), body_kept.end(),
+                char{1});
+    const GraphRef simple = simplified(loop.body, outputs);
+    Lifted body = lift(builder, *simple, body_fixed, body_kept);
+
+    std::vector<ValueId> in;
+    Params params;
+    if (loop.cond) {
+      std::vector<ValueId> fixed(loop.cond->input_count(), none);
+      Flags kept(loop.cond->input_count(), 0);
+      for (std::size_t i = 0; i < loop.cond_consts; ++i) fixed[i] = operand(i);
+      for (std::size_t c = 0; c < loop.carries; ++c) {
+        fixed[loop.cond_consts + c] = body_fixed[loop.consts + c];
+        kept[loop.cond_consts + c] = body_kept[loop.consts + c];
+      }
+      Lifted cond = lift(builder, *simplified(*loop.cond, {1}), fixed, kept);
+      WhileParams p = e.params.as<WhileParams>();
+      p.cond = cond.graph;
+      p.body = body.graph;
+      p.cond_consts = static_cast<std::int64_t>(cond.constants.size());
+      p.body_consts = static_cast<std::int64_t>(body.constants.size());
+      p.carries = static_cast<std::int64_t>(carried.size());
+      params = make_params(p);
+      in = cond.constants;
+    } else {
+      ScanParams p = e.params.as<ScanParams>();
+      p.body = body.graph;
+      p.consts = static_cast<std::int64_t>(body.constants.size());
+      p.carries = static_cast<std::int64_t>(carried.size());
+      params = make_params(p);
+    }
+    in.insert(in.end(), body.constants.begin(), body.constants.end());
+    in.insert(in.end(), carried.begin(), carried.end());
+    for (std::size_t x = 0; x < loop.xs; ++x)
+      if (body_kept[loop.consts + loop.carries + x]) in.push_back(operand(at + loop.carries + x));
+    std::vector<ValueId> made(body.graph->outputs().size());
+    builder.append(*e.op, params, in, made, e.loc);
+    for (std::size_t r = 0, next = 0; r < outputs.size(); ++r)
+      if (outputs[r]) values[e.first_result + r] = made[next++];
+  }
+
+  static constexpr ValueId none = 0xffffffffu;
+};
+
+}  // namespace
+
+GraphRef simplify_loops(const Graph& graph) {
+  if (!has_loop(graph)) return GraphRef(&graph);
+  return Simplifier().simplified(graph, Flags(graph.outputs().size(), 1));
+}
+
+}  // namespace apsis::detail

@@ -1,0 +1,152 @@
+// Loops do not carry what nobody reads, nor compute again what does not change.
+
+#include "codegen/simplify_loops.hpp"
+#include "codegen/compiled_equal.hpp"
+#include "ir/regions.hpp"
+
+namespace apsis::detail {
+namespace {
+
+/// How many equations of an op there are, in regions of loops only when `inside`.
+int count_ops(const Graph& graph, std::string_view name, bool inside) {
+  int found = 0;
+  for (const Eqn& e : graph.eqns()) {
+    found += !inside && e.op->name == name;
+    each_region(e.params, [&](const Graph& region) {
+      if (inside) found += count_ops(region, name, false) + count_ops(region, name, true);
+    });
+  }
+  return found;
+}
+
+const Eqn& loop_in(const Graph& graph) {
+  for (const Eqn& e : graph.eqns())
+    if (e.op->kind == OpKind::While || e.op->kind == OpKind::Scan) return e;
+  throw std::runtime_error("no loop");
+}
+
+GraphRef checked(std::string_view text) {
+  expect_compiled_equal(text);
+  GraphRef given = parse_graph(text), simple = simplify_loops(*given);
+  verify(*simple);
+  std::vector<Array> inputs;
+  for (ValueId v = 0; v < given->input_count(); ++v) inputs.push_back(filled(given->aval(v), 7 + v));
+  InterpretScope reference;
+  const std::vector<Array> want = interpret(*given, inputs), got = interpret(*simple, inputs);
+  for (std::size_t i = 0; i < want.size(); ++i) EXPECT_TRUE(same_bits(got[i], want[i])) << text;
+  return simple;
+}
+
+// The second carry feeds the third, which nobody reads; the fourth never changes.
+TEST(SimplifyLoops, DeadAndConstantCarriesGo) {
+  GraphRef simple = checked(R"((v0: f64[], v1: f64[]) {
+    v2: i64[] = constant{dtype=i64, weak=false, bits=0, high_bits=0}
+    v3: i64[], v4: f64[], v5: f64[], v6: f64[], v7: f64[] = while{cond_consts=0, body_consts=0, carries=5, max_steps=-1, kind=0, cond=(v0: i64[], v1: f64[], v2: f64[], v3: f64[], v4: f64[]) {
+      v5: i64[] = constant{dtype=i64, weak=false, bits=9, high_bits=0}
+      v6: bool[] = lt(v0, v5)
+      return v6
+    }, body=(v0: i64[], v1: f64[], v2: f64[], v3: f64[], v4: f64[]) {
+      v5: i64[] = constant{dtype=i64, weak=false, bits=1, high_bits=0}
+      v6: i64[] = add(v0, v5)
+      v7: f64[] = sin(v1)
+      v8: f64[] = add(v2, v1)
+      v9: f64[] = fma(v4, v3, v4)
+      return v6, v7, v8, v3, v9
+    }}(v2, v0, v1, v1, v0)
+    v8: f64[] = mul(v7, v6)
+    return v8
+  })");
+  EXPECT_EQ(loop_in(*simple).params.as<WhileParams>().carries, 2);
+  EXPECT_EQ(loop_in(*simple).params.as<WhileParams>().body_consts, 1);
+  EXPECT_EQ(count_ops(*simple, "sin", true), 0);
+}
+
+// Of an inner loop the results that the outer one does not need go too, and with them what they depend on.
+TEST(SimplifyLoops, DeadCarriesOfNestedLoopsGo) {
+  GraphRef simple = checked(R"((v0: f64[], v1: f64[4]) {
+    v2: f64[], v3: f64[] = scan{consts=0, carries=2, length=4, reverse=false, body=(v0: f64[], v1: f64[], v2: f64[]) {
+      v3: f64[], v4: f64[] = scan{consts=1, carries=2, length=3, reverse=false, body=(v0: f64[], v1: f64[], v2: f64[]) {
+        v3: f64[] = add(v1, v0)
+        v4: f64[] = cos(v2)
+        return v3, v4
+      }}(v2, v0, v1)
+      return v3, v4
+    }}(v0, v0, v1)
+    return v2
+  })");
+  EXPECT_EQ(loop_in(*simple).params.as<ScanParams>().carries, 1);
+  EXPECT_EQ(count_ops(*simple, "cos", true), 0);
+}
+
+// A record that nobody reads is not made.
+TEST(SimplifyLoops, UnreadRecordsGo) {
+  GraphRef simple = checked(R"((v0: f64[]) {
+    v1: f64[], v2: f64[5], v3: f64[5] = scan{consts=0, carries=1, length=5, reverse=false, body=(v0: f64[]) {
+      v1: f64[] = sin(v0)
+      v2: f64[] = exp(v0)
+      return v1, v0, v2
+    }}(v0)
+    v4: f64[] = reduce_sum{axes=[0]}(v2)
+    return v4
+  })");
+  EXPECT_EQ(loop_in(*simple).result_count, 2u);
+  EXPECT_EQ(count_ops(*simple, "exp", true), 0);
+}
+
+// Out of both loops; a cheap operation stays, and so does what may raise an error.
+TEST(SimplifyLoops, CostlyInvariantsLeaveAllLoops) {
+  GraphRef simple = checked(R"((v0: f64[], v1: f64[]) {
+    v2: f64[] = scan{consts=1, carries=1, length=4, reverse=false, body=(v0: f64[], v1: f64[]) {
+      v2: f64[] = scan{consts=1, carries=1, length=3, reverse=false, body=(v0: f64[], v1: f64[]) {
+        v2: f64[] = neg(v0)
+        v3: f64[] = exp(v2)
+        v4: f64[] = fma(v3, v1, v2)
+        return v4
+      }}(v0, v1)
+      return v2
+    }}(v0, v1)
+    return v2
+  })");
+  EXPECT_EQ(count_ops(*simple, "exp", false), 1);
+  EXPECT_EQ(count_ops(*simple, "exp", true), 0);
+  EXPECT_EQ(count_ops(*simple, "neg", true), 1);
+}
+
+TEST(SimplifyLoops, InvariantBranchesAndLoopsLeave) {
+  GraphRef simple = checked(R"((v0: f64[24], v1: f64[24]) {
+    v2: f64[24] = scan{consts=1, carries=1, length=4, reverse=false, body=(v0: f64[24], v1: f64[24]) {
+      v2: f64[24] = scan{consts=0, carries=1, length=3, reverse=false, body=(v0: f64[24]) {
+        v1: f64[24] = mul(v0, v0)
+        return v1
+      }}(v0)
+      v3: f64[24] = sub(v1, v2)
+      return v3
+    }}(v0, v1)
+    return v2
+  })");
+  EXPECT_EQ(count_ops(*simple, "scan", false), 2);
+  EXPECT_EQ(count_ops(*simple, "scan", true), 0);
+}
+
+TEST(SimplifyLoops, LoopsWithoutEndStay) {
+  const std::string_view text = R"((v0: f64[], v1: f64[]) {
+    v2: f64[] = scan{consts=1, carries=1, length=0, reverse=false, body=(v0: f64[], v1: f64[]) {
+      v2: f64[] = while{cond_consts=0, body_consts=0, carries=1, max_steps=-1, kind=0, cond=(v0: f64[]) {
+        v1: bool[] = eq(v0, v0)
+        return v1
+      }, body=(v0: f64[]) {
+        v1: f64[] = neg(v0)
+        return v1
+      }}(v0)
+      v3: f64[] = add(v1, v2)
+      return v3
+    }}(v0, v1)
+    return v2
+  })";
+  GraphRef simple = checked(text);
+  EXPECT_EQ(count_ops(*simple, "while", false), 0);
+  EXPECT_EQ(count_ops(*simple, "while", true), 1);
+}
+
+}  // namespace
+}  // namespace apsis::detail
