@@ -46,7 +46,8 @@ void Region::emit_while(const Eqn& e) {
   for (std::size_t i = 0; i < count; ++i) {
     bool last = false;
     auto result = e.first_result + static_cast<ValueId>(i);
-    carries.start(take(operands[cond_consts + consts + i], last), last, hints_[result]);
+    Place initial = take(operands[cond_consts + consts + i], last);
+    carries.start(std::move(initial), last, hints_[result]);
     if (!carries.unchanged(i)) continue;
     cond.bind_input(static_cast<ValueId>(cond_consts + i), carries.place(i));
     body.bind_input(static_cast<ValueId>(consts + i), carries.place(i));
@@ -152,7 +153,8 @@ void Region::emit_scan(const Eqn& e) {
   }
   for (std::size_t i = 0; i < count; ++i) {
     bool last = false;
-    carries.start(take(operands[consts + i], last), last, hints_[e.first_result + static_cast<ValueId>(i)]);
+    Place initial = take(operands[consts + i], last);
+    carries.start(std::move(initial), last, hints_[e.first_result + static_cast<ValueId>(i)]);
     if (!carries.unchanged(i)) continue;
     body.bind_input(static_cast<ValueId>(consts + i), carries.place(i));
     fixed[consts + i] = 1;

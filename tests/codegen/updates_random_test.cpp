@@ -128,6 +128,27 @@ GraphRef loop_of(const GraphRef& body) {
   return builder.finish(results);
 }
 
+/// A body that runs the body five times.
+GraphRef nested(const GraphRef& body) {
+  GraphBuilder builder;
+  std::vector<ValueId> operands, results(4);
+  for (const Shape& shape : {line, rows, line}) operands.push_back(builder.input(Aval(f64, shape)));
+  const ValueId index = builder.input(Aval(i64, {}));
+  ValueId numbers, repeated;
+  builder.append(*find_op("iota"), make_params(IotaParams{i64, {5}, 0}), {}, {&numbers, 1});
+  builder.append(*find_op("broadcast_in_dim"), make_params(BroadcastParams{{5}, {}}), {&index, 1},
+                 {&repeated, 1});
+  builder.append(*find_op("mul"), {}, std::vector<ValueId>{numbers, repeated}, {&numbers, 1});
+  operands.push_back(numbers);
+  ScanParams p;
+  p.body = body;
+  p.carries = 3;
+  p.length = 5;
+  builder.append(*find_op("scan"), make_params(p), operands, results);
+  builder.append(*find_op("reduce_sum"), make_params(ReduceParams{{0}}), {&results[3], 1}, {&results[3], 1});
+  return builder.finish(results);
+}
+
 std::vector<Array> inputs_of(const Graph& graph, std::uint32_t seed) {
   std::vector<Array> inputs;
   for (ValueId v = 0; v < 3; ++v) inputs.push_back(filled(graph.aval(v), seed * 31 + v));
@@ -140,6 +161,14 @@ TEST(UpdatesRandom, LoopsEqualTheEvaluator) {
   for (std::uint32_t seed = 0; seed < 60; ++seed) {
     SCOPED_TRACE(seed);
     GraphRef graph = loop_of(RandomBody(seed).finish());
+    expect_compiled_equal(*graph, inputs_of(*graph, seed));
+  }
+}
+
+TEST(UpdatesRandom, NestedLoopsEqualTheEvaluator) {
+  for (std::uint32_t seed = 100; seed < 130; ++seed) {
+    SCOPED_TRACE(seed);
+    GraphRef graph = loop_of(nested(RandomBody(seed).finish()));
     expect_compiled_equal(*graph, inputs_of(*graph, seed));
   }
 }

@@ -89,6 +89,26 @@ TEST(InPlace, BuffersAreReadBeforeTheyAreUpdated) {
   });
 }
 
+// An inner loop updates what the outer one carries.
+TEST(InPlace, NestedLoopsUpdateOneBuffer) {
+  auto run = [](const Array& x, std::int64_t n) {
+    return while_loop([&](const Filling& s) { return s.i < n - 9; },
+                      [](const Filling& s) {
+                        auto inner = [&](const Array& j, const Array& b) {
+                          return Array(b.at(s.i + j + 1).set(sin(b[s.i + j])));
+                        };
+                        return Filling{s.i + 8, fori_loop(0, 8, inner, s.buffer)};
+                      },
+                      Filling{0, zeros({n}).at(0).set(x)})
+        .buffer[n - 9];
+  };
+  expect_derivatives([&](const Array& x) { return run(x, 40); }, array(0.3), 1e-7);
+  expect_independent_of_size([&](std::int64_t n) {
+    auto f = jit([&, n](const Array& x) { return run(x, n); });
+    return seconds_per_update([&] { f(array(0.25)); }, n);
+  });
+}
+
 // The row that an iteration reads is still needed when the buffer has been updated: the row is copied.
 TEST(InPlace, RowsReadBeforeAreKept) {
   auto run = [](const Array& x, std::int64_t n) {
