@@ -16,6 +16,7 @@ void cold_process();
 void second_process();
 void loops();
 void loop_costs();
+void check_costs();
 void lorenz();
 void lorenz_first();
 void lorenz_grad_first();

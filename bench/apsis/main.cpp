@@ -49,6 +49,7 @@ int main(int argc, char** argv) {
       {"second-process", bench::second_process},
       {"loops", bench::loops},
       {"loop-costs", bench::loop_costs},
+      {"check-costs", bench::check_costs},
       {"lorenz", bench::lorenz},
       {"lorenz-first", bench::lorenz_first},
       {"lorenz-grad-first", bench::lorenz_grad_first},

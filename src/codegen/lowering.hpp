@@ -16,6 +16,7 @@ namespace apsis::detail {
 struct LoweringOptions {
   int vector_lanes = 0;              // of fused loops; 0: as many as a vector register holds
   std::int64_t register_limit = 16;  // arrays up to this size live in registers
+  std::ptrdiff_t many_loops = 6;     // programs with so many fused loops write equal ones once, as functions
   bool parallel = true;              // lanes are shared out to threads
 };
 

@@ -75,8 +75,7 @@ void Region::run() {
 }
 
 void Region::run_items(std::span<const Item> items) {
-  constexpr std::ptrdiff_t many = 6;
-  shares_loops_ = std::ranges::count_if(items, &Item::cluster) >= many;
+  shares_loops_ = std::ranges::count_if(items, &Item::cluster) >= lowering_.options().many_loops;
   for (const Item& item : items) {
     lowering_.equations += static_cast<std::int64_t>(item.eqns.size());
     if (item.cluster) emit_cluster(item.eqns);

@@ -144,15 +144,34 @@ TEST(LoweringStraight, ContractionsInTheOrderOfTheEvaluator) {
 
 TEST(LoweringStraight, ProgramsThatRepeatAFunctionHoldOneCopy) {
   for (int uses : {2, 5}) {
-    std::string text = "(v0: f64[100]) {\n";
-    for (int k = 0; k < uses; ++k)
-      text += " v" + std::to_string(k + 1) + ": f64[100] = logaddexp(v" + std::to_string(k) + ", v0)\n";
-    text += " return v" + std::to_string(uses) + "\n}";
+    // Of several sizes, so that no loop is like another.
+    std::string inputs, equations, results;
+    for (int k = 0; k < uses; ++k) {
+      const std::string type = ": f64[" + std::to_string(100 + k) + "]", in = "v" + std::to_string(k),
+                        out = "v" + std::to_string(uses + k), comma = k ? ", " : "";
+      inputs += comma + in + type;
+      equations += " " + out + type + " = logaddexp(" + in + ", " + in + ")\n";
+      results += comma + out;
+    }
+    const std::string text = "(" + inputs + ") {\n" + equations + " return " + results + "\n}";
     expect_compiled_equal(text);
     const std::string code = code_text(*parse_graph(text), {.lanes = 8}), call = "call <8 x double> @logaddexp.f64";
     int calls = 0;
     for (auto at = code.find(call); at != std::string::npos; at = code.find(call, at + 1)) ++calls;
     EXPECT_EQ(calls, uses > 4 ? uses : 0) << code;
+  }
+}
+
+TEST(LoweringStraight, EqualLoopsAreWrittenOnce) {
+  for (int loops : {2, 3}) {
+    std::string text = "(v0: f64[100]) {\n";
+    for (int k = 0; k < loops; ++k)
+      text += " v" + std::to_string(k + 1) + ": f64[100] = logaddexp(v" + std::to_string(k) + ", v" +
+              std::to_string(k) + ")\n";
+    text += " return v" + std::to_string(loops) + "\n}";
+    expect_compiled_equal(text);
+    const std::string code = code_text(*parse_graph(text));
+    EXPECT_EQ(code.find("define internal void @loop(") != std::string::npos, loops == 3) << code;
   }
 }
 
