@@ -42,7 +42,7 @@ GROUPS = [
     Group("straggler", "lorenz.py", ["lorenz/ensemble-straggler"]),
     Group("lorenz-grad-first", "lorenz.py", ["lorenz/grad-first-call"]),
     Group("ensemble-grad", "lorenz.py", ["lorenz/ensemble-grad"]),
-    Group("neural-ode", "neural_ode.py", ["neural-ode/step"]),
+    Group("neural-ode", "neural_ode.py", ["neural-ode/step", "neural-ode/step-lanes", "neural-ode/step-lockstep"]),
     Group("neural-ode-first", "neural_ode.py", ["neural-ode/first-call"]),
     Group("elementwise", "elementwise.py", ["elementwise/f32-1e6"], ["elementwise"]),
 ]

@@ -50,6 +50,7 @@ struct Step {
   Optimiser optimiser;
 };
 
+template <LaneLoops loops>
 Step train(const Network& network, const Optimiser& before, const Data& data) {
   auto loss = [&](const Network& net) {
     auto one = [&](const Array& y0) {
@@ -57,7 +58,7 @@ Step train(const Network& network, const Optimiser& before, const Data& data) {
                          {.controller = PIDController{.rtol = 1e-3, .atol = 1e-6}, .saveat = {.ts = data.ts}})
           .ys;
     };
-    return mean(square(data.ys - vmap(one)(data.ys(range(), 0))));
+    return mean(square(data.ys - vmap(one, {.loops = loops})(data.ys(range(), 0))));
   };
   auto [value, gradient] = value_and_grad(loss)(network);
   Step out{value, network, before};
@@ -83,11 +84,10 @@ Step start() {
   return {{}, network, {zero, zero, Array(0, f32)}};
 }
 
-}  // namespace
-
-void neural_ode() {
+template <LaneLoops loops>
+void report_step(const char* name) {
   Data data = make_data();
-  auto step = jit(train);
+  auto step = jit(train<loops>);
   Step now = start();
   std::vector<double> losses;
   for (int i = 0; i < 5; ++i) {
@@ -96,14 +96,22 @@ void neural_ode() {
   }
   // From here on the same step again and again, so that both sides time the same work.
   double spent = median_seconds([&] { step(now.network, now.optimiser, data); }, 2.0);
-  report("neural-ode/step", "ms", spent * 1e3, losses);
+  report(name, "ms", spent * 1e3, losses);
+}
+
+}  // namespace
+
+void neural_ode() {
+  report_step<LaneLoops::Automatic>("neural-ode/step");
+  report_step<LaneLoops::Lanes>("neural-ode/step-lanes");
+  report_step<LaneLoops::Lockstep>("neural-ode/step-lockstep");
 }
 
 void neural_ode_first() {
   warm_compiler();
   Data data = make_data();
   Step now = start();
-  double spent = seconds([&] { now = jit(train)(now.network, now.optimiser, data); });
+  double spent = seconds([&] { now = jit(train<LaneLoops::Automatic>)(now.network, now.optimiser, data); });
   report("neural-ode/first-call", "ms", spent * 1e3, {now.loss.item<double>()});
 }
 

@@ -1,6 +1,7 @@
 #include "control/loop_rules.hpp"
 
 #include "control/callback.hpp"
+#include "control/lane_loops.hpp"
 #include "control/messages.hpp"
 #include "ops/lax.hpp"
 #include "transform/batch.hpp"
@@ -127,7 +128,7 @@ void batch_as_lanes(const Op& op, const BatchRule& r) {
     p.in_axes.push_back(mapped ? 0 : -1);
   }
   auto body = [&](std::span<const Array> in) { return bind_all(op, r.params, in); };
-  p.region = stage_with(body, lane_avals, "map_lanes").graph;
+  p.region = with_lane_products(stage_with(body, lane_avals, "map_lanes").graph);
   refuse_ordered(*p.region);
   r.outs = bind_all(map_lanes_op, make_params(p), operands);
   r.out_axes.assign(r.outs.size(), 0);

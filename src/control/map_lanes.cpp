@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "control/lane_loops.hpp"
 #include "control/loop_rules.hpp"
 #include "control/regions.hpp"
 #include "ir/effects.hpp"
@@ -18,9 +19,10 @@ namespace {
 
 const MapLanesParams& lanes_of(const Params& params) { return params.as<MapLanesParams>(); }
 
-std::vector<Array> bind_lanes(GraphRef region, std::int64_t lanes, const Dims& in_axes,
+std::vector<Array> bind_lanes(const GraphRef& region, std::int64_t lanes, const Dims& in_axes,
                               std::span<const Array> operands) {
-  return bind_all(map_lanes_op, make_params(MapLanesParams{std::move(region), lanes, in_axes}), operands);
+  return bind_all(map_lanes_op, make_params(MapLanesParams{with_lane_products(region), lanes, in_axes}),
+                  operands);
 }
 
 void map_lanes_shape(const Params& params, std::span<const Aval> in, std::vector<Aval>& out) {
@@ -163,10 +165,19 @@ void batch_inside(const BatchRule& r) {
   for (bool mapped : out_mask) r.out_axes.push_back(mapped ? 1 : -1);
 }
 
+/// Lanes that are to work in lockstep do so within each lane of the other axis, if nothing keeps them from
+/// it.
+bool goes_inside(const MapLanesParams& p) {
+  if (lane_loops() != LaneLoops::Lockstep || p.region->has_effect()) return false;
+  const auto is_list = [](const Aval& a) { return a.is_list(); };
+  return std::ranges::none_of(input_avals(*p.region), is_list) &&
+         std::ranges::none_of(output_avals(*p.region), is_list);
+}
+
 // More lanes: the two lane axes become one. Lists have no such reshape; there the lanes nest.
 void map_lanes_batch(const BatchRule& r) {
   const auto& p = lanes_of(r.params);
-  if (uses_axis(*p.region, r.size.name)) return batch_inside(r);
+  if (uses_axis(*p.region, r.size.name) || goes_inside(p)) return batch_inside(r);
   bool lists = false;
   for (const Array& a : r.operands) lists |= a.aval().is_list();
   for (const Aval& a : output_avals(*p.region)) lists |= a.is_list();

@@ -3,6 +3,7 @@
 
 #include "codegen/cancel.hpp"
 #include "codegen/messages.hpp"
+#include "control/lane_loops.hpp"
 #include "control/loop_rules.hpp"
 #include "control/messages.hpp"
 #include "control/recording.hpp"
@@ -209,12 +210,27 @@ void while_linearize(const LinearizeRule& r) {
   }
 }
 
-/// Lanes that differ in length but work together: all run as long as one of them goes on. A lane that has
-/// ended keeps its carry. The predicate of each lane is carried along, so that it is computed once an
-/// iteration.
+/// The values of the first lane that goes on in the place of those of lanes that have ended, which would else
+/// run on where the program never ran: into loops within that do not end there, or infinite slopes, which
+/// times a zero cotangent are NaN.
+Array from_lanes_that_go_on(const Array& a, const Array& going, std::int64_t lanes) {
+  const Shape each{lanes};
+  const Array last = lax::full(each, Dtype::I64, static_cast<double>(lanes - 1));
+  const Array first = lax::reduce_min(lax::select(going, lax::iota(Dtype::I64, each, 0), last), {0});
+  Dims axes;
+  for (int i = 1; i < a.ndim(); ++i) axes.push_back(i);
+  const Array stand_in =
+      lax::broadcast_in_dim(lax::stop_gradient(lax::dynamic_index(a, first)), a.shape(), axes);
+  return lax::select(lax::broadcast_in_dim(going, a.shape(), {0}), a, stand_in);
+}
+
+/// Lanes that differ in length, in lockstep: all run as long as one of them goes on. A lane that has ended
+/// keeps its carry. The predicate of each lane is carried along, so that it is computed once an iteration.
 void batch_in_lockstep(const BatchRule& r) {
   const auto& p = while_of(r.params);
   Parts n(p);
+  // Collectives over the lanes see those that have ended with what they ended with.
+  const bool together = uses_axis(while_op, r.params, r.size.name);
   std::string axis(r.size.name);
   if (p.body->outputs().size() > n.carries) fail(messages::lockstep_tape, {axis});
   if (has_effect_in_lanes(*p.body) || has_effect_in_lanes(*p.cond)) fail(messages::lockstep_effect, {axis});
@@ -256,6 +272,8 @@ void batch_in_lockstep(const BatchRule& r) {
                             in.begin() + static_cast<std::ptrdiff_t>(n.cond + n.consts));
     auto old = in.subspan(n.cond + n.consts + 1);
     append(args, old);
+    for (std::size_t i = 0; i < args.size(); ++i)
+      if (!together && mask[n.cond + i]) args[i] = from_lanes_that_go_on(args[i], going, r.size);
     std::vector<Array> carry = interpret(*body, args);
     for (std::size_t c = 0; c < carry.size(); ++c)
       carry[c] = lax::select(lax::broadcast_in_dim(going, carry[c].shape(), {0}), carry[c], old[c]);
@@ -274,7 +292,7 @@ void while_batch(const BatchRule& r) {
   for (std::size_t i = n.cond; i < r.axes.size(); ++i) in_mask.push_back(r.axes[i] >= 0);
   bool together = uses_axis(while_op, r.params, r.size.name);
 
-  // Do the lanes differ in length? Then they run each at its own pace, unless they work together on the way.
+  // Do the lanes differ in length? Then each may run at its own pace, unless they work together on the way.
   for (bool settled = together; !settled;) {
     settled = true;
     std::vector<bool> out = dependence(*p.body, in_mask);
@@ -290,7 +308,10 @@ void while_batch(const BatchRule& r) {
     for (std::size_t c = 0; c < n.carries; ++c) mask.push_back(in_mask[n.consts + c]);
     return mask;
   };
-  if (!together && dependence(*p.cond, cond_mask())[0]) return batch_as_lanes(while_op, r);
+  if (!together && dependence(*p.cond, cond_mask())[0])
+    return keeps_own_pace(p, r.size, std::vector<char>(in_mask.begin(), in_mask.end()))
+               ? batch_as_lanes(while_op, r)
+               : batch_in_lockstep(r);
 
   std::vector<bool> out_mask, predicate_mask;
   GraphRef body = carry_fixpoint(

@@ -5,6 +5,7 @@
 #include "apsis/core/watch.hpp"
 #include "core/given_up.hpp"
 #include "core/messages.hpp"
+#include "core/place.hpp"
 
 namespace apsis {
 namespace {
@@ -50,6 +51,7 @@ LocScope::LocScope(Loc loc) : previous_(place) {
   if (loc.known()) place = loc;
 }
 LocScope::~LocScope() { place = previous_; }
+Loc detail::current_place() { return place; }
 
 void bind(const Op& op, const Params& params, std::span<const Array> in, std::span<Array> out, Loc loc) {
   if (!loc.known()) loc = place;

@@ -221,9 +221,10 @@ void fail_in_axes(std::size_t given, std::size_t arguments, Loc loc) {
 }
 
 std::vector<Array> vmap_call(const Callee& callee, std::span<const Array> leaves, std::span<const int> axes,
-                             std::int64_t axis_size, const std::string& axis_name, const OutAxes& out_axes, Loc loc) {
+                             const VmapOptions& options, Loc loc) {
+  const std::string& axis_name = options.axis_name;
   if (!axis_name.empty() && find_axis(axis_name)) fail(messages::axis_name_taken, {axis_name}, loc);
-  std::int64_t size = axis_size;
+  std::int64_t size = options.axis_size;
   std::vector<int> places(axes.begin(), axes.end());
   std::size_t first = leaves.size();
   for (std::size_t i = 0; i < leaves.size(); ++i) {
@@ -246,9 +247,9 @@ std::vector<Array> vmap_call(const Callee& callee, std::span<const Array> leaves
     size = n;
   }
   if (size < 0) fail(messages::vmap_nothing, {}, loc);
-  BatchResult r = batch(callee, {size, axis_name}, leaves, places, loc);
+  BatchResult r = batch(callee, {size, axis_name}, leaves, places, loc, options.loops);
   for (std::size_t i = 0; i < r.outs.size(); ++i) {
-    int to = out_axes.of(i);
+    int to = options.out_axes.of(i);
     if (to == not_mapped) {
       if (r.axes[i] >= 0) fail(messages::vmap_out_mapped, {callee.results(i)}, loc);
       continue;

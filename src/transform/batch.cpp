@@ -8,6 +8,20 @@
 namespace apsis::detail {
 namespace {
 
+thread_local LaneLoops loops_here = LaneLoops::Automatic;
+
+/// A batching rule runs while it lives.
+class LoopsScope {
+ public:
+  explicit LoopsScope(LaneLoops loops) : previous_(loops_here) { loops_here = loops; }
+  ~LoopsScope() { loops_here = previous_; }
+  LoopsScope(const LoopsScope&) = delete;
+  LoopsScope& operator=(const LoopsScope&) = delete;
+
+ private:
+  LaneLoops previous_;
+};
+
 Aval without_axis(const Aval& aval, int axis) {
   AvalData data = *aval;
   data.list = without_lanes(data.list);
@@ -22,6 +36,8 @@ Aval with_leading_axis(const Aval& aval, std::int64_t size) {
 }
 
 }  // namespace
+
+LaneLoops lane_loops() { return loops_here; }
 
 Array BatchTrace::lane(const Array& value, int axis, Loc loc) const {
   if (axis < 0) return value;
@@ -46,6 +62,7 @@ void BatchTrace::process(const Op& op, const Params& params, std::span<const Arr
   if (!any && !uses_axis(op, params, axis_name_)) return bind(op, params, operands, out, loc);
   if (!op.batch) fail(messages::no_batch, {op.name}, loc);
   LocScope place(loc);
+  LoopsScope rule(loops_);
   op.batch({params, axis(), operands, axes, outs, out_axes});
   APSIS_ASSERT(outs.size() == out.size() && out_axes.size() == out.size());
   for (std::size_t i = 0; i < out.size(); ++i) out[i] = lane(outs[i], out_axes[i], loc);
@@ -70,8 +87,8 @@ std::string axes_in_scope() {
 }
 
 BatchResult batch(const Callee& callee, MappedAxis axis, std::span<const Array> operands,
-                  std::span<const int> axes, Loc loc) {
-  BatchTrace trace(current_trace(), axis, loc);
+                  std::span<const int> axes, Loc loc, LaneLoops loops) {
+  BatchTrace trace(current_trace(), axis, loops, loc);
   std::vector<Array> inputs(operands.size());
   for (std::size_t i = 0; i < operands.size(); ++i) inputs[i] = trace.lane(operands[i], axes[i]);
   BatchResult result;

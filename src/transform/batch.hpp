@@ -1,15 +1,20 @@
 #pragma once
 
 #include "apsis/transform/callee.hpp"
+#include "apsis/transform/lane_loops.hpp"
 #include "transform/stage.hpp"
 
 namespace apsis::detail {
 
+/// How the loops of the op are to run whose batching rule runs: as its vmap says. Automatic outside of rules. The graphs
+/// that the rule batches for its regions do the same.
+LaneLoops lane_loops();
+
 /// vmap: values with a hidden mapped axis. What no mapped value reaches runs once, unless it works across the lanes.
 class BatchTrace : public Trace {
  public:
-  BatchTrace(Trace* parent, MappedAxis axis, Loc loc = {})
-      : Trace(parent, "vmap", loc), size_(axis.size), axis_name_(axis.name) {}
+  BatchTrace(Trace* parent, MappedAxis axis, LaneLoops loops, Loc loc = {})
+      : Trace(parent, "vmap", loc), size_(axis.size), axis_name_(axis.name), loops_(loops) {}
   void process(const Op& op, const Params& params, std::span<const Array> in, std::span<Array> out,
                Loc loc) override;
   /// A lane's view of `value`; itself if axis is -1.
@@ -21,6 +26,7 @@ class BatchTrace : public Trace {
  private:
   std::int64_t size_;
   std::string axis_name_;  // empty: it has none
+  LaneLoops loops_;
 };
 
 /// The innermost vmap in progress on this thread that has named its axis so; null if there is none.
@@ -34,7 +40,7 @@ struct BatchResult {
   std::vector<int> axes;
 };
 BatchResult batch(const Callee& callee, MappedAxis axis, std::span<const Array> operands,
-                  std::span<const int> axes, Loc loc = {});
+                  std::span<const int> axes, Loc loc = {}, LaneLoops loops = lane_loops());
 
 /// `a` with the mapped axis at `to`: moved there, or broadcast if it has none.
 Array with_axis(const Array& a, int axis, int to, std::int64_t size);

@@ -116,7 +116,7 @@ EntryRef JitTable::trace(const JitCall& call) {
   ContextUse context;
   EntryRef entry = trace_entry(call, options.name, ticket.text, options.checks, counts.loc());
   if (context.used()) entry->context = trace_context();
-  counts.finish(ticket, captures_tracers(*entry) ? TraceOutcome::NotKept : TraceOutcome::Kept);
+  counts.finish(ticket, captures_tracers(*entry) ? TraceOutcome::NotKept : TraceOutcome::Kept, notice.notes());
   return entry;
 }
 

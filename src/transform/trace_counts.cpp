@@ -43,14 +43,16 @@ TraceCounts::Ticket TraceCounts::begin(const CallSiteType& type, const void* sit
          {name_, std::to_string(limit_), limit_ == 1 ? "trace is" : "traces are", reason}, loc_);
   count_.fetch_add(1, std::memory_order_relaxed);
   if (records_.size() == records_kept) records_.erase(records_.begin());
-  records_.push_back({next_number_, text, reason, TraceOutcome::Failed});
+  records_.push_back({next_number_, text, reason, TraceOutcome::Failed, {}});
   return {next_number_++, text, reason};
 }
 
-void TraceCounts::finish(const Ticket& ticket, TraceOutcome outcome) {
+void TraceCounts::finish(const Ticket& ticket, TraceOutcome outcome, std::vector<std::string> notes) {
   std::scoped_lock lock(mutex_);
   auto mine = std::ranges::find(records_, ticket.number, &Record::number);
-  if (mine != records_.end()) mine->outcome = outcome;
+  if (mine == records_.end()) return;
+  mine->outcome = outcome;
+  mine->notes = std::move(notes);
 }
 
 void TraceCounts::reset() {
@@ -75,6 +77,7 @@ std::string TraceCounts::explain() const {
   std::string text;
   for (const Record& r : records_) {
     text += std::to_string(r.number) + ". " + r.text->summary() + "\n   " + r.reason + "\n";
+    for (const std::string& note : r.notes) text += "   " + note + "\n";
     if (r.outcome == TraceOutcome::Failed) text += "   the trace failed\n";
   }
   return text;

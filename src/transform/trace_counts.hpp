@@ -27,7 +27,8 @@ class TraceCounts {
   };
   /// Counts a trace that is about to begin. Throws where it is one too many, saying what changed.
   Ticket begin(const CallSiteType& type, const void* site);
-  void finish(const Ticket& ticket, TraceOutcome outcome);
+  /// `notes`: what else `explain` tells about the trace.
+  void finish(const Ticket& ticket, TraceOutcome outcome, std::vector<std::string> notes = {});
 
   std::int64_t count() const { return count_.load(std::memory_order_relaxed); }
   /// From zero again; what is known of earlier calls stays.
@@ -49,6 +50,7 @@ class TraceCounts {
     std::shared_ptr<const SignatureText> text;
     std::string reason;
     TraceOutcome outcome;
+    std::vector<std::string> notes;
   };
   std::string reason_for(const SignatureText& text) const;
 

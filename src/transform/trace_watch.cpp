@@ -1,5 +1,7 @@
 #include "transform/trace_watch.hpp"
 
+#include <algorithm>
+
 #include "transform/stage.hpp"
 
 namespace apsis::detail {
@@ -20,6 +22,12 @@ TraceNotice::TraceNotice(const char* name, const std::string& reason)
 }
 TraceNotice::~TraceNotice() { innermost_notice = outer_; }
 const TraceNotice* TraceNotice::current() { return innermost_notice; }
+
+void note_choice(std::string text) {
+  if (!innermost_notice) return;
+  std::vector<std::string>& notes = innermost_notice->notes_;
+  if (std::ranges::find(notes, text) == notes.end()) notes.push_back(std::move(text));
+}
 
 bool is_staging() {
   for (const Trace* t = current_trace(); t; t = t->parent())

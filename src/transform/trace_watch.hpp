@@ -4,6 +4,7 @@
 // around are being traced.
 
 #include <string>
+#include <vector>
 
 namespace apsis::detail {
 
@@ -37,12 +38,20 @@ class TraceNotice {
   static const TraceNotice* current();
   const char* name() const { return name_; }
   const std::string& reason() const { return reason_; }
+  /// What was noted about the trace, each line once.
+  const std::vector<std::string>& notes() const { return notes_; }
 
  private:
+  friend void note_choice(std::string text);
   const char* name_;
   const std::string& reason_;
+  std::vector<std::string> notes_;
   TraceNotice* outer_;
 };
+
+/// A choice made while tracing, which `explain` tells with the trace in progress; lost where no jitted function is
+/// being traced.
+void note_choice(std::string text);
 
 /// Whether what runs now is being staged, by jit or as the body of a loop or branch.
 bool is_staging();

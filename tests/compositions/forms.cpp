@@ -10,6 +10,11 @@ namespace {
 using ArrayCall = Call<Array>;
 using TensorCall = Call<Tensor>;
 
+/// How a vmap's loops run; number `at` of the step, if it has so many.
+LaneLoops loops_of(const Step& step, std::size_t at) {
+  return at < step.numbers.size() ? static_cast<LaneLoops>(step.numbers[at]) : LaneLoops::Automatic;
+}
+
 // The oracle's derivatives: one more e while the object lives.
 
 class Unit {
@@ -213,12 +218,13 @@ const Form table[] = {
        plan.blocks = {{{one}, {plan.result}}};
        const auto out_axis = static_cast<std::size_t>(random.below(plan.result.rank() + 1));
        plan.result.insert(out_axis, first[in_axis]);
-       plan.numbers = {static_cast<double>(in_axis), static_cast<double>(out_axis)};
+       plan.numbers = {static_cast<double>(in_axis), static_cast<double>(out_axis),
+                       static_cast<double>(random.below(3))};
        return plan.result.product() <= 100;
      },
      [](const ArrayCall& c) {
        const auto in = static_cast<int>(c.step.numbers[0]), out = static_cast<int>(c.step.numbers[1]);
-       return vmap(unary(c), {.in_axes = {in}, .out_axes = out})(c.in[0]);
+       return vmap(unary(c), {.in_axes = {in}, .out_axes = out, .loops = loops_of(c.step, 2)})(c.in[0]);
      },
      [](const TensorCall& c) {
        const auto in = static_cast<std::size_t>(c.step.numbers[0]),
@@ -259,11 +265,12 @@ const Form table[] = {
        plan.result = any_shape(random);
        plan.blocks = {{{one, plan.others[0]}, {plan.result}}};
        plan.result.insert(0, first[0]);
+       plan.numbers = {static_cast<double>(random.below(3))};
        return plan.result.product() <= 100;
      },
      [](const ArrayCall& c) {
        auto f = [g = c.blocks[0]](const Array& x, const Array& shared) { return g({x, shared})[0]; };
-       return vmap(f, {.in_axes = {0, {}}})(c.in[0], c.in[1]);
+       return vmap(f, {.in_axes = {0, {}}, .loops = loops_of(c.step, 0)})(c.in[0], c.in[1]);
      },
      [](const TensorCall& c) {
        std::vector<Tensor> lanes;

@@ -54,7 +54,7 @@ TEST(LanePackets, BranchWhenAllLanesAgree) {
         .x;
   };
   auto single = jit(climb);
-  auto many = jit(vmap(climb, {.in_axes = {0, {}}}));
+  auto many = jit(vmap(climb, {.in_axes = {0, {}}, .loops = LaneLoops::Lanes}));
   const Array xs = linspace(1., 40., 50);
   struct Run {
     std::int64_t first, second, steps;
@@ -110,6 +110,27 @@ TEST(LanePackets, RunLoopsWithinLoopsTogether) {
   const Array slopes = jit(vmap(grad(loss)))(stiffness, y0);
   for (std::int64_t i = 0; i < y0.size(); ++i)
     expect_same_bits(Array(slopes[i]), grad(loss)(stiffness[i], y0[i]));
+}
+
+TEST(LanePackets, MultiplyByWideMatricesThemselves) {
+  // 6400 multiply-adds: a call of BLAS elsewhere, in lanes a part of the program, forwards and backwards.
+  const Array w = reshape(cos(arange(6400.)), {80, 80}) * 0.1, xs = reshape(sin(arange(880.)), {11, 80});
+  auto settle = [](const Array& m, const Array& x) {
+    return while_loop([](const Array& v) { return sum(v * v) > 0.5; },
+                      [&](const Array& v) { return 0.5 * v + 0.1 * tanh(matmul(m, v)); }, x);
+  };
+  auto slope = grad<0, 1>([&](const Array& m, const Array& x) { return sum(settle(m, x) * x); });
+  auto many = vmap(settle, {.in_axes = {{}, 0}});
+  auto slopes = vmap(slope, {.in_axes = {{}, 0}});
+  const Array ends = expect_compiled_as_interpreted(many, w, xs);
+  auto [by_w, by_x] = expect_compiled_as_interpreted(slopes, w, xs);
+  for (std::int64_t i = 0; i < xs.dim(0); ++i) {
+    auto [single_w, single_x] = slope(w, xs[i]);
+    expect_near(Array(ends[i]), settle(w, xs[i]), 1e-13);
+    expect_near(Array(by_w[i]), single_w, 1e-13);
+    expect_near(Array(by_x[i]), single_x, 1e-13);
+  }
+  EXPECT_EQ(lower(slopes, w, xs).compile().code_text().find("apsis_call_kernel"), std::string::npos);
 }
 
 TEST(LanePackets, MoveLargeArraysOfLanes) {

@@ -112,6 +112,16 @@ TEST(RandomLoops, LanesAreSingleCallsAndGradientsThoseOfTheUnrolledProgram) {
     auto one_gradient = jit(gradient);
     Array values = jit(vmap(value))(n, x);
     auto [by_x, by_w] = jit(vmap(gradient))(n, x);
+    expect_same_bits(jit(vmap(value, {.loops = LaneLoops::Lockstep}))(n, x), values);
+    for (LaneLoops loops : {LaneLoops::Lanes, LaneLoops::Lockstep}) {
+      auto total = [&](const Array& y, const Array& v) {
+        auto lane = [&](const Array& k, const Array& z) { return sum(run(program, k, z, v) * z); };
+        return sum(vmap(lane, {.loops = loops})(n, y));
+      };
+      auto [all_by_x, all_by_w] = jit(grad<0, 1>(total))(x, w);
+      expect_same_bits(all_by_x, by_x);
+      expect_near(all_by_w, sum(by_w, {.axis = 0}), 1e-12);
+    }
     for (std::int64_t i = 0; i < lanes; ++i) {
       SCOPED_TRACE("lane " + std::to_string(i));
       expect_same_bits(Array(values[i]), one_value(n[i], x[i]));

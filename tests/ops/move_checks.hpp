@@ -73,7 +73,7 @@ inline void check_lanes(const Function& f, std::span<const Array> in, double bla
         axes.push_back(detail::not_mapped);
       }
     }
-    auto many = detail::vmap_call(detail::callee_of(f), stacked, axes, 2, "", 0, Loc::here());
+    auto many = detail::vmap_call(detail::callee_of(f), stacked, axes, {.axis_size = 2}, Loc::here());
     for (int lane : {0, 1}) {
       auto single = f(lane == 0 ? in : std::span<const Array>(other));
       ASSERT_EQ(many.size(), single.size());

@@ -155,7 +155,7 @@ TEST(random, draws_are_the_same_staged_and_mapped) {
   Array many_keys = random::split(random::key(1), 3);
   std::vector<Array> both{many_keys, array({1, 2, 3})};
   std::vector<int> axes{0, 0};
-  auto many = detail::vmap_call(detail::callee_of(draws), both, axes, 3, "", 0, Loc::here());
+  auto many = detail::vmap_call(detail::callee_of(draws), both, axes, {.axis_size = 3}, Loc::here());
   for (int lane = 0; lane < 3; ++lane) {
     std::vector<Array> one{many_keys[lane], both[1][lane]};
     auto single = draws(one);

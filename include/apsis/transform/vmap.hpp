@@ -5,8 +5,10 @@
 //   auto many = vmap(f);                                            // axis 0 of every array
 //   auto some = vmap(f, {.in_axes = {0, {}, 1}});                   // {} = the same for all lanes
 //   auto part = vmap(f, {.in_axes = {Model{.alpha = 0, .beta = {}}, {}, 0}});   // leaf by leaf
+//   auto slow = vmap(f, {.loops = LaneLoops::Lockstep});            // loops as others batch them
 
 #include "apsis/transform/function.hpp"
+#include "apsis/transform/lane_loops.hpp"
 
 namespace apsis {
 
@@ -44,13 +46,15 @@ struct VmapOptions {
   std::int64_t axis_size = -1;
   /// What collectives (psum, all_gather, …) in the function call the axis; empty = it has no name.
   std::string axis_name = {};
+  /// How loops run that lanes leave at different times.
+  LaneLoops loops = LaneLoops::Automatic;
 };
 
 namespace detail {
 
-using OutAxes = AxisSpec;
+/// `axes`: the mapped axis of each leaf, in place of the options' in_axes.
 std::vector<Array> vmap_call(const Callee& callee, std::span<const Array> leaves, std::span<const int> axes,
-                             std::int64_t axis_size, const std::string& axis_name, const OutAxes& out_axes, Loc loc);
+                             const VmapOptions& options, Loc loc);
 [[noreturn]] void fail_in_axes(std::size_t given, std::size_t arguments, Loc loc);
 
 template <class T>
@@ -82,22 +86,26 @@ struct Vmap : detail::Transformed<Vmap<F>, F> {
     std::vector<int> axes(flat.begin(0), not_mapped);  // the callable's own leaves are shared
     std::size_t i = 0;
     ((collect_axes(args, options.in_axes.empty() ? AxisSpec(0) : options.in_axes[i], axes), ++i), ...);
-    return flat.rebuild(
-        vmap_call(callee_of(flat), flat.leaves(), axes, options.axis_size, options.axis_name, options.out_axes, loc));
+    return flat.rebuild(vmap_call(callee_of(flat), flat.leaves(), axes, options, loc));
   }
 };
 
-/// A mapped function is a tree if `f` is; which axes are mapped is static.
+/// A mapped function is a tree if `f` is; which axes are mapped, and how, is static.
 template <detail::TreeFunction F>
 struct tree_trait<Vmap<F>> {
-  static constexpr const char* names = "function, in_axes, out_axes, axis_size";
+  static constexpr const char* names = "function, in_axes, out_axes, axis_size, axis_name, loops";
   static constexpr decltype(auto) fields(auto& self, auto&& visit) {
-    return visit(self.f, self.options.in_axes, self.options.out_axes, self.options.axis_size);
+    return visit(self.f, self.options.in_axes, self.options.out_axes, self.options.axis_size,
+                 self.options.axis_name, self.options.loops);
   }
 };
 
 /// Runs `f` for every lane at once: written for one lane, it gets arrays with an axis more and returns them
-/// so. Loops whose lanes differ in length run each lane at its own pace. Throws where mapped axes differ in
+/// so. A loop that lanes leave after different numbers of iterations runs each lane at its own pace, unless a
+/// product with an array that all lanes share, of more than 4096 multiply-adds, makes up most of an iteration:
+/// that is faster as one product for all lanes, in lockstep. `.loops` chooses instead; loops with effects, and
+/// those that keep a tape because the gradient is inside of the vmap, always run in lanes. The results are the
+/// same, bit for bit where products are of at most 4096 multiply-adds. Throws where mapped axes differ in
 /// length or are out of range.
 template <class F>
 Vmap<F> vmap(F f, VmapOptions options = {}, Loc loc = Loc::here()) {

@@ -1,0 +1,162 @@
+#include "control/lane_loops.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "apsis/base/named_scope.hpp"
+#include "codegen/analysis.hpp"
+#include "codegen/cost.hpp"
+#include "core/place.hpp"
+#include "ir/effects.hpp"
+#include "ops/dot_params.hpp"
+#include "transform/batch.hpp"
+#include "transform/trace_watch.hpp"
+
+namespace apsis::detail {
+namespace {
+
+double elements(const Graph& graph, const Eqn& e) {
+  double most = 0;
+  for (ValueId v : graph.operands(e))
+    if (!graph.aval(v).is_list()) most = std::max(most, static_cast<double>(graph.aval(v).size()));
+  for (std::uint32_t r = 0; r < e.result_count; ++r)
+    if (const Aval& a = graph.aval(e.first_result + r); !a.is_list())
+      most = std::max(most, static_cast<double>(a.size()));
+  return most;
+}
+
+/// Which inputs of a region differ; it takes the last operands of its equation.
+std::vector<char> region_inputs(const Graph& region, const Eqn& e, std::span<const char> operands) {
+  std::vector<char> in(operands.end() - std::min<std::ptrdiff_t>(region.input_count(), std::ssize(operands)),
+                       operands.end());
+  if (e.op->kind == OpKind::While || e.op->kind == OpKind::Scan) {
+    bool apart = false;
+    const std::vector<char> carries = varying_carries(e, operands, apart);
+    const std::size_t consts = e.op->kind == OpKind::While
+                                   ? static_cast<std::size_t>(e.params.as<WhileParams>().body_consts)
+                                   : static_cast<std::size_t>(e.params.as<ScanParams>().consts);
+    std::ranges::copy(carries, in.begin() + static_cast<std::ptrdiff_t>(consts));
+  }
+  in.resize(region.input_count(), 1);
+  return in;
+}
+
+bool fits_lanes(const DotParams& p, const DotSizes& s) {
+  return p.k_ordered || s.m * s.n * s.k <= lane_dot_limit;
+}
+
+bool has_large_product(const Graph& graph) {
+  return std::ranges::any_of(graph.eqns(), [&](const Eqn& e) {
+    if (e.op == &dot_general_op) {
+      const Shape &a = graph.aval(graph.operands(e)[0]).shape(),
+                  &b = graph.aval(graph.operands(e)[1]).shape();
+      const auto& p = e.params.as<DotParams>();
+      return !is_k_ordered(p, a, b) && fits_lanes(p, DotSizes(p, a, b));
+    }
+    bool found = false;
+    each_region(e.params, [&](const Graph& region) { found |= has_large_product(region); });
+    return found;
+  });
+}
+
+void add_equation(const Graph& graph, const Eqn& e, std::span<const char> operands, IterationWork& work) {
+  if (e.op == &dot_general_op) {
+    const auto& p = e.params.as<DotParams>();
+    const Shape &a = graph.aval(graph.operands(e)[0]).shape(), &b = graph.aval(graph.operands(e)[1]).shape();
+    const DotSizes sizes(p, a, b);
+    const double count = static_cast<double>(sizes.batch) * static_cast<double>(sizes.m) *
+                         static_cast<double>(sizes.n) * static_cast<double>(sizes.k);
+    work.all += count;
+    if (operands[0] != operands[1] && !fits_lanes(p, sizes)) work.shared_products += count;
+    return;
+  }
+  const double each = e.op->emit ? static_cast<double>(emission_cost(graph, e)) : 1;
+  work.all += each * elements(graph, e);
+}
+
+std::string operations(double count) {
+  std::string digits = std::to_string(std::llround(count));
+  for (std::ptrdiff_t at = std::ssize(digits) - 3; at > 0; at -= 3)
+    digits.insert(static_cast<std::size_t>(at), ",");
+  return digits;
+}
+
+void note(MappedAxis axis, bool lanes, const std::string& why) {
+  const Loc loc = current_place();
+  std::string place = "a loop";
+  if (loc.known()) place += std::string(" at ") + loc.file + ":" + std::to_string(loc.line);
+  note_choice(place + ", which " + std::to_string(axis.size) + " lanes leave at different times, runs in " +
+              (lanes ? "lanes: " : "lockstep: ") + why);
+}
+
+}  // namespace
+
+GraphRef with_lane_products(const GraphRef& region) {
+  if (!has_large_product(*region)) return region;
+  const Graph& graph = *region;
+  GraphBuilder builder;
+  std::vector<ValueId> values(graph.value_count()), operands, outputs;
+  for (ValueId v = 0; v < graph.input_count(); ++v) values[v] = builder.input(graph.aval(v));
+  for (const Eqn& e : graph.eqns()) {
+    ScopeOf scope(e.scope);
+    operands.clear();
+    for (ValueId v : graph.operands(e)) operands.push_back(values[v]);
+    Params params =
+        map_regions(e.params, [](const Graph& inner) { return with_lane_products(GraphRef(&inner)); });
+    if (e.op == &dot_general_op) {
+      auto p = e.params.as<DotParams>();
+      p.k_ordered = fits_lanes(
+          p, DotSizes(p, graph.aval(graph.operands(e)[0]).shape(), graph.aval(graph.operands(e)[1]).shape()));
+      params = make_params(std::move(p));
+    }
+    builder.append(*e.op, params, operands, {values.data() + e.first_result, e.result_count}, e.loc);
+  }
+  for (ValueId v : graph.outputs()) outputs.push_back(values[v]);
+  return builder.finish(outputs);
+}
+
+IterationWork work_of(const Graph& graph, std::span<const char> varying) {
+  IterationWork work;
+  std::vector<char> values(graph.value_count(), 0), operands;
+  std::ranges::copy(varying, values.begin());
+  for (const Eqn& e : graph.eqns()) {
+    operands.clear();
+    for (ValueId v : graph.operands(e)) operands.push_back(values[v]);
+    const std::vector<char> results = varying_results(graph, e, operands);
+    std::ranges::copy(results, values.begin() + e.first_result);
+    bool regions = false;
+    each_region(e.params, [&](const Graph& region) {
+      regions = true;
+      const double times = e.op->kind == OpKind::Scan && e.params.as<ScanParams>().length > 0
+                               ? static_cast<double>(e.params.as<ScanParams>().length)
+                               : 1;
+      const IterationWork inner = work_of(region, region_inputs(region, e, operands));
+      work.all += times * inner.all;
+      work.shared_products += times * inner.shared_products;
+    });
+    // What all lanes share is computed once in either form.
+    if (!regions && std::ranges::any_of(results, [](char v) { return v != 0; }))
+      add_equation(graph, e, operands, work);
+  }
+  return work;
+}
+
+bool keeps_own_pace(const WhileParams& loop, MappedAxis axis, std::span<const char> varying) {
+  const auto choose = [&](bool lanes, const std::string& why) {
+    note(axis, lanes, why);
+    return lanes;
+  };
+  if (lane_loops() == LaneLoops::Lanes) return choose(true, "so the vmap asks");
+  if (static_cast<std::int64_t>(loop.body->outputs().size()) > loop.carries)
+    return choose(true, "it keeps a tape, since the gradient is inside of the vmap");
+  if (has_effect_in_lanes(*loop.body) || has_effect_in_lanes(*loop.cond))
+    return choose(true, "it has effects");
+  if (lane_loops() == LaneLoops::Lockstep) return choose(false, "so the vmap asks");
+  const IterationWork work = work_of(*loop.body, varying);
+  const std::string found = "of the " + operations(work.all) + " operations of an iteration of a lane, " +
+                            operations(work.shared_products) + " are large products with shared arrays";
+  return choose(2 * work.shared_products <= work.all, found);
+}
+
+}  // namespace apsis::detail
