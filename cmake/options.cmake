@@ -12,6 +12,8 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
 else()
   target_compile_options(apsis_options INTERFACE -Wno-missing-field-initializers -Wno-missing-designated-field-initializers
                                                  -Wno-unknown-warning-option)
+  # libstdc++ 12 uses in its stable sorts what C++17 deprecated.
+  target_compile_options(apsis_options INTERFACE -Wno-deprecated-declarations)
 endif()
 if(APSIS_SANITIZE STREQUAL "address")
   add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -g1)

@@ -47,13 +47,9 @@ GraphRef carry_fixpoint(std::vector<bool>& in_mask, std::size_t consts, std::siz
 /// those marked, or in Taylor mode by `copies` derivatives of each.
 class Widening {
  public:
-  Widening(const Graph& body, std::array<std::size_t, 3> groups, std::vector<bool> in_mask,
-           std::vector<bool> out_mask, std::size_t copies = 1)
-      : body_(body),
-        groups_(groups),
-        in_mask_(std::move(in_mask)),
-        out_mask_(std::move(out_mask)),
-        copies_(copies) {}
+  Widening(std::array<std::size_t, 3> groups, std::vector<bool> in_mask, std::vector<bool> out_mask,
+           std::size_t copies = 1)
+      : groups_(groups), in_mask_(std::move(in_mask)), out_mask_(std::move(out_mask)), copies_(copies) {}
   /// Operands of a group in the wide loop.
   std::size_t width(int group) const;
   /// `jvp_body` (of jvp_graph or jet_graph) with its inputs and outputs in the wide loop's order.
@@ -70,7 +66,6 @@ class Widening {
   std::size_t start(int group) const {
     return group == 0 ? 0 : start(group - 1) + groups_[static_cast<std::size_t>(group) - 1];
   }
-  const Graph& body_;
   std::array<std::size_t, 3> groups_;
   std::vector<bool> in_mask_, out_mask_;
   std::size_t copies_;

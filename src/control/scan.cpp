@@ -83,7 +83,7 @@ std::vector<Array> widened_scan(const ScanParams& p, std::span<const Array> prim
                                 Make&& make, Tangents&& tangents) {
   auto consts = static_cast<std::size_t>(p.consts), carries = static_cast<std::size_t>(p.carries);
   GraphRef body = carry_fixpoint(in_mask, consts, carries, out_mask, make, p.body->outputs().size());
-  Widening w(*p.body, {consts, carries, primals.size() - consts - carries}, in_mask, out_mask, copies);
+  Widening w({consts, carries, primals.size() - consts - carries}, in_mask, out_mask, copies);
   ScanParams wide = p;
   wide.body = w.interleave(*body);
   wide.consts = static_cast<std::int64_t>(w.width(0));

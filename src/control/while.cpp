@@ -77,7 +77,7 @@ std::vector<Array> widened_while(const WhileParams& p, std::span<const Array> pr
                                  Make&& make, Tangents&& tangents) {
   Parts n(p);
   GraphRef body = carry_fixpoint(in_mask, n.consts, n.carries, out_mask, make, p.body->outputs().size());
-  Widening w(*p.body, {n.consts, n.carries, 0}, in_mask, out_mask, copies);
+  Widening w({n.consts, n.carries, 0}, in_mask, out_mask, copies);
   WhileParams wide = p;
   wide.body = w.interleave(*body);
   wide.body_consts = static_cast<std::int64_t>(w.width(0));

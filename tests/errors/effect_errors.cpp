@@ -6,7 +6,6 @@ using namespace apsis;
 
 namespace {
 
-const auto identity = [](const Array& x) { return x; };
 const auto host = [](const Array& x) { return x * 2.; };
 
 }  // namespace

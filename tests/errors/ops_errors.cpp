@@ -39,7 +39,7 @@ APSIS_PROVOKES(dtype_not_supported, "[population_count] takes integers, got f64[
 APSIS_PROVOKES(chained_comparison,
                "[lt] orders a boolean: a chained comparison such as `a < x < b` compares the result of the "
                "first; write `a < x && x < b`",
-               0. < x3 < 1.)
+               static_cast<void>(0. < x3 < 1.))
 
 APSIS_PROVOKES(negative_integer_power,
                "[integer_pow] the integers i32[2] cannot be raised to the negative power -1; convert the "
