@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bench.hpp"
@@ -96,16 +97,16 @@ double peak_bytes() {
   return 1024. * static_cast<double>(usage.ru_maxrss);
 }
 
-/// Reverse mode through a million steps with a thousand states kept.
+/// Reverse mode through a million steps with a thousand states kept. Compiled before, so that the peak is that of the run.
 void checkpoints() {
-  const std::int64_t size = 4096, steps = 1'000'000, states = 1000;
+  const std::int64_t size = 2048, steps = 1'000'000, states = 1000;
   auto loss = [](const Array& x) {
     auto end = scan([](const Array& s, const Nothing&) { return std::pair{0.999999 * s + 1e-6 * s * s, Nothing{}}; },
                     broadcast_to(x, {size}), Nothing{}, {.length = steps, .checkpoints = states});
     return sum(end.first);
   };
-  auto gradient = jit(grad(loss));
   Array x(0.25, f64), g;
+  auto gradient = compile(grad(loss), x);
   const double before = peak_bytes();
   double spent = seconds([&] { g = gradient(x); });
   const double kept = 8. * size * states;
@@ -113,15 +114,80 @@ void checkpoints() {
   report("check/checkpoints-1e6", "s", spent, {g.item<double>()});
 }
 
+struct Steps {
+  Array i, x;
+};
+
+/// How often such a loop runs its body's forward part, of known length and of unknown; the least is 2,497,497.
+void forward_steps() {
+  const std::int64_t steps = 1'000'000, states = 1000;
+  double count = 0;
+  auto counted = pure_callback([&count](const Array& z) { return ++count, z; }, Array(0., f64));
+  auto step = [counted](const Array& s) { return sin(s) + 1e-9 * counted(stop_gradient(s)); };
+  auto known = [=](const Array& x) {
+    return scan([=](const Array& s, const Nothing&) { return std::pair{step(s), Nothing{}}; }, x, Nothing{},
+                {.length = steps, .checkpoints = states})
+        .first;
+  };
+  auto unknown = [=](const Array& x) {
+    return while_loop([=](const Steps& s) { return s.i < steps; },
+                      [=](const Steps& s) { return Steps{s.i + 1, step(s.x)}; }, Steps{0, x}, {.checkpoints = states})
+        .x;
+  };
+  Array x(0.25, f64);
+  double g = jit(grad(known))(x).item<double>();
+  report("check/checkpoints-1e6-forward-steps", "steps", std::exchange(count, 0), {g});
+  g = jit(grad(unknown))(x).item<double>();
+  report("check/checkpoints-1e6-forward-steps-unknown-length", "steps", count, {g});
+}
+
+/// The bytes of an entry of the lists that loops record, as the program's text names them: `list<f64[3]>`.
+double recorded_bytes(const std::string& program) {
+  double bytes = 0;
+  for (std::size_t loop = program.find("= while{"); loop != std::string::npos; loop = program.find("= while{", loop + 1)) {
+    const std::size_t line = program.rfind('\n', loop);
+    for (std::size_t at = program.find("list<", line); at < loop; at = program.find("list<", at + 1)) {
+      const std::size_t bits = program.find_first_of("0123456789", at), shape = program.find('[', at);
+      double entry = std::stod(program.substr(bits)) / 8;
+      for (std::size_t n = shape + 1; program[n] != ']'; n = program.find_first_of(",]", n)) {
+        if (program[n] == ',') ++n;
+        entry *= std::stod(program.substr(n));
+      }
+      bytes += entry;
+    }
+  }
+  return bytes;
+}
+
+/// What an adaptive solve keeps of a step for reverse mode, in lanes.
+void tape_of_lorenz() {
+  struct Lorenz {
+    Array rho;
+    Array operator()(const Array&, const Array& y) const {
+      auto [u, v, w] = unstack<3>(y);
+      return stack({10. * (v - u), u * (rho - w) - v, u * v - 8. / 3. * w});
+    }
+  };
+  auto member = [](const Array& rho) {
+    return sum(diffeqsolve(ODETerm{Lorenz{rho}}, Tsit5{}, 0., 5., 0.01, ones({3}),
+                           {.controller = PIDController{.rtol = 1e-8, .atol = 1e-8}})
+                   .ys);
+  };
+  auto loss = [&](const Array& rho) { return mean(vmap(member)(rho)); };
+  report("check/lorenz-tape", "bytes/lane-step", recorded_bytes(make_graph(grad(loss), linspace(0.5, 40., 1000))), {});
+}
+
 }  // namespace
 
 void loop_costs() {
+  checkpoints();  // first: its peak is that of the process
+  forward_steps();
+  tape_of_lorenz();
   scan_leaves<15>();
   scan_leaves<30>();
   scan_leaves<60>();
   scan_leaves<120>();
   updates_of_any_size();
-  checkpoints();
 }
 
 }  // namespace bench
