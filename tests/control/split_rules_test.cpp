@@ -19,7 +19,8 @@ const auto ruled = [](const auto& f) {
 template <class F>
 void expect_split(const F& f) {
   auto loss = [](const auto& g) { return [g](const Array& x) { return sum(sin(g(x)) * (x + 2.)); }; };
-  auto plain = loss(f), custom = loss(ruled(f));
+  auto plain = loss(f);
+  auto custom = loss(ruled(f));
   const auto direction = [](const Array& x) { return cos(x + 0.3); };
   const auto along = [&](const auto& g) {
     return [g, direction](const Array& x) { return sum(grad(g)(x) * direction(x)); };
