@@ -13,12 +13,6 @@
 namespace apsis::detail {
 namespace {
 
-std::vector<Aval> avals_of(std::span<const Array> arrays) {
-  std::vector<Aval> avals;
-  for (const Array& a : arrays) avals.push_back(a.aval());
-  return avals;
-}
-
 /// Promotes weakly typed initial carries until the body returns the avals it gets: a counter that starts at
 /// 0. becomes what the body makes of it. True if nothing had to change.
 bool settle_carry(std::vector<Array>& carry, std::span<const Aval> results) {

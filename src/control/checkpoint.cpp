@@ -194,9 +194,7 @@ const Op checkpoint_op = {
 std::vector<Array> checkpoint_call(const Callee& callee, std::span<const Array> leaves,
                                    const CheckpointOptions& o, Loc loc) {
   if (!current_trace()) return callee(leaves);
-  std::vector<Aval> avals;
-  for (const Array& a : leaves) avals.push_back(a.aval());
-  Staged staged = stage(callee, avals, "checkpoint", loc);
+  Staged staged = stage(callee, avals_of(leaves), "checkpoint", loc);
   std::vector<Array> operands(leaves.begin(), leaves.end());
   append(operands, staged.captures);
   CheckpointParams p{staged.graph, o.everything, o.dots,    o.dots_without_batch,

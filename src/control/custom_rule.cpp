@@ -35,8 +35,7 @@ GraphRef closed(const GraphRef& graph, std::span<const Array> captured, const ch
 
 CustomBinding bind_custom(const CustomCall& call, const char* name, std::span<const Array> traced) {
   CustomBinding b;
-  std::vector<Aval> avals;
-  for (const Array& a : call.leaves) avals.push_back(a.aval());
+  std::vector<Aval> avals = avals_of(call.leaves);
   b.argument_avals.assign(avals.begin() + static_cast<std::ptrdiff_t>(call.own), avals.end());
   Staged staged = stage(call.function, avals, name, call.loc);
   for (const Array& a : traced)
@@ -50,10 +49,8 @@ CustomBinding bind_custom(const CustomCall& call, const char* name, std::span<co
              static_cast<std::int64_t>(staged.captures.size()), static_cast<std::int64_t>(b.consts.size())};
   b.region = staged.graph;
   if (!b.consts.empty()) {
-    avals.clear();
-    for (const Array& a : b.operands) avals.push_back(a.aval());
-    b.region =
-        rewire(avals, [&](std::span<const Array> in) { return interpret(*staged.graph, in.first(used)); });
+    b.region = rewire(avals_of(b.operands),
+                      [&](std::span<const Array> in) { return interpret(*staged.graph, in.first(used)); });
   }
   return b;
 }

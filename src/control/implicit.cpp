@@ -40,12 +40,6 @@ class Consts {
   std::unordered_map<const Node*, std::size_t> places_;
 };
 
-std::vector<Aval> avals_of(std::span<const Array> arrays) {
-  std::vector<Aval> avals;
-  for (const Array& a : arrays) avals.push_back(a.aval());
-  return avals;
-}
-
 /// Throws unless `got` starts with arrays like `want`.
 void check_like(const char* op, const char* what, std::span<const Aval> got, std::span<const Aval> want) {
   for (std::size_t i = 0; i < want.size(); ++i) {

@@ -52,20 +52,42 @@ std::string element_text(const Array& x, std::int64_t flat) {
   return to_string(reshape(x, {x.size()})[flat]);
 }
 
+/// What an element is not, with `{2}`, `{3}` … for values: those of the operands at its place.
+struct Expected {
+  const char* text;
+  std::vector<Array> (*values)(std::span<const Array> operands, const Array& at) = nullptr;
+};
+
+Array element(const Array& x, const Array& at) { return reshape(x, {x.size()})[at]; }
+
+/// Along each axis, the place of an element counted in row-major order.
+Array place_text(const Shape& shape, Array at) {
+  std::vector<Array> places(shape.size());
+  for (std::size_t k = shape.size(); k-- > 0; at = floor_divide(at, shape[k]))
+    places[k] = remainder(at, shape[k]);
+  return stack(places);
+}
+
 /// Throws where `wrong(operands)`, of the first operand's shape, holds for an element, now or when the
-/// program runs. `expected` says what the element is not, given the operands and its index; `distance` how
-/// far off all are.
-template <class Wrong, class Expected, class Distance>
+/// program runs. `distance` says how far off all are, where that is known at once.
+template <class Wrong, class Distance>
 void require_elements(const Assertion& assertion, const std::string& path, const std::vector<Array>& operands,
                       const Wrong& wrong, const Expected& expected, const Distance& distance) {
   if (operands[0].size() == 0) return;
   std::vector<Array> values;
   for (const Array& a : operands)
     if (Array v = concrete_value(a); !v.is_empty()) values.push_back(v);
+  const Array& x = operands[0];
   if (values.size() < operands.size()) {
-    const std::string text =
-        assertion.text((path.empty() ? "" : path + ": ") + "an element is not as required");
-    error_if(any(wrong(operands)), Message{messages::assertion.id, text.c_str()}, {}, Loc{});
+    const Array bad = wrong(operands), at = argmax(reshape(astype(bad, Dtype::I8), {x.size()}));
+    std::vector<Array> shown{x.ndim() > 0 ? place_text(x.shape(), at) : at, element(x, at)};
+    if (expected.values)
+      for (const Array& v : expected.values(operands, at)) shown.push_back(v);
+    const std::string text = assertion.text((path.empty() && x.ndim() == 0 ? "the value" : path) +
+                                            (x.ndim() > 0 ? "{0}" : "") + " is {1}" + expected.text);
+    shown.resize(4, shown[1]);  // what the text does not name is not shown
+    error_if(any(bad), Message{messages::assertion.id, text.c_str()},
+             {shown[0], shown[1], shown[2], shown[3]}, Loc{});
     return;
   }
   TraceScope at_once(nullptr);
@@ -73,10 +95,18 @@ void require_elements(const Assertion& assertion, const std::string& path, const
   const auto first = std::ranges::find(bad, true);
   if (first == bad.end()) return;
   const std::int64_t at = first - bad.begin();
-  const Array& x = values[0];
   std::string what = path.empty() && x.ndim() == 0 ? "the value" : path;
   if (x.ndim() > 0) what += index_text(x.shape(), at);
-  what += " is " + element_text(x, at) + expected(values, at);
+  what += " is " + element_text(values[0], at);
+  std::string rest = expected.text;
+  if (expected.values) {
+    const std::vector<Array> shown = expected.values(values, array(at));
+    for (std::size_t i = 0; i < shown.size(); ++i) {
+      const std::string mark = "{" + std::to_string(i + 2) + "}";
+      rest.replace(rest.find(mark), mark.size(), to_string(shown[i]));
+    }
+  }
+  what += rest;
   if (bad.size() > 1)
     what += " (" + std::to_string(std::ranges::count(bad, true)) + " of " + std::to_string(bad.size()) +
             " elements are not as required" + distance(values) + ")";
@@ -98,7 +128,9 @@ std::string largest_difference(std::span<const Array> v) {
   return ", the largest difference is " + to_string(max(where(same(a, b), 0., abs(a - b))));
 }
 
-std::string not_other(std::span<const Array> v, std::int64_t at) { return ", not " + element_text(v[1], at); }
+constexpr Expected not_other{", not {2}", [](std::span<const Array> v, const Array& at) {
+                               return std::vector<Array>{element(v[1], at)};
+                             }};
 
 void need_structure(const Assertion& assertion, const TreeLeaves& a, const TreeLeaves& b) {
   if (std::string difference = structure_difference(a.tree, b.tree, {}); !difference.empty())
@@ -231,10 +263,10 @@ void assert_tree_finite(const TreeLeaves& tree, const AssertOptions& options, Lo
   if (!asserts_enabled()) return;
   const Assertion assertion{"assert_tree_finite", options.message, loc};
   auto wild = [](std::span<const Array> v) { return !isfinite(v[0]); };
-  auto nothing = [](std::span<const Array>, std::int64_t) { return std::string(", which is not finite"); };
   for (std::size_t i = 0; i < tree.leaves.size(); ++i)
     if (!tree.leaves[i].is_empty() && is_inexact(tree.leaves[i].dtype()))
-      require_elements(assertion, path_of(tree, i), {tree.leaves[i]}, wild, nothing, no_distance);
+      require_elements(assertion, path_of(tree, i), {tree.leaves[i]}, wild, {", which is not finite"},
+                       no_distance);
 }
 
 void assert_tree_full(const TreeLeaves& tree, const AssertOptions& options, Loc loc) {
@@ -272,7 +304,7 @@ void assert_elements(const char* name, const Array& x, const Wrong& wrong, const
   if (!asserts_enabled()) return;
   require_elements(
       Assertion{name, options.message, loc}, {}, {x}, [&](std::span<const Array> v) { return wrong(v[0]); },
-      [expected](std::span<const Array>, std::int64_t) { return std::string(expected); }, no_distance);
+      {expected}, no_distance);
 }
 
 }  // namespace
@@ -294,9 +326,10 @@ void assert_in(const Array& x, const Array& low, const Array& high, const Assert
   require_elements(
       Assertion{"assert_in", options.message, loc}, {}, {x, low, high},
       [](std::span<const Array> v) { return !logical_and(v[0] >= v[1], v[0] <= v[2]); },
-      [](std::span<const Array> v, std::int64_t) {
-        return ", not in [" + to_string(v[1]) + ", " + to_string(v[2]) + "]";
-      },
+      {", not in [{2}, {3}]",
+       [](std::span<const Array> v, const Array&) {
+         return std::vector<Array>{v[1], v[2]};
+       }},
       no_distance);
 }
 

@@ -52,12 +52,6 @@ void fill_zeros(std::vector<Array>& values, std::span<const Aval> avals, const s
       values[i] = lax::full_like(avals[i], 0);
 }
 
-std::vector<Aval> avals_of(std::span<const Array> arrays) {
-  std::vector<Aval> avals;
-  for (const Array& a : arrays) avals.push_back(a.aval());
-  return avals;
-}
-
 void keep_inexact(std::vector<bool>& mask, std::span<const Array> leaves) {
   for (std::size_t i = 0; i < leaves.size(); ++i) mask[i] = mask[i] && is_inexact(leaves[i].dtype());
 }

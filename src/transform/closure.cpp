@@ -71,8 +71,7 @@ std::string closure_text(const StaticObject& program) {
 ConvertedClosure convert_closure(const Callee& callee, std::span<const Array> leaves, std::size_t own,
                                  Structure arguments, Structure (*result)(const void*), const void* context) {
   // The callable's own leaves come last, in front of what it captured.
-  std::vector<Aval> avals;
-  for (const Array& a : leaves) avals.push_back(a.aval());
+  std::vector<Aval> avals = avals_of(leaves);
   std::rotate(avals.begin(), avals.begin() + static_cast<std::ptrdiff_t>(own), avals.end());
   auto body = [&](std::span<const Array> in) {
     std::size_t given = leaves.size() - own;

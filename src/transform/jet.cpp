@@ -137,8 +137,10 @@ std::vector<JetValue> run_jet(const Graph& graph, std::vector<JetValue> inputs, 
     }
     outs.assign(e.result_count, {});
     out_series.assign(e.result_count, {});
-    if (!moves || order == 0 || (!e.op->jet && !e.op->jvp && e.op->not_differentiable)) {
+    if (!moves || order == 0) {
       bind(*e.op, e.params, primals, outs, e.loc);
+    } else if (!e.op->jet && !e.op->jvp && e.op->not_differentiable) {
+      bind_discrete(*e.op, e.params, primals, outs, e.loc);
     } else {
       const JetRule rule{e.params, order, primals, series, outs, out_series};
       if (e.op->jet)

@@ -131,6 +131,7 @@ TraceCounts& JitCore::counts() const { return table_->counts; }
 std::int64_t JitCore::entry_count() const { return table_->entry_count(); }
 void JitCore::clear() const { table_->clear(); }
 const JitOptions& JitCore::options() const { return table_->options; }
+StaticObject& JitCore::identity() const { return table_->identity(); }
 
 std::string JitCore::explain() const {
   std::int64_t traces = table_->counts.count(), kept = entry_count();

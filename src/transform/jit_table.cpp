@@ -182,6 +182,17 @@ Retired JitTable::take_out(JitEntry* entry) {
   return {entry, &EntryRef::drop};
 }
 
+StaticObject& JitTable::identity() {
+  // Its value is the table that holds it, so no two are equal.
+  static const StaticObjectType type{
+      "jitted function", [](const void* a, const void* b) { return a == b; },
+      [](const void* table) { return static_cast<const JitTable*>(table)->counts.name(); }, [](void*) {}};
+  std::lock_guard lock(mutex_);
+  if (identity_.is_empty())
+    identity_ = StaticObject::intern(type, hash_word(0, reinterpret_cast<std::uintptr_t>(this)), this);
+  return identity_;
+}
+
 std::int64_t JitTable::entry_count() const {
   std::scoped_lock lock(mutex_);
   return entries_;

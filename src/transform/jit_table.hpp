@@ -37,6 +37,7 @@ class JitTable {
   void clear();
   /// Takes all entries out.
   std::vector<Retired> take_all();
+  StaticObject& identity();
 
  private:
   static constexpr std::size_t bucket_count = 64;
@@ -62,6 +63,7 @@ class JitTable {
   std::condition_variable settled_;
   std::vector<std::unique_ptr<Pending>> pending_;
   std::int64_t entries_ = 0;
+  StaticObject identity_;
 };
 
 /// Empties all tables of the process.

@@ -24,11 +24,19 @@ void JvpTrace::process(const Op& op, const Params& params, std::span<const Array
     any |= !tangents[i].is_empty();
   }
   TraceScope scope(parent());
-  if (!any || (!op.jvp && op.not_differentiable)) return bind(op, params, primals, out, loc);
+  if (!any) return bind(op, params, primals, out, loc);
+  if (!op.jvp && op.not_differentiable) return bind_discrete(op, params, primals, out, loc);
   if (!op.jvp) fail(messages::no_jvp, {op.name, "none was given when the op was defined"}, loc);
   LocScope place(loc);
   op.jvp({params, primals, tangents, out, out_tangents});
   for (std::size_t i = 0; i < out.size(); ++i) out[i] = pair(out[i], out_tangents[i], loc);
+}
+
+void bind_discrete(const Op& op, const Params& params, std::span<const Array> in, std::span<Array> out,
+                   Loc loc) {
+  bind(op, params, in, out, loc);
+  for (const Array& a : out)
+    if (is_inexact(a.dtype())) fail(messages::no_jvp, {op.name, op.not_differentiable}, loc);
 }
 
 JvpResult jvp(const Callee& callee, std::span<const Array> primals, std::span<const Array> tangents,

@@ -17,6 +17,11 @@ class JvpTrace : public Trace {
   std::pair<Array, Array> split(const Array& a) const;
 };
 
+/// Runs an op that has no derivative on purpose. Throws if a result could have one: it is not known to be
+/// zero.
+void bind_discrete(const Op& op, const Params& params, std::span<const Array> in, std::span<Array> out,
+                   Loc loc);
+
 /// Primal results and their tangents. Empty tangents are zero, in and out.
 struct JvpResult {
   std::vector<Array> outs, tangents;

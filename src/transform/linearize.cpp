@@ -61,7 +61,7 @@ void LinearizeTrace::process(const Op& op, const Params& params, std::span<const
   }
   if (!any || (!op.jvp && !op.linearize && op.not_differentiable)) {
     TraceScope scope(parent());
-    return bind(op, params, primals, out, loc);
+    return any ? bind_discrete(op, params, primals, out, loc) : bind(op, params, primals, out, loc);
   }
   LocScope place(loc);
   if (op.linearize) {

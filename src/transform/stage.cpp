@@ -56,6 +56,12 @@ GraphRef StageTrace::finish(std::span<const Array> outputs, std::vector<Array>& 
   return graph;
 }
 
+std::vector<Aval> avals_of(std::span<const Array> arrays) {
+  std::vector<Aval> avals;
+  for (const Array& a : arrays) avals.push_back(a.aval());
+  return avals;
+}
+
 Staged stage(const Callee& callee, std::span<const Aval> arguments, const char* name, Loc loc) {
   StageTrace trace(current_trace(), name, loc);
   std::vector<Array> inputs;

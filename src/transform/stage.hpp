@@ -43,6 +43,8 @@ struct Staged {
   std::vector<Array> captures;
 };
 
+std::vector<Aval> avals_of(std::span<const Array> arrays);
+
 /// Stages `callee` on arguments of these avals. The current trace becomes the parent; `loc` is the place of
 /// the transformation, which an argument that leaks is reported with.
 Staged stage(const Callee& callee, std::span<const Aval> arguments, const char* name, Loc loc = {});

@@ -185,8 +185,15 @@ APSIS_PROVOKES(sort_shapes, "[sort] arrays sorted together must have one shape, 
 APSIS_PROVOKES(sort_keys, "[sort] 3 keys among 2 arrays; give a number from 1 to the number of arrays",
                sort(std::vector{x3, x3}, -1, 3))
 
-APSIS_PROVOKES(forbidden,
-               "[lookup] this must not be differentiated in reverse mode: it was declared so where it was "
-               "written; keep the transformation out of it, or pass a value that does not depend on the input "
-               "(stop_gradient)",
-               grad([](const Array& x) { return nondifferentiable_backward(x, "lookup"); })(array(1.)))
+APSIS_PROVOKES(
+    forbidden,
+    "[lookup] this must not be differentiated in reverse mode: it was declared so where it was "
+    "written; keep the transformation out of it, or pass a value that does not depend on the input "
+    "(stop_gradient)",
+    grad([](const Array& x) { return nondifferentiable_backward(x, "lookup"); })(array(1.)))
+
+APSIS_PROVOKES(
+    polygamma_order,
+    "[polygamma] the order is 101, but only the derivatives of orders 0 (digamma) to 100 are there; lgamma "
+    "can be differentiated no further",
+    polygamma(101, array(1.)))

@@ -1,8 +1,10 @@
 // Walks the op table: every op has its rules and a record.
 
-#include <gtest/gtest.h>
-
+#include <functional>
 #include <set>
+#include <apsis/apsis.hpp>
+
+#include <gtest/gtest.h>
 
 #include "ir/graph.hpp"
 #include "ops/records.hpp"
@@ -45,11 +47,45 @@ TEST(Completeness, EveryOpHasItsRules) {
     EXPECT_TRUE(op->shape);
     if (op->kind == OpKind::Constant || has_regions(*op)) continue;
     EXPECT_TRUE(op->evaluate);
-    EXPECT_TRUE(op->batch || op == &iota_op || op == &program_array_op) << "only what has no operands needs no batch rule";
+    EXPECT_TRUE(op->batch || op == &iota_op || op == &program_array_op)
+        << "only what has no operands needs no batch rule";
     EXPECT_TRUE(op->jvp || op->not_differentiable) << "neither a jvp rule nor a reason why not";
     EXPECT_TRUE(op->kind != OpKind::Elementwise || op->emit);
     EXPECT_TRUE(op->kind != OpKind::View || op->view);
   }
+}
+
+// Without a rule the derivative is zero: right only for results that are no real numbers.
+TEST(Completeness, OnlyDiscreteOpsHaveNoDerivative) {
+  for (const Record& record : all_records()) {
+    if (record.op->jvp || record.op->linearize) continue;
+    SCOPED_TRACE(record.op->name);
+    for (const Example& example : record.examples) {
+      if (example.operands.empty()) continue;
+      for (const Array& result : run(*record.op, example.params, example.operands))
+        EXPECT_FALSE(is_inexact(result.dtype())) << example.what;
+    }
+  }
+}
+
+TEST(Completeness, MissingDerivativesAreRefused) {
+  Op opaque = digamma_op;
+  opaque.name = "opaque";
+  opaque.jvp = nullptr;
+  opaque.not_differentiable = "nobody wrote it down";
+  auto f = [&](const Array& x) { return bind1(opaque, {}, {x}); };
+  const Array x = array(2.);
+  const char* want = "[opaque] has no derivative rule: nobody wrote it down";
+  for (const auto& derive : std::vector<std::function<void()>>{[&] { jvp(f, x, x); }, [&] { grad(f)(x); },
+                                                               [&] { jet(f, x, std::vector{x}); }}) {
+    try {
+      derive();
+      FAIL() << "not refused";
+    } catch (const Error& error) {
+      EXPECT_EQ(std::string(error.what()).substr(0, std::string(want).size()), want);
+    }
+  }
+  EXPECT_EQ(f(x).item<double>(), digamma(x).item<double>());
 }
 
 TEST(Completeness, EveryOpHasARecord) {

@@ -2,6 +2,7 @@
 
 #include "ops/convert_params.hpp"
 #include "ops/forbid_params.hpp"
+#include "ops/gamma_params.hpp"
 #include "ops/power_params.hpp"
 #include "ops/records.hpp"
 #include "ops/table.hpp"
@@ -126,6 +127,23 @@ Record integer_pow_record() {
   return record;
 }
 
+Record polygamma_record() {
+  Random random(3);
+  Record record{&polygamma_op, {}, {}};
+  for (int d = 0; d < dtype_count; ++d) {
+    const auto dtype = static_cast<Dtype>(d);
+    if (!detail::contains(float_dtypes, dtype)) continue;
+    for (std::int64_t n : {1, 2, 7, 40})
+      record.examples.push_back({std::string(name_of(dtype)) + " of order " + std::to_string(n),
+                                 make_params(PolygammaParams{n}), edge_operands(dtype, 1)});
+  }
+  for (std::int64_t n : {1, 2, 3})
+    record.smooth.push_back({"order " + std::to_string(n),
+                             make_params(PolygammaParams{n}),
+                             {random_array(random, Dtype::F64, {2, 3}, 0.5, 6)}});
+  return record;
+}
+
 }  // namespace
 
 std::vector<Record> elementwise_records() {
@@ -209,7 +227,7 @@ std::vector<Record> elementwise_records() {
       Elementwise(erf_inv_op, float_dtypes, {small}),
       Elementwise(lgamma_op, float_dtypes, {{0.2, 6}}),
       Elementwise(digamma_op, float_dtypes, {{0.2, 6}}),
-      Elementwise(trigamma_op, float_dtypes, {{0.2, 6}}),
+      polygamma_record(),
   };
   return records;
 }

@@ -19,6 +19,7 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <functional>
 
 #include "transform/checks.hpp"
 
@@ -65,23 +66,29 @@ void for_each_callable(const Use& use) {
   }
 }
 
-/// `run(f, x)` as a loss of (w, x), where f holds w: its value and gradient, compiled, and its gradient in a
-/// batch, against the same with tanh written out.
-template <class Run>
-void expect_crosses(const Run& run) {
-  auto plain = [&](const Array& w, const Array& x) {
-    return sum(run([&w](const Array& y) { return tanh_of(w, y); }, x));
-  };
+/// A loss of (w, x) of one type for all: what differentiates it is compiled once.
+using Loss = std::function<Array(const Array& w, const Array& x)>;
+
+/// Value and gradient, compiled, and the gradient in a batch.
+void expect_same_derivatives(const Loss& loss, const Loss& plain) {
   auto differentiated = value_and_grad<0, 1>(plain);
   auto [want, want_slope] = differentiated(ws, xs);
   Array twice = std::get<0>(differentiated(2. * ws, xs).second);
+  auto [value, slope] = jit(value_and_grad<0, 1>(loss))(ws, xs);
+  expect_near(value, want);
+  expect_near(slope, want_slope);
+  Array mapped = vmap(grad(loss), {.in_axes = {0, {}}})(stack({ws, 2. * ws}), xs);
+  expect_near(mapped, stack({std::get<0>(want_slope), twice}));
+}
+
+/// `run(f, x)` as a loss, where f holds w, against the same with tanh written out.
+template <class Run>
+void expect_crosses(const Run& run) {
+  const Loss plain = [&](const Array& w, const Array& x) {
+    return sum(run([&w](const Array& y) { return tanh_of(w, y); }, x));
+  };
   for_each_callable([&](const auto& make) {
-    auto loss = [&](const Array& w, const Array& x) { return sum(run(make(w, x), x)); };
-    auto [value, slope] = jit(value_and_grad<0, 1>(loss))(ws, xs);
-    expect_near(value, want);
-    expect_near(slope, want_slope);
-    Array mapped = vmap(grad(loss), {.in_axes = {0, {}}})(stack({ws, 2. * ws}), xs);
-    expect_near(mapped, stack({std::get<0>(want_slope), twice}));
+    expect_same_derivatives([&](const Array& w, const Array& x) { return sum(run(make(w, x), x)); }, plain);
   });
 }
 

@@ -208,73 +208,72 @@ class BatchRuleOf : public ErasedRule {
   RuleArguments<A...> args_;
 };
 
-}  // namespace detail
-
-/// What custom_jvp returns; see there.
-template <class F, class Rule, bool symbolic>
-struct CustomJvp : detail::Transformed<CustomJvp<F, Rule, symbolic>, F> {
+/// A function with rules, which `Derived` binds: `bound<R, A...>(call, args…)` → results.
+template <class Derived, class F>
+struct Ruled : Transformed<Derived, F> {
   F f;
-  Rule rule;
   Loc loc;
-  CustomJvp(F function, Rule r, Loc l)
-      : f(static_cast<F&&>(function)), rule(static_cast<Rule&&>(r)), loc(l) {}
+  Ruled(F function, Loc l) : f(static_cast<F&&>(function)), loc(l) {}
 
   template <class... A>
   auto call(const A&... args) const {
-    using namespace detail;
     FlatFunction<F, A...> flat(f, args...);
     using R = typename decltype(flat)::Result;
     if (!tracing()) return R(f(args...));
-    return flat.rebuild(custom_jvp_call({callee_of(flat), flat.leaves(), flat.begin(0), symbolic, loc},
-                                        new JvpRuleOf<Rule, R, A...>(rule, args...), !std::is_empty_v<Rule>));
+    const Callee callee = callee_of(flat);
+    return flat.rebuild(static_cast<const Derived*>(this)->template bound<R, A...>(
+        {callee, flat.leaves(), flat.begin(0), Derived::symbolic, loc}, args...));
+  }
+};
+
+}  // namespace detail
+
+/// What custom_jvp returns; see there.
+template <class F, class Rule, bool symbolic_>
+struct CustomJvp : detail::Ruled<CustomJvp<F, Rule, symbolic_>, F> {
+  static constexpr bool symbolic = symbolic_;
+  Rule rule;
+  CustomJvp(F function, Rule r, Loc l)
+      : CustomJvp::Ruled(static_cast<F&&>(function), l), rule(static_cast<Rule&&>(r)) {}
+
+  template <class R, class... A>
+  std::vector<Array> bound(const detail::CustomCall& call, const A&... args) const {
+    return custom_jvp_call(call, new detail::JvpRuleOf<Rule, R, A...>(rule, args...), !std::is_empty_v<Rule>);
   }
 };
 
 /// What custom_vjp returns; see there.
-template <class F, class Forward, class Backward, bool symbolic>
-struct CustomVjp : detail::Transformed<CustomVjp<F, Forward, Backward, symbolic>, F> {
-  F f;
+template <class F, class Forward, class Backward, bool symbolic_>
+struct CustomVjp : detail::Ruled<CustomVjp<F, Forward, Backward, symbolic_>, F> {
+  static constexpr bool symbolic = symbolic_;
   Forward forward;
   Backward backward;
-  Loc loc;
   CustomVjp(F function, Forward fwd, Backward bwd, Loc l)
-      : f(static_cast<F&&>(function)),
+      : CustomVjp::Ruled(static_cast<F&&>(function), l),
         forward(static_cast<Forward&&>(fwd)),
-        backward(static_cast<Backward&&>(bwd)),
-        loc(l) {}
+        backward(static_cast<Backward&&>(bwd)) {}
 
-  template <class... A>
-  auto call(const A&... args) const {
-    using namespace detail;
-    FlatFunction<F, A...> flat(f, args...);
-    using R = typename decltype(flat)::Result;
-    if (!tracing()) return R(f(args...));
-    using Fwd = ForwardRuleOf<Forward, symbolic, R, A...>;
-    using Bwd = BackwardRuleOf<Backward, symbolic, typename Fwd::Residuals, R, A...>;
-    return flat.rebuild(custom_vjp_call({callee_of(flat), flat.leaves(), flat.begin(0), symbolic, loc},
-                                        new Fwd(forward, args...), new Bwd(backward, args...),
-                                        !std::is_empty_v<Forward> || !std::is_empty_v<Backward>));
+  template <class R, class... A>
+  std::vector<Array> bound(const detail::CustomCall& call, const A&... args) const {
+    using Fwd = detail::ForwardRuleOf<Forward, symbolic, R, A...>;
+    using Bwd = detail::BackwardRuleOf<Backward, symbolic, typename Fwd::Residuals, R, A...>;
+    return custom_vjp_call(call, new Fwd(forward, args...), new Bwd(backward, args...),
+                           !std::is_empty_v<Forward> || !std::is_empty_v<Backward>);
   }
 };
 
 /// What custom_batch returns; see there.
 template <class F, class Rule>
-struct CustomBatch : detail::Transformed<CustomBatch<F, Rule>, F> {
-  F f;
+struct CustomBatch : detail::Ruled<CustomBatch<F, Rule>, F> {
+  static constexpr bool symbolic = false;
   Rule rule;
-  Loc loc;
   CustomBatch(F function, Rule r, Loc l)
-      : f(static_cast<F&&>(function)), rule(static_cast<Rule&&>(r)), loc(l) {}
+      : CustomBatch::Ruled(static_cast<F&&>(function), l), rule(static_cast<Rule&&>(r)) {}
 
-  template <class... A>
-  auto call(const A&... args) const {
-    using namespace detail;
-    FlatFunction<F, A...> flat(f, args...);
-    using R = typename decltype(flat)::Result;
-    if (!tracing()) return R(f(args...));
-    return flat.rebuild(custom_batch_call({callee_of(flat), flat.leaves(), flat.begin(0), false, loc},
-                                          new BatchRuleOf<Rule, R, A...>(rule, args...),
-                                          !std::is_empty_v<Rule>));
+  template <class R, class... A>
+  std::vector<Array> bound(const detail::CustomCall& call, const A&... args) const {
+    return custom_batch_call(call, new detail::BatchRuleOf<Rule, R, A...>(rule, args...),
+                             !std::is_empty_v<Rule>);
   }
 };
 

@@ -8,7 +8,7 @@
 //
 // Those on structure, shapes and dtypes look at what is known while a function is traced. Those on values
 // compare at once where there are values; where there are none yet (under jit and vmap) they become part of
-// the program, and throw when it runs: in any lane, with the path of the leaf, though without the element.
+// the program, and throw when it runs: in any lane, with the path of the leaf and the first element.
 
 #include "apsis/debug/assert_array.hpp"
 #include "apsis/tree/tree.hpp"

@@ -6,9 +6,12 @@
 //   Array value = fast(model, data);
 //   auto both = wraps(swap_arguments, fast);   // decorated: its stages, cache and name too
 
+#include <new>
+
 #include "apsis/transform/checks.hpp"
 #include "apsis/transform/compile_options.hpp"
 #include "apsis/transform/jit_call.hpp"
+#include "apsis/tree/static_object.hpp"
 
 namespace apsis {
 
@@ -56,6 +59,8 @@ class JitCore {
   std::string explain() const;
   void clear() const;
   const JitOptions& options() const;
+  /// What tells the function from others in keys.
+  StaticObject& identity() const;
 
  private:
   JitTable* table_;
@@ -69,6 +74,15 @@ class Jitted : public detail::Transformed<Jitted<F>, F> {
  public:
   Jitted(F function, const JitOptions& options, Loc loc = {})
       : f_(static_cast<F&&>(function)), core_(options, loc) {}
+  Jitted(const Jitted&) = default;
+  Jitted(Jitted&&) = default;
+  /// Lambdas have no assignment, but loops assign what they carry.
+  Jitted& operator=(Jitted other) noexcept {
+    f_.~F();
+    ::new (static_cast<void*>(&f_)) F(static_cast<F&&>(other.f_));
+    core_ = static_cast<detail::JitCore&&>(other.core_);
+    return *this;
+  }
 
   using detail::Transformed<Jitted<F>, F>::operator();
   /// Arguments moved into the call are given up: their memory may be used for results (a result of the same
@@ -110,6 +124,12 @@ template <detail::TreeFunction F>
 struct tree_trait<Jitted<F>> {
   static constexpr const char* names = "function";
   static constexpr decltype(auto) fields(auto& self, auto&& visit) { return visit(self.f_); }
+};
+/// Otherwise (a lambda that captures) it is static: the same as its copies, another than any other.
+template <class F>
+requires(!detail::TreeFunction<F>) struct tree_trait<Jitted<F>> {
+  static constexpr const char* names = "identity";
+  static constexpr decltype(auto) fields(auto& self, auto&& visit) { return visit(self.core_.identity()); }
 };
 
 /// `f`, compiled: traced once for each combination of shapes, dtypes, static values and structure of its
