@@ -16,6 +16,7 @@
 #include "control/checkpoint_schedule.hpp"
 #include "control/linear_call.hpp"
 #include "control/loop_rules.hpp"
+#include "ir/dead_carries.hpp"
 #include "ops/lax.hpp"
 #include "runtime/region.hpp"
 #include "transform/linearize.hpp"
@@ -53,21 +54,6 @@ void checkpointed_batch(const BatchRule& r) { batch_as_lanes(checkpointed_while_
 // A literal of the program.
 Array number(std::int64_t value) { return lax::full({}, Dtype::I64, static_cast<double>(value)); }
 
-/// Which inputs an output is made of.
-std::vector<bool> made_of(const Graph& graph, ValueId output) {
-  std::vector<bool> wanted(graph.value_count(), false);
-  wanted[output] = true;
-  const auto eqns = graph.eqns();
-  for (auto e = eqns.rbegin(); e != eqns.rend(); ++e) {
-    bool any = false;
-    for (std::uint32_t r = 0; r < e->result_count; ++r) any = any || wanted[e->first_result + r];
-    if (any)
-      for (ValueId v : graph.operands(*e)) wanted[v] = true;
-  }
-  wanted.resize(graph.input_count());
-  return wanted;
-}
-
 /// The loop as its derivative needs it. `plain` are the body's constants and the carries that stay as they
 /// are; a state is made of the carries `kept`: those that the tangent reads, and those that these are
 /// computed from.
@@ -84,22 +70,20 @@ struct Replay {
 
 Replay::Replay(const CheckpointedParams& p, const Graph& whole, const std::vector<bool>& in_mask) {
   const auto consts = static_cast<std::size_t>(p.body_consts), carries = static_cast<std::size_t>(p.carries);
-  std::vector<bool> read(carries, false);
+  const GraphRef pure = without_effects(*p.body);  // the loop itself has them
+  std::vector<char> read(carries, 0);
   std::vector<bool> used(whole.value_count(), false);
   for (const Eqn& e : whole.eqns())
     for (ValueId v : whole.operands(e)) used[v] = true;
   for (std::size_t c = 0; c < carries; ++c) read[c] = used[consts + c];
   for (bool settled = false; !settled;) {
     settled = true;
-    for (std::size_t c = 0; c < carries; ++c) {
-      if (!read[c]) continue;
-      std::vector<bool> sources = made_of(*p.body, p.body->outputs()[c]);
-      for (std::size_t d = 0; d < carries; ++d)
-        if (sources[consts + d] && !read[d]) {
-          read[d] = true;
-          settled = false;
-        }
-    }
+    const std::vector<char> sources = inputs_read(*pure, read);
+    for (std::size_t c = 0; c < carries; ++c)
+      if (sources[consts + c] && !read[c]) {
+        read[c] = 1;
+        settled = false;
+      }
   }
   for (std::size_t c = 0; c < carries; ++c)
     if (read[c]) (p.body->outputs()[c] == consts + c ? unchanging : kept).push_back(c);
@@ -119,7 +103,6 @@ Replay::Replay(const CheckpointedParams& p, const Graph& whole, const std::vecto
     for (std::size_t i = 0; i < kept.size(); ++i) args[consts + kept[i]] = in[plain + i];
     return args;
   };
-  const GraphRef pure = without_effects(*p.body);  // the loop itself has them
   step = rewire(avals, [&](std::span<const Array> in) {
     Arrays outs = interpret(*pure, body_inputs(in)), next;
     for (std::size_t c : kept) next.push_back(outs[c]);

@@ -157,6 +157,7 @@ std::vector<Array> taped_while(const WhileParams& p, const Graph& tangent, std::
 
 void split_while(const LinearizeRule& r) {
   const auto& p = while_of(r.params);
+  if (p.kind == LoopKind::Lax) fail(messages::lax_loop_reverse, {});
   Parts n(p);
   std::vector<bool> mask = not_empty(r.tangents), cond_mask = slice_mask(mask, 0, n.cond);
   SplitLoop split(*p.body, slice_mask(mask, n.cond, n.consts + n.carries), n.consts, n.carries);
@@ -188,7 +189,6 @@ void split_while(const LinearizeRule& r) {
 void while_linearize(const LinearizeRule& r) {
   const auto& p = while_of(r.params);
   Parts n(p);
-  if (p.kind == LoopKind::Lax) fail(messages::lax_loop_reverse, {});
   if (is_mixed(r)) return split_while(r);
   auto primals = r.primals.subspan(n.cond), tangents = r.tangents.subspan(n.cond);
   std::vector<bool> in_mask = not_empty(tangents), out_mask;
@@ -199,6 +199,7 @@ void while_linearize(const LinearizeRule& r) {
       },
       r.outs.size());
   if (count(out_mask) == 0) return bind(while_op, r.params, r.primals, r.outs);
+  if (p.kind == LoopKind::Lax) fail(messages::lax_loop_reverse, {});
 
   std::vector<Array> full = instantiate(primals, tangents, in_mask), results;
   LoopTangents given{marked(std::span(full).first(n.consts), slice_mask(in_mask, 0, n.consts)),

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "ir/dead_carries.hpp"
 #include "ops/lax.hpp"
 #include "transform/jvp.hpp"
 #include "transform/messages.hpp"
@@ -95,7 +96,7 @@ Linearized linearize(const Callee& callee, std::span<const Array> primals, const
       if (!tangent.is_empty()) out_tangents.push_back(tangent);
     }
   }
-  result.linear.graph = tangents.finish(out_tangents, result.linear.residuals);
+  result.linear.graph = without_dead_carries(*tangents.finish(out_tangents, result.linear.residuals));
   return result;
 }
 
@@ -145,7 +146,8 @@ GraphRef tangent_graph(const Graph& graph, const std::vector<bool>& in_mask,
     }
     return outs;
   };
-  GraphRef made = stage_with(body, avals_with_tangents(graph, in_mask), "linearize").graph;
+  GraphRef made =
+      without_dead_carries(*stage_with(body, avals_with_tangents(graph, in_mask), "linearize").graph);
   if (made->has_effect()) fail(messages::effect_again, {});
   return made;
 }

@@ -65,6 +65,16 @@ TEST(LoopKinds, WithinTheBoundTheyAreTheSameLoop) {
   }
 }
 
+// What the condition alone reads has no derivative, so there is nothing to refuse.
+TEST(LoopKinds, LaxLoopsMayStandWhereNoDerivativeGoesThrough) {
+  auto loss = [](const Array& x) {
+    Array steps = while_loop([&](const Array& y) { return y < sum(x); },
+                             [](const Array& y) { return y + 1.; }, array(0.), {.kind = Loop::Lax});
+    return sum(x * x) * steps;
+  };
+  expect_near(jit(grad(loss))(array({1.2, 3.})), 2. * 5. * array({1.2, 3.}));
+}
+
 TEST(LoopKinds, PastTheBoundThereIsAnErrorInEveryMode) {
   for (const Bound& b : passed) {
     SCOPED_TRACE(std::to_string(b.n) + " of " + std::to_string(b.max_steps));

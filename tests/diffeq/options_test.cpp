@@ -1,5 +1,7 @@
 // Options of a solve that do not change what it means: how its gradient keeps states, and what ends it.
 
+#include "apsis/ops/extend.hpp"
+#include "core/memory.hpp"
 #include "transform/checks.hpp"
 
 namespace apsis::testing {
@@ -37,9 +39,9 @@ TEST(SolveOptions, CheckpointsGiveTheGradientOfTheTape) {
       };
       auto want = gradient({.saveat = saveat});
       for (std::int64_t n : {2, 5, 30, 1000})
-        expect_near(gradient({.saveat = saveat, .checkpoints = n}), want, 1e-12);
+        expect_same_bits(gradient({.saveat = saveat, .checkpoints = n}), want);
       for (std::int64_t bytes : {200, 5000})
-        expect_near(gradient({.saveat = saveat, .checkpoint_bytes = bytes}), want, 1e-12);
+        expect_same_bits(gradient({.saveat = saveat, .checkpoint_bytes = bytes}), want);
     }
 }
 
@@ -51,8 +53,99 @@ TEST(SolveOptions, CheckpointsInLanes) {
     Array all = jit(vmap(f, {.in_axes = {{}, 0}}))(lorenz, y0);
     auto single = jit(f);
     for (std::int64_t i : {0, 7, 19}) expect_same_bits(Array(all[i]), single(lorenz, y0[i]));
-    expect_near(all, jit(vmap(gradient({}), {.in_axes = {{}, 0}}))(lorenz, y0), 1e-12);
+    expect_same_bits(all, jit(vmap(gradient({}), {.in_axes = {{}, 0}}))(lorenz, y0));
   }
+}
+
+// The states kept, and the tape, are of what the next step needs: rows that are saved are not, whatever their
+// number.
+TEST(SolveOptions, AStateIsWhatTheNextStepNeeds) {
+  auto program = [](const SolveOptions& o) {
+    return make_graph([=](const Array& y0) { return grad<1>(loss_of(o, false))(lorenz, y0); }, start);
+  };
+  const auto holds = [](const std::string& text, const char* part) {
+    return text.find(part) != std::string::npos;
+  };
+  const SaveAt saving{.ts = linspace(0.1, 1., 777)};
+  EXPECT_FALSE(holds(program({.saveat = saving}), "list<f64[777"));
+  const std::string text = program({.saveat = saving, .checkpoints = 12});
+  EXPECT_TRUE(holds(text, "f64[13,3]")) << "twelve states, and a row for those not kept";
+  EXPECT_FALSE(holds(text, "f64[13,777"));
+  // Of a solve that saves nothing on its way nothing grows.
+  EXPECT_TRUE(holds(program({}), "list<"));
+  EXPECT_FALSE(holds(program({.checkpoints = 12}), "list<"));
+  // About a hundred bytes a state: y, the slope, times, what the controller remembers.
+  const std::string in_bytes = program({.saveat = saving, .checkpoint_bytes = 1200});
+  std::int64_t rows = 0;
+  for (std::int64_t n = 3; n <= 20; ++n)
+    if (holds(in_bytes, ("f64[" + std::to_string(n) + ",3]").c_str())) rows = n;
+  EXPECT_GE(rows, 8);
+  EXPECT_LE(rows, 13);
+}
+
+// The identity; counts how often it runs.
+std::int64_t ticks = 0;
+void tick_shape(const Params&, std::span<const Aval> in, std::vector<Aval>& out) { out.push_back(in[0]); }
+void tick_evaluate(const Params&, std::span<const Array> in, std::span<Array> out) {
+  ++ticks;
+  std::memcpy(mutable_data<char>(out[0]), data_of(in[0]), in[0].aval().bytes());
+}
+extern const Op tick_op;
+void tick_jvp(const JvpRule& r) {
+  bind(tick_op, r.params, r.primals, r.outs);
+  r.out_tangents[0] = r.tangents[0];
+}
+const Op tick_op = {.name = "test.solve_tick",
+                    .kind = OpKind::Index,
+                    .shape = tick_shape,
+                    .evaluate = tick_evaluate,
+                    .jvp = tick_jvp};
+
+struct Ticking {
+  Array operator()(const Array& t, const Array& y) const { return lorenz(t, bind1(tick_op, {}, {y})); }
+};
+
+/// The most memory in use at once during a call, beside what was there before.
+std::int64_t peak_of(auto&& call) {
+  call();  // compiled, pools and scratch made
+  detail::reset_peak_memory();
+  const std::int64_t before = detail::memory_use().live;
+  call();
+  return detail::memory_use().peak - before;
+}
+
+TEST(SolveOptions, CheckpointsBoundTheMemoryAndTheStepsTakenAgain) {
+  constexpr std::int64_t steps = 400, evaluations = 6;  // of the vector field, a step of Tsit5
+  auto gradient = [](const SolveOptions& o, const auto& field, std::int64_t count) {
+    SolveOptions options = o;
+    options.max_steps = count + 5;  // the sum of the steps is rounded
+    const double t1 = 1e-4 * static_cast<double>(count);
+    return jit(grad([=](const Array& y0) {
+      return sum(diffeqsolve(ODETerm{field}, Tsit5{}, 0., t1, 1e-4, y0, options).ys);
+    }));
+  };
+  const auto steps_of = [&](const SolveOptions& o) {
+    auto f = gradient(o, Ticking{}, steps);
+    ticks = 0;
+    f(start);
+    return static_cast<double>(ticks) / evaluations;
+  };
+  // With twenty states, known length: 3 · 400 - C(23, 2) = 947 steps forwards; the length of a solve is not
+  // known. Each step that is reversed evaluates the field once more.
+  const double taped = steps_of({}), kept = steps_of({.checkpoints = 20});
+  RecordProperty("forward_steps", std::to_string(kept - steps));
+  EXPECT_NEAR(taped, 2 * steps, 2);
+  EXPECT_GT(kept, taped);
+  EXPECT_LT(kept - steps, 1.4 * 947);
+
+  constexpr std::int64_t many = 20000, budget = 20000;
+  auto all = gradient({}, lorenz, many), few = gradient({.checkpoint_bytes = budget}, lorenz, many);
+  expect_same_bits(few(start), all(start));
+  const std::int64_t peak_all = peak_of([&] { all(start); }), peak_few = peak_of([&] { few(start); });
+  RecordProperty("peak_of_tape", std::to_string(peak_all));
+  RecordProperty("peak_with_budget", std::to_string(peak_few));
+  EXPECT_GT(peak_all, many * 24);
+  EXPECT_LT(peak_few, 4 * budget);
 }
 
 TEST(SolveOptions, MaxStepsIsAResultLikeThatOfALoop) {

@@ -1,0 +1,182 @@
+#include "ir/dead_carries.hpp"
+
+#include <algorithm>
+
+#include "apsis/base/named_scope.hpp"
+#include "ir/regions.hpp"
+
+namespace apsis::detail {
+namespace {
+
+using Marks = std::vector<char>;
+
+bool is_loop(const Eqn& e) { return e.op->kind == OpKind::While || e.op->kind == OpKind::Scan; }
+
+/// A while or scan: operands (condition's constants, body's constants, carries, xs), results (carries, ys).
+struct Loop {
+  explicit Loop(const Eqn& e) {
+    if (e.op->kind == OpKind::While) {
+      const auto& p = e.params.as<WhileParams>();
+      cond = p.cond.get();
+      body = p.body.get();
+      cond_consts = static_cast<std::size_t>(p.cond_consts);
+      consts = static_cast<std::size_t>(p.body_consts);
+      carries = static_cast<std::size_t>(p.carries);
+    } else {
+      const auto& p = e.params.as<ScanParams>();
+      body = p.body.get();
+      consts = static_cast<std::size_t>(p.consts);
+      carries = static_cast<std::size_t>(p.carries);
+      of_lists = p.length < 0;
+    }
+  }
+  std::size_t first_carry() const { return cond_consts + consts; }
+  const Graph* cond = nullptr;
+  const Graph* body = nullptr;
+  std::size_t cond_consts = 0, consts = 0, carries = 0;
+  bool of_lists = false;
+};
+
+Marks live_values(const Graph& graph, const Marks& outputs);
+
+/// What a loop keeps of its operands and results.
+struct Kept {
+  Marks operands, results;
+};
+
+/// The carries and ys whose results are read, the carries that these, the condition or an effect are computed
+/// from, and of constants and xs what is read.
+Kept kept_of(const Eqn& e, const Marks& values) {
+  const Loop loop(e);
+  const auto first = values.begin() + e.first_result;
+  Kept kept{Marks(e.operand_count, 0), Marks(first, first + e.result_count)};
+  Marks in_cond, in_body;
+  if (loop.cond) {
+    in_cond = live_values(*loop.cond, Marks(1, 1));
+    for (std::size_t c = 0; c < loop.carries; ++c) kept.results[c] |= in_cond[loop.cond_consts + c];
+  }
+  for (bool settled = false; !settled;) {
+    settled = true;
+    in_body = live_values(*loop.body, kept.results);
+    for (std::size_t c = 0; c < loop.carries; ++c)
+      if (in_body[loop.consts + c] && !kept.results[c]) {
+        kept.results[c] = 1;
+        settled = false;
+      }
+  }
+  std::copy_n(in_cond.begin(), loop.cond_consts, kept.operands.begin());
+  std::copy_n(in_body.begin(), loop.body->input_count(),
+              kept.operands.begin() + static_cast<std::ptrdiff_t>(loop.cond_consts));
+  const auto carries = kept.operands.begin() + static_cast<std::ptrdiff_t>(loop.first_carry()),
+             xs = carries + static_cast<std::ptrdiff_t>(loop.carries);
+  std::copy_n(kept.results.begin(), loop.carries, carries);
+  // The length of lists is told by one of them.
+  if (loop.of_lists && std::find(xs, kept.operands.end(), 1) == kept.operands.end()) *xs = 1;
+  return kept;
+}
+
+/// The values that the marked outputs, and effects, are computed from.
+Marks live_values(const Graph& graph, const Marks& outputs) {
+  Marks live(graph.value_count(), 0);
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    if (outputs[i]) live[graph.outputs()[i]] = 1;
+  const auto eqns = graph.eqns();
+  for (std::size_t i = eqns.size(); i-- > 0;) {
+    const Eqn& e = eqns[i];
+    const auto results = live.begin() + e.first_result;
+    if (std::find(results, results + e.result_count, 1) == results + e.result_count &&
+        !has_effect(*e.op, e.params))
+      continue;
+    Kept kept{Marks(e.operand_count, 1), {}};
+    if (is_loop(e)) {
+      kept = kept_of(e, live);
+      std::ranges::copy(kept.results, results);
+    }
+    const auto operands = graph.operands(e);
+    for (std::size_t k = 0; k < operands.size(); ++k)
+      if (kept.operands[k]) live[operands[k]] = 1;
+  }
+  return live;
+}
+
+bool has_loop(const Graph& graph) {
+  return std::ranges::any_of(graph.eqns(), [](const Eqn& e) {
+    bool found = is_loop(e);
+    each_region(e.params, [&](const Graph& region) { found = found || has_loop(region); });
+    return found;
+  });
+}
+
+GraphRef prune(const Graph& graph, const Marks& inputs, const Marks& outputs);
+
+Params pruned_loop(const Eqn& e, const Kept& kept) {
+  const Loop loop(e);
+  const auto part = [&](std::size_t from, std::size_t count) {
+    const auto first = kept.operands.begin() + static_cast<std::ptrdiff_t>(from);
+    return Marks(first, first + static_cast<std::ptrdiff_t>(count));
+  };
+  const auto count = [](const Marks& marks) { return std::ranges::count(marks, char{1}); };
+  const GraphRef body = prune(*loop.body, part(loop.cond_consts, loop.body->input_count()), kept.results);
+  const auto consts = count(part(loop.cond_consts, loop.consts)),
+             carries = count(part(loop.first_carry(), loop.carries));
+  if (e.op->kind == OpKind::Scan) {
+    ScanParams p = e.params.as<ScanParams>();
+    p.body = body;
+    p.consts = consts;
+    p.carries = carries;
+    return make_params(p);
+  }
+  WhileParams p = e.params.as<WhileParams>();
+  Marks cond_in = part(0, loop.cond_consts), state = part(loop.first_carry(), loop.carries);
+  cond_in.insert(cond_in.end(), state.begin(), state.end());
+  p.cond_consts = count(part(0, loop.cond_consts));
+  p.body_consts = consts;
+  p.carries = carries;
+  p.cond = prune(*loop.cond, cond_in, Marks(1, 1));
+  p.body = body;
+  return make_params(p);
+}
+
+/// The graph from the marked inputs to the marked outputs; nothing that is needed may hang on the others.
+GraphRef prune(const Graph& graph, const Marks& inputs, const Marks& outputs) {
+  const Marks live = live_values(graph, outputs);
+  GraphBuilder builder;
+  std::vector<ValueId> values(graph.value_count()), operands, results, ends;
+  for (ValueId v = 0; v < graph.input_count(); ++v)
+    if (inputs[v]) values[v] = builder.input(graph.aval(v));
+  for (const Eqn& e : graph.eqns()) {
+    const auto first = live.begin() + e.first_result;
+    if (std::find(first, first + e.result_count, 1) == first + e.result_count && !has_effect(*e.op, e.params))
+      continue;
+    const Kept kept =
+        is_loop(e) ? kept_of(e, live) : Kept{Marks(e.operand_count, 1), Marks(e.result_count, 1)};
+    operands.clear();
+    const auto old = graph.operands(e);
+    for (std::size_t k = 0; k < old.size(); ++k)
+      if (kept.operands[k]) operands.push_back(values[old[k]]);
+    const ScopeOf scope(e.scope);
+    results.resize(static_cast<std::size_t>(std::ranges::count(kept.results, char{1})));
+    builder.append(*e.op, is_loop(e) ? pruned_loop(e, kept) : map_regions(e.params, without_dead_carries),
+                   operands, results, e.loc);
+    for (std::uint32_t r = 0, next = 0; r < e.result_count; ++r)
+      if (kept.results[r]) values[e.first_result + r] = results[next++];
+  }
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    if (outputs[i]) ends.push_back(values[graph.outputs()[i]]);
+  return builder.finish(ends);
+}
+
+}  // namespace
+
+GraphRef without_dead_carries(const Graph& graph) {
+  if (!has_loop(graph)) return GraphRef(&graph);
+  return prune(graph, Marks(graph.input_count(), 1), Marks(graph.outputs().size(), 1));
+}
+
+std::vector<char> inputs_read(const Graph& graph, const std::vector<char>& outputs) {
+  Marks live = live_values(graph, outputs);
+  live.resize(graph.input_count());
+  return live;
+}
+
+}  // namespace apsis::detail
