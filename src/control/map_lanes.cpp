@@ -102,8 +102,9 @@ void map_lanes_linearize(const LinearizeRule& r) {
   for (std::int64_t axis : known_axes) mapped.push_back(axis >= 0);
   if (!split.known->has_effect()) by_lane = dependence(*split.known, mapped);
   std::fill_n(by_lane.begin(), outs, true);
-  std::vector<Array> shared = interpret(*outputs_among(*split.known, by_lane, false), split.known_in);
-  std::vector<Array> results;
+  std::vector<Array> shared, results;
+  if (count(by_lane) < by_lane.size())
+    shared = interpret(*outputs_among(*split.known, by_lane, false), split.known_in);
   if (count(by_lane) > 0 || split.known->has_effect())
     results = bind_lanes(outputs_among(*split.known, by_lane, true), p.lanes, known_axes, split.known_in);
   std::vector<Array> operands = split.tangents_in;
