@@ -1,4 +1,5 @@
-// check/*: what loops cost beyond the rows: how time grows with leaves and with buffers, what reverse mode keeps.
+// check/*: what loops cost beyond the rows: how time grows with leaves and with buffers, what reverse mode
+// keeps.
 #include <sys/resource.h>
 
 #include <cmath>
@@ -34,16 +35,16 @@ void scan_leaves() {
   Leaves leaves, g;
   for (std::size_t k = 0; k < N; ++k) leaves[k] = Array(std::cos(static_cast<double>(k)), f64);
   double spent = median_seconds([&] { g = gradient(leaves); }, 0.3);
-  report("check/scan-grad-" + std::to_string(N) + "-leaves", "ns/leaf-step", spent * 1e9 / static_cast<double>(N * length),
-         {g[0].template item<double>()});
+  report("check/scan-grad-" + std::to_string(N) + "-leaves", "ns/leaf-step",
+         spent * 1e9 / static_cast<double>(N * length), {g[0].template item<double>()});
 }
 
 struct Filling {
   Array i, buffer;
 };
 
-/// One entry of a buffer that is given up is written an iteration, in order; and the pull-back of that, on a cotangent
-/// that is given up. Returns nanoseconds for both.
+/// One entry of a buffer that is given up is written an iteration, in order; and the pull-back of that, on a
+/// cotangent that is given up. Returns nanoseconds for both.
 std::pair<double, double> updates_in_place(std::int64_t size) {
   auto fill = [size](const Array& buffer) {
     return while_loop([size](const Filling& s) { return s.i < size - 1; },
@@ -59,13 +60,14 @@ std::pair<double, double> updates_in_place(std::int64_t size) {
     return std::pair(filled, std::get<0>(pull(cotangent)));
   });
   Array buffer = full({size}, 0.25), cotangent = ones({size});
-  const std::string name = "check/update-in-place-1e" + std::to_string(std::lround(std::log10(static_cast<double>(size))));
+  const std::string name =
+      "check/update-in-place-1e" + std::to_string(std::lround(std::log10(static_cast<double>(size))));
   const double each = 1e9 / static_cast<double>(size);
   const double forward = each * median_seconds([&] { buffer = run(std::move(buffer)); }, 0.5);
   report(name, "ns/update", forward, {buffer[-1].item<double>()});
-  const double both = each * median_seconds([&] {
-                        std::tie(buffer, cotangent) = back(std::move(buffer), std::move(cotangent));
-                      }, 0.5);
+  const double both =
+      each * median_seconds(
+                 [&] { std::tie(buffer, cotangent) = back(std::move(buffer), std::move(cotangent)); }, 0.5);
   report(name + "-grad", "ns/update", both, {cotangent[0].item<double>()});
   return {forward, both};
 }
@@ -97,12 +99,16 @@ double peak_bytes() {
   return 1024. * static_cast<double>(usage.ru_maxrss);
 }
 
-/// Reverse mode through a million steps with a thousand states kept. Compiled before, so that the peak is that of the run.
+/// Reverse mode through a million steps with a thousand states kept. Compiled before, so that the peak is
+/// that of the run.
 void checkpoints() {
   const std::int64_t size = 2048, steps = 1'000'000, states = 1000;
   auto loss = [](const Array& x) {
-    auto end = scan([](const Array& s, const Nothing&) { return std::pair{0.999999 * s + 1e-6 * s * s, Nothing{}}; },
-                    broadcast_to(x, {size}), Nothing{}, {.length = steps, .checkpoints = states});
+    auto end = scan(
+        [](const Array& s, const Nothing&) {
+          return std::pair{0.999999 * s + 1e-6 * s * s, Nothing{}};
+        },
+        broadcast_to(x, {size}), Nothing{}, {.length = steps, .checkpoints = states});
     return sum(end.first);
   };
   Array x(0.25, f64), g;
@@ -118,20 +124,27 @@ struct Steps {
   Array i, x;
 };
 
-/// How often such a loop runs its body's forward part, of known length and of unknown; the least is 2,497,497.
+/// How often such a loop runs its body's forward part, of known length and of unknown; the least is
+/// 2,497,497.
 void forward_steps() {
   const std::int64_t steps = 1'000'000, states = 1000;
   double count = 0;
   auto counted = pure_callback([&count](const Array& z) { return ++count, z; }, Array(0., f64));
   auto step = [counted](const Array& s) { return sin(s) + 1e-9 * counted(stop_gradient(s)); };
   auto known = [=](const Array& x) {
-    return scan([=](const Array& s, const Nothing&) { return std::pair{step(s), Nothing{}}; }, x, Nothing{},
-                {.length = steps, .checkpoints = states})
+    return scan(
+               [=](const Array& s, const Nothing&) {
+                 return std::pair{step(s), Nothing{}};
+               },
+               x, Nothing{}, {.length = steps, .checkpoints = states})
         .first;
   };
   auto unknown = [=](const Array& x) {
     return while_loop([=](const Steps& s) { return s.i < steps; },
-                      [=](const Steps& s) { return Steps{s.i + 1, step(s.x)}; }, Steps{0, x}, {.checkpoints = states})
+                      [=](const Steps& s) {
+                        return Steps{s.i + 1, step(s.x)};
+                      },
+                      Steps{0, x}, {.checkpoints = states})
         .x;
   };
   Array x(0.25, f64);
@@ -144,7 +157,8 @@ void forward_steps() {
 /// The bytes of an entry of the lists that loops record, as the program's text names them: `list<f64[3]>`.
 double recorded_bytes(const std::string& program) {
   double bytes = 0;
-  for (std::size_t loop = program.find("= while{"); loop != std::string::npos; loop = program.find("= while{", loop + 1)) {
+  for (std::size_t loop = program.find("= while{"); loop != std::string::npos;
+       loop = program.find("= while{", loop + 1)) {
     const std::size_t line = program.rfind('\n', loop);
     for (std::size_t at = program.find("list<", line); at < loop; at = program.find("list<", at + 1)) {
       const std::size_t bits = program.find_first_of("0123456789", at), shape = program.find('[', at);
@@ -174,7 +188,8 @@ void tape_of_lorenz() {
                    .ys);
   };
   auto loss = [&](const Array& rho) { return mean(vmap(member)(rho)); };
-  report("check/lorenz-tape", "bytes/lane-step", recorded_bytes(make_graph(grad(loss), linspace(0.5, 40., 1000))), {});
+  report("check/lorenz-tape", "bytes/lane-step",
+         recorded_bytes(make_graph(grad(loss), linspace(0.5, 40., 1000))), {});
 }
 
 }  // namespace

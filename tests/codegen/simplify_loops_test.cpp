@@ -128,6 +128,31 @@ TEST(SimplifyLoops, InvariantBranchesAndLoopsLeave) {
   EXPECT_EQ(count_ops(*simple, "scan", true), 0);
 }
 
+TEST(SimplifyLoops, LoopsThatDoTheSameAreOne) {
+  GraphRef simple = checked(R"((v0: f64[24], v1: f64[5]) {
+    v2: f64[24] = scan{consts=0, carries=1, length=5, reverse=false, body=(v0: f64[24], v1: f64[]) {
+      v2: f64[24] = broadcast_in_dim{shape=[24], axes=[]}(v1)
+      v3: f64[24] = sub(v0, v2)
+      return v3
+    }}(v0, v1)
+    v3: f64[24], v4: f64[5] = scan{consts=0, carries=1, length=5, reverse=false, body=(v0: f64[24], v1: f64[]) {
+      v2: f64[24] = broadcast_in_dim{shape=[24], axes=[]}(v1)
+      v3: f64[24] = sub(v0, v2)
+      v4: f64[] = reduce_sum{axes=[0]}(v0)
+      return v3, v4
+    }}(v0, v1)
+    v5: f64[24], v6: f64[5] = scan{consts=0, carries=1, length=5, reverse=true, body=(v0: f64[24], v1: f64[]) {
+      v2: f64[24] = broadcast_in_dim{shape=[24], axes=[]}(v1)
+      v3: f64[24] = sub(v0, v2)
+      v4: f64[] = reduce_sum{axes=[0]}(v0)
+      return v3, v4
+    }}(v0, v1)
+    v7: f64[24] = mul(v2, v5)
+    return v7, v4, v3, v6
+  })");
+  EXPECT_EQ(count_ops(*simple, "scan", false), 2);
+}
+
 TEST(SimplifyLoops, LoopsWithoutEndStay) {
   const std::string_view text = R"((v0: f64[], v1: f64[]) {
     v2: f64[] = scan{consts=1, carries=1, length=0, reverse=false, body=(v0: f64[], v1: f64[]) {

@@ -107,6 +107,10 @@ TEST(InPlace, NestedLoopsUpdateOneBuffer) {
     auto f = jit([&, n](const Array& x) { return run(x, n); });
     return seconds_per_update([&] { f(array(0.25)); }, n);
   });
+  expect_independent_of_size([&](std::int64_t n) {
+    auto f = jit(grad([&, n](const Array& x) { return run(x, n); }));
+    return seconds_per_update([&] { f(array(0.25)); }, n);
+  });
 }
 
 // The row that an iteration reads is still needed when the buffer has been updated: the row is copied.
