@@ -3,6 +3,9 @@
 
 #include "transform/op_checks.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 #include "apsis/base/named_scope.hpp"
 #include "ir/effects.hpp"
 #include "ops/index_params.hpp"
@@ -58,11 +61,21 @@ bool makes_numbers(const Eqn& e) {
          e.op != &select_op && e.op != &stop_gradient_op;
 }
 
+/// Whether a check for NaN has seen the results of `e`, or those that they are copies of. `free`: values
+/// without NaN.
+bool stays_free(const Eqn& e, std::span<const ValueId> operands, const std::vector<char>& free) {
+  return makes_numbers(e) || (e.op->kind == OpKind::View &&
+                              std::ranges::all_of(operands, [&](ValueId v) { return free[v] != 0; }));
+}
+
+/// `in`: the operands that might hold a NaN.
 void check_nan(const Eqn& e, std::span<const Array> in, std::span<const Array> out) {
   Array made = makes_numbers(e) ? any_nan(out) : Array();
   if (made.is_empty()) return;
-  Array given = any_nan(in), one = literal(Dtype::I64, 1), none = literal(Dtype::I64, 0);
-  Array which = given.is_empty() ? one : lax::select(given, literal(Dtype::I64, 2), one);
+  Array given = any_nan(in);
+  if (given.is_empty()) return raise_if(made, {messages::check_nan_made}, e);
+  Array one = literal(Dtype::I64, 1), none = literal(Dtype::I64, 0);
+  Array which = lax::select(given, literal(Dtype::I64, 2), one);
   raise_if(lax::select(made, which, none), {messages::check_nan_made, messages::check_nan_passed}, e);
 }
 
@@ -119,10 +132,12 @@ GraphRef with_checks(const Graph& graph, const Checks& checks) {
   auto body = [&](std::span<const Array> inputs) {
     std::vector<Array> values(inputs.begin(), inputs.end()), in, outputs;
     values.resize(graph.value_count());
+    std::vector<char> free(graph.value_count(), 0);  // of NaN, once its check has passed
     for (const Eqn& e : graph.eqns()) {
       std::span<Array> out{values.data() + e.first_result, e.result_count};
       if (e.op->kind == OpKind::Constant) {
         out[0] = constant_value(e.params);
+        free[e.first_result] = !is_floating(out[0].dtype()) || !std::isnan(out[0].item<double>());
         continue;
       }
       ScopeOf scope(e.scope);
@@ -132,7 +147,12 @@ GraphRef with_checks(const Graph& graph, const Checks& checks) {
       if (checks.index) check_index(e, in);
       bind(*e.op, map_regions(e.params, [&](const Graph& region) { return with_checks(region, checks); }), in,
            out, e.loc);
-      if (checks.nan) check_nan(e, in, out);
+      if (!checks.nan) continue;
+      std::vector<Array> doubtful;
+      for (ValueId v : graph.operands(e))
+        if (!free[v]) doubtful.push_back(values[v]);
+      check_nan(e, doubtful, out);
+      std::fill_n(free.begin() + e.first_result, e.result_count, stays_free(e, graph.operands(e), free));
     }
     for (ValueId v : graph.outputs()) outputs.push_back(values[v]);
     return outputs;
