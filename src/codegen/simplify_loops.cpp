@@ -346,6 +346,11 @@ class Simplifier {
     const Loop loop(e);
     const auto first = needed.begin() + e.first_result;
     const Flags results(first, first + e.result_count);
+    // That a loop ends, within its bound and before it is cancelled, is a result too: one with no other stays.
+    bool changes = false;
+    for (std::size_t r = 0; r < results.size(); ++r)
+      changes |= results[r] && (r >= loop.carries || !loop.unchanging(r));
+    if (loop.cond && !changes) return copy(builder, graph, e, e.params, values);
     Flags inputs, carries = needed_carries(loop, results, inputs);
     Flags outputs = carries;
     outputs.insert(outputs.end(), results.begin() + static_cast<std::ptrdiff_t>(loop.carries), results.end());

@@ -70,7 +70,7 @@ APSIS_PROVOKES(backward_nan, "[backward_nan] the cotangent that came back to \"x
 APSIS_PROVOKES(tracers_leaked,
                "[check_leaks] 1 traced values outlive their transformation, and can only fail where they are "
                "used; the first "
-               "is f64[], made at " __FILE__ ":71: return results instead of storing them",
+               "is f64[], made at " __FILE__ ":70: return results instead of storing them",
                {
                  Array kept;
                  auto f = [&kept](const Array& x) { return kept = sin(x), x; };
