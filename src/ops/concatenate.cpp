@@ -1,4 +1,5 @@
 #include "ir/graph.hpp"
+#include "ops/elementwise.hpp"
 #include "ops/index_rules.hpp"
 
 namespace apsis::detail {
@@ -66,10 +67,7 @@ void concatenate_transpose(const TransposeRule& r) {
 }
 
 void concatenate_batch(const BatchRule& r) {
-  std::vector<Array> parts;
-  for (std::size_t i = 0; i < r.operands.size(); ++i)
-    parts.push_back(batched_front(r.operands[i], r.axes[i], r.size));
-  r.outs.push_back(lax::concatenate(parts, static_cast<int>(axis_of(r.params)) + 1));
+  r.outs.push_back(lax::concatenate(batch_operands(r), static_cast<int>(axis_of(r.params)) + 1));
   r.out_axes.push_back(0);
 }
 

@@ -1,6 +1,7 @@
 #include "ops/elementwise.hpp"
 
 #include "core/convert.hpp"
+#include "ops/index_rules.hpp"
 #include "ops/view_rules.hpp"
 
 namespace apsis::detail {
@@ -53,19 +54,8 @@ Aval elementwise_aval(const char* name, std::size_t arity, DtypeSet allowed, boo
 
 std::vector<Array> batch_operands(const BatchRule& r) {
   std::vector<Array> moved;
-  moved.reserve(r.operands.size());
-  for (std::size_t i = 0; i < r.operands.size(); ++i) {
-    const Array& a = r.operands[i];
-    if (r.axes[i] >= 0) {
-      moved.push_back(r.axes[i] == 0 ? a : lax::move_axis(a, r.axes[i], 0));
-      continue;
-    }
-    Shape shape = a.shape();
-    Dims axes = Dims::counting(shape.size());
-    for (std::int64_t& axis : axes) ++axis;
-    shape.insert(0, r.size);
-    moved.push_back(lax::broadcast_in_dim(a, shape, axes));
-  }
+  for (std::size_t i = 0; i < r.operands.size(); ++i)
+    moved.push_back(batched_front(r.operands[i], r.axes[i], r.size));
   return moved;
 }
 

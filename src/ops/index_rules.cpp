@@ -6,7 +6,7 @@
 namespace apsis::detail {
 
 Array batched_front(const Array& operand, int axis, std::int64_t size) {
-  if (axis >= 0) return lax::move_axis(operand, axis, 0);
+  if (axis >= 0) return axis == 0 ? operand : lax::move_axis(operand, axis, 0);
   Shape shape = operand.shape();
   shape.insert(0, size);
   Dims axes = Dims::counting(operand.shape().size());

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "ops/arguments.hpp"
+#include "ops/elementwise.hpp"
 #include "ops/index_rules.hpp"
 #include "ops/messages.hpp"
 
@@ -153,10 +154,7 @@ void sort_jvp(const JvpRule& r) {
 void sort_batch(const BatchRule& r) {
   SortParams p = r.params.as<SortParams>();
   ++p.axis;
-  std::vector<Array> operands;
-  for (std::size_t i = 0; i < r.operands.size(); ++i)
-    operands.push_back(batched_front(r.operands[i], r.axes[i], r.size));
-  r.outs = bind_all(sort_op, make_params(p), operands);
+  r.outs = bind_all(sort_op, make_params(p), batch_operands(r));
   r.out_axes.assign(r.outs.size(), 0);
 }
 
