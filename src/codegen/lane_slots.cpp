@@ -39,6 +39,8 @@ void LaneCode::make_slots(Region& homes) {
     }
     slot.home = homes.allocate(slot.aval, width_);
     slot.home_now = slot.home.base;
+    // What nobody but the slot holds, the body may update.
+    if (slot.use == CarryUse::InPlace) slot.home.buffer->holders = 1;
     if (slot.use != CarryUse::Replaced) continue;
     slot.spare = homes.allocate(slot.aval, width_);
     slot.spare_now = slot.spare.base;
