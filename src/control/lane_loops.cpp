@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <numeric>
 
 #include "apsis/base/named_scope.hpp"
@@ -26,18 +27,24 @@ double elements(const Graph& graph, const Eqn& e) {
   return most;
 }
 
-/// Which inputs of a region differ; it takes the last operands of its equation.
+/// Which inputs of a region of an equation differ: a loop's condition and body take their own constants and
+/// the carry, any other region the last operands.
 std::vector<char> region_inputs(const Graph& region, const Eqn& e, std::span<const char> operands) {
+  bool apart = false;
+  if (e.op->kind == OpKind::While) {
+    const auto& p = e.params.as<WhileParams>();
+    const bool condition = &region == &*p.cond;
+    const auto own = operands.subspan(static_cast<std::size_t>(condition ? 0 : p.cond_consts),
+                                      static_cast<std::size_t>(condition ? p.cond_consts : p.body_consts));
+    std::vector<char> in(own.begin(), own.end());
+    std::ranges::copy(varying_carries(e, operands, apart), std::back_inserter(in));
+    return in;
+  }
   std::vector<char> in(operands.end() - std::min<std::ptrdiff_t>(region.input_count(), std::ssize(operands)),
                        operands.end());
-  if (e.op->kind == OpKind::While || e.op->kind == OpKind::Scan) {
-    bool apart = false;
-    const std::vector<char> carries = varying_carries(e, operands, apart);
-    const std::size_t consts = e.op->kind == OpKind::While
-                                   ? static_cast<std::size_t>(e.params.as<WhileParams>().body_consts)
-                                   : static_cast<std::size_t>(e.params.as<ScanParams>().consts);
-    std::ranges::copy(carries, in.begin() + static_cast<std::ptrdiff_t>(consts));
-  }
+  if (e.op->kind == OpKind::Scan)
+    std::ranges::copy(varying_carries(e, operands, apart),
+                      in.begin() + static_cast<std::ptrdiff_t>(e.params.as<ScanParams>().consts));
   in.resize(region.input_count(), 1);
   return in;
 }
