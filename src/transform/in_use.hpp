@@ -15,11 +15,13 @@ InUse& take_in_use();
 inline InUse& in_use_here() { return in_use_if_any ? *in_use_if_any : take_in_use(); }
 
 /// Announcing must be seen before what follows is read. Where the kernel can make all threads pass a barrier,
-/// whoever frees pays for that, and announcing is a plain store; elsewhere it is a fence.
+/// whoever frees pays for that, and announcing is a plain store; elsewhere it is a fence. Either way it
+/// releases: who sees that a thread announces something else also sees that it is done with what it announced
+/// before.
 extern bool barriers_from_outside;
 inline void announce(std::atomic<const void*>& slot, const void* what) {
   if (barriers_from_outside) {
-    slot.store(what, std::memory_order_relaxed);
+    slot.store(what, std::memory_order_release);
     std::atomic_signal_fence(std::memory_order_seq_cst);
   } else {
     slot.store(what, std::memory_order_seq_cst);

@@ -115,7 +115,7 @@ bool JitTable::run_published(const JitCall& call, JitResults& results) {
     results.give_back();
     return false;
   }
-  slot.store(entry, std::memory_order_relaxed);
+  slot.store(entry, std::memory_order_release);
   run_entry(*entry, *program, call, results);
   return true;
 }
