@@ -13,19 +13,7 @@ extern const Op custom_jvp_op;
 namespace {
 
 /// (arguments…, tangents of the perturbed…, consts…) → (results…, tangents that are there…).
-class JvpSource {
- public:
-  virtual ~JvpSource() = default;
-  RuleProgram program(const std::vector<bool>& perturbed) const {
-    return programs_.get(perturbed, [&] { return make(perturbed); });
-  }
-
- protected:
-  virtual RuleProgram make(const std::vector<bool>& perturbed) const = 0;
-
- private:
-  RulePrograms programs_;
-};
+class JvpSource : public RulePrograms {};
 
 class StagedJvp : public JvpSource {
  public:

@@ -59,19 +59,22 @@ std::vector<Array> traced_captures(Body&& body, std::span<const Aval> inputs, co
   }
 }
 
-/// The programs that were asked for so far, by what was marked.
+/// What makes the programs of a rule, each once, by what is marked.
 class RulePrograms {
  public:
-  template <class Make>
-  RuleProgram get(const std::vector<bool>& mask, Make&& make) const {
+  virtual ~RulePrograms() = default;
+  RuleProgram program(const std::vector<bool>& marks) const {
     {
       std::scoped_lock lock(mutex_);
-      if (auto it = made_.find(mask); it != made_.end()) return it->second;
+      if (auto it = made_.find(marks); it != made_.end()) return it->second;
     }
-    RuleProgram made = make();
+    RuleProgram made = make(marks);
     std::scoped_lock lock(mutex_);
-    return made_.try_emplace(mask, std::move(made)).first->second;
+    return made_.try_emplace(marks, std::move(made)).first->second;
   }
+
+ protected:
+  virtual RuleProgram make(const std::vector<bool>& marks) const = 0;
 
  private:
   mutable std::mutex mutex_;

@@ -15,35 +15,13 @@ namespace {
 
 /// (residuals…, cotangents marked…, consts…) → the cotangents that are there, of the perturbed arguments.
 /// Marks are by result that can have a cotangent.
-class BackwardSource {
- public:
-  virtual ~BackwardSource() = default;
-  RuleProgram program(const std::vector<bool>& marks) const {
-    return programs_.get(marks, [&] { return make(marks); });
-  }
-
- protected:
-  virtual RuleProgram make(const std::vector<bool>& marks) const = 0;
-
- private:
-  RulePrograms programs_;
-};
+class BackwardSource : public RulePrograms {};
 
 /// The forward program: (arguments…, consts…) → (results…, residuals…).
-class VjpSource {
+class VjpSource : public RulePrograms {
  public:
-  virtual ~VjpSource() = default;
-  RuleProgram forward(const std::vector<bool>& perturbed) const {
-    return programs_.get(perturbed, [&] { return make_forward(perturbed); });
-  }
   virtual std::shared_ptr<const BackwardSource> backward(const RuleProgram& forward,
                                                          const std::vector<bool>& perturbed) const = 0;
-
- protected:
-  virtual RuleProgram make_forward(const std::vector<bool>& perturbed) const = 0;
-
- private:
-  RulePrograms programs_;
 };
 
 /// The user's rules and the call they are for.
@@ -102,7 +80,7 @@ class StagedBackward : public BackwardSource {
 class StagedVjp : public VjpSource {
  public:
   explicit StagedVjp(std::shared_ptr<VjpRules> rules) : rules_(std::move(rules)) {}
-  RuleProgram make_forward(const std::vector<bool>& perturbed) const override {
+  RuleProgram make(const std::vector<bool>& perturbed) const override {
     RuleProgram program;
     AnyTree kept;
     auto body = [&](std::span<const Array> in) {
@@ -211,8 +189,8 @@ class BatchedVjp : public VjpSource {
         arguments_(std::move(arguments)),
         consts_(std::move(consts)),
         results_(results) {}
-  RuleProgram make_forward(const std::vector<bool>& perturbed) const override {
-    RuleProgram program = inner_->forward(perturbed);
+  RuleProgram make(const std::vector<bool>& perturbed) const override {
+    RuleProgram program = inner_->program(perturbed);
     std::vector<bool> in_mask = arguments_, all(program.graph->outputs().size(), false), out_mask;
     in_mask.insert(in_mask.end(), consts_.begin(), consts_.end());
     for (std::size_t i = 0; i < results_; ++i) all[i] = true;
@@ -225,7 +203,7 @@ class BatchedVjp : public VjpSource {
     std::vector<bool> tangents;
     for (std::size_t i = 0; i < perturbed.size(); ++i)
       if (perturbed[i]) tangents.push_back(arguments_[i]);
-    return std::make_shared<BatchedBackward>(inner_->backward(inner_->forward(perturbed), perturbed), lanes_,
+    return std::make_shared<BatchedBackward>(inner_->backward(inner_->program(perturbed), perturbed), lanes_,
                                              forward.mapped, consts_, tangents);
   }
 
@@ -280,7 +258,7 @@ void custom_vjp_linearize(const LinearizeRule& r) {
   std::vector<bool> mask = not_empty(r.tangents), perturbed = p.arguments_of(mask);
   p.check_captures("custom_vjp", "differentiated", mask);
   if (count(perturbed) == 0) return bind(custom_vjp_op, r.params, r.primals, r.outs);
-  RuleProgram forward = p.rule.rule->forward(perturbed);
+  RuleProgram forward = p.rule.rule->program(perturbed);
   std::vector<Array> inputs;
   append(inputs, p.arguments_of(r.primals));
   append(inputs, p.consts_of(r.primals));

@@ -1,8 +1,8 @@
 // Reverse mode in bounded memory: the same gradients as with a tape of every step, and no more forward steps
 // than the schedules promise.
 
-#include "apsis/ops/extend.hpp"
 #include "control/checkpoint_schedule.hpp"
+#include "control/ticking.hpp"
 #include "transform/checks.hpp"
 
 namespace apsis::testing {
@@ -75,26 +75,6 @@ TEST(Checkpoints, UnderVmap) {
   };
   expect_near(jit(grad(total))(x), all, 1e-12);
 }
-
-// The identity; counts how often it runs.
-std::int64_t ticks = 0;
-void tick_shape(const Params&, std::span<const Aval> in, std::vector<Aval>& out) { out.push_back(in[0]); }
-void tick_evaluate(const Params&, std::span<const Array> in, std::span<Array> out) {
-  ++ticks;
-  std::memcpy(mutable_data<char>(out[0]), data_of(in[0]), in[0].aval().bytes());
-}
-extern const Op tick_op;
-void tick_jvp(const JvpRule& r) {
-  bind(tick_op, r.params, r.primals, r.outs);
-  r.out_tangents[0] = r.tangents[0];
-}
-const Op tick_op = {.name = "test.tick",
-                    .kind = OpKind::Index,
-                    .shape = tick_shape,
-                    .evaluate = tick_evaluate,
-                    .jvp = tick_jvp};
-
-Array ticking(const Array& x) { return bind1(tick_op, {}, {x}); }
 
 TEST(Checkpoints, ForwardStepsAreTheFewestOfKnownLength) {
   auto steps = [](std::int64_t length, std::int64_t states) {

@@ -1,23 +1,11 @@
 // Kinds of loops and declared bounds: up to the bound all kinds are the same loop, beyond it there is an
 // error, and never a result or a gradient of a loop cut short.
 
+#include "control/repeat.hpp"
 #include "transform/checks.hpp"
 
 namespace apsis::testing {
 namespace {
-
-struct Count {
-  Array i, x;
-};
-
-Array repeat(const Array& n, const Array& x, const WhileOptions& options) {
-  return while_loop([&](const Count& s) { return s.i < n; },
-                    [](const Count& s) {
-                      return Count{s.i + 1, sin(1.3 * s.x) + 0.1 * s.x};
-                    },
-                    Count{0, x}, options)
-      .x;
-}
 
 /// The id of the error that a call ends with, or "none".
 std::string error_of(auto&& call) {

@@ -4,14 +4,11 @@
 #include <mutex>
 #include <stdexcept>
 
+#include "control/repeat.hpp"
 #include "transform/checks.hpp"
 
 namespace apsis::testing {
 namespace {
-
-struct Count {
-  Array i, x;
-};
 
 /// Keeps what is reported.
 struct Notes {
@@ -29,15 +26,6 @@ struct Notes {
     return out;
   }
 };
-
-Array repeat(const Array& n, const Array& x, const WhileOptions& options) {
-  return while_loop([&](const Count& s) { return s.i < n; },
-                    [](const Count& s) {
-                      return Count{s.i + 1, sin(1.3 * s.x) + 0.1 * s.x};
-                    },
-                    Count{0, x}, options)
-      .x;
-}
 
 using Steps = std::vector<std::int64_t>;
 

@@ -2,7 +2,7 @@
 
 #include <malloc.h>
 
-#include "apsis/ops/extend.hpp"
+#include "control/ticking.hpp"
 #include "transform/checks.hpp"
 
 namespace apsis::testing {
@@ -84,26 +84,8 @@ TEST(SolveOptions, AStateIsWhatTheNextStepNeeds) {
   EXPECT_LE(rows, 13);
 }
 
-// The identity; counts how often it runs.
-std::int64_t ticks = 0;
-void tick_shape(const Params&, std::span<const Aval> in, std::vector<Aval>& out) { out.push_back(in[0]); }
-void tick_evaluate(const Params&, std::span<const Array> in, std::span<Array> out) {
-  ++ticks;
-  std::memcpy(mutable_data<char>(out[0]), data_of(in[0]), in[0].aval().bytes());
-}
-extern const Op tick_op;
-void tick_jvp(const JvpRule& r) {
-  bind(tick_op, r.params, r.primals, r.outs);
-  r.out_tangents[0] = r.tangents[0];
-}
-const Op tick_op = {.name = "test.solve_tick",
-                    .kind = OpKind::Index,
-                    .shape = tick_shape,
-                    .evaluate = tick_evaluate,
-                    .jvp = tick_jvp};
-
 struct Ticking {
-  Array operator()(const Array& t, const Array& y) const { return lorenz(t, bind1(tick_op, {}, {y})); }
+  Array operator()(const Array& t, const Array& y) const { return lorenz(t, ticking(y)); }
 };
 
 std::int64_t bytes_in_use() {
