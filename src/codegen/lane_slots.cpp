@@ -167,6 +167,8 @@ void LaneCode::leave_lanes(Value ids, Value mask) {
   bind(region, split_.after, safe_ids(ids));
   region.run();
   store_outputs(region, ids, mask);
+  // Nobody reads the slots under these names any more: the body, where it is written later, may update them.
+  for (std::size_t r = 0; r < loop.carries; ++r) known_[split_.loop->first_result + r] = {};
 }
 
 void LaneCode::run_body(Region& body, Value active, const ListWriter* tape) {
