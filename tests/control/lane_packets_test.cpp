@@ -1,5 +1,6 @@
 // What packets of lanes do at branches and in loops within loops, counted.
 
+#include <atomic>
 #include <regex>
 
 #include "apsis/ops/extend.hpp"
@@ -9,10 +10,10 @@
 namespace apsis::testing {
 namespace {
 
-/// The identity, as kernels that count their calls. On an array that all lanes share: one call however many
-/// lanes run.
+/// The identity, as kernels that count their calls, from any thread. On an array that all lanes share: one
+/// call however many lanes run.
 template <int number>
-std::int64_t calls = 0;
+std::atomic<std::int64_t> calls = 0;
 
 void same_shape(const Params&, std::span<const Aval> in, std::vector<Aval>& out) { out.push_back(in[0]); }
 
