@@ -275,6 +275,13 @@ Array as_index(const Array& i) {
 Array less(const Array& i, const Array& hi, Loc) { return lax::lt(i, as_index(hi)); }
 Array next_index(const Array& i) { return one_more(i); }
 
+void report_range(const Progress& progress, const Array& lo, const Array& hi, const Array& next, Loc loc) {
+  if (!progress.on()) return;
+  const Array first = as_index(lo), steps = lax::sub(next, first), all = lax::sub(as_index(hi), first);
+  report_progress(progress, steps, lax::div(lax::convert(steps, Dtype::F64), lax::convert(all, Dtype::F64)),
+                  loc);
+}
+
 Array branch_of(const Array& predicate, Loc loc) {
   if (predicate.dtype() != Dtype::Bool || predicate.ndim() != 0)
     fail(messages::predicate_not_bool, {to_string(predicate.aval())}, loc);

@@ -86,6 +86,11 @@ std::vector<Kind> kinds() {
              return fori_loop(
                  0, Array(n), [&](const Array&, const Array& y) { return step(y, a); }, x);
            }},
+          {"for with checkpoints",
+           [](std::int64_t n, const Array& x, const Array& a) {
+             return fori_loop(0, Array(n), [&](const Array&, const Array& y) { return step(y, a); }, x,
+                              {.checkpoints = 2});
+           }},
           {"tapes in a tape", nested({}, {}), nested_unrolled},
           {"a tape in checkpoints", nested({.checkpoints = 2}, {}), nested_unrolled},
           {"checkpoints in a tape", nested({}, {.checkpoints = 2}), nested_unrolled},

@@ -95,6 +95,28 @@ TEST(Progress, TellsHowMuchIsDoneWhereThatIsKnown) {
   EXPECT_EQ(fractions, (std::vector<double>{0.25, 0.5, 0.4, 0.8}));
 }
 
+TEST(Progress, OfLoopsOverIndices) {
+  Notes notes;
+  const ForiOptions options{.checkpoints = 2, .progress = {.every_steps = 2, .report = notes.taker()}};
+  const auto loop = [&](const Array& lo, const Array& hi, const Array& x) {
+    return fori_loop(
+        lo, hi, [](const Array&, const Array& y) { return sin(y); }, x, options);
+  };
+  const auto told = [&](auto&& way) {
+    notes.reports.clear();
+    way(array(3), array(8), array(0.4));
+    std::vector<double> fractions;
+    for (const ProgressReport& r : notes.reports) fractions.push_back(r.fraction);
+    EXPECT_EQ(notes.steps(), (Steps{2, 4}));
+    EXPECT_EQ(fractions, (std::vector<double>{0.4, 0.8}));
+  };
+  told(loop);
+  told(jit(loop));
+  told(jit(grad<2>(loop)));
+  DisableJit off;
+  told(loop);
+}
+
 // Reverse mode reports on the way forwards, once.
 TEST(Progress, UnderDerivatives) {
   for (const WhileOptions& options : {WhileOptions{}, WhileOptions{.max_steps = 20, .kind = Loop::Bounded},

@@ -157,5 +157,30 @@ TEST(ForiLoop, WithConcreteAndTracedBounds) {
   expect_same_bits(Array(lanes[1]), concrete);
 }
 
+TEST(ForiLoop, KeepsAsFewStatesAsItIsTold) {
+  const auto loss = [](const ForiOptions& options) {
+    return [=](const Array& x, const Array& n) {
+      return sum(fori_loop(
+          2, n, [&](const Array& i, const Array& y) { return sin(y * x) + 0.1 * astype(i, f64); }, x,
+          options));
+    };
+  };
+  Array x = array({0.7, -0.2});
+  for (std::int64_t n : {2, 3, 4, 25}) {
+    const auto fixed = [&](const ForiOptions& o) {
+      return [n, f = loss(o)](const Array& v) { return f(v, Array(n)); };
+    };
+    Array want = jit(grad(fixed({})))(x);
+    for (const ForiOptions& o : {ForiOptions{.checkpoints = 3}, ForiOptions{.checkpoint_bytes = 100}}) {
+      expect_same_bits(jit(grad(fixed(o)))(x), want);
+      expect_same_bits(jit(grad(loss(o)))(x, array(n)), want);
+    }
+  }
+  // Without a tape.
+  auto traced = [&](const ForiOptions& o) { return make_graph(grad(loss(o)), x, array(9)); };
+  EXPECT_NE(traced({}).find("list<"), std::string::npos);
+  EXPECT_EQ(traced({.checkpoints = 3}).find("list<"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace apsis::testing

@@ -20,6 +20,13 @@ struct ScanOptions {
   Progress progress = {};
 };
 
+/// As in ScanOptions; where a bound is traced, as in WhileOptions. Reports tell the fraction either way.
+struct ForiOptions {
+  std::int64_t checkpoints = 0;
+  std::int64_t checkpoint_bytes = 0;
+  Progress progress = {};
+};
+
 /// No xs, or no ys.
 struct Nothing {};
 
@@ -37,6 +44,8 @@ Array concrete_range(const Array& lo, const Array& hi);
 Array less(const Array& i, const Array& hi, Loc loc);
 Array next_index(const Array& i);
 Array as_index(const Array& i);
+/// Reports that the iterations before `next`, of those from lo up to hi, have been made.
+void report_range(const Progress& progress, const Array& lo, const Array& hi, const Array& next, Loc loc);
 std::vector<Array> first_entries(std::span<const Array> xs, const LeafNames& names,
                                  const ScanOptions& options, Loc loc);
 
@@ -78,23 +87,28 @@ auto scan(const F& f, const Carry& init, const Xs& xs, const ScanOptions& option
   return std::pair<C, Y>(last, ys);
 }
 
-/// Repeats `carry = body(i, carry)` for i = lo, …, hi - 1 (i is an i64 scalar). Bounds may be traced.
+/// Repeats `carry = body(i, carry)` for i = lo, …, hi - 1 (i is an i64 scalar). Bounds may be traced. The
+/// carry keeps its structure, shapes and dtypes. Differentiable both ways. Throws if the carry changes.
 template <class Body, class Carry>
 detail::carry_t<Carry> fori_loop(const Array& lo, const Array& hi, const Body& body, const Carry& init,
-                                 Loc loc = Loc::here()) {
+                                 const ForiOptions& options = {}, Loc loc = Loc::here()) {
   using namespace detail;
   using C = carry_t<Carry>;
+  const std::int64_t kept = options.checkpoints, bytes = options.checkpoint_bytes;
   Array range = concrete_range(lo, hi);
   if (!range.is_empty())
     return scan([&](const C& c, const Array& i) { return std::pair(C(body(i, c)), Nothing{}); }, C(init),
-                range, {}, loc)
+                range, {.checkpoints = kept, .checkpoint_bytes = bytes, .progress = options.progress}, loc)
         .first;
-  auto end = while_loop([&](const std::pair<Array, C>& s) { return less(s.first, hi, loc); },
-                        [&](const std::pair<Array, C>& s) {
-                          return std::pair<Array, C>(next_index(s.first), C(body(s.first, s.second)));
-                        },
-                        std::pair<Array, C>(as_index(lo), C(init)), {}, loc);
-  return end.second;
+  using Counted = std::pair<Array, C>;
+  auto step = [&](const Counted& s) {
+    Counted next(next_index(s.first), C(body(s.first, s.second)));
+    report_range(options.progress, lo, hi, next.first, loc);
+    return next;
+  };
+  return while_loop([&](const Counted& s) { return less(s.first, hi, loc); }, step,
+                    Counted(as_index(lo), C(init)), {.checkpoints = kept, .checkpoint_bytes = bytes}, loc)
+      .second;
 }
 
 }  // namespace apsis
