@@ -6,110 +6,13 @@
 #include "base/hash.hpp"
 #include "codegen/cost.hpp"
 #include "codegen/schedule.hpp"
-#include "ir/regions.hpp"
+#include "ir/dead_carries.hpp"
+#include "ir/loop.hpp"
 
 namespace apsis::detail {
 namespace {
 
 using Flags = std::vector<char>;
-
-bool is_loop(const Eqn& e) { return e.op->kind == OpKind::While || e.op->kind == OpKind::Scan; }
-
-bool has_loop(const Graph& graph) {
-  return std::ranges::any_of(graph.eqns(), [](const Eqn& e) {
-    bool found = is_loop(e);
-    each_region(e.params, [&](const Graph& region) { found = found || has_loop(region); });
-    return found;
-  });
-}
-
-/// The parts of a while or scan equation, of which a scan has no condition and a while no xs. Operands, and
-/// inputs of the body, in this order: condition constants (the condition's), constants, carries, xs.
-struct Loop {
-  const Graph* cond = nullptr;
-  const Graph& body;
-  std::size_t cond_consts = 0, consts, carries, xs, ys;
-  bool lists;  // xs that are lists: one of them says how often
-
-  explicit Loop(const Eqn& e)
-      : body(e.op->kind == OpKind::While ? *e.params.as<WhileParams>().body
-                                         : *e.params.as<ScanParams>().body) {
-    if (e.op->kind == OpKind::While) {
-      const auto& p = e.params.as<WhileParams>();
-      cond = p.cond.get();
-      cond_consts = static_cast<std::size_t>(p.cond_consts);
-      consts = static_cast<std::size_t>(p.body_consts);
-      carries = static_cast<std::size_t>(p.carries);
-      lists = false;
-    } else {
-      const auto& p = e.params.as<ScanParams>();
-      consts = static_cast<std::size_t>(p.consts);
-      carries = static_cast<std::size_t>(p.carries);
-      lists = p.length < 0;
-    }
-    xs = body.input_count() - consts - carries;
-    ys = body.outputs().size() - carries;
-  }
-  bool unchanging(std::size_t carry) const { return body.outputs()[carry] == consts + carry; }
-};
-
-Flags needed_inputs(const Graph& graph, const Flags& outputs);
-
-/// Which carries the results marked (carries, then ys) depend on, themselves included; and the body's inputs.
-Flags needed_carries(const Loop& loop, const Flags& results, Flags& inputs) {
-  Flags carries(results.begin(), results.begin() + static_cast<std::ptrdiff_t>(loop.carries));
-  if (loop.cond) {
-    const Flags read = needed_inputs(*loop.cond, {1});
-    for (std::size_t c = 0; c < loop.carries; ++c) carries[c] |= read[loop.cond_consts + c];
-  }
-  for (bool settled = false; !settled;) {
-    settled = true;
-    Flags outputs = carries;
-    outputs.insert(outputs.end(), results.begin() + static_cast<std::ptrdiff_t>(loop.carries), results.end());
-    inputs = needed_inputs(loop.body, outputs);
-    for (std::size_t c = 0; c < loop.carries; ++c)
-      if (inputs[loop.consts + c] && !carries[c]) carries[c] = 1, settled = false;
-  }
-  return carries;
-}
-
-/// Marks the operands that an equation needs for those of its results that are marked.
-void mark_operands(const Graph& graph, const Eqn& e, Flags& values) {
-  const auto operands = graph.operands(e);
-  if (!is_loop(e)) {
-    for (ValueId v : operands) values[v] = 1;
-    return;
-  }
-  const Loop loop(e);
-  const auto first = values.begin() + e.first_result;
-  Flags inputs;
-  const Flags carries = needed_carries(loop, Flags(first, first + e.result_count), inputs);
-  const std::size_t at = loop.cond_consts + loop.consts;
-  for (std::size_t i = 0; i < operands.size(); ++i)
-    if (i < loop.cond_consts || inputs[i - loop.cond_consts] ||
-        (i >= at && i < at + loop.carries && carries[i - at]) || (loop.lists && i >= at + loop.carries))
-      values[operands[i]] = 1;
-}
-
-/// Which values the outputs marked, and the effects, depend on.
-Flags needed_values(const Graph& graph, const Flags& outputs) {
-  Flags values(graph.value_count(), 0);
-  for (std::size_t i = 0; i < outputs.size(); ++i)
-    if (outputs[i]) values[graph.outputs()[i]] = 1;
-  for (std::size_t i = graph.eqns().size(); i-- > 0;) {
-    const Eqn& e = graph.eqns()[i];
-    bool needed = has_effect(*e.op, e.params);
-    for (std::uint32_t r = 0; r < e.result_count; ++r) needed |= values[e.first_result + r] != 0;
-    if (needed) mark_operands(graph, e, values);
-  }
-  return values;
-}
-
-Flags needed_inputs(const Graph& graph, const Flags& outputs) {
-  Flags values = needed_values(graph, outputs);
-  values.resize(graph.input_count());
-  return values;
-}
 
 /// Whether an equation may run where it would not have run: it ends, and throws nothing.
 bool may_move(const Eqn& e) {
@@ -231,22 +134,29 @@ GraphRef merge_loops(const Graph& graph) {
   return builder.finish(outputs);
 }
 
+/// Which values an equation or an output reads.
+Flags values_read(const Graph& graph) {
+  Flags read(graph.value_count(), 0);
+  for (const Eqn& e : graph.eqns())
+    for (ValueId v : graph.operands(e)) read[v] = 1;
+  for (ValueId v : graph.outputs()) read[v] = 1;
+  return read;
+}
+
 class Simplifier {
  public:
-  /// The outputs marked of a graph with all its inputs.
+  /// The outputs marked of a graph with all its inputs; the others are inputs. Something reads whatever its
+  /// loops carry and record.
   GraphRef simplified(const Graph& given, const Flags& outputs) {
     const GraphRef merged = merge_loops(given);
     const Graph& graph = *merged;
-    const Flags needed = needed_values(graph, outputs);
     GraphBuilder builder;
     std::vector<ValueId> values(graph.value_count()), results;
     for (ValueId v = 0; v < graph.input_count(); ++v) values[v] = builder.input(graph.aval(v));
+    const Flags read = values_read(graph);
     for (const Eqn& e : graph.eqns()) {
-      bool used = has_effect(*e.op, e.params);
-      for (std::uint32_t r = 0; r < e.result_count; ++r) used |= needed[e.first_result + r] != 0;
-      if (!used) continue;
       if (is_loop(e))
-        add_loop(builder, graph, e, needed, values);
+        add_loop(builder, graph, e, read, values);
       else
         add(builder, graph, e, values);
     }
@@ -341,40 +251,32 @@ class Simplifier {
     return result;
   }
 
-  void add_loop(GraphBuilder& builder, const Graph& graph, const Eqn& e, const Flags& needed,
+  void add_loop(GraphBuilder& builder, const Graph& graph, const Eqn& e, const Flags& read,
                 std::vector<ValueId>& values) {
     const Loop loop(e);
-    const auto first = needed.begin() + e.first_result;
-    const Flags results(first, first + e.result_count);
-    // That a loop ends, within its bound and before it is cancelled, is a result too: one with no other stays.
+    // That a loop ends, within its bound and before it is cancelled, is a result too: one with no other
+    // stays.
     bool changes = false;
-    for (std::size_t r = 0; r < results.size(); ++r)
-      changes |= results[r] && (r >= loop.carries || !loop.unchanging(r));
+    for (std::size_t r = 0; r < e.result_count; ++r)
+      changes |= read[e.first_result + r] && (r >= loop.carries || !loop.unchanging(r));
     if (loop.cond && !changes) return copy(builder, graph, e, e.params, values);
-    Flags inputs, carries = needed_carries(loop, results, inputs);
-    Flags outputs = carries;
-    outputs.insert(outputs.end(), results.begin() + static_cast<std::ptrdiff_t>(loop.carries), results.end());
+    Flags outputs(e.result_count, 1);
     const auto operands = graph.operands(e);
-    const std::size_t at = loop.cond_consts + loop.consts;
+    const std::size_t at = loop.first_carry();
     const auto operand = [&](std::size_t i) { return values[operands[i]]; };
 
     // Carries that never change are constants.
     std::vector<ValueId> body_fixed(loop.body.input_count(), none), carried;
-    Flags body_kept = inputs;
-    for (std::size_t i = 0; i < loop.consts; ++i)
-      if (inputs[i]) body_fixed[i] = operand(loop.cond_consts + i);
+    Flags body_kept(loop.body.input_count(), 1);
+    for (std::size_t i = 0; i < loop.consts; ++i) body_fixed[i] = operand(loop.cond_consts + i);
     for (std::size_t c = 0; c < loop.carries; ++c) {
-      const bool unchanging = loop.unchanging(c);
-      if (unchanging && carries[c]) {
+      if (loop.unchanging(c)) {
         body_fixed[loop.consts + c] = values[e.first_result + c] = operand(at + c);
-        outputs[c] = 0;
+        outputs[c] = body_kept[loop.consts + c] = 0;
+      } else {
+        carried.push_back(operand(at + c));
       }
-      body_kept[loop.consts + c] = carries[c] && !unchanging;
-      if (body_kept[loop.consts + c]) carried.push_back(operand(at + c));
     }
-    if (loop.lists)
-      std::fill(body_kept.begin() + static_cast<std::ptrdiff_t>(loop.consts + loop.carries), body_kept.end(),
-                char{1});
     const GraphRef simple = simplified(loop.body, outputs);
     Lifted body = lift(builder, *simple, body_fixed, body_kept);
 
@@ -406,8 +308,7 @@ class Simplifier {
     }
     in.insert(in.end(), body.constants.begin(), body.constants.end());
     in.insert(in.end(), carried.begin(), carried.end());
-    for (std::size_t x = 0; x < loop.xs; ++x)
-      if (body_kept[loop.consts + loop.carries + x]) in.push_back(operand(at + loop.carries + x));
+    for (std::size_t x = 0; x < loop.xs; ++x) in.push_back(operand(at + loop.carries + x));
     std::vector<ValueId> made(body.graph->outputs().size());
     builder.append(*e.op, params, in, made, e.loc);
     for (std::size_t r = 0, next = 0; r < outputs.size(); ++r)
@@ -421,7 +322,7 @@ class Simplifier {
 
 GraphRef simplify_loops(const Graph& graph) {
   if (!has_loop(graph)) return GraphRef(&graph);
-  return Simplifier().simplified(graph, Flags(graph.outputs().size(), 1));
+  return Simplifier().simplified(*without_dead_carries(graph), Flags(graph.outputs().size(), 1));
 }
 
 }  // namespace apsis::detail

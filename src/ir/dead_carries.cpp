@@ -3,39 +3,12 @@
 #include <algorithm>
 
 #include "apsis/base/named_scope.hpp"
-#include "ir/regions.hpp"
+#include "ir/loop.hpp"
 
 namespace apsis::detail {
 namespace {
 
 using Marks = std::vector<char>;
-
-bool is_loop(const Eqn& e) { return e.op->kind == OpKind::While || e.op->kind == OpKind::Scan; }
-
-/// A while or scan: operands (condition's constants, body's constants, carries, xs), results (carries, ys).
-struct Loop {
-  explicit Loop(const Eqn& e) {
-    if (e.op->kind == OpKind::While) {
-      const auto& p = e.params.as<WhileParams>();
-      cond = p.cond.get();
-      body = p.body.get();
-      cond_consts = static_cast<std::size_t>(p.cond_consts);
-      consts = static_cast<std::size_t>(p.body_consts);
-      carries = static_cast<std::size_t>(p.carries);
-    } else {
-      const auto& p = e.params.as<ScanParams>();
-      body = p.body.get();
-      consts = static_cast<std::size_t>(p.consts);
-      carries = static_cast<std::size_t>(p.carries);
-      of_lists = p.length < 0;
-    }
-  }
-  std::size_t first_carry() const { return cond_consts + consts; }
-  const Graph* cond = nullptr;
-  const Graph* body = nullptr;
-  std::size_t cond_consts = 0, consts = 0, carries = 0;
-  bool of_lists = false;
-};
 
 Marks live_values(const Graph& graph, const Marks& outputs);
 
@@ -57,7 +30,7 @@ Kept kept_of(const Eqn& e, const Marks& values) {
   }
   for (bool settled = false; !settled;) {
     settled = true;
-    in_body = live_values(*loop.body, kept.results);
+    in_body = live_values(loop.body, kept.results);
     for (std::size_t c = 0; c < loop.carries; ++c)
       if (in_body[loop.consts + c] && !kept.results[c]) {
         kept.results[c] = 1;
@@ -65,13 +38,13 @@ Kept kept_of(const Eqn& e, const Marks& values) {
       }
   }
   std::copy_n(in_cond.begin(), loop.cond_consts, kept.operands.begin());
-  std::copy_n(in_body.begin(), loop.body->input_count(),
+  std::copy_n(in_body.begin(), loop.body.input_count(),
               kept.operands.begin() + static_cast<std::ptrdiff_t>(loop.cond_consts));
   const auto carries = kept.operands.begin() + static_cast<std::ptrdiff_t>(loop.first_carry()),
              xs = carries + static_cast<std::ptrdiff_t>(loop.carries);
   std::copy_n(kept.results.begin(), loop.carries, carries);
   // The length of lists is told by one of them.
-  if (loop.of_lists && std::find(xs, kept.operands.end(), 1) == kept.operands.end()) *xs = 1;
+  if (loop.lists && std::find(xs, kept.operands.end(), 1) == kept.operands.end()) *xs = 1;
   return kept;
 }
 
@@ -99,14 +72,6 @@ Marks live_values(const Graph& graph, const Marks& outputs) {
   return live;
 }
 
-bool has_loop(const Graph& graph) {
-  return std::ranges::any_of(graph.eqns(), [](const Eqn& e) {
-    bool found = is_loop(e);
-    each_region(e.params, [&](const Graph& region) { found = found || has_loop(region); });
-    return found;
-  });
-}
-
 GraphRef prune(const Graph& graph, const Marks& inputs, const Marks& outputs);
 
 Params pruned_loop(const Eqn& e, const Kept& kept) {
@@ -116,7 +81,7 @@ Params pruned_loop(const Eqn& e, const Kept& kept) {
     return Marks(first, first + static_cast<std::ptrdiff_t>(count));
   };
   const auto count = [](const Marks& marks) { return std::ranges::count(marks, char{1}); };
-  const GraphRef body = prune(*loop.body, part(loop.cond_consts, loop.body->input_count()), kept.results);
+  const GraphRef body = prune(loop.body, part(loop.cond_consts, loop.body.input_count()), kept.results);
   const auto consts = count(part(loop.cond_consts, loop.consts)),
              carries = count(part(loop.first_carry(), loop.carries));
   if (e.op->kind == OpKind::Scan) {
