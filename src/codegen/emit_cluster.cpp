@@ -1,10 +1,14 @@
-// Fused loops: elementwise equations on arrays of one shape, one vector of elements an iteration. Programs of many loops
+// Fused loops: elementwise equations on arrays of one shape, one vector of elements an iteration, and reductions of such
+// arrays that come out the same in any order: each keeps a vector of partial results. Programs of many loops
 // often repeat the same one on other arrays (the layers of a network, the stages of a solver, a long chain): such a
 // loop is written once, as a function.
 
 #include <algorithm>
 
+#include "codegen/combine.hpp"
+#include "codegen/cost.hpp"
 #include "codegen/region.hpp"
+#include "ops/table.hpp"
 
 namespace apsis::detail {
 namespace {
@@ -16,6 +20,18 @@ void append_view(std::string& key, const Access& a) {
   for (std::int64_t s : a.view.strides) append_word(key, static_cast<std::uint64_t>(s));
 }
 
+/// What the reduction of any elements with this gives back: the bits of an element of `dtype`.
+std::uint64_t neutral_bits(const Op& op, Dtype dtype) {
+  const std::uint64_t sign = std::uint64_t{1} << (dtype == Dtype::Bool ? 0 : 8 * item_size(dtype) - 1), ones = 2 * sign - 1;
+  if (&op == &reduce_or_op) return 0;
+  if (&op == &reduce_and_op) return ones;
+  const bool most = &op == &reduce_min_op;
+  if (dtype == Dtype::F32) return (most ? 0 : sign) | 0x7f800000u;
+  if (dtype == Dtype::F64) return (most ? 0 : sign) | 0x7ff0000000000000u;
+  if (!is_signed_integer(dtype)) return most ? ones : 0;
+  return most ? sign - 1 : sign;
+}
+
 }  // namespace
 
 /// A fused loop before it is written. Values are numbered: leaves by their first use, then results.
@@ -23,7 +39,7 @@ struct Region::FusedLoop {
   struct Step {
     const Eqn* eqn;
     std::vector<std::uint32_t> operands;
-    std::vector<std::uint32_t> stores;  // by result: an access, or none
+    std::vector<std::uint32_t> stores;  // by result: an access, or none; nothing for a reduction
   };
   static constexpr std::uint32_t none = 0xffffffffu;
   Shape shape;
@@ -31,6 +47,7 @@ struct Region::FusedLoop {
   std::vector<Value> scalars;             // leaves in registers
   std::vector<std::uint32_t> leaf_access; // by leaf: its access, or none
   std::vector<Step> steps;
+  std::vector<Type> totals;  // by reduction
   std::uint32_t values = 0;
   int lanes = 1, width = 1;
 
@@ -64,8 +81,12 @@ struct Region::FusedLoop {
 void Region::emit_cluster(std::span<const std::uint32_t> eqns) {
   FusedLoop loop;
   std::unordered_map<ValueId, std::uint32_t> numbers, inner_uses;
-  loop.shape = graph_.aval(graph_.eqns()[eqns[0]].first_result).shape();
+  {
+    const Eqn& first = graph_.eqns()[eqns[0]];
+    loop.shape = graph_.aval(accumulates(graph_, first) ? graph_.operands(first)[0] : first.first_result).shape();
+  }
   std::size_t widest = 1;
+  std::vector<char> varying;  // by number: whether lanes differ
 
   for (std::uint32_t i : eqns) {
     const Eqn& e = graph_.eqns()[i];
@@ -79,6 +100,7 @@ void Region::emit_cluster(std::span<const std::uint32_t> eqns) {
       Dtype dtype = graph_.aval(v).dtype();
       widest = std::max(widest, item_size(dtype));
       loop.lanes = std::max(loop.lanes, lanes_of(place));
+      varying.push_back(static_cast<char>(lanes_of(place) > 1));
       if (place.kind == Place::Kind::Registers) {
         loop.leaf_access.push_back(FusedLoop::none);
         loop.scalars.push_back(place.elements[0]);
@@ -90,12 +112,28 @@ void Region::emit_cluster(std::span<const std::uint32_t> eqns) {
   }
   loop.values = static_cast<std::uint32_t>(loop.leaf_access.size());
   std::vector<std::pair<ValueId, Place>> stored;
+  std::vector<ValueId> reduced;
+  std::int64_t cost = 0;
   for (std::uint32_t i : eqns) {
     const Eqn& e = graph_.eqns()[i];
     FusedLoop::Step step{&e, {}, {}};
-    for (ValueId v : graph_.operands(e)) step.operands.push_back(numbers[v]);
+    bool varies = false;
+    for (ValueId v : graph_.operands(e)) {
+      step.operands.push_back(numbers[v]);
+      varies = varies || varying[numbers[v]];
+    }
+    if (accumulates(graph_, e)) {
+      const Dtype dtype = combined_dtype(graph_.aval(e.first_result).dtype());
+      widest = std::max(widest, item_size(dtype));
+      loop.totals.push_back({dtype, varies ? loop.lanes : 1});
+      reduced.push_back(e.first_result);
+      loop.steps.push_back(std::move(step));
+      continue;
+    }
+    cost += emission_cost(graph_, e);
     for (ValueId v = e.first_result; v < e.first_result + e.result_count; ++v) {
       numbers[v] = loop.values++;
+      varying.push_back(static_cast<char>(varies));
       widest = std::max(widest, item_size(graph_.aval(v).dtype()));
       step.stores.push_back(FusedLoop::none);
       if (uses_[v] == inner_uses[v]) continue;
@@ -108,17 +146,37 @@ void Region::emit_cluster(std::span<const std::uint32_t> eqns) {
     loop.steps.push_back(std::move(step));
   }
   loop.width = loop.lanes > 1 ? 1 : lowering_.vector_lanes(widest);
+  // What is accumulated waits for the iteration before: in a short loop, several vectors side by side hide that.
+  constexpr std::int64_t short_wait = 12;
+  constexpr int most_lanes = 32;
+  if (!reduced.empty() && cost <= short_wait && loop.width > 1) loop.width = std::min(4 * loop.width, most_lanes);
   ++lowering_.loops;
-  if (shares_loops_) call_loop(loop);
-  else write_loop(loop);
+  const Values totals = shares_loops_ ? call_loop(loop) : write_loop(loop);
   for (auto& [v, place] : stored) define(v, std::move(place));
+  for (std::size_t i = 0; i < reduced.size(); ++i) {
+    const Dtype dtype = graph_.aval(reduced[i]).dtype();
+    b_.set_lanes(b_.lanes_of(totals[i]));
+    Place place;
+    place.kind = Place::Kind::Registers;
+    place.elements = {totals[i].dtype == dtype ? totals[i] : b_.convert(totals[i], dtype)};
+    define(reduced[i], std::move(place));
+  }
 }
 
-void Region::write_loop(const FusedLoop& loop) {
+/// Gives what the reductions come to.
+std::vector<Value> Region::write_loop(const FusedLoop& loop) {
   LoopNest nest(b_, loop.shape, loop.accesses, loop.width, loop.lanes);
+  std::vector<Combine> combine;
+  for (const FusedLoop::Step& step : loop.steps) {
+    if (!step.stores.empty()) continue;
+    const Type& total = loop.totals[combine.size()];
+    combine.emplace_back(b_, *step.eqn->op, total.dtype);
+    b_.set_lanes(loop.lanes > 1 ? total.lanes : nest.width());
+    nest.carry(b_.constant(total.dtype, neutral_bits(*step.eqn->op, total.dtype)));
+  }
   nest.open();
   Values values(loop.values), in, out;
-  std::size_t scalar = 0;
+  std::size_t scalar = 0, reduction = 0;
   for (std::size_t leaf = 0; leaf < loop.leaf_access.size(); ++leaf)
     if (loop.leaf_access[leaf] == FusedLoop::none) values[leaf] = loop.scalars[scalar++];
   auto next = static_cast<std::uint32_t>(loop.leaf_access.size());
@@ -128,6 +186,15 @@ void Region::write_loop(const FusedLoop& loop) {
       if (!values[v].handle) values[v] = nest.load(loop.leaf_access[v]);
       in.push_back(values[v]);
     }
+    if (step.stores.empty()) {
+      Value &total = nest.carried(reduction), v = in[0];
+      b_.set_lanes(b_.lanes_of(v));
+      if (v.dtype != total.dtype) v = b_.convert(v, total.dtype);
+      b_.set_lanes(b_.lanes_of(total));
+      if (b_.lanes_of(v) < b_.lanes_of(total)) v = b_.splat(v);
+      total = combine[reduction++](total, v);
+      continue;
+    }
     out.assign(step.stores.size(), {});
     emit_op(*step.eqn, in, out);
     for (std::size_t r = 0; r < out.size(); ++r) {
@@ -136,10 +203,14 @@ void Region::write_loop(const FusedLoop& loop) {
     }
   }
   nest.close();
+  Values totals;
+  for (std::size_t i = 0; i < combine.size(); ++i)
+    totals.push_back(loop.lanes > 1 ? nest.carried(i) : combine[i].across(nest.carried(i)));
+  return totals;
 }
 
 /// Calls the function that holds this loop; writes it the first time.
-void Region::call_loop(const FusedLoop& loop) {
+std::vector<Value> Region::call_loop(const FusedLoop& loop) {
   b_.set_lanes(1);
   std::vector<Operand> arguments;
   std::vector<Type> parameters;
@@ -161,7 +232,7 @@ void Region::call_loop(const FusedLoop& loop) {
   auto& found = lowering_.shared_loops[key];
   auto known = std::ranges::find_if(found, [&](const auto& f) { return loop.same_params(f.params); });
   if (known == found.end()) {
-    Function f = b_.declare("loop", parameters, {});
+    Function f = b_.declare("loop", parameters, loop.totals);
     std::vector<Params> params;
     for (const FusedLoop::Step& s : loop.steps) params.push_back(s.eqn->params);
     found.push_back({f, std::move(params)});
@@ -171,11 +242,12 @@ void Region::call_loop(const FusedLoop& loop) {
     for (Access& a : inner.accesses)
       if (a.base.handle) a.base = b_.pointer_parameter(next++);
     for (Value& v : inner.scalars) v = b_.parameter(next++);
-    write_loop(inner);
-    b_.return_values({});
+    b_.return_values(write_loop(inner));
     b_.end();
   }
-  b_.call(known->function, arguments, {});
+  Values totals(loop.totals.size());
+  b_.call(known->function, arguments, totals);
+  return totals;
 }
 
 }  // namespace apsis::detail

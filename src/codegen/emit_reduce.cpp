@@ -2,33 +2,13 @@
 
 #include <algorithm>
 
+#include "codegen/combine.hpp"
 #include "codegen/region.hpp"
-#include "ops/reduce_params.hpp"
 #include "ops/sum_order.hpp"
 #include "ops/table.hpp"
 
 namespace apsis::detail {
 namespace {
-
-/// Combines two values as the op does: its own unrolled text on two elements.
-class Combine {
- public:
-  Combine(Builder& b, const Op& op, Dtype dtype)
-      : b_(b), op_(op), params_(make_params(ReduceParams{{0}})), in_(dtype, {2}), out_(dtype, {}) {}
-  Value operator()(Value x, Value y) const {
-    const Value in[] = {x, y};
-    Value out;
-    b_.set_lanes(b_.lanes_of(x));
-    op_.emit_unrolled(b_, params_, std::span(&in_, 1), std::span<const Value>(in, 2), std::span(&out_, 1), std::span(&out, 1));
-    return out;
-  }
-
- private:
-  Builder& b_;
-  const Op& op_;
-  Params params_;
-  Aval in_, out_;
-};
 
 int partials_of(std::int64_t count) {
   return count < sum_sequential_below ? 1 : count < sum_few_partials_below ? sum_few_partials : sum_many_partials;
@@ -51,7 +31,7 @@ bool Region::emit_reduce(const Eqn& e) {
   const Dims& axes = e.params.as<ReduceParams>().axes;
   ValueId operand = graph_.operands(e)[0];
   const Aval &in = graph_.aval(operand), &out = graph_.aval(e.first_result);
-  Dtype dtype = in.dtype(), compute = item_size(dtype) == 2 && is_floating(dtype) ? Dtype::F32 : dtype;
+  Dtype dtype = in.dtype(), compute = combined_dtype(dtype);
   if (is_complex(dtype) || in.size() == 0) return false;
   Place from = in_memory(places_[operand], in);
 
@@ -161,16 +141,7 @@ Value Region::reduce_along(const ReduceLine& line, Value start, std::int64_t cou
     Value x = load(b_.index((groups * partials + j) * line.bytes), 1);
     partial = b_.insert(partial, static_cast<int>(j), line.combine(b_.extract(partial, static_cast<int>(j)), x));
   }
-  for (int half = partials / 2; half > 0; half /= 2) {
-    std::vector<int> low, high;
-    for (int j = 0; j < half; ++j) {
-      low.push_back(j);
-      high.push_back(j + half);
-    }
-    if (half == 1) return line.combine(b_.extract(partial, 0), b_.extract(partial, 1));
-    partial = line.combine(b_.shuffle(partial, partial, low), b_.shuffle(partial, partial, high));
-  }
-  return partial;
+  return line.combine.across(partial);
 }
 
 /// Several results, or lanes, at once: each partial sum is a vector of them.

@@ -87,6 +87,19 @@ void LoopNest::choose_axis(int width) {
   }
 }
 
+void LoopNest::open_loop(std::int64_t extent, std::int64_t step) {
+  const Block before = b_.position();
+  loops_.emplace_back(b_, extent, step);
+  phis_.emplace_back();
+  for (Value& v : carried_) {
+    b_.set_lanes(b_.lanes_of(v));
+    phis_.back().push_back(b_.phi(v.dtype));
+    b_.add_incoming(phis_.back().back(), v, before);
+    v = phis_.back().back();
+  }
+  b_.set_lanes(1);
+}
+
 void LoopNest::open() {
   b_.set_lanes(1);
   pointers_.resize(accesses_.size());
@@ -98,7 +111,7 @@ void LoopNest::open() {
   }
   for (std::size_t d = 0; d < extents_.size(); ++d) {
     if (static_cast<int>(d) == axis_) continue;
-    loops_.emplace_back(b_, extents_[d], 1);
+    open_loop(extents_[d], 1);
     Value i = loops_.back().index();
     for (std::size_t a = 0; a < accesses_.size(); ++a) {
       std::int64_t stride = strides_[a][d];
@@ -108,7 +121,7 @@ void LoopNest::open() {
     }
   }
   if (axis_ >= 0 && extents_[static_cast<std::size_t>(axis_)] > width_) {
-    loops_.emplace_back(b_, extents_[static_cast<std::size_t>(axis_)], width_);
+    open_loop(extents_[static_cast<std::size_t>(axis_)], width_);
     inner_ = loops_.back().index();
     inner_zero_ = false;
   }
@@ -116,7 +129,11 @@ void LoopNest::open() {
 
 void LoopNest::close() {
   b_.set_lanes(1);
-  for (; !loops_.empty(); loops_.pop_back()) loops_.back().close();
+  for (; !loops_.empty(); loops_.pop_back(), phis_.pop_back()) {
+    for (std::size_t i = 0; i < carried_.size(); ++i)
+      b_.add_incoming(phis_.back()[i], carried_[i], b_.position());
+    loops_.back().close();
+  }
 }
 
 Value LoopNest::inner_offset(std::int64_t scale) {

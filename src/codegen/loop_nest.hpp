@@ -45,6 +45,10 @@ class LoopNest {
   /// read lane by lane, and then the width must be 1.
   LoopNest(Builder& b, const Shape& shape, std::vector<Access> accesses, int width, int lanes = 1);
 
+  /// Before `open`: a value that passes from each iteration to the next, `initial` in the first.
+  void carry(Value initial) { carried_.push_back(initial); }
+  /// The i-th of them: the current one, which may be replaced; after `close` the last.
+  Value& carried(std::size_t i) { return carried_[i]; }
   /// Opens the loops. Between open and close, `load` and `store` work on the current elements.
   void open();
   void close();
@@ -61,6 +65,7 @@ class LoopNest {
   int width() const { return width_ > 1 ? width_ : lanes_; }
 
  private:
+  void open_loop(std::int64_t extent, std::int64_t step);
   void collapse(const Shape& shape);
   void choose_axis(int width);
   Value inner_offset(std::int64_t scale);
@@ -74,6 +79,8 @@ class LoopNest {
   int axis_ = -1;                                   // the vectorised one
   int width_ = 1, lanes_;
   std::vector<CountedLoop> loops_;
+  std::vector<Value> carried_;
+  std::vector<std::vector<Value>> phis_;  // by loop, of what is carried
   std::vector<Pointer> pointers_;
   std::vector<Value> places_;  // of iotas
   Value inner_;

@@ -77,8 +77,8 @@ class Region {
   void call_kernel_lanes(const Eqn& e, std::int64_t kernel);
   struct FusedLoop;
   void emit_cluster(std::span<const std::uint32_t> eqns);
-  void write_loop(const FusedLoop& loop);
-  void call_loop(const FusedLoop& loop);
+  Values write_loop(const FusedLoop& loop);
+  Values call_loop(const FusedLoop& loop);
   void emit_iota(const Eqn& e);
   bool emit_concatenate(const Eqn& e);
   bool emit_dynamic_slice(const Eqn& e);

@@ -5,6 +5,7 @@
 
 #include "codegen/cost.hpp"
 #include "codegen/update_order.hpp"
+#include "ops/table.hpp"
 
 namespace apsis::detail {
 namespace {
@@ -14,7 +15,7 @@ constexpr std::int64_t held_limit = 1 << 20;  // bytes of invariant arrays kept 
 // Instructions in one loop. Where the arrays stay in the cache, a loop short enough that the machine overlaps several of
 // its iterations beats a longer one, whose iterations each wait for a chain of results; and short loops are often
 // alike, and then compiled once. Larger arrays are worth more: each loop reads them from memory.
-constexpr std::int64_t cached_bytes = 256 << 10, short_loop = 60, long_loop = 1500;
+constexpr std::int64_t cached_bytes = 256 << 10, short_loop = 60, long_loop = 1500, accumulation_cost = 3;
 
 std::int64_t loop_limit(const Aval& aval) {
   return static_cast<std::int64_t>(aval.bytes()) <= cached_bytes ? short_loop : long_loop;
@@ -46,6 +47,14 @@ std::vector<char> find_invariant(const Graph& graph, std::span<const char> invar
   return eqn;
 }
 
+/// The array that says what loop an equation may be part of: its result, or what it reduces. Null if it stands alone.
+const Aval* looped(const Graph& graph, const Eqn& e, std::int64_t limit) {
+  const bool reduced = accumulates(graph, e);
+  if (!reduced && (e.result_count == 0 || !fusible(graph, e))) return nullptr;
+  const Aval& aval = graph.aval(reduced ? graph.operands(e)[0] : e.first_result);
+  return in_registers(aval, limit) ? nullptr : &aval;
+}
+
 /// Numbers that say what may share a loop: equal for equal shapes.
 class ShapeNumbers {
  public:
@@ -60,8 +69,8 @@ class ShapeNumbers {
 
 /// Orders the chosen equations by steps. Within a step come first the equations that stand alone, in program order, then
 /// the clusters. An equation that needs a cluster's result as a whole belongs to a later step than the cluster; one of
-/// the same shape that needs it element by element may join it. So every cluster can run as one loop. Updates of arrays
-/// wait for what reads them.
+/// the same shape that needs it element by element may join it. So every cluster can run as one loop. What a reduction
+/// gives is there when its loop has ended. Updates of arrays wait for what reads them.
 std::vector<Item> order(const Graph& graph, std::int64_t limit, const UpdateOrder& updates,
                         const std::vector<char>& chosen, char want) {
   constexpr std::uint32_t alone = 0xffffffffu;
@@ -79,8 +88,8 @@ std::vector<Item> order(const Graph& graph, std::int64_t limit, const UpdateOrde
   for (std::uint32_t i : updates.eqns) {
     if (chosen[i] != want) continue;
     const Eqn& e = graph.eqns()[i];
-    bool fused = e.result_count > 0 && fusible(graph, e) && !in_registers(graph.aval(e.first_result), limit);
-    Place place{0, fused ? shapes.of(graph.aval(e.first_result).shape()) : alone};
+    const Aval* loop = looped(graph, e, limit);
+    Place place{0, loop ? shapes.of(loop->shape()) : alone};
     for (ValueId v : graph.operands(e)) {
       const Place& p = places[v];
       bool whole = p.shape != alone && p.shape != place.shape;
@@ -92,7 +101,8 @@ std::vector<Item> order(const Graph& graph, std::int64_t limit, const UpdateOrde
     }
     if (has_effect(*e.op, e.params)) place.step = effect_step = std::max(effect_step, place.step);
     places_of_eqns[i] = place;
-    for (std::uint32_t r = 0; r < e.result_count; ++r) places[e.first_result + r] = place;
+    const Place made = loop && accumulates(graph, e) ? Place{place.step + 1, alone} : place;
+    for (std::uint32_t r = 0; r < e.result_count; ++r) places[e.first_result + r] = made;
     keys.push_back({place.step, place.shape, i});
   }
   std::stable_sort(keys.begin(), keys.end(), [](const Key& a, const Key& b) {
@@ -105,14 +115,18 @@ std::vector<Item> order(const Graph& graph, std::int64_t limit, const UpdateOrde
   for (std::size_t i = 0; i < keys.size(); ++i) {
     const Eqn& e = graph.eqns()[keys[i].eqn];
     bool joins = i > 0 && keys[i].shape != alone && keys[i].shape == keys[i - 1].shape && keys[i].step == keys[i - 1].step;
-    std::int64_t more = keys[i].shape == alone ? 0 : emission_cost(graph, e);
-    if (!joins || cost + more > loop_limit(graph.aval(e.first_result))) {
+    const Aval* loop = looped(graph, e, limit);
+    std::int64_t more = !loop ? 0 : accumulates(graph, e) ? accumulation_cost : emission_cost(graph, e);
+    if (!joins || cost + more > loop_limit(*loop)) {
       items.push_back({keys[i].shape != alone, {}});
       cost = 0;
     }
     cost += more;
     items.back().eqns.push_back(keys[i].eqn);
   }
+  // A reduction by itself goes faster with several partial results than as a loop with one.
+  for (Item& item : items)
+    item.cluster = item.cluster && (item.eqns.size() > 1 || !accumulates(graph, graph.eqns()[item.eqns[0]]));
   return items;
 }
 
@@ -128,6 +142,12 @@ bool fusible(const Graph& graph, const Eqn& eqn) {
   for (std::uint32_t r = 0; r < eqn.result_count; ++r)
     if (!real(eqn.first_result + r)) return false;
   return std::ranges::all_of(graph.operands(eqn), real);
+}
+
+bool accumulates(const Graph& graph, const Eqn& eqn) {
+  constexpr const Op* any_order[] = {&reduce_and_op, &reduce_or_op, &reduce_max_op, &reduce_min_op};
+  if (std::ranges::find(any_order, eqn.op) == std::end(any_order)) return false;
+  return graph.aval(graph.operands(eqn)[0]).size() > 1 && graph.aval(eqn.first_result).size() == 1;
 }
 
 Schedule make_schedule(const Graph& graph, std::int64_t register_limit, std::span<const char> invariant_inputs) {

@@ -1,0 +1,101 @@
+// Reductions that fused loops accumulate: the same bits as by themselves, and no loop of their own.
+
+#include <limits>
+
+#include "codegen/compiled_equal.hpp"
+
+namespace apsis::detail {
+namespace {
+
+/// reduce_max and the like over every dtype that an op takes, next to elementwise results of the same loop.
+TEST(FusedReductions, OfEverySizeAndDtype) {
+  for (const char* shape : {"17", "31", "1000", "9001", "5,7,11"}) {
+    const bool cube = std::string_view(shape).find(',') != std::string_view::npos;
+    const std::string axes = cube ? "{axes=[0, 1, 2]}" : "{axes=[0]}";
+    for (const char* dtype : {"f64", "f32", "f16", "bf16", "i32", "i8", "u64", "u8"}) {
+      const std::string s = dtype, t = s + "[" + shape + "]";
+      expect_compiled_equal("(v0: " + t + ", v1: " + t + ") {\n v2: " + t + " = mul(v0, v1)\n v3: " + s +
+                            "[] = reduce_max" + axes + "(v2)\n v4: " + s + "[] = reduce_min" + axes +
+                            "(v2)\n v5: " + t + " = add(v2, v0)\n v6: " + s + "[] = reduce_min" + axes +
+                            "(v1)\n return v3, v4, v5, v6\n}");
+    }
+    for (const char* dtype : {"bool", "i32", "i8", "u64"}) {
+      const std::string s = dtype, t = s + "[" + shape + "]";
+      expect_compiled_equal("(v0: " + t + ", v1: " + t + ") {\n v2: " + t + " = bit_xor(v0, v1)\n v3: " + s +
+                            "[] = reduce_and" + axes + "(v2)\n v4: " + s + "[] = reduce_or" + axes +
+                            "(v2)\n return v3, v4\n}");
+    }
+  }
+}
+
+TEST(FusedReductions, KeepZerosNansAndInfinities) {
+  const GraphRef graph = parse_graph(R"((v0: f64[50], v1: f64[50]) {
+    v2: f64[50] = mul(v0, v1)
+    v3: f64[] = reduce_max{axes=[0]}(v2)
+    v4: f64[] = reduce_min{axes=[0]}(v2)
+    return v3, v4
+  })");
+  const double inf = std::numeric_limits<double>::infinity();
+  const auto filled_with = [](double value) { return std::vector<double>(50, value); };
+  const Array one = array(filled_with(1.));
+  for (double all : {0., -0., inf, -inf, 3.}) {
+    for (double odd : {0., -0., inf, -inf, std::nan("")}) {
+      for (std::size_t at : {0u, 31u, 49u}) {
+        std::vector<double> values = filled_with(all);
+        values[at] = odd;
+        const Array inputs[] = {array(values), one};
+        expect_compiled_equal(*graph, inputs);
+      }
+    }
+  }
+}
+
+TEST(FusedReductions, HaveNoLoopOfTheirOwn) {
+  const char* const test = R"((v0: f32[1000], v1: f32[1000]) {
+    v2: f32[1000] = add(v0, v1)
+    v3: bool[1000] = ne(v2, v2)
+    v4: bool[] = reduce_or{axes=[0]}(v3)
+    v5: f32[] = reduce_max{axes=[0]}(v0)
+    return v2, v4, v5
+  })";
+  expect_compiled_equal(test);
+  EXPECT_EQ(compile(*parse_graph(test))->loops, 1);
+}
+
+TEST(FusedReductions, OfViewsAndRepeatedElements) {
+  expect_compiled_equal(R"((v0: f64[20,30], v1: f64[], v2: f64[30,20]) {
+    v3: f64[30,20] = transpose{permutation=[1, 0]}(v0)
+    v4: f64[30,20] = broadcast_in_dim{shape=[30, 20], axes=[]}(v1)
+    v5: f64[30,20] = maximum(v3, v2)
+    v6: f64[] = reduce_max{axes=[0, 1]}(v3)
+    v7: f64[] = reduce_min{axes=[0, 1]}(v4)
+    v8: f64[] = reduce_max{axes=[0, 1]}(v5)
+    v9: i64[30,20] = iota{dtype=i64, shape=[30, 20], axis=1}()
+    v10: i64[] = reduce_max{axes=[0, 1]}(v9)
+    v11: bool[30,20] = lt(v3, v5)
+    v12: bool[] = reduce_or{axes=[0, 1]}(v11)
+    v13: f64[30,20] = broadcast_in_dim{shape=[30, 20], axes=[]}(v8)
+    v14: f64[30,20] = sub(v5, v13)
+    return v6, v7, v8, v10, v12, v14
+  })");
+}
+
+/// Programs of many loops write equal ones once, as functions that return what they accumulate.
+TEST(FusedReductions, InLoopsThatAreFunctions) {
+  std::string text = "(v0: f64[100]) {\n";
+  std::string v = "v0";
+  int next = 1;
+  for (int i = 0; i < 9; ++i) {
+    const auto name = [&](int k) { return "v" + std::to_string(next + k); };
+    text += " " + name(0) + ": f64[100] = mul(" + v + ", " + v + ")\n " + name(1) +
+            ": f64[] = reduce_max{axes=[0]}(" + name(0) + ")\n " + name(2) +
+            ": f64[100] = broadcast_in_dim{shape=[100], axes=[]}(" + name(1) + ")\n " + name(3) +
+            ": f64[100] = div(" + name(0) + ", " + name(2) + ")\n";
+    v = name(3);
+    next += 4;
+  }
+  expect_compiled_equal(text + " return " + v + "\n}");
+}
+
+}  // namespace
+}  // namespace apsis::detail
