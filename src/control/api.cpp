@@ -87,18 +87,14 @@ GraphRef reporting(const Graph& body, std::size_t first_x, std::size_t carries, 
   });
 }
 
-/// How many states reverse mode may keep; 0: no bound.
-std::int64_t states_kept(const char* op, std::int64_t count, std::int64_t bytes, std::span<const Array> carry,
-                         Loc loc) {
+void check_checkpoints(const char* op, std::int64_t count, std::int64_t bytes, Loc loc) {
   if (count < 0 || count == 1 || bytes < 0)
     fail(messages::checkpoints, {op, std::to_string(count), std::to_string(bytes)}, loc);
-  const std::int64_t fit = bytes > 0 ? checkpoints_in(bytes, carry) : 0;
-  return count == 0 ? fit : fit == 0 ? count : std::min(count, fit);
 }
 
 /// A scan as a loop over its index, whose states can be kept: the ys are arrays that it writes to.
 std::vector<Array> checkpointed_scan(const ScanParams& scan, std::span<const Array> operands,
-                                     std::int64_t kept, Loc loc) {
+                                     const Keeping& keep, Loc loc) {
   const auto consts = static_cast<std::size_t>(scan.consts), carries = static_cast<std::size_t>(scan.carries);
   const std::size_t xs = operands.size() - consts - carries, ys = scan.body->outputs().size() - carries;
   std::vector<Array> all(operands.begin(), operands.begin() + static_cast<std::ptrdiff_t>(consts)), carry;
@@ -109,16 +105,11 @@ std::vector<Array> checkpointed_scan(const ScanParams& scan, std::span<const Arr
   for (std::size_t y = 0; y < ys; ++y)
     carry.push_back(lax::full_like(stacked(results[carries + y], scan.length), 0));
   append(all, carry);
-  const std::int64_t states = states_of(kept, scan.length);
-  const Array numbers = kept_numbers(scan.length, states);
-  std::vector<Aval> cond_avals = avals_of(carry);
-  cond_avals.insert(cond_avals.begin(), numbers.aval());
   WhileParams loop;
-  loop.cond_consts = 1;
   loop.body_consts = static_cast<std::int64_t>(consts + xs);
   loop.carries = static_cast<std::int64_t>(carry.size());
-  loop.cond = rewire(cond_avals, [&](std::span<const Array> in) {
-    return std::vector<Array>{lax::lt(in[1], literal(Dtype::I64, static_cast<double>(scan.length)))};
+  loop.cond = rewire(avals_of(carry), [&](std::span<const Array> in) {
+    return std::vector<Array>{lax::lt(in[0], literal(Dtype::I64, static_cast<double>(scan.length)))};
   });
   loop.body = rewire(avals_of(all), [&](std::span<const Array> in) {
     const Array& i = in[consts + xs];
@@ -133,9 +124,7 @@ std::vector<Array> checkpointed_scan(const ScanParams& scan, std::span<const Arr
       next.push_back(lax::dynamic_update_index(in[consts + xs + 1 + carries + y], made[carries + y], at));
     return next;
   });
-  all.insert(all.begin(), numbers);
-  std::vector<Array> found =
-      bind_all(checkpointed_while_op, checkpointed(loop, avals_of(all), states, scan.length), all, loc);
+  std::vector<Array> found = checkpointed_while(loop, keep, all, loc);
   found.erase(found.begin());
   return found;
 }
@@ -185,8 +174,7 @@ std::vector<Array> while_call(const Callee& cond, const Callee& body, std::span<
   std::vector<Array> operands = staged_cond.captures;
   append(operands, staged_body.captures);
   append(operands, carry);
-  const std::int64_t kept =
-      states_kept("while_loop", options.checkpoints, options.checkpoint_bytes, carry, loc);
+  check_checkpoints("while_loop", options.checkpoints, options.checkpoint_bytes, loc);
   if (options.progress.on()) {
     const std::size_t carries = carry.size(), consts = staged_body.captures.size();
     p.body = reporting(*p.body, consts + carries, carries, options.progress, options.max_steps, loc);
@@ -198,11 +186,10 @@ std::vector<Array> while_call(const Callee& cond, const Callee& body, std::span<
     ++p.carries;
     operands.push_back(literal(Dtype::I64, 0));
   }
-  std::vector<Array> end =
-      kept == 0 || options.kind == Loop::Lax
-          ? bind_all(while_op, make_params(p), operands, loc)
-          : bind_all(checkpointed_while_op, checkpointed(p, avals_of(operands), states_of(kept, -1), -1),
-                     operands, loc);
+  const Keeping keep{options.checkpoints, options.checkpoint_bytes, -1};
+  std::vector<Array> end = keep.bounded() && options.kind != Loop::Lax
+                               ? checkpointed_while(p, keep, operands, loc)
+                               : bind_all(while_op, make_params(p), operands, loc);
   end.resize(carry.size());
   return end;
 }
@@ -245,7 +232,7 @@ ScanCall scan_call(const Callee& body, std::span<const Array> init, std::span<co
   std::vector<Array> operands = staged.captures;
   append(operands, carry);
   append(operands, xs);
-  const std::int64_t kept = states_kept("scan", options.checkpoints, options.checkpoint_bytes, carry, loc);
+  check_checkpoints("scan", options.checkpoints, options.checkpoint_bytes, loc);
   if (options.progress.on()) {
     const std::size_t consts = staged.captures.size();
     p.body = reporting(*p.body, consts + carry.size(), carry.size(), options.progress, p.length, loc);
@@ -253,8 +240,10 @@ ScanCall scan_call(const Callee& body, std::span<const Array> init, std::span<co
     operands.insert(operands.begin() + static_cast<std::ptrdiff_t>(consts + carry.size()),
                     literal(Dtype::I64, 0));
   }
-  std::vector<Array> results = kept > 0 && p.length > 0 ? checkpointed_scan(p, operands, kept, loc)
-                                                        : bind_all(scan_op, make_params(p), operands, loc);
+  const Keeping keep{options.checkpoints, options.checkpoint_bytes, p.length};
+  std::vector<Array> results = keep.bounded() && p.length > 0
+                                   ? checkpointed_scan(p, operands, keep, loc)
+                                   : bind_all(scan_op, make_params(p), operands, loc);
   auto split = results.begin() + static_cast<std::ptrdiff_t>(carry.size()),
        ys = results.begin() + static_cast<std::ptrdiff_t>(p.carries);
   return {{results.begin(), split}, {ys, results.end()}};

@@ -15,11 +15,11 @@
 #include "apsis/ops/select.hpp"
 #include "control/checkpoint_schedule.hpp"
 #include "control/linear_call.hpp"
-#include "control/loop_rules.hpp"
+#include "control/while_rules.hpp"
 #include "ir/dead_carries.hpp"
 #include "ops/lax.hpp"
+#include "ops/program_array.hpp"
 #include "runtime/region.hpp"
-#include "transform/linearize.hpp"
 #include "transform/transpose.hpp"
 
 namespace apsis::detail {
@@ -28,10 +28,6 @@ namespace {
 using Arrays = std::vector<Array>;
 
 const CheckpointedParams& checkpointed_of(const Params& params) { return params.as<CheckpointedParams>(); }
-
-Params plain_call(const Params& params) {
-  return make_params(CallParams{checkpointed_of(params).program, "checkpointed_while"});
-}
 
 void checkpointed_shape(const Params& params, std::span<const Aval> in, std::vector<Aval>& out) {
   const auto& p = checkpointed_of(params);
@@ -45,12 +41,6 @@ void checkpointed_evaluate(const Params& params, std::span<const Array> in, std:
   for (std::size_t i = 0; i < out.size(); ++i) out[i] = results[i];
 }
 
-void checkpointed_jvp(const JvpRule& r) {
-  call_op.jvp({plain_call(r.params), r.primals, r.tangents, r.outs, r.out_tangents});
-}
-
-void checkpointed_batch(const BatchRule& r) { batch_as_lanes(checkpointed_while_op, r); }
-
 // A literal of the program.
 Array number(std::int64_t value) { return lax::full({}, Dtype::I64, static_cast<double>(value)); }
 
@@ -58,17 +48,17 @@ Array number(std::int64_t value) { return lax::full({}, Dtype::I64, static_cast<
 /// are; a state is made of the carries `kept`: those that the tangent reads, and those that these are
 /// computed from.
 struct Replay {
-  Replay(const CheckpointedParams& p, const Graph& tangent, const std::vector<bool>& in_mask);
+  Replay(const WhileParams& p, const Graph& tangent, const LoopTangents& given);
 
   std::vector<std::size_t> kept, unchanging;
   GraphRef step;  // (plain…, kept…) → kept…
   GraphRef tangent;  // (plain…, kept…, tangents of the constants…, of the carry…) → tangents of the carry
-  GraphRef
-      transposed;  // (plain…, kept…, cotangents of the carry…) → cotangents of the constants, of the carry
+  GraphRef transposed;  // (plain…, kept…, cotangents of the carry…) → cotangents of constants, of the carry
   std::size_t plain, linear_consts, linear_carries;
 };
 
-Replay::Replay(const CheckpointedParams& p, const Graph& whole, const std::vector<bool>& in_mask) {
+Replay::Replay(const WhileParams& p, const Graph& whole, const LoopTangents& given)
+    : linear_consts(given.consts.size()), linear_carries(given.carry.size()) {
   const auto consts = static_cast<std::size_t>(p.body_consts), carries = static_cast<std::size_t>(p.carries);
   const GraphRef pure = without_effects(*p.body);  // the loop itself has them
   std::vector<char> read(carries, 0);
@@ -88,8 +78,6 @@ Replay::Replay(const CheckpointedParams& p, const Graph& whole, const std::vecto
   for (std::size_t c = 0; c < carries; ++c)
     if (read[c]) (p.body->outputs()[c] == consts + c ? unchanging : kept).push_back(c);
   plain = consts + unchanging.size();
-  linear_consts = count(slice_mask(in_mask, 0, consts));
-  linear_carries = count(slice_mask(in_mask, consts, carries));
 
   const std::vector<Aval> body_in = input_avals(*p.body);
   std::vector<Aval> avals(body_in.begin(), body_in.begin() + static_cast<std::ptrdiff_t>(consts));
@@ -109,8 +97,8 @@ Replay::Replay(const CheckpointedParams& p, const Graph& whole, const std::vecto
     return next;
   });
   const std::size_t state = avals.size();
-  for (std::size_t i = 0; i < body_in.size(); ++i)
-    if (in_mask[i]) avals.push_back(body_in[i]);
+  for (std::size_t i = body_in.size(); i < whole.input_count(); ++i)
+    avals.push_back(whole.aval(static_cast<ValueId>(i)));
   tangent = rewire(avals, [&](std::span<const Array> in) {
     Arrays args = body_inputs(in);
     append(args, in.subspan(state));
@@ -130,12 +118,12 @@ struct Sweep {
       next;  // stride: of unknown lengths, between kept states; next: of known ones, how many are
 };
 
-Sweep sweep_forwards(const CheckpointedParams& p, const Replay& replay, const Array& kept_at,
+Sweep sweep_forwards(const WhileParams& p, const Keeping& keep, const Replay& replay, const Array& kept_at,
                      std::span<const Array> operands) {
   const auto cond_consts = static_cast<std::size_t>(p.cond_consts),
              consts = static_cast<std::size_t>(p.body_consts);
   const auto carry = operands.subspan(cond_consts + consts);
-  const std::int64_t rows = p.checkpoints;
+  const std::int64_t rows = keep.states;
   Sweep start{{carry.begin(), carry.end()}, {}, number(0), number(1), number(0)};
   for (std::size_t c : replay.kept) {
     Shape shape = carry[c].shape();
@@ -150,16 +138,16 @@ Sweep sweep_forwards(const CheckpointedParams& p, const Replay& replay, const Ar
   const auto step = [&](const Sweep& s) {
     Sweep next = s;
     Array row;
-    if (p.length >= 0) {
-      Array keep = s.count == kept_at[s.next];
-      row = where(keep, s.next, rows);
-      next.next = s.next + where(keep, 1, 0);
+    if (keep.length >= 0) {
+      Array here = s.count == kept_at[s.next];
+      row = where(here, s.next, rows);
+      next.next = s.next + where(here, 1, 0);
     } else {
-      Array index = floor_divide(s.count, s.stride), keep = index * s.stride == s.count;
-      Array full = keep && index == rows;
+      Array index = floor_divide(s.count, s.stride), here = index * s.stride == s.count;
+      Array full = here && index == rows;
       next.stride = where(full, 2 * s.stride, s.stride);
       index = where(full, rows / 2, index);
-      row = where(keep, place_of_kept(index, where(keep, next.stride, 1), rows), rows);
+      row = where(here, place_of_kept(index, where(here, next.stride, 1), rows), rows);
     }
     for (std::size_t i = 0; i < next.store.size(); ++i)
       next.store[i] = lax::dynamic_update_index(s.store[i], s.carry[replay.kept[i]], row);
@@ -235,24 +223,24 @@ Arrays entry(const Kept& kept) {
   return state;
 }
 
-Kept kept_at_the_end(const CheckpointedParams& p, const Inputs& in) {
+Kept kept_at_the_end(const Keeping& keep, const Inputs& in) {
   Kept kept;
   kept.store.assign(in.store.begin(), in.store.end());
-  Array index = lax::iota(Dtype::I64, {p.checkpoints}, 0);
-  if (p.length >= 0) {
-    kept.top = number(static_cast<std::int64_t>(first_kept(p.length, p.checkpoints).size()) - 1);
-    kept.at = lax::slice(in.kept_at, {0}, {p.checkpoints});
+  Array index = lax::iota(Dtype::I64, {keep.states}, 0);
+  if (keep.length >= 0) {
+    kept.top = number(static_cast<std::int64_t>(first_kept(keep.length, keep.states).size()) - 1);
+    kept.at = lax::slice(in.kept_at, {0}, {keep.states});
     kept.rows = index;
   } else {
     kept.top = floor_divide(in.count + in.stride - 1, in.stride) - 1;
     kept.at = index * in.stride;
-    kept.rows = place_of_kept(index, in.stride, p.checkpoints);
+    kept.rows = place_of_kept(index, in.stride, keep.states);
   }
   return kept;
 }
 
 /// Backwards, each step from the last state kept before it.
-Arrays pull_cotangents(const CheckpointedParams& p, const Replay& replay, std::span<const Array> operands) {
+Arrays pull_cotangents(const Keeping& keep, const Replay& replay, std::span<const Array> operands) {
   Inputs in(replay, operands);
   struct Walk {
     Array at;
@@ -265,6 +253,7 @@ Arrays pull_cotangents(const CheckpointedParams& p, const Replay& replay, std::s
     Arrays consts, carry;
   };
   const auto advance = [&](const Array& from, const Array& to, const Arrays& state) {
+    if (state.empty()) return state;
     struct Forward {
       Array at;
       Arrays x;
@@ -276,7 +265,7 @@ Arrays pull_cotangents(const CheckpointedParams& p, const Replay& replay, std::s
                       Forward{from, state})
         .x;
   };
-  Back start{in.count, kept_at_the_end(p, in), {}, {in.rest.begin(), in.rest.end()}};
+  Back start{in.count, kept_at_the_end(keep, in), {}, {in.rest.begin(), in.rest.end()}};
   for (std::size_t i = 0; i < replay.linear_consts; ++i) {
     const auto input = static_cast<ValueId>(replay.plain + replay.kept.size() + i);
     start.consts.push_back(lax::full_like(replay.tangent->aval(input), 0));
@@ -285,22 +274,24 @@ Arrays pull_cotangents(const CheckpointedParams& p, const Replay& replay, std::s
       [](const Back& b) { return b.left > 0; },
       [&](const Back& b) {
         Array last = b.left - 1;
-        const std::int64_t highest = p.checkpoints - 1;
+        const std::int64_t highest = keep.states - 1;
+        Walk walk{b.kept.at[b.kept.top], entry(b.kept), b.kept};
         // Further states on the way, as long as there is room.
-        Walk walk = while_loop([&](const Walk& w) { return w.at < last && w.kept.top < highest; },
-                               [&](const Walk& w) {
-                                 Walk next = w;
-                                 next.at = w.at + steps_to_next(last - w.at + 1, p.checkpoints - w.kept.top);
-                                 next.x = advance(w.at, next.at, w.x);
-                                 next.kept.top = w.kept.top + 1;
-                                 next.kept.at = w.kept.at.at(next.kept.top).set(next.at);
-                                 Array row = w.kept.rows[next.kept.top];
-                                 for (std::size_t i = 0; i < next.x.size(); ++i)
-                                   next.kept.store[i] =
-                                       lax::dynamic_update_index(w.kept.store[i], next.x[i], row);
-                                 return next;
-                               },
-                               Walk{b.kept.at[b.kept.top], entry(b.kept), b.kept});
+        if (!replay.kept.empty())
+          walk = while_loop([&](const Walk& w) { return w.at < last && w.kept.top < highest; },
+                            [&](const Walk& w) {
+                              Walk next = w;
+                              next.at = w.at + steps_to_next(last - w.at + 1, keep.states - w.kept.top);
+                              next.x = advance(w.at, next.at, w.x);
+                              next.kept.top = w.kept.top + 1;
+                              next.kept.at = w.kept.at.at(next.kept.top).set(next.at);
+                              Array row = w.kept.rows[next.kept.top];
+                              for (std::size_t i = 0; i < next.x.size(); ++i)
+                                next.kept.store[i] =
+                                    lax::dynamic_update_index(w.kept.store[i], next.x[i], row);
+                              return next;
+                            },
+                            walk);
         Arrays state = advance(walk.at, last, walk.x);
         Arrays found = run_step(*replay.transposed, in.plain, state, b.carry);
         Back next{last, walk.kept, {}, {}};
@@ -317,50 +308,84 @@ Arrays pull_cotangents(const CheckpointedParams& p, const Replay& replay, std::s
   return out;
 }
 
-void checkpointed_linearize(const LinearizeRule& r) {
-  if (is_mixed(r)) return stage_whole(checkpointed_while_op, r);
-  const auto& p = checkpointed_of(r.params);
-  const auto cond_consts = static_cast<std::size_t>(p.cond_consts),
-             consts = static_cast<std::size_t>(p.body_consts), carries = static_cast<std::size_t>(p.carries);
-  auto primals = r.primals.subspan(cond_consts), tangents = r.tangents.subspan(cond_consts);
-  std::vector<bool> in_mask = not_empty(tangents), out_mask;
-  GraphRef tangent = carry_fixpoint(
-      in_mask, consts, carries, out_mask,
-      [&](const std::vector<bool>& inputs, const std::vector<bool>& inst, std::vector<bool>& found) {
-        return tangent_graph(*p.body, inputs, inst, found);
-      },
-      carries);
-  if (count(out_mask) == 0) {
-    Arrays results = bind_all(checkpointed_while_op, r.params, r.primals);
-    for (std::size_t i = 0; i < carries; ++i) r.outs[i] = results[i];
-    return;
-  }
-  Replay replay(p, *tangent, in_mask);
-  const Array kept_at = p.length >= 0 ? r.primals[0] : lax::full({p.checkpoints + 1}, Dtype::I64, -1);
-  Sweep sweep = sweep_forwards(p, replay, kept_at, r.primals);
-  for (std::size_t i = 0; i < carries; ++i) r.outs[i] = sweep.carry[i];
+/// The numbers of the states that a loop of known length keeps at first; after the last one no other.
+Array kept_numbers(const Keeping& keep) {
+  std::vector<std::int64_t> kept = first_kept(keep.length, keep.states);
+  kept.resize(static_cast<std::size_t>(keep.states) + 1, -1);
+  return program_array(array(kept));
+}
 
-  Arrays operands(primals.begin(), primals.begin() + static_cast<std::ptrdiff_t>(consts));
-  for (std::size_t c : replay.unchanging) operands.push_back(primals[consts + c]);
-  for (std::size_t c : replay.kept) operands.push_back(primals[consts + c]);
-  operands.push_back(sweep.count);
-  operands.push_back(sweep.stride);
-  operands.push_back(kept_at);
-  append(operands, sweep.store);
+/// `asked`, with the number of these states that are kept; at least two.
+Keeping settled(Keeping asked, std::span<const std::size_t> kept, std::span<const Array> carry) {
+  std::size_t state = 0;
+  for (std::size_t c : kept) state += carry[c].aval().bytes();
+  std::int64_t states = asked.states > 0 ? asked.states : asked.bytes;
+  if (asked.bytes > 0)
+    states = std::min(states, asked.bytes / static_cast<std::int64_t>(std::max<std::size_t>(state, 1)));
+  // Of unknown length every other one makes room at a time.
+  states = asked.length >= 0 ? std::min(states, asked.length) : states / 2 * 2;
+  asked.states = kept.empty() ? 2 : std::max<std::int64_t>(2, states);
+  return asked;
+}
+
+/// The loop, keeping some of its states, and the two ways that its tangents go over them.
+Arrays keep_states(const Keeping& asked, const WhileParams& p, const Graph& tangent,
+                   std::span<const Array> operands, const LoopTangents& given, Trace* trace,
+                   Arrays& results) {
+  const WhileParts n(p);
+  const Replay replay(p, tangent, given);
+  const auto body_in = operands.subspan(n.cond), carry = body_in.subspan(n.consts);
+  const Keeping keep = settled(asked, replay.kept, carry);
+  const Array kept_at = keep.length >= 0 ? kept_numbers(keep) : lax::full({keep.states + 1}, Dtype::I64, -1);
+  const Sweep sweep = sweep_forwards(p, keep, replay, kept_at, operands);
+  results = sweep.carry;
+
+  Arrays in(body_in.begin(), body_in.begin() + static_cast<std::ptrdiff_t>(n.consts));
+  for (std::size_t c : replay.unchanging) in.push_back(carry[c]);
+  for (std::size_t c : replay.kept) in.push_back(carry[c]);
+  append(in, std::array{sweep.count, sweep.stride, kept_at});
+  append(in, sweep.store);
   std::vector<Aval> avals, back;
-  for (const Array& a : operands) avals.push_back(a.aval());
+  for (const Array& a : in) avals.push_back(a.aval());
   back = avals;
-  append(operands, marked(instantiate(primals, tangents, in_mask), in_mask));
-  for (std::size_t i = avals.size(); i < operands.size(); ++i) avals.push_back(operands[i].aval());
+  append(in, given.consts);
+  append(in, given.carry);
+  for (std::size_t i = avals.size(); i < in.size(); ++i) avals.push_back(in[i].aval());
   for (const Aval& a : output_avals(*replay.tangent)) back.push_back(a);
   LinearCallParams linear;
-  linear.region = rewire(avals, [&](std::span<const Array> in) { return push_tangents(replay, in); });
-  linear.transposed = rewire(back, [&](std::span<const Array> in) { return pull_cotangents(p, replay, in); });
+  linear.region = rewire(avals, [&](std::span<const Array> a) { return push_tangents(replay, a); });
+  linear.transposed =
+      rewire(back, [&](std::span<const Array> a) { return pull_cotangents(keep, replay, a); });
   linear.linear = static_cast<std::int64_t>(replay.linear_consts + replay.linear_carries);
-  TraceScope scope(r.tangent_trace);
-  Arrays found = bind_all(linear_call_op, make_params(linear), operands);
-  for (std::size_t i = 0, next = 0; i < carries; ++i)
-    if (out_mask[i]) r.out_tangents[i] = found[next++];
+  TraceScope scope(trace);
+  return bind_all(linear_call_op, make_params(linear), in);
+}
+
+BindWhile bind_keeping(const Keeping& keep) {
+  return [keep](const WhileParams& loop, std::span<const Array> operands) {
+    return checkpointed_while(loop, keep, operands);
+  };
+}
+
+void checkpointed_jvp(const JvpRule& r) {
+  const auto& p = checkpointed_of(r.params);
+  jvp_while(p.loop, bind_keeping(p.keep), r);
+}
+
+void checkpointed_jet(const JetRule& r) {
+  const auto& p = checkpointed_of(r.params);
+  jet_while(p.loop, bind_keeping(p.keep), r);
+}
+
+void checkpointed_linearize(const LinearizeRule& r) {
+  const auto& p = checkpointed_of(r.params);
+  const auto tape = [&](auto&&... parts) { return keep_states(p.keep, parts...); };
+  linearize_while(checkpointed_while_op, p.loop, tape, r);
+}
+
+void checkpointed_batch(const BatchRule& r) {
+  const auto& p = checkpointed_of(r.params);
+  batch_while(checkpointed_while_op, p.loop, bind_keeping(p.keep), r);
 }
 
 }  // namespace
@@ -373,40 +398,20 @@ const Op checkpointed_while_op = {
     .jvp = checkpointed_jvp,
     .linearize = checkpointed_linearize,
     .batch = checkpointed_batch,
+    .jet = checkpointed_jet,
     .parse = parse_params<CheckpointedParams>,
 };
 
-std::int64_t states_of(std::int64_t checkpoints, std::int64_t length) {
-  // Of unknown length every other one makes room at a time.
-  return std::max<std::int64_t>(2, length >= 0 ? std::min(checkpoints, length) : checkpoints / 2 * 2);
-}
-
-Array kept_numbers(std::int64_t length, std::int64_t checkpoints) {
-  std::vector<std::int64_t> kept = first_kept(length, checkpoints);
-  kept.resize(static_cast<std::size_t>(checkpoints) + 1, -1);  // after the last one no other
-  return array(kept);
-}
-
-Params checkpointed(const WhileParams& loop, std::span<const Aval> operands, std::int64_t checkpoints,
-                    std::int64_t length) {
+std::vector<Array> checkpointed_while(const WhileParams& loop, const Keeping& keep,
+                                      std::span<const Array> operands, Loc loc) {
   CheckpointedParams p;
-  p.program = rewire({operands.begin(), operands.end()},
-                     [&](std::span<const Array> in) { return bind_all(while_op, make_params(loop), in); });
-  p.cond = loop.cond;
-  p.body = loop.body;
-  p.cond_consts = loop.cond_consts;
-  p.body_consts = loop.body_consts;
-  p.carries = loop.carries;
-  p.max_steps = loop.max_steps;
-  p.length = length;
-  p.checkpoints = checkpoints;
-  return make_params(p);
-}
-
-std::int64_t checkpoints_in(std::int64_t bytes, std::span<const Array> carry) {
-  std::size_t state = 0;
-  for (const Array& a : carry) state += a.aval().bytes();
-  return std::max<std::int64_t>(2, bytes / static_cast<std::int64_t>(std::max<std::size_t>(state, 1)));
+  std::vector<Aval> avals;
+  for (const Array& a : operands) avals.push_back(a.aval());
+  p.program =
+      rewire(avals, [&](std::span<const Array> in) { return bind_all(while_op, make_params(loop), in); });
+  p.loop = loop;
+  p.keep = keep;
+  return bind_all(checkpointed_while_op, make_params(p), operands, loc);
 }
 
 }  // namespace apsis::detail

@@ -4,37 +4,35 @@
 
 namespace apsis::detail {
 
-/// checkpointed_while: a while loop that reverse mode goes through in bounded memory, keeping `checkpoints` of
-/// its states. Operands, results, `cond` and `body` as of a while without ys; `program` is that while. `length`:
-/// how many iterations it makes, or -1 if that is not known beforehand. When it is, the first operand of the
-/// condition, which does not read it, says which states to keep: `kept_numbers`.
-struct CheckpointedParams {
-  GraphRef program, cond, body;
-  std::int64_t cond_consts = 0, body_consts = 0, carries = 0, max_steps = -1;
-  std::int64_t checkpoints = 0, length = -1;
+/// What reverse mode may keep of a loop: no more states than `states`, no more bytes of them than `bytes`; 0:
+/// no bound, for one of the two. `length`: how many iterations the loop makes, or -1 if that is not known
+/// beforehand.
+struct Keeping {
+  std::int64_t states = 0, bytes = 0, length = -1;
+  bool bounded() const { return states > 0 || bytes > 0; }
   static void each(auto& self, auto&& visit) {
-    visit("cond_consts", self.cond_consts);
-    visit("body_consts", self.body_consts);
-    visit("carries", self.carries);
-    visit("max_steps", self.max_steps);
-    visit("checkpoints", self.checkpoints);
+    visit("states", self.states);
+    visit("bytes", self.bytes);
     visit("length", self.length);
+  }
+};
+
+/// checkpointed_while: a while loop without ys that reverse mode goes through in bounded memory. Operands and
+/// results are those of `loop`; `program` is that loop, bound.
+struct CheckpointedParams {
+  GraphRef program;
+  WhileParams loop;
+  Keeping keep;
+  static void each(auto& self, auto&& visit) {
+    Keeping::each(self.keep, visit);
     visit("program", self.program);
-    visit("cond", self.cond);
-    visit("body", self.body);
+    WhileParams::each(self.loop, visit);
   }
 };
 
 extern const Op checkpointed_while_op;
 
-/// The numbers of the states that a loop of known length keeps at first, i64[checkpoints + 1].
-Array kept_numbers(std::int64_t length, std::int64_t checkpoints);
-/// How many states a loop keeps that may keep `checkpoints`.
-std::int64_t states_of(std::int64_t checkpoints, std::int64_t length);
-/// The parameters for a while loop on operands of these avals.
-Params checkpointed(const WhileParams& loop, std::span<const Aval> operands, std::int64_t checkpoints,
-                    std::int64_t length);
-/// How many states a number of bytes has room for; at least two.
-std::int64_t checkpoints_in(std::int64_t bytes, std::span<const Array> carry);
+std::vector<Array> checkpointed_while(const WhileParams& loop, const Keeping& keep,
+                                      std::span<const Array> operands, Loc loc = {});
 
 }  // namespace apsis::detail

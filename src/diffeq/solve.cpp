@@ -187,23 +187,6 @@ LoopState start_state(const Problem& p, Loc loc) {
   return s;
 }
 
-/// How the loop over steps keeps states. A budget in bytes is for what is computed from one step to the next:
-/// what is saved is only written.
-WhileOptions reverse_mode(const LoopState& start, const SolveOptions& options) {
-  WhileOptions loop{.checkpoints = options.checkpoints, .checkpoint_bytes = options.checkpoint_bytes};
-  if (loop.checkpoint_bytes <= 0) return loop;
-  LoopState state = start;
-  state.saved_ts = {};
-  state.saved_ys.clear();
-  std::size_t bytes = 0;
-  for_each_leaf(state, [&](const Array& a) { bytes += a.is_empty() ? 0 : a.aval().bytes(); });
-  const std::int64_t fit =
-      std::max<std::int64_t>(2, loop.checkpoint_bytes / static_cast<std::int64_t>(bytes));
-  loop.checkpoints = loop.checkpoints == 0 ? fit : std::min(loop.checkpoints, fit);
-  loop.checkpoint_bytes = 0;
-  return loop;
-}
-
 /// Puts what was asked for together: t0, then ts or steps, then t1.
 FlatSolution collect(const Problem& p, const LoopState& end, const Array& code) {
   const SaveAt& save = p.options.saveat;
@@ -261,7 +244,8 @@ FlatSolution solve_flat(const VectorField& field, const RungeKutta& method, cons
         Array unfinished = s.start < p.t1 && s.code == 0;
         return options.max_steps < 0 ? unfinished : unfinished && s.attempts < options.max_steps;
       },
-      [&](const LoopState& s) { return attempt(p, s, loc); }, start, reverse_mode(start, options), loc);
+      [&](const LoopState& s) { return attempt(p, s, loc); }, start,
+      {.checkpoints = options.checkpoints, .checkpoint_bytes = options.checkpoint_bytes}, loc);
 
   static_assert(static_cast<std::int64_t>(LoopResult::MaxStepsReached) ==
                 static_cast<std::int64_t>(SolveResult::MaxStepsReached));

@@ -127,10 +127,96 @@ TEST(Checkpoints, MayBeGivenInBytes) {
     return [=](const Array& y) { return sum(wander(50, y, options)); };
   };
   expect_near(grad(loss({.checkpoint_bytes = 200}))(x), grad(loss({}))(x), 1e-12);
-  // The store has room for the states that fit, and one row more.
+  // The store has room for the states that fit, of which the steps are no part, and one row more.
   std::string program = make_graph(grad(loss({.checkpoint_bytes = 200})), x);
-  EXPECT_NE(program.find("f64[7,3]"), std::string::npos);
+  EXPECT_NE(program.find("f64[9,3]"), std::string::npos);
   EXPECT_EQ(program.find("list<"), std::string::npos);
+}
+
+// A state is what the next ones and the way back are computed from: what is only written is no part of it. Here
+// it is a number and three others, 32 bytes.
+TEST(Checkpoints, BytesAreThoseThatAreKept) {
+  struct Log {
+    Array steps, x, rows;
+  };
+  Array x = array({0.3, -0.7, 1.1});
+  auto loss = [](const WhileOptions& options) {
+    return [=](const Array& y, const Array& n) {
+      Log end = while_loop([&](const Log& s) { return s.steps < n; },
+                           [](const Log& s) {
+                             Array next = sin(1.3 * s.x);
+                             return Log{s.steps + 1, next, s.rows.at(s.steps).set(next)};
+                           },
+                           Log{0, y, zeros({50, 3})}, options);
+      return sum(end.x) + sum(square(end.rows));
+    };
+  };
+  const WhileOptions bounded{.checkpoint_bytes = 240};
+  const std::string program = make_graph(grad(loss(bounded)), x, array(40));
+  EXPECT_NE(program.find("f64[7,3]"), std::string::npos);
+  EXPECT_EQ(program.find(",50,3]"), std::string::npos);
+  expect_near(jit(grad(loss(bounded)))(x, array(40)), jit(grad(loss({})))(x, array(40)), 1e-12);
+  auto scanned = [](const ScanOptions& options) {
+    return [=](const Array& y) {
+      auto [end, rows] = scan(
+          [](const Array& s, const Nothing&) {
+            Array next = sin(1.3 * s);
+            return std::pair{next, next};
+          },
+          y, Nothing{}, options);
+      return sum(end) + sum(square(rows));
+    };
+  };
+  const ScanOptions short_of{.length = 40, .checkpoint_bytes = 240};
+  EXPECT_NE(make_graph(grad(scanned(short_of)), x).find("f64[8,3]"), std::string::npos);
+  expect_near(jit(grad(scanned(short_of)))(x), jit(grad(scanned({.length = 40})))(x), 1e-12);
+}
+
+// A linear loop has no states to keep: it goes straight back.
+TEST(Checkpoints, NoStates) {
+  auto loss = [](const WhileOptions& options) {
+    return [=](const Array& y, const Array& n) {
+      return sum(while_loop([&](const Count& s) { return s.steps < n; },
+                            [](const Count& s) {
+                              return Count{s.steps + 1, ticking(0.5 * s.x + flip(s.x, 0))};
+                            },
+                            Count{0, y}, options)
+                     .x);
+    };
+  };
+  Array x = array({0.3, -0.7, 1.1}), n = array(40);
+  ticks = 0;
+  for (const WhileOptions& o : {WhileOptions{.checkpoints = 2}, WhileOptions{.checkpoint_bytes = 1 << 30}})
+    expect_near(grad(loss(o))(x, n), grad(loss({}))(x, n), 1e-12);
+  EXPECT_EQ(ticks, 4 * 40);
+}
+
+// Lanes that make the same steps stay one loop, whose states are those of all lanes.
+TEST(Checkpoints, OfLanesThatKeepStep) {
+  Array xs = reshape(cos(arange(12.)), {4, 3});
+  auto total = [](std::int64_t states) {
+    return [states](const Array& all) {
+      return sum(vmap([states](const Array& x) {
+        return scan(
+                   [&](const Array& s, const Nothing&) {
+                     return std::pair{sin(1.3 * s) * x, Nothing{}};
+                   },
+                   x, Nothing{}, {.length = 30, .checkpoints = states})
+            .first;
+      })(all));
+    };
+  };
+  expect_near(jit(grad(total(5)))(xs), jit(grad(total(0)))(xs), 1e-12);
+  EXPECT_EQ(make_graph(total(5), xs).find("map_lanes"), std::string::npos);
+  EXPECT_NE(make_graph(grad(total(5)), xs).find("f64[6,4,3]"), std::string::npos);
+}
+
+TEST(Checkpoints, InTaylorMode) {
+  auto end = [](std::int64_t states) {
+    return [states](const Array& x) { return wander(array(9), x, {.checkpoints = states}); };
+  };
+  Array x = array({0.3, -0.7}), v = array({1., 0.5});
+  expect_same_bits(jet(end(3), x, {v, 0. * v}).second[1], jet(end(0), x, {v, 0. * v}).second[1]);
 }
 
 }  // namespace

@@ -90,6 +90,19 @@ TEST(SplitRules, Scans) {
   });
 }
 
+TEST(SplitRules, ScansWithCheckpoints) {
+  auto f = [](const Array& x) {
+    auto [last, ys] = scan(
+        [&x](const Array& c, const Array& v) {
+          Array next = sin(c * v) + 0.1 * sum(x);
+          return std::pair{next, next * c};
+        },
+        sum(x), concatenate({x, cos(x)}), {.checkpoints = 2});
+    return sum(ys) * last + x;
+  };
+  expect_split(f);
+}
+
 TEST(SplitRules, LoopsOfUnknownLength) {
   using State = std::pair<Array, Array>;
   auto grow = [](std::int64_t checkpoints) {
@@ -104,6 +117,12 @@ TEST(SplitRules, LoopsOfUnknownLength) {
   };
   expect_split(grow(0));
   expect_split(grow(3));
+  // States are kept, not a tape, by the loop that the rule's jvp makes too.
+  const auto program = [&](std::int64_t checkpoints) {
+    return make_graph(grad([f = ruled(grow(checkpoints))](const Array& x) { return sum(f(x)); }), xs);
+  };
+  EXPECT_NE(program(0).find("list<"), std::string::npos);
+  EXPECT_EQ(program(3).find("list<"), std::string::npos);
 }
 
 TEST(SplitRules, Lanes) {

@@ -75,13 +75,10 @@ TEST(SolveOptions, AStateIsWhatTheNextStepNeeds) {
   // Of a solve that saves nothing on its way nothing grows.
   EXPECT_TRUE(holds(program({}), "list<"));
   EXPECT_FALSE(holds(program({.checkpoints = 12}), "list<"));
-  // About a hundred bytes a state: y, the slope, times, what the controller remembers.
-  const std::string in_bytes = program({.saveat = saving, .checkpoint_bytes = 1200});
-  std::int64_t rows = 0;
-  for (std::int64_t n = 3; n <= 20; ++n)
-    if (holds(in_bytes, ("f64[" + std::to_string(n) + ",3]").c_str())) rows = n;
-  EXPECT_GE(rows, 8);
-  EXPECT_LE(rows, 13);
+  // 72 bytes a state: y, the slope, where the step starts and ends, where the next row goes.
+  const std::string in_bytes = program({.saveat = saving, .checkpoint_bytes = 16 * 72});
+  EXPECT_TRUE(holds(in_bytes, "f64[17,3]"));
+  EXPECT_FALSE(holds(in_bytes, "f64[17,777"));
 }
 
 struct Ticking {

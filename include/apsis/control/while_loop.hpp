@@ -26,7 +26,7 @@ struct WhileOptions {
   /// times as many forward steps for a million iterations and a thousand states). 0: it keeps what it needs
   /// of every state.
   std::int64_t checkpoints = 0;
-  /// The same as a number of bytes for the states; 0: no bound.
+  /// The same as a number of bytes for what it needs of these states; at least two are kept. 0: no bound.
   std::int64_t checkpoint_bytes = 0;
   /// When the loop says how far it is, and to whom; by default it does not.
   Progress progress = {};
