@@ -3,15 +3,16 @@
 
 #include <algorithm>
 
+#include "codegen/products.hpp"
 #include "codegen/region.hpp"
 #include "codegen/row_contraction.hpp"
+#include "ops/dot_order.hpp"
 #include "ops/dot_params.hpp"
 
 namespace apsis::detail {
 namespace {
 
 constexpr int in_flight = 4;               // vectors of sums, to hide the latency of multiply-add
-constexpr std::int64_t unrolled_steps = 4;  // contractions this short need no loop
 constexpr std::int64_t packing_reuse = 4;   // reading an operand so often pays for a copy in the order of reading
 
 /// The contracted axes as one walk through both operands; false if they are not one.
@@ -63,6 +64,14 @@ bool Region::emit_contract(const Eqn& e) {
     auto last = static_cast<std::size_t>(sizes.free_b.back());
     if (b.view.strides[last] != 1 && b.view.strides[last] != 0) b = packed(b, in_b, last);
   }
+  // A vector that meets the rows of a matrix is read as they are.
+  const bool in_chains = is_floating(compute) && sizes.k >= dot_sequential_below;
+  if (in_chains && a.lanes == 1 && b.lanes == 1 && p.contract_a.size() == 1) {
+    const auto axis_a = static_cast<std::size_t>(p.contract_a[0]), axis_b = static_cast<std::size_t>(p.contract_b[0]);
+    const bool rows_a = a.view.strides[axis_a] == 1, rows_b = b.view.strides[axis_b] == 1;
+    if (sizes.n == 1 && rows_a && !rows_b) b = packed(b, in_b, axis_b);
+    else if (sizes.m == 1 && rows_b && !rows_a) a = packed(a, in_a, axis_a);
+  }
   std::int64_t step_a = 0, step_b = 0;
   if (!merge_contracted(p, a.view, b.view, step_a, step_b)) {
     a = contiguous(a, in_a);
@@ -93,41 +102,53 @@ bool Region::emit_contract(const Eqn& e) {
     return true;
   };
   const int vector = lowering_.vector_lanes(item_size(compute));
-  if (lanes == 1 && !shape.empty() && knows_row_contraction(dtype, shape.back(), sizes.k, vector)) {
-    std::int64_t apart_a = view_a.strides.back(), apart_b = view_b.strides.back();
-    bool rows_of_a = apart_a > 1 && apart_b == 0 && step_a == 1, rows_of_b = apart_b > 1 && apart_a == 0 && step_b == 1;
-    if (rows_of_a || rows_of_b) {
+  if (lanes == 1 && knows_row_contraction(dtype, shape.empty() ? 1 : shape.back(), sizes.k, vector)) {
+    const std::int64_t apart_a = shape.empty() ? 0 : view_a.strides.back(),
+                       apart_b = shape.empty() ? 0 : view_b.strides.back();
+    const bool read_alike = !in_chains || (step_a == 1 && step_b == 1);
+    const bool rows_of_a = apart_a > 1 && apart_b == 0 && step_a == 1 && read_alike,
+               rows_of_b = apart_b > 1 && apart_a == 0 && step_b == 1 && read_alike;
+    // Where the chains are the vector, each result may be a row of its own.
+    const bool lone = !rows_of_a && !rows_of_b && in_chains && step_a == 1 && step_b == 1;
+    if (rows_of_a || rows_of_b || lone) {
       Access access_a{view_a, a.base, dtype}, access_b{view_b, b.base, dtype};
       RowContraction rows{.shape = shape,
-                          .matrix = rows_of_a ? access_a : access_b,
-                          .vector = rows_of_a ? access_b : access_a,
+                          .matrix = rows_of_b ? access_b : access_a,
+                          .vector = rows_of_b ? access_a : access_b,
                           .result = {view, result.base, dtype},
-                          .rows = shape.back(),
+                          .rows = lone ? 1 : shape.back(),
                           .columns = sizes.k,
-                          .row_stride = rows_of_a ? apart_a : apart_b,
-                          .vector_stride = rows_of_a ? step_b : step_a,
-                          .result_stride = view.strides.back()};
-      rows.shape.erase(rows.shape.size() - 1);
-      for (Access* access : {&rows.matrix, &rows.vector, &rows.result}) {
-        access->view.shape = rows.shape;
-        access->view.strides.erase(rows.shape.size());
+                          .row_stride = rows_of_b ? apart_b : apart_a,
+                          .vector_stride = rows_of_b ? step_a : step_b,
+                          .result_stride = lone ? 1 : view.strides.back()};
+      if (!lone) {
+        rows.shape.erase(rows.shape.size() - 1);
+        for (Access* access : {&rows.matrix, &rows.vector, &rows.result}) {
+          access->view.shape = rows.shape;
+          access->view.strides.erase(rows.shape.size());
+        }
       }
       write_row_contraction(b_, rows, vector);
       return finish();
     }
   }
   // Vectors of neighbouring results; in packets, where the lanes are the vector, several results at once.
-  std::int64_t group = 1, shift_a = 0, shift_b = 0, shift = 0;
+  std::int64_t group = 1;
+  ProductSteps steps{step_a, step_b};
   int width = 1;
   if (lanes == 1) {
     width = in_flight * vector;
   } else if (!shape.empty()) {
     std::size_t last = shape.size() - 1;
-    for (std::int64_t g = 2; g <= 2 * in_flight; ++g)
+    // Two chains at a time; registers hold the operands and the sums at rest, too.
+    const std::int64_t most_sums = b_.vector_bytes() == 64 ? 16 : 8;
+    const std::int64_t registers = std::max<std::int64_t>(1, lanes / vector),
+                       most = in_chains ? most_sums / (2 * registers) : 2 * in_flight;
+    for (std::int64_t g = 2; g <= most; ++g)
       if (shape[last] % g == 0) group = g;
-    shift_a = view_a.strides[last];
-    shift_b = view_b.strides[last];
-    shift = view.strides[last];
+    steps.shift_a = view_a.strides[last];
+    steps.shift_b = view_b.strides[last];
+    steps.shift = view.strides[last];
     shape[last] /= group;
     for (View* v : {&view_a, &view_b, &view}) {
       v->shape = shape;
@@ -138,49 +159,14 @@ bool Region::emit_contract(const Eqn& e) {
   LoopNest nest(b_, shape, {{view_a, a.base, dtype, a.lanes}, {view_b, b.base, dtype, b.lanes}, {view, result.base, dtype, lanes}},
                 width, lanes);
   nest.open();
-  b_.set_lanes(nest.width());
-  std::vector<Value> sums(static_cast<std::size_t>(group), b_.constant(compute, 0));
-  auto load = [&](std::size_t access, std::int64_t at, Value bytes) {
-    Value v = nest.load(access, at, bytes);
-    b_.set_lanes(b_.lanes_of(v));
-    return compute == dtype ? v : b_.convert(v, compute);
-  };
-  auto accumulate = [&](std::int64_t i, Value bytes_a, Value bytes_b) {
-    Value x, y;
-    for (std::int64_t g = 0; g < group; ++g) {
-      if (g == 0 || shift_a != 0) x = load(0, i * step_a + g * shift_a, bytes_a);
-      if (g == 0 || shift_b != 0) y = load(1, i * step_b + g * shift_b, bytes_b);
-      Value& sum = sums[static_cast<std::size_t>(g)];
-      Value in[] = {x, y, sum};
-      align(in);
-      if (is_floating(compute)) sum = b_.fma(in[0], in[1], in[2]);
-      else if (compute == Dtype::Bool) sum = b_.bit_or(in[2], b_.bit_and(in[0], in[1]));
-      else sum = b_.add(in[2], b_.mul(in[0], in[1]));
-    }
-  };
-  if (sizes.k <= unrolled_steps) {
-    for (std::int64_t i = 0; i < sizes.k; ++i) accumulate(i, {}, {});
-  } else {
-    Block before = b_.position();
-    CountedLoop loop(b_, sizes.k, 1);
-    b_.set_lanes(nest.width());
-    std::vector<Value> phis;
-    for (Value& sum : sums) {
-      phis.push_back(b_.phi(compute));
-      b_.add_incoming(phis.back(), sum, before);
-      sum = phis.back();
-    }
-    b_.set_lanes(1);
-    Value bytes_a = b_.mul(loop.index(), b_.index(step_a * bytes_of(a, dtype)));
-    Value bytes_b = b_.mul(loop.index(), b_.index(step_b * bytes_of(b, dtype)));
-    accumulate(0, bytes_a, bytes_b);
-    for (std::size_t g = 0; g < sums.size(); ++g) b_.add_incoming(phis[g], sums[g], b_.position());
-    loop.close();
-  }
+  steps.bytes_a = step_a * bytes_of(a, dtype);
+  steps.bytes_b = step_b * bytes_of(b, dtype);
+  const Products products(b_, nest, steps, dtype, compute, group);
+  const std::vector<Value> sums = in_chains ? products.in_chains(sizes.k) : products.in_order(sizes.k);
   for (std::int64_t g = 0; g < group; ++g) {
     Value sum = sums[static_cast<std::size_t>(g)];
     b_.set_lanes(b_.lanes_of(sum));
-    nest.store(2, compute == dtype ? sum : b_.convert(sum, dtype), g * shift);
+    nest.store(2, compute == dtype ? sum : b_.convert(sum, dtype), g * steps.shift);
   }
   nest.close();
   return finish();

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ops/dot_order.hpp"
+
 namespace apsis::detail {
 namespace {
 
@@ -56,12 +58,14 @@ Values load_columns(Builder& b, Pointer p, Dtype dtype, std::int64_t row_bytes, 
 
 bool knows_row_contraction(Dtype dtype, std::int64_t rows, std::int64_t columns, int width) {
   if (dtype == Dtype::Bool || is_complex(dtype) || item_size(dtype) < 4) return false;
+  if (is_floating(dtype) && columns >= dot_sequential_below) return true;
   const int chunk = chunk_of(dtype);
   return rows >= chunk && columns >= chunk && width >= chunk;
 }
 
 void write_row_contraction(Builder& b, const RowContraction& c, int width) {
   const Dtype dtype = c.result.dtype;
+  if (is_floating(dtype) && c.columns >= dot_sequential_below) return write_row_chains(b, c);
   const int chunk = chunk_of(dtype);
   const auto item = static_cast<std::int64_t>(item_size(dtype));
   while (width > c.rows) width /= 2;

@@ -1,8 +1,10 @@
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
 #include "core/convert.hpp"
 #include "ops/blas.hpp"
+#include "ops/dot_order.hpp"
 #include "ops/dot_params.hpp"
 #include "ops/index_rules.hpp"
 #include "ops/jet_rules.hpp"
@@ -113,17 +115,59 @@ T accumulate(T a, T b, T sum) {
   }
 }
 
+template <class T>
+T plus(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>)
+    return a + b;
+  else
+    return {a.real + b.real, a.imag + b.imag};
+}
+
 // Rows of b are added up one after the other, which vectorises over n and keeps the order in k.
+template <class T>
+void multiply_row(const DotSizes& s, const T* left, const T* right, T* out) {
+  for (std::int64_t j = 0; j < s.n; ++j) out[j] = T{};
+  for (std::int64_t i = 0; i < s.k; ++i)
+    for (std::int64_t j = 0; j < s.n; ++j) out[j] = accumulate(left[i], right[i * s.n + j], out[j]);
+}
+
+// The same with the chains of dot_order.hpp, `partial` holding dot_partials rows of sums.
+template <class T>
+void multiply_row_in_chains(const DotSizes& s, const T* left, const T* right, T* out,
+                            std::vector<T>& partial) {
+  partial.assign(static_cast<std::size_t>(dot_partials * s.n), T{});
+  T* sums = partial.data();
+  if (s.n == 1) {
+    std::int64_t i = 0;
+    for (; i + dot_partials <= s.k; i += dot_partials)
+      for (int p = 0; p < dot_partials; ++p) sums[p] = accumulate(left[i + p], right[i + p], sums[p]);
+    for (int p = 0; i + p < s.k; ++p) sums[p] = accumulate(left[i + p], right[i + p], sums[p]);
+  } else {
+    for (std::int64_t i = 0; i < s.k; ++i)
+      for (std::int64_t j = 0; j < s.n; ++j) {
+        T& sum = sums[i % dot_partials * s.n + j];
+        sum = accumulate(left[i], right[i * s.n + j], sum);
+      }
+  }
+  for (std::int64_t half = dot_partials / 2 * s.n; half >= s.n; half /= 2)
+    for (std::int64_t j = 0; j < half; ++j) sums[j] = plus(sums[j], sums[j + half]);
+  std::copy_n(sums, s.n, out);
+}
+
 template <class T>
 void multiply_k_ordered(const DotSizes& s, const void* a, const void* b, void* c) {
   auto* left = static_cast<const T*>(a);
   auto* right = static_cast<const T*>(b);
   auto* out = static_cast<T*>(c);
+  std::vector<T> partial;
   for (std::int64_t matrix = 0; matrix < s.batch; ++matrix, right += s.k * s.n)
     for (std::int64_t row = 0; row < s.m; ++row, left += s.k, out += s.n) {
-      for (std::int64_t j = 0; j < s.n; ++j) out[j] = T{};
-      for (std::int64_t i = 0; i < s.k; ++i)
-        for (std::int64_t j = 0; j < s.n; ++j) out[j] = accumulate(left[i], right[i * s.n + j], out[j]);
+      if constexpr (!std::is_integral_v<T>)
+        if (s.k >= dot_sequential_below) {
+          multiply_row_in_chains(s, left, right, out, partial);
+          continue;
+        }
+      multiply_row(s, left, right, out);
     }
 }
 
@@ -205,17 +249,15 @@ void dot_emit(Emitter& e, const Params& params, std::span<const Aval> in_avals, 
   for (std::size_t o = 0; o < out.size(); ++o) {
     auto at = static_cast<std::int64_t>(o);
     std::int64_t column = at % s.n, row = at / s.n % s.m, matrix = at / s.n / s.m;
-    Value sum = e.constant(compute, 0);
-    for (std::int64_t i = 0; i < s.k; ++i) {
+    const auto multiply_add = [&](std::int64_t i, Value sum) {
       Value x = element(a, left, (matrix * s.m + row) * s.k + i),
             y = element(b, right, (matrix * s.k + i) * s.n + column);
-      if (is_floating(compute))
-        sum = e.fma(x, y, sum);
-      else if (compute == Dtype::Bool)
-        sum = e.bit_or(sum, e.bit_and(x, y));
-      else
-        sum = e.add(sum, e.mul(x, y));
-    }
+      if (is_floating(compute)) return e.fma(x, y, sum);
+      if (compute == Dtype::Bool) return e.bit_or(sum, e.bit_and(x, y));
+      return e.add(sum, e.mul(x, y));
+    };
+    const auto add = [&](Value x, Value y) { return compute == Dtype::Bool ? e.bit_or(x, y) : e.add(x, y); };
+    const Value sum = contract_in_order(s.k, e.constant(compute, 0), multiply_add, add);
     out[o] = compute == dtype ? sum : e.convert(sum, dtype);
   }
 }
@@ -302,8 +344,8 @@ void dot_batch(const BatchRule& r) {
   r.out_axes.push_back(out_axis);
 }
 
-// Where nothing is contracted: elementwise, so that a sum of such products, the gradient of a matrix that is applied to
-// several vectors, is one pass of multiply-adds over the matrix.
+// Where nothing is contracted: elementwise, so that a sum of such products, the gradient of a matrix that is
+// applied to several vectors, is one pass of multiply-adds over the matrix.
 Array outer_product(const Array& a, const Array& b, const DotParams& p) {
   const DotSizes s(p, a.shape(), b.shape());
   const auto batch = static_cast<std::int64_t>(p.batch_a.size());

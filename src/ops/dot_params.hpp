@@ -8,9 +8,9 @@ namespace apsis::detail {
 /// dot_general: contracts axes contract_a[i] of a with contract_b[i] of b, for each entry of the batch axes
 /// batch_a[i] = batch_b[i]. Result axes: batch, the free axes of a, the free axes of b.
 ///
-/// Order of accumulation: where `is_k_ordered`, each result element is acc = fma(a_k, b_k, acc) over the
-/// contracted elements in row-major order of contract_a, from acc = +0, in f32 or f64 (half floats accumulate
-/// in f32 and round once). Elsewhere BLAS decides.
+/// Order of accumulation: where `is_k_ordered`, each result element is the sum of a_k · b_k over the
+/// contracted elements in row-major order of contract_a, in the order of ops/dot_order.hpp, in f32 or f64
+/// (half floats accumulate in f32 and round once). Elsewhere BLAS decides.
 struct DotParams {
   Dims contract_a, contract_b, batch_a, batch_b;
   /// Set by vmap, so that lanes which became a free axis keep the order they have alone.

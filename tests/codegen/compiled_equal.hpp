@@ -48,9 +48,10 @@ inline void expect_compiled_equal(const Graph& graph, std::span<const Array> inp
   }
   struct {
     int lanes, level;
-  } const ways[] = {{0, -1}, {1, 0}, {2, 1}, {8, 2}};
-  for (auto [lanes, level] : ways) {
-    auto program = compile(graph, {.lanes = lanes, .level = level});
+    Isa isa = Isa::Native;
+  } const ways[] = {{0, -1}, {1, 0}, {2, 1}, {8, 2}, {0, -1, Isa::Avx2}};
+  for (auto [lanes, level, isa] : ways) {
+    auto program = compile(graph, {.lanes = lanes, .level = level, .isa = isa});
     std::vector<Array> got = run(*program, inputs);
     ASSERT_EQ(got.size(), expected.size());
     for (std::size_t i = 0; i < got.size(); ++i)

@@ -1,0 +1,108 @@
+// Contractions, compiled, against the evaluator: every layout at the lengths and numbers of results around
+// which the code changes.
+
+#include "compiled_equal.hpp"
+
+namespace apsis::detail {
+namespace {
+
+/// One program of many products of `n` terms each; the text names values as they come.
+class Products {
+ public:
+  Products(std::string dtype, int n) : dtype_(std::move(dtype)), n_(std::to_string(n)) {}
+
+  void matrix_times_vector(int rows) {
+    const std::string r = std::to_string(rows);
+    const std::string by_rows = input(shape({r, n_})), by_columns = input(shape({n_, r})),
+                      vector = input(shape({n_}));
+    dot(by_rows, vector, shape({r}), "1", "0");
+    dot(vector, by_rows, shape({r}), "0", "1");
+    dot(by_columns, vector, shape({r}), "0", "0");
+    dot(vector, by_columns, shape({r}), "0", "0");
+    // Rows with gaps between them, elements of the vector with gaps, a matrix and a vector in other orders.
+    const std::string wide = input(shape({r, plus(3)})), column = input(shape({n_, "3"}));
+    const std::string part = define(
+        shape({r, n_}), "slice{start=[0, 2], limit=[" + r + ", " + plus(2) + "], stride=[1, 1]}", wide);
+    const std::string apart =
+        define(shape({n_, "1"}), "slice{start=[0, 1], limit=[" + n_ + ", 2], stride=[1, 1]}", column);
+    const std::string strided = define(shape({n_}), "reshape{shape=[" + n_ + "]}", apart);
+    const std::string turned = define(shape({r, n_}), "transpose{permutation=[1, 0]}", by_columns);
+    const std::string backwards = define(shape({n_}), "reverse{axes=[0]}", vector);
+    for (const std::string& matrix : {by_rows, part, turned})
+      for (const std::string& x : {vector, strided, backwards}) dot(matrix, x, shape({r}), "1", "0");
+    const std::string rows_apart = define(shape({r, n_}), "reverse{axes=[0]}", by_rows);
+    dot(rows_apart, strided, shape({r}), "1", "0");
+  }
+
+  void others(int rows) {
+    const std::string r = std::to_string(rows);
+    const std::string vector = input(shape({n_})), other = input(shape({n_}));
+    dot(vector, other, "[]", "0", "0");
+    const std::string matrix = input(shape({r, n_})), second = input(shape({n_, "6"})),
+                      third = input(shape({"5", n_}));
+    dot(matrix, second, shape({r, "6"}), "1", "0");
+    dot(matrix, third, shape({r, "5"}), "1", "1");
+    const std::string stack = input(shape({"3", r, n_})), vectors = input(shape({"3", n_}));
+    dot(stack, vectors, shape({"3", r}), "2", "1", "0", "0");
+    dot(matrix, matrix, shape({r}), "1", "1", "0", "0");
+    // Two axes together, in one walk and not.
+    const std::string block = input(shape({r, "2", n_})), grid = input(shape({"2", n_})),
+                      turned = input(shape({n_, "2"}));
+    dot(block, grid, shape({r}), "1, 2", "0, 1");
+    dot(block, turned, shape({r}), "1, 2", "1, 0");
+  }
+
+  std::string text() const { return "(" + inputs_ + ") {\n" + equations_ + " return " + results_ + "\n}"; }
+
+ private:
+  static std::string shape(std::initializer_list<std::string> sizes) {
+    std::string text;
+    for (const std::string& s : sizes) text += (text.empty() ? "" : ",") + s;
+    return "[" + text + "]";
+  }
+  std::string plus(int more) const { return std::to_string(std::stoi(n_) + more); }
+
+  std::string input(const std::string& shape) {
+    const std::string name = "v" + std::to_string(inputs_count_++);
+    inputs_ += (inputs_.empty() ? "" : ", ") + name + ": " + dtype_ + shape;
+    return name;
+  }
+  std::string define(const std::string& shape, const std::string& op, const std::string& operands) {
+    const std::string name = "w" + std::to_string(equations_count_++);
+    equations_ += " " + name + ": " + dtype_ + shape + " = " + op + "(" + operands + ")\n";
+    return name;
+  }
+  void dot(const std::string& a, const std::string& b, const std::string& shape,
+           const std::string& contract_a, const std::string& contract_b, const std::string& batch_a = "",
+           const std::string& batch_b = "") {
+    const std::string params = "dot_general{contract_a=[" + contract_a + "], contract_b=[" + contract_b +
+                               "], batch_a=[" + batch_a + "], batch_b=[" + batch_b + "], k_ordered=true}";
+    results_ += (results_.empty() ? "" : ", ") + define(shape, params, a + ", " + b);
+  }
+
+  std::string dtype_, n_, inputs_, equations_, results_;
+  int inputs_count_ = 0, equations_count_ = 0;
+};
+
+TEST(Contractions, MatrixTimesVector) {
+  for (std::string dtype : {"f32", "f64"})
+    for (int n : {31, 32, 39, 72}) {
+      SCOPED_TRACE(dtype + ", " + std::to_string(n));
+      Products products(dtype, n);
+      for (int rows : {1, 3, 8, 11}) products.matrix_times_vector(rows);
+      expect_compiled_equal(products.text());
+    }
+}
+
+TEST(Contractions, OtherProducts) {
+  for (std::string dtype : {"f32", "f64", "bf16", "i32", "c64"})
+    for (int n : {0, 31, 36}) {
+      SCOPED_TRACE(dtype + ", " + std::to_string(n));
+      Products products(dtype, n);
+      for (int rows : {1, 5, 17}) products.others(rows);
+      expect_compiled_equal(products.text());
+    }
+}
+
+}  // namespace
+}  // namespace apsis::detail
