@@ -22,7 +22,18 @@ LaneCode::LaneCode(Lowering& lowering, const MapLanesParams& params, LaneSplit s
       tapes_(std::move(tapes)),
       tape_offsets_(split_.region->outputs().size(), 0) {
   known_.resize(split_.region->value_count());
+  if (split_.loop && split_.loop->op->kind == OpKind::Scan && width > 1) {
+    const LoopParts loop(*split_.loop);
+    if (loop.body->outputs().size() == loop.carries)
+      outer_ = split_outer_sums(*loop.body, loop.consts, loop.carries, lowering.options().register_limit);
+  }
   if (choose && split_.loop && params.lanes >= 16 * width && latency_bound()) width_ *= 2;
+}
+
+LoopParts LaneCode::loop_parts() const {
+  LoopParts loop(*split_.loop);
+  if (outer_.body) loop.body = outer_.body.get();
+  return loop;
 }
 
 /// One step of a small loop is a chain of dependent operations that leaves most of the machine idle: two
@@ -68,6 +79,7 @@ Function LaneCode::write() {
   b_.return_values({&ok, 1});
   known_.clear();
   slots_.clear();
+  kept_ = {};
   scratch_bytes_ = lowering_.end_function();
   b_.end();
   return chunk;

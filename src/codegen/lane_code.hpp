@@ -9,6 +9,7 @@
 #include "codegen/analysis.hpp"
 #include "codegen/lane_split.hpp"
 #include "codegen/list_access.hpp"
+#include "codegen/outer_sums.hpp"
 #include "codegen/region.hpp"
 
 namespace apsis::detail {
@@ -48,6 +49,8 @@ class LaneCode {
     Pointer home, spare;
   };
 
+  /// The loop, its body without the sums of `outer_`.
+  LoopParts loop_parts() const;
   bool latency_bound() const;
   void load_shared();
   /// From here on the packet's lanes are `ids`: what errors call them.
@@ -70,8 +73,8 @@ class LaneCode {
   void enter_lanes(Value ids, Value mask);
   /// The lanes `ids` of `mask` leave it: what comes after it.
   void leave_lanes(Value ids, Value mask);
-  /// One iteration for all slots. `tape` takes the values that it records, if any.
-  void run_body(Region& body, Value active, const ListWriter* tape);
+  /// One iteration for all slots. `records`: where the outputs after the carries go.
+  void run_body(Region& body, Value active, std::span<const Place> records);
 
   // Tapes (lane_replay.cpp).
   Pointer entry_of_chunk(Pointer table);
@@ -82,6 +85,13 @@ class LaneCode {
   void record_event(Pointer events, Value steps, Value left, Value entered, Value before, Value after);
   Value mask_of(Value bits);
   Value safe_ids(Value ids);
+
+  // Gradients of matrices that the lanes share (lane_outer.cpp).
+  void open_outer_sums(Region& homes);
+  std::vector<Place> outer_vectors();
+  void keep_outer_vectors();
+  void flush_outer_sums();
+  Function write_outer_sums();
 
   void bind(Region& region, const LanePart& part, Value ids);
   Place input(ValueId v, Value ids);
@@ -110,6 +120,13 @@ class LaneCode {
   std::vector<Place>
       known_;  // by value of the region: what is the same for all lanes, and the loop's results
   std::vector<Slot> slots_;
+  OuterSums outer_;
+  // The vectors of some iterations, how many iterations these are, and what adds their products up.
+  Place kept_;
+  Pointer kept_count_;
+  std::vector<std::int64_t> kept_offsets_;
+  std::int64_t kept_stride_ = 0, most_kept_ = 0;
+  Function add_kept_;
 };
 
 }  // namespace apsis::detail

@@ -105,7 +105,9 @@ void LaneCode::write_refilled() {
     b_.set_position(below_limit);
   }
   if (taped) tape.next();
-  run_body(body, active, taped ? &tape : nullptr);
+  std::vector<Place> records;
+  for (std::size_t i = 0; i < values.size(); ++i) records.push_back(tape.field(i));
+  run_body(body, active, records);
   lowering_.poll();
   b_.set_lanes(1);
   const Value steps_after = b_.add(steps, b_.index(1));

@@ -95,11 +95,12 @@ Value LaneCode::mask_of(Value bits) {
 ///
 /// or backwards, with turn before head; then those leave that had entered.
 void LaneCode::write_replayed() {
-  const LoopParts loop(*split_.loop);
+  const LoopParts loop = loop_parts();
   const Graph& graph = *split_.region;
   const auto operands = graph.operands(*split_.loop);
   Region homes(lowering_, *split_.shared.graph, width_);
   make_slots(homes);
+  open_outer_sums(homes);
   Region body(lowering_, *loop.body, width_);
   hoist(nullptr, body);
 
@@ -223,7 +224,10 @@ void LaneCode::write_replayed() {
     }
     body.bind_input(input, std::move(place));
   }
-  run_body(body, active, taped ? &tape : nullptr);
+  std::vector<Place> records = outer_vectors();
+  for (std::size_t i = 0; i < values.size(); ++i) records.push_back(tape.field(i));
+  run_body(body, active, records);
+  keep_outer_vectors();
   lowering_.poll();
   b_.set_lanes(1);
   const Value next_trip = b_.add(trip, b_.index(1));
@@ -236,6 +240,7 @@ void LaneCode::write_replayed() {
 
   b_.set_position(stepped);
   restore_slots(current);
+  flush_outer_sums();
   for (ListReader& r : readers) r.suspend();
   if (taped) tape.suspend();
   b_.set_lanes(1);

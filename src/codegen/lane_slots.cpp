@@ -22,7 +22,7 @@ bool has_regions(const Graph& graph) {
 
 /// All slots start empty; no lane reads what is in them.
 void LaneCode::make_slots(Region& homes) {
-  const LoopParts loop(*split_.loop);
+  const LoopParts loop = loop_parts();
   const auto operands = split_.region->operands(*split_.loop);
   for (std::size_t k = 0; k < operands.size(); ++k) {
     if (!split_.slots[k]) continue;
@@ -49,7 +49,7 @@ void LaneCode::make_slots(Region& homes) {
 
 void LaneCode::bind_operand(Region* cond, Region& body, std::size_t k, const Place& place,
                             const Place& for_body) {
-  const LoopParts loop(*split_.loop);
+  const LoopParts loop = loop_parts();
   if (cond && (k < loop.cond_consts || k >= loop.first_carry()))
     cond->bind_input(static_cast<ValueId>(k < loop.cond_consts ? k : k - loop.consts), place);
   if (k >= loop.cond_consts) body.bind_input(static_cast<ValueId>(k - loop.cond_consts), for_body);
@@ -57,7 +57,7 @@ void LaneCode::bind_operand(Region* cond, Region& body, std::size_t k, const Pla
 
 /// What the loop computes from values that all lanes share is computed before it.
 void LaneCode::hoist(Region* cond, Region& body) {
-  const LoopParts loop(*split_.loop);
+  const LoopParts loop = loop_parts();
   const auto operands = split_.region->operands(*split_.loop);
   std::vector<char> cond_fixed(cond ? loop.cond->input_count() : 0, 0),
       body_fixed(loop.body->input_count(), 0);
@@ -153,7 +153,7 @@ void LaneCode::enter_lanes(Value ids, Value mask) {
 }
 
 void LaneCode::leave_lanes(Value ids, Value mask) {
-  const LoopParts loop(*split_.loop);
+  const LoopParts loop = loop_parts();
   const auto operands = split_.region->operands(*split_.loop);
   for (std::size_t r = 0; r < loop.carries; ++r) {
     const std::size_t k = loop.first_carry() + r;
@@ -171,8 +171,8 @@ void LaneCode::leave_lanes(Value ids, Value mask) {
   for (std::size_t r = 0; r < loop.carries; ++r) known_[split_.loop->first_result + r] = {};
 }
 
-void LaneCode::run_body(Region& body, Value active, const ListWriter* tape) {
-  const LoopParts loop(*split_.loop);
+void LaneCode::run_body(Region& body, Value active, std::span<const Place> records) {
+  const LoopParts loop = loop_parts();
   // Slots at rest run along; only where they might loop for ever, or call something, are they held back.
   if (has_regions(*loop.body) || loop.body->has_effect()) body.set_mask(active);
   for (const Slot& slot : slots_) {
@@ -181,10 +181,9 @@ void LaneCode::run_body(Region& body, Value active, const ListWriter* tape) {
     next.base = slot.spare_now;
     body.hint_output(slot.operand - loop.first_carry(), next);
   }
-  const std::size_t records = tape ? loop.body->outputs().size() - loop.carries : 0;
-  for (std::size_t i = 0; i < records; ++i) body.hint_output(loop.carries + i, tape->field(i));
+  for (std::size_t i = 0; i < records.size(); ++i) body.hint_output(loop.carries + i, records[i]);
   body.run();
-  for (std::size_t i = 0; i < records; ++i) body.write_output(loop.carries + i, tape->field(i));
+  for (std::size_t i = 0; i < records.size(); ++i) body.write_output(loop.carries + i, records[i]);
   const auto changes = [&](const Slot& slot) { return slot.use != CarryUse::Unchanged; };
   for (Slot& slot : slots_) {
     if (!changes(slot)) continue;

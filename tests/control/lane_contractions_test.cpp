@@ -1,10 +1,17 @@
 // Products inside loops of lanes: lanes, lockstep and single calls give the same bits, at the lengths and
 // numbers of results around which the code changes, with matrices that the lanes share and with their own.
 
+#include "codegen/compile.hpp"
 #include "transform/checks.hpp"
 
 namespace apsis::testing {
 namespace {
+
+std::int64_t occurrences(const std::string& text, const std::string& what) {
+  std::int64_t n = 0;
+  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++n;
+  return n;
+}
 
 struct Steps {
   Array count, x;
@@ -49,6 +56,40 @@ TEST(LaneContractions, GiveTheBitsOfSingleCalls) {
     for (bool shared : {true, false})
       for (std::int64_t n : {31, 32, 37, 48})
         for (std::int64_t inner : {17, 32, 40}) check(dtype, n, inner, shared);
+}
+
+// On the way back the products for the matrices wait for some iterations; the sums are those of the
+// evaluator, which runs lane after lane and adds at once.
+TEST(LaneContractions, GradientsOfSharedMatricesAreSummedInOrder) {
+  const Array times = array({3, 0, 40, 5, 2, 33, 7, 1, 0, 4, 3, 17, 6, 1, 2, 5, 4, 0, 1, 2, 3});
+  for (Dtype dtype : {f32, f64})
+    for (auto [n, inner] : {std::pair{5, 7}, {17, 3}, {4, 64}, {33, 20}}) {
+      SCOPED_TRACE(to_string(dtype) + ", " + std::to_string(n) + " and " + std::to_string(inner));
+      const auto draw = [&](std::int64_t seed, Shape shape) {
+        return random::uniform(random::key(seed), shape, dtype, -0.5, 0.5);
+      };
+      const Array xs = draw(1, {times.size(), n}), down = draw(2, {inner, n}), up = draw(3, {n, inner});
+      const auto loss = [&](const Array& d, const Array& u) {
+        // Once an iteration, and twice.
+        const auto twice = [&](const Array& x, const Array& a, const Array& b) {
+          return tanh(matmul(b, tanh(matmul(a, x)))) * 0.75 + x * 0.125;
+        };
+        const auto one = [&](const Array& count, const Array& x) {
+          const Array far = while_loop([&](const Steps& s) { return s.count < count; },
+                                       [&](const Steps& s) {
+                                         return Steps{s.count + 1, twice(twice(s.x, d, u) + s.x, d, u)};
+                                       },
+                                       Steps{0, x})
+                                .x;
+          return sum(far * iterate(count, x, d, u));
+        };
+        return mean(vmap(one, {.loops = LaneLoops::Lanes})(times, xs));
+      };
+      expect_compiled_as_interpreted(jit(grad<0, 1>(loss)), down, up);
+      // Both matrices in both loops.
+      const std::string code = detail::code_text(*staged_call(grad<0, 1>(loss), down, up).graph);
+      EXPECT_EQ(occurrences(code, "call void @outer"), 2 * 2) << code;
+    }
 }
 
 }  // namespace
