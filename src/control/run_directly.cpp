@@ -43,7 +43,7 @@ std::vector<Array> entries_at(std::span<const Array> stacked, std::int64_t i) {
 
 std::vector<Array> stack_entries(const std::vector<std::vector<Array>>& entries) {
   std::vector<Array> stacked;
-  for (std::size_t k = 0; k < entries[0].size(); ++k) {
+  for (std::size_t k = 0; k < (entries.empty() ? 0 : entries[0].size()); ++k) {
     std::vector<Array> rows;
     for (const std::vector<Array>& row : entries) {
       Shape shape = row[k].shape();

@@ -46,7 +46,11 @@ TEST(JitEntries, AnEntryInUseOutlivesItsPlace) {
     Array value;
     std::vector<int> numbers;
   };
-  auto g = jit([](const Array& x, int n) { return Holder{x * n, std::vector<int>(1000, 7)}; }, {.max_entries = 1});
+  auto g = jit(
+      [](const Array& x, int n) {
+        return Holder{x * n, std::vector<int>(1000, 7)};
+      },
+      {.max_entries = 1});
   Array x = array(3.);
   std::vector<std::thread> threads;
   std::atomic<int> wrong = 0;
@@ -176,6 +180,10 @@ TEST(DisableJit, FunctionsAndLoopsRunOnValues) {
                   0, 4, [](const Array& i, const Array& c) { return c + i; }, array(0.))
                   .item<double>(),
               6.);
+    EXPECT_EQ(fori_loop(
+                  4, 4, [](const Array& i, const Array& c) { return c * i.item<double>(); }, array(5.))
+                  .item<double>(),
+              5.);
     int taken = 0;
     auto yes = [&](const Array& v) { return taken = 1, v; };
     auto no = [&](const Array& v) { return taken = 2, -v; };

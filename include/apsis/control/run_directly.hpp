@@ -34,13 +34,14 @@ std::optional<T> while_directly(const Test& test, const Step& step, T state, std
   }
 }
 
-/// At least one entry.
+/// At least one entry, unless there are no ys.
 template <class Step, class C, class Xs, class Report>
 auto scan_directly(const Step& step, C carry, const Xs& xs, std::span<const Array> stacked,
                    std::int64_t length, bool reverse, const Report& report) {
   using Y = std::decay_t<decltype(step(carry, xs).second)>;
   std::vector<std::vector<Array>> rows(static_cast<std::size_t>(length));
   std::optional<Y> last;
+  if constexpr (std::is_empty_v<Y>) last.emplace();
   for (std::int64_t k = 0; k < length; ++k) {
     std::int64_t i = reverse ? length - 1 - k : k;
     auto result = step(carry, with_leaves(xs, entries_at(stacked, i)));

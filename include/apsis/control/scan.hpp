@@ -67,7 +67,8 @@ auto scan(const F& f, const Carry& init, const Xs& xs, const ScanOptions& option
   auto step = [&f](const C& c, const Xs& x) { return f(c, x); };
   using Y = std::decay_t<decltype(f(start, xs).second)>;
   std::int64_t length = stacked.empty() ? options.length : stacked[0].shape()[0];
-  if (runs_directly() && length > 0) {
+  // Without an entry only the body, staged, says what the ys are like.
+  if (runs_directly() && (length > 0 || std::is_empty_v<Y>)) {
     auto report = [&](std::int64_t n) { report_directly(options.progress, n, length, loc); };
     auto [last, ys] = scan_directly(step, start, xs, stacked, length, options.reverse, report);
     return std::pair<C, Y>(last, ys);
