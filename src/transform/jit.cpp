@@ -19,8 +19,9 @@ namespace {
 class Direct final : public TraceRequest {
  public:
   void stage(const Callee& callee, std::span<const Array> leaves) override { outs = callee(leaves); }
-  void set_result(void* prototype, void (*destroy)(void*), const std::vector<bool>& present) override {
-    shape->set(prototype, destroy, present);
+  void set_result(const void* prototype, void* (*copy)(const void*), void (*destroy)(void*),
+                  const std::vector<bool>& present) override {
+    shape->set(copy(prototype), destroy, present);
   }
   std::vector<Array> outs;
   std::unique_ptr<ResultShape> shape = std::make_unique<ResultShape>();
@@ -120,12 +121,14 @@ bool JitTable::run_published(const JitCall& call, JitResults& results) {
   return true;
 }
 
+thread_local const JitTable* table_of_result = nullptr;
+
 JitCore::JitCore(const JitOptions& options, Loc loc) : table_(new JitTable(options, loc)) {}
-JitCore::JitCore(const JitCore& other) noexcept : table_(other.table_) {
-  if (table_) table_->refs.fetch_add(1, std::memory_order_relaxed);
+JitCore::JitCore(const JitCore& other) noexcept : table_(other.table_), owns_(table_ != table_of_result) {
+  if (table_ && owns_) table_->refs.fetch_add(1, std::memory_order_relaxed);
 }
 JitCore::~JitCore() {
-  if (table_ && table_->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) delete table_;
+  if (table_ && owns_ && table_->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) delete table_;
 }
 TraceCounts& JitCore::counts() const { return table_->counts; }
 std::int64_t JitCore::entry_count() const { return table_->entry_count(); }
@@ -155,7 +158,7 @@ void JitCore::call(const JitCall& call, JitResults& results) const {
 }
 
 Stages JitCore::stages(const JitCall& call) const {
-  return make_stages(table_->entry_for(call, false), table_->options.arguments);
+  return make_stages(table_->entry_for(call, false), table_->options.arguments, *this);
 }
 
 }  // namespace apsis::detail

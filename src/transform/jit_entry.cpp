@@ -12,9 +12,18 @@ extern const Op call_op;
 
 namespace {
 
+class NotOwning {
+ public:
+  explicit NotOwning(const JitTable* table) { table_of_result = table; }
+  ~NotOwning() { table_of_result = nullptr; }
+  NotOwning(const NotOwning&) = delete;
+  NotOwning& operator=(const NotOwning&) = delete;
+};
+
 class Stager final : public TraceRequest {
  public:
-  Stager(JitEntry& entry, const char* name, Loc loc) : entry_(entry), name_(name), loc_(loc) {}
+  Stager(JitEntry& entry, const JitTable* table, const char* name, Loc loc)
+      : entry_(entry), table_(table), name_(name), loc_(loc) {}
   void stage(const Callee& callee, std::span<const Array> leaves) override {
     std::vector<Aval> avals;
     for (const Array& a : leaves) avals.push_back(a.aval());
@@ -25,12 +34,15 @@ class Stager final : public TraceRequest {
     entry_.lists = std::ranges::any_of(entry_.graph->outputs(), is_list);
     for (ValueId v = 0; v < entry_.graph->input_count(); ++v) entry_.lists |= is_list(v);
   }
-  void set_result(void* prototype, void (*destroy)(void*), const std::vector<bool>& present) override {
-    entry_.result.set(prototype, destroy, present);
+  void set_result(const void* prototype, void* (*copy)(const void*), void (*destroy)(void*),
+                  const std::vector<bool>& present) override {
+    const NotOwning scope(table_);
+    entry_.result.set(copy(prototype), destroy, present);
   }
 
  private:
   JitEntry& entry_;
+  const JitTable* table_;
   const char* name_;
   Loc loc_;
 };
@@ -38,10 +50,10 @@ class Stager final : public TraceRequest {
 }  // namespace
 
 EntryRef trace_entry(const JitCall& call, const char* name, std::shared_ptr<const SignatureText> text,
-                     const Checks& checks, Loc loc) {
+                     const Checks& checks, Loc loc, const JitTable* table) {
   EntryRef entry = EntryRef::adopt(new JitEntry(call));
   entry->text = std::move(text);
-  Stager stager(*entry, name, loc);
+  Stager stager(*entry, table, name, loc);
   call.type->trace(call.site, stager);
   entry->graph = with_checks(*entry->graph, checks);
   return entry;

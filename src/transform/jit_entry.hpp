@@ -84,9 +84,15 @@ class EntryRef {
   JitEntry* entry_ = nullptr;
 };
 
-/// Stages a call under the current trace; `loc` is where the user asked for it.
+class JitTable;
+/// A result may hold the jitted function itself, as the state of a training step may. What an entry keeps of
+/// it must not own the table that the entry is in: while this is set, copies of the table's functions do not.
+extern thread_local const JitTable* table_of_result;
+
+/// Stages a call under the current trace; `loc` is where the user asked for it. `table`: where the entry is
+/// kept, if it is.
 EntryRef trace_entry(const JitCall& call, const char* name, std::shared_ptr<const SignatureText> text,
-                     const Checks& checks, Loc loc);
+                     const Checks& checks, Loc loc, const JitTable* table = nullptr);
 /// A value there is: elements, or a list of them.
 inline bool is_value(const Node* n) { return n->kind <= NodeKind::List; }
 /// Whether the program uses traced values or named axes from outside, so that it serves only the traces it

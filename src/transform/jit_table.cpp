@@ -114,7 +114,7 @@ EntryRef JitTable::trace(const JitCall& call) {
   TraceCounts::Ticket ticket = counts.begin(*call.type, call.site);
   TraceNotice notice(options.name, ticket.reason);
   ContextUse context;
-  EntryRef entry = trace_entry(call, options.name, ticket.text, options.checks, counts.loc());
+  EntryRef entry = trace_entry(call, options.name, ticket.text, options.checks, counts.loc(), this);
   if (context.used()) entry->context = trace_context();
   counts.finish(ticket, captures_tracers(*entry) ? TraceOutcome::NotKept : TraceOutcome::Kept, notice.notes());
   return entry;

@@ -13,6 +13,7 @@ namespace {
 
 struct SharedStages {
   std::atomic<std::uint32_t> refs{1};
+  std::optional<JitCore> core;  // its results may be functions of the table
   EntryRef entry;
   std::string argument_names;
   std::shared_ptr<const Program> program;  // once compiled, with these options
@@ -50,8 +51,9 @@ void check_call(const SharedStages& s, const JitCall& call) {
 
 }  // namespace
 
-Stages make_stages(EntryRef entry, std::string argument_names) {
+Stages make_stages(EntryRef entry, std::string argument_names, std::optional<JitCore> core) {
   auto* s = new SharedStages;
+  s->core = std::move(core);
   s->entry = std::move(entry);
   s->argument_names = std::move(argument_names);
   return Stages(s);
@@ -69,14 +71,15 @@ Stages Stages::trace(const JitCall& call, const JitOptions& options, Loc loc) {
   static const std::string reason = "it is traced ahead of time";
   TraceNotice notice(options.name, reason);
   auto text = std::make_shared<const SignatureText>(*call.type, call.site, options.arguments);
-  return make_stages(trace_entry(call, options.name, std::move(text), options.checks, loc), options.arguments);
+  return make_stages(trace_entry(call, options.name, std::move(text), options.checks, loc),
+                     options.arguments);
 }
 
 Stages Stages::compile(const CompileOptions& options) const {
   const SharedStages& s = *stages_of(shared_);
   if (captures_tracers(*s.entry)) fail(messages::compile_captures, {});
   CodegenOptions codegen = codegen_options(options);
-  Stages compiled = make_stages(s.entry, s.argument_names);
+  Stages compiled = make_stages(s.entry, s.argument_names, s.core);
   stages_of(compiled.shared_)->codegen = codegen;
   stages_of(compiled.shared_)->program = program_for(s.entry->graph, codegen);
   return compiled;

@@ -62,5 +62,36 @@ TEST(JittedMembers, AreStaticByIdentity) {
   }
 }
 
+auto step_with(const Array& k) {
+  return jit([k](const auto& state) {
+    auto next = state;
+    next.w = tanh(k * state.w);
+    return next;
+  });
+}
+
+struct Training {
+  Array w;
+  decltype(step_with(Array())) step;
+};
+
+// The result, of which the cache keeps the structure, holds the function whose cache it is.
+TEST(JittedMembers, MayReturnThemselves) {
+  Array k = array(2.);
+  std::optional<Training> last;
+  {
+    const Training first{array(0.7), step_with(k)};
+    const Training next = first.step(first);
+    last = next.step(next);
+    expect_near(compile(first.step, first)(next).w, last->w);
+    EXPECT_EQ(last->step.trace_count(), 1);
+  }
+  last = last->step(*last);
+  expect_near(last->w, tanh(2. * tanh(2. * tanh(2. * array(0.7)))));
+  EXPECT_GT(k.use_count(), 1u);
+  last.reset();
+  EXPECT_EQ(k.use_count(), 1u) << "the last copy of the function took its cache with it";
+}
+
 }  // namespace
 }  // namespace apsis::testing

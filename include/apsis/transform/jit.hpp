@@ -43,11 +43,14 @@ class JitCore {
  public:
   JitCore(const JitOptions& options, Loc loc);
   JitCore(const JitCore& other) noexcept;
-  JitCore(JitCore&& other) noexcept : table_(other.table_) { other.table_ = nullptr; }
+  JitCore(JitCore&& other) noexcept : table_(other.table_), owns_(other.owns_) { other.table_ = nullptr; }
   JitCore& operator=(JitCore other) noexcept {
     auto* t = table_;
     table_ = other.table_;
     other.table_ = t;
+    const bool owns = owns_;
+    owns_ = other.owns_;
+    other.owns_ = owns;
     return *this;
   }
   ~JitCore();
@@ -64,6 +67,7 @@ class JitCore {
 
  private:
   JitTable* table_;
+  bool owns_ = true;
 };
 
 }  // namespace detail

@@ -13,8 +13,10 @@ class TraceRequest {
  public:
   /// Runs the function on tracers (or directly, where compilation is off).
   virtual void stage(const Callee& callee, std::span<const Array> leaves) = 0;
-  /// Afterwards: the result's structure, by `new`, and which of its leaves are there.
-  virtual void set_result(void* prototype, void (*destroy)(void*), const std::vector<bool>& present) = 0;
+  /// Afterwards: the result's structure, what copies (by `new`) and destroys it, and which of its leaves are
+  /// there.
+  virtual void set_result(const void* prototype, void* (*copy)(const void*), void (*destroy)(void*),
+                          const std::vector<bool>& present) = 0;
 
  protected:
   ~TraceRequest() = default;
@@ -134,7 +136,9 @@ struct CallSite {
           Flat flat(site.f, a...);
           request.stage(callee_of(flat), flat.leaves());
           request.set_result(
-              new Result(flat.prototype()), [](void* p) { delete static_cast<Result*>(p); }, flat.present());
+              &flat.prototype(),
+              [](const void* p) -> void* { return new Result(*static_cast<const Result*>(p)); },
+              [](void* p) { delete static_cast<Result*>(p); }, flat.present());
         },
         site.args);
   }
