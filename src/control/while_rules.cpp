@@ -2,6 +2,7 @@
 
 #include "control/lane_loops.hpp"
 #include "control/loop_rules.hpp"
+#include "control/masked_updates.hpp"
 #include "control/messages.hpp"
 #include "ir/effects.hpp"
 #include "ops/lax.hpp"
@@ -83,7 +84,8 @@ Array from_lanes_that_go_on(const Array& a, const Array& going, std::int64_t lan
 }
 
 /// Lanes that differ in length, in lockstep: all run as long as one of them goes on. A lane that has ended
-/// keeps its carry. The predicate of each lane is carried along, so that it is computed once an iteration.
+/// keeps its carry: the parts of it that an iteration updates, or all of it. The predicate of each lane is
+/// carried along, so that it is computed once an iteration.
 void batch_in_lockstep(const Op& op, const WhileParams& p, const BindWhile& bind_loop, const BatchRule& r) {
   WhileParts n(p);
   // Collectives over the lanes see those that have ended with what they ended with.
@@ -101,7 +103,11 @@ void batch_in_lockstep(const Op& op, const WhileParams& p, const BindWhile& bind
   std::vector<bool> cond_mask = slice_mask(mask, 0, n.cond), all(n.carries, true);
   cond_mask.insert(cond_mask.end(), n.carries, true);
   GraphRef cond = batch_graph(*p.cond, r.size, cond_mask, {true}, out_mask);
-  GraphRef body = batch_graph(*p.body, r.size, slice_mask(mask, n.cond, n.consts + n.carries), all, out_mask);
+  const MaskedUpdates masked(*p.body, n.consts, n.carries);
+  std::vector<bool> body_mask = slice_mask(mask, n.cond, n.consts + n.carries);
+  body_mask.insert(body_mask.begin(), true);
+  body_mask.resize(masked.body->input_count(), true);
+  GraphRef body = batch_graph(*masked.body, r.size, body_mask, all, out_mask);
   auto test = [&](std::span<const Array> cond_consts, std::span<const Array> carry) {
     std::vector<Array> in(cond_consts.begin(), cond_consts.end());
     append(in, carry);
@@ -131,9 +137,12 @@ void batch_in_lockstep(const Op& op, const WhileParams& p, const BindWhile& bind
     append(args, old);
     for (std::size_t i = 0; i < args.size(); ++i)
       if (!together && mask[n.cond + i]) args[i] = from_lanes_that_go_on(args[i], going, r.size);
+    args.insert(args.begin(), going);
+    append(args, marked(old, masked.updated));
     std::vector<Array> carry = interpret(*body, args);
     for (std::size_t c = 0; c < carry.size(); ++c)
-      carry[c] = lax::select(lax::broadcast_in_dim(going, carry[c].shape(), {0}), carry[c], old[c]);
+      if (!masked.updated[c])
+        carry[c] = lax::select(lax::broadcast_in_dim(going, carry[c].shape(), {0}), carry[c], old[c]);
     carry.insert(carry.begin(), test(in.first(n.cond), carry));
     return carry;
   });

@@ -164,6 +164,87 @@ TEST(Lockstep, OfSolvesThatSave) {
   }
 }
 
+struct Filling {
+  Array steps, x, rows, counts;
+};
+
+/// Writes to its buffers in every way: a row, rows in an inner loop, rows where a condition holds and
+/// elements of a row where one does, in a branch; adds to elements by a list that names some twice and some
+/// that are not there; one buffer is read too.
+Array fill(const Array& length, const Array& x) {
+  auto inner = [](const Filling& s) {
+    return fori_loop(
+        0, remainder(s.steps, 3),
+        [&](const Array& i, const Array& rows) {
+          return rows.at(10 + s.steps + i).set(s.x * astype(i, f64));
+        },
+        s.rows);
+  };
+  Filling end = while_loop([&](const Filling& s) { return s.steps < length; },
+                           [&](const Filling& s) {
+                             Array y = sin(s.x) + 0.125 * s.x + 0.0625 * s.counts[remainder(s.steps, 7)];
+                             Array rows = inner(s).at(s.steps).set(y);
+                             rows = rows.at(s.steps + 2).set(where(y[0] > 0.5, -y, rows[s.steps + 2]));
+                             rows = rows.at(s.steps + 3).set(where(y > 0.5, 2. * y, rows[s.steps + 3]));
+                             rows = cond(
+                                 y[1] > 0.25, [&](const Array& r) { return r.at(30).set(y); },
+                                 [](const Array& r) { return r; }, rows);
+                             Array counts =
+                                 s.counts.at(stack({s.steps, s.steps, 3 * s.steps, array(std::int64_t{-70})}))
+                                     .add(y[0] * array({1., 0.5, 0.25, 8.}));
+                             return Filling{s.steps + 1, y, rows, counts.at(2).max(y[1])};
+                           },
+                           Filling{0, x, zeros({32, 2}), zeros({33})});
+  return sum(end.rows, {.axis = 1}) + end.counts(range(0, 32));
+}
+
+// An ended lane's buffers are left alone where the others write, instead of being chosen anew as a whole.
+TEST(Lockstep, UpdatesBuffersInParts) {
+  const Array lengths = array({0, 3, 17, 9, 1, 8}), xs = starts()(range(0, 6));
+  auto in_lockstep = vmap(fill, {.loops = LaneLoops::Lockstep});
+  Array all = expect_compiled_as_interpreted(in_lockstep, lengths, xs);
+  expect_same_bits(jit(vmap(fill, {.loops = LaneLoops::Lanes}))(lengths, xs), all);
+  for (std::int64_t i = 0; i < lengths.size(); ++i) expect_same_bits(Array(all[i]), fill(lengths[i], xs[i]));
+  auto slope = [&](LaneLoops loops) {
+    return jit(grad([&](const Array& x) { return sum(square(vmap(fill, {.loops = loops})(lengths, x))); }))(
+        xs);
+  };
+  expect_near(slope(LaneLoops::Lockstep), slope(LaneLoops::Lanes), 1e-12);
+  auto pushed = [&](LaneLoops loops) {
+    return jvp([&](const Array& x) { return vmap(fill, {.loops = loops})(lengths, x); }, xs, cos(xs)).second;
+  };
+  expect_near(pushed(LaneLoops::Lockstep), pushed(LaneLoops::Lanes), 1e-13);
+}
+
+TEST(Lockstep, CopiesNoBuffer) {
+  auto write = [](const Array& length, const Array& x) {
+    return while_loop([&](const Walk& s) { return s.steps < length; },
+                      [&](const Walk& s) {
+                        return Walk{s.steps + 1, s.x.at(s.steps).set(cos(s.x[0]))};
+                      },
+                      Walk{0, x * ones({500})})
+        .x;
+  };
+  auto saved = [](const Array& length, const Array& x) {
+    struct Saving {
+      Array steps, x, rows;
+    };
+    return while_loop([&](const Saving& s) { return s.steps < length; },
+                      [&](const Saving& s) {
+                        return Saving{s.steps + 1, cos(s.x), s.rows.at(s.steps).set(s.x)};
+                      },
+                      Saving{0, x, zeros({500})})
+        .rows;
+  };
+  const auto chosen = [](const auto& f) {
+    const std::string text =
+        make_graph(vmap(f, {.loops = LaneLoops::Lockstep}), array({3, 500, 7}), ones({3}));
+    return occurrences(text, "f64[3,500] = select");
+  };
+  EXPECT_EQ(chosen(saved), 0);
+  EXPECT_EQ(chosen(write), 1) << "what is read stands for ended lanes";
+}
+
 TEST(Lockstep, KeepsWhatEndedLanesWouldComputeOut) {
   // Past its end a lane would take the root of a negative number, whose infinite slope times zero is NaN, and
   // its inner loop would never end.
