@@ -6,7 +6,6 @@
 #include <cstddef>
 
 #include "codegen/lane_code.hpp"
-#include "codegen/lanes.hpp"
 
 namespace apsis::detail {
 namespace {
@@ -25,11 +24,10 @@ std::vector<Aval> LaneCode::recorded() const {
   return values;
 }
 
-/// The chunk's entry in a table with one a chunk.
+/// The chunk's entry in a table: that of its first packet.
 Pointer LaneCode::entry_of_chunk(Pointer table) {
   b_.set_lanes(1);
-  const Value chunk = b_.integer_div(first_, b_.index(lanes_per_chunk(params_.lanes, width_)));
-  return element_address(table, chunk, sizeof(void*));
+  return element_address(table, b_.integer_div(first_, b_.index(width_)), sizeof(void*));
 }
 
 Pointer LaneCode::make_events() {

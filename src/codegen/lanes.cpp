@@ -1,6 +1,7 @@
 #include "codegen/lanes.hpp"
 
 #include <immintrin.h>
+#include <tbb/info.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
@@ -18,12 +19,26 @@ LaneCounts& lane_counts() {
   return counts;
 }
 
+namespace {
+
+/// That this process may use, as it was started.
+std::int64_t machine_threads() {
+  static const std::int64_t threads = tbb::info::default_concurrency();
+  return threads;
+}
+
+}  // namespace
+
 std::int64_t lanes_per_chunk(std::int64_t lanes, std::int64_t width) {
-  // A packet that runs out of lanes to load ends with slots at rest: chunks are several packets long. Beyond that, enough
-  // chunks that threads end at about the same time.
+  // A packet that runs out of lanes to load ends with slots at rest: chunks are several packets long. Beyond
+  // that, enough chunks that threads end at about the same time.
   if (width == 1) return std::max<std::int64_t>(1, lanes / 64);
   const std::int64_t some = std::clamp(lanes / 8, 4 * width, std::max<std::int64_t>(16 * width, lanes / 64));
-  return (some + width - 1) / width * width;
+  if (lanes > some) return (some + width - 1) / width * width;
+  // What would be one chunk is shared out to threads that else were idle.
+  const std::int64_t packets = std::max<std::int64_t>(1, (lanes + width - 1) / width),
+                     sharers = std::min(machine_threads(), packets);
+  return (packets + sharers - 1) / sharers * width;
 }
 
 namespace {
@@ -43,7 +58,8 @@ class FloatModes {
 struct Scratch {
   void* data;
   std::size_t bytes;
-  explicit Scratch(std::int64_t n) : data(allocate_block(static_cast<std::size_t>(n))), bytes(static_cast<std::size_t>(n)) {}
+  explicit Scratch(std::int64_t n)
+      : data(allocate_block(static_cast<std::size_t>(n))), bytes(static_cast<std::size_t>(n)) {}
   ~Scratch() { free_block(data, bytes); }
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
@@ -80,8 +96,9 @@ std::int32_t apsis_run_lanes(apsis::detail::CallContext* context, apsis::detail:
       std::int64_t last = std::min(lanes, first + each);
       outcome.status = chunk(&inner, arguments, first, last);
       outcome.error = own.error;
-      // The lanes of a packet end in any order: the lowest lane that fails is found by running those below again. Packets
-      // call no function of the host but for reports of progress, so nothing else is seen twice.
+      // The lanes of a packet end in any order: the lowest lane that fails is found by running those below
+      // again. Packets call no function of the host but for reports of progress, so nothing else is seen
+      // twice.
       while (width > 1 && own.failed_lane > first) {
         last = std::exchange(own.failed_lane, -1);
         if (!chunk(&inner, arguments, first, last)) break;
@@ -97,9 +114,9 @@ std::int32_t apsis_run_lanes(apsis::detail::CallContext* context, apsis::detail:
   std::atomic<std::int64_t> failed{count};
   if (parallel && count > 1) {
     const unsigned modes = _mm_getcsr();
-    // The count of chunks orders them after what the caller did, and before what it does next. The scheduler does so too,
-    // but inside a library that the thread sanitizer cannot see into. (It is no local: a thread that looks for one in the
-    // body below has read what is to be ordered.)
+    // The count of chunks orders them after what the caller did, and before what it does next. The scheduler
+    // does so too, but inside a library that the thread sanitizer cannot see into. (It is no local: a thread
+    // that looks for one in the body below has read what is to be ordered.)
     std::atomic<std::int64_t>& order = lane_counts().chunks;
     const auto body = [&](std::int64_t number) {
       lane_counts().chunks.load(std::memory_order_acquire);

@@ -17,7 +17,8 @@ struct LaneCounts {
 };
 LaneCounts& lane_counts();
 
-/// Lanes a chunk has: a function of the number of lanes and of the packet's width alone, never of the threads.
+/// Lanes a chunk has, a multiple of the packet's width: the same throughout a process. Where lanes end up does not show in
+/// their bits.
 std::int64_t lanes_per_chunk(std::int64_t lanes, std::int64_t width);
 
 }  // namespace apsis::detail

@@ -261,8 +261,8 @@ std::int32_t apsis_lists_of_lanes(CallContext* context, List* const* tapes, std:
   const std::int64_t each = lanes_per_chunk(lanes, width);
   bool fits = true;
   for (std::int64_t lane = 0; lane < lanes; ++lane) out[lane] = store.make(elements * element_bytes);
-  for (std::int64_t chunk = 0; chunk * each < lanes && fits; ++chunk)
-    fits = unpack(store, *tapes[chunk], {width, offset, elements, element_bytes}, out);
+  for (std::int64_t first = 0; first < lanes && fits; first += each)
+    fits = unpack(store, *tapes[first / width], {width, offset, elements, element_bytes}, out);
   for (std::int64_t lane = 0; lane < lanes; ++lane) apsis_list_close(out[lane], out[lane]->room);
   return static_cast<std::int32_t>(fits ? Status::Ok : Status::ListLimit);
 }
