@@ -6,6 +6,7 @@
 
 #include "codegen/cancel.hpp"
 #include "codegen/cost.hpp"
+#include "codegen/defer_errors.hpp"
 #include "codegen/loader.hpp"
 #include "codegen/messages.hpp"
 #include "codegen/region.hpp"
@@ -145,11 +146,14 @@ LoweringOptions lowering_options(const Graph& graph, const CodegenOptions& optio
   return lowering;
 }
 
+/// The program as it is written.
+GraphRef rewrite(const Graph& given) { return defer_errors(*simplify_loops(given)); }
+
 }  // namespace
 
 ProgramImage compile_image(const Graph& given, const CodegenOptions& options) {
-  const GraphRef simple = simplify_loops(given);
-  const Graph& graph = *simple;
+  const GraphRef rewritten = rewrite(given);
+  const Graph& graph = *rewritten;
   std::unique_ptr<Builder> builder = make_builder(builder_options(graph, options));
   Lowering lowering(*builder, lowering_options(graph, options));
   write_entry(lowering, graph);
@@ -183,8 +187,8 @@ std::shared_ptr<const Program> compile(const Graph& graph, const CodegenOptions&
 }
 
 std::string code_text(const Graph& given, const CodegenOptions& options) {
-  const GraphRef simple = simplify_loops(given);
-  const Graph& graph = *simple;
+  const GraphRef rewritten = rewrite(given);
+  const Graph& graph = *rewritten;
   std::unique_ptr<Builder> builder = make_builder(builder_options(graph, options));
   Lowering lowering(*builder, lowering_options(graph, options));
   write_entry(lowering, graph);

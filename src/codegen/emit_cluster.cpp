@@ -32,6 +32,10 @@ std::uint64_t neutral_bits(const Op& op, Dtype dtype) {
   return most ? sign - 1 : sign;
 }
 
+/// Whether a reduction is accumulated in the negative: that no element was set so far. A comparison under a mask of lanes
+/// is one instruction.
+bool accumulates_negated(const Op& op, Dtype dtype) { return &op == &reduce_or_op && dtype == Dtype::Bool; }
+
 }  // namespace
 
 /// A fused loop before it is written. Values are numbered: leaves by their first use, then results.
@@ -167,12 +171,15 @@ void Region::emit_cluster(std::span<const std::uint32_t> eqns) {
 std::vector<Value> Region::write_loop(const FusedLoop& loop) {
   LoopNest nest(b_, loop.shape, loop.accesses, loop.width, loop.lanes);
   std::vector<Combine> combine;
+  std::vector<char> negated;
   for (const FusedLoop::Step& step : loop.steps) {
     if (!step.stores.empty()) continue;
     const Type& total = loop.totals[combine.size()];
-    combine.emplace_back(b_, *step.eqn->op, total.dtype);
+    negated.push_back(static_cast<char>(accumulates_negated(*step.eqn->op, total.dtype)));
+    const Op& op = negated.back() ? reduce_and_op : *step.eqn->op;
+    combine.emplace_back(b_, op, total.dtype);
     b_.set_lanes(loop.lanes > 1 ? total.lanes : nest.width());
-    nest.carry(b_.constant(total.dtype, neutral_bits(*step.eqn->op, total.dtype)));
+    nest.carry(b_.constant(total.dtype, neutral_bits(op, total.dtype)));
   }
   nest.open();
   Values values(loop.values), in, out;
@@ -190,6 +197,7 @@ std::vector<Value> Region::write_loop(const FusedLoop& loop) {
       Value &total = nest.carried(reduction), v = in[0];
       b_.set_lanes(b_.lanes_of(v));
       if (v.dtype != total.dtype) v = b_.convert(v, total.dtype);
+      if (negated[reduction]) v = b_.bit_not(v);
       b_.set_lanes(b_.lanes_of(total));
       if (b_.lanes_of(v) < b_.lanes_of(total)) v = b_.splat(v);
       total = combine[reduction++](total, v);
@@ -204,8 +212,11 @@ std::vector<Value> Region::write_loop(const FusedLoop& loop) {
   }
   nest.close();
   Values totals;
-  for (std::size_t i = 0; i < combine.size(); ++i)
-    totals.push_back(loop.lanes > 1 ? nest.carried(i) : combine[i].across(nest.carried(i)));
+  for (std::size_t i = 0; i < combine.size(); ++i) {
+    const Value total = loop.lanes > 1 ? nest.carried(i) : combine[i].across(nest.carried(i));
+    b_.set_lanes(b_.lanes_of(total));
+    totals.push_back(negated[i] ? b_.bit_not(total) : total);
+  }
   return totals;
 }
 

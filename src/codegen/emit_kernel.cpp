@@ -101,34 +101,20 @@ void Region::call_kernel_lanes(const Eqn& e, std::int64_t number) {
   }
 }
 
-/// The program goes on after one test; only where a code is set is the op called, which throws.
-void Region::emit_error_if(const Eqn& e) {
-  const ValueId code = graph_.operands(e)[0];
-  const Aval& aval = graph_.aval(code);
-  if (aval.size() == 0) return;
-  Value failed;
-  if (in_registers(aval)) {
-    Values elements = registers(places_[code], aval);
-    const int lanes = align(elements);
-    for (Value v : elements) {
-      Value set = aval.dtype() == Dtype::Bool ? v : b_.compare(Compare::Ne, v, b_.constant(aval.dtype(), 0));
-      failed = failed.handle ? b_.bit_or(failed, set) : set;
-    }
-    if (lanes > 1 && mask_.handle) failed = b_.bit_and(failed, mask_);
-    if (lanes > 1) failed = b_.any(failed);
-  } else {
-    const Place place = contiguous(places_[code], aval);
-    b_.set_lanes(1);
-    const std::int64_t bytes = bytes_of(place, aval.dtype());
-    const Operand arguments[] = {b_.offset(place.base, place.view.offset * bytes), b_.index(aval.size() * bytes)};
-    failed = b_.compare(Compare::Ne, b_.call_runtime("apsis_any_set", Dtype::I32, arguments), b_.constant(Dtype::I32, 0));
+/// One test; where it fails the op is called, which throws, and the program is left: no value needs to outlive the call.
+void Region::emit_raise_when(const Eqn& e) {
+  Value failed = registers(places_[graph_.operands(e)[0]], Aval(Dtype::Bool, {}))[0];
+  if (const int lanes = b_.lanes_of(failed); lanes > 1) {
+    b_.set_lanes(lanes);
+    if (mask_.handle) failed = b_.bit_and(failed, mask_);
+    failed = b_.any(failed);
   }
   const Block raise = b_.make_block("error"), go_on = b_.make_block("no_error");
   b_.set_lanes(1);
   b_.branch(failed, raise, go_on, Likely::False);
   b_.set_position(raise);
   emit_kernel(e);
-  b_.jump(go_on);
+  lowering_.fail(Status::Failed);
   b_.set_position(go_on);
 }
 

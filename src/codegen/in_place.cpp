@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "codegen/analysis.hpp"
+#include "codegen/defer_errors.hpp"
 #include "codegen/schedule.hpp"
 #include "ops/index_params.hpp"
 
@@ -101,7 +102,10 @@ class Inputs {
 // about to be written: so if all its readers are among the equations that the output is computed by, and none
 // keeps a view of it. Or the output is an input updated in part, by equations or in loops: then nothing else
 // may read the input after the first of them.
-std::vector<std::int32_t> overwritable_inputs(const Graph& graph) {
+std::vector<std::int32_t> overwritable_inputs(const Graph& given) {
+  // What errors are found from is read once more where they may be raised.
+  const GraphRef deferred = defer_errors(given);
+  const Graph& graph = *deferred;
   std::vector<std::int32_t> found(graph.outputs().size(), -1);
   Inputs inputs(graph);
   for (std::size_t o = 0; o < found.size(); ++o) {

@@ -62,17 +62,6 @@ extern "C" std::int32_t apsis_call_kernel(apsis::detail::CallContext* context, s
   }
 }
 
-extern "C" std::int32_t apsis_any_set(const void* bytes, std::int64_t count) noexcept {
-  const char* p = static_cast<const char*>(bytes);
-  std::uint64_t found = 0, word;
-  for (; count >= 8; count -= 8, p += 8) {
-    std::memcpy(&word, p, 8);
-    found |= word;
-  }
-  for (; count > 0; --count) found |= static_cast<std::uint64_t>(*p++);
-  return found != 0;
-}
-
 extern "C" void apsis_copy_given(void* to, const void* from, std::int64_t bytes) noexcept {
   if (to != from) std::memcpy(to, from, static_cast<std::size_t>(bytes));
 }

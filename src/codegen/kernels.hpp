@@ -33,8 +33,6 @@ struct CallState {
 extern "C" {
 /// Evaluates kernel `index` on the elements at `pointers`: the operands', then the results'. Returns a Status.
 std::int32_t apsis_call_kernel(apsis::detail::CallContext* context, std::int64_t index, void* const* pointers) noexcept;
-/// Whether one of `count` bytes is not zero.
-std::int32_t apsis_any_set(const void* bytes, std::int64_t count) noexcept;
 /// Copies an input to where it is updated, unless it was given up and lies there.
 void apsis_copy_given(void* to, const void* from, std::int64_t bytes) noexcept;
 /// Keeps the error of a loop that went past its declared bound. Returns Failed.

@@ -63,6 +63,13 @@ void Lowering::check(Value status) {
   b.set_position(go_on);
 }
 
+void Lowering::fail(Status status) {
+  b.set_lanes(1);
+  Block to = failure();
+  b.add_incoming(failure_status_, b.constant(Dtype::I32, static_cast<std::uint64_t>(status)), b.position());
+  b.jump(to);
+}
+
 void Lowering::fail_if(Value condition, Status status) {
   b.set_lanes(1);
   Block to = failure(), go_on = b.make_block("ok");

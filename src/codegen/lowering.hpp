@@ -51,7 +51,9 @@ class Lowering {
   void check(Value status);
   /// Leaves the function when the call was cancelled.
   void poll();
-  /// Leaves the function with a fixed status where `condition` holds.
+  /// Leaves the function with a fixed status. What follows needs a new position.
+  void fail(Status status);
+  /// The same where `condition` holds.
   void fail_if(Value condition, Status status);
 
   int vector_lanes(std::size_t item_bytes) const;

@@ -112,7 +112,7 @@ void Region::emit(const Eqn& e) {
     case OpKind::MapLanes: return lanes_ == 1 ? emit_packets(e) : emit_map_lanes(e);
     default: break;
   }
-  if (e.op == &error_if_op) return emit_error_if(e);
+  if (e.op == &raise_when_op) return emit_raise_when(e);
   if (e.op == &progress_op) return emit_progress(e);
   if (fusible(graph_, e)) return emit_elementwise_registers(e);
   if (emit_unrolled(e)) return;

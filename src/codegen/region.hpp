@@ -71,7 +71,7 @@ class Region {
   bool emit_unrolled(const Eqn& e);
   void emit_kernel(const Eqn& e);
   std::int64_t add_kernel(const Eqn& e);
-  void emit_error_if(const Eqn& e);
+  void emit_raise_when(const Eqn& e);
   void emit_progress(const Eqn& e);
   void call_kernel(std::int64_t number, const Eqn& e, std::span<const Place> in, std::span<const Place> out);
   void call_kernel_lanes(const Eqn& e, std::int64_t kernel);

@@ -17,9 +17,7 @@ constexpr std::int64_t held_limit = 1 << 20;  // bytes of invariant arrays kept 
 // alike, and then compiled once. Larger arrays are worth more: each loop reads them from memory.
 constexpr std::int64_t cached_bytes = 256 << 10, short_loop = 60, long_loop = 1500, accumulation_cost = 3;
 
-std::int64_t loop_limit(const Aval& aval) {
-  return static_cast<std::int64_t>(aval.bytes()) <= cached_bytes ? short_loop : long_loop;
-}
+std::int64_t loop_limit(std::int64_t bytes) { return bytes <= cached_bytes ? short_loop : long_loop; }
 
 bool has_region(OpKind kind) {
   return kind == OpKind::While || kind == OpKind::Scan || kind == OpKind::Cond || kind == OpKind::MapLanes;
@@ -111,16 +109,20 @@ std::vector<Item> order(const Graph& graph, std::int64_t limit, const UpdateOrde
     return a.shape + 1 < b.shape + 1;
   });
   std::vector<Item> items;
-  std::int64_t cost = 0;
+  std::int64_t cost = 0, bytes = 0;  // of the loop so far, and of its largest array
   for (std::size_t i = 0; i < keys.size(); ++i) {
     const Eqn& e = graph.eqns()[keys[i].eqn];
     bool joins = i > 0 && keys[i].shape != alone && keys[i].shape == keys[i - 1].shape && keys[i].step == keys[i - 1].step;
     const Aval* loop = looped(graph, e, limit);
-    std::int64_t more = !loop ? 0 : accumulates(graph, e) ? accumulation_cost : emission_cost(graph, e);
-    if (!joins || cost + more > loop_limit(*loop)) {
-      items.push_back({keys[i].shape != alone, {}});
-      cost = 0;
+    const bool reduced = loop && accumulates(graph, e);
+    const std::int64_t more = !loop ? 0 : reduced ? accumulation_cost : emission_cost(graph, e);
+    const auto size = loop ? static_cast<std::int64_t>(loop->bytes()) : 0;
+    // A reduction is never worth a loop of its own.
+    if (!joins || (!reduced && cost + more > loop_limit(std::max(bytes, size)))) {
+      items.push_back({loop != nullptr, {}});
+      cost = bytes = 0;
     }
+    bytes = std::max(bytes, size);
     cost += more;
     items.back().eqns.push_back(keys[i].eqn);
   }

@@ -101,7 +101,28 @@ void error_if_batch(const BatchRule& r) {
   bind(error_if_op, make_params(p), operands, {});
 }
 
+void raise_when_shape(const Params& params, std::span<const Aval> in, std::vector<Aval>&) {
+  APSIS_ASSERT(in[0].dtype() == Dtype::Bool && in[0].shape().rank() == 0);
+  check_region_operands("raise_when", *params.as<RaiseWhenParams>().region, in.subspan(1));
+}
+
+void raise_when_evaluate(const Params& params, std::span<const Array> in, std::span<Array>) {
+  if (!in[0].item<bool>()) return;
+  interpret(*params.as<RaiseWhenParams>().region, in.subspan(1));
+  internal_error("a check fails in compiled code, but not in the evaluator", __FILE__, __LINE__);
+}
+
 }  // namespace
+
+const Op raise_when_op = {
+    .name = "raise_when",
+    .kind = OpKind::Effect,
+    .effect = true,
+    .shape = raise_when_shape,
+    .evaluate = raise_when_evaluate,
+    .not_differentiable = "it has no result",
+    .parse = parse_params<RaiseWhenParams>,
+};
 
 const Op error_if_op = {
     .name = "error_if",

@@ -22,7 +22,8 @@ std::vector<std::int64_t> current_lanes() {
 
 bool calls_host(const Graph& graph) {
   return std::ranges::any_of(graph.eqns(), [](const Eqn& e) {
-    bool found = e.op->kind == OpKind::Effect && e.op != &error_if_op && e.op != &progress_op;
+    bool found = e.op->kind == OpKind::Effect && e.op != &error_if_op && e.op != &raise_when_op &&
+                 e.op != &progress_op;
     each_region(e.params, [&](const Graph& region) { found |= calls_host(region); });
     return found;
   });

@@ -25,6 +25,15 @@ struct ErrorIfParams {
 };
 extern const Op error_if_op;
 
+/// raise_when: operands (condition: bool[], values…), no results. Where the condition holds, `region` runs on the
+/// values: it has error_ifs alone for effects, one of which raises its error. No function stages it: code generation
+/// puts it in the place of a group of error_ifs.
+struct RaiseWhenParams {
+  GraphRef region;
+  static void each(auto& self, auto&& visit) { visit("region", self.region); }
+};
+extern const Op raise_when_op;
+
 /// Where a loop reports how far it is; shared by the programs that do.
 class ProgressMeter {
  public:

@@ -15,7 +15,7 @@
 
 namespace apsis::detail {
 
-extern const Op div_op, rem_op, select_op, stop_gradient_op;
+extern const Op broadcast_in_dim_op, div_op, rem_op, select_op, stop_gradient_op;
 
 namespace {
 
@@ -79,8 +79,17 @@ void check_nan(const Eqn& e, std::span<const Array> in, std::span<const Array> o
   raise_if(lax::select(made, which, none), {messages::check_nan_made, messages::check_nan_passed}, e);
 }
 
-void check_division(const Eqn& e, std::span<const Array> in) {
-  if (e.op == &div_op || e.op == &rem_op)
+/// Whether all elements are a literal that is not zero.
+bool never_zero(const Graph& graph, ValueId v) {
+  const Eqn* e = graph.definition(v);
+  while (e && e->op == &broadcast_in_dim_op) e = graph.definition(graph.operands(*e)[0]);
+  if (!e || e->op->kind != OpKind::Constant) return false;
+  const Array value = constant_value(e->params);
+  return !is_complex(value.dtype()) && value.item<double>() != 0;
+}
+
+void check_division(const Graph& graph, const Eqn& e, std::span<const Array> in) {
+  if ((e.op == &div_op || e.op == &rem_op) && !never_zero(graph, graph.operands(e)[1]))
     raise_if(any(lax::eq(in[1], lax::full_like(in[1].aval(), 0))), {messages::check_division}, e);
 }
 
@@ -143,7 +152,7 @@ GraphRef with_checks(const Graph& graph, const Checks& checks) {
       ScopeOf scope(e.scope);
       in.clear();
       for (ValueId v : graph.operands(e)) in.push_back(values[v]);
-      if (checks.division) check_division(e, in);
+      if (checks.division) check_division(graph, e, in);
       if (checks.index) check_index(e, in);
       bind(*e.op, map_regions(e.params, [&](const Graph& region) { return with_checks(region, checks); }), in,
            out, e.loc);

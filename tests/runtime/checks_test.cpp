@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "transform/checks.hpp"
+#include "transform/op_checks.hpp"
 
 namespace apsis::testing {
 namespace {
@@ -111,6 +112,98 @@ TEST(Checks, Divisions) {
   auto rest = jit([](const Array& a, const Array& b) { return a % b; }, {.checks = Checks::all()});
   EXPECT_EQ(rest(array(7), array(4)).item<std::int64_t>(), 3);
   EXPECT_EQ(failure_of([&] { rest(array(7), array(0)); }).id, "check_division");
+}
+
+/// What compiled code says, and the evaluator of the same checked program: one text.
+template <class F, class... A>
+std::string said_by_both(const F& f, const A&... args) {
+  const Failure compiled = failure_of([&] { jit(f, {.checks = Checks::all()})(args...); });
+  const StagedCall call = staged_call(f, args...);
+  const detail::GraphRef checked = detail::with_checks(*call.graph, Checks::all());
+  const Failure reference = failure_of([&] {
+    detail::InterpretScope scope;
+    detail::interpret(*checked, call.inputs);
+  });
+  EXPECT_EQ(compiled.text, reference.text);
+  EXPECT_EQ(compiled.id, reference.id);
+  EXPECT_EQ(compiled.place, reference.place);
+  return compiled.text;
+}
+
+/// The same of a function of a scalar alone, in loops, in calls, in derivatives and in lanes.
+template <class F>
+void expect_said_everywhere(const F& f, double good, double bad, const std::string& text) {
+  EXPECT_EQ(said_by_both(f, array(good)), "");
+  EXPECT_EQ(said_by_both(f, array(bad)), text);
+  const auto loop = [&](const Array& x) {
+    return fori_loop(
+        0, 3, [&](const Array& i, const Array& y) { return y + 0. * f(where(i == 2, x, good)); }, x);
+  };
+  EXPECT_EQ(said_by_both(loop, array(good)), "");
+  EXPECT_EQ(said_by_both(loop, array(bad)), text);
+  const auto until = [&](const Array& x) {
+    return while_loop([](const Array& y) { return y < 90.; },
+                      [&](const Array& y) { return where(y == y, y + 40., 0. * f(y)); }, x);
+  };
+  EXPECT_EQ(said_by_both(until, array(bad)), text);
+  const auto called = [inner = jit(f)](const Array& x) { return inner(x) + 1.; };
+  EXPECT_EQ(said_by_both(called, array(bad)), text);
+  said_by_both(grad([&](const Array& x) { return f(x) * 2.; }), array(bad));
+  for (std::int64_t lanes : {3, 40}) {
+    const Array fine = full({lanes}, good), x = fine.at(lanes - 1).set(bad);
+    EXPECT_EQ(said_by_both(vmap(f), fine), "");
+    EXPECT_NE(said_by_both(vmap(f), x), "");
+    EXPECT_NE(said_by_both(vmap(loop), x), "");
+    EXPECT_NE(said_by_both(vmap(until), x), "");
+    // Checked before it is mapped, the function knows its lanes.
+    const auto mapped = vmap(jit(f, {.checks = Checks::all()}));
+    const std::string lane = "the first is lane " + std::to_string(lanes - 1) + ")";
+    const Failure compiled = failure_of([&] { jit(mapped)(x); });
+    EXPECT_EQ(compiled.text, text + " (1 of " + std::to_string(lanes) + " lanes failed, " + lane);
+    EXPECT_EQ(failure_of([&] { jit(mapped)(fine); }).text, "");
+  }
+}
+
+TEST(Checks, SayTheSameInEveryForm) {
+  expect_said_everywhere([](const Array& x) { return exp(log(x * 2.) + 1.); }, 2., -3.,
+                         "[checks] `log` made a NaN of operands that have none");
+  expect_said_everywhere([](const Array& x) { return 1. + 3. / (x - 1.); }, 2., 1.,
+                         "[checks] `div` divides by zero");
+  const Array table = linspace(0., 1., 50);
+  expect_said_everywhere(
+      [&](const Array& x) { return table[astype(x, i64)] + x; }, 7., 70.,
+      "[checks] `dynamic_slice` has an index out of range: they go from 70 to 70, allowed is 0 to 49, "
+      "along axis 0");
+}
+
+TEST(Checks, TheFirstOfTheProgramIsNamedThoughTheLastIsTested) {
+  const auto f = [](const Array& x, const Array& y) {
+    Array a = sqrt(x), b = log(y);
+    return exp(a + b) * 2.;
+  };
+  const Array good = linspace(1., 2., 30), bad = good.at(17).set(-1.);
+  EXPECT_EQ(said_by_both(f, good, good), "");
+  EXPECT_EQ(said_by_both(f, bad, bad), "[checks] `sqrt` made a NaN of operands that have none");
+  EXPECT_EQ(said_by_both(f, good, bad), "[checks] `log` made a NaN of operands that have none");
+  EXPECT_EQ(said_by_both(f, good, good.at(3).set(std::nan(""))),
+            "[checks] `log` computed with a NaN that came in from outside");
+}
+
+/// A buffer that a loop writes to in place is not copied for the sake of a check.
+TEST(Checks, UpdatesStayInPlace) {
+  const auto fill = [](const Array& x) {
+    return fori_loop(
+        0, 100, [](const Array& i, const Array& v) { return v.at(i).set(sqrt(v[i]) + 1.); }, x);
+  };
+  const Array x = ones({100});
+  const auto copies = [&](auto f) {
+    const std::string code = lower(f, x).compile().code_text();
+    std::size_t n = 0;
+    for (std::size_t at = 0; (at = code.find("call void @llvm.memcpy", at)) != std::string::npos; ++at) ++n;
+    return n;
+  };
+  EXPECT_EQ(copies(jit(fill, {.checks = Checks::all()})), copies(jit(fill)));
+  expect_same_bits(jit(fill, {.checks = Checks::all()})(x), jit(fill)(x));
 }
 
 TEST(Checks, NanDebugIsTheShortName) {
