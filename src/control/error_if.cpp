@@ -16,7 +16,8 @@ namespace detail {
 namespace {
 
 void error_if_shape(const Params&, std::span<const Aval> in, std::vector<Aval>&) {
-  if (in[0].dtype() != Dtype::I64 && in[0].dtype() != Dtype::Bool) fail(messages::error_code, {to_string(in[0])});
+  if (in[0].dtype() != Dtype::I64 && in[0].dtype() != Dtype::Bool)
+    fail(messages::error_code, {to_string(in[0])});
 }
 
 std::int64_t code_at(const Array& codes, std::int64_t i) {
@@ -30,23 +31,36 @@ Array of_lane(const Array& a, const Shape& lanes, std::int64_t lane) {
   for (std::size_t k = 0; k < lanes.size(); ++k) shape.erase(0);
   Array flat = allocate(Aval(a.dtype(), shape));
   std::size_t bytes = flat.aval().bytes();
-  std::memcpy(mutable_data<char>(flat), static_cast<const char*>(data_of(a)) + static_cast<std::size_t>(lane) * bytes, bytes);
+  std::memcpy(mutable_data<char>(flat),
+              static_cast<const char*>(data_of(a)) + static_cast<std::size_t>(lane) * bytes, bytes);
   return flat;
 }
 
-std::string with_values(const std::string& text, std::span<const Array> values, const Shape& lanes, std::int64_t lane) {
+/// The elements one after the other, as an index is written: `[1, 0]`.
+std::string as_index(const Array& a) {
+  std::string text;
+  for (std::int64_t i = 0; i < a.size(); ++i) text += (i ? ", " : "") + to_string(of_lane(a, a.shape(), i));
+  return "[" + text + "]";
+}
+
+/// The text with `{0}`, `{1}` … replaced by the values of a lane, `{0:,}` by value 0 as an index.
+std::string with_values(const std::string& text, std::span<const Array> values, const Shape& lanes,
+                        std::int64_t lane) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    std::size_t end = text.find('}', i);
-    bool number = text[i] == '{' && end != std::string::npos && end > i + 1 &&
-                  std::all_of(text.begin() + static_cast<std::ptrdiff_t>(i) + 1,
-                              text.begin() + static_cast<std::ptrdiff_t>(end), [](char c) { return c >= '0' && c <= '9'; });
-    std::size_t which = number ? std::stoul(text.substr(i + 1, end - i - 1)) : values.size();
+    const std::size_t end = text.find('}', i);
+    const bool marked = text[i] == '{' && end != std::string::npos;
+    const std::string mark = marked ? text.substr(i + 1, end - i - 1) : "";
+    const std::size_t digits = std::min(mark.find_first_not_of("0123456789"), mark.size());
+    const bool index = mark.substr(digits) == ":,";
+    const bool number = digits > 0 && digits < 10 && (index || digits == mark.size());
+    const std::size_t which = number ? std::stoul(mark) : values.size();
     if (which >= values.size()) {
       out += text[i];
       continue;
     }
-    out += to_string(of_lane(values[which], lanes, lane));
+    const Array value = of_lane(values[which], lanes, lane);
+    out += index ? as_index(value) : to_string(value);
     i = end;
   }
   return out;
@@ -68,7 +82,8 @@ void error_if_evaluate(const Params& params, std::span<const Array> in, std::spa
   const Array& codes = in[0];
   Shape lanes;
   for (std::int64_t k = 0; k < p.lane_axes; ++k) lanes.push_back(codes.shape()[static_cast<std::size_t>(k)]);
-  std::int64_t count = lanes.product(), each = count ? codes.size() / count : 0, failed = 0, first = -1, code = 0;
+  std::int64_t count = lanes.product(), each = count ? codes.size() / count : 0, failed = 0, first = -1,
+               code = 0;
   for (std::int64_t lane = 0; lane < count; ++lane) {
     for (std::int64_t i = lane * each; i < (lane + 1) * each; ++i) {
       std::int64_t found = code_at(codes, i);
@@ -82,11 +97,13 @@ void error_if_evaluate(const Params& params, std::span<const Array> in, std::spa
     }
   }
   if (first < 0) return;
-  auto row = static_cast<std::size_t>(std::clamp<std::int64_t>(code, 1, static_cast<std::int64_t>(p.texts.size()))) - 1;
+  auto row =
+      static_cast<std::size_t>(std::clamp<std::int64_t>(code, 1, static_cast<std::int64_t>(p.texts.size()))) -
+      1;
   std::string text = with_values(p.texts[row], in.subspan(1), lanes, first);
   if (p.lane_axes > 0)
-    text += " (" + std::to_string(failed) + " of " + std::to_string(count) + " lanes failed, the first is lane " +
-            lane_name(lanes, first) + ")";
+    text += " (" + std::to_string(failed) + " of " + std::to_string(count) +
+            " lanes failed, the first is lane " + lane_name(lanes, first) + ")";
   else if (std::string name = lane_name(lanes, first); !name.empty())
     text += " (lane " + name + ")";
   throw Error(p.ids[row], text + p.place);
@@ -137,7 +154,8 @@ const Op error_if_op = {
 
 }  // namespace detail
 
-void error_if_code(const Array& code, std::initializer_list<Message> messages, std::initializer_list<Array> values, Loc loc) {
+void error_if_code(const Array& code, std::initializer_list<Message> messages,
+                   std::initializer_list<Array> values, Loc loc) {
   detail::ErrorIfParams p;
   for (const Message& m : messages) {
     p.ids.push_back(m.id);

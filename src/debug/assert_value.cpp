@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "apsis/control/error_if.hpp"
 #include "apsis/core/op.hpp"
@@ -52,68 +53,56 @@ std::string element_text(const Array& x, std::int64_t flat) {
   return to_string(reshape(x, {x.size()})[flat]);
 }
 
-/// What an element is not, with `{2}`, `{3}` … for values: those of the operands at its place.
+/// What an element is not, with `{2}`, `{3}` … for values: those of the operands at its place. `distance`: how far off
+/// all elements are.
 struct Expected {
   const char* text;
   std::vector<Array> (*values)(std::span<const Array> operands, const Array& at) = nullptr;
+  Array (*distance)(std::span<const Array> operands) = nullptr;
 };
 
 Array element(const Array& x, const Array& at) { return reshape(x, {x.size()})[at]; }
 
 /// Along each axis, the place of an element counted in row-major order.
-Array place_text(const Shape& shape, Array at) {
+Array place_of(const Shape& shape, Array at) {
   std::vector<Array> places(shape.size());
   for (std::size_t k = shape.size(); k-- > 0; at = floor_divide(at, shape[k]))
     places[k] = remainder(at, shape[k]);
-  return stack(places);
+  return places.empty() ? at : stack(places);
 }
 
-/// Throws where `wrong(operands)`, of the first operand's shape, holds for an element, now or when the
-/// program runs. `distance` says how far off all are, where that is known at once.
-template <class Wrong, class Distance>
-void require_elements(const Assertion& assertion, const std::string& path, const std::vector<Array>& operands,
-                      const Wrong& wrong, const Expected& expected, const Distance& distance) {
+/// Throws where `wrong(operands)`, of the first operand's shape, holds for an element: now, if there are values,
+/// or when the program runs.
+template <class Wrong>
+void require_elements(const Assertion& assertion, const std::string& path, std::vector<Array> operands,
+                      const Wrong& wrong, const Expected& expected) {
   if (operands[0].size() == 0) return;
   std::vector<Array> values;
   for (const Array& a : operands)
     if (Array v = concrete_value(a); !v.is_empty()) values.push_back(v);
+  std::optional<TraceScope> at_once;
+  if (values.size() == operands.size()) {
+    operands = values;
+    at_once.emplace(nullptr);
+  }
   const Array& x = operands[0];
-  if (values.size() < operands.size()) {
-    const Array bad = wrong(operands), at = argmax(reshape(astype(bad, Dtype::I8), {x.size()}));
-    std::vector<Array> shown{x.ndim() > 0 ? place_text(x.shape(), at) : at, element(x, at)};
-    if (expected.values)
-      for (const Array& v : expected.values(operands, at)) shown.push_back(v);
-    const std::string text = assertion.text((path.empty() && x.ndim() == 0 ? "the value" : path) +
-                                            (x.ndim() > 0 ? "{0}" : "") + " is {1}" + expected.text);
-    shown.resize(4, shown[1]);  // what the text does not name is not shown
-    error_if(any(bad), Message{messages::assertion.id, text.c_str()},
-             {shown[0], shown[1], shown[2], shown[3]}, Loc{});
-    return;
-  }
-  TraceScope at_once(nullptr);
-  const std::vector<bool> bad = wrong(values).template to_vector<bool>();
-  const auto first = std::ranges::find(bad, true);
-  if (first == bad.end()) return;
-  const std::int64_t at = first - bad.begin();
-  std::string what = path.empty() && x.ndim() == 0 ? "the value" : path;
-  if (x.ndim() > 0) what += index_text(x.shape(), at);
-  what += " is " + element_text(values[0], at);
-  std::string rest = expected.text;
-  if (expected.values) {
-    const std::vector<Array> shown = expected.values(values, array(at));
-    for (std::size_t i = 0; i < shown.size(); ++i) {
-      const std::string mark = "{" + std::to_string(i + 2) + "}";
-      rest.replace(rest.find(mark), mark.size(), to_string(shown[i]));
-    }
-  }
-  what += rest;
-  if (bad.size() > 1)
-    what += " (" + std::to_string(std::ranges::count(bad, true)) + " of " + std::to_string(bad.size()) +
-            " elements are not as required" + distance(values) + ")";
-  assertion.fail(what);
+  const Array bad = wrong(operands);
+  if (at_once && !any(bad).template item<bool>()) return;
+  const Array at = argmax(reshape(astype(bad, Dtype::I8), {x.size()}));
+  std::vector<Array> shown{place_of(x.shape(), at), element(x, at)};
+  if (expected.values)
+    for (const Array& v : expected.values(operands, at)) shown.push_back(v);
+  shown.resize(4, shown[1]);  // what the text does not name is not shown
+  const Array distance = expected.distance ? expected.distance(operands) : shown[1];
+  std::string what = (path.empty() && x.ndim() == 0 ? "the value" : path) + (x.ndim() > 0 ? "{0:,}" : "") + " is {1}" +
+                     expected.text;
+  if (x.size() > 1)
+    what += " ({4} of " + std::to_string(x.size()) + " elements are not as required" +
+            (expected.distance ? ", the largest difference is {5})" : ")");
+  const std::string text = assertion.text(what);
+  error_if(any(bad), Message{messages::assertion.id, text.c_str()},
+           {shown[0], shown[1], shown[2], shown[3], sum(astype(bad, Dtype::I64)), distance}, Loc{});
 }
-
-std::string no_distance(std::span<const Array>) { return {}; }
 
 Array both_nan(const Array& a, const Array& b) { return logical_and(isnan(a), isnan(b)); }
 Array same(const Array& a, const Array& b) {
@@ -123,14 +112,16 @@ Array same(const Array& a, const Array& b) {
 /// As the widest dtype of its kind, in which differences are exact enough.
 Array widened(const Array& a) { return astype(a, is_complex(a.dtype()) ? Dtype::C128 : Dtype::F64); }
 
-std::string largest_difference(std::span<const Array> v) {
+Array largest_difference(std::span<const Array> v) {
   const Array a = widened(v[0]), b = widened(v[1]);
-  return ", the largest difference is " + to_string(max(where(same(a, b), 0., abs(a - b))));
+  return max(where(same(a, b), 0., abs(a - b)));
 }
 
-constexpr Expected not_other{", not {2}", [](std::span<const Array> v, const Array& at) {
+constexpr Expected not_other{", not {2}",
+                             [](std::span<const Array> v, const Array& at) {
                                return std::vector<Array>{element(v[1], at)};
-                             }};
+                             },
+                             largest_difference};
 
 void need_structure(const Assertion& assertion, const TreeLeaves& a, const TreeLeaves& b) {
   if (std::string difference = structure_difference(a.tree, b.tree, {}); !difference.empty())
@@ -204,8 +195,7 @@ void assert_trees_close(const TreeLeaves& a, const TreeLeaves& b, const CloseOpt
   };
   for (std::size_t i = 0; i < a.leaves.size(); ++i)
     if (!a.leaves[i].is_empty())
-      require_elements(assertion, path_of(a, i), {a.leaves[i], b.leaves[i]}, far, not_other,
-                       largest_difference);
+      require_elements(assertion, path_of(a, i), {a.leaves[i], b.leaves[i]}, far, not_other);
 }
 
 void assert_trees_equal(const TreeLeaves& a, const TreeLeaves& b, const AssertOptions& options, Loc loc) {
@@ -217,8 +207,7 @@ void assert_trees_equal(const TreeLeaves& a, const TreeLeaves& b, const AssertOp
   auto differs = [](std::span<const Array> v) { return !same(v[0], v[1]); };
   for (std::size_t i = 0; i < a.leaves.size(); ++i)
     if (!a.leaves[i].is_empty())
-      require_elements(assertion, path_of(a, i), {a.leaves[i], b.leaves[i]}, differs, not_other,
-                       largest_difference);
+      require_elements(assertion, path_of(a, i), {a.leaves[i], b.leaves[i]}, differs, not_other);
 }
 
 void assert_trees_close_ulp(const TreeLeaves& a, const TreeLeaves& b, const UlpOptions& options, Loc loc) {
@@ -265,8 +254,7 @@ void assert_tree_finite(const TreeLeaves& tree, const AssertOptions& options, Lo
   auto wild = [](std::span<const Array> v) { return !isfinite(v[0]); };
   for (std::size_t i = 0; i < tree.leaves.size(); ++i)
     if (!tree.leaves[i].is_empty() && is_inexact(tree.leaves[i].dtype()))
-      require_elements(assertion, path_of(tree, i), {tree.leaves[i]}, wild, {", which is not finite"},
-                       no_distance);
+      require_elements(assertion, path_of(tree, i), {tree.leaves[i]}, wild, {", which is not finite"});
 }
 
 void assert_tree_full(const TreeLeaves& tree, const AssertOptions& options, Loc loc) {
@@ -304,7 +292,7 @@ void assert_elements(const char* name, const Array& x, const Wrong& wrong, const
   if (!asserts_enabled()) return;
   require_elements(
       Assertion{name, options.message, loc}, {}, {x}, [&](std::span<const Array> v) { return wrong(v[0]); },
-      {expected}, no_distance);
+      {expected});
 }
 
 }  // namespace
@@ -329,8 +317,7 @@ void assert_in(const Array& x, const Array& low, const Array& high, const Assert
       {", not in [{2}, {3}]",
        [](std::span<const Array> v, const Array&) {
          return std::vector<Array>{v[1], v[2]};
-       }},
-      no_distance);
+       }});
 }
 
 }  // namespace apsis
