@@ -207,20 +207,4 @@ bool Region::emit_dynamic_update_slice(const Eqn& e) {
   return true;
 }
 
-/// In place where nobody else needs the array.
-bool Region::emit_scatter(const Eqn& e) {
-  auto operands = graph_.operands(e);
-  if (in_registers(graph_.aval(e.first_result))) return false;
-  for (ValueId v : operands)
-    if (lanes_of(places_[v]) > 1) return false;
-  const Place& old = places_[operands[0]];
-  if (uses_[operands[0]] > 1 || !old.exclusive() || !old.view.is_contiguous()) return false;
-  std::vector<Place> in = {old};
-  for (ValueId v : operands.subspan(1)) in.push_back(contiguous(places_[v], graph_.aval(v)));
-  Place place = old;
-  call_kernel(add_kernel(e), e, in, {&place, 1});
-  define(e.first_result, std::move(place));
-  return true;
-}
-
 }  // namespace apsis::detail

@@ -120,6 +120,7 @@ void Region::emit(const Eqn& e) {
   if (e.op == &concatenate_op && emit_concatenate(e)) return;
   if (e.op == &dynamic_slice_op && emit_dynamic_slice(e)) return;
   if (e.op == &dynamic_update_slice_op && emit_dynamic_update_slice(e)) return;
+  if (e.op == &gather_op && emit_gather(e)) return;
   if (e.op == &scatter_op && emit_scatter(e)) return;
   if (e.op == &dot_general_op && emit_contract(e)) return;
   if (e.op->kind == OpKind::Reduce && emit_reduce(e)) return;

@@ -11,6 +11,9 @@
 
 namespace apsis::detail {
 
+struct Placement;
+enum class OutOfBounds : std::uint8_t;
+
 class Region {
  public:
   /// `mask`: which lanes are active; no handle = all. Nothing that outlives the region is written in lanes at rest.
@@ -83,7 +86,13 @@ class Region {
   bool emit_concatenate(const Eqn& e);
   bool emit_dynamic_slice(const Eqn& e);
   bool emit_dynamic_update_slice(const Eqn& e);
+  struct IndexedSlice;
+  IndexedSlice indexed_slice(const Place& array, Dtype dtype, const Placement& placement, std::span<const Value> indices,
+                             std::int64_t row, OutOfBounds mode);
+  Value load_indexed(const IndexedSlice& slice, const Place& array, Dtype dtype, std::int64_t distance);
+  bool emit_gather(const Eqn& e);
   bool emit_scatter(const Eqn& e);
+  bool emit_scatter_kernel(const Eqn& e);
   Value lane_starts(const Place& array, const Aval& aval, std::span<const ValueId> starts, const Shape& sizes);
   template <class Body>
   bool each_of_slice(const Place& array, const Aval& slice, Body&& body);

@@ -4,6 +4,15 @@
 #include "ops/index_rules.hpp"
 
 namespace apsis::detail {
+
+std::uint64_t missing_bits(Dtype dtype, OutOfBounds mode) {
+  if (mode != OutOfBounds::Fill) return 0;
+  if (is_signed_integer(dtype)) return std::uint64_t{1} << (item_size(dtype) * 8 - 1);
+  if (is_unsigned_integer(dtype)) return ~std::uint64_t{0} >> (64 - item_size(dtype) * 8);
+  if (dtype == Dtype::Bool) return 1;
+  return element_bits(dtype, std::numeric_limits<double>::quiet_NaN());
+}
+
 namespace {
 
 void gather_shape(const Params& params, std::span<const Aval> in, std::vector<Aval>& out) {
@@ -23,15 +32,6 @@ void gather_shape(const Params& params, std::span<const Aval> in, std::vector<Av
       APSIS_ASSERT(p.slice_sizes[i] == 1);
   }
   out.push_back(Aval(in[0].dtype(), place.result, in[0].weak()));
-}
-
-// The bits of what an index out of bounds yields.
-std::uint64_t missing_bits(Dtype dtype, OutOfBounds mode) {
-  if (mode != OutOfBounds::Fill) return 0;
-  if (is_signed_integer(dtype)) return std::uint64_t{1} << (item_size(dtype) * 8 - 1);
-  if (is_unsigned_integer(dtype)) return ~std::uint64_t{0} >> (64 - item_size(dtype) * 8);
-  if (dtype == Dtype::Bool) return 1;
-  return element_bits(dtype, std::numeric_limits<double>::quiet_NaN());
 }
 
 void gather_evaluate(const Params& params, std::span<const Array> in, std::span<Array> out) {

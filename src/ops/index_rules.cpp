@@ -22,13 +22,17 @@ std::uint64_t element_bits(Dtype dtype, double value) {
   return bits;
 }
 
-Placement::Placement(const GatherParams& p, const Shape& operand, const Shape& indices) {
+Placement::Placement(const GatherParams& p, const Shape& operand, const Shape& indices)
+    : Placement(p, operand, View::contiguous(operand).strides, indices) {}
+
+Placement::Placement(const GatherParams& p, const Shape& operand, const Dims& strides_of_operand,
+                     const Shape& indices) {
   batch = indices;
   vector_length = indices.back();
   batch.erase(batch.size() - 1);
   rows = batch.product();
   slice = p.slice_sizes;
-  operand_strides = View::contiguous(operand).strides;
+  operand_strides = strides_of_operand;
 
   // The result's axes: offset_dims belong to the kept axes of the slice, in order, the others to the row's.
   std::vector<std::size_t> kept;

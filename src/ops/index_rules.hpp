@@ -48,6 +48,8 @@ struct Placement {
   std::int64_t rows = 1, vector_length = 0;
 
   Placement(const GatherParams& p, const Shape& operand, const Shape& indices);
+  /// The same for an operand with these strides.
+  Placement(const GatherParams& p, const Shape& operand, const Dims& strides, const Shape& indices);
   /// Offsets of a row that do not depend on the indices.
   Pair base(std::int64_t row) const;
   /// Adds the starts read from `indices`, clamped; false if one was out of bounds.
@@ -55,6 +57,11 @@ struct Placement {
   /// Offsets of the slice's elements, in row-major order of the slice.
   std::vector<Pair> elements() const;
 };
+
+/// The bits of what an index out of bounds yields, of a dtype that is not complex.
+std::uint64_t missing_bits(Dtype dtype, OutOfBounds mode);
+/// What a scatter makes of an element and an update; not complex.
+Value emit_combined(Emitter& e, ScatterKind kind, Value old, Value update);
 
 /// A run-time condition; without a value it is certain.
 using Condition = std::optional<Value>;

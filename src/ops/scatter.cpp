@@ -5,6 +5,22 @@
 #include "ops/messages.hpp"
 
 namespace apsis::detail {
+
+Value emit_combined(Emitter& e, ScatterKind kind, Value old, Value update) {
+  Dtype dtype = old.dtype;
+  if (kind == ScatterKind::Set) return update;
+  if (dtype == Dtype::F16 || dtype == Dtype::BF16)
+    return e.convert(emit_combined(e, kind, e.convert(old, Dtype::F32), e.convert(update, Dtype::F32)), dtype);
+  if (dtype == Dtype::Bool)
+    return kind == ScatterKind::Add || kind == ScatterKind::Max ? e.bit_or(old, update)
+                                                                : e.bit_and(old, update);
+  if (kind == ScatterKind::Add) return e.add(old, update);
+  if (kind == ScatterKind::Mul) return e.mul(old, update);
+  Value keep = e.compare(kind == ScatterKind::Min ? Compare::Lt : Compare::Gt, old, update);
+  if (is_floating(dtype)) keep = e.bit_or(keep, e.compare(Compare::Ne, old, old));
+  return e.select(keep, old, update);
+}
+
 namespace {
 
 void scatter_shape(const Params& params, std::span<const Aval> in, std::vector<Aval>& out) {
@@ -74,21 +90,6 @@ T combine(ScatterKind kind, T old, T update) {
         return update;
     }
   }
-}
-
-Value combine_emit(Emitter& e, ScatterKind kind, Value old, Value update) {
-  Dtype dtype = old.dtype;
-  if (kind == ScatterKind::Set) return update;
-  if (dtype == Dtype::F16 || dtype == Dtype::BF16)
-    return e.convert(combine_emit(e, kind, e.convert(old, Dtype::F32), e.convert(update, Dtype::F32)), dtype);
-  if (dtype == Dtype::Bool)
-    return kind == ScatterKind::Add || kind == ScatterKind::Max ? e.bit_or(old, update)
-                                                                : e.bit_and(old, update);
-  if (kind == ScatterKind::Add) return e.add(old, update);
-  if (kind == ScatterKind::Mul) return e.mul(old, update);
-  Value keep = e.compare(kind == ScatterKind::Min ? Compare::Lt : Compare::Gt, old, update);
-  if (is_floating(dtype)) keep = e.bit_or(keep, e.compare(Compare::Ne, old, old));
-  return e.select(keep, old, update);
 }
 
 template <class T>
@@ -190,7 +191,7 @@ void scatter_emit(Emitter& e, const Params& params, std::span<const Aval> in_ava
       for (const Placement::Pair& pair : pairs) {
         Value& old = out[static_cast<std::size_t>(offset + pair.operand)];
         Value fresh =
-            combine_emit(e, p.kind, old, updates[static_cast<std::size_t>(at.result + pair.result)]);
+            emit_combined(e, p.kind, old, updates[static_cast<std::size_t>(at.result + pair.result)]);
         old = emit_choice(e, here, fresh, old);
       }
     }
