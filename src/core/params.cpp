@@ -25,6 +25,10 @@ void print_field(std::string& out, const Dims& value) { out += to_string(value);
 void print_field(std::string& out, const std::string& value) {
   out += '"';
   for (char c : value) {
+    if (c == '\n') {
+      out += "\\n";  // regions are indented line by line
+      continue;
+    }
     if (c == '"' || c == '\\') out += '\\';
     out += c;
   }

@@ -68,8 +68,9 @@ class Reader final : public ParamsReader {
     expect("\"");
     std::string out;
     for (; at_ < text_.size() && text_[at_] != '"'; ++at_) {
-      if (text_[at_] == '\\') ++at_;
-      if (at_ < text_.size()) out += text_[at_];
+      const bool escaped = text_[at_] == '\\';
+      if (escaped) ++at_;
+      if (at_ < text_.size()) out += escaped && text_[at_] == 'n' ? '\n' : text_[at_];
     }
     expect("\"");
     return out;

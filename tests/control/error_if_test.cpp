@@ -37,6 +37,15 @@ TEST(ErrorIf, ShowsValuesAndThePlace) {
   }
 }
 
+TEST(ErrorIf, ReadsBackFromTextWithItsPlace) {
+  const auto loop = [](const Array& x) {
+    return fori_loop(
+        0, 3, [](const Array&, const Array& y) { return jit(checked)(y) * 2.; }, x);
+  };
+  const detail::GraphRef graph = staged_call(loop, array(1.)).graph;
+  EXPECT_TRUE(detail::parse_graph(detail::to_string(*graph)) == graph) << detail::to_string(*graph);
+}
+
 TEST(ErrorIf, TakesConditionsOfAnyShape) {
   for (std::int64_t n : {1, 7, 16, 17, 1000}) {
     auto f = jit([](const Array& x) { return error_if(x < 0., "negative"), x * 2.; });

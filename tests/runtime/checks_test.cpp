@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "codegen/compile.hpp"
+#include "runtime/program_file.hpp"
 #include "transform/checks.hpp"
 #include "transform/op_checks.hpp"
 
@@ -187,6 +189,26 @@ TEST(Checks, TheFirstOfTheProgramIsNamedThoughTheLastIsTested) {
   EXPECT_EQ(said_by_both(f, good, bad), "[checks] `log` made a NaN of operands that have none");
   EXPECT_EQ(said_by_both(f, good, good.at(3).set(std::nan(""))),
             "[checks] `log` computed with a NaN that came in from outside");
+}
+
+/// What a program that was kept on disk says is what it said before, its place included.
+TEST(Checks, SayTheSameFromDisk) {
+  const auto f = [](const Array& x) { return sqrt(log(x)) + 1.; };
+  const StagedCall call = staged_call(f, linspace(-1., 1., 30));
+  const detail::GraphRef checked = detail::with_checks(*call.graph, Checks::all());
+  const detail::ProgramImage image = detail::compile_image(*checked);
+  const auto read = detail::decode_program(detail::encode_program("key", image), "key");
+  ASSERT_TRUE(read);
+  const auto said = [&](const detail::ProgramImage& made) {
+    try {
+      detail::run(*detail::load_program(*checked, made), call.inputs);
+    } catch (const Error& e) {
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  EXPECT_NE(said(image).find("\n  at "), std::string::npos);
+  EXPECT_EQ(said(*read), said(image));
 }
 
 /// A buffer that a loop writes to in place is not copied for the sake of a check.
