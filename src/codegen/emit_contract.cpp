@@ -1,18 +1,16 @@
-// Contractions whose order of accumulation is fixed (see dot_params.hpp): a loop over the results, several of them in
-// flight, around a loop over the contracted elements. Others, the large ones, are calls of the kernel, which uses BLAS.
+// Contractions whose order of accumulation is fixed (see dot_params.hpp). Others, the large ones, are calls of the kernel,
+// which uses BLAS.
 
 #include <algorithm>
 
-#include "codegen/products.hpp"
+#include "codegen/contraction.hpp"
 #include "codegen/region.hpp"
-#include "codegen/row_contraction.hpp"
 #include "ops/dot_order.hpp"
 #include "ops/dot_params.hpp"
 
 namespace apsis::detail {
 namespace {
 
-constexpr int in_flight = 4;               // vectors of sums, to hide the latency of multiply-add
 constexpr std::int64_t packing_reuse = 4;   // reading an operand so often pays for a copy in the order of reading
 
 /// The contracted axes as one walk through both operands; false if they are not one.
@@ -91,85 +89,22 @@ bool Region::emit_contract(const Eqn& e) {
   for (std::size_t i = 0; i < sizes.free_a.size(); ++i) view_b.strides.push_back(0);
   walk(view_b, b.view, sizes.free_b);
 
-  int lanes = std::max(a.lanes, b.lanes);
+  const int lanes = std::max(a.lanes, b.lanes);
   Place result = in_registers(out) ? allocate(out, lanes) : destination(e.first_result, lanes);
-  View view = result.view;
-  Shape shape = out.shape();
-  auto finish = [&] {
-    ++lowering_.loops;
-    if (in_registers(out)) define_loaded(e.first_result, result);
-    else define(e.first_result, std::move(result));
-    return true;
-  };
-  const int vector = lowering_.vector_lanes(item_size(compute));
-  if (lanes == 1 && knows_row_contraction(dtype, shape.empty() ? 1 : shape.back(), sizes.k, vector)) {
-    const std::int64_t apart_a = shape.empty() ? 0 : view_a.strides.back(),
-                       apart_b = shape.empty() ? 0 : view_b.strides.back();
-    const bool read_alike = !in_chains || (step_a == 1 && step_b == 1);
-    const bool rows_of_a = apart_a > 1 && apart_b == 0 && step_a == 1 && read_alike,
-               rows_of_b = apart_b > 1 && apart_a == 0 && step_b == 1 && read_alike;
-    // Where the chains are the vector, each result may be a row of its own.
-    const bool lone = !rows_of_a && !rows_of_b && in_chains && step_a == 1 && step_b == 1;
-    if (rows_of_a || rows_of_b || lone) {
-      Access access_a{view_a, a.base, dtype}, access_b{view_b, b.base, dtype};
-      RowContraction rows{.shape = shape,
-                          .matrix = rows_of_b ? access_b : access_a,
-                          .vector = rows_of_b ? access_a : access_b,
-                          .result = {view, result.base, dtype},
-                          .rows = lone ? 1 : shape.back(),
-                          .columns = sizes.k,
-                          .row_stride = rows_of_b ? apart_b : apart_a,
-                          .vector_stride = rows_of_b ? step_a : step_b,
-                          .result_stride = lone ? 1 : view.strides.back()};
-      if (!lone) {
-        rows.shape.erase(rows.shape.size() - 1);
-        for (Access* access : {&rows.matrix, &rows.vector, &rows.result}) {
-          access->view.shape = rows.shape;
-          access->view.strides.erase(rows.shape.size());
-        }
-      }
-      write_row_contraction(b_, rows, vector);
-      return finish();
-    }
-  }
-  // Vectors of neighbouring results; in packets, where the lanes are the vector, several results at once.
-  std::int64_t group = 1;
-  ProductSteps steps{step_a, step_b};
-  int width = 1;
-  if (lanes == 1) {
-    width = in_flight * vector;
-  } else if (!shape.empty()) {
-    std::size_t last = shape.size() - 1;
-    // Two chains at a time; registers hold the operands and the sums at rest, too.
-    const std::int64_t most_sums = b_.vector_bytes() == 64 ? 16 : 8;
-    const std::int64_t registers = std::max<std::int64_t>(1, lanes / vector),
-                       most = in_chains ? most_sums / (2 * registers) : 2 * in_flight;
-    for (std::int64_t g = 2; g <= most; ++g)
-      if (shape[last] % g == 0) group = g;
-    steps.shift_a = view_a.strides[last];
-    steps.shift_b = view_b.strides[last];
-    steps.shift = view.strides[last];
-    shape[last] /= group;
-    for (View* v : {&view_a, &view_b, &view}) {
-      v->shape = shape;
-      v->strides[last] *= group;
-    }
-  }
-
-  LoopNest nest(b_, shape, {{view_a, a.base, dtype, a.lanes}, {view_b, b.base, dtype, b.lanes}, {view, result.base, dtype, lanes}},
-                width, lanes);
-  nest.open();
-  steps.bytes_a = step_a * bytes_of(a, dtype);
-  steps.bytes_b = step_b * bytes_of(b, dtype);
-  const Products products(b_, nest, steps, dtype, compute, group);
-  const std::vector<Value> sums = in_chains ? products.in_chains(sizes.k) : products.in_order(sizes.k);
-  for (std::int64_t g = 0; g < group; ++g) {
-    Value sum = sums[static_cast<std::size_t>(g)];
-    b_.set_lanes(b_.lanes_of(sum));
-    nest.store(2, compute == dtype ? sum : b_.convert(sum, dtype), g * steps.shift);
-  }
-  nest.close();
-  return finish();
+  const Contraction contraction{.shape = out.shape(),
+                                .a = {view_a, a.base, dtype, a.lanes},
+                                .b = {view_b, b.base, dtype, b.lanes},
+                                .result = {result.view, result.base, dtype, lanes},
+                                .step_a = step_a,
+                                .step_b = step_b,
+                                .count = sizes.k,
+                                .compute = compute};
+  if (contraction.in_chains()) call_contraction(lowering_, contraction);
+  else write_contraction(lowering_, contraction);
+  ++lowering_.loops;
+  if (in_registers(out)) define_loaded(e.first_result, result);
+  else define(e.first_result, std::move(result));
+  return true;
 }
 
 }  // namespace apsis::detail
