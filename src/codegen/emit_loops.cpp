@@ -6,12 +6,47 @@
 #include "codegen/loop_carries.hpp"
 
 namespace apsis::detail {
+
+extern const Op add_op;
+
 namespace {
 
 std::vector<Aval> outputs_from(const Graph& body, std::size_t first) {
   std::vector<Aval> avals;
   for (std::size_t i = first; i < body.outputs().size(); ++i) avals.push_back(body.aval(body.outputs()[i]));
   return avals;
+}
+
+/// A list that a loop makes: its entries are counted, or are a field of its records.
+struct MadeList {
+  Value first, step;
+  std::size_t output, field;
+};
+
+/// What an integer carry grows by in each iteration, if that is a literal; else null.
+const ConstantParams* step_of(const Graph& body, ValueId input, ValueId output) {
+  const Eqn* sum = body.definition(output);
+  if (!sum || sum->op != &add_op || body.aval(input).rank() != 0 || is_floating(body.aval(input).dtype()))
+    return nullptr;
+  const auto terms = body.operands(*sum);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const Eqn* by = body.definition(terms[1 - i]);
+    if (terms[i] == input && by && by->op == &constant_op) return &by->params.as<ConstantParams>();
+  }
+  return nullptr;
+}
+
+/// Whether a list is read by scans alone, entry by entry.
+bool only_scanned(const Graph& graph, ValueId list) {
+  if (std::ranges::find(graph.outputs(), list) != graph.outputs().end()) return false;
+  return std::ranges::all_of(graph.eqns(), [&](const Eqn& e) {
+    auto whole = graph.operands(e);
+    if (e.op->kind == OpKind::Scan) {
+      const auto& p = e.params.as<ScanParams>();
+      whole = whole.first(static_cast<std::size_t>(p.consts + p.carries));
+    }
+    return std::ranges::find(whole, list) == whole.end();
+  });
 }
 
 }  // namespace
@@ -35,6 +70,23 @@ void Region::emit_while(const Eqn& e) {
   Region cond(lowering_, *p.cond, lanes_, mask_), body(lowering_, *p.body, lanes_, mask_);
   LoopCarries carries(*this, *p.body, consts, varying_carry);
   std::vector<char> cond_fixed(p.cond->input_count(), 0), body_fixed(p.body->input_count(), 0);
+  std::vector<MadeList> lists;
+  std::vector<Aval> recorded;
+  for (std::size_t i = count; i < e.result_count; ++i) {
+    const ValueId made = p.body->outputs()[i];
+    MadeList& list = lists.emplace_back(MadeList{{}, {}, i, recorded.size()});
+    // What counts iterations is not written down: those who read it count too.
+    const std::size_t c = made - consts;
+    const bool carry = made >= consts && c < count && lanes_ == 1;
+    const ConstantParams* by = carry ? step_of(*p.body, made, p.body->outputs()[c]) : nullptr;
+    if (by && only_scanned(graph_, e.first_result + static_cast<ValueId>(i))) {
+      list.first = registers(places_[operands[cond_consts + consts + c]], p.body->aval(made))[0];
+      b_.set_lanes(1);
+      list.step = b_.constant(by->dtype, by->bits);
+    } else {
+      recorded.push_back(p.body->aval(made));
+    }
+  }
   for (std::size_t i = 0; i < cond_consts; ++i) {
     cond.bind_input(static_cast<ValueId>(i), places_[operands[i]]);
     cond_fixed[i] = 1;
@@ -56,9 +108,8 @@ void Region::emit_while(const Eqn& e) {
   cond.run_invariant(cond_fixed);
   body.run_invariant(body_fixed);
   // In a packet each lane has entries as long as it is in the loop; the record has room for all.
-  std::vector<Aval> ys = outputs_from(*p.body, count);
-  ListWriter tape(lowering_, ys, wide ? lanes_ : 1);
-  if (!ys.empty()) tape.make();
+  ListWriter tape(lowering_, recorded, wide ? lanes_ : 1);
+  if (!lists.empty()) tape.make();
 
   Block before = b_.position(), head = b_.make_block("while"), inside = b_.make_block("body"),
         after = b_.make_block("done");
@@ -72,7 +123,7 @@ void Region::emit_while(const Eqn& e) {
     b_.add_incoming(steps, b_.index(0), before);
   }
   Value entries;
-  if (!ys.empty()) {
+  if (!lists.empty()) {
     if (lanes_differ) {
       b_.set_lanes(lanes_);
       entries = b_.phi(Dtype::I64);
@@ -105,13 +156,15 @@ void Region::emit_while(const Eqn& e) {
     b_.jump(below);
     b_.set_position(below);
   }
-  if (!ys.empty()) {
+  if (!lists.empty()) {
     tape.next();
-    for (std::size_t i = 0; i < ys.size(); ++i) body.hint_output(count + i, tape.field(i));
+    for (const MadeList& list : lists)
+      if (!list.step.handle) body.hint_output(list.output, tape.field(list.field));
   }
   carries.hint(body);
   body.run();
-  for (std::size_t i = 0; i < ys.size(); ++i) body.write_output(count + i, tape.field(i));
+  for (const MadeList& list : lists)
+    if (!list.step.handle) body.write_output(list.output, tape.field(list.field));
   carries.close(body, mask);
   lowering_.poll();
   b_.set_lanes(1);
@@ -123,13 +176,18 @@ void Region::emit_while(const Eqn& e) {
   }
   Block latch = b_.position();
   carries.link(latch);
-  if (!ys.empty()) tape.link(latch);
+  if (!lists.empty()) tape.link(latch);
   b_.jump(head);
   b_.set_position(after);
-  if (!ys.empty()) tape.close();
-  for (std::size_t i = 0; i < e.result_count; ++i)
-    define(e.first_result + static_cast<ValueId>(i),
-           i < count ? carries.place(i) : tape.list(i - count, entries));
+  if (!lists.empty()) tape.close();
+  for (std::size_t i = 0; i < count; ++i)
+    define(e.first_result + static_cast<ValueId>(i), carries.place(i));
+  for (const MadeList& list : lists) {
+    Place place = list.step.handle ? tape.counted() : tape.list(list.field, entries);
+    place.first = list.first;
+    place.step = list.step;
+    define(e.first_result + static_cast<ValueId>(list.output), std::move(place));
+  }
 }
 
 void Region::emit_scan(const Eqn& e) {
@@ -178,6 +236,7 @@ void Region::emit_scan(const Eqn& e) {
           readers, [&](const ListReader& r) { return r.list().handle == place.base.handle; });
       reader_of.push_back(static_cast<std::size_t>(known - readers.begin()));
       if (known == readers.end()) readers.emplace_back(lowering_, place.base, p.reverse);
+      if (!place.step.handle) readers[reader_of.back()].reads_records();
       xs.push_back(place);
       if (!place.elements.empty()) entries = place.elements[0];
     } else {
@@ -228,10 +287,17 @@ void Region::emit_scan(const Eqn& e) {
   for (std::size_t i = 0; i < xs.size(); ++i) {
     auto input = static_cast<ValueId>(first_x + i);
     const Aval& aval = p.body->aval(input);
-    Place place = lists ? readers[reader_of[i]].field(xs[i], aval) : entry(xs[i], aval.dtype());
-    if (in_registers(aval)) {
-      place.elements = registers(place, aval);
+    Place place;
+    if (xs[i].step.handle) {
+      b_.set_lanes(1);
+      place.elements = {b_.add(xs[i].first, b_.mul(b_.convert(index, aval.dtype()), xs[i].step))};
       place.kind = Place::Kind::Registers;
+    } else {
+      place = lists ? readers[reader_of[i]].field(xs[i], aval) : entry(xs[i], aval.dtype());
+      if (in_registers(aval)) {
+        place.elements = registers(place, aval);
+        place.kind = Place::Kind::Registers;
+      }
     }
     body.bind_input(input, std::move(place));
   }

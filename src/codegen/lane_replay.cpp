@@ -114,7 +114,7 @@ void LaneCode::write_replayed() {
         b_.load_pointer(entry_of_chunk(b_.load_pointer(b_.offset(in_[v], offsetof(ListValue, list)))));
     if (known == tape_of.end()) {
       tape_of.push_back(tapes_[v]);
-      readers.emplace_back(lowering_, header, loop.reverse);
+      readers.emplace_back(lowering_, header, loop.reverse).reads_records();
     }
     fields.push_back(list_place(in_[v], header));
     fields.back().lanes = width_;

@@ -63,7 +63,9 @@ void ListWriter::open(Block before) {
 void ListWriter::next() {
   b_.set_lanes(1);
   current_ = at_;
-  if (!fixed_) {
+  if (values_.empty()) {
+    left_ = b_.add(room_, b_.index(1));
+  } else if (!fixed_) {
     Block here = b_.position(), grow = b_.make_block("grow"), go_on = b_.make_block("append");
     b_.branch(b_.compare(Compare::Eq, room_, b_.index(0)), grow, go_on, Likely::False);
     b_.set_position(grow);
@@ -82,7 +84,7 @@ void ListWriter::next() {
     b_.add_incoming(room, fresh_room, grown);
     left_ = b_.sub(room, b_.index(1));
   }
-  next_ = b_.offset(current_, reverse_ ? -bytes_ : bytes_);
+  next_ = values_.empty() ? current_ : b_.offset(current_, reverse_ ? -bytes_ : bytes_);
 }
 
 Place ListWriter::field(std::size_t i) const {
@@ -102,6 +104,7 @@ void ListWriter::link(Block latch) {
 void ListWriter::close() {
   if (fixed_) return;
   b_.set_lanes(1);
+  if (values_.empty()) return b_.store(b_.offset(header_, offsetof(List, count)), room_);
   const Operand arguments[] = {header_, room_};
   b_.call_runtime_void("apsis_list_close", arguments);
 }
@@ -113,14 +116,19 @@ void ListWriter::close_suspended() {
   close();
 }
 
-Place ListWriter::list(std::size_t i, Value counts) const {
+Place ListWriter::counted() const {
   Place place;
   place.kind = Place::Kind::List;
-  if (counts.handle) place.elements = {counts};
   place.lanes = lanes_;
   place.base = header_;
-  place.offset = b_.index(offsets_[i]);
   place.buffer = owner_;
+  return place;
+}
+
+Place ListWriter::list(std::size_t i, Value counts) const {
+  Place place = counted();
+  if (counts.handle) place.elements = {counts};
+  place.offset = b_.index(offsets_[i]);
   return place;
 }
 
@@ -148,6 +156,7 @@ void ListReader::suspend() {
 }
 
 void ListReader::open(Block before) {
+  if (!reads_) return;
   b_.set_lanes(1);
   at_ = b_.pointer_phi();
   left_ = b_.phi(Dtype::I64);
@@ -156,6 +165,7 @@ void ListReader::open(Block before) {
 }
 
 void ListReader::next() {
+  if (!reads_) return;
   b_.set_lanes(1);
   Block here = b_.position(), advance = b_.make_block("advance"), go_on = b_.make_block("read");
   b_.branch(b_.compare(Compare::Eq, left_, b_.index(0)), advance, go_on, Likely::False);
@@ -187,6 +197,7 @@ Place ListReader::field(const Place& list, const Aval& aval) const {
 }
 
 void ListReader::link(Block latch) {
+  if (!reads_) return;
   b_.add_incoming(at_, next_, latch);
   b_.add_incoming(left_, rest_, latch);
 }

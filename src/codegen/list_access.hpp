@@ -7,7 +7,8 @@
 
 namespace apsis::detail {
 
-/// Appends one record an iteration; or, when the length is known, fills the list from either end.
+/// Appends one record an iteration; or, when the length is known, fills the list from either end. Records without values
+/// are only counted.
 class ListWriter {
  public:
   /// `values`: what one record holds, in order, each element `lanes` times.
@@ -30,6 +31,8 @@ class ListWriter {
   void close_suspended();
   /// The list of value i. `counts`: where lanes differ in length, the length in each.
   Place list(std::size_t i, Value counts = {}) const;
+  /// One of as many entries that is in no record.
+  Place counted() const;
   Pointer header() const { return header_; }
   std::int64_t offset(std::size_t i) const { return offsets_[i]; }
 
@@ -53,6 +56,8 @@ class ListReader {
   ListReader(Lowering& lowering, Pointer list, bool reverse);
   Pointer list() const { return list_; }
   Value length() const { return length_; }
+  /// Without this, nothing but the length is of interest, and the records are not gone through.
+  void reads_records() { reads_ = true; }
   /// A loop that is left and entered again keeps its place in memory: as for ListWriter.
   void resume();
   void suspend();
@@ -65,6 +70,7 @@ class ListReader {
   Builder& b_;
   Pointer list_, cursor_, start_, at_, current_, next_;
   Value length_, step_, start_left_, left_, rest_;
+  bool reads_ = false;
 };
 
 }  // namespace apsis::detail

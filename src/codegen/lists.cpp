@@ -1,5 +1,7 @@
 #include "codegen/lists.hpp"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -11,7 +13,21 @@
 namespace apsis::detail {
 namespace {
 constexpr std::int64_t chunk_header = 64;
-constexpr std::int64_t smallest_chunk = 4096, largest_chunk = 1 << 20;
+constexpr std::int64_t smallest_chunk = 4096, largest_chunk = (4 << 20) - chunk_header;
+constexpr std::int64_t huge_page = 2 << 20;
+
+std::int64_t rounded_up(std::int64_t bytes, std::int64_t to) { return (bytes + to - 1) / to * to; }
+
+/// Memory for a chunk; `bytes` becomes what there is. A long tape is written once from end to end: in pages of
+/// the usual size the system would be asked, and would clear, at every one of them.
+void* chunk_memory(std::int64_t& bytes) {
+  const bool huge = bytes >= huge_page;
+  const std::int64_t page = huge ? huge_page : 64;
+  bytes = rounded_up(bytes, page);
+  void* memory = std::aligned_alloc(static_cast<std::size_t>(page), static_cast<std::size_t>(bytes));
+  if (memory && huge) madvise(memory, static_cast<std::size_t>(bytes), MADV_HUGEPAGE);
+  return memory;
+}
 }  // namespace
 
 void ListStore::free_chunks() {
@@ -54,8 +70,8 @@ bool ListStore::grow(List& list, std::int64_t records) {
     *link = chunk->next;
   } else {
     if (bytes_ + wanted > limit_) return false;
-    std::int64_t bytes = (wanted + chunk_header + 63) / 64 * 64;
-    void* memory = std::aligned_alloc(64, static_cast<std::size_t>(bytes));
+    std::int64_t bytes = wanted + chunk_header;
+    void* memory = chunk_memory(bytes);
     if (!memory) return false;
     bytes_ += bytes;
     chunk = new (memory) ListChunk;

@@ -45,6 +45,7 @@ struct Place {
   View view;
   int lanes = 1;  // memory: neighbouring copies of each element, one a lane; 1 when all lanes share it
   Value offset;
+  Value first, step;  // lists: if there is a step, entry k is first + k * step, and not in the records
 
   /// No other value and nobody outside reads the buffer, so that it may be overwritten once this value is dead.
   bool exclusive() const {

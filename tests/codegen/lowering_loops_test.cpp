@@ -135,6 +135,49 @@ TEST(LoweringLoops, ListsGrowAndAreReadBothWays) {
   }
 }
 
+// Whoever reads such a list counts too: nothing is written where a record would hold only counters.
+TEST(LoweringLoops, CountersAreNotRecorded) {
+  const auto program = [](const char* reverse, const char* more) {
+    return std::string(R"((v0: i64[], v1: i32[], v2: f64[]) {
+      v3: i64[] = constant{dtype=i64, weak=false, bits=3, high_bits=0}
+      v4: i64[], v5: i32[], v6: f64[], v7: list<i64[]>, v8: list<i32[]>, v9: list<f64[]> = while{cond_consts=1, body_consts=0, carries=3, max_steps=-1, kind=0,
+        cond=(v0: i64[], v1: i64[], v2: i32[], v3: f64[]) {
+          v4: bool[] = lt(v1, v0)
+          return v4
+        }, body=(v0: i64[], v1: i32[], v2: f64[]) {
+          v3: i64[] = constant{dtype=i64, weak=false, bits=7, high_bits=0}
+          v4: i64[] = add(v0, v3)
+          v5: i32[] = constant{dtype=i32, weak=false, bits=4026531841, high_bits=0}
+          v6: i32[] = add(v5, v1)
+          v7: f64[] = mul(v2, v2)
+          return v4, v6, v7, v0, v1, v2
+        }}(v0, v3, v1, v2)
+      v10: i64[], v11: i64[] = scan{consts=0, carries=2, length=-1, reverse=)") +
+           reverse + R"(, body=
+        (v0: i64[], v1: i64[], v2: i64[], v3: i32[]) {
+          v4: i64[] = convert{dtype=i64, weak=false}(v3)
+          v5: i64[] = mul(v4, v2)
+          v6: i64[] = sub(v5, v0)
+          v7: i64[] = sub(v2, v1)
+          return v6, v7
+        }}(v0, v3, v7, v8)
+      )" + more + "\n  }";
+  };
+  const char* counters = "return v4, v5, v10, v11";
+  const char* records = R"(v12: f64[], v13: list<i64[]> = scan{consts=0, carries=1, length=-1, reverse=true, body=
+        (v0: f64[], v1: f64[], v2: i64[]) {
+          v3: f64[] = convert{dtype=f64, weak=false}(v2)
+          v4: f64[] = fma(v0, v1, v3)
+          return v4, v2
+        }}(v6, v9, v7)
+      return v4, v5, v10, v11, v12, v13)";
+  for (const char* reverse : {"false", "true"})
+    for (const char* more : {counters, records, "return v4, v7, v10, v11, v9"})
+      expect_for_counts(program(reverse, more), {0, 3, 4, 10, 11, 700});
+  EXPECT_EQ(code_text(*parse_graph(program("true", counters))).find("apsis_list_grow"), std::string::npos);
+  EXPECT_NE(code_text(*parse_graph(program("true", records))).find("apsis_list_grow"), std::string::npos);
+}
+
 // What the inner loop records in one iteration of the outer one takes the place of what it recorded in the
 // last.
 TEST(LoweringLoops, RecordsOfInnerLoopsAreGivenBack) {
