@@ -74,7 +74,8 @@ std::pair<double, double> updates_in_place(std::int64_t size) {
 
 /// What the machine takes for it: the same reads and writes in C++, forwards, and forwards and backwards.
 std::pair<double, double> updates_by_hand(std::int64_t size) {
-  std::vector<double> filled(static_cast<std::size_t>(size), 0.25), pulled(static_cast<std::size_t>(size), 1.);
+  std::vector<double> filled(static_cast<std::size_t>(size), 0.25),
+      pulled(static_cast<std::size_t>(size), 1.);
   volatile double *entries = filled.data(), *cotangents = pulled.data();
   auto fill = [&] {
     for (std::int64_t i = 0; i + 1 < size; ++i) entries[i + 1] = std::fma(0.5, entries[i], 1.);

@@ -22,11 +22,15 @@ std::int64_t updated_operand(const Eqn& eqn, std::uint32_t result) {
     const auto& p = eqn.params.as<ScanParams>();
     return result < p.carries ? p.consts + result : -1;
   }
-  if (eqn.op->kind == OpKind::Cond) {
+  const auto updated_input = [&](const Graph& region) -> std::int64_t {
+    for (ValueId input = 0; input < region.input_count(); ++input)
+      if (carry_use(region, input, region.outputs()[result]) != CarryUse::Replaced) return input;
+    return -1;
+  };
+  if (eqn.op->kind == OpKind::Call) return updated_input(*eqn.params.as<CallParams>().region);
+  if (eqn.op->kind == OpKind::Cond)
     for (const GraphRef& branch : eqn.params.as<CondParams>().branches)
-      for (ValueId input = 0; input < branch->input_count(); ++input)
-        if (carry_use(*branch, input, branch->outputs()[result]) != CarryUse::Replaced) return input + 1;
-  }
+      if (const std::int64_t input = updated_input(*branch); input >= 0) return input + 1;
   return -1;
 }
 

@@ -8,12 +8,30 @@
 
 namespace apsis::detail {
 
-void Region::emit_cond(const Eqn& e) {
-  const auto& branches = e.params.as<CondParams>().branches;
-  auto operands = graph_.operands(e);
-  Value index = clamped_index(operands[0], static_cast<std::int64_t>(branches.size()) - 1);
-  if (b_.lanes_of(index) > 1) return emit_cond_lanes(e, index);
+namespace {
 
+/// The operand in whose memory a result is made: one that is lent, that every branch passes on or updates in
+/// place, and that no other result has taken. -1: none.
+std::ptrdiff_t borrow(std::span<const GraphRef> branches, std::size_t result, int lanes, std::span<const Place> in,
+                      std::vector<char>& lent) {
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    if (!lent[i] || in[i].lanes != lanes || !in[i].view.is_contiguous()) continue;
+    const bool kept = std::ranges::all_of(branches, [&](const GraphRef& g) {
+      return carry_use(*g, static_cast<ValueId>(i), g->outputs()[result]) != CarryUse::Replaced;
+    });
+    if (!kept) continue;
+    lent[i] = 0;
+    return static_cast<std::ptrdiff_t>(i);
+  }
+  return -1;
+}
+
+}  // namespace
+
+void Region::emit_cond(const Eqn& e) {
+  const auto operands = graph_.operands(e);
+  const auto branches = static_cast<std::int64_t>(e.params.as<CondParams>().branches.size());
+  const Value index = clamped_index(operands[0], branches - 1);
   // An array used for the last time may be overwritten by the branches.
   std::vector<Place> in(operands.size() - 1);
   std::vector<char> lent(in.size(), 0);
@@ -24,33 +42,39 @@ void Region::emit_cond(const Eqn& e) {
     lent[i] = 1;
     ++in[i].buffer->holders;
   }
+  if (b_.lanes_of(index) > 1)
+    emit_cond_lanes(e, index, in, lent);
+  else
+    emit_cond_alike(e, index, in, lent);
+  for (std::size_t i = 0; i < in.size(); ++i)
+    if (lent[i]) --in[i].buffer->holders;
+}
+
+/// All lanes take one branch.
+void Region::emit_cond_alike(const Eqn& e, Value index, std::span<const Place> in, std::vector<char> lent) {
+  const auto& branches = e.params.as<CondParams>().branches;
   std::vector<char> flags;
   for (const Place& place : in) flags.push_back(static_cast<char>(lanes_of(place) > 1));
   flags.insert(flags.begin(), 0);
   std::vector<char> varying_result = lanes_ > 1 ? varying_results(graph_, e, flags) : std::vector<char>(e.result_count, 0);
 
-  // Results meet in phis, or in one place in memory: that of an operand which every branch passes on or updates in place,
-  // else a new one.
+  // Results meet in phis, or in one place in memory: that of an operand, else a new one.
   struct Result {
     Aval aval;
     int lanes;
     Place place;
+    bool borrowed = false;
     std::vector<std::vector<Value>> elements;  // by branch
     std::vector<Place> lists;                  // by branch
   };
   std::vector<Result> results;
   for (std::uint32_t r = 0; r < e.result_count; ++r) {
     ValueId v = e.first_result + r;
-    Result result{graph_.aval(v), varying_result[r] ? lanes_ : 1, {}, {}, {}};
+    Result result{graph_.aval(v), varying_result[r] ? lanes_ : 1, {}, false, {}, {}};
     if (!result.aval.is_list() && !in_registers(result.aval)) {
-      for (std::size_t i = 0; i < in.size() && result.place.kind == Place::Kind::None; ++i) {
-        if (!lent[i] || in[i].lanes != result.lanes || !in[i].view.is_contiguous()) continue;
-        if (std::ranges::all_of(branches, [&](const GraphRef& g) {
-              return carry_use(*g, static_cast<ValueId>(i), g->outputs()[r]) != CarryUse::Replaced;
-            }))
-          result.place = in[i];
-      }
-      if (result.place.kind == Place::Kind::None) result.place = destination(v, result.lanes);
+      const std::ptrdiff_t i = borrow(branches, r, result.lanes, in, lent);
+      result.borrowed = i >= 0;
+      result.place = i >= 0 ? in[static_cast<std::size_t>(i)] : destination(v, result.lanes);
     }
     results.push_back(std::move(result));
   }
@@ -69,14 +93,15 @@ void Region::emit_cond(const Eqn& e) {
     Region branch(lowering_, *branches[k], lanes_, mask_);
     for (std::size_t i = 0; i < in.size(); ++i) branch.bind_input(static_cast<ValueId>(i), in[i]);
     for (std::uint32_t r = 0; r < results.size(); ++r)
-      if (results[r].place.kind == Place::Kind::Memory) branch.hint_output(r, results[r].place);
+      if (results[r].place.kind == Place::Kind::Memory && !results[r].borrowed)
+        branch.hint_output(r, results[r].place);
     branch.run();
     for (std::uint32_t r = 0; r < results.size(); ++r) {
       Result& result = results[r];
       if (result.aval.is_list()) {
         result.lists.push_back(branch.output(r));
       } else if (result.place.kind == Place::Kind::Memory) {
-        branch.write_output(r, result.place);
+        if (!result.borrowed) branch.write_output(r, result.place);
       } else {
         result.elements.push_back(registers(branch.output(r), result.aval));
         b_.set_lanes(result.lanes);
@@ -84,6 +109,9 @@ void Region::emit_cond(const Eqn& e) {
           if (result.lanes > b_.lanes_of(v)) v = b_.splat(v);
       }
     }
+    // Last, as another result may be a view of what is overwritten.
+    for (std::uint32_t r = 0; r < results.size(); ++r)
+      if (results[r].borrowed) branch.write_output(r, results[r].place);
     ends.push_back(b_.position());
     b_.jump(after);
   }
@@ -118,15 +146,14 @@ void Region::emit_cond(const Eqn& e) {
     }
     define(e.first_result + r, std::move(place));
   }
-  for (std::size_t i = 0; i < in.size(); ++i)
-    if (lent[i]) --in[i].buffer->holders;
 }
 
-void Region::emit_cond_lanes(const Eqn& e, Value index) {
+/// Each branch that some lane takes runs under a mask.
+void Region::emit_cond_lanes(const Eqn& e, Value index, std::span<const Place> in, std::vector<char> lent) {
   const auto& branches = e.params.as<CondParams>().branches;
-  auto operands = graph_.operands(e);
   struct Result {
     Place place;                // in memory
+    bool borrowed = false;      // that of an operand
     std::vector<Value> values;  // in registers, as known so far
   };
   std::vector<Result> results(e.result_count);
@@ -134,7 +161,10 @@ void Region::emit_cond_lanes(const Eqn& e, Value index) {
     const Aval& aval = graph_.aval(e.first_result + r);
     APSIS_ASSERT(!aval.is_list());
     if (!in_registers(aval)) {
-      results[r].place = destination(e.first_result + r, lanes_);
+      const std::ptrdiff_t i = borrow(branches, r, lanes_, in, lent);
+      results[r].borrowed = i >= 0;
+      results[r].place = i >= 0 ? in[static_cast<std::size_t>(i)] : destination(e.first_result + r, lanes_);
+      ++results[r].place.buffer->holders;
       continue;
     }
     b_.set_lanes(lanes_);
@@ -149,13 +179,13 @@ void Region::emit_cond_lanes(const Eqn& e, Value index) {
     b_.branch(b_.any(taken), start, after);
     b_.set_position(start);
     Region branch(lowering_, *branches[k], lanes_, taken);
-    for (std::size_t i = 1; i < operands.size(); ++i) branch.bind_input(static_cast<ValueId>(i - 1), places_[operands[i]]);
+    for (std::size_t i = 0; i < in.size(); ++i) branch.bind_input(static_cast<ValueId>(i), in[i]);
     branch.run();
     std::vector<std::vector<Value>> chosen(results.size());
     for (std::uint32_t r = 0; r < results.size(); ++r) {
       const Aval& aval = graph_.aval(e.first_result + r);
       if (results[r].place.kind == Place::Kind::Memory) {
-        branch.copy(branch.output(r), aval, results[r].place, true);
+        if (!results[r].borrowed) branch.copy(branch.output(r), aval, results[r].place, true);
         continue;
       }
       std::vector<Value> values = registers(branch.output(r), aval);
@@ -165,6 +195,9 @@ void Region::emit_cond_lanes(const Eqn& e, Value index) {
         chosen[r].push_back(b_.select(taken, values[i], results[r].values[i]));
       }
     }
+    for (std::uint32_t r = 0; r < results.size(); ++r)
+      if (results[r].borrowed && !same_memory(branch.output(r), results[r].place))
+        branch.copy(branch.output(r), graph_.aval(e.first_result + r), results[r].place, true);
     Block end = b_.position();
     b_.jump(after);
     b_.set_position(after);
@@ -182,6 +215,8 @@ void Region::emit_cond_lanes(const Eqn& e, Value index) {
     if (results[r].place.kind == Place::Kind::None) {
       results[r].place.kind = Place::Kind::Registers;
       results[r].place.elements = std::move(results[r].values);
+    } else {
+      --results[r].place.buffer->holders;
     }
     define(e.first_result + r, std::move(results[r].place));
   }

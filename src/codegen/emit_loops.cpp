@@ -180,8 +180,7 @@ void Region::emit_while(const Eqn& e) {
   b_.jump(head);
   b_.set_position(after);
   if (!lists.empty()) tape.close();
-  for (std::size_t i = 0; i < count; ++i)
-    define(e.first_result + static_cast<ValueId>(i), carries.place(i));
+  for (std::size_t i = 0; i < count; ++i) define(e.first_result + static_cast<ValueId>(i), carries.place(i));
   for (const MadeList& list : lists) {
     Place place = list.step.handle ? tape.counted() : tape.list(list.field, entries);
     place.first = list.first;

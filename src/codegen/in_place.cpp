@@ -65,8 +65,8 @@ class Inputs {
     while (const Eqn* e = graph_.definition(value)) {
       const std::uint32_t result = value - e->first_result;
       const std::int64_t operand = updated_operand(*e, result);
-      if (operand < 0 || e->op->kind == OpKind::Cond || loop_carry_use(*e, result) != CarryUse::InPlace)
-        return -1;
+      const bool hidden = e->op->kind == OpKind::Cond || e->op->kind == OpKind::Call;
+      if (operand < 0 || hidden || loop_carry_use(*e, result) != CarryUse::InPlace) return -1;
       first = e;
       value = graph_.operands(*e)[static_cast<std::size_t>(operand)];
     }

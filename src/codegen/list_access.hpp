@@ -7,8 +7,8 @@
 
 namespace apsis::detail {
 
-/// Appends one record an iteration; or, when the length is known, fills the list from either end. Records without values
-/// are only counted.
+/// Appends one record an iteration; or, when the length is known, fills the list from either end. Records
+/// without values are only counted.
 class ListWriter {
  public:
   /// `values`: what one record holds, in order, each element `lanes` times.

@@ -18,8 +18,8 @@ constexpr std::int64_t huge_page = 2 << 20;
 
 std::int64_t rounded_up(std::int64_t bytes, std::int64_t to) { return (bytes + to - 1) / to * to; }
 
-/// Memory for a chunk; `bytes` becomes what there is. A long tape is written once from end to end: in pages of
-/// the usual size the system would be asked, and would clear, at every one of them.
+/// Memory for a chunk; `bytes` becomes what there is. A long tape is written once from end to end: in pages
+/// of the usual size the system would be asked, and would clear, at every one of them.
 void* chunk_memory(std::int64_t& bytes) {
   const bool huge = bytes >= huge_page;
   const std::int64_t page = huge ? huge_page : 64;

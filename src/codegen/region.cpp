@@ -50,7 +50,7 @@ void Region::hint_output(std::size_t output, const Place& target) {
       // What an update changes may be made at the place of its result, if nothing else reads it.
       const std::uint32_t result = v - e->first_result;
       const std::int64_t operand = updated_operand(*e, result);
-      if (operand < 0 || e->op->kind == OpKind::Cond) return;
+      if (operand < 0 || e->op->kind == OpKind::Cond || e->op->kind == OpKind::Call) return;
       u = graph_.operands(*e)[static_cast<std::size_t>(operand)];
       if (uses_[u] != 1 || loop_carry_use(*e, result) != CarryUse::InPlace) return;
       updated = true;

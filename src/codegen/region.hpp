@@ -107,7 +107,8 @@ class Region {
   Value reduce_across(const ReduceLine& line, Value start, std::int64_t count);
   void emit_call(const Eqn& e);
   void emit_cond(const Eqn& e);
-  void emit_cond_lanes(const Eqn& e, Value index);
+  void emit_cond_alike(const Eqn& e, Value index, std::span<const Place> in, std::vector<char> lent);
+  void emit_cond_lanes(const Eqn& e, Value index, std::span<const Place> in, std::vector<char> lent);
   void emit_map_lanes(const Eqn& e);
   void emit_while(const Eqn& e);
   void emit_scan(const Eqn& e);

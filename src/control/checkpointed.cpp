@@ -53,7 +53,8 @@ struct Replay {
   std::vector<std::size_t> kept, unchanging;
   GraphRef step;  // (plain…, kept…) → kept…
   GraphRef tangent;  // (plain…, kept…, tangents of the constants…, of the carry…) → tangents of the carry
-  GraphRef transposed;  // (plain…, kept…, cotangents of the carry…) → cotangents of constants, of the carry
+  GraphRef transposed;  // (plain…, kept…, cotangents of the carry…, sums of those of the constants…) → sums,
+                        // cotangents of the carry
   std::size_t plain, linear_consts, linear_carries;
 };
 
@@ -104,10 +105,11 @@ Replay::Replay(const WhileParams& p, const Graph& whole, const LoopTangents& giv
     append(args, in.subspan(state));
     return interpret(whole, args);
   });
-  std::vector<bool> linear(avals.size(), false), found;
+  std::vector<bool> linear(avals.size(), false), found, sums(linear_consts + linear_carries, false);
   std::fill(linear.begin() + static_cast<std::ptrdiff_t>(state), linear.end(), true);
+  std::fill_n(sums.begin(), linear_consts, true);
   transposed = transpose_graph(*tangent, linear, std::vector<bool>(linear_carries, true),
-                               std::vector<bool>(linear_consts + linear_carries, true), found);
+                               std::vector<bool>(sums.size(), true), found, sums);
 }
 
 /// The first way through: the loop itself, and the states it keeps. The store has one row more than there are
@@ -293,10 +295,11 @@ Arrays pull_cotangents(const Keeping& keep, const Replay& replay, std::span<cons
                             },
                             walk);
         Arrays state = advance(walk.at, last, walk.x);
-        Arrays found = run_step(*replay.transposed, in.plain, state, b.carry);
+        Arrays cotangents = b.carry;
+        append(cotangents, b.consts);
+        Arrays found = run_step(*replay.transposed, in.plain, state, cotangents);
         Back next{last, walk.kept, {}, {}};
-        for (std::size_t i = 0; i < replay.linear_consts; ++i)
-          next.consts.push_back(lax::add(b.consts[i], found[i]));
+        next.consts.assign(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(replay.linear_consts));
         next.carry.assign(found.begin() + static_cast<std::ptrdiff_t>(replay.linear_consts), found.end());
         // The state of the step just reversed is not needed again.
         next.kept.top = walk.kept.top - where(walk.kept.at[walk.kept.top] == last, 1, 0);

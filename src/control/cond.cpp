@@ -128,18 +128,23 @@ void cond_linearize(const LinearizeRule& r) {
     if (out_mask[i]) r.out_tangents[i] = tangents[next++];
 }
 
+// A large array that branches read is handed through them with the sum of its cotangents so far: a branch
+// that reads a slice adds to the slice.
 void cond_transpose(const TransposeRule& r) {
-  std::vector<bool> linear(r.linear.begin() + 1, r.linear.end()), ct_mask = not_empty(r.cotangents), out_mask;
+  std::vector<bool> linear(r.linear.begin() + 1, r.linear.end()), ct_mask = not_empty(r.cotangents), out_mask,
+                                                                  sum_mask;
+  const std::vector<Array> sums = take_sums(r, 1, sum_mask);
   auto graphs = transform_branches(
       branches_of(r.params), count(linear), out_mask,
       [&](const Graph& branch, const std::vector<bool>& instantiate, std::vector<bool>& found) {
-        return transpose_graph(branch, linear, ct_mask, instantiate, found);
+        return transpose_graph(branch, linear, ct_mask, instantiate, found, sum_mask);
       });
   if (count(out_mask) == 0) return;
   std::vector<Array> operands;
   for (std::size_t i = 0; i < r.operands.size(); ++i)
     if (!r.linear[i]) operands.push_back(r.operands[i]);
   append(operands, marked(r.cotangents, ct_mask));
+  append(operands, sums);
   std::vector<Array> found = bind_all(cond_op, make_params(CondParams{std::move(graphs)}), operands);
   for (std::size_t i = 0, k = 0, next = 0; i < linear.size(); ++i)
     if (linear[i] && out_mask[k++]) r.out[i + 1] = found[next++];

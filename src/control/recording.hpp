@@ -20,13 +20,16 @@ class Recording {
   GraphRef body;                        // the body with the records as further ys
   std::vector<std::size_t> unchanging;  // carries that are read, and that the body returns as they came
 
-  /// (consts, unchanging carries, tangent consts | tangent carry | xs, records, tangent xs) → outputs of
-  /// `tangent`, of whose tangents the last `tangent_xs` are of xs.
-  GraphRef tangent_body(const Graph& body, const Graph& tangent, std::size_t tangent_xs, std::size_t consts,
+  /// (consts, unchanging carries, tangent consts | tangent carry | xs, records, tangent xs) → outputs of the
+  /// tangent_graph, of whose tangents the last `tangent_xs` are of xs.
+  GraphRef tangent_body(const Graph& body, std::size_t tangent_xs, std::size_t consts,
                         std::size_t carries) const;
 
  private:
-  std::vector<ValueId> recorded_;  // values of the tangent graph
+  void keep_smallest(std::vector<char> carry);
+
+  GraphRef tangent_;
+  std::vector<ValueId> recorded_;  // values of tangent_
 };
 
 }  // namespace apsis::detail

@@ -1,6 +1,7 @@
 #include "control/regions.hpp"
 
 #include <cstring>
+#include <utility>
 
 #include "control/messages.hpp"
 #include "core/list.hpp"
@@ -67,6 +68,22 @@ std::vector<Array> instantiate(std::span<const Array> primals, std::span<const A
   for (std::size_t i = 0; i < out.size(); ++i)
     if (mask[i] && out[i].is_empty()) out[i] = lax::full_like(primals[i].aval(), 0);
   return out;
+}
+
+Array take_sum(const TransposeRule& r, std::size_t i) {
+  if (i >= r.sums.size() || r.sums[i].is_empty()) return lax::full_like(r.avals[i], 0);
+  return std::exchange(r.sums[i], {});
+}
+
+std::vector<Array> take_sums(const TransposeRule& r, std::size_t first, std::vector<bool>& mask) {
+  std::vector<Array> sums;
+  mask.clear();
+  for (std::size_t i = first; i < r.linear.size(); ++i) {
+    if (!r.linear[i]) continue;
+    mask.push_back(i < r.sums.size() && !r.sums[i].is_empty());
+    if (mask.back()) sums.push_back(std::exchange(r.sums[i], {}));
+  }
+  return sums;
 }
 
 void take_jets(std::span<const Array> results, const std::vector<bool>& mask, const JetRule& r) {

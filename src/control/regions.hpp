@@ -33,6 +33,13 @@ void append(std::vector<Array>& to, std::span<const Array> more);
 std::vector<Array> instantiate(std::span<const Array> primals, std::span<const Array> tangents,
                                const std::vector<bool>& mask);
 
+/// The sum that operand `i` of an equation that is transposed has so far, taken away from there; zeros if
+/// there is none.
+Array take_sum(const TransposeRule& rule, std::size_t i);
+/// Those of the linear operands from `first` on that have one; `mask` says which, counted among the linear
+/// ones.
+std::vector<Array> take_sums(const TransposeRule& rule, std::size_t first, std::vector<bool>& mask);
+
 /// Hands the results of a Taylor-mode program, (results…, derivatives of those marked…), to the rule.
 void take_jets(std::span<const Array> results, const std::vector<bool>& mask, const JetRule& rule);
 

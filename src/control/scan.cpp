@@ -144,9 +144,8 @@ std::vector<Array> taped_scan(const ScanParams& p, const Graph& tangent, std::sp
   append(linear, operands.subspan(consts + carries));
   append(linear, std::span(results).subspan(p.body->outputs().size()));
   append(linear, tangents.xs);
-  ScanParams over_records{recording.tangent_body(*p.body, tangent, tangents.xs.size(), consts, carries),
-                          linear_consts, static_cast<std::int64_t>(tangents.carry.size()), p.length,
-                          p.reverse};
+  ScanParams over_records{recording.tangent_body(*p.body, tangents.xs.size(), consts, carries), linear_consts,
+                          static_cast<std::int64_t>(tangents.carry.size()), p.length, p.reverse};
   TraceScope scope(trace);
   return bind_all(scan_op, make_params(over_records), linear);
 }
@@ -198,7 +197,8 @@ void scan_linearize(const LinearizeRule& r) {
   }
 }
 
-// Backwards over the entries: the carry is (cotangents of the linear consts, cotangents of the carry).
+// Backwards over the entries: the carry is (sums of the cotangents of the linear consts, cotangents of the
+// carry).
 void scan_transpose(const TransposeRule& r) {
   const auto& p = scan_of(r.params);
   auto consts = static_cast<std::size_t>(p.consts), carries = static_cast<std::size_t>(p.carries);
@@ -213,35 +213,39 @@ void scan_transpose(const TransposeRule& r) {
     if (!linear[consts + c]) fail(messages::loop_not_transposable, {"scan"});
   std::vector<bool> ct_mask = not_empty(r.cotangents);
   for (std::size_t c = 0; c < carries; ++c) ct_mask[c] = true;
-  std::vector<bool> out_mask;
-  std::vector<bool> all(count(linear), true);
-  GraphRef transposed = transpose_graph(*p.body, linear, ct_mask, all, out_mask);
-  // transposed: (nonlinear consts, nonlinear xs, cotangents of carry, cotangents of the marked ys)
-  //          → (cotangents of linear consts, of carry, of linear xs).
   std::vector<bool> const_mask = slice_mask(linear, 0, consts),
                     xs_mask = slice_mask(linear, consts + carries, inputs - consts - carries);
-  std::size_t linear_consts = count(const_mask), plain_consts = consts - linear_consts;
-  std::size_t plain_xs = xs_mask.size() - count(xs_mask);
-  std::vector<Aval> body_in = input_avals(*transposed), avals;
-  std::vector<Aval> old_in = input_avals(*p.body);
-  avals.assign(body_in.begin(), body_in.begin() + static_cast<std::ptrdiff_t>(plain_consts));
-  for (std::size_t i = 0; i < consts; ++i)
-    if (linear[i]) avals.push_back(old_in[i]);
-  for (std::size_t i = 0; i < carries; ++i) avals.push_back(body_in[plain_consts + plain_xs + i]);
-  for (std::size_t i = 0; i < plain_xs; ++i) avals.push_back(body_in[plain_consts + i]);
-  for (std::size_t i = plain_consts + plain_xs + carries; i < body_in.size(); ++i)
-    avals.push_back(body_in[i]);
+  const std::size_t linear_consts = count(const_mask), plain_consts = consts - linear_consts;
+  const std::size_t plain_xs = xs_mask.size() - count(xs_mask);
+  std::vector<bool> out_mask, all(count(linear), true), sum_mask(all.size(), false);
+  std::fill_n(sum_mask.begin(), linear_consts, true);
+  GraphRef transposed = transpose_graph(*p.body, linear, ct_mask, all, out_mask, sum_mask);
+  // transposed: (nonlinear consts, nonlinear xs, cotangents of carry, cotangents of the marked ys, sums)
+  //          → (sums of linear consts, cotangents of carry, of linear xs).
+  const std::vector<Aval> body_in = input_avals(*transposed);
+  const std::size_t marked_ys = body_in.size() - plain_consts - plain_xs - carries - linear_consts;
+  std::vector<Aval> avals;
+  const auto take_avals = [&](std::size_t from, std::size_t n) {
+    avals.insert(avals.end(), body_in.begin() + static_cast<std::ptrdiff_t>(from),
+                 body_in.begin() + static_cast<std::ptrdiff_t>(from + n));
+  };
+  const std::size_t carry_at = plain_consts + plain_xs, ys_at = carry_at + carries;
+  take_avals(0, plain_consts);
+  take_avals(ys_at + marked_ys, linear_consts);
+  take_avals(carry_at, carries);
+  take_avals(plain_consts, plain_xs);
+  take_avals(ys_at, marked_ys);
   auto wire = [&](std::span<const Array> in) {
-    auto take = [&](std::size_t from, std::size_t n) { return in.subspan(from, n); };
-    std::size_t carry_at = plain_consts + linear_consts, xs_at = carry_at + carries;
+    const auto take = [&](std::size_t n) {
+      const auto taken = in.first(n);
+      in = in.subspan(n);
+      return taken;
+    };
+    const auto own_consts = take(plain_consts), sums = take(linear_consts), carry = take(carries),
+               xs = take(plain_xs), ys = take(marked_ys);
     std::vector<Array> args;
-    append(args, take(0, plain_consts));
-    append(args, take(xs_at, plain_xs));
-    append(args, take(carry_at, carries));
-    append(args, in.subspan(xs_at + plain_xs));
-    std::vector<Array> outs = interpret(*transposed, args);
-    for (std::size_t i = 0; i < linear_consts; ++i) outs[i] = lax::add(in[plain_consts + i], outs[i]);
-    return outs;
+    for (const auto& group : {own_consts, xs, carry, ys, sums}) append(args, group);
+    return interpret(*transposed, args);
   };
   ScanParams backward{rewire(avals, wire), static_cast<std::int64_t>(plain_consts),
                       static_cast<std::int64_t>(linear_consts + carries), p.length, !p.reverse};
@@ -250,7 +254,7 @@ void scan_transpose(const TransposeRule& r) {
   for (std::size_t i = 0; i < consts; ++i)
     if (!linear[i]) operands.push_back(r.operands[i]);
   for (std::size_t i = 0; i < consts; ++i)
-    if (linear[i]) operands.push_back(lax::full_like(r.avals[i], 0));
+    if (linear[i]) operands.push_back(take_sum(r, i));
   for (std::size_t i = 0; i < carries; ++i)
     operands.push_back(r.cotangents[i].is_empty() ? lax::full_like(r.avals[consts + i], 0) : r.cotangents[i]);
   for (std::size_t i = consts + carries; i < inputs; ++i)

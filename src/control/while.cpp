@@ -76,7 +76,7 @@ std::vector<Array> taped_while(const WhileParams& p, const Graph& tangent, std::
   auto consts = static_cast<std::int64_t>(linear.size());
   append(linear, tangents.carry);
   append(linear, std::span(results).subspan(p.body->outputs().size()));
-  ScanParams over_tape{recording.tangent_body(*p.body, tangent, 0, n.consts, n.carries), consts,
+  ScanParams over_tape{recording.tangent_body(*p.body, 0, n.consts, n.carries), consts,
                        static_cast<std::int64_t>(tangents.carry.size()), -1, false};
   TraceScope scope(trace);
   return bind_all(scan_op, make_params(over_tape), linear);

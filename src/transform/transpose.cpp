@@ -1,5 +1,6 @@
 #include "transform/transpose.hpp"
 
+#include <algorithm>
 #include <memory>
 
 #include "apsis/base/named_scope.hpp"
@@ -30,95 +31,176 @@ Array add_lists(const Array& a, const Array& b) {
   return bind_all(scan_op, make_params(p), lists)[0];
 }
 
-}  // namespace
-
-std::vector<Array> backward_pass(const Graph& graph, const std::vector<bool>& linear,
-                                 std::span<const Array> inputs, std::span<const Array> cotangents) {
-  std::vector<Array> values(graph.value_count()), cts(graph.value_count());
-  std::vector<char> is_linear(graph.value_count(), 0);
-  for (ValueId v = 0; v < graph.input_count(); ++v) {
-    is_linear[v] = linear[v];
-    if (!linear[v]) values[v] = inputs[v];
-  }
-  std::vector<Array> in;
-  for (const Eqn& e : graph.eqns()) {
-    char depends = 0;
-    for (ValueId v : graph.operands(e)) depends |= is_linear[v];
-    for (std::uint32_t r = 0; r < e.result_count; ++r) is_linear[e.first_result + r] = depends;
-    if (depends) continue;
-    std::span<Array> out{values.data() + e.first_result, e.result_count};
-    if (e.op == &constant_op) {
-      out[0] = constant_value(e.params);
-      continue;
+/// The cotangents of a graph's values, from the last equation to the first.
+class Backward {
+ public:
+  Backward(const Graph& graph, const std::vector<bool>& linear, std::span<const Array> inputs)
+      : graph_(graph),
+        values_(graph.value_count()),
+        cotangents_(graph.value_count()),
+        linear_(graph.value_count(), 0),
+        awaited_(graph.value_count(), 0),
+        first_reader_(graph.value_count(), 0xffffffffu) {
+    for (ValueId v = 0; v < graph.input_count(); ++v) {
+      linear_[v] = linear[v];
+      if (!linear[v]) values_[v] = inputs[v];
     }
-    in.clear();
-    for (ValueId v : graph.operands(e)) in.push_back(values[v]);
-    ScopeOf scope(e.scope);
-    bind(*e.op, e.params, in, out, e.loc);
+    compute_known();
   }
 
-  auto accumulate = [&](ValueId v, Array ct) {
-    if (cts[v].is_empty())
-      cts[v] = std::move(ct);
-    else
-      cts[v] = ct.aval().is_list() ? add_lists(cts[v], ct) : lax::add(cts[v], ct);
-  };
-  auto outputs = graph.outputs();
-  for (std::size_t i = 0; i < outputs.size(); ++i)
-    if (!cotangents[i].is_empty() && is_linear[outputs[i]]) accumulate(outputs[i], cotangents[i]);
+  const Array& cotangent(ValueId v) const { return cotangents_[v]; }
 
-  std::vector<Array> operands, out;
-  std::vector<Aval> avals;
-  std::unique_ptr<bool[]> mask;
-  std::size_t mask_size = 0;
-  auto eqns = graph.eqns();
-  for (std::size_t i = eqns.size(); i-- > 0;) {
-    const Eqn& e = eqns[i];
-    if (e.result_count == 0 || !is_linear[e.first_result]) continue;
-    std::span<Array> result_cts{cts.data() + e.first_result, e.result_count};
-    bool any = false;
-    for (const Array& ct : result_cts) any |= !ct.is_empty();
-    if (!any) continue;
+  void add(ValueId v, Array more) {
+    Array& sum = cotangents_[v];
+    if (sum.is_empty())
+      sum = std::move(more);
+    else
+      sum = more.aval().is_list() ? add_lists(sum, more) : lax::add(sum, more);
+  }
+
+  void add_to_output(ValueId v, const Array& cotangent) {
+    if (linear_[v] && !cotangent.is_empty()) add(v, cotangent);
+  }
+
+  void run() {
+    const auto eqns = graph_.eqns();
+    for (std::uint32_t i = static_cast<std::uint32_t>(eqns.size()); i-- > 0;) {
+      const Eqn& e = eqns[i];
+      if (e.result_count == 0 || !linear_[e.first_result]) continue;
+      for (std::uint32_t r = 0; r < e.result_count; ++r)
+        if (awaited_[e.first_result + r]) transpose_waiting();
+      if (!waits(i)) transpose(e);
+    }
+    transpose_waiting();
+  }
+
+ private:
+  /// What does not depend on linear inputs; and which equations read the others.
+  void compute_known() {
+    std::vector<Array> in;
+    const auto eqns = graph_.eqns();
+    for (std::uint32_t i = 0; i < eqns.size(); ++i) {
+      const Eqn& e = eqns[i];
+      char depends = 0;
+      for (ValueId v : graph_.operands(e)) depends |= linear_[v];
+      std::fill_n(linear_.begin() + e.first_result, e.result_count, depends);
+      if (depends) {
+        for (ValueId v : graph_.operands(e)) first_reader_[v] = std::min(first_reader_[v], i);
+        continue;
+      }
+      std::span<Array> out{values_.data() + e.first_result, e.result_count};
+      if (e.op == &constant_op) {
+        out[0] = constant_value(e.params);
+        continue;
+      }
+      in.clear();
+      for (ValueId v : graph_.operands(e)) in.push_back(values_[v]);
+      ScopeOf scope(e.scope);
+      bind(*e.op, e.params, in, out, e.loc);
+    }
+  }
+
+  bool is_large(ValueId v) const {
+    return linear_[v] && !graph_.aval(v).is_list() && graph_.aval(v).bytes() > small_sum;
+  }
+
+  /// An equation with regions that reads a large array of which there is no cotangent yet leaves that to the
+  /// other readers, and goes on from their sum.
+  bool waits(std::uint32_t i) {
+    const Eqn& e = graph_.eqns()[i];
+    bool regions = false;
+    each_region(e.params, [&](const Graph&) { regions = true; });
+    if (!regions) return false;
+    const auto first_of_several = [&](ValueId v) {
+      return is_large(v) && cotangents_[v].is_empty() && first_reader_[v] < i;
+    };
+    if (std::ranges::none_of(graph_.operands(e), first_of_several)) return false;
+    for (ValueId v : graph_.operands(e)) awaited_[v] = linear_[v];
+    waiting_.push_back(i);
+    return true;
+  }
+
+  void transpose_waiting() {
+    if (waiting_.empty()) return;
+    for (std::uint32_t i : waiting_) transpose(graph_.eqns()[i]);
+    waiting_.clear();
+    std::ranges::fill(awaited_, 0);
+  }
+
+  void transpose(const Eqn& e) {
+    const std::span<Array> of_results{cotangents_.data() + e.first_result, e.result_count};
+    if (std::ranges::all_of(of_results, [](const Array& a) { return a.is_empty(); })) return;
     if (!e.op->transpose) fail(messages::no_transpose, {e.op->name}, e.loc);
-    auto ids = graph.operands(e);
-    if (ids.size() > mask_size) mask.reset(new bool[mask_size = ids.size()]);
-    operands.assign(ids.size(), {});
-    out.assign(ids.size(), {});
-    avals.clear();
+    const auto ids = graph_.operands(e);
+    if (ids.size() > mask_size_) mask_.reset(new bool[mask_size_ = ids.size()]);
+    operands_.assign(ids.size(), {});
+    out_.assign(ids.size(), {});
+    sums_.assign(ids.size(), {});
+    avals_.clear();
     for (std::size_t k = 0; k < ids.size(); ++k) {
-      mask[k] = is_linear[ids[k]];
-      if (!mask[k]) operands[k] = values[ids[k]];
-      avals.push_back(graph.aval(ids[k]));
+      mask_[k] = linear_[ids[k]];
+      if (!mask_[k]) operands_[k] = values_[ids[k]];
+      if (is_large(ids[k])) sums_[k] = std::move(cotangents_[ids[k]]);
+      avals_.push_back(graph_.aval(ids[k]));
     }
     ScopeOf scope(e.scope);
     LocScope place(e.loc);
-    e.op->transpose({e.params, operands, avals, {mask.get(), ids.size()}, result_cts, out});
-    for (Array& ct : result_cts) ct = Array{};
+    e.op->transpose({e.params, operands_, avals_, {mask_.get(), ids.size()}, of_results, out_, sums_});
+    for (Array& ct : of_results) ct = Array{};
     for (std::size_t k = 0; k < ids.size(); ++k)
-      if (!out[k].is_empty() && mask[k]) accumulate(ids[k], std::move(out[k]));
+      if (!sums_[k].is_empty()) cotangents_[ids[k]] = std::move(sums_[k]);
+    for (std::size_t k = 0; k < ids.size(); ++k)
+      if (!out_[k].is_empty() && mask_[k]) add(ids[k], std::move(out_[k]));
   }
+
+  const Graph& graph_;
+  std::vector<Array> values_, cotangents_;
+  std::vector<char> linear_, awaited_;        // by value; awaited: what a waiting equation reads
+  std::vector<std::uint32_t> first_reader_;   // by value, of the linear equations
+  std::vector<std::uint32_t> waiting_;        // equations, the last of the program first
+  std::vector<Array> operands_, out_, sums_;  // of the equation at hand
+  std::vector<Aval> avals_;
+  std::unique_ptr<bool[]> mask_;
+  std::size_t mask_size_ = 0;
+};
+
+}  // namespace
+
+std::vector<Array> backward_pass(const Graph& graph, const std::vector<bool>& linear,
+                                 std::span<const Array> inputs, std::span<const Array> cotangents,
+                                 std::span<const Array> sums) {
+  Backward backward(graph, linear, inputs);
+  for (ValueId v = 0, k = 0; v < graph.input_count() && !sums.empty(); ++v)
+    if (linear[v] && !sums[k++].is_empty()) backward.add(v, sums[k - 1]);
+  const auto outputs = graph.outputs();
+  for (std::size_t i = 0; i < outputs.size(); ++i) backward.add_to_output(outputs[i], cotangents[i]);
+  backward.run();
   std::vector<Array> result;
   for (ValueId v = 0; v < graph.input_count(); ++v)
-    if (linear[v]) result.push_back(cts[v]);
+    if (linear[v]) result.push_back(backward.cotangent(v));
   return result;
 }
 
 GraphRef transpose_graph(const Graph& graph, const std::vector<bool>& linear,
                          const std::vector<bool>& ct_mask, const std::vector<bool>& instantiate,
-                         std::vector<bool>& out_mask) {
+                         std::vector<bool>& out_mask, const std::vector<bool>& sum_mask) {
   std::vector<Aval> avals;
   for (ValueId v = 0; v < graph.input_count(); ++v)
     if (!linear[v]) avals.push_back(graph.aval(v));
   for (std::size_t i = 0; i < ct_mask.size(); ++i)
     if (ct_mask[i]) avals.push_back(graph.aval(graph.outputs()[i]));
+  for (ValueId v = 0, k = 0; v < graph.input_count() && !sum_mask.empty(); ++v)
+    if (linear[v] && sum_mask[k++]) avals.push_back(graph.aval(v));
   auto body = [&](std::span<const Array> in) {
-    std::vector<Array> inputs(graph.input_count()), cts(ct_mask.size());
+    std::vector<Array> inputs(graph.input_count()), cts(ct_mask.size()), sums(sum_mask.size());
     std::size_t next = 0;
     for (ValueId v = 0; v < graph.input_count(); ++v)
       if (!linear[v]) inputs[v] = in[next++];
     for (std::size_t i = 0; i < ct_mask.size(); ++i)
       if (ct_mask[i]) cts[i] = in[next++];
-    std::vector<Array> found = backward_pass(graph, linear, inputs, cts), outs;
+    for (std::size_t k = 0; k < sum_mask.size(); ++k)
+      if (sum_mask[k]) sums[k] = in[next++];
+    std::vector<Array> found = backward_pass(graph, linear, inputs, cts, sums), outs;
     out_mask.assign(found.size(), false);
     for (ValueId v = 0, k = 0; v < graph.input_count(); ++v) {
       if (!linear[v]) continue;

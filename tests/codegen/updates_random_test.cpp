@@ -128,6 +128,31 @@ GraphRef loop_of(const GraphRef& body) {
   return builder.finish(results);
 }
 
+/// One of two bodies, as a body.
+GraphRef one_of(const GraphRef& first, const GraphRef& second) {
+  GraphBuilder builder;
+  std::vector<ValueId> operands, results(4);
+  for (const Shape& shape : {line, rows, line}) operands.push_back(builder.input(Aval(f64, shape)));
+  operands.push_back(builder.input(Aval(i64, {})));
+  operands.insert(operands.begin(), operands.back());
+  builder.append(*find_op("cond"), make_params(CondParams{{first, second}}), operands, results);
+  return builder.finish(results);
+}
+
+/// A body in five lanes.
+GraphRef in_lanes(const GraphRef& body) {
+  GraphBuilder builder;
+  std::vector<ValueId> operands, results(body->outputs().size());
+  for (ValueId v = 0; v < body->input_count(); ++v) {
+    Shape shape = body->aval(v).shape();
+    shape.insert(0, 5);
+    operands.push_back(builder.input(Aval(body->aval(v).dtype(), shape)));
+  }
+  builder.append(*find_op("map_lanes"),
+                 make_params(MapLanesParams{body, 5, Dims::filled(operands.size(), 0)}), operands, results);
+  return builder.finish(results);
+}
+
 /// A body that runs the body five times.
 GraphRef nested(const GraphRef& body) {
   GraphBuilder builder;
@@ -170,6 +195,16 @@ TEST(UpdatesRandom, NestedLoopsEqualTheEvaluator) {
     SCOPED_TRACE(seed);
     GraphRef graph = loop_of(nested(RandomBody(seed).finish()));
     expect_compiled_equal(*graph, inputs_of(*graph, seed));
+  }
+}
+
+TEST(UpdatesRandom, BranchesEqualTheEvaluator) {
+  for (std::uint32_t seed = 200; seed < 225; ++seed) {
+    SCOPED_TRACE(seed);
+    const GraphRef body = one_of(RandomBody(seed).finish(), RandomBody(seed + 1000).finish());
+    const GraphRef loop = loop_of(body), lanes = in_lanes(body);
+    expect_compiled_equal(*loop, inputs_of(*loop, seed));
+    expect_compiled_equal(*lanes, inputs_of(*lanes, seed));
   }
 }
 

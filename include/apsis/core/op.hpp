@@ -56,6 +56,10 @@ struct TransposeRule {
   std::span<const bool> linear;
   std::span<const Array> cotangents;
   std::span<Array> out;  // cotangents of the linear operands; left empty = zero
+  /// What other equations have added up for those linear operands that are large arrays; empty: nothing yet. A rule
+  /// that goes on from such a sum, instead of making one of its own from zeros, takes it away from here and returns
+  /// the new one in `out`. One that leaves it here has `out` added to it.
+  std::span<Array> sums = {};
 };
 
 /// The axis that vmap maps: its length, and its name if it has one. Stands for its length where a number is wanted.
