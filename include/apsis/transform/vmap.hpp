@@ -101,12 +101,12 @@ struct tree_trait<Vmap<F>> {
 };
 
 /// Runs `f` for every lane at once: written for one lane, it gets arrays with an axis more and returns them
-/// so. A loop that lanes leave after different numbers of iterations runs each lane at its own pace, unless a
-/// product with an array that all lanes share, of more than 4096 multiply-adds, makes up most of an iteration:
-/// that is faster as one product for all lanes, in lockstep. `.loops` chooses instead; loops with effects, and
-/// those that keep a tape because the gradient is inside of the vmap, always run in lanes. The results are the
-/// same, bit for bit where products are of at most 4096 multiply-adds. Throws where mapped axes differ in
-/// length or are out of range.
+/// so. A loop that lanes leave after different numbers of iterations runs each at its own pace, unless
+/// products of more than 2^20 multiply-adds with an array that all lanes share make up most of an iteration:
+/// these are faster as one product for all lanes, in lockstep. `.loops` chooses instead; loops with effects,
+/// and those that keep a tape because the gradient is inside of the vmap, always run in lanes. The results
+/// are the same, bit for bit where products are of at most 4096 multiply-adds. Throws where mapped axes
+/// differ in length or are out of range.
 template <class F>
 Vmap<F> vmap(F f, VmapOptions options = {}, Loc loc = Loc::here()) {
   return Vmap<F>(static_cast<F&&>(f), static_cast<VmapOptions&&>(options), loc);
