@@ -2,6 +2,7 @@
 
 #include "apsis/transform/check_captures.hpp"
 #include "transform/messages.hpp"
+#include "transform/trace_watch.hpp"
 
 namespace apsis {
 namespace {
@@ -29,6 +30,7 @@ constinit thread_local int capture_checkers = 0;
 
 void check_captures(const JitEntry& entry, const JitCall& call, const char* name, const Checks& checks,
                     Loc loc) {
+  const UncountedTraces comparing;
   EntryRef again = trace_entry(call, name, nullptr, checks, loc);
   if (!(again->graph == entry.graph))
     fail(messages::captures_changed,

@@ -36,6 +36,7 @@ std::string TraceCounts::reason_for(const SignatureText& text) const {
 
 TraceCounts::Ticket TraceCounts::begin(const CallSiteType& type, const void* site) {
   auto text = std::make_shared<const SignatureText>(type, site, arguments_);
+  if (!traces_count()) return {uncounted, text, {}};
   std::scoped_lock lock(mutex_);
   std::string reason = reason_for(*text);
   if (count() >= limit_)
@@ -48,6 +49,7 @@ TraceCounts::Ticket TraceCounts::begin(const CallSiteType& type, const void* sit
 }
 
 void TraceCounts::finish(const Ticket& ticket, TraceOutcome outcome, std::vector<std::string> notes) {
+  if (ticket.number == uncounted) return;
   std::scoped_lock lock(mutex_);
   auto mine = std::ranges::find(records_, ticket.number, &Record::number);
   if (mine == records_.end()) return;

@@ -20,12 +20,14 @@ class TraceCounts {
   TraceCounts(std::string name, std::string arguments, std::int64_t limit, Loc loc)
       : name_(std::move(name)), arguments_(std::move(arguments)), loc_(loc), limit_(limit) {}
 
+  static constexpr std::int64_t uncounted = 0;
   struct Ticket {
     std::int64_t number;
     std::shared_ptr<const SignatureText> text;
     std::string reason;
   };
-  /// Counts a trace that is about to begin. Throws where it is one too many, saying what changed.
+  /// Counts a trace that is about to begin, unless UncountedTraces says not to. Throws where it is one too
+  /// many, saying what changed.
   Ticket begin(const CallSiteType& type, const void* site);
   /// `notes`: what else `explain` tells about the trace.
   void finish(const Ticket& ticket, TraceOutcome outcome, std::vector<std::string> notes = {});

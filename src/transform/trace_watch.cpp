@@ -9,6 +9,7 @@ namespace {
 
 thread_local TraceWatch* innermost_watch = nullptr;
 thread_local TraceNotice* innermost_notice = nullptr;
+thread_local int uncounted = 0;
 
 }  // namespace
 
@@ -22,6 +23,10 @@ TraceNotice::TraceNotice(const char* name, const std::string& reason)
 }
 TraceNotice::~TraceNotice() { innermost_notice = outer_; }
 const TraceNotice* TraceNotice::current() { return innermost_notice; }
+
+UncountedTraces::UncountedTraces() { ++uncounted; }
+UncountedTraces::~UncountedTraces() { --uncounted; }
+bool traces_count() { return uncounted == 0; }
 
 void note_choice(std::string text) {
   if (!innermost_notice) return;

@@ -49,8 +49,19 @@ class TraceNotice {
   TraceNotice* outer_;
 };
 
-/// A choice made while tracing, which `explain` tells with the trace in progress; lost where no jitted function is
-/// being traced.
+/// While it lives, what this thread traces is only to be compared with what it traced before: nothing counts
+/// it.
+class UncountedTraces {
+ public:
+  UncountedTraces();
+  ~UncountedTraces();
+  UncountedTraces(const UncountedTraces&) = delete;
+  UncountedTraces& operator=(const UncountedTraces&) = delete;
+};
+bool traces_count();
+
+/// A choice made while tracing, which `explain` tells with the trace in progress; lost where no jitted
+/// function is being traced.
 void note_choice(std::string text);
 
 /// Whether what runs now is being staged, by jit or as the body of a loop or branch.

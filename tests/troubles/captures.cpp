@@ -64,6 +64,18 @@ TEST(CheckCaptures, CountsNoTraces) {
   CheckCaptures check;
   for (int i = 0; i < 3; ++i) f(array(1.));
   EXPECT_EQ(f.trace_count(), 1);
+  // Nor do those count that are within, or around.
+  auto inner = assert_max_traces([](const Array& x) { return x * 3.; }, 1);
+  auto outer = assert_max_traces(jit(inner), 1);
+  for (int i = 0; i < 3; ++i) outer(array(1.));
+  EXPECT_EQ(trace_count(inner), 1);
+  EXPECT_EQ(trace_count(outer), 1);
+  // A function that uses a traced value from outside is traced whenever that is.
+  auto both = jit([](const Array& k) {
+    auto times = assert_max_traces([k](const Array& x) { return k * x; }, 1);
+    return jit(times)(k + 1.);
+  });
+  for (int i = 0; i < 3; ++i) both(array(1.));
 }
 
 }  // namespace
