@@ -4,8 +4,8 @@
 #include <map>
 #include <optional>
 
-#include "apsis/base/named_scope.hpp"
 #include "apsis/ops/comparison.hpp"
+#include "control/interpret_with.hpp"
 #include "ops/index_rules.hpp"
 #include "ops/program_array.hpp"
 #include "ops/table.hpp"
@@ -210,7 +210,7 @@ void bind_masked(const Eqn& e, std::span<const std::size_t> results, std::vector
                  const Array& going, std::span<Array> out) {
   const auto with_going = [&](std::int64_t at, Params params) {
     in.insert(in.begin() + at, going);
-    bind(*e.op, params, in, out, e.loc);
+    apsis::bind(*e.op, params, in, out, e.loc);
   };
   if (e.op == &while_op) {
     WhileParams p = e.params.as<WhileParams>();
@@ -247,26 +247,12 @@ GraphRef masked(const Graph& graph, std::span<const std::size_t> outputs) {
   }
   return rewire(avals, [&](std::span<const Array> all) {
     const Array& going = all[0];
-    std::vector<Array> values(graph.value_count()), in, found;
-    std::ranges::copy(all.subspan(1, graph.input_count()), values.begin());
     std::vector<Array> current(all.begin() + 1 + graph.input_count(), all.end());
-    for (std::uint32_t i = 0; i < graph.eqns().size(); ++i) {
-      const Eqn& e = graph.eqns()[i];
-      const std::span<Array> out{values.data() + e.first_result, e.result_count};
-      if (e.op == &constant_op) {
-        out[0] = constant_value(e.params);
-        continue;
-      }
-      const auto operands = graph.operands(e);
-      in.clear();
-      for (ValueId v : operands) in.push_back(values[v]);
-      const ScopeOf scope(e.scope);
+    const auto bind_update = [&](const Eqn& e, std::span<const Array> values, std::vector<Array>& in,
+                                 std::span<Array> out) {
+      const auto update = updates.find(static_cast<std::uint32_t>(&e - graph.eqns().data()));
+      if (update == updates.end()) return apsis::bind(*e.op, e.params, in, out, e.loc);
       const LocScope place(e.loc);
-      const auto update = updates.find(i);
-      if (update == updates.end()) {
-        bind(*e.op, e.params, in, out, e.loc);
-        continue;
-      }
       const std::size_t first = update->second[0].second;
       if (e.op == &dynamic_update_slice_op) {
         Array chosen = going, fresh = in[1];
@@ -292,8 +278,8 @@ GraphRef masked(const Graph& graph, std::span<const std::size_t> outputs) {
         bind_masked(e, results, in, going, out);
       }
       for (auto [result, c] : update->second) current[c] = out[result];
-    }
-    for (ValueId v : graph.outputs()) found.push_back(values[v]);
+    };
+    std::vector<Array> found = interpret_with(graph, all.subspan(1, graph.input_count()), bind_update);
     for (std::size_t c = 0; c < outputs.size(); ++c) found[outputs[c]] = current[c];
     return found;
   });

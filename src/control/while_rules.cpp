@@ -1,11 +1,14 @@
 #include "control/while_rules.hpp"
 
+#include "control/interpret_with.hpp"
 #include "control/lane_loops.hpp"
 #include "control/loop_rules.hpp"
 #include "control/masked_updates.hpp"
 #include "control/messages.hpp"
 #include "ir/effects.hpp"
+#include "ops/index_params.hpp"
 #include "ops/lax.hpp"
+#include "ops/view_params.hpp"
 #include "transform/batch.hpp"
 #include "transform/jet.hpp"
 #include "transform/jvp.hpp"
@@ -83,6 +86,55 @@ Array from_lanes_that_go_on(const Array& a, const Array& going, std::int64_t lan
   return lax::select(lax::broadcast_in_dim(going, a.shape(), {0}), a, stand_in);
 }
 
+/// Whether an equation takes a smaller part of each lane, the lanes staying along axis 0.
+bool takes_parts_of_lanes(const Graph& graph, const Eqn& e) {
+  if (e.op != &slice_op && e.op != &dynamic_slice_op && e.op != &gather_op) return false;
+  const Aval &from = graph.aval(graph.operands(e)[0]), &part = graph.aval(e.first_result);
+  if (part.size() >= from.size()) return false;
+  const std::int64_t lanes = from.shape()[0];
+  if (e.op == &slice_op) {
+    const auto& p = e.params.as<SliceParams>();
+    return p.start[0] == 0 && p.limit[0] == lanes && p.stride[0] == 1;
+  }
+  if (e.op == &dynamic_slice_op) return part.shape()[0] == lanes;
+  const auto& p = e.params.as<GatherParams>();
+  if (p.offset_dims.contains(0))
+    return p.slice_sizes[0] == lanes && !p.collapsed_slice_dims.contains(0) &&
+           !p.operand_batching_dims.contains(0);
+  return !p.operand_batching_dims.empty() && p.operand_batching_dims[0] == 0 &&
+         p.start_indices_batching_dims[0] == 0;
+}
+
+/// Inputs of a program over all lanes that it reads in such parts only.
+std::vector<char> read_in_parts(const Graph& graph) {
+  std::vector<char> in_parts(graph.value_count(), 1);
+  for (const Eqn& e : graph.eqns()) {
+    const auto operands = graph.operands(e);
+    for (std::size_t i = takes_parts_of_lanes(graph, e) ? 1 : 0; i < operands.size(); ++i)
+      in_parts[operands[i]] = 0;
+  }
+  for (ValueId v : graph.outputs()) in_parts[v] = 0;
+  in_parts.resize(graph.input_count());
+  return in_parts;
+}
+
+/// The program for lanes of which some have ended: these get the values of one that goes on, where `stand_in`
+/// says that an input differs from lane to lane. Of what is read in parts they get the parts.
+std::vector<Array> run_for_lanes_that_go_on(const Graph& graph, std::vector<Array> inputs,
+                                            const std::vector<bool>& stand_in, const Array& going,
+                                            std::int64_t lanes) {
+  const std::vector<char> in_parts = read_in_parts(graph);
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    if (stand_in[i] && !in_parts[i]) inputs[i] = from_lanes_that_go_on(inputs[i], going, lanes);
+  return interpret_with(graph, inputs,
+                        [&](const Eqn& e, auto&&, std::vector<Array>& in, std::span<Array> out) {
+                          apsis::bind(*e.op, e.params, in, out, e.loc);
+                          const std::size_t from = e.operand_count > 0 ? graph.operands(e)[0] : inputs.size();
+                          if (from < inputs.size() && stand_in[from] && in_parts[from])
+                            out[0] = from_lanes_that_go_on(out[0], going, lanes);
+                        });
+}
+
 /// Lanes that differ in length, in lockstep: all run as long as one of them goes on. A lane that has ended
 /// keeps its carry: the parts of it that an iteration updates, or all of it. The predicate of each lane is
 /// carried along, so that it is computed once an iteration.
@@ -108,6 +160,11 @@ void batch_in_lockstep(const Op& op, const WhileParams& p, const BindWhile& bind
   body_mask.insert(body_mask.begin(), true);
   body_mask.resize(masked.body->input_count(), true);
   GraphRef body = batch_graph(*masked.body, r.size, body_mask, all, out_mask);
+  // Not of what tells who goes on, and not of what stays as it is in ended lanes.
+  std::vector<bool> stand_in(body_mask.size(), false);
+  if (!together)
+    std::copy_n(mask.begin() + static_cast<std::ptrdiff_t>(n.cond), n.consts + n.carries,
+                stand_in.begin() + 1);
   auto test = [&](std::span<const Array> cond_consts, std::span<const Array> carry) {
     std::vector<Array> in(cond_consts.begin(), cond_consts.end());
     append(in, carry);
@@ -135,11 +192,9 @@ void batch_in_lockstep(const Op& op, const WhileParams& p, const BindWhile& bind
                             in.begin() + static_cast<std::ptrdiff_t>(n.cond + n.consts));
     auto old = in.subspan(n.cond + n.consts + 1);
     append(args, old);
-    for (std::size_t i = 0; i < args.size(); ++i)
-      if (!together && mask[n.cond + i]) args[i] = from_lanes_that_go_on(args[i], going, r.size);
     args.insert(args.begin(), going);
     append(args, marked(old, masked.updated));
-    std::vector<Array> carry = interpret(*body, args);
+    std::vector<Array> carry = run_for_lanes_that_go_on(*body, std::move(args), stand_in, going, r.size);
     for (std::size_t c = 0; c < carry.size(); ++c)
       if (!masked.updated[c])
         carry[c] = lax::select(lax::broadcast_in_dim(going, carry[c].shape(), {0}), carry[c], old[c]);
@@ -194,7 +249,7 @@ void linearize_while(const Op& op, const WhileParams& p, const TapeWhile& tape, 
         return tangent_graph(*p.body, inputs, inst, found);
       },
       r.outs.size());
-  if (count(out_mask) == 0) return bind(op, r.params, r.primals, r.outs);
+  if (count(out_mask) == 0) return apsis::bind(op, r.params, r.primals, r.outs);
   if (p.kind == LoopKind::Lax) fail(messages::lax_loop_reverse, {});
 
   std::vector<Array> full = instantiate(primals, tangents, in_mask), results;
