@@ -59,7 +59,7 @@ bool Region::emit_reduce(const Eqn& e) {
   bool along = lanes == 1 && stride == 1 && count >= sum_sequential_below && lowering_.options().vector_lanes != 1;
   Place result = in_registers(out) ? allocate(out, lanes) : destination(e.first_result, lanes);
   LoopNest nest(b_, out.shape(), {{view, from.base, dtype, lanes}, {result.view, result.base, dtype, lanes}},
-                along ? 1 : lowering_.vector_lanes(item_size(compute)), lanes);
+                along || lanes > 1 ? 1 : lowering_.vector_lanes(item_size(compute)), lanes);
   Combine combine(b_, *e.op, compute);
   ReduceLine line{combine, nest, dtype, compute, stride, bytes_of(from, dtype), along};
   nest.open();

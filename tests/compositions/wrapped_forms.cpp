@@ -46,6 +46,14 @@ const auto apply = [](const Function1& f, const Array& x) { return f(x); };
 const Form table[] = {
     wrapped<[](auto f) { return jit(f); }>("jit"),
     wrapped<[](auto f) { return checkpoint(f); }>("checkpoint"),
+    wrapped<[](auto f) {
+      return [f](const Array& x) {
+        error_if(x < x, "less than itself: {0}", {x});
+        Array y = f(x);
+        error_if(any(y * 2. < y * 2.), "twice less than itself: {0} of {1}", {sin(y), x});
+        return y;
+      };
+    }>("error_if"),
     wrapped<[](auto f) { return checkpoint(f, {.dots = true}); }>("checkpoint_dots"),
     wrapped<[](auto f) {
       return checkpoint(f, {.when = [](const Saveable& v) { return v.op == "sin" || v.op == "tanh"; }});
