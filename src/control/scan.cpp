@@ -1,5 +1,6 @@
 // scan: a loop of known length over stacked arrays, or over the entries of lists.
 
+#include "apsis/ops/select.hpp"
 #include "codegen/cancel.hpp"
 #include "control/loop_rules.hpp"
 #include "control/messages.hpp"
@@ -197,6 +198,33 @@ void scan_linearize(const LinearizeRule& r) {
   }
 }
 
+/// Carries that the body does not read: what comes of an iteration counts only if it is the last.
+std::vector<bool> only_written(const Graph& body, std::size_t consts, std::size_t carries) {
+  std::vector<bool> read(body.input_count(), false);
+  const auto mark = [&](std::span<const ValueId> values) {
+    for (ValueId v : values)
+      if (v < body.input_count()) read[v] = true;
+  };
+  for (const Eqn& e : body.eqns()) mark(body.operands(e));
+  mark(body.outputs());
+  std::vector<bool> result = slice_mask(read, consts, carries);
+  result.flip();
+  return result;
+}
+
+/// The body with an input in front that says whether the iteration is the last: those carries change in no
+/// other. So the transposed body takes their cotangents for what they are, zeros, in the other iterations.
+GraphRef written_last(const Graph& body, std::size_t consts, const std::vector<bool>& carries) {
+  std::vector<Aval> avals = input_avals(body);
+  avals.insert(avals.begin(), Aval(Dtype::Bool, {}));
+  return rewire(avals, [&](std::span<const Array> in) {
+    std::vector<Array> outs = interpret(body, in.subspan(1));
+    for (std::size_t c = 0; c < carries.size(); ++c)
+      if (carries[c]) outs[c] = where(in[0], outs[c], in[1 + consts + c]);
+    return outs;
+  });
+}
+
 // Backwards over the entries: the carry is (sums of the cotangents of the linear consts, cotangents of the
 // carry).
 void scan_transpose(const TransposeRule& r) {
@@ -219,21 +247,31 @@ void scan_transpose(const TransposeRule& r) {
   const std::size_t plain_xs = xs_mask.size() - count(xs_mask);
   std::vector<bool> out_mask, all(count(linear), true), sum_mask(all.size(), false);
   std::fill_n(sum_mask.begin(), linear_consts, true);
-  GraphRef transposed = transpose_graph(*p.body, linear, ct_mask, all, out_mask, sum_mask);
-  // transposed: (nonlinear consts, nonlinear xs, cotangents of carry, cotangents of the marked ys, sums)
+  std::vector<bool> last_only = only_written(*p.body, consts, carries), body_linear = linear;
+  for (std::size_t c = 0; c < carries; ++c) last_only[c] = last_only[c] && !r.cotangents[c].is_empty();
+  const std::size_t flags = count(last_only) > 0;  // whether the iteration is the last of the loop
+  GraphRef body = p.body;
+  if (flags) {
+    body = written_last(*p.body, consts, last_only);
+    body_linear.insert(body_linear.begin(), false);
+  }
+  GraphRef transposed = transpose_graph(*body, body_linear, ct_mask, all, out_mask, sum_mask);
+  // transposed: (flag, nonlinear consts, nonlinear xs, cotangents of carry, cotangents of the marked ys,
+  // sums)
   //          → (sums of linear consts, cotangents of carry, of linear xs).
   const std::vector<Aval> body_in = input_avals(*transposed);
-  const std::size_t marked_ys = body_in.size() - plain_consts - plain_xs - carries - linear_consts;
+  const std::size_t marked_ys = body_in.size() - flags - plain_consts - plain_xs - carries - linear_consts;
   std::vector<Aval> avals;
   const auto take_avals = [&](std::size_t from, std::size_t n) {
     avals.insert(avals.end(), body_in.begin() + static_cast<std::ptrdiff_t>(from),
                  body_in.begin() + static_cast<std::ptrdiff_t>(from + n));
   };
-  const std::size_t carry_at = plain_consts + plain_xs, ys_at = carry_at + carries;
-  take_avals(0, plain_consts);
+  const std::size_t xs_at = flags + plain_consts, carry_at = xs_at + plain_xs, ys_at = carry_at + carries;
+  take_avals(flags, plain_consts);
   take_avals(ys_at + marked_ys, linear_consts);
   take_avals(carry_at, carries);
-  take_avals(plain_consts, plain_xs);
+  take_avals(0, flags);
+  take_avals(xs_at, plain_xs);
   take_avals(ys_at, marked_ys);
   auto wire = [&](std::span<const Array> in) {
     const auto take = [&](std::size_t n) {
@@ -242,13 +280,15 @@ void scan_transpose(const TransposeRule& r) {
       return taken;
     };
     const auto own_consts = take(plain_consts), sums = take(linear_consts), carry = take(carries),
-               xs = take(plain_xs), ys = take(marked_ys);
+               flag = take(flags), xs = take(plain_xs), ys = take(marked_ys);
     std::vector<Array> args;
-    for (const auto& group : {own_consts, xs, carry, ys, sums}) append(args, group);
-    return interpret(*transposed, args);
+    for (const auto& group : {flag, own_consts, xs, carry, ys, sums}) append(args, group);
+    std::vector<Array> outs = interpret(*transposed, args);
+    outs.insert(outs.begin() + static_cast<std::ptrdiff_t>(linear_consts + carries), flags, Array(false));
+    return outs;
   };
   ScanParams backward{rewire(avals, wire), static_cast<std::int64_t>(plain_consts),
-                      static_cast<std::int64_t>(linear_consts + carries), p.length, !p.reverse};
+                      static_cast<std::int64_t>(linear_consts + carries + flags), p.length, !p.reverse};
 
   std::vector<Array> operands;
   for (std::size_t i = 0; i < consts; ++i)
@@ -257,6 +297,7 @@ void scan_transpose(const TransposeRule& r) {
     if (linear[i]) operands.push_back(take_sum(r, i));
   for (std::size_t i = 0; i < carries; ++i)
     operands.push_back(r.cotangents[i].is_empty() ? lax::full_like(r.avals[consts + i], 0) : r.cotangents[i]);
+  operands.insert(operands.end(), flags, Array(true));
   for (std::size_t i = consts + carries; i < inputs; ++i)
     if (!linear[i]) operands.push_back(r.operands[i]);
   for (std::size_t i = carries; i < r.cotangents.size(); ++i)
@@ -264,7 +305,10 @@ void scan_transpose(const TransposeRule& r) {
   std::vector<Array> found = bind_all(scan_op, make_params(backward), operands);
   for (std::size_t i = 0, next = 0; i < inputs; ++i)
     if (linear[i]) {
-      if (r.linear[i]) r.out[i] = found[next];
+      if (r.linear[i]) r.out[i] = found[i < consts + carries ? next : next + flags];
+      // Where a carry starts from counts if there was no iteration.
+      const bool start = i >= consts && i < consts + carries && last_only[i - consts];
+      if (r.linear[i] && start) r.conditions[i] = found[linear_consts + carries];
       ++next;
     }
 }

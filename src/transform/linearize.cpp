@@ -5,6 +5,7 @@
 
 #include "ir/dead_carries.hpp"
 #include "ops/lax.hpp"
+#include "ops/view_params.hpp"
 #include "transform/jvp.hpp"
 #include "transform/messages.hpp"
 #include "transform/transpose.hpp"
@@ -62,7 +63,12 @@ void LinearizeTrace::process(const Op& op, const Params& params, std::span<const
   }
   if (!any || (!op.jvp && !op.linearize && op.not_differentiable)) {
     TraceScope scope(parent());
-    return any ? bind_discrete(op, params, primals, out, loc) : bind(op, params, primals, out, loc);
+    if (any) return bind_discrete(op, params, primals, out, loc);
+    bind(op, params, primals, out, loc);
+    // Conditions for rows or whole arrays are such to whoever transposes.
+    if (&op == &broadcast_in_dim_op && primals[0].dtype() == Dtype::Bool)
+      tangent_trace_.repeat(out[0], primals[0], params);
+    return;
   }
   LocScope place(loc);
   if (op.linearize) {

@@ -1,5 +1,7 @@
 #include "transform/stage.hpp"
 
+#include "ops/view_params.hpp"
+
 namespace apsis::detail {
 
 Array StageTrace::input(const Aval& aval, Loc loc) {
@@ -12,8 +14,19 @@ void StageTrace::substitute(const Array& outer, const Array& input) {
   capture_ids_.insert_or_assign(outer.node(), own_tracer<StageNode>(input, *this)->id);
 }
 
+void StageTrace::repeat(const Array& wide, const Array& narrow, const Params& broadcast) {
+  repeated_.insert_or_assign(wide.node(), Repeated{wide, narrow, broadcast});
+}
+
 ValueId StageTrace::value_of(const Array& a, const char* op_name, Loc loc) {
   if (auto* own = own_tracer<StageNode>(a, *this)) return own->id;
+  if (auto repeated = repeated_.find(a.node()); repeated != repeated_.end()) {
+    const Repeated source = repeated->second;
+    const ValueId narrow = value_of(source.narrow, op_name, loc);
+    ValueId wide;
+    builder_.add(broadcast_in_dim_op, source.broadcast, {&narrow, 1}, {&wide, 1}, loc);
+    return wide;
+  }
   if (is_tracer(a)) {
     if (auto known = capture_ids_.find(a.node()); known != capture_ids_.end()) return known->second;
     auto tag = static_cast<TracerNode*>(a.node())->tag;

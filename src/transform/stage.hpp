@@ -22,6 +22,9 @@ class StageTrace : public Trace {
   Array input(const Aval& aval, Loc loc = {});
   /// From here on `outer`, a traced value that may have outlived its trace, stands for `input`.
   void substitute(const Array& outer, const Array& input);
+  /// The outer array `wide` is what `broadcast_in_dim` makes of `narrow`: so it is in the graph, which takes
+  /// `narrow`.
+  void repeat(const Array& wide, const Array& narrow, const Params& broadcast);
   /// The value number of an array seen from inside: own tracer, literal, or capture.
   ValueId value_of(const Array& a, const char* op_name, Loc loc);
   GraphBuilder& builder() { return builder_; }
@@ -35,6 +38,11 @@ class StageTrace : public Trace {
   std::size_t fixed_inputs_ = 0;
   std::unordered_map<const Node*, ValueId> capture_ids_;
   std::unordered_map<ValueId, Array> captures_;
+  struct Repeated {
+    Array wide, narrow;
+    Params broadcast;
+  };
+  std::unordered_map<const Node*, Repeated> repeated_;  // by the wide array
 };
 
 /// A staged function: inputs of `graph` are the arguments, then the captures.

@@ -6,12 +6,13 @@
 #include "apsis/base/named_scope.hpp"
 #include "ir/regions.hpp"
 #include "ops/lax.hpp"
+#include "transform/guard.hpp"
 #include "transform/messages.hpp"
 #include "transform/stage.hpp"
 
 namespace apsis::detail {
 
-extern const Op add_op, scan_op;
+extern const Op add_op, broadcast_in_dim_op, scan_op, select_op;
 
 namespace {
 
@@ -31,6 +32,12 @@ Array add_lists(const Array& a, const Array& b) {
   return bind_all(scan_op, make_params(p), lists)[0];
 }
 
+bool has_regions(const Eqn& e) {
+  bool found = false;
+  each_region(e.params, [&](const Graph&) { found = true; });
+  return found;
+}
+
 /// The cotangents of a graph's values, from the last equation to the first.
 class Backward {
  public:
@@ -38,6 +45,7 @@ class Backward {
       : graph_(graph),
         values_(graph.value_count()),
         cotangents_(graph.value_count()),
+        guards_(graph.value_count()),
         linear_(graph.value_count(), 0),
         awaited_(graph.value_count(), 0),
         first_reader_(graph.value_count(), 0xffffffffu) {
@@ -48,14 +56,29 @@ class Backward {
     compute_known();
   }
 
-  const Array& cotangent(ValueId v) const { return cotangents_[v]; }
+  const Array& cotangent(ValueId v) {
+    settle(v);
+    return cotangents_[v];
+  }
 
-  void add(ValueId v, Array more) {
+  /// Under one condition for a whole array sums stay under it. Conditions by element are settled before, so
+  /// that the last bits do not depend on which of them are known to be the same.
+  void add(ValueId v, Array more, const Guard& guard = {}) {
     Array& sum = cotangents_[v];
-    if (sum.is_empty())
+    Guard& held = guards_[v];
+    if (sum.is_empty()) {
       sum = std::move(more);
-    else
+      held = guard;
+    } else if (held == guard && (held.is_empty() || held.is_scalar())) {
       sum = more.aval().is_list() ? add_lists(sum, more) : lax::add(sum, more);
+      held.zeroed = held.zeroed && guard.zeroed;
+    } else if (held.has_condition_of(guard) && held.is_scalar()) {
+      sum = guarded(sum, held, more);
+      held = {};
+    } else {
+      settle(v);
+      sum = lax::add(sum, guarded(more, guard));
+    }
   }
 
   void add_to_output(ValueId v, const Array& cotangent) {
@@ -100,6 +123,79 @@ class Backward {
     }
   }
 
+  void settle(ValueId v) {
+    if (guards_[v].is_empty()) return;
+    cotangents_[v] = guarded(cotangents_[v], guards_[v]);
+    guards_[v] = {};
+  }
+
+  /// Each branch gets the cotangent as it is, and counts where it was chosen. The masks of lanes in lockstep,
+  /// which are conditions for whole rows, go no further.
+  void transpose_select(const Eqn& e) {
+    const auto ids = graph_.operands(e);
+    const Array ct = std::move(cotangents_[e.first_result]);
+    const Guard guard = std::move(guards_[e.first_result]);
+    const Eqn* made = graph_.definition(ids[0]);
+    const bool repeats = made && made->op == &broadcast_in_dim_op;
+    const ValueId source = repeats ? graph_.operands(*made)[0] : ids[0];
+    const bool scalar = graph_.aval(source).shape().empty(), mask = repeats && !scalar;
+    const Array& chosen = values_[scalar ? source : ids[0]];
+    const std::optional<bool> known = known_condition(chosen);
+    for (const std::size_t k : {1, 2}) {
+      const bool when = k == 1;
+      if (!linear_[ids[k]] || (known && *known != when)) continue;
+      const auto where = known ? guard : both(guard, {chosen, when});
+      if (where) add(ids[k], mask ? guarded(ct, *where) : ct, mask ? Guard() : *where);
+    }
+  }
+
+  /// Zeros where the guard does not hold, before what cannot go on without.
+  Guard zeroed(const Eqn& e, Guard guard) {
+    for (std::uint32_t r = 0; r < e.result_count; ++r) settle(e.first_result + r);
+    guard.zeroed = true;
+    return guard;
+  }
+
+  /// Settles what `e` cannot pass on, and says what the cotangents of its operands are to be guarded with.
+  Guard guard_through(const Eqn& e) {
+    const ValueId first = e.first_result, end = first + e.result_count;
+    Guard common;
+    bool any = false, same = true;
+    for (ValueId v = first; v < end; ++v) {
+      if (cotangents_[v].is_empty()) continue;
+      same = same && (!any || guards_[v] == common);
+      common = guards_[v];
+      any = true;
+    }
+    const OpKind kind = e.op->kind;
+    if (!same || (!common.is_empty() && !common.is_scalar() && kind != OpKind::Elementwise) ||
+        kind == OpKind::Collective) {
+      zeroed(e, common);
+      return {};
+    }
+    if (common.is_empty()) return {};
+    if (has_regions(e) || kind == OpKind::Custom) {
+      common = zeroed(e, common);
+      common.zeroed = false;
+      return common;
+    }
+    // Zero times a factor need not be zero.
+    const bool factor = std::ranges::any_of(
+        graph_.operands(e), [&](ValueId v) { return !linear_[v] && is_floating(graph_.aval(v).dtype()); });
+    common.zeroed = common.zeroed && !factor;
+    if (kind == OpKind::Elementwise) return common;
+    std::int64_t size = 0;
+    for (ValueId v = first; v < end; ++v) size = std::max(size, graph_.aval(v).shape().product());
+    const auto grows = [&](ValueId v) {
+      return is_large(v) && (graph_.aval(v).shape().product() > size || kind == OpKind::Index);
+    };
+    if (std::ranges::none_of(graph_.operands(e), grows)) return common;
+    // Zeros now are cheaper than in the large result: both factors of a product, nothing else multiplies.
+    for (Array& a : operands_)
+      if (kind == OpKind::Contract && !a.is_empty()) a = guarded(a, common);
+    return zeroed(e, common);
+  }
+
   bool is_large(ValueId v) const {
     return linear_[v] && !graph_.aval(v).is_list() && graph_.aval(v).bytes() > small_sum;
   }
@@ -108,9 +204,7 @@ class Backward {
   /// other readers, and goes on from their sum.
   bool waits(std::uint32_t i) {
     const Eqn& e = graph_.eqns()[i];
-    bool regions = false;
-    each_region(e.params, [&](const Graph&) { regions = true; });
-    if (!regions) return false;
+    if (!has_regions(e)) return false;
     const auto first_of_several = [&](ValueId v) {
       return is_large(v) && cotangents_[v].is_empty() && first_reader_[v] < i;
     };
@@ -131,34 +225,52 @@ class Backward {
     const std::span<Array> of_results{cotangents_.data() + e.first_result, e.result_count};
     if (std::ranges::all_of(of_results, [](const Array& a) { return a.is_empty(); })) return;
     if (!e.op->transpose) fail(messages::no_transpose, {e.op->name}, e.loc);
+    ScopeOf scope(e.scope);
+    LocScope place(e.loc);
+    if (e.op == &select_op) return transpose_select(e);
     const auto ids = graph_.operands(e);
     if (ids.size() > mask_size_) mask_.reset(new bool[mask_size_ = ids.size()]);
     operands_.assign(ids.size(), {});
     out_.assign(ids.size(), {});
     sums_.assign(ids.size(), {});
+    conditions_.assign(ids.size(), {});
+    taken_.assign(ids.size(), 0);
     avals_.clear();
     for (std::size_t k = 0; k < ids.size(); ++k) {
       mask_[k] = linear_[ids[k]];
       if (!mask_[k]) operands_[k] = values_[ids[k]];
-      if (is_large(ids[k])) sums_[k] = std::move(cotangents_[ids[k]]);
       avals_.push_back(graph_.aval(ids[k]));
     }
-    ScopeOf scope(e.scope);
-    LocScope place(e.loc);
-    e.op->transpose({e.params, operands_, avals_, {mask_.get(), ids.size()}, of_results, out_, sums_});
-    for (Array& ct : of_results) ct = Array{};
+    const Guard guard = guard_through(e);
+    for (std::size_t k = 0; k < ids.size(); ++k) {
+      if (!is_large(ids[k])) continue;
+      sums_[k] = cotangent(ids[k]);
+      cotangents_[ids[k]] = {};
+      taken_[k] = !sums_[k].is_empty();
+    }
+    e.op->transpose(
+        {e.params, operands_, avals_, {mask_.get(), ids.size()}, of_results, out_, sums_, conditions_});
+    std::ranges::fill(of_results, Array());
+    std::fill_n(guards_.begin() + e.first_result, e.result_count, Guard());
     for (std::size_t k = 0; k < ids.size(); ++k)
-      if (!sums_[k].is_empty()) cotangents_[ids[k]] = std::move(sums_[k]);
-    for (std::size_t k = 0; k < ids.size(); ++k)
-      if (!out_[k].is_empty() && mask_[k]) add(ids[k], std::move(out_[k]));
+      if (!sums_[k].is_empty()) cotangents_[ids[k]] = std::move(sums_[k]), taken_[k] = 0;
+    for (std::size_t k = 0; k < ids.size(); ++k) {
+      if (out_[k].is_empty() || !mask_[k]) continue;
+      // What was added to a sum is no longer apart from it.
+      const bool apart = !taken_[k] && !out_[k].aval().is_list();
+      const auto where = both(apart ? guard : Guard(), {conditions_[k]});
+      if (where) add(ids[k], out_[k], *where);
+    }
   }
 
   const Graph& graph_;
   std::vector<Array> values_, cotangents_;
-  std::vector<char> linear_, awaited_;        // by value; awaited: what a waiting equation reads
-  std::vector<std::uint32_t> first_reader_;   // by value, of the linear equations
-  std::vector<std::uint32_t> waiting_;        // equations, the last of the program first
-  std::vector<Array> operands_, out_, sums_;  // of the equation at hand
+  std::vector<Guard> guards_;                              // of the cotangents
+  std::vector<char> linear_, awaited_;                     // by value; awaited: what a waiting equation reads
+  std::vector<std::uint32_t> first_reader_;                // by value, of the linear equations
+  std::vector<std::uint32_t> waiting_;                     // equations, the last of the program first
+  std::vector<Array> operands_, out_, sums_, conditions_;  // of the equation at hand
+  std::vector<char> taken_;                                // sums that its rule went on from
   std::vector<Aval> avals_;
   std::unique_ptr<bool[]> mask_;
   std::size_t mask_size_ = 0;

@@ -101,6 +101,27 @@ TEST(Switch, ClampsItsIndex) {
   expect_same_bits(slopes, array({2., 2., 6., -1., -1.}));
 }
 
+TEST(Cond, ErrorsNameThePlace) {
+  auto identity = [](const Array& x) { return x; };
+  auto text = [](const auto& f) -> std::string {
+    try {
+      f();
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_NE(text([&] { cond(array(1.), identity, identity, array(1.)); }).find("cond_test.cpp:"),
+            std::string::npos);
+  EXPECT_NE(text([&] { switch_(array(true), std::tuple{identity}, array(1.)); }).find("cond_test.cpp:"),
+            std::string::npos);
+  auto half = [](const Array& x) { return sum(x); };
+  EXPECT_NE(text([&] {
+              cond(true, identity, half, array({1., 2.}));
+            }).find("cond_test.cpp:"),
+            std::string::npos);
+}
+
 TEST(Cond, InsideLoopsInLanes) {
   auto collatz = [](const Array& start) {  // the number of steps to 1
     return while_loop([](const Pair& p) { return p.first > 1; },

@@ -114,6 +114,7 @@ TEST(RandomLoops, LanesAreSingleCallsAndGradientsThoseOfTheUnrolledProgram) {
     auto [by_x, by_w] = jit(vmap(gradient))(n, x);
     expect_same_bits(jit(vmap(value, {.loops = LaneLoops::Lockstep}))(n, x), values);
     for (LaneLoops loops : {LaneLoops::Lanes, LaneLoops::Lockstep}) {
+      SCOPED_TRACE(loops == LaneLoops::Lanes ? "lanes" : "lockstep");
       auto total = [&](const Array& y, const Array& v) {
         auto lane = [&](const Array& k, const Array& z) { return sum(run(program, k, z, v) * z); };
         return sum(vmap(lane, {.loops = loops})(n, y));

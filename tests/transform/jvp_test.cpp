@@ -128,6 +128,36 @@ TEST(Jacobian, EmptyBlocksOfIntegerLeaves) {
   expect_same_bits(j.matrix(), array({{2., 0.}, {0., 4.}}));
 }
 
+TEST(Jacobian, OfChosenArguments) {
+  auto step = [](const Array& x, const Point& p, const Array& u) { return sin(x) * p.x + u[0] * p.y; };
+  const Array x = array({0.2, -1.1}), u = array({0.5, 2., 7.});
+  const Point p{array(3.), array(-4.)};
+  const Array by_u = array({{-4., 0., 0.}, {-4., 0., 0.}});
+  expect_near(jacfwd<2>(step)(x, p, u), by_u);
+  expect_near(jacrev<2>(step)(x, p, u), by_u);
+  auto [of_u, of_x] = jit(jacrev<2, 0>(step))(x, p, u);
+  expect_near(of_u, by_u);
+  expect_near(of_x, diag(3. * cos(x)));
+  Point by_p = jacfwd<1>(step)(x, p, u);
+  expect_near(by_p.x, sin(x));
+  expect_same_bits(by_p.y, array({0.5, 0.5}));
+  // A tree out, several arguments in: one matrix, its columns by argument.
+  auto both = [&](const Array& a, const Point& q, const Array& b) {
+    return Point{sum(a * b[1]), step(a, q, b)};
+  };
+  const Array columns = jacfwd<2, 1>(both)(x, p, u).matrix();
+  expect_near(columns(ellipsis, range(0, 3)), concatenate({array({{0., 0.2 - 1.1, 0.}}), by_u}));
+  expect_near(columns(ellipsis, range(3, 5)),
+              concatenate({zeros({1, 2}), stack({sin(x), array({0.5, 0.5})}, 1)}));
+}
+
+TEST(Hessian, OfChosenArguments) {
+  auto loss = [](const Array& x, const Array& y) { return sum(x * x) * y; };
+  const Array x = array({1., 2.}), y = array(3.);
+  expect_near(hessian<1>(loss)(x, y), array(0.));
+  expect_near(hessian<1, 0>(loss)(x, y).matrix(), array({{0., 2., 4.}, {2., 6., 0.}, {4., 0., 6.}}));
+}
+
 TEST(Hessian, OfAVectorAndAStruct) {
   auto rosenbrock = [](const Array& x) { return square(1. - x[0]) + 100. * square(x[1] - x[0] * x[0]); };
   Array x = array({1.2, 0.7});

@@ -19,8 +19,9 @@ Array branch_index(const Array& index, Loc loc);
 [[noreturn]] void fail_branch_structure(const char* op, Loc loc);
 
 template <class... F, std::size_t... I, class... A>
-auto branch_call(const Array& index, const std::tuple<F...>& branches, std::index_sequence<I...>,
-                 const char* name, Loc loc, const A&... args) {
+requires(CallableWith<F, A...>&&...) auto branch_call(const Array& index, const std::tuple<F...>& branches,
+                                                      std::index_sequence<I...>, const char* name, Loc loc,
+                                                      const A&... args) {
   if (std::optional<std::size_t> chosen = branch_to_run(index, sizeof...(F))) {
     using Chosen = std::decay_t<decltype(std::get<0>(branches)(args...))>;
     std::optional<Chosen> result;
@@ -48,23 +49,34 @@ auto branch_call(const Array& index, const std::tuple<F...>& branches, std::inde
   return first.rebuild(out);
 }
 
+template <class... F, std::size_t... I, class... A>
+void branch_call(const Array&, const std::tuple<F...>&, std::index_sequence<I...>, const char*, Loc,
+                 const A&...) {
+  static_assert(
+      (CallableWith<F, A...> && ...),
+      "cond and switch_ call their branches with the operands that follow them: each branch must take "
+      "all of these, by their types");
+}
+
 }  // namespace detail
 
 /// `if_true(args…)` or `if_false(args…)`, by a boolean scalar. Both are traced, one is run (under vmap with a
 /// mapped predicate both run, and a NaN of the one not taken does not reach a derivative). Both return the
 /// same structure, shapes and dtypes; throws otherwise.
 template <class T, class F, class... Args>
-auto cond(const Array& predicate, const T& if_true, const F& if_false, const Args&... args) {
-  return detail::branch_call(detail::branch_of(predicate, {}), std::tie(if_true, if_false),
-                             std::make_index_sequence<2>{}, "cond", Loc{}, detail::argument_t<Args>(args)...);
+auto cond(const Operand& predicate, const T& if_true, const F& if_false, const Args&... args) {
+  return detail::branch_call(detail::branch_of(predicate.array, predicate.loc), std::tie(if_true, if_false),
+                             std::make_index_sequence<2>{}, "cond", predicate.loc,
+                             detail::argument_t<Args>(args)...);
 }
 
 /// Branch number `index` (an integer scalar, clamped to the branches there are) of a std::tuple of callables.
 template <class... F, class... Args>
-auto switch_(const Array& index, const std::tuple<F...>& branches, const Args&... args) {
+auto switch_(const Operand& index, const std::tuple<F...>& branches, const Args&... args) {
   static_assert(sizeof...(F) > 0, "switch_ needs at least one branch");
-  return detail::branch_call(detail::branch_index(index, {}), branches, std::index_sequence_for<F...>{},
-                             "switch_", Loc{}, detail::argument_t<Args>(args)...);
+  return detail::branch_call(detail::branch_index(index.array, index.loc), branches,
+                             std::index_sequence_for<F...>{}, "switch_", index.loc,
+                             detail::argument_t<Args>(args)...);
 }
 
 }  // namespace apsis

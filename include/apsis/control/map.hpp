@@ -32,7 +32,9 @@ std::vector<Array> join_entries(std::span<const Array> whole, std::span<const Ar
 /// What `vmap(f)(xs)` computes, in the memory of one entry, or of `batch_size` entries, at a time.
 /// Differentiable both ways. Throws if the xs differ in length. (JAX: lax.map.)
 template <class F, class Xs>
-auto sequential_map(const F& f, const Xs& xs, const MapOptions& options = {}, Loc loc = Loc::here()) {
+requires(detail::CallableWith<F, Xs>) auto sequential_map(const F& f, const Xs& xs,
+                                                          const MapOptions& options = {},
+                                                          Loc loc = Loc::here()) {
   using namespace detail;
   auto one_by_one = [&loc](const auto& g, const Xs& entries) {
     return scan(
@@ -56,6 +58,14 @@ auto sequential_map(const F& f, const Xs& xs, const MapOptions& options = {}, Lo
   collect_leaves(ys, whole);
   if (blocks.left > 0) collect_leaves(block(with_leaves(xs, blocks.rest)), rest);
   return with_leaves(ys, join_entries(whole, rest));
+}
+
+/// Refuses what cannot be called so.
+template <class F, class Xs>
+requires(!detail::CallableWith<F, Xs>) Xs sequential_map(const F&, const Xs& xs, const MapOptions& = {}) {
+  static_assert(detail::CallableWith<F, Xs>,
+                "sequential_map calls its function as f(x): it must take the type of xs");
+  return xs;
 }
 
 }  // namespace apsis

@@ -55,8 +55,10 @@ std::vector<Array> first_entries(std::span<const Array> xs, const LeafNames& nam
 /// carry and the stacked ys. The carry keeps its structure, shapes and dtypes. `f` returns a std::pair.
 /// Differentiable both ways. Throws if the xs differ in length, or the carry changes.
 template <class F, class Carry, class Xs>
-auto scan(const F& f, const Carry& init, const Xs& xs, const ScanOptions& options = {},
-          Loc loc = Loc::here()) {
+requires(detail::CallableWith<F, detail::carry_t<Carry>, Xs>) auto scan(const F& f, const Carry& init,
+                                                                        const Xs& xs,
+                                                                        const ScanOptions& options = {},
+                                                                        Loc loc = Loc::here()) {
   using namespace detail;
   using C = carry_t<Carry>;
   C start = init;
@@ -88,11 +90,24 @@ auto scan(const F& f, const Carry& init, const Xs& xs, const ScanOptions& option
   return std::pair<C, Y>(last, ys);
 }
 
+/// Refuses what cannot be called so.
+template <class F, class Carry, class Xs>
+requires(!detail::CallableWith<F, detail::carry_t<Carry>, Xs>) auto scan(const F&, const Carry& init,
+                                                                         const Xs& xs,
+                                                                         const ScanOptions& = {}) {
+  static_assert(
+      detail::CallableWith<F, detail::carry_t<Carry>, Xs>,
+      "scan calls its body as body(carry, x): it must take the type of the initial carry and that of xs "
+      "(`const Nothing&` without xs), and return std::pair{carry, y}");
+  return std::pair<detail::carry_t<Carry>, Xs>(init, xs);
+}
+
 /// Repeats `carry = body(i, carry)` for i = lo, …, hi - 1 (i is an i64 scalar). Bounds may be traced. The
 /// carry keeps its structure, shapes and dtypes. Differentiable both ways. Throws if the carry changes.
 template <class Body, class Carry>
-detail::carry_t<Carry> fori_loop(const Array& lo, const Array& hi, const Body& body, const Carry& init,
-                                 const ForiOptions& options = {}, Loc loc = Loc::here()) {
+requires(detail::CallableWith<Body, Array, detail::carry_t<Carry>>) detail::carry_t<Carry> fori_loop(
+    const Array& lo, const Array& hi, const Body& body, const Carry& init, const ForiOptions& options = {},
+    Loc loc = Loc::here()) {
   using namespace detail;
   using C = carry_t<Carry>;
   const std::int64_t kept = options.checkpoints, bytes = options.checkpoint_bytes;
@@ -110,6 +125,16 @@ detail::carry_t<Carry> fori_loop(const Array& lo, const Array& hi, const Body& b
   return while_loop([&](const Counted& s) { return less(s.first, hi, loc); }, step,
                     Counted(as_index(lo), C(init)), {.checkpoints = kept, .checkpoint_bytes = bytes}, loc)
       .second;
+}
+
+/// Refuses what cannot be called so.
+template <class Body, class Carry>
+requires(!detail::CallableWith<Body, Array, detail::carry_t<Carry>>) detail::carry_t<Carry> fori_loop(
+    const Array&, const Array&, const Body&, const Carry& init, const ForiOptions& = {}) {
+  static_assert(
+      detail::CallableWith<Body, Array, detail::carry_t<Carry>>,
+      "fori_loop calls its body as body(i, carry): it must take an Array and the type of the initial carry");
+  return init;
 }
 
 }  // namespace apsis

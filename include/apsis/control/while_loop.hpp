@@ -74,8 +74,10 @@ void check_same_structure(const char* op, const T& before, const R& after, const
 /// vmap every lane runs at its own pace. Throws if the state changes its structure, shapes or dtypes, or
 /// after max_steps iterations.
 template <class Cond, class Body, class State>
-detail::carry_t<State> while_loop(const Cond& cond, const Body& body, const State& init,
-                                  const WhileOptions& options = {}, Loc loc = Loc::here()) {
+requires(
+    detail::CallableWith<Cond, detail::carry_t<State>>&& detail::CallableWith<Body, detail::carry_t<State>>)
+    detail::carry_t<State> while_loop(const Cond& cond, const Body& body, const State& init,
+                                      const WhileOptions& options = {}, Loc loc = Loc::here()) {
   using T = detail::carry_t<State>;
   detail::check_options(options, loc);
   T start = init;
@@ -92,6 +94,18 @@ detail::carry_t<State> while_loop(const Cond& cond, const Body& body, const Stat
                                               flat_step.leaves(), options, loc);
   detail::check_same_structure("while_loop", start, flat_step.prototype(), flat_step.present(), loc);
   return detail::with_leaves(start, end);
+}
+
+/// Refuses what cannot be called so.
+template <class Cond, class Body, class State>
+requires(!detail::CallableWith<Cond, detail::carry_t<State>> ||
+         !detail::CallableWith<Body, detail::carry_t<State>>)
+    detail::carry_t<State> while_loop(const Cond&, const Body&, const State& init, const WhileOptions& = {}) {
+  static_assert(detail::CallableWith<Cond, detail::carry_t<State>>,
+                "while_loop calls its condition as cond(state): it must take the type of the initial state");
+  static_assert(detail::CallableWith<Body, detail::carry_t<State>>,
+                "while_loop calls its body as body(state): it must take the type of the initial state");
+  return init;
 }
 
 /// How a loop ended; the numbers are those of SolveResult.

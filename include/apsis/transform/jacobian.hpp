@@ -53,8 +53,8 @@ struct Jacobian {
 };
 
 /// What jacfwd and jacrev return; see there.
-template <class F, bool forward>
-struct JacobianOf : detail::Transformed<JacobianOf<F, forward>, F> {
+template <class F, bool forward, std::size_t... N>
+struct JacobianOf : detail::Transformed<JacobianOf<F, forward, N...>, F> {
   F f;
   Loc loc;
   explicit JacobianOf(F function, Loc l = {}) : f(static_cast<F&&>(function)), loc(l) {}
@@ -62,23 +62,31 @@ struct JacobianOf : detail::Transformed<JacobianOf<F, forward>, F> {
   template <class... A>
   auto call(const A&... args) const {
     using namespace detail;
+    static_assert(((N < sizeof...(A)) && ...),
+                  "jacfwd, jacrev or hessian was asked for an argument that the call does not have");
     using Flat = FlatFunction<F, A...>;
     using Out = typename Flat::Result;
-    using In = std::tuple_element_t<0, std::tuple<A...>>;
     Flat flat(f, args...);
-    JacobianCall r = jacobian_call(callee_of(flat), flat.leaves(), mark_arguments<0>(flat), forward, loc);
-    std::size_t ins = flat.leaves().size(), first = flat.begin(0), count = flat.end(0) - first;
-    auto row = [&](std::size_t out) {
-      return std::span<const Array>(r.blocks).subspan(out * ins + first, count);
+    JacobianCall r = jacobian_call(callee_of(flat), flat.leaves(), mark_arguments<N...>(flat), forward, loc);
+    const std::size_t ins = flat.leaves().size();
+    const auto row = [&](std::size_t out) {
+      return std::span<const Array>(r.blocks).subspan(out * ins, ins);
     };
+    auto in = arguments_like<N...>(flat, flat.leaves());
+    using In = decltype(in);
     if constexpr (std::is_same_v<Out, Array>) {
-      return with_leaves(std::get<0>(flat.arguments()), row(0));
+      return arguments_like<N...>(flat, row(0));
     } else if constexpr (std::is_same_v<In, Array>) {
       std::vector<Array> column;
-      for (std::size_t o = 0; o < r.outs.size(); ++o) column.push_back(row(o)[0]);
+      for (std::size_t o = 0; o < r.outs.size(); ++o) column.push_back(row(o)[(flat.begin(N) + ...)]);
       return flat.rebuild(column);
     } else {
-      Jacobian<Out, In> j{{}, {}, {}, flat.prototype(), std::get<0>(flat.arguments())};
+      std::vector<std::size_t> columns;  // the leaves of the arguments in question, in their order
+      const auto add_columns = [&](std::size_t i) {
+        for (std::size_t l = flat.begin(i); l < flat.end(i); ++l) columns.push_back(l);
+      };
+      (add_columns(N), ...);
+      Jacobian<Out, In> j{{}, {}, {}, flat.prototype(), std::move(in)};
       // Leaves that are empty in the argument or the result have empty blocks.
       std::vector<bool> in_present;
       for_each_leaf(j.in, [&](Array& a) {
@@ -90,7 +98,7 @@ struct JacobianOf : detail::Transformed<JacobianOf<F, forward>, F> {
       for (bool out_there : flat.present()) {
         std::size_t next_in = 0;
         for (bool in_there : in_present)
-          j.blocks.push_back(out_there && in_there ? row(next_out)[next_in++] : Array());
+          j.blocks.push_back(out_there && in_there ? row(next_out)[columns[next_in++]] : Array());
         j.heights.push_back(out_there ? r.outs[next_out].size() : 0);
         next_out += out_there;
       }
@@ -99,28 +107,35 @@ struct JacobianOf : detail::Transformed<JacobianOf<F, forward>, F> {
   }
 };
 
-template <detail::TreeFunction F, bool forward>
-struct tree_trait<JacobianOf<F, forward>> {
+template <detail::TreeFunction F, bool forward, std::size_t... N>
+struct tree_trait<JacobianOf<F, forward, N...>> {
   static constexpr const char* names = "function";
   static constexpr decltype(auto) fields(auto& self, auto&& visit) { return visit(self.f); }
 };
 
-/// The Jacobian with respect to the first argument by forward mode: best when it has fewer elements than the
-/// result. One Array in gives the result's type, one Array out the argument's type, each leaf of shape out +
-/// in; else a Jacobian.
-template <class F>
-JacobianOf<F, true> jacfwd(F f, Loc loc = Loc::here()) {
-  return JacobianOf<F, true>(static_cast<F&&>(f), loc);
+/// The Jacobian with respect to the arguments N… (the first, by default) by forward mode: best when they have
+/// fewer elements than the result. One Array out gives the arguments' types, several arguments a tuple, each
+/// leaf of shape out + in; one Array in gives the result's type; all else a Jacobian.
+template <std::size_t... N, class F>
+auto jacfwd(F f, Loc loc = Loc::here()) {
+  if constexpr (sizeof...(N) == 0)
+    return JacobianOf<F, true, 0>(static_cast<F&&>(f), loc);
+  else
+    return JacobianOf<F, true, N...>(static_cast<F&&>(f), loc);
 }
 /// The same by reverse mode: best when the result has fewer elements.
-template <class F>
-JacobianOf<F, false> jacrev(F f, Loc loc = Loc::here()) {
-  return JacobianOf<F, false>(static_cast<F&&>(f), loc);
+template <std::size_t... N, class F>
+auto jacrev(F f, Loc loc = Loc::here()) {
+  if constexpr (sizeof...(N) == 0)
+    return JacobianOf<F, false, 0>(static_cast<F&&>(f), loc);
+  else
+    return JacobianOf<F, false, N...>(static_cast<F&&>(f), loc);
 }
-/// The second derivatives of a scalar loss with respect to its first argument: forward over reverse.
-template <class F>
+/// The second derivatives of a scalar loss with respect to its arguments N… (the first, by default): forward
+/// over reverse.
+template <std::size_t... N, class F>
 auto hessian(F f, Loc loc = Loc::here()) {
-  return jacfwd(grad(static_cast<F&&>(f), loc), loc);
+  return jacfwd<N...>(grad<N...>(static_cast<F&&>(f), loc), loc);
 }
 
 }  // namespace apsis

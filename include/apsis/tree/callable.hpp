@@ -77,6 +77,10 @@ constexpr bool is_transformable() {
 
 namespace detail {
 
+/// A callable that takes these arguments.
+template <class F, class... A>
+concept CallableWith = std::is_invocable_v<const F&, const A&...>;
+
 /// Refuses what cannot be transformed, a sentence each.
 template <class F, bool known = callable_traits<F>::is_known>
 struct CheckCallable {

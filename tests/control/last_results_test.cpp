@@ -1,0 +1,79 @@
+// Loops whose body does not read all that it carries: of these results only those of the last iteration
+// count.
+
+#include <regex>
+
+#include "transform/checks.hpp"
+
+namespace apsis::testing {
+namespace {
+
+struct Attempt {
+  Array length, point, value;
+};
+
+/// Halves a step until the value is less than before. Steps that are too long give infinite values.
+Array search(const Array& x, const Array& first) {
+  auto attempt = [&](const Array& length) {
+    const Array point = x - length * sinh(x);
+    return Attempt{length, point, exp(point * point)};
+  };
+  return while_loop([&](const Attempt& a) { return !(a.value < exp(x * x)); },
+                    [&](const Attempt& a) { return attempt(a.length * 0.5); }, attempt(first))
+      .value;
+}
+
+TEST(LastResults, InfiniteAttemptsLeaveNoTrace) {
+  auto last = [](double first) { return [=](const Array& x) { return search(x, first); }; };
+  for (double first : {0.25, 1., 4096., 1e30}) {
+    SCOPED_TRACE(first);
+    auto f = last(first);
+    const double h = 1e-6, x = 1.3;
+    const double difference = (f(array(x + h)).item<double>() - f(array(x - h)).item<double>()) / (2 * h);
+    EXPECT_NEAR(grad(f)(array(x)).item<double>(), difference, 1e-8 * std::abs(difference));
+    EXPECT_NEAR(jit(grad(f))(array(x)).item<double>(), difference, 1e-8 * std::abs(difference));
+    auto [value, tangent] =
+        jit([&](const Array& v) { return jvp(f, std::tuple{v}, std::tuple{array(1.)}); })(array(x));
+    EXPECT_NEAR(tangent.item<double>(), difference, 1e-8 * std::abs(difference));
+  }
+}
+
+TEST(LastResults, LanesWithOtherNumbersOfAttempts) {
+  const Array xs = linspace(0.5, 2., 9), firsts = exp(linspace(-3., 60., 9));
+  auto many = jit(vmap(grad(search)));
+  auto single = jit(grad(search));
+  const Array got = many(xs, firsts);
+  for (std::int64_t i = 0; i < 9; ++i) expect_same_bits(Array(got[i]), single(xs[i], firsts[i]));
+  EXPECT_TRUE(all(isfinite(got)).item<bool>());
+}
+
+TEST(LastResults, OfScans) {
+  // `last` is written and never read; `sum` is read.
+  struct Carry {
+    Array sum, last;
+  };
+  auto f = [](const Array& xs, const Array& start) {
+    auto step = [](const Carry& c, const Array& x) {
+      return std::pair{Carry{c.sum + x, sin(x) * c.sum + exp(x * x)}, x * 2.};
+    };
+    auto [end, ys] = scan(step, Carry{start, start * 5.}, xs);
+    return end.sum * 0.5 + end.last + sum(ys);
+  };
+  const Array xs = array({30., -40., 0.25}), start = array(0.75);
+  auto [by_xs, by_start] = jit(grad<0, 1>(f))(xs, start);
+  const double total = 0.75 + 30. - 40., slope = std::cos(0.25) * total + 0.5 * std::exp(0.0625);
+  expect_near(by_xs, array({std::sin(0.25) + 2.5, std::sin(0.25) + 2.5, slope + 2.5}));
+  expect_near(by_start, array(std::sin(0.25) + 0.5));
+  auto [of_none, start_alone] = jit(grad<0, 1>(f))(zeros({0}), start);
+  EXPECT_EQ(of_none.size(), 0);
+  expect_near(start_alone, array(5.5));
+  // Reverse over reverse, against differences of the gradient.
+  auto slope_at = [&](const Array& s) { return sum(grad(f)(xs(range(2, 3)), s)); };
+  const double h = 1e-6;
+  const double difference =
+      (slope_at(array(0.75 + h)).item<double>() - slope_at(array(0.75 - h)).item<double>()) / (2 * h);
+  EXPECT_NEAR(jit(grad(slope_at))(start).item<double>(), difference, 1e-8);
+}
+
+}  // namespace
+}  // namespace apsis::testing
