@@ -11,6 +11,7 @@
 #include "core/place.hpp"
 #include "ir/effects.hpp"
 #include "ops/dot_params.hpp"
+#include "ops/lax.hpp"
 #include "transform/batch.hpp"
 #include "transform/trace_watch.hpp"
 
@@ -89,12 +90,50 @@ std::string operations(double count) {
   return digits;
 }
 
-void note(MappedAxis axis, bool lanes, const std::string& why) {
+void note(MappedAxis axis, bool apart, bool lanes, const std::string& why) {
   const Loc loc = current_place();
   std::string place = "a loop";
   if (loc.known()) place += std::string(" at ") + loc.file + ":" + std::to_string(loc.line);
-  note_choice(place + ", which " + std::to_string(axis.size) + " lanes leave at different times, runs in " +
+  note_choice(place + ", which " + std::to_string(axis.size) + " lanes leave " +
+              (apart ? "at different times" : "together") + ", runs in " +
               (lanes ? "lanes: " : "lockstep: ") + why);
+}
+
+/// Elements of an array up to which lanes hold it in registers.
+constexpr std::int64_t register_elements = 64;
+
+/// The largest array that an equation makes, and the operations that lanes share and do not.
+struct Extent {
+  std::int64_t largest = 0;
+  double own = 0, shared = 0;
+  bool written_out = true;  // no calls
+};
+
+void extend(const Graph& graph, std::span<const char> varying, Extent& extent) {
+  std::vector<char> values(graph.value_count(), 0), operands;
+  std::ranges::copy(varying, values.begin());
+  for (const Eqn& e : graph.eqns()) {
+    operands.clear();
+    for (ValueId v : graph.operands(e)) operands.push_back(values[v]);
+    const std::vector<char> results = varying_results(graph, e, operands);
+    std::ranges::copy(results, values.begin() + e.first_result);
+    const bool own = std::ranges::any_of(results, [](char v) { return v != 0; });
+    bool regions = false;
+    each_region(e.params, [&](const Graph& region) {
+      regions = true;
+      extend(region, region_inputs(region, e, operands), extent);
+    });
+    for (std::uint32_t r = 0; r < e.result_count; ++r) {
+      if (updated_operand(e, r) >= 0) continue;  // a part of it is made
+      const Aval& a = graph.aval(e.first_result + r);
+      extent.largest = std::max(extent.largest, a.is_list() ? 0 : a.size());
+    }
+    if (regions) continue;
+    const bool constant = e.op->kind == OpKind::Constant;
+    extent.written_out &= constant || e.op->kind == OpKind::View || e.op->emit || e.op->emit_unrolled;
+    const double each = e.op->emit ? static_cast<double>(emission_cost(graph, e)) : 1;
+    if (!constant) (own ? extent.own : extent.shared) += each * elements(graph, e);
+  }
 }
 
 }  // namespace
@@ -151,7 +190,7 @@ IterationWork work_of(const Graph& graph, std::span<const char> varying) {
 
 bool keeps_own_pace(const WhileParams& loop, MappedAxis axis, std::span<const char> varying) {
   const auto choose = [&](bool lanes, const std::string& why) {
-    note(axis, lanes, why);
+    note(axis, true, lanes, why);
     return lanes;
   };
   if (lane_loops() == LaneLoops::Lanes) return choose(true, "so the vmap asks");
@@ -164,6 +203,47 @@ bool keeps_own_pace(const WhileParams& loop, MappedAxis axis, std::span<const ch
   const std::string found = "of the " + operations(work.all) + " operations of an iteration of a lane, " +
                             operations(work.shared_products) + " are large products with shared arrays";
   return choose(2 * work.shared_products <= work.all, found);
+}
+
+namespace {
+
+bool stays_in_registers(const Graph& body, MappedAxis axis, std::span<const char> varying) {
+  const auto choose = [&](bool lanes, const std::string& why) {
+    note(axis, false, lanes, why);
+    return lanes;
+  };
+  if (has_effect_in_lanes(body)) return choose(false, "it has effects");
+  if (lane_loops() != LaneLoops::Automatic)
+    return choose(lane_loops() == LaneLoops::Lanes, "so the vmap asks");
+  Extent extent;
+  extend(body, varying, extent);
+  if (!extent.written_out) return choose(false, "an iteration calls functions");
+  const std::string found = "an iteration of a lane makes arrays of up to " + std::to_string(extent.largest) +
+                            " elements, and of its " + operations(extent.own + extent.shared) +
+                            " operations lanes share " + operations(extent.shared);
+  return choose(extent.largest <= register_elements && extent.shared <= extent.own, found);
+}
+
+}  // namespace
+
+bool batch_in_registers(const Op& op, const Graph& body, const std::vector<bool>& varying,
+                        const BatchRule& r) {
+  const auto is_list = [](const Array& a) { return a.aval().is_list(); };
+  const std::vector<char> inputs(varying.begin(), varying.end());
+  if (r.size < 2 || std::ranges::any_of(r.operands, is_list) || !stays_in_registers(body, r.size, inputs))
+    return false;
+  batch_as_lanes(op, r);
+  // What is the same in all lanes is so afterwards.
+  const std::vector<char> differ = varying_outputs(body, inputs);
+  for (std::size_t i = 0; i < r.outs.size(); ++i) {
+    if (differ[i] || is_list(r.outs[i])) continue;
+    const Shape& shape = r.outs[i].shape();
+    Dims start = Dims::filled(shape.size(), 0), limit = shape;
+    limit[0] = 1;
+    r.outs[i] = lax::squeeze_axis(lax::slice(r.outs[i], start, limit), 0);
+    r.out_axes[i] = -1;
+  }
+  return true;
 }
 
 }  // namespace apsis::detail

@@ -2,7 +2,7 @@
 
 #include "apsis/ops/select.hpp"
 #include "codegen/cancel.hpp"
-#include "control/loop_rules.hpp"
+#include "control/lane_loops.hpp"
 #include "control/messages.hpp"
 #include "control/recording.hpp"
 #include "control/regions.hpp"
@@ -320,6 +320,14 @@ void scan_batch(const BatchRule& r) {
   auto consts = static_cast<std::size_t>(p.consts), carries = static_cast<std::size_t>(p.carries);
   std::vector<bool> in_mask, out_mask;
   for (int axis : r.axes) in_mask.push_back(axis >= 0);
+  if (!uses_axis(scan_op, r.params, r.size.name)) {
+    std::vector<bool> varying = in_mask;
+    for (std::size_t round = 0; round <= carries; ++round) {
+      const std::vector<bool> depends = dependence(*p.body, varying);
+      for (std::size_t c = 0; c < carries; ++c) varying[consts + c] = varying[consts + c] || depends[c];
+    }
+    if (batch_in_registers(scan_op, *p.body, varying, r)) return;
+  }
   GraphRef body = carry_fixpoint(
       in_mask, consts, carries, out_mask,
       [&](const std::vector<bool>& ins, const std::vector<bool>& inst, std::vector<bool>& found) {

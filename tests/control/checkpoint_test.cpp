@@ -133,8 +133,8 @@ TEST(Checkpoints, MayBeGivenInBytes) {
   EXPECT_EQ(program.find("list<"), std::string::npos);
 }
 
-// A state is what the next ones and the way back are computed from: what is only written is no part of it. Here
-// it is a number and three others, 32 bytes.
+// A state is what the next ones and the way back are computed from: what is only written is no part of it.
+// Here it is a number and three others, 32 bytes.
 TEST(Checkpoints, BytesAreThoseThatAreKept) {
   struct Log {
     Array steps, x, rows;
@@ -191,19 +191,21 @@ TEST(Checkpoints, NoStates) {
   EXPECT_EQ(ticks, 4 * 40);
 }
 
-// Lanes that make the same steps stay one loop, whose states are those of all lanes.
+// Lanes that make the same steps may stay one loop, whose states are those of all lanes.
 TEST(Checkpoints, OfLanesThatKeepStep) {
   Array xs = reshape(cos(arange(12.)), {4, 3});
   auto total = [](std::int64_t states) {
     return [states](const Array& all) {
-      return sum(vmap([states](const Array& x) {
-        return scan(
-                   [&](const Array& s, const Nothing&) {
-                     return std::pair{sin(1.3 * s) * x, Nothing{}};
-                   },
-                   x, Nothing{}, {.length = 30, .checkpoints = states})
-            .first;
-      })(all));
+      return sum(vmap(
+          [states](const Array& x) {
+            return scan(
+                       [&](const Array& s, const Nothing&) {
+                         return std::pair{sin(1.3 * s) * x, Nothing{}};
+                       },
+                       x, Nothing{}, {.length = 30, .checkpoints = states})
+                .first;
+          },
+          {.loops = LaneLoops::Lockstep})(all));
     };
   };
   expect_near(jit(grad(total(5)))(xs), jit(grad(total(0)))(xs), 1e-12);

@@ -77,8 +77,8 @@ TEST(Lanes, ShareWhatIsCaptured) {
   expect_derivatives(loss, array({0.4, 0.9}));
 }
 
-TEST(Lanes, OfALoopWithEqualLengthsStayOneLoop) {
-  // Only the condition decides: here it does not depend on the lane.
+TEST(Lanes, OfALoopWithEqualLengths) {
+  // The condition does not depend on the lane: few elements go lane by lane in registers, many stay one loop.
   auto fixed = [](const Array& x) {
     return while_loop([](const Orbit& s) { return s.steps < 3; },
                       [](const Orbit& s) {
@@ -88,7 +88,21 @@ TEST(Lanes, OfALoopWithEqualLengthsStayOneLoop) {
         .x;
   };
   expect_lanes_alone(fixed, points());
-  EXPECT_EQ(make_graph(vmap(fixed), points()).find("map_lanes"), std::string::npos);
+  auto runs_in_lanes = [&](const auto& f, const Array& x, LaneLoops loops) {
+    return make_graph(vmap(f, {.loops = loops}), x).find("map_lanes") != std::string::npos;
+  };
+  const Array large = ones({4, 100});
+  EXPECT_TRUE(runs_in_lanes(fixed, points(), LaneLoops::Automatic));
+  EXPECT_FALSE(runs_in_lanes(fixed, points(), LaneLoops::Lockstep));
+  EXPECT_FALSE(runs_in_lanes(fixed, large, LaneLoops::Automatic));
+  EXPECT_TRUE(runs_in_lanes(fixed, large, LaneLoops::Lanes));
+  expect_same_bits(jit(vmap(fixed))(points()), jit(vmap(fixed, {.loops = LaneLoops::Lockstep}))(points()));
+  auto told = jit(vmap(fixed));
+  told(points());
+  EXPECT_NE(
+      explain(told).find("lanes leave together, runs in lanes: an iteration of a lane makes arrays of up to"),
+      std::string::npos)
+      << explain(told);
   EXPECT_NE(make_graph(vmap(climb), points()).find("map_lanes"), std::string::npos);
 }
 
