@@ -248,8 +248,9 @@ void scan_transpose(const TransposeRule& r) {
   std::vector<bool> out_mask, all(count(linear), true), sum_mask(all.size(), false);
   std::fill_n(sum_mask.begin(), linear_consts, true);
   std::vector<bool> last_only = only_written(*p.body, consts, carries), body_linear = linear;
-  for (std::size_t c = 0; c < carries; ++c) last_only[c] = last_only[c] && !r.cotangents[c].is_empty();
-  const std::size_t flags = count(last_only) > 0;  // whether the iteration is the last of the loop
+  std::size_t flags = 0;  // whether the iteration is the last of the loop
+  for (std::size_t c = 0; c < carries; ++c)
+    if (last_only[c] && !r.cotangents[c].is_empty()) flags = 1;
   GraphRef body = p.body;
   if (flags) {
     body = written_last(*p.body, consts, last_only);
@@ -305,10 +306,11 @@ void scan_transpose(const TransposeRule& r) {
   std::vector<Array> found = bind_all(scan_op, make_params(backward), operands);
   for (std::size_t i = 0, next = 0; i < inputs; ++i)
     if (linear[i]) {
-      if (r.linear[i]) r.out[i] = found[i < consts + carries ? next : next + flags];
-      // Where a carry starts from counts if there was no iteration.
+      // Where a carry that is not read starts from counts if there was no iteration.
       const bool start = i >= consts && i < consts + carries && last_only[i - consts];
-      if (r.linear[i] && start) r.conditions[i] = found[linear_consts + carries];
+      if (r.linear[i] && !(start && r.cotangents[i - consts].is_empty()))
+        r.out[i] = found[i < consts + carries ? next : next + flags];
+      if (r.linear[i] && start && !r.out[i].is_empty()) r.conditions[i] = found[linear_consts + carries];
       ++next;
     }
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <utility>
 
 #include "apsis/base/named_scope.hpp"
 #include "ir/regions.hpp"
@@ -243,9 +244,9 @@ class Backward {
     }
     const Guard guard = guard_through(e);
     for (std::size_t k = 0; k < ids.size(); ++k) {
-      if (!is_large(ids[k])) continue;
-      sums_[k] = cotangent(ids[k]);
-      cotangents_[ids[k]] = {};
+      const Guard& held = guards_[ids[k]];
+      if (!is_large(ids[k]) || !(held.is_empty() || held == guard)) continue;
+      sums_[k] = std::exchange(cotangents_[ids[k]], {});
       taken_[k] = !sums_[k].is_empty();
     }
     e.op->transpose(
@@ -256,9 +257,10 @@ class Backward {
       if (!sums_[k].is_empty()) cotangents_[ids[k]] = std::move(sums_[k]), taken_[k] = 0;
     for (std::size_t k = 0; k < ids.size(); ++k) {
       if (out_[k].is_empty() || !mask_[k]) continue;
-      // What was added to a sum is no longer apart from it.
-      const bool apart = !taken_[k] && !out_[k].aval().is_list();
-      const auto where = both(apart ? guard : Guard(), {conditions_[k]});
+      // What was added to a sum is no longer apart from it, and counts where the sum does.
+      Guard own = taken_[k] ? guards_[ids[k]] : out_[k].aval().is_list() ? Guard() : guard;
+      own.zeroed = own.zeroed && guard.zeroed;
+      const auto where = both(own, {conditions_[k]});
       if (where) add(ids[k], out_[k], *where);
     }
   }

@@ -38,6 +38,45 @@ TEST(LastResults, InfiniteAttemptsLeaveNoTrace) {
   }
 }
 
+struct Rollout {
+  Array scale, path, cost;
+};
+
+/// The cost of the first of ever smaller steps along which a path of 100 states stays finite.
+Array rollout_search(const Array& p, bool of_path) {
+  auto attempt = [&](const Array& scale) {
+    auto step = [&](const Array& s, const Array& u) {
+      const Array next = s * s * s * p * scale + u;
+      return std::pair{next, next};
+    };
+    const Array path = scan(step, array(1.3), linspace(0., 0.1, 100)).second;
+    return Rollout{scale, path, sum(path * path)};
+  };
+  Rollout end = while_loop([](const Rollout& r) { return !(r.cost < 10.); },
+                           [&](const Rollout& r) { return attempt(r.scale * 0.5); }, attempt(array(64.)));
+  return of_path ? end.path[-1] + end.cost : end.cost;
+}
+
+TEST(LastResults, OfLargeStatesThatOverflow) {
+  for (bool of_path : {false, true}) {
+    auto alone = [=](const Array& p) { return rollout_search(p, of_path); };
+    auto repeated = [=](const Array& p) {
+      return fori_loop(
+          0, 3, [=](const Array&, const Array& q) { return 1. + 0.01 * rollout_search(q, of_path); }, p);
+    };
+    auto check = [](const auto& f) {
+      const double h = 1e-6, above = f(array(1.1 + h)).template item<double>(),
+                   below = f(array(1.1 - h)).template item<double>(), difference = (above - below) / (2 * h);
+      // The difference is rounded by some units of the values' last place over h.
+      const double tolerance = 1e-7 * std::abs(difference) + 4 * 0x1p-52 * std::abs(above) / h;
+      EXPECT_NEAR(jit(grad(f))(array(1.1)).template item<double>(), difference, tolerance);
+      EXPECT_NEAR(grad(f)(array(1.1)).template item<double>(), difference, tolerance);
+    };
+    check(alone);
+    check(repeated);
+  }
+}
+
 TEST(LastResults, LanesWithOtherNumbersOfAttempts) {
   const Array xs = linspace(0.5, 2., 9), firsts = exp(linspace(-3., 60., 9));
   auto many = jit(vmap(grad(search)));
