@@ -35,6 +35,19 @@ std::vector<bool> dependence(const Graph& graph, const std::vector<bool>& in_mas
   return out;
 }
 
+void mark_dependent_carries(const Graph& body, std::vector<bool>& in_mask, std::size_t consts,
+                            std::size_t carries) {
+  for (bool settled = false; !settled;) {
+    settled = true;
+    const std::vector<bool> out = dependence(body, in_mask);
+    for (std::size_t c = 0; c < carries; ++c) {
+      if (!out[c] || in_mask[consts + c]) continue;
+      in_mask[consts + c] = true;
+      settled = false;
+    }
+  }
+}
+
 SplitLoop::SplitLoop(const Graph& whole, std::vector<bool> marked, std::size_t consts, std::size_t carries)
     : in_mask(std::move(marked)) {
   SplitGraph split;

@@ -15,6 +15,9 @@ std::vector<bool> slice_mask(const std::vector<bool>& mask, std::size_t from, st
 
 /// Which outputs depend on the inputs marked.
 std::vector<bool> dependence(const Graph& graph, const std::vector<bool>& in_mask);
+/// Marks the carries of a loop's body that come to depend on marked inputs, after any number of iterations.
+void mark_dependent_carries(const Graph& body, std::vector<bool>& in_mask, std::size_t consts,
+                            std::size_t carries);
 
 /// A loop that carries values of a tangent program (a jvp rule made it), split in the loop over what is known
 /// and the rest. The masks mark the rest; that of the inputs grows by the carries that depend on it.

@@ -233,10 +233,7 @@ void scan_transpose(const TransposeRule& r) {
   std::size_t inputs = r.operands.size();
   // A carry that starts from known zeros is linear too if the body makes it so.
   std::vector<bool> linear(r.linear.begin(), r.linear.end());
-  for (std::size_t round = 0; round <= carries; ++round) {
-    std::vector<bool> depends = dependence(*p.body, linear);
-    for (std::size_t c = 0; c < carries; ++c) linear[consts + c] = linear[consts + c] || depends[c];
-  }
+  mark_dependent_carries(*p.body, linear, consts, carries);
   for (std::size_t c = 0; c < carries; ++c)
     if (!linear[consts + c]) fail(messages::loop_not_transposable, {"scan"});
   std::vector<bool> ct_mask = not_empty(r.cotangents);
@@ -324,10 +321,7 @@ void scan_batch(const BatchRule& r) {
   for (int axis : r.axes) in_mask.push_back(axis >= 0);
   if (!uses_axis(scan_op, r.params, r.size.name)) {
     std::vector<bool> varying = in_mask;
-    for (std::size_t round = 0; round <= carries; ++round) {
-      const std::vector<bool> depends = dependence(*p.body, varying);
-      for (std::size_t c = 0; c < carries; ++c) varying[consts + c] = varying[consts + c] || depends[c];
-    }
+    mark_dependent_carries(*p.body, varying, consts, carries);
     if (batch_in_registers(scan_op, *p.body, varying, r)) return;
   }
   GraphRef body = carry_fixpoint(

@@ -269,15 +269,7 @@ void batch_while(const Op& op, const WhileParams& p, const BindWhile& bind_loop,
   bool together = uses_axis(op, r.params, r.size.name);
 
   // Do the lanes differ in length? Then each may run at its own pace, unless they work together on the way.
-  for (bool settled = together; !settled;) {
-    settled = true;
-    std::vector<bool> out = dependence(*p.body, in_mask);
-    for (std::size_t c = 0; c < n.carries; ++c)
-      if (out[c] && !in_mask[n.consts + c]) {
-        in_mask[n.consts + c] = true;
-        settled = false;
-      }
-  }
+  if (!together) mark_dependent_carries(*p.body, in_mask, n.consts, n.carries);
   auto cond_mask = [&] {
     std::vector<bool> mask;
     for (std::size_t i = 0; i < n.cond; ++i) mask.push_back(r.axes[i] >= 0);
