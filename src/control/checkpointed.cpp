@@ -15,6 +15,7 @@
 #include "apsis/ops/select.hpp"
 #include "control/checkpoint_schedule.hpp"
 #include "control/linear_call.hpp"
+#include "control/loop_rules.hpp"
 #include "control/while_rules.hpp"
 #include "ir/dead_carries.hpp"
 #include "ops/lax.hpp"
@@ -53,8 +54,11 @@ struct Replay {
   std::vector<std::size_t> kept, unchanging;
   GraphRef step;  // (plain…, kept…) → kept…
   GraphRef tangent;  // (plain…, kept…, tangents of the constants…, of the carry…) → tangents of the carry
-  GraphRef transposed;  // (plain…, kept…, cotangents of the carry…, sums of those of the constants…) → sums,
-                        // cotangents of the carry
+  // (whether it is the last iteration if `tells_last`, plain…, kept…, cotangents of the carry…, sums of those
+  // of the constants…) → sums, cotangents of the carry
+  GraphRef transposed;
+  std::vector<bool> last_only;  // which tangents of the carry the tangent does not read
+  bool tells_last = false;      // whether there are such
   std::size_t plain, linear_consts, linear_carries;
 };
 
@@ -105,10 +109,13 @@ Replay::Replay(const WhileParams& p, const Graph& whole, const LoopTangents& giv
     append(args, in.subspan(state));
     return interpret(whole, args);
   });
-  std::vector<bool> linear(avals.size(), false), found, sums(linear_consts + linear_carries, false);
-  std::fill(linear.begin() + static_cast<std::ptrdiff_t>(state), linear.end(), true);
+  last_only = only_written(*tangent, state + linear_consts, linear_carries);
+  tells_last = count(last_only) > 0;
+  const GraphRef body = tells_last ? written_last(*tangent, state + linear_consts, last_only) : tangent;
+  std::vector<bool> linear(body->input_count(), true), found, sums(linear_consts + linear_carries, false);
+  std::fill_n(linear.begin(), body->input_count() - sums.size(), false);
   std::fill_n(sums.begin(), linear_consts, true);
-  transposed = transpose_graph(*tangent, linear, std::vector<bool>(linear_carries, true),
+  transposed = transpose_graph(*body, linear, std::vector<bool>(linear_carries, true),
                                std::vector<bool>(sums.size(), true), found, sums);
 }
 
@@ -163,8 +170,8 @@ Sweep sweep_forwards(const WhileParams& p, const Keeping& keep, const Replay& re
   return while_loop(condition, step, start, {.max_steps = p.max_steps});
 }
 
-/// Inputs of the linear programs: (plain…, first state…, count, stride, numbers of the states kept, store… |
-/// linear…). The numbers are those of a known length.
+/// Inputs of the linear programs: (plain…, first state…, whether there is no iteration, count, stride,
+/// numbers of the states kept, store… | linear…). The numbers are those of a known length.
 struct Inputs {
   Inputs(const Replay& replay, std::span<const Array> in) {
     std::size_t at = 0;
@@ -174,6 +181,7 @@ struct Inputs {
     };
     plain = take(replay.plain);
     first = take(replay.kept.size());
+    none = take(1)[0];
     count = take(1)[0];
     stride = take(1)[0];
     kept_at = take(1)[0];
@@ -181,7 +189,7 @@ struct Inputs {
     rest = in.subspan(at);
   }
   std::span<const Array> plain, first, store, rest;
-  Array count, stride, kept_at;
+  Array none, count, stride, kept_at;
 };
 
 Arrays run_step(const Graph& graph, std::span<const Array> plain, const Arrays& state,
@@ -267,6 +275,12 @@ Arrays pull_cotangents(const Keeping& keep, const Replay& replay, std::span<cons
                       Forward{from, state})
         .x;
   };
+  const auto step_back = [&](const Array& is_last, const Arrays& state, const Back& b) {
+    Arrays plain(in.plain.begin(), in.plain.end()), cotangents = b.carry;
+    if (replay.tells_last) plain.insert(plain.begin(), is_last);
+    append(cotangents, b.consts);
+    return run_step(*replay.transposed, plain, state, cotangents);
+  };
   Back start{in.count, kept_at_the_end(keep, in), {}, {in.rest.begin(), in.rest.end()}};
   for (std::size_t i = 0; i < replay.linear_consts; ++i) {
     const auto input = static_cast<ValueId>(replay.plain + replay.kept.size() + i);
@@ -295,9 +309,7 @@ Arrays pull_cotangents(const Keeping& keep, const Replay& replay, std::span<cons
                             },
                             walk);
         Arrays state = advance(walk.at, last, walk.x);
-        Arrays cotangents = b.carry;
-        append(cotangents, b.consts);
-        Arrays found = run_step(*replay.transposed, in.plain, state, cotangents);
+        Arrays found = step_back(b.left == in.count, state, b);
         Back next{last, walk.kept, {}, {}};
         next.consts.assign(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(replay.linear_consts));
         next.carry.assign(found.begin() + static_cast<std::ptrdiff_t>(replay.linear_consts), found.end());
@@ -346,7 +358,8 @@ Arrays keep_states(const Keeping& asked, const WhileParams& p, const Graph& tang
   Arrays in(body_in.begin(), body_in.begin() + static_cast<std::ptrdiff_t>(n.consts));
   for (std::size_t c : replay.unchanging) in.push_back(carry[c]);
   for (std::size_t c : replay.kept) in.push_back(carry[c]);
-  append(in, std::array{sweep.count, sweep.stride, kept_at});
+  const auto none = static_cast<std::int64_t>(in.size());
+  append(in, std::array{sweep.count == 0, sweep.count, sweep.stride, kept_at});
   append(in, sweep.store);
   std::vector<Aval> avals, back;
   for (const Array& a : in) avals.push_back(a.aval());
@@ -360,6 +373,9 @@ Arrays keep_states(const Keeping& asked, const WhileParams& p, const Graph& tang
   linear.transposed =
       rewire(back, [&](std::span<const Array> a) { return pull_cotangents(keep, replay, a); });
   linear.linear = static_cast<std::int64_t>(replay.linear_consts + replay.linear_carries);
+  // Where a carry that is not read starts from counts if there is no iteration.
+  linear.conditions = Dims::filled(replay.linear_consts, -1);
+  for (const bool last : replay.last_only) linear.conditions.push_back(last ? none : -1);
   TraceScope scope(trace);
   return bind_all(linear_call_op, make_params(linear), in);
 }

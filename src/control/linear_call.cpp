@@ -12,6 +12,10 @@ namespace {
 
 const LinearCallParams& linear_of(const Params& params) { return params.as<LinearCallParams>(); }
 
+bool is_condition(const LinearCallParams& p, std::size_t operand) {
+  return p.conditions.contains(static_cast<std::int64_t>(operand));
+}
+
 /// The program without its own transpose.
 Params plain_call(const Params& params) {
   return make_params(CallParams{linear_of(params).region, "linear_call"});
@@ -74,8 +78,18 @@ void linear_call_transpose(const TransposeRule& r) {
     operands.push_back(r.cotangents[i].is_empty() ? lax::full_like(outs[i], 0) : r.cotangents[i]);
   std::vector<Array> found =
       bind_all(call_op, make_params(CallParams{p.transposed, "linear_call"}), operands);
-  for (std::size_t i = plain; i < r.operands.size(); ++i)
-    if (r.linear[i]) r.out[i] = found[i - plain];
+  for (std::size_t i = plain; i < r.operands.size(); ++i) {
+    if (!r.linear[i]) continue;
+    r.out[i] = found[i - plain];
+    const std::int64_t condition = p.conditions[i - plain];
+    if (condition < 0) continue;
+    const Array& counts = r.operands[static_cast<std::size_t>(condition)];
+    // Of a batch there is one for each lane.
+    r.conditions[i] = counts.ndim() == 0
+                          ? counts
+                          : lax::broadcast_in_dim(counts, r.out[i].shape(),
+                                                  Dims::counting(static_cast<std::size_t>(counts.ndim())));
+  }
 }
 
 // All that is linear becomes mapped, so that the transpose maps the other way.
@@ -85,7 +99,7 @@ void linear_call_batch(const BatchRule& r) {
   std::vector<bool> in_mask, back_mask, out_mask, back_out;
   std::vector<Array> operands;
   for (std::size_t i = 0; i < r.operands.size(); ++i) {
-    bool mapped = i >= plain || r.axes[i] >= 0;
+    bool mapped = i >= plain || r.axes[i] >= 0 || is_condition(p, i);
     in_mask.push_back(mapped);
     if (i < plain) back_mask.push_back(mapped);
     operands.push_back(mapped ? with_axis(r.operands[i], r.axes[i], 0, r.size) : r.operands[i]);

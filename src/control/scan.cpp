@@ -1,6 +1,5 @@
 // scan: a loop of known length over stacked arrays, or over the entries of lists.
 
-#include "apsis/ops/select.hpp"
 #include "codegen/cancel.hpp"
 #include "control/lane_loops.hpp"
 #include "control/messages.hpp"
@@ -196,33 +195,6 @@ void scan_linearize(const LinearizeRule& r) {
     r.outs[i] = results[i];
     if (out_mask[i]) r.out_tangents[i] = found[next++];
   }
-}
-
-/// Carries that the body does not read: what comes of an iteration counts only if it is the last.
-std::vector<bool> only_written(const Graph& body, std::size_t consts, std::size_t carries) {
-  std::vector<bool> read(body.input_count(), false);
-  const auto mark = [&](std::span<const ValueId> values) {
-    for (ValueId v : values)
-      if (v < body.input_count()) read[v] = true;
-  };
-  for (const Eqn& e : body.eqns()) mark(body.operands(e));
-  mark(body.outputs());
-  std::vector<bool> result = slice_mask(read, consts, carries);
-  result.flip();
-  return result;
-}
-
-/// The body with an input in front that says whether the iteration is the last: those carries change in no
-/// other. So the transposed body takes their cotangents for what they are, zeros, in the other iterations.
-GraphRef written_last(const Graph& body, std::size_t consts, const std::vector<bool>& carries) {
-  std::vector<Aval> avals = input_avals(body);
-  avals.insert(avals.begin(), Aval(Dtype::Bool, {}));
-  return rewire(avals, [&](std::span<const Array> in) {
-    std::vector<Array> outs = interpret(body, in.subspan(1));
-    for (std::size_t c = 0; c < carries.size(); ++c)
-      if (carries[c]) outs[c] = where(in[0], outs[c], in[1 + consts + c]);
-    return outs;
-  });
 }
 
 // Backwards over the entries: the carry is (sums of the cotangents of the linear consts, cotangents of the

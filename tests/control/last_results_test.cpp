@@ -13,21 +13,20 @@ struct Attempt {
 };
 
 /// Halves a step until the value is less than before. Steps that are too long give infinite values.
-Array search(const Array& x, const Array& first) {
+Array search(const Array& x, const Array& first, const WhileOptions& options = {}) {
   auto attempt = [&](const Array& length) {
     const Array point = x - length * sinh(x);
     return Attempt{length, point, exp(point * point)};
   };
   return while_loop([&](const Attempt& a) { return !(a.value < exp(x * x)); },
-                    [&](const Attempt& a) { return attempt(a.length * 0.5); }, attempt(first))
+                    [&](const Attempt& a) { return attempt(a.length * 0.5); }, attempt(first), options)
       .value;
 }
 
 TEST(LastResults, InfiniteAttemptsLeaveNoTrace) {
-  auto last = [](double first) { return [=](const Array& x) { return search(x, first); }; };
   for (double first : {0.25, 1., 4096., 1e30}) {
     SCOPED_TRACE(first);
-    auto f = last(first);
+    auto f = [=](const Array& x) { return search(x, first); };
     const double h = 1e-6, x = 1.3;
     const double difference = (f(array(x + h)).item<double>() - f(array(x - h)).item<double>()) / (2 * h);
     EXPECT_NEAR(grad(f)(array(x)).item<double>(), difference, 1e-8 * std::abs(difference));
@@ -38,12 +37,46 @@ TEST(LastResults, InfiniteAttemptsLeaveNoTrace) {
   }
 }
 
+TEST(LastResults, WithCheckpoints) {
+  auto with = [](std::int64_t checkpoints, double first) {
+    return [=](const Array& x) { return search(x, first, {.checkpoints = checkpoints}); };
+  };
+  const Array x = array(1.3);
+  for (std::int64_t kept : {2, 3, 200})
+    for (double first : {0.25, 1., 4096., 1e30}) {
+      SCOPED_TRACE(std::to_string(kept) + " states, " + std::to_string(first));
+      const auto few = with(kept, first), all = with(0, first);
+      expect_near(jit(grad(few))(x), jit(grad(all))(x), 1e-13);
+      expect_near(grad(few)(x), jit(grad(all))(x), 1e-13);
+      expect_near(jit(grad(grad(few)))(x), jit(grad(grad(all)))(x), 1e-12);
+      EXPECT_TRUE(isfinite(jit(grad(grad(few)))(x)).item<bool>());
+    }
+}
+
+// The linear program itself, mapped and then transposed: there is a condition for each lane.
+TEST(LastResults, OfPullBacksOfLanes) {
+  const Array xs = linspace(0.5, 2., 5), firsts = exp(linspace(-3., 60., 5));
+  auto tangents = [&](const Array& along) {
+    auto lane = [](const Array& x, const Array& first, const Array& v) {
+      auto f = [&](const Array& y) { return search(y, first, {.checkpoints = 3}); };
+      return linearize(f, x).second(v);
+    };
+    return vmap(lane)(xs, firsts, along);
+  };
+  const Array weights = linspace(1., 2., 5);
+  auto pulled = jit([&](const Array& w) { return linear_transpose(tangents, weights)(w); })(weights);
+  const Array want =
+      weights *
+      jit(vmap(grad([](const Array& x, const Array& first) { return search(x, first); })))(xs, firsts);
+  expect_near(pulled, want, 1e-13);
+}
+
 struct Rollout {
   Array scale, path, cost;
 };
 
 /// The cost of the first of ever smaller steps along which a path of 100 states stays finite.
-Array rollout_search(const Array& p, bool of_path) {
+Array rollout_search(const Array& p, bool of_path, std::int64_t checkpoints) {
   auto attempt = [&](const Array& scale) {
     auto step = [&](const Array& s, const Array& u) {
       const Array next = s * s * s * p * scale + u;
@@ -53,16 +86,17 @@ Array rollout_search(const Array& p, bool of_path) {
     return Rollout{scale, path, sum(path * path)};
   };
   Rollout end = while_loop([](const Rollout& r) { return !(r.cost < 10.); },
-                           [&](const Rollout& r) { return attempt(r.scale * 0.5); }, attempt(array(64.)));
+                           [&](const Rollout& r) { return attempt(r.scale * 0.5); }, attempt(array(64.)),
+                           {.checkpoints = checkpoints});
   return of_path ? end.path[-1] + end.cost : end.cost;
 }
 
 TEST(LastResults, OfLargeStatesThatOverflow) {
-  for (bool of_path : {false, true}) {
-    auto alone = [=](const Array& p) { return rollout_search(p, of_path); };
+  for (auto [of_path, kept] : {std::pair{false, 0}, {true, 0}, {false, 2}, {true, 4}}) {
+    auto alone = [=](const Array& p) { return rollout_search(p, of_path, kept); };
     auto repeated = [=](const Array& p) {
       return fori_loop(
-          0, 3, [=](const Array&, const Array& q) { return 1. + 0.01 * rollout_search(q, of_path); }, p);
+          0, 3, [=](const Array&, const Array& q) { return 1. + 0.01 * alone(q); }, p);
     };
     auto check = [](const auto& f) {
       const double h = 1e-6, above = f(array(1.1 + h)).template item<double>(),
@@ -79,11 +113,13 @@ TEST(LastResults, OfLargeStatesThatOverflow) {
 
 TEST(LastResults, LanesWithOtherNumbersOfAttempts) {
   const Array xs = linspace(0.5, 2., 9), firsts = exp(linspace(-3., 60., 9));
-  auto many = jit(vmap(grad(search)));
-  auto single = jit(grad(search));
-  const Array got = many(xs, firsts);
-  for (std::int64_t i = 0; i < 9; ++i) expect_same_bits(Array(got[i]), single(xs[i], firsts[i]));
-  EXPECT_TRUE(all(isfinite(got)).item<bool>());
+  for (std::int64_t kept : {0, 2, 5}) {
+    auto f = [=](const Array& x, const Array& first) { return search(x, first, {.checkpoints = kept}); };
+    auto single = jit(grad(f));
+    const Array got = jit(vmap(grad(f)))(xs, firsts);
+    for (std::int64_t i = 0; i < 9; ++i) expect_same_bits(Array(got[i]), single(xs[i], firsts[i]));
+    EXPECT_TRUE(all(isfinite(got)).item<bool>());
+  }
 }
 
 TEST(LastResults, OfScans) {
@@ -91,27 +127,29 @@ TEST(LastResults, OfScans) {
   struct Carry {
     Array sum, last;
   };
-  auto f = [](const Array& xs, const Array& start) {
-    auto step = [](const Carry& c, const Array& x) {
-      return std::pair{Carry{c.sum + x, sin(x) * c.sum + exp(x * x)}, x * 2.};
+  for (std::int64_t kept : {0, 2, 7}) {
+    auto f = [=](const Array& xs, const Array& start) {
+      auto step = [](const Carry& c, const Array& x) {
+        return std::pair{Carry{c.sum + x, sin(x) * c.sum + exp(x * x)}, x * 2.};
+      };
+      auto [end, ys] = scan(step, Carry{start, start * 5.}, xs, {.checkpoints = kept});
+      return end.sum * 0.5 + end.last + sum(ys);
     };
-    auto [end, ys] = scan(step, Carry{start, start * 5.}, xs);
-    return end.sum * 0.5 + end.last + sum(ys);
-  };
-  const Array xs = array({30., -40., 0.25}), start = array(0.75);
-  auto [by_xs, by_start] = jit(grad<0, 1>(f))(xs, start);
-  const double total = 0.75 + 30. - 40., slope = std::cos(0.25) * total + 0.5 * std::exp(0.0625);
-  expect_near(by_xs, array({std::sin(0.25) + 2.5, std::sin(0.25) + 2.5, slope + 2.5}));
-  expect_near(by_start, array(std::sin(0.25) + 0.5));
-  auto [of_none, start_alone] = jit(grad<0, 1>(f))(zeros({0}), start);
-  EXPECT_EQ(of_none.size(), 0);
-  expect_near(start_alone, array(5.5));
-  // Reverse over reverse, against differences of the gradient.
-  auto slope_at = [&](const Array& s) { return sum(grad(f)(xs(range(2, 3)), s)); };
-  const double h = 1e-6;
-  const double difference =
-      (slope_at(array(0.75 + h)).item<double>() - slope_at(array(0.75 - h)).item<double>()) / (2 * h);
-  EXPECT_NEAR(jit(grad(slope_at))(start).item<double>(), difference, 1e-8);
+    const Array xs = array({30., -40., 0.25}), start = array(0.75);
+    auto [by_xs, by_start] = jit(grad<0, 1>(f))(xs, start);
+    const double total = 0.75 + 30. - 40., slope = std::cos(0.25) * total + 0.5 * std::exp(0.0625);
+    expect_near(by_xs, array({std::sin(0.25) + 2.5, std::sin(0.25) + 2.5, slope + 2.5}));
+    expect_near(by_start, array(std::sin(0.25) + 0.5));
+    auto [of_none, start_alone] = jit(grad<0, 1>(f))(zeros({0}), start);
+    EXPECT_EQ(of_none.size(), 0);
+    expect_near(start_alone, array(5.5));
+    // Reverse over reverse, against differences of the gradient.
+    auto slope_at = [&](const Array& s) { return sum(grad(f)(xs(range(2, 3)), s)); };
+    const double h = 1e-6;
+    const double difference =
+        (slope_at(array(0.75 + h)).item<double>() - slope_at(array(0.75 - h)).item<double>()) / (2 * h);
+    EXPECT_NEAR(jit(grad(slope_at))(start).item<double>(), difference, 1e-8);
+  }
 }
 
 }  // namespace
