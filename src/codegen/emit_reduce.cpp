@@ -79,15 +79,9 @@ Value Region::reduce_blocks(const ReduceLine& line, std::int64_t count) {
   if (full == 0) return reduce_block(line, {}, rest);
   Value total = reduce_block(line, {}, sum_block);
   if (full > 1) {
-    Block before = b_.position();
-    CountedLoop loop(b_, full - 1, 1);
-    b_.set_lanes(b_.lanes_of(total));
-    Value phi = b_.phi(line.compute);
-    b_.add_incoming(phi, total, before);
-    b_.set_lanes(1);
+    CountedLoop loop(b_, full - 1, 1, {&total, 1});
     Value bytes = b_.mul(b_.add(loop.index(), b_.index(1)), b_.index(sum_block * line.stride * line.bytes));
-    total = line.combine(phi, reduce_block(line, bytes, sum_block));
-    b_.add_incoming(phi, total, b_.position());
+    total = line.combine(total, reduce_block(line, bytes, sum_block));
     loop.close();
   }
   if (rest) {
@@ -124,15 +118,9 @@ Value Region::reduce_along(const ReduceLine& line, Value start, std::int64_t cou
   Value partial = load({}, partials);
   std::int64_t groups = count / partials, rest = count % partials;
   if (groups > 1) {
-    Block before = b_.position();
-    CountedLoop loop(b_, groups - 1, 1);
-    b_.set_lanes(partials);
-    Value phi = b_.phi(line.compute);
-    b_.add_incoming(phi, partial, before);
-    b_.set_lanes(1);
+    CountedLoop loop(b_, groups - 1, 1, {&partial, 1});
     Value bytes = b_.mul(b_.add(loop.index(), b_.index(1)), b_.index(partials * line.bytes));
-    partial = line.combine(phi, load(bytes, partials));
-    b_.add_incoming(phi, partial, b_.position());
+    partial = line.combine(partial, load(bytes, partials));
     loop.close();
   }
   // The last elements meet the first partial sums; lanes without one keep theirs.
@@ -164,15 +152,9 @@ Value Region::reduce_across(const ReduceLine& line, Value start, std::int64_t co
   auto strided = [&](Value first, std::int64_t step, std::int64_t terms) {
     Value total = element(first);
     if (terms == 1) return total;
-    Block before = b_.position();
-    CountedLoop loop(b_, terms - 1, 1);
-    b_.set_lanes(width);
-    Value phi = b_.phi(line.compute);
-    b_.add_incoming(phi, total, before);
-    b_.set_lanes(1);
+    CountedLoop loop(b_, terms - 1, 1, {&total, 1});
     Value bytes = b_.mul(b_.add(loop.index(), b_.index(1)), at(step));
-    total = line.combine(phi, element(b_.add(first, bytes)));
-    b_.add_incoming(phi, total, b_.position());
+    total = line.combine(total, element(b_.add(first, bytes)));
     loop.close();
     return total;
   };

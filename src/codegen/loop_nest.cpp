@@ -13,7 +13,10 @@ Value from_index(Builder& b, Value index, Dtype dtype) {
 
 CountedLoop::CountedLoop(Builder& b, Value n) : b_(b), n_(n) { open(); }
 
-CountedLoop::CountedLoop(Builder& b, std::int64_t n, std::int64_t step) : b_(b), fixed_(n), step_(step) { open(); }
+CountedLoop::CountedLoop(Builder& b, std::int64_t n, std::int64_t step, std::span<Value> carried)
+    : b_(b), fixed_(n), step_(step), carried_(carried) {
+  open();
+}
 
 void CountedLoop::open() {
   Block before = b_.position();
@@ -23,6 +26,13 @@ void CountedLoop::open() {
   b_.set_lanes(1);
   index_ = b_.phi(Dtype::I64);
   b_.add_incoming(index_, b_.index(0), before);
+  for (Value& v : carried_) {
+    b_.set_lanes(b_.lanes_of(v));
+    phis_.push_back(b_.phi(v.dtype));
+    b_.add_incoming(phis_.back(), v, before);
+    v = phis_.back();
+  }
+  b_.set_lanes(1);
 }
 
 void CountedLoop::close() {
@@ -38,6 +48,7 @@ void CountedLoop::close() {
     more = b_.compare(Compare::Lt, next, fixed_ >= 0 ? b_.index(fixed_) : n_);
   }
   b_.add_incoming(index_, next, b_.position());
+  for (std::size_t i = 0; i < phis_.size(); ++i) b_.add_incoming(phis_[i], carried_[i], b_.position());
   b_.branch(more, head_, after, Likely::True);
   b_.set_position(after);
 }
@@ -87,19 +98,6 @@ void LoopNest::choose_axis(int width) {
   }
 }
 
-void LoopNest::open_loop(std::int64_t extent, std::int64_t step) {
-  const Block before = b_.position();
-  loops_.emplace_back(b_, extent, step);
-  phis_.emplace_back();
-  for (Value& v : carried_) {
-    b_.set_lanes(b_.lanes_of(v));
-    phis_.back().push_back(b_.phi(v.dtype));
-    b_.add_incoming(phis_.back().back(), v, before);
-    v = phis_.back().back();
-  }
-  b_.set_lanes(1);
-}
-
 void LoopNest::open() {
   b_.set_lanes(1);
   pointers_.resize(accesses_.size());
@@ -111,7 +109,7 @@ void LoopNest::open() {
   }
   for (std::size_t d = 0; d < extents_.size(); ++d) {
     if (static_cast<int>(d) == axis_) continue;
-    open_loop(extents_[d], 1);
+    loops_.emplace_back(b_, extents_[d], 1, carried_);
     Value i = loops_.back().index();
     for (std::size_t a = 0; a < accesses_.size(); ++a) {
       std::int64_t stride = strides_[a][d];
@@ -121,7 +119,7 @@ void LoopNest::open() {
     }
   }
   if (axis_ >= 0 && extents_[static_cast<std::size_t>(axis_)] > width_) {
-    open_loop(extents_[static_cast<std::size_t>(axis_)], width_);
+    loops_.emplace_back(b_, extents_[static_cast<std::size_t>(axis_)], width_, carried_);
     inner_ = loops_.back().index();
     inner_zero_ = false;
   }
@@ -129,11 +127,7 @@ void LoopNest::open() {
 
 void LoopNest::close() {
   b_.set_lanes(1);
-  for (; !loops_.empty(); loops_.pop_back(), phis_.pop_back()) {
-    for (std::size_t i = 0; i < carried_.size(); ++i)
-      b_.add_incoming(phis_.back()[i], carried_[i], b_.position());
-    loops_.back().close();
-  }
+  for (; !loops_.empty(); loops_.pop_back()) loops_.back().close();
 }
 
 Value LoopNest::inner_offset(std::int64_t scale) {

@@ -3,6 +3,7 @@
 // Loops over the elements of an array shape, vectorised along one axis, in which strided views of memory are read and
 // written.
 
+#include <span>
 #include <vector>
 
 #include "codegen/builder.hpp"
@@ -21,12 +22,14 @@ struct Access {
 /// An I64 index as an element of an iota.
 Value from_index(Builder& b, Value index, Dtype dtype);
 
-/// A loop `for (i = 0; i < n; i += step)`, written from both ends. The trip count is at least one.
+/// A loop `for (i = 0; i < n; i += step)`, written from both ends. The trip count is at least one. `carried` are values
+/// that pass from each iteration to the next: on opening they become the current ones, which may be replaced; after
+/// `close` they are the last.
 class CountedLoop {
  public:
   CountedLoop(Builder& b, Value n);
   /// Positions of vectors of `step` elements in n; the last one is moved back so that it ends at n.
-  CountedLoop(Builder& b, std::int64_t n, std::int64_t step);
+  CountedLoop(Builder& b, std::int64_t n, std::int64_t step, std::span<Value> carried = {});
   Value index() const { return index_; }
   /// Continues after the loop.
   void close();
@@ -37,6 +40,8 @@ class CountedLoop {
   Value n_, index_;
   std::int64_t fixed_ = -1, step_ = 1;
   Block head_;
+  std::span<Value> carried_;
+  std::vector<Value> phis_;  // of what is carried
 };
 
 class LoopNest {
@@ -65,7 +70,6 @@ class LoopNest {
   int width() const { return width_ > 1 ? width_ : lanes_; }
 
  private:
-  void open_loop(std::int64_t extent, std::int64_t step);
   void collapse(const Shape& shape);
   void choose_axis(int width);
   Value inner_offset(std::int64_t scale);
@@ -80,7 +84,6 @@ class LoopNest {
   int width_ = 1, lanes_;
   std::vector<CountedLoop> loops_;
   std::vector<Value> carried_;
-  std::vector<std::vector<Value>> phis_;  // by loop, of what is carried
   std::vector<Pointer> pointers_;
   std::vector<Value> places_;  // of iotas
   Value inner_;

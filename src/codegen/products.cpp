@@ -12,19 +12,15 @@ constexpr std::int64_t unrolled_steps = 4;  // contractions this short need no l
 /// make(0) + make(1), by a loop that writes the code once: from -0, to which adding changes nothing.
 template <class Make>
 Products::Sums Products::added_up(const Make& make) const {
-  const Sums start = constants(std::uint64_t{1} << (8 * item_size(compute_) - 1));
-  const Block before = b_.position();
-  CountedLoop loop(b_, 2, 1);
-  Sums sums = phis(start, before);
+  Sums sums = constants(std::uint64_t{1} << (8 * item_size(compute_) - 1));
+  CountedLoop loop(b_, 2, 1, sums);
   const Sums made = make(loop.index());
-  Sums next;
   for (std::size_t g = 0; g < sums.size(); ++g) {
     b_.set_lanes(b_.lanes_of(sums[g]));
-    next.push_back(b_.add(sums[g], made[g]));
-    b_.add_incoming(sums[g], next[g], b_.position());
+    sums[g] = b_.add(sums[g], made[g]);
   }
   loop.close();
-  return next;
+  return sums;
 }
 
 Products::Sums Products::in_order(std::int64_t count) const {
@@ -63,28 +59,13 @@ Products::Sums Products::constants(std::uint64_t bits, std::size_t times) const 
   return Sums(times * group_, b_.constant(compute_, bits));
 }
 
-Products::Sums Products::phis(const Sums& start, Block before) const {
-  b_.set_lanes(nest_.width());
-  Sums sums;
-  for (Value v : start) {
-    sums.push_back(b_.phi(compute_));
-    b_.add_incoming(sums.back(), v, before);
-  }
-  return sums;
-}
-
 /// Adds the products first, first + step, …, `terms` of them; a second group of sums those `apart` further.
 void Products::along(Sums& sums, Value first, std::int64_t step, std::int64_t terms,
                      std::int64_t apart) const {
-  const Block before = b_.position();
-  CountedLoop loop(b_, terms, 1);
-  Sums current = phis(sums, before);
-  b_.set_lanes(1);
+  CountedLoop loop(b_, terms, 1, sums);
   Value k = step == 1 ? loop.index() : b_.mul(loop.index(), b_.index(step));
   if (first.handle) k = b_.add(k, first);
-  sums = current;
   for (std::size_t at = 0; at < sums.size(); at += group_) accumulate(sums, k, at ? apart : 0, at);
-  for (std::size_t g = 0; g < sums.size(); ++g) b_.add_incoming(current[g], sums[g], b_.position());
   loop.close();
 }
 

@@ -36,7 +36,6 @@ class Products {
   Sums constants(std::uint64_t bits, std::size_t times = 1) const;
   template <class Make>
   Sums added_up(const Make& make) const;
-  Sums phis(const Sums& start, Block before) const;
   void along(Sums& sums, Value first, std::int64_t step, std::int64_t terms, std::int64_t apart) const;
   void add_last(Sums& sums, std::int64_t chain, Value first, std::int64_t whole, std::int64_t rest) const;
   void accumulate(Sums& sums, Value k, std::int64_t shift, std::size_t at = 0) const;

@@ -85,16 +85,8 @@ void write_row_chains(Builder& b, const RowContraction& c) {
   const std::int64_t registers = std::max<std::int64_t>(1, dot_partials * item / b.vector_bytes());
   const std::int64_t in_flight = std::min(most_in_flight / registers, c.rows);
 
-  LoopNest nest(b, c.shape, {c.matrix, c.vector, c.result}, 1);
-  nest.open();
-  Pointer matrix = nest.current(0), result = nest.current(2);
-  const Pointer vector = nest.current(1);
-  std::vector<CountedLoop> row_loop;
-  if (c.rows > in_flight) {
-    row_loop.emplace_back(b, c.rows, in_flight);
-    matrix = b.offset(matrix, b.mul(row_loop[0].index(), b.index(c.row_stride * item)));
-    result = b.offset(result, b.mul(row_loop[0].index(), b.index(c.result_stride * item)));
-  }
+  RowBlocks blocks(b, c, in_flight);
+  const Pointer matrix = blocks.matrix, vector = blocks.vector, result = blocks.result;
 
   b.set_lanes(dot_partials);
   Values sums(static_cast<std::size_t>(in_flight), b.constant(dtype, 0));
@@ -112,19 +104,9 @@ void write_row_chains(Builder& b, const RowContraction& c) {
     for (std::int64_t i = 0; i < steps; ++i)
       add_columns(b.offset(matrix, i * dot_partials * item), b.offset(vector, i * dot_partials * item));
   } else {
-    const Block before = b.position();
-    CountedLoop loop(b, steps, 1);
-    b.set_lanes(dot_partials);
-    Values phis;
-    for (Value& sum : sums) {
-      phis.push_back(b.phi(dtype));
-      b.add_incoming(phis.back(), sum, before);
-      sum = phis.back();
-    }
-    b.set_lanes(1);
+    CountedLoop loop(b, steps, 1, sums);
     const Value bytes = b.mul(loop.index(), b.index(dot_partials * item));
     add_columns(b.offset(matrix, bytes), b.offset(vector, bytes));
-    for (std::size_t g = 0; g < sums.size(); ++g) b.add_incoming(phis[g], sums[g], b.position());
     loop.close();
   }
   if (rest > 0) {
@@ -149,8 +131,7 @@ void write_row_chains(Builder& b, const RowContraction& c) {
       b.store(b.offset(result, i * c.result_stride * item), b.extract(totals, i));
   }
   b.set_lanes(1);
-  if (!row_loop.empty()) row_loop[0].close();
-  nest.close();
+  blocks.close();
 }
 
 }  // namespace apsis::detail

@@ -63,24 +63,34 @@ bool knows_row_contraction(Dtype dtype, std::int64_t rows, std::int64_t columns,
   return rows >= chunk && columns >= chunk && width >= chunk;
 }
 
+RowBlocks::RowBlocks(Builder& b, const RowContraction& c, std::int64_t block)
+    : nest_(b, c.shape, {c.matrix, c.vector, c.result}, 1) {
+  const auto item = static_cast<std::int64_t>(item_size(c.result.dtype));
+  nest_.open();
+  matrix = nest_.current(0);
+  vector = nest_.current(1);
+  result = nest_.current(2);
+  if (c.rows <= block) return;
+  rows_.emplace(b, c.rows, block);
+  matrix = b.offset(matrix, b.mul(rows_->index(), b.index(c.row_stride * item)));
+  result = b.offset(result, b.mul(rows_->index(), b.index(c.result_stride * item)));
+}
+
+void RowBlocks::close() {
+  if (rows_) rows_->close();
+  nest_.close();
+}
+
 void write_row_contraction(Builder& b, const RowContraction& c, int width) {
   const Dtype dtype = c.result.dtype;
   if (is_floating(dtype) && c.columns >= dot_sequential_below) return write_row_chains(b, c);
   const int chunk = chunk_of(dtype);
   const auto item = static_cast<std::int64_t>(item_size(dtype));
   while (width > c.rows) width /= 2;
-  const std::int64_t in_flight = std::min(most_in_flight, c.rows / width), block = in_flight * width;
+  const std::int64_t in_flight = std::min(most_in_flight, c.rows / width);
 
-  LoopNest nest(b, c.shape, {c.matrix, c.vector, c.result}, 1);
-  nest.open();
-  Pointer matrix = nest.current(0), result = nest.current(2);
-  const Pointer vector = nest.current(1);
-  std::vector<CountedLoop> row_loop;
-  if (c.rows > block) {
-    row_loop.emplace_back(b, c.rows, block);
-    matrix = b.offset(matrix, b.mul(row_loop[0].index(), b.index(c.row_stride * item)));
-    result = b.offset(result, b.mul(row_loop[0].index(), b.index(c.result_stride * item)));
-  }
+  RowBlocks blocks(b, c, in_flight * width);
+  const Pointer matrix = blocks.matrix, vector = blocks.vector, result = blocks.result;
 
   b.set_lanes(width);
   Values sums(static_cast<std::size_t>(in_flight), b.constant(dtype, 0));
@@ -104,19 +114,9 @@ void write_row_contraction(Builder& b, const RowContraction& c, int width) {
   if (whole == chunk) {
     add_chunk(matrix, vector);
   } else {
-    Block before = b.position();
-    CountedLoop loop(b, whole, chunk);
-    b.set_lanes(width);
-    Values phis;
-    for (Value& sum : sums) {
-      phis.push_back(b.phi(dtype));
-      b.add_incoming(phis.back(), sum, before);
-      sum = phis.back();
-    }
-    b.set_lanes(1);
+    CountedLoop loop(b, whole, chunk, sums);
     add_chunk(b.offset(matrix, b.mul(loop.index(), b.index(item))),
               b.offset(vector, b.mul(loop.index(), b.index(c.vector_stride * item))));
-    for (std::size_t g = 0; g < sums.size(); ++g) b.add_incoming(phis[g], sums[g], b.position());
     loop.close();
   }
   b.set_lanes(width);
@@ -141,8 +141,7 @@ void write_row_contraction(Builder& b, const RowContraction& c, int width) {
       b.scatter(p, places(c.result_stride), sums[g]);
   }
   b.set_lanes(1);
-  if (!row_loop.empty()) row_loop[0].close();
-  nest.close();
+  blocks.close();
 }
 
 }  // namespace apsis::detail

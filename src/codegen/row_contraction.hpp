@@ -5,6 +5,8 @@
 // one chain each: to have neighbouring results in one vector, blocks of the matrix are transposed in
 // registers as they are read.
 
+#include <optional>
+
 #include "codegen/loop_nest.hpp"
 
 namespace apsis::detail {
@@ -16,6 +18,18 @@ struct RowContraction {
   std::int64_t rows, columns;     // the extents of i and k
   std::int64_t row_stride, vector_stride,
       result_stride;  // in elements, of matrix and result along i, of the vector along k (1 for long rows)
+};
+
+/// The loops over the results, `block` rows at a time, from here to `close`.
+class RowBlocks {
+ public:
+  RowBlocks(Builder& b, const RowContraction& c, std::int64_t block);
+  void close();
+  Pointer matrix, vector, result;  // at the first row of the block
+
+ private:
+  LoopNest nest_;
+  std::optional<CountedLoop> rows_;
 };
 
 /// Whether this can be done for so many rows and columns, with vectors of `width` elements.

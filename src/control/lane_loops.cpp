@@ -68,19 +68,57 @@ bool has_large_product(const Graph& graph) {
   });
 }
 
-void add_equation(const Graph& graph, const Eqn& e, std::span<const char> operands, IterationWork& work) {
-  if (e.op == &dot_general_op) {
-    const auto& p = e.params.as<DotParams>();
-    const Shape &a = graph.aval(graph.operands(e)[0]).shape(), &b = graph.aval(graph.operands(e)[1]).shape();
-    const DotSizes sizes(p, a, b);
-    const double count = static_cast<double>(sizes.batch) * static_cast<double>(sizes.m) *
-                         static_cast<double>(sizes.n) * static_cast<double>(sizes.k);
-    work.all += count;
-    if (operands[0] != operands[1] && !fits_lanes(p, sizes)) work.shared_products += count;
+/// Of an elementwise equation or the like.
+double operations_of(const Graph& graph, const Eqn& e) {
+  return (e.op->emit ? static_cast<double>(emission_cost(graph, e)) : 1) * elements(graph, e);
+}
+
+/// An equation of a loop's body, or of a region in it.
+struct Met {
+  const Graph& graph;
+  const Eqn& eqn;
+  std::span<const char> operands;  // which of them differ from lane to lane
+  bool own;                        // whether a result does
+  bool regions;                    // whether it has regions; their equations are met before
+  double times;                    // that it runs in an iteration, by the lengths of the scans around it
+};
+
+/// Calls `visit` with each of them; `varying`: the inputs that differ from lane to lane.
+template <class Visit>
+void meet_equations(const Graph& graph, std::span<const char> varying, const Visit& visit, double times = 1) {
+  std::vector<char> values(graph.value_count(), 0), operands;
+  std::ranges::copy(varying, values.begin());
+  for (const Eqn& e : graph.eqns()) {
+    operands.clear();
+    for (ValueId v : graph.operands(e)) operands.push_back(values[v]);
+    const std::vector<char> results = varying_results(graph, e, operands);
+    std::ranges::copy(results, values.begin() + e.first_result);
+    const auto length = e.op->kind == OpKind::Scan ? e.params.as<ScanParams>().length : 1;
+    bool regions = false;
+    each_region(e.params, [&](const Graph& region) {
+      regions = true;
+      meet_equations(region, region_inputs(region, e, operands), visit,
+                     times * static_cast<double>(std::max<std::int64_t>(length, 1)));
+    });
+    const bool own = std::ranges::any_of(results, [](char v) { return v != 0; });
+    visit(Met{graph, e, operands, own, regions, times});
+  }
+}
+
+void add_equation(const Met& m, IterationWork& work) {
+  if (m.eqn.op != &dot_general_op) {
+    work.all += m.times * operations_of(m.graph, m.eqn);
     return;
   }
-  const double each = e.op->emit ? static_cast<double>(emission_cost(graph, e)) : 1;
-  work.all += each * elements(graph, e);
+  const auto& p = m.eqn.params.as<DotParams>();
+  const auto shape = [&](std::size_t i) -> const Shape& {
+    return m.graph.aval(m.graph.operands(m.eqn)[i]).shape();
+  };
+  const DotSizes sizes(p, shape(0), shape(1));
+  const double count = m.times * static_cast<double>(sizes.batch) * static_cast<double>(sizes.m) *
+                       static_cast<double>(sizes.n) * static_cast<double>(sizes.k);
+  work.all += count;
+  if (m.operands[0] != m.operands[1] && !fits_lanes(p, sizes)) work.shared_products += count;
 }
 
 std::string operations(double count) {
@@ -109,31 +147,17 @@ struct Extent {
   bool written_out = true;  // no calls
 };
 
-void extend(const Graph& graph, std::span<const char> varying, Extent& extent) {
-  std::vector<char> values(graph.value_count(), 0), operands;
-  std::ranges::copy(varying, values.begin());
-  for (const Eqn& e : graph.eqns()) {
-    operands.clear();
-    for (ValueId v : graph.operands(e)) operands.push_back(values[v]);
-    const std::vector<char> results = varying_results(graph, e, operands);
-    std::ranges::copy(results, values.begin() + e.first_result);
-    const bool own = std::ranges::any_of(results, [](char v) { return v != 0; });
-    bool regions = false;
-    each_region(e.params, [&](const Graph& region) {
-      regions = true;
-      extend(region, region_inputs(region, e, operands), extent);
-    });
-    for (std::uint32_t r = 0; r < e.result_count; ++r) {
-      if (updated_operand(e, r) >= 0) continue;  // a part of it is made
-      const Aval& a = graph.aval(e.first_result + r);
-      extent.largest = std::max(extent.largest, a.is_list() ? 0 : a.size());
-    }
-    if (regions) continue;
-    const bool constant = e.op->kind == OpKind::Constant;
-    extent.written_out &= constant || e.op->kind == OpKind::View || e.op->emit || e.op->emit_unrolled;
-    const double each = e.op->emit ? static_cast<double>(emission_cost(graph, e)) : 1;
-    if (!constant) (own ? extent.own : extent.shared) += each * elements(graph, e);
+void extend(const Met& m, Extent& extent) {
+  const Eqn& e = m.eqn;
+  for (std::uint32_t r = 0; r < e.result_count; ++r) {
+    if (updated_operand(e, r) >= 0) continue;  // a part of it is made
+    const Aval& a = m.graph.aval(e.first_result + r);
+    extent.largest = std::max(extent.largest, a.is_list() ? 0 : a.size());
   }
+  if (m.regions) return;
+  const bool constant = e.op->kind == OpKind::Constant;
+  extent.written_out &= constant || e.op->kind == OpKind::View || e.op->emit || e.op->emit_unrolled;
+  if (!constant) (m.own ? extent.own : extent.shared) += operations_of(m.graph, e);
 }
 
 }  // namespace
@@ -164,27 +188,10 @@ GraphRef with_lane_products(const GraphRef& region) {
 
 IterationWork work_of(const Graph& graph, std::span<const char> varying) {
   IterationWork work;
-  std::vector<char> values(graph.value_count(), 0), operands;
-  std::ranges::copy(varying, values.begin());
-  for (const Eqn& e : graph.eqns()) {
-    operands.clear();
-    for (ValueId v : graph.operands(e)) operands.push_back(values[v]);
-    const std::vector<char> results = varying_results(graph, e, operands);
-    std::ranges::copy(results, values.begin() + e.first_result);
-    bool regions = false;
-    each_region(e.params, [&](const Graph& region) {
-      regions = true;
-      const double times = e.op->kind == OpKind::Scan && e.params.as<ScanParams>().length > 0
-                               ? static_cast<double>(e.params.as<ScanParams>().length)
-                               : 1;
-      const IterationWork inner = work_of(region, region_inputs(region, e, operands));
-      work.all += times * inner.all;
-      work.shared_products += times * inner.shared_products;
-    });
+  meet_equations(graph, varying, [&](const Met& m) {
     // What all lanes share is computed once in either form.
-    if (!regions && std::ranges::any_of(results, [](char v) { return v != 0; }))
-      add_equation(graph, e, operands, work);
-  }
+    if (!m.regions && m.own) add_equation(m, work);
+  });
   return work;
 }
 
@@ -216,7 +223,7 @@ bool stays_in_registers(const Graph& body, MappedAxis axis, std::span<const char
   if (lane_loops() != LaneLoops::Automatic)
     return choose(lane_loops() == LaneLoops::Lanes, "so the vmap asks");
   Extent extent;
-  extend(body, varying, extent);
+  meet_equations(body, varying, [&](const Met& m) { extend(m, extent); });
   if (!extent.written_out) return choose(false, "an iteration calls functions");
   const std::string found = "an iteration of a lane makes arrays of up to " + std::to_string(extent.largest) +
                             " elements, and of its " + operations(extent.own + extent.shared) +

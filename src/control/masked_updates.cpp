@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "apsis/ops/comparison.hpp"
-#include "control/interpret_with.hpp"
+#include "ir/interpret_with.hpp"
 #include "ops/index_rules.hpp"
 #include "ops/program_array.hpp"
 #include "ops/table.hpp"

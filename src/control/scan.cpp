@@ -197,91 +197,95 @@ void scan_linearize(const LinearizeRule& r) {
   }
 }
 
+/// What a transposed body takes, in its order: whether the iteration is the last, the constants and entries
+/// that the body is not linear in, the cotangents of the carry and of the ys, the sums of those of the linear
+/// constants.
+enum Group : std::size_t { Last, Consts, Xs, Carry, Ys, Sums };
+using GroupOrder = std::array<Group, 6>;
+constexpr GroupOrder body_order{Last, Consts, Xs, Carry, Ys, Sums},
+    loop_order{Consts, Sums, Carry, Last, Xs, Ys};  // (constants | carry | entries)
+
+template <class T>
+using Groups = std::array<std::vector<T>, 6>;
+
+template <class T>
+std::vector<T> joined(const Groups<T>& groups, const GroupOrder& order) {
+  std::vector<T> all;
+  for (Group g : order) all.insert(all.end(), groups[g].begin(), groups[g].end());
+  return all;
+}
+
+/// What is in one order, in the other.
+template <class T>
+std::vector<T> reordered(std::span<const T> all, const std::array<std::size_t, 6>& sizes,
+                         const GroupOrder& from, const GroupOrder& to) {
+  Groups<T> groups;
+  for (Group g : from) {
+    groups[g].assign(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(sizes[g]));
+    all = all.subspan(sizes[g]);
+  }
+  return joined(groups, to);
+}
+
 // Backwards over the entries: the carry is (sums of the cotangents of the linear consts, cotangents of the
-// carry).
+// carry, whether the iteration is the last).
 void scan_transpose(const TransposeRule& r) {
   const auto& p = scan_of(r.params);
   auto consts = static_cast<std::size_t>(p.consts), carries = static_cast<std::size_t>(p.carries);
-  std::size_t inputs = r.operands.size();
   // A carry that starts from known zeros is linear too if the body makes it so.
   std::vector<bool> linear(r.linear.begin(), r.linear.end());
   mark_dependent_carries(*p.body, linear, consts, carries);
-  for (std::size_t c = 0; c < carries; ++c)
+  const std::vector<bool> last_only = only_written(*p.body, consts, carries);
+  Groups<Array> given;
+  for (std::size_t c = 0; c < carries; ++c) {
+    const Array& ct = r.cotangents[c];
     if (!linear[consts + c]) fail(messages::loop_not_transposable, {"scan"});
+    if (last_only[c] && !ct.is_empty()) given[Last] = {Array(true)};
+    given[Carry].push_back(ct.is_empty() ? lax::full_like(r.avals[consts + c], 0) : ct);
+  }
+  for (std::size_t i = 0; i < linear.size(); ++i) {
+    if (!linear[i])
+      given[i < consts ? Consts : Xs].push_back(r.operands[i]);
+    else if (i < consts)
+      given[Sums].push_back(take_sum(r, i));
+  }
   std::vector<bool> ct_mask = not_empty(r.cotangents);
-  for (std::size_t c = 0; c < carries; ++c) ct_mask[c] = true;
-  std::vector<bool> const_mask = slice_mask(linear, 0, consts),
-                    xs_mask = slice_mask(linear, consts + carries, inputs - consts - carries);
-  const std::size_t linear_consts = count(const_mask), plain_consts = consts - linear_consts;
-  const std::size_t plain_xs = xs_mask.size() - count(xs_mask);
-  std::vector<bool> out_mask, all(count(linear), true), sum_mask(all.size(), false);
-  std::fill_n(sum_mask.begin(), linear_consts, true);
-  std::vector<bool> last_only = only_written(*p.body, consts, carries), body_linear = linear;
-  std::size_t flags = 0;  // whether the iteration is the last of the loop
-  for (std::size_t c = 0; c < carries; ++c)
-    if (last_only[c] && !r.cotangents[c].is_empty()) flags = 1;
+  std::fill_n(ct_mask.begin(), carries, true);
+  given[Ys] = marked(r.cotangents.subspan(carries), slice_mask(ct_mask, carries, ct_mask.size() - carries));
+  std::array<std::size_t, 6> sizes;
+  for (Group g : body_order) sizes[g] = given[g].size();
+
   GraphRef body = p.body;
-  if (flags) {
+  std::vector<bool> body_linear = linear, out_mask, all(count(linear), true), sum_mask(all.size(), false);
+  if (sizes[Last]) {
     body = written_last(*p.body, consts, last_only);
     body_linear.insert(body_linear.begin(), false);
   }
-  GraphRef transposed = transpose_graph(*body, body_linear, ct_mask, all, out_mask, sum_mask);
-  // transposed: (flag, nonlinear consts, nonlinear xs, cotangents of carry, cotangents of the marked ys,
-  // sums)
-  //          → (sums of linear consts, cotangents of carry, of linear xs).
-  const std::vector<Aval> body_in = input_avals(*transposed);
-  const std::size_t marked_ys = body_in.size() - flags - plain_consts - plain_xs - carries - linear_consts;
-  std::vector<Aval> avals;
-  const auto take_avals = [&](std::size_t from, std::size_t n) {
-    avals.insert(avals.end(), body_in.begin() + static_cast<std::ptrdiff_t>(from),
-                 body_in.begin() + static_cast<std::ptrdiff_t>(from + n));
-  };
-  const std::size_t xs_at = flags + plain_consts, carry_at = xs_at + plain_xs, ys_at = carry_at + carries;
-  take_avals(flags, plain_consts);
-  take_avals(ys_at + marked_ys, linear_consts);
-  take_avals(carry_at, carries);
-  take_avals(0, flags);
-  take_avals(xs_at, plain_xs);
-  take_avals(ys_at, marked_ys);
-  auto wire = [&](std::span<const Array> in) {
-    const auto take = [&](std::size_t n) {
-      const auto taken = in.first(n);
-      in = in.subspan(n);
-      return taken;
-    };
-    const auto own_consts = take(plain_consts), sums = take(linear_consts), carry = take(carries),
-               flag = take(flags), xs = take(plain_xs), ys = take(marked_ys);
-    std::vector<Array> args;
-    for (const auto& group : {flag, own_consts, xs, carry, ys, sums}) append(args, group);
-    std::vector<Array> outs = interpret(*transposed, args);
-    outs.insert(outs.begin() + static_cast<std::ptrdiff_t>(linear_consts + carries), flags, Array(false));
+  std::fill_n(sum_mask.begin(), sizes[Sums], true);
+  const GraphRef transposed = transpose_graph(*body, body_linear, ct_mask, all, out_mask, sum_mask);
+  const std::size_t carried = sizes[Sums] + carries;
+  const auto wire = [&](std::span<const Array> in) {
+    std::vector<Array> outs = interpret(*transposed, reordered(in, sizes, loop_order, body_order));
+    outs.insert(outs.begin() + static_cast<std::ptrdiff_t>(carried), sizes[Last], Array(false));
     return outs;
   };
-  ScanParams backward{rewire(avals, wire), static_cast<std::int64_t>(plain_consts),
-                      static_cast<std::int64_t>(linear_consts + carries + flags), p.length, !p.reverse};
+  const std::vector<Aval> avals = input_avals(*transposed);
+  const ScanParams backward{rewire(reordered<Aval>(avals, sizes, body_order, loop_order), wire),
+                            static_cast<std::int64_t>(sizes[Consts]),
+                            static_cast<std::int64_t>(carried + sizes[Last]), p.length, !p.reverse};
+  const std::vector<Array> found = bind_all(scan_op, make_params(backward), joined(given, loop_order));
 
-  std::vector<Array> operands;
-  for (std::size_t i = 0; i < consts; ++i)
-    if (!linear[i]) operands.push_back(r.operands[i]);
-  for (std::size_t i = 0; i < consts; ++i)
-    if (linear[i]) operands.push_back(take_sum(r, i));
-  for (std::size_t i = 0; i < carries; ++i)
-    operands.push_back(r.cotangents[i].is_empty() ? lax::full_like(r.avals[consts + i], 0) : r.cotangents[i]);
-  operands.insert(operands.end(), flags, Array(true));
-  for (std::size_t i = consts + carries; i < inputs; ++i)
-    if (!linear[i]) operands.push_back(r.operands[i]);
-  for (std::size_t i = carries; i < r.cotangents.size(); ++i)
-    if (ct_mask[i]) operands.push_back(r.cotangents[i]);
-  std::vector<Array> found = bind_all(scan_op, make_params(backward), operands);
-  for (std::size_t i = 0, next = 0; i < inputs; ++i)
-    if (linear[i]) {
-      // Where a carry that is not read starts from counts if there was no iteration.
-      const bool start = i >= consts && i < consts + carries && last_only[i - consts];
-      if (r.linear[i] && !(start && r.cotangents[i - consts].is_empty()))
-        r.out[i] = found[i < consts + carries ? next : next + flags];
-      if (r.linear[i] && start && !r.out[i].is_empty()) r.conditions[i] = found[linear_consts + carries];
-      ++next;
-    }
+  for (std::size_t i = 0, next = 0; i < linear.size(); ++i) {
+    if (!linear[i]) continue;
+    const Array& ct = found[i < consts + carries ? next : next + sizes[Last]];
+    ++next;
+    if (!r.linear[i]) continue;
+    // Where a carry that is not read starts from counts if there was no iteration.
+    const bool start = i >= consts && i < consts + carries && last_only[i - consts];
+    if (start && r.cotangents[i - consts].is_empty()) continue;
+    r.out[i] = ct;
+    if (start) r.conditions[i] = found[carried];
+  }
 }
 
 void scan_batch(const BatchRule& r) {

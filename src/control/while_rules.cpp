@@ -1,11 +1,11 @@
 #include "control/while_rules.hpp"
 
-#include "control/interpret_with.hpp"
 #include "control/lane_loops.hpp"
 #include "control/loop_rules.hpp"
 #include "control/masked_updates.hpp"
 #include "control/messages.hpp"
 #include "ir/effects.hpp"
+#include "ir/interpret_with.hpp"
 #include "ops/index_params.hpp"
 #include "ops/lax.hpp"
 #include "ops/view_params.hpp"

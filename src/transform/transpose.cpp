@@ -4,7 +4,7 @@
 #include <memory>
 #include <utility>
 
-#include "apsis/base/named_scope.hpp"
+#include "ir/interpret_with.hpp"
 #include "ir/regions.hpp"
 #include "ops/lax.hpp"
 #include "transform/guard.hpp"
@@ -101,27 +101,14 @@ class Backward {
  private:
   /// What does not depend on linear inputs; and which equations read the others.
   void compute_known() {
-    std::vector<Array> in;
-    const auto eqns = graph_.eqns();
-    for (std::uint32_t i = 0; i < eqns.size(); ++i) {
-      const Eqn& e = eqns[i];
+    run_equations(graph_, values_, [&](const Eqn& e, std::span<const Array> in, std::span<Array> out) {
       char depends = 0;
       for (ValueId v : graph_.operands(e)) depends |= linear_[v];
       std::fill_n(linear_.begin() + e.first_result, e.result_count, depends);
-      if (depends) {
-        for (ValueId v : graph_.operands(e)) first_reader_[v] = std::min(first_reader_[v], i);
-        continue;
-      }
-      std::span<Array> out{values_.data() + e.first_result, e.result_count};
-      if (e.op == &constant_op) {
-        out[0] = constant_value(e.params);
-        continue;
-      }
-      in.clear();
-      for (ValueId v : graph_.operands(e)) in.push_back(values_[v]);
-      ScopeOf scope(e.scope);
-      bind(*e.op, e.params, in, out, e.loc);
-    }
+      if (!depends) return bind(*e.op, e.params, in, out, e.loc);
+      const auto i = static_cast<std::uint32_t>(&e - graph_.eqns().data());
+      for (ValueId v : graph_.operands(e)) first_reader_[v] = std::min(first_reader_[v], i);
+    });
   }
 
   void settle(ValueId v) {
