@@ -17,6 +17,34 @@ bool has_list(const Graph& graph, const Eqn& e) {
   return false;
 }
 
+/// Whether output i of a lane is a list that a loop in it records.
+bool records_list(const Graph& region, std::size_t i) {
+  const ValueId v = region.outputs()[i];
+  const Eqn* e = region.definition(v);
+  return region.aval(v).list() == ListKind::One && e &&
+         (e->op->kind == OpKind::While || e->op->kind == OpKind::Scan);
+}
+
+/// Whether some list that a lane gives might be one that it was given.
+bool hands_on_list(const Graph& region) {
+  for (std::size_t i = 0; i < region.outputs().size(); ++i)
+    if (region.aval(region.outputs()[i]).is_list() && !records_list(region, i)) return true;
+  return false;
+}
+
+/// Stands for the lists in tables of lanes.
+BufferRef owner_of_lists(std::span<const Place> tables, std::int64_t lanes, int packet) {
+  auto owner = std::make_shared<Buffer>();
+  owner->records = true;
+  owner->lanes = lanes;
+  owner->packet = packet;
+  for (const Place& table : tables) {
+    owner->tables.push_back(table.base);
+    owner->parts.push_back(table.buffer);
+  }
+  return owner;
+}
+
 /// Whether some value cannot be held one lane beside the other: complex numbers; lists that a branch hands
 /// on, or lanes within the lane.
 bool needs_lanes_alone(const Graph& graph) {
@@ -30,8 +58,8 @@ bool needs_lanes_alone(const Graph& graph) {
   return false;
 }
 
-/// Lanes of a packet: as many as a register holds of the widest float that the region works with. Weak values are
-/// constants and settings, which do not decide.
+/// Lanes of a packet: as many as a register holds of the widest float that the region works with. Weak values
+/// are constants and settings, which do not decide.
 std::size_t widest_float(const Graph& graph) {
   std::size_t bytes = 0;
   for (ValueId v = 0; v < graph.value_count(); ++v)
@@ -61,6 +89,18 @@ Place Region::lists_of_lanes(const Place& tapes, const Aval& aval) {
                                table.base};
   lowering_.check(b_.call_runtime("apsis_lists_of_lanes", Dtype::I32, arguments));
   return table;
+}
+
+void Region::free_lists_of_lanes(const Buffer& lists) {
+  b_.set_lanes(1);
+  const auto count = static_cast<std::int64_t>(lists.tables.size());
+  const Pointer tables = b_.stack(lists.tables.size() * sizeof(void*));
+  for (std::int64_t i = 0; i < count; ++i)
+    b_.store_pointer(b_.offset(tables, i * static_cast<std::int64_t>(sizeof(void*))),
+                     lists.tables[static_cast<std::size_t>(i)]);
+  const Operand arguments[] = {lowering_.context(), tables, b_.index(count), b_.index(lists.lanes),
+                               b_.index(lists.packet)};
+  b_.call_runtime_void("apsis_lists_free", arguments);
 }
 
 /// How the lanes run: how many a packet holds, and what the loop in it is. Lists that come in must be on
@@ -154,6 +194,16 @@ void Region::emit_packets(const Eqn& e) {
                                b_.index(p.lanes),   b_.index(code.width()), b_.index(code.scratch_bytes()),
                                b_.index(parallel)};
   lowering_.check(b_.call_runtime("apsis_run_lanes", Dtype::I32, arguments));
+  // Lists go when the last of their values is read, as those do that a loop makes outside lanes.
+  if (!hands_on_list(*p.region))
+    for (const Place& place : in)
+      if (place.kind == Place::Kind::List) free_lists_of_lanes(*owner_of_lists({&place, 1}, p.lanes, 1));
+  std::vector<Place> recorded;
+  for (std::uint32_t r = 0; r < e.result_count; ++r)
+    if (records_list(*p.region, r)) recorded.push_back(out[r]);
+  const BufferRef owner = owner_of_lists(recorded, p.lanes, code.width());
+  for (std::uint32_t r = 0; r < e.result_count; ++r)
+    if (records_list(*p.region, r)) out[r].buffer = owner;
   auto list = lists.begin();
   b_.set_lanes(1);
   for (std::uint32_t r = 0; r < e.result_count; ++r) {

@@ -45,7 +45,8 @@ void LaneCode::close_events(Pointer events) {
 /// Puts the chunk's tape in the tables of the results that it holds.
 void LaneCode::publish_tape(const ListWriter& tape, Pointer events) {
   b_.set_lanes(1);
-  b_.store_pointer(b_.offset(tape.header(), offsetof(List, events)), events);
+  const Operand both[] = {tape.header(), events};
+  b_.call_runtime_void("apsis_list_set_events", both);
   const LoopParts loop(*split_.loop);
   const auto outputs = split_.region->outputs();
   for (std::size_t i = 0; i < outputs.size(); ++i) {

@@ -9,6 +9,7 @@
 #include "codegen/kernels.hpp"
 #include "codegen/lanes.hpp"
 #include "core/list.hpp"
+#include "core/memory.hpp"
 
 namespace apsis::detail {
 namespace {
@@ -40,6 +41,7 @@ void ListStore::free_chunks() {
   };
   for (const auto& list : lists_) drop(list->first);
   drop(spare_);
+  count_memory(-bytes_);
 }
 
 List* ListStore::make(std::int64_t record_bytes) {
@@ -74,6 +76,7 @@ bool ListStore::grow(List& list, std::int64_t records) {
     void* memory = chunk_memory(bytes);
     if (!memory) return false;
     bytes_ += bytes;
+    count_memory(bytes);
     chunk = new (memory) ListChunk;
     chunk->capacity = bytes - chunk_header;
   }
@@ -98,6 +101,11 @@ void** ListStore::table(void* const* lists, std::int64_t count) {
 
 void ListStore::free(List& list) {
   std::scoped_lock lock(mutex_);
+  if (list.events && --list.events->tapes == 0) give_back(*list.events);
+  give_back(list);
+}
+
+void ListStore::give_back(List& list) {
   while (ListChunk* chunk = list.first) {
     list.first = chunk->next;
     chunk->next = spare_;
@@ -237,6 +245,26 @@ void apsis_list_close(List* list, std::int64_t room) noexcept {
 }
 
 void apsis_list_free(CallContext* context, List* list) noexcept { store_of(context).free(*list); }
+
+void apsis_list_set_events(List* tape, List* events) noexcept {
+  tape->events = events;
+  ++events->tapes;
+}
+
+void apsis_lists_free(CallContext* context, void* const* tables, std::int64_t count, std::int64_t lanes,
+                      std::int64_t width) noexcept {
+  ListStore& store = store_of(context);
+  const std::int64_t each = width == 1 ? 1 : lanes_per_chunk(lanes, width);
+  const auto list_at = [&](std::int64_t table, std::int64_t lane) {
+    return static_cast<List* const*>(tables[table])[lane / width];
+  };
+  for (std::int64_t lane = 0; lane < lanes; lane += each)
+    for (std::int64_t t = 0; t < count; ++t) {
+      std::int64_t first = 0;  // table with this list
+      while (list_at(first, lane) != list_at(t, lane)) ++first;
+      if (first == t) store.free(*list_at(t, lane));
+    }
+}
 
 void* apsis_list_table(CallContext* context, void* const* lists, std::int64_t count) noexcept {
   return store_of(context).table(lists, count);

@@ -30,6 +30,7 @@ struct List {
   std::int64_t record_bytes = 0;
   ListChunk *first = nullptr, *last = nullptr;
   List* events = nullptr;  // of a packet's tape: when which slot held which lane
+  std::int64_t tapes = 0;  // of such events: how many tapes have them
 };
 
 /// An event of a packet, in the list of its tape's events: which slots' lanes left, and which were entered by
@@ -71,11 +72,12 @@ class ListStore {
   bool grow(List& list, std::int64_t records);
   /// A copy of a table of lists that lasts as long as they do.
   void** table(void* const* lists, std::int64_t count);
-  /// The chunks may serve another list.
+  /// The list and its chunks may serve as another list. Its events go with the last of their tapes.
   void free(List& list);
 
  private:
   void free_chunks();
+  void give_back(List& list);
   std::mutex mutex_;
   std::vector<std::unique_ptr<List>> lists_;
   std::vector<List*> idle_;
@@ -106,6 +108,12 @@ std::int32_t apsis_list_grow(apsis::detail::CallContext* context, apsis::detail:
                              std::int64_t records) noexcept;
 void apsis_list_close(apsis::detail::List* list, std::int64_t room) noexcept;
 void apsis_list_free(apsis::detail::CallContext* context, apsis::detail::List* list) noexcept;
+/// The tape of a packet gets the events that say which lanes it holds when.
+void apsis_list_set_events(apsis::detail::List* tape, apsis::detail::List* events) noexcept;
+/// Frees what is in `count` tables: a list a lane if `width` is 1, else the tapes of packets of so many
+/// slots. Tables of values that loops recorded together hold the same lists.
+void apsis_lists_free(apsis::detail::CallContext* context, void* const* tables, std::int64_t count,
+                      std::int64_t lanes, std::int64_t width) noexcept;
 /// A copy of a table of lists, or of such tables, that lasts until the call ends.
 void* apsis_list_table(apsis::detail::CallContext* context, void* const* lists, std::int64_t count) noexcept;
 /// Appends a copy of a record.

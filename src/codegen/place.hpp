@@ -16,7 +16,9 @@ struct Buffer {
   Arena* arena = nullptr;  // null: somebody else's (inputs, outputs, the storage of an enclosing loop)
   std::int64_t offset = 0, bytes = 0;
   bool writable = false;
-  bool records = false;  // stands for a list that a loop made; its values share it
+  bool records = false;  // stands for lists that loops made; the values in them share it
+  std::vector<Pointer> tables;  // where those lists are if lanes made them, a table a value; `parts`: their memory
+  std::int64_t lanes = 0, packet = 0;  // of these tables
   int holders = 0;  // references that are not places of values: those of loops to the homes of their carries
 
   std::vector<std::shared_ptr<Buffer>> parts;  // for an array that is in one of several

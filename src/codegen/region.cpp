@@ -96,7 +96,8 @@ void Region::release(Place& place) {
   if (place.kind == Place::Kind::List && place.buffer && place.buffer->records && place.buffer.use_count() == 1) {
     b_.set_lanes(1);
     const Operand arguments[] = {lowering_.context(), place.base};
-    b_.call_runtime_void("apsis_list_free", arguments);
+    if (place.buffer->tables.empty()) b_.call_runtime_void("apsis_list_free", arguments);
+    else free_lists_of_lanes(*place.buffer);
   }
   place = {};
 }

@@ -57,6 +57,7 @@ class Region {
   void copy_given(const Place& from, const Aval& aval, const Place& to);
   /// Lists of lanes as a table of lists, out of the tapes of packets.
   Place lists_of_lanes(const Place& tapes, const Aval& aval);
+  void free_lists_of_lanes(const Buffer& lists);
   /// How many copies of each element a place has: 1 when all lanes share it.
   int lanes_of(const Place& place) const;
 

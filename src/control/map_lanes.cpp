@@ -19,12 +19,6 @@ namespace {
 
 const MapLanesParams& lanes_of(const Params& params) { return params.as<MapLanesParams>(); }
 
-std::vector<Array> bind_lanes(const GraphRef& region, std::int64_t lanes, const Dims& in_axes,
-                              std::span<const Array> operands) {
-  return bind_all(map_lanes_op, make_params(MapLanesParams{with_lane_products(region), lanes, in_axes}),
-                  operands);
-}
-
 void map_lanes_shape(const Params& params, std::span<const Aval> in, std::vector<Aval>& out) {
   const auto& p = lanes_of(params);
   std::vector<Aval> lane;
@@ -67,6 +61,34 @@ Dims concatenated(Dims a, const Dims& b) {
   return a;
 }
 
+/// The graph that computes the outputs marked, or those that are not.
+GraphRef outputs_among(const Graph& graph, const std::vector<bool>& mask, bool marked_ones) {
+  return rewire(input_avals(graph), [&](std::span<const Array> in) {
+    std::vector<Array> all = interpret(graph, in), some;
+    for (std::size_t i = 0; i < all.size(); ++i)
+      if (mask[i] == marked_ones) some.push_back(all[i]);
+    return some;
+  });
+}
+
+/// What a lane gives as it was given it, the tape that a derivative keeps for the next one above all, is the
+/// operand: lanes have no part in it.
+std::vector<Array> bind_lanes(const GraphRef& region, std::int64_t lanes, const Dims& in_axes,
+                              std::span<const Array> operands) {
+  const auto given = [&](ValueId v) { return v < region->input_count() && in_axes[v] >= 0; };
+  std::vector<bool> made;
+  for (ValueId v : region->outputs()) made.push_back(!given(v));
+  std::vector<Array> results, all;
+  if (count(made) > 0 || region->has_effect()) {
+    const GraphRef rest = count(made) == made.size() ? region : outputs_among(*region, made, true);
+    results = bind_all(map_lanes_op, make_params(MapLanesParams{with_lane_products(rest), lanes, in_axes}),
+                       operands);
+  }
+  for (std::size_t i = 0, next = 0; i < made.size(); ++i)
+    all.push_back(made[i] ? results[next++] : operands[region->outputs()[i]]);
+  return all;
+}
+
 void map_lanes_jvp(const JvpRule& r) {
   const auto& p = lanes_of(r.params);
   std::vector<bool> in_mask = not_empty(r.tangents), out_mask;
@@ -80,16 +102,6 @@ void map_lanes_jvp(const JvpRule& r) {
     r.outs[i] = results[i];
     if (out_mask[i]) r.out_tangents[i] = results[next++];
   }
-}
-
-/// The graph that computes the outputs marked, or those that are not.
-GraphRef outputs_among(const Graph& graph, const std::vector<bool>& mask, bool marked_ones) {
-  return rewire(input_avals(graph), [&](std::span<const Array> in) {
-    std::vector<Array> all = interpret(graph, in), some;
-    for (std::size_t i = 0; i < all.size(); ++i)
-      if (mask[i] == marked_ones) some.push_back(all[i]);
-    return some;
-  });
 }
 
 void map_lanes_linearize(const LinearizeRule& r) {

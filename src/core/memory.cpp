@@ -102,9 +102,13 @@ bool keep_large(void* block, std::size_t capacity) {
 
 }  // namespace
 
-void* allocate_block(std::size_t bytes) {
-  pool.use.live += static_cast<std::int64_t>(bytes);
+void count_memory(std::int64_t bytes) {
+  pool.use.live += bytes;
   if (pool.use.live > pool.use.peak) pool.use.peak = pool.use.live;
+}
+
+void* allocate_block(std::size_t bytes) {
+  count_memory(static_cast<std::int64_t>(bytes));
   std::size_t c = class_of(bytes);
   if (pooling && c < class_count) {
     if (auto* block = pool.heads[c]) {
@@ -122,7 +126,7 @@ void* allocate_block(std::size_t bytes) {
 }
 
 void free_block(void* block, std::size_t bytes) {
-  pool.use.live -= static_cast<std::int64_t>(bytes);
+  count_memory(-static_cast<std::int64_t>(bytes));
   std::size_t c = class_of(bytes);
   if (pooling && c < class_count && !pool.closed && pool.counts[c] < class_limit) {
     watch_pool();

@@ -16,6 +16,8 @@ struct MemoryUse {
   std::int64_t live = 0, peak = 0;
 };
 MemoryUse memory_use();
+/// Counts memory that does not come from `allocate_block`; negative when it is given back.
+void count_memory(std::int64_t bytes);
 void reset_peak_memory();
 
 }  // namespace apsis::detail

@@ -2,7 +2,7 @@
 
 #include <apsis/apsis.hpp>
 
-#include "core/memory.hpp"
+#include "control/peak_memory.hpp"
 #include "ir/graph.hpp"
 #include "transform/checks.hpp"
 
@@ -10,16 +10,6 @@ namespace apsis::testing {
 namespace {
 
 const Array xs = array({0.5, -1.25, 2.});
-
-/// The most memory in use at once during a call, beside what was there before.
-template <class F>
-std::int64_t peak_of(const F& f) {
-  f();  // compiled, pools and thread's scratch made
-  detail::reset_peak_memory();
-  std::int64_t before = detail::memory_use().live;
-  f();
-  return detail::memory_use().peak - before;
-}
 
 TEST(CheckpointPolicies, KeepsValuesAndDerivatives) {
   auto body = [](const Array& x, const Array& w) { return sin(w * exp(cos(x))) * x; };
