@@ -87,18 +87,31 @@ GraphRef opened(const Graph& graph) {
   return builder.finish(append_opened(builder, graph, inputs));
 }
 
+enum class Effects { Kept, Left };
+
 /// The part of a graph that computes `outputs` from its inputs and the values `given`, which become further
-/// inputs.
-GraphRef part_of(const Graph& graph, std::span<const ValueId> given, std::span<const ValueId> outputs) {
+/// inputs; with all its effects, or with those only that are in what is computed.
+GraphRef part_of(const Graph& graph, std::span<const ValueId> given, std::span<const ValueId> outputs,
+                 Effects effects) {
+  std::vector<char> known(graph.value_count(), 0), needed(graph.value_count(), 0),
+      runs(graph.eqns().size(), 0);
+  for (ValueId v : given) known[v] = 1;
+  for (ValueId v : outputs) needed[v] = 1;
+  for (std::size_t i = runs.size(); i-- > 0;) {
+    const Eqn& e = graph.eqns()[i];
+    runs[i] = effects == Effects::Kept && has_effect(*e.op, e.params);
+    for (ValueId v = e.first_result; v < e.first_result + e.result_count; ++v)
+      runs[i] |= needed[v] && !known[v];
+    if (!runs[i]) continue;
+    for (ValueId v : graph.operands(e)) needed[v] = 1;
+  }
   GraphBuilder builder;
   std::vector<ValueId> renumber(graph.value_count()), operands, results, outs;
-  std::vector<char> known(graph.value_count(), 0);
   for (ValueId v = 0; v < graph.input_count(); ++v) renumber[v] = builder.input(graph.aval(v));
-  for (ValueId v : given) {
-    renumber[v] = builder.input(graph.aval(v));
-    known[v] = 1;
-  }
-  for (const Eqn& e : graph.eqns()) {
+  for (ValueId v : given) renumber[v] = builder.input(graph.aval(v));
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    if (!runs[i]) continue;
+    const Eqn& e = graph.eqns()[i];
     operands.clear();
     for (ValueId v : graph.operands(e)) operands.push_back(renumber[v]);
     results.resize(e.result_count);
@@ -110,7 +123,16 @@ GraphRef part_of(const Graph& graph, std::span<const ValueId> given, std::span<c
   return builder.finish(outs);
 }
 
-/// The values to keep: of those that `wanted` are computed from, the nearest that the policy asks for.
+/// Whether what an equation computes cannot be computed again: a function of the host with effects returned
+/// it.
+bool happens_once(const Eqn& e) {
+  bool found = e.op->effect;
+  each_region(e.params, [&](const Graph& region) { found |= without_effects(region)->has_effect(); });
+  return found;
+}
+
+/// The values to keep: of those that `wanted` are computed from, the nearest that the policy asks for, or
+/// that happen only once.
 std::vector<ValueId> choose(const CheckpointParams& policy, const Graph& graph,
                             std::span<const ValueId> wanted) {
   std::vector<ValueId> stack(wanted.begin(), wanted.end()), kept;
@@ -120,7 +142,7 @@ std::vector<ValueId> choose(const CheckpointParams& policy, const Graph& graph,
     stack.pop_back();
     const Eqn* e = graph.definition(v);
     if (std::exchange(seen[v], 1) || !e || e->op->kind == OpKind::Constant) continue;
-    if (policy.keeps(*e, graph.aval(v))) {
+    if (happens_once(*e) || policy.keeps(*e, graph.aval(v))) {
       kept.push_back(v);
     } else {
       auto operands = graph.operands(*e);
@@ -150,11 +172,13 @@ void checkpoint_linearize(const LinearizeRule& r) {
   auto outputs = known.outputs();
   std::size_t outs = count(split.known_mask), inputs = split.known_in.size();
   std::vector<ValueId> kept = choose(r.params.as<CheckpointParams>(), known, outputs.subspan(outs));
-  GraphRef again = part_of(known, kept, outputs.subspan(outs));
+  // What has effects has had them when this is run again.
+  const GraphRef again = without_effects(*part_of(known, kept, outputs.subspan(outs), Effects::Left));
   std::vector<ValueId> forward(outputs.begin(), outputs.begin() + static_cast<std::ptrdiff_t>(outs));
   forward.insert(forward.end(), kept.begin(), kept.end());
   std::vector<Array> results =
-      bind_all(checkpoint_op, with_called_region(r.params, part_of(known, {}, forward)), split.known_in);
+      bind_all(checkpoint_op, with_called_region(r.params, part_of(known, {}, forward, Effects::Kept)),
+               split.known_in);
   if (count(split.out_mask) == 0) return split.take(r, results, {});
 
   std::vector<Aval> avals = input_avals(*again);

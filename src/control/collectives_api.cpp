@@ -67,6 +67,14 @@ Array join_axes(const Array& x, std::int64_t d) {
 /// A value that is mapped as if it had been an argument, so that loops whose lanes read it still run each at
 /// its own pace.
 Array lane_numbers(const BatchTrace& vmap) {
+  if (dynamic_cast<const RememberedAxis*>(
+          &vmap)) {  // has no lanes yet: of n times 0, 1, …, each keeps its own
+    const MappedAxis axis = vmap.axis();
+    CollectiveParams own{std::string(axis.name), axis.size, {0}, {}};
+    Array n_times = bind1(psum_scatter_op, make_params(own), {lax::iota(Dtype::I64, {axis.size}, 0)});
+    return lax::convert(lax::div(n_times, lax::full_like(n_times.aval(), static_cast<double>(axis.size))),
+                        Dtype::I32);
+  }
   TraceScope outside(vmap.parent());
   return vmap.lane(lax::iota(Dtype::I32, {vmap.axis()}, 0), 0);
 }

@@ -25,7 +25,7 @@ struct BatchRules {
         found[i] = fitted_to(found[i], stacked(results[i], lanes), "custom_batch", "result", i);
       return found;
     };
-    return stage_rule(body, inputs(mapped, lanes), consts, "custom_batch").graph;
+    return stage_rule(body, inputs(mapped, lanes), consts, {}, "custom_batch").graph;
   }
   /// What the rule uses from outside, when all arguments are mapped.
   std::vector<Array> captures() const {

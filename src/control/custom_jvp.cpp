@@ -36,7 +36,7 @@ class StagedJvp : public JvpSource {
       }
       return outs;
     };
-    RuleProgram program = stage_rule(body, inputs(perturbed), consts, "custom_jvp");
+    RuleProgram program = stage_rule(body, inputs(perturbed), consts, axes_, "custom_jvp");
     program.out_mask = out_mask;
     return program;
   }
@@ -73,14 +73,15 @@ class StagedJvp : public JvpSource {
   std::unique_ptr<const ErasedRule> rule_;
   bool symbolic_;
   std::vector<Aval> avals_;
+  std::vector<NamedAxis> axes_ = named_axes();
 };
 
 class BatchedJvp : public JvpSource {
  public:
-  BatchedJvp(std::shared_ptr<const JvpSource> inner, std::int64_t lanes, std::vector<bool> arguments,
+  BatchedJvp(std::shared_ptr<const JvpSource> inner, MappedAxis axis, std::vector<bool> arguments,
              std::vector<bool> consts)
       : inner_(std::move(inner)),
-        lanes_(lanes),
+        axis_{axis.size, std::string(axis.name)},
         arguments_(std::move(arguments)),
         consts_(std::move(consts)) {}
   RuleProgram make(const std::vector<bool>& perturbed) const override {
@@ -89,14 +90,14 @@ class BatchedJvp : public JvpSource {
     for (std::size_t i = 0; i < perturbed.size(); ++i)
       if (perturbed[i]) in_mask.push_back(arguments_[i]);
     in_mask.insert(in_mask.end(), consts_.begin(), consts_.end());
-    program.graph = batch_graph(*program.graph, lanes_, in_mask,
+    program.graph = batch_graph(*program.graph, axis_, in_mask,
                                 std::vector<bool>(program.graph->outputs().size(), true), out_mask);
     return program;
   }
 
  private:
   std::shared_ptr<const JvpSource> inner_;
-  std::int64_t lanes_;
+  NamedAxis axis_;
   std::vector<bool> arguments_, consts_;
 };
 

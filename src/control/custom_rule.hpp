@@ -13,6 +13,7 @@
 
 #include "apsis/control/custom.hpp"
 #include "control/call_rules.hpp"
+#include "transform/batch.hpp"
 
 namespace apsis::detail {
 
@@ -27,14 +28,16 @@ struct RuleProgram {
 /// The graph with what it captured as part of it.
 GraphRef closed(const GraphRef& graph, std::span<const Array> captured, const char* name);
 
-/// Stages `body` on (inputs…), with `consts` further inputs that stand for the arrays captured. Concrete
-/// arrays that it uses become part of the program. Throws where it uses a traced value that is no const.
+/// Stages `body` on (inputs…), with `consts` further inputs that stand for the arrays captured, and the named
+/// axes that were in scope where the rule was called. Concrete arrays that it uses become part of the
+/// program. Throws where it uses a traced value that is no const.
 template <class Body>
 RuleProgram stage_rule(Body&& body, std::span<const Aval> inputs, std::span<const Array> consts,
-                       const char* name) {
+                       std::span<const NamedAxis> axes, const char* name) {
   RuleProgram program;
   std::vector<Array> captured;
   {
+    const AxesScope remembered(axes);
     StageTrace trace(current_trace(), name);
     std::vector<Array> in;
     for (const Aval& aval : inputs) in.push_back(trace.input(aval));

@@ -30,6 +30,7 @@ struct VjpRules {
   bool symbolic;
   std::vector<Aval> arguments, results;
   std::vector<Array> consts;
+  std::vector<NamedAxis> axes = named_axes();
 };
 
 class StagedBackward : public BackwardSource {
@@ -65,7 +66,7 @@ class StagedBackward : public BackwardSource {
       }
       return outs;
     };
-    RuleProgram program = stage_rule(body, inputs, rules_->consts, "custom_vjp");
+    RuleProgram program = stage_rule(body, inputs, rules_->consts, rules_->axes, "custom_vjp");
     program.out_mask = out_mask;
     return program;
   }
@@ -93,7 +94,7 @@ class StagedVjp : public VjpSource {
         found[i] = fitted_to(found[i], results[i], "custom_vjp", "result", i);
       return found;
     };
-    program = stage_rule(body, rules_->arguments, rules_->consts, "custom_vjp");
+    program = stage_rule(body, rules_->arguments, rules_->consts, rules_->axes, "custom_vjp");
     program.kept = kept;
     return program;
   }
@@ -138,10 +139,10 @@ std::vector<Aval> stacked_where(const std::vector<bool>& mask, std::span<const A
 class BatchedBackward : public BackwardSource {
  public:
   /// Which residuals and consts are mapped, and which arguments that have a tangent.
-  BatchedBackward(std::shared_ptr<const BackwardSource> inner, std::int64_t lanes,
-                  std::vector<bool> residuals, std::vector<bool> consts, std::vector<bool> tangents)
+  BatchedBackward(std::shared_ptr<const BackwardSource> inner, MappedAxis axis, std::vector<bool> residuals,
+                  std::vector<bool> consts, std::vector<bool> tangents)
       : inner_(std::move(inner)),
-        lanes_(lanes),
+        axis_{axis.size, std::string(axis.name)},
         residuals_(std::move(residuals)),
         consts_(std::move(consts)),
         tangents_(std::move(tangents)) {}
@@ -154,38 +155,38 @@ class BatchedBackward : public BackwardSource {
     for (bool mapped : mask) axes.push_back(mapped ? 0 : -1);
     auto body = [&](std::span<const Array> in) {
       auto run = [&](std::span<const Array> inputs) { return interpret(*lane.graph, inputs); };
-      BatchResult r = batch(callee_of(run), lanes_, in, axes);
+      BatchResult r = batch(callee_of(run), axis_, in, axes);
       for (std::size_t t = 0, k = 0; t < tangents_.size(); ++t) {
         if (!lane.out_mask[t]) continue;
         // What all lanes share gets the sum of their cotangents.
         if (tangents_[t])
-          r.outs[k] = with_axis(r.outs[k], r.axes[k], 0, lanes_);
+          r.outs[k] = with_axis(r.outs[k], r.axes[k], 0, axis_.size);
         else
           r.outs[k] =
               r.axes[k] >= 0
                   ? lax::reduce_sum(r.outs[k], {r.axes[k]})
-                  : lax::mul(r.outs[k], lax::full_like(r.outs[k].aval(), static_cast<double>(lanes_)));
+                  : lax::mul(r.outs[k], lax::full_like(r.outs[k].aval(), static_cast<double>(axis_.size)));
         ++k;
       }
       return r.outs;
     };
-    program.graph = rewire(stacked_where(mask, input_avals(*lane.graph), lanes_), body);
+    program.graph = rewire(stacked_where(mask, input_avals(*lane.graph), axis_.size), body);
     program.out_mask = lane.out_mask;
     return program;
   }
 
  private:
   std::shared_ptr<const BackwardSource> inner_;
-  std::int64_t lanes_;
+  NamedAxis axis_;
   std::vector<bool> residuals_, consts_, tangents_;
 };
 
 class BatchedVjp : public VjpSource {
  public:
-  BatchedVjp(std::shared_ptr<const VjpSource> inner, std::int64_t lanes, std::vector<bool> arguments,
+  BatchedVjp(std::shared_ptr<const VjpSource> inner, MappedAxis axis, std::vector<bool> arguments,
              std::vector<bool> consts, std::size_t results)
       : inner_(std::move(inner)),
-        lanes_(lanes),
+        axis_{axis.size, std::string(axis.name)},
         arguments_(std::move(arguments)),
         consts_(std::move(consts)),
         results_(results) {}
@@ -194,7 +195,7 @@ class BatchedVjp : public VjpSource {
     std::vector<bool> in_mask = arguments_, all(program.graph->outputs().size(), false), out_mask;
     in_mask.insert(in_mask.end(), consts_.begin(), consts_.end());
     for (std::size_t i = 0; i < results_; ++i) all[i] = true;
-    program.graph = batch_graph(*program.graph, lanes_, in_mask, all, out_mask);
+    program.graph = batch_graph(*program.graph, axis_, in_mask, all, out_mask);
     program.mapped.assign(out_mask.begin() + static_cast<std::ptrdiff_t>(results_), out_mask.end());
     return program;
   }
@@ -203,13 +204,13 @@ class BatchedVjp : public VjpSource {
     std::vector<bool> tangents;
     for (std::size_t i = 0; i < perturbed.size(); ++i)
       if (perturbed[i]) tangents.push_back(arguments_[i]);
-    return std::make_shared<BatchedBackward>(inner_->backward(inner_->program(perturbed), perturbed), lanes_,
+    return std::make_shared<BatchedBackward>(inner_->backward(inner_->program(perturbed), perturbed), axis_,
                                              forward.mapped, consts_, tangents);
   }
 
  private:
   std::shared_ptr<const VjpSource> inner_;
-  std::int64_t lanes_;
+  NamedAxis axis_;
   std::vector<bool> arguments_, consts_;
   std::size_t results_;
 };

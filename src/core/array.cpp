@@ -3,9 +3,11 @@
 #include <cstring>
 #include <new>
 
+#include "apsis/core/op.hpp"
 #include "apsis/core/watch.hpp"
 #include "core/convert.hpp"
 #include "core/given_up.hpp"
+#include "core/in_progress.hpp"
 #include "core/list.hpp"
 #include "core/memory.hpp"
 #include "core/messages.hpp"
@@ -39,6 +41,7 @@ const Array& primal_of(const Array& a) {
 const Array& require_concrete(const Array& a, const char* where, Loc loc) {
   const Array& p = primal_of(a);
   if (p.node() && p.node()->kind == NodeKind::Abstract) fail_abstract(p, where, loc);
+  if (is_tracer(p) && !is_in_progress(p)) fail_leaked(p, where, loc);
   if (!is_concrete(p)) fail(messages::not_concrete, {where, to_string(p.aval()), transformation_of(p.node()->kind)}, loc);
   return p;
 }

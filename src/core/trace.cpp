@@ -4,6 +4,7 @@
 #include "apsis/core/op.hpp"
 #include "apsis/core/watch.hpp"
 #include "core/given_up.hpp"
+#include "core/in_progress.hpp"
 #include "core/messages.hpp"
 #include "core/place.hpp"
 
@@ -91,6 +92,13 @@ BatchNode::BatchNode(const Trace& trace, Aval lane_aval, Array value_, int axis_
 AbstractNode::AbstractNode(Aval aval_) : TracerNode(NodeKind::Abstract, std::move(aval_)) {}
 StageNode::StageNode(const Trace& trace, Aval aval_, std::uint32_t id_, Loc loc_)
     : TracerNode(NodeKind::Stage, std::move(aval_), trace, loc_), id(id_) {}
+
+bool is_in_progress(const Array& tracer) {
+  const std::uint64_t tag = static_cast<TracerNode*>(tracer.node())->tag;
+  for (const Trace* t = current; t; t = t->parent())
+    if (t->tag() == tag) return true;
+  return false;
+}
 
 void fail_leaked(const Array& tracer, const char* op_name, Loc loc) {
   auto* node = static_cast<TracerNode*>(tracer.node());

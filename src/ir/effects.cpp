@@ -59,11 +59,20 @@ bool uses_axis(const Op& op, const Params& params, std::string_view axis) {
 
 GraphRef without_effects(const Graph& graph) {
   if (!graph.has_effect()) return GraphRef(&graph);
+  std::vector<char> needed(graph.value_count(), 0);
+  const auto is_needed = [&](const Eqn& e) {
+    const auto first = needed.begin() + e.first_result;
+    return std::find(first, first + e.result_count, 1) != first + e.result_count;
+  };
+  for (ValueId v : graph.outputs()) needed[v] = 1;
+  for (std::size_t i = graph.eqns().size(); i-- > 0;)
+    if (const Eqn& e = graph.eqns()[i]; is_needed(e))
+      for (ValueId v : graph.operands(e)) needed[v] = 1;
   GraphBuilder builder;
   std::vector<ValueId> values(graph.value_count()), operands, outputs;
   for (ValueId v = 0; v < graph.input_count(); ++v) values[v] = builder.input(graph.aval(v));
   for (const Eqn& e : graph.eqns()) {
-    if (e.op->effect && e.result_count == 0) continue;
+    if (!is_needed(e)) continue;
     ScopeOf scope(e.scope);
     operands.clear();
     for (ValueId v : graph.operands(e)) operands.push_back(values[v]);

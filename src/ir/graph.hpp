@@ -149,7 +149,7 @@ bool has_effect(const Op& op, const Params& params);
 /// Whether an op works across the lanes of the mapped axis: a collective over it, or a region with one in it.
 bool uses_axis(const Op& op, const Params& params, std::string_view axis);
 bool uses_axis(const Graph& graph, std::string_view axis);
-/// The graph without the effects that give no result, in regions too: for programs that are run again for their values.
+/// The graph without the effects of which no result is needed, in regions too: for programs run again for their values.
 GraphRef without_effects(const Graph& graph);
 
 /// Builds a Graph: merges equal equations as they come, and lets each op's `rewrite` rule put something

@@ -86,6 +86,26 @@ std::string axes_in_scope() {
   return names.empty() ? "none" : names;
 }
 
+std::vector<NamedAxis> named_axes() {
+  std::vector<NamedAxis> found;
+  for (const Trace* t = current_trace(); t; t = t->parent()) {
+    auto* vmap = dynamic_cast<const BatchTrace*>(t);
+    if (vmap && !vmap->axis().name.empty())
+      found.insert(found.begin(), {vmap->axis().size, std::string(vmap->axis().name)});
+  }
+  return found;
+}
+
+AxesScope::AxesScope(std::span<const NamedAxis> axes) {
+  for (const NamedAxis& axis : axes) {
+    axes_.push_back(std::make_unique<RememberedAxis>(current_trace(), axis, LaneLoops::Automatic));
+    scopes_.push_back(std::make_unique<TraceScope>(axes_.back().get()));
+  }
+}
+AxesScope::~AxesScope() {
+  while (!scopes_.empty()) scopes_.pop_back();  // the last one first
+}
+
 BatchResult batch(const Callee& callee, MappedAxis axis, std::span<const Array> operands,
                   std::span<const int> axes, Loc loc, LaneLoops loops) {
   BatchTrace trace(current_trace(), axis, loops, loc);

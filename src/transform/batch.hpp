@@ -1,5 +1,7 @@
 #pragma once
 
+#include <memory>
+
 #include "apsis/transform/callee.hpp"
 #include "apsis/transform/lane_loops.hpp"
 #include "transform/stage.hpp"
@@ -33,6 +35,32 @@ class BatchTrace : public Trace {
 const BatchTrace* find_axis(std::string_view name);
 /// The names of all axes in scope, the innermost first, as an error lists them.
 std::string axes_in_scope();
+
+/// A named axis, remembered beyond its vmap.
+struct NamedAxis {
+  std::int64_t size;
+  std::string name;
+  operator MappedAxis() const { return {size, name}; }
+};
+/// Those in scope, the outermost first.
+std::vector<NamedAxis> named_axes();
+
+/// A vmap that is over, or yet to come: what is staged under it will be mapped over its axis by name.
+class RememberedAxis : public BatchTrace {
+  using BatchTrace::BatchTrace;
+};
+/// While it lives, these axes are in scope, whatever vmaps are around.
+class AxesScope {
+ public:
+  explicit AxesScope(std::span<const NamedAxis> axes);
+  ~AxesScope();
+  AxesScope(const AxesScope&) = delete;
+  AxesScope& operator=(const AxesScope&) = delete;
+
+ private:
+  std::vector<std::unique_ptr<RememberedAxis>> axes_;
+  std::vector<std::unique_ptr<TraceScope>> scopes_;
+};
 
 /// Whole results and their mapped axes (-1: the same for all lanes). Only operands with axis ≥ 0 are mapped.
 struct BatchResult {

@@ -152,8 +152,8 @@ GraphRef tangent_graph(const Graph& graph, const std::vector<bool>& in_mask,
     }
     return outs;
   };
-  GraphRef made =
-      without_dead_carries(*stage_with(body, avals_with_tangents(graph, in_mask), "linearize").graph);
+  const GraphRef staged = stage_with(body, avals_with_tangents(graph, in_mask), "linearize").graph;
+  GraphRef made = without_dead_carries(*without_effects(*staged));
   if (made->has_effect()) fail(messages::effect_again, {});
   return made;
 }
@@ -268,7 +268,7 @@ GraphRef linear_part(const SplitGraph& split, const std::vector<bool>& out_mask)
     }
     return outs;
   };
-  GraphRef made = stage_with(body, avals, "linearize").graph;
+  GraphRef made = without_effects(*stage_with(body, avals, "linearize").graph);
   if (made->has_effect()) fail(messages::effect_again, {});
   return made;
 }

@@ -131,6 +131,52 @@ TEST(CheckpointPolicies, SeeIntoJittedFunctions) {
   EXPECT_EQ(products({}), products({.dots = true}) + 2);
 }
 
+// Computing again repeats no effect: what a callback returned is kept, and what prints has printed.
+TEST(CheckpointPolicies, EffectsHappenOnce) {
+  std::vector<double> seen;
+  auto note = io_callback([&seen](const Array& x) { seen.push_back(x.item<double>()); });
+  auto ask = io_callback(
+      [&seen](const Array& x) {
+        seen.push_back(-x.item<double>());
+        return x * 10.;
+      },
+      array(0.));
+  auto body = [&](const Array& x) {
+    note(x);
+    Array from_host = ask(stop_gradient(x));
+    Array looped = fori_loop(
+        0, 2,
+        [&](const Array&, const Array& y) {
+          note(y);
+          return sin(y) * x;
+        },
+        x);
+    return cond(
+               x > 0.,
+               [&](const Array& y) {
+                 return y +
+                        stop_gradient(ask(stop_gradient(y)));  // a branch whose result comes from the host
+               },
+               [](const Array& y) { return y; }, looped) *
+           sin(x * from_host);
+  };
+  const Array x = array(0.5);
+  const double once = std::sin(0.5) * 0.5;
+  const std::vector<double> want{0.5, -0.5, 0.5, once, -std::sin(once) * 0.5};
+  auto expect_once = [&](const auto& f, const Array& at) {
+    seen.clear();
+    auto result = f(at);
+    EXPECT_EQ(seen, want);
+    return result;
+  };
+  const Array slope = expect_once(grad(body), x);
+  expect_near(expect_once(grad(checkpoint(body)), x), slope);
+  expect_near(expect_once(jit(grad(checkpoint(body))), x), slope);
+  expect_near(expect_once(grad(jit(checkpoint(jit(body)))), x), slope);
+  expect_near(expect_once(grad(checkpoint(body, {.everything = true})), x), slope);
+  expect_near(expect_once(vmap(grad(checkpoint(body))), reshape(x, {1})), reshape(slope, {1}));
+}
+
 TEST(CheckpointPolicies, ReadBackFromText) {
   auto text_of = [](const CheckpointOptions& options) {
     auto f = checkpoint([](const Array& x) { return sin(checkpoint_name(cos(x), "inner")); }, options);

@@ -404,5 +404,51 @@ TEST(CustomRules, KeepTheirSignature) {
   EXPECT_EQ(grad([&](const Array& x) { return f(x, 4); })(array(1.)).item<double>(), 8);
 }
 
+// Rules run long after the call: what they gather over the lanes of a vmap is found by its name even when the
+// vmap is over, as when the derivative is taken outside of it.
+TEST(CustomRules, WorkAcrossLanesOfAVmapInside) {
+  auto f = [](const Array& x) { return x * psum(x * x, "i") + axis_index("i") * x; };
+  auto tangent = [](const Array& x, const Array& dx) {
+    return dx * psum(x * x, "i") + 2. * x * psum(x * dx, "i") + axis_index("i") * dx;
+  };  // its own transpose
+  auto by_jvp = custom_jvp(f, [=](const Array& x, const Array& dx) {
+    return std::pair{f(x), tangent(x, dx)};
+  });
+  auto by_vjp = custom_vjp(
+      f,
+      [=](const Array& x) {
+        return std::pair{f(x), x};
+      },
+      tangent);
+  const Array x = array({1., 2., 3., 4.}), weights = array({1., -2., 3., .5});
+  auto check = [&](const auto& g) {
+    auto mapped = [](const auto& h) { return vmap(h, {.axis_name = "i"}); };
+    auto outside = [&](const auto& h) {
+      return grad([&h, &weights](const Array& v) { return sum(weights * h(v)); });
+    };
+    expect_near(outside(mapped(g))(x), outside(mapped(f))(x));
+    expect_near(jit(outside(jit(mapped(jit(g)))))(x), outside(mapped(f))(x));
+    expect_near(mapped(grad(g))(x), mapped(grad(f))(x));
+    expect_near(mapped(jit(grad(jit(g))))(x), mapped(grad(f))(x));
+    expect_near(jacrev(mapped(g))(x), jacrev(mapped(f))(x));
+    auto nested = [](const auto& h) {
+      return vmap(vmap(h, {.axis_name = "j"}), {.in_axes = {1}, .out_axes = {1}, .axis_name = "i"});
+    };
+    const Array rows = stack({x, 2. * x});
+    expect_near(jacrev(nested(g))(rows), jacrev(nested(f))(rows));
+    auto loop = [](const auto& h) {
+      return [&h](const Array& v) {
+        return while_loop([](const Array& s) { return s < 50.; }, [&h](const Array& s) { return h(s) + 1.; },
+                          v);
+      };
+    };
+    expect_near(outside(mapped(loop(g)))(x), outside(mapped(loop(f)))(x));
+  };
+  check(by_jvp);
+  check(by_vjp);
+  expect_near(hessian([&](const Array& v) { return sum(weights * vmap(by_jvp, {.axis_name = "i"})(v)); })(x),
+              hessian([&](const Array& v) { return sum(weights * vmap(f, {.axis_name = "i"})(v)); })(x));
+}
+
 }  // namespace
 }  // namespace apsis::testing

@@ -392,6 +392,18 @@ TEST(Closures, LeaksAreReportedWithTheirPlace) {
   } catch (const Error& e) {
     EXPECT_NE(std::string(e.what()).find(made(line)), std::string::npos) << e.what();
   }
+  // Asked for its value too.
+  for (auto ask :
+       {+[](const Array& a) { (void)a.item<double>(); }, +[](const Array& a) { (void)a.to_vector<double>(); },
+        +[](const Array& a) { (void)a.span<double>(); }, +[](const Array& a) { (void)bool(a); }}) {
+    try {
+      ask(kept);
+      FAIL();
+    } catch (const Error& e) {
+      EXPECT_STREQ(e.id(), "leaked_tracer");
+      EXPECT_NE(std::string(e.what()).find(made(line)), std::string::npos) << e.what();
+    }
+  }
 }
 
 }  // namespace
