@@ -1,8 +1,19 @@
 #include "apsis/base/error.hpp"
 
 #include "apsis/base/named_scope.hpp"
+#include "base/place.hpp"
 
 namespace apsis {
+namespace {
+thread_local Loc place;
+}
+
+Loc detail::current_place() { return place; }
+Loc detail::exchange_place(Loc to) {
+  const Loc before = place;
+  place = to;
+  return before;
+}
 
 void fail(const Message& message, std::initializer_list<std::string> arguments, Loc loc) {
   std::string text;
@@ -16,7 +27,7 @@ void fail(const Message& message, std::initializer_list<std::string> arguments, 
       text += *p;
     }
   }
-  throw Error(message.id, text + detail::place_text(loc));
+  throw Error(message.id, text + detail::place_text(loc.known() ? loc : place));
 }
 
 namespace detail {

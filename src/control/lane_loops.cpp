@@ -6,9 +6,9 @@
 #include <numeric>
 
 #include "apsis/base/named_scope.hpp"
+#include "base/place.hpp"
 #include "codegen/analysis.hpp"
 #include "codegen/cost.hpp"
-#include "core/place.hpp"
 #include "ir/effects.hpp"
 #include "ops/dot_params.hpp"
 #include "ops/lax.hpp"

@@ -3,16 +3,15 @@
 
 #include "apsis/core/op.hpp"
 #include "apsis/core/watch.hpp"
+#include "base/place.hpp"
 #include "core/given_up.hpp"
 #include "core/in_progress.hpp"
 #include "core/messages.hpp"
-#include "core/place.hpp"
 
 namespace apsis {
 namespace {
 
 constinit thread_local Trace* current [[gnu::tls_model("initial-exec")]] = nullptr;  // asked on every call
-thread_local Loc place;  // of what is bound without one
 std::atomic<std::uint64_t> next_tag{1};
 
 std::uint64_t thread_number() {
@@ -48,14 +47,11 @@ Trace* current_trace() { return current; }
 TraceScope::TraceScope(Trace* trace) : previous_(current) { current = trace; }
 TraceScope::~TraceScope() { current = previous_; }
 
-LocScope::LocScope(Loc loc) : previous_(place) {
-  if (loc.known()) place = loc;
-}
-LocScope::~LocScope() { place = previous_; }
-Loc detail::current_place() { return place; }
+LocScope::LocScope(Loc loc) : previous_(detail::exchange_place(loc.known() ? loc : detail::current_place())) {}
+LocScope::~LocScope() { detail::exchange_place(previous_); }
 
 void bind(const Op& op, const Params& params, std::span<const Array> in, std::span<Array> out, Loc loc) {
-  if (!loc.known()) loc = place;
+  if (!loc.known()) loc = detail::current_place();
   for (const Array& a : in)
     if (a.is_empty()) (void)a.aval();  // throws
   if (current) current->process(op, params, in, out, loc);

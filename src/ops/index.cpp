@@ -294,9 +294,9 @@ Array put_positions(const Array& core, const Array& values, const Plan& plan, Sc
   return lax::scatter(core, index_vectors(plan), values, {places, kind, false});
 }
 
-// x with its window replaced. Contiguous windows of large arrays are written to, which costs the window where nobody
-// else needs the array. Those of others are cut out and joined again, axis by axis, so that small arrays are only
-// renamed; strided ones are chosen by a constant mask.
+// x with its window replaced. Contiguous windows of large arrays are written to, which costs the window where
+// nobody else needs the array. Those of others are cut out and joined again, axis by axis, so that small
+// arrays are only renamed; strided ones are chosen by a constant mask.
 Array put_window(const Array& x, const Array& part, const Plan& plan, std::size_t axis = 0) {
   constexpr std::int64_t small = 64;
   const bool contiguous = std::ranges::all_of(plan.stride, [](std::int64_t step) { return step == 1; });
@@ -346,6 +346,7 @@ detail::OutOfBounds out_of_bounds(IndexMode mode) {
 
 Array update(const Array& x, std::span<const Index> index, const Array& given, ScatterKind kind,
              IndexMode mode, Loc loc) {
+  const LocScope place(loc);
   Plan plan = make_plan(x, index, loc);
   plan.mode = out_of_bounds(mode);
   Array values = given.dtype() == x.dtype() && given.weak() == x.weak()
@@ -370,6 +371,7 @@ Array update(const Array& x, std::span<const Index> index, const Array& given, S
 }  // namespace
 
 Array detail::index_array(const Array& x, std::span<const Index> index, Loc loc) {
+  const LocScope place(loc);
   Plan plan = make_plan(x, index, loc);
   return lax::reshape(take_positions(window_of(x, plan), plan), plan.result);
 }
@@ -379,6 +381,7 @@ Array Array::operator[](const Index& index) const {
 }
 
 Array IndexUpdate::get(IndexMode mode, Loc loc) const {
+  const LocScope place(loc);
   Plan plan = make_plan(x_, index_, loc);
   plan.mode = out_of_bounds(mode);
   return lax::reshape(take_positions(window_of(x_, plan), plan), plan.result);
@@ -408,6 +411,7 @@ Array take(const Array& x, const Array& indices, int axis, Loc loc) {
 
 // Along the other axes the index is the coordinate: JAX's batching axes.
 Array take_along_axis(const Array& x, const Array& indices, int axis, Loc loc) {
+  const LocScope place(loc);
   int along = detail::checked_axis("take_along_axis", axis, x.shape(), loc);
   auto at = static_cast<std::size_t>(along);
   if (indices.ndim() != x.ndim())

@@ -103,6 +103,8 @@ TEST(Checks, Indices) {
   auto set = jit([](const Array& v, const Array& i) { return v.at(i).set(0.); }, {.checks = {.index = true}});
   EXPECT_EQ(set(x, array(1)).to_vector<double>(), (std::vector<double>{1., 0., 3.}));
   EXPECT_EQ(failure_of([&] { set(x, array(3)); }).id, "check_index");
+  auto pick = jit([](const Array& v, const Array& i) { return v[i]; }, {.checks = {.index = true}});
+  EXPECT_EQ(failure_of([&] { pick(x, array({0, 5})); }).place, HERE(-1));  // of an operator too
 }
 
 TEST(Checks, Divisions) {

@@ -177,5 +177,24 @@ TEST(Nesting, EveryModeOverEveryMode) {
   expect_derivatives(jit([](const Array& v) { return sum(tanh(v * v)) * prod(v); }), x);
 }
 
+// What a rule refuses is refused at the line of the op, not of the transformation that came by.
+TEST(Errors, OfRulesNameTheLineOfTheOp) {
+  const unsigned line = __LINE__ + 1;
+  auto refused = [](const Array& x) { return pure_callback([](const Array& y) { return y; }, array(0.))(x); };
+  for (auto transformed : {+[](const Array&x, decltype(refused) f) { return grad(f)(x); },
+                           +[](const Array&x, decltype(refused) f) { return jit(grad(f))(x); },
+                           +[](const Array&x, decltype(refused) f) { return jvp(f, x, x).second; }}) {
+    try {
+      transformed(array(1.), refused);
+      FAIL();
+    } catch (const Error& e) {
+      EXPECT_STREQ(e.id(), "callback_derivative");
+      EXPECT_NE(std::string(e.what()).find(std::string(__FILE__) + ':' + std::to_string(line)),
+                std::string::npos)
+          << e.what();
+    }
+  }
+}
+
 }  // namespace
 }  // namespace apsis::testing
