@@ -53,7 +53,7 @@ LocScope::~LocScope() { detail::exchange_place(previous_); }
 void bind(const Op& op, const Params& params, std::span<const Array> in, std::span<Array> out, Loc loc) {
   if (!loc.known()) loc = detail::current_place();
   for (const Array& a : in)
-    if (a.is_empty()) (void)a.aval();  // throws
+    if (a.is_empty()) fail(messages::empty_array, {}, loc);
   if (current) current->process(op, params, in, out, loc);
   else evaluate(op, params, in, out, loc);
 }
@@ -65,6 +65,7 @@ Array bind1(const Op& op, const Params& params, std::initializer_list<Array> in,
 }
 
 std::vector<Array> bind_all(const Op& op, const Params& params, std::span<const Array> in, Loc loc) {
+  const LocScope place(loc);
   std::vector<Aval> avals, results;
   for (const Array& a : in) avals.push_back(a.aval());
   if (!op.shape) fail(messages::no_shape, {op.name}, loc);

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "core/convert.hpp"
+#include "core/messages.hpp"
 
 namespace apsis::detail {
 namespace {
@@ -37,6 +38,7 @@ Array as_dtype(const Array& a, WeakDtype dtype) {
 }
 
 Operands matched(const char* name, const Array& a, const Array& b, Loc loc) {
+  if (a.is_empty() || b.is_empty()) fail(messages::empty_array, {}, loc);
   if (a.aval() == b.aval()) return {a, b};
   return converted(name, a, b, promote(dtype_of_array(a), dtype_of_array(b)), loc);
 }

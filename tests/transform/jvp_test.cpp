@@ -196,5 +196,24 @@ TEST(Errors, OfRulesNameTheLineOfTheOp) {
   }
 }
 
+TEST(Errors, OfEmptyOperandsAndConditionsNameTheLine) {
+  const std::string here = std::string(__FILE__) + ':';
+  auto place_of = [](const auto& run) {
+    try {
+      run();
+    } catch (const Error& e) {
+      return std::string(e.what());
+    }
+    return std::string("nothing was thrown");
+  };
+  const Array x = array({1., 2.});
+  EXPECT_NE(place_of([&] { (void)(x + Array()); }).find(here + std::to_string(__LINE__)), std::string::npos);
+  const unsigned line = __LINE__ + 2;
+  auto loop = [&] {
+    while_loop([](const Array& c) { return c > 0.; }, [](const Array& c) { return c - 1.; }, x);
+  };
+  EXPECT_NE(place_of(loop).find(here + std::to_string(line)), std::string::npos);
+}
+
 }  // namespace
 }  // namespace apsis::testing
