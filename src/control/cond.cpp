@@ -135,9 +135,10 @@ void cond_transpose(const TransposeRule& r) {
                                                                   sum_mask;
   const std::vector<Array> sums = take_sums(r, 1, sum_mask);
   auto graphs = transform_branches(
-      branches_of(r.params), count(linear), out_mask,
+      branches_of(r.params), 2 * count(linear), out_mask,
       [&](const Graph& branch, const std::vector<bool>& instantiate, std::vector<bool>& found) {
-        return transpose_graph(branch, linear, ct_mask, instantiate, found, sum_mask);
+        return transpose_graph(branch, linear, ct_mask, instantiate, found, sum_mask,
+                               std::vector<Conditional>(count(linear), Conditional::AsAWhole));
       });
   if (count(out_mask) == 0) return;
   std::vector<Array> operands;
@@ -145,9 +146,7 @@ void cond_transpose(const TransposeRule& r) {
     if (!r.linear[i]) operands.push_back(r.operands[i]);
   append(operands, marked(r.cotangents, ct_mask));
   append(operands, sums);
-  std::vector<Array> found = bind_all(cond_op, make_params(CondParams{std::move(graphs)}), operands);
-  for (std::size_t i = 0, k = 0, next = 0; i < linear.size(); ++i)
-    if (linear[i] && out_mask[k++]) r.out[i + 1] = found[next++];
+  take_cotangents(r, 1, bind_all(cond_op, make_params(CondParams{std::move(graphs)}), operands), out_mask);
 }
 
 // Lanes that choose differently: all branches run, results are selected. A branch sees, in the lanes that did

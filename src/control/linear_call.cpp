@@ -84,11 +84,7 @@ void linear_call_transpose(const TransposeRule& r) {
     const std::int64_t condition = p.conditions[i - plain];
     if (condition < 0) continue;
     const Array& counts = r.operands[static_cast<std::size_t>(condition)];
-    // Of a batch there is one for each lane.
-    r.conditions[i] = counts.ndim() == 0
-                          ? counts
-                          : lax::broadcast_in_dim(counts, r.out[i].shape(),
-                                                  Dims::counting(static_cast<std::size_t>(counts.ndim())));
+    r.conditions[i] = counts.ndim() == 0 ? counts : for_elements(counts, r.out[i]);  // of a batch: one a lane
   }
 }
 

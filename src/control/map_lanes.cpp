@@ -133,9 +133,14 @@ void map_lanes_transpose(const TransposeRule& r) {
   const auto& p = lanes_of(r.params);
   std::vector<bool> linear(r.linear.begin(), r.linear.end()), plain(linear.size()),
       ct_mask = not_empty(r.cotangents), out_mask;
-  for (std::size_t i = 0; i < linear.size(); ++i) plain[i] = !linear[i];
+  std::vector<Conditional> conditional;  // what lanes share is added up over them
+  for (std::size_t i = 0; i < linear.size(); ++i) {
+    plain[i] = !linear[i];
+    if (linear[i]) conditional.push_back(p.in_axes[i] >= 0 ? Conditional::ByElement : Conditional::No);
+  }
   GraphRef region =
-      transpose_graph(*p.region, linear, ct_mask, std::vector<bool>(count(linear), false), out_mask);
+      transpose_graph(*p.region, linear, ct_mask, std::vector<bool>(2 * conditional.size(), false), out_mask,
+                      {}, conditional);
   std::vector<Array> operands;
   for (std::size_t i = 0; i < r.operands.size(); ++i)
     if (plain[i]) operands.push_back(r.operands[i]);
@@ -143,11 +148,11 @@ void map_lanes_transpose(const TransposeRule& r) {
   std::vector<Array> found =
       bind_lanes(region, p.lanes,
                  concatenated(marked_axes(p.in_axes, plain), Dims::filled(count(ct_mask), 0)), operands);
-  for (std::size_t i = 0, k = 0, next = 0; i < r.operands.size(); ++i)
-    if (r.linear[i] && out_mask[k++]) {
-      Array ct = found[next++];
-      r.out[i] = p.in_axes[i] >= 0 ? ct : lax::reduce_sum(ct, {0});  // shared by the lanes
-    }
+  take_cotangents(r, 0, found, out_mask);
+  for (std::size_t i = 0; i < r.operands.size(); ++i) {
+    if (p.in_axes[i] < 0 && !r.out[i].is_empty()) r.out[i] = lax::reduce_sum(r.out[i], {0});
+    if (!r.conditions[i].is_empty()) r.conditions[i] = for_elements(r.conditions[i], r.out[i]);
+  }
 }
 
 void map_lanes_jet(const JetRule& r) {

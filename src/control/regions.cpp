@@ -86,6 +86,25 @@ std::vector<Array> take_sums(const TransposeRule& r, std::size_t first, std::vec
   return sums;
 }
 
+Array for_elements(const Array& condition, const Array& cotangent) {
+  return lax::broadcast_in_dim(condition, cotangent.shape(),
+                               Dims::counting(static_cast<std::size_t>(condition.ndim())));
+}
+
+void take_cotangents(const TransposeRule& r, std::size_t first, std::span<const Array> found,
+                     const std::vector<bool>& mask) {
+  const auto take = [&](std::size_t k, Array& to) {
+    if (!mask[k]) return;
+    to = found[0];
+    found = found.subspan(1);
+  };
+  std::size_t k = 0;
+  for (std::size_t i = first; i < r.linear.size(); ++i)
+    if (r.linear[i]) take(k++, r.out[i]);
+  for (std::size_t i = first; i < r.linear.size(); ++i)
+    if (r.linear[i]) take(k++, r.conditions[i]);
+}
+
 void take_jets(std::span<const Array> results, const std::vector<bool>& mask, const JetRule& r) {
   std::size_t next = r.outs.size();
   for (std::size_t i = 0; i < r.outs.size(); ++i) {

@@ -40,6 +40,14 @@ Array take_sum(const TransposeRule& rule, std::size_t i);
 /// ones.
 std::vector<Array> take_sums(const TransposeRule& rule, std::size_t first, std::vector<bool>& mask);
 
+/// A condition for each lane, or one for each element of it, as one for each element of the cotangent.
+Array for_elements(const Array& condition, const Array& cotangent);
+
+/// Hands the results of a region that was transposed with conditions to the rule: those of the operands from
+/// `first` on. `mask` is transpose_graph's.
+void take_cotangents(const TransposeRule& rule, std::size_t first, std::span<const Array> found,
+                     const std::vector<bool>& mask);
+
 /// Hands the results of a Taylor-mode program, (results…, derivatives of those marked…), to the rule.
 void take_jets(std::span<const Array> results, const std::vector<bool>& mask, const JetRule& rule);
 

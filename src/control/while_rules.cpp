@@ -76,6 +76,7 @@ void split_while(const Op& op, const WhileParams& p, const TapeWhile& tape, cons
 /// run on where the program never ran: into loops within that do not end there, or infinite slopes, which
 /// times a zero cotangent are NaN.
 Array from_lanes_that_go_on(const Array& a, const Array& going, std::int64_t lanes) {
+  if (lanes == 0) return a;
   const Shape each{lanes};
   const Array last = lax::full(each, Dtype::I64, static_cast<double>(lanes - 1));
   const Array first = lax::reduce_min(lax::select(going, lax::iota(Dtype::I64, each, 0), last), {0});

@@ -13,7 +13,7 @@
 
 namespace apsis::detail {
 
-extern const Op add_op, broadcast_in_dim_op, scan_op, select_op;
+extern const Op add_op, broadcast_in_dim_op, reduce_sum_op, scan_op, select_op;
 
 namespace {
 
@@ -60,6 +60,15 @@ class Backward {
   const Array& cotangent(ValueId v) {
     settle(v);
     return cotangents_[v];
+  }
+
+  /// The condition under which the cotangent counts; empty: it is what it is.
+  Array take_condition(ValueId v, Conditional kind) {
+    const Guard guard = guards_[v];
+    if (kind == Conditional::No || guard.is_empty()) return {};
+    if (kind == Conditional::AsAWhole && !guard.is_scalar()) return {};
+    guards_[v] = {};
+    return guard.when ? guard.condition : lax::logical_not(guard.condition);
   }
 
   /// Under one condition for a whole array sums stay under it. Conditions by element are settled before, so
@@ -156,6 +165,7 @@ class Backward {
       any = true;
     }
     const OpKind kind = e.op->kind;
+    if (same && !common.is_empty() && !common.is_scalar() && lays_out_anew(e)) return laid_out(e, common);
     if (!same || (!common.is_empty() && !common.is_scalar() && kind != OpKind::Elementwise) ||
         kind == OpKind::Collective) {
       zeroed(e, common);
@@ -182,6 +192,27 @@ class Backward {
     for (Array& a : operands_)
       if (kind == OpKind::Contract && !a.is_empty()) a = guarded(a, common);
     return zeroed(e, common);
+  }
+
+  static bool lays_out_anew(const Eqn& e) { return e.op->kind == OpKind::View || e.op == &reduce_sum_op; }
+
+  /// A condition by element goes the way of the cotangents, which are only laid out anew: repeated, or added
+  /// up where their elements were repeated.
+  Guard laid_out(const Eqn& e, Guard guard) {
+    const bool adds = e.op == &broadcast_in_dim_op;
+    if (adds) zeroed(e, guard);
+    const ValueId operand = graph_.operands(e)[0];
+    const Dtype dtype = adds ? Dtype::I64 : Dtype::Bool;
+    const Array given =
+        adds ? lax::convert(guard.when ? guard.condition : lax::logical_not(guard.condition), dtype)
+             : guard.condition;
+    const Array none;
+    const Aval aval(dtype, graph_.aval(operand).shape());
+    const bool linear = true;
+    Array found;
+    e.op->transpose({e.params, {&none, 1}, {&aval, 1}, {&linear, 1}, {&given, 1}, {&found, 1}});
+    return adds ? Guard{lax::ne(found, lax::full_like(aval, 0)), true, true}
+                : Guard{found, guard.when, guard.zeroed};
   }
 
   bool is_large(ValueId v) const {
@@ -265,11 +296,12 @@ class Backward {
   std::size_t mask_size_ = 0;
 };
 
-}  // namespace
-
-std::vector<Array> backward_pass(const Graph& graph, const std::vector<bool>& linear,
-                                 std::span<const Array> inputs, std::span<const Array> cotangents,
-                                 std::span<const Array> sums) {
+/// `conditional` says by linear input whether the cotangent may come with a condition, which is then put into
+/// `conditions`; else it is zero where it does not count.
+std::vector<Array> pulled_back(const Graph& graph, const std::vector<bool>& linear,
+                               std::span<const Array> inputs, std::span<const Array> cotangents,
+                               std::span<const Array> sums, std::span<const Conditional> conditional,
+                               std::span<Array> conditions) {
   Backward backward(graph, linear, inputs);
   for (ValueId v = 0, k = 0; v < graph.input_count() && !sums.empty(); ++v)
     if (linear[v] && !sums[k++].is_empty()) backward.add(v, sums[k - 1]);
@@ -277,14 +309,26 @@ std::vector<Array> backward_pass(const Graph& graph, const std::vector<bool>& li
   for (std::size_t i = 0; i < outputs.size(); ++i) backward.add_to_output(outputs[i], cotangents[i]);
   backward.run();
   std::vector<Array> result;
-  for (ValueId v = 0; v < graph.input_count(); ++v)
-    if (linear[v]) result.push_back(backward.cotangent(v));
+  for (ValueId v = 0, k = 0; v < graph.input_count(); ++v) {
+    if (!linear[v]) continue;
+    if (!conditional.empty()) conditions[k] = backward.take_condition(v, conditional[k]);
+    result.push_back(backward.cotangent(v));
+    ++k;
+  }
   return result;
+}
+
+}  // namespace
+
+std::vector<Array> backward_pass(const Graph& graph, const std::vector<bool>& linear,
+                                 std::span<const Array> inputs, std::span<const Array> cotangents) {
+  return pulled_back(graph, linear, inputs, cotangents, {}, {}, {});
 }
 
 GraphRef transpose_graph(const Graph& graph, const std::vector<bool>& linear,
                          const std::vector<bool>& ct_mask, const std::vector<bool>& instantiate,
-                         std::vector<bool>& out_mask, const std::vector<bool>& sum_mask) {
+                         std::vector<bool>& out_mask, const std::vector<bool>& sum_mask,
+                         std::span<const Conditional> conditional) {
   std::vector<Aval> avals;
   for (ValueId v = 0; v < graph.input_count(); ++v)
     if (!linear[v]) avals.push_back(graph.aval(v));
@@ -301,13 +345,22 @@ GraphRef transpose_graph(const Graph& graph, const std::vector<bool>& linear,
       if (ct_mask[i]) cts[i] = in[next++];
     for (std::size_t k = 0; k < sum_mask.size(); ++k)
       if (sum_mask[k]) sums[k] = in[next++];
-    std::vector<Array> found = backward_pass(graph, linear, inputs, cts, sums), outs;
-    out_mask.assign(found.size(), false);
+    std::vector<Array> conditions(conditional.size()), outs;
+    const std::vector<Array> found = pulled_back(graph, linear, inputs, cts, sums, conditional, conditions);
+    out_mask.assign(found.size() + conditions.size(), false);
     for (ValueId v = 0, k = 0; v < graph.input_count(); ++v) {
       if (!linear[v]) continue;
       out_mask[k] = !found[k].is_empty() || instantiate[k];
       if (out_mask[k]) outs.push_back(found[k].is_empty() ? lax::full_like(graph.aval(v), 0) : found[k]);
       ++k;
+    }
+    for (std::size_t k = 0; k < conditions.size(); ++k) {
+      const std::size_t out = found.size() + k;
+      out_mask[out] = !conditions[k].is_empty() || instantiate[out];
+      // A cotangent that is nothing does not count.
+      if (out_mask[out])
+        outs.push_back(conditions[k].is_empty() ? lax::full({}, Dtype::Bool, !found[k].is_empty())
+                                                : conditions[k]);
     }
     return outs;
   };

@@ -10,19 +10,23 @@ inline constexpr std::size_t small_sum = 256;
 
 /// Cotangents of the inputs marked `linear`, given those of the outputs (empty = zero, in and out). `inputs`
 /// holds the values of the other inputs. What does not depend on linear inputs is computed forwards first.
-/// `sums` (by linear input, or none at all): what their cotangents are added to; it is part of the result.
 /// Runs under the current trace, in time linear in the graph.
 std::vector<Array> backward_pass(const Graph& graph, const std::vector<bool>& linear,
-                                 std::span<const Array> inputs, std::span<const Array> cotangents,
-                                 std::span<const Array> sums = {});
+                                 std::span<const Array> inputs, std::span<const Array> cotangents);
+
+/// Whether a cotangent may come with a condition under which it counts: one for the whole array, or also one
+/// for each element. Without it is zero where it does not count.
+enum class Conditional : std::uint8_t { No, AsAWhole, ByElement };
 
 /// The transposed graph: inputs are the non-linear inputs in order, then the cotangents of the outputs marked
 /// `ct_mask`, then the sums of the linear inputs marked `sum_mask`; outputs are the cotangents of the linear
 /// inputs marked in `out_mask` (the others are zero), in order, those with a sum added to it. With
 /// `instantiate[i]` (by linear input, counted among the linear ones, as is `sum_mask`) the cotangent is there
-/// even if zero.
+/// even if zero. With `conditional` (by linear input, or none at all) their conditions are further outputs;
+/// `instantiate` and `out_mask` then have a second entry a linear input, for these.
 GraphRef transpose_graph(const Graph& graph, const std::vector<bool>& linear,
                          const std::vector<bool>& ct_mask, const std::vector<bool>& instantiate,
-                         std::vector<bool>& out_mask, const std::vector<bool>& sum_mask = {});
+                         std::vector<bool>& out_mask, const std::vector<bool>& sum_mask = {},
+                         std::span<const Conditional> conditional = {});
 
 }  // namespace apsis::detail

@@ -122,6 +122,70 @@ TEST(LastResults, LanesWithOtherNumbersOfAttempts) {
   }
 }
 
+/// The same where the points are vectors, and the values sums and products.
+Array vector_search(const Array& x, const Array& first, const WhileOptions& options) {
+  const Array mixed = array({{1., 0.2}, {-0.3, 0.5}});
+  auto value = [&](const Array& p) { return exp(sum(p * p)) + sum(square(dot(mixed, p * p))); };
+  auto attempt = [&](const Array& length) {
+    const Array point = x - length * sinh(x);
+    return Attempt{length, point, value(point)};
+  };
+  const Array here = value(x);
+  return while_loop([&](const Attempt& a) { return !(a.value < here); },
+                    [&](const Attempt& a) { return attempt(a.length * 0.5); }, attempt(first), options)
+      .value;
+}
+
+// The first attempt stands before the loop, which is a program of its own for the lanes.
+TEST(LastResults, OfSumsOverLanes) {
+  const Array firsts = exp(linspace(-3., 60., 5)), xs = linspace(0.5, 2., 5),
+              rows = stack({xs, 0.5 * xs}, -1);
+  for (std::int64_t kept : {0, 2}) {
+    auto f = [=](const Array& x, const Array& first) { return search(x, first, {.checkpoints = kept}); };
+    auto g = [=](const Array& x, const Array& first) {
+      return vector_search(x, first, {.checkpoints = kept});
+    };
+    auto check = [&](const auto& one, const Array& x) {
+      auto total = [&](const Array& v) { return sum(vmap(one)(v, firsts)); };
+      const Array want = jit(vmap(grad(one)))(x, firsts);
+      EXPECT_TRUE(all(isfinite(want)).template item<bool>());
+      expect_near(jit(grad(total))(x), want, 1e-12);
+      expect_near(grad(total)(x), want, 1e-12);
+    };
+    check(f, xs);
+    check(g, rows);
+  }
+}
+
+// The condition under which the first attempt counts goes out of calls, branches and lanes.
+TEST(LastResults, ThroughRegions) {
+  auto attempt = [](const Array& x, const Array& length) {
+    const Array point = x - length * sinh(x);
+    return Attempt{length, point, exp(point * point)};
+  };
+  const Array x = array(1.3), want = grad([](const Array&v) { return search(v, 1e20); })(x);
+  for (std::int64_t kept : {0, 3}) {
+    auto loop = [=](const Array& v, const Attempt& start) {
+      return while_loop([=](const Attempt& a) { return !(a.value < exp(v * v)); },
+                        [=](const Attempt& a) { return attempt(v, a.length * 0.5); }, start,
+                        {.checkpoints = kept})
+          .value;
+    };
+    auto called = [&](const Array& v) { return jit(loop)(v, attempt(v, 1e20)); };
+    auto chosen = [&](const Array& v) {
+      return cond(
+          v > 1., loop, [](const Array& u, const Attempt& a) { return u + a.value; }, v, attempt(v, 1e20));
+    };
+    auto again = [&](const Array& v) { return checkpoint(loop)(v, attempt(v, 1e20)); };
+    auto in_lanes = [&](const Array& v) { return sum(vmap(again)(stack({v, v}))) * 0.5; };
+    expect_near(jit(grad(called))(x), want, 1e-12);
+    expect_near(jit(grad(chosen))(x), want, 1e-12);
+    expect_near(jit(grad(again))(x), want, 1e-12);
+    expect_near(jit(grad(in_lanes))(x), want, 1e-12);
+    expect_near(grad(chosen)(x), want, 1e-12);
+  }
+}
+
 TEST(LastResults, OfScans) {
   // `last` is written and never read; `sum` is read.
   struct Carry {

@@ -268,6 +268,15 @@ TEST(Lockstep, KeepsWhatEndedLanesWouldComputeOut) {
   expect_same_bits(found, expected);
 }
 
+TEST(Lockstep, OfNoLanes) {
+  auto halve = [](const Array& x) {
+    return while_loop([](const Array& y) { return y > 1.; }, [](const Array& y) { return 0.5 * y; }, x);
+  };
+  auto total = [&](const Array& xs) { return sum(vmap(halve, {.loops = LaneLoops::Lockstep})(xs)); };
+  EXPECT_EQ(jit(total)(zeros({0})).item<double>(), 0.);
+  EXPECT_EQ(jit(grad(total))(zeros({0})).shape(), Shape({0}));
+}
+
 TEST(Lockstep, IsChosenForLargeSharedProductsAndExplained) {
   auto network = [](const Array& w, const Array& x) {
     return while_loop([](const Array& v) { return sum(v * v) > 1.; },
