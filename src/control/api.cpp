@@ -5,6 +5,7 @@
 
 #include "apsis/control/cond.hpp"
 #include "apsis/control/scan.hpp"
+#include "codegen/cancel.hpp"
 #include "control/checkpointed.hpp"
 #include "control/loop_rules.hpp"
 #include "control/messages.hpp"
@@ -136,6 +137,7 @@ void check_options(const WhileOptions& options, Loc loc) {
 }
 
 void report_directly(const Progress& progress, std::int64_t steps, std::int64_t length, Loc loc) {
+  poll_cancelled();
   if (!progress.on()) return;
   const double part = static_cast<double>(steps) / static_cast<double>(length);
   report_progress(progress, Array(steps), length > 0 ? Array(part) : Array(), loc);

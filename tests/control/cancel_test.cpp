@@ -45,6 +45,16 @@ void expect_stopped(auto&& call, auto&& stop) {
   EXPECT_LT(seconds(ended - stopped), 10.);
 }
 
+TEST(Cancel, ATokenStopsLoopsThatRunDirectly) {
+  DisableJit off;
+  CancelToken token;
+  CancelScope scope(token);
+  expect_stopped([&] { for_ever(array({1., 2.})); }, [&] { token.cancel(); });
+  token.reset();
+  auto step = [](const Array& x, const Nothing&) { return std::pair{cos(x), Nothing{}}; };
+  expect_stopped([&] { scan(step, array(1.), Nothing{}, {.length = 1'000'000}); }, [&] { token.cancel(); });
+}
+
 TEST(Cancel, ATokenStopsACompiledLoop) {
   auto run = jit(for_ever);
   auto finite = jit([](const Array& x) {
