@@ -60,8 +60,8 @@ struct TransposeRule {
   /// that goes on from such a sum, instead of making one of its own from zeros, takes it away from here and returns
   /// the new one in `out`. One that leaves it here has `out` added to it.
   std::span<Array> sums = {};
-  /// A boolean scalar for each of `out`: where it is false `out` is zero, so that what it is multiplied with on its way
-  /// back does not matter, be it infinite. Left empty: `out` is what it is.
+  /// A boolean for each of `out`, a scalar or of its shape: where false `out` is zero, so that what it is multiplied with
+  /// on its way back does not matter, be it infinite. Left empty: `out` is what it is.
   std::span<Array> conditions = {};
 };
 
