@@ -18,10 +18,21 @@ Array branch_of(const Array& predicate, Loc loc);
 Array branch_index(const Array& index, Loc loc);
 [[noreturn]] void fail_branch_structure(const char* op, Loc loc);
 
+/// Whether all branches can be called so, and return the same type.
+template <class Branches, class... A>
+inline constexpr bool are_branches = false;
+template <class First, class... F, class... A>
+requires(CallableWith<First, A...> &&
+         (CallableWith<F, A...> && ...)) inline constexpr bool are_branches<std::tuple<First, F...>, A...> =
+    (std::is_same_v<std::decay_t<std::invoke_result_t<const std::remove_cvref_t<First>&, const A&...>>,
+                    std::decay_t<std::invoke_result_t<const std::remove_cvref_t<F>&, const A&...>>> &&
+     ...);
+
 template <class... F, std::size_t... I, class... A>
-requires(CallableWith<F, A...>&&...) auto branch_call(const Array& index, const std::tuple<F...>& branches,
-                                                      std::index_sequence<I...>, const char* name, Loc loc,
-                                                      const A&... args) {
+requires(are_branches<std::tuple<F...>, A...>) auto branch_call(const Array& index,
+                                                                const std::tuple<F...>& branches,
+                                                                std::index_sequence<I...>, const char* name,
+                                                                Loc loc, const A&... args) {
   if (std::optional<std::size_t> chosen = branch_to_run(index, sizeof...(F))) {
     using Chosen = std::decay_t<decltype(std::get<0>(branches)(args...))>;
     std::optional<Chosen> result;
@@ -32,9 +43,6 @@ requires(CallableWith<F, A...>&&...) auto branch_call(const Array& index, const 
   auto opaque = std::tuple(wrap(std::get<I>(branches))...);
   auto flats = std::tuple(
       FlatFunction<std::tuple_element_t<I, decltype(opaque)>, A...>(std::get<I>(opaque), args...)...);
-  using R = typename std::tuple_element_t<0, decltype(flats)>::Result;
-  static_assert((std::is_same_v<R, typename std::tuple_element_t<I, decltype(flats)>::Result> && ...),
-                "all branches must return the same type");
   Callee callees[] = {callee_of(std::get<I>(flats))...};
   const auto& first = std::get<0>(flats);
   std::vector<Array> out = cond_call(index, callees, first.leaves(), name, loc);
@@ -56,6 +64,8 @@ void branch_call(const Array&, const std::tuple<F...>&, std::index_sequence<I...
       (CallableWith<F, A...> && ...),
       "cond and switch_ call their branches with the operands that follow them: each branch must take "
       "all of these, by their types");
+  static_assert(!(CallableWith<F, A...> && ...) || are_branches<std::tuple<F...>, A...>,
+                "all branches must return the same type");
 }
 
 }  // namespace detail

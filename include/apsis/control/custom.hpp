@@ -97,6 +97,62 @@ void collect_at(const S& structure, const T& tree, std::vector<Array>& out) {
   });
 }
 
+/// Refuses rules that cannot be called so, or return something else, a sentence each; true if there is
+/// nothing to refuse.
+template <class Rule, class B>
+constexpr bool check_jvp_rule() {
+  static_assert(
+      CallableWith<Rule, B, B>,
+      "the rule of custom_jvp is called as rule(x, dx); where the function has several arguments, both are "
+      "tuples of them: rule(const std::tuple<Array, Array>&, const std::tuple<Array, Array>&)");
+  static_assert(!CallableWith<Rule, B, B> || CallableIntoTwo<Rule, B, B>,
+                "the rule of custom_jvp must return the pair of the function's result and its tangent");
+  return CallableIntoTwo<Rule, B, B>;
+}
+template <class Rule, bool symbolic, class... A>
+constexpr bool check_forward_rule() {
+  if constexpr (symbolic) {
+    using B = typename Bundle<A...>::type;
+    static_assert(
+        CallableWith<Rule, B, A...>,
+        "the forward rule of custom_vjp with symbolic_zeros is called as forward(perturbed, args...): it "
+        "must "
+        "take what tells which inputs are differentiated, of the arguments' type (of several, their tuple), "
+        "and then the arguments");
+    static_assert(
+        !CallableWith<Rule, B, A...> || CallableIntoTwo<Rule, B, A...>,
+        "the forward rule of custom_vjp must return the pair of the function's result and the residuals");
+    return CallableIntoTwo<Rule, B, A...>;
+  } else {
+    static_assert(
+        CallableWith<Rule, A...>,
+        "the forward rule of custom_vjp is called as forward(args...): it must take the arguments of the "
+        "function");
+    static_assert(
+        !CallableWith<Rule, A...> || CallableIntoTwo<Rule, A...>,
+        "the forward rule of custom_vjp must return the pair of the function's result and the residuals");
+    return CallableIntoTwo<Rule, A...>;
+  }
+}
+template <class Rule, bool symbolic, class Residuals, class R, class... A>
+constexpr bool check_backward_rule() {
+  using B = typename Bundle<A...>::type;
+  constexpr bool is_called =
+      symbolic ? CallableWith<Rule, B, Residuals, R> : CallableWith<Rule, Residuals, R>;
+  constexpr bool fits =
+      symbolic ? CallableInto<B, Rule, B, Residuals, R> : CallableInto<B, Rule, Residuals, R>;
+  static_assert(
+      is_called,
+      "the backward rule of custom_vjp is called as backward(residuals, cotangent), with symbolic_zeros as "
+      "backward(perturbed, residuals, cotangent): the residuals are what the forward rule returned, the "
+      "cotangent has the type of the function's result");
+  static_assert(
+      !is_called || fits,
+      "the backward rule of custom_vjp must return the cotangent of the argument; of several arguments, a "
+      "std::tuple of their cotangents (`Array()` for none)");
+  return fits;
+}
+
 /// The structure of a call's arguments, which rules are given anew.
 template <class... A>
 class RuleArguments {
@@ -238,7 +294,10 @@ struct CustomJvp : detail::Ruled<CustomJvp<F, Rule, symbolic_>, F> {
 
   template <class R, class... A>
   std::vector<Array> bound(const detail::CustomCall& call, const A&... args) const {
-    return custom_jvp_call(call, new detail::JvpRuleOf<Rule, R, A...>(rule, args...), !std::is_empty_v<Rule>);
+    if constexpr (detail::check_jvp_rule<Rule, typename detail::Bundle<A...>::type>())
+      return custom_jvp_call(call, new detail::JvpRuleOf<Rule, R, A...>(rule, args...),
+                             !std::is_empty_v<Rule>);
+    return {};
   }
 };
 
@@ -255,10 +314,15 @@ struct CustomVjp : detail::Ruled<CustomVjp<F, Forward, Backward, symbolic_>, F> 
 
   template <class R, class... A>
   std::vector<Array> bound(const detail::CustomCall& call, const A&... args) const {
-    using Fwd = detail::ForwardRuleOf<Forward, symbolic, R, A...>;
-    using Bwd = detail::BackwardRuleOf<Backward, symbolic, typename Fwd::Residuals, R, A...>;
-    return custom_vjp_call(call, new Fwd(forward, args...), new Bwd(backward, args...),
-                           !std::is_empty_v<Forward> || !std::is_empty_v<Backward>);
+    if constexpr (detail::check_forward_rule<Forward, symbolic, A...>()) {
+      using Fwd = detail::ForwardRuleOf<Forward, symbolic, R, A...>;
+      using Residuals = typename Fwd::Residuals;
+      using Bwd = detail::BackwardRuleOf<Backward, symbolic, Residuals, R, A...>;
+      if constexpr (detail::check_backward_rule<Backward, symbolic, Residuals, R, A...>())
+        return custom_vjp_call(call, new Fwd(forward, args...), new Bwd(backward, args...),
+                               !std::is_empty_v<Forward> || !std::is_empty_v<Backward>);
+    }
+    return {};
   }
 };
 

@@ -74,8 +74,8 @@ void check_same_structure(const char* op, const T& before, const R& after, const
 /// vmap every lane runs at its own pace. Throws if the state changes its structure, shapes or dtypes, or
 /// after max_steps iterations.
 template <class Cond, class Body, class State>
-requires(
-    detail::CallableWith<Cond, detail::carry_t<State>>&& detail::CallableWith<Body, detail::carry_t<State>>)
+requires(detail::CallableInto<Array, Cond, detail::carry_t<State>>&&
+             detail::CallableInto<detail::carry_t<State>, Body, detail::carry_t<State>>)
     detail::carry_t<State> while_loop(const Cond& cond, const Body& body, const State& init,
                                       const WhileOptions& options = {}, Loc loc = Loc::here()) {
   using T = detail::carry_t<State>;
@@ -98,13 +98,19 @@ requires(
 
 /// Refuses what cannot be called so.
 template <class Cond, class Body, class State>
-requires(!detail::CallableWith<Cond, detail::carry_t<State>> ||
-         !detail::CallableWith<Body, detail::carry_t<State>>)
+requires(!detail::CallableInto<Array, Cond, detail::carry_t<State>> ||
+         !detail::CallableInto<detail::carry_t<State>, Body, detail::carry_t<State>>)
     detail::carry_t<State> while_loop(const Cond&, const Body&, const State& init, const WhileOptions& = {}) {
   static_assert(detail::CallableWith<Cond, detail::carry_t<State>>,
                 "while_loop calls its condition as cond(state): it must take the type of the initial state");
   static_assert(detail::CallableWith<Body, detail::carry_t<State>>,
                 "while_loop calls its body as body(state): it must take the type of the initial state");
+  static_assert(!detail::CallableWith<Cond, detail::carry_t<State>> ||
+                    detail::CallableInto<Array, Cond, detail::carry_t<State>>,
+                "the condition of while_loop must return a boolean Array");
+  static_assert(!detail::CallableWith<Body, detail::carry_t<State>> ||
+                    detail::CallableInto<detail::carry_t<State>, Body, detail::carry_t<State>>,
+                "the body of while_loop must return the type of its state");
   return init;
 }
 

@@ -45,6 +45,10 @@ template <class... A>
 constexpr bool any_floating(TypeList<A...>) {
   return (std::is_floating_point_v<std::remove_cvref_t<A>> || ...);
 }
+template <class... A>
+constexpr bool any_changeable(TypeList<A...>) {
+  return ((std::is_lvalue_reference_v<A> && !std::is_const_v<std::remove_reference_t<A>>) || ...);
+}
 
 }  // namespace detail
 
@@ -65,13 +69,15 @@ requires(std::is_pointer_v<F>&& std::is_function_v<std::remove_pointer_t<F>>) st
 };
 
 /// Whether all that can be seen of `F` fits a transformed callable: a const call operator, no floating-point
-/// parameter.
+/// parameter, none by reference that is not const.
 template <class F>
 constexpr bool is_transformable() {
   if constexpr (callable_traits<F>::is_known) {
-    return callable_traits<F>::is_const && !detail::any_floating(typename callable_traits<F>::arguments{});
+    typename callable_traits<F>::arguments arguments;
+    return callable_traits<F>::is_const && !detail::any_floating(arguments) &&
+           !detail::any_changeable(arguments);
   } else {
-    return true;
+    return !std::is_member_pointer_v<F>;
   }
 }
 
@@ -80,6 +86,21 @@ namespace detail {
 /// A callable that takes these arguments.
 template <class F, class... A>
 concept CallableWith = std::is_invocable_v<const F&, const A&...>;
+/// One whose result is, or converts to, an `R`.
+template <class R, class F, class... A>
+concept CallableInto =
+    CallableWith<F, A...> && std::is_constructible_v<R, std::invoke_result_t<const F&, const A&...>>;
+/// One that returns a std::pair; or two things, in a tuple perhaps.
+template <class F, class... A>
+concept CallableIntoPair = CallableWith<F, A...> &&
+    requires(std::invoke_result_t<const F&, const A&...> result) {
+  result.first;
+  result.second;
+};
+template <class F, class... A>
+concept CallableIntoTwo =
+    CallableWith<F, A...> &&
+    std::tuple_size<std::decay_t<std::invoke_result_t<const F&, const A&...>>>::value == 2;
 
 /// Refuses what cannot be transformed, a sentence each.
 template <class F, bool known = callable_traits<F>::is_known>
@@ -92,9 +113,32 @@ struct CheckCallable {
       !any_floating(typename callable_traits<F>::arguments{}),
       "a `float` or `double` parameter of a transformed callable: use Array to trace it or Static<double> to "
       "bake it in");
+  static_assert(
+      !any_changeable(typename callable_traits<F>::arguments{}),
+      "a transformed callable takes an argument by a reference that is not const: it gets a copy, whose "
+      "changes nobody would see; take it by const reference or by value, and return what changes");
 };
 template <class F>
-struct CheckCallable<F, false> {};
+struct CheckCallable<F, false> {
+  static_assert(!std::is_member_pointer_v<F>,
+                "a pointer to a member function as transformed callable: write a lambda, as in "
+                "[](const Model& m, const Array& x) { return m.energy(x); }");
+};
+/// Refuses a call whose arguments do not fit, where that can be told without asking a generic callable.
+template <class F, class... A>
+struct CheckCall : CheckCallable<F> {
+  static_assert(!is_transformable<F>() || !callable_traits<F>::is_known || CallableWith<F, A...>,
+                "a transformed function is called with other arguments than it takes: their number and types "
+                "must fit its parameters");
+};
+template <class F, class... A>
+constexpr bool fits_call() {
+  if constexpr (callable_traits<F>::is_known && is_transformable<F>()) {
+    return CallableWith<F, A...>;
+  } else {
+    return is_transformable<F>();
+  }
+}
 
 /// For the first line of jit, grad, vmap and their kin.
 template <class F>
@@ -105,11 +149,11 @@ constexpr void check_callable() {
 /// The type that `f(args...)` returns; some tree if `f` was refused, so that no other errors bury the
 /// sentence.
 template <bool checked, class F, class... A>
-struct CheckedResult : CheckCallable<F> {
+struct CheckedResult : CheckCall<F, A...> {
   using type = int;
 };
 template <class F, class... A>
-requires(is_transformable<F>()) struct CheckedResult<true, F, A...> {
+requires(fits_call<F, A...>()) struct CheckedResult<true, F, A...> {
   using type = std::invoke_result_t<const F&, A...>;
 };
 template <class F, class... A>
