@@ -140,7 +140,8 @@ LoweringOptions lowering_options(const Graph& graph, const CodegenOptions& optio
   LoweringOptions lowering;
   // A program so long that unrolling it would take long to compile keeps all but its smallest arrays in memory.
   if (unrolled_elements(graph, lowering.register_limit) > longest_unrolled) lowering.register_limit = 4;
-  if (level_of(graph, options) == Level::None) lowering.many_loops = 3;
+  lowering.optimized = level_of(graph, options) != Level::None;
+  if (!lowering.optimized) lowering.many_loops = 3;
   lowering.vector_lanes = options.lanes;
   lowering.parallel = options.parallel;
   return lowering;

@@ -4,6 +4,7 @@
 // loop is written once, as a function.
 
 #include <algorithm>
+#include <optional>
 
 #include "codegen/combine.hpp"
 #include "codegen/cost.hpp"
@@ -35,6 +36,36 @@ std::uint64_t neutral_bits(const Op& op, Dtype dtype) {
 /// Whether a reduction is accumulated in the negative: that no element was set so far. A comparison under a mask of lanes
 /// is one instruction.
 bool accumulates_negated(const Op& op, Dtype dtype) { return &op == &reduce_or_op && dtype == Dtype::Bool; }
+
+/// Whether some element was set, as a byte in memory that is written when one is met: for code that would keep a mask
+/// on the stack, and take it from there and put it back in every iteration.
+class Mark {
+ public:
+  explicit Mark(Builder& b) : b_(b), byte_(b.stack(1)) { set(false); }
+  void set_if_any(Value v) {
+    const Block met = b_.make_block("met"), go_on = b_.make_block("go_on");
+    b_.set_lanes(b_.lanes_of(v));
+    const Value some = b_.lanes_of(v) > 1 ? b_.any(v) : v;
+    b_.set_lanes(1);
+    b_.branch(some, met, go_on, Likely::False);
+    b_.set_position(met);
+    set(true);
+    b_.jump(go_on);
+    b_.set_position(go_on);
+  }
+  Value get() const {
+    b_.set_lanes(1);
+    return b_.load_element(byte_, Dtype::Bool);
+  }
+
+ private:
+  void set(bool value) {
+    b_.set_lanes(1);
+    b_.store(byte_, b_.constant(Dtype::Bool, value));
+  }
+  Builder& b_;
+  Pointer byte_;
+};
 
 }  // namespace
 
@@ -170,20 +201,31 @@ void Region::emit_cluster(std::span<const std::uint32_t> eqns) {
 /// Gives what the reductions come to.
 std::vector<Value> Region::write_loop(const FusedLoop& loop) {
   LoopNest nest(b_, loop.shape, loop.accesses, loop.width, loop.lanes);
-  std::vector<Combine> combine;
-  std::vector<char> negated;
+  struct Total {
+    Combine combine;
+    bool negated;
+    std::optional<Mark> mark;  // stands for what is carried
+    std::size_t carried;
+  };
+  std::vector<Total> reductions;
+  std::size_t carried = 0;
   for (const FusedLoop::Step& step : loop.steps) {
     if (!step.stores.empty()) continue;
-    const Type& total = loop.totals[combine.size()];
-    negated.push_back(static_cast<char>(accumulates_negated(*step.eqn->op, total.dtype)));
-    const Op& op = negated.back() ? reduce_and_op : *step.eqn->op;
-    combine.emplace_back(b_, op, total.dtype);
+    const Type& total = loop.totals[reductions.size()];
+    const bool negated = accumulates_negated(*step.eqn->op, total.dtype);
+    const Op& op = negated ? reduce_and_op : *step.eqn->op;
+    reductions.push_back({Combine(b_, op, total.dtype), negated, {}, carried});
+    if (negated && loop.lanes == 1 && !lowering_.options().optimized) {
+      reductions.back().mark.emplace(b_);
+      continue;
+    }
     b_.set_lanes(loop.lanes > 1 ? total.lanes : nest.width());
     nest.carry(b_.constant(total.dtype, neutral_bits(op, total.dtype)));
+    ++carried;
   }
   nest.open();
   Values values(loop.values), in, out;
-  std::size_t scalar = 0, reduction = 0;
+  std::size_t scalar = 0, reduced = 0;
   for (std::size_t leaf = 0; leaf < loop.leaf_access.size(); ++leaf)
     if (loop.leaf_access[leaf] == FusedLoop::none) values[leaf] = loop.scalars[scalar++];
   auto next = static_cast<std::uint32_t>(loop.leaf_access.size());
@@ -194,13 +236,18 @@ std::vector<Value> Region::write_loop(const FusedLoop& loop) {
       in.push_back(values[v]);
     }
     if (step.stores.empty()) {
-      Value &total = nest.carried(reduction), v = in[0];
+      Total& reduction = reductions[reduced++];
+      if (reduction.mark) {
+        reduction.mark->set_if_any(in[0]);
+        continue;
+      }
+      Value &total = nest.carried(reduction.carried), v = in[0];
       b_.set_lanes(b_.lanes_of(v));
       if (v.dtype != total.dtype) v = b_.convert(v, total.dtype);
-      if (negated[reduction]) v = b_.bit_not(v);
+      if (reduction.negated) v = b_.bit_not(v);
       b_.set_lanes(b_.lanes_of(total));
       if (b_.lanes_of(v) < b_.lanes_of(total)) v = b_.splat(v);
-      total = combine[reduction++](total, v);
+      total = reduction.combine(total, v);
       continue;
     }
     out.assign(step.stores.size(), {});
@@ -212,10 +259,15 @@ std::vector<Value> Region::write_loop(const FusedLoop& loop) {
   }
   nest.close();
   Values totals;
-  for (std::size_t i = 0; i < combine.size(); ++i) {
-    const Value total = loop.lanes > 1 ? nest.carried(i) : combine[i].across(nest.carried(i));
+  for (const Total& reduction : reductions) {
+    if (reduction.mark) {
+      totals.push_back(reduction.mark->get());
+      continue;
+    }
+    const Value last = nest.carried(reduction.carried);
+    const Value total = loop.lanes > 1 ? last : reduction.combine.across(last);
     b_.set_lanes(b_.lanes_of(total));
-    totals.push_back(negated[i] ? b_.bit_not(total) : total);
+    totals.push_back(reduction.negated ? b_.bit_not(total) : total);
   }
   return totals;
 }

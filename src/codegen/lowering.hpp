@@ -18,6 +18,7 @@ struct LoweringOptions {
   std::int64_t register_limit = 16;  // arrays up to this size live in registers
   std::ptrdiff_t many_loops = 6;     // programs with so many fused loops write equal ones once, as functions
   bool parallel = true;              // lanes are shared out to threads
+  bool optimized = true;             // what loops carry stays in registers
 };
 
 class Lowering {

@@ -53,6 +53,21 @@ const Aval* looped(const Graph& graph, const Eqn& e, std::int64_t limit) {
   return in_registers(aval, limit) ? nullptr : &aval;
 }
 
+/// Comparisons whose results are only asked whether some element is set. They ride along in the loop of what they
+/// look at: another loop would cost more than they do.
+std::vector<char> find_tests(const Graph& graph) {
+  std::vector<char> only_tested(graph.value_count(), 1), tests(graph.eqns().size(), 0);
+  for (ValueId v : graph.outputs()) only_tested[v] = 0;
+  for (std::size_t i = graph.eqns().size(); i-- > 0;) {
+    const Eqn& e = graph.eqns()[i];
+    tests[i] = e.result_count == 1 && graph.aval(e.first_result).dtype() == Dtype::Bool &&
+               (e.op == &reduce_or_op || (e.op->kind == OpKind::Elementwise && only_tested[e.first_result]));
+    if (e.op == &reduce_or_op) continue;
+    for (ValueId v : graph.operands(e)) only_tested[v] = only_tested[v] && tests[i];
+  }
+  return tests;
+}
+
 /// Numbers that say what may share a loop: equal for equal shapes.
 class ShapeNumbers {
  public:
@@ -109,16 +124,18 @@ std::vector<Item> order(const Graph& graph, std::int64_t limit, const UpdateOrde
     return a.shape + 1 < b.shape + 1;
   });
   std::vector<Item> items;
+  const std::vector<char> tests = find_tests(graph);
   std::int64_t cost = 0, bytes = 0;  // of the loop so far, and of its largest array
   for (std::size_t i = 0; i < keys.size(); ++i) {
     const Eqn& e = graph.eqns()[keys[i].eqn];
     bool joins = i > 0 && keys[i].shape != alone && keys[i].shape == keys[i - 1].shape && keys[i].step == keys[i - 1].step;
     const Aval* loop = looped(graph, e, limit);
     const bool reduced = loop && accumulates(graph, e);
-    const std::int64_t more = !loop ? 0 : reduced ? accumulation_cost : emission_cost(graph, e);
+    const bool free = tests[keys[i].eqn] != 0;
+    const std::int64_t more = !loop || free ? 0 : reduced ? accumulation_cost : emission_cost(graph, e);
     const auto size = loop ? static_cast<std::int64_t>(loop->bytes()) : 0;
     // A reduction is never worth a loop of its own.
-    if (!joins || (!reduced && cost + more > loop_limit(std::max(bytes, size)))) {
+    if (!joins || (!reduced && !free && cost + more > loop_limit(std::max(bytes, size)))) {
       items.push_back({loop != nullptr, {}});
       cost = bytes = 0;
     }

@@ -13,6 +13,7 @@
 #include "transform/jet.hpp"
 #include "transform/jvp.hpp"
 #include "transform/linearize.hpp"
+#include "transform/op_checks.hpp"
 #include "transform/transpose.hpp"
 
 namespace apsis::detail {
@@ -185,9 +186,10 @@ void batch_by_select(const BatchRule& r) {
 
 void cond_batch(const BatchRule& r) {
   if (r.axes[0] >= 0) {
-    if (!has_effect(cond_op, r.params)) return batch_by_select(r);
-    // A branch with an effect runs for the lanes that chose it, and no others.
-    if (uses_axis(cond_op, r.params, r.size.name)) fail(messages::branch_effect, {std::string(r.size.name)});
+    const bool together = uses_axis(cond_op, r.params, r.size.name), effect = has_effect(cond_op, r.params);
+    if (!effect && (together || !staging_is_checked())) return batch_by_select(r);
+    // A branch with an effect, or one that may fail a check, runs for the lanes that chose it, and no others.
+    if (together) fail(messages::branch_effect, {std::string(r.size.name)});
     return batch_as_lanes(cond_op, r);
   }
   std::vector<bool> in_mask, out_mask;

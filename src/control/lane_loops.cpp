@@ -181,6 +181,7 @@ GraphRef with_lane_products(const GraphRef& region) {
       params = make_params(std::move(p));
     }
     builder.append(*e.op, params, operands, {values.data() + e.first_result, e.result_count}, e.loc);
+    builder.copy_lanes(graph, e, values);
   }
   for (ValueId v : graph.outputs()) outputs.push_back(values[v]);
   return builder.finish(outputs);

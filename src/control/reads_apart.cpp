@@ -251,6 +251,7 @@ GraphRef with_reads_apart(const Graph& graph, const std::vector<char>& linear_in
         else
           bind(*e.op, e.params, in, out, e.loc);
       }
+      note_lanes(graph, e, out);
       std::ranges::copy(out, values.begin() + e.first_result);
     }
     for (ValueId v : graph.outputs()) outs.push_back(values[v]);

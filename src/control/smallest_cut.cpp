@@ -168,6 +168,7 @@ std::vector<Array> interpret_part(const Graph& graph, std::vector<Array> values,
       out[0] = constant_value(e.params);
     else
       bind(*e.op, e.params, in, out, e.loc);
+    note_lanes(graph, e, out);
     for (std::uint32_t r = 0; r < e.result_count; ++r)
       if (values[e.first_result + r].is_empty()) values[e.first_result + r] = out[r];
   }

@@ -123,8 +123,11 @@ GraphRef prune(const Graph& graph, const Marks& inputs, const Marks& outputs) {
     results.resize(static_cast<std::size_t>(std::ranges::count(kept.results, char{1})));
     builder.append(*e.op, is_loop(e) ? pruned_loop(e, kept) : map_regions(e.params, without_dead_carries),
                    operands, results, e.loc);
-    for (std::uint32_t r = 0, next = 0; r < e.result_count; ++r)
-      if (kept.results[r]) values[e.first_result + r] = results[next++];
+    for (std::uint32_t r = 0, next = 0; r < e.result_count; ++r) {
+      if (!kept.results[r]) continue;
+      builder.set_lanes(results[next], graph.lanes(e.first_result + r));
+      values[e.first_result + r] = results[next++];
+    }
   }
   for (std::size_t i = 0; i < outputs.size(); ++i)
     if (outputs[i]) ends.push_back(values[graph.outputs()[i]]);

@@ -78,6 +78,7 @@ GraphRef without_effects(const Graph& graph) {
     for (ValueId v : graph.operands(e)) operands.push_back(values[v]);
     builder.append(*e.op, map_regions(e.params, [](const Graph& region) { return without_effects(region); }),
                    operands, {values.data() + e.first_result, e.result_count}, e.loc);
+    builder.copy_lanes(graph, e, values);
   }
   for (ValueId v : graph.outputs()) outputs.push_back(values[v]);
   return builder.finish(outputs);

@@ -57,6 +57,12 @@ ValueId GraphBuilder::constant(const Array& scalar) {
   return result;
 }
 
+void GraphBuilder::set_lanes(ValueId v, const LaneAxes& lanes) {
+  if (lanes.empty()) return;
+  if (lanes_.size() <= v) lanes_.resize(v + 1);
+  if (lanes.size() > lanes_[v].size()) lanes_[v] = lanes;
+}
+
 void GraphBuilder::add(const Op& op, const Params& params, std::span<const ValueId> operands,
                        std::span<ValueId> results, Loc loc) {
   if (op.rewrite && op.rewrite(*this, params, operands, results, loc)) return;
@@ -224,6 +230,9 @@ GraphRef GraphBuilder::finish(std::span<const ValueId> outputs, std::size_t fixe
     hash = hash_mix(hash, renumber[v]);
   }
   graph->hash_ = hash;
+  if (!lanes_.empty()) graph->lanes_.resize(graph->avals_.size());
+  for (ValueId v = 0; v < lanes_.size(); ++v)
+    if (renumber[v] != unseen) graph->lanes_[renumber[v]] = lanes_[v];
   return result;
 }
 

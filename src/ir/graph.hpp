@@ -12,6 +12,7 @@
 
 #include "apsis/core/make_params.hpp"
 #include "apsis/core/op.hpp"
+#include "ir/lanes.hpp"
 
 namespace apsis::detail {
 
@@ -43,6 +44,8 @@ class Graph {
   const Eqn* definition(ValueId v) const {
     return v < input_count_ ? nullptr : &eqns_[definer_[v - input_count_]];
   }
+  /// Which axes of v are known to be lanes of a vmap. No part of the program.
+  LaneAxes lanes(ValueId v) const { return lanes_.empty() ? LaneAxes() : lanes_[v]; }
   std::uint64_t hash() const { return hash_; }
   /// Whether an equation, here or in a region, has rules beside its program (`OpKind::Custom`).
   bool has_custom() const { return has_custom_; }
@@ -63,6 +66,7 @@ class Graph {
   std::vector<std::uint32_t> definer_;
   std::vector<ValueId> outputs_;
   std::vector<std::string> axes_;
+  std::vector<LaneAxes> lanes_;  // by value; empty where no value has any
   bool has_effect_ = false;
   std::uint64_t hash_ = 0;
   bool has_custom_ = false;
@@ -173,6 +177,12 @@ class GraphBuilder {
   void append(const Op& op, const Params& params, std::span<const ValueId> operands,
               std::span<ValueId> results, Loc loc = {});
   const Aval& aval(ValueId v) const { return avals_[v]; }
+  void set_lanes(ValueId v, const LaneAxes& lanes);
+  /// The same for the results of an equation of `graph` that is now appended, `values` being the numbers here.
+  void copy_lanes(const Graph& graph, const Eqn& e, std::span<const ValueId> values) {
+    for (ValueId v = e.first_result; v < e.first_result + e.result_count && !graph.lanes_.empty(); ++v)
+      set_lanes(values[v], graph.lanes_[v]);
+  }
   /// The equation that makes v; null for inputs. Valid until the next add.
   const Eqn* definition(ValueId v) const { return definer_[v] == no_eqn ? nullptr : &eqns_[definer_[v]]; }
   std::span<const ValueId> operands(const Eqn& e) const {
@@ -203,7 +213,13 @@ class GraphBuilder {
   std::vector<std::uint64_t> hashes_;   // by eqn
   std::size_t distinct_ = 0;            // entries of table_
   std::vector<Aval> shape_in_, shape_out_;
+  std::vector<LaneAxes> lanes_;  // by value, as far as any have been set
 };
+
+/// Notes of the results, made anew, of an equation of `graph` what is known of their lanes there.
+inline void note_lanes(const Graph& graph, const Eqn& e, std::span<const Array> results) {
+  for (std::uint32_t r = 0; r < e.result_count; ++r) note_lanes(results[r], graph.lanes(e.first_result + r));
+}
 
 /// Parameters of the `constant` op: the element's bits.
 struct ConstantParams {

@@ -65,7 +65,10 @@ void BatchTrace::process(const Op& op, const Params& params, std::span<const Arr
   LoopsScope rule(loops_);
   op.batch({params, axis(), operands, axes, outs, out_axes});
   APSIS_ASSERT(outs.size() == out.size() && out_axes.size() == out.size());
-  for (std::size_t i = 0; i < out.size(); ++i) out[i] = lane(outs[i], out_axes[i], loc);
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    out[i] = lane(outs[i], out_axes[i], loc);
+    if (out_axes[i] >= 0) note_lanes(outs[i], LaneAxes().within(out_axes[i]));
+  }
 }
 
 const BatchTrace* find_axis(std::string_view name) {
@@ -110,7 +113,10 @@ BatchResult batch(const Callee& callee, MappedAxis axis, std::span<const Array> 
                   std::span<const int> axes, Loc loc, LaneLoops loops) {
   BatchTrace trace(current_trace(), axis, loops, loc);
   std::vector<Array> inputs(operands.size());
-  for (std::size_t i = 0; i < operands.size(); ++i) inputs[i] = trace.lane(operands[i], axes[i]);
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    inputs[i] = trace.lane(operands[i], axes[i]);
+    if (axes[i] >= 0) note_lanes(operands[i], LaneAxes().within(axes[i]));
+  }
   BatchResult result;
   TraceScope scope(&trace);
   for (const Array& out : callee(inputs)) {

@@ -54,7 +54,10 @@ EntryRef trace_entry(const JitCall& call, const char* name, std::shared_ptr<cons
   EntryRef entry = EntryRef::adopt(new JitEntry(call));
   entry->text = std::move(text);
   Stager stager(*entry, table, name, loc);
-  call.type->trace(call.site, stager);
+  {
+    const CheckedStaging checked(checks.any());
+    call.type->trace(call.site, stager);
+  }
   entry->graph = with_checks(*entry->graph, checks);
   return entry;
 }

@@ -15,7 +15,8 @@ namespace apsis::detail {
 /// is closed.
 class StageTrace : public Trace {
  public:
-  StageTrace(Trace* parent, const char* name, Loc loc = {}) : Trace(parent, name, loc) {}
+  StageTrace(Trace* parent, const char* name, Loc loc = {})
+      : Trace(parent, name, loc), staged_in_(tag(), builder_) {}
   void process(const Op& op, const Params& params, std::span<const Array> in, std::span<Array> out,
                Loc loc) override;
 
@@ -35,6 +36,7 @@ class StageTrace : public Trace {
 
  private:
   GraphBuilder builder_;
+  StagedIn staged_in_;
   std::size_t fixed_inputs_ = 0;
   std::unordered_map<const Node*, ValueId> capture_ids_;
   std::unordered_map<ValueId, Array> captures_;

@@ -275,6 +275,7 @@ class Backward {
       if (!sums_[k].is_empty()) cotangents_[ids[k]] = std::move(sums_[k]), taken_[k] = 0;
     for (std::size_t k = 0; k < ids.size(); ++k) {
       if (out_[k].is_empty() || !mask_[k]) continue;
+      note_lanes(out_[k], graph_.lanes(ids[k]));
       // What was added to a sum is no longer apart from it, and counts where the sum does.
       Guard own = taken_[k] ? guards_[ids[k]] : out_[k].aval().is_list() ? Guard() : guard;
       own.zeroed = own.zeroed && guard.zeroed;
