@@ -1,7 +1,10 @@
 #include "transform/batch.hpp"
 
+#include <optional>
+
 #include "core/list.hpp"
 #include "ops/lax.hpp"
+#include "transform/check_trace.hpp"
 #include "transform/messages.hpp"
 #include "transform/trace_context.hpp"
 
@@ -118,7 +121,9 @@ BatchResult batch(const Callee& callee, MappedAxis axis, std::span<const Array> 
     if (axes[i] >= 0) note_lanes(operands[i], LaneAxes().within(axes[i]));
   }
   BatchResult result;
-  TraceScope scope(&trace);
+  std::optional<CheckTrace> checked;
+  if (const CheckTrace* around = CheckTrace::innermost()) checked.emplace(&trace, around->checks());
+  TraceScope scope(checked ? static_cast<Trace*>(&*checked) : &trace);
   for (const Array& out : callee(inputs)) {
     auto [value, axis] = trace.split(out);
     result.outs.push_back(value);

@@ -8,6 +8,7 @@
 #include "runtime/execute.hpp"
 #include "runtime/region.hpp"
 #include "transform/check_captures.hpp"
+#include "transform/check_trace.hpp"
 #include "transform/donation.hpp"
 #include "transform/jit_table.hpp"
 #include "transform/stages.hpp"
@@ -26,9 +27,15 @@ class Direct final : public TraceRequest {
   std::vector<Array> outs;
   std::unique_ptr<ResultShape> shape = std::make_unique<ResultShape>();
 };
-void run_directly(const JitCall& call, JitResults& results) {
+void run_directly(const JitCall& call, const Checks& checks, JitResults& results) {
   Direct direct;
-  call.type->trace(call.site, direct);
+  if (checks.any()) {
+    CheckTrace trace(current_trace(), checks);
+    const TraceScope scope(&trace);
+    call.type->trace(call.site, direct);
+  } else {
+    call.type->trace(call.site, direct);
+  }
   std::ranges::move(direct.outs, results.slots(direct.outs.size()));
   results.prototype = direct.shape->prototype;
   results.present = &direct.shape->present;
@@ -148,7 +155,7 @@ void JitCore::call(const JitCall& call, JitResults& results) const {
   if (check_wanted()) t.check_captures(call);
   bool runs = !current_trace() && !interpreting() && all_concrete(call);
   if (runs && t.run_published(call, results)) return;
-  if (running_directly()) return run_directly(call, results);
+  if (running_directly()) return run_directly(call, t.options.checks, results);
   EntryRef entry = t.entry_for(call, runs);
   if (runs)
     run_entry(*entry, *entry->program.load(std::memory_order_acquire), call, results);

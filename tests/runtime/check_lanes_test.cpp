@@ -31,11 +31,16 @@ std::string said_of(const F& checked, const A&... args) {
 
 constexpr JitOptions all_checks{.checks = Checks::all()};
 
-/// `mapped(f)` maps f, once or more. Both orders of mapping and checking say `text`.
+/// `mapped(f)` maps f, once or more. Both orders of mapping and checking say `text`, without compilation too.
 template <class Map, class F, class... A>
 void expect_said(const std::string& text, const Map& mapped, const F& f, const A&... args) {
-  EXPECT_EQ(said_of(jit(mapped(f), all_checks), args...), text) << "checked after it is mapped";
-  EXPECT_EQ(said_of(jit(mapped(jit(f, all_checks))), args...), text) << "checked before it is mapped";
+  const auto after = jit(mapped(f), all_checks);
+  const auto before = jit(mapped(jit(f, all_checks)));
+  EXPECT_EQ(said_of(after, args...), text) << "checked after it is mapped";
+  EXPECT_EQ(said_of(before, args...), text) << "checked before it is mapped";
+  const DisableJit as_they_are;
+  EXPECT_EQ(error_of([&] { after(args...); }), text) << "run as it is";
+  EXPECT_EQ(error_of([&] { before(args...); }), text) << "run as it is";
 }
 
 const auto once = [](const auto& f) { return vmap(f); };
@@ -181,6 +186,15 @@ TEST(CheckLanes, InLoops) {
   EXPECT_PRED1(names_lane, said_of(jit(vmap(scanned), all_checks), ones({3, 200}).at(1, 70).set(-1.)));
   const auto in_lockstep = vmap(until, {.loops = LaneLoops::Lockstep});
   EXPECT_PRED1(names_lane, said_of(jit(in_lockstep, all_checks), array({1., -1., 2.})));
+  const auto roots = [&](const Array& x) {
+    return scan([&](const Array& c, const Array& v) { return std::pair(c + sum(sqrt(x * v)), c); }, x[0],
+                array({1., 2., 3.}))
+        .second;
+  };
+  const auto loss = [&](const Array& v) { return sum(vmap(roots)(v)); };
+  EXPECT_EQ(
+      said_of(jit(grad(loss), all_checks), ones({3, 200}).at(1, 70).set(-1.)),
+      "[checks] `sqrt` made a NaN of operands that have none (1 of 3 lanes failed, the first is lane 1)");
 }
 
 TEST(CheckLanes, InCallsOfOtherFunctions) {
@@ -190,6 +204,24 @@ TEST(CheckLanes, InCallsOfOtherFunctions) {
   const auto whole = jit(vmap([](const Array& x) { return log(x); }));
   EXPECT_EQ(said_of(jit([&](const Array& x) { return whole(x) + 1.; }, all_checks), array({1., -1.})),
             nan_of_log + " (1 of 2 lanes failed, the first is lane 1)");
+}
+
+TEST(CheckLanes, WhereFunctionsAreCalledAsTheyAre) {
+  // Values are there to be looked at, and each op is checked.
+  const auto checked = jit([](const Array& x) { return x > 0. ? log(x - 1.) : 1. / (x + 1.); }, all_checks);
+  const DisableJit as_they_are;
+  EXPECT_EQ(checked(array(2.)).item<double>(), 0.);
+  EXPECT_EQ(error_of([&] { checked(array(0.5)); }), nan_of_log);
+  EXPECT_EQ(error_of([&] { checked(array(-1.)); }), "[checks] `div` divides by zero");
+  const auto slope = jit(grad([](const Array& x) { return x * sqrt(x); }), all_checks);
+  EXPECT_EQ(slope(array(4.)).item<double>(), 3.);
+  EXPECT_NE(error_of([&] { slope(array(0.)); }), "");
+  const auto steps = jit(vmap([](const Array& x) {
+                           return while_loop([](const Array& y) { return y > -3.; },
+                                             [](const Array& y) { return y - 1. + 0. * sqrt(y); }, x);
+                         }),
+                         all_checks);
+  EXPECT_NE(error_of([&] { steps(array({2.5, -5.})); }).find("`sqrt` made a NaN"), std::string::npos);
 }
 
 TEST(CheckLanes, ABranchFailsForThoseWhoChoseIt) {
