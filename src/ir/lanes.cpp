@@ -34,6 +34,9 @@ StagedIn::~StagedIn() {
 
 void note_lanes(const Array& a, const LaneAxes& lanes) {
   if (lanes.empty() || !is_tracer(a) || a.aval().is_list()) return;
+  // Some rewritings put something of another shape in the place of a value.
+  for (std::size_t i = 0; i < lanes.size(); ++i)
+    if (lanes[i] >= a.ndim()) return;
   switch (a.node()->kind) {
     case NodeKind::Jvp:
     case NodeKind::Linearize: {
