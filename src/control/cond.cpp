@@ -156,9 +156,13 @@ void cond_transpose(const TransposeRule& r) {
 void batch_by_select(const BatchRule& r) {
   const auto& p = branches_of(r.params);
   std::vector<Array> operands;
-  for (std::size_t i = 1; i < r.operands.size(); ++i)
-    operands.push_back(with_axis(r.operands[i], r.axes[i], 0, r.size));
-  std::vector<bool> all_in(operands.size(), true);
+  std::vector<bool> mapped;
+  for (std::size_t i = 1; i < r.operands.size(); ++i) {
+    const Array& a = r.operands[i];
+    // Constants have no derivative, and stay the same for all lanes.
+    mapped.push_back(r.axes[i] >= 0 || (is_inexact(a.dtype()) && is_tracer(a)));
+    operands.push_back(mapped.back() ? with_axis(a, r.axes[i], 0, r.size) : a);
+  }
   Array last = lax::full_like(r.operands[0].aval(), static_cast<double>(p.branches.size()) - 1);
   Array zero = lax::full_like(r.operands[0].aval(), 0);
   Array index = r.operands[0];
@@ -170,10 +174,13 @@ void batch_by_select(const BatchRule& r) {
   for (std::size_t b = 0; b < p.branches.size(); ++b) {
     Array chosen = lax::eq(index, lax::full_like(index.aval(), static_cast<double>(b)));
     std::vector<Array> seen;
-    for (const Array& a : operands)
-      seen.push_back(is_inexact(a.dtype()) ? choose(chosen, a, bind1(stop_gradient_op, unused, {a})) : a);
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      const Array& a = operands[i];
+      const bool choosing = mapped[i] && is_inexact(a.dtype());
+      seen.push_back(choosing ? choose(chosen, a, bind1(stop_gradient_op, unused, {a})) : a);
+    }
     std::vector<bool> out_mask;
-    GraphRef branch = batch_graph(*p.branches[b], r.size, all_in,
+    GraphRef branch = batch_graph(*p.branches[b], r.size, mapped,
                                   std::vector<bool>(p.branches[b]->outputs().size(), true), out_mask);
     std::vector<Array> results = bind_all(call_op, make_params(CallParams{branch, "branch"}), seen);
     if (b == 0)
