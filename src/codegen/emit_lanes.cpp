@@ -21,7 +21,7 @@ bool has_list(const Graph& graph, const Eqn& e) {
 bool records_list(const Graph& region, std::size_t i) {
   const ValueId v = region.outputs()[i];
   const Eqn* e = region.definition(v);
-  return region.aval(v).list() == ListKind::One && e &&
+  return region.aval(v).is_list() && !of_lanes(region.aval(v).list()) && e &&
          (e->op->kind == OpKind::While || e->op->kind == OpKind::Scan);
 }
 
@@ -86,6 +86,7 @@ Place Region::lists_of_lanes(const Place& tapes, const Aval& aval) {
                                tapes.offset,
                                b_.index(lanes == 0 ? 0 : aval.size() / lanes),
                                b_.index(static_cast<std::int64_t>(item_size(aval.dtype()))),
+                               b_.index(list_depth(aval.list())),
                                table.base};
   lowering_.check(b_.call_runtime("apsis_lists_of_lanes", Dtype::I32, arguments));
   return table;

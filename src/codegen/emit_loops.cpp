@@ -4,6 +4,7 @@
 
 #include "codegen/list_access.hpp"
 #include "codegen/loop_carries.hpp"
+#include "core/list.hpp"
 
 namespace apsis::detail {
 
@@ -49,6 +50,17 @@ bool only_scanned(const Graph& graph, ValueId list) {
   });
 }
 
+/// Whether the lists that a loop makes are entries of others, or have such entries. In a packet they then have
+/// room for all lanes, as the lists around them do.
+bool lists_nest(const Graph& graph, const Eqn& e) {
+  for (std::uint32_t r = 0; r < e.result_count; ++r) {
+    const Aval& aval = graph.aval(e.first_result + r);
+    if (list_depth(aval.list()) > 1) return true;
+    if (aval.is_list() && std::ranges::find(graph.outputs(), e.first_result + r) != graph.outputs().end()) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 void Region::emit_while(const Eqn& e) {
@@ -64,6 +76,7 @@ void Region::emit_while(const Eqn& e) {
     std::vector<char> results = varying_results(graph_, e, varying(e));
     wide = std::any_of(results.begin() + static_cast<std::ptrdiff_t>(count), results.end(),
                        [](char v) { return v != 0; });
+    wide = wide || lists_nest(graph_, e);
   }
 
   // Before the loop: what does not change in it, the homes of the carries, the tape.
@@ -223,7 +236,8 @@ void Region::emit_scan(const Eqn& e) {
   std::vector<Place> xs, stacks;
   std::vector<ListReader> readers;
   std::vector<std::size_t> reader_of;
-  bool wide = lists && std::ranges::any_of(varying_result, [](char v) { return v != 0; });
+  bool wide = lists && lanes_ > 1 &&
+              (std::ranges::any_of(varying_result, [](char v) { return v != 0; }) || lists_nest(graph_, e));
   ListWriter tape(lowering_, ys, wide ? lanes_ : 1);
   Value entries;  // where lanes differ in length, the length in each
   b_.set_lanes(1);

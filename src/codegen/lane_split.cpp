@@ -3,40 +3,10 @@
 #include <algorithm>
 
 #include "codegen/analysis.hpp"
+#include "codegen/inline_calls.hpp"
 
 namespace apsis::detail {
 namespace {
-
-/// Adds the equations of `graph` to a builder, calls opened. `values` starts with the inputs' numbers in the
-/// builder.
-void append_flat(GraphBuilder& builder, const Graph& graph, std::vector<ValueId>& values) {
-  values.resize(graph.value_count());
-  std::vector<ValueId> operands, results;
-  for (const Eqn& e : graph.eqns()) {
-    operands.clear();
-    for (ValueId v : graph.operands(e)) operands.push_back(values[v]);
-    results.assign(e.result_count, 0);
-    if (e.op->kind == OpKind::Call) {
-      const Graph& callee = *e.params.as<CallParams>().region;
-      std::vector<ValueId> inner = operands;
-      append_flat(builder, callee, inner);
-      for (std::uint32_t r = 0; r < e.result_count; ++r) results[r] = inner[callee.outputs()[r]];
-    } else {
-      builder.append(*e.op, e.params, operands, results, e.loc);
-    }
-    std::copy(results.begin(), results.end(), values.begin() + e.first_result);
-  }
-}
-
-GraphRef flatten(const Graph& graph) {
-  GraphBuilder builder;
-  std::vector<ValueId> values;
-  for (ValueId v = 0; v < graph.input_count(); ++v) values.push_back(builder.input(graph.aval(v)));
-  append_flat(builder, graph, values);
-  std::vector<ValueId> outputs;
-  for (ValueId v : graph.outputs()) outputs.push_back(values[v]);
-  return builder.finish(outputs);
-}
 
 /// The graph that computes `outputs` from values that are given, those marked in `given` and the region's
 /// inputs, and has the effects of the equations `effects`.
@@ -167,7 +137,7 @@ LoopParts::LoopParts(const Eqn& loop) {
 
 LaneSplit split_lanes(const Graph& region, std::span<const char> mapped_inputs, bool refill) {
   LaneSplit s;
-  s.region = flatten(region);
+  s.region = with_calls_inlined(region);
   const Graph& graph = *s.region;
   s.varying.assign(graph.value_count(), 0);
   std::copy(mapped_inputs.begin(), mapped_inputs.end(), s.varying.begin());

@@ -1,10 +1,26 @@
 #include "codegen/list_access.hpp"
 
+#include <algorithm>
+
 namespace apsis::detail {
+namespace {
+
+constexpr auto list_value_bytes = static_cast<std::int64_t>(sizeof(ListValue));
+
+std::int64_t bytes_of_list(int lanes) { return list_value_bytes + (lanes > 1 ? lanes * 8 : 0); }
+
+}  // namespace
 
 ListWriter::ListWriter(Lowering& lowering, std::span<const Aval> values, int lanes)
     : lowering_(lowering), b_(lowering.b), values_(values.begin(), values.end()), lanes_(lanes) {
+  lists_ = std::ranges::count_if(values_, &Aval::is_list);
+  bytes_ = lists_ * bytes_of_list(lanes);
+  std::int64_t list = 0;
   for (const Aval& aval : values_) {
+    if (aval.is_list()) {
+      offsets_.push_back(list++ * bytes_of_list(lanes));
+      continue;
+    }
     auto item = static_cast<std::int64_t>(item_size(aval.dtype()));
     bytes_ = (bytes_ + item - 1) / item * item;
     offsets_.push_back(bytes_);
@@ -19,6 +35,10 @@ void ListWriter::make() {
   b_.set_lanes(1);
   const Operand arguments[] = {lowering_.context(), b_.index(bytes_)};
   header_ = b_.call_runtime_pointer("apsis_list_make", arguments);
+  if (lists_ > 0) {
+    b_.store(b_.offset(header_, offsetof(List, lists)), b_.index(lists_));
+    b_.store(b_.offset(header_, offsetof(List, list_bytes)), b_.index(bytes_of_list(lanes_)));
+  }
   start_ = b_.null_pointer();
   start_room_ = b_.index(0);
 }
@@ -187,13 +207,34 @@ void ListReader::next() {
 }
 
 Place ListReader::field(const Place& list, const Aval& aval) const {
-  AvalData entry = *aval;
   Place place;
-  place.kind = Place::Kind::Memory;
   place.base = b_.offset(current_, list.offset);
-  place.view = View::contiguous(entry.shape);
   place.lanes = list.lanes;
+  if (!aval.is_list()) {
+    place.kind = Place::Kind::Memory;
+    place.view = View::contiguous(aval.shape());
+    return place;
+  }
+  b_.set_lanes(1);
+  const Pointer value = place.base;
+  place.kind = Place::Kind::List;
+  place.base = b_.load_pointer(b_.offset(value, offsetof(ListValue, list)));
+  place.offset = b_.load_element(b_.offset(value, offsetof(ListValue, offset)), Dtype::I64);
+  if (place.lanes > 1) {
+    b_.set_lanes(place.lanes);
+    place.elements = {b_.load(b_.offset(value, list_value_bytes), Dtype::I64)};
+  }
   return place;
+}
+
+void write_list(Builder& b, const Place& list, Pointer value) {
+  b.set_lanes(1);
+  b.store_pointer(b.offset(value, offsetof(ListValue, list)), list.base);
+  b.store(b.offset(value, offsetof(ListValue, offset)), list.offset);
+  if (list.lanes == 1) return;
+  const Value all = b.load_element(b.offset(list.base, offsetof(List, count)), Dtype::I64);
+  b.set_lanes(list.lanes);
+  b.store(b.offset(value, list_value_bytes), list.elements.empty() ? b.splat(all) : list.elements[0]);
 }
 
 void ListReader::link(Block latch) {

@@ -11,7 +11,8 @@ namespace apsis::detail {
 /// without values are only counted.
 class ListWriter {
  public:
-  /// `values`: what one record holds, in order, each element `lanes` times.
+  /// `values`: what one record holds, each element `lanes` times. Lists come first: a ListValue, and in
+  /// packets the length in each lane.
   ListWriter(Lowering& lowering, std::span<const Aval> values, int lanes = 1);
   /// Before the loop. For lists of known length the records are made at once.
   void make();
@@ -41,7 +42,7 @@ class ListWriter {
   Builder& b_;
   std::vector<Aval> values_;
   std::vector<std::int64_t> offsets_;
-  std::int64_t bytes_ = 0;
+  std::int64_t bytes_ = 0, lists_ = 0;
   int lanes_;
   bool reverse_ = false, fixed_ = false;
   Pointer header_, start_, at_, current_;
@@ -49,6 +50,9 @@ class ListWriter {
   Pointer next_;
   BufferRef owner_;
 };
+
+/// Puts a list into a record of a list of lists, in a field at `value`.
+void write_list(Builder& b, const Place& list, Pointer value);
 
 /// Reads one record an iteration.
 class ListReader {

@@ -3,8 +3,10 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "codegen/kernels.hpp"
 #include "codegen/lanes.hpp"
@@ -14,7 +16,9 @@
 namespace apsis::detail {
 namespace {
 constexpr std::int64_t chunk_header = 64;
-constexpr std::int64_t smallest_chunk = 4096, largest_chunk = (4 << 20) - chunk_header;
+constexpr std::int64_t smallest_chunk = 512, largest_chunk = (4 << 20) - chunk_header;
+// Chunks below this are pieces of slabs: a loop in a loop may make a short list in each iteration.
+constexpr std::int64_t largest_piece = 4 << 10, smallest_slab = 8 << 10, largest_slab = 8 << 20;
 constexpr std::int64_t huge_page = 2 << 20;
 
 std::int64_t rounded_up(std::int64_t bytes, std::int64_t to) { return (bytes + to - 1) / to * to; }
@@ -35,12 +39,13 @@ void ListStore::free_chunks() {
   auto drop = [](ListChunk* chunk) {
     while (chunk) {
       ListChunk* next = chunk->next;
-      std::free(chunk);
+      if (!chunk->piece) std::free(chunk);
       chunk = next;
     }
   };
   for (const auto& list : lists_) drop(list->first);
-  drop(spare_);
+  for (ListChunk* chunk : spare_) drop(chunk);
+  for (void* slab : slabs_) std::free(slab);
   count_memory(-bytes_);
 }
 
@@ -63,22 +68,18 @@ bool ListStore::grow(List& list, std::int64_t records) {
   std::int64_t wanted = list.last ? std::min(2 * list.last->capacity, largest_chunk) : smallest_chunk;
   const std::int64_t least = std::max<std::int64_t>(records, 1) * list.record_bytes;
   wanted = std::max(wanted, least);
-  ListChunk* chunk = nullptr;
-  // A chunk that another list gave back, if one of the latest is large enough for the records asked for.
-  ListChunk** link = &spare_;
-  for (int tries = 0; tries < 16 && *link && (*link)->capacity < least; ++tries) link = &(*link)->next;
-  if (*link && (*link)->capacity >= least) {
-    chunk = *link;
-    *link = chunk->next;
-  } else {
+  ListChunk* chunk = take_spare(wanted, least);
+  if (!chunk) {
     if (bytes_ + wanted > limit_) return false;
-    std::int64_t bytes = wanted + chunk_header;
-    void* memory = chunk_memory(bytes);
+    std::int64_t bytes = rounded_up(wanted + chunk_header, 64);
+    const bool piece = bytes <= largest_piece;
+    void* memory = piece ? piece_of_slab(bytes) : chunk_memory(bytes);
     if (!memory) return false;
     bytes_ += bytes;
     count_memory(bytes);
     chunk = new (memory) ListChunk;
     chunk->capacity = bytes - chunk_header;
+    chunk->piece = piece;
   }
   chunk->previous = list.last;
   chunk->next = nullptr;
@@ -94,6 +95,41 @@ bool ListStore::grow(List& list, std::int64_t records) {
   return true;
 }
 
+void* ListStore::piece_of_slab(std::int64_t bytes) {
+  if (slab_left_ < bytes) {
+    slab_bytes_ = std::clamp(2 * slab_bytes_, smallest_slab, largest_slab);
+    slab_left_ = slab_bytes_;
+    void* memory = chunk_memory(slab_left_);
+    if (!memory) {
+      slab_left_ = 0;
+      return nullptr;
+    }
+    slabs_.push_back(memory);
+    slab_at_ = static_cast<char*>(memory);
+  }
+  slab_left_ -= bytes;
+  return std::exchange(slab_at_, slab_at_ + bytes);
+}
+
+/// A chunk that another list gave back: of about the size wanted, else a larger one, else one that is large
+/// enough for the records asked for.
+ListChunk* ListStore::take_spare(std::int64_t wanted, std::int64_t least) {
+  const auto bits = [](std::int64_t bytes) {
+    return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(bytes)));
+  };
+  const auto take = [&](int size) -> ListChunk* {
+    ListChunk** link = &spare_[static_cast<std::size_t>(size)];
+    for (int tries = 0; tries < 16 && *link && (*link)->capacity < least; ++tries) link = &(*link)->next;
+    if (!*link || (*link)->capacity < least) return nullptr;
+    return std::exchange(*link, (*link)->next);
+  };
+  for (int size = bits(wanted); size < std::ssize(spare_); ++size)
+    if (ListChunk* chunk = take(size)) return chunk;
+  for (int size = bits(wanted) - 1; size >= bits(least); --size)
+    if (ListChunk* chunk = take(size)) return chunk;
+  return nullptr;
+}
+
 void** ListStore::table(void* const* lists, std::int64_t count) {
   std::scoped_lock lock(mutex_);
   return tables_.emplace_back(lists, lists + count).data();
@@ -106,23 +142,47 @@ void ListStore::free(List& list) {
 }
 
 void ListStore::give_back(List& list) {
+  if (list.idle) return;  // two fields of one list
+  list.idle = true;
+  for (ListChunk* chunk = list.lists > 0 ? list.first : nullptr; chunk; chunk = chunk->next)
+    for (std::int64_t record = 0; record < chunk->used; record += list.record_bytes)
+      for (std::int64_t i = 0; i < list.lists; ++i)
+        give_back(*static_cast<List*>(
+            reinterpret_cast<ListValue*>(chunk->data() + record + i * list.list_bytes)->list));
   while (ListChunk* chunk = list.first) {
     list.first = chunk->next;
-    chunk->next = spare_;
-    spare_ = chunk;
+    ListChunk*& spare =
+        spare_[static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(chunk->capacity)))];
+    chunk->next = spare;
+    spare = chunk;
   }
   idle_.push_back(&list);
 }
 
 namespace {
 
-List* records_of(ListStore& store, const Array& array, std::size_t bytes) {
+/// A list of arrays of so many bytes, or of lists.
+List* make_list(ListStore& store, std::int64_t depth, std::int64_t bytes) {
+  constexpr auto list_bytes = static_cast<std::int64_t>(sizeof(ListValue));
+  List* list = store.make(depth > 1 ? list_bytes : bytes);
+  if (depth > 1) {
+    list->lists = 1;
+    list->list_bytes = list_bytes;
+  }
+  return list;
+}
+
+List* records_of(ListStore& store, const Array& array) {
   const auto& entries = static_cast<const ListNode*>(array.node())->entries;
-  List* list = store.make(static_cast<std::int64_t>(bytes));
+  const std::size_t bytes = array.aval().bytes();
+  List* list = make_list(store, list_depth(array.aval().list()), static_cast<std::int64_t>(bytes));
   auto count = static_cast<std::int64_t>(entries.size());
   if (count > 0 && !store.grow(*list, count)) throw std::bad_alloc();
   for (const Array& entry : entries) {
-    std::memcpy(list->at, data_of(entry), bytes);
+    if (list->lists > 0)
+      new (list->at) ListValue{records_of(store, entry), 0};
+    else
+      std::memcpy(list->at, data_of(entry), bytes);
     list->at += list->record_bytes;
   }
   apsis_list_close(list, list->room - count);
@@ -131,15 +191,21 @@ List* records_of(ListStore& store, const Array& array, std::size_t bytes) {
 
 Array array_of(const Aval& list_aval, const List& list, std::int64_t offset) {
   AvalData data = *list_aval;
-  data.list = ListKind::None;
+  data.list = entry_kind(data.list);
   Aval entry(data);
   auto* node = new ListNode(list_aval);
   Array result = Array::adopt(node);
   node->entries.reserve(static_cast<std::size_t>(list.count));
   for (ListChunk* chunk = list.first; chunk; chunk = chunk->next) {
     for (std::int64_t at = 0; at < chunk->used; at += list.record_bytes) {
+      char* from = chunk->data() + at + offset;
+      if (entry.is_list()) {
+        const auto& inner = *reinterpret_cast<const ListValue*>(from);
+        node->entries.push_back(array_of(entry, *static_cast<const List*>(inner.list), inner.offset));
+        continue;
+      }
       Array item = allocate(entry);
-      std::memcpy(mutable_data<char>(item), chunk->data() + at + offset, entry.bytes());
+      std::memcpy(mutable_data<char>(item), from, entry.bytes());
       node->entries.push_back(std::move(item));
     }
   }
@@ -147,7 +213,7 @@ Array array_of(const Aval& list_aval, const List& list, std::int64_t offset) {
 }
 
 void* list_of(ListStore& store, const Array& array) {
-  if (!of_lanes(array.aval().list())) return records_of(store, array, array.aval().bytes());
+  if (!of_lanes(array.aval().list())) return records_of(store, array);
   std::vector<void*> lanes;
   for (const Array& lane : static_cast<const ListNode*>(array.node())->entries)
     lanes.push_back(list_of(store, lane));
@@ -187,16 +253,45 @@ bool append(ListStore& store, List& list, const void* record) {
   return true;
 }
 
-/// One field of a packet's tape.
+/// What a field of a packet's records holds for each slot.
 struct PacketField {
-  std::int64_t width, offset, elements, element_bytes;
+  std::int64_t width, elements, element_bytes, depth;
 };
 
+List* make_list(ListStore& store, const PacketField& field) {
+  return make_list(store, field.depth, field.elements * field.element_bytes);
+}
+
+/// Appends what a field at `from` holds for one slot.
+bool append_slot(ListStore& store, List& list, const char* from, const PacketField& field, std::size_t slot) {
+  if (field.depth == 1) {
+    std::vector<char> entry(
+        static_cast<std::size_t>(std::max<std::int64_t>(8, field.elements * field.element_bytes)));
+    for (std::int64_t k = 0; k < field.elements; ++k)
+      std::memcpy(entry.data() + k * field.element_bytes,
+                  from + (k * field.width + static_cast<std::int64_t>(slot)) * field.element_bytes,
+                  static_cast<std::size_t>(field.element_bytes));
+    return append(store, list, entry.data());
+  }
+  const auto& value = *reinterpret_cast<const ListValue*>(from);
+  const std::int64_t count = reinterpret_cast<const std::int64_t*>(&value + 1)[slot];
+  PacketField within = field;
+  --within.depth;
+  const ListValue made{make_list(store, within), 0};
+  List& entries = *static_cast<List*>(made.list);
+  ListCursor records;
+  apsis_list_open(static_cast<List*>(value.list), &records, 0);
+  for (std::int64_t k = 0; k < count; ++k) {
+    const char* record = static_cast<const char*>(apsis_list_next(&records));
+    if (!append_slot(store, entries, record + value.offset, within, slot)) return false;
+  }
+  apsis_list_close(&entries, entries.room);
+  return append(store, list, &made);
+}
+
 /// Replays the tape forwards: each step's record has one entry for every slot that holds a lane.
-bool unpack(ListStore& store, List& tape, const PacketField& field, List** out) {
+bool unpack(ListStore& store, List& tape, std::int64_t offset, const PacketField& field, List** out) {
   std::vector<std::int64_t> ids(static_cast<std::size_t>(field.width), -1);
-  std::vector<char> entry(
-      static_cast<std::size_t>(std::max<std::int64_t>(8, field.elements * field.element_bytes)));
   ListCursor events, records;
   apsis_list_open(tape.events, &events, 0);
   apsis_list_open(&tape, &records, 0);
@@ -204,15 +299,9 @@ bool unpack(ListStore& store, List& tape, const PacketField& field, List** out) 
     const auto& event = *static_cast<const PacketEvent*>(at);
     const auto* after = reinterpret_cast<const std::int64_t*>(&event + 1) + field.width;
     for (std::int64_t step = 0; step < event.steps; ++step) {
-      const char* record = static_cast<const char*>(apsis_list_next(&records)) + field.offset;
-      for (std::size_t slot = 0; slot < ids.size(); ++slot) {
-        if (ids[slot] < 0) continue;
-        for (std::int64_t k = 0; k < field.elements; ++k)
-          std::memcpy(entry.data() + k * field.element_bytes,
-                      record + (k * field.width + static_cast<std::int64_t>(slot)) * field.element_bytes,
-                      static_cast<std::size_t>(field.element_bytes));
-        if (!append(store, *out[ids[slot]], entry.data())) return false;
-      }
+      const char* record = static_cast<const char*>(apsis_list_next(&records)) + offset;
+      for (std::size_t slot = 0; slot < ids.size(); ++slot)
+        if (ids[slot] >= 0 && !append_slot(store, *out[ids[slot]], record, field, slot)) return false;
     }
     for (std::size_t slot = 0; slot < ids.size(); ++slot) {
       if (event.left >> slot & 1) ids[slot] = -1;
@@ -300,13 +389,14 @@ const void* apsis_list_next(ListCursor* cursor) noexcept {
 
 std::int32_t apsis_lists_of_lanes(CallContext* context, List* const* tapes, std::int64_t lanes,
                                   std::int64_t width, std::int64_t offset, std::int64_t elements,
-                                  std::int64_t element_bytes, List** out) noexcept {
+                                  std::int64_t element_bytes, std::int64_t depth, List** out) noexcept {
   ListStore& store = store_of(context);
   const std::int64_t each = lanes_per_chunk(lanes, width);
   bool fits = true;
-  for (std::int64_t lane = 0; lane < lanes; ++lane) out[lane] = store.make(elements * element_bytes);
+  const PacketField field{width, elements, element_bytes, depth};
+  for (std::int64_t lane = 0; lane < lanes; ++lane) out[lane] = make_list(store, field);
   for (std::int64_t first = 0; first < lanes && fits; first += each)
-    fits = unpack(store, *tapes[first / width], {width, offset, elements, element_bytes}, out);
+    fits = unpack(store, *tapes[first / width], offset, field, out);
   for (std::int64_t lane = 0; lane < lanes; ++lane) apsis_list_close(out[lane], out[lane]->room);
   return static_cast<std::int32_t>(fits ? Status::Ok : Status::ListLimit);
 }

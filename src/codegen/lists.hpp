@@ -3,6 +3,7 @@
 // Lists: sequences of records, of a length known at run time, that loops write and read in order. A loop
 // packs the values it appends in one iteration into one record. Records live in chunks that never move.
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -18,11 +19,12 @@ namespace apsis::detail {
 struct ListChunk {
   ListChunk *previous = nullptr, *next = nullptr;
   std::int64_t capacity = 0, used = 0;  // bytes
+  bool piece = false;                   // of a slab
   char* data() { return reinterpret_cast<char*>(this) + 64; }
 };
 static_assert(sizeof(ListChunk) <= 64);
 
-/// Compiled code reads and writes `at`, `room`, `count` and `events`.
+/// Compiled code reads and writes `at`, `room`, `count`, `events`, `lists` and `list_bytes`.
 struct List {
   char* at = nullptr;      // where the next record goes, after grow
   std::int64_t room = 0;   // records that fit there
@@ -31,6 +33,10 @@ struct List {
   ListChunk *first = nullptr, *last = nullptr;
   List* events = nullptr;  // of a packet's tape: when which slot held which lane
   std::int64_t tapes = 0;  // of such events: how many tapes have them
+  // Its records begin with so many lists, each a ListValue that the record owns; in the records of packets
+  // the length in each slot follows.
+  std::int64_t lists = 0, list_bytes = 0;
+  bool idle = false;
 };
 
 /// An event of a packet, in the list of its tape's events: which slots' lanes left, and which were entered by
@@ -72,17 +78,23 @@ class ListStore {
   bool grow(List& list, std::int64_t records);
   /// A copy of a table of lists that lasts as long as they do.
   void** table(void* const* lists, std::int64_t count);
-  /// The list and its chunks may serve as another list. Its events go with the last of their tapes.
+  /// The list and its chunks may serve as another list, and so may those in its records. Its events go with
+  /// the last of their tapes.
   void free(List& list);
 
  private:
   void free_chunks();
   void give_back(List& list);
+  ListChunk* take_spare(std::int64_t wanted, std::int64_t least);
+  void* piece_of_slab(std::int64_t bytes);
   std::mutex mutex_;
   std::vector<std::unique_ptr<List>> lists_;
   std::vector<List*> idle_;
   std::vector<std::vector<void*>> tables_;
-  ListChunk* spare_ = nullptr;
+  std::array<ListChunk*, 64> spare_{};  // by the bits of their capacities
+  std::vector<void*> slabs_;
+  char* slab_at_ = nullptr;
+  std::int64_t slab_left_ = 0, slab_bytes_ = 0;
   std::int64_t bytes_ = 0, limit_;
 };
 
@@ -124,10 +136,11 @@ void apsis_list_open(apsis::detail::List* list, apsis::detail::ListCursor* curso
 void apsis_list_advance(apsis::detail::ListCursor* cursor) noexcept;
 /// The next record, or null after the last.
 const void* apsis_list_next(apsis::detail::ListCursor* cursor) noexcept;
-/// Takes one field, of `elements` elements of `element_bytes`, out of the tapes of packets of `width` slots:
-/// fills the table `out` with a list a lane.
+/// Takes one field out of the tapes of packets of `width` slots: `elements` elements of `element_bytes`, or a
+/// list of them, the lists within each other being `depth` with the tape. Fills the table `out` with a list a
+/// lane.
 std::int32_t apsis_lists_of_lanes(apsis::detail::CallContext* context, apsis::detail::List* const* tapes,
                                   std::int64_t lanes, std::int64_t width, std::int64_t offset,
-                                  std::int64_t elements, std::int64_t element_bytes,
+                                  std::int64_t elements, std::int64_t element_bytes, std::int64_t depth,
                                   apsis::detail::List** out) noexcept;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "codegen/analysis.hpp"
+#include "codegen/list_access.hpp"
 #include "ir/effects.hpp"
 #include "ops/dot_params.hpp"
 #include "ops/index_params.hpp"
@@ -19,7 +20,7 @@ Region::Region(Lowering& lowering, const Graph& graph, int lanes, Value mask)
 
 void Region::hint_output(std::size_t output, const Place& target) {
   ValueId v = graph_.outputs()[output];
-  if (in_registers(graph_.aval(v))) return;
+  if (in_registers(graph_.aval(v)) || graph_.aval(v).is_list()) return;
   Place place = target;
   // The place is the value's own from here on: its buffer counts only those who know it through the value, and not
   // the hints.
@@ -394,6 +395,10 @@ void Region::copy_given(const Place& from, const Aval& aval, const Place& to) {
 }
 
 void Region::write_output(std::size_t i, const Place& target) {
+  if (output(i).kind == Place::Kind::List) {
+    APSIS_ASSERT(output(i).lanes == target.lanes);
+    return write_list(b_, output(i), target.base);
+  }
   if (!same_memory(output(i), target)) copy(output(i), graph_.aval(graph_.outputs()[i]), target);
 }
 

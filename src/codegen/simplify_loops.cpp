@@ -1,10 +1,10 @@
 #include "codegen/simplify_loops.hpp"
 
 #include <algorithm>
-#include <unordered_map>
 
-#include "base/hash.hpp"
 #include "codegen/cost.hpp"
+#include "codegen/inline_calls.hpp"
+#include "codegen/merge_loops.hpp"
 #include "codegen/schedule.hpp"
 #include "ir/dead_carries.hpp"
 #include "ir/loop.hpp"
@@ -57,83 +57,6 @@ bool worth_keeping(const Graph& graph, const Eqn& e) {
   return true;
 }
 
-/// Whether `more` computes what `graph` does, and perhaps further outputs: graphs are numbered from their
-/// outputs, so that it then begins with the same equations.
-bool begins_with(const Graph& more, const Graph& graph) {
-  const auto outputs = graph.outputs();
-  if (more.input_count() != graph.input_count() || more.eqns().size() < graph.eqns().size() ||
-      more.outputs().size() < outputs.size() ||
-      !std::ranges::equal(outputs, more.outputs().first(outputs.size())))
-    return false;
-  for (std::size_t i = 0; i < graph.eqns().size(); ++i) {
-    const Eqn &a = graph.eqns()[i], &b = more.eqns()[i];
-    if (a.op != b.op || a.result_count != b.result_count || !(a.params == b.params) ||
-        !std::ranges::equal(graph.operands(a), more.operands(b)))
-      return false;
-  }
-  return true;
-}
-
-/// Whether the loop `more` does what `e` does, on the same operands, and perhaps records more.
-bool does_as_well(const Graph& graph, const Eqn& e, const Eqn& more) {
-  if (e.op != more.op || !std::ranges::equal(graph.operands(e), graph.operands(more)) ||
-      !begins_with(Loop(more).body, Loop(e).body))
-    return false;
-  const auto with_its_body = [&](auto params, const GraphRef& body) {
-    params.body = body;
-    return make_params(std::move(params)) == more.params;
-  };
-  if (e.op->kind == OpKind::While)
-    return with_its_body(e.params.as<WhileParams>(), more.params.as<WhileParams>().body);
-  return with_its_body(e.params.as<ScanParams>(), more.params.as<ScanParams>().body);
-}
-
-/// Loops that run side by side, one of which records more than the other, are one: that is how the body of a
-/// loop whose own body has a loop looks when it records.
-GraphRef merge_loops(const Graph& graph) {
-  std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> alike;
-  std::vector<std::uint32_t> by(graph.eqns().size());  // by equation: the one that does its work
-  bool any = false;
-  for (std::uint32_t i = 0; i < by.size(); ++i) {
-    const Eqn& e = graph.eqns()[i];
-    by[i] = i;
-    if (!is_loop(e) || has_effect(*e.op, e.params)) continue;
-    std::uint64_t key = 0;
-    for (ValueId v : graph.operands(e)) key = hash_word(key, v);
-    auto& others = alike[key];
-    for (std::uint32_t& other : others) {
-      const Eqn& o = graph.eqns()[other];
-      if (does_as_well(graph, o, e))
-        by[other] = i;
-      else if (does_as_well(graph, e, o))
-        by[i] = other;
-      else
-        continue;
-      any = true;
-      other = by[other];
-      break;
-    }
-    if (by[i] == i && std::ranges::find(others, i) == others.end()) others.push_back(i);
-  }
-  if (!any) return GraphRef(&graph);
-  GraphBuilder builder;
-  std::vector<ValueId> values(graph.value_count()), operands, results, outputs;
-  for (ValueId v = 0; v < graph.input_count(); ++v) values[v] = builder.input(graph.aval(v));
-  for (std::uint32_t i = 0; i < by.size(); ++i) {
-    const Eqn& e = graph.eqns()[i];
-    std::uint32_t last = i;
-    while (by[last] != last) last = by[last];
-    const Eqn& made = graph.eqns()[last];
-    operands.clear();
-    for (ValueId v : graph.operands(made)) operands.push_back(values[v]);
-    results.resize(made.result_count);
-    builder.append(*made.op, made.params, operands, results, made.loc);  // finds itself if it has been made
-    std::copy_n(results.begin(), e.result_count, values.begin() + e.first_result);
-  }
-  for (ValueId v : graph.outputs()) outputs.push_back(values[v]);
-  return builder.finish(outputs);
-}
-
 /// Which values an equation or an output reads.
 Flags values_read(const Graph& graph) {
   Flags read(graph.value_count(), 0);
@@ -148,7 +71,7 @@ class Simplifier {
   /// The outputs marked of a graph with all its inputs; the others are inputs. Something reads whatever its
   /// loops carry and record.
   GraphRef simplified(const Graph& given, const Flags& outputs) {
-    const GraphRef merged = merge_loops(given);
+    const GraphRef merged = merge_loops(*with_calls_inlined(given, true));
     const Graph& graph = *merged;
     GraphBuilder builder;
     std::vector<ValueId> values(graph.value_count()), results;

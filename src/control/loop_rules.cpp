@@ -1,10 +1,12 @@
 #include "control/loop_rules.hpp"
 
-#include "apsis/ops/select.hpp"
+#include <algorithm>
 
+#include "apsis/ops/select.hpp"
 #include "control/callback.hpp"
 #include "control/lane_loops.hpp"
 #include "control/messages.hpp"
+#include "core/list.hpp"
 #include "ops/lax.hpp"
 #include "transform/batch.hpp"
 #include "transform/linearize.hpp"
@@ -152,6 +154,10 @@ std::vector<Array> Widening::tangents_last(std::span<const Array> results) const
   append(out, results.subspan(carries, carry_tangents));
   append(out, results.subspan(carries + carry_tangents + ys));
   return out;
+}
+
+bool records_lanes(const Graph& body) {
+  return std::ranges::any_of(body.outputs(), [&](ValueId v) { return of_lanes(body.aval(v).list()); });
 }
 
 void batch_as_lanes(const Op& op, const BatchRule& r) {

@@ -83,5 +83,8 @@ class Widening {
 
 /// vmap of a loop whose lanes differ in length: `map_lanes` around the unbatched loop.
 void batch_as_lanes(const Op& op, const BatchRule& r);
+/// Whether a body for all lanes at once would record lists of lanes, those of a loop within whose lanes differ in
+/// length: such a loop is run by its lanes as a whole.
+bool records_lanes(const Graph& body);
 
 }  // namespace apsis::detail

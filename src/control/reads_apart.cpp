@@ -22,12 +22,18 @@ Flags inverted(Flags flags) {
 
 /// A region that is linear in some inputs, and what is to be kept for its linear part of the other inputs.
 struct Part {
-  /// `times`: how often each value is made; inputs in `once` are made once.
-  Part(const Graph& region, Flags linear_inputs, std::int64_t times, const Flags& once)
+  /// `times`: how often each value is made; inputs in `once` are made once. `lists`: whether lists made
+  /// within can be kept.
+  Part(const Graph& region, Flags linear_inputs, std::int64_t times, const Flags& once, bool lists)
       : graph(with_reads_apart(region, linear_inputs)), linear(std::move(linear_inputs)) {
     std::vector<std::int64_t> bytes = bytes_of_values(*graph);
-    for (ValueId v = 0; v < graph->value_count(); ++v)
-      if (v >= graph->input_count() || !once[v]) bytes[v] *= times;
+    for (ValueId v = 0; v < graph->value_count(); ++v) {
+      const bool input = v < graph->input_count();
+      if (!input && !lists && graph->aval(v).is_list())
+        bytes[v] = never_kept;
+      else if (!input || !once[v])
+        bytes[v] = std::min(bytes[v], never_kept / std::max<std::int64_t>(times, 1)) * times;
+    }
     kept_input.assign(graph->input_count(), 0);
     for (ValueId v : smallest_cut(*graph, made_of(*graph, linear), inverted(linear), bytes).values) {
       if (v < graph->input_count())
@@ -117,7 +123,7 @@ std::vector<Array> split_cond(const CondParams& p, std::span<const Array> in, co
   std::vector<Part> branches;
   Flags kept(operands.size(), 0);
   for (const GraphRef& branch : p.branches) {
-    branches.emplace_back(*branch, linear, 1, Flags(operands.size(), 0));
+    branches.emplace_back(*branch, linear, 1, Flags(operands.size(), 0), false);
     for (std::size_t i = 0; i < kept.size(); ++i) kept[i] |= branches.back().kept_input[i];
   }
   if (!frees_operand(operands, linear, kept)) return {};
@@ -157,7 +163,7 @@ std::vector<Array> split_cond(const CondParams& p, std::span<const Array> in, co
   return bind_all(cond_op, make_params(std::move(rest)), left);
 }
 
-/// The same of a scan of known length whose carries are linear.
+/// The same of a scan whose carries are linear.
 std::vector<Array> split_scan(const ScanParams& p, std::span<const Array> in, const Flags& linear_operands) {
   const auto consts = static_cast<std::size_t>(p.consts), carries = static_cast<std::size_t>(p.carries);
   Flags linear = linear_operands, once(in.size(), 0);
@@ -166,8 +172,12 @@ std::vector<Array> split_scan(const ScanParams& p, std::span<const Array> in, co
   const Flags made = made_of(*p.body, linear);
   for (std::size_t c = 0; c < carries; ++c)
     if (!made[p.body->outputs()[c]]) return {};
-  const Part body(*p.body, linear, p.length, once);
+  const bool lists = p.length < 0;
+  const Part body(*p.body, linear, lists ? nominal_iterations : p.length, once, lists);
   if (!frees_operand(in, linear, body.kept_input)) return {};
+  const auto first_x = static_cast<std::ptrdiff_t>(consts + carries);
+  const auto known_x = std::find(linear.begin() + first_x, linear.end(), 0) - linear.begin();
+  if (lists && known_x == std::ssize(linear)) return {};
 
   // The reads: (known constants | known xs) → what is computed.
   std::vector<Array> known = among(in, inverted(linear)), stacks;
@@ -185,6 +195,9 @@ std::vector<Array> split_scan(const ScanParams& p, std::span<const Array> in, co
   // (kept and linear constants | carry | kept and linear xs, what was computed)
   Flags left = body.kept_input;
   for (std::size_t i = 0; i < left.size(); ++i) left[i] |= linear[i];
+  // One list tells how many iterations there are.
+  if (lists && body.computed.empty() && std::find(left.begin() + first_x, left.end(), 1) == left.end())
+    left[static_cast<std::size_t>(known_x)] = 1;
   rest.consts = std::count(left.begin(), left.begin() + p.consts, char{1});
   avals.clear();
   for (std::size_t i = 0; i < all.size(); ++i)
@@ -202,8 +215,7 @@ std::vector<Array> split_scan(const ScanParams& p, std::span<const Array> in, co
 
 std::vector<Array> split(const Eqn& e, std::span<const Array> in, const Flags& linear) {
   if (e.op->kind == OpKind::Cond && !linear[0]) return split_cond(e.params.as<CondParams>(), in, linear);
-  if (e.op->kind == OpKind::Scan && e.params.as<ScanParams>().length >= 0)
-    return split_scan(e.params.as<ScanParams>(), in, linear);
+  if (e.op->kind == OpKind::Scan) return split_scan(e.params.as<ScanParams>(), in, linear);
   if (e.op->kind == OpKind::Call)
     return interpret(*with_reads_apart(*e.params.as<CallParams>().region, linear), in);
   return {};

@@ -8,13 +8,15 @@ namespace apsis::detail {
 
 /// The record of an iteration: the values from which the tangent body computes again all that it reads of the
 /// primal body. They are the carries that it reads and that change; where these are large, the smallest set
-/// of values, in bytes, that does as well: of a buffer of which an iteration reads a slice, the slice. (A
-/// minimum vertex cut between the carries and what the tangent part reads.)
+/// of values, in bytes, that does as well: of a buffer of which an iteration reads a slice, the slice; of one
+/// that an inner loop reads, the list of the slices. (A minimum vertex cut between the carries and what the
+/// tangent part reads.)
 class Recording {
  public:
-  /// A body and its tangent_graph. With `at_least_one`, something is recorded even if nothing is read: the
-  /// list then counts the iterations.
-  Recording(const Graph& body, const Graph& tangent, std::size_t consts, std::size_t carries,
+  /// A body and its tangent_graph. With `lists`, a record may be the list that an inner loop makes; that cannot
+  /// be stacked. With `at_least_one`, something is recorded even if nothing is read: the list then counts the
+  /// iterations.
+  Recording(const Graph& body, const Graph& tangent, std::size_t consts, std::size_t carries, bool lists,
             bool at_least_one = false);
 
   GraphRef body;                        // the body with the records as further ys
@@ -28,6 +30,7 @@ class Recording {
  private:
   void keep_smallest(std::vector<char> carry);
 
+  bool lists_;
   GraphRef tangent_;
   std::vector<ValueId> recorded_;  // values of tangent_
 };

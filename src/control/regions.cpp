@@ -146,13 +146,13 @@ const std::vector<Array>& entries_of(const Array& list) {
 
 Aval list_of(const Aval& entry) {
   AvalData data = *entry;
-  data.list = ListKind::One;
+  data.list = listed(data.list);
   return Aval(data);
 }
 
 Aval entry_aval(const Aval& list) {
   AvalData data = *list;
-  data.list = ListKind::None;
+  data.list = entry_kind(data.list);
   return Aval(data);
 }
 

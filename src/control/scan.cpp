@@ -128,7 +128,7 @@ struct LoopTangents {
 std::vector<Array> taped_scan(const ScanParams& p, const Graph& tangent, std::span<const Array> operands,
                               const LoopTangents& tangents, Trace* trace, std::vector<Array>& results) {
   auto consts = static_cast<std::size_t>(p.consts), carries = static_cast<std::size_t>(p.carries);
-  Recording recording(*p.body, tangent, consts, carries);
+  Recording recording(*p.body, tangent, consts, carries, p.length < 0);
   ScanParams primal = p;
   primal.body = recording.body;
   if (!recording.body->outputs().empty() || recording.body->has_effect())
@@ -256,7 +256,10 @@ void scan_transpose(const TransposeRule& r) {
   for (Group g : body_order) sizes[g] = given[g].size();
 
   GraphRef body = p.body;
-  std::vector<bool> body_linear = linear, out_mask, all(count(linear), true), sum_mask(all.size(), false);
+  std::vector<bool> body_linear = linear, out_mask, all, sum_mask(count(linear), false);
+  // Of lists nobody knows the length before there is one.
+  for (std::size_t i = 0; i < linear.size(); ++i)
+    if (linear[i]) all.push_back(i < consts + carries || list_depth(r.avals[i].list()) < 2);
   if (sizes[Last]) {
     body = written_last(*p.body, consts, last_only);
     body_linear.insert(body_linear.begin(), false);
@@ -275,8 +278,8 @@ void scan_transpose(const TransposeRule& r) {
                             static_cast<std::int64_t>(carried + sizes[Last]), p.length, !p.reverse};
   const std::vector<Array> found = bind_all(scan_op, make_params(backward), joined(given, loop_order));
 
-  for (std::size_t i = 0, next = 0; i < linear.size(); ++i) {
-    if (!linear[i]) continue;
+  for (std::size_t i = 0, k = 0, next = 0; i < linear.size(); ++i) {
+    if (!linear[i] || !out_mask[k++]) continue;
     const Array& ct = found[i < consts + carries ? next : next + sizes[Last]];
     ++next;
     if (!r.linear[i]) continue;
@@ -306,6 +309,7 @@ void scan_batch(const BatchRule& r) {
         return batch_graph(*p.body, r.size, ins, inst, found);
       },
       p.body->outputs().size());
+  if (records_lanes(*body)) return batch_as_lanes(scan_op, r);
   std::vector<Array> operands;
   for (std::size_t i = 0; i < r.operands.size(); ++i) {
     bool is_x = i >= consts + carries;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/list.hpp"
+#include "ir/loop.hpp"
 #include "ops/lax.hpp"
 
 namespace apsis::detail {
@@ -11,7 +13,7 @@ namespace {
 /// Maximum flow (Dinic 1970) on a network whose vertices are split in two.
 class Network {
  public:
-  static constexpr std::int64_t unbounded = std::numeric_limits<std::int64_t>::max() / 4;
+  static constexpr std::int64_t unbounded = never_kept;
   explicit Network(std::size_t vertices) : edges_of_(vertices) {}
 
   void add(std::size_t from, std::size_t to, std::int64_t capacity) {
@@ -115,7 +117,7 @@ Cut smallest_cut(const Graph& graph, const std::vector<char>& linear, const std:
   const auto takes_part = [&](ValueId v) { return varying[v] && !linear[v]; };
   for (ValueId v = 0; v < graph.value_count(); ++v) {
     if (!takes_part(v)) continue;
-    network.add(2 * v, 2 * v + 1, graph.aval(v).is_list() ? Network::unbounded : bytes[v] + 1);
+    network.add(2 * v, 2 * v + 1, std::min(bytes[v] + 1, Network::unbounded));
     if (v < graph.input_count() && given[v]) network.add(source, 2 * v, Network::unbounded);
     if (read[v]) network.add(2 * v + 1, sink, Network::unbounded);
   }
@@ -135,10 +137,19 @@ Cut smallest_cut(const Graph& graph, const std::vector<char>& linear, const std:
 }
 
 std::vector<std::int64_t> bytes_of_values(const Graph& graph) {
-  std::vector<std::int64_t> bytes;
-  for (ValueId v = 0; v < graph.value_count(); ++v)
-    bytes.push_back(static_cast<std::int64_t>(graph.aval(v).bytes()));
-  return bytes;
+  constexpr std::int64_t least = 2048;
+  std::vector<std::int64_t> all;
+  for (ValueId v = 0; v < graph.value_count(); ++v) {
+    const Aval& aval = graph.aval(v);
+    const Eqn* maker = graph.definition(v);
+    std::int64_t& bytes = all.emplace_back(static_cast<std::int64_t>(aval.bytes()));
+    if (!aval.is_list()) continue;
+    const bool made = maker && (is_loop(*maker) || maker->op->kind == OpKind::Call);
+    const bool kept = !maker || (made && !of_lanes(aval.list()));
+    bytes = kept ? std::max(least, nominal_iterations * bytes) : never_kept;
+    for (int depth = list_depth(aval.list()); kept && depth > 1; --depth) bytes *= nominal_iterations;
+  }
+  return all;
 }
 
 std::vector<Array> interpret_part(const Graph& graph, std::vector<Array> values,

@@ -2,6 +2,8 @@
 
 // What must be kept of a program so that its linear part can be run later: the smallest such set of values.
 
+#include <limits>
+
 #include "ir/graph.hpp"
 
 namespace apsis::detail {
@@ -15,11 +17,20 @@ struct Cut {
 };
 /// The values of fewest bytes, the nearest to the inputs `given` among them, from which all that the linear
 /// equations and the outputs read of what is made of these inputs follows: a minimum vertex cut. `linear`
-/// marks the linear values, `bytes` says what it takes to keep each. Lists cannot be kept.
+/// marks the linear values, `bytes` says what it takes to keep each; `never_kept` those that cannot be.
 Cut smallest_cut(const Graph& graph, const std::vector<char>& linear, const std::vector<char>& given,
                  std::span<const std::int64_t> bytes);
 
-/// The bytes of each value.
+constexpr std::int64_t never_kept = std::numeric_limits<std::int64_t>::max() / 4;
+
+/// How many iterations a loop of unknown length is taken to have where what it keeps is compared with what
+/// would be kept in its place.
+constexpr std::int64_t nominal_iterations = 64;
+
+/// The bytes of each value. A list counts as that of a loop of nominal length, and as no less than 2 KB, so
+/// that small states are rather computed again; a list of lists as so many. But only if a loop of this graph
+/// or of a function called makes it, or it is an input: others, those of branches and of lanes, are never
+/// kept.
 std::vector<std::int64_t> bytes_of_values(const Graph& graph);
 
 /// Computes `wanted` values of a graph. `values` holds those that are known, by value; the others are empty.

@@ -291,6 +291,7 @@ void batch_while(const Op& op, const WhileParams& p, const BindWhile& bind_loop,
         return batch_graph(*p.body, r.size, ins, inst, found);
       },
       p.body->outputs().size());
+  if (records_lanes(*body)) return batch_as_lanes(op, r);
   WhileParams wide = p;
   wide.body = body;
   wide.cond = batch_graph(*p.cond, r.size, cond_mask(), {false}, predicate_mask);

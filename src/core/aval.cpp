@@ -82,7 +82,8 @@ std::string to_string(const Aval& aval) {
     out += std::to_string(aval.shape()[i]);
   }
   out += ']';
-  if (aval.list() == ListKind::One) return "list<" + out + ">";
+  const bool lanes = detail::of_lanes(aval.list());
+  for (int depth = detail::list_depth(aval.list()); depth > (lanes ? 1 : 0); --depth) out = "list<" + out + ">";
   for (ListKind level = aval.list(); detail::of_lanes(level); level = detail::without_lanes(level))
     out = "lists<" + out + ">";
   return out;

@@ -142,7 +142,8 @@ class Reader final : public ParamsReader {
     bool per_lane = accept("lists<");
     if (per_lane || accept("list<")) {
       data = *aval();
-      data.list = !per_lane ? ListKind::One : data.list != ListKind::None ? with_lanes(data.list) : ListKind::PerLane;
+      data.list = !per_lane || !of_lanes(data.list) ? listed(data.list) : data.list;
+      if (per_lane) data.list = with_lanes(data.list);
       expect(">");
       return Aval(data);
     }

@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "core/list.hpp"
 #include "ir/interpret_with.hpp"
 #include "ir/regions.hpp"
 #include "ops/lax.hpp"
@@ -13,7 +14,7 @@
 
 namespace apsis::detail {
 
-extern const Op add_op, broadcast_in_dim_op, reduce_sum_op, scan_op, select_op;
+extern const Op broadcast_in_dim_op, reduce_sum_op, scan_op, select_op;
 
 namespace {
 
@@ -21,13 +22,13 @@ namespace {
 /// again.
 Array add_lists(const Array& a, const Array& b) {
   AvalData entry = *a.aval();
-  entry.list = ListKind::None;
-  GraphBuilder builder;
-  const ValueId operands[] = {builder.input(Aval(entry)), builder.input(Aval(entry))};
-  ValueId sum;
-  builder.add(add_op, {}, operands, {&sum, 1});
+  entry.list = entry_kind(entry.list);
+  const Aval avals[] = {Aval(entry), Aval(entry)};
+  const auto sum = [&](std::span<const Array> in) {
+    return std::vector<Array>{in[0].aval().is_list() ? add_lists(in[0], in[1]) : lax::add(in[0], in[1])};
+  };
   ScanParams p;
-  p.body = builder.finish({&sum, 1});
+  p.body = stage_with(sum, avals, "transpose").graph;
   p.length = -1;
   const Array lists[] = {a, b};
   return bind_all(scan_op, make_params(p), lists)[0];

@@ -153,6 +153,58 @@ TEST(SimplifyLoops, LoopsThatDoTheSameAreOne) {
   EXPECT_EQ(count_ops(*simple, "scan", false), 2);
 }
 
+// The second carries less and records more; its first carry starts like two of the other's. So do the loops
+// in their bodies. A third goes on for longer.
+TEST(SimplifyLoops, LoopsThatDoAPartOfOthersAreOneWithThem) {
+  const std::string text = R"((v0: f64[], v1: f64[24]) {
+    v2: f64[24], v3: f64[], v4: f64[] = scan{consts=0, carries=3, length=5, reverse=false, body=(v0: f64[24], v1: f64[], v2: f64[]) {
+      v3: f64[] = sin(v2)
+      v4: f64[24] = broadcast_in_dim{shape=[24], axes=[]}(v3)
+      v5: f64[24], v6: f64[] = scan{consts=0, carries=2, length=3, reverse=false, body=(v0: f64[24], v1: f64[]) {
+        v2: f64[24] = sin(v0)
+        v3: f64[] = cos(v1)
+        return v2, v3
+      }}(v0, v1)
+      v7: f64[24] = add(v5, v4)
+      return v7, v6, v3
+    }}(v1, v0, v0)
+    v5: f64[24], v6: f64[], v7: f64[5], v8: f64[5,3] = scan{consts=0, carries=2, length=5, reverse=false, body=(v0: f64[24], v1: f64[]) {
+      v2: f64[] = sin(v1)
+      v3: f64[24] = broadcast_in_dim{shape=[24], axes=[]}(v2)
+      v4: f64[24], v5: f64[3] = scan{consts=0, carries=1, length=3, reverse=false, body=(v0: f64[24]) {
+        v1: f64[24] = sin(v0)
+        v2: f64[] = reduce_sum{axes=[0]}(v0)
+        return v1, v2
+      }}(v0)
+      v6: f64[24] = add(v4, v3)
+      return v6, v2, v1, v5
+    }}(v1, v0)
+    v9: f64[24], v10: f64[], v11: f64[LENGTH] = scan{consts=0, carries=2, length=LENGTH, reverse=false, body=(v0: f64[24], v1: f64[]) {
+      v2: f64[] = sin(v1)
+      v3: f64[24] = broadcast_in_dim{shape=[24], axes=[]}(v2)
+      v4: f64[24] = scan{consts=0, carries=1, length=3, reverse=false, body=(v0: f64[24]) {
+        v1: f64[24] = sin(v0)
+        return v1
+      }}(v0)
+      v5: f64[24] = add(v4, v3)
+      return v5, v2, v2
+    }}(v1, v0)
+    v12: f64[] = mul(v3, v4)
+    return v2, v12, v5, v6, v7, v8, v9, v10, v11
+  })";
+  const auto of_length = [&](const std::string& length) {
+    std::string program = text;
+    while (program.find("LENGTH") != std::string::npos) program.replace(program.find("LENGTH"), 6, length);
+    return checked(program);
+  };
+  GraphRef simple = of_length("5");
+  EXPECT_EQ(count_ops(*simple, "scan", false), 1);
+  EXPECT_EQ(count_ops(*simple, "scan", true), 1);
+  simple = of_length("6");
+  EXPECT_EQ(count_ops(*simple, "scan", false), 2);
+  EXPECT_EQ(count_ops(*simple, "scan", true), 2);
+}
+
 TEST(SimplifyLoops, LoopsWithoutEndStay) {
   const std::string_view text = R"((v0: f64[], v1: f64[]) {
     v2: f64[] = scan{consts=1, carries=1, length=0, reverse=false, body=(v0: f64[], v1: f64[]) {

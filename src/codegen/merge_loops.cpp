@@ -1,0 +1,234 @@
+#include "codegen/merge_loops.hpp"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "ir/loop.hpp"
+
+namespace apsis::detail {
+namespace {
+
+using Values = std::vector<ValueId>;
+
+/// The operands of a loop, by what they are to it.
+struct Operands {
+  Operands(const Graph& graph, const Eqn& e) : loop(e) {
+    const auto all = graph.operands(e);
+    cond_consts = all.first(loop.cond_consts);
+    consts = all.subspan(loop.cond_consts, loop.consts);
+    carries = all.subspan(loop.first_carry(), loop.carries);
+    xs = all.subspan(loop.first_carry() + loop.carries);
+  }
+  Loop loop;
+  std::span<const ValueId> cond_consts, consts, carries, xs;
+};
+
+/// Which input of a builder stands for an operand that does not change: for one that is there twice, the
+/// first.
+using InputOf = std::unordered_map<ValueId, ValueId>;
+
+/// Adds inputs for `operands`, which are inputs of `region` from `first` on.
+void add_inputs(GraphBuilder& builder, std::span<const ValueId> operands, const Graph& region,
+                std::size_t first, InputOf& input_of, Values& inputs) {
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const ValueId made = builder.input(region.aval(static_cast<ValueId>(first + i)));
+    inputs.push_back(input_of.try_emplace(operands[i], made).first->second);
+  }
+}
+
+/// Appends what stands for `operands`; false if there is nothing for one.
+bool find_inputs(std::span<const ValueId> operands, const InputOf& input_of, Values& inputs) {
+  for (ValueId v : operands) {
+    const auto found = input_of.find(v);
+    if (found == input_of.end()) return false;
+    inputs.push_back(found->second);
+  }
+  return true;
+}
+
+/// Adds the equations of `graph`, whose inputs are the first of `values`; its outputs.
+Values append_graph(GraphBuilder& builder, const Graph& graph, Values values) {
+  values.resize(graph.value_count());
+  Values operands, outputs;
+  for (const Eqn& e : graph.eqns()) {
+    operands.clear();
+    for (ValueId v : graph.operands(e)) operands.push_back(values[v]);
+    builder.append(*e.op, e.params, operands, {values.data() + e.first_result, e.result_count}, e.loc);
+  }
+  for (ValueId v : graph.outputs()) outputs.push_back(values[v]);
+  return outputs;
+}
+
+bool end_alike(const Eqn& a, const Eqn& b) {
+  if (a.op != b.op) return false;
+  if (a.op->kind == OpKind::While) {
+    const auto &p = a.params.as<WhileParams>(), &q = b.params.as<WhileParams>();
+    return p.max_steps == q.max_steps && p.kind == q.kind;
+  }
+  const auto &p = a.params.as<ScanParams>(), &q = b.params.as<ScanParams>();
+  return p.length == q.length && p.reverse == q.reverse;
+}
+
+/// The loop `a` that also records what the later loop `b` does, if a does all else that b does.
+class Merged {
+ public:
+  Merged(const Graph& graph, const Eqn& a, const Eqn& b)
+      : graph_(graph), eqn_(a), a_(graph, a), b_(graph, b), carry_of_(b_.carries.size()) {
+    found_ = end_alike(a, b) && assign(0, 0);
+  }
+  explicit operator bool() const { return found_; }
+
+  Params params() const {
+    const auto consts = static_cast<std::int64_t>(a_.consts.size() + more_consts_.size());
+    if (eqn_.op->kind == OpKind::While) {
+      auto p = eqn_.params.as<WhileParams>();
+      p.body_consts = consts;
+      p.body = body_;
+      return make_params(std::move(p));
+    }
+    auto p = eqn_.params.as<ScanParams>();
+    p.consts = consts;
+    p.body = body_;
+    return make_params(std::move(p));
+  }
+  Values operands() const {
+    Values all;
+    for (std::span<const ValueId> part :
+         {a_.cond_consts, a_.consts, std::span<const ValueId>(more_consts_), a_.carries, a_.xs})
+      all.insert(all.end(), part.begin(), part.end());
+    return all;
+  }
+  std::size_t result_count() const { return body_->outputs().size(); }
+  /// Which result of the loop is result r of b.
+  std::size_t result_of(std::size_t r) const {
+    const std::size_t carries = carry_of_.size();
+    return r < carries ? carry_of_[r] : a_.loop.body.outputs().size() + r - carries;
+  }
+
+ private:
+  /// Carries k and further of b, among those of a from `from` on: they start alike, and come in the same
+  /// order.
+  bool assign(std::size_t k, std::size_t from) {
+    if (k == carry_of_.size()) return tries_-- > 0 && same_condition() && same_body();
+    for (std::size_t c = from; c < a_.carries.size() && tries_ > 0; ++c) {
+      carry_of_[k] = c;
+      if (a_.carries[c] == b_.carries[k] && assign(k + 1, c + 1)) return true;
+    }
+    return false;
+  }
+
+  bool same_condition() const {
+    if (!a_.loop.cond) return true;
+    GraphBuilder builder;
+    InputOf input_of;
+    Values in_a, in_b;
+    add_inputs(builder, a_.cond_consts, *a_.loop.cond, 0, input_of, in_a);
+    for (std::size_t c = 0; c < a_.carries.size(); ++c)
+      in_a.push_back(builder.input(a_.loop.cond->aval(static_cast<ValueId>(in_a.size()))));
+    if (!find_inputs(b_.cond_consts, input_of, in_b)) return false;
+    for (std::size_t c : carry_of_) in_b.push_back(in_a[a_.cond_consts.size() + c]);
+    return append_graph(builder, *a_.loop.cond, in_a) == append_graph(builder, *b_.loop.cond, in_b);
+  }
+
+  /// Whether the carries of b come out as those of a do. Makes the body of both.
+  bool same_body() {
+    const Graph &a = a_.loop.body, &b = b_.loop.body;
+    const std::size_t consts = a_.consts.size(), carries = a_.carries.size();
+    GraphBuilder builder;
+    InputOf input_of;
+    Values in_a, in_b;
+    add_inputs(builder, a_.consts, a, 0, input_of, in_a);
+    more_consts_.clear();
+    for (std::size_t i = 0; i < b_.consts.size(); ++i) {
+      const ValueId v = b_.consts[i];
+      if (input_of.contains(v)) continue;
+      if (v >= graph_.input_count() && v >= eqn_.first_result) return false;  // not known yet where a is
+      more_consts_.push_back(v);
+      input_of[v] = builder.input(b.aval(static_cast<ValueId>(i)));
+    }
+    for (std::size_t c = 0; c < carries; ++c)
+      in_a.push_back(builder.input(a.aval(static_cast<ValueId>(consts + c))));
+    InputOf x_of;
+    add_inputs(builder, a_.xs, a, consts + carries, x_of, in_a);
+    find_inputs(b_.consts, input_of, in_b);
+    for (std::size_t c : carry_of_) in_b.push_back(in_a[consts + c]);
+    if (!find_inputs(b_.xs, x_of, in_b)) return false;
+    Values outputs = append_graph(builder, a, in_a), of_b = append_graph(builder, b, in_b);
+    outputs.insert(outputs.end(), of_b.begin(), of_b.end());
+    const GraphRef both = merge_loops(*builder.finish(outputs));
+    const std::size_t count = a.outputs().size();
+    for (std::size_t k = 0; k < carry_of_.size(); ++k)
+      if (both->outputs()[count + k] != both->outputs()[carry_of_[k]]) return false;
+    const auto of_first = both->outputs().first(count), of_second = both->outputs().subspan(count);
+    if (carry_of_.empty() && std::ranges::find_first_of(of_first, of_second) == of_first.end())
+      return false;  // they have nothing in common but their length
+    GraphBuilder final_builder;
+    Values inputs;
+    for (ValueId v = 0; v < both->input_count(); ++v) inputs.push_back(final_builder.input(both->aval(v)));
+    outputs = append_graph(final_builder, *both, inputs);
+    outputs.erase(outputs.begin() + static_cast<std::ptrdiff_t>(count),
+                  outputs.begin() + static_cast<std::ptrdiff_t>(count + carry_of_.size()));
+    body_ = final_builder.finish(outputs);
+    return true;
+  }
+
+  const Graph& graph_;
+  const Eqn& eqn_;
+  Operands a_, b_;
+  std::vector<std::size_t> carry_of_;  // by carry of b: that of a
+  Values more_consts_;                 // of b
+  GraphRef body_;
+  int tries_ = 16;
+  bool found_ = false;
+};
+
+/// The program with `merged` in place of the equations a and b.
+GraphRef replaced(const Graph& graph, const Merged& merged, const Eqn& a, const Eqn& b) {
+  GraphBuilder builder;
+  Values values(graph.value_count()), operands, results, outputs;
+  for (ValueId v = 0; v < graph.input_count(); ++v) values[v] = builder.input(graph.aval(v));
+  for (const Eqn& e : graph.eqns()) {
+    if (&e == &b) {
+      for (std::uint32_t r = 0; r < b.result_count; ++r)
+        values[b.first_result + r] = results[merged.result_of(r)];
+      continue;
+    }
+    operands.clear();
+    if (&e == &a) {
+      for (ValueId v : merged.operands()) operands.push_back(values[v]);
+      results.resize(merged.result_count());
+      builder.append(*a.op, merged.params(), operands, results, a.loc);
+      std::copy_n(results.begin(), a.result_count, values.begin() + a.first_result);
+      continue;
+    }
+    for (ValueId v : graph.operands(e)) operands.push_back(values[v]);
+    builder.append(*e.op, e.params, operands, {values.data() + e.first_result, e.result_count}, e.loc);
+  }
+  for (ValueId v : graph.outputs()) outputs.push_back(values[v]);
+  return builder.finish(outputs);
+}
+
+/// One pair merged; the same graph if there is none.
+GraphRef merge_two(const Graph& graph) {
+  std::vector<const Eqn*> loops;
+  for (const Eqn& e : graph.eqns())
+    if (is_loop(e) && !has_effect(*e.op, e.params)) loops.push_back(&e);
+  for (std::size_t j = 1; j < loops.size(); ++j)
+    for (std::size_t i = 0; i < j; ++i)
+      if (const Merged merged(graph, *loops[i], *loops[j]); merged)
+        return replaced(graph, merged, *loops[i], *loops[j]);
+  return GraphRef(&graph);
+}
+
+}  // namespace
+
+GraphRef merge_loops(const Graph& graph) {
+  GraphRef current(&graph);
+  for (;;) {
+    GraphRef merged = merge_two(*current);
+    if (merged.get() == current.get()) return current;
+    current = std::move(merged);
+  }
+}
+
+}  // namespace apsis::detail
