@@ -1,7 +1,5 @@
 #include "codegen/lists.hpp"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
@@ -11,43 +9,12 @@
 #include "codegen/kernels.hpp"
 #include "codegen/lanes.hpp"
 #include "core/list.hpp"
-#include "core/memory.hpp"
 
 namespace apsis::detail {
 namespace {
 constexpr std::int64_t chunk_header = 64;
-constexpr std::int64_t smallest_chunk = 512, largest_chunk = (4 << 20) - chunk_header;
-// Chunks below this are pieces of slabs: a loop in a loop may make a short list in each iteration.
-constexpr std::int64_t largest_piece = 4 << 10, smallest_slab = 8 << 10, largest_slab = 8 << 20;
-constexpr std::int64_t huge_page = 2 << 20;
-
-std::int64_t rounded_up(std::int64_t bytes, std::int64_t to) { return (bytes + to - 1) / to * to; }
-
-/// Memory for a chunk; `bytes` becomes what there is. A long tape is written once from end to end: in pages
-/// of the usual size the system would be asked, and would clear, at every one of them.
-void* chunk_memory(std::int64_t& bytes) {
-  const bool huge = bytes >= huge_page;
-  const std::int64_t page = huge ? huge_page : 64;
-  bytes = rounded_up(bytes, page);
-  void* memory = std::aligned_alloc(static_cast<std::size_t>(page), static_cast<std::size_t>(bytes));
-  if (memory && huge) madvise(memory, static_cast<std::size_t>(bytes), MADV_HUGEPAGE);
-  return memory;
-}
+constexpr std::int64_t smallest_chunk = 512, largest_chunk = 4 << 20;  // with their headers
 }  // namespace
-
-void ListStore::free_chunks() {
-  auto drop = [](ListChunk* chunk) {
-    while (chunk) {
-      ListChunk* next = chunk->next;
-      if (!chunk->piece) std::free(chunk);
-      chunk = next;
-    }
-  };
-  for (const auto& list : lists_) drop(list->first);
-  for (ListChunk* chunk : spare_) drop(chunk);
-  for (void* slab : slabs_) std::free(slab);
-  count_memory(-bytes_);
-}
 
 List* ListStore::make(std::int64_t record_bytes) {
   std::scoped_lock lock(mutex_);
@@ -65,21 +32,16 @@ List* ListStore::make(std::int64_t record_bytes) {
 bool ListStore::grow(List& list, std::int64_t records) {
   std::scoped_lock lock(mutex_);
   // Chunks double in size, so that a long list makes few calls and a short one little waste.
-  std::int64_t wanted = list.last ? std::min(2 * list.last->capacity, largest_chunk) : smallest_chunk;
   const std::int64_t least = std::max<std::int64_t>(records, 1) * list.record_bytes;
-  wanted = std::max(wanted, least);
-  ListChunk* chunk = take_spare(wanted, least);
+  std::int64_t bytes =
+      list.last ? std::min(2 * (list.last->capacity + chunk_header), largest_chunk) : smallest_chunk;
+  bytes = std::max(bytes, (least + chunk_header + 63) / 64 * 64);
+  ListChunk* chunk = take_spare(bytes - chunk_header, least);
   if (!chunk) {
-    if (bytes_ + wanted > limit_) return false;
-    std::int64_t bytes = rounded_up(wanted + chunk_header, 64);
-    const bool piece = bytes <= largest_piece;
-    void* memory = piece ? piece_of_slab(bytes) : chunk_memory(bytes);
+    void* memory = slabs_.take(bytes);
     if (!memory) return false;
-    bytes_ += bytes;
-    count_memory(bytes);
     chunk = new (memory) ListChunk;
     chunk->capacity = bytes - chunk_header;
-    chunk->piece = piece;
   }
   chunk->previous = list.last;
   chunk->next = nullptr;
@@ -93,22 +55,6 @@ bool ListStore::grow(List& list, std::int64_t records) {
   list.at = chunk->data();
   list.room = chunk->capacity / list.record_bytes;
   return true;
-}
-
-void* ListStore::piece_of_slab(std::int64_t bytes) {
-  if (slab_left_ < bytes) {
-    slab_bytes_ = std::clamp(2 * slab_bytes_, smallest_slab, largest_slab);
-    slab_left_ = slab_bytes_;
-    void* memory = chunk_memory(slab_left_);
-    if (!memory) {
-      slab_left_ = 0;
-      return nullptr;
-    }
-    slabs_.push_back(memory);
-    slab_at_ = static_cast<char*>(memory);
-  }
-  slab_left_ -= bytes;
-  return std::exchange(slab_at_, slab_at_ + bytes);
 }
 
 /// A chunk that another list gave back: of about the size wanted, else a larger one, else one that is large
@@ -125,7 +71,8 @@ ListChunk* ListStore::take_spare(std::int64_t wanted, std::int64_t least) {
   };
   for (int size = bits(wanted); size < std::ssize(spare_); ++size)
     if (ListChunk* chunk = take(size)) return chunk;
-  for (int size = bits(wanted) - 1; size >= bits(least); --size)
+  for (int size = std::min(bits(wanted), static_cast<int>(std::ssize(spare_))) - 1; size >= bits(least);
+       --size)
     if (ListChunk* chunk = take(size)) return chunk;
   return nullptr;
 }
@@ -151,6 +98,7 @@ void ListStore::give_back(List& list) {
             reinterpret_cast<ListValue*>(chunk->data() + record + i * list.list_bytes)->list));
   while (ListChunk* chunk = list.first) {
     list.first = chunk->next;
+    if (spare_.empty()) spare_.resize(64);
     ListChunk*& spare =
         spare_[static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(chunk->capacity)))];
     chunk->next = spare;

@@ -3,7 +3,6 @@
 // Lists: sequences of records, of a length known at run time, that loops write and read in order. A loop
 // packs the values it appends in one iteration into one record. Records live in chunks that never move.
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -13,13 +12,13 @@
 
 #include "apsis/core/array.hpp"
 #include "codegen/abi.hpp"
+#include "codegen/slabs.hpp"
 
 namespace apsis::detail {
 
 struct ListChunk {
   ListChunk *previous = nullptr, *next = nullptr;
   std::int64_t capacity = 0, used = 0;  // bytes
-  bool piece = false;                   // of a slab
   char* data() { return reinterpret_cast<char*>(this) + 64; }
 };
 static_assert(sizeof(ListChunk) <= 64);
@@ -66,10 +65,7 @@ struct ListValue {
 /// The lists of one call, whose threads share it. All memory goes when it is destroyed.
 class ListStore {
  public:
-  explicit ListStore(std::int64_t byte_limit) : limit_(byte_limit) {}
-  ~ListStore() {
-    if (!lists_.empty()) free_chunks();
-  }
+  explicit ListStore(std::int64_t byte_limit) : slabs_(byte_limit) {}
   ListStore(const ListStore&) = delete;
   ListStore& operator=(const ListStore&) = delete;
 
@@ -83,19 +79,14 @@ class ListStore {
   void free(List& list);
 
  private:
-  void free_chunks();
   void give_back(List& list);
   ListChunk* take_spare(std::int64_t wanted, std::int64_t least);
-  void* piece_of_slab(std::int64_t bytes);
   std::mutex mutex_;
   std::vector<std::unique_ptr<List>> lists_;
   std::vector<List*> idle_;
   std::vector<std::vector<void*>> tables_;
-  std::array<ListChunk*, 64> spare_{};  // by the bits of their capacities
-  std::vector<void*> slabs_;
-  char* slab_at_ = nullptr;
-  std::int64_t slab_left_ = 0, slab_bytes_ = 0;
-  std::int64_t bytes_ = 0, limit_;
+  std::vector<ListChunk*> spare_;  // by the bits of their capacities; empty in calls that give none back
+  Slabs slabs_;
 };
 
 /// A list as the argument or result of a program, made from or turned into a list array of the evaluator. In
