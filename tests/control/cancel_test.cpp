@@ -1,11 +1,10 @@
 // Stopping what runs, from another thread and by Ctrl-C.
 
-#include <malloc.h>
-
 #include <chrono>
 #include <csignal>
 #include <thread>
 
+#include "core/memory.hpp"
 #include "transform/checks.hpp"
 
 namespace apsis::testing {
@@ -141,10 +140,7 @@ Array cancels_backwards(const Array& x, CancelToken& token) {
                     [cancel](Nothing, const Array& ct) { return cancel(ct); })(x);
 }
 
-std::int64_t bytes_in_use() {
-  const struct mallinfo2 m = mallinfo2();
-  return static_cast<std::int64_t>(m.uordblks + m.hblkhd);
-}
+std::int64_t bytes_in_use() { return detail::memory_use().live; }
 
 // The tape is made, and its memory goes when the pull-back is stopped.
 TEST(Cancel, AReversePass) {
