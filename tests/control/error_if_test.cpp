@@ -2,22 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include "errors/error_of.hpp"
 #include "transform/checks.hpp"
 
 namespace apsis::testing {
 namespace {
-
-/// The text of the Error that `run` throws, without its place; empty if none.
-template <class Run>
-std::string error_of(const Run& run) {
-  try {
-    run();
-  } catch (const Error& e) {
-    std::string what = e.what();
-    return what.substr(0, what.find("\n  at "));
-  }
-  return {};
-}
 
 const auto checked = [](const Array& x) {
   error_if(any(x < 0.), "negative: {0}", {x});

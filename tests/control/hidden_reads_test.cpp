@@ -3,19 +3,12 @@
 
 #include <functional>
 
+#include "control/buffer_loop.hpp"
 #include "control/passes.hpp"
 #include "ops/lax.hpp"
 
 namespace apsis::testing {
 namespace {
-
-struct State {
-  Array i, x, buffer;
-};
-
-using Step = std::function<State(const State&)>;
-
-State put(const State& s, const Array& value) { return {s.i + 1, s.x, s.buffer.at(s.i + 1).set(value)}; }
 
 Array window(const State& s, std::int64_t n) {
   const Array start[] = {detail::lax::convert(s.i, i64)};
@@ -87,21 +80,6 @@ void each_step(const std::function<void(const Step&)>& test) {
     SCOPED_TRACE(each.name);
     test(each.step);
   }
-}
-
-using Called = std::function<Array(const Array&, const Array&)>;
-
-/// The step made n times, on a buffer of so many entries that starts as x.
-Called loop_of(const Step& step, std::int64_t size) {
-  return [step, size](const Array& n, const Array& x) {
-    const State start{0, x, broadcast_to(x, {size})};
-    const State end = while_loop([&](const State& s) { return s.i < n; }, step, start);
-    return Array(end.buffer[n] + end.x);
-  };
-}
-
-Called gradient_of(const Called& f) {
-  return [f](const Array& n, const Array& x) { return grad([&](const Array& y) { return f(n, y); })(x); };
 }
 
 TEST(HiddenReads, DerivativesAreThoseOfTheUnrolledProgram) {

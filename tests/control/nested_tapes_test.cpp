@@ -3,14 +3,12 @@
 
 #include <functional>
 
+#include "control/buffer_loop.hpp"
 #include "control/passes.hpp"
 
 namespace apsis::testing {
 namespace {
 
-struct State {
-  Array i, x, buffer;
-};
 struct Inner {
   Array j, a;
 };
@@ -20,10 +18,6 @@ struct Updating {
 struct Both {
   Array j, a, buffer;
 };
-
-using Step = std::function<State(const State&)>;
-
-State put(const State& s, const Array& value) { return {s.i + 1, s.x, s.buffer.at(s.i + 1).set(value)}; }
 
 /// a after n iterations of `step(j, a)`, or fewer if a grows large.
 template <class F>
@@ -119,21 +113,6 @@ void each_step(const std::function<void(const Step&, std::int64_t)>& test) {
     SCOPED_TRACE(each.name);
     test(each.step, each.size);
   }
-}
-
-using Called = std::function<Array(const Array&, const Array&)>;
-
-/// The step until there are n entries, on a buffer that starts as x.
-Called loop_of(const Step& step, std::int64_t size) {
-  return [step, size](const Array& n, const Array& x) {
-    const State start{0, x, broadcast_to(x, {size})};
-    const State end = while_loop([&](const State& s) { return s.i < n; }, step, start);
-    return Array(end.buffer[n] + end.x);
-  };
-}
-
-Called gradient_of(const Called& f) {
-  return [f](const Array& n, const Array& x) { return grad([&](const Array& y) { return f(n, y); })(x); };
 }
 
 TEST(NestedTapes, DerivativesAreThoseOfTheUnrolledProgram) {

@@ -3,22 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include "errors/error_of.hpp"
 #include "transform/checks.hpp"
 
 namespace apsis::testing {
 namespace {
-
-/// The text of the Error that `run` throws, without its place; empty if none.
-template <class Run>
-std::string error_of(const Run& run) {
-  try {
-    run();
-  } catch (const Error& e) {
-    const std::string what = e.what();
-    return what.substr(0, what.find("\n  at "));
-  }
-  return {};
-}
 
 /// What is said of a checked program, by its machine code and by the evaluator: one text.
 template <class F, class... A>
