@@ -4,6 +4,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 
 #include <apsis/apsis.hpp>
 
@@ -119,7 +120,13 @@ TEST(Plot, DrawsAPng) {
       .mark(0.5, "mark");
   f.save(folder / "p.png");
   EXPECT_EQ(bytes_of(folder / "p.png").substr(1, 3), "PNG");
-  save_stacked({f, f}, folder / "two.png");
+  Array grid = reshape(arange(400) * 1., {20, 20});
+  Figure map{.title = "Map", .log_color = true};
+  map.map(x, x, where(grid > 7., grid, std::numeric_limits<double>::quiet_NaN()), "values")
+      .line(x, x, "line");
+  map.save(folder / "map.png");
+  EXPECT_EQ(bytes_of(folder / "map.png").substr(1, 3), "PNG");
+  save_stacked({f, map, f}, folder / "two.png");
   EXPECT_EQ(bytes_of(folder / "two.png").substr(1, 3), "PNG");
 }
 

@@ -138,6 +138,9 @@ APSIS_PROVOKES(csv_empty, "[read_csv] /tmp/apsis_errors_table.csv has no line of
 APSIS_PROVOKES(csv_column, "[Table] there is no column z; the columns are x, y", read_table("x,y\n1,2\n"))
 APSIS_PROVOKES(plot_sizes, "[Figure] a series has 2 x values and 3 y values",
                Figure{}.line(array({1., 2.}), array({1., 2., 3.}), ""))
+APSIS_PROVOKES(plot_map_sizes,
+               "[Figure] a map has values of f64[2,3], over 2 x and 3 y values: the values must be [ys, xs]",
+               Figure{}.map(arange(2) * 1., arange(3) * 1., ones({2, 3}), ""))
 APSIS_PROVOKES(plot_empty,
                "[Figure] there is nothing to draw in /tmp/apsis_errors_empty.png: add a series first",
                Figure{}.save("/tmp/apsis_errors_empty.png"))
