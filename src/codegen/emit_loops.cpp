@@ -50,13 +50,14 @@ bool only_scanned(const Graph& graph, ValueId list) {
   });
 }
 
-/// Whether the lists that a loop makes are entries of others, or have such entries. In a packet they then have
-/// room for all lanes, as the lists around them do.
+/// Whether the lists that a loop makes are entries of others, or have such entries. In a packet they then
+/// have room for all lanes, as the lists around them do.
 bool lists_nest(const Graph& graph, const Eqn& e) {
   for (std::uint32_t r = 0; r < e.result_count; ++r) {
     const Aval& aval = graph.aval(e.first_result + r);
     if (list_depth(aval.list()) > 1) return true;
-    if (aval.is_list() && std::ranges::find(graph.outputs(), e.first_result + r) != graph.outputs().end()) return true;
+    if (aval.is_list() && std::ranges::find(graph.outputs(), e.first_result + r) != graph.outputs().end())
+      return true;
   }
   return false;
 }
@@ -207,7 +208,7 @@ void Region::emit_scan(const Eqn& e) {
   auto operands = graph_.operands(e);
   auto consts = static_cast<std::size_t>(p.consts), count = static_cast<std::size_t>(p.carries);
   std::size_t first_x = consts + count;
-  bool lists = p.length < 0, lanes_differ = false;
+  bool lanes_differ = false;
   std::vector<char> varying_carry(count, 0), varying_result(e.result_count, 0);
   if (lanes_ > 1) {
     varying_carry = varying_carries(e, varying(e), lanes_differ);
@@ -231,20 +232,23 @@ void Region::emit_scan(const Eqn& e) {
   }
   body.run_invariant(fixed);
 
-  // What is read and written entry by entry.
-  std::vector<Aval> ys = outputs_from(*p.body, count);
-  std::vector<Place> xs, stacks;
+  // What is read and written entry by entry: lists and stacks.
+  std::vector<Aval> ys = outputs_from(*p.body, count), recorded;
+  std::vector<std::size_t> field_of;  // by y: in the record, if it goes into a list
+  for (std::size_t i = 0; i < ys.size(); ++i) {
+    field_of.push_back(recorded.size());
+    if (graph_.aval(e.first_result + static_cast<ValueId>(count + i)).is_list()) recorded.push_back(ys[i]);
+  }
+  std::vector<Place> xs, stacks(ys.size());
   std::vector<ListReader> readers;
   std::vector<std::size_t> reader_of;
-  bool wide = lists && lanes_ > 1 &&
-              (std::ranges::any_of(varying_result, [](char v) { return v != 0; }) || lists_nest(graph_, e));
-  ListWriter tape(lowering_, ys, wide ? lanes_ : 1);
+  const bool wide = lanes_ > 1 && (std::ranges::any_of(varying_result, [](char v) { return v != 0; }) ||
+                                   lists_nest(graph_, e));
+  ListWriter tape(lowering_, recorded, wide ? lanes_ : 1);
   Value entries;  // where lanes differ in length, the length in each
-  b_.set_lanes(1);
-  Value length = lists ? Value{} : b_.index(p.length);
   for (std::size_t i = first_x; i < operands.size(); ++i) {
     const Place& place = places_[operands[i]];
-    if (lists) {
+    if (place.kind == Place::Kind::List) {
       auto known = std::ranges::find_if(
           readers, [&](const ListReader& r) { return r.list().handle == place.base.handle; });
       reader_of.push_back(static_cast<std::size_t>(known - readers.begin()));
@@ -253,14 +257,17 @@ void Region::emit_scan(const Eqn& e) {
       xs.push_back(place);
       if (!place.elements.empty()) entries = place.elements[0];
     } else {
+      reader_of.push_back(readers.size());
       xs.push_back(in_memory(place, graph_.aval(operands[i])));
     }
   }
-  if (lists) length = readers[0].length();
-  if (lists && !ys.empty()) tape.make(length, p.reverse);
-  for (std::size_t i = 0; i < ys.size() && !lists; ++i) {
-    ValueId v = e.first_result + static_cast<ValueId>(count + i);
-    stacks.push_back(destination(v, varying_result[count + i] ? lanes_ : 1));
+  b_.set_lanes(1);
+  const Value length = p.length < 0 ? readers[0].length() : b_.index(p.length);
+  const bool taped = !recorded.empty();
+  if (taped) tape.make(length, p.reverse);
+  for (std::size_t i = 0; i < ys.size(); ++i) {
+    const ValueId v = e.first_result + static_cast<ValueId>(count + i);
+    if (!graph_.aval(v).is_list()) stacks[i] = destination(v, varying_result[count + i] ? lanes_ : 1);
   }
 
   Block before = b_.position(), head = b_.make_block("scan"), inside = b_.make_block("body"),
@@ -272,7 +279,7 @@ void Region::emit_scan(const Eqn& e) {
   b_.add_incoming(trip, b_.index(0), before);
   carries.open(before);
   for (ListReader& r : readers) r.open(before);
-  if (lists && !ys.empty()) tape.open(before);
+  if (taped) tape.open(before);
   b_.set_lanes(1);
   b_.branch(b_.compare(Compare::Lt, trip, length), inside, after);
   b_.set_position(inside);
@@ -286,7 +293,7 @@ void Region::emit_scan(const Eqn& e) {
   for (std::size_t i = 0; i < count; ++i)
     if (!carries.unchanged(i)) body.bind_input(static_cast<ValueId>(consts + i), carries.place(i));
   for (ListReader& r : readers) r.next();
-  if (lists && !ys.empty()) tape.next();
+  if (taped) tape.next();
   // Entry `index` of something stacked along axis 0.
   auto entry = [&](const Place& stack, Dtype dtype) {
     Place place = stack;
@@ -306,7 +313,8 @@ void Region::emit_scan(const Eqn& e) {
       place.elements = {b_.add(xs[i].first, b_.mul(b_.convert(index, aval.dtype()), xs[i].step))};
       place.kind = Place::Kind::Registers;
     } else {
-      place = lists ? readers[reader_of[i]].field(xs[i], aval) : entry(xs[i], aval.dtype());
+      place = xs[i].kind == Place::Kind::List ? readers[reader_of[i]].field(xs[i], aval)
+                                              : entry(xs[i], aval.dtype());
       if (in_registers(aval)) {
         place.elements = registers(place, aval);
         place.kind = Place::Kind::Registers;
@@ -316,7 +324,8 @@ void Region::emit_scan(const Eqn& e) {
   }
   std::vector<Place> targets;
   for (std::size_t i = 0; i < ys.size(); ++i) {
-    targets.push_back(lists ? tape.field(i) : entry(stacks[i], ys[i].dtype()));
+    const bool stacked = stacks[i].kind != Place::Kind::None;
+    targets.push_back(stacked ? entry(stacks[i], ys[i].dtype()) : tape.field(field_of[i]));
     body.hint_output(count + i, targets[i]);
   }
   carries.hint(body);
@@ -329,7 +338,7 @@ void Region::emit_scan(const Eqn& e) {
   Block latch = b_.position();
   carries.link(latch);
   for (ListReader& r : readers) r.link(latch);
-  if (lists && !ys.empty()) tape.link(latch);
+  if (taped) tape.link(latch);
   b_.jump(head);
   b_.set_position(after);
 
@@ -337,8 +346,8 @@ void Region::emit_scan(const Eqn& e) {
     ValueId v = e.first_result + static_cast<ValueId>(i);
     if (i < count)
       define(v, carries.place(i));
-    else if (lists)
-      define(v, tape.list(i - count, entries));
+    else if (graph_.aval(v).is_list())
+      define(v, tape.list(field_of[i - count], entries));
     else if (in_registers(graph_.aval(v)))
       define_loaded(v, stacks[i - count]);
     else

@@ -173,7 +173,7 @@ std::vector<Array> split_scan(const ScanParams& p, std::span<const Array> in, co
   for (std::size_t c = 0; c < carries; ++c)
     if (!made[p.body->outputs()[c]]) return {};
   const bool lists = p.length < 0;
-  const Part body(*p.body, linear, lists ? nominal_iterations : p.length, once, lists);
+  const Part body(*p.body, linear, lists ? nominal_iterations : p.length, once, true);
   if (!frees_operand(in, linear, body.kept_input)) return {};
   const auto first_x = static_cast<std::ptrdiff_t>(consts + carries);
   const auto known_x = std::find(linear.begin() + first_x, linear.end(), 0) - linear.begin();

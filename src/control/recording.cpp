@@ -15,8 +15,8 @@ constexpr std::int64_t small_record = 256;
 }  // namespace
 
 Recording::Recording(const Graph& old_body, const Graph& tangent, std::size_t consts, std::size_t carries,
-                     bool lists, bool at_least_one)
-    : lists_(lists), tangent_(&tangent) {
+                     bool at_least_one)
+    : tangent_(&tangent) {
   std::vector<char> used(tangent.value_count(), 0);
   for (const Eqn& e : tangent.eqns())
     for (ValueId v : tangent.operands(e)) used[v] = 1;
@@ -60,10 +60,7 @@ void Recording::keep_smallest(std::vector<char> carry) {
   std::vector<char> tangents(tangent_->input_count(), 0);
   std::fill(tangents.begin() + static_cast<std::ptrdiff_t>(inputs), tangents.end(), 1);
   const auto cut_of = [&](const Graph& graph) {
-    std::vector<std::int64_t> bytes = bytes_of_values(graph);
-    for (ValueId v = graph.input_count(); !lists_ && v < graph.value_count(); ++v)
-      if (graph.aval(v).is_list()) bytes[v] = never_kept;
-    return smallest_cut(graph, made_of(graph, tangents), carry, bytes);
+    return smallest_cut(graph, made_of(graph, tangents), carry, bytes_of_values(graph));
   };
   Cut cut = cut_of(*tangent_);
   // Branches and inner loops hide what they read of a large array.

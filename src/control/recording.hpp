@@ -13,10 +13,9 @@ namespace apsis::detail {
 /// tangent part reads.)
 class Recording {
  public:
-  /// A body and its tangent_graph. With `lists`, a record may be the list that an inner loop makes; that cannot
-  /// be stacked. With `at_least_one`, something is recorded even if nothing is read: the list then counts the
-  /// iterations.
-  Recording(const Graph& body, const Graph& tangent, std::size_t consts, std::size_t carries, bool lists,
+  /// A body and its tangent_graph. With `at_least_one`, something is recorded even if nothing is read: the list
+  /// then counts the iterations.
+  Recording(const Graph& body, const Graph& tangent, std::size_t consts, std::size_t carries,
             bool at_least_one = false);
 
   GraphRef body;                        // the body with the records as further ys
@@ -30,7 +29,6 @@ class Recording {
  private:
   void keep_smallest(std::vector<char> carry);
 
-  bool lists_;
   GraphRef tangent_;
   std::vector<ValueId> recorded_;  // values of tangent_
 };

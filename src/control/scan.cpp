@@ -1,4 +1,4 @@
-// scan: a loop of known length over stacked arrays, or over the entries of lists.
+// scan: a loop of known length over stacked arrays and lists, or as long as the lists are.
 
 #include "codegen/cancel.hpp"
 #include "control/lane_loops.hpp"
@@ -20,7 +20,10 @@ namespace {
 const ScanParams& scan_of(const Params& params) { return params.as<ScanParams>(); }
 
 Aval entry_of_xs(const Aval& xs) { return xs.is_list() ? entry_aval(xs) : unstacked(xs); }
-Aval stack_of(const Aval& y, const ScanParams& p) { return p.length < 0 ? list_of(y) : stacked(y, p.length); }
+bool makes_list(const Aval& y, const ScanParams& p) { return p.length < 0 || y.is_list(); }
+Aval stack_of(const Aval& y, const ScanParams& p) {
+  return makes_list(y, p) ? list_of(y) : stacked(y, p.length);
+}
 
 void scan_shape(const Params& params, std::span<const Aval> in, std::vector<Aval>& out) {
   const auto& p = scan_of(params);
@@ -48,9 +51,10 @@ void scan_evaluate(const Params& params, std::span<const Array> in, std::span<Ar
   auto xs = in.subspan(consts + carries);
   std::int64_t length = p.length < 0 ? static_cast<std::int64_t>(entries_of(xs[0]).size()) : p.length;
   std::vector<Array> operands(in.begin(), in.begin() + static_cast<std::ptrdiff_t>(consts + carries));
+  const std::vector<Aval> avals = output_avals(*p.body);
   std::vector<std::vector<Array>> lists(out.size() - carries);
-  for (auto& list : lists)
-    if (p.length < 0) list.resize(static_cast<std::size_t>(length));
+  for (std::size_t y = 0; y < lists.size(); ++y)
+    if (makes_list(avals[carries + y], p)) lists[y].resize(static_cast<std::size_t>(length));
   for (std::int64_t k = 0; k < length; ++k) {
     std::int64_t i = p.reverse ? length - 1 - k : k;
     operands.resize(consts + carries);
@@ -60,18 +64,16 @@ void scan_evaluate(const Params& params, std::span<const Array> in, std::span<Ar
     std::vector<Array> results = interpret(*p.body, operands);
     for (std::size_t c = 0; c < carries; ++c) operands[consts + c] = results[c];
     for (std::size_t y = 0; y < lists.size(); ++y) {
-      if (p.length < 0)
+      if (makes_list(avals[carries + y], p))
         lists[y][static_cast<std::size_t>(i)] = results[carries + y];
       else
         store_entry(out[carries + y], i, results[carries + y]);
     }
   }
   for (std::size_t c = 0; c < carries; ++c) out[c] = operands[consts + c];
-  if (p.length < 0) {
-    std::vector<Aval> results = output_avals(*p.body);
-    for (std::size_t y = 0; y < lists.size(); ++y)
-      out[carries + y] = make_list(list_of(results[carries + y]), std::move(lists[y]));
-  }
+  for (std::size_t y = 0; y < lists.size(); ++y)
+    if (makes_list(avals[carries + y], p))
+      out[carries + y] = make_list(list_of(avals[carries + y]), std::move(lists[y]));
 }
 
 /// The loop over primals and derivatives, its operands (consts, tangent consts | carry, tangent carry | xs,
@@ -128,7 +130,7 @@ struct LoopTangents {
 std::vector<Array> taped_scan(const ScanParams& p, const Graph& tangent, std::span<const Array> operands,
                               const LoopTangents& tangents, Trace* trace, std::vector<Array>& results) {
   auto consts = static_cast<std::size_t>(p.consts), carries = static_cast<std::size_t>(p.carries);
-  Recording recording(*p.body, tangent, consts, carries, p.length < 0);
+  Recording recording(*p.body, tangent, consts, carries);
   ScanParams primal = p;
   primal.body = recording.body;
   if (!recording.body->outputs().empty() || recording.body->has_effect())
@@ -320,7 +322,7 @@ void scan_batch(const BatchRule& r) {
   wide.body = body;
   r.outs = bind_all(scan_op, make_params(wide), operands);
   for (std::size_t i = 0; i < r.outs.size(); ++i)
-    r.out_axes.push_back(!out_mask[i] ? -1 : i < carries || p.length < 0 ? 0 : 1);
+    r.out_axes.push_back(!out_mask[i] ? -1 : i < carries || r.outs[i].aval().is_list() ? 0 : 1);
 }
 
 }  // namespace

@@ -62,7 +62,7 @@ std::vector<Array> bind_while(const WhileParams& loop, std::span<const Array> op
 std::vector<Array> taped_while(const WhileParams& p, const Graph& tangent, std::span<const Array> operands,
                                const LoopTangents& tangents, Trace* trace, std::vector<Array>& results) {
   WhileParts n(p);
-  Recording recording(*p.body, tangent, n.consts, n.carries, true, true);
+  Recording recording(*p.body, tangent, n.consts, n.carries, true);
   WhileParams primal = p;
   primal.body = recording.body;
   results = bind_while(primal, operands);

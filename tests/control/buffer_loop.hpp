@@ -29,6 +29,16 @@ inline Called loop_of(const Step& step, std::int64_t size) {
   };
 }
 
+/// The step made a fixed number of times, in a loop of known length.
+inline std::function<Array(const Array&)> fixed_loop_of(const Step& step, std::int64_t size, std::int64_t n) {
+  return [=](const Array& x) {
+    const State start{0, x, broadcast_to(x, {size})};
+    const State end = fori_loop(
+        0, n, [&](const Array&, const State& s) { return step(s); }, start);
+    return Array(end.buffer[end.i] + end.x);
+  };
+}
+
 inline Called gradient_of(const Called& f) {
   return [f](const Array& n, const Array& x) { return grad([&](const Array& y) { return f(n, y); })(x); };
 }
