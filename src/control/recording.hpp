@@ -13,8 +13,8 @@ namespace apsis::detail {
 /// tangent part reads.)
 class Recording {
  public:
-  /// A body and its tangent_graph. With `at_least_one`, something is recorded even if nothing is read: the list
-  /// then counts the iterations.
+  /// A body and its tangent_graph. With `at_least_one`, something is recorded even if nothing is read: the
+  /// list then counts the iterations.
   Recording(const Graph& body, const Graph& tangent, std::size_t consts, std::size_t carries,
             bool at_least_one = false);
 

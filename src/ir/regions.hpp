@@ -29,10 +29,10 @@ struct WhileParams {
 };
 
 /// scan: operands (consts…, carry…, xs…), results (carry…, ys…). `body`: (consts…, carry…, x…) → (carry…,
-/// y…). The xs are arrays stacked along axis 0 of length `length`, or lists of so many entries; or `length` is
-/// -1, all xs are lists of one length, and the ys are lists. Of a known length the ys that are lists make lists
-/// of lists, the others are stacked. `reverse` goes from the last entry to the first; ys stay at the index of
-/// their x (for lists too).
+/// y…). The xs are arrays stacked along axis 0 of length `length`, or lists of so many entries; or `length`
+/// is -1, all xs are lists of one length, and the ys are lists. Of a known length the ys that are lists make
+/// lists of lists, the others are stacked. `reverse` goes from the last entry to the first; ys stay at the
+/// index of their x (for lists too).
 struct ScanParams {
   GraphRef body;
   std::int64_t consts = 0, carries = 0, length = 0;

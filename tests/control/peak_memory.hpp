@@ -6,8 +6,8 @@
 
 namespace apsis::testing {
 
-/// The most memory in use at once during a first call, beside what was there before: with the thread's scratch,
-/// as far as it has to grow.
+/// The most memory in use at once during a first call, beside what was there before: with the thread's
+/// scratch, as far as it has to grow.
 template <class F>
 std::int64_t peak_of_first(const F& f) {
   detail::reset_peak_memory();
