@@ -6,14 +6,13 @@
 
 namespace apsis::detail {
 
-inline constexpr int abi_version = 2;
+inline constexpr int abi_version = 3;
 
 /// What a compiled program returns.
 enum class Status : std::int32_t {
   Ok = 0,
   Cancelled = 1,  // the cancel flag was seen
-  Failed = 2,     // a runtime entry failed; the call's context holds the exception
-  ListLimit = 3   // a list outgrew the byte limit
+  Failed = 2      // a runtime entry failed; the call's context holds the exception
 };
 
 /// What one call of a compiled program works with. Compiled code reads the fields at their offsets.

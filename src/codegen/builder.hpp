@@ -111,6 +111,7 @@ class Builder : public Emitter {
   virtual Pointer offset(Pointer p, std::int64_t bytes) = 0;
   virtual Pointer offset(Pointer p, Value bytes) = 0;  // scalar I64
   virtual Pointer null_pointer() = 0;
+  virtual Value is_null(Pointer p) = 0;
   /// `lanes()` neighbouring elements.
   virtual Value load(Pointer p, Dtype dtype) = 0;
   /// As many elements as `v` has lanes.

@@ -235,7 +235,6 @@ void poll_cancelled() {
 
 void raise_failure(Status status, const CallState& state) {
   if (state.error) std::rethrow_exception(state.error);
-  if (status == Status::ListLimit) fail(messages::list_limit, {std::to_string(CallState::list_limit)});
   if (status == Status::Cancelled) fail(messages::cancelled, {});
   throw InternalError("a program returned a status that nobody knows");
 }

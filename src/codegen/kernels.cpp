@@ -43,35 +43,26 @@ void evaluate_in(std::span<const std::int64_t> lanes, const Kernel& kernel, void
 extern "C" std::int32_t apsis_call_kernel(apsis::detail::CallContext* context, std::int64_t index,
                                           void* const* pointers) noexcept {
   using namespace apsis::detail;
-  try {
+  const std::int32_t status = keep_error(context, [&] {
     const Kernel& kernel = static_cast<const Kernel*>(context->kernels)[index];
-    if (kernel.op->kind != apsis::OpKind::Effect) {
-      evaluate(kernel, pointers);
-    } else {
-      std::vector<std::int64_t> lanes;
-      for (const CallContext* c = context; c; c = c->outer)
-        if (c->lanes) lanes.push_back(c->lanes[c->slot]);
-      evaluate_in(lanes, kernel, pointers);
-    }
-    return static_cast<std::int32_t>(Status::Ok);
-  } catch (...) {
-    auto& state = *static_cast<CallState*>(context->runtime);
-    state.error = std::current_exception();
-    if (context->lanes) state.failed_lane = context->lanes[context->slot];
-    return static_cast<std::int32_t>(Status::Failed);
-  }
+    if (kernel.op->kind != apsis::OpKind::Effect) return evaluate(kernel, pointers);
+    std::vector<std::int64_t> lanes;
+    for (const CallContext* c = context; c; c = c->outer)
+      if (c->lanes) lanes.push_back(c->lanes[c->slot]);
+    evaluate_in(lanes, kernel, pointers);
+  });
+  if (status && context->lanes)
+    static_cast<CallState*>(context->runtime)->failed_lane = context->lanes[context->slot];
+  return status;
 }
 
 extern "C" void apsis_copy_given(void* to, const void* from, std::int64_t bytes) noexcept {
   if (to != from) std::memcpy(to, from, static_cast<std::size_t>(bytes));
 }
 
-extern "C" std::int32_t apsis_fail_max_steps(apsis::detail::CallContext* context, std::int64_t max_steps) noexcept {
+extern "C" std::int32_t apsis_fail_max_steps(apsis::detail::CallContext* context,
+                                             std::int64_t max_steps) noexcept {
   using namespace apsis;
-  try {
-    fail(messages::max_steps_exceeded, {std::to_string(max_steps)});
-  } catch (...) {
-    static_cast<detail::CallState*>(context->runtime)->error = std::current_exception();
-  }
-  return static_cast<std::int32_t>(detail::Status::Failed);
+  return detail::keep_error(context,
+                            [&] { fail(messages::max_steps_exceeded, {std::to_string(max_steps)}); });
 }

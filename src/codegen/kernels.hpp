@@ -16,23 +16,37 @@ struct Kernel {
   const Op* op;
   Params params;
   std::vector<Aval> in, out;
-  const std::atomic<std::int64_t>* skipped_steps = nullptr;  // of a progress equation's meter, for compiled code
+  const std::atomic<std::int64_t>* skipped_steps =
+      nullptr;  // of a progress equation's meter, for compiled code
 };
 
 /// What a call keeps beside the memory it works in. `CallContext::runtime` points here.
 struct CallState {
-  static constexpr std::int64_t list_limit = std::int64_t{16} << 30;  // bytes
-  ListStore lists{list_limit};
-  CallState* call = nullptr;  // of a chunk of lanes: the state of the whole call, whose lists they share
-  std::exception_ptr error;   // thrown by an op; rethrown when the program has returned
+  ListStore lists{list_limit()};
+  CallState* call = nullptr;      // of a chunk of lanes: the state of the whole call, whose lists they share
+  std::exception_ptr error;       // thrown by an op; rethrown when the program has returned
   std::int64_t failed_lane = -1;  // of a chunk of lanes: the one whose op threw it
 };
+
+/// Does what compiled code asked for; what that throws, the call will throw when its program has returned.
+template <class Work>
+std::int32_t keep_error(CallContext* context, Work&& work) noexcept {
+  try {
+    work();
+    return static_cast<std::int32_t>(Status::Ok);
+  } catch (...) {
+    static_cast<CallState*>(context->runtime)->error = std::current_exception();
+    return static_cast<std::int32_t>(Status::Failed);
+  }
+}
 
 }  // namespace apsis::detail
 
 extern "C" {
-/// Evaluates kernel `index` on the elements at `pointers`: the operands', then the results'. Returns a Status.
-std::int32_t apsis_call_kernel(apsis::detail::CallContext* context, std::int64_t index, void* const* pointers) noexcept;
+/// Evaluates kernel `index` on the elements at `pointers`: the operands', then the results'. Returns a
+/// Status.
+std::int32_t apsis_call_kernel(apsis::detail::CallContext* context, std::int64_t index,
+                               void* const* pointers) noexcept;
 /// Copies an input to where it is updated, unless it was given up and lies there.
 void apsis_copy_given(void* to, const void* from, std::int64_t bytes) noexcept;
 /// Keeps the error of a loop that went past its declared bound. Returns Failed.

@@ -238,7 +238,7 @@ Place LaneCode::lasting(Region& region, std::size_t i) {
   if (place.lanes > 1) place = region.lists_of_lanes(place, aval);
   b_.set_lanes(1);
   const Operand arguments[] = {lowering_.context(), place.base, b_.index(aval.shape()[0])};
-  place.base = b_.call_runtime_pointer("apsis_list_table", arguments);
+  place.base = lowering_.make("apsis_list_table", arguments);
   return place;
 }
 

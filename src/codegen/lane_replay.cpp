@@ -33,7 +33,7 @@ Pointer LaneCode::entry_of_chunk(Pointer table) {
 Pointer LaneCode::make_events() {
   b_.set_lanes(1);
   const Operand arguments[] = {lowering_.context(), b_.index(event_ids + 2 * id_bytes * width_)};
-  return b_.call_runtime_pointer("apsis_list_make", arguments);
+  return lowering_.make("apsis_list_make", arguments);
 }
 
 void LaneCode::close_events(Pointer events) {

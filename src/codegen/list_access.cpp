@@ -34,7 +34,7 @@ ListWriter::ListWriter(Lowering& lowering, std::span<const Aval> values, int lan
 void ListWriter::make() {
   b_.set_lanes(1);
   const Operand arguments[] = {lowering_.context(), b_.index(bytes_)};
-  header_ = b_.call_runtime_pointer("apsis_list_make", arguments);
+  header_ = lowering_.make("apsis_list_make", arguments);
   if (lists_ > 0) {
     b_.store(b_.offset(header_, offsetof(List, lists)), b_.index(lists_));
     b_.store(b_.offset(header_, offsetof(List, list_bytes)), b_.index(bytes_of_list(lanes_)));

@@ -2,34 +2,41 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstdlib>
 #include <cstring>
+#include <new>
 #include <utility>
 
 #include "codegen/kernels.hpp"
 #include "codegen/lanes.hpp"
+#include "codegen/messages.hpp"
 #include "core/list.hpp"
+#include "core/memory.hpp"
 
 namespace apsis::detail {
 namespace {
 constexpr std::int64_t chunk_header = 64;
 constexpr std::int64_t smallest_chunk = 512, largest_chunk = 4 << 20;  // with their headers
+constexpr int spare_sizes = 64;
 }  // namespace
+
+std::int64_t list_limit() {
+  static const std::int64_t limit = machine_memory() / 10 * 9;
+  return limit;
+}
 
 List* ListStore::make(std::int64_t record_bytes) {
   std::scoped_lock lock(mutex_);
-  if (idle_.empty()) {
+  if (!idle_) {
     lists_.push_back(std::make_unique<List>());
-    idle_.push_back(lists_.back().get());
+    idle_ = lists_.back().get();
   }
-  List* list = idle_.back();
-  idle_.pop_back();
+  List* list = std::exchange(idle_, idle_->next);
   *list = List{};
   list->record_bytes = std::max<std::int64_t>(record_bytes, 8);
   return list;
 }
 
-bool ListStore::grow(List& list, std::int64_t records) {
+void ListStore::grow(List& list, std::int64_t records) {
   std::scoped_lock lock(mutex_);
   // Chunks double in size, so that a long list makes few calls and a short one little waste.
   const std::int64_t least = std::max<std::int64_t>(records, 1) * list.record_bytes;
@@ -39,7 +46,7 @@ bool ListStore::grow(List& list, std::int64_t records) {
   ListChunk* chunk = take_spare(bytes - chunk_header, least);
   if (!chunk) {
     void* memory = slabs_.take(bytes);
-    if (!memory) return false;
+    if (!memory) fail(messages::list_limit, {std::to_string(list_limit())});
     chunk = new (memory) ListChunk;
     chunk->capacity = bytes - chunk_header;
   }
@@ -54,12 +61,12 @@ bool ListStore::grow(List& list, std::int64_t records) {
   list.last = chunk;
   list.at = chunk->data();
   list.room = chunk->capacity / list.record_bytes;
-  return true;
 }
 
 /// A chunk that another list gave back: of about the size wanted, else a larger one, else one that is large
 /// enough for the records asked for.
 ListChunk* ListStore::take_spare(std::int64_t wanted, std::int64_t least) {
+  if (!spare_) return nullptr;
   const auto bits = [](std::int64_t bytes) {
     return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(bytes)));
   };
@@ -69,10 +76,9 @@ ListChunk* ListStore::take_spare(std::int64_t wanted, std::int64_t least) {
     if (!*link || (*link)->capacity < least) return nullptr;
     return std::exchange(*link, (*link)->next);
   };
-  for (int size = bits(wanted); size < std::ssize(spare_); ++size)
+  for (int size = bits(wanted); size < spare_sizes; ++size)
     if (ListChunk* chunk = take(size)) return chunk;
-  for (int size = std::min(bits(wanted), static_cast<int>(std::ssize(spare_))) - 1; size >= bits(least);
-       --size)
+  for (int size = bits(wanted) - 1; size >= bits(least); --size)
     if (ListChunk* chunk = take(size)) return chunk;
   return nullptr;
 }
@@ -82,13 +88,13 @@ void** ListStore::table(void* const* lists, std::int64_t count) {
   return tables_.emplace_back(lists, lists + count).data();
 }
 
-void ListStore::free(List& list) {
+void ListStore::free(List& list) noexcept {
   std::scoped_lock lock(mutex_);
   if (list.events && --list.events->tapes == 0) give_back(*list.events);
   give_back(list);
 }
 
-void ListStore::give_back(List& list) {
+void ListStore::give_back(List& list) noexcept {
   if (list.idle) return;  // two fields of one list
   list.idle = true;
   for (ListChunk* chunk = list.lists > 0 ? list.first : nullptr; chunk; chunk = chunk->next)
@@ -96,15 +102,15 @@ void ListStore::give_back(List& list) {
       for (std::int64_t i = 0; i < list.lists; ++i)
         give_back(*static_cast<List*>(
             reinterpret_cast<ListValue*>(chunk->data() + record + i * list.list_bytes)->list));
-  while (ListChunk* chunk = list.first) {
+  if (list.first && !spare_) spare_.reset(new (std::nothrow) ListChunk* [spare_sizes] {});
+  while (ListChunk* chunk = spare_ ? list.first : nullptr) {
     list.first = chunk->next;
-    if (spare_.empty()) spare_.resize(64);
     ListChunk*& spare =
         spare_[static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(chunk->capacity)))];
     chunk->next = spare;
     spare = chunk;
   }
-  idle_.push_back(&list);
+  list.next = std::exchange(idle_, &list);
 }
 
 namespace {
@@ -125,7 +131,7 @@ List* records_of(ListStore& store, const Array& array) {
   const std::size_t bytes = array.aval().bytes();
   List* list = make_list(store, list_depth(array.aval().list()), static_cast<std::int64_t>(bytes));
   auto count = static_cast<std::int64_t>(entries.size());
-  if (count > 0 && !store.grow(*list, count)) throw std::bad_alloc();
+  if (count > 0) store.grow(*list, count);
   for (const Array& entry : entries) {
     if (list->lists > 0)
       new (list->at) ListValue{records_of(store, entry), 0};
@@ -193,12 +199,11 @@ ListStore& store_of(CallContext* context) {
   return state.call ? state.call->lists : state.lists;
 }
 
-bool append(ListStore& store, List& list, const void* record) {
-  if (list.room == 0 && !store.grow(list, 1)) return false;
+void append(ListStore& store, List& list, const void* record) {
+  if (list.room == 0) store.grow(list, 1);
   std::memcpy(list.at, record, static_cast<std::size_t>(list.record_bytes));
   list.at += list.record_bytes;
   --list.room;
-  return true;
 }
 
 /// What a field of a packet's records holds for each slot.
@@ -211,7 +216,7 @@ List* make_list(ListStore& store, const PacketField& field) {
 }
 
 /// Appends what a field at `from` holds for one slot.
-bool append_slot(ListStore& store, List& list, const char* from, const PacketField& field, std::size_t slot) {
+void append_slot(ListStore& store, List& list, const char* from, const PacketField& field, std::size_t slot) {
   if (field.depth == 1) {
     std::vector<char> entry(
         static_cast<std::size_t>(std::max<std::int64_t>(8, field.elements * field.element_bytes)));
@@ -231,14 +236,14 @@ bool append_slot(ListStore& store, List& list, const char* from, const PacketFie
   apsis_list_open(static_cast<List*>(value.list), &records, 0);
   for (std::int64_t k = 0; k < count; ++k) {
     const char* record = static_cast<const char*>(apsis_list_next(&records));
-    if (!append_slot(store, entries, record + value.offset, within, slot)) return false;
+    append_slot(store, entries, record + value.offset, within, slot);
   }
   apsis_list_close(&entries, entries.room);
-  return append(store, list, &made);
+  append(store, list, &made);
 }
 
 /// Replays the tape forwards: each step's record has one entry for every slot that holds a lane.
-bool unpack(ListStore& store, List& tape, std::int64_t offset, const PacketField& field, List** out) {
+void unpack(ListStore& store, List& tape, std::int64_t offset, const PacketField& field, List** out) {
   std::vector<std::int64_t> ids(static_cast<std::size_t>(field.width), -1);
   ListCursor events, records;
   apsis_list_open(tape.events, &events, 0);
@@ -249,14 +254,13 @@ bool unpack(ListStore& store, List& tape, std::int64_t offset, const PacketField
     for (std::int64_t step = 0; step < event.steps; ++step) {
       const char* record = static_cast<const char*>(apsis_list_next(&records)) + offset;
       for (std::size_t slot = 0; slot < ids.size(); ++slot)
-        if (ids[slot] >= 0 && !append_slot(store, *out[ids[slot]], record, field, slot)) return false;
+        if (ids[slot] >= 0) append_slot(store, *out[ids[slot]], record, field, slot);
     }
     for (std::size_t slot = 0; slot < ids.size(); ++slot) {
       if (event.left >> slot & 1) ids[slot] = -1;
       if (event.entered >> slot & 1) ids[slot] = after[slot];
     }
   }
-  return true;
 }
 
 }  // namespace
@@ -267,11 +271,13 @@ using namespace apsis::detail;
 extern "C" {
 
 List* apsis_list_make(CallContext* context, std::int64_t record_bytes) noexcept {
-  return store_of(context).make(record_bytes);
+  List* list = nullptr;
+  keep_error(context, [&] { list = store_of(context).make(record_bytes); });
+  return list;
 }
 
 std::int32_t apsis_list_grow(CallContext* context, List* list, std::int64_t records) noexcept {
-  return static_cast<std::int32_t>(store_of(context).grow(*list, records) ? Status::Ok : Status::ListLimit);
+  return keep_error(context, [&] { store_of(context).grow(*list, records); });
 }
 
 void apsis_list_close(List* list, std::int64_t room) noexcept {
@@ -304,11 +310,13 @@ void apsis_lists_free(CallContext* context, void* const* tables, std::int64_t co
 }
 
 void* apsis_list_table(CallContext* context, void* const* lists, std::int64_t count) noexcept {
-  return store_of(context).table(lists, count);
+  void* table = nullptr;
+  keep_error(context, [&] { table = store_of(context).table(lists, count); });
+  return table;
 }
 
 std::int32_t apsis_list_append(CallContext* context, List* list, const void* record) noexcept {
-  return static_cast<std::int32_t>(append(store_of(context), *list, record) ? Status::Ok : Status::ListLimit);
+  return keep_error(context, [&] { append(store_of(context), *list, record); });
 }
 
 void apsis_list_open(List* list, ListCursor* cursor, std::int64_t reverse) noexcept {
@@ -338,15 +346,15 @@ const void* apsis_list_next(ListCursor* cursor) noexcept {
 std::int32_t apsis_lists_of_lanes(CallContext* context, List* const* tapes, std::int64_t lanes,
                                   std::int64_t width, std::int64_t offset, std::int64_t elements,
                                   std::int64_t element_bytes, std::int64_t depth, List** out) noexcept {
-  ListStore& store = store_of(context);
-  const std::int64_t each = lanes_per_chunk(lanes, width);
-  bool fits = true;
-  const PacketField field{width, elements, element_bytes, depth};
-  for (std::int64_t lane = 0; lane < lanes; ++lane) out[lane] = make_list(store, field);
-  for (std::int64_t first = 0; first < lanes && fits; first += each)
-    fits = unpack(store, *tapes[first / width], offset, field, out);
-  for (std::int64_t lane = 0; lane < lanes; ++lane) apsis_list_close(out[lane], out[lane]->room);
-  return static_cast<std::int32_t>(fits ? Status::Ok : Status::ListLimit);
+  return keep_error(context, [&] {
+    ListStore& store = store_of(context);
+    const std::int64_t each = lanes_per_chunk(lanes, width);
+    const PacketField field{width, elements, element_bytes, depth};
+    for (std::int64_t lane = 0; lane < lanes; ++lane) out[lane] = make_list(store, field);
+    for (std::int64_t first = 0; first < lanes; first += each)
+      unpack(store, *tapes[first / width], offset, field, out);
+    for (std::int64_t lane = 0; lane < lanes; ++lane) apsis_list_close(out[lane], out[lane]->room);
+  });
 }
 
 }  // extern "C"

@@ -36,6 +36,7 @@ struct List {
   // the length in each slot follows.
   std::int64_t lists = 0, list_bytes = 0;
   bool idle = false;
+  List* next = nullptr;  // of those that are idle
 };
 
 /// An event of a packet, in the list of its tape's events: which slots' lanes left, and which were entered by
@@ -62,6 +63,9 @@ struct ListValue {
   std::int64_t offset;
 };
 
+/// Bytes that the lists of one call may take: nine tenths of the memory that this process may use.
+std::int64_t list_limit();
+
 /// The lists of one call, whose threads share it. All memory goes when it is destroyed.
 class ListStore {
  public:
@@ -70,22 +74,22 @@ class ListStore {
   ListStore& operator=(const ListStore&) = delete;
 
   List* make(std::int64_t record_bytes);
-  /// Adds a chunk with room for at least `records` records; false at the byte limit.
-  bool grow(List& list, std::int64_t records);
+  /// Adds a chunk with room for at least `records` records. Throws at the byte limit, and without memory.
+  void grow(List& list, std::int64_t records);
   /// A copy of a table of lists that lasts as long as they do.
   void** table(void* const* lists, std::int64_t count);
   /// The list and its chunks may serve as another list, and so may those in its records. Its events go with
   /// the last of their tapes.
-  void free(List& list);
+  void free(List& list) noexcept;
 
  private:
-  void give_back(List& list);
+  void give_back(List& list) noexcept;
   ListChunk* take_spare(std::int64_t wanted, std::int64_t least);
   std::mutex mutex_;
   std::vector<std::unique_ptr<List>> lists_;
-  std::vector<List*> idle_;
+  List* idle_ = nullptr;
   std::vector<std::vector<void*>> tables_;
-  std::vector<ListChunk*> spare_;  // by the bits of their capacities; empty in calls that give none back
+  std::unique_ptr<ListChunk*[]> spare_;  // by the bits of their capacities; null in calls that give none back
   Slabs slabs_;
 };
 
@@ -105,7 +109,8 @@ class ListArgument {
 }  // namespace apsis::detail
 
 extern "C" {
-// Entries of compiled code.
+// Entries of compiled code. Those that return a status or something made keep an error in the call's state,
+// and return Failed or null.
 apsis::detail::List* apsis_list_make(apsis::detail::CallContext* context, std::int64_t record_bytes) noexcept;
 std::int32_t apsis_list_grow(apsis::detail::CallContext* context, apsis::detail::List* list,
                              std::int64_t records) noexcept;

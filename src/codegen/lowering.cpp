@@ -63,6 +63,12 @@ void Lowering::check(Value status) {
   b.set_position(go_on);
 }
 
+Pointer Lowering::make(const char* symbol, std::span<const Operand> arguments) {
+  const Pointer made = b.call_runtime_pointer(symbol, arguments);
+  fail_if(b.is_null(made), Status::Failed);
+  return made;
+}
+
 void Lowering::fail(Status status) {
   b.set_lanes(1);
   Block to = failure();

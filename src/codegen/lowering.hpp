@@ -50,6 +50,8 @@ class Lowering {
   BufferRef allocate(std::int64_t bytes);
   /// Leaves the function with `status` unless it is Ok.
   void check(Value status);
+  /// What an entry of the runtime makes; leaves the function if it could not.
+  Pointer make(const char* symbol, std::span<const Operand> arguments);
   /// Leaves the function when the call was cancelled.
   void poll();
   /// Leaves the function with a fixed status. What follows needs a new position.

@@ -6,7 +6,9 @@
 #include <array>
 #include <bit>
 #include <cstdlib>
+#include <memory>
 #include <mutex>
+#include <new>
 #include <utility>
 
 #include "core/memory.hpp"
@@ -25,24 +27,26 @@ class Kept {
  public:
   void* take(std::int64_t bytes) {
     std::scoped_lock lock(mutex_);
-    auto& slabs = slabs_[static_cast<std::size_t>(class_of(bytes))];
-    if (slabs.empty()) return nullptr;
-    void* slab = slabs.back();
-    slabs.pop_back();
+    Free*& first = slabs_[static_cast<std::size_t>(class_of(bytes))];
+    if (!first) return nullptr;
     bytes_ -= bytes;
-    return slab;
+    return std::exchange(first, first->next);
   }
-  bool keep(void* slab, std::int64_t bytes) {
+  bool keep(void* slab, std::int64_t bytes) noexcept {
     std::scoped_lock lock(mutex_);
     if (bytes_ + bytes > keep_limit) return false;
-    slabs_[static_cast<std::size_t>(class_of(bytes))].push_back(slab);
+    Free*& first = slabs_[static_cast<std::size_t>(class_of(bytes))];
+    first = new (slab) Free{first};
     bytes_ += bytes;
     return true;
   }
 
  private:
+  struct Free {
+    Free* next;
+  };
   std::mutex mutex_;
-  std::array<std::vector<void*>, 24> slabs_;
+  std::array<Free*, 24> slabs_{};
   std::int64_t bytes_ = 0;
 };
 static_assert(largest < 1 << 24);
@@ -58,7 +62,8 @@ void* allocate(std::int64_t bytes) {
   const std::int64_t page = bytes >= huge_page ? huge_page : 64;
   void* memory = std::aligned_alloc(static_cast<std::size_t>(page),
                                     static_cast<std::size_t>((bytes + page - 1) / page * page));
-  if (memory && page == huge_page) madvise(memory, static_cast<std::size_t>(bytes), MADV_HUGEPAGE);
+  if (!memory) throw std::bad_alloc();
+  if (page == huge_page) madvise(memory, static_cast<std::size_t>(bytes), MADV_HUGEPAGE);
   return memory;
 }
 
@@ -82,17 +87,16 @@ void* Slabs::take(std::int64_t bytes) {
         smallest, largest);
   const std::int64_t size = usual ? usual_ : bytes;
   if (bytes_ + size > limit_) return nullptr;
-  void* memory = usual ? kept().take(size) : nullptr;
-  if (!memory) memory = allocate(size);
-  if (!memory) return nullptr;
-  slabs_.push_back({memory, size});
+  std::unique_ptr<void, decltype(&std::free)> memory(usual ? kept().take(size) : nullptr, std::free);
+  if (!memory) memory.reset(allocate(size));
+  slabs_.push_back({memory.get(), size});
   bytes_ += size;
   count_memory(size);
   if (usual) {
-    at_ = static_cast<char*>(memory) + bytes;
+    at_ = static_cast<char*>(memory.get()) + bytes;
     left_ = size - bytes;
   }
-  return memory;
+  return memory.release();
 }
 
 }  // namespace apsis::detail

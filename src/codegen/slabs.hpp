@@ -16,7 +16,7 @@ class Slabs {
   Slabs(const Slabs&) = delete;
   Slabs& operator=(const Slabs&) = delete;
 
-  /// Memory for `bytes`, a multiple of 64, on a 64-byte boundary. Null past the limit.
+  /// Memory for `bytes`, a multiple of 64, on a 64-byte boundary. Null past the limit; throws std::bad_alloc.
   void* take(std::int64_t bytes);
 
  private:

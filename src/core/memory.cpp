@@ -1,7 +1,11 @@
 #include "core/memory.hpp"
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <cstdio>
 #include <new>
 
 namespace apsis::detail {
@@ -67,7 +71,7 @@ void watch_pool() {
   pool.watched = true;
 }
 
-#if defined(__SANITIZE_ADDRESS__)
+#ifdef APSIS_SANITIZED
 constexpr bool pooling = false;  // so that the sanitizer sees every free
 #else
 constexpr bool pooling = true;
@@ -107,8 +111,9 @@ void count_memory(std::int64_t bytes) {
   if (pool.use.live > pool.use.peak) pool.use.peak = pool.use.live;
 }
 
-void* allocate_block(std::size_t bytes) {
-  count_memory(static_cast<std::int64_t>(bytes));
+namespace {
+
+void* new_block(std::size_t bytes) {
   std::size_t c = class_of(bytes);
   if (pooling && c < class_count) {
     if (auto* block = pool.heads[c]) {
@@ -123,6 +128,14 @@ void* allocate_block(std::size_t bytes) {
     if (void* block = take_large(capacity)) return block;
   }
   return ::operator new (capacity, std::align_val_t{alignment});
+}
+
+}  // namespace
+
+void* allocate_block(std::size_t bytes) {
+  void* block = new_block(bytes);
+  count_memory(static_cast<std::int64_t>(bytes));
+  return block;
 }
 
 void free_block(void* block, std::size_t bytes) {
@@ -145,5 +158,17 @@ void free_block(void* block, std::size_t bytes) {
 
 MemoryUse memory_use() { return pool.use; }
 void reset_peak_memory() { pool.use.peak = pool.use.live; }
+
+std::int64_t machine_memory() {
+  std::int64_t bytes = static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
+  for (const char* name : {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
+    std::FILE* file = std::fopen(name, "r");
+    if (!file) continue;
+    long long limit = 0;
+    if (std::fscanf(file, "%lld", &limit) == 1 && limit > 0) bytes = std::min<std::int64_t>(bytes, limit);
+    std::fclose(file);
+  }
+  return bytes;
+}
 
 }  // namespace apsis::detail

@@ -20,4 +20,7 @@ MemoryUse memory_use();
 void count_memory(std::int64_t bytes);
 void reset_peak_memory();
 
+/// Bytes that this process may use: the machine's, or those of its control group.
+std::int64_t machine_memory();
+
 }  // namespace apsis::detail

@@ -14,7 +14,7 @@ namespace {
 using apsis::detail::allocate_block;
 using apsis::detail::free_block;
 
-#if !defined(__SANITIZE_ADDRESS__)
+#ifndef APSIS_SANITIZED
 TEST(memory, blocks_are_used_again) {
   for (std::size_t bytes : {1u, 64u, 2048u, 65536u, 4000128u}) {
     void* first = allocate_block(bytes);

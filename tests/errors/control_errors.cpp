@@ -144,25 +144,32 @@ APSIS_PROVOKES(loop_not_transposable, "[scan] this loop is not linear in its car
   scan.op->transpose({scan.params, {&operand, 1}, {&aval, 1}, {&linear, 1}, {&cotangent, 1}, {&out, 1}});
 })
 
-APSIS_PROVOKES(list_limit,
-               "[while_loop] the values recorded for the backward pass outgrew the limit of 17179869184 "
-               "bytes; take fewer steps",
-               detail::raise(detail::Status::ListLimit, {}))
+APSIS_PROVOKES(
+    list_limit,
+    "[while_loop] what loops record for the backward pass outgrew the limit of " +
+        std::to_string(detail::list_limit()) +
+        " bytes, nine tenths of the memory; give a loop `checkpoints` or `checkpoint_bytes`, or take "
+        "fewer steps",
+    {
+      detail::ListStore store(4096);
+      store.grow(*store.make(64), 1000);
+    })
 
 APSIS_PROVOKES(checkpoints,
                "[while_loop] checkpoints is 1 and checkpoint_bytes 0: give at least 2 states or a positive "
                "number of bytes, or 0 for a tape without bound",
                while_loop(for_ever, identity, array(1.), {.checkpoints = 1}))
 
-APSIS_PROVOKES(cancelled,
-               "[call] the call was stopped from outside, by its CancelToken or by Ctrl-C, before its results "
-               "were complete; call again after CancelToken::reset",
-               {
-                 CancelToken token;
-                 CancelScope scope(token);
-                 token.cancel();
-                 while_loop(for_ever, identity, array(1.));
-               })
+APSIS_PROVOKES(
+    cancelled,
+    "[call] the call was stopped from outside, by its CancelToken or by Ctrl-C, before its results "
+    "were complete; call again after CancelToken::reset",
+    {
+      CancelToken token;
+      CancelScope scope(token);
+      token.cancel();
+      while_loop(for_ever, identity, array(1.));
+    })
 
 APSIS_PROVOKES(no_code_generator,
                "[jit] the module that compiles could not be loaded from nowhere.so: nowhere.so: cannot open "
@@ -170,11 +177,12 @@ APSIS_PROVOKES(no_code_generator,
                "and the LLVM library it was built with",
                detail::load_code_generator("nowhere.so"))
 
-APSIS_PROVOKES(progress_interval,
-               "[progress] every_seconds is -1.000000 and every_steps 0: intervals must not be negative; 0 is "
-               "for none",
-               while_loop([](const Array& x) { return x < 3.; }, [](const Array& x) { return x + 1.; }, array(0.),
-                          {.progress = {.every_seconds = -1.}}))
+APSIS_PROVOKES(
+    progress_interval,
+    "[progress] every_seconds is -1.000000 and every_steps 0: intervals must not be negative; 0 is "
+    "for none",
+    while_loop([](const Array& x) { return x < 3.; }, [](const Array& x) { return x + 1.; }, array(0.),
+               {.progress = {.every_seconds = -1.}}))
 
 APSIS_PROVOKES(progress_scalar, "[progress] steps must be a scalar, got f64[2]; report a sum or a minimum",
                report_progress({.every_steps = 1}, array({1., 2.})))

@@ -90,6 +90,7 @@ class LlvmBuilder final : public Builder {
   Pointer offset(Pointer p, std::int64_t bytes) override;
   Pointer offset(Pointer p, Value bytes) override;
   Pointer null_pointer() override;
+  Value is_null(Pointer p) override;
   Value load(Pointer p, Dtype dtype) override;
   void store(Pointer p, Value v) override;
   Value masked_load(Pointer p, Dtype dtype, Value mask) override;

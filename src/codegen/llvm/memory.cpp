@@ -13,6 +13,7 @@ Pointer LlvmBuilder::offset(Pointer p, Value bytes) {
   return {LLVMBuildGEP2(ir_, i8_, ref(p), &index, 1, "")};
 }
 Pointer LlvmBuilder::null_pointer() { return {LLVMConstNull(pointer_)}; }
+Value LlvmBuilder::is_null(Pointer p) { return {LLVMBuildIsNull(ir_, ref(p), ""), Dtype::Bool}; }
 
 Value LlvmBuilder::from_storage(LLVMValueRef stored, Dtype dtype, int lanes) {
   if (dtype != Dtype::Bool) return {stored, dtype};
