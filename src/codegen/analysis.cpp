@@ -2,7 +2,10 @@
 
 #include <algorithm>
 
+#include "codegen/schedule.hpp"
+#include "ir/loop.hpp"
 #include "ir/regions.hpp"
+#include "ir/view.hpp"
 #include "ops/index_params.hpp"
 
 namespace apsis::detail {
@@ -11,6 +14,13 @@ namespace {
 bool any(std::span<const char> flags) { return std::ranges::any_of(flags, [](char f) { return f != 0; }); }
 
 }  // namespace
+
+bool is_read(const Graph& graph, ValueId value) {
+  return std::ranges::any_of(graph.eqns(), [&](const Eqn& e) {
+    const auto operands = graph.operands(e);
+    return std::ranges::find(operands, value) != operands.end();
+  });
+}
 
 std::int64_t updated_operand(const Eqn& eqn, std::uint32_t result) {
   if (eqn.op == &dynamic_update_slice_op || eqn.op == &scatter_op) return 0;
@@ -43,6 +53,64 @@ CarryUse carry_use(const Graph& body, ValueId input, ValueId output) {
     if (v == input) return CarryUse::InPlace;
   }
   return CarryUse::Replaced;
+}
+
+bool only_sliced(const Graph& graph, ValueId input, std::int64_t output, std::int64_t register_limit) {
+  std::vector<char> is_array(graph.value_count(), 0);
+  is_array[input] = 1;
+  const View whole = View::contiguous(graph.aval(input).shape());
+  // A loop does with its operand k what its regions do.
+  const auto sliced_by_loop = [&](const Eqn& e, std::size_t k) {
+    const Loop loop(e);
+    if (k < loop.cond_consts) return only_sliced(*loop.cond, static_cast<ValueId>(k), -1, register_limit);
+    const auto in_body = static_cast<ValueId>(k - loop.cond_consts);
+    if (k < loop.first_carry()) return only_sliced(loop.body, in_body, -1, register_limit);
+    const std::size_t carry = k - loop.first_carry();
+    if (carry >= loop.carries) return false;
+    is_array[e.first_result + carry] = 1;
+    return carry_use(loop.body, in_body, loop.body.outputs()[carry]) != CarryUse::Replaced &&
+           only_sliced(loop.body, in_body, static_cast<std::int64_t>(carry), register_limit) &&
+           (!loop.cond || only_sliced(*loop.cond, static_cast<ValueId>(loop.cond_consts + carry), -1, register_limit));
+  };
+  // A call, or a branch, with its operand what all its regions do with their input; one result is the array in each of them.
+  const auto sliced_by_branches = [&](const Eqn& e, std::size_t k) {
+    const bool is_call = e.op->kind == OpKind::Call;
+    if (k == 0 && !is_call) return false;
+    const std::vector<GraphRef> branches =
+        is_call ? std::vector{e.params.as<CallParams>().region} : e.params.as<CondParams>().branches;
+    const auto in_branch = static_cast<ValueId>(is_call ? k : k - 1);
+    std::int64_t result = -1;
+    for (std::uint32_t r = 0; r < e.result_count; ++r)
+      if (carry_use(*branches[0], in_branch, branches[0]->outputs()[r]) != CarryUse::Replaced) result = r;
+    if (result >= 0) is_array[e.first_result + static_cast<std::size_t>(result)] = 1;
+    return std::ranges::all_of(branches, [&](const GraphRef& branch) {
+      return only_sliced(*branch, in_branch, result, register_limit) &&
+             (result < 0 || carry_use(*branch, in_branch, branch->outputs()[static_cast<std::size_t>(result)]) !=
+                                CarryUse::Replaced);
+    });
+  };
+  for (const Eqn& e : graph.eqns()) {
+    const auto operands = graph.operands(e);
+    const bool updates = e.op == &dynamic_update_slice_op;
+    for (std::size_t k = 0; k < operands.size(); ++k) {
+      if (!is_array[operands[k]]) continue;
+      if (is_loop(e)) {
+        if (!sliced_by_loop(e, k)) return false;
+        continue;
+      }
+      if (e.op->kind == OpKind::Cond || e.op->kind == OpKind::Call) {
+        if (!sliced_by_branches(e, k)) return false;
+        continue;
+      }
+      if ((!updates && e.op != &dynamic_slice_op) || k > 0) return false;
+      const Aval& slice = graph.aval(updates ? operands[1] : e.first_result);
+      if (!in_registers(slice, register_limit) && !View{slice.shape(), whole.strides, 0}.is_contiguous()) return false;
+      is_array[e.first_result] = updates;
+    }
+  }
+  for (std::size_t i = 0; i < graph.outputs().size(); ++i)
+    if (is_array[graph.outputs()[i]] && static_cast<std::int64_t>(i) != output) return false;
+  return true;
 }
 
 CarryUse loop_carry_use(const Eqn& eqn, std::uint32_t result) {

@@ -9,6 +9,9 @@
 
 namespace apsis::detail {
 
+/// Whether an equation reads a value.
+bool is_read(const Graph& graph, ValueId value);
+
 /// Which outputs differ from lane to lane, given which inputs do.
 std::vector<char> varying_outputs(const Graph& graph, std::span<const char> inputs);
 
@@ -29,6 +32,10 @@ enum class CarryUse : std::uint8_t {
 std::int64_t updated_operand(const Eqn& eqn, std::uint32_t result);
 
 CarryUse carry_use(const Graph& body, ValueId input, ValueId output);
+
+/// Whether a graph reads and updates an array, one of its inputs, in slices alone, so that it does not matter how the
+/// array lies in memory. `output` is the only output that may be the array, as updated; -1: none.
+bool only_sliced(const Graph& graph, ValueId input, std::int64_t output, std::int64_t register_limit);
 
 /// The same of an equation that updates: what it does to the operand that its result is an update of.
 CarryUse loop_carry_use(const Eqn& eqn, std::uint32_t result);

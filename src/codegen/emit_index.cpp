@@ -79,6 +79,7 @@ Value Region::lane_starts(const Place& array, const Aval& aval, std::span<const 
     if (b_.lanes_of(start) == 1) start = b_.splat(start);
     first = b_.add(first, b_.mul(start, b_.constant(Dtype::I64, static_cast<std::uint64_t>(stride))));
   }
+  if (array.apart.handle) return b_.add(first, array.apart);
   if (array.lanes == 1) return first;
   return b_.add(b_.mul(first, b_.constant(Dtype::I64, static_cast<std::uint64_t>(lanes_))),
                 b_.lane_numbers());
@@ -109,8 +110,9 @@ bool Region::emit_dynamic_slice(const Eqn& e) {
   auto operands = graph_.operands(e);
   const Aval &in = graph_.aval(operands[0]), &out = graph_.aval(e.first_result);
   Place place = in_memory(places_[operands[0]], in);
-  const bool apart =
-      std::ranges::any_of(operands.subspan(1), [&](ValueId s) { return lanes_of(places_[s]) > 1; });
+  const bool apart = place.apart.handle || std::ranges::any_of(operands.subspan(1), [&](ValueId s) {
+                       return lanes_of(places_[s]) > 1;
+                     });
   if (!apart) {
     Value offset = dynamic_offset(place, in, operands.subspan(1), out.shape());
     place.base = b_.offset(place.base, offset);
@@ -156,7 +158,8 @@ bool Region::emit_dynamic_update_slice(const Eqn& e) {
   const Aval &aval = graph_.aval(operands[0]), &update = graph_.aval(operands[1]);
   if (in_registers(aval)) return false;
   const auto starts = operands.subspan(2);
-  const bool apart = std::ranges::any_of(starts, [&](ValueId s) { return lanes_of(places_[s]) > 1; });
+  const bool apart = places_[operands[0]].apart.handle ||
+                     std::ranges::any_of(starts, [&](ValueId s) { return lanes_of(places_[s]) > 1; });
   int lanes = apart ? lanes_ : std::max(lanes_of(places_[operands[0]]), lanes_of(places_[operands[1]]));
   if (apart && !in_registers(update) &&
       !View{update.shape(), View::contiguous(aval.shape()).strides, 0}.is_contiguous())

@@ -74,22 +74,14 @@ void Region::call_kernel_lanes(const Eqn& e, std::int64_t number) {
     b_.set_position(active);
   }
   if (e.op->kind == OpKind::Effect) b_.store(b_.offset(lowering_.context(), offsetof(CallContext, slot)), loop.index());
-  // The lane's own elements: a place with gaps.
-  auto of_lane = [&](const Place& place, const Aval& aval) {
-    Place lane = place;
-    b_.set_lanes(1);
-    lane.base = b_.offset(place.base, b_.mul(loop.index(), b_.index(static_cast<std::int64_t>(item_size(aval.dtype())))));
-    lane.lanes = 1;
-    lane.view.offset *= place.lanes;
-    for (auto& s : lane.view.strides) s *= place.lanes;
-    return lane;
-  };
-  for (std::size_t i = 0; i < in.size(); ++i)
-    if (in[i].lanes > 1) copy(of_lane(in[i], graph_.aval(operands[i])), graph_.aval(operands[i]), in_lane[i]);
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    const Aval& aval = graph_.aval(operands[i]);
+    if (in[i].lanes > 1) copy(of_lane(in[i], aval, loop.index()), aval, in_lane[i]);
+  }
   call_kernel(number, e, in_lane, out_lane);
   for (std::uint32_t r = 0; r < e.result_count; ++r) {
     const Aval& aval = graph_.aval(e.first_result + r);
-    copy(out_lane[r], aval, of_lane(out[r], aval));
+    copy(out_lane[r], aval, of_lane(out[r], aval, loop.index()));
   }
   b_.set_lanes(1);
   b_.jump(skip);

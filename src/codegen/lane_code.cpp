@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "codegen/lane_loop.hpp"
 #include "codegen/lane_transpose.hpp"
 #include "core/list.hpp"
 
@@ -45,8 +46,26 @@ bool LaneCode::latency_bound() const {
   std::int64_t elements = 0;
   const auto operands = split_.region->operands(*split_.loop);
   for (std::size_t k = 0; k < operands.size(); ++k)
-    if (split_.slots[k]) elements += split_.region->aval(operands[k]).size();
+    if (split_.slots[k] && !lies_apart(k)) elements += split_.region->aval(operands[k]).size();
   return elements <= most_elements && LoopParts(*split_.loop).body->eqns().size() <= most_equations;
+}
+
+/// Whether each lane has its array in one piece: one of which an iteration reads and writes slices. Lanes are
+/// at different ones, so that neighbours would share no access, and all of a lane's elements come and go with
+/// it.
+bool LaneCode::lies_apart(std::size_t operand) const {
+  const LoopParts loop = loop_parts();
+  const Aval& aval = split_.region->aval(split_.region->operands(*split_.loop)[operand]);
+  const std::int64_t limit = lowering_.options().register_limit;
+  if (width_ == 1 || in_registers(aval) || operand >= loop.first_x()) return false;
+  if (operand < loop.cond_consts) return only_sliced(*loop.cond, static_cast<ValueId>(operand), -1, limit);
+  const auto in_body = static_cast<ValueId>(operand - loop.cond_consts);
+  if (operand < loop.first_carry()) return only_sliced(*loop.body, in_body, -1, limit);
+  const std::size_t carry = operand - loop.first_carry();
+  if (std::ranges::find(outer_.sums, carry, &OuterSum::carry) != outer_.sums.end()) return false;
+  return carry_use(*loop.body, in_body, loop.body->outputs()[carry]) != CarryUse::Replaced &&
+         only_sliced(*loop.body, in_body, static_cast<std::int64_t>(carry), limit) &&
+         (!loop.cond || only_sliced(*loop.cond, static_cast<ValueId>(loop.cond_consts + carry), -1, limit));
 }
 
 Function LaneCode::write() {
@@ -115,12 +134,33 @@ void LaneCode::load_shared() {
     known_[split_.shared_values[i]] = shared.output(i);
 }
 
-void LaneCode::bind(Region& region, const LanePart& part, Value ids) {
+/// Whether an input of what comes before the loop is nothing but the start of slots whose lanes lie apart.
+bool LaneCode::passed_on(const LanePart& part, ValueId input) const {
+  if (&part != &split_.before) return false;
+  const Graph& graph = *part.graph;
+  if (is_read(graph, input)) return false;
+  for (std::size_t s = 0; s < slots_.size(); ++s)
+    if (graph.outputs()[s] == input && !slots_[s].home.apart.handle) return false;
+  return true;
+}
+
+void LaneCode::bind(Region& region, const LanePart& part, Value ids, Value mask) {
   for (std::size_t i = 0; i < part.inputs.size(); ++i) {
     const ValueId v = part.inputs[i];
     const bool of_lane =
         v < split_.region->input_count() && is_mapped(v) && !(width_ > 1 && split_.region->aval(v).is_list());
-    region.bind_input(static_cast<ValueId>(i), of_lane ? input(v, ids) : known_[v]);
+    Place place = of_lane ? Place{} : known_[v];
+    if (of_lane && passed_on(part, static_cast<ValueId>(i))) {
+      b_.set_lanes(width_);
+      place.kind = Place::Kind::Memory;
+      place.base = in_[v];
+      place.view = View::contiguous(split_.region->aval(v).shape());
+      place.lanes = width_;
+      place.apart = b_.mul(ids, b_.splat(b_.index(split_.region->aval(v).size())));
+    } else if (of_lane) {
+      place = input(v, ids, mask);
+    }
+    region.bind_input(static_cast<ValueId>(i), std::move(place));
   }
 }
 
@@ -144,7 +184,7 @@ Pointer LaneCode::element_address(Pointer base, Value index, std::int64_t bytes)
 }
 
 /// Input v of the lanes `ids`: one lane's elements where they are, or those of a packet side by side.
-Place LaneCode::input(ValueId v, Value ids) {
+Place LaneCode::input(ValueId v, Value ids, Value mask) {
   const Aval& aval = split_.region->aval(v);
   Place place;
   if (width_ == 1) {
@@ -175,7 +215,7 @@ Place LaneCode::input(ValueId v, Value ids) {
   place = maker.allocate(aval, width_);
   if (aval.size() == 0) return place;
   if (transposes_lanes(b_, aval.dtype(), aval.size(), width_)) {
-    put_side_by_side(b_, {in_[v], place.base, ids, aval.size(), aval.dtype()});
+    put_side_by_side(b_, {in_[v], place.base, ids, aval.size(), aval.dtype()}, mask);
     return place;
   }
   b_.set_lanes(1);
@@ -215,6 +255,13 @@ void LaneCode::store_outputs(Region& region, Value ids, Value mask) {
     }
     if (aval.size() == 0) continue;
     const Place place = region.contiguous(region.output(i), aval);
+    if (place.apart.handle) {
+      LaneLoop loop(b_, b_.mask_bits(mask));
+      const Value id = b_.extract(ids, loop.lane());
+      region.copy(region.of_lane(place, aval, loop.lane()), aval, target(i, id));
+      loop.close();
+      continue;
+    }
     const Pointer base = b_.offset(place.base, place.view.offset * bytes_of(aval) * place.lanes);
     if (place.lanes == width_ && transposes_lanes(b_, aval.dtype(), aval.size(), width_)) {
       put_apart(b_, {out_[i], base, safe_ids(ids), aval.size(), aval.dtype()}, mask);

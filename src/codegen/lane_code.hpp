@@ -52,6 +52,8 @@ class LaneCode {
   /// The loop, its body without the sums of `outer_`.
   LoopParts loop_parts() const;
   bool latency_bound() const;
+  bool lies_apart(std::size_t operand) const;
+  bool passed_on(const LanePart& part, ValueId input) const;
   void load_shared();
   /// From here on the packet's lanes are `ids`: what errors call them.
   void note_lanes(Value ids);
@@ -93,8 +95,9 @@ class LaneCode {
   void flush_outer_sums();
   Function write_outer_sums();
 
-  void bind(Region& region, const LanePart& part, Value ids);
-  Place input(ValueId v, Value ids);
+  /// The inputs of what comes before or after the loop, for the lanes `ids`; `mask`: those that matter.
+  void bind(Region& region, const LanePart& part, Value ids, Value mask = {});
+  Place input(ValueId v, Value ids, Value mask);
   Place list_place(Pointer value, Pointer list);
   Place target(std::size_t output, Value id);
   Place lasting(Region& region, std::size_t output);

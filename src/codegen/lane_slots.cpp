@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "codegen/lane_code.hpp"
+#include "codegen/lane_loop.hpp"
 
 namespace apsis::detail {
 namespace {
@@ -39,6 +40,10 @@ void LaneCode::make_slots(Region& homes) {
     }
     slot.home = homes.allocate(slot.aval, width_);
     slot.home_now = slot.home.base;
+    if (lies_apart(k)) {
+      b_.set_lanes(width_);
+      slot.home.apart = b_.mul(b_.lane_numbers(), b_.splat(b_.index(slot.aval.size())));
+    }
     // What nobody but the slot holds, the body may update.
     if (slot.use == CarryUse::InPlace) slot.home.buffer->holders = 1;
     if (slot.use != CarryUse::Replaced) continue;
@@ -136,8 +141,12 @@ void LaneCode::blend(Slot& slot, const Place& fresh, Region& made_by, Value mask
   if (slot.in_memory()) {
     Place home = slot.home;
     home.base = slot.home_now;
-    made_by.copy(fresh, slot.aval, home, true);
-    return;
+    if (home.apart.handle) return made_by.copy(fresh, slot.aval, home);
+    const auto one = [&](Value lane) {
+      made_by.copy(made_by.of_lane(fresh, slot.aval, lane), slot.aval,
+                   made_by.of_lane(home, slot.aval, lane));
+    };
+    return for_lanes(b_, mask, one, [&] { made_by.copy(fresh, slot.aval, home, true); });
   }
   const Values elements = made_by.registers(fresh, slot.aval);
   for (std::size_t k = 0; k < elements.size(); ++k)
@@ -147,7 +156,7 @@ void LaneCode::blend(Slot& slot, const Place& fresh, Region& made_by, Value mask
 void LaneCode::enter_lanes(Value ids, Value mask) {
   note_lanes(ids);
   Region region(lowering_, *split_.before.graph, width_, mask);
-  bind(region, split_.before, safe_ids(ids));
+  bind(region, split_.before, safe_ids(ids), mask);
   region.run();
   for (std::size_t s = 0; s < slots_.size(); ++s) blend(slots_[s], region.output(s), region, mask);
 }
@@ -164,7 +173,20 @@ void LaneCode::leave_lanes(Value ids, Value mask) {
   b_.set_lanes(width_);
   note_lanes(ids);
   Region region(lowering_, *split_.after.graph, width_, mask);
-  bind(region, split_.after, safe_ids(ids));
+  // What comes after the loop may do more with an array than store it and read slices.
+  const Graph& after = *split_.after.graph;
+  for (std::size_t i = 0; i < split_.after.inputs.size(); ++i) {
+    Place& place = known_[split_.after.inputs[i]];
+    const auto output = std::ranges::find(after.outputs(), i) - after.outputs().begin();
+    if (!place.apart.handle ||
+        only_sliced(after, static_cast<ValueId>(i), output, lowering_.options().register_limit))
+      continue;
+    const Aval& aval = split_.region->aval(split_.after.inputs[i]);
+    Place beside = region.allocate(aval, width_);
+    region.copy(place, aval, beside);
+    place = std::move(beside);
+  }
+  bind(region, split_.after, safe_ids(ids), mask);
   region.run();
   store_outputs(region, ids, mask);
   // Nobody reads the slots under these names any more: the body, where it is written later, may update them.

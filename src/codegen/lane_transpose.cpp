@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "codegen/lane_loop.hpp"
 #include "codegen/loop_nest.hpp"
 
 namespace apsis::detail {
@@ -55,6 +56,22 @@ void each_block(Builder& b, const LaneArrays& a, Block&& block) {
   }
 }
 
+/// The array of one lane, into the packet or out of it.
+void copy_lane(Builder& b, const LaneArrays& a, Value lane, bool into_packet) {
+  const int lanes = b.lanes_of(a.ids);
+  const auto item = static_cast<std::int64_t>(item_size(a.dtype));
+  b.set_lanes(1);
+  const Pointer apart = b.offset(a.apart, b.mul(b.extract(a.ids, lane), b.index(a.size * item)));
+  const Pointer packet = b.offset(a.packet, b.mul(lane, b.index(item)));
+  const Access whole{View::contiguous({a.size}), apart, a.dtype},
+      gaps{{{a.size}, {lanes}, 0}, packet, a.dtype};
+  LoopNest nest(b, {a.size}, {into_packet ? gaps : whole, into_packet ? whole : gaps},
+                block_side(b, a.dtype, lanes));
+  nest.open();
+  nest.store(0, nest.load(1));
+  nest.close();
+}
+
 }  // namespace
 
 bool transposes_lanes(const Builder& b, Dtype dtype, std::int64_t size, int lanes) {
@@ -62,31 +79,40 @@ bool transposes_lanes(const Builder& b, Dtype dtype, std::int64_t size, int lane
   return whole_words && lanes > 1 && size >= block_side(b, dtype, lanes);
 }
 
-void put_side_by_side(Builder& b, const LaneArrays& a) {
+void put_side_by_side(Builder& b, const LaneArrays& a, Value mask) {
   const std::int64_t next = static_cast<std::int64_t>(item_size(a.dtype)) * b.lanes_of(a.ids);
-  each_block(b, a, [&](int, const std::vector<Pointer>& apart, Pointer packet) {
-    std::vector<Value> rows;
-    b.set_lanes(static_cast<int>(apart.size()));
-    for (Pointer p : apart) rows.push_back(b.load(p, a.dtype));
-    transpose(b, rows);
-    for (std::size_t k = 0; k < rows.size(); ++k)
-      b.store(b.offset(packet, static_cast<std::int64_t>(k) * next), rows[k]);
-    b.set_lanes(1);
-  });
+  const auto all = [&] {
+    each_block(b, a, [&](int, const std::vector<Pointer>& apart, Pointer packet) {
+      std::vector<Value> rows;
+      b.set_lanes(static_cast<int>(apart.size()));
+      for (Pointer p : apart) rows.push_back(b.load(p, a.dtype));
+      transpose(b, rows);
+      for (std::size_t k = 0; k < rows.size(); ++k)
+        b.store(b.offset(packet, static_cast<std::int64_t>(k) * next), rows[k]);
+      b.set_lanes(1);
+    });
+  };
+  if (!mask.handle) return all();
+  for_lanes(
+      b, mask, [&](Value lane) { copy_lane(b, a, lane, true); }, all);
 }
 
 void put_apart(Builder& b, const LaneArrays& a, Value mask) {
   const std::int64_t next = static_cast<std::int64_t>(item_size(a.dtype)) * b.lanes_of(a.ids);
-  each_block(b, a, [&](int first, const std::vector<Pointer>& apart, Pointer packet) {
-    std::vector<Value> rows;
-    b.set_lanes(static_cast<int>(apart.size()));
-    for (std::size_t k = 0; k < apart.size(); ++k)
-      rows.push_back(b.load(b.offset(packet, static_cast<std::int64_t>(k) * next), a.dtype));
-    transpose(b, rows);
-    for (std::size_t i = 0; i < rows.size(); ++i)
-      b.masked_store(apart[i], rows[i], b.splat(b.extract(mask, first + static_cast<int>(i))));
-    b.set_lanes(1);
-  });
+  const auto all = [&] {
+    each_block(b, a, [&](int first, const std::vector<Pointer>& apart, Pointer packet) {
+      std::vector<Value> rows;
+      b.set_lanes(static_cast<int>(apart.size()));
+      for (std::size_t k = 0; k < apart.size(); ++k)
+        rows.push_back(b.load(b.offset(packet, static_cast<std::int64_t>(k) * next), a.dtype));
+      transpose(b, rows);
+      for (std::size_t i = 0; i < rows.size(); ++i)
+        b.masked_store(apart[i], rows[i], b.splat(b.extract(mask, first + static_cast<int>(i))));
+      b.set_lanes(1);
+    });
+  };
+  for_lanes(
+      b, mask, [&](Value lane) { copy_lane(b, a, lane, false); }, all);
 }
 
 }  // namespace apsis::detail

@@ -18,7 +18,8 @@ struct LaneArrays {
 };
 
 bool transposes_lanes(const Builder& b, Dtype dtype, std::int64_t size, int lanes);
-void put_side_by_side(Builder& b, const LaneArrays& arrays);
+/// What lanes outside `mask` get is not said; no handle: all lanes.
+void put_side_by_side(Builder& b, const LaneArrays& arrays, Value mask = {});
 /// Of the lanes in `mask` alone.
 void put_apart(Builder& b, const LaneArrays& arrays, Value mask);
 

@@ -45,7 +45,10 @@ struct Place {
   BufferRef buffer;
   Pointer base;
   View view;
-  int lanes = 1;  // memory: neighbouring copies of each element, one a lane; 1 when all lanes share it
+  int lanes = 1;  // memory: copies of each element, one a lane; 1 when all lanes share it
+  /// Memory: the copies are neighbours, or, with a handle, each lane has its array in one piece: the elements from `base`
+  /// at which these begin. Only what `only_sliced` allows meets such arrays.
+  Value apart;
   Value offset;
   Value first, step;  // lists: if there is a step, entry k is first + k * step, and not in the records
 

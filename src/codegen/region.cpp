@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "codegen/analysis.hpp"
+#include "codegen/lane_loop.hpp"
 #include "codegen/list_access.hpp"
 #include "ir/effects.hpp"
 #include "ops/dot_params.hpp"
@@ -302,7 +303,7 @@ std::vector<Value> Region::registers(const Place& place, const Aval& aval) {
     Pointer p = b_.offset(place.base, at * bytes_of(place, aval.dtype()));
     if (place.lanes > 1) {
       b_.set_lanes(place.lanes);
-      values.push_back(b_.load(p, aval.dtype()));
+      values.push_back(place.apart.handle ? b_.gather(p, place.apart, aval.dtype()) : b_.load(p, aval.dtype()));
     } else {
       values.push_back(b_.load_element(p, aval.dtype()));
     }
@@ -337,6 +338,13 @@ Place Region::contiguous(const Place& place, const Aval& aval) {
 void Region::copy(const Place& from, const Aval& aval, const Place& to, bool masked) {
   if (aval.size() == 0) return;
   auto item = static_cast<std::int64_t>(item_size(aval.dtype()));
+  if (from.apart.handle || to.apart.handle) {
+    b_.set_lanes(1);
+    const Value all = b_.index(static_cast<std::int64_t>(~std::uint64_t{0} >> (64 - std::max(from.lanes, to.lanes))));
+    LaneLoop loop(b_, mask_.handle ? b_.mask_bits(mask_) : all);
+    copy(of_lane(from, aval, loop.lane()), aval, of_lane(to, aval, loop.lane()));
+    return loop.close();
+  }
   bool blend = masked && mask_.handle && to.lanes > 1;
   if (from.kind == Place::Kind::Memory && from.view.is_contiguous() && to.view.is_contiguous() && from.lanes == to.lanes &&
       !blend) {
@@ -381,6 +389,21 @@ void Region::copy(const Place& from, const Aval& aval, const Place& to, bool mas
   if (blend) nest.masked_store(0, v, mask_);
   else nest.store(0, v);
   nest.close();
+}
+
+Place Region::of_lane(const Place& place, const Aval& aval, Value lane) {
+  Place part = place;
+  for (Value& v : part.elements) v = b_.extract(v, lane);
+  if (place.kind != Place::Kind::Memory || place.lanes == 1) return part;
+  b_.set_lanes(1);
+  const Value first = place.apart.handle ? b_.extract(place.apart, lane) : lane;
+  part.base = b_.offset(place.base, b_.mul(first, b_.index(static_cast<std::int64_t>(item_size(aval.dtype())))));
+  part.lanes = 1;
+  part.apart = {};
+  if (place.apart.handle) return part;
+  part.view.offset *= place.lanes;
+  for (auto& s : part.view.strides) s *= place.lanes;
+  return part;
 }
 
 void Region::copy_given(const Place& from, const Aval& aval, const Place& to) {

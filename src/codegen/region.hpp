@@ -58,6 +58,8 @@ class Region {
   /// Lists of lanes as a table of lists, out of the tapes of packets.
   Place lists_of_lanes(const Place& tapes, const Aval& aval);
   void free_lists_of_lanes(const Buffer& lists);
+  /// The elements of one lane of a packet (a scalar I64): in memory with gaps where lanes are neighbours.
+  Place of_lane(const Place& place, const Aval& aval, Value lane);
   /// How many copies of each element a place has: 1 when all lanes share it.
   int lanes_of(const Place& place) const;
 
@@ -136,7 +138,7 @@ class Region {
   void define(ValueId v, Place place);
   void define_loaded(ValueId v, const Place& memory);
   std::int64_t bytes_of(const Place& place, Dtype dtype) const {
-    return static_cast<std::int64_t>(item_size(dtype)) * place.lanes;
+    return static_cast<std::int64_t>(item_size(dtype)) * (place.apart.handle ? 1 : place.lanes);
   }
 
   Lowering& lowering_;

@@ -107,7 +107,7 @@ void save_times(const Problem& p, const LoopState& s, const Step& step, const Ar
                              Array theta = (p.ts[v.row] - s.start) / length;
                              std::vector<Array> y = dense_output(p.method, theta, h, s.y, step.slopes), ys;
                              for (std::size_t i = 0; i < y.size(); ++i)
-                               ys.push_back(v.ys[i].at(v.row).set(y[i]));
+                               ys.push_back(v.ys[i].at(v.row).set(y[i], IndexMode::Clip));
                              return Saving{v.row + 1, ys};
                            },
                            Saving{s.saved, s.saved_ys});
