@@ -92,15 +92,43 @@ std::vector<Array> among(std::span<const Array> arrays, const Flags& mask) {
   return some;
 }
 
+/// A branch whose linear part, if need be, goes through a list of what is computed, which has one entry where
+/// the branch is chosen and none elsewhere. So inner loops may leave lists; a cond hands on none, as nobody
+/// would know how long those are that a branch not chosen leaves, or the cotangents of those that it does not
+/// read.
+struct Branch {
+  Branch(const Graph& branch, const Flags& linear, std::span<const Array> operands)
+      : part(branch, linear, 1, Flags(linear.size(), 0), false) {
+    const auto large = [&](const Part& p) {
+      std::int64_t bytes = 0;
+      for (std::size_t i = 0; i < operands.size(); ++i)
+        if (p.kept_input[i] && is_large(operands[i].aval()))
+          bytes += static_cast<std::int64_t>(operands[i].aval().bytes());
+      return bytes;
+    };
+    // Results that are carried through the list's loop are chosen as a whole.
+    if (large(part) == 0 ||
+        std::ranges::any_of(branch.outputs(), [&](ValueId v) { return is_large(branch.aval(v)); }))
+      return;
+    Part with_lists(branch, linear, 1, Flags(linear.size(), 0), true);
+    if (with_lists.computed.empty() || large(with_lists) >= large(part)) return;
+    part = std::move(with_lists);
+    listed = true;
+  }
+  Part part;
+  bool listed = false;
+};
+
 /// What the branches compute, in common results: branch b has its value i in result places[b][i], and zeros
 /// in those that it does not use.
 struct CommonResults {
-  explicit CommonResults(std::span<const Part> branches) {
-    for (const Part& branch : branches) {
+  explicit CommonResults(std::span<const Branch> branches) {
+    for (const Branch& branch : branches) {
       Flags taken(avals.size(), 0);
       places.emplace_back();
-      for (ValueId v : branch.computed) {
-        const Aval& aval = branch.graph->aval(v);
+      if (branch.listed) continue;
+      for (ValueId v : branch.part.computed) {
+        const Aval& aval = branch.part.graph->aval(v);
         std::size_t at = 0;
         while (at < avals.size() && (taken[at] || !(avals[at] == aval))) ++at;
         if (at == avals.size()) {
@@ -116,15 +144,66 @@ struct CommonResults {
   std::vector<std::vector<std::size_t>> places;
 };
 
+/// A branch by lists. `known`: the number of the branch chosen and the operands that are not linear;
+/// `number`: its own. `results` are those of the other branches.
+std::vector<Array> run_by_list(const Part& branch, std::span<const Array> operands,
+                               std::span<const Array> known, std::int64_t number, std::int64_t branches,
+                               const std::vector<Array>& results) {
+  const auto literal = [](std::int64_t n) { return lax::full({}, Dtype::I64, static_cast<double>(n)); };
+  const Array zero = literal(0), last = literal(branches - 1);
+  const Array index =
+      lax::select(lax::lt(known[0], zero), zero, lax::select(lax::gt(known[0], last), last, known[0]));
+  // (times | known operands | iteration) → the next one, what is computed.
+  std::vector<Array> start{lax::convert(lax::eq(index, literal(number)), Dtype::I64)};
+  append(start, known.subspan(1));
+  start.push_back(literal(0));
+  WhileParams reads;
+  reads.cond_consts = 1;
+  reads.body_consts = static_cast<std::int64_t>(known.size()) - 1;
+  reads.carries = 1;
+  reads.max_steps = 1;
+  const Aval counts[] = {start[0].aval(), start[0].aval()};
+  reads.cond = rewire(counts, [](std::span<const Array> in) { return std::vector{lax::lt(in[1], in[0])}; });
+  reads.body = rewire(avals_of(std::span(start).subspan(1)), [&](std::span<const Array> in) {
+    std::vector<Array> outs{lax::add(in.back(), literal(1))};
+    append(outs, branch.compute(in.first(in.size() - 1)));
+    return outs;
+  });
+  std::vector<Array> lists = bind_all(while_op, make_params(std::move(reads)), start);
+  lists.erase(lists.begin());
+
+  // (kept and linear operands | results | what was computed) → results.
+  Flags left = branch.kept_input;
+  for (std::size_t i = 0; i < left.size(); ++i) left[i] |= branch.linear[i];
+  std::vector<Array> all = among(operands, left);
+  ScanParams rest;
+  rest.consts = std::ssize(all);
+  rest.carries = std::ssize(results);
+  rest.length = -1;
+  append(all, results);
+  std::vector<Aval> avals = avals_of(all);
+  for (ValueId v : branch.computed) avals.push_back(branch.graph->aval(v));
+  rest.body = rewire(avals, [&](std::span<const Array> in) {
+    std::size_t next = 0;
+    const std::vector<Array> args = spread(in, left, next);
+    return branch.finish(args, in.subspan(next + results.size()));
+  });
+  append(all, lists);
+  return bind_all(scan_op, make_params(std::move(rest)), all);
+}
+
 /// The results of a cond; nothing if reading apart frees no operand.
 std::vector<Array> split_cond(const CondParams& p, std::span<const Array> in, const Flags& linear_operands) {
   const std::span<const Array> operands = in.subspan(1);
   const Flags linear(linear_operands.begin() + 1, linear_operands.end());
-  std::vector<Part> branches;
-  Flags kept(operands.size(), 0);
+  std::vector<Branch> branches;
+  Flags kept(operands.size(), 0), kept_by_cond = kept;
   for (const GraphRef& branch : p.branches) {
-    branches.emplace_back(*branch, linear, 1, Flags(operands.size(), 0), false);
-    for (std::size_t i = 0; i < kept.size(); ++i) kept[i] |= branches.back().kept_input[i];
+    const Branch& b = branches.emplace_back(*branch, linear, operands);
+    for (std::size_t i = 0; i < kept.size(); ++i) {
+      kept[i] |= b.part.kept_input[i];
+      kept_by_cond[i] |= !b.listed && b.part.kept_input[i];
+    }
   }
   if (!frees_operand(operands, linear, kept)) return {};
 
@@ -135,7 +214,8 @@ std::vector<Array> split_cond(const CondParams& p, std::span<const Array> in, co
   for (std::size_t b = 0; b < branches.size(); ++b) {
     reads.branches.push_back(
         rewire(avals_of(std::span(known).subspan(1)), [&](std::span<const Array> inputs) {
-          std::vector<Array> found = branches[b].compute(inputs), outs;
+          std::vector<Array> found, outs;
+          if (!branches[b].listed) found = branches[b].part.compute(inputs);
           for (const Aval& aval : common.avals) outs.push_back(lax::full_like(aval, 0));
           for (std::size_t i = 0; i < found.size(); ++i) outs[common.places[b][i]] = found[i];
           return outs;
@@ -144,23 +224,33 @@ std::vector<Array> split_cond(const CondParams& p, std::span<const Array> in, co
   if (!common.avals.empty()) results = bind_all(cond_op, make_params(std::move(reads)), known);
 
   // (kept operands, results, linear operands)
-  std::vector<Array> left = among(operands, kept);
+  std::vector<Array> left = among(operands, kept_by_cond);
   append(left, results);
   append(left, among(operands, linear));
   for (std::size_t b = 0; b < branches.size(); ++b) {
     rest.branches.push_back(rewire(avals_of(left), [&](std::span<const Array> inputs) {
+      if (branches[b].listed) {
+        std::vector<Array> zeros;
+        for (const Aval& aval : output_avals(*p.branches[b])) zeros.push_back(lax::full_like(aval, 0));
+        return zeros;
+      }
       std::size_t next = 0;
-      std::vector<Array> args = spread(inputs, kept, next), computed;
+      std::vector<Array> args = spread(inputs, kept_by_cond, next), computed;
       for (std::size_t at : common.places[b]) computed.push_back(inputs[next + at]);
       next += common.avals.size();
       const std::vector<Array> moving = spread(inputs, linear, next);
       for (std::size_t i = 0; i < args.size(); ++i)
         if (linear[i]) args[i] = moving[i];
-      return branches[b].finish(args, computed);
+      return branches[b].part.finish(args, computed);
     }));
   }
   left.insert(left.begin(), in[0]);
-  return bind_all(cond_op, make_params(std::move(rest)), left);
+  std::vector<Array> outs = bind_all(cond_op, make_params(std::move(rest)), left);
+  for (std::size_t b = 0; b < branches.size(); ++b)
+    if (branches[b].listed)
+      outs = run_by_list(branches[b].part, operands, known, static_cast<std::int64_t>(b),
+                         std::ssize(branches), outs);
+  return outs;
 }
 
 /// The same of a scan whose carries are linear.

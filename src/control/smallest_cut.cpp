@@ -136,6 +136,20 @@ Cut smallest_cut(const Graph& graph, const std::vector<char>& linear, const std:
   return cut;
 }
 
+namespace {
+
+/// How many entries a list is taken to have that this equation makes; null: an input.
+std::int64_t nominal_entries(const Eqn* maker) {
+  if (maker && maker->op->kind == OpKind::While)
+    if (const std::int64_t bound = maker->params.as<WhileParams>().max_steps; bound >= 0)
+      return std::min(bound, nominal_iterations);
+  if (maker && maker->op->kind == OpKind::Scan)
+    if (const std::int64_t length = maker->params.as<ScanParams>().length; length >= 0) return length;
+  return nominal_iterations;
+}
+
+}  // namespace
+
 std::vector<std::int64_t> bytes_of_values(const Graph& graph) {
   constexpr std::int64_t least = 2048;
   std::vector<std::int64_t> all;
@@ -146,8 +160,14 @@ std::vector<std::int64_t> bytes_of_values(const Graph& graph) {
     if (!aval.is_list()) continue;
     const bool made = maker && (is_loop(*maker) || maker->op->kind == OpKind::Call);
     const bool kept = !maker || (made && !of_lanes(aval.list()));
-    bytes = kept ? std::max(least, nominal_iterations * bytes) : never_kept;
-    for (int depth = list_depth(aval.list()); kept && depth > 1; --depth) bytes *= nominal_iterations;
+    if (!kept) {
+      bytes = never_kept;
+      continue;
+    }
+    const int depth = list_depth(aval.list());
+    const std::int64_t own = nominal_entries(maker);
+    bytes = std::max(least, (depth == 1 ? own : nominal_iterations) * bytes);
+    for (int within = 2; within <= depth; ++within) bytes *= within == depth ? own : nominal_iterations;
   }
   return all;
 }

@@ -27,10 +27,10 @@ constexpr std::int64_t never_kept = std::numeric_limits<std::int64_t>::max() / 4
 /// would be kept in its place.
 constexpr std::int64_t nominal_iterations = 64;
 
-/// The bytes of each value. A list counts as that of a loop of nominal length, and as no less than 2 KB, so
-/// that small states are rather computed again; a list of lists as so many. But only if a loop of this graph
-/// or of a function called makes it, or it is an input: others, those of branches and of lanes, are never
-/// kept.
+/// The bytes of each value. A list counts as that of a loop of nominal length (of its own where that is
+/// known, of its bound where that is less), and as no less than 2 KB, so that small states are rather
+/// computed again; a list of lists as so many. But only if a loop of this graph or of a function called makes
+/// it, or it is an input: others, those of branches and of lanes, are never kept.
 std::vector<std::int64_t> bytes_of_values(const Graph& graph);
 
 /// Computes `wanted` values of a graph. `values` holds those that are known, by value; the others are empty.

@@ -64,6 +64,39 @@ Loop1 nested(const WhileOptions& outer, const WhileOptions& inner) {
   };
 }
 
+/// The same on rows of a buffer that the outer loop carries; `twice` makes two steps of row i of the buffer
+/// x.
+Loop1 of_rows(bool known_length, const std::function<Array(const Count&, const Array&)>& twice) {
+  return [=](std::int64_t n, const Array& x, const Array& a) {
+    const auto next = [&](const Count& s) {
+      return Count{s.i + 1, s.x.at(s.i + 1).set(step(twice(s, a), a))};
+    };
+    const Count start{0, broadcast_to(x, {200, 2})};
+    const Count end = known_length ? fori_loop(
+                                         0, n, [&](const Array&, const Count& s) { return next(s); }, start)
+                                   : while_loop([&](const Count& s) { return s.i < n; }, next, start);
+    return Array(end.x[n]);
+  };
+}
+
+/// Two steps in a loop of unknown length that reads the row itself.
+Array reading_twice(const Count& rows, const Array& a) {
+  return while_loop([](const Count& s) { return s.i < 2; },
+                    [&](const Count& s) {
+                      return Count{s.i + 1, step(where(s.i == 0, rows.x[rows.i], s.x), a)};
+                    },
+                    Count{0, zeros({2}, rows.x.dtype())})
+      .x;
+}
+
+Array reading_once(const Count& rows, const Array& a) { return step(step(rows.x[rows.i], a), a); }
+
+/// In every other iteration.
+Array reading_in_a_branch(const Count& rows, const Array& a) {
+  return cond(
+      rows.i % 2 == 1, [&] { return reading_twice(rows, a); }, [&] { return reading_once(rows, a); });
+}
+
 struct Kind {
   const char* name;
   Loop1 loop;
@@ -94,7 +127,10 @@ std::vector<Kind> kinds() {
           {"tapes in a tape", nested({}, {}), nested_unrolled},
           {"a tape in checkpoints", nested({.checkpoints = 2}, {}), nested_unrolled},
           {"checkpoints in a tape", nested({}, {.checkpoints = 2}), nested_unrolled},
-          {"checkpoints in checkpoints", nested({.checkpoints = 3}, {.checkpoints = 2}), nested_unrolled}};
+          {"checkpoints in checkpoints", nested({.checkpoints = 3}, {.checkpoints = 2}), nested_unrolled},
+          {"lists in a tape", of_rows(false, reading_twice), nested_unrolled},
+          {"lists in a scan", of_rows(true, reading_twice), nested_unrolled},
+          {"lists of a branch in a scan", of_rows(true, reading_in_a_branch), nested_unrolled}};
 }
 
 /// A loss of three numbers: where the loop starts, and its parameter.

@@ -92,6 +92,22 @@ inline const NestedStep nested_steps[] = {
        };
        return put(s, repeat(s.i % 4, s.x, inner));
      }},
+    {"in a loop of known length",
+     [](const State& s) {
+       const auto inner = [&](const Array& k, const Array& a) {
+         return repeat((s.i + k) % 4, a,
+                       [&](const Array& j, const Array& b) { return b * cos(s.buffer[s.i - j] + 0.1 * k); });
+       };
+       return put(s, fori_loop(0, 3, inner, Array(s.x)));
+     }},
+    {"in a branch",
+     [](const State& s) {
+       const auto product = [&](const Array& j, const Array& a) { return a * cos(s.buffer[s.i - j]); };
+       const auto sum = [&](const Array& j, const Array& a) { return a + sin(s.buffer[s.i - j]) * s.x; };
+       const auto single = [&] { return 0.5 * s.buffer[s.i] + s.x; };
+       return put(s, switch_(s.i % 3, std::tuple{[&] { return repeat(s.i % 4, s.x, product); }, single,
+                                                 [&] { return repeat(s.i % 3, s.x, sum); }}));
+     }},
     {"two loops side by side",
      [](const State& s) {
        const auto product = [&](const Array& j, const Array& a) { return a * cos(s.buffer[s.i - j]); };

@@ -1,6 +1,7 @@
 // Random programs of nested loops and branches: lanes against single calls bit for bit, gradients against the
 // same program with its loops unrolled.
 
+#include <functional>
 #include <random>
 
 #include "transform/checks.hpp"
@@ -8,9 +9,10 @@
 namespace apsis::testing {
 namespace {
 
-/// A statement: an expression, a loop whose trips depend on the lane, or a branch.
+/// A statement: an expression, a loop whose trips depend on the lane, a branch, or a loop over the rows of a
+/// buffer, which what is in it reads.
 struct Statement {
-  enum class Kind { Expression, Loop, Branch } kind;
+  enum class Kind { Expression, Loop, Branch, Rows } kind;
   int choice;
   double number;
   std::vector<Statement> body, other;
@@ -23,7 +25,7 @@ class Writer {
   std::vector<Statement> block(int depth) {
     std::vector<Statement> statements;
     for (int i = 0, n = 1 + pick(3); i < n; ++i) {
-      int kind = depth == 0 ? 0 : pick(4);
+      int kind = depth == 0 ? 0 : pick(5);
       Statement s{Statement::Kind::Expression, pick(4), 0.1 + 0.1 * pick(9), {}, {}};
       if (kind == 2) {
         s.kind = Statement::Kind::Loop;
@@ -32,6 +34,9 @@ class Writer {
         s.kind = Statement::Kind::Branch;
         s.body = block(depth - 1);
         s.other = block(depth - 1);
+      } else if (kind == 4) {
+        s.kind = Statement::Kind::Rows;
+        s.body = block(depth - 1);
       }
       statements.push_back(std::move(s));
     }
@@ -42,6 +47,9 @@ class Writer {
   int pick(int n) { return static_cast<int>(random_() % static_cast<unsigned>(n)); }
   std::mt19937 random_;
 };
+
+/// Reads the parameters where they are used.
+using Parameters = std::function<Array()>;
 
 Array expression(const Statement& s, const Array& x, const Array& w) {
   switch (s.choice) {
@@ -59,12 +67,17 @@ Array expression(const Statement& s, const Array& x, const Array& w) {
 struct Trip {
   Array i, x;
 };
+/// Large enough that a tape has lists of what is read of them, rather than the rows.
+constexpr std::int64_t row_count = 200;
+struct Rows {
+  Array i, x, rows;
+};
 
-/// Loops of statement s make (n + choice) mod 4 trips.
-Array run(const std::vector<Statement>& statements, const Array& n, Array x, const Array& w) {
+/// Loops of statement s make (n + choice) mod 4 trips, those over rows always the same number.
+Array run(const std::vector<Statement>& statements, const Array& n, Array x, const Parameters& w) {
   for (const Statement& s : statements) {
     if (s.kind == Statement::Kind::Expression) {
-      x = expression(s, x, w);
+      x = expression(s, x, w());
     } else if (s.kind == Statement::Kind::Loop) {
       Array trips = (n + s.choice) % 4;
       x = while_loop([&](const Trip& t) { return t.i < trips; },
@@ -73,6 +86,17 @@ Array run(const std::vector<Statement>& statements, const Array& n, Array x, con
                      },
                      Trip{Array(std::int64_t{0}, i64), x})
               .x;
+    } else if (s.kind == Statement::Kind::Rows) {
+      const auto next = [&](const Rows& t) {
+        const Array y = run(s.body, n + t.i, t.x, [&] { return 0.5 * t.rows[t.i] + w(); });
+        return Rows{t.i + 1, y, t.rows.at(t.i + 1).set(0.3 * y)};
+      };
+      const Rows start{Array(std::int64_t{0}, i64), x, broadcast_to(x, {row_count, 3})};
+      x = s.choice % 2 == 0
+              ? fori_loop(
+                    0, s.choice + 1, [&](const Array&, const Rows& t) { return next(t); }, start)
+                    .x
+              : while_loop([&](const Rows& t) { return t.i < s.choice + 1; }, next, start).x;
     } else {
       x = cond(
           x[1] > s.number, [&](const Array& y) { return run(s.body, n, y, w); },
@@ -89,6 +113,12 @@ Array unrolled(const std::vector<Statement>& statements, std::int64_t n, Array x
       x = expression(s, x, w);
     } else if (s.kind == Statement::Kind::Loop) {
       for (std::int64_t i = 0, trips = (n + s.choice) % 4; i < trips; ++i) x = unrolled(s.body, n + i, x, w);
+    } else if (s.kind == Statement::Kind::Rows) {
+      Array row = x;
+      for (std::int64_t i = 0; i <= s.choice; ++i) {
+        x = unrolled(s.body, n + i, x, 0.5 * row + w);
+        row = 0.3 * x;
+      }
     } else {
       bool first = static_cast<bool>(x[1] > s.number);
       x = unrolled(first ? s.body : s.other, n, x, w);
@@ -104,9 +134,11 @@ TEST(RandomLoops, LanesAreSingleCallsAndGradientsThoseOfTheUnrolledProgram) {
   for (unsigned seed = 1; seed <= 8; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::vector<Statement> program = Writer(seed).block(2);
-    auto value = [&](const Array& k, const Array& y) { return run(program, k, y, w); };
+    auto value = [&](const Array& k, const Array& y) { return run(program, k, y, [&] { return w; }); };
     auto gradient = [&](const Array& k, const Array& y) {
-      return grad<0, 1>([&](const Array& z, const Array& v) { return sum(run(program, k, z, v) * z); })(y, w);
+      return grad<0, 1>([&](const Array& z, const Array& v) {
+        return sum(run(program, k, z, [&] { return v; }) * z);
+      })(y, w);
     };
     auto one_value = jit(value);
     auto one_gradient = jit(gradient);
@@ -116,7 +148,9 @@ TEST(RandomLoops, LanesAreSingleCallsAndGradientsThoseOfTheUnrolledProgram) {
     for (LaneLoops loops : {LaneLoops::Lanes, LaneLoops::Lockstep}) {
       SCOPED_TRACE(loops == LaneLoops::Lanes ? "lanes" : "lockstep");
       auto total = [&](const Array& y, const Array& v) {
-        auto lane = [&](const Array& k, const Array& z) { return sum(run(program, k, z, v) * z); };
+        auto lane = [&](const Array& k, const Array& z) {
+          return sum(run(program, k, z, [&] { return v; }) * z);
+        };
         return sum(vmap(lane, {.loops = loops})(n, y));
       };
       auto [all_by_x, all_by_w] = jit(grad<0, 1>(total))(x, w);
