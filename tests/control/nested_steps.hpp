@@ -105,8 +105,8 @@ inline const NestedStep nested_steps[] = {
        const auto product = [&](const Array& j, const Array& a) { return a * cos(s.buffer[s.i - j]); };
        const auto sum = [&](const Array& j, const Array& a) { return a + sin(s.buffer[s.i - j]) * s.x; };
        const auto single = [&] { return 0.5 * s.buffer[s.i] + s.x; };
-       return put(s, switch_(s.i % 3, std::tuple{[&] { return repeat(s.i % 4, s.x, product); }, single,
-                                                 [&] { return repeat(s.i % 3, s.x, sum); }}));
+       return put(s, switch_(s.i % 5 - 1, std::tuple{[&] { return repeat(s.i % 4, s.x, product); }, single,
+                                                     [&] { return repeat(s.i % 3, s.x, sum); }}));
      }},
     {"two loops side by side",
      [](const State& s) {

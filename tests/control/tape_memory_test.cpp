@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "control/nested_steps.hpp"
 #include "control/peak_memory.hpp"
 
 namespace apsis::testing {
@@ -67,6 +68,14 @@ TEST(TapeMemory, InABranch) {
         [](const Array& u) { return sum(u * u); }, v);
   };
   expect_memory_of_one_iteration(grad(loss), linspace(0.1, 1.4, 24));
+}
+
+TEST(TapeMemory, ListsOfInnerLoops) {
+  each_nested_step([](const Step& step, std::int64_t size) {
+    expect_memory_of_one_iteration(grad(fixed_loop_of(step, size, 9)), array(0.3));
+    const Called loop = loop_of(step, size);
+    expect_memory_of_one_iteration(grad([=](const Array& x) { return loop(Array(9), x); }), array(0.3));
+  });
 }
 
 TEST(TapeMemory, TwoTapesWithTheirOwnLanes) {
