@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "codegen/lane_code.hpp"
-#include "codegen/lane_loop.hpp"
 
 namespace apsis::detail {
 namespace {
@@ -141,12 +140,7 @@ void LaneCode::blend(Slot& slot, const Place& fresh, Region& made_by, Value mask
   if (slot.in_memory()) {
     Place home = slot.home;
     home.base = slot.home_now;
-    if (home.apart.handle) return made_by.copy(fresh, slot.aval, home);
-    const auto one = [&](Value lane) {
-      made_by.copy(made_by.of_lane(fresh, slot.aval, lane), slot.aval,
-                   made_by.of_lane(home, slot.aval, lane));
-    };
-    return for_lanes(b_, mask, one, [&] { made_by.copy(fresh, slot.aval, home, true); });
+    return made_by.copy(fresh, slot.aval, home, true);
   }
   const Values elements = made_by.registers(fresh, slot.aval);
   for (std::size_t k = 0; k < elements.size(); ++k)

@@ -12,14 +12,26 @@ using Marks = std::vector<char>;
 
 Marks live_values(const Graph& graph, const Marks& outputs);
 
-/// What a loop keeps of its operands and results.
+/// What a loop, or a map over lanes, keeps of its operands and results.
 struct Kept {
   Marks operands, results;
 };
 
+bool is_cut_down(const Eqn& e) { return is_loop(e) || e.op->kind == OpKind::MapLanes; }
+
+/// The results that are read, and the operands that a lane reads for them.
+Kept kept_of_lanes(const Eqn& e, const Marks& values) {
+  const auto first = values.begin() + e.first_result;
+  Kept kept{{}, Marks(first, first + e.result_count)};
+  kept.operands = live_values(*e.params.as<MapLanesParams>().region, kept.results);
+  kept.operands.resize(e.operand_count);
+  return kept;
+}
+
 /// The carries and ys whose results are read, the carries that these, the condition or an effect are computed
 /// from, and of constants and xs what is read.
 Kept kept_of(const Eqn& e, const Marks& values) {
+  if (e.op->kind == OpKind::MapLanes) return kept_of_lanes(e, values);
   const Loop loop(e);
   const auto first = values.begin() + e.first_result;
   Kept kept{Marks(e.operand_count, 0), Marks(first, first + e.result_count)};
@@ -61,7 +73,7 @@ Marks live_values(const Graph& graph, const Marks& outputs) {
         !has_effect(*e.op, e.params))
       continue;
     Kept kept{Marks(e.operand_count, 1), {}};
-    if (is_loop(e)) {
+    if (is_cut_down(e)) {
       kept = kept_of(e, live);
       std::ranges::copy(kept.results, results);
     }
@@ -74,7 +86,16 @@ Marks live_values(const Graph& graph, const Marks& outputs) {
 
 GraphRef prune(const Graph& graph, const Marks& inputs, const Marks& outputs);
 
-Params pruned_loop(const Eqn& e, const Kept& kept) {
+Params cut_down(const Eqn& e, const Kept& kept) {
+  if (e.op->kind == OpKind::MapLanes) {
+    MapLanesParams p = e.params.as<MapLanesParams>();
+    Dims axes;
+    for (std::size_t k = 0; k < kept.operands.size(); ++k)
+      if (kept.operands[k]) axes.push_back(p.in_axes[k]);
+    p.region = prune(*p.region, kept.operands, kept.results);
+    p.in_axes = axes;
+    return make_params(p);
+  }
   const Loop loop(e);
   const auto part = [&](std::size_t from, std::size_t count) {
     const auto first = kept.operands.begin() + static_cast<std::ptrdiff_t>(from);
@@ -114,14 +135,14 @@ GraphRef prune(const Graph& graph, const Marks& inputs, const Marks& outputs) {
     if (std::find(first, first + e.result_count, 1) == first + e.result_count && !has_effect(*e.op, e.params))
       continue;
     const Kept kept =
-        is_loop(e) ? kept_of(e, live) : Kept{Marks(e.operand_count, 1), Marks(e.result_count, 1)};
+        is_cut_down(e) ? kept_of(e, live) : Kept{Marks(e.operand_count, 1), Marks(e.result_count, 1)};
     operands.clear();
     const auto old = graph.operands(e);
     for (std::size_t k = 0; k < old.size(); ++k)
       if (kept.operands[k]) operands.push_back(values[old[k]]);
     const ScopeOf scope(e.scope);
     results.resize(static_cast<std::size_t>(std::ranges::count(kept.results, char{1})));
-    builder.append(*e.op, is_loop(e) ? pruned_loop(e, kept) : map_regions(e.params, without_dead_carries),
+    builder.append(*e.op, is_cut_down(e) ? cut_down(e, kept) : map_regions(e.params, without_dead_carries),
                    operands, results, e.loc);
     for (std::uint32_t r = 0, next = 0; r < e.result_count; ++r) {
       if (!kept.results[r]) continue;

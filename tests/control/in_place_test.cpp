@@ -298,8 +298,8 @@ TEST(InPlace, GradientsInLanesPassOverNoBuffer) {
     // two buffers' cotangents; and a kernel that reads a row of each lane at the end, where one element would
     // be read without.
     const bool two = name == std::string("two"), rows = name == std::string("rows");
-    EXPECT_EQ(passes(vmap(run), n, x), two ? 5 : 3 + rows);
-    EXPECT_EQ(passes(vmap(gradient), n, x), two ? 12 : 6 + rows);
+    EXPECT_EQ(passes(vmap(run), n, x), two ? 4 : 3 + rows);
+    EXPECT_EQ(passes(vmap(gradient), n, x), two ? 10 : 5 + rows);
   });
 }
 

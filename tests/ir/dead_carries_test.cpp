@@ -112,5 +112,36 @@ TEST(DeadCarries, KeepsWhatHangsTogether) {
   EXPECT_NE(lean.find("error_if"), std::string::npos);
 }
 
+// Of the lanes' results the count is read; the buffer goes, out of the loop in the lane too, and what was its start.
+TEST(DeadCarries, OfAMapOverLanes) {
+  EXPECT_EQ(pruned(R"((v0: i64[4], v1: i64[], v2: f64[4,9], v3: f64[1]) {
+  v4: i64[4], v5: f64[4,9] = map_lanes{lanes=4, in_axes=[0, -1, 0, -1], region=(v0: i64[], v1: i64[], v2: f64[9], v3: f64[1]) {
+    v4: i64[], v5: f64[9] = while{cond_consts=1, body_consts=1, carries=2, max_steps=-1, kind=0, cond=(v0: i64[], v1: i64[], v2: f64[9]) {
+      v3: bool[] = lt(v1, v0)
+      return v3
+    }, body=(v0: f64[1], v1: i64[], v2: f64[9]) {
+      v3: i64[] = add(v1, v1)
+      v4: f64[9] = dynamic_update_slice(v2, v0, v1)
+      return v3, v4
+    }}(v0, v3, v1, v2)
+    return v4, v5
+  }}(v0, v1, v2, v3)
+  return v4
+})"),
+            R"((v0: i64[4], v1: i64[], v2: f64[4,9], v3: f64[1]) {
+  v4: i64[4] = map_lanes{lanes=4, in_axes=[0, -1], region=(v0: i64[], v1: i64[]) {
+    v2: i64[] = while{cond_consts=1, body_consts=0, carries=1, max_steps=-1, kind=0, cond=(v0: i64[], v1: i64[]) {
+      v2: bool[] = lt(v1, v0)
+      return v2
+    }, body=(v0: i64[]) {
+      v1: i64[] = add(v0, v0)
+      return v1
+    }}(v0, v1)
+    return v2
+  }}(v0, v1)
+  return v4
+})");
+}
+
 }  // namespace
 }  // namespace apsis::detail
