@@ -5,11 +5,14 @@
 
 #include "apsis/control/cond.hpp"
 #include "apsis/control/scan.hpp"
+#include "apsis/tree/equal.hpp"
+#include "apsis/tree/path.hpp"
 #include "codegen/cancel.hpp"
 #include "control/checkpointed.hpp"
 #include "control/loop_rules.hpp"
 #include "control/messages.hpp"
 #include "ops/lax.hpp"
+#include "transform/presence.hpp"
 
 namespace apsis::detail {
 namespace {
@@ -133,6 +136,7 @@ std::vector<Array> checkpointed_scan(const ScanParams& scan, std::span<const Arr
 }  // namespace
 
 void check_options(const WhileOptions& options, Loc loc) {
+  if (options.max_steps < -1) fail(messages::negative_bound, {std::to_string(options.max_steps)}, loc);
   if (options.kind == Loop::Bounded && options.max_steps < 0) fail(messages::bounded_without_bound, {}, loc);
 }
 
@@ -152,7 +156,17 @@ Array how_it_ended(const Array& unfinished) {
   return lax::select(unfinished, literal(Dtype::I64, 1), literal(Dtype::I64, 0));
 }
 
-void fail_static_carry(const char* op, Loc loc) { fail(messages::static_carry, {op}, loc); }
+void check_carry_structure(const char* op, ConstTreeRef before, ConstTreeRef after, const char* name,
+                           Loc loc) {
+  std::string change = structure_difference(before, after, name);
+  const std::vector<bool> there = presence(before), still = presence(after);
+  for (std::size_t i = 0; i < there.size() && change.empty(); ++i)
+    if (there[i] != still[i])
+      change = "`" + leaf_path(before, i, name) +
+               (there[i] ? "` is a leaf in the first, empty in the second"
+                         : "` is empty in the first, a leaf in the second");
+  if (!change.empty()) fail(messages::static_carry, {op, change}, loc);
+}
 void fail_branch_structure(const char* op, Loc loc) { fail(messages::branch_structure, {op}, loc); }
 
 std::vector<Array> while_call(const Callee& cond, const Callee& body, std::span<const Array> init,
@@ -251,19 +265,18 @@ ScanCall scan_call(const Callee& body, std::span<const Array> init, std::span<co
   return {{results.begin(), split}, {ys, results.end()}};
 }
 
-Array concrete_range(const Array& lo, const Array& hi) {
-  Array a = concrete_value(lo), b = concrete_value(hi);
-  if (is_tracer(lo) || is_tracer(hi)) return {};
-  auto first = a.item<std::int64_t>(), last = std::max(first, b.item<std::int64_t>());
-  std::vector<std::int64_t> values;
-  for (std::int64_t i = first; i < last; ++i) values.push_back(i);
-  return array(values);
+std::int64_t range_length(const Array& lo, const Array& hi, Loc loc) {
+  for (const Array& bound : {lo, hi})
+    if (!is_integer(bound.dtype()) || bound.ndim() != 0)
+      fail(messages::range_bounds, {to_string(lo.aval()), to_string(hi.aval())}, loc);
+  if (is_tracer(lo) || is_tracer(hi)) return -1;
+  return std::max<std::int64_t>(hi.item<std::int64_t>() - lo.item<std::int64_t>(), 0);
 }
 
 Array as_index(const Array& i) {
   return i.dtype() == Dtype::I64 && !i.weak() ? i : lax::convert(i, Dtype::I64);
 }
-Array less(const Array& i, const Array& hi, Loc) { return lax::lt(i, as_index(hi)); }
+Array less(const Array& i, const Array& hi) { return lax::lt(i, as_index(hi)); }
 Array next_index(const Array& i) { return one_more(i); }
 
 void report_range(const Progress& progress, const Array& lo, const Array& hi, const Array& next, Loc loc) {

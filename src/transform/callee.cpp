@@ -1,11 +1,10 @@
 #include "apsis/transform/callee.hpp"
 
 #include "apsis/tree/path.hpp"
+#include "transform/presence.hpp"
 
 namespace apsis::detail {
-namespace {
 
-/// Whether each leaf of a tree is there.
 std::vector<bool> presence(ConstTreeRef tree) {
   std::vector<bool> leaves;
   if (tree.type)
@@ -15,8 +14,6 @@ std::vector<bool> presence(ConstTreeRef tree) {
                                      }});
   return leaves;
 }
-
-}  // namespace
 
 std::string path_among(std::span<const NamedTree> trees, std::size_t i, const std::vector<bool>* present) {
   std::size_t number = 0, place = 0, left = i;

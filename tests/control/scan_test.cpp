@@ -1,3 +1,4 @@
+#include "errors/error_of.hpp"
 #include "transform/checks.hpp"
 
 namespace apsis::testing {
@@ -155,6 +156,36 @@ TEST(ForiLoop, WithConcreteAndTracedBounds) {
               grad(power(5))(x));
   Array lanes = vmap([&](const Array& n) { return power(n)(x); })(array({0, 5, 2}));
   expect_same_bits(Array(lanes[1]), concrete);
+}
+
+// The index is counted: no array of all indices is made.
+TEST(ForiLoop, OfManyIterationsTakesNoMemoryForItsIndex) {
+  auto f = [](const Array& x) {
+    return fori_loop(
+        -3, 4'000'000'000'000, [](const Array& i, const Array& y) { return y + i; }, x);
+  };
+  const std::string program = make_graph(f, array(0.));
+  EXPECT_NE(program.find("length=4000000000003"), std::string::npos);
+  EXPECT_EQ(program.find("i64[4"), std::string::npos);
+  auto last = [](const Array& x) {
+    return fori_loop(
+        astype(array(3), i32), 7, [](const Array& i, const Array&) { return i; }, x);
+  };
+  EXPECT_EQ(last(Array(std::int64_t{0}, i64)).item<std::int64_t>(), 6);
+}
+
+TEST(ForiLoop, ErrorsNameTheUsersCarry) {
+  struct State {
+    Array x, y;
+  };
+  const auto message_of = [](const auto& body) {
+    return error_of([&] { fori_loop(0, 3, body, State{array(1.), array({1., 2.})}); });
+  };
+  const auto loses = [](const Array&, const State& s) { return State{s.x, {}}; };
+  EXPECT_NE(message_of(loses).find("`carry.y` is a leaf in the first, empty in the second"),
+            std::string::npos);
+  const auto grows = [](const Array&, const State& s) { return State{s.x + s.y, s.y}; };
+  EXPECT_NE(message_of(grows).find("carry.x is f64[] on entry and f64[2] on return"), std::string::npos);
 }
 
 TEST(ForiLoop, KeepsAsFewStatesAsItIsTold) {

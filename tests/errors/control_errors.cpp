@@ -59,13 +59,23 @@ APSIS_PROVOKES(scan_length,
                    array(0.), std::pair{array({1., 2.}), array({1., 2., 3.})}))
 
 APSIS_PROVOKES(static_carry,
-               "[while_loop] a static part of the carry, or which of its arrays are empty, changed in the "
-               "body: it is part of the program and cannot depend on the iteration; make it an Array",
-               while_loop([](const Counter& c) { return c.value < 10.; },
+               "[while_loop] the body must return the carry with the structure it got (the first) and not "
+               "another (the second): `carry.kind` is `int` 0 in the first, `int` 1 in the second; make what "
+               "changes from one iteration to the next an Array",
+               while_loop([](const Counter&) { return Array(true); },  // said before the loop runs
                           [](const Counter& c) {
                             return Counter{c.value + 1., c.kind + 1};
                           },
                           Counter{array(0.)}))
+
+APSIS_PROVOKES(negative_bound,
+               "[while_loop] max_steps is -3; give the most iterations there may be, or -1 for no bound",
+               while_loop(for_ever, identity, array(1.), {.max_steps = -3}))
+
+APSIS_PROVOKES(range_bounds,
+               "[fori_loop] the bounds must be integer scalars, got ~i64[] and f64[]; convert them with astype",
+               fori_loop(
+                   0, array(3.), [](const Array&, const Array& x) { return x; }, array(1.)))
 
 APSIS_PROVOKES(branch_structure,
                "[cond] the branches return different static values or empty arrays: these are part of the "

@@ -38,10 +38,11 @@ struct ScanCall {
 /// `body`: (carry leaves, x leaves) → (carry leaves, y leaves).
 ScanCall scan_call(const Callee& body, std::span<const Array> carry, std::span<const Array> xs,
                    const ScanOptions& options, Loc loc);
-/// A range of i64: lo, lo + 1, …; empty if a bound is not concrete.
-Array concrete_range(const Array& lo, const Array& hi);
+/// How many iterations a loop from lo up to hi makes; -1 if a bound is not concrete. Throws unless both are
+/// integer scalars.
+std::int64_t range_length(const Array& lo, const Array& hi, Loc loc);
 /// i < hi, i + 1, and a strong i64 scalar, for loops over indices.
-Array less(const Array& i, const Array& hi, Loc loc);
+Array less(const Array& i, const Array& hi);
 Array next_index(const Array& i);
 Array as_index(const Array& i);
 /// Reports that the iterations before `next`, of those from lo up to hi, have been made.
@@ -66,8 +67,13 @@ requires(detail::CallableIntoPair<F, detail::carry_t<Carry>, Xs>) auto scan(cons
   collect_leaves(xs, stacked);
   const NamedTree named{tree_ref(xs), "xs"};
   Xs entry = with_leaves(xs, first_entries(stacked, names_of(named), options, loc));
-  auto step = [&f](const C& c, const Xs& x) { return f(c, x); };
   using Y = std::decay_t<decltype(f(start, xs).second)>;
+  auto step = [&f, loc](const C& c, const Xs& x) {
+    auto result = f(c, x);
+    std::pair<C, Y> next(result.first, result.second);
+    check_carry_structure("scan", c, next.first, loc);
+    return next;
+  };
   std::int64_t length = stacked.empty() ? options.length : stacked[0].shape()[0];
   // Without an entry only the body, staged, says what the ys are like.
   if (runs_directly() && (length > 0 || std::is_empty_v<Y>)) {
@@ -76,16 +82,11 @@ requires(detail::CallableIntoPair<F, detail::carry_t<Carry>, Xs>) auto scan(cons
     return std::pair<C, Y>(last, ys);
   }
   FlatFunction<decltype(step), C, Xs> flat(step, start, entry);
-  flat.name_arguments({"carry", "xs"});
+  flat.name_arguments({carry_name<C>, "xs"});
   collect_leaves(start, carry);
   ScanCall r = scan_call(callee_of(flat), carry, stacked, options, loc);
   std::vector<Array> all = r.carry;
   all.insert(all.end(), r.ys.begin(), r.ys.end());
-  const auto& structure = flat.prototype();
-  std::size_t leaves = leaf_count(structure.first);
-  check_same_structure("scan", start, C(structure.first),
-                       {flat.present().begin(), flat.present().begin() + static_cast<std::ptrdiff_t>(leaves)},
-                       loc);
   auto [last, ys] = flat.rebuild(all);
   return std::pair<C, Y>(last, ys);
 }
@@ -114,20 +115,27 @@ requires(detail::CallableInto<detail::carry_t<Carry>, Body, Array, detail::carry
   using namespace detail;
   using C = carry_t<Carry>;
   const std::int64_t kept = options.checkpoints, bytes = options.checkpoint_bytes;
-  Array range = concrete_range(lo, hi);
-  if (!range.is_empty())
-    return scan([&](const C& c, const Array& i) { return std::pair(C(body(i, c)), Nothing{}); }, C(init),
-                range, {.checkpoints = kept, .checkpoint_bytes = bytes, .progress = options.progress}, loc)
-        .first;
-  using Counted = std::pair<Array, C>;
-  auto step = [&](const Counted& s) {
-    Counted next(next_index(s.first), C(body(s.first, s.second)));
-    report_range(options.progress, lo, hi, next.first, loc);
+  const std::int64_t length = range_length(lo, hi, loc);
+  using Indexed = WithCount<C>;
+  Indexed start{as_index(lo), C(init)};
+  auto step = [&](const Indexed& s) { return Indexed{next_index(s.count), C(body(s.count, s.carry))}; };
+  if (length >= 0)
+    return scan([&](const Indexed& s, const Nothing&) { return std::pair(step(s), Nothing{}); }, start,
+                Nothing{},
+                {.length = length,
+                 .checkpoints = kept,
+                 .checkpoint_bytes = bytes,
+                 .progress = options.progress},
+                loc)
+        .first.carry;
+  auto reported = [&](const Indexed& s) {
+    Indexed next = step(s);
+    report_range(options.progress, lo, hi, next.count, loc);
     return next;
   };
-  return while_loop([&](const Counted& s) { return less(s.first, hi, loc); }, step,
-                    Counted(as_index(lo), C(init)), {.checkpoints = kept, .checkpoint_bytes = bytes}, loc)
-      .second;
+  return while_loop([&](const Indexed& s) { return less(s.count, hi); }, reported, start,
+                    {.checkpoints = kept, .checkpoint_bytes = bytes}, loc)
+      .carry;
 }
 
 /// Refuses what cannot be called so.

@@ -23,10 +23,11 @@ struct WhileOptions {
   std::int64_t max_steps = -1;
   Loop kind = Loop::Checkpointed;
   /// Reverse mode keeps no more than this many states, and runs parts of the loop again instead (about 2.5
-  /// times as many forward steps for a million iterations and a thousand states). 0: it keeps what it needs
-  /// of every state.
+  /// times as many forward steps for a million iterations and a thousand states). There is room for all of
+  /// them, or for max_steps if these are fewer, from the start. 0: it keeps what it needs of every state.
   std::int64_t checkpoints = 0;
-  /// The same as a number of bytes for what it needs of these states; at least two are kept. 0: no bound.
+  /// The same as a number of bytes for what it needs of these states; at least two are kept, and at most
+  /// 16384 of a loop without max_steps. 0: no bound.
   std::int64_t checkpoint_bytes = 0;
   /// When the loop says how far it is, and to whom; by default it does not.
   Progress progress = {};
@@ -36,7 +37,9 @@ namespace detail {
 
 std::vector<Array> while_call(const Callee& cond, const Callee& body, std::span<const Array> carry,
                               const WhileOptions& options, Loc loc);
-[[noreturn]] void fail_static_carry(const char* op, Loc loc);
+/// Throws if static parts of a carry, or which of its arrays are empty, differ: they are part of the program.
+void check_carry_structure(const char* op, ConstTreeRef before, ConstTreeRef after, const char* name,
+                           Loc loc);
 /// Throws if the options do not go together.
 void check_options(const WhileOptions& options, Loc loc);
 /// After an iteration of a loop that runs directly. `length`: -1 if it is not known.
@@ -50,20 +53,21 @@ Array how_it_ended(const Array& unfinished);
 template <class T>
 using carry_t = std::conditional_t<std::is_arithmetic_v<T>, Array, T>;
 
-/// Static parts and empty leaves of a carry must stay as they are: they are part of the program.
-template <class T, class R>
-void check_same_structure(const char* op, const T& before, const R& after, const std::vector<bool>& present,
-                          Loc loc) {
-  static_assert(std::is_same_v<T, R>, "the body of a loop must return the type of its carry");
-  std::size_t place = 0;
-  bool same = true;
-  for_each_leaf(before, [&](const Array& a) {
-    same = same && place < present.size() && present[place++] == !a.is_empty();
-  });
-  StaticKey a, b;
-  append_static_key(before, a);
-  append_static_key(after, b);
-  if (!same || place != present.size() || !(a == b)) fail_static_carry(op, loc);
+/// A carry with a count of iterations beside it, which users do not see.
+template <class C>
+struct WithCount {
+  Array count;
+  C carry;
+};
+/// What errors call the carry of a loop; of those that count, the user's part of it.
+template <class C>
+inline constexpr const char* carry_name = "carry";
+template <class C>
+inline constexpr const char* carry_name<WithCount<C>> = "";
+
+template <class C>
+void check_carry_structure(const char* op, const C& before, const C& after, Loc loc) {
+  check_carry_structure(op, tree_ref(before), tree_ref(after), carry_name<C>, loc);
 }
 
 }  // namespace detail
@@ -82,17 +86,20 @@ requires(detail::CallableInto<Array, Cond, detail::carry_t<State>>&&
   detail::check_options(options, loc);
   T start = init;
   auto test = [&](const T& state) { return Array(cond(state)); };
-  auto step = [&](const T& state) { return T(body(state)); };
+  auto step = [&](const T& state) {
+    T next(body(state));
+    detail::check_carry_structure("while_loop", state, next, loc);
+    return next;
+  };
   auto report = [&](std::int64_t n) { detail::report_directly(options.progress, n, options.max_steps, loc); };
   if (detail::runs_directly())
     if (std::optional<T> end = detail::while_directly(test, step, start, options.max_steps, report, loc))
       return *end;
   detail::FlatFunction<decltype(test), T> flat_test(test, start);
   detail::FlatFunction<decltype(step), T> flat_step(step, start);
-  flat_step.name_arguments({"carry"});
+  flat_step.name_arguments({detail::carry_name<T>});
   std::vector<Array> end = detail::while_call(detail::callee_of(flat_test), detail::callee_of(flat_step),
                                               flat_step.leaves(), options, loc);
-  detail::check_same_structure("while_loop", start, flat_step.prototype(), flat_step.present(), loc);
   return detail::with_leaves(start, end);
 }
 
@@ -129,16 +136,17 @@ struct LoopEnd {
 template <class Cond, class Body, class State>
 LoopEnd<detail::carry_t<State>> while_loop_result(const Cond& cond, const Body& body, const State& init,
                                                   const WhileOptions& options = {}, Loc loc = Loc::here()) {
-  using Counted = std::pair<detail::carry_t<State>, Array>;
-  Counted end = while_loop(
-      [&](const Counted& s) {
-        return detail::makes_another(Array(cond(s.first)), s.second, options.max_steps);
+  using T = detail::carry_t<State>;
+  using Counting = detail::WithCount<T>;
+  Counting end = while_loop(
+      [&](const Counting& s) {
+        return detail::makes_another(Array(cond(s.carry)), s.count, options.max_steps);
       },
-      [&](const Counted& s) {
-        return Counted(detail::carry_t<State>(body(s.first)), detail::one_more(s.second));
+      [&](const Counting& s) {
+        return Counting{detail::one_more(s.count), T(body(s.carry))};
       },
-      Counted(init, Array(std::int64_t{0})), options, loc);
-  return {end.first, end.second, detail::how_it_ended(Array(cond(end.first)))};
+      Counting{Array(std::int64_t{0}), T(init)}, options, loc);
+  return {end.carry, end.count, detail::how_it_ended(Array(cond(end.carry)))};
 }
 
 }  // namespace apsis
