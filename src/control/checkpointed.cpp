@@ -220,31 +220,25 @@ Arrays push_tangents(const Replay& replay, std::span<const Array> operands) {
 }
 
 /// The states kept on the way back: a stack in the order of the loop. Entry i is state number at[i], in row
-/// rows[i] of the store; the rows of entries beyond the top are free.
+/// row_of(i) of the store; the rows of entries beyond the top are free.
 struct Kept {
-  Array top, at, rows;
+  Array top, at;
   Arrays store;
 };
 
-Arrays entry(const Kept& kept) {
-  Arrays state;
-  Array row = kept.rows[kept.top];
-  for (const Array& a : kept.store) state.push_back(lax::dynamic_index(a, row));
-  return state;
+Array row_of(const Array& entry, const Keeping& keep, const Inputs& in) {
+  return keep.length >= 0 ? entry : place_of_kept(entry, in.stride, keep.states);
 }
 
 Kept kept_at_the_end(const Keeping& keep, const Inputs& in) {
   Kept kept;
   kept.store.assign(in.store.begin(), in.store.end());
-  Array index = lax::iota(Dtype::I64, {keep.states}, 0);
   if (keep.length >= 0) {
     kept.top = number(static_cast<std::int64_t>(first_kept(keep.length, keep.states).size()) - 1);
     kept.at = lax::slice(in.kept_at, {0}, {keep.states});
-    kept.rows = index;
   } else {
     kept.top = floor_divide(in.count + in.stride - 1, in.stride) - 1;
-    kept.at = index * in.stride;
-    kept.rows = place_of_kept(index, in.stride, keep.states);
+    kept.at = lax::iota(Dtype::I64, {keep.states}, 0) * in.stride;
   }
   return kept;
 }
@@ -291,7 +285,11 @@ Arrays pull_cotangents(const Keeping& keep, const Replay& replay, std::span<cons
       [&](const Back& b) {
         Array last = b.left - 1;
         const std::int64_t highest = keep.states - 1;
-        Walk walk{b.kept.at[b.kept.top], entry(b.kept), b.kept};
+        Walk walk{b.kept.at[b.kept.top], {}, b.kept};
+        if (!replay.kept.empty()) {
+          const Array row = row_of(b.kept.top, keep, in);
+          for (const Array& a : b.kept.store) walk.x.push_back(lax::dynamic_index(a, row));
+        }
         // Further states on the way, as long as there is room.
         if (!replay.kept.empty())
           walk = while_loop([&](const Walk& w) { return w.at < last && w.kept.top < highest; },
@@ -301,7 +299,7 @@ Arrays pull_cotangents(const Keeping& keep, const Replay& replay, std::span<cons
                               next.x = advance(w.at, next.at, w.x);
                               next.kept.top = w.kept.top + 1;
                               next.kept.at = w.kept.at.at(next.kept.top).set(next.at);
-                              Array row = w.kept.rows[next.kept.top];
+                              Array row = row_of(next.kept.top, keep, in);
                               for (std::size_t i = 0; i < next.x.size(); ++i)
                                 next.kept.store[i] =
                                     lax::dynamic_update_index(w.kept.store[i], next.x[i], row);
@@ -330,15 +328,26 @@ Array kept_numbers(const Keeping& keep) {
   return program_array(array(kept));
 }
 
+// There is room for all states before the first is made. So of a loop that may end at once there is none for
+// more states than help: with so many, a loop of C(2^14 + 2, 2), a hundred million, steps runs each twice
+// again at most.
+constexpr std::int64_t most_states = std::int64_t{1} << 14;
+
 /// `asked`, with the number of these states that are kept; at least two.
-Keeping settled(Keeping asked, std::span<const std::size_t> kept, std::span<const Array> carry) {
+Keeping settled(Keeping asked, std::int64_t max_steps, std::span<const std::size_t> kept,
+                std::span<const Array> carry) {
   std::size_t state = 0;
   for (std::size_t c : kept) state += carry[c].aval().bytes();
   std::int64_t states = asked.states > 0 ? asked.states : asked.bytes;
   if (asked.bytes > 0)
     states = std::min(states, asked.bytes / static_cast<std::int64_t>(std::max<std::size_t>(state, 1)));
-  // Of unknown length every other one makes room at a time.
-  states = asked.length >= 0 ? std::min(states, asked.length) : states / 2 * 2;
+  if (asked.length >= 0) {
+    states = std::min(states, asked.length);
+  } else {
+    // Of unknown length every other one makes room at a time.
+    const std::int64_t bound = max_steps >= 0 ? max_steps : std::max(most_states, asked.states);
+    states = std::min(states, bound + bound % 2) / 2 * 2;
+  }
   asked.states = kept.empty() ? 2 : std::max<std::int64_t>(2, states);
   return asked;
 }
@@ -350,8 +359,8 @@ Arrays keep_states(const Keeping& asked, const WhileParams& p, const Graph& tang
   const WhileParts n(p);
   const Replay replay(p, tangent, given);
   const auto body_in = operands.subspan(n.cond), carry = body_in.subspan(n.consts);
-  const Keeping keep = settled(asked, replay.kept, carry);
-  const Array kept_at = keep.length >= 0 ? kept_numbers(keep) : lax::full({keep.states + 1}, Dtype::I64, -1);
+  const Keeping keep = settled(asked, p.max_steps, replay.kept, carry);
+  const Array kept_at = keep.length >= 0 ? kept_numbers(keep) : number(-1);
   const Sweep sweep = sweep_forwards(p, keep, replay, kept_at, operands);
   results = sweep.carry;
 

@@ -172,6 +172,33 @@ TEST(Checkpoints, BytesAreThoseThatAreKept) {
   expect_near(jit(grad(scanned(short_of)))(x), jit(grad(scanned({.length = 40})))(x), 1e-12);
 }
 
+// There is room for as many states as a loop can have, not for as many as a budget would allow: of unknown
+// length without a bound, for 16384.
+TEST(Checkpoints, BudgetsBeyondWhatIsNeeded) {
+  auto loss = [](const WhileOptions& options) {
+    return [=](const Array& y) {
+      return sum(while_loop([&](const Count& s) { return s.steps < 5; },
+                            [](const Count& s) {
+                              return Count{s.steps + 1, sin(1.3 * s.x)};
+                            },
+                            Count{0, y}, options)
+                     .x);
+    };
+  };
+  const Array x = array({0.3, -0.7, 1.1}), slope = grad(loss({}))(x);
+  const std::int64_t terabyte = std::int64_t{1} << 40;
+  const auto expect_rows = [&](const char* store, const WhileOptions& options) {
+    SCOPED_TRACE(store);
+    EXPECT_NE(make_graph(grad(loss(options)), x).find(store), std::string::npos);
+    expect_near(grad(loss(options))(x), slope, 1e-12);
+    expect_near(jit(vmap(grad(loss(options))))(stack({x, x}))[1], slope, 1e-12);
+  };
+  expect_rows("f64[16385,3]", {.checkpoint_bytes = terabyte});
+  expect_rows("f64[9,3]", {.max_steps = 7, .checkpoint_bytes = terabyte});
+  expect_rows("f64[9,3]", {.max_steps = 7, .checkpoints = 1'000'000});
+  expect_rows("f64[20001,3]", {.checkpoints = 20000});
+}
+
 // A linear loop has no states to keep: it goes straight back.
 TEST(Checkpoints, NoStates) {
   auto loss = [](const WhileOptions& options) {
