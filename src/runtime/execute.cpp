@@ -57,6 +57,7 @@ class Scratch {
 }  // namespace
 
 void execute(const Program& program, const void* const* in, void* const* out) {
+  poll_cancelled();
   Scratch scratch(static_cast<std::size_t>(program.scratch_bytes));
   CallState state;
   CallContext context{scratch.data, cancel_flag, program.kernels.data(), &state};

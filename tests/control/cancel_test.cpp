@@ -68,6 +68,18 @@ TEST(Cancel, ATokenStopsACompiledLoop) {
   EXPECT_EQ(finite(array(0.)).item<double>(), 5.);
 }
 
+// A loop of the host around calls that have none ends too.
+TEST(Cancel, NoCallBegins) {
+  auto step = jit([](const Array& x) { return cos(x); });
+  CancelToken token;
+  CancelScope scope(token);
+  Array x = step(array(1.));
+  token.cancel();
+  EXPECT_NE(message_of([&] { step(x); }).find("stopped from outside"), std::string::npos);
+  token.reset();
+  EXPECT_EQ(message_of([&] { step(x); }), "");
+}
+
 TEST(Cancel, LanesAndInterpretedLoops) {
   CancelToken token;
   CancelScope scope(token);

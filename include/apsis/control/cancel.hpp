@@ -8,8 +8,9 @@
 //
 //   InterruptScope interrupts;                           // Ctrl-C stops what this thread runs
 //
-// Compiled code looks at the token at every iteration of every loop, which costs nothing that can be
-// measured. Programs without loops, and single calls of the linear algebra library, run to their end.
+// Compiled code looks at the token when it is called, and at every iteration of every loop, which costs
+// nothing that can be measured. Between two loops, and in single calls of the linear algebra library, it runs
+// on.
 
 #include <cstdint>
 
