@@ -179,4 +179,20 @@ void batch_as_lanes(const Op& op, const BatchRule& r) {
   r.out_axes.assign(r.outs.size(), 0);
 }
 
+bool batch_of_one(const Op& op, const BatchRule& r) {
+  if (r.size != 1 || uses_axis(op, r.params, r.size.name)) return false;
+  std::vector<Array> operands;
+  for (std::size_t i = 0; i < r.operands.size(); ++i) {
+    const Array& a = r.operands[i];
+    if (r.axes[i] >= 0 && a.aval().is_list()) return false;
+    operands.push_back(r.axes[i] < 0 ? a : lax::squeeze_axis(a, r.axes[i]));
+  }
+  for (const Array& out : bind_all(op, r.params, operands)) {
+    const bool list = out.aval().is_list();
+    r.outs.push_back(list ? out : lax::expand_axis(out, 0));
+    r.out_axes.push_back(list ? -1 : 0);
+  }
+  return true;
+}
+
 }  // namespace apsis::detail

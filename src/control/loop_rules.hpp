@@ -83,8 +83,12 @@ class Widening {
 
 /// vmap of a loop whose lanes differ in length: `map_lanes` around the unbatched loop.
 void batch_as_lanes(const Op& op, const BatchRule& r);
-/// Whether a body for all lanes at once would record lists of lanes, those of a loop within whose lanes differ in
-/// length: such a loop is run by its lanes as a whole.
+/// Whether a body for all lanes at once would record lists of lanes, those of a loop within whose lanes
+/// differ in length: such a loop is run by its lanes as a whole.
 bool records_lanes(const Graph& body);
+
+/// A batch of one is the loop itself: there is nothing to decide, and nothing to mask. False where there are
+/// more lanes, or lists of lanes, or the loop asks for the axis.
+bool batch_of_one(const Op& op, const BatchRule& r);
 
 }  // namespace apsis::detail

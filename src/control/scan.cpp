@@ -294,6 +294,7 @@ void scan_transpose(const TransposeRule& r) {
 }
 
 void scan_batch(const BatchRule& r) {
+  if (batch_of_one(scan_op, r)) return;
   const auto& p = scan_of(r.params);
   for (const Array& a : r.operands)
     if (of_lanes(a.aval().list())) return batch_as_lanes(scan_op, r);

@@ -264,6 +264,7 @@ void linearize_while(const Op& op, const WhileParams& p, const TapeWhile& tape, 
 }
 
 void batch_while(const Op& op, const WhileParams& p, const BindWhile& bind_loop, const BatchRule& r) {
+  if (batch_of_one(op, r)) return;
   WhileParts n(p);
   std::vector<bool> in_mask;
   for (std::size_t i = n.cond; i < r.axes.size(); ++i) in_mask.push_back(r.axes[i] >= 0);

@@ -147,6 +147,37 @@ TEST(Lanes, HoldAsManyAsTheirFloatsAllow) {
   expect_lanes_alone(grow, astype(linspace(1., 30., 61), f32));
 }
 
+// A batch of one has nothing to mask or to hand out: its loops are those of the single call.
+TEST(Lanes, ABatchOfOneIsTheLoopItself) {
+  for (const WhileOptions& options : {WhileOptions{}, WhileOptions{.checkpoints = 4}}) {
+    auto halve = [options](const Array& x) {
+      return sum(while_loop([](const Array& y) { return sum(y * y) > 0.1; },
+                            [](const Array& y) { return 0.5 * y * cos(y[0]); }, x, options));
+    };
+    auto fold = [](const Array& x) {
+      return scan(
+                 [](const Array& c, const Array& y) {
+                   return std::pair{Array(sin(c) * y), Nothing{}};
+                 },
+                 x[0], x)
+          .first;
+    };
+    const Array x = array({1.5, -0.3, 2.});
+    const auto check = [&](const auto& f) {
+      EXPECT_EQ(make_graph(vmap(grad(f)), expand_dims(x, 0)).find("map_lanes"), std::string::npos);
+      expect_same_bits(jit(vmap(f))(expand_dims(x, 0))[0], jit(f)(x));
+      expect_same_bits(jit(vmap(grad(f)))(expand_dims(x, 0))[0], jit(grad(f))(x));
+      expect_same_bits(jit(vmap(f, {.in_axes = {1}}))(expand_dims(x, 1))[0], jit(f)(x));
+      expect_near(jit(grad([&](const Array& xs) { return sum(vmap(f)(xs)); }))(expand_dims(x, 0))[0],
+                  grad(f)(x));
+      expect_near(jit(hessian([&](const Array& y) { return vmap(f)(expand_dims(y, 0))[0]; }))(x),
+                  hessian(f)(x));
+    };
+    check(halve);
+    check(fold);
+  }
+}
+
 TEST(Lanes, ThatAreNone) {
   EXPECT_EQ(to_string(vmap(climb)(zeros({0, 2})).shape()), to_string(Shape{0, 2}));
   EXPECT_EQ(to_string(vmap(grad([](const Array& x) { return sum(climb(x)); }))(zeros({0, 2})).shape()),
