@@ -66,6 +66,7 @@ void check_problem(std::span<const Array> y0, const LeafNames& names, const Solv
       fail(messages::state_not_floating, {names(i), to_string(y0[i].aval())}, loc);
   if (!options.saveat.ts.is_empty() && options.saveat.ts.ndim() != 1)
     fail(messages::save_times, {to_string(options.saveat.ts.aval())}, loc);
+  if (options.max_steps < -1) fail(messages::negative_attempts, {std::to_string(options.max_steps)}, loc);
   if (options.saveat.steps > 0 && options.max_steps < 0) fail(messages::steps_without_bound, {}, loc);
 }
 

@@ -63,7 +63,6 @@ class Describe final : public PathVisitor {
 
 std::string type_text(std::string_view type) {
   type = unwrapped(type);
-  if (type.find("basic_string<char") != std::string_view::npos) return "string";
   return type.find("::") == std::string_view::npos ? std::string(type) : short_type_name(type);
 }
 

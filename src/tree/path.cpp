@@ -44,7 +44,7 @@ std::string describe_shape(const TreeNode& node) {
     case TreeKind::Sequence:
       return "size " + std::to_string(node.size);
     case TreeKind::Map:
-      return std::to_string(node.size) + " keys";
+      return std::to_string(node.size) + (node.size == 1 ? " key" : " keys");
     case TreeKind::Optional:
     case TreeKind::Pointer:
       return node.size ? "present" : "none";

@@ -18,7 +18,7 @@ std::string short_type_name(std::string_view full) {
   std::string_view name = full.substr(0, end);
   std::size_t begin = name.rfind("::");
   if (begin != std::string_view::npos) name.remove_prefix(begin + 2);
-  return std::string(name);
+  return name == "basic_string" ? "string" : std::string(name);
 }
 
 void print_integer(std::string& out, long long value) { out += std::to_string(value); }

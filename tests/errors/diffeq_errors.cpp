@@ -76,6 +76,10 @@ APSIS_PROVOKES(steps_without_bound,
                diffeqsolve(ODETerm{decay}, Tsit5{}, 0., 1., 0.1, y0,
                            {.saveat = {.steps = 1}, .max_steps = -1}))
 
+APSIS_PROVOKES(negative_attempts,
+               "[diffeqsolve] max_steps is -2: give a number of attempts, or -1 for a solve without bound",
+               diffeqsolve(ODETerm{decay}, Tsit5{}, 0., 1., 0.1, y0, {.max_steps = -2}))
+
 APSIS_PROVOKES(empty_state, "[diffeqsolve] the state has no arrays; y0 must hold at least one",
                diffeqsolve(ODETerm{[](const Array&, const Array&) { return Array(); }}, Tsit5{}, 0., 1., 0.1,
                            Array()))

@@ -38,6 +38,11 @@ APSIS_PROVOKES(loss_not_scalar,
                "jacrev for functions with many results",
                grad(square_of)(xs))
 
+APSIS_PROVOKES(loss_not_floating,
+               "[grad] the function must return one real scalar, got i64[]: numbers that are not floating have "
+               "no derivative; convert them with astype, or write 1. instead of 1",
+               grad([](const Array& x) { return sum(x.astype(i64)); })(xs))
+
 APSIS_PROVOKES(tangent_mismatch,
                "[jvp] the tangent of argument 0 is f64[], but argument 0 is f64[3]: shapes and dtypes must "
                "agree",

@@ -203,6 +203,7 @@ TEST(Reflect, ShortTypeNames) {
   EXPECT_EQ(short_type_name(type_name<Local>()), "Local");
   EXPECT_EQ(short_type_name(type_name<decltype(lambda)>()), "lambda");
   EXPECT_EQ(short_type_name(type_name<int>()), "int");
+  EXPECT_EQ(short_type_name(type_name<std::string>()), "string");
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ enum class Loop : std::uint8_t { Checkpointed, Bounded, Lax };
 
 struct WhileOptions {
   /// More iterations than this are an error, which is thrown before there is a result or a gradient; -1: no
-  /// bound. See while_loop_result for a loop that stops there.
+  /// bound (other negative numbers are refused). See while_loop_result for a loop that stops there.
   std::int64_t max_steps = -1;
   Loop kind = Loop::Checkpointed;
   /// Reverse mode keeps no more than this many states, and runs parts of the loop again instead (about 2.5

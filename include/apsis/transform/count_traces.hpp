@@ -108,7 +108,7 @@ Counted<F> assert_max_traces(F f, std::int64_t n, const TraceOptions& options = 
   return {static_cast<F&&>(f), detail::TraceCounter(n < 0 ? 0 : n, options, loc)};
 }
 
-/// `f` with a counter and no limit, for `trace_count` and `explain`.
+/// `f` with a counter of how often it is staged and no limit, for `trace_count` and `explain`.
 template <class F>
 Counted<F> count_traces(F f, const TraceOptions& options = {}, Loc loc = Loc::here()) {
   return {static_cast<F&&>(f), detail::TraceCounter(-1, options, loc)};
