@@ -24,6 +24,7 @@ struct CallContext {
   // Of a chunk of lanes whose region has effects:
   const std::int64_t* lanes = nullptr;   // the numbers of the lanes in the packet at work
   std::int64_t slot = 0;                 // which of them an effect belongs to
+  const std::int64_t* nest = nullptr;    // of lanes of several vmaps: how many vmaps, and their lengths
   const CallContext* outer = nullptr;    // that of the lanes around, or of the call
 };
 

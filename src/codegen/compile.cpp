@@ -12,6 +12,7 @@
 #include "codegen/region.hpp"
 #include "codegen/simplify_loops.hpp"
 #include "core/memory.hpp"
+#include "ir/sites.hpp"
 
 namespace apsis::detail {
 namespace {
@@ -148,7 +149,9 @@ LoweringOptions lowering_options(const Graph& graph, const CodegenOptions& optio
 }
 
 /// The program as it is written.
-GraphRef rewrite(const Graph& given) { return defer_errors(*simplify_loops(given)); }
+GraphRef rewrite(const Graph& given) {
+  return defer_errors(*simplify_loops(*with_sites(GraphRef(&given))));
+}
 
 }  // namespace
 
@@ -196,9 +199,10 @@ std::string code_text(const Graph& given, const CodegenOptions& options) {
   return builder->text();
 }
 
-std::vector<Array> run(const Program& program, std::span<const Array> inputs) {
+std::vector<Array> run(const Program& program, std::span<const Array> inputs, const Graph* graph) {
   APSIS_ASSERT(inputs.size() == program.inputs.size());
   CallState state;
+  state.graph = graph;
   std::vector<const void*> in;
   std::vector<void*> out;
   std::vector<Array> results(program.outputs.size());

@@ -53,8 +53,9 @@ std::shared_ptr<const Program> load_program(const Graph& graph, const ProgramIma
 /// Both.
 std::shared_ptr<const Program> compile(const Graph& graph, const CodegenOptions& options = {});
 
-/// Runs a program on concrete arrays of exactly its inputs' dtypes and shapes. Throws what its ops throw.
-std::vector<Array> run(const Program& program, std::span<const Array> inputs);
+/// Runs a program on concrete arrays of exactly its inputs' dtypes and shapes. Throws what its ops throw; errors name the
+/// places of `graph`, if it is given: the one that was compiled, or an equal one.
+std::vector<Array> run(const Program& program, std::span<const Array> inputs, const Graph* graph = nullptr);
 
 /// Throws what a call that returned `status` has to say; nothing for Ok.
 [[noreturn]] void raise_failure(Status status, const CallState& state);

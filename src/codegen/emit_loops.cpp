@@ -162,7 +162,7 @@ void Region::emit_while(const Eqn& e) {
   b_.branch(go_on, inside, after);
   b_.set_position(inside);
   if (p.max_steps >= 0) {
-    const Operand arguments[] = {lowering_.context(), b_.index(p.max_steps)};
+    const Operand arguments[] = {lowering_.context(), b_.index(p.max_steps), b_.index(p.site)};
     Block exceeded = b_.make_block("exceeded"), below = b_.make_block("below");
     b_.branch(b_.compare(Compare::Ge, steps, b_.index(p.max_steps)), exceeded, below, Likely::False);
     b_.set_position(exceeded);

@@ -5,6 +5,7 @@
 
 #include "codegen/messages.hpp"
 #include "ir/effects.hpp"
+#include "ir/sites.hpp"
 
 namespace apsis::detail {
 namespace {
@@ -30,10 +31,13 @@ void evaluate(const Kernel& kernel, void* const* pointers) {
     if (data_of(out[i]) != pointers[i]) std::memcpy(pointers[i], data_of(out[i]), kernel.out[i].bytes());
 }
 
-/// The same in lanes, the outermost last: errors name them.
-void evaluate_in(std::span<const std::int64_t> lanes, const Kernel& kernel, void* const* pointers) {
+/// The same in the lanes of these contexts, the outermost last: errors name them.
+void evaluate_in(std::span<const CallContext* const> lanes, const Kernel& kernel, void* const* pointers) {
   if (lanes.empty()) return evaluate(kernel, pointers);
-  LaneScope lane(lanes.back());
+  const CallContext& c = *lanes.back();
+  std::span<const std::int64_t> nest;
+  if (c.nest) nest = {c.nest + 1, static_cast<std::size_t>(*c.nest)};
+  LaneScope lane(c.lanes[c.slot], nest);
   evaluate_in(lanes.first(lanes.size() - 1), kernel, pointers);
 }
 
@@ -46,9 +50,9 @@ extern "C" std::int32_t apsis_call_kernel(apsis::detail::CallContext* context, s
   const std::int32_t status = keep_error(context, [&] {
     const Kernel& kernel = static_cast<const Kernel*>(context->kernels)[index];
     if (kernel.op->kind != apsis::OpKind::Effect) return evaluate(kernel, pointers);
-    std::vector<std::int64_t> lanes;
+    std::vector<const CallContext*> lanes;
     for (const CallContext* c = context; c; c = c->outer)
-      if (c->lanes) lanes.push_back(c->lanes[c->slot]);
+      if (c->lanes) lanes.push_back(c);
     evaluate_in(lanes, kernel, pointers);
   });
   if (status && context->lanes)
@@ -60,9 +64,13 @@ extern "C" void apsis_copy_given(void* to, const void* from, std::int64_t bytes)
   if (to != from) std::memcpy(to, from, static_cast<std::size_t>(bytes));
 }
 
-extern "C" std::int32_t apsis_fail_max_steps(apsis::detail::CallContext* context,
-                                             std::int64_t max_steps) noexcept {
+extern "C" std::int32_t apsis_fail_max_steps(apsis::detail::CallContext* context, std::int64_t max_steps,
+                                             std::int64_t site) noexcept {
   using namespace apsis;
-  return detail::keep_error(context,
-                            [&] { fail(messages::max_steps_exceeded, {std::to_string(max_steps)}); });
+  return detail::keep_error(context, [&] {
+    const auto& state = *static_cast<detail::CallState*>(context->runtime);
+    const detail::Graph* program = state.call ? state.call->graph : state.graph;
+    fail(messages::max_steps_exceeded, {std::to_string(max_steps)},
+         program ? detail::place_of_site(*program, site) : Loc{});
+  });
 }

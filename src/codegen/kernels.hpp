@@ -12,6 +12,8 @@
 
 namespace apsis::detail {
 
+class Graph;
+
 struct Kernel {
   const Op* op;
   Params params;
@@ -23,6 +25,7 @@ struct Kernel {
 /// What a call keeps beside the memory it works in. `CallContext::runtime` points here.
 struct CallState {
   ListStore lists{list_limit()};
+  const Graph* graph = nullptr;   // the caller's, equal to what was compiled: names the places of errors
   CallState* call = nullptr;      // of a chunk of lanes: the state of the whole call, whose lists they share
   std::exception_ptr error;       // thrown by an op; rethrown when the program has returned
   std::int64_t failed_lane = -1;  // of a chunk of lanes: the one whose op threw it
@@ -50,5 +53,6 @@ std::int32_t apsis_call_kernel(apsis::detail::CallContext* context, std::int64_t
 /// Copies an input to where it is updated, unless it was given up and lies there.
 void apsis_copy_given(void* to, const void* from, std::int64_t bytes) noexcept;
 /// Keeps the error of a loop that went past its declared bound. Returns Failed.
-std::int32_t apsis_fail_max_steps(apsis::detail::CallContext* context, std::int64_t max_steps) noexcept;
+/// `site`: see ir/sites.hpp.
+std::int32_t apsis_fail_max_steps(apsis::detail::CallContext* context, std::int64_t max_steps, std::int64_t site) noexcept;
 }

@@ -85,6 +85,7 @@ Function LaneCode::write() {
   if (split_.region->has_effect()) {
     lanes_ = b_.stack(static_cast<std::size_t>(width_) * sizeof(std::int64_t));
     b_.store_pointer(b_.offset(lowering_.context(), offsetof(CallContext, lanes)), lanes_);
+    note_nest();
   }
   load_shared();
   if (!split_.loop)
@@ -106,6 +107,20 @@ Function LaneCode::write() {
 
 void LaneCode::note_lanes(Value ids) {
   if (lanes_.handle) b_.store(lanes_, ids);
+}
+
+/// For errors, which name the lane by an index for each vmap.
+void LaneCode::note_nest() {
+  const Dims& nest = params_.nest;
+  if (nest.empty()) return;
+  const Pointer table = b_.stack((nest.size() + 1) * sizeof(std::int64_t));
+  std::int64_t at = 0;
+  const auto put = [&](std::int64_t value) {
+    b_.store(b_.offset(table, static_cast<std::int64_t>(sizeof(std::int64_t)) * at++), b_.index(value));
+  };
+  put(static_cast<std::int64_t>(nest.size()));
+  for (std::int64_t length : nest) put(length);
+  b_.store_pointer(b_.offset(lowering_.context(), offsetof(CallContext, nest)), table);
 }
 
 /// What lanes have in common is computed once a chunk.

@@ -57,6 +57,7 @@ class LaneCode {
   void load_shared();
   /// From here on the packet's lanes are `ids`: what errors call them.
   void note_lanes(Value ids);
+  void note_nest();
   void write_packets();
   void write_refilled();
   void write_replayed();

@@ -99,7 +99,7 @@ void LaneCode::write_refilled() {
     b_.branch(b_.any(exceeded), report, below_limit, Likely::False);
     b_.set_position(report);
     b_.set_lanes(1);
-    const Operand arguments[] = {lowering_.context(), b_.index(loop.max_steps)};
+    const Operand arguments[] = {lowering_.context(), b_.index(loop.max_steps), b_.index(loop.site)};
     lowering_.check(b_.call_runtime("apsis_fail_max_steps", Dtype::I32, arguments));
     b_.jump(below_limit);
     b_.set_position(below_limit);

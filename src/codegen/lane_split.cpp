@@ -122,6 +122,7 @@ LoopParts::LoopParts(const Eqn& loop) {
     consts = static_cast<std::size_t>(p.body_consts);
     carries = static_cast<std::size_t>(p.carries);
     max_steps = p.max_steps;
+    site = p.site;
     reverse = false;
   } else {
     const auto& p = loop.params.as<ScanParams>();
@@ -130,7 +131,7 @@ LoopParts::LoopParts(const Eqn& loop) {
     cond_consts = 0;
     consts = static_cast<std::size_t>(p.consts);
     carries = static_cast<std::size_t>(p.carries);
-    max_steps = -1;
+    max_steps = site = -1;
     reverse = p.reverse;
   }
 }

@@ -15,7 +15,7 @@ struct LoopParts {
   explicit LoopParts(const Eqn& loop);
   const Graph *cond, *body;
   std::size_t cond_consts, consts, carries;
-  std::int64_t max_steps;
+  std::int64_t max_steps, site;
   bool reverse;
   std::size_t first_carry() const { return cond_consts + consts; }
   /// Of a scan: the operands from here on are read entry by entry.

@@ -96,6 +96,7 @@ Outcome Lanes::run(std::int64_t number) const noexcept {
     inner.runtime = &own;
     inner.lanes = nullptr;
     inner.slot = 0;
+    inner.nest = nullptr;
     inner.outer = context;
     const std::int64_t first = number * each();
     std::int64_t last = std::min(lanes, first + each());

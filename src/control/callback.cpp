@@ -42,6 +42,7 @@ Array part_of(const Array& a, std::int64_t lane_axes, std::int64_t lanes, std::i
 
 void callback_evaluate(const Params& params, std::span<const Array> in, std::span<Array> out) {
   const auto& p = callback(params);
+  const Loc loc{p.file.c_str(), p.called_in.c_str(), static_cast<unsigned>(p.line)};
   Shape shape = !in.empty() ? in[0].shape() : !out.empty() ? out[0].shape() : Shape{};
   std::int64_t lanes = 1;
   for (std::int64_t k = 0; k < p.lane_axes; ++k) lanes *= shape[static_cast<std::size_t>(k)];
@@ -52,7 +53,7 @@ void callback_evaluate(const Params& params, std::span<const Array> in, std::spa
     for (const Array& a : in) args.push_back(part_of(a, p.lane_axes, lanes, lane));
     p.function(args, results);
     if (results.size() != out.size())
-      fail(messages::callback_count, {p.name, std::to_string(results.size()), std::to_string(out.size())});
+      fail(messages::callback_count, {p.name, std::to_string(results.size()), std::to_string(out.size())}, loc);
     for (std::size_t i = 0; i < out.size(); ++i) {
       Array result = results[i];
       Aval want(p.dtypes[i], without_lanes(out[i].shape(), p.lane_axes));
@@ -61,7 +62,8 @@ void callback_evaluate(const Params& params, std::span<const Array> in, std::spa
       if (result.is_empty() || result.dtype() != want.dtype() || result.shape() != want.shape())
         fail(messages::callback_result,
              {p.name, std::to_string(i), result.is_empty() ? "empty" : to_string(result.aval()),
-              to_string(want)});
+              to_string(want)},
+             loc);
       std::size_t bytes = bytes_of(out[i].aval(), lanes);
       std::memcpy(mutable_data<char>(out[i]) + static_cast<std::size_t>(lane) * bytes, data_of(result),
                   bytes);
@@ -115,6 +117,9 @@ std::vector<Array> callback_call(const CallbackCall& call, Loc loc) {
   p.name = call.name;
   p.vmap_method = static_cast<std::int64_t>(call.vmap_method);
   p.ordered = call.ordered;
+  p.file = loc.file;
+  p.called_in = loc.function;
+  p.line = loc.line;
   for (const Array& a : call.like) {
     p.dtypes.push_back(a.dtype());
     p.shapes.push_back(a.shape());

@@ -15,6 +15,8 @@ struct CallbackParams {
   std::vector<Shape> shapes;
   std::int64_t vmap_method = 0, lane_axes = 0;
   bool ordered = false;
+  std::string file, called_in;  // where the user calls it, which errors name
+  std::int64_t line = 0;
   static void each(auto& self, auto&& visit) {
     visit("name", self.name);
     visit("dtypes", self.dtypes);
@@ -22,6 +24,9 @@ struct CallbackParams {
     visit("vmap_method", self.vmap_method);
     visit("lane_axes", self.lane_axes);
     visit("ordered", self.ordered);
+    visit("file", self.file);
+    visit("called_in", self.called_in);
+    visit("line", self.line);
     visit("function", self.function);
   }
 };

@@ -33,6 +33,9 @@ void evaluate(const Op& op, const Params& params, std::span<const Array> in, std
   APSIS_ASSERT(out_avals.size() == out.size());
   for (std::size_t i = 0; i < out.size(); ++i)
     if (!out_avals[i].is_list()) out[i] = allocate(out_avals[i]);
+  // What has regions or calls the host may fail as it runs.
+  if (op.kind < OpKind::While) return op.evaluate(params, in, out);
+  const LocScope place(loc);
   op.evaluate(params, in, out);
 }
 

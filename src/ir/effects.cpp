@@ -11,12 +11,20 @@ namespace {
 thread_local const LaneScope* lane = nullptr;
 }
 
-LaneScope::LaneScope(std::int64_t index) : index_(index), outer_(lane) { lane = this; }
+LaneScope::LaneScope(std::int64_t index, std::span<const std::int64_t> nest)
+    : index_(index), nest_(nest), outer_(lane) {
+  lane = this;
+}
 LaneScope::~LaneScope() { lane = outer_; }
 
 std::vector<std::int64_t> current_lanes() {
   std::vector<std::int64_t> lanes;
-  for (const LaneScope* l = lane; l; l = l->outer_) lanes.insert(lanes.begin(), l->index_);
+  for (const LaneScope* l = lane; l; l = l->outer_) {
+    std::int64_t index = l->index_;
+    for (std::size_t k = l->nest_.size(); k > 1; index /= l->nest_[--k])
+      lanes.insert(lanes.begin(), index % l->nest_[k - 1]);
+    lanes.insert(lanes.begin(), index);
+  }
   return lanes;
 }
 
@@ -31,10 +39,10 @@ bool calls_host(const Graph& graph) {
 
 bool has_effect_in_lanes(const Graph& graph) {
   return graph.has_effect() && std::ranges::any_of(graph.eqns(), [](const Eqn& e) {
-    bool found = e.op->effect && e.op != &progress_op;
-    each_region(e.params, [&](const Graph& region) { found |= has_effect_in_lanes(region); });
-    return found;
-  });
+           bool found = e.op->effect && e.op != &progress_op;
+           each_region(e.params, [&](const Graph& region) { found |= has_effect_in_lanes(region); });
+           return found;
+         });
 }
 
 bool has_effect(const Op& op, const Params& params) {

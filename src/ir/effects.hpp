@@ -25,9 +25,9 @@ struct ErrorIfParams {
 };
 extern const Op error_if_op;
 
-/// raise_when: operands (condition: bool[], values…), no results. Where the condition holds, `region` runs on the
-/// values: it has error_ifs alone for effects, one of which raises its error. No function stages it: code generation
-/// puts it in the place of a group of error_ifs.
+/// raise_when: operands (condition: bool[], values…), no results. Where the condition holds, `region` runs on
+/// the values: it has error_ifs alone for effects, one of which raises its error. No function stages it: code
+/// generation puts it in the place of a group of error_ifs.
 struct RaiseWhenParams {
   GraphRef region;
   static void each(auto& self, auto&& visit) { visit("region", self.region); }
@@ -44,8 +44,8 @@ class ProgressMeter {
   virtual std::uint64_t hash() const = 0;
   virtual bool equals(const ProgressMeter& other) const = 0;
 
-  /// One less than a power of two: compiled code asks for the time only where these bits of the count of steps
-  /// are zero.
+  /// One less than a power of two: compiled code asks for the time only where these bits of the count of
+  /// steps are zero.
   std::atomic<std::int64_t> skipped_steps{0};
 };
 using ProgressMeterRef = std::shared_ptr<ProgressMeter>;
@@ -74,14 +74,15 @@ extern const Op progress_op;
 /// Whether something in the graph, in regions too, may not run for lanes that have ended already.
 bool has_effect_in_lanes(const Graph& graph);
 
-/// Whether something in the graph, in regions too, calls a function of the host for each lane: then lanes run one after
-/// the other.
+/// Whether something in the graph, in regions too, calls a function of the host for each lane: then lanes run
+/// one after the other.
 bool calls_host(const Graph& graph);
 
-/// While it lives, this thread runs lane `index` of a map_lanes, which errors name.
+/// While it lives, this thread runs lane `index` of a map_lanes, which errors name: by an index for each vmap
+/// if the lanes are those of several, which `nest` are the lengths of (see MapLanesParams).
 class LaneScope {
  public:
-  explicit LaneScope(std::int64_t index);
+  explicit LaneScope(std::int64_t index, std::span<const std::int64_t> nest = {});
   ~LaneScope();
   LaneScope(const LaneScope&) = delete;
   LaneScope& operator=(const LaneScope&) = delete;
@@ -89,9 +90,10 @@ class LaneScope {
  private:
   friend std::vector<std::int64_t> current_lanes();
   std::int64_t index_;
+  std::span<const std::int64_t> nest_;
   const LaneScope* outer_;
 };
-/// The lanes this thread is in, the outermost first.
+/// The lanes this thread is in, one for each vmap, the outermost first.
 std::vector<std::int64_t> current_lanes();
 
 }  // namespace apsis::detail

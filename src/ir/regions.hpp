@@ -17,6 +17,8 @@ struct WhileParams {
   std::int64_t cond_consts = 0, body_consts = 0, carries = 0;
   std::int64_t max_steps = -1;
   LoopKind kind = LoopKind::Checkpointed;
+  /// No part of the program: in code generation, which place errors of the loop name (see ir/sites.hpp).
+  std::int64_t site = -1;
   static void each(auto& self, auto&& visit) {
     visit("cond_consts", self.cond_consts);
     visit("body_consts", self.body_consts);
@@ -53,13 +55,15 @@ struct CondParams {
 };
 
 /// map_lanes: runs `region` for each of `lanes` lanes, each at its own pace. in_axes[i]: the mapped axis of
-/// operand i (always 0) or -1 when shared by all lanes. Results have the lanes along axis 0.
+/// operand i (always 0) or -1 when shared by all lanes. Results have the lanes along axis 0. `nest`: where the
+/// lanes are those of a vmap in a vmap, made one axis, the lengths of these, the outermost first; else empty.
 struct MapLanesParams {
   GraphRef region;
   std::int64_t lanes = 0;
-  Dims in_axes;
+  Dims in_axes, nest = {};
   static void each(auto& self, auto&& visit) {
     visit("lanes", self.lanes);
+    visit("nest", self.nest);
     visit("in_axes", self.in_axes);
     visit("region", self.region);
   }

@@ -56,15 +56,16 @@ class Scratch {
 
 }  // namespace
 
-void execute(const Program& program, const void* const* in, void* const* out) {
+void execute(const Program& program, const Graph& graph, const void* const* in, void* const* out) {
   poll_cancelled();
   Scratch scratch(static_cast<std::size_t>(program.scratch_bytes));
   CallState state;
+  state.graph = &graph;
   CallContext context{scratch.data, cancel_flag, program.kernels.data(), &state};
   raise(static_cast<Status>(program.entry(&context, in, out)), state);
 }
 
-std::vector<Array> execute(const Program& program, std::span<const Array> inputs) {
+std::vector<Array> execute(const Program& program, const Graph& graph, std::span<const Array> inputs) {
   std::vector<const void*> in;
   std::vector<void*> out;
   std::vector<Array> results;
@@ -73,7 +74,7 @@ std::vector<Array> execute(const Program& program, std::span<const Array> inputs
     results.push_back(allocate(aval));
     out.push_back(mutable_data<void>(results.back()));
   }
-  execute(program, in.data(), out.data());
+  execute(program, graph, in.data(), out.data());
   return results;
 }
 

@@ -1,5 +1,6 @@
 #include "runtime/region.hpp"
 
+#include "base/place.hpp"
 #include "ir/regions.hpp"
 #include "runtime/execute.hpp"
 #include "runtime/program_cache.hpp"
@@ -13,7 +14,7 @@ GraphRef program_of(const Op& op, const Params& params, std::span<const Array> i
   GraphBuilder builder;
   std::vector<ValueId> operands, outs(results);
   for (const Array& a : in) operands.push_back(builder.input(a.aval()));
-  builder.append(op, params, operands, outs);
+  builder.append(op, params, operands, outs, current_place());
   return builder.finish(outs);
 }
 
@@ -29,7 +30,7 @@ bool run_compiled(const Op& op, const Params& params, std::span<const Array> in,
   bool lists = false;
   for (const Array& a : in) lists |= a.aval().is_list();
   for (ValueId v : graph->outputs()) lists |= graph->aval(v).is_list();
-  std::vector<Array> results = lists ? run(*program, in) : execute(*program, in);
+  std::vector<Array> results = lists ? run(*program, in, graph.get()) : execute(*program, *graph, in);
   for (std::size_t i = 0; i < out.size(); ++i) out[i] = std::move(results[i]);
   return true;
 }

@@ -59,7 +59,7 @@ inline void run_with(const void** in, void** out, Array* results, const JitEntry
     if (results->is_empty()) allocate(aval).swap(*results);
     *out++ = mutable_data<void>(*results++);
   }
-  execute(program, in, out - program.outputs.size());
+  execute(program, *entry.graph, in, out - program.outputs.size());
 }
 
 [[gnu::noinline]] void run_many(Array* results, const JitEntry& entry, const Program& program,
@@ -88,7 +88,7 @@ inline void run_into(Array* results, const JitEntry& entry, const Program& progr
     in.push_back(Array::adopt(n));
   }
   in.insert(in.end(), entry.captures.begin(), entry.captures.end());
-  std::ranges::move(run(program, in), results);
+  std::ranges::move(run(program, in, entry.graph.get()), results);
 }
 
 [[gnu::noinline]] void run_giving_up(Array* results, const JitEntry& entry, const Program& program,

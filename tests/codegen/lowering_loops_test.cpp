@@ -275,7 +275,7 @@ TEST(LoweringLoops, BranchesMeet) {
 
 TEST(LoweringLoops, LanesOneByOne) {
   expect_compiled_equal(R"((v0: f64[5,30], v1: f64[30], v2: f64[5]) {
-    v3: f64[5,30], v4: f64[5] = map_lanes{lanes=5, in_axes=[0, -1, 0], region=
+    v3: f64[5,30], v4: f64[5] = map_lanes{lanes=5, nest=[], in_axes=[0, -1, 0], region=
       (v0: f64[30], v1: f64[30], v2: f64[]) {
         v3: f64[30] = broadcast_in_dim{shape=[30], axes=[]}(v2)
         v4: f64[30] = fma(v0, v1, v3)

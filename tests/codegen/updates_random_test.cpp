@@ -226,7 +226,7 @@ int expect_same_when_given_up(const Graph& graph, std::uint32_t seed) {
     }
     out.push_back(static_cast<BufferNode*>(results[o].node())->data);
   }
-  execute(*program, in.data(), out.data());
+  execute(*program, graph, in.data(), out.data());
   for (std::size_t o = 0; o < results.size(); ++o)
     EXPECT_TRUE(same_bits(results[o], want[o])) << "output " << o << "\n" << to_string(graph);
   return shared;
