@@ -86,15 +86,19 @@ void called_transpose(const Op& op, const TransposeRule& r) {
   std::vector<bool> linear(r.linear.begin(), r.linear.end()), ct_mask = not_empty(r.cotangents), out_mask,
                                                               sum_mask;
   const std::vector<Array> sums = take_sums(r, 0, sum_mask);
-  GraphRef region =
-      transpose_graph(called_region(r.params), linear, ct_mask, std::vector<bool>(2 * count(linear), false),
-                      out_mask, sum_mask, std::vector<Conditional>(count(linear), Conditional::ByElement));
+  const Conditions conditions(r);
+  GraphRef region = transpose_graph(
+      called_region(r.params), linear, ct_mask, std::vector<bool>(2 * count(linear), false), out_mask,
+      sum_mask, std::vector<Conditional>(count(linear), Conditional::ByElement), conditions.given);
   std::vector<Array> operands;
   for (std::size_t i = 0; i < r.operands.size(); ++i)
     if (!r.linear[i]) operands.push_back(r.operands[i]);
   append(operands, marked(r.cotangents, ct_mask));
   append(operands, sums);
-  take_cotangents(r, 0, bind_all(op, with_called_region(r.params, region), operands), out_mask);
+  append(operands, conditions.arrays);
+  std::vector<Array> found = bind_all(op, with_called_region(r.params, region), operands);
+  share_values(*region, operands, found);
+  take_cotangents(r, 0, found, out_mask);
 }
 
 void called_jet(const JetRule& r) { jet_of_program(called_region(r.params), r); }

@@ -5,6 +5,7 @@
 #include "control/checkpointed.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "apsis/control/while_loop.hpp"
 #include "apsis/ops/arithmetic.hpp"
@@ -13,7 +14,9 @@
 #include "apsis/ops/index.hpp"
 #include "apsis/ops/logic.hpp"
 #include "apsis/ops/select.hpp"
+#include "base/place.hpp"
 #include "control/checkpoint_schedule.hpp"
+#include "control/late_writes.hpp"
 #include "control/linear_call.hpp"
 #include "control/loop_rules.hpp"
 #include "control/while_rules.hpp"
@@ -54,11 +57,10 @@ struct Replay {
   std::vector<std::size_t> kept, unchanging;
   GraphRef step;  // (plain…, kept…) → kept…
   GraphRef tangent;  // (plain…, kept…, tangents of the constants…, of the carry…) → tangents of the carry
-  // (whether it is the last iteration if `tells_last`, plain…, kept…, cotangents of the carry…, sums of those
-  // of the constants…) → sums, cotangents of the carry
+  // (what is open of late carries…, plain…, kept…, cotangents of the carry…, sums of those of the constants…)
+  // → sums, cotangents of the carry
   GraphRef transposed;
-  std::vector<bool> last_only;  // which tangents of the carry the tangent does not read
-  bool tells_last = false;      // whether there are such
+  std::optional<LateWrites> late;  // of the tangent
   std::size_t plain, linear_consts, linear_carries;
 };
 
@@ -109,14 +111,13 @@ Replay::Replay(const WhileParams& p, const Graph& whole, const LoopTangents& giv
     append(args, in.subspan(state));
     return interpret(whole, args);
   });
-  last_only = only_written(*tangent, state + linear_consts, linear_carries);
-  tells_last = count(last_only) > 0;
-  const GraphRef body = tells_last ? written_last(*tangent, state + linear_consts, last_only) : tangent;
-  std::vector<bool> linear(body->input_count(), true), found, sums(linear_consts + linear_carries, false);
-  std::fill_n(linear.begin(), body->input_count() - sums.size(), false);
+  std::vector<bool> linear(tangent->input_count(), true), found, sums(linear_consts + linear_carries, false);
+  std::fill_n(linear.begin(), state, false);
   std::fill_n(sums.begin(), linear_consts, true);
-  transposed = transpose_graph(*body, linear, std::vector<bool>(linear_carries, true),
-                               std::vector<bool>(sums.size(), true), found, sums);
+  const std::vector<bool> all(linear_carries, true);
+  late.emplace(*tangent, linear, state + linear_consts, linear_carries, all);
+  linear.insert(linear.begin(), late->open.size(), false);
+  transposed = transpose_graph(*late->body, linear, all, std::vector<bool>(sums.size(), true), found, sums);
 }
 
 /// The first way through: the loop itself, and the states it keeps. The store has one row more than there are
@@ -167,11 +168,11 @@ Sweep sweep_forwards(const WhileParams& p, const Keeping& keep, const Replay& re
     next.count = s.count + 1;
     return next;
   };
-  return while_loop(condition, step, start, {.max_steps = p.max_steps});
+  return while_loop(condition, step, start, {.max_steps = p.max_steps}, current_place());
 }
 
-/// Inputs of the linear programs: (plain…, first state…, whether there is no iteration, count, stride,
-/// numbers of the states kept, store… | linear…). The numbers are those of a known length.
+/// Inputs of the linear programs: (plain…, first state…, count, stride, numbers of the states kept, store… |
+/// linear…). The numbers are those of a known length.
 struct Inputs {
   Inputs(const Replay& replay, std::span<const Array> in) {
     std::size_t at = 0;
@@ -181,7 +182,6 @@ struct Inputs {
     };
     plain = take(replay.plain);
     first = take(replay.kept.size());
-    none = take(1)[0];
     count = take(1)[0];
     stride = take(1)[0];
     kept_at = take(1)[0];
@@ -189,7 +189,7 @@ struct Inputs {
     rest = in.subspan(at);
   }
   std::span<const Array> plain, first, store, rest;
-  Array none, count, stride, kept_at;
+  Array count, stride, kept_at;
 };
 
 Arrays run_step(const Graph& graph, std::span<const Array> plain, const Arrays& state,
@@ -243,7 +243,8 @@ Kept kept_at_the_end(const Keeping& keep, const Inputs& in) {
   return kept;
 }
 
-/// Backwards, each step from the last state kept before it.
+/// Backwards, each step from the last state kept before it. Returns the cotangents, and for each late carry
+/// what no step has written.
 Arrays pull_cotangents(const Keeping& keep, const Replay& replay, std::span<const Array> operands) {
   Inputs in(replay, operands);
   struct Walk {
@@ -254,7 +255,7 @@ Arrays pull_cotangents(const Keeping& keep, const Replay& replay, std::span<cons
   struct Back {
     Array left;
     Kept kept;
-    Arrays consts, carry;
+    Arrays consts, carry, open;
   };
   const auto advance = [&](const Array& from, const Array& to, const Arrays& state) {
     if (state.empty()) return state;
@@ -269,13 +270,19 @@ Arrays pull_cotangents(const Keeping& keep, const Replay& replay, std::span<cons
                       Forward{from, state})
         .x;
   };
-  const auto step_back = [&](const Array& is_last, const Arrays& state, const Back& b) {
-    Arrays plain(in.plain.begin(), in.plain.end()), cotangents = b.carry;
-    if (replay.tells_last) plain.insert(plain.begin(), is_last);
+  const LateWrites& late = *replay.late;
+  const auto step_back = [&](const Arrays& state, const Back& b) {
+    Arrays plain = b.open, cotangents = b.carry;
+    append(plain, in.plain);
     append(cotangents, b.consts);
-    return run_step(*replay.transposed, plain, state, cotangents);
+    Arrays found = run_step(*replay.transposed, plain, state, cotangents);
+    for (std::size_t c = 0; c < b.carry.size(); ++c)
+      if (late.late[c]) found[replay.linear_consts + c] = b.carry[c];
+    append(found, run_step(*late.next, plain, state));
+    return found;
   };
-  Back start{in.count, kept_at_the_end(keep, in), {}, {in.rest.begin(), in.rest.end()}};
+  Back start{in.count, kept_at_the_end(keep, in), {}, {in.rest.begin(), in.rest.end()}, {}};
+  for (const Aval& a : late.open) start.open.push_back(lax::full_like(a, 1));
   for (std::size_t i = 0; i < replay.linear_consts; ++i) {
     const auto input = static_cast<ValueId>(replay.plain + replay.kept.size() + i);
     start.consts.push_back(lax::full_like(replay.tangent->aval(input), 0));
@@ -307,10 +314,12 @@ Arrays pull_cotangents(const Keeping& keep, const Replay& replay, std::span<cons
                             },
                             walk);
         Arrays state = advance(walk.at, last, walk.x);
-        Arrays found = step_back(b.left == in.count, state, b);
-        Back next{last, walk.kept, {}, {}};
-        next.consts.assign(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(replay.linear_consts));
-        next.carry.assign(found.begin() + static_cast<std::ptrdiff_t>(replay.linear_consts), found.end());
+        const Arrays all = step_back(state, b);
+        const std::span<const Array> found(all);
+        Back next{last, walk.kept, {}, {}, {}};
+        append(next.consts, found.first(replay.linear_consts));
+        append(next.carry, found.subspan(replay.linear_consts, replay.linear_carries));
+        append(next.open, found.subspan(replay.linear_consts + replay.linear_carries));
         // The state of the step just reversed is not needed again.
         next.kept.top = walk.kept.top - where(walk.kept.at[walk.kept.top] == last, 1, 0);
         return next;
@@ -318,6 +327,7 @@ Arrays pull_cotangents(const Keeping& keep, const Replay& replay, std::span<cons
       start);
   Arrays out = end.consts;
   append(out, end.carry);
+  append(out, end.open);
   return out;
 }
 
@@ -367,8 +377,7 @@ Arrays keep_states(const Keeping& asked, const WhileParams& p, const Graph& tang
   Arrays in(body_in.begin(), body_in.begin() + static_cast<std::ptrdiff_t>(n.consts));
   for (std::size_t c : replay.unchanging) in.push_back(carry[c]);
   for (std::size_t c : replay.kept) in.push_back(carry[c]);
-  const auto none = static_cast<std::int64_t>(in.size());
-  append(in, std::array{sweep.count == 0, sweep.count, sweep.stride, kept_at});
+  append(in, std::array{sweep.count, sweep.stride, kept_at});
   append(in, sweep.store);
   std::vector<Aval> avals, back;
   for (const Array& a : in) avals.push_back(a.aval());
@@ -382,9 +391,9 @@ Arrays keep_states(const Keeping& asked, const WhileParams& p, const Graph& tang
   linear.transposed =
       rewire(back, [&](std::span<const Array> a) { return pull_cotangents(keep, replay, a); });
   linear.linear = static_cast<std::int64_t>(replay.linear_consts + replay.linear_carries);
-  // Where a carry that is not read starts from counts if there is no iteration.
+  // Where a late carry starts from counts if no iteration has written it.
   linear.conditions = Dims::filled(replay.linear_consts, -1);
-  for (const bool last : replay.last_only) linear.conditions.push_back(last ? none : -1);
+  for (const int group : replay.late->group) linear.conditions.push_back(group);
   TraceScope scope(trace);
   return bind_all(linear_call_op, make_params(linear), in);
 }
@@ -432,6 +441,7 @@ const Op checkpointed_while_op = {
 
 std::vector<Array> checkpointed_while(const WhileParams& loop, const Keeping& keep,
                                       std::span<const Array> operands, Loc loc) {
+  const LocScope place(loc);
   CheckpointedParams p;
   std::vector<Aval> avals;
   for (const Array& a : operands) avals.push_back(a.aval());

@@ -135,11 +135,13 @@ void cond_transpose(const TransposeRule& r) {
   std::vector<bool> linear(r.linear.begin() + 1, r.linear.end()), ct_mask = not_empty(r.cotangents), out_mask,
                                                                   sum_mask;
   const std::vector<Array> sums = take_sums(r, 1, sum_mask);
+  const Conditions conditions(r);
   auto graphs = transform_branches(
       branches_of(r.params), 2 * count(linear), out_mask,
       [&](const Graph& branch, const std::vector<bool>& instantiate, std::vector<bool>& found) {
         return transpose_graph(branch, linear, ct_mask, instantiate, found, sum_mask,
-                               std::vector<Conditional>(count(linear), Conditional::AsAWhole));
+                               std::vector<Conditional>(count(linear), Conditional::AsAWhole),
+                               conditions.given);
       });
   if (count(out_mask) == 0) return;
   std::vector<Array> operands;
@@ -147,6 +149,7 @@ void cond_transpose(const TransposeRule& r) {
     if (!r.linear[i]) operands.push_back(r.operands[i]);
   append(operands, marked(r.cotangents, ct_mask));
   append(operands, sums);
+  append(operands, conditions.arrays);
   take_cotangents(r, 1, bind_all(cond_op, make_params(CondParams{std::move(graphs)}), operands), out_mask);
 }
 

@@ -12,10 +12,6 @@ namespace {
 
 const LinearCallParams& linear_of(const Params& params) { return params.as<LinearCallParams>(); }
 
-bool is_condition(const LinearCallParams& p, std::size_t operand) {
-  return p.conditions.contains(static_cast<std::int64_t>(operand));
-}
-
 /// The program without its own transpose.
 Params plain_call(const Params& params) {
   return make_params(CallParams{linear_of(params).region, "linear_call"});
@@ -83,8 +79,7 @@ void linear_call_transpose(const TransposeRule& r) {
     r.out[i] = found[i - plain];
     const std::int64_t condition = p.conditions[i - plain];
     if (condition < 0) continue;
-    const Array& counts = r.operands[static_cast<std::size_t>(condition)];
-    r.conditions[i] = counts.ndim() == 0 ? counts : for_elements(counts, r.out[i]);  // of a batch: one a lane
+    r.conditions[i] = found[static_cast<std::size_t>(p.linear + condition)];
   }
 }
 
@@ -95,7 +90,7 @@ void linear_call_batch(const BatchRule& r) {
   std::vector<bool> in_mask, back_mask, out_mask, back_out;
   std::vector<Array> operands;
   for (std::size_t i = 0; i < r.operands.size(); ++i) {
-    bool mapped = i >= plain || r.axes[i] >= 0 || is_condition(p, i);
+    bool mapped = i >= plain || r.axes[i] >= 0;
     in_mask.push_back(mapped);
     if (i < plain) back_mask.push_back(mapped);
     operands.push_back(mapped ? with_axis(r.operands[i], r.axes[i], 0, r.size) : r.operands[i]);

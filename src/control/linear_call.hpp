@@ -5,9 +5,8 @@
 namespace apsis::detail {
 
 /// linear_call: operands (plain…, linear…), of which the last `linear` ones are those that `region` is linear
-/// in. `transposed`: (plain…, a cotangent for each result) → a cotangent for each linear operand.
-/// `conditions`: the plain operand that says whether the cotangent of a linear one counts or is zero, for
-/// each of these; or -1.
+/// in. `transposed`: (plain…, a cotangent for each result) → a cotangent for each linear operand, and
+/// conditions. `conditions`: for each linear operand which of these says where its cotangent counts, or -1.
 struct LinearCallParams {
   GraphRef region, transposed;
   std::int64_t linear = 0;

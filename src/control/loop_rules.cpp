@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "apsis/ops/select.hpp"
 #include "control/callback.hpp"
 #include "control/lane_loops.hpp"
 #include "control/messages.hpp"
@@ -50,30 +49,6 @@ void mark_dependent_carries(const Graph& body, std::vector<bool>& in_mask, std::
       settled = false;
     }
   }
-}
-
-std::vector<bool> only_written(const Graph& body, std::size_t consts, std::size_t carries) {
-  std::vector<bool> read(body.input_count(), false);
-  const auto mark = [&](std::span<const ValueId> values) {
-    for (ValueId v : values)
-      if (v < body.input_count()) read[v] = true;
-  };
-  for (const Eqn& e : body.eqns()) mark(body.operands(e));
-  mark(body.outputs());
-  std::vector<bool> result = slice_mask(read, consts, carries);
-  result.flip();
-  return result;
-}
-
-GraphRef written_last(const Graph& body, std::size_t consts, const std::vector<bool>& carries) {
-  std::vector<Aval> avals = input_avals(body);
-  avals.insert(avals.begin(), Aval(Dtype::Bool, {}));
-  return rewire(avals, [&](std::span<const Array> in) {
-    std::vector<Array> outs = interpret(body, in.subspan(1));
-    for (std::size_t c = 0; c < carries.size(); ++c)
-      if (carries[c]) outs[c] = where(in[0], outs[c], in[1 + consts + c]);
-    return outs;
-  });
 }
 
 SplitLoop::SplitLoop(const Graph& whole, std::vector<bool> marked, std::size_t consts, std::size_t carries)

@@ -11,6 +11,11 @@ namespace apsis::detail {
 /// Throws unless the body returns the carry it got; `results` starts with the carry.
 void check_carry(const char* op, std::span<const Aval> carry, std::span<const Aval> results);
 
+/// The tangents that a tangent body takes beside the body's inputs; only scans have xs.
+struct LoopTangents {
+  std::vector<Array> consts, carry, xs = {};
+};
+
 std::vector<bool> slice_mask(const std::vector<bool>& mask, std::size_t from, std::size_t count);
 
 /// Which outputs depend on the inputs marked.
@@ -18,13 +23,6 @@ std::vector<bool> dependence(const Graph& graph, const std::vector<bool>& in_mas
 /// Marks the carries of a loop's body that come to depend on marked inputs, after any number of iterations.
 void mark_dependent_carries(const Graph& body, std::vector<bool>& in_mask, std::size_t consts,
                             std::size_t carries);
-
-/// Carries that a linear body does not read: what comes of an iteration counts only if it is the last. (Where
-/// a line search stops, the attempts before have cotangents that are zero, and factors that may be infinite.)
-std::vector<bool> only_written(const Graph& body, std::size_t consts, std::size_t carries);
-/// The body with an input in front that says whether the iteration is the last: those carries change in no
-/// other. So the transposed body takes their cotangents for what they are, zeros, in the other iterations.
-GraphRef written_last(const Graph& body, std::size_t consts, const std::vector<bool>& carries);
 
 /// A loop that carries values of a tangent program (a jvp rule made it), split in the loop over what is known
 /// and the rest. The masks mark the rest; that of the inputs grows by the carries that depend on it.

@@ -35,7 +35,7 @@ void map_lanes_evaluate(const Params& params, std::span<const Array> in, std::sp
   for (std::int64_t l = 0; l < p.lanes; ++l) {
     for (std::size_t i = 0; i < in.size(); ++i)
       if (p.in_axes[i] >= 0) lane[i] = entry_of(in[i], l);
-    LaneScope here(l);
+    LaneScope here(l, {p.nest.data(), p.nest.size()});
     std::vector<Array> results = interpret(*p.region, lane);
     for (std::size_t i = 0; i < out.size(); ++i) {
       if (results[i].aval().is_list())
@@ -72,8 +72,8 @@ GraphRef outputs_among(const Graph& graph, const std::vector<bool>& mask, bool m
 }
 
 /// What a lane gives as it was given it, the tape that a derivative keeps for the next one above all, is the
-/// operand: lanes have no part in it.
-std::vector<Array> bind_lanes(const GraphRef& region, std::int64_t lanes, const Dims& in_axes,
+/// operand: lanes have no part in it. The lanes are those of `p`.
+std::vector<Array> bind_lanes(const GraphRef& region, const MapLanesParams& p, const Dims& in_axes,
                               std::span<const Array> operands) {
   const auto given = [&](ValueId v) { return v < region->input_count() && in_axes[v] >= 0; };
   std::vector<bool> made;
@@ -81,8 +81,9 @@ std::vector<Array> bind_lanes(const GraphRef& region, std::int64_t lanes, const 
   std::vector<Array> results, all;
   if (count(made) > 0 || region->has_effect()) {
     const GraphRef rest = count(made) == made.size() ? region : outputs_among(*region, made, true);
-    results = bind_all(map_lanes_op, make_params(MapLanesParams{with_lane_products(rest), lanes, in_axes}),
-                       operands);
+    results =
+        bind_all(map_lanes_op,
+                 make_params(MapLanesParams{with_lane_products(rest), p.lanes, in_axes, p.nest}), operands);
   }
   for (std::size_t i = 0, next = 0; i < made.size(); ++i)
     all.push_back(made[i] ? results[next++] : operands[region->outputs()[i]]);
@@ -96,7 +97,7 @@ void map_lanes_jvp(const JvpRule& r) {
   std::vector<Array> operands(r.primals.begin(), r.primals.end());
   append(operands, marked(r.tangents, in_mask));
   std::vector<Array> results =
-      bind_lanes(region, p.lanes, concatenated(p.in_axes, marked_axes(p.in_axes, in_mask)), operands);
+      bind_lanes(region, p, concatenated(p.in_axes, marked_axes(p.in_axes, in_mask)), operands);
   std::size_t next = r.outs.size();
   for (std::size_t i = 0; i < r.outs.size(); ++i) {
     r.outs[i] = results[i];
@@ -118,7 +119,7 @@ void map_lanes_linearize(const LinearizeRule& r) {
   if (count(by_lane) < by_lane.size())
     shared = interpret(*outputs_among(*split.known, by_lane, false), split.known_in);
   if (count(by_lane) > 0 || split.known->has_effect())
-    results = bind_lanes(outputs_among(*split.known, by_lane, true), p.lanes, known_axes, split.known_in);
+    results = bind_lanes(outputs_among(*split.known, by_lane, true), p, known_axes, split.known_in);
   std::vector<Array> operands = split.tangents_in;
   Dims axes = marked_axes(p.in_axes, split.tangent_operands);
   for (std::size_t i = outs, own = i, common = 0; i < by_lane.size(); ++i) {
@@ -126,7 +127,32 @@ void map_lanes_linearize(const LinearizeRule& r) {
     axes.push_back(by_lane[i] ? 0 : -1);
   }
   TraceScope scope(r.tangent_trace);
-  split.take(r, results, bind_lanes(split.linear, p.lanes, axes, operands));
+  split.take(r, results, bind_lanes(split.linear, p, axes, operands));
+}
+
+/// Those of a lane: without the axis of the lanes, which comes first, where a condition has it. `mapped`
+/// grows by the mapped axis of each.
+Conditions conditions_of_lane(const TransposeRule& r, Dims& mapped) {
+  Conditions found(r, true);
+  std::vector<std::size_t> lanes(found.arrays.size());
+  for (GivenConditions::Use& use : found.given.of_outputs) {
+    if (use.which < 0) continue;
+    const auto first = std::ranges::find(use.axes, 0);
+    const auto at = static_cast<std::size_t>(first - use.axes.begin());
+    lanes[static_cast<std::size_t>(use.which)] = at;
+    if (at < use.axes.size()) use.axes.erase(at);
+    for (std::int64_t& axis : use.axes) --axis;
+  }
+  for (std::size_t k = 0; k < lanes.size(); ++k) {
+    Array& holds = found.arrays[k];
+    const bool by_lane = lanes[k] < static_cast<std::size_t>(holds.ndim());
+    if (by_lane) {
+      if (lanes[k] > 0) holds = lax::move_axis(holds, static_cast<int>(lanes[k]), 0);
+      found.given.avals[k] = unstacked(holds.aval());
+    }
+    mapped.push_back(by_lane ? 0 : -1);
+  }
+  return found;
 }
 
 void map_lanes_transpose(const TransposeRule& r) {
@@ -138,21 +164,21 @@ void map_lanes_transpose(const TransposeRule& r) {
     plain[i] = !linear[i];
     if (linear[i]) conditional.push_back(p.in_axes[i] >= 0 ? Conditional::ByElement : Conditional::No);
   }
+  Dims axes = concatenated(marked_axes(p.in_axes, plain), Dims::filled(count(ct_mask), 0));
+  const Conditions conditions = conditions_of_lane(r, axes);
   GraphRef region =
       transpose_graph(*p.region, linear, ct_mask, std::vector<bool>(2 * conditional.size(), false), out_mask,
-                      {}, conditional);
+                      {}, conditional, conditions.given);
   std::vector<Array> operands;
   for (std::size_t i = 0; i < r.operands.size(); ++i)
     if (plain[i]) operands.push_back(r.operands[i]);
   append(operands, marked(r.cotangents, ct_mask));
-  std::vector<Array> found =
-      bind_lanes(region, p.lanes,
-                 concatenated(marked_axes(p.in_axes, plain), Dims::filled(count(ct_mask), 0)), operands);
+  append(operands, conditions.arrays);
+  std::vector<Array> found = bind_lanes(region, p, axes, operands);
+  share_values(*region, {}, found);
   take_cotangents(r, 0, found, out_mask);
-  for (std::size_t i = 0; i < r.operands.size(); ++i) {
+  for (std::size_t i = 0; i < r.operands.size(); ++i)
     if (p.in_axes[i] < 0 && !r.out[i].is_empty()) r.out[i] = lax::reduce_sum(r.out[i], {0});
-    if (!r.conditions[i].is_empty()) r.conditions[i] = for_elements(r.conditions[i], r.out[i]);
-  }
 }
 
 void map_lanes_jet(const JetRule& r) {
@@ -164,7 +190,7 @@ void map_lanes_jet(const JetRule& r) {
   Dims axes = p.in_axes;
   for (std::size_t i = 0; i < in_mask.size(); ++i)
     for (std::size_t k = 0; in_mask[i] && k < r.order; ++k) axes.push_back(p.in_axes[i]);
-  take_jets(bind_lanes(region, p.lanes, axes, operands), out_mask, r);
+  take_jets(bind_lanes(region, p, axes, operands), out_mask, r);
 }
 
 /// The lanes of another axis that work together: each lane runs for all of them at once.
@@ -179,7 +205,7 @@ void batch_inside(const BatchRule& r) {
   }
   GraphRef region =
       batch_graph(*p.region, r.size, in_mask, std::vector<bool>(p.region->outputs().size(), false), out_mask);
-  r.outs = bind_lanes(region, p.lanes, p.in_axes, operands);
+  r.outs = bind_lanes(region, p, p.in_axes, operands);
   for (bool mapped : out_mask) r.out_axes.push_back(mapped ? 1 : -1);
 }
 
@@ -202,7 +228,10 @@ void map_lanes_batch(const BatchRule& r) {
   if (lists) return batch_as_lanes(map_lanes_op, r);
   std::vector<Array> operands;
   Dims axes;
-  std::int64_t total = r.size * p.lanes;
+  MapLanesParams all = p;
+  all.lanes = r.size * p.lanes;
+  if (all.nest.empty()) all.nest = {p.lanes};
+  all.nest.insert(0, r.size);
   for (std::size_t i = 0; i < r.operands.size(); ++i) {
     Array a = r.operands[i];
     bool mapped = r.axes[i] >= 0, lane = p.in_axes[i] >= 0;
@@ -218,12 +247,12 @@ void map_lanes_batch(const BatchRule& r) {
       }
       Shape flat = a.shape();
       flat.erase(0);
-      flat[0] = total;
+      flat[0] = all.lanes;
       a = lax::reshape(a, flat);
     }
     operands.push_back(a);
   }
-  for (Array& out : bind_lanes(p.region, total, axes, operands)) {
+  for (Array& out : bind_lanes(p.region, all, axes, operands)) {
     Shape shape = out.shape();
     shape[0] = p.lanes;
     shape.insert(0, r.size);

@@ -86,9 +86,30 @@ std::vector<Array> take_sums(const TransposeRule& r, std::size_t first, std::vec
   return sums;
 }
 
-Array for_elements(const Array& condition, const Array& cotangent) {
-  return lax::broadcast_in_dim(condition, cotangent.shape(),
-                               Dims::counting(static_cast<std::size_t>(condition.ndim())));
+Conditions::Conditions(const TransposeRule& r, bool same_axes) {
+  given.of_outputs.resize(r.given.size());
+  std::vector<Dims> axes;
+  for (std::size_t i = 0; i < r.given.size(); ++i) {
+    const AxesCondition& one = r.given[i];
+    if (one.holds.is_empty()) continue;
+    std::size_t k = 0;
+    while (k < arrays.size() && (arrays[k].node() != one.holds.node() || (same_axes && axes[k] != one.axes)))
+      ++k;
+    given.of_outputs[i] = {static_cast<int>(k), one.axes};
+    if (k < arrays.size()) continue;
+    arrays.push_back(one.holds);
+    given.avals.push_back(one.holds.aval());
+    axes.push_back(one.axes);
+  }
+}
+
+void share_values(const Graph& region, std::span<const Array> operands, std::span<Array> results) {
+  const auto outputs = region.outputs();
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (outputs[i] < operands.size()) results[i] = operands[outputs[i]];
+    for (std::size_t before = 0; before < i; ++before)
+      if (outputs[before] == outputs[i]) results[i] = results[before];
+  }
 }
 
 void take_cotangents(const TransposeRule& r, std::size_t first, std::span<const Array> found,

@@ -4,6 +4,7 @@
 
 #include "ir/regions.hpp"
 #include "transform/stage.hpp"
+#include "transform/transpose.hpp"
 
 namespace apsis::detail {
 
@@ -40,8 +41,18 @@ Array take_sum(const TransposeRule& rule, std::size_t i);
 /// ones.
 std::vector<Array> take_sums(const TransposeRule& rule, std::size_t first, std::vector<bool>& mask);
 
-/// A condition for each lane, or one for each element of it, as one for each element of the cotangent.
-Array for_elements(const Array& condition, const Array& cotangent);
+/// The conditions that the cotangents of an equation with regions come with, each once, as operands of what
+/// is bound for it.
+struct Conditions {
+  /// With `same_axes`, one that is for other axes of another cotangent is another one.
+  explicit Conditions(const TransposeRule& rule, bool same_axes = false);
+  GivenConditions given;  // of the region's outputs, which are the results
+  std::vector<Array> arrays;
+};
+
+/// Makes results of a region that are one value one array, so that it is seen that conditions are the same;
+/// what is an operand is that, if the region runs once, on these operands.
+void share_values(const Graph& region, std::span<const Array> operands, std::span<Array> results);
 
 /// Hands the results of a region that was transposed with conditions to the rule: those of the operands from
 /// `first` on. `mask` is transpose_graph's.

@@ -5,6 +5,7 @@
 #include "control/messages.hpp"
 #include "control/recording.hpp"
 #include "control/regions.hpp"
+#include "control/scan_transpose.hpp"
 #include "core/list.hpp"
 #include "ops/lax.hpp"
 #include "runtime/region.hpp"
@@ -12,7 +13,6 @@
 #include "transform/jet.hpp"
 #include "transform/jvp.hpp"
 #include "transform/linearize.hpp"
-#include "transform/transpose.hpp"
 
 namespace apsis::detail {
 namespace {
@@ -120,11 +120,6 @@ void scan_jet(const JetRule& r) {
   take_jets(results, out_mask, r);
 }
 
-/// The tangents that a tangent body takes beside the body's inputs, by group.
-struct LoopTangents {
-  std::vector<Array> consts, carry, xs;
-};
-
 /// The loop, which also stacks the carries that the tangent body reads; and the tangent loop over them, which
 /// is bound under `trace`. Returns the results of the latter.
 std::vector<Array> taped_scan(const ScanParams& p, const Graph& tangent, std::span<const Array> operands,
@@ -196,100 +191,6 @@ void scan_linearize(const LinearizeRule& r) {
   for (std::size_t i = 0, next = 0; i < outs; ++i) {
     r.outs[i] = results[i];
     if (out_mask[i]) r.out_tangents[i] = found[next++];
-  }
-}
-
-/// What a transposed body takes, in its order: whether the iteration is the last, the constants and entries
-/// that the body is not linear in, the cotangents of the carry and of the ys, the sums of those of the linear
-/// constants.
-enum Group : std::size_t { Last, Consts, Xs, Carry, Ys, Sums };
-using GroupOrder = std::array<Group, 6>;
-constexpr GroupOrder body_order{Last, Consts, Xs, Carry, Ys, Sums},
-    loop_order{Consts, Sums, Carry, Last, Xs, Ys};  // (constants | carry | entries)
-
-template <class T>
-using Groups = std::array<std::vector<T>, 6>;
-
-template <class T>
-std::vector<T> joined(const Groups<T>& groups, const GroupOrder& order) {
-  std::vector<T> all;
-  for (Group g : order) all.insert(all.end(), groups[g].begin(), groups[g].end());
-  return all;
-}
-
-/// What is in one order, in the other.
-template <class T>
-std::vector<T> reordered(std::span<const T> all, const std::array<std::size_t, 6>& sizes,
-                         const GroupOrder& from, const GroupOrder& to) {
-  Groups<T> groups;
-  for (Group g : from) {
-    groups[g].assign(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(sizes[g]));
-    all = all.subspan(sizes[g]);
-  }
-  return joined(groups, to);
-}
-
-// Backwards over the entries: the carry is (sums of the cotangents of the linear consts, cotangents of the
-// carry, whether the iteration is the last).
-void scan_transpose(const TransposeRule& r) {
-  const auto& p = scan_of(r.params);
-  auto consts = static_cast<std::size_t>(p.consts), carries = static_cast<std::size_t>(p.carries);
-  // A carry that starts from known zeros is linear too if the body makes it so.
-  std::vector<bool> linear(r.linear.begin(), r.linear.end());
-  mark_dependent_carries(*p.body, linear, consts, carries);
-  const std::vector<bool> last_only = only_written(*p.body, consts, carries);
-  Groups<Array> given;
-  for (std::size_t c = 0; c < carries; ++c) {
-    const Array& ct = r.cotangents[c];
-    if (!linear[consts + c]) fail(messages::loop_not_transposable, {"scan"});
-    if (last_only[c] && !ct.is_empty()) given[Last] = {Array(true)};
-    given[Carry].push_back(ct.is_empty() ? lax::full_like(r.avals[consts + c], 0) : ct);
-  }
-  for (std::size_t i = 0; i < linear.size(); ++i) {
-    if (!linear[i])
-      given[i < consts ? Consts : Xs].push_back(r.operands[i]);
-    else if (i < consts)
-      given[Sums].push_back(take_sum(r, i));
-  }
-  std::vector<bool> ct_mask = not_empty(r.cotangents);
-  std::fill_n(ct_mask.begin(), carries, true);
-  given[Ys] = marked(r.cotangents.subspan(carries), slice_mask(ct_mask, carries, ct_mask.size() - carries));
-  std::array<std::size_t, 6> sizes;
-  for (Group g : body_order) sizes[g] = given[g].size();
-
-  GraphRef body = p.body;
-  std::vector<bool> body_linear = linear, out_mask, all, sum_mask(count(linear), false);
-  // Of lists nobody knows the length before there is one.
-  for (std::size_t i = 0; i < linear.size(); ++i)
-    if (linear[i]) all.push_back(i < consts + carries || list_depth(r.avals[i].list()) < 2);
-  if (sizes[Last]) {
-    body = written_last(*p.body, consts, last_only);
-    body_linear.insert(body_linear.begin(), false);
-  }
-  std::fill_n(sum_mask.begin(), sizes[Sums], true);
-  const GraphRef transposed = transpose_graph(*body, body_linear, ct_mask, all, out_mask, sum_mask);
-  const std::size_t carried = sizes[Sums] + carries;
-  const auto wire = [&](std::span<const Array> in) {
-    std::vector<Array> outs = interpret(*transposed, reordered(in, sizes, loop_order, body_order));
-    outs.insert(outs.begin() + static_cast<std::ptrdiff_t>(carried), sizes[Last], Array(false));
-    return outs;
-  };
-  const std::vector<Aval> avals = input_avals(*transposed);
-  const ScanParams backward{rewire(reordered<Aval>(avals, sizes, body_order, loop_order), wire),
-                            static_cast<std::int64_t>(sizes[Consts]),
-                            static_cast<std::int64_t>(carried + sizes[Last]), p.length, !p.reverse};
-  const std::vector<Array> found = bind_all(scan_op, make_params(backward), joined(given, loop_order));
-
-  for (std::size_t i = 0, k = 0, next = 0; i < linear.size(); ++i) {
-    if (!linear[i] || !out_mask[k++]) continue;
-    const Array& ct = found[i < consts + carries ? next : next + sizes[Last]];
-    ++next;
-    if (!r.linear[i]) continue;
-    // Where a carry that is not read starts from counts if there was no iteration.
-    const bool start = i >= consts && i < consts + carries && last_only[i - consts];
-    if (start && r.cotangents[i - consts].is_empty()) continue;
-    r.out[i] = ct;
-    if (start) r.conditions[i] = found[carried];
   }
 }
 

@@ -5,7 +5,7 @@
 
 #include <functional>
 
-#include "control/regions.hpp"
+#include "control/loop_rules.hpp"
 
 namespace apsis::detail {
 
@@ -23,11 +23,6 @@ using BindWhile = std::function<std::vector<Array>(const WhileParams&, std::span
 
 void jvp_while(const WhileParams& loop, const BindWhile& bind_loop, const JvpRule& r);
 void jet_while(const WhileParams& loop, const BindWhile& bind_loop, const JetRule& r);
-
-/// The tangents that a tangent body takes beside the body's inputs.
-struct LoopTangents {
-  std::vector<Array> consts, carry;
-};
 
 /// Runs a loop in a way that its tangents can go back on, and binds what does that with `tangents` under
 /// `trace`. `tangent`: (inputs of the body…, tangents…) → tangents of the carry. Returns the results of the

@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "apsis/core/array.hpp"
+#include "ir/graph.hpp"
 
 namespace apsis::detail {
 
@@ -11,17 +11,27 @@ namespace apsis::detail {
 /// floating point, where 0·∞ is NaN. So the zeros are put in late: the cotangent goes on as it is, with the
 /// condition beside it, until it is added to another.
 struct Guard {
-  Array condition;  // boolean: a scalar, or of the cotangent's shape; empty: it counts everywhere
+  Array condition;  // boolean; empty: it counts everywhere
+  Dims axes;        // of the cotangent, those that the condition has: none, that of lanes, all
   bool when = true;
   bool zeroed = false;  // whether the cotangent is zero already where it does not count
 
   bool is_empty() const { return condition.is_empty(); }
   bool is_scalar() const { return condition.ndim() == 0; }
-  bool has_condition_of(const Guard& o) const { return condition.node() == o.condition.node(); }
+  bool has_condition_of(const Guard& o) const;
   friend bool operator==(const Guard& a, const Guard& b) {
     return a.has_condition_of(b) && (a.is_empty() || a.when == b.when);
   }
 };
+
+/// A condition for the first axes of an array.
+Guard guard_of(const Array& condition);
+inline bool leads(const Dims& axes) { return axes == Dims::counting(axes.size()); }
+/// The boolean that says where a guard holds, which is not empty: for its axes, for all those of an array, or
+/// for the first axes of an array.
+Array holds(const Guard& guard);
+Array holds_in(const Guard& guard, const Shape& shape);
+Array leading(const Guard& guard, const Shape& shape);
 
 /// `value` where the guard holds; elsewhere `otherwise`, or zero.
 Array guarded(const Array& value, const Guard& guard);
@@ -30,5 +40,18 @@ Array guarded(const Array& value, const Guard& guard, const Array& otherwise);
 std::optional<Guard> both(const Guard& a, const Guard& b);
 /// A condition whose value is there and the same for all elements; nothing if it is traced, or differs.
 std::optional<bool> known_condition(const Array& condition);
+
+/// A value and, if it is another one repeated along further axes, that one, with the axes it has in the
+/// value.
+struct Repeated {
+  ValueId source;
+  Dims axes;
+};
+Repeated without_repetition(const Graph& graph, ValueId value);
+
+/// The guard for operand `k` of an equation with one result, or for its cotangent, from that of the result's
+/// cotangent: entries along the axes of the guard have to do with the same entries of the operand, and no
+/// others. Nothing where that is not so.
+std::optional<Guard> guard_for_operand(const Graph& graph, const Eqn& e, std::size_t k, const Guard& guard);
 
 }  // namespace apsis::detail

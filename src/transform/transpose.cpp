@@ -63,24 +63,25 @@ class Backward {
     return cotangents_[v];
   }
 
-  /// The condition under which the cotangent counts; empty: it is what it is.
+  /// The condition under which the cotangent counts, for its first axes; empty: it is what it is.
   Array take_condition(ValueId v, Conditional kind) {
     const Guard guard = guards_[v];
     if (kind == Conditional::No || guard.is_empty()) return {};
     if (kind == Conditional::AsAWhole && !guard.is_scalar()) return {};
     guards_[v] = {};
-    return guard.when ? guard.condition : lax::logical_not(guard.condition);
+    return leading(guard, graph_.aval(v).shape());
   }
 
-  /// Under one condition for a whole array sums stay under it. Conditions by element are settled before, so
-  /// that the last bits do not depend on which of them are known to be the same.
+  /// Sums of what counts under the same condition stay under it. If one summand counts where the other does
+  /// not, one is chosen where the condition is for the whole array; by element they are added, so that the
+  /// last bits do not depend on which conditions are known to be the same.
   void add(ValueId v, Array more, const Guard& guard = {}) {
     Array& sum = cotangents_[v];
     Guard& held = guards_[v];
     if (sum.is_empty()) {
       sum = std::move(more);
       held = guard;
-    } else if (held == guard && (held.is_empty() || held.is_scalar())) {
+    } else if (held == guard) {
       sum = more.aval().is_list() ? add_lists(sum, more) : lax::add(sum, more);
       held.zeroed = held.zeroed && guard.zeroed;
     } else if (held.has_condition_of(guard) && held.is_scalar()) {
@@ -92,8 +93,8 @@ class Backward {
     }
   }
 
-  void add_to_output(ValueId v, const Array& cotangent) {
-    if (linear_[v] && !cotangent.is_empty()) add(v, cotangent);
+  void add_to_output(ValueId v, const Array& cotangent, const Guard& guard) {
+    if (linear_[v] && !cotangent.is_empty()) add(v, cotangent, guard);
   }
 
   void run() {
@@ -127,23 +128,19 @@ class Backward {
     guards_[v] = {};
   }
 
-  /// Each branch gets the cotangent as it is, and counts where it was chosen. The masks of lanes in lockstep,
-  /// which are conditions for whole rows, go no further.
+  /// Each branch gets the cotangent as it is, and counts where it was chosen.
   void transpose_select(const Eqn& e) {
     const auto ids = graph_.operands(e);
     const Array ct = std::move(cotangents_[e.first_result]);
     const Guard guard = std::move(guards_[e.first_result]);
-    const Eqn* made = graph_.definition(ids[0]);
-    const bool repeats = made && made->op == &broadcast_in_dim_op;
-    const ValueId source = repeats ? graph_.operands(*made)[0] : ids[0];
-    const bool scalar = graph_.aval(source).shape().empty(), mask = repeats && !scalar;
-    const Array& chosen = values_[scalar ? source : ids[0]];
+    const Repeated condition = without_repetition(graph_, ids[0]);
+    const Array& chosen = values_[condition.source];
     const std::optional<bool> known = known_condition(chosen);
     for (const std::size_t k : {1, 2}) {
       const bool when = k == 1;
       if (!linear_[ids[k]] || (known && *known != when)) continue;
-      const auto where = known ? guard : both(guard, {chosen, when});
-      if (where) add(ids[k], mask ? guarded(ct, *where) : ct, mask ? Guard() : *where);
+      const auto where = known ? guard : both(guard, {chosen, condition.axes, when});
+      if (where) add(ids[k], ct, *where);
     }
   }
 
@@ -166,12 +163,10 @@ class Backward {
       any = true;
     }
     const OpKind kind = e.op->kind;
-    if (same && !common.is_empty() && !common.is_scalar() && lays_out_anew(e)) return laid_out(e, common);
-    if (!same || (!common.is_empty() && !common.is_scalar() && kind != OpKind::Elementwise) ||
-        kind == OpKind::Collective) {
-      zeroed(e, common);
-      return {};
-    }
+    const bool whole = common.is_empty() || common.is_scalar();
+    if (!(same && whole) && takes_conditions(kind)) return give(e);
+    if (!same || kind == OpKind::Collective) return zeroed(e, common), Guard();
+    if (!whole && kind != OpKind::Elementwise) return guard_along(e, common);
     if (common.is_empty()) return {};
     if (has_regions(e) || kind == OpKind::Custom) {
       common = zeroed(e, common);
@@ -183,37 +178,78 @@ class Backward {
         graph_.operands(e), [&](ValueId v) { return !linear_[v] && is_floating(graph_.aval(v).dtype()); });
     common.zeroed = common.zeroed && !factor;
     if (kind == OpKind::Elementwise) return common;
-    std::int64_t size = 0;
-    for (ValueId v = first; v < end; ++v) size = std::max(size, graph_.aval(v).shape().product());
-    const auto grows = [&](ValueId v) {
-      return is_large(v) && (graph_.aval(v).shape().product() > size || kind == OpKind::Index);
-    };
-    if (std::ranges::none_of(graph_.operands(e), grows)) return common;
+    if (std::ranges::none_of(graph_.operands(e), [&](ValueId v) { return grows(e, v); })) return common;
     // Zeros now are cheaper than in the large result: both factors of a product, nothing else multiplies.
     for (Array& a : operands_)
       if (kind == OpKind::Contract && !a.is_empty()) a = guarded(a, common);
     return zeroed(e, common);
   }
 
-  static bool lays_out_anew(const Eqn& e) { return e.op->kind == OpKind::View || e.op == &reduce_sum_op; }
+  /// Whether the cotangent of operand `v` is a large array, larger than those that it is made of.
+  bool grows(const Eqn& e, ValueId v) const {
+    std::int64_t size = 0;
+    for (std::uint32_t r = 0; r < e.result_count; ++r)
+      size = std::max(size, graph_.aval(e.first_result + r).shape().product());
+    return is_large(v) && (graph_.aval(v).shape().product() > size || e.op->kind == OpKind::Index);
+  }
 
-  /// A condition by element goes the way of the cotangents, which are only laid out anew: repeated, or added
-  /// up where their elements were repeated.
+  static bool takes_conditions(OpKind kind) {
+    return kind == OpKind::Scan || kind == OpKind::Cond || kind == OpKind::Call || kind == OpKind::MapLanes;
+  }
+
+  /// The rule gets the cotangents as they are, with the conditions.
+  Guard give(const Eqn& e) {
+    given_.resize(e.result_count);
+    for (std::uint32_t r = 0; r < e.result_count; ++r) {
+      const Guard& guard = guards_[e.first_result + r];
+      if (guard.is_empty()) continue;
+      given_[r] = {{}, guard.axes};
+      for (std::uint32_t before = 0; before < r; ++before)
+        if (guards_[e.first_result + before] == guard) given_[r] = given_[before];
+      if (given_[r].holds.is_empty()) given_[r].holds = holds(guard);
+    }
+    std::fill_n(guards_.begin() + e.first_result, e.result_count, Guard());
+    return {};
+  }
+
+  /// Of a condition for some axes: it goes the way of the cotangent if entries along these do not meet. If
+  /// they do, zeros are added up; of a product, made with zeros in the other factor too.
+  Guard guard_along(const Eqn& e, const Guard& guard) {
+    const auto ids = graph_.operands(e);
+    for (std::size_t k = 0; k < ids.size(); ++k) {
+      auto own = linear_[ids[k]] ? guard_for_operand(graph_, e, k, guard) : std::nullopt;
+      if (!own) continue;
+      if (e.op->kind == OpKind::Contract)
+        own->zeroed = false;
+      else if (grows(e, ids[k]))
+        own = zeroed(e, *own);
+      return *own;
+    }
+    if (e.op->kind == OpKind::View || e.op == &reduce_sum_op) return laid_out(e, guard);
+    for (std::size_t k = 0; k < ids.size() && e.op->kind == OpKind::Contract; ++k)
+      if (const auto factor = guard_for_operand(graph_, e, k, guard); factor && !linear_[ids[k]])
+        operands_[k] = guarded(operands_[k], *factor);
+    zeroed(e, guard);
+    return {};
+  }
+
+  /// A condition by element is only laid out anew: repeated, or added up where the elements of the cotangent
+  /// were repeated.
   Guard laid_out(const Eqn& e, Guard guard) {
     const bool adds = e.op == &broadcast_in_dim_op;
     if (adds) zeroed(e, guard);
     const ValueId operand = graph_.operands(e)[0];
+    const Shape& shape = graph_.aval(operand).shape();
     const Dtype dtype = adds ? Dtype::I64 : Dtype::Bool;
-    const Array given =
-        adds ? lax::convert(guard.when ? guard.condition : lax::logical_not(guard.condition), dtype)
-             : guard.condition;
+    const Array where = holds_in(guard, graph_.aval(e.first_result).shape());
+    const Array given = adds ? lax::convert(where, dtype) : where;
     const Array none;
-    const Aval aval(dtype, graph_.aval(operand).shape());
+    const Aval aval(dtype, shape);
     const bool linear = true;
     Array found;
     e.op->transpose({e.params, {&none, 1}, {&aval, 1}, {&linear, 1}, {&given, 1}, {&found, 1}});
-    return adds ? Guard{lax::ne(found, lax::full_like(aval, 0)), true, true}
-                : Guard{found, guard.when, guard.zeroed};
+    return {adds ? lax::ne(found, lax::full_like(aval, 0)) : found, Dims::counting(shape.size()), true,
+            adds || guard.zeroed};
   }
 
   bool is_large(ValueId v) const {
@@ -256,6 +292,7 @@ class Backward {
     conditions_.assign(ids.size(), {});
     taken_.assign(ids.size(), 0);
     avals_.clear();
+    given_.clear();
     for (std::size_t k = 0; k < ids.size(); ++k) {
       mask_[k] = linear_[ids[k]];
       if (!mask_[k]) operands_[k] = values_[ids[k]];
@@ -268,8 +305,15 @@ class Backward {
       sums_[k] = std::exchange(cotangents_[ids[k]], {});
       taken_[k] = !sums_[k].is_empty();
     }
-    e.op->transpose(
-        {e.params, operands_, avals_, {mask_.get(), ids.size()}, of_results, out_, sums_, conditions_});
+    e.op->transpose({e.params,
+                     operands_,
+                     avals_,
+                     {mask_.get(), ids.size()},
+                     of_results,
+                     out_,
+                     sums_,
+                     conditions_,
+                     given_});
     std::ranges::fill(of_results, Array());
     std::fill_n(guards_.begin() + e.first_result, e.result_count, Guard());
     for (std::size_t k = 0; k < ids.size(); ++k)
@@ -280,7 +324,7 @@ class Backward {
       // What was added to a sum is no longer apart from it, and counts where the sum does.
       Guard own = taken_[k] ? guards_[ids[k]] : out_[k].aval().is_list() ? Guard() : guard;
       own.zeroed = own.zeroed && guard.zeroed;
-      const auto where = both(own, {conditions_[k]});
+      const auto where = both(own, guard_of(conditions_[k]));
       if (where) add(ids[k], out_[k], *where);
     }
   }
@@ -293,6 +337,7 @@ class Backward {
   std::vector<std::uint32_t> waiting_;                     // equations, the last of the program first
   std::vector<Array> operands_, out_, sums_, conditions_;  // of the equation at hand
   std::vector<char> taken_;                                // sums that its rule went on from
+  std::vector<AxesCondition> given_;                       // by result, if there are any
   std::vector<Aval> avals_;
   std::unique_ptr<bool[]> mask_;
   std::size_t mask_size_ = 0;
@@ -303,12 +348,13 @@ class Backward {
 std::vector<Array> pulled_back(const Graph& graph, const std::vector<bool>& linear,
                                std::span<const Array> inputs, std::span<const Array> cotangents,
                                std::span<const Array> sums, std::span<const Conditional> conditional,
-                               std::span<Array> conditions) {
+                               std::span<Array> conditions, std::span<const Guard> given) {
   Backward backward(graph, linear, inputs);
   for (ValueId v = 0, k = 0; v < graph.input_count() && !sums.empty(); ++v)
     if (linear[v] && !sums[k++].is_empty()) backward.add(v, sums[k - 1]);
   const auto outputs = graph.outputs();
-  for (std::size_t i = 0; i < outputs.size(); ++i) backward.add_to_output(outputs[i], cotangents[i]);
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    backward.add_to_output(outputs[i], cotangents[i], i < given.size() ? given[i] : Guard());
   backward.run();
   std::vector<Array> result;
   for (ValueId v = 0, k = 0; v < graph.input_count(); ++v) {
@@ -324,13 +370,13 @@ std::vector<Array> pulled_back(const Graph& graph, const std::vector<bool>& line
 
 std::vector<Array> backward_pass(const Graph& graph, const std::vector<bool>& linear,
                                  std::span<const Array> inputs, std::span<const Array> cotangents) {
-  return pulled_back(graph, linear, inputs, cotangents, {}, {}, {});
+  return pulled_back(graph, linear, inputs, cotangents, {}, {}, {}, {});
 }
 
 GraphRef transpose_graph(const Graph& graph, const std::vector<bool>& linear,
                          const std::vector<bool>& ct_mask, const std::vector<bool>& instantiate,
                          std::vector<bool>& out_mask, const std::vector<bool>& sum_mask,
-                         std::span<const Conditional> conditional) {
+                         std::span<const Conditional> conditional, const GivenConditions& given) {
   std::vector<Aval> avals;
   for (ValueId v = 0; v < graph.input_count(); ++v)
     if (!linear[v]) avals.push_back(graph.aval(v));
@@ -338,6 +384,7 @@ GraphRef transpose_graph(const Graph& graph, const std::vector<bool>& linear,
     if (ct_mask[i]) avals.push_back(graph.aval(graph.outputs()[i]));
   for (ValueId v = 0, k = 0; v < graph.input_count() && !sum_mask.empty(); ++v)
     if (linear[v] && sum_mask[k++]) avals.push_back(graph.aval(v));
+  avals.insert(avals.end(), given.avals.begin(), given.avals.end());
   auto body = [&](std::span<const Array> in) {
     std::vector<Array> inputs(graph.input_count()), cts(ct_mask.size()), sums(sum_mask.size());
     std::size_t next = 0;
@@ -347,8 +394,13 @@ GraphRef transpose_graph(const Graph& graph, const std::vector<bool>& linear,
       if (ct_mask[i]) cts[i] = in[next++];
     for (std::size_t k = 0; k < sum_mask.size(); ++k)
       if (sum_mask[k]) sums[k] = in[next++];
+    std::vector<Guard> guards(given.of_outputs.size());
+    for (std::size_t i = 0; i < guards.size(); ++i)
+      if (const GivenConditions::Use& use = given.of_outputs[i]; use.which >= 0)
+        guards[i] = {in[next + static_cast<std::size_t>(use.which)], use.axes};
     std::vector<Array> conditions(conditional.size()), outs;
-    const std::vector<Array> found = pulled_back(graph, linear, inputs, cts, sums, conditional, conditions);
+    const std::vector<Array> found =
+        pulled_back(graph, linear, inputs, cts, sums, conditional, conditions, guards);
     out_mask.assign(found.size() + conditions.size(), false);
     for (ValueId v = 0, k = 0; v < graph.input_count(); ++v) {
       if (!linear[v]) continue;

@@ -15,18 +15,29 @@ std::vector<Array> backward_pass(const Graph& graph, const std::vector<bool>& li
                                  std::span<const Array> inputs, std::span<const Array> cotangents);
 
 /// Whether a cotangent may come with a condition under which it counts: one for the whole array, or also one
-/// for each element. Without it is zero where it does not count.
+/// for each element along its first axes. Without it is zero where it does not count.
 enum class Conditional : std::uint8_t { No, AsAWhole, ByElement };
+
+/// Conditions under which the cotangents of a graph's outputs count.
+struct GivenConditions {
+  struct Use {
+    int which = -1;  // of the conditions; -1: none
+    Dims axes;       // of the cotangent, those that the condition has
+  };
+  std::vector<Aval> avals;      // of the conditions
+  std::vector<Use> of_outputs;  // for the first outputs, or all
+};
 
 /// The transposed graph: inputs are the non-linear inputs in order, then the cotangents of the outputs marked
 /// `ct_mask`, then the sums of the linear inputs marked `sum_mask`; outputs are the cotangents of the linear
 /// inputs marked in `out_mask` (the others are zero), in order, those with a sum added to it. With
 /// `instantiate[i]` (by linear input, counted among the linear ones, as is `sum_mask`) the cotangent is there
 /// even if zero. With `conditional` (by linear input, or none at all) their conditions are further outputs;
-/// `instantiate` and `out_mask` then have a second entry a linear input, for these.
+/// `instantiate` and `out_mask` then have a second entry a linear input, for these. The conditions `given`
+/// are the last inputs.
 GraphRef transpose_graph(const Graph& graph, const std::vector<bool>& linear,
                          const std::vector<bool>& ct_mask, const std::vector<bool>& instantiate,
                          std::vector<bool>& out_mask, const std::vector<bool>& sum_mask = {},
-                         std::span<const Conditional> conditional = {});
+                         std::span<const Conditional> conditional = {}, const GivenConditions& given = {});
 
 }  // namespace apsis::detail

@@ -86,6 +86,38 @@ TEST(ErrorIf, NamesTheLane) {
   EXPECT_EQ(both(loop, array({60., 99.})), "");
 }
 
+TEST(ErrorIf, NamesTheLaneOfEachVmap) {
+  auto loop = [](const Array& x) {
+    return while_loop([](const Array& y) { return y < 100.; },
+                      [](const Array& y) {
+                        error_if(y > 50. && y < 60., "passes through {0}", {y});
+                        return y + 1.;
+                      },
+                      x);
+  };
+  auto failing_at = [&](const auto& f, const Array& x) {
+    std::string compiled = error_of([&] { jit(f)(x); });
+    EXPECT_EQ(error_of([&] { f(x); }), compiled);
+    detail::InterpretScope reference;
+    EXPECT_EQ(error_of([&] { f(x); }), compiled);
+    return compiled;
+  };
+  const Array two = full({3, 4}, 90.).at(1, 3).set(49.), three = full({2, 3, 4}, 90.).at(1, 2, 0).set(49.);
+  const VmapOptions lanes{.loops = LaneLoops::Lanes};
+  EXPECT_EQ(failing_at(vmap(vmap(loop)), two), "passes through 51.0 (lane 1,3)");
+  EXPECT_EQ(failing_at(vmap(vmap(loop, lanes), lanes), two), "passes through 51.0 (lane 1,3)");
+  EXPECT_EQ(failing_at(vmap(vmap(vmap(loop))), three), "passes through 51.0 (lane 1,2,0)");
+  // Loops of equal length, in lanes or not: the check is in one loop for all lanes.
+  auto fixed = [](const Array& x) {
+    return fori_loop(
+        0, 3, [](const Array&, const Array& y) { return checked(y) + 1.; }, x);
+  };
+  const Array negative = ones({3, 4}).at(2, 1).set(-1.);
+  EXPECT_EQ(failing_at(vmap(vmap(fixed)), negative),
+            "negative: -1.0 (1 of 12 lanes failed, the first is lane 2,1)");
+  EXPECT_EQ(failing_at(vmap(vmap(grad(loop))), two), "passes through 51.0 (lane 1,3)");
+}
+
 TEST(ErrorIf, InBranchesOnlyForThoseWhoChoseThem) {
   auto f = [](const Array& x) {
     return cond(

@@ -186,6 +186,94 @@ TEST(LastResults, ThroughRegions) {
   }
 }
 
+/// The total over lanes, in lockstep or in lanes, has the gradients of the single calls.
+template <class F>
+void check_gradient_of_lanes(const F& one, const Array& xs, const Array& firsts, double tolerance = 1e-12) {
+  const Array want = jit(vmap(grad(one)))(xs, firsts);
+  EXPECT_TRUE(all(isfinite(want)).template item<bool>());
+  for (LaneLoops loops : {LaneLoops::Automatic, LaneLoops::Lanes, LaneLoops::Lockstep}) {
+    SCOPED_TRACE(static_cast<int>(loops));
+    auto total = [&](const Array& v) { return sum(vmap(one, {.loops = loops})(v, firsts)); };
+    expect_near(jit(grad(total))(xs), want, tolerance);
+    expect_near(grad(total)(xs), want, tolerance);
+  }
+}
+
+TEST(LastResults, OfLanesInLockstep) {
+  const Array firsts = exp(linspace(-3., 60., 5)), xs = linspace(0.5, 2., 5),
+              rows = stack({xs, 0.5 * xs}, -1);
+  for (std::int64_t kept : {0, 2}) {
+    SCOPED_TRACE(kept);
+    auto f = [=](const Array& x, const Array& first) { return search(x, first, {.checkpoints = kept}); };
+    auto g = [=](const Array& x, const Array& first) {
+      return vector_search(x, first, {.checkpoints = kept});
+    };
+    check_gradient_of_lanes(f, xs, firsts);
+    check_gradient_of_lanes(g, rows, firsts);
+  }
+}
+
+/// Attempts that are loops themselves, of known length with a state of `size` elements, or of unknown length.
+Array path_search(const Array& p, const Array& first, std::int64_t size, bool known, bool of_path) {
+  auto attempt = [&](const Array& scale) {
+    auto next = [&](const Array& s, const Array& u) { return s * s * s * p * scale + u; };
+    Array path;
+    if (known) {
+      auto step = [&](const Array& s, const Array& u) { return std::pair{next(s, u), next(s, u)}; };
+      path = scan(step, linspace(0.5, 0.6, size), linspace(0.1, 0.2, 12)).second;
+    } else {
+      struct State {
+        Array s, n;
+      };
+      path = while_loop([](const State& s) { return s.n < 12.; },
+                        [&](const State& s) {
+                          return State{next(s.s, 0.01 * s.n), s.n + 1.};
+                        },
+                        State{linspace(0.5, 0.6, size), 0.})
+                 .s;
+    }
+    return Rollout{scale, path, sum(path * path)};
+  };
+  const double bound = 0.5 * static_cast<double>(size);
+  Rollout end = while_loop([&](const Rollout& r) { return !(r.cost < 10. * bound); },
+                           [&](const Rollout& r) { return attempt(r.scale * 0.5); }, attempt(first));
+  return of_path ? sum(end.path) + end.cost : end.cost;
+}
+
+TEST(LastResults, OfLanesWhoseAttemptsAreLoops) {
+  const Array firsts = array({0.25, 4., 64., 1024., 1e6}), ps = linspace(0.8, 1.2, 5);
+  for (std::int64_t size : {2, 100})
+    for (bool known : {true, false})
+      for (bool of_path : {false, true}) {
+        SCOPED_TRACE(std::to_string(size) + (known ? ", known" : ", unknown") + (of_path ? ", path" : ""));
+        check_gradient_of_lanes(
+            [=](const Array& p, const Array& first) { return path_search(p, first, size, known, of_path); },
+            ps, firsts, 1e-11);
+      }
+}
+
+// A carry that keeps what it was where nothing new is chosen, in a loop that is not batched.
+TEST(LastResults, KeptWhereNothingIsChosen) {
+  struct Best {
+    Array step, value, at;
+  };
+  auto best = [](const Array& x) {
+    return fori_loop(
+        0, 40,
+        [&](const Array&, const Best& b) {
+          const Array at = x - b.step * sinh(x), value = exp(at * at),
+                      take = value < exp(x * x) && b.step > 1e-3;
+          return Best{0.5 * b.step, where(take, value, b.value), where(take, at, b.at)};
+        },
+        Best{array(1e20), exp(x * x), x});
+  };
+  auto f = [&](const Array& x) { return best(x).value + sin(best(x).at); };
+  const double h = 1e-6, x = 1.3;
+  const double difference = (f(array(x + h)).item<double>() - f(array(x - h)).item<double>()) / (2 * h);
+  EXPECT_NEAR(jit(grad(f))(array(x)).item<double>(), difference, 1e-7 * std::abs(difference));
+  EXPECT_NEAR(grad(f)(array(x)).item<double>(), difference, 1e-7 * std::abs(difference));
+}
+
 TEST(LastResults, OfScans) {
   // `last` is written and never read; `sum` is read.
   struct Carry {

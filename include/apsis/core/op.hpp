@@ -47,6 +47,13 @@ struct JvpRule {
   std::span<Array> out_tangents;  // to be filled in; left empty = zero
 };
 
+/// A boolean for some of the axes of an array: axis i of `holds` is axis `axes[i]` of the array, in this order. Empty: it
+/// holds everywhere.
+struct AxesCondition {
+  Array holds;
+  Dims axes;
+};
+
 /// Arguments and results of a transpose rule. `operands[i]` is empty for an operand the op is linear in, whose aval is
 /// `avals[i]`; the others are residuals. `cotangents` has one entry per result, empty = zero.
 struct TransposeRule {
@@ -60,9 +67,13 @@ struct TransposeRule {
   /// that goes on from such a sum, instead of making one of its own from zeros, takes it away from here and returns
   /// the new one in `out`. One that leaves it here has `out` added to it.
   std::span<Array> sums = {};
-  /// A boolean for each of `out`, a scalar or of its shape: where false `out` is zero, so that what it is multiplied with
-  /// on its way back does not matter, be it infinite. Left empty: `out` is what it is.
+  /// A boolean for each of `out`, of the shape of its first axes (a scalar, one for each lane, one for each element):
+  /// where false `out` is zero, so that what it is multiplied with on its way back does not matter, be it infinite.
+  /// Left empty: `out` is what it is.
   std::span<Array> conditions = {};
+  /// The same for each of `cotangents`, which are not zero yet where it does not hold. Only scan, cond, call and
+  /// map_lanes are given any; other rules get zeros.
+  std::span<const AxesCondition> given = {};
 };
 
 /// The axis that vmap maps: its length, and its name if it has one. Stands for its length where a number is wanted.

@@ -1,0 +1,244 @@
+// The way back through a scan.
+
+#include "control/scan_transpose.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "control/late_writes.hpp"
+#include "control/loop_rules.hpp"
+#include "control/messages.hpp"
+#include "core/list.hpp"
+#include "ops/lax.hpp"
+#include "transform/guard.hpp"
+#include "transform/transpose.hpp"
+
+namespace apsis::detail {
+namespace {
+
+/// What a transposed body takes, in its order: what is open of late carries, the constants and entries that
+/// the body is not linear in, the cotangents of the carry and of the ys, the sums of those of the linear
+/// constants, the conditions of cotangents, the same for all iterations or by entry.
+enum Group : std::size_t { Open, Consts, Xs, Carry, Ys, Sums, Held, HeldXs };
+constexpr std::size_t group_count = 8;
+using GroupOrder = std::array<Group, group_count>;
+constexpr GroupOrder body_order{Open, Consts, Xs, Carry, Ys, Sums, Held, HeldXs},
+    loop_order{Consts, Held, Sums, Carry, Open, Xs, HeldXs, Ys};  // (constants | carry | entries)
+
+template <class T>
+using Groups = std::array<std::vector<T>, group_count>;
+
+template <class T>
+std::vector<T> joined(const Groups<T>& groups, const GroupOrder& order) {
+  std::vector<T> all;
+  for (Group g : order) all.insert(all.end(), groups[g].begin(), groups[g].end());
+  return all;
+}
+
+/// What is in one order, in the other.
+template <class T>
+std::vector<T> reordered(std::span<const T> all, const std::array<std::size_t, group_count>& sizes,
+                         const GroupOrder& from, const GroupOrder& to) {
+  Groups<T> groups;
+  for (Group g : from) {
+    groups[g].assign(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(sizes[g]));
+    all = all.subspan(sizes[g]);
+  }
+  return joined(groups, to);
+}
+
+/// The conditions of cotangents in an iteration. Those of the carry stay as long as the body hands them on.
+struct HeldConditions {
+  /// `of_carry`: empty for carries that have none.
+  HeldConditions(std::span<const AxesCondition> of_carry, std::span<const AxesCondition> of_ys);
+  GivenConditions given;
+  std::vector<Array> constant, by_entry;
+};
+
+HeldConditions::HeldConditions(std::span<const AxesCondition> of_carry,
+                               std::span<const AxesCondition> of_ys) {
+  given.of_outputs.resize(of_carry.size() + of_ys.size());
+  const auto add_constant = [&](GivenConditions::Use& use, const AxesCondition& one) {
+    std::size_t k = 0;
+    while (k < constant.size() && constant[k].node() != one.holds.node()) ++k;
+    if (k == constant.size()) constant.push_back(one.holds);
+    use = {static_cast<int>(k), one.axes};
+  };
+  for (std::size_t c = 0; c < of_carry.size(); ++c)
+    if (!of_carry[c].holds.is_empty()) add_constant(given.of_outputs[c], of_carry[c]);
+  std::vector<std::size_t> entries;
+  for (std::size_t y = 0; y < of_ys.size(); ++y) {
+    AxesCondition one = of_ys[y];
+    if (one.holds.is_empty()) continue;
+    GivenConditions::Use& use = given.of_outputs[of_carry.size() + y];
+    const auto at = static_cast<std::size_t>(std::ranges::find(one.axes, 0) - one.axes.begin());
+    const bool by_time = at < one.axes.size();
+    if (by_time) one.axes.erase(at);
+    for (std::int64_t& axis : one.axes) --axis;
+    if (!by_time) {
+      add_constant(use, one);
+      continue;
+    }
+    use = {static_cast<int>(by_entry.size()), one.axes};
+    by_entry.push_back(at == 0 ? one.holds : lax::move_axis(one.holds, static_cast<int>(at), 0));
+    entries.push_back(of_carry.size() + y);
+  }
+  for (std::size_t i : entries) given.of_outputs[i].which += static_cast<int>(constant.size());
+  for (const Array& a : constant) given.avals.push_back(a.aval());
+  for (const Array& a : by_entry) given.avals.push_back(unstacked(a.aval()));
+}
+
+/// The condition that each carry's cotangent has in all iterations, if the body hands it on: what it is given
+/// with, or, if it is zero at first, what some other cotangent is given with.
+std::vector<AxesCondition> conditions_of_carry(const TransposeRule& r, std::size_t first_carry,
+                                               std::size_t carries, const std::vector<bool>& late) {
+  std::vector<AxesCondition> found(carries);
+  if (r.given.empty()) return found;
+  const HeldConditions all(r.given.first(carries), r.given.subspan(carries));
+  for (std::size_t c = 0; c < carries; ++c) {
+    if (late[c]) continue;
+    if (!r.cotangents[c].is_empty()) {
+      found[c] = r.given[c];
+      continue;
+    }
+    for (const Array& holds : all.constant) {
+      const Shape &part = holds.shape(), &whole = r.avals[first_carry + c].shape();
+      if (part.size() <= whole.size() && std::equal(part.begin(), part.end(), whole.begin()))
+        found[c] = {holds, Dims::counting(part.size())};
+    }
+  }
+  return found;
+}
+
+/// For a group of late carries: true where the cotangents of all count, or where they are given to.
+/// Cotangents that count elsewhere become zero there.
+Array open_at_first(const LateWrites& late, std::size_t group, std::span<const AxesCondition> given,
+                    std::span<Array> cotangents) {
+  const AxesCondition* common = nullptr;
+  bool same = true;
+  for (std::size_t c = 0; c < late.group.size() && !given.empty(); ++c) {
+    if (late.group[c] != static_cast<int>(group)) continue;
+    same =
+        same && (!common || (common->holds.node() == given[c].holds.node() && common->axes == given[c].axes));
+    common = &given[c];
+  }
+  const Shape& shape = late.open[group].shape();
+  if (common && same && !common->holds.is_empty() && leads(common->axes) &&
+      common->axes.size() <= shape.size())
+    return holds_in(guard_of(common->holds), shape);
+  for (std::size_t c = 0; c < late.group.size() && !given.empty(); ++c)
+    if (late.group[c] == static_cast<int>(group))
+      cotangents[c] = guarded(cotangents[c], Guard{given[c].holds, given[c].axes});
+  return lax::full(shape, Dtype::Bool, 1);
+}
+
+}  // namespace
+
+// Backwards over the entries: the carry is (sums of the cotangents of the linear consts, cotangents of the
+// carry, what is open of late carries).
+void scan_transpose(const TransposeRule& r) {
+  const auto& p = r.params.as<ScanParams>();
+  auto consts = static_cast<std::size_t>(p.consts), carries = static_cast<std::size_t>(p.carries);
+  // A carry that starts from known zeros is linear too if the body makes it so.
+  std::vector<bool> linear(r.linear.begin(), r.linear.end());
+  mark_dependent_carries(*p.body, linear, consts, carries);
+  for (std::size_t c = 0; c < carries; ++c)
+    if (!linear[consts + c]) fail(messages::loop_not_transposable, {"scan"});
+  std::vector<bool> ct_mask = not_empty(r.cotangents);
+  const LateWrites late(*p.body, linear, consts, carries, slice_mask(ct_mask, 0, carries));
+  Groups<Array> given;
+  std::vector<AxesCondition> held = conditions_of_carry(r, consts, carries, late.late);
+  for (std::size_t c = 0; c < carries; ++c) {
+    const Array& ct = r.cotangents[c];
+    given[Carry].push_back(ct.is_empty() ? lax::full_like(r.avals[consts + c], 0) : ct);
+  }
+  for (std::size_t g = 0; g < late.open.size(); ++g)
+    given[Open].push_back(open_at_first(late, g, r.given, given[Carry]));
+  for (std::size_t i = 0; i < linear.size(); ++i) {
+    if (!linear[i])
+      given[i < consts ? Consts : Xs].push_back(r.operands[i]);
+    else if (i < consts)
+      given[Sums].push_back(take_sum(r, i));
+  }
+  std::fill_n(ct_mask.begin(), carries, true);
+  given[Ys] = marked(r.cotangents.subspan(carries), slice_mask(ct_mask, carries, ct_mask.size() - carries));
+
+  std::vector<bool> body_linear(late.open.size(), false), out_mask, all, sum_mask(count(linear), false);
+  body_linear.insert(body_linear.end(), linear.begin(), linear.end());
+  // Of lists nobody knows the length before there is one.
+  for (std::size_t i = 0; i < linear.size(); ++i)
+    if (linear[i]) all.push_back(i < consts + carries || list_depth(r.avals[i].list()) < 2);
+  std::fill_n(sum_mask.begin(), given[Sums].size(), true);
+  const std::size_t carried = given[Sums].size() + carries;
+  const auto is_held = [](const AxesCondition& c) { return !c.holds.is_empty(); };
+  GraphRef transposed;
+  for (bool settled = false; !settled;) {
+    const HeldConditions conditions(held, r.given.subspan(std::min(carries, r.given.size())));
+    given[Held] = conditions.constant;
+    given[HeldXs] = conditions.by_entry;
+    std::vector<Conditional> conditional;
+    std::vector<bool> instantiate = all;
+    if (std::ranges::any_of(held, is_held)) {
+      conditional.assign(all.size(), Conditional::No);
+      for (std::size_t c = 0; c < carries; ++c)
+        if (is_held(held[c])) conditional[given[Sums].size() + c] = Conditional::ByElement;
+      instantiate.resize(2 * all.size(), false);
+    }
+    transposed = transpose_graph(*late.body, body_linear, ct_mask, instantiate, out_mask, sum_mask,
+                                 conditional, conditions.given);
+    settled = true;
+    const std::size_t first =
+        transposed->input_count() - conditions.constant.size() - conditions.by_entry.size();
+    std::size_t out = count(slice_mask(out_mask, 0, all.size()));
+    for (std::size_t k = 0; k < conditional.size(); ++k) {
+      if (conditional[k] == Conditional::No) continue;
+      const std::size_t c = k - given[Sums].size();
+      const GivenConditions::Use& use = conditions.given.of_outputs[c];
+      const bool stays = out_mask[all.size() + k] && leads(use.axes) &&
+                         transposed->outputs()[out] == first + static_cast<std::size_t>(use.which);
+      out += out_mask[all.size() + k];
+      if (stays) continue;
+      given[Carry][c] = guarded(given[Carry][c], Guard{held[c].holds, held[c].axes});
+      held[c] = {};
+      settled = false;
+    }
+  }
+  std::array<std::size_t, group_count> sizes;
+  for (Group g : body_order) sizes[g] = given[g].size();
+  const std::size_t plain = sizes[Open] + sizes[Consts] + sizes[Xs],
+                    cotangents = count(slice_mask(out_mask, 0, all.size()));
+  const auto wire = [&](std::span<const Array> in) {
+    const std::vector<Array> args = reordered(in, sizes, loop_order, body_order);
+    std::vector<Array> outs = interpret(*transposed, args);
+    outs.resize(cotangents);
+    for (std::size_t c = 0; c < carries; ++c)
+      if (late.late[c]) outs[sizes[Sums] + c] = args[plain + c];
+    const std::vector<Array> open = interpret(*late.next, std::span(args).first(plain));
+    outs.insert(outs.begin() + static_cast<std::ptrdiff_t>(carried), open.begin(), open.end());
+    return outs;
+  };
+  const std::vector<Aval> avals = input_avals(*transposed);
+  const ScanParams backward{rewire(reordered<Aval>(avals, sizes, body_order, loop_order), wire),
+                            static_cast<std::int64_t>(sizes[Consts] + sizes[Held]),
+                            static_cast<std::int64_t>(carried + sizes[Open]), p.length, !p.reverse};
+  const std::vector<Array> found = bind_all(scan_op, make_params(backward), joined(given, loop_order));
+
+  for (std::size_t i = 0, k = 0, next = 0; i < linear.size(); ++i) {
+    if (!linear[i] || !out_mask[k++]) continue;
+    const Array& ct = found[i < consts + carries ? next : next + sizes[Open]];
+    ++next;
+    if (!r.linear[i]) continue;
+    const bool start = i >= consts && i < consts + carries;
+    const std::size_t c = i - consts;
+    if (start && late.late[c] && r.cotangents[c].is_empty()) continue;
+    r.out[i] = ct;
+    if (start && late.late[c]) {
+      // Where a late carry starts from counts if no iteration has written it.
+      r.conditions[i] = found[carried + static_cast<std::size_t>(late.group[c])];
+    } else if (start) {
+      r.conditions[i] = held[c].holds;
+    }
+  }
+}
+
+}  // namespace apsis::detail
