@@ -6,7 +6,7 @@
 
 namespace apsis::detail {
 
-inline constexpr int abi_version = 3;
+inline constexpr int abi_version = 4;
 
 /// What a compiled program returns.
 enum class Status : std::int32_t {
