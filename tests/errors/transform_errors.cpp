@@ -41,7 +41,7 @@ APSIS_PROVOKES(loss_not_scalar,
 APSIS_PROVOKES(loss_not_floating,
                "[grad] the function must return one real scalar, got i64[]: numbers that are not floating have "
                "no derivative; convert them with astype, or write 1. instead of 1",
-               grad([](const Array& x) { return sum(x.astype(i64)); })(xs))
+               grad([](const Array& x) { return sum(astype(x, i64)); })(xs))
 
 APSIS_PROVOKES(tangent_mismatch,
                "[jvp] the tangent of argument 0 is f64[], but argument 0 is f64[3]: shapes and dtypes must "
