@@ -62,8 +62,8 @@ void cold_process() {
 }
 
 void second_process() {
-  // Run twice on one directory; the second run finds the disk cache warm, is the one that counts, and must not
-  // generate code.
+  // Run twice on one directory; the second run finds the disk cache warm, is the one that counts, and must
+  // not generate code.
   const char* directory = std::getenv("BENCH_CACHE");
   set_disk_cache({.directory = directory ? directory : ""});
   const bool warm = std::getenv("BENCH_WARM") != nullptr;

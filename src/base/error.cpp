@@ -34,14 +34,15 @@ namespace detail {
 
 std::string place_text(Loc loc) {
   std::string text;
-  if (loc.known()) text = std::string("\n  at ") + loc.file + ':' + std::to_string(loc.line) + " in " + loc.function;
+  if (loc.known())
+    text = std::string("\n  at ") + loc.file + ':' + std::to_string(loc.line) + " in " + loc.function;
   if (const char* scope = current_scope()) text += std::string("\n  in scope ") + scope;
   return text;
 }
 
 void internal_error(const char* condition, const char* file, int line) {
-  throw InternalError(std::string("apsis: internal error, please report it: `") + condition + "` does not hold at " +
-                      file + ":" + std::to_string(line));
+  throw InternalError(std::string("apsis: internal error, please report it: `") + condition +
+                      "` does not hold at " + file + ":" + std::to_string(line));
 }
 
 }  // namespace detail

@@ -11,7 +11,9 @@
 namespace apsis::detail {
 namespace {
 
-bool any(std::span<const char> flags) { return std::ranges::any_of(flags, [](char f) { return f != 0; }); }
+bool any(std::span<const char> flags) {
+  return std::ranges::any_of(flags, [](char f) { return f != 0; });
+}
 
 }  // namespace
 
@@ -70,9 +72,11 @@ bool only_sliced(const Graph& graph, ValueId input, std::int64_t output, std::in
     is_array[e.first_result + carry] = 1;
     return carry_use(loop.body, in_body, loop.body.outputs()[carry]) != CarryUse::Replaced &&
            only_sliced(loop.body, in_body, static_cast<std::int64_t>(carry), register_limit) &&
-           (!loop.cond || only_sliced(*loop.cond, static_cast<ValueId>(loop.cond_consts + carry), -1, register_limit));
+           (!loop.cond ||
+            only_sliced(*loop.cond, static_cast<ValueId>(loop.cond_consts + carry), -1, register_limit));
   };
-  // A call, or a branch, with its operand what all its regions do with their input; one result is the array in each of them.
+  // A call, or a branch, with its operand what all its regions do with their input; one result is the array
+  // in each of them.
   const auto sliced_by_branches = [&](const Eqn& e, std::size_t k) {
     const bool is_call = e.op->kind == OpKind::Call;
     if (k == 0 && !is_call) return false;
@@ -85,8 +89,9 @@ bool only_sliced(const Graph& graph, ValueId input, std::int64_t output, std::in
     if (result >= 0) is_array[e.first_result + static_cast<std::size_t>(result)] = 1;
     return std::ranges::all_of(branches, [&](const GraphRef& branch) {
       return only_sliced(*branch, in_branch, result, register_limit) &&
-             (result < 0 || carry_use(*branch, in_branch, branch->outputs()[static_cast<std::size_t>(result)]) !=
-                                CarryUse::Replaced);
+             (result < 0 ||
+              carry_use(*branch, in_branch, branch->outputs()[static_cast<std::size_t>(result)]) !=
+                  CarryUse::Replaced);
     });
   };
   for (const Eqn& e : graph.eqns()) {
@@ -104,7 +109,8 @@ bool only_sliced(const Graph& graph, ValueId input, std::int64_t output, std::in
       }
       if ((!updates && e.op != &dynamic_slice_op) || k > 0) return false;
       const Aval& slice = graph.aval(updates ? operands[1] : e.first_result);
-      if (!in_registers(slice, register_limit) && !View{slice.shape(), whole.strides, 0}.is_contiguous()) return false;
+      if (!in_registers(slice, register_limit) && !View{slice.shape(), whole.strides, 0}.is_contiguous())
+        return false;
       is_array[e.first_result] = updates;
     }
   }
@@ -138,7 +144,8 @@ std::vector<char> varying_outputs(const Graph& graph, std::span<const char> inpu
 
 std::vector<char> varying_results(const Graph&, const Eqn& e, std::span<const char> operands) {
   switch (e.op->kind) {
-    case OpKind::Call: return varying_outputs(*e.params.as<CallParams>().region, operands);
+    case OpKind::Call:
+      return varying_outputs(*e.params.as<CallParams>().region, operands);
     case OpKind::Cond: {
       std::vector<char> results(e.result_count, operands[0]);
       for (const GraphRef& branch : e.params.as<CondParams>().branches) {
@@ -155,15 +162,18 @@ std::vector<char> varying_results(const Graph&, const Eqn& e, std::span<const ch
       const Graph& body = is_while ? *e.params.as<WhileParams>().body : *e.params.as<ScanParams>().body;
       std::size_t first = is_while ? static_cast<std::size_t>(e.params.as<WhileParams>().cond_consts) : 0;
       std::vector<char> in(operands.begin() + static_cast<std::ptrdiff_t>(first), operands.end());
-      std::size_t consts = static_cast<std::size_t>(is_while ? e.params.as<WhileParams>().body_consts : e.params.as<ScanParams>().consts);
+      std::size_t consts = static_cast<std::size_t>(is_while ? e.params.as<WhileParams>().body_consts
+                                                             : e.params.as<ScanParams>().consts);
       std::copy(carries.begin(), carries.end(), in.begin() + static_cast<std::ptrdiff_t>(consts));
       std::vector<char> results = varying_outputs(body, in);
       std::copy(carries.begin(), carries.end(), results.begin());
-      if (condition) std::fill(results.begin() + static_cast<std::ptrdiff_t>(carries.size()), results.end(), 1);
+      if (condition)
+        std::fill(results.begin() + static_cast<std::ptrdiff_t>(carries.size()), results.end(), 1);
       return results;
     }
     // What an effect gives, a callback's result, may be another in each lane.
-    default: return std::vector<char>(e.result_count, static_cast<char>(any(operands) || e.op->effect));
+    default:
+      return std::vector<char>(e.result_count, static_cast<char>(any(operands) || e.op->effect));
   }
 }
 
@@ -179,12 +189,12 @@ std::vector<char> varying_carries(const Eqn& e, std::span<const char> operands, 
   std::vector<char> cond_in(operands.begin(), operands.begin() + static_cast<std::ptrdiff_t>(cond_consts));
   cond_in.resize(cond_consts + count);
   // Lists that lanes have of their own may differ in length.
-  condition = scan && scan->length < 0 &&
-              any(operands.subspan(consts + count));
+  condition = scan && scan->length < 0 && any(operands.subspan(consts + count));
   for (bool settled = false; !settled;) {
     settled = true;
     if (is_while && !condition) {
-      std::copy_n(in.begin() + static_cast<std::ptrdiff_t>(consts), count, cond_in.begin() + static_cast<std::ptrdiff_t>(cond_consts));
+      std::copy_n(in.begin() + static_cast<std::ptrdiff_t>(consts), count,
+                  cond_in.begin() + static_cast<std::ptrdiff_t>(cond_consts));
       condition = varying_outputs(*loop->cond, cond_in)[0] != 0;
     }
     std::vector<char> out = varying_outputs(body, in);
@@ -196,7 +206,8 @@ std::vector<char> varying_carries(const Eqn& e, std::span<const char> operands, 
       }
     }
   }
-  return {in.begin() + static_cast<std::ptrdiff_t>(consts), in.begin() + static_cast<std::ptrdiff_t>(consts + count)};
+  return {in.begin() + static_cast<std::ptrdiff_t>(consts),
+          in.begin() + static_cast<std::ptrdiff_t>(consts + count)};
 }
 
 }  // namespace apsis::detail

@@ -18,8 +18,8 @@ std::vector<char> varying_outputs(const Graph& graph, std::span<const char> inpu
 /// The same of an equation's results.
 std::vector<char> varying_results(const Graph& graph, const Eqn& eqn, std::span<const char> operands);
 
-/// For a while or scan equation: which carries differ from lane to lane, at the start or after some trip. `condition`
-/// receives whether lanes leave the loop after different numbers of trips.
+/// For a while or scan equation: which carries differ from lane to lane, at the start or after some trip.
+/// `condition` receives whether lanes leave the loop after different numbers of trips.
 std::vector<char> varying_carries(const Eqn& eqn, std::span<const char> operands, bool& condition);
 
 /// How a loop body treats a carried array in memory.
@@ -33,8 +33,8 @@ std::int64_t updated_operand(const Eqn& eqn, std::uint32_t result);
 
 CarryUse carry_use(const Graph& body, ValueId input, ValueId output);
 
-/// Whether a graph reads and updates an array, one of its inputs, in slices alone, so that it does not matter how the
-/// array lies in memory. `output` is the only output that may be the array, as updated; -1: none.
+/// Whether a graph reads and updates an array, one of its inputs, in slices alone, so that it does not matter
+/// how the array lies in memory. `output` is the only output that may be the array, as updated; -1: none.
 bool only_sliced(const Graph& graph, ValueId input, std::int64_t output, std::int64_t register_limit);
 
 /// The same of an equation that updates: what it does to the operand that its result is an update of.

@@ -13,7 +13,8 @@ std::int64_t Arena::allocate(std::int64_t bytes) {
   bytes = padded(bytes);
   auto best = free_.end();
   for (auto r = free_.begin(); r != free_.end(); ++r)
-    if (r->end - r->begin >= bytes && (best == free_.end() || r->end - r->begin < best->end - best->begin)) best = r;
+    if (r->end - r->begin >= bytes && (best == free_.end() || r->end - r->begin < best->end - best->begin))
+      best = r;
   if (best == free_.end()) {
     std::int64_t offset = top_;
     top_ += bytes;
@@ -39,8 +40,10 @@ void Arena::release(std::int64_t offset, std::int64_t bytes) {
     range.begin = next->begin;
     next = free_.erase(next);
   }
-  if (range.end == top_) top_ = range.begin;
-  else free_.insert(next, range);
+  if (range.end == top_)
+    top_ = range.begin;
+  else
+    free_.insert(next, range);
 }
 
 }  // namespace apsis::detail

@@ -5,8 +5,8 @@
 
 namespace apsis::detail {
 
-/// Plans one block of scratch memory while the code is written: ranges are taken when a value is made and given back
-/// after its last use, so that two values share bytes when they are never alive together.
+/// Plans one block of scratch memory while the code is written: ranges are taken when a value is made and
+/// given back after its last use, so that two values share bytes when they are never alive together.
 class Arena {
  public:
   static constexpr std::int64_t alignment = 64;

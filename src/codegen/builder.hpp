@@ -1,7 +1,8 @@
 #pragma once
 
-// What lowering writes programs with: the operations of `Emitter`, and memory, control flow and functions. The one
-// implementation is codegen/llvm, a module of its own that is loaded at the first compile; LLVM is not visible here.
+// What lowering writes programs with: the operations of `Emitter`, and memory, control flow and functions.
+// The one implementation is codegen/llvm, a module of its own that is loaded at the first compile; LLVM is
+// not visible here.
 
 #include <cstddef>
 #include <cstdint>
@@ -55,10 +56,12 @@ enum class Isa : std::uint8_t { Native, Avx2, Avx512 };
 
 struct BuilderOptions {
   Isa isa = Isa::Native;
-  /// Uses of an elementary function that are emitted in place, before it becomes a function of the module. A call costs
-  /// the spilling of every live vector register, a copy costs compile time, some 30 instructions each.
+  /// Uses of an elementary function that are emitted in place, before it becomes a function of the module. A
+  /// call costs the spilling of every live vector register, a copy costs compile time, some 30 instructions
+  /// each.
   int inline_uses = 2;
-  /// The same for those that the library holds: after so many uses they are called there, which costs no compile time.
+  /// The same for those that the library holds: after so many uses they are called there, which costs no
+  /// compile time.
   int inline_library_uses = 2;
 };
 
@@ -77,9 +80,10 @@ class Code {
   virtual std::size_t size() const = 0;
 };
 
-/// Builds one module. Values know their number of lanes; `lanes()` only says how many those have that are made from
-/// nothing: constants, loads, phis, lane_numbers. A value with one lane is a scalar. Operands of one operation have equal
-/// numbers of lanes. Complex dtypes are not values. A Builder belongs to one thread at a time.
+/// Builds one module. Values know their number of lanes; `lanes()` only says how many those have that are
+/// made from nothing: constants, loads, phis, lane_numbers. A value with one lane is a scalar. Operands of
+/// one operation have equal numbers of lanes. Complex dtypes are not values. A Builder belongs to one thread
+/// at a time.
 class Builder : public Emitter {
  public:
   // Lanes.
@@ -104,7 +108,7 @@ class Builder : public Emitter {
   // Of a Bool with any number of lanes; scalars.
   virtual Value any(Value mask) = 0;
   virtual Value all(Value mask) = 0;
-  virtual Value mask_bits(Value mask) = 0;  // I64, bit i = lane i; at most 64 lanes
+  virtual Value mask_bits(Value mask) = 0;    // I64, bit i = lane i; at most 64 lanes
   virtual Value trailing_zeros(Value a) = 0;  // integers, lanewise; the width for 0
 
   // Memory. A Bool is one byte, 0 or 1. Addresses need the alignment of the element only.
@@ -123,7 +127,8 @@ class Builder : public Emitter {
   virtual Value load_element(Pointer p, Dtype dtype) = 0;
   /// The same as a relaxed atomic load, for flags that other threads set.
   virtual Value load_relaxed(Pointer p, Dtype dtype) = 0;
-  /// Element `elements[lane]` (I64, counted in elements from p) for each lane of `elements`; unset lanes as above.
+  /// Element `elements[lane]` (I64, counted in elements from p) for each lane of `elements`; unset lanes as
+  /// above.
   virtual Value gather(Pointer p, Value elements, Dtype dtype) = 0;
   virtual Value gather(Pointer p, Value elements, Dtype dtype, Value mask) = 0;
   /// Of lanes that name the same element the highest is stored.
@@ -153,11 +158,13 @@ class Builder : public Emitter {
   virtual void add_incoming(Value phi, Value v, Block from) = 0;
   virtual void add_incoming(Pointer phi, Pointer v, Block from) = 0;
 
-  // Functions. Exported ones (found by `Code::find`) follow the C convention and have scalar or pointer parameters and at
-  // most one result; so do those whose address is taken. Any number of results stays in registers where it can.
+  // Functions. Exported ones (found by `Code::find`) follow the C convention and have scalar or pointer
+  // parameters and at most one result; so do those whose address is taken. Any number of results stays in
+  // registers where it can.
   virtual Function declare(const char* name, std::span<const Type> parameters, std::span<const Type> results,
                            bool exported = false) = 0;
-  /// Positions at the start of f's body; sets one lane. Definitions may nest: `end` restores position and lanes.
+  /// Positions at the start of f's body; sets one lane. Definitions may nest: `end` restores position and
+  /// lanes.
   virtual void begin(Function f) = 0;
   virtual void end() = 0;
   /// Of the function being defined.
@@ -167,14 +174,14 @@ class Builder : public Emitter {
   virtual void call(Function f, std::span<const Operand> arguments, std::span<Value> results) = 0;
   /// To hand it to the runtime.
   virtual Pointer address_of(Function f) = 0;
-  /// Calls a C function of the library by its symbol: scalars and pointers in, a scalar of `result` dtype out. It must not
-  /// throw. Its symbol is resolved when the code is loaded.
+  /// Calls a C function of the library by its symbol: scalars and pointers in, a scalar of `result` dtype
+  /// out. It must not throw. Its symbol is resolved when the code is loaded.
   virtual Value call_runtime(const char* symbol, Dtype result, std::span<const Operand> arguments) = 0;
   virtual Pointer call_runtime_pointer(const char* symbol, std::span<const Operand> arguments) = 0;
   virtual void call_runtime_void(const char* symbol, std::span<const Operand> arguments) = 0;
 
-  /// Verifies and compiles the module to a relocatable object (see loader.hpp); the Builder is spent. Throws InternalError
-  /// with the compiler's text.
+  /// Verifies and compiles the module to a relocatable object (see loader.hpp); the Builder is spent. Throws
+  /// InternalError with the compiler's text.
   virtual std::vector<std::byte> object(const CodeOptions& options) = 0;
   /// The same, loaded.
   std::unique_ptr<Code> finish(const CodeOptions& options);
@@ -182,13 +189,15 @@ class Builder : public Emitter {
   virtual std::string text() const = 0;
 };
 
-/// A Builder of an empty module. Loads the module of code generation the first time; throws Error when that cannot be found.
+/// A Builder of an empty module. Loads the module of code generation the first time; throws Error when that
+/// cannot be found.
 std::unique_ptr<Builder> make_builder(const BuilderOptions& options = {});
 
-/// The address of a C function that compiled code may call, or null: one that was added, or one that the program's
-/// libraries export.
+/// The address of a C function that compiled code may call, or null: one that was added, or one that the
+/// program's libraries export.
 void* find_symbol(const char* name);
-/// Makes a function known that no library exports: one of an executable. The name is kept; the last one added counts.
+/// Makes a function known that no library exports: one of an executable. The name is kept; the last one added
+/// counts.
 void add_symbol(const char* name, void* address);
 
 }  // namespace apsis::detail

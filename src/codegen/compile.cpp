@@ -17,20 +17,22 @@
 namespace apsis::detail {
 namespace {
 
-/// Whether a call may take so long that better code is worth several times the time to compile: loops of unknown or
-/// declared length, arrays that are large.
+/// Whether a call may take so long that better code is worth several times the time to compile: loops of
+/// unknown or declared length, arrays that are large.
 bool long_running(const Graph& graph) {
   constexpr double large = 1 << 15;  // elements
   for (const Eqn& e : graph.eqns()) {
-    if (e.op->kind == OpKind::While || e.op->kind == OpKind::Scan || e.op->kind == OpKind::MapLanes) return true;
+    if (e.op->kind == OpKind::While || e.op->kind == OpKind::Scan || e.op->kind == OpKind::MapLanes)
+      return true;
     for (const Graph* region : regions_of(e.params))
       if (long_running(*region)) return true;
     double work = 0, sizes = 1;
-    for (std::uint32_t r = 0; r < e.result_count; ++r) work += static_cast<double>(graph.aval(e.first_result + r).size());
+    for (std::uint32_t r = 0; r < e.result_count; ++r)
+      work += static_cast<double>(graph.aval(e.first_result + r).size());
     for (ValueId v : graph.operands(e)) sizes *= static_cast<double>(graph.aval(v).size());
-    // The inner loops of contractions and reductions carry sums, which the fast level keeps in memory; a program with a
-    // contraction is likely to be called often. Of a product of matrices, the sizes m k, k n and m n multiply to the
-    // square of its multiply-adds.
+    // The inner loops of contractions and reductions carry sums, which the fast level keeps in memory; a
+    // program with a contraction is likely to be called often. Of a product of matrices, the sizes m k, k n
+    // and m n multiply to the square of its multiply-adds.
     if (e.op->kind == OpKind::Contract) work = 16 * std::sqrt(sizes * work);
     if (e.op->kind == OpKind::Reduce) work = 4 * sizes;
     if (work >= large && e.op->kind != OpKind::View) return true;
@@ -52,8 +54,8 @@ void count_costly(const Graph& graph, std::unordered_map<const Op*, int>& counts
   }
 }
 
-/// A program that is compiled fast calls the library's elementary functions, and gets one copy of each other one that it
-/// repeats often.
+/// A program that is compiled fast calls the library's elementary functions, and gets one copy of each other
+/// one that it repeats often.
 BuilderOptions builder_options(const Graph& graph, const CodegenOptions& options) {
   constexpr int often = 4;
   BuilderOptions result{.isa = options.isa};
@@ -139,7 +141,8 @@ std::int64_t unrolled_elements(const Graph& graph, std::int64_t limit) {
 LoweringOptions lowering_options(const Graph& graph, const CodegenOptions& options) {
   constexpr std::int64_t longest_unrolled = 50000;
   LoweringOptions lowering;
-  // A program so long that unrolling it would take long to compile keeps all but its smallest arrays in memory.
+  // A program so long that unrolling it would take long to compile keeps all but its smallest arrays in
+  // memory.
   if (unrolled_elements(graph, lowering.register_limit) > longest_unrolled) lowering.register_limit = 4;
   lowering.optimized = level_of(graph, options) != Level::None;
   if (!lowering.optimized) lowering.many_loops = 3;
@@ -149,9 +152,7 @@ LoweringOptions lowering_options(const Graph& graph, const CodegenOptions& optio
 }
 
 /// The program as it is written.
-GraphRef rewrite(const Graph& given) {
-  return defer_errors(*simplify_loops(*with_sites(GraphRef(&given))));
-}
+GraphRef rewrite(const Graph& given) { return defer_errors(*simplify_loops(*with_sites(GraphRef(&given)))); }
 
 }  // namespace
 
@@ -208,7 +209,8 @@ std::vector<Array> run(const Program& program, std::span<const Array> inputs, co
   std::vector<Array> results(program.outputs.size());
   std::vector<ListArgument> in_lists(inputs.size()), out_lists(results.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    APSIS_ASSERT(inputs[i].shape() == program.inputs[i].shape() && inputs[i].dtype() == program.inputs[i].dtype());
+    APSIS_ASSERT(inputs[i].shape() == program.inputs[i].shape() &&
+                 inputs[i].dtype() == program.inputs[i].dtype());
     bool list = program.inputs[i].is_list();
     if (list) in_lists[i].take(state.lists, inputs[i]);
     in.push_back(list ? in_lists[i].value() : data_of(inputs[i]));

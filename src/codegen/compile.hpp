@@ -1,7 +1,7 @@
 #pragma once
 
-// The public face of the room: Graph in, machine code out. When to compile, what to keep and on which thread to run is
-// the business of the runtime.
+// The public face of the room: Graph in, machine code out. When to compile, what to keep and on which thread
+// to run is the business of the runtime.
 
 #include <memory>
 #include <span>
@@ -16,22 +16,23 @@
 namespace apsis::detail {
 
 struct CodegenOptions {
-  int lanes = 0;         // elements an iteration of fused loops, lanes of a packet; 0: what a vector register holds
-  int level = -1;        // 0 … 3 as in `Level`; -1: Less for loops and large arrays, else None
+  int lanes = 0;   // elements an iteration of fused loops, lanes of a packet; 0: what a vector register holds
+  int level = -1;  // 0 … 3 as in `Level`; -1: Less for loops and large arrays, else None
   Isa isa = Isa::Native;
   bool parallel = true;  // lanes may be shared out to threads
   bool operator==(const CodegenOptions&) const = default;
 };
 
-/// A compiled program before it is loaded: with its graph, all that a Program is made of. It holds no addresses, so it may
-/// come from another process (kernels are named by their ops).
+/// A compiled program before it is loaded: with its graph, all that a Program is made of. It holds no
+/// addresses, so it may come from another process (kernels are named by their ops).
 struct ProgramImage {
   std::vector<std::byte> object;  // refers to the library by symbols
   std::vector<Kernel> kernels;
   std::int64_t scratch_bytes = 0, equations = 0, loops = 0;
 };
 
-/// Machine code of one Graph and what a call of it needs. Immutable; any number of threads may run it at once.
+/// Machine code of one Graph and what a call of it needs. Immutable; any number of threads may run it at
+/// once.
 struct Program {
   Entry entry = nullptr;
   std::int64_t scratch_bytes = 0;
@@ -44,17 +45,19 @@ struct Program {
   std::unique_ptr<Code> code;
 };
 
-/// Compiles a graph without loading it. Throws InternalError if the code generator fails, Error if it cannot be loaded.
+/// Compiles a graph without loading it. Throws InternalError if the code generator fails, Error if it cannot
+/// be loaded.
 ProgramImage compile_image(const Graph& graph, const CodegenOptions& options = {});
 
-/// Loads what was compiled from this graph or an equal one. Throws InternalError for an object that cannot be loaded.
+/// Loads what was compiled from this graph or an equal one. Throws InternalError for an object that cannot be
+/// loaded.
 std::shared_ptr<const Program> load_program(const Graph& graph, const ProgramImage& image);
 
 /// Both.
 std::shared_ptr<const Program> compile(const Graph& graph, const CodegenOptions& options = {});
 
-/// Runs a program on concrete arrays of exactly its inputs' dtypes and shapes. Throws what its ops throw; errors name the
-/// places of `graph`, if it is given: the one that was compiled, or an equal one.
+/// Runs a program on concrete arrays of exactly its inputs' dtypes and shapes. Throws what its ops throw;
+/// errors name the places of `graph`, if it is given: the one that was compiled, or an equal one.
 std::vector<Array> run(const Program& program, std::span<const Array> inputs, const Graph* graph = nullptr);
 
 /// Throws what a call that returned `status` has to say; nothing for Ok.

@@ -2,8 +2,8 @@
 
 #include <unordered_map>
 
-#include "base/hash.hpp"
 #include "apsis/core/emitter.hpp"
+#include "base/hash.hpp"
 
 namespace apsis::detail {
 namespace {

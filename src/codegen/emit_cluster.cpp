@@ -1,7 +1,7 @@
-// Fused loops: elementwise equations on arrays of one shape, one vector of elements an iteration, and reductions of such
-// arrays that come out the same in any order: each keeps a vector of partial results. Programs of many loops
-// often repeat the same one on other arrays (the layers of a network, the stages of a solver, a long chain): such a
-// loop is written once, as a function.
+// Fused loops: elementwise equations on arrays of one shape, one vector of elements an iteration, and
+// reductions of such arrays that come out the same in any order: each keeps a vector of partial results.
+// Programs of many loops often repeat the same one on other arrays (the layers of a network, the stages of a
+// solver, a long chain): such a loop is written once, as a function.
 
 #include <algorithm>
 #include <optional>
@@ -14,7 +14,9 @@
 namespace apsis::detail {
 namespace {
 
-void append_word(std::string& key, std::uint64_t word) { key.append(reinterpret_cast<const char*>(&word), sizeof word); }
+void append_word(std::string& key, std::uint64_t word) {
+  key.append(reinterpret_cast<const char*>(&word), sizeof word);
+}
 
 void append_view(std::string& key, const Access& a) {
   append_word(key, static_cast<std::uint64_t>(a.dtype) | static_cast<std::uint64_t>(a.lanes) << 8);
@@ -23,7 +25,8 @@ void append_view(std::string& key, const Access& a) {
 
 /// What the reduction of any elements with this gives back: the bits of an element of `dtype`.
 std::uint64_t neutral_bits(const Op& op, Dtype dtype) {
-  const std::uint64_t sign = std::uint64_t{1} << (dtype == Dtype::Bool ? 0 : 8 * item_size(dtype) - 1), ones = 2 * sign - 1;
+  const std::uint64_t sign = std::uint64_t{1} << (dtype == Dtype::Bool ? 0 : 8 * item_size(dtype) - 1),
+                      ones = 2 * sign - 1;
   if (&op == &reduce_or_op) return 0;
   if (&op == &reduce_and_op) return ones;
   const bool most = &op == &reduce_min_op;
@@ -33,12 +36,12 @@ std::uint64_t neutral_bits(const Op& op, Dtype dtype) {
   return most ? sign - 1 : sign;
 }
 
-/// Whether a reduction is accumulated in the negative: that no element was set so far. A comparison under a mask of lanes
-/// is one instruction.
+/// Whether a reduction is accumulated in the negative: that no element was set so far. A comparison under a
+/// mask of lanes is one instruction.
 bool accumulates_negated(const Op& op, Dtype dtype) { return &op == &reduce_or_op && dtype == Dtype::Bool; }
 
-/// Whether some element was set, as a byte in memory that is written when one is met: for code that would keep a mask
-/// on the stack, and take it from there and put it back in every iteration.
+/// Whether some element was set, as a byte in memory that is written when one is met: for code that would
+/// keep a mask on the stack, and take it from there and put it back in every iteration.
 class Mark {
  public:
   explicit Mark(Builder& b) : b_(b), byte_(b.stack(1)) { set(false); }
@@ -78,9 +81,9 @@ struct Region::FusedLoop {
   };
   static constexpr std::uint32_t none = 0xffffffffu;
   Shape shape;
-  std::vector<Access> accesses;           // leaves in memory, then what is stored
-  std::vector<Value> scalars;             // leaves in registers
-  std::vector<std::uint32_t> leaf_access; // by leaf: its access, or none
+  std::vector<Access> accesses;            // leaves in memory, then what is stored
+  std::vector<Value> scalars;              // leaves in registers
+  std::vector<std::uint32_t> leaf_access;  // by leaf: its access, or none
   std::vector<Step> steps;
   std::vector<Type> totals;  // by reduction
   std::uint32_t values = 0;
@@ -98,7 +101,8 @@ struct Region::FusedLoop {
       append_word(key, a.base.handle ? ~std::uint64_t{0} : static_cast<std::uint64_t>(a.view.offset));
     }
     std::size_t scalar = 0;
-    for (std::uint32_t a : leaf_access) append_word(key, a == none ? 1000 + static_cast<std::uint64_t>(scalars[scalar++].dtype) : a);
+    for (std::uint32_t a : leaf_access)
+      append_word(key, a == none ? 1000 + static_cast<std::uint64_t>(scalars[scalar++].dtype) : a);
     for (const Step& s : steps) {
       append_word(key, reinterpret_cast<std::uintptr_t>(s.eqn->op));
       for (std::uint32_t v : s.operands) append_word(key, v);
@@ -118,7 +122,8 @@ void Region::emit_cluster(std::span<const std::uint32_t> eqns) {
   std::unordered_map<ValueId, std::uint32_t> numbers, inner_uses;
   {
     const Eqn& first = graph_.eqns()[eqns[0]];
-    loop.shape = graph_.aval(accumulates(graph_, first) ? graph_.operands(first)[0] : first.first_result).shape();
+    loop.shape =
+        graph_.aval(accumulates(graph_, first) ? graph_.operands(first)[0] : first.first_result).shape();
   }
   std::size_t widest = 1;
   std::vector<char> varying;  // by number: whether lanes differ
@@ -141,7 +146,8 @@ void Region::emit_cluster(std::span<const std::uint32_t> eqns) {
         loop.scalars.push_back(place.elements[0]);
       } else {
         loop.leaf_access.push_back(static_cast<std::uint32_t>(loop.accesses.size()));
-        loop.accesses.push_back({place.view, place.kind == Place::Kind::Iota ? Pointer{} : place.base, dtype, place.lanes});
+        loop.accesses.push_back(
+            {place.view, place.kind == Place::Kind::Iota ? Pointer{} : place.base, dtype, place.lanes});
       }
     }
   }
@@ -181,10 +187,12 @@ void Region::emit_cluster(std::span<const std::uint32_t> eqns) {
     loop.steps.push_back(std::move(step));
   }
   loop.width = loop.lanes > 1 ? 1 : lowering_.vector_lanes(widest);
-  // What is accumulated waits for the iteration before: in a short loop, several vectors side by side hide that.
+  // What is accumulated waits for the iteration before: in a short loop, several vectors side by side hide
+  // that.
   constexpr std::int64_t short_wait = 12;
   constexpr int most_lanes = 32;
-  if (!reduced.empty() && cost <= short_wait && loop.width > 1) loop.width = std::min(4 * loop.width, most_lanes);
+  if (!reduced.empty() && cost <= short_wait && loop.width > 1)
+    loop.width = std::min(4 * loop.width, most_lanes);
   ++lowering_.loops;
   const Values totals = shares_loops_ ? call_loop(loop) : write_loop(loop);
   for (auto& [v, place] : stored) define(v, std::move(place));

@@ -1,5 +1,5 @@
-// Branches. With one index for all lanes the branch taken runs alone; where lanes differ, each branch that some lane takes
-// runs under a mask, and results are selected.
+// Branches. With one index for all lanes the branch taken runs alone; where lanes differ, each branch that
+// some lane takes runs under a mask, and results are selected.
 
 #include <algorithm>
 
@@ -12,8 +12,8 @@ namespace {
 
 /// The operand in whose memory a result is made: one that is lent, that every branch passes on or updates in
 /// place, and that no other result has taken. -1: none.
-std::ptrdiff_t borrow(std::span<const GraphRef> branches, std::size_t result, int lanes, std::span<const Place> in,
-                      std::vector<char>& lent) {
+std::ptrdiff_t borrow(std::span<const GraphRef> branches, std::size_t result, int lanes,
+                      std::span<const Place> in, std::vector<char>& lent) {
   for (std::size_t i = 0; i < in.size(); ++i) {
     if (!lent[i] || in[i].lanes != lanes || !in[i].view.is_contiguous()) continue;
     const bool kept = std::ranges::all_of(branches, [&](const GraphRef& g) {
@@ -56,7 +56,8 @@ void Region::emit_cond_alike(const Eqn& e, Value index, std::span<const Place> i
   std::vector<char> flags;
   for (const Place& place : in) flags.push_back(static_cast<char>(lanes_of(place) > 1));
   flags.insert(flags.begin(), 0);
-  std::vector<char> varying_result = lanes_ > 1 ? varying_results(graph_, e, flags) : std::vector<char>(e.result_count, 0);
+  std::vector<char> varying_result =
+      lanes_ > 1 ? varying_results(graph_, e, flags) : std::vector<char>(e.result_count, 0);
 
   // Results meet in phis, or in one place in memory: that of an operand, else a new one.
   struct Result {
@@ -85,9 +86,12 @@ void Region::emit_cond_alike(const Eqn& e, Value index, std::span<const Place> i
   for (std::size_t k = 0; k < branches.size(); ++k) starts.push_back(b_.make_block("branch"));
   Block after = b_.make_block("join");
   b_.set_lanes(1);
-  if (branches.size() == 1) b_.jump(starts[0]);
-  else if (branches.size() == 2) b_.branch(b_.compare(Compare::Eq, index, b_.index(0)), starts[0], starts[1]);
-  else b_.switch_to(index, starts, starts.back());
+  if (branches.size() == 1)
+    b_.jump(starts[0]);
+  else if (branches.size() == 2)
+    b_.branch(b_.compare(Compare::Eq, index, b_.index(0)), starts[0], starts[1]);
+  else
+    b_.switch_to(index, starts, starts.back());
   for (std::size_t k = 0; k < branches.size(); ++k) {
     b_.set_position(starts[k]);
     Region branch(lowering_, *branches[k], lanes_, mask_);

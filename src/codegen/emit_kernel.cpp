@@ -33,12 +33,15 @@ void Region::emit_kernel(const Eqn& e) {
   for (std::uint32_t r = 0; r < e.result_count; ++r) out.push_back(destination(e.first_result + r, 1));
   call_kernel(number, e, in, out);
   for (std::uint32_t r = 0; r < e.result_count; ++r) {
-    if (in_registers(graph_.aval(e.first_result + r))) define_loaded(e.first_result + r, out[r]);
-    else define(e.first_result + r, std::move(out[r]));
+    if (in_registers(graph_.aval(e.first_result + r)))
+      define_loaded(e.first_result + r, out[r]);
+    else
+      define(e.first_result + r, std::move(out[r]));
   }
 }
 
-void Region::call_kernel(std::int64_t number, const Eqn& e, std::span<const Place> in, std::span<const Place> out) {
+void Region::call_kernel(std::int64_t number, const Eqn& e, std::span<const Place> in,
+                         std::span<const Place> out) {
   b_.set_lanes(1);
   Pointer pointers = b_.stack((in.size() + out.size()) * sizeof(void*));
   std::int64_t slot = 0;
@@ -59,7 +62,8 @@ void Region::call_kernel_lanes(const Eqn& e, std::int64_t number) {
   std::vector<Place> in, in_lane, out, out_lane;
   for (ValueId v : operands) {
     in.push_back(in_memory(places_[v], graph_.aval(v)));
-    in_lane.push_back(in.back().lanes == 1 ? contiguous(in.back(), graph_.aval(v)) : allocate(graph_.aval(v), 1));
+    in_lane.push_back(in.back().lanes == 1 ? contiguous(in.back(), graph_.aval(v))
+                                           : allocate(graph_.aval(v), 1));
   }
   for (std::uint32_t r = 0; r < e.result_count; ++r) {
     out.push_back(destination(e.first_result + r, lanes_));
@@ -73,7 +77,8 @@ void Region::call_kernel_lanes(const Eqn& e, std::int64_t number) {
     b_.branch(b_.extract(mask_, loop.index()), active, skip);
     b_.set_position(active);
   }
-  if (e.op->kind == OpKind::Effect) b_.store(b_.offset(lowering_.context(), offsetof(CallContext, slot)), loop.index());
+  if (e.op->kind == OpKind::Effect)
+    b_.store(b_.offset(lowering_.context(), offsetof(CallContext, slot)), loop.index());
   for (std::size_t i = 0; i < in.size(); ++i) {
     const Aval& aval = graph_.aval(operands[i]);
     if (in[i].lanes > 1) copy(of_lane(in[i], aval, loop.index()), aval, in_lane[i]);
@@ -88,12 +93,15 @@ void Region::call_kernel_lanes(const Eqn& e, std::int64_t number) {
   b_.set_position(skip);
   loop.close();
   for (std::uint32_t r = 0; r < e.result_count; ++r) {
-    if (in_registers(graph_.aval(e.first_result + r))) define_loaded(e.first_result + r, out[r]);
-    else define(e.first_result + r, std::move(out[r]));
+    if (in_registers(graph_.aval(e.first_result + r)))
+      define_loaded(e.first_result + r, out[r]);
+    else
+      define(e.first_result + r, std::move(out[r]));
   }
 }
 
-/// One test; where it fails the op is called, which throws, and the program is left: no value needs to outlive the call.
+/// One test; where it fails the op is called, which throws, and the program is left: no value needs to
+/// outlive the call.
 void Region::emit_raise_when(const Eqn& e) {
   Value failed = registers(places_[graph_.operands(e)[0]], Aval(Dtype::Bool, {}))[0];
   if (const int lanes = b_.lanes_of(failed); lanes > 1) {
@@ -124,8 +132,8 @@ void Region::emit_progress(const Eqn& e) {
   b_.set_lanes(1);
   if (p.timed) {
     const Pointer kernels = b_.load_pointer(b_.offset(lowering_.context(), offsetof(CallContext, kernels)));
-    const Pointer meter = b_.load_pointer(
-        b_.offset(kernels, number * static_cast<std::int64_t>(sizeof(Kernel)) + offsetof(Kernel, skipped_steps)));
+    const Pointer meter = b_.load_pointer(b_.offset(
+        kernels, number * static_cast<std::int64_t>(sizeof(Kernel)) + offsetof(Kernel, skipped_steps)));
     const Value skipped = b_.load_relaxed(meter, Dtype::I64);
     b_.set_lanes(lanes);
     due = none_of(b_.bit_and(steps, wide(skipped)));

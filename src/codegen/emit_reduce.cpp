@@ -11,7 +11,9 @@ namespace apsis::detail {
 namespace {
 
 int partials_of(std::int64_t count) {
-  return count < sum_sequential_below ? 1 : count < sum_few_partials_below ? sum_few_partials : sum_many_partials;
+  return count < sum_sequential_below     ? 1
+         : count < sum_few_partials_below ? sum_few_partials
+                                          : sum_many_partials;
 }
 
 }  // namespace
@@ -26,7 +28,8 @@ struct Region::ReduceLine {
 };
 
 bool Region::emit_reduce(const Eqn& e) {
-  constexpr const Op* plain[] = {&reduce_sum_op, &reduce_prod_op, &reduce_max_op, &reduce_min_op, &reduce_and_op, &reduce_or_op};
+  constexpr const Op* plain[] = {&reduce_sum_op, &reduce_prod_op, &reduce_max_op,
+                                 &reduce_min_op, &reduce_and_op,  &reduce_or_op};
   if (std::ranges::find(plain, e.op) == std::end(plain)) return false;
   const Dims& axes = e.params.as<ReduceParams>().axes;
   ValueId operand = graph_.operands(e)[0];
@@ -41,7 +44,8 @@ bool Region::emit_reduce(const Eqn& e) {
   for (std::size_t d = in.shape().size(); d-- > 0;) {
     std::int64_t n = in.shape()[d];
     if (!axes.contains(static_cast<std::int64_t>(d)) || n == 1) continue;
-    if (count == 1) stride = from.view.strides[d];
+    if (count == 1)
+      stride = from.view.strides[d];
     else if (from.view.strides[d] != stride * count) {
       if (from.view.is_contiguous()) return false;
       from = this->contiguous(from, in);
@@ -56,7 +60,8 @@ bool Region::emit_reduce(const Eqn& e) {
     if (!axes.contains(static_cast<std::int64_t>(d))) view.strides.push_back(from.view.strides[d]);
 
   int lanes = from.lanes;
-  bool along = lanes == 1 && stride == 1 && count >= sum_sequential_below && lowering_.options().vector_lanes != 1;
+  bool along =
+      lanes == 1 && stride == 1 && count >= sum_sequential_below && lowering_.options().vector_lanes != 1;
   Place result = in_registers(out) ? allocate(out, lanes) : destination(e.first_result, lanes);
   LoopNest nest(b_, out.shape(), {{view, from.base, dtype, lanes}, {result.view, result.base, dtype, lanes}},
                 along || lanes > 1 ? 1 : lowering_.vector_lanes(item_size(compute)), lanes);
@@ -68,8 +73,10 @@ bool Region::emit_reduce(const Eqn& e) {
   nest.store(1, compute == dtype ? total : b_.convert(total, dtype));
   nest.close();
   ++lowering_.loops;
-  if (in_registers(out)) define_loaded(e.first_result, result);
-  else define(e.first_result, std::move(result));
+  if (in_registers(out))
+    define_loaded(e.first_result, result);
+  else
+    define(e.first_result, std::move(result));
   return true;
 }
 
@@ -86,7 +93,8 @@ Value Region::reduce_blocks(const ReduceLine& line, std::int64_t count) {
   }
   if (rest) {
     b_.set_lanes(1);
-    total = line.combine(total, reduce_block(line, b_.index(full * sum_block * line.stride * line.bytes), rest));
+    total =
+        line.combine(total, reduce_block(line, b_.index(full * sum_block * line.stride * line.bytes), rest));
   }
   return total;
 }
@@ -127,7 +135,8 @@ Value Region::reduce_along(const ReduceLine& line, Value start, std::int64_t cou
   for (std::int64_t j = 0; j < rest; ++j) {
     b_.set_lanes(1);
     Value x = load(b_.index((groups * partials + j) * line.bytes), 1);
-    partial = b_.insert(partial, static_cast<int>(j), line.combine(b_.extract(partial, static_cast<int>(j)), x));
+    partial =
+        b_.insert(partial, static_cast<int>(j), line.combine(b_.extract(partial, static_cast<int>(j)), x));
   }
   return line.combine.across(partial);
 }
@@ -185,7 +194,8 @@ Value Region::reduce_across(const ReduceLine& line, Value start, std::int64_t co
   }
   for (int half = partials / 2; half > 0; half /= 2)
     for (int j = 0; j < half; ++j)
-      partial[static_cast<std::size_t>(j)] = line.combine(partial[static_cast<std::size_t>(j)], partial[static_cast<std::size_t>(j + half)]);
+      partial[static_cast<std::size_t>(j)] =
+          line.combine(partial[static_cast<std::size_t>(j)], partial[static_cast<std::size_t>(j + half)]);
   return partial[0];
 }
 

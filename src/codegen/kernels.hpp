@@ -54,5 +54,6 @@ std::int32_t apsis_call_kernel(apsis::detail::CallContext* context, std::int64_t
 void apsis_copy_given(void* to, const void* from, std::int64_t bytes) noexcept;
 /// Keeps the error of a loop that went past its declared bound. Returns Failed.
 /// `site`: see ir/sites.hpp.
-std::int32_t apsis_fail_max_steps(apsis::detail::CallContext* context, std::int64_t max_steps, std::int64_t site) noexcept;
+std::int32_t apsis_fail_max_steps(apsis::detail::CallContext* context, std::int64_t max_steps,
+                                  std::int64_t site) noexcept;
 }

@@ -144,7 +144,8 @@ LaneSplit split_lanes(const Graph& region, std::span<const char> mapped_inputs, 
   std::copy(mapped_inputs.begin(), mapped_inputs.end(), s.varying.begin());
   for (const Eqn& e : graph.eqns()) {
     const bool of_lanes =
-        has_effect(*e.op, e.params) || std::ranges::any_of(graph.operands(e), [&](ValueId v) { return s.varying[v] != 0; });
+        has_effect(*e.op, e.params) ||
+        std::ranges::any_of(graph.operands(e), [&](ValueId v) { return s.varying[v] != 0; });
     std::fill_n(s.varying.begin() + e.first_result, e.result_count, static_cast<char>(of_lanes));
   }
   if (refill) {

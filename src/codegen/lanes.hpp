@@ -17,15 +17,15 @@ struct LaneCounts {
 };
 LaneCounts& lane_counts();
 
-/// Lanes a chunk has, a multiple of the packet's width: the same throughout a process. Where lanes end up does not show in
-/// their bits.
+/// Lanes a chunk has, a multiple of the packet's width: the same throughout a process. Where lanes end up
+/// does not show in their bits.
 std::int64_t lanes_per_chunk(std::int64_t lanes, std::int64_t width);
 
 }  // namespace apsis::detail
 
 extern "C" {
-/// Runs `chunk` on all of [0, lanes), each chunk with `scratch_bytes` of its own. Returns the Status of the first chunk, by
-/// its place, that failed.
+/// Runs `chunk` on all of [0, lanes), each chunk with `scratch_bytes` of its own. Returns the Status of the
+/// first chunk, by its place, that failed.
 std::int32_t apsis_run_lanes(apsis::detail::CallContext* context, apsis::detail::Chunk chunk, void* arguments,
                              std::int64_t lanes, std::int64_t width, std::int64_t scratch_bytes,
                              std::int64_t parallel) noexcept;

@@ -42,7 +42,8 @@ MakeBuilder load_code_generator(const std::string& path) {
 }
 
 std::unique_ptr<Builder> make_builder(const BuilderOptions& options) {
-  static const MakeBuilder make = load_code_generator(code_generator_path());  // tried again next time if it throws
+  static const MakeBuilder make =
+      load_code_generator(code_generator_path());  // tried again next time if it throws
   return std::unique_ptr<Builder>(make(options));
 }
 

@@ -40,8 +40,8 @@ class LoadedCode final : public Code {
   std::size_t mapped_, size_;
 };
 
-// Functions outside may be further away than a 32-bit displacement: calls to them go through a jump with the whole
-// address behind it, which serves as the entry of the global offset table too.
+// Functions outside may be further away than a 32-bit displacement: calls to them go through a jump with the
+// whole address behind it, which serves as the entry of the global offset table too.
 struct Stub {
   std::uint8_t jump[8] = {0xff, 0x25, 2, 0, 0, 0, 0xcc, 0xcc};  // jmp *[rip + 2]; the address follows at 8
   std::uint64_t address = 0;
@@ -78,7 +78,8 @@ class Loader {
  private:
   template <class T>
   std::vector<T> table(std::size_t offset, std::size_t count) const {
-    if (offset > object_.size() || count > (object_.size() - offset) / sizeof(T)) malformed("a table lies outside it");
+    if (offset > object_.size() || count > (object_.size() - offset) / sizeof(T))
+      malformed("a table lies outside it");
     std::vector<T> entries(count);
     if (count) std::memcpy(entries.data(), object_.data() + offset, count * sizeof(T));
     return entries;
@@ -86,7 +87,8 @@ class Loader {
 
   void read_headers() {
     header_ = table<Elf64_Ehdr>(0, 1)[0];
-    if (std::memcmp(header_.e_ident, ELFMAG, SELFMAG) != 0 || header_.e_type != ET_REL || header_.e_machine != EM_X86_64)
+    if (std::memcmp(header_.e_ident, ELFMAG, SELFMAG) != 0 || header_.e_type != ET_REL ||
+        header_.e_machine != EM_X86_64)
       malformed("it is no relocatable x86-64 object");
     sections_ = table<Elf64_Shdr>(header_.e_shoff, header_.e_shnum);
     for (const Elf64_Shdr& section : sections_) {
@@ -100,7 +102,8 @@ class Loader {
   }
 
   bool is_loaded(std::size_t section) const {
-    return section < sections_.size() && (sections_[section].sh_flags & SHF_ALLOC) && sections_[section].sh_size;
+    return section < sections_.size() && (sections_[section].sh_flags & SHF_ALLOC) &&
+           sections_[section].sh_size;
   }
 
   static Segment segment_of(const Elf64_Shdr& section) {
@@ -171,10 +174,13 @@ class Loader {
     const Elf64_Shdr& target = sections_[section.sh_info];
     for (const Elf64_Rela& r : table<Elf64_Rela>(section.sh_offset, section.sh_size / sizeof(Elf64_Rela))) {
       const std::uint32_t type = ELF64_R_TYPE(r.r_info);
-      const std::size_t symbol = ELF64_R_SYM(r.r_info), width = type == R_X86_64_64 || type == R_X86_64_PC64 ? 8 : 4;
-      if (symbol >= symbols_.size() || r.r_offset > target.sh_size - width) malformed("a relocation lies outside it");
+      const std::size_t symbol = ELF64_R_SYM(r.r_info),
+                        width = type == R_X86_64_64 || type == R_X86_64_PC64 ? 8 : 4;
+      if (symbol >= symbols_.size() || r.r_offset > target.sh_size - width)
+        malformed("a relocation lies outside it");
       std::byte* place = base_ + place_[section.sh_info] + r.r_offset;
-      const std::uint64_t here = reinterpret_cast<std::uint64_t>(place), addend = static_cast<std::uint64_t>(r.r_addend);
+      const std::uint64_t here = reinterpret_cast<std::uint64_t>(place),
+                          addend = static_cast<std::uint64_t>(r.r_addend);
       switch (type) {
         case R_X86_64_64: {
           const std::uint64_t value = address_of(symbol) + addend;
@@ -187,28 +193,34 @@ class Loader {
           break;
         }
         case R_X86_64_PC32:
-        case R_X86_64_PLT32: store_displacement(place, address_of(symbol) + addend - here); break;
+        case R_X86_64_PLT32:
+          store_displacement(place, address_of(symbol) + addend - here);
+          break;
         case R_X86_64_GOTPCREL:
         case R_X86_64_GOTPCRELX:
         case R_X86_64_REX_GOTPCRELX:
           if (stub_[symbol] == no_stub) malformed("an offset table entry for a symbol of its own");
           store_displacement(place, address_of(symbol) + offsetof(Stub, address) + addend - here);
           break;
-        default: malformed("relocation type " + std::to_string(type));
+        default:
+          malformed("relocation type " + std::to_string(type));
       }
     }
   }
 
   static void store_displacement(std::byte* place, std::uint64_t value) {
     const auto low = static_cast<std::int32_t>(value);
-    if (static_cast<std::uint64_t>(static_cast<std::int64_t>(low)) != value) malformed("a displacement overflows");
+    if (static_cast<std::uint64_t>(static_cast<std::int64_t>(low)) != value)
+      malformed("a displacement overflows");
     std::memcpy(place, &low, 4);
   }
 
   void protect() {
-    if (used_[Text] && mprotect(base_ + start_[Text], start_[Constants] - start_[Text], PROT_READ | PROT_EXEC) != 0)
+    if (used_[Text] &&
+        mprotect(base_ + start_[Text], start_[Constants] - start_[Text], PROT_READ | PROT_EXEC) != 0)
       malformed("its code cannot be made executable");
-    if (used_[Constants] && mprotect(base_ + start_[Constants], start_[Data] - start_[Constants], PROT_READ) != 0)
+    if (used_[Constants] &&
+        mprotect(base_ + start_[Constants], start_[Data] - start_[Constants], PROT_READ) != 0)
       malformed("its constants cannot be protected");
   }
 

@@ -14,7 +14,11 @@ BufferRef both(const BufferRef& a, const BufferRef& b) {
 }  // namespace
 
 LoopCarries::LoopCarries(Region& outer, const Graph& body, std::size_t first_input, std::vector<char> varying)
-    : outer_(outer), b_(outer.lowering().b), body_(body), first_input_(first_input), varying_(std::move(varying)) {}
+    : outer_(outer),
+      b_(outer.lowering().b),
+      body_(body),
+      first_input_(first_input),
+      varying_(std::move(varying)) {}
 
 void LoopCarries::start(Place initial, bool may_overwrite, const Place& target) {
   std::size_t i = carries_.size();
@@ -36,8 +40,8 @@ void LoopCarries::start(Place initial, bool may_overwrite, const Place& target) 
     }
     return;
   }
-  bool adopt = may_overwrite && initial.exclusive() && initial.view.is_contiguous() && initial.view.offset == 0 &&
-               initial.lanes == c.lanes;
+  bool adopt = may_overwrite && initial.exclusive() && initial.view.is_contiguous() &&
+               initial.view.offset == 0 && initial.lanes == c.lanes;
   if (adopt) {
     c.initial = std::move(initial);
   } else {

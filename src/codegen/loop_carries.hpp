@@ -1,7 +1,7 @@
 #pragma once
 
-// The carried values of a loop while it is written: phis for registers; for arrays in memory a home, or two that take
-// turns when an iteration makes the array anew.
+// The carried values of a loop while it is written: phis for registers; for arrays in memory a home, or two
+// that take turns when an iteration makes the array anew.
 
 #include "codegen/analysis.hpp"
 #include "codegen/region.hpp"
@@ -10,11 +10,12 @@ namespace apsis::detail {
 
 class LoopCarries {
  public:
-  /// `first_input`: the body's input that is the first carry. `varying`: which carries differ from lane to lane.
+  /// `first_input`: the body's input that is the first carry. `varying`: which carries differ from lane to
+  /// lane.
   LoopCarries(Region& outer, const Graph& body, std::size_t first_input, std::vector<char> varying);
 
-  /// Takes the initial value of the next carry; called once for each, before the loop. An array in memory that
-  /// `may_overwrite` gives its buffer away. `target`: where the result should be made, if anywhere.
+  /// Takes the initial value of the next carry; called once for each, before the loop. An array in memory
+  /// that `may_overwrite` gives its buffer away. `target`: where the result should be made, if anywhere.
   void start(Place initial, bool may_overwrite, const Place& target);
   /// In the loop's head, reached from `before`.
   void open(Block before);

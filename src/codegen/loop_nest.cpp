@@ -67,16 +67,21 @@ void LoopNest::collapse(const Shape& shape) {
     bool merges = !extents_.empty() && std::ranges::all_of(accesses_, [&](const Access& a) {
       return strides_[static_cast<std::size_t>(&a - accesses_.data())].back() == a.view.strides[d] * shape[d];
     });
-    if (merges) extents_.back() *= shape[d];
-    else extents_.push_back(shape[d]);
+    if (merges)
+      extents_.back() *= shape[d];
+    else
+      extents_.push_back(shape[d]);
     for (std::size_t a = 0; a < accesses_.size(); ++a) {
-      if (merges) strides_[a].back() = accesses_[a].view.strides[d];
-      else strides_[a].push_back(accesses_[a].view.strides[d]);
+      if (merges)
+        strides_[a].back() = accesses_[a].view.strides[d];
+      else
+        strides_[a].push_back(accesses_[a].view.strides[d]);
     }
   }
 }
 
-/// Vectorises along the axis with the least work: iterations times accesses, a strided one counting an element each.
+/// Vectorises along the axis with the least work: iterations times accesses, a strided one counting an
+/// element each.
 void LoopNest::choose_axis(int width) {
   if (width <= 1 || extents_.empty()) {
     axis_ = static_cast<int>(extents_.size()) - 1;
@@ -102,10 +107,14 @@ void LoopNest::open() {
   b_.set_lanes(1);
   pointers_.resize(accesses_.size());
   places_.resize(accesses_.size());
-  auto bytes = [&](std::size_t a) { return static_cast<std::int64_t>(item_size(accesses_[a].dtype)) * accesses_[a].lanes; };
+  auto bytes = [&](std::size_t a) {
+    return static_cast<std::int64_t>(item_size(accesses_[a].dtype)) * accesses_[a].lanes;
+  };
   for (std::size_t a = 0; a < accesses_.size(); ++a) {
-    if (accesses_[a].base.handle) pointers_[a] = b_.offset(accesses_[a].base, accesses_[a].view.offset * bytes(a));
-    else places_[a] = b_.index(accesses_[a].view.offset);
+    if (accesses_[a].base.handle)
+      pointers_[a] = b_.offset(accesses_[a].base, accesses_[a].view.offset * bytes(a));
+    else
+      places_[a] = b_.index(accesses_[a].view.offset);
   }
   for (std::size_t d = 0; d < extents_.size(); ++d) {
     if (static_cast<int>(d) == axis_) continue;
@@ -114,8 +123,10 @@ void LoopNest::open() {
     for (std::size_t a = 0; a < accesses_.size(); ++a) {
       std::int64_t stride = strides_[a][d];
       if (stride == 0) continue;
-      if (accesses_[a].base.handle) pointers_[a] = b_.offset(pointers_[a], b_.mul(i, b_.index(stride * bytes(a))));
-      else places_[a] = b_.add(places_[a], b_.mul(i, b_.index(stride)));
+      if (accesses_[a].base.handle)
+        pointers_[a] = b_.offset(pointers_[a], b_.mul(i, b_.index(stride * bytes(a))));
+      else
+        places_[a] = b_.add(places_[a], b_.mul(i, b_.index(stride)));
     }
   }
   if (axis_ >= 0 && extents_[static_cast<std::size_t>(axis_)] > width_) {
@@ -201,8 +212,10 @@ void LoopNest::store(std::size_t a, Value v, std::int64_t shift) {
   int lanes = access.lanes > 1 ? access.lanes : width_;
   b_.set_lanes(lanes);
   if (lanes > 1 && b_.lanes_of(v) == 1) v = b_.splat(v);
-  if (access.lanes > 1 || width_ == 1 || stride == 1) b_.store(p, v);
-  else b_.scatter(p, lane_places(stride), v);
+  if (access.lanes > 1 || width_ == 1 || stride == 1)
+    b_.store(p, v);
+  else
+    b_.scatter(p, lane_places(stride), v);
 }
 
 void LoopNest::masked_store(std::size_t a, Value v, Value mask) {

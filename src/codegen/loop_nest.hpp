@@ -1,7 +1,7 @@
 #pragma once
 
-// Loops over the elements of an array shape, vectorised along one axis, in which strided views of memory are read and
-// written.
+// Loops over the elements of an array shape, vectorised along one axis, in which strided views of memory are
+// read and written.
 
 #include <span>
 #include <vector>
@@ -11,7 +11,8 @@
 
 namespace apsis::detail {
 
-/// One array that the loop reads or writes. A null base is an iota: the element's value is its place in the view.
+/// One array that the loop reads or writes. A null base is an iota: the element's value is its place in the
+/// view.
 struct Access {
   View view;
   Pointer base;
@@ -22,9 +23,9 @@ struct Access {
 /// An I64 index as an element of an iota.
 Value from_index(Builder& b, Value index, Dtype dtype);
 
-/// A loop `for (i = 0; i < n; i += step)`, written from both ends. The trip count is at least one. `carried` are values
-/// that pass from each iteration to the next: on opening they become the current ones, which may be replaced; after
-/// `close` they are the last.
+/// A loop `for (i = 0; i < n; i += step)`, written from both ends. The trip count is at least one. `carried`
+/// are values that pass from each iteration to the next: on opening they become the current ones, which may
+/// be replaced; after `close` they are the last.
 class CountedLoop {
  public:
   CountedLoop(Builder& b, Value n);
@@ -46,8 +47,8 @@ class CountedLoop {
 
 class LoopNest {
  public:
-  /// `width`: elements an iteration where that pays, a power of two. Accesses that hold `lanes` > 1 copies of each element are
-  /// read lane by lane, and then the width must be 1.
+  /// `width`: elements an iteration where that pays, a power of two. Accesses that hold `lanes` > 1 copies of
+  /// each element are read lane by lane, and then the width must be 1.
   LoopNest(Builder& b, const Shape& shape, std::vector<Access> accesses, int width, int lanes = 1);
 
   /// Before `open`: a value that passes from each iteration to the next, `initial` in the first.
@@ -57,7 +58,8 @@ class LoopNest {
   /// Opens the loops. Between open and close, `load` and `store` work on the current elements.
   void open();
   void close();
-  /// The current elements; one scalar where all are the same. `shift`: places further on in memory, and `bytes` more.
+  /// The current elements; one scalar where all are the same. `shift`: places further on in memory, and
+  /// `bytes` more.
   Value load(std::size_t access, std::int64_t shift = 0, Value bytes = {});
   /// `width` neighbouring elements from the current one on, `bytes` further.
   Value load_vector(std::size_t access, Value bytes, int width);

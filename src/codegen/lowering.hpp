@@ -39,7 +39,8 @@ class Lowering {
   const LoweringOptions& options() const { return options_; }
   /// Starts the function whose first parameter is the call's context, and reads from it what the code needs.
   void enter(Pointer context);
-  /// The same for a function written in the middle of another, with scratch memory of its own; and back to the other one.
+  /// The same for a function written in the middle of another, with scratch memory of its own; and back to
+  /// the other one.
   void begin_function(Pointer context);
   /// The scratch memory that the inner function needs.
   std::int64_t end_function();

@@ -17,7 +17,8 @@ struct Buffer {
   std::int64_t offset = 0, bytes = 0;
   bool writable = false;
   bool records = false;  // stands for lists that loops made; the values in them share it
-  std::vector<Pointer> tables;  // where those lists are if lanes made them, a table a value; `parts`: their memory
+  std::vector<Pointer>
+      tables;  // where those lists are if lanes made them, a table a value; `parts`: their memory
   std::int64_t lanes = 0, packet = 0;  // of these tables
   int holders = 0;  // references that are not places of values: those of loops to the homes of their carries
 
@@ -46,13 +47,14 @@ struct Place {
   Pointer base;
   View view;
   int lanes = 1;  // memory: copies of each element, one a lane; 1 when all lanes share it
-  /// Memory: the copies are neighbours, or, with a handle, each lane has its array in one piece: the elements from `base`
-  /// at which these begin. Only what `only_sliced` allows meets such arrays.
+  /// Memory: the copies are neighbours, or, with a handle, each lane has its array in one piece: the elements
+  /// from `base` at which these begin. Only what `only_sliced` allows meets such arrays.
   Value apart;
   Value offset;
   Value first, step;  // lists: if there is a step, entry k is first + k * step, and not in the records
 
-  /// No other value and nobody outside reads the buffer, so that it may be overwritten once this value is dead.
+  /// No other value and nobody outside reads the buffer, so that it may be overwritten once this value is
+  /// dead.
   bool exclusive() const {
     return kind == Kind::Memory && buffer && buffer->writable && buffer.use_count() == 1 + buffer->holders;
   }
@@ -61,7 +63,8 @@ struct Place {
 /// Both are the same elements of memory, without gaps.
 inline bool same_memory(const Place& a, const Place& b) {
   return a.kind == Place::Kind::Memory && b.kind == Place::Kind::Memory && a.base.handle == b.base.handle &&
-         a.view.offset == b.view.offset && a.view.is_contiguous() && b.view.is_contiguous() && a.lanes == b.lanes;
+         a.view.offset == b.view.offset && a.view.is_contiguous() && b.view.is_contiguous() &&
+         a.lanes == b.lanes;
 }
 
 }  // namespace apsis::detail

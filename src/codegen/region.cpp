@@ -12,8 +12,14 @@
 namespace apsis::detail {
 
 Region::Region(Lowering& lowering, const Graph& graph, int lanes, Value mask)
-    : lowering_(lowering), b_(lowering.b), graph_(graph), lanes_(lanes), mask_(mask), places_(graph.value_count()),
-      uses_(graph.value_count(), 0), hints_(graph.value_count()) {
+    : lowering_(lowering),
+      b_(lowering.b),
+      graph_(graph),
+      lanes_(lanes),
+      mask_(mask),
+      places_(graph.value_count()),
+      uses_(graph.value_count(), 0),
+      hints_(graph.value_count()) {
   for (const Eqn& e : graph.eqns())
     for (ValueId v : graph.operands(e)) ++uses_[v];
   for (ValueId v : graph.outputs()) ++uses_[v];
@@ -23,8 +29,8 @@ void Region::hint_output(std::size_t output, const Place& target) {
   ValueId v = graph_.outputs()[output];
   if (in_registers(graph_.aval(v)) || graph_.aval(v).is_list()) return;
   Place place = target;
-  // The place is the value's own from here on: its buffer counts only those who know it through the value, and not
-  // the hints.
+  // The place is the value's own from here on: its buffer counts only those who know it through the value,
+  // and not the hints.
   place.buffer = std::make_shared<Buffer>();
   place.buffer->writable = true;
   if (target.buffer) place.buffer->parts = {target.buffer};
@@ -36,9 +42,10 @@ void Region::hint_output(std::size_t output, const Place& target) {
       // What a reshape reads may be made at the place of its result.
       u = graph_.operands(*e)[0];
       View view;
-      const bool same = graph_.aval(u).size() == graph_.aval(v).size() && (!updated || uses_[u] == 1) &&
-                        e->op->view(e->params, graph_.aval(v), View::contiguous(graph_.aval(u).shape()), view) &&
-                        view.is_contiguous() && view.offset == 0;
+      const bool same =
+          graph_.aval(u).size() == graph_.aval(v).size() && (!updated || uses_[u] == 1) &&
+          e->op->view(e->params, graph_.aval(v), View::contiguous(graph_.aval(u).shape()), view) &&
+          view.is_contiguous() && view.offset == 0;
       if (!same) {
         hints_[v] = place;
         ++place.buffer->holders;
@@ -67,7 +74,8 @@ void Region::run_invariant(std::span<const char> inputs) {
   // One use more than there are: what is made here lasts through the loop.
   for (const Item& item : schedule_.invariant)
     for (std::uint32_t i : item.eqns)
-      for (std::uint32_t r = 0; r < graph_.eqns()[i].result_count; ++r) ++uses_[graph_.eqns()[i].first_result + r];
+      for (std::uint32_t r = 0; r < graph_.eqns()[i].result_count; ++r)
+        ++uses_[graph_.eqns()[i].first_result + r];
   run_items(schedule_.invariant);
 }
 
@@ -80,8 +88,10 @@ void Region::run_items(std::span<const Item> items) {
   shares_loops_ = std::ranges::count_if(items, &Item::cluster) >= lowering_.options().many_loops;
   for (const Item& item : items) {
     lowering_.equations += static_cast<std::int64_t>(item.eqns.size());
-    if (item.cluster) emit_cluster(item.eqns);
-    else emit(graph_.eqns()[item.eqns[0]]);
+    if (item.cluster)
+      emit_cluster(item.eqns);
+    else
+      emit(graph_.eqns()[item.eqns[0]]);
     for (std::uint32_t i : item.eqns) release_operands(graph_.eqns()[i]);
   }
 }
@@ -94,26 +104,38 @@ void Region::release_operands(const Eqn& e) {
 }
 
 void Region::release(Place& place) {
-  // A loop inside a loop records anew in each iteration: what was recorded goes when the last of its values is read.
-  if (place.kind == Place::Kind::List && place.buffer && place.buffer->records && place.buffer.use_count() == 1) {
+  // A loop inside a loop records anew in each iteration: what was recorded goes when the last of its values
+  // is read.
+  if (place.kind == Place::Kind::List && place.buffer && place.buffer->records &&
+      place.buffer.use_count() == 1) {
     b_.set_lanes(1);
     const Operand arguments[] = {lowering_.context(), place.base};
-    if (place.buffer->tables.empty()) b_.call_runtime_void("apsis_list_free", arguments);
-    else free_lists_of_lanes(*place.buffer);
+    if (place.buffer->tables.empty())
+      b_.call_runtime_void("apsis_list_free", arguments);
+    else
+      free_lists_of_lanes(*place.buffer);
   }
   place = {};
 }
 
 void Region::emit(const Eqn& e) {
   switch (e.op->kind) {
-    case OpKind::Constant: return emit_constant(e);
-    case OpKind::View: return emit_view(e);
-    case OpKind::Call: return emit_call(e);
-    case OpKind::Cond: return emit_cond(e);
-    case OpKind::While: return emit_while(e);
-    case OpKind::Scan: return emit_scan(e);
-    case OpKind::MapLanes: return lanes_ == 1 ? emit_packets(e) : emit_map_lanes(e);
-    default: break;
+    case OpKind::Constant:
+      return emit_constant(e);
+    case OpKind::View:
+      return emit_view(e);
+    case OpKind::Call:
+      return emit_call(e);
+    case OpKind::Cond:
+      return emit_cond(e);
+    case OpKind::While:
+      return emit_while(e);
+    case OpKind::Scan:
+      return emit_scan(e);
+    case OpKind::MapLanes:
+      return lanes_ == 1 ? emit_packets(e) : emit_map_lanes(e);
+    default:
+      break;
   }
   if (e.op == &raise_when_op) return emit_raise_when(e);
   if (e.op == &progress_op) return emit_progress(e);
@@ -155,10 +177,12 @@ void Region::emit_view(const Eqn& e) {
     Place place;
     place.kind = Place::Kind::Registers;
     if (from.elements.size() == 1) {
-      if (out.size() != 0) place.elements.assign(in_registers(out) ? static_cast<std::size_t>(out.size()) : 1, from.elements[0]);
+      if (out.size() != 0)
+        place.elements.assign(in_registers(out) ? static_cast<std::size_t>(out.size()) : 1, from.elements[0]);
     } else {
       APSIS_ASSERT(e.op->view(e.params, out, View::contiguous(in.shape()), view));
-      for (std::int64_t k = 0; k < out.size(); ++k) place.elements.push_back(from.elements[static_cast<std::size_t>(view.at(k))]);
+      for (std::int64_t k = 0; k < out.size(); ++k)
+        place.elements.push_back(from.elements[static_cast<std::size_t>(view.at(k))]);
     }
     return define(e.first_result, std::move(place));
   }
@@ -303,7 +327,8 @@ std::vector<Value> Region::registers(const Place& place, const Aval& aval) {
     Pointer p = b_.offset(place.base, at * bytes_of(place, aval.dtype()));
     if (place.lanes > 1) {
       b_.set_lanes(place.lanes);
-      values.push_back(place.apart.handle ? b_.gather(p, place.apart, aval.dtype()) : b_.load(p, aval.dtype()));
+      values.push_back(place.apart.handle ? b_.gather(p, place.apart, aval.dtype())
+                                          : b_.load(p, aval.dtype()));
     } else {
       values.push_back(b_.load_element(p, aval.dtype()));
     }
@@ -329,7 +354,8 @@ Place Region::in_memory(const Place& place, const Aval& aval) {
 
 Place Region::contiguous(const Place& place, const Aval& aval) {
   if (place.kind == Place::Kind::Memory && place.view.is_contiguous()) return place;
-  if (place.kind == Place::Kind::Registers && (place.elements.size() > 1 || aval.size() <= 1)) return in_memory(place, aval);
+  if (place.kind == Place::Kind::Registers && (place.elements.size() > 1 || aval.size() <= 1))
+    return in_memory(place, aval);
   Place memory = allocate(aval, lanes_of(place));
   copy(place, aval, memory);
   return memory;
@@ -340,14 +366,15 @@ void Region::copy(const Place& from, const Aval& aval, const Place& to, bool mas
   auto item = static_cast<std::int64_t>(item_size(aval.dtype()));
   if (from.apart.handle || to.apart.handle) {
     b_.set_lanes(1);
-    const Value all = b_.index(static_cast<std::int64_t>(~std::uint64_t{0} >> (64 - std::max(from.lanes, to.lanes))));
+    const Value all =
+        b_.index(static_cast<std::int64_t>(~std::uint64_t{0} >> (64 - std::max(from.lanes, to.lanes))));
     LaneLoop loop(b_, mask_.handle ? b_.mask_bits(mask_) : all);
     copy(of_lane(from, aval, loop.lane()), aval, of_lane(to, aval, loop.lane()));
     return loop.close();
   }
   bool blend = masked && mask_.handle && to.lanes > 1;
-  if (from.kind == Place::Kind::Memory && from.view.is_contiguous() && to.view.is_contiguous() && from.lanes == to.lanes &&
-      !blend) {
+  if (from.kind == Place::Kind::Memory && from.view.is_contiguous() && to.view.is_contiguous() &&
+      from.lanes == to.lanes && !blend) {
     b_.set_lanes(1);
     Pointer source = b_.offset(from.base, from.view.offset * bytes_of(from, aval.dtype()));
     Pointer target = b_.offset(to.base, to.view.offset * bytes_of(to, aval.dtype()));
@@ -359,8 +386,10 @@ void Region::copy(const Place& from, const Aval& aval, const Place& to, bool mas
       Value v = from.elements[static_cast<std::size_t>(k)];
       if (to.lanes > b_.lanes_of(v)) v = b_.splat(v);
       Pointer p = b_.offset(to.base, to.view.at(k) * bytes_of(to, aval.dtype()));
-      if (blend) b_.masked_store(p, v, mask_);
-      else b_.store(p, v);
+      if (blend)
+        b_.masked_store(p, v, mask_);
+      else
+        b_.store(p, v);
     }
     return;
   }
@@ -368,7 +397,8 @@ void Region::copy(const Place& from, const Aval& aval, const Place& to, bool mas
   bool pair = aval.dtype() == Dtype::C128;
   Shape shape = aval.shape();
   std::vector<Access> accesses = {{to.view, to.base, aval.dtype(), to.lanes}};
-  if (from.kind != Place::Kind::Registers) accesses.push_back({from.view, from.base, aval.dtype(), from.lanes});
+  if (from.kind != Place::Kind::Registers)
+    accesses.push_back({from.view, from.base, aval.dtype(), from.lanes});
   if (is_complex(aval.dtype())) {
     for (Access& a : accesses) {
       a.dtype = Dtype::U64;
@@ -383,11 +413,14 @@ void Region::copy(const Place& from, const Aval& aval, const Place& to, bool mas
   }
   if (from.kind == Place::Kind::Iota) accesses[1].base = {};
   int lanes = std::max(to.lanes, lanes_of(from));
-  LoopNest nest(b_, shape, accesses, lanes > 1 ? 1 : lowering_.vector_lanes(item_size(accesses[0].dtype)), lanes);
+  LoopNest nest(b_, shape, accesses, lanes > 1 ? 1 : lowering_.vector_lanes(item_size(accesses[0].dtype)),
+                lanes);
   nest.open();
   Value v = accesses.size() > 1 ? nest.load(1) : from.elements[0];
-  if (blend) nest.masked_store(0, v, mask_);
-  else nest.store(0, v);
+  if (blend)
+    nest.masked_store(0, v, mask_);
+  else
+    nest.store(0, v);
   nest.close();
 }
 
@@ -397,7 +430,8 @@ Place Region::of_lane(const Place& place, const Aval& aval, Value lane) {
   if (place.kind != Place::Kind::Memory || place.lanes == 1) return part;
   b_.set_lanes(1);
   const Value first = place.apart.handle ? b_.extract(place.apart, lane) : lane;
-  part.base = b_.offset(place.base, b_.mul(first, b_.index(static_cast<std::int64_t>(item_size(aval.dtype())))));
+  part.base =
+      b_.offset(place.base, b_.mul(first, b_.index(static_cast<std::int64_t>(item_size(aval.dtype())))));
   part.lanes = 1;
   part.apart = {};
   if (place.apart.handle) return part;
@@ -412,8 +446,8 @@ void Region::copy_given(const Place& from, const Aval& aval, const Place& to) {
     return copy(from, aval, to);
   b_.set_lanes(1);
   const auto item = static_cast<std::int64_t>(item_size(aval.dtype()));
-  const Operand arguments[] = {b_.offset(to.base, to.view.offset * item), b_.offset(from.base, from.view.offset * item),
-                               b_.index(aval.size() * item)};
+  const Operand arguments[] = {b_.offset(to.base, to.view.offset * item),
+                               b_.offset(from.base, from.view.offset * item), b_.index(aval.size() * item)};
   b_.call_runtime_void("apsis_copy_given", arguments);
 }
 
@@ -435,7 +469,8 @@ void Region::emit_call(const Eqn& e) {
     inner.bind_input(static_cast<ValueId>(i), take(operands[i], last));
   }
   for (std::uint32_t r = 0; r < e.result_count; ++r)
-    if (hints_[e.first_result + r].kind != Place::Kind::None) inner.hint_output(r, hints_[e.first_result + r]);
+    if (hints_[e.first_result + r].kind != Place::Kind::None)
+      inner.hint_output(r, hints_[e.first_result + r]);
   inner.run();
   for (std::uint32_t r = 0; r < e.result_count; ++r) define(e.first_result + r, inner.output(r));
 }

@@ -1,7 +1,7 @@
 #pragma once
 
-// Writes the code of one Graph: a program, a loop's body or condition, a branch. All of it is written for a number of
-// lanes: 1, or that of a packet, in which every lane runs the region on values of its own.
+// Writes the code of one Graph: a program, a loop's body or condition, a branch. All of it is written for a
+// number of lanes: 1, or that of a packet, in which every lane runs the region on values of its own.
 
 #include "codegen/lane_split.hpp"
 #include "codegen/loop_nest.hpp"
@@ -16,7 +16,8 @@ enum class OutOfBounds : std::uint8_t;
 
 class Region {
  public:
-  /// `mask`: which lanes are active; no handle = all. Nothing that outlives the region is written in lanes at rest.
+  /// `mask`: which lanes are active; no handle = all. Nothing that outlives the region is written in lanes at
+  /// rest.
   Region(Lowering& lowering, const Graph& graph, int lanes = 1, Value mask = {});
   Region(const Region&) = delete;
   Region& operator=(const Region&) = delete;
@@ -41,7 +42,9 @@ class Region {
   Lowering& lowering() { return lowering_; }
   int lanes() const { return lanes_; }
   Value mask() const { return mask_; }
-  bool in_registers(const Aval& aval) const { return detail::in_registers(aval, lowering_.options().register_limit); }
+  bool in_registers(const Aval& aval) const {
+    return detail::in_registers(aval, lowering_.options().register_limit);
+  }
 
   /// A place's elements as values; memory is loaded.
   std::vector<Value> registers(const Place& place, const Aval& aval);
@@ -90,16 +93,18 @@ class Region {
   bool emit_dynamic_slice(const Eqn& e);
   bool emit_dynamic_update_slice(const Eqn& e);
   struct IndexedSlice;
-  IndexedSlice indexed_slice(const Place& array, Dtype dtype, const Placement& placement, std::span<const Value> indices,
-                             std::int64_t row, OutOfBounds mode);
+  IndexedSlice indexed_slice(const Place& array, Dtype dtype, const Placement& placement,
+                             std::span<const Value> indices, std::int64_t row, OutOfBounds mode);
   Value load_indexed(const IndexedSlice& slice, const Place& array, Dtype dtype, std::int64_t distance);
   bool emit_gather(const Eqn& e);
   bool emit_scatter(const Eqn& e);
   bool emit_scatter_kernel(const Eqn& e);
-  Value lane_starts(const Place& array, const Aval& aval, std::span<const ValueId> starts, const Shape& sizes);
+  Value lane_starts(const Place& array, const Aval& aval, std::span<const ValueId> starts,
+                    const Shape& sizes);
   template <class Body>
   bool each_of_slice(const Place& array, const Aval& slice, Body&& body);
-  Value dynamic_offset(const Place& array, const Aval& aval, std::span<const ValueId> starts, const Shape& sizes);
+  Value dynamic_offset(const Place& array, const Aval& aval, std::span<const ValueId> starts,
+                       const Shape& sizes);
   bool emit_contract(const Eqn& e);
   Place packed(const Place& place, const Aval& aval, std::size_t axis);
   struct ReduceLine;
@@ -146,9 +151,9 @@ class Region {
   const Graph& graph_;
   int lanes_;
   Value mask_;
-  std::vector<Place> places_;           // by value
-  std::vector<std::uint32_t> uses_;     // by value: operands and outputs that are still to come
-  std::vector<Place> hints_;            // by value
+  std::vector<Place> places_;        // by value
+  std::vector<std::uint32_t> uses_;  // by value: operands and outputs that are still to come
+  std::vector<Place> hints_;         // by value
   Schedule schedule_;
   bool scheduled_ = false;
   bool shares_loops_ = false;  // there are so many fused loops that equal ones become functions

@@ -12,9 +12,10 @@ namespace {
 
 constexpr std::int64_t held_limit = 1 << 20;  // bytes of invariant arrays kept through a loop
 
-// Instructions in one loop. Where the arrays stay in the cache, a loop short enough that the machine overlaps several of
-// its iterations beats a longer one, whose iterations each wait for a chain of results; and short loops are often
-// alike, and then compiled once. Larger arrays are worth more: each loop reads them from memory.
+// Instructions in one loop. Where the arrays stay in the cache, a loop short enough that the machine overlaps
+// several of its iterations beats a longer one, whose iterations each wait for a chain of results; and short
+// loops are often alike, and then compiled once. Larger arrays are worth more: each loop reads them from
+// memory.
 constexpr std::int64_t cached_bytes = 256 << 10, short_loop = 60, long_loop = 1500, accumulation_cost = 3;
 
 std::int64_t loop_limit(std::int64_t bytes) { return bytes <= cached_bytes ? short_loop : long_loop; }
@@ -45,7 +46,8 @@ std::vector<char> find_invariant(const Graph& graph, std::span<const char> invar
   return eqn;
 }
 
-/// The array that says what loop an equation may be part of: its result, or what it reduces. Null if it stands alone.
+/// The array that says what loop an equation may be part of: its result, or what it reduces. Null if it
+/// stands alone.
 const Aval* looped(const Graph& graph, const Eqn& e, std::int64_t limit) {
   const bool reduced = accumulates(graph, e);
   if (!reduced && (e.result_count == 0 || !fusible(graph, e))) return nullptr;
@@ -53,8 +55,8 @@ const Aval* looped(const Graph& graph, const Eqn& e, std::int64_t limit) {
   return in_registers(aval, limit) ? nullptr : &aval;
 }
 
-/// Comparisons whose results are only asked whether some element is set. They ride along in the loop of what they
-/// look at: another loop would cost more than they do.
+/// Comparisons whose results are only asked whether some element is set. They ride along in the loop of what
+/// they look at: another loop would cost more than they do.
 std::vector<char> find_tests(const Graph& graph) {
   std::vector<char> only_tested(graph.value_count(), 1), tests(graph.eqns().size(), 0);
   for (ValueId v : graph.outputs()) only_tested[v] = 0;
@@ -80,10 +82,11 @@ class ShapeNumbers {
   std::unordered_map<std::string, std::uint32_t> numbers_;
 };
 
-/// Orders the chosen equations by steps. Within a step come first the equations that stand alone, in program order, then
-/// the clusters. An equation that needs a cluster's result as a whole belongs to a later step than the cluster; one of
-/// the same shape that needs it element by element may join it. So every cluster can run as one loop. What a reduction
-/// gives is there when its loop has ended. Updates of arrays wait for what reads them.
+/// Orders the chosen equations by steps. Within a step come first the equations that stand alone, in program
+/// order, then the clusters. An equation that needs a cluster's result as a whole belongs to a later step
+/// than the cluster; one of the same shape that needs it element by element may join it. So every cluster can
+/// run as one loop. What a reduction gives is there when its loop has ended. Updates of arrays wait for what
+/// reads them.
 std::vector<Item> order(const Graph& graph, std::int64_t limit, const UpdateOrder& updates,
                         const std::vector<char>& chosen, char want) {
   constexpr std::uint32_t alone = 0xffffffffu;
@@ -128,7 +131,8 @@ std::vector<Item> order(const Graph& graph, std::int64_t limit, const UpdateOrde
   std::int64_t cost = 0, bytes = 0;  // of the loop so far, and of its largest array
   for (std::size_t i = 0; i < keys.size(); ++i) {
     const Eqn& e = graph.eqns()[keys[i].eqn];
-    bool joins = i > 0 && keys[i].shape != alone && keys[i].shape == keys[i - 1].shape && keys[i].step == keys[i - 1].step;
+    bool joins = i > 0 && keys[i].shape != alone && keys[i].shape == keys[i - 1].shape &&
+                 keys[i].step == keys[i - 1].step;
     const Aval* loop = looped(graph, e, limit);
     const bool reduced = loop && accumulates(graph, e);
     const bool free = tests[keys[i].eqn] != 0;
@@ -169,7 +173,8 @@ bool accumulates(const Graph& graph, const Eqn& eqn) {
   return graph.aval(graph.operands(eqn)[0]).size() > 1 && graph.aval(eqn.first_result).size() == 1;
 }
 
-Schedule make_schedule(const Graph& graph, std::int64_t register_limit, std::span<const char> invariant_inputs) {
+Schedule make_schedule(const Graph& graph, std::int64_t register_limit,
+                       std::span<const char> invariant_inputs) {
   std::vector<char> invariant = find_invariant(graph, invariant_inputs);
   UpdateOrder updates = order_updates(graph, register_limit);
   Schedule schedule;

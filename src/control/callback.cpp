@@ -53,7 +53,8 @@ void callback_evaluate(const Params& params, std::span<const Array> in, std::spa
     for (const Array& a : in) args.push_back(part_of(a, p.lane_axes, lanes, lane));
     p.function(args, results);
     if (results.size() != out.size())
-      fail(messages::callback_count, {p.name, std::to_string(results.size()), std::to_string(out.size())}, loc);
+      fail(messages::callback_count, {p.name, std::to_string(results.size()), std::to_string(out.size())},
+           loc);
     for (std::size_t i = 0; i < out.size(); ++i) {
       Array result = results[i];
       Aval want(p.dtypes[i], without_lanes(out[i].shape(), p.lane_axes));

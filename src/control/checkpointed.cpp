@@ -287,44 +287,44 @@ Arrays pull_cotangents(const Keeping& keep, const Replay& replay, std::span<cons
     const auto input = static_cast<ValueId>(replay.plain + replay.kept.size() + i);
     start.consts.push_back(lax::full_like(replay.tangent->aval(input), 0));
   }
-  Back end = while_loop(
-      [](const Back& b) { return b.left > 0; },
-      [&](const Back& b) {
-        Array last = b.left - 1;
-        const std::int64_t highest = keep.states - 1;
-        Walk walk{b.kept.at[b.kept.top], {}, b.kept};
-        if (!replay.kept.empty()) {
-          const Array row = row_of(b.kept.top, keep, in);
-          for (const Array& a : b.kept.store) walk.x.push_back(lax::dynamic_index(a, row));
-        }
-        // Further states on the way, as long as there is room.
-        if (!replay.kept.empty())
-          walk = while_loop([&](const Walk& w) { return w.at < last && w.kept.top < highest; },
-                            [&](const Walk& w) {
-                              Walk next = w;
-                              next.at = w.at + steps_to_next(last - w.at + 1, keep.states - w.kept.top);
-                              next.x = advance(w.at, next.at, w.x);
-                              next.kept.top = w.kept.top + 1;
-                              next.kept.at = w.kept.at.at(next.kept.top).set(next.at);
-                              Array row = row_of(next.kept.top, keep, in);
-                              for (std::size_t i = 0; i < next.x.size(); ++i)
-                                next.kept.store[i] =
-                                    lax::dynamic_update_index(w.kept.store[i], next.x[i], row);
-                              return next;
-                            },
-                            walk);
-        Arrays state = advance(walk.at, last, walk.x);
-        const Arrays all = step_back(state, b);
-        const std::span<const Array> found(all);
-        Back next{last, walk.kept, {}, {}, {}};
-        append(next.consts, found.first(replay.linear_consts));
-        append(next.carry, found.subspan(replay.linear_consts, replay.linear_carries));
-        append(next.open, found.subspan(replay.linear_consts + replay.linear_carries));
-        // The state of the step just reversed is not needed again.
-        next.kept.top = walk.kept.top - where(walk.kept.at[walk.kept.top] == last, 1, 0);
-        return next;
-      },
-      start);
+  Back end = while_loop([](const Back& b) { return b.left > 0; },
+                        [&](const Back& b) {
+                          Array last = b.left - 1;
+                          const std::int64_t highest = keep.states - 1;
+                          Walk walk{b.kept.at[b.kept.top], {}, b.kept};
+                          if (!replay.kept.empty()) {
+                            const Array row = row_of(b.kept.top, keep, in);
+                            for (const Array& a : b.kept.store) walk.x.push_back(lax::dynamic_index(a, row));
+                          }
+                          // Further states on the way, as long as there is room.
+                          if (!replay.kept.empty())
+                            walk = while_loop(
+                                [&](const Walk& w) { return w.at < last && w.kept.top < highest; },
+                                [&](const Walk& w) {
+                                  Walk next = w;
+                                  next.at = w.at + steps_to_next(last - w.at + 1, keep.states - w.kept.top);
+                                  next.x = advance(w.at, next.at, w.x);
+                                  next.kept.top = w.kept.top + 1;
+                                  next.kept.at = w.kept.at.at(next.kept.top).set(next.at);
+                                  Array row = row_of(next.kept.top, keep, in);
+                                  for (std::size_t i = 0; i < next.x.size(); ++i)
+                                    next.kept.store[i] =
+                                        lax::dynamic_update_index(w.kept.store[i], next.x[i], row);
+                                  return next;
+                                },
+                                walk);
+                          Arrays state = advance(walk.at, last, walk.x);
+                          const Arrays all = step_back(state, b);
+                          const std::span<const Array> found(all);
+                          Back next{last, walk.kept, {}, {}, {}};
+                          append(next.consts, found.first(replay.linear_consts));
+                          append(next.carry, found.subspan(replay.linear_consts, replay.linear_carries));
+                          append(next.open, found.subspan(replay.linear_consts + replay.linear_carries));
+                          // The state of the step just reversed is not needed again.
+                          next.kept.top = walk.kept.top - where(walk.kept.at[walk.kept.top] == last, 1, 0);
+                          return next;
+                        },
+                        start);
   Arrays out = end.consts;
   append(out, end.carry);
   append(out, end.open);

@@ -1,7 +1,7 @@
 #pragma once
 
-// Lanes that keep step: one that has ended keeps its carry. Of a buffer that an iteration updates in part, the
-// part is then what must be left alone, not the buffer chosen anew.
+// Lanes that keep step: one that has ended keeps its carry. Of a buffer that an iteration updates in part,
+// the part is then what must be left alone, not the buffer chosen anew.
 
 #include "control/regions.hpp"
 

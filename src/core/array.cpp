@@ -16,7 +16,8 @@ namespace apsis {
 namespace detail {
 namespace {
 
-// Header and elements share one block; elements start at the next 64-byte line, scalars right behind the header.
+// Header and elements share one block; elements start at the next 64-byte line, scalars right behind the
+// header.
 constexpr std::size_t header = (sizeof(BufferNode) + 63) / 64 * 64;
 static_assert(header - sizeof(BufferNode) < 64);
 
@@ -24,9 +25,12 @@ std::size_t block_size(const Aval& aval) { return header + aval.bytes(); }
 
 const char* transformation_of(NodeKind kind) {
   switch (kind) {
-    case NodeKind::Stage: return "the staged function (jit, or the body of a loop or branch)";
-    case NodeKind::Batch: return "vmap";
-    default: return "the transformation";
+    case NodeKind::Stage:
+      return "the staged function (jit, or the body of a loop or branch)";
+    case NodeKind::Batch:
+      return "vmap";
+    default:
+      return "the transformation";
   }
 }
 
@@ -42,7 +46,8 @@ const Array& require_concrete(const Array& a, const char* where, Loc loc) {
   const Array& p = primal_of(a);
   if (p.node() && p.node()->kind == NodeKind::Abstract) fail_abstract(p, where, loc);
   if (is_tracer(p) && !is_in_progress(p)) fail_leaked(p, where, loc);
-  if (!is_concrete(p)) fail(messages::not_concrete, {where, to_string(p.aval()), transformation_of(p.node()->kind)}, loc);
+  if (!is_concrete(p))
+    fail(messages::not_concrete, {where, to_string(p.aval()), transformation_of(p.node()->kind)}, loc);
   return p;
 }
 
@@ -67,12 +72,22 @@ void destroy_node(Node* node) {
       }
       return;
     }
-    case NodeKind::List: delete static_cast<ListNode*>(node); return;
+    case NodeKind::List:
+      delete static_cast<ListNode*>(node);
+      return;
     case NodeKind::Jvp:
-    case NodeKind::Linearize: delete static_cast<DualNode*>(node); return;
-    case NodeKind::Batch: delete static_cast<BatchNode*>(node); return;
-    case NodeKind::Stage: delete static_cast<StageNode*>(node); return;
-    case NodeKind::Abstract: delete static_cast<AbstractNode*>(node); return;
+    case NodeKind::Linearize:
+      delete static_cast<DualNode*>(node);
+      return;
+    case NodeKind::Batch:
+      delete static_cast<BatchNode*>(node);
+      return;
+    case NodeKind::Stage:
+      delete static_cast<StageNode*>(node);
+      return;
+    case NodeKind::Abstract:
+      delete static_cast<AbstractNode*>(node);
+      return;
   }
 }
 
@@ -100,7 +115,8 @@ Array array_from(Dtype dtype, const void* data, std::size_t count, const Shape& 
   for (std::int64_t d : shape)
     if (d < 0) fail(messages::negative_shape, {to_string(shape)}, loc);
   if (static_cast<std::int64_t>(count) != shape.product())
-    fail(messages::data_size, {std::to_string(count), to_string(shape), std::to_string(shape.product())}, loc);
+    fail(messages::data_size, {std::to_string(count), to_string(shape), std::to_string(shape.product())},
+         loc);
   Array out = allocate(Aval(dtype, shape));
   if (count) std::memcpy(static_cast<BufferNode*>(out.node())->data, data, count * item_size(dtype));
   return out;
@@ -127,7 +143,8 @@ Array allocate(const Aval& aval) {
 
 Array array(const std::vector<bool>& data, Loc loc) {
   std::vector<std::uint8_t> bytes(data.begin(), data.end());
-  return detail::array_from(Dtype::Bool, bytes.data(), bytes.size(), {static_cast<std::int64_t>(bytes.size())}, loc);
+  return detail::array_from(Dtype::Bool, bytes.data(), bytes.size(),
+                            {static_cast<std::int64_t>(bytes.size())}, loc);
 }
 
 Array abstract_array(const Shape& shape, Dtype dtype) {
@@ -168,7 +185,8 @@ void Array::copy_converted(Dtype dtype, void* out, Loc loc) const {
 }
 
 const void* Array::concrete_data(Dtype asked, Loc loc) const {
-  if (asked != dtype()) fail(messages::span_dtype, {std::string(name_of(dtype())), std::string(name_of(asked))}, loc);
+  if (asked != dtype())
+    fail(messages::span_dtype, {std::string(name_of(dtype())), std::string(name_of(asked))}, loc);
   return data_of(detail::require_concrete(*this, "span", loc));
 }
 

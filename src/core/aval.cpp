@@ -10,12 +10,14 @@
 namespace apsis {
 namespace {
 
-// Programs that keep changing shapes must not leak: past this many entries avals are reference-counted instead.
+// Programs that keep changing shapes must not leak: past this many entries avals are reference-counted
+// instead.
 constexpr std::size_t intern_limit = 16384;
 constexpr int scalar_slots = dtype_count * 2;
 
 std::uint64_t hash_of(const AvalData& data) {
-  std::uint64_t flags = static_cast<std::uint64_t>(data.dtype) | (data.weak ? 256u : 0u) | static_cast<std::uint64_t>(data.list) << 10;
+  std::uint64_t flags = static_cast<std::uint64_t>(data.dtype) | (data.weak ? 256u : 0u) |
+                        static_cast<std::uint64_t>(data.list) << 10;
   return detail::hash_bytes(flags, data.shape.data(), data.shape.size() * sizeof(std::int64_t));
 }
 
@@ -49,7 +51,8 @@ InternTable& table() {
 
 const detail::AvalNode* intern(const AvalData& data) {
   InternTable& t = table();
-  if (data.shape.empty() && data.list == ListKind::None) return t.scalars[static_cast<int>(data.dtype) * 2 + (data.weak ? 1 : 0)];
+  if (data.shape.empty() && data.list == ListKind::None)
+    return t.scalars[static_cast<int>(data.dtype) * 2 + (data.weak ? 1 : 0)];
   detail::AvalNode probe{data, data.shape.product(), hash_of(data), true, {}};
   {
     std::shared_lock lock(t.mutex);
@@ -59,8 +62,10 @@ const detail::AvalNode* intern(const AvalData& data) {
   if (auto it = t.nodes.find(&probe); it != t.nodes.end()) return *it;
   bool room = t.nodes.size() < intern_limit;
   auto* node = new detail::AvalNode{data, probe.count, probe.hash, room, {}};
-  if (room) t.nodes.insert(node);
-  else node->refs.store(1, std::memory_order_relaxed);
+  if (room)
+    t.nodes.insert(node);
+  else
+    node->refs.store(1, std::memory_order_relaxed);
   return node;
 }
 
@@ -83,7 +88,8 @@ std::string to_string(const Aval& aval) {
   }
   out += ']';
   const bool lanes = detail::of_lanes(aval.list());
-  for (int depth = detail::list_depth(aval.list()); depth > (lanes ? 1 : 0); --depth) out = "list<" + out + ">";
+  for (int depth = detail::list_depth(aval.list()); depth > (lanes ? 1 : 0); --depth)
+    out = "list<" + out + ">";
   for (ListKind level = aval.list(); detail::of_lanes(level); level = detail::without_lanes(level))
     out = "lists<" + out + ">";
   return out;

@@ -7,16 +7,22 @@
 namespace apsis::detail {
 namespace {
 
-template <class T> constexpr bool is_half = std::is_same_v<T, bfloat16> || std::is_same_v<T, float16>;
-template <class T> constexpr bool is_complex_type = std::is_same_v<T, complex64> || std::is_same_v<T, complex128>;
+template <class T>
+constexpr bool is_half = std::is_same_v<T, bfloat16> || std::is_same_v<T, float16>;
+template <class T>
+constexpr bool is_complex_type = std::is_same_v<T, complex64> || std::is_same_v<T, complex128>;
 
 template <class To, class From>
 To convert_one(From x) {
-  if constexpr (is_half<From>) return convert_one<To>(static_cast<float>(x));
+  if constexpr (is_half<From>)
+    return convert_one<To>(static_cast<float>(x));
   else if constexpr (is_complex_type<From>) {
-    if constexpr (std::is_same_v<To, bool>) return x.real != 0 || x.imag != 0;
-    else if constexpr (is_complex_type<To>) return To{static_cast<decltype(To::real)>(x.real), static_cast<decltype(To::real)>(x.imag)};
-    else return convert_one<To>(x.real);
+    if constexpr (std::is_same_v<To, bool>)
+      return x.real != 0 || x.imag != 0;
+    else if constexpr (is_complex_type<To>)
+      return To{static_cast<decltype(To::real)>(x.real), static_cast<decltype(To::real)>(x.imag)};
+    else
+      return convert_one<To>(x.real);
   } else if constexpr (is_complex_type<To>) {
     return To{convert_one<decltype(To::real)>(x), 0};
   } else if constexpr (std::is_same_v<To, bool>) {
@@ -46,21 +52,36 @@ void convert_span(const void* in, void* out, std::size_t count) {
 template <class From>
 void convert_from(Dtype to, const void* in, void* out, std::size_t n) {
   switch (to) {
-    case Dtype::Bool: return convert_span<bool, From>(in, out, n);
-    case Dtype::I8: return convert_span<std::int8_t, From>(in, out, n);
-    case Dtype::I16: return convert_span<std::int16_t, From>(in, out, n);
-    case Dtype::I32: return convert_span<std::int32_t, From>(in, out, n);
-    case Dtype::I64: return convert_span<std::int64_t, From>(in, out, n);
-    case Dtype::U8: return convert_span<std::uint8_t, From>(in, out, n);
-    case Dtype::U16: return convert_span<std::uint16_t, From>(in, out, n);
-    case Dtype::U32: return convert_span<std::uint32_t, From>(in, out, n);
-    case Dtype::U64: return convert_span<std::uint64_t, From>(in, out, n);
-    case Dtype::BF16: return convert_span<bfloat16, From>(in, out, n);
-    case Dtype::F16: return convert_span<float16, From>(in, out, n);
-    case Dtype::F32: return convert_span<float, From>(in, out, n);
-    case Dtype::F64: return convert_span<double, From>(in, out, n);
-    case Dtype::C64: return convert_span<complex64, From>(in, out, n);
-    case Dtype::C128: return convert_span<complex128, From>(in, out, n);
+    case Dtype::Bool:
+      return convert_span<bool, From>(in, out, n);
+    case Dtype::I8:
+      return convert_span<std::int8_t, From>(in, out, n);
+    case Dtype::I16:
+      return convert_span<std::int16_t, From>(in, out, n);
+    case Dtype::I32:
+      return convert_span<std::int32_t, From>(in, out, n);
+    case Dtype::I64:
+      return convert_span<std::int64_t, From>(in, out, n);
+    case Dtype::U8:
+      return convert_span<std::uint8_t, From>(in, out, n);
+    case Dtype::U16:
+      return convert_span<std::uint16_t, From>(in, out, n);
+    case Dtype::U32:
+      return convert_span<std::uint32_t, From>(in, out, n);
+    case Dtype::U64:
+      return convert_span<std::uint64_t, From>(in, out, n);
+    case Dtype::BF16:
+      return convert_span<bfloat16, From>(in, out, n);
+    case Dtype::F16:
+      return convert_span<float16, From>(in, out, n);
+    case Dtype::F32:
+      return convert_span<float, From>(in, out, n);
+    case Dtype::F64:
+      return convert_span<double, From>(in, out, n);
+    case Dtype::C64:
+      return convert_span<complex64, From>(in, out, n);
+    case Dtype::C128:
+      return convert_span<complex128, From>(in, out, n);
   }
 }
 
@@ -73,21 +94,36 @@ void convert_elements(Dtype from, const void* in, Dtype to, void* out, std::size
     return;
   }
   switch (from) {
-    case Dtype::Bool: return convert_from<bool>(to, in, out, n);
-    case Dtype::I8: return convert_from<std::int8_t>(to, in, out, n);
-    case Dtype::I16: return convert_from<std::int16_t>(to, in, out, n);
-    case Dtype::I32: return convert_from<std::int32_t>(to, in, out, n);
-    case Dtype::I64: return convert_from<std::int64_t>(to, in, out, n);
-    case Dtype::U8: return convert_from<std::uint8_t>(to, in, out, n);
-    case Dtype::U16: return convert_from<std::uint16_t>(to, in, out, n);
-    case Dtype::U32: return convert_from<std::uint32_t>(to, in, out, n);
-    case Dtype::U64: return convert_from<std::uint64_t>(to, in, out, n);
-    case Dtype::BF16: return convert_from<bfloat16>(to, in, out, n);
-    case Dtype::F16: return convert_from<float16>(to, in, out, n);
-    case Dtype::F32: return convert_from<float>(to, in, out, n);
-    case Dtype::F64: return convert_from<double>(to, in, out, n);
-    case Dtype::C64: return convert_from<complex64>(to, in, out, n);
-    case Dtype::C128: return convert_from<complex128>(to, in, out, n);
+    case Dtype::Bool:
+      return convert_from<bool>(to, in, out, n);
+    case Dtype::I8:
+      return convert_from<std::int8_t>(to, in, out, n);
+    case Dtype::I16:
+      return convert_from<std::int16_t>(to, in, out, n);
+    case Dtype::I32:
+      return convert_from<std::int32_t>(to, in, out, n);
+    case Dtype::I64:
+      return convert_from<std::int64_t>(to, in, out, n);
+    case Dtype::U8:
+      return convert_from<std::uint8_t>(to, in, out, n);
+    case Dtype::U16:
+      return convert_from<std::uint16_t>(to, in, out, n);
+    case Dtype::U32:
+      return convert_from<std::uint32_t>(to, in, out, n);
+    case Dtype::U64:
+      return convert_from<std::uint64_t>(to, in, out, n);
+    case Dtype::BF16:
+      return convert_from<bfloat16>(to, in, out, n);
+    case Dtype::F16:
+      return convert_from<float16>(to, in, out, n);
+    case Dtype::F32:
+      return convert_from<float>(to, in, out, n);
+    case Dtype::F64:
+      return convert_from<double>(to, in, out, n);
+    case Dtype::C64:
+      return convert_from<complex64>(to, in, out, n);
+    case Dtype::C128:
+      return convert_from<complex128>(to, in, out, n);
   }
 }
 

@@ -14,8 +14,10 @@ std::string_view name_of(Dtype dtype) {
 // Round to nearest even; NaN stays a quiet NaN (a truncated payload could become infinity).
 bfloat16::bfloat16(float value) {
   auto word = std::bit_cast<std::uint32_t>(value);
-  if (value != value) bits = static_cast<std::uint16_t>((word >> 16) | 0x40u);
-  else bits = static_cast<std::uint16_t>((word + 0x7fffu + ((word >> 16) & 1u)) >> 16);
+  if (value != value)
+    bits = static_cast<std::uint16_t>((word >> 16) | 0x40u);
+  else
+    bits = static_cast<std::uint16_t>((word + 0x7fffu + ((word >> 16) & 1u)) >> 16);
 }
 bfloat16::operator float() const { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
 
@@ -25,14 +27,47 @@ float16::operator float() const { return static_cast<float>(std::bit_cast<_Float
 namespace {
 
 // JAX's lattice as the list of each node's direct successors; nodes are the 15 dtypes and three weak kinds.
-enum Node { B1, I8, I16, I32, I64, U8, U16, U32, U64, BF16, F16, F32, F64, C64, C128, WI, WF, WC, node_count };
+enum Node {
+  B1,
+  I8,
+  I16,
+  I32,
+  I64,
+  U8,
+  U16,
+  U32,
+  U64,
+  BF16,
+  F16,
+  F32,
+  F64,
+  C64,
+  C128,
+  WI,
+  WF,
+  WC,
+  node_count
+};
 constexpr std::uint32_t bit(int n) { return 1u << n; }
 constexpr std::uint32_t successors[node_count] = {
-    /*B1*/ bit(WI),   /*I8*/ bit(I16), /*I16*/ bit(I32), /*I32*/ bit(I64), /*I64*/ bit(WF),
-    /*U8*/ bit(U16) | bit(I16),        /*U16*/ bit(U32) | bit(I32),        /*U32*/ bit(U64) | bit(I64),
-    /*U64*/ bit(WF),  /*BF16*/ bit(F32),                 /*F16*/ bit(F32),
-    /*F32*/ bit(F64) | bit(C64),       /*F64*/ bit(C128), /*C64*/ bit(C128), /*C128*/ 0,
-    /*WI*/ bit(U8) | bit(I8),          /*WF*/ bit(BF16) | bit(F16) | bit(WC), /*WC*/ bit(C64)};
+    /*B1*/ bit(WI),
+    /*I8*/ bit(I16),
+    /*I16*/ bit(I32),
+    /*I32*/ bit(I64),
+    /*I64*/ bit(WF),
+    /*U8*/ bit(U16) | bit(I16),
+    /*U16*/ bit(U32) | bit(I32),
+    /*U32*/ bit(U64) | bit(I64),
+    /*U64*/ bit(WF),
+    /*BF16*/ bit(F32),
+    /*F16*/ bit(F32),
+    /*F32*/ bit(F64) | bit(C64),
+    /*F64*/ bit(C128),
+    /*C64*/ bit(C128),
+    /*C128*/ 0,
+    /*WI*/ bit(U8) | bit(I8),
+    /*WF*/ bit(BF16) | bit(F16) | bit(WC),
+    /*WC*/ bit(C64)};
 
 // reachable(n) includes n itself.
 struct Closure {

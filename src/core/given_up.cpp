@@ -17,7 +17,8 @@ Array given_up_array(const Aval& aval) {
 
 void fail_abstract(const Array& a, const char* where, Loc loc) {
   auto* node = static_cast<AbstractNode*>(a.node());
-  fail(node->tag == given_up_tag ? messages::given_up : messages::abstract_value, {where, to_string(node->aval)}, loc);
+  fail(node->tag == given_up_tag ? messages::given_up : messages::abstract_value,
+       {where, to_string(node->aval)}, loc);
 }
 
 }  // namespace apsis::detail

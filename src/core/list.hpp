@@ -6,11 +6,13 @@
 
 namespace apsis::detail {
 
-// The kinds beyond those that ListKind names: four bits count the levels of lanes, and four the lists within a list. Lanes
-// are outside: a list per lane may be one of lists, the entries of a list are never lists per lane.
+// The kinds beyond those that ListKind names: four bits count the levels of lanes, and four the lists within
+// a list. Lanes are outside: a list per lane may be one of lists, the entries of a list are never lists per
+// lane.
 inline int lane_bits(ListKind list) { return static_cast<int>(list) & 15; }
 
-/// Lists of lanes within lanes have one level more for each: the first axis of the shape counts the outermost lanes.
+/// Lists of lanes within lanes have one level more for each: the first axis of the shape counts the outermost
+/// lanes.
 inline bool of_lanes(ListKind list) { return lane_bits(list) >= static_cast<int>(ListKind::PerLane); }
 /// With lanes around it, and of one lane. What is no list stays none.
 inline ListKind with_lanes(ListKind list) {
@@ -21,7 +23,9 @@ inline ListKind without_lanes(ListKind list) {
 }
 
 /// How many lists are within each other: 1 for one of arrays, 0 for what is no list.
-inline int list_depth(ListKind list) { return list == ListKind::None ? 0 : (static_cast<int>(list) >> 4) + 1; }
+inline int list_depth(ListKind list) {
+  return list == ListKind::None ? 0 : (static_cast<int>(list) >> 4) + 1;
+}
 /// A list of such values, and the entries of a list that is not of lanes.
 inline ListKind listed(ListKind list) {
   return list == ListKind::None ? ListKind::One : static_cast<ListKind>(static_cast<int>(list) + 16);

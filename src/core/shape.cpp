@@ -30,8 +30,10 @@ void Dims::assign(const std::int64_t* values, std::size_t count) {
 void Dims::steal(Dims& other) noexcept {
   size_ = other.size_;
   capacity_ = other.capacity_;
-  if (capacity_ > inline_capacity) heap_ = other.heap_;
-  else std::copy_n(other.inline_, size_, inline_);
+  if (capacity_ > inline_capacity)
+    heap_ = other.heap_;
+  else
+    std::copy_n(other.inline_, size_, inline_);
   other.size_ = 0;
   other.capacity_ = inline_capacity;
 }

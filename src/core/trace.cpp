@@ -50,15 +50,18 @@ Trace* current_trace() { return current; }
 TraceScope::TraceScope(Trace* trace) : previous_(current) { current = trace; }
 TraceScope::~TraceScope() { current = previous_; }
 
-LocScope::LocScope(Loc loc) : previous_(detail::exchange_place(loc.known() ? loc : detail::current_place())) {}
+LocScope::LocScope(Loc loc)
+    : previous_(detail::exchange_place(loc.known() ? loc : detail::current_place())) {}
 LocScope::~LocScope() { detail::exchange_place(previous_); }
 
 void bind(const Op& op, const Params& params, std::span<const Array> in, std::span<Array> out, Loc loc) {
   if (!loc.known()) loc = detail::current_place();
   for (const Array& a : in)
     if (a.is_empty()) fail(messages::empty_array, {}, loc);
-  if (current) current->process(op, params, in, out, loc);
-  else evaluate(op, params, in, out, loc);
+  if (current)
+    current->process(op, params, in, out, loc);
+  else
+    evaluate(op, params, in, out, loc);
 }
 
 Array bind1(const Op& op, const Params& params, std::initializer_list<Array> in, Loc loc) {
@@ -81,12 +84,18 @@ std::vector<Array> bind_all(const Op& op, const Params& params, std::span<const 
 namespace detail {
 
 TracerNode::TracerNode(NodeKind kind_, Aval aval_, const Trace& trace, Loc loc_)
-    : Node(kind_, std::move(aval_)), tag(trace.tag()), thread(thread_number()), loc(loc_.known() ? loc_ : trace.loc()) {
+    : Node(kind_, std::move(aval_)),
+      tag(trace.tag()),
+      thread(thread_number()),
+      loc(loc_.known() ? loc_ : trace.loc()) {
   if (tracers_watched.load(std::memory_order_relaxed)) note_tracer(this, tag, loc);
 }
-TracerNode::TracerNode(NodeKind kind_, Aval aval_) : Node(kind_, std::move(aval_)), tag(0), thread(thread_number()) {}
+TracerNode::TracerNode(NodeKind kind_, Aval aval_)
+    : Node(kind_, std::move(aval_)), tag(0), thread(thread_number()) {}
 DualNode::DualNode(NodeKind kind_, const Trace& trace, Array primal_, Array tangent_, Loc loc_)
-    : TracerNode(kind_, primal_.aval(), trace, loc_), primal(std::move(primal_)), tangent(std::move(tangent_)) {}
+    : TracerNode(kind_, primal_.aval(), trace, loc_),
+      primal(std::move(primal_)),
+      tangent(std::move(tangent_)) {}
 BatchNode::BatchNode(const Trace& trace, Aval lane_aval, Array value_, int axis_, Loc loc_)
     : TracerNode(NodeKind::Batch, std::move(lane_aval), trace, loc_), value(std::move(value_)), axis(axis_) {}
 AbstractNode::AbstractNode(Aval aval_) : TracerNode(NodeKind::Abstract, std::move(aval_)) {}
@@ -103,12 +112,17 @@ bool is_in_progress(const Array& tracer) {
 void fail_leaked(const Array& tracer, const char* op_name, Loc loc) {
   auto* node = static_cast<TracerNode*>(tracer.node());
   if (node->kind == NodeKind::Abstract) fail_abstract(tracer, op_name, loc);
-  // Where a function takes any number of arguments, C++ has no room for a place: then the function's name is all there is.
-  std::string made = node->loc.known()      ? "at " + std::string(node->loc.file) + ":" + std::to_string(node->loc.line)
+  // Where a function takes any number of arguments, C++ has no room for a place: then the function's name is
+  // all there is.
+  std::string made = node->loc.known()
+                         ? "at " + std::string(node->loc.file) + ":" + std::to_string(node->loc.line)
                      : *node->loc.function ? "by a call of " + std::string(node->loc.function)
                                            : "at an unknown place";
-  if (node->thread != thread_number()) fail(messages::foreign_thread, {op_name, to_string(node->aval), made}, loc);
-  const char* kind = node->kind == NodeKind::Stage ? "jit or staged region" : node->kind == NodeKind::Batch ? "vmap" : "derivative";
+  if (node->thread != thread_number())
+    fail(messages::foreign_thread, {op_name, to_string(node->aval), made}, loc);
+  const char* kind = node->kind == NodeKind::Stage   ? "jit or staged region"
+                     : node->kind == NodeKind::Batch ? "vmap"
+                                                     : "derivative";
   fail(messages::leaked_tracer, {op_name, to_string(node->aval), kind, made}, loc);
 }
 

@@ -53,8 +53,8 @@ std::string element_text(const Array& x, std::int64_t flat) {
   return to_string(reshape(x, {x.size()})[flat]);
 }
 
-/// What an element is not, with `{2}`, `{3}` … for values: those of the operands at its place. `distance`: how far off
-/// all elements are.
+/// What an element is not, with `{2}`, `{3}` … for values: those of the operands at its place. `distance`:
+/// how far off all elements are.
 struct Expected {
   const char* text;
   std::vector<Array> (*values)(std::span<const Array> operands, const Array& at) = nullptr;
@@ -71,8 +71,8 @@ Array place_of(const Shape& shape, Array at) {
   return places.empty() ? at : stack(places);
 }
 
-/// Throws where `wrong(operands)`, of the first operand's shape, holds for an element: now, if there are values,
-/// or when the program runs.
+/// Throws where `wrong(operands)`, of the first operand's shape, holds for an element: now, if there are
+/// values, or when the program runs.
 template <class Wrong>
 void require_elements(const Assertion& assertion, const std::string& path, std::vector<Array> operands,
                       const Wrong& wrong, const Expected& expected) {
@@ -94,8 +94,8 @@ void require_elements(const Assertion& assertion, const std::string& path, std::
     for (const Array& v : expected.values(operands, at)) shown.push_back(v);
   shown.resize(4, shown[1]);  // what the text does not name is not shown
   const Array distance = expected.distance ? expected.distance(operands) : shown[1];
-  std::string what = (path.empty() && x.ndim() == 0 ? "the value" : path) + (x.ndim() > 0 ? "{0:,}" : "") + " is {1}" +
-                     expected.text;
+  std::string what = (path.empty() && x.ndim() == 0 ? "the value" : path) + (x.ndim() > 0 ? "{0:,}" : "") +
+                     " is {1}" + expected.text;
   if (x.size() > 1)
     what += " ({4} of " + std::to_string(x.size()) + " elements are not as required" +
             (expected.distance ? ", the largest difference is {5})" : ")");
@@ -117,11 +117,10 @@ Array largest_difference(std::span<const Array> v) {
   return max(where(same(a, b), 0., abs(a - b)));
 }
 
-constexpr Expected not_other{", not {2}",
-                             [](std::span<const Array> v, const Array& at) {
-                               return std::vector<Array>{element(v[1], at)};
-                             },
-                             largest_difference};
+constexpr Expected not_other{
+    ", not {2}",
+    [](std::span<const Array> v, const Array& at) { return std::vector<Array>{element(v[1], at)}; },
+    largest_difference};
 
 void need_structure(const Assertion& assertion, const TreeLeaves& a, const TreeLeaves& b) {
   if (std::string difference = structure_difference(a.tree, b.tree, {}); !difference.empty())
@@ -290,9 +289,8 @@ template <class Wrong>
 void assert_elements(const char* name, const Array& x, const Wrong& wrong, const char* expected,
                      const AssertOptions& options, Loc loc) {
   if (!asserts_enabled()) return;
-  require_elements(
-      Assertion{name, options.message, loc}, {}, {x}, [&](std::span<const Array> v) { return wrong(v[0]); },
-      {expected});
+  require_elements(Assertion{name, options.message, loc}, {}, {x},
+                   [&](std::span<const Array> v) { return wrong(v[0]); }, {expected});
 }
 
 }  // namespace
@@ -311,13 +309,11 @@ void assert_negative(const Array& x, const AssertOptions& options, Loc loc) {
 }
 void assert_in(const Array& x, const Array& low, const Array& high, const AssertOptions& options, Loc loc) {
   if (!asserts_enabled()) return;
-  require_elements(
-      Assertion{"assert_in", options.message, loc}, {}, {x, low, high},
-      [](std::span<const Array> v) { return !logical_and(v[0] >= v[1], v[0] <= v[2]); },
-      {", not in [{2}, {3}]",
-       [](std::span<const Array> v, const Array&) {
-         return std::vector<Array>{v[1], v[2]};
-       }});
+  require_elements(Assertion{"assert_in", options.message, loc}, {}, {x, low, high},
+                   [](std::span<const Array> v) { return !logical_and(v[0] >= v[1], v[0] <= v[2]); },
+                   {", not in [{2}, {3}]", [](std::span<const Array> v, const Array&) {
+                      return std::vector<Array>{v[1], v[2]};
+                    }});
 }
 
 }  // namespace apsis

@@ -153,7 +153,8 @@ bool has_effect(const Op& op, const Params& params);
 /// Whether an op works across the lanes of the mapped axis: a collective over it, or a region with one in it.
 bool uses_axis(const Op& op, const Params& params, std::string_view axis);
 bool uses_axis(const Graph& graph, std::string_view axis);
-/// The graph without the effects of which no result is needed, in regions too: for programs run again for their values.
+/// The graph without the effects of which no result is needed, in regions too: for programs run again for
+/// their values.
 GraphRef without_effects(const Graph& graph);
 
 /// Builds a Graph: merges equal equations as they come, and lets each op's `rewrite` rule put something
@@ -178,7 +179,8 @@ class GraphBuilder {
               std::span<ValueId> results, Loc loc = {});
   const Aval& aval(ValueId v) const { return avals_[v]; }
   void set_lanes(ValueId v, const LaneAxes& lanes);
-  /// The same for the results of an equation of `graph` that is now appended, `values` being the numbers here.
+  /// The same for the results of an equation of `graph` that is now appended, `values` being the numbers
+  /// here.
   void copy_lanes(const Graph& graph, const Eqn& e, std::span<const ValueId> values) {
     for (ValueId v = e.first_result; v < e.first_result + e.result_count && !graph.lanes_.empty(); ++v)
       set_lanes(values[v], graph.lanes_[v]);

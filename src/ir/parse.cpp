@@ -48,7 +48,8 @@ class Reader final : public ParamsReader {
   double number() override {
     skip();
     double value = 0;
-    auto [end, status] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), value, std::chars_format::hex);
+    auto [end, status] =
+        std::from_chars(text_.data() + at_, text_.data() + text_.size(), value, std::chars_format::hex);
     if (status != std::errc{}) error("a number");
     at_ = static_cast<std::size_t>(end - text_.data());
     return value;
@@ -166,8 +167,10 @@ class Reader final : public ParamsReader {
   void skip() {
     for (; at_ < text_.size(); ++at_) {
       char c = text_[at_];
-      if (c == '#') at_ = std::min(text_.find('\n', at_), text_.size() - 1);
-      else if (c != ' ' && c != '\n' && c != '\t' && c != '\r') return;
+      if (c == '#')
+        at_ = std::min(text_.find('\n', at_), text_.size() - 1);
+      else if (c != ' ' && c != '\n' && c != '\t' && c != '\r')
+        return;
     }
   }
   static bool is_word(char c) {
@@ -199,8 +202,8 @@ class Reader final : public ParamsReader {
   }
   [[noreturn]] void error(const std::string& expected) {
     std::string_view rest = text_.substr(std::min(at_, text_.size()));
-    fail(messages::graph_text,
-         {std::to_string(line()), expected, std::string(rest.substr(0, std::min<std::size_t>(rest.find('\n'), 24)))});
+    fail(messages::graph_text, {std::to_string(line()), expected,
+                                std::string(rest.substr(0, std::min<std::size_t>(rest.find('\n'), 24)))});
   }
 
   std::string_view text_;

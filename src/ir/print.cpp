@@ -1,11 +1,11 @@
-// The text form of a Graph. Parameters print by their own rules (make_params.hpp); regions among them are graphs again,
-// indented. `parse.cpp` reads it back.
+// The text form of a Graph. Parameters print by their own rules (make_params.hpp); regions among them are
+// graphs again, indented. `parse.cpp` reads it back.
 //
 //   graph    = "(" [ value { "," value } ] ")" "{" { equation } "return" [ name { "," name } ] "}"
-//   equation = [ value { "," value } "=" ] op [ "{" parameters "}" ] [ "(" [ name { "," name } ] ")" ] [ comment ]
-//   value    = name ":" aval                     name = "v" number
-//   aval     = [ "~" ] dtype "[" sizes "]"  |  "list<" aval ">"  |  "lists<" aval ">"
-//   comment  = "#" up to the end of the line (a constant's value, an equation's scope)
+//   equation = [ value { "," value } "=" ] op [ "{" parameters "}" ] [ "(" [ name { "," name } ] ")" ] [
+//   comment ] value    = name ":" aval                     name = "v" number aval     = [ "~" ] dtype "["
+//   sizes "]"  |  "list<" aval ">"  |  "lists<" aval ">" comment  = "#" up to the end of the line (a
+//   constant's value, an equation's scope)
 
 #include <utility>
 

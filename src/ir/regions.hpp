@@ -55,8 +55,9 @@ struct CondParams {
 };
 
 /// map_lanes: runs `region` for each of `lanes` lanes, each at its own pace. in_axes[i]: the mapped axis of
-/// operand i (always 0) or -1 when shared by all lanes. Results have the lanes along axis 0. `nest`: where the
-/// lanes are those of a vmap in a vmap, made one axis, the lengths of these, the outermost first; else empty.
+/// operand i (always 0) or -1 when shared by all lanes. Results have the lanes along axis 0. `nest`: where
+/// the lanes are those of a vmap in a vmap, made one axis, the lengths of these, the outermost first; else
+/// empty.
 struct MapLanesParams {
   GraphRef region;
   std::int64_t lanes = 0;

@@ -4,8 +4,8 @@
 
 namespace apsis::detail {
 
-/// The text form with the scope of each equation as a comment, for people: `to_string` has none, so that equal programs
-/// have equal texts.
+/// The text form with the scope of each equation as a comment, for people: `to_string` has none, so that
+/// equal programs have equal texts.
 std::string text_with_scopes(const Graph& graph);
 /// `(f64[3], f64[]) -> (f64[3])`.
 inline std::string signature_text(const Graph& graph) {

@@ -10,7 +10,8 @@ void verify(const Graph& graph) {
   std::vector<char> used(graph.value_count(), 0);
   APSIS_ASSERT(next <= graph.value_count());
   for (const Eqn& e : graph.eqns()) {
-    // Values are numbered in program order, so an operand's number below the first result says it is defined before.
+    // Values are numbered in program order, so an operand's number below the first result says it is defined
+    // before.
     APSIS_ASSERT(e.op && e.first_result == next);
     next += e.result_count;
     APSIS_ASSERT(next <= graph.value_count());
@@ -36,8 +37,9 @@ void verify(const Graph& graph) {
   }
   // What nobody uses was left out by `finish`, unless it has an effect.
   for (const Eqn& e : graph.eqns())
-    APSIS_ASSERT(has_effect(*e.op, e.params) || std::any_of(&used[e.first_result], &used[e.first_result] + e.result_count,
-                                             [](char u) { return u != 0; }));
+    APSIS_ASSERT(has_effect(*e.op, e.params) ||
+                 std::any_of(&used[e.first_result], &used[e.first_result] + e.result_count,
+                             [](char u) { return u != 0; }));
 }
 
 }  // namespace apsis::detail

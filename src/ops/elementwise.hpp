@@ -11,8 +11,8 @@
 // `compute` is run on ElementModel by the evaluator and on EmitterModel by the code generator, so both give
 // the same bits. Half-width floats are widened to f32, computed and rounded.
 
-#include "apsis/core/op.hpp"
 #include "apsis/core/emitter.hpp"
+#include "apsis/core/op.hpp"
 #include "ir/graph.hpp"
 #include "ops/dtype_set.hpp"
 #include "ops/element_model.hpp"
@@ -132,7 +132,8 @@ Value emit_text(Emitter& e, const Params& params, std::span<const Value> in) {
     return e.convert(result.v, dtype_of<T>);
 }
 
-/// What emitters know a text by: where the library may hold its machine code (ops/math/library.hpp), by that name.
+/// What emitters know a text by: where the library may hold its machine code (ops/math/library.hpp), by that
+/// name.
 template <class Text>
 constexpr const char* emitted_name() {
   if constexpr (requires { Text::library_name; })

@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include "apsis/core/op.hpp"
 #include "apsis/core/emitter.hpp"
+#include "apsis/core/op.hpp"
 #include "ir/view.hpp"
 #include "ops/index_params.hpp"
 #include "ops/lax.hpp"

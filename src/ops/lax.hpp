@@ -1,6 +1,7 @@
 #pragma once
 
-// The ops as plain functions, without promotion or implicit broadcasting: what rules are written with. Each binds one op.
+// The ops as plain functions, without promotion or implicit broadcasting: what rules are written with. Each
+// binds one op.
 
 #include <span>
 
@@ -32,7 +33,8 @@ Array logical_or(const Array& a, const Array& b);
 Array logical_not(const Array& a);
 
 // Views.
-/// Axis i of `a` becomes axis `axes[i]` of the result; the other axes of `shape` are new; axes of size 1 may stretch.
+/// Axis i of `a` becomes axis `axes[i]` of the result; the other axes of `shape` are new; axes of size 1 may
+/// stretch.
 Array broadcast_in_dim(const Array& a, const Shape& shape, const Dims& axes);
 Array reshape(const Array& a, const Shape& shape);
 /// Axis i of the result is axis `permutation[i]` of `a`.
@@ -61,11 +63,12 @@ Array pad(const Array& a, const Array& value, const Dims& low, const Dims& high,
 /// `starts`: one i64 scalar an axis, clamped so that the slice lies inside.
 Array dynamic_slice(const Array& a, std::span<const Array> starts, const Shape& sizes);
 Array dynamic_update_slice(const Array& a, const Array& update, std::span<const Array> starts);
-/// The entry at `index` (i64 scalar, clamped) along axis 0, that axis removed; and its functional replacement.
+/// The entry at `index` (i64 scalar, clamped) along axis 0, that axis removed; and its functional
+/// replacement.
 Array dynamic_index(const Array& a, const Array& index);
 Array dynamic_update_index(const Array& a, const Array& entry, const Array& index);
 /// Contraction as in JAX: batch axes, then free axes of a, then of b.
-Array dot_general(const Array& a, const Array& b, const Dims& contract_a, const Dims& contract_b, const Dims& batch_a = {},
-                  const Dims& batch_b = {});
+Array dot_general(const Array& a, const Array& b, const Dims& contract_a, const Dims& contract_b,
+                  const Dims& batch_a = {}, const Dims& batch_b = {});
 
 }  // namespace apsis::detail::lax

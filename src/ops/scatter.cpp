@@ -10,7 +10,8 @@ Value emit_combined(Emitter& e, ScatterKind kind, Value old, Value update) {
   Dtype dtype = old.dtype;
   if (kind == ScatterKind::Set) return update;
   if (dtype == Dtype::F16 || dtype == Dtype::BF16)
-    return e.convert(emit_combined(e, kind, e.convert(old, Dtype::F32), e.convert(update, Dtype::F32)), dtype);
+    return e.convert(emit_combined(e, kind, e.convert(old, Dtype::F32), e.convert(update, Dtype::F32)),
+                     dtype);
   if (dtype == Dtype::Bool)
     return kind == ScatterKind::Add || kind == ScatterKind::Max ? e.bit_or(old, update)
                                                                 : e.bit_and(old, update);

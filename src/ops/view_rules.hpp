@@ -3,8 +3,8 @@
 // What all view ops share: they evaluate by copying through the view, emit by permuting elements, and are
 // linear.
 
-#include "apsis/core/op.hpp"
 #include "apsis/core/emitter.hpp"
+#include "apsis/core/op.hpp"
 #include "ir/graph.hpp"
 #include "ir/view.hpp"
 #include "ops/lax.hpp"

@@ -8,11 +8,12 @@
 
 namespace apsis::detail {
 
-/// How the loops of the op are to run whose batching rule runs: as its vmap says. Automatic outside of rules. The graphs
-/// that the rule batches for its regions do the same.
+/// How the loops of the op are to run whose batching rule runs: as its vmap says. Automatic outside of rules.
+/// The graphs that the rule batches for its regions do the same.
 LaneLoops lane_loops();
 
-/// vmap: values with a hidden mapped axis. What no mapped value reaches runs once, unless it works across the lanes.
+/// vmap: values with a hidden mapped axis. What no mapped value reaches runs once, unless it works across the
+/// lanes.
 class BatchTrace : public Trace {
  public:
   BatchTrace(Trace* parent, MappedAxis axis, LaneLoops loops, Loc loc = {})

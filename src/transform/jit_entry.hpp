@@ -35,7 +35,7 @@ struct JitEntry {
   GraphRef graph;
   std::vector<Array> captures;
   std::string context;  // the named axes it was traced under, if it asked for one; empty: serves anywhere
-  bool lists = false;  // whether lists come or go, as in what linearize returns: the records of a loop
+  bool lists = false;   // whether lists come or go, as in what linearize returns: the records of a loop
   ResultShape result;
   std::atomic<const Program*> program{nullptr};
   std::shared_ptr<const Program> program_owner;  // the table's mutex guards it

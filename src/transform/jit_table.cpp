@@ -116,7 +116,8 @@ EntryRef JitTable::trace(const JitCall& call) {
   ContextUse context;
   EntryRef entry = trace_entry(call, options.name, ticket.text, options.checks, counts.loc(), this);
   if (context.used()) entry->context = trace_context();
-  counts.finish(ticket, captures_tracers(*entry) ? TraceOutcome::NotKept : TraceOutcome::Kept, notice.notes());
+  counts.finish(ticket, captures_tracers(*entry) ? TraceOutcome::NotKept : TraceOutcome::Kept,
+                notice.notes());
   return entry;
 }
 

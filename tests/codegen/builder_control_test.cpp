@@ -18,8 +18,12 @@
 namespace apsis::detail {
 namespace {
 
-std::int64_t address_as_number(const void* p) { return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(p)); }
-std::int32_t run_chunk(Chunk chunk, CallContext* context, void* arguments) { return chunk(context, arguments, 3, 9); }
+std::int64_t address_as_number(const void* p) {
+  return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(p));
+}
+std::int32_t run_chunk(Chunk chunk, CallContext* context, void* arguments) {
+  return chunk(context, arguments, 3, 9);
+}
 
 constexpr Type f64_type{Dtype::F64, 1}, i64_type{Dtype::I64, 1};
 constexpr Level levels[] = {Level::None, Level::Less, Level::Default, Level::Aggressive};
@@ -80,7 +84,8 @@ TEST(BuilderControl, LoopWithPhi) {
     }
 }
 
-// Seven results and mixed parameters, more than fit in registers; called from another function at another width.
+// Seven results and mixed parameters, more than fit in registers; called from another function at another
+// width.
 TEST(BuilderControl, FunctionsOfManyValues) {
   for (int lanes : {1, 8})
     for (Level level : {Level::None, Level::Less}) {
@@ -104,13 +109,15 @@ TEST(BuilderControl, FunctionsOfManyValues) {
       b->end();
       EXPECT_EQ(b->lanes(), lanes);
       std::vector<Operand> arguments;
-      for (int i = 0; i < 7; ++i) arguments.emplace_back(b->load(b->offset(b->pointer_parameter(0), i * step), Dtype::F64));
+      for (int i = 0; i < 7; ++i)
+        arguments.emplace_back(b->load(b->offset(b->pointer_parameter(0), i * step), Dtype::F64));
       arguments.emplace_back(b->compare(Compare::Lt, b->lane_numbers(), b->constant(Dtype::I64, 5)));
       const Pointer slot = b->stack(8);
       arguments.emplace_back(slot);
       std::vector<Value> results(7);
       b->call(rotate, arguments, results);
-      for (int i = 0; i < 7; ++i) b->store(b->offset(b->pointer_parameter(1), i * step), results[static_cast<std::size_t>(i)]);
+      for (int i = 0; i < 7; ++i)
+        b->store(b->offset(b->pointer_parameter(1), i * step), results[static_cast<std::size_t>(i)]);
       b->store(b->offset(b->pointer_parameter(1), 7 * step), b->load_element(slot, Dtype::I64));
       b->return_values({});
       b->end();
@@ -121,7 +128,8 @@ TEST(BuilderControl, FunctionsOfManyValues) {
       for (std::size_t i = 0; i < in.size(); ++i) in[i] = static_cast<double>(i) + 0.5;
       reinterpret_cast<void (*)(const double*, double*)>(code->find("f"))(in.data(), got.data());
       for (std::size_t i = 0; i < 7; ++i)
-        for (std::size_t k = 0; k < n; ++k) EXPECT_EQ(got[i * n + k], k < 5 ? in[(i + 1) % 7 * n + k] : -in[i * n + k]);
+        for (std::size_t k = 0; k < n; ++k)
+          EXPECT_EQ(got[i * n + k], k < 5 ? in[(i + 1) % 7 * n + k] : -in[i * n + k]);
       EXPECT_EQ(std::bit_cast<std::int64_t>(got[7 * n]), 77);
     }
 }
@@ -135,7 +143,8 @@ TEST(BuilderControl, SwitchAndUnreachable) {
       const Value v[] = {b->index(x)};
       b->return_values(v);
     };
-    const Block never = b->make_block("never"), start = b->make_block("start"), otherwise = b->make_block("otherwise");
+    const Block never = b->make_block("never"), start = b->make_block("start"),
+                otherwise = b->make_block("otherwise");
     b->branch(b->compare(Compare::Eq, b->parameter(0), b->index(123456)), never, start, Likely::False);
     b->set_position(never);
     b->unreachable();
@@ -166,7 +175,8 @@ TEST(BuilderControl, PointerPhi) {
   auto b = make_builder();
   const Type parameters[] = {pointer_type}, results[] = {i64_type};
   b->begin(b->declare("f", parameters, results, true));
-  const Block before = b->position(), head = b->make_block("head"), body = b->make_block("body"), done = b->make_block("done");
+  const Block before = b->position(), head = b->make_block("head"), body = b->make_block("body"),
+              done = b->make_block("done");
   b->jump(head);
   b->set_position(head);
   const Pointer at = b->pointer_phi();
@@ -194,7 +204,8 @@ TEST(BuilderControl, PointerPhi) {
 TEST(BuilderControl, ChunkByAddress) {
   add_symbol("apsis_test_run_chunk", reinterpret_cast<void*>(&run_chunk));
   auto b = make_builder();
-  const Type chunk_parameters[] = {pointer_type, pointer_type, i64_type, i64_type}, status[] = {{Dtype::I32, 1}};
+  const Type chunk_parameters[] = {pointer_type, pointer_type, i64_type, i64_type},
+             status[] = {{Dtype::I32, 1}};
   const Function chunk = b->declare("chunk", chunk_parameters, status);
   b->begin(chunk);
   b->store(b->pointer_parameter(1), b->add(b->parameter(2), b->mul(b->parameter(3), b->index(1000))));
@@ -203,7 +214,8 @@ TEST(BuilderControl, ChunkByAddress) {
   b->end();
   const Type entry_parameters[] = {pointer_type, pointer_type, pointer_type};
   b->begin(b->declare("entry", entry_parameters, status, true));
-  const Operand arguments[] = {b->address_of(chunk), b->pointer_parameter(0), b->load_pointer(b->pointer_parameter(2))};
+  const Operand arguments[] = {b->address_of(chunk), b->pointer_parameter(0),
+                               b->load_pointer(b->pointer_parameter(2))};
   const Value result[] = {b->call_runtime("apsis_test_run_chunk", Dtype::I32, arguments)};
   b->return_values(result);
   b->end();
@@ -217,7 +229,8 @@ TEST(BuilderControl, ChunkByAddress) {
 
 // y = cos-like body used five times, twice in place and then by calls, gives the same everywhere.
 void shifted_square(Emitter& e, const void* context, std::span<const Value> in, std::span<Value> out) {
-  const Value shift = e.constant(Dtype::F64, std::bit_cast<std::uint64_t>(*static_cast<const double*>(context)));
+  const Value shift =
+      e.constant(Dtype::F64, std::bit_cast<std::uint64_t>(*static_cast<const double*>(context)));
   out[0] = e.fma(in[0], in[0], shift);
   out[1] = e.compare(Compare::Lt, in[0], shift);
 }

@@ -14,7 +14,9 @@
 namespace apsis::detail {
 namespace {
 
-std::int64_t low_bits(const void* p) { return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(p) & 63); }
+std::int64_t low_bits(const void* p) {
+  return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(p) & 63);
+}
 
 // A module of one function `f` of pointers, written by `body` at `lanes` lanes.
 template <class Body>
@@ -30,7 +32,7 @@ std::unique_ptr<Code> compile(int pointers, int lanes, Isa isa, Level level, Bod
 }
 template <class... P>
 void run(const Code& code, P*... pointers) {
-  reinterpret_cast<void (*)(P*...)>(code.find("f"))(pointers...);
+  reinterpret_cast<void (*)(P * ...)>(code.find("f"))(pointers...);
 }
 
 class BuilderMemory : public testing::TestWithParam<std::tuple<int, Level, Isa>> {
@@ -43,13 +45,16 @@ class BuilderMemory : public testing::TestWithParam<std::tuple<int, Level, Isa>>
 };
 
 TEST_P(BuilderMemory, LoadsAndStoresEveryDtypeUnaligned) {
-  constexpr Dtype dtypes[] = {Dtype::Bool, Dtype::I8, Dtype::I16, Dtype::I32,  Dtype::I64, Dtype::U8, Dtype::U16,
-                              Dtype::U32,  Dtype::U64, Dtype::BF16, Dtype::F16, Dtype::F32, Dtype::F64};
+  constexpr Dtype dtypes[] = {Dtype::Bool, Dtype::I8,  Dtype::I16, Dtype::I32, Dtype::I64,
+                              Dtype::U8,   Dtype::U16, Dtype::U32, Dtype::U64, Dtype::BF16,
+                              Dtype::F16,  Dtype::F32, Dtype::F64};
   for (Dtype d : dtypes) {
     const auto bytes = static_cast<std::size_t>(lanes()) * item_size(d);
-    const auto code = compile_here(2, [&](Builder& b) { b.store(b.pointer_parameter(1), b.load(b.pointer_parameter(0), d)); });
+    const auto code = compile_here(
+        2, [&](Builder& b) { b.store(b.pointer_parameter(1), b.load(b.pointer_parameter(0), d)); });
     std::vector<std::uint8_t> from(bytes + 8), to(bytes + 16, 0xee);
-    for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<std::uint8_t>(d == Dtype::Bool ? i * 5 / 3 % 2 : i * 37 + 1);
+    for (std::size_t i = 0; i < from.size(); ++i)
+      from[i] = static_cast<std::uint8_t>(d == Dtype::Bool ? i * 5 / 3 % 2 : i * 37 + 1);
     // Off by one element: the natural alignment and no more.
     run(*code, from.data() + item_size(d), to.data() + item_size(d));
     EXPECT_EQ(std::memcmp(from.data() + item_size(d), to.data() + item_size(d), bytes), 0) << name_of(d);
@@ -69,7 +74,8 @@ TEST_P(BuilderMemory, MaskedAccessTouchesSetLanesOnly) {
       b.store(b.pointer_parameter(3), v);
     });
     std::vector<std::uint8_t> from(n * size), to(n * size, 0xee), all(n * size, 0xee);
-    for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<std::uint8_t>(d == Dtype::Bool ? 1 : i * 37 + 1);
+    for (std::size_t i = 0; i < from.size(); ++i)
+      from[i] = static_cast<std::uint8_t>(d == Dtype::Bool ? 1 : i * 37 + 1);
     for (unsigned pattern : {0u, 1u, 0x5555u, 0xffffu, 0x8421u}) {
       std::array<bool, 16> mask{};
       for (std::size_t i = 0; i < n; ++i) mask[i] = pattern >> i & 1;
@@ -88,27 +94,32 @@ TEST_P(BuilderMemory, GatherAndScatter) {
     const auto n = static_cast<std::size_t>(lanes());
     const std::size_t size = item_size(d);
     const auto code = compile_here(5, [&](Builder& b) {
-      const Value from = b.load(b.pointer_parameter(1), Dtype::I64), to = b.load(b.pointer_parameter(2), Dtype::I64);
+      const Value from = b.load(b.pointer_parameter(1), Dtype::I64),
+                  to = b.load(b.pointer_parameter(2), Dtype::I64);
       const Value mask = b.load(b.pointer_parameter(3), Dtype::Bool);
       b.scatter(b.pointer_parameter(4), to, b.gather(b.pointer_parameter(0), from, d), mask);
       b.scatter(b.offset(b.pointer_parameter(4), static_cast<std::int64_t>(64 * size)), to,
                 b.gather(b.pointer_parameter(0), from, d, mask));
     });
     std::vector<std::uint8_t> from(64 * size), to(128 * size, 0xee), expected(128 * size, 0xee);
-    for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<std::uint8_t>(d == Dtype::Bool ? i % 2 : i * 37 + 1);
+    for (std::size_t i = 0; i < from.size(); ++i)
+      from[i] = static_cast<std::uint8_t>(d == Dtype::Bool ? i % 2 : i * 37 + 1);
     std::array<std::int64_t, 16> pick, place;
     std::array<bool, 16> mask;
     for (std::size_t i = 0; i < 16; ++i) {
       pick[i] = static_cast<std::int64_t>(i * 13 % 64);
-      place[i] = static_cast<std::int64_t>(i / 2 * 5);  // pairs of lanes name the same element: the later one stands
+      place[i] =
+          static_cast<std::int64_t>(i / 2 * 5);  // pairs of lanes name the same element: the later one stands
       mask[i] = i % 3 != 1;
     }
     for (std::size_t i = 0; i < n; ++i) {
       const std::uint8_t* element = from.data() + static_cast<std::size_t>(pick[i]) * size;
       std::uint8_t* target = expected.data() + static_cast<std::size_t>(place[i]) * size;
       if (mask[i]) std::memcpy(target, element, size);
-      if (mask[i]) std::memcpy(target + 64 * size, element, size);
-      else std::memset(target + 64 * size, 0, size);
+      if (mask[i])
+        std::memcpy(target + 64 * size, element, size);
+      else
+        std::memset(target + 64 * size, 0, size);
     }
     run(*code, from.data(), pick.data(), place.data(), mask.data(), to.data());
     EXPECT_EQ(to, expected) << name_of(d);
@@ -134,7 +145,8 @@ TEST_P(BuilderMemory, LanesApartAndTogether) {
     b.store(out(2), b.convert(b.any(mask), Dtype::I64));
     b.store(out(3), b.convert(b.all(mask), Dtype::I64));
     const int interleaved[] = {lanes() - 1, lanes()};
-    b.store(b.offset(b.pointer_parameter(2), static_cast<std::int64_t>(16 * n)), b.shuffle(v, b.splat(picked), interleaved));
+    b.store(b.offset(b.pointer_parameter(2), static_cast<std::int64_t>(16 * n)),
+            b.shuffle(v, b.splat(picked), interleaved));
   });
   std::vector<double> in(n), out(2 * n + 2);
   std::iota(in.begin(), in.end(), 100.0);
@@ -164,7 +176,8 @@ TEST_P(BuilderMemory, LanesApartAndTogether) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, BuilderMemory,
-                         testing::Combine(testing::Values(1, 4, 8, 16), testing::Values(Level::None, Level::Less),
+                         testing::Combine(testing::Values(1, 4, 8, 16),
+                                          testing::Values(Level::None, Level::Less),
                                           testing::Values(Isa::Avx2, Isa::Native)),
                          [](const auto& info) {
                            return "lanes" + std::to_string(std::get<0>(info.param)) + "_level" +
@@ -185,7 +198,8 @@ TEST(Builder, BytesPointersAndConstants) {
     b.store(same, b.constant(Dtype::U8, 0x11));
     // A stack slot's low address bits are zero.
     const Value low = b.call_runtime("apsis_test_low_bits", Dtype::I64, std::vector<Operand>{slot});
-    b.store(b.offset(b.pointer_parameter(2), 8), b.add(low, b.load_relaxed(b.pointer_parameter(2), Dtype::I64)));
+    b.store(b.offset(b.pointer_parameter(2), 8),
+            b.add(low, b.load_relaxed(b.pointer_parameter(2), Dtype::I64)));
   });
   char copied[sizeof text] = {};
   std::uint8_t filled[8] = {};

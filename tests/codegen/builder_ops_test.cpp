@@ -1,5 +1,5 @@
-// Each operation of the Emitter, compiled, against plain C++: every dtype, number of lanes, level and instruction set, on
-// all combinations of edge values.
+// Each operation of the Emitter, compiled, against plain C++: every dtype, number of lanes, level and
+// instruction set, on all combinations of edge values.
 
 #include <gtest/gtest.h>
 
@@ -51,19 +51,22 @@ std::vector<Bits> edges() {
   } else if constexpr (std::is_floating_point_v<T>) {
     using L = std::numeric_limits<T>;
     const T whole = std::ldexp(T(1), L::digits - 1);  // from here on every float is an integer
-    for (T x : {T(0), T(0.3), T(0.5), T(1), T(1.5), T(2.5), T(3.1415926), L::min(), L::denorm_min(), L::max(), L::infinity(),
-                whole - T(0.5), whole, whole + T(1), T(4097.25), T(65504), T(65520), T(1) + L::epsilon(), T(1e-7)}) {
+    for (T x : {T(0), T(0.3), T(0.5), T(1), T(1.5), T(2.5), T(3.1415926), L::min(), L::denorm_min(), L::max(),
+                L::infinity(), whole - T(0.5), whole, whole + T(1), T(4097.25), T(65504), T(65520),
+                T(1) + L::epsilon(), T(1e-7)}) {
       put(x);
       put(-x);
     }
     put(L::quiet_NaN());
   } else if constexpr (std::is_integral_v<T>) {
     using L = std::numeric_limits<T>;
-    for (auto x : {0ll, 1ll, 2ll, 3ll, 7ll, 63ll, 64ll, 100ll, 127ll, -1ll, -2ll, -17ll, 0x123456789abcdefll}) put(static_cast<T>(x));
+    for (auto x : {0ll, 1ll, 2ll, 3ll, 7ll, 63ll, 64ll, 100ll, 127ll, -1ll, -2ll, -17ll, 0x123456789abcdefll})
+      put(static_cast<T>(x));
     for (T x : {L::min(), L::max(), static_cast<T>(L::max() - 1), static_cast<T>(L::min() + 1)}) put(x);
   } else {  // a half: every bit pattern that matters
     for (std::uint32_t b = 0; b < 0x10000; b += 0x3f) list.push_back(b);
-    for (std::uint32_t b : {0x0001, 0x03ff, 0x7bff, 0x7c00, 0x7c01, 0x7e00, 0x7f80, 0x7f81, 0x7fc0, 0x8000, 0xff80, 0xfc00})
+    for (std::uint32_t b :
+         {0x0001, 0x03ff, 0x7bff, 0x7c00, 0x7c01, 0x7e00, 0x7f80, 0x7f81, 0x7fc0, 0x8000, 0xff80, 0xfc00})
       list.push_back(b);
   }
   return list;
@@ -71,19 +74,32 @@ std::vector<Bits> edges() {
 
 std::vector<Bits> edges_of(Dtype d) {
   switch (d) {
-    case Dtype::Bool: return edges<bool>();
-    case Dtype::I8: return edges<std::int8_t>();
-    case Dtype::I16: return edges<std::int16_t>();
-    case Dtype::I32: return edges<std::int32_t>();
-    case Dtype::I64: return edges<std::int64_t>();
-    case Dtype::U8: return edges<std::uint8_t>();
-    case Dtype::U16: return edges<std::uint16_t>();
-    case Dtype::U32: return edges<std::uint32_t>();
-    case Dtype::U64: return edges<std::uint64_t>();
-    case Dtype::BF16: return edges<bfloat16>();
-    case Dtype::F16: return edges<float16>();
-    case Dtype::F32: return edges<float>();
-    default: return edges<double>();
+    case Dtype::Bool:
+      return edges<bool>();
+    case Dtype::I8:
+      return edges<std::int8_t>();
+    case Dtype::I16:
+      return edges<std::int16_t>();
+    case Dtype::I32:
+      return edges<std::int32_t>();
+    case Dtype::I64:
+      return edges<std::int64_t>();
+    case Dtype::U8:
+      return edges<std::uint8_t>();
+    case Dtype::U16:
+      return edges<std::uint16_t>();
+    case Dtype::U32:
+      return edges<std::uint32_t>();
+    case Dtype::U64:
+      return edges<std::uint64_t>();
+    case Dtype::BF16:
+      return edges<bfloat16>();
+    case Dtype::F16:
+      return edges<float16>();
+    case Dtype::F32:
+      return edges<float>();
+    default:
+      return edges<double>();
   }
 }
 
@@ -95,27 +111,34 @@ bool is_nan(Bits b, Dtype d) {
   return false;
 }
 
-template <class T> using Unsigned = std::make_unsigned_t<T>;
+template <class T>
+using Unsigned = std::make_unsigned_t<T>;
 
 template <class T>
 void add_float_cases(std::vector<Case>& cases) {
   const Dtype d = dtype_of<T>;
   const auto name = [&](const char* op) { return std::string(op) + "." + std::string(name_of(d)); };
-#define APSIS_BINARY(op, expression)                                                                     \
-  cases.push_back({name(#op), {d, d}, d, [](Builder& b, const Value* v, Dtype) { return b.op(v[0], v[1]); }, \
-                   [](const Bits* in, Bits& out) {                                                       \
-                     const T x = of_bits<T>(in[0]), y = of_bits<T>(in[1]);                               \
-                     out = bits_of<T>(expression);                                                       \
+#define APSIS_BINARY(op, expression)                                                   \
+  cases.push_back({name(#op),                                                          \
+                   {d, d},                                                             \
+                   d,                                                                  \
+                   [](Builder& b, const Value* v, Dtype) { return b.op(v[0], v[1]); }, \
+                   [](const Bits* in, Bits& out) {                                     \
+                     const T x = of_bits<T>(in[0]), y = of_bits<T>(in[1]);             \
+                     out = bits_of<T>(expression);                                     \
                    }})
-#define APSIS_UNARY(op, expression)                                                                  \
-  cases.push_back({name(#op), {d}, d, [](Builder& b, const Value* v, Dtype) { return b.op(v[0]); },  \
-                   [](const Bits* in, Bits& out) {                                                   \
-                     const T x = of_bits<T>(in[0]);                                                  \
-                     out = bits_of<T>(expression);                                                   \
+#define APSIS_UNARY(op, expression)                                              \
+  cases.push_back({name(#op),                                                    \
+                   {d},                                                          \
+                   d,                                                            \
+                   [](Builder& b, const Value* v, Dtype) { return b.op(v[0]); }, \
+                   [](const Bits* in, Bits& out) {                               \
+                     const T x = of_bits<T>(in[0]);                              \
+                     out = bits_of<T>(expression);                               \
                    }})
   APSIS_BINARY(add, x + y);
   APSIS_BINARY(sub, x - y);
-  APSIS_BINARY(mul, x* y);
+  APSIS_BINARY(mul, x * y);
   APSIS_BINARY(div, x / y);
   APSIS_UNARY(neg, -x);
   APSIS_UNARY(sqrt, std::sqrt(x));
@@ -124,7 +147,10 @@ void add_float_cases(std::vector<Case>& cases) {
   APSIS_UNARY(ceil, std::ceil(x));
   APSIS_UNARY(trunc, std::trunc(x));
   APSIS_UNARY(rint, std::nearbyint(x));
-  cases.push_back({name("fma"), {d, d, d}, d, [](Builder& b, const Value* v, Dtype) { return b.fma(v[0], v[1], v[2]); },
+  cases.push_back({name("fma"),
+                   {d, d, d},
+                   d,
+                   [](Builder& b, const Value* v, Dtype) { return b.fma(v[0], v[1], v[2]); },
                    [](const Bits* in, Bits& out) {
                      out = bits_of<T>(std::fma(of_bits<T>(in[0]), of_bits<T>(in[1]), of_bits<T>(in[2])));
                    }});
@@ -138,7 +164,8 @@ void add_integer_cases(std::vector<Case>& cases) {
   const auto name = [&](const char* op) { return std::string(op) + "." + std::string(name_of(d)); };
   APSIS_BINARY(add, static_cast<T>(static_cast<U>(x) + static_cast<U>(y)));
   APSIS_BINARY(sub, static_cast<T>(static_cast<U>(x) - static_cast<U>(y)));
-  APSIS_BINARY(mul, static_cast<T>(static_cast<U>(static_cast<std::uint64_t>(x) * static_cast<std::uint64_t>(y))));
+  APSIS_BINARY(mul,
+               static_cast<T>(static_cast<U>(static_cast<std::uint64_t>(x) * static_cast<std::uint64_t>(y))));
   APSIS_BINARY(bit_and, static_cast<T>(x & y));
   APSIS_BINARY(bit_or, static_cast<T>(x | y));
   APSIS_BINARY(bit_xor, static_cast<T>(x ^ y));
@@ -148,32 +175,37 @@ void add_integer_cases(std::vector<Case>& cases) {
   APSIS_UNARY(leading_zeros, static_cast<T>(std::countl_zero(static_cast<U>(x))));
   APSIS_UNARY(trailing_zeros, static_cast<T>(std::countr_zero(static_cast<U>(x))));
   // The emitter's callers guard the divisor and the shift count; so do these.
-#define APSIS_GUARDED(op, expression)                                                         \
-  cases.push_back({name(#op), {d, d}, d,                                                      \
-                   [](Builder& b, const Value* v, Dtype) {                                    \
+#define APSIS_GUARDED(op, expression)                                                               \
+  cases.push_back({name(#op),                                                                       \
+                   {d, d},                                                                          \
+                   d,                                                                               \
+                   [](Builder& b, const Value* v, Dtype) {                                          \
                      const Value zero = b.constant(v[1].dtype, 0), one = b.constant(v[1].dtype, 1), \
-                                 minus = b.constant(v[1].dtype, ~Bits{0});                    \
-                     Value bad = b.compare(Compare::Eq, v[1], zero);                          \
-                     if (is_signed_integer(v[1].dtype)) bad = b.bit_or(bad, b.compare(Compare::Eq, v[1], minus)); \
-                     return b.op(v[0], b.select(bad, one, v[1]));                             \
-                   },                                                                         \
-                   [](const Bits* in, Bits& out) {                                            \
-                     const T x = of_bits<T>(in[0]);                                           \
-                     T y = of_bits<T>(in[1]);                                                 \
-                     if (y == 0 || (std::is_signed_v<T> && y == static_cast<T>(-1))) y = 1;    \
-                     out = bits_of<T>(static_cast<T>(expression));                            \
+                                 minus = b.constant(v[1].dtype, ~Bits{0});                          \
+                     Value bad = b.compare(Compare::Eq, v[1], zero);                                \
+                     if (is_signed_integer(v[1].dtype))                                             \
+                       bad = b.bit_or(bad, b.compare(Compare::Eq, v[1], minus));                    \
+                     return b.op(v[0], b.select(bad, one, v[1]));                                   \
+                   },                                                                               \
+                   [](const Bits* in, Bits& out) {                                                  \
+                     const T x = of_bits<T>(in[0]);                                                 \
+                     T y = of_bits<T>(in[1]);                                                       \
+                     if (y == 0 || (std::is_signed_v<T> && y == static_cast<T>(-1))) y = 1;         \
+                     out = bits_of<T>(static_cast<T>(expression));                                  \
                    }})
   APSIS_GUARDED(integer_div, x / y);
   APSIS_GUARDED(integer_rem, x % y);
-#define APSIS_SHIFT(op, expression)                                                           \
-  cases.push_back({name(#op), {d, d}, d,                                                      \
-                   [](Builder& b, const Value* v, Dtype) {                                    \
-                     return b.op(v[0], b.bit_and(v[1], b.constant(v[1].dtype, width - 1)));    \
-                   },                                                                         \
-                   [](const Bits* in, Bits& out) {                                            \
-                     const T x = of_bits<T>(in[0]);                                           \
-                     const int y = static_cast<int>(of_bits<U>(in[1]) & (width - 1));          \
-                     out = bits_of<T>(static_cast<T>(expression));                            \
+#define APSIS_SHIFT(op, expression)                                                         \
+  cases.push_back({name(#op),                                                               \
+                   {d, d},                                                                  \
+                   d,                                                                       \
+                   [](Builder& b, const Value* v, Dtype) {                                  \
+                     return b.op(v[0], b.bit_and(v[1], b.constant(v[1].dtype, width - 1))); \
+                   },                                                                       \
+                   [](const Bits* in, Bits& out) {                                          \
+                     const T x = of_bits<T>(in[0]);                                         \
+                     const int y = static_cast<int>(of_bits<U>(in[1]) & (width - 1));       \
+                     out = bits_of<T>(static_cast<T>(expression));                          \
                    }})
   APSIS_SHIFT(shift_left, static_cast<U>(x) << y);
   APSIS_SHIFT(shift_right, x >> y);
@@ -183,9 +215,11 @@ template <class T>
 void add_common_cases(std::vector<Case>& cases) {
   const Dtype d = dtype_of<T>;
   const std::string suffix = "." + std::string(name_of(d));
-#define APSIS_COMPARE(how, op)                                                                              \
-  cases.push_back({"compare_" #how + suffix, {d, d}, Dtype::Bool,                                            \
-                   [](Builder& b, const Value* v, Dtype) { return b.compare(Compare::how, v[0], v[1]); },    \
+#define APSIS_COMPARE(how, op)                                                                            \
+  cases.push_back({"compare_" #how + suffix,                                                              \
+                   {d, d},                                                                                \
+                   Dtype::Bool,                                                                           \
+                   [](Builder& b, const Value* v, Dtype) { return b.compare(Compare::how, v[0], v[1]); }, \
                    [](const Bits* in, Bits& out) { out = of_bits<T>(in[0]) op of_bits<T>(in[1]); }})
   APSIS_COMPARE(Eq, ==);
   APSIS_COMPARE(Ne, !=);
@@ -193,7 +227,9 @@ void add_common_cases(std::vector<Case>& cases) {
   APSIS_COMPARE(Le, <=);
   APSIS_COMPARE(Gt, >);
   APSIS_COMPARE(Ge, >=);
-  cases.push_back({"select" + suffix, {Dtype::Bool, d, d}, d,
+  cases.push_back({"select" + suffix,
+                   {Dtype::Bool, d, d},
+                   d,
                    [](Builder& b, const Value* v, Dtype) { return b.select(v[0], v[1], v[2]); },
                    [](const Bits* in, Bits& out) { out = in[0] ? in[1] : in[2]; }});
 }
@@ -201,30 +237,44 @@ void add_common_cases(std::vector<Case>& cases) {
 template <class From, class To>
 void add_convert(std::vector<Case>& cases) {
   const Dtype from = dtype_of<From>, to = dtype_of<To>;
-  Case c{"convert." + std::string(name_of(from)) + "." + std::string(name_of(to)), {from}, to,
+  Case c{"convert." + std::string(name_of(from)) + "." + std::string(name_of(to)),
+         {from},
+         to,
          [](Builder& b, const Value* v, Dtype out) { return b.convert(v[0], out); },
          [](const Bits* in, Bits& out) { convert_elements(dtype_of<From>, in, dtype_of<To>, &out, 1); }};
   if constexpr (std::is_integral_v<To> && !std::is_same_v<To, bool> && !std::is_integral_v<From>) {
     c.defined = [](const Bits* in) {
-      const double x = static_cast<double>(static_cast<std::conditional_t<std::is_same_v<From, double>, double, float>>(of_bits<From>(*in)));
-      const double low = static_cast<double>(std::numeric_limits<To>::min()), top = std::ldexp(1.0, std::numeric_limits<To>::digits);
+      const double x = static_cast<double>(
+          static_cast<std::conditional_t<std::is_same_v<From, double>, double, float>>(of_bits<From>(*in)));
+      const double low = static_cast<double>(std::numeric_limits<To>::min()),
+                   top = std::ldexp(1.0, std::numeric_limits<To>::digits);
       return x > low - 1 && x >= low - (sizeof(To) < 8 ? 0.99 : 0) && x < top;
     };
   }
   cases.push_back(c);
   if constexpr (sizeof(From) == sizeof(To) && std::is_same_v<From, bool> == std::is_same_v<To, bool>)
-    cases.push_back({"bitcast." + std::string(name_of(from)) + "." + std::string(name_of(to)), {from}, to,
+    cases.push_back({"bitcast." + std::string(name_of(from)) + "." + std::string(name_of(to)),
+                     {from},
+                     to,
                      [](Builder& b, const Value* v, Dtype out) { return b.bitcast(v[0], out); },
                      [](const Bits* in, Bits& out) { out = *in; }});
 }
 template <class From, class... To>
-void add_converts_from(std::vector<Case>& cases) { (add_convert<From, To>(cases), ...); }
+void add_converts_from(std::vector<Case>& cases) {
+  (add_convert<From, To>(cases), ...);
+}
 template <class... T>
-void add_converts(std::vector<Case>& cases) { (add_converts_from<T, T...>(cases), ...); }
+void add_converts(std::vector<Case>& cases) {
+  (add_converts_from<T, T...>(cases), ...);
+}
 template <class... T>
-void add_integers(std::vector<Case>& cases) { (add_integer_cases<T>(cases), ...); }
+void add_integers(std::vector<Case>& cases) {
+  (add_integer_cases<T>(cases), ...);
+}
 template <class... T>
-void add_commons(std::vector<Case>& cases) { (add_common_cases<T>(cases), ...); }
+void add_commons(std::vector<Case>& cases) {
+  (add_common_cases<T>(cases), ...);
+}
 
 using S8 = std::int8_t;
 using S16 = std::int16_t;
@@ -245,7 +295,7 @@ std::vector<Case> all_cases() {
   using T = bool;
   const Dtype d = Dtype::Bool;
   const auto name = [&](const char* op) { return std::string(op) + ".bool"; };
-  APSIS_BINARY(bit_and, x&& y);
+  APSIS_BINARY(bit_and, x && y);
   APSIS_BINARY(bit_or, x || y);
   APSIS_BINARY(bit_xor, x != y);
   APSIS_UNARY(bit_not, !x);
@@ -258,7 +308,8 @@ void emit_case(Builder& b, const Case& c, int lanes) {
   b.begin(b.declare(c.name.c_str(), parameters, {}, true));
   b.set_lanes(lanes);
   Value in[3];
-  for (std::size_t i = 0; i < c.in.size(); ++i) in[i] = b.load(b.pointer_parameter(static_cast<int>(i)), c.in[i]);
+  for (std::size_t i = 0; i < c.in.size(); ++i)
+    in[i] = b.load(b.pointer_parameter(static_cast<int>(i)), c.in[i]);
   b.store(b.pointer_parameter(3), c.emit(b, in, c.out));
   b.return_values({});
   b.end();
@@ -312,7 +363,8 @@ void check_case(const Code& code, const Case& c, std::size_t lanes) {
     c.expect(in, expected);
     std::memcpy(&got, result.data() + r * out_size, out_size);
     if (is_nan(expected, c.out) && is_nan(got, c.out)) continue;
-    ASSERT_EQ(got, expected) << c.name << " lanes " << lanes << std::hex << " of " << in[0] << " " << in[1] << " " << in[2];
+    ASSERT_EQ(got, expected) << c.name << " lanes " << lanes << std::hex << " of " << in[0] << " " << in[1]
+                             << " " << in[2];
   }
 }
 

@@ -161,10 +161,12 @@ TEST(LoweringLoops, CountersAreNotRecorded) {
           v7: i64[] = sub(v2, v1)
           return v6, v7
         }}(v0, v3, v7, v8)
-      )" + more + "\n  }";
+      )" + more +
+           "\n  }";
   };
   const char* counters = "return v4, v5, v10, v11";
-  const char* records = R"(v12: f64[], v13: list<i64[]> = scan{consts=0, carries=1, length=-1, reverse=true, body=
+  const char* records =
+      R"(v12: f64[], v13: list<i64[]> = scan{consts=0, carries=1, length=-1, reverse=true, body=
         (v0: f64[], v1: f64[], v2: i64[]) {
           v3: f64[] = convert{dtype=f64, weak=false}(v2)
           v4: f64[] = fma(v0, v1, v3)

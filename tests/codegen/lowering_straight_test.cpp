@@ -127,7 +127,8 @@ TEST(LoweringStraight, ContractionsInTheOrderOfTheEvaluator) {
     contract("[20,30]", "[30]", "[20]", "contract_a=[1], contract_b=[0], batch_a=[], batch_b=[]");
     contract("[12,18]", "[18,15]", "[12,15]", "contract_a=[1], contract_b=[0], batch_a=[], batch_b=[]");
     contract("[18,12]", "[15,18]", "[12,15]", "contract_a=[0], contract_b=[1], batch_a=[], batch_b=[]");
-    // Rows of a matrix times a vector: whole blocks, blocks that overlap, columns left over, batches, strides.
+    // Rows of a matrix times a vector: whole blocks, blocks that overlap, columns left over, batches,
+    // strides.
     contract("[70,9]", "[9]", "[70]", "contract_a=[1], contract_b=[0], batch_a=[], batch_b=[]");
     contract("[5,64]", "[64]", "[5]", "contract_a=[1], contract_b=[0], batch_a=[], batch_b=[]");
     contract("[31]", "[21,31]", "[21]", "contract_a=[0], contract_b=[1], batch_a=[], batch_b=[]");
@@ -155,7 +156,8 @@ TEST(LoweringStraight, ProgramsThatRepeatAFunctionHoldOneCopy) {
     }
     const std::string text = "(" + inputs + ") {\n" + equations + " return " + results + "\n}";
     expect_compiled_equal(text);
-    const std::string code = code_text(*parse_graph(text), {.lanes = 8}), call = "call <8 x double> @logaddexp.f64";
+    const std::string code = code_text(*parse_graph(text), {.lanes = 8}),
+                      call = "call <8 x double> @logaddexp.f64";
     int calls = 0;
     for (auto at = code.find(call); at != std::string::npos; at = code.find(call, at + 1)) ++calls;
     EXPECT_EQ(calls, uses > 4 ? uses : 0) << code;

@@ -13,6 +13,4 @@ struct Model {
 };
 }  // namespace
 
-void use() {
-  apsis::flatten(Model{});
-}
+void use() { apsis::flatten(Model{}); }

@@ -73,5 +73,6 @@ void use() {
       Array a;
     };
     exercise(InGeneric{});
-  }(1);
+  }
+  (1);
 }

@@ -161,22 +161,23 @@ struct Growth {
 };
 
 TEST(LanePackets, AccumulateTheExtremaOfLargeArrays) {
-  // Each lane ends when its own greatest element has grown large; another array is the same in all lanes, and goes
-  // through the same loops.
+  // Each lane ends when its own greatest element has grown large; another array is the same in all lanes, and
+  // goes through the same loops.
   const Array table = linspace(0.5, 1.5, 40);
   auto grow = [&](const Array& y0) {
-    Growth end = while_loop([](const Growth& g) { return max(abs(g.y)) < 50.; },
-                            [&](const Growth& g) {
-                              Growth inner = fori_loop(
-                                  0, 3,
-                                  [&](const Array&, const Growth& k) {
-                                    Array y = k.y * 1.25 + table * 0.01, t = k.shared * 0.5 + table;
-                                    return Growth{y, k.steps + any(y > t), t + min(t)};
-                                  },
-                                  Growth{g.y, g.steps, table});
-                              return Growth{inner.y + max(inner.shared), inner.steps + all(inner.y > -20.), g.shared};
-                            },
-                            Growth{y0, 0, table});
+    Growth end =
+        while_loop([](const Growth& g) { return max(abs(g.y)) < 50.; },
+                   [&](const Growth& g) {
+                     Growth inner = fori_loop(
+                         0, 3,
+                         [&](const Array&, const Growth& k) {
+                           Array y = k.y * 1.25 + table * 0.01, t = k.shared * 0.5 + table;
+                           return Growth{y, k.steps + any(y > t), t + min(t)};
+                         },
+                         Growth{g.y, g.steps, table});
+                     return Growth{inner.y + max(inner.shared), inner.steps + all(inner.y > -20.), g.shared};
+                   },
+                   Growth{y0, 0, table});
     return stack({sum(end.y), astype(end.steps, f64)});
   };
   const Array starts = outer(linspace(-3., 2., 23), table);

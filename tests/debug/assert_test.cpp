@@ -272,8 +272,14 @@ TEST(AssertValue, BecomePartOfCompiledPrograms) {
     return log(x);
   });
   EXPECT_EQ(f(array({1., 1.})).to_vector<double>()[1], 0.);
-  EXPECT_EQ(failure([&] { f(array({1., -1.})); }), "[assert_positive] x: [1] is -1.0, not above 0 (1 of 2 elements are not as required)");
-  EXPECT_EQ(failure([&] { f(array({1. / 0., 1.})); }), "[assert_tree_finite] [0] is inf, which is not finite (1 of 2 elements are not as required)");
+  EXPECT_EQ(failure([&] {
+              f(array({1., -1.}));
+            }),
+            "[assert_positive] x: [1] is -1.0, not above 0 (1 of 2 elements are not as required)");
+  EXPECT_EQ(failure([&] {
+              f(array({1. / 0., 1.}));
+            }),
+            "[assert_tree_finite] [0] is inf, which is not finite (1 of 2 elements are not as required)");
   auto close = jit([](const Array& x, const Array& y) {
     assert_trees_close(std::pair{x, y}, std::pair{y, y}, {.rtol = 0.1});
     return x;
@@ -293,7 +299,9 @@ TEST(AssertValue, BecomePartOfCompiledPrograms) {
             }),
             "[assert_in] [1, 0] is 5.0, not in [0.0, 4.0] (1 of 4 elements are not as required)");
   // At once they say the same.
-  EXPECT_EQ(failure([&] { assert_in(array({{1., 2.}, {5., 3.}}), 0., 4.); }),
+  EXPECT_EQ(failure([&] {
+              assert_in(array({{1., 2.}, {5., 3.}}), 0., 4.);
+            }),
             "[assert_in] [1, 0] is 5.0, not in [0.0, 4.0] (1 of 4 elements are not as required)");
   // In any lane, and under gradients.
   auto lanes = jit(vmap([](const Array& x) {

@@ -10,7 +10,8 @@ APSIS_PROVOKES(check_nan_made, "[checks] `log` made a NaN of operands that have 
                jit([](const Array& x) { return log(x); }, {.checks = {.nan = true}})(array(-1.)))
 
 APSIS_PROVOKES(check_nan_passed, "[checks] `exp` computed with a NaN that came in from outside",
-               jit([](const Array& x) { return exp(x); }, {.checks = {.nan = true}})(array(std::numeric_limits<double>::quiet_NaN())))
+               jit([](const Array& x) { return exp(x); },
+                   {.checks = {.nan = true}})(array(std::numeric_limits<double>::quiet_NaN())))
 
 APSIS_PROVOKES(check_division, "[checks] `div` divides by zero",
                jit([](const Array& x) { return 1. / x; }, {.checks = {.division = true}})(array(0.)))

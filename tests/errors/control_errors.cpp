@@ -72,10 +72,11 @@ APSIS_PROVOKES(negative_bound,
                "[while_loop] max_steps is -3; give the most iterations there may be, or -1 for no bound",
                while_loop(for_ever, identity, array(1.), {.max_steps = -3}))
 
-APSIS_PROVOKES(range_bounds,
-               "[fori_loop] the bounds must be integer scalars, got ~i64[] and f64[]; convert them with astype",
-               fori_loop(
-                   0, array(3.), [](const Array&, const Array& x) { return x; }, array(1.)))
+APSIS_PROVOKES(
+    range_bounds,
+    "[fori_loop] the bounds must be integer scalars, got ~i64[] and f64[]; convert them with astype",
+    fori_loop(
+        0, array(3.), [](const Array&, const Array& x) { return x; }, array(1.)))
 
 APSIS_PROVOKES(branch_structure,
                "[cond] the branches return different static values or empty arrays: these are part of the "

@@ -11,10 +11,11 @@ Array matrix() { return reshape(arange(6), {2, 3}); }
 
 }  // namespace
 
-APSIS_PROVOKES(random_key,
-               "[uniform] a key is an array u32[2], got i32[2]; make one with random::key(seed), and take one row of "
-               "split's keys",
-               random::uniform(array({0, 1})))
+APSIS_PROVOKES(
+    random_key,
+    "[uniform] a key is an array u32[2], got i32[2]; make one with random::key(seed), and take one row of "
+    "split's keys",
+    random::uniform(array({0, 1})))
 
 APSIS_PROVOKES(random_seed, "[random] a seed is a scalar integer, got f64[1]", random::key(array({0.5})))
 
@@ -22,10 +23,11 @@ APSIS_PROVOKES(categorical_shape,
                "[categorical] the shape [4, 5] must end in the shape [2] of the logits without their axis",
                random::categorical(random::key(0), zeros({2, 3}), -1, {4, 5}))
 
-APSIS_PROVOKES(choice_vector,
-               "[choice] chooses among the entries of a vector, got shape [2, 3]; draw indices with randint for other "
-               "arrays",
-               random::choice(random::key(0), matrix(), {2}))
+APSIS_PROVOKES(
+    choice_vector,
+    "[choice] chooses among the entries of a vector, got shape [2, 3]; draw indices with randint for other "
+    "arrays",
+    random::choice(random::key(0), matrix(), {2}))
 
 APSIS_PROVOKES(choice_probabilities,
                "[choice] probabilities of shape [2] do not fit entries of shape [3]; give one an entry",

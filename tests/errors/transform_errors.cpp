@@ -38,10 +38,11 @@ APSIS_PROVOKES(loss_not_scalar,
                "jacrev for functions with many results",
                grad(square_of)(xs))
 
-APSIS_PROVOKES(loss_not_floating,
-               "[grad] the function must return one real scalar, got i64[]: numbers that are not floating have "
-               "no derivative; convert them with astype, or write 1. instead of 1",
-               grad([](const Array& x) { return sum(astype(x, i64)); })(xs))
+APSIS_PROVOKES(
+    loss_not_floating,
+    "[grad] the function must return one real scalar, got i64[]: numbers that are not floating have "
+    "no derivative; convert them with astype, or write 1. instead of 1",
+    grad([](const Array& x) { return sum(astype(x, i64)); })(xs))
 
 APSIS_PROVOKES(tangent_mismatch,
                "[jvp] the tangent of argument 0 is f64[], but argument 0 is f64[3]: shapes and dtypes must "
@@ -158,10 +159,12 @@ APSIS_PROVOKES(compile_level,
                "[compile] level = 4 cannot be; choose 0 to 3, or -1 to have it decided by the program",
                jit(square_of, {.compile = {.level = 4}}))
 
-APSIS_PROVOKES(given_up,
-               "[add] this Array (f64[3]) was given up: it was moved into a compiled call, which may have used its "
-               "memory for results; use the result, or pass it without std::move",
-               Array x = array({1., 2., 3.}); jit([](const Array& v) { return v * 2.; })(std::move(x)); x + 1.)
+APSIS_PROVOKES(
+    given_up,
+    "[add] this Array (f64[3]) was given up: it was moved into a compiled call, which may have used its "
+    "memory for results; use the result, or pass it without std::move",
+    Array x = array({1., 2., 3.});
+    jit([](const Array& v) { return v * 2.; })(std::move(x)); x + 1.)
 
 APSIS_PROVOKES(compile_captures,
                "[lower] the function uses traced values from outside, so it has no program of its own; pass "

@@ -112,7 +112,8 @@ TEST(DeadCarries, KeepsWhatHangsTogether) {
   EXPECT_NE(lean.find("error_if"), std::string::npos);
 }
 
-// Of the lanes' results the count is read; the buffer goes, out of the loop in the lane too, and what was its start.
+// Of the lanes' results the count is read; the buffer goes, out of the loop in the lane too, and what was its
+// start.
 TEST(DeadCarries, OfAMapOverLanes) {
   EXPECT_EQ(pruned(R"((v0: i64[4], v1: i64[], v2: f64[4,9], v3: f64[1]) {
   v4: i64[4], v5: f64[4,9] = map_lanes{lanes=4, in_axes=[0, -1, 0, -1], region=(v0: i64[], v1: i64[], v2: f64[9], v3: f64[1]) {

@@ -34,7 +34,8 @@ TEST(GraphText, ReadsBackToTheSame) {
 
 TEST(GraphText, ListsOfLists) {
   const std::string lists =
-      "(v0: list<list<f64[3]>>, v1: lists<f64[8,3]>, v2: lists<list<list<f64[8,3]>>>, v3: lists<lists<list<i32[2,8]>>>) "
+      "(v0: list<list<f64[3]>>, v1: lists<f64[8,3]>, v2: lists<list<list<f64[8,3]>>>, v3: "
+      "lists<lists<list<i32[2,8]>>>) "
       "{\n  return v3, v2, v1, v0\n}";
   EXPECT_EQ(to_string(*parse_graph(lists)), lists);
 }

@@ -12,8 +12,8 @@
 #include <cstring>
 #include <deque>
 
-#include "core/convert.hpp"
 #include "apsis/core/emitter.hpp"
+#include "core/convert.hpp"
 #include "ops/dtype_set.hpp"
 
 namespace apsis::testing {

@@ -9,8 +9,8 @@
 
 namespace apsis {
 
-/// One row of the message table: a stable id and a text in which {0}, {1}, … stand for the arguments of `fail`.
-/// A text has four parts: where (`[dot]`), what (values, shapes), which (argument path), how to fix.
+/// One row of the message table: a stable id and a text in which {0}, {1}, … stand for the arguments of
+/// `fail`. A text has four parts: where (`[dot]`), what (values, shapes), which (argument path), how to fix.
 struct Message {
   const char* id;
   const char* text;
@@ -19,7 +19,8 @@ struct Message {
 /// A mistake in the use of the library. `what()` is the whole message, the user's source line included.
 class Error : public std::exception {
  public:
-  Error(std::string id, std::string text) : id_(static_cast<std::string&&>(id)), text_(static_cast<std::string&&>(text)) {}
+  Error(std::string id, std::string text)
+      : id_(static_cast<std::string&&>(id)), text_(static_cast<std::string&&>(text)) {}
   const char* what() const noexcept override { return text_.c_str(); }
   /// The row of the message table this error was made from.
   const char* id() const noexcept { return id_.c_str(); }
@@ -45,7 +46,7 @@ namespace detail {
 /// How errors end: the user's place and the named scope, a line each, where they are known.
 std::string place_text(Loc loc);
 [[noreturn]] void internal_error(const char* condition, const char* file, int line);
-}
+}  // namespace detail
 
 }  // namespace apsis
 

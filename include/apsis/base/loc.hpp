@@ -2,7 +2,8 @@
 
 namespace apsis {
 
-/// A place in the user's source. Functions take `Loc loc = Loc::here()` so that errors name the caller's line.
+/// A place in the user's source. Functions take `Loc loc = Loc::here()` so that errors name the caller's
+/// line.
 struct Loc {
   const char* file = "";
   const char* function = "";

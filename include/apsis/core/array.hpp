@@ -1,7 +1,7 @@
 #pragma once
 
-// An Array is an 8-byte handle on an immutable n-dimensional array, or on a tracer that stands for one while a
-// function is transformed. Copies share; nothing is ever changed in place behind a handle's back.
+// An Array is an 8-byte handle on an immutable n-dimensional array, or on a tracer that stands for one while
+// a function is transformed. Copies share; nothing is ever changed in place behind a handle's back.
 //
 //   Array x = array({1., 2., 3.});             // f64[3]
 //   Array y = x * 2 + 1;                       // C++ scalars are weak: y keeps x's dtype
@@ -31,8 +31,8 @@ enum class NodeKind : std::uint8_t { Buffer, List, Jvp, Linearize, Batch, Stage,
 struct Node {
   std::atomic<std::uint32_t> refs{1};
   NodeKind kind;
-  bool literal = false;  // a rank-0 constant of the program text: staged inline, never hoisted to an input
-  bool borrowed = false; // the elements belong to the user: never donated
+  bool literal = false;   // a rank-0 constant of the program text: staged inline, never hoisted to an input
+  bool borrowed = false;  // the elements belong to the user: never donated
   Aval aval;
   Node(NodeKind kind_, Aval aval_) : kind(kind_), aval(static_cast<Aval&&>(aval_)) {}
 };
@@ -53,7 +53,10 @@ concept Scalar = std::is_arithmetic_v<T> && Element<T>;
 
 /// `Static<double>` and its like: a scalar that is baked in.
 template <class S>
-concept StaticScalar = requires { typename S::is_apsis_static; } && Scalar<typename S::value_type>;
+concept StaticScalar = requires {
+  typename S::is_apsis_static;
+}
+&&Scalar<typename S::value_type>;
 
 /// Weak kinds follow JAX: integers become weak i64, float weak f32, double weak f64; bool is never weak.
 template <Scalar T>
@@ -78,12 +81,24 @@ class Array {
     if (node_) node_->refs.fetch_add(1, std::memory_order_relaxed);
   }
   Array(Array&& other) noexcept : node_(other.node_) { other.node_ = nullptr; }
-  Array& operator=(const Array& other) noexcept { Array copy(other); swap(copy); return *this; }
-  Array& operator=(Array&& other) noexcept { Array moved(static_cast<Array&&>(other)); swap(moved); return *this; }
+  Array& operator=(const Array& other) noexcept {
+    Array copy(other);
+    swap(copy);
+    return *this;
+  }
+  Array& operator=(Array&& other) noexcept {
+    Array moved(static_cast<Array&&>(other));
+    swap(moved);
+    return *this;
+  }
   ~Array() {
     if (node_ && node_->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) detail::destroy_node(node_);
   }
-  void swap(Array& other) noexcept { detail::Node* n = node_; node_ = other.node_; other.node_ = n; }
+  void swap(Array& other) noexcept {
+    detail::Node* n = node_;
+    node_ = other.node_;
+    other.node_ = n;
+  }
 
   /// True for a default-constructed Array, as gradients have where nothing is differentiable.
   bool is_empty() const { return node_ == nullptr; }
@@ -96,34 +111,54 @@ class Array {
   /// Length of an axis; negative axes count from the end. Throws for an axis that is not there.
   std::int64_t dim(int axis) const;
   /// dtype, shape and weakness together. Throws on an empty array.
-  const Aval& aval() const { if (!node_) throw_empty(); return node_->aval; }
+  const Aval& aval() const {
+    if (!node_) throw_empty();
+    return node_->aval;
+  }
 
-  /// The value of a one-element array. Throws under jit and vmap, where there is no value yet; under grad and jvp it is
-  /// the primal value.
-  template <Element T> T item(Loc loc = Loc::here()) const { T out; copy_item(dtype_of<T>, &out, loc); return out; }
+  /// The value of a one-element array. Throws under jit and vmap, where there is no value yet; under grad and
+  /// jvp it is the primal value.
+  template <Element T>
+  T item(Loc loc = Loc::here()) const {
+    T out;
+    copy_item(dtype_of<T>, &out, loc);
+    return out;
+  }
   /// `if (x > 0.)`: the value of a one-element array. Same limits as `item`.
   explicit operator bool() const;
   /// All elements in row-major order, converted to T.
-  template <Element T> std::vector<T> to_vector(Loc loc = Loc::here()) const;
-  /// The elements in place, in row-major order. Throws unless the dtype is T's and there is a concrete value. Valid
-  /// while this Array lives.
-  template <Element T> std::span<const T> span(Loc loc = Loc::here()) const {
+  template <Element T>
+  std::vector<T> to_vector(Loc loc = Loc::here()) const;
+  /// The elements in place, in row-major order. Throws unless the dtype is T's and there is a concrete value.
+  /// Valid while this Array lives.
+  template <Element T>
+  std::span<const T> span(Loc loc = Loc::here()) const {
     return {static_cast<const T*>(concrete_data(dtype_of<T>, loc)), static_cast<std::size_t>(size())};
   }
 
   /// NumPy's basic indexing: integers, `range(a, b, step)`, `ellipsis`, `newaxis`, integer arrays (gather).
   Array operator[](const Index& index) const;
-  template <class... I> Array operator()(const Index& first, const I&... rest) const;
+  template <class... I>
+  Array operator()(const Index& first, const I&... rest) const;
   /// Functional update: `x.at(i).set(v)`, `.add(v)`, … returns a new array.
-  template <class... I> IndexUpdate at(const Index& first, const I&... rest) const;
+  template <class... I>
+  IndexUpdate at(const Index& first, const I&... rest) const;
 
   /// The number of arrays sharing this value; 0 when empty.
   std::uint32_t use_count() const { return node_ ? node_->refs.load(std::memory_order_relaxed) : 0; }
   detail::Node* node() const { return node_; }
   /// Takes over one reference.
-  static Array adopt(detail::Node* node) { Array a; a.node_ = node; return a; }
+  static Array adopt(detail::Node* node) {
+    Array a;
+    a.node_ = node;
+    return a;
+  }
   /// Gives up the reference without releasing it.
-  detail::Node* release() { detail::Node* n = node_; node_ = nullptr; return n; }
+  detail::Node* release() {
+    detail::Node* n = node_;
+    node_ = nullptr;
+    return n;
+  }
 
  private:
   [[noreturn]] static void throw_empty();
@@ -133,8 +168,8 @@ class Array {
   detail::Node* node_ = nullptr;
 };
 
-/// Arrays are the leaves of trees. Equal leaves have the same dtype, shape and elements, bit for bit (so a NaN equals
-/// itself); a traced value equals itself only.
+/// Arrays are the leaves of trees. Equal leaves have the same dtype, shape and elements, bit for bit (so a
+/// NaN equals itself); a traced value equals itself only.
 template <>
 struct is_leaf<Array> : std::true_type {
   static bool empty(const Array& a) { return a.is_empty(); }
@@ -142,7 +177,8 @@ struct is_leaf<Array> : std::true_type {
   static void print(std::string& out, const Array& a);  // `f32[64,2]`
 };
 
-/// An operand of an operator: an Array or a scalar, with the place where it was written, so that errors can name it.
+/// An operand of an operator: an Array or a scalar, with the place where it was written, so that errors can
+/// name it.
 struct Operand {
   Array array;
   Loc loc;
@@ -151,27 +187,31 @@ struct Operand {
   template <detail::Scalar T>
   Operand(T value, Loc loc_ = Loc::here()) : array(value), loc(loc_) {}
   template <class S>
-    requires detail::StaticScalar<S>
-  Operand(const S& s, Loc loc_ = Loc::here()) : array(s.value), loc(loc_) {}
+  requires detail::StaticScalar<S> Operand(const S& s, Loc loc_ = Loc::here()) : array(s.value), loc(loc_) {}
 };
 
 /// Uninitialised concrete array, for code that fills it through `mutable_data` before anyone else sees it.
 Array allocate(const Aval& aval);
 /// The elements of a concrete array that only its maker holds.
-template <class T> T* mutable_data(Array& a) { return static_cast<T*>(static_cast<detail::BufferNode*>(a.node())->data); }
+template <class T>
+T* mutable_data(Array& a) {
+  return static_cast<T*>(static_cast<detail::BufferNode*>(a.node())->data);
+}
 /// The elements of a concrete array, untyped.
 inline const void* data_of(const Array& a) { return static_cast<const detail::BufferNode*>(a.node())->data; }
 inline bool is_concrete(const Array& a) {
   return a.node() && (a.node()->kind == detail::NodeKind::Buffer || a.node()->kind == detail::NodeKind::List);
 }
-/// The concrete array behind a value: itself, or the primal of jvp and linearize tracers; empty if there is none yet.
+/// The concrete array behind a value: itself, or the primal of jvp and linearize tracers; empty if there is
+/// none yet.
 Array concrete_value(const Array& a);
 
-/// An array of `shape` over the user's memory, not copied. The memory must outlive every use, and must not change.
+/// An array of `shape` over the user's memory, not copied. The memory must outlive every use, and must not
+/// change.
 template <Element T>
 Array view_of(const T* data, const Shape& shape);
-/// A shape and dtype without a value, for what asks no more: `lower`, `trace`, `make_graph` and `eval_shape` take it in
-/// the place of an argument. Any use of its value throws. (JAX: ShapeDtypeStruct.)
+/// A shape and dtype without a value, for what asks no more: `lower`, `trace`, `make_graph` and `eval_shape`
+/// take it in the place of an argument. Any use of its value throws. (JAX: ShapeDtypeStruct.)
 Array abstract_array(const Shape& shape, Dtype dtype);
 /// A copy of `data` in row-major order. Throws if the number of elements is not the shape's.
 template <Element T>
@@ -191,10 +231,13 @@ Array array(std::initializer_list<T> values, Loc loc = Loc::here());
 template <Element T>
 Array array(std::initializer_list<std::initializer_list<T>> rows, Loc loc = Loc::here());
 template <Element T>
-Array array(std::initializer_list<std::initializer_list<std::initializer_list<T>>> blocks, Loc loc = Loc::here());
+Array array(std::initializer_list<std::initializer_list<std::initializer_list<T>>> blocks,
+            Loc loc = Loc::here());
 /// A strongly typed scalar of T's own dtype.
 template <detail::Scalar T>
-Array array(T value) { return Array(value, dtype_of<T>); }
+Array array(T value) {
+  return Array(value, dtype_of<T>);
+}
 
 /// As NumPy prints it, with dtype and shape for tracers.
 std::string to_string(const Array& a);
@@ -208,8 +251,10 @@ Array convert_scalar(const Array& scalar, Dtype dtype);
 
 template <Scalar T>
 Array weak_scalar(T value) {
-  if constexpr (std::is_same_v<T, bool>) return scalar_array(Dtype::Bool, &value, false);
-  else if constexpr (std::is_floating_point_v<T>) return scalar_array(dtype_of<T>, &value, true);
+  if constexpr (std::is_same_v<T, bool>)
+    return scalar_array(Dtype::Bool, &value, false);
+  else if constexpr (std::is_floating_point_v<T>)
+    return scalar_array(dtype_of<T>, &value, true);
   else {
     std::int64_t wide = static_cast<std::int64_t>(value);
     return scalar_array(Dtype::I64, &wide, true);
@@ -219,7 +264,8 @@ Array weak_scalar(T value) {
 }  // namespace detail
 
 template <detail::Scalar T>
-Array::Array(T value, Dtype dtype) : Array(detail::convert_scalar(detail::scalar_array(dtype_of<T>, &value, false), dtype)) {}
+Array::Array(T value, Dtype dtype)
+    : Array(detail::convert_scalar(detail::scalar_array(dtype_of<T>, &value, false), dtype)) {}
 
 template <Element T>
 std::vector<T> Array::to_vector(Loc loc) const {
@@ -235,7 +281,9 @@ std::vector<T> Array::to_vector(Loc loc) const {
 }
 
 template <Element T>
-Array view_of(const T* data, const Shape& shape) { return detail::array_view(dtype_of<T>, data, shape); }
+Array view_of(const T* data, const Shape& shape) {
+  return detail::array_view(dtype_of<T>, data, shape);
+}
 
 template <Element T>
 Array array(std::span<const T> data, const Shape& shape, Loc loc) {
@@ -243,23 +291,29 @@ Array array(std::span<const T> data, const Shape& shape, Loc loc) {
 }
 template <Element T>
 Array array(std::initializer_list<T> values, Loc loc) {
-  return array(std::span<const T>(values.begin(), values.size()), Shape{static_cast<std::int64_t>(values.size())}, loc);
+  return array(std::span<const T>(values.begin(), values.size()),
+               Shape{static_cast<std::int64_t>(values.size())}, loc);
 }
 template <Element T>
 Array array(std::initializer_list<std::initializer_list<T>> rows, Loc loc) {
   std::size_t columns = rows.size() ? rows.begin()->size() : 0, at = 0;
   T* flat = new T[rows.size() * columns + 1];
-  struct Free { T* p; ~Free() { delete[] p; } } free{flat};
+  struct Free {
+    T* p;
+    ~Free() { delete[] p; }
+  } free{flat};
   for (const auto& row : rows) {
     if (row.size() != columns) detail::fail_ragged(loc);
     for (const T& v : row) flat[at++] = v;
   }
-  return array(std::span<const T>(flat, at), Shape{static_cast<std::int64_t>(rows.size()), static_cast<std::int64_t>(columns)}, loc);
+  return array(std::span<const T>(flat, at),
+               Shape{static_cast<std::int64_t>(rows.size()), static_cast<std::int64_t>(columns)}, loc);
 }
 template <Element T>
 Array array(std::initializer_list<std::initializer_list<std::initializer_list<T>>> blocks, Loc loc) {
   std::vector<T> flat;
-  static_assert(!std::is_same_v<T, bool>, "three-dimensional boolean literals are not supported: use array(vector, shape)");
+  static_assert(!std::is_same_v<T, bool>,
+                "three-dimensional boolean literals are not supported: use array(vector, shape)");
   std::size_t rows = blocks.size() ? blocks.begin()->size() : 0;
   std::size_t columns = rows ? blocks.begin()->begin()->size() : 0;
   for (const auto& block : blocks) {
@@ -270,7 +324,9 @@ Array array(std::initializer_list<std::initializer_list<std::initializer_list<T>
     }
   }
   return array(std::span<const T>(flat),
-               Shape{static_cast<std::int64_t>(blocks.size()), static_cast<std::int64_t>(rows), static_cast<std::int64_t>(columns)}, loc);
+               Shape{static_cast<std::int64_t>(blocks.size()), static_cast<std::int64_t>(rows),
+                     static_cast<std::int64_t>(columns)},
+               loc);
 }
 
 }  // namespace apsis

@@ -9,8 +9,9 @@
 
 namespace apsis {
 
-/// Lists are made and read by loops only. A `One` is a sequence, of a length known at run time, of arrays of the aval's
-/// dtype and shape. `PerLane`: axis 0 of the shape counts lanes, each of which has a list of its own length.
+/// Lists are made and read by loops only. A `One` is a sequence, of a length known at run time, of arrays of
+/// the aval's dtype and shape. `PerLane`: axis 0 of the shape counts lanes, each of which has a list of its
+/// own length.
 enum class ListKind : std::uint8_t { None, One, PerLane };
 
 /// What is known of an array without its values: dtype, weakness, shape.
@@ -25,22 +26,23 @@ struct AvalData {
 namespace detail {
 struct AvalNode {
   AvalData data;
-  std::int64_t count;   // elements
+  std::int64_t count;  // elements
   std::uint64_t hash;
-  bool interned;        // interned nodes live for ever and are equal only if they are the same
+  bool interned;  // interned nodes live for ever and are equal only if they are the same
   std::atomic<std::uint32_t> refs{0};
 };
 void destroy_aval(const AvalNode* node);
 }  // namespace detail
 
-/// A handle on an immutable AvalData. The common ones are interned, so equality is mostly one comparison of pointers;
-/// the table is bounded, and what does not fit in it is reference-counted.
+/// A handle on an immutable AvalData. The common ones are interned, so equality is mostly one comparison of
+/// pointers; the table is bounded, and what does not fit in it is reference-counted.
 class Aval {
  public:
   Aval() = default;
   /// Interns `data` if the table has room.
   explicit Aval(const AvalData& data);
-  Aval(Dtype dtype, const Shape& shape, bool weak = false) : Aval(AvalData{dtype, weak, ListKind::None, shape}) {}
+  Aval(Dtype dtype, const Shape& shape, bool weak = false)
+      : Aval(AvalData{dtype, weak, ListKind::None, shape}) {}
   Aval(const Aval& other) : node_(other.node_) { retain(); }
   Aval(Aval&& other) noexcept : node_(other.node_) { other.node_ = nullptr; }
   Aval& operator=(Aval other) noexcept {

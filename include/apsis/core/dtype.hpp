@@ -8,7 +8,23 @@
 namespace apsis {
 
 /// The element types. The order is fixed: it is the index of every table by dtype.
-enum class Dtype : std::uint8_t { Bool, I8, I16, I32, I64, U8, U16, U32, U64, BF16, F16, F32, F64, C64, C128 };
+enum class Dtype : std::uint8_t {
+  Bool,
+  I8,
+  I16,
+  I32,
+  I64,
+  U8,
+  U16,
+  U32,
+  U64,
+  BF16,
+  F16,
+  F32,
+  F64,
+  C64,
+  C128
+};
 inline constexpr int dtype_count = 15;
 
 inline constexpr Dtype boolean = Dtype::Bool;
@@ -17,7 +33,8 @@ inline constexpr Dtype u8 = Dtype::U8, u16 = Dtype::U16, u32 = Dtype::U32, u64 =
 inline constexpr Dtype bf16 = Dtype::BF16, f16 = Dtype::F16, f32 = Dtype::F32, f64 = Dtype::F64;
 inline constexpr Dtype c64 = Dtype::C64, c128 = Dtype::C128;
 
-/// Storage types of the two half-width floats: bits only; arithmetic is done in f32 and rounded to nearest even.
+/// Storage types of the two half-width floats: bits only; arithmetic is done in f32 and rounded to nearest
+/// even.
 struct bfloat16 {
   std::uint16_t bits = 0;
   bfloat16() = default;
@@ -43,30 +60,85 @@ struct complex128 {
 };
 
 /// The C++ type that stores one element; `bool` is one byte, 0 or 1.
-template <class T> struct dtype_of_type;
-template <> struct dtype_of_type<bool> { static constexpr Dtype value = Dtype::Bool; };
-template <> struct dtype_of_type<std::int8_t> { static constexpr Dtype value = Dtype::I8; };
-template <> struct dtype_of_type<std::int16_t> { static constexpr Dtype value = Dtype::I16; };
-template <> struct dtype_of_type<std::int32_t> { static constexpr Dtype value = Dtype::I32; };
-template <> struct dtype_of_type<std::uint8_t> { static constexpr Dtype value = Dtype::U8; };
-template <> struct dtype_of_type<std::uint16_t> { static constexpr Dtype value = Dtype::U16; };
-template <> struct dtype_of_type<std::uint32_t> { static constexpr Dtype value = Dtype::U32; };
-template <> struct dtype_of_type<long> { static constexpr Dtype value = Dtype::I64; };
-template <> struct dtype_of_type<long long> { static constexpr Dtype value = Dtype::I64; };
-template <> struct dtype_of_type<unsigned long> { static constexpr Dtype value = Dtype::U64; };
-template <> struct dtype_of_type<unsigned long long> { static constexpr Dtype value = Dtype::U64; };
-template <> struct dtype_of_type<bfloat16> { static constexpr Dtype value = Dtype::BF16; };
-template <> struct dtype_of_type<float16> { static constexpr Dtype value = Dtype::F16; };
-template <> struct dtype_of_type<float> { static constexpr Dtype value = Dtype::F32; };
-template <> struct dtype_of_type<double> { static constexpr Dtype value = Dtype::F64; };
-template <> struct dtype_of_type<complex64> { static constexpr Dtype value = Dtype::C64; };
-template <> struct dtype_of_type<complex128> { static constexpr Dtype value = Dtype::C128; };
+template <class T>
+struct dtype_of_type;
+template <>
+struct dtype_of_type<bool> {
+  static constexpr Dtype value = Dtype::Bool;
+};
+template <>
+struct dtype_of_type<std::int8_t> {
+  static constexpr Dtype value = Dtype::I8;
+};
+template <>
+struct dtype_of_type<std::int16_t> {
+  static constexpr Dtype value = Dtype::I16;
+};
+template <>
+struct dtype_of_type<std::int32_t> {
+  static constexpr Dtype value = Dtype::I32;
+};
+template <>
+struct dtype_of_type<std::uint8_t> {
+  static constexpr Dtype value = Dtype::U8;
+};
+template <>
+struct dtype_of_type<std::uint16_t> {
+  static constexpr Dtype value = Dtype::U16;
+};
+template <>
+struct dtype_of_type<std::uint32_t> {
+  static constexpr Dtype value = Dtype::U32;
+};
+template <>
+struct dtype_of_type<long> {
+  static constexpr Dtype value = Dtype::I64;
+};
+template <>
+struct dtype_of_type<long long> {
+  static constexpr Dtype value = Dtype::I64;
+};
+template <>
+struct dtype_of_type<unsigned long> {
+  static constexpr Dtype value = Dtype::U64;
+};
+template <>
+struct dtype_of_type<unsigned long long> {
+  static constexpr Dtype value = Dtype::U64;
+};
+template <>
+struct dtype_of_type<bfloat16> {
+  static constexpr Dtype value = Dtype::BF16;
+};
+template <>
+struct dtype_of_type<float16> {
+  static constexpr Dtype value = Dtype::F16;
+};
+template <>
+struct dtype_of_type<float> {
+  static constexpr Dtype value = Dtype::F32;
+};
+template <>
+struct dtype_of_type<double> {
+  static constexpr Dtype value = Dtype::F64;
+};
+template <>
+struct dtype_of_type<complex64> {
+  static constexpr Dtype value = Dtype::C64;
+};
+template <>
+struct dtype_of_type<complex128> {
+  static constexpr Dtype value = Dtype::C128;
+};
 /// The dtype whose elements are stored as `T`.
-template <class T> inline constexpr Dtype dtype_of = dtype_of_type<std::remove_cv_t<T>>::value;
+template <class T>
+inline constexpr Dtype dtype_of = dtype_of_type<std::remove_cv_t<T>>::value;
 
 /// A C++ type that an Array can hold.
 template <class T>
-concept Element = requires { dtype_of_type<std::remove_cv_t<T>>::value; };
+concept Element = requires {
+  dtype_of_type<std::remove_cv_t<T>>::value;
+};
 
 /// Bytes of one element.
 constexpr std::size_t item_size(Dtype dtype) {

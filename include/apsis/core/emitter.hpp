@@ -2,8 +2,9 @@
 
 // For code that defines ops; not part of apsis.hpp.
 //
-// What ops see of code generation: typed lane values and primitive operations on them. Each operation has bitwise-defined
-// results, equal to those of the evaluator. The number of lanes is the emitter's business. LLVM is not visible here.
+// What ops see of code generation: typed lane values and primitive operations on them. Each operation has
+// bitwise-defined results, equal to those of the evaluator. The number of lanes is the emitter's business.
+// LLVM is not visible here.
 
 #include <cstdint>
 #include <span>
@@ -41,12 +42,13 @@ class Emitter {
   virtual Value fma(Value a, Value b, Value c) = 0;
   virtual Value neg(Value a) = 0;  // flips the sign bit; integers: 0 - a
   virtual Value sqrt(Value a) = 0;
-  virtual Value abs(Value a) = 0;    // clears the sign bit
+  virtual Value abs(Value a) = 0;  // clears the sign bit
   virtual Value floor(Value a) = 0;
   virtual Value ceil(Value a) = 0;
   virtual Value trunc(Value a) = 0;
-  virtual Value rint(Value a) = 0;   // to nearest, ties to even
-  // Integers; the divisor must not be zero nor the quotient overflow: callers guard with select, in dead lanes too.
+  virtual Value rint(Value a) = 0;  // to nearest, ties to even
+  // Integers; the divisor must not be zero nor the quotient overflow: callers guard with select, in dead
+  // lanes too.
   virtual Value integer_div(Value a, Value b) = 0;
   virtual Value integer_rem(Value a, Value b) = 0;
   // Integers and Bool.
@@ -64,17 +66,19 @@ class Emitter {
   virtual Value select(Value condition, Value if_true, Value if_false) = 0;
   /// Same width, other type: F32 ↔ I32/U32, F64 ↔ I64/U64, signed ↔ unsigned, F16/BF16 ↔ I16/U16.
   virtual Value bitcast(Value a, Dtype to) = 0;
-  /// Integer ↔ integer (wraps or extends), integer → float, Bool → anything, F32 ↔ F64, F16/BF16 ↔ F32 (nearest even),
-  /// float → integer for in-range values only (callers clamp).
+  /// Integer ↔ integer (wraps or extends), integer → float, Bool → anything, F32 ↔ F64, F16/BF16 ↔ F32
+  /// (nearest even), float → integer for in-range values only (callers clamp).
   virtual Value convert(Value a, Dtype to) = 0;
 
-  /// Emits `body` as an internal function called from each use, or inline, as the emitter finds better. `name` with the
-  /// argument dtypes identifies it.
-  using FunctionBody = void (*)(Emitter& e, const void* context, std::span<const Value> in, std::span<Value> out);
+  /// Emits `body` as an internal function called from each use, or inline, as the emitter finds better.
+  /// `name` with the argument dtypes identifies it.
+  using FunctionBody = void (*)(Emitter& e, const void* context, std::span<const Value> in,
+                                std::span<Value> out);
   virtual void function(const char* name, FunctionBody body, const void* context, std::span<const Value> in,
                         std::span<Value> out) = 0;
-  /// Lanes where `mask` holds are replaced by scalar(in[lane]…), a C function named `symbol`, called out of line; the
-  /// common case, no lane set, costs one test. All of one float dtype. `scalar` is double(*)(double[,double]) or float likewise.
+  /// Lanes where `mask` holds are replaced by scalar(in[lane]…), a C function named `symbol`, called out of
+  /// line; the common case, no lane set, costs one test. All of one float dtype. `scalar` is
+  /// double(*)(double[,double]) or float likewise.
   virtual Value rare(Value mask, const char* symbol, std::span<const Value> in, Value fast) = 0;
 };
 

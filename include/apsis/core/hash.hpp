@@ -1,7 +1,7 @@
 #pragma once
 
-// An Array has no hash and no order: its value may not be known yet when they are asked for, and equal values may be
-// computed differently. Key containers by something static, or compare with tree_equal.
+// An Array has no hash and no order: its value may not be known yet when they are asked for, and equal values
+// may be computed differently. Key containers by something static, or compare with tree_equal.
 
 #include <string>
 

@@ -1,7 +1,8 @@
 #pragma once
 
-// What a parameter struct needs to become Params; not part of apsis.hpp. Has the usual kinds of fields; another type
-// joins by overloading equal_field, hash_field, print_field and parse_field in its own namespace (regions do).
+// What a parameter struct needs to become Params; not part of apsis.hpp. Has the usual kinds of fields;
+// another type joins by overloading equal_field, hash_field, print_field and parse_field in its own namespace
+// (regions do).
 
 #include <bit>
 #include <string>
@@ -19,10 +20,13 @@ namespace detail {
 std::uint64_t hash_word(std::uint64_t seed, std::uint64_t word);
 std::uint64_t hash_field(std::uint64_t seed, const Dims& value);
 std::uint64_t hash_field(std::uint64_t seed, const std::string& value);
-inline std::uint64_t hash_field(std::uint64_t seed, double value) { return hash_word(seed, std::bit_cast<std::uint64_t>(value)); }
+inline std::uint64_t hash_field(std::uint64_t seed, double value) {
+  return hash_word(seed, std::bit_cast<std::uint64_t>(value));
+}
 template <class T>
-  requires(std::is_integral_v<T> || std::is_enum_v<T>)
-std::uint64_t hash_field(std::uint64_t seed, T value) { return hash_word(seed, static_cast<std::uint64_t>(value)); }
+requires(std::is_integral_v<T> || std::is_enum_v<T>) std::uint64_t hash_field(std::uint64_t seed, T value) {
+  return hash_word(seed, static_cast<std::uint64_t>(value));
+}
 template <class T>
 std::uint64_t hash_field(std::uint64_t seed, const std::vector<T>& values) {
   seed = hash_word(seed, values.size());
@@ -30,8 +34,13 @@ std::uint64_t hash_field(std::uint64_t seed, const std::vector<T>& values) {
   return seed;
 }
 
-inline bool equal_field(double a, double b) { return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b); }
-template <class T> bool equal_field(const T& a, const T& b) { return a == b; }
+inline bool equal_field(double a, double b) {
+  return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
+}
+template <class T>
+bool equal_field(const T& a, const T& b) {
+  return a == b;
+}
 
 void print_field(std::string& out, bool value);
 void print_field(std::string& out, double value);
@@ -39,8 +48,9 @@ void print_field(std::string& out, Dtype value);
 void print_field(std::string& out, const Dims& value);
 void print_field(std::string& out, const std::string& value);
 template <class T>
-  requires(std::is_integral_v<T> || std::is_enum_v<T>)
-void print_field(std::string& out, T value) { out += std::to_string(static_cast<std::int64_t>(value)); }
+requires(std::is_integral_v<T> || std::is_enum_v<T>) void print_field(std::string& out, T value) {
+  out += std::to_string(static_cast<std::int64_t>(value));
+}
 template <class T>
 void print_field(std::string& out, const std::vector<T>& values) {
   out += '[';
@@ -61,8 +71,8 @@ class ParamsReader {
   virtual bool flag() = 0;
   virtual Dtype dtype() = 0;
   virtual std::string text() = 0;
-  virtual bool open_list() = 0;   // '['
-  virtual bool next_item() = 0;   // false at ']'
+  virtual bool open_list() = 0;     // '['
+  virtual bool next_item() = 0;     // false at ']'
   virtual const void* graph() = 0;  // a region; one reference passes to the caller
 };
 inline void parse_field(ParamsReader& r, bool& value) { value = r.flag(); }
@@ -70,8 +80,10 @@ inline void parse_field(ParamsReader& r, double& value) { value = r.number(); }
 inline void parse_field(ParamsReader& r, Dtype& value) { value = r.dtype(); }
 inline void parse_field(ParamsReader& r, std::string& value) { value = r.text(); }
 template <class T>
-  requires((std::is_integral_v<T> && !std::is_same_v<T, bool>) || std::is_enum_v<T>)
-void parse_field(ParamsReader& r, T& value) { value = static_cast<T>(r.integer()); }
+requires((std::is_integral_v<T> && !std::is_same_v<T, bool>) ||
+         std::is_enum_v<T>) void parse_field(ParamsReader& r, T& value) {
+  value = static_cast<T>(r.integer());
+}
 inline void parse_field(ParamsReader& r, Dims& value) {
   for (r.open_list(); r.next_item();) value.push_back(r.integer());
 }
@@ -90,7 +102,9 @@ template <class T>
 void replace_regions(T&, const void* (*)(void*, const void*), void*) {}
 
 template <class T>
-const T& held(const ParamsNode& node) { return static_cast<const ParamsHolder<T>&>(node).value; }
+const T& held(const ParamsNode& node) {
+  return static_cast<const ParamsHolder<T>&>(node).value;
+}
 
 template <class T>
 ParamsNode* new_params(T value);
@@ -133,9 +147,11 @@ inline constexpr ParamsTable params_table = {
     .destroy = [](const ParamsNode* node) { delete static_cast<const ParamsHolder<T>*>(node); },
     .regions =
         [](const ParamsNode& node, void (*visit)(void*, const void*), void* context) {
-          T::each(held<T>(node), [&](const char*, const auto& field) { visit_regions(field, visit, context); });
+          T::each(held<T>(node),
+                  [&](const char*, const auto& field) { visit_regions(field, visit, context); });
         },
-    .with_regions = [](const ParamsNode& node, const void* (*map)(void*, const void*), void* context) -> ParamsNode* {
+    .with_regions = [](const ParamsNode& node, const void* (*map)(void*, const void*),
+                       void* context) -> ParamsNode* {
       T copy = held<T>(node);
       T::each(copy, [&](const char*, auto& field) { replace_regions(field, map, context); });
       return new_params(static_cast<T&&>(copy));

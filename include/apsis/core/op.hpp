@@ -1,6 +1,7 @@
 #pragma once
 
-// An op is one row of plain function pointers, its rules; `bind` runs it. For authors of ops, not part of apsis.hpp.
+// An op is one row of plain function pointers, its rules; `bind` runs it.
+// For authors of ops, not part of apsis.hpp.
 
 #include <span>
 #include <string_view>
@@ -17,7 +18,7 @@ namespace detail {
 class GraphBuilder;
 struct Value;
 struct View;
-}
+}  // namespace detail
 
 /// What an op is to fusion, batching and code generation.
 enum class OpKind : std::uint8_t {
@@ -26,19 +27,20 @@ enum class OpKind : std::uint8_t {
   View,         // out is a strided view of its one operand (broadcast, transpose, slice, reshape, reverse)
   Reduce,       // sums and the like over axes
   Contract,     // dot_general
-  Index,        // gather, scatter, dynamic slices, concatenate, pad, iota, sort: a kernel, or unrolled when small
+  Index,  // gather, scatter, dynamic slices, concatenate, pad, iota, sort: a kernel, or unrolled when small
   While,
   Scan,
   Cond,
   MapLanes,
-  Call,         // a region called as a function
-  Custom,       // a call with rules of its own; compiled as a call of its first region, on all operands
-  Collective,   // works across the lanes of a named axis; gone when the vmap of that axis has run
-  Effect        // callbacks, prints, checks
+  Call,        // a region called as a function
+  Custom,      // a call with rules of its own; compiled as a call of its first region, on all operands
+  Collective,  // works across the lanes of a named axis; gone when the vmap of that axis has run
+  Effect       // callbacks, prints, checks
 };
 
-/// Arguments and results of an op's jvp rule. A tangent that is zero is an empty Array; a rule is called only if at
-/// least one tangent is not. The rule computes the primal results and the tangents of the results, both by `bind`.
+/// Arguments and results of an op's jvp rule. A tangent that is zero is an empty Array; a rule is called only
+/// if at least one tangent is not. The rule computes the primal results and the tangents of the results, both
+/// by `bind`.
 struct JvpRule {
   const Params& params;
   std::span<const Array> primals;
@@ -47,15 +49,15 @@ struct JvpRule {
   std::span<Array> out_tangents;  // to be filled in; left empty = zero
 };
 
-/// A boolean for some of the axes of an array: axis i of `holds` is axis `axes[i]` of the array, in this order. Empty: it
-/// holds everywhere.
+/// A boolean for some of the axes of an array: axis i of `holds` is axis `axes[i]` of the array, in this
+/// order. Empty: it holds everywhere.
 struct AxesCondition {
   Array holds;
   Dims axes;
 };
 
-/// Arguments and results of a transpose rule. `operands[i]` is empty for an operand the op is linear in, whose aval is
-/// `avals[i]`; the others are residuals. `cotangents` has one entry per result, empty = zero.
+/// Arguments and results of a transpose rule. `operands[i]` is empty for an operand the op is linear in,
+/// whose aval is `avals[i]`; the others are residuals. `cotangents` has one entry per result, empty = zero.
 struct TransposeRule {
   const Params& params;
   std::span<const Array> operands;
@@ -63,20 +65,21 @@ struct TransposeRule {
   std::span<const bool> linear;
   std::span<const Array> cotangents;
   std::span<Array> out;  // cotangents of the linear operands; left empty = zero
-  /// What other equations have added up for those linear operands that are large arrays; empty: nothing yet. A rule
-  /// that goes on from such a sum, instead of making one of its own from zeros, takes it away from here and returns
-  /// the new one in `out`. One that leaves it here has `out` added to it.
+  /// What other equations have added up for those linear operands that are large arrays; empty: nothing yet.
+  /// A rule that goes on from such a sum, instead of making one of its own from zeros, takes it away from
+  /// here and returns the new one in `out`. One that leaves it here has `out` added to it.
   std::span<Array> sums = {};
-  /// A boolean for each of `out`, of the shape of its first axes (a scalar, one for each lane, one for each element):
-  /// where false `out` is zero, so that what it is multiplied with on its way back does not matter, be it infinite.
-  /// Left empty: `out` is what it is.
+  /// A boolean for each of `out`, of the shape of its first axes (a scalar, one for each lane, one for each
+  /// element): where false `out` is zero, so that what it is multiplied with on its way back does not matter,
+  /// be it infinite. Left empty: `out` is what it is.
   std::span<Array> conditions = {};
-  /// The same for each of `cotangents`, which are not zero yet where it does not hold. Only scan, cond, call and
-  /// map_lanes are given any; other rules get zeros.
+  /// The same for each of `cotangents`, which are not zero yet where it does not hold. Only scan, cond, call
+  /// and map_lanes are given any; other rules get zeros.
   std::span<const AxesCondition> given = {};
 };
 
-/// The axis that vmap maps: its length, and its name if it has one. Stands for its length where a number is wanted.
+/// The axis that vmap maps: its length, and its name if it has one. Stands for its length where a number is
+/// wanted.
 struct MappedAxis {
   std::int64_t size = 0;
   std::string_view name = {};
@@ -94,9 +97,10 @@ struct BatchRule {
   std::vector<int>& out_axes;
 };
 
-/// Arguments and results of a linearization rule, for ops whose tangent program is not the jvp rule's (loops, branches,
-/// custom rules). `outs` are bound under the parent, which is current, `out_tangents` under `tangent_trace`, which stages
-/// what depends on tangents. An operand or result without primal is a value of the tangent program: its own tangent.
+/// Arguments and results of a linearization rule, for ops whose tangent program is not the jvp rule's (loops,
+/// branches, custom rules). `outs` are bound under the parent, which is current, `out_tangents` under
+/// `tangent_trace`, which stages what depends on tangents. An operand or result without primal is a value of
+/// the tangent program: its own tangent.
 struct LinearizeRule {
   const Params& params;
   std::span<const Array> primals;
@@ -106,9 +110,9 @@ struct LinearizeRule {
   std::span<Array> out_tangents;
 };
 
-/// Arguments and results of a Taylor-mode rule: operands and results are functions of t at t = 0. `series[i]` holds
-/// the derivatives of operand i of order 1 … `order` (empty Arrays: zero), or nothing if it is constant; at least one is
-/// not. `out_series` likewise, left without entries for what is constant.
+/// Arguments and results of a Taylor-mode rule: operands and results are functions of t at t = 0. `series[i]`
+/// holds the derivatives of operand i of order 1 … `order` (empty Arrays: zero), or nothing if it is
+/// constant; at least one is not. `out_series` likewise, left without entries for what is constant.
 struct JetRule {
   const Params& params;
   std::size_t order;
@@ -133,27 +137,29 @@ struct Op {
   /// Where there is none, jet differentiates the jvp rule again and again.
   void (*jet)(const JetRule&) = nullptr;
   /// Elementwise ops: one (lane) value per operand and result.
-  void (*emit)(Emitter&, const Params&, std::span<const detail::Value> in, std::span<detail::Value> out) = nullptr;
-  /// Other ops on small arrays: all elements of all operands, one value each, in row-major order; operands follow each
-  /// other in `in`, results in `out`, sizes by the avals. Null if the op is never unrolled.
-  void (*emit_unrolled)(Emitter&, const Params&, std::span<const Aval> in_avals, std::span<const detail::Value> in,
-                        std::span<const Aval> out_avals, std::span<detail::Value> out) = nullptr;
-  /// View ops: the strides of the result given those of the operand; false if it is no view of that (a reshape of
-  /// something not contiguous).
+  void (*emit)(Emitter&, const Params&, std::span<const detail::Value> in,
+               std::span<detail::Value> out) = nullptr;
+  /// Other ops on small arrays: all elements of all operands, one value each, in row-major order; operands
+  /// follow each other in `in`, results in `out`, sizes by the avals. Null if the op is never unrolled.
+  void (*emit_unrolled)(Emitter&, const Params&, std::span<const Aval> in_avals,
+                        std::span<const detail::Value> in, std::span<const Aval> out_avals,
+                        std::span<detail::Value> out) = nullptr;
+  /// View ops: the strides of the result given those of the operand; false if it is no view of that (a
+  /// reshape of something not contiguous).
   bool (*view)(const Params&, const Aval& out, const detail::View& in, detail::View& result) = nullptr;
-  /// Collectives: the named axis they work over, "" for every mapped axis. vmap of that axis calls `batch` even if no
-  /// operand is mapped.
+  /// Collectives: the named axis they work over, "" for every mapped axis. vmap of that axis calls `batch`
+  /// even if no operand is mapped.
   std::string_view (*axis)(const Params&) = nullptr;
   /// Why there is no jvp or transpose rule, where there is none on purpose.
   const char* not_differentiable = nullptr;
-  /// Staging: adds something better than this op to the graph (fma for a sum with a product, nothing for x + 0) and
-  /// returns true, or returns false. A local rule: it sees the definitions of the operands.
+  /// Staging: adds something better than this op to the graph (fma for a sum with a product, nothing for x +
+  /// 0) and returns true, or returns false. A local rule: it sees the definitions of the operands.
   bool (*rewrite)(detail::GraphBuilder&, const Params&, std::span<const std::uint32_t> operands,
                   std::span<std::uint32_t> results, Loc loc) = nullptr;
   /// Reads the parameters from the Graph text form (see `ParamsReader`).
   Params (*parse)(detail::ParamsReader&) = nullptr;
-  /// Of an op from outside the library: programs that hold it are kept on disk only if this is not 0. Raise it when
-  /// the op's results change.
+  /// Of an op from outside the library: programs that hold it are kept on disk only if this is not 0. Raise
+  /// it when the op's results change.
   std::uint32_t version = 0;
 };
 
@@ -164,7 +170,8 @@ class Trace {
   virtual ~Trace();
   Trace(const Trace&) = delete;
   Trace& operator=(const Trace&) = delete;
-  virtual void process(const Op& op, const Params& params, std::span<const Array> in, std::span<Array> out, Loc loc) = 0;
+  virtual void process(const Op& op, const Params& params, std::span<const Array> in, std::span<Array> out,
+                       Loc loc) = 0;
 
   Trace* parent() const { return parent_; }
   std::uint64_t tag() const { return tag_; }
@@ -193,8 +200,8 @@ class TraceScope {
   Trace* previous_;
 };
 
-/// While it lives, what is bound on this thread without a place of its own has this one: rules give the ops they bind
-/// the place of the op they belong to. An unknown place changes nothing.
+/// While it lives, what is bound on this thread without a place of its own has this one: rules give the ops
+/// they bind the place of the op they belong to. An unknown place changes nothing.
 class LocScope {
  public:
   explicit LocScope(Loc loc);

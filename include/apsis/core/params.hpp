@@ -2,12 +2,13 @@
 
 // For code that defines ops; not part of apsis.hpp.
 //
-// The static parameters of an op: a struct of its own, held by value behind a handle that can compare, hash and print
-// it. For authors of ops, not part of apsis.hpp. A parameter struct lists its fields once:
+// The static parameters of an op: a struct of its own, held by value behind a handle that can compare, hash
+// and print it. For authors of ops, not part of apsis.hpp. A parameter struct lists its fields once:
 //
 //   struct SliceParams {
 //     Dims start, limit, stride;
-//     static void each(auto& self, auto&& visit) { visit("start", self.start); visit("limit", self.limit); … }
+//     static void each(auto& self, auto&& visit) { visit("start", self.start); visit("limit", self.limit); …
+//     }
 //   };
 
 #include <atomic>
@@ -27,7 +28,8 @@ struct ParamsTable {
   void (*destroy)(const ParamsNode*);
   /// Appends the graphs held by the parameters (regions), in order.
   void (*regions)(const ParamsNode&, void (*visit)(void*, const void* graph), void* context);
-  /// A copy with other regions: `map` gives the one to put in the place of each, and keeps it alive meanwhile.
+  /// A copy with other regions: `map` gives the one to put in the place of each, and keeps it alive
+  /// meanwhile.
   ParamsNode* (*with_regions)(const ParamsNode&, const void* (*map)(void*, const void* graph), void* context);
 };
 struct ParamsNode {
@@ -47,14 +49,24 @@ struct ParamsHolder : ParamsNode {
 class Params {
  public:
   Params() = default;
-  Params(const Params& o) noexcept : node_(o.node_) { if (node_) node_->refs.fetch_add(1, std::memory_order_relaxed); }
+  Params(const Params& o) noexcept : node_(o.node_) {
+    if (node_) node_->refs.fetch_add(1, std::memory_order_relaxed);
+  }
   Params(Params&& o) noexcept : node_(o.node_) { o.node_ = nullptr; }
-  Params& operator=(Params o) noexcept { auto* n = node_; node_ = o.node_; o.node_ = n; return *this; }
+  Params& operator=(Params o) noexcept {
+    auto* n = node_;
+    node_ = o.node_;
+    o.node_ = n;
+    return *this;
+  }
   ~Params() {
     if (node_ && node_->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) node_->table->destroy(node_);
   }
   /// The struct itself. The caller knows the type: each op has one.
-  template <class T> const T& as() const { return static_cast<const detail::ParamsHolder<T>*>(node_)->value; }
+  template <class T>
+  const T& as() const {
+    return static_cast<const detail::ParamsHolder<T>*>(node_)->value;
+  }
   explicit operator bool() const { return node_ != nullptr; }
   std::uint64_t hash() const { return node_ ? node_->hash : 0; }
   const detail::ParamsNode* node() const { return node_; }
@@ -63,7 +75,11 @@ class Params {
     return a.node_ && b.node_ && a.node_->table == b.node_->table && a.node_->hash == b.node_->hash &&
            a.node_->table->equal(*a.node_, *b.node_);
   }
-  static Params adopt(detail::ParamsNode* node) { Params p; p.node_ = node; return p; }
+  static Params adopt(detail::ParamsNode* node) {
+    Params p;
+    p.node_ = node;
+    return p;
+  }
 
  private:
   detail::ParamsNode* node_ = nullptr;

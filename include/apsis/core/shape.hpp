@@ -18,11 +18,17 @@ class Dims {
   Dims(const Dims& other) { assign(other.data(), other.size()); }
   Dims(Dims&& other) noexcept { steal(other); }
   Dims& operator=(const Dims& other) {
-    if (this != &other) { release(); assign(other.data(), other.size()); }
+    if (this != &other) {
+      release();
+      assign(other.data(), other.size());
+    }
     return *this;
   }
   Dims& operator=(Dims&& other) noexcept {
-    if (this != &other) { release(); steal(other); }
+    if (this != &other) {
+      release();
+      steal(other);
+    }
     return *this;
   }
   ~Dims() { release(); }
@@ -65,7 +71,9 @@ class Dims {
   static constexpr std::uint32_t inline_capacity = 6;
   void assign(const std::int64_t* values, std::size_t count);
   void steal(Dims& other) noexcept;
-  void release() { if (capacity_ > inline_capacity) delete[] heap_; }
+  void release() {
+    if (capacity_ > inline_capacity) delete[] heap_;
+  }
   void reserve(std::size_t count);
 
   std::uint32_t size_ = 0;

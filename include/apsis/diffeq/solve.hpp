@@ -50,8 +50,9 @@ struct SolveOptions {
   std::int64_t max_steps = 4096;
   /// Whether a solve that fails throws, when it runs; otherwise see Solution::result.
   bool throw_ = true;
-  /// As in WhileOptions: reverse mode keeps no more than so many states of the solve, or states of so many bytes
-  /// together, and takes steps again instead; 0: a tape of all steps. What is saved is not part of these states.
+  /// As in WhileOptions: reverse mode keeps no more than so many states of the solve, or states of so many
+  /// bytes together, and takes steps again instead; 0: a tape of all steps. What is saved is not part of
+  /// these states.
   std::int64_t checkpoints = 0;
   std::int64_t checkpoint_bytes = 0;
   /// When the solve says how far between t0 and t1 it is, and to whom; by default it does not.

@@ -1,7 +1,8 @@
 #pragma once
 
-// Arithmetic, elementwise. Operands are broadcast as in NumPy and promoted as in JAX: a C++ scalar takes the array's
-// dtype. All throw where the shapes do not broadcast, or for a dtype that the operation does not take.
+// Arithmetic, elementwise. Operands are broadcast as in NumPy and promoted as in JAX: a C++ scalar takes the
+// array's dtype. All throw where the shapes do not broadcast, or for a dtype that the operation does not
+// take.
 
 #include "apsis/core/array.hpp"
 

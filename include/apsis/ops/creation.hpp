@@ -26,7 +26,8 @@ template <detail::Scalar A, detail::Scalar B, detail::Scalar C = int>
 Array arange(A start, B stop, C step = 1, Loc loc = Loc::here()) {
   if constexpr (std::is_integral_v<A> && std::is_integral_v<B> && std::is_integral_v<C>)
     return detail::arange_integers(start, stop, step, loc);
-  else return detail::arange_reals(start, stop, step, loc);
+  else
+    return detail::arange_reals(start, stop, step, loc);
 }
 /// 0, 1, … before stop.
 template <detail::Scalar T>

@@ -1,7 +1,8 @@
 #pragma once
 
-// Reductions over axes: `sum(x)`, `sum(x, {.axis = 0})`, `max(x, {.axis = {0, -1}, .keepdims = true})`. Without axes, over
-// all. The order of a sum is fixed by the number of its elements alone, so results do not depend on the machine.
+// Reductions over axes: `sum(x)`, `sum(x, {.axis = 0})`, `max(x, {.axis = {0, -1}, .keepdims = true})`.
+// Without axes, over all. The order of a sum is fixed by the number of its elements alone, so results do not
+// depend on the machine.
 
 #include "apsis/core/array.hpp"
 
@@ -51,8 +52,8 @@ Array min(const Array& x, const ReduceOptions& options = {}, Loc loc = Loc::here
 /// Whether all (any) elements are not 0. Empty: true (false).
 Array all(const Array& x, const ReduceOptions& options = {}, Loc loc = Loc::here());
 Array any(const Array& x, const ReduceOptions& options = {}, Loc loc = Loc::here());  ///< As all.
-/// The place of the first maximum (minimum) along one axis, or among all elements in row-major order; the first NaN wins.
-/// i64. Throws over an empty axis, and for more than one.
+/// The place of the first maximum (minimum) along one axis, or among all elements in row-major order; the
+/// first NaN wins. i64. Throws over an empty axis, and for more than one.
 Array argmax(const Array& x, const ReduceOptions& options = {}, Loc loc = Loc::here());
 Array argmin(const Array& x, const ReduceOptions& options = {}, Loc loc = Loc::here());  ///< As argmax.
 /// The Euclidean length: sqrt(sum(x²)).

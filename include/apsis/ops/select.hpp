@@ -6,12 +6,13 @@
 
 namespace apsis {
 
-/// `if_true` where the condition holds, else `if_false`, elementwise. The three are broadcast, the two values promoted.
-/// Both are computed: a NaN in the branch not chosen does no harm to values, but its derivative may.
+/// `if_true` where the condition holds, else `if_false`, elementwise. The three are broadcast, the two values
+/// promoted. Both are computed: a NaN in the branch not chosen does no harm to values, but its derivative
+/// may.
 Array where(const Array& condition, const Array& if_true, const Array& if_false, Loc loc = Loc::here());
 /// Boolean, for any real dtype.
 Array isnan(const Array& x, Loc loc = Loc::here());
-Array isinf(const Array& x, Loc loc = Loc::here());  ///< Either infinity.
+Array isinf(const Array& x, Loc loc = Loc::here());     ///< Either infinity.
 Array isfinite(const Array& x, Loc loc = Loc::here());  ///< Neither infinite nor NaN.
 /// x, but constant for derivatives.
 Array stop_gradient(const Array& x, Loc loc = Loc::here());

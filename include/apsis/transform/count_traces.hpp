@@ -155,8 +155,8 @@ void reset_trace_count(const F& f) {
 }
 
 /// Each trace of `f` with its signature and the reason: which leaf of which argument changed since the
-/// earlier call that is nearest, from what to what, and what to do about it. Of a jitted function also how loops
-/// under vmap run, and why so. `f` as for trace_count.
+/// earlier call that is nearest, from what to what, and what to do about it. Of a jitted function also how
+/// loops under vmap run, and why so. `f` as for trace_count.
 template <class F>
 std::string explain(const F& f) {
   if constexpr (requires { f.explain(); })

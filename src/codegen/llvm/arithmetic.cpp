@@ -48,7 +48,8 @@ LLVMValueRef LlvmBuilder::intrinsic(const char* name, std::initializer_list<LLVM
   auto* types = const_cast<LLVMTypeRef*>(overloads.begin());
   LLVMValueRef f = LLVMGetIntrinsicDeclaration(module_, id, types, overloads.size());
   auto* values = const_cast<LLVMValueRef*>(arguments.begin());
-  return LLVMBuildCall2(ir_, LLVMGlobalGetValueType(f), f, values, static_cast<unsigned>(arguments.size()), "");
+  return LLVMBuildCall2(ir_, LLVMGlobalGetValueType(f), f, values, static_cast<unsigned>(arguments.size()),
+                        "");
 }
 Value LlvmBuilder::unary_intrinsic(const char* name, Value a) {
   return {intrinsic(name, {LLVMTypeOf(ref(a))}, {ref(a)}), a.dtype};
@@ -56,15 +57,21 @@ Value LlvmBuilder::unary_intrinsic(const char* name, Value a) {
 
 Value LlvmBuilder::add(Value a, Value b) {
   check_equal(a, b);
-  return {is_float_value(a.dtype) ? LLVMBuildFAdd(ir_, ref(a), ref(b), "") : LLVMBuildAdd(ir_, ref(a), ref(b), ""), a.dtype};
+  return {is_float_value(a.dtype) ? LLVMBuildFAdd(ir_, ref(a), ref(b), "")
+                                  : LLVMBuildAdd(ir_, ref(a), ref(b), ""),
+          a.dtype};
 }
 Value LlvmBuilder::sub(Value a, Value b) {
   check_equal(a, b);
-  return {is_float_value(a.dtype) ? LLVMBuildFSub(ir_, ref(a), ref(b), "") : LLVMBuildSub(ir_, ref(a), ref(b), ""), a.dtype};
+  return {is_float_value(a.dtype) ? LLVMBuildFSub(ir_, ref(a), ref(b), "")
+                                  : LLVMBuildSub(ir_, ref(a), ref(b), ""),
+          a.dtype};
 }
 Value LlvmBuilder::mul(Value a, Value b) {
   check_equal(a, b);
-  return {is_float_value(a.dtype) ? LLVMBuildFMul(ir_, ref(a), ref(b), "") : LLVMBuildMul(ir_, ref(a), ref(b), ""), a.dtype};
+  return {is_float_value(a.dtype) ? LLVMBuildFMul(ir_, ref(a), ref(b), "")
+                                  : LLVMBuildMul(ir_, ref(a), ref(b), ""),
+          a.dtype};
 }
 Value LlvmBuilder::div(Value a, Value b) {
   check_equal(a, b);
@@ -89,11 +96,15 @@ Value LlvmBuilder::rint(Value a) { return unary_intrinsic("llvm.roundeven", a); 
 
 Value LlvmBuilder::integer_div(Value a, Value b) {
   check_equal(a, b);
-  return {is_signed_integer(a.dtype) ? LLVMBuildSDiv(ir_, ref(a), ref(b), "") : LLVMBuildUDiv(ir_, ref(a), ref(b), ""), a.dtype};
+  return {is_signed_integer(a.dtype) ? LLVMBuildSDiv(ir_, ref(a), ref(b), "")
+                                     : LLVMBuildUDiv(ir_, ref(a), ref(b), ""),
+          a.dtype};
 }
 Value LlvmBuilder::integer_rem(Value a, Value b) {
   check_equal(a, b);
-  return {is_signed_integer(a.dtype) ? LLVMBuildSRem(ir_, ref(a), ref(b), "") : LLVMBuildURem(ir_, ref(a), ref(b), ""), a.dtype};
+  return {is_signed_integer(a.dtype) ? LLVMBuildSRem(ir_, ref(a), ref(b), "")
+                                     : LLVMBuildURem(ir_, ref(a), ref(b), ""),
+          a.dtype};
 }
 Value LlvmBuilder::bit_and(Value a, Value b) {
   check_equal(a, b);
@@ -114,7 +125,8 @@ Value LlvmBuilder::shift_left(Value a, Value count) {
 }
 Value LlvmBuilder::shift_right(Value a, Value count) {
   check_equal(a, count);
-  return {is_signed_integer(a.dtype) ? LLVMBuildAShr(ir_, ref(a), ref(count), "") : LLVMBuildLShr(ir_, ref(a), ref(count), ""),
+  return {is_signed_integer(a.dtype) ? LLVMBuildAShr(ir_, ref(a), ref(count), "")
+                                     : LLVMBuildLShr(ir_, ref(a), ref(count), ""),
           a.dtype};
 }
 Value LlvmBuilder::population_count(Value a) { return unary_intrinsic("llvm.ctpop", a); }
@@ -128,11 +140,14 @@ Value LlvmBuilder::trailing_zeros(Value a) {
 Value LlvmBuilder::compare(Compare how, Value a, Value b) {
   check_equal(a, b);
   if (is_float_value(a.dtype)) {
-    constexpr LLVMRealPredicate ordered[] = {LLVMRealOEQ, LLVMRealUNE, LLVMRealOLT, LLVMRealOLE, LLVMRealOGT, LLVMRealOGE};
+    constexpr LLVMRealPredicate ordered[] = {LLVMRealOEQ, LLVMRealUNE, LLVMRealOLT,
+                                             LLVMRealOLE, LLVMRealOGT, LLVMRealOGE};
     return {LLVMBuildFCmp(ir_, ordered[static_cast<int>(how)], ref(a), ref(b), ""), Dtype::Bool};
   }
-  constexpr LLVMIntPredicate of_signed[] = {LLVMIntEQ, LLVMIntNE, LLVMIntSLT, LLVMIntSLE, LLVMIntSGT, LLVMIntSGE};
-  constexpr LLVMIntPredicate of_unsigned[] = {LLVMIntEQ, LLVMIntNE, LLVMIntULT, LLVMIntULE, LLVMIntUGT, LLVMIntUGE};
+  constexpr LLVMIntPredicate of_signed[] = {LLVMIntEQ,  LLVMIntNE,  LLVMIntSLT,
+                                            LLVMIntSLE, LLVMIntSGT, LLVMIntSGE};
+  constexpr LLVMIntPredicate of_unsigned[] = {LLVMIntEQ,  LLVMIntNE,  LLVMIntULT,
+                                              LLVMIntULE, LLVMIntUGT, LLVMIntUGE};
   const auto* predicates = is_signed_integer(a.dtype) ? of_signed : of_unsigned;
   return {LLVMBuildICmp(ir_, predicates[static_cast<int>(how)], ref(a), ref(b), ""), Dtype::Bool};
 }

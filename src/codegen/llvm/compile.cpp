@@ -20,13 +20,16 @@ std::string take(char* message) {
 
 // Without a handler LLVM prints errors and leaves the process.
 void keep_diagnosis(LLVMDiagnosticInfoRef info, void* text) {
-  if (LLVMGetDiagInfoSeverity(info) == LLVMDSError) *static_cast<std::string*>(text) += take(LLVMGetDiagInfoDescription(info));
+  if (LLVMGetDiagInfoSeverity(info) == LLVMDSError)
+    *static_cast<std::string*>(text) += take(LLVMGetDiagInfoDescription(info));
 }
 
 }  // namespace
 
 LlvmBuilder::LlvmBuilder(const BuilderOptions& options)
-    : isa_(options.isa), inline_uses_(options.inline_uses), inline_library_uses_(options.inline_library_uses) {
+    : isa_(options.isa),
+      inline_uses_(options.inline_uses),
+      inline_library_uses_(options.inline_library_uses) {
   const int bytes = vector_bytes_of(isa_);
   context_ = LLVMContextCreate();
   LLVMContextSetDiagnosticHandler(context_, keep_diagnosis, &diagnosis_);
@@ -41,11 +44,17 @@ LlvmBuilder::LlvmBuilder(const BuilderOptions& options)
   for (int d = 0; d < dtype_count; ++d) {
     const auto dtype = static_cast<Dtype>(d);
     LLVMTypeRef& type = scalars_[d];
-    if (dtype == Dtype::Bool) type = i1_;
-    else if (dtype == Dtype::F32) type = LLVMFloatTypeInContext(context_);
-    else if (dtype == Dtype::F64) type = LLVMDoubleTypeInContext(context_);
-    else if (is_complex(dtype)) type = nullptr;
-    else type = LLVMIntTypeInContext(context_, static_cast<unsigned>(8 * item_size(dtype)));  // the two halves: bits
+    if (dtype == Dtype::Bool)
+      type = i1_;
+    else if (dtype == Dtype::F32)
+      type = LLVMFloatTypeInContext(context_);
+    else if (dtype == Dtype::F64)
+      type = LLVMDoubleTypeInContext(context_);
+    else if (is_complex(dtype))
+      type = nullptr;
+    else
+      type = LLVMIntTypeInContext(context_,
+                                  static_cast<unsigned>(8 * item_size(dtype)));  // the two halves: bits
   }
   no_unwind_ = LLVMCreateEnumAttribute(context_, LLVMGetEnumAttributeKindForName("nounwind", 8), 0);
   const char* width = bytes == 64 ? "512" : "256";
@@ -81,13 +90,15 @@ std::vector<std::byte> LlvmBuilder::object(const CodeOptions& options) {
   LLVMDisposeTargetData(layout);
   char* message = nullptr;
   LLVMMemoryBufferRef object = nullptr;
-  const bool failed = LLVMTargetMachineEmitToMemoryBuffer(target.machine(), module_, LLVMObjectFile, &message, &object);
+  const bool failed =
+      LLVMTargetMachineEmitToMemoryBuffer(target.machine(), module_, LLVMObjectFile, &message, &object);
   if (failed) diagnosis_ += take(message);
   if (failed || !diagnosis_.empty()) {
     if (object) LLVMDisposeMemoryBuffer(object);
     throw InternalError("code generation failed: " + diagnosis_);
   }
-  const std::unique_ptr<LLVMOpaqueMemoryBuffer, void (*)(LLVMMemoryBufferRef)> owner(object, LLVMDisposeMemoryBuffer);
+  const std::unique_ptr<LLVMOpaqueMemoryBuffer, void (*)(LLVMMemoryBufferRef)> owner(object,
+                                                                                     LLVMDisposeMemoryBuffer);
   const auto* first = reinterpret_cast<const std::byte*>(LLVMGetBufferStart(object));
   return {first, first + LLVMGetBufferSize(object)};
 }

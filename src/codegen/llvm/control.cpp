@@ -33,7 +33,8 @@ void LlvmBuilder::branch(Value condition, Block if_true, Block if_false, Likely 
 
 void LlvmBuilder::switch_to(Value index, std::span<const Block> blocks, Block otherwise) {
   LLVMValueRef jump = LLVMBuildSwitch(ir_, ref(index), ref(otherwise), static_cast<unsigned>(blocks.size()));
-  for (std::size_t i = 0; i < blocks.size(); ++i) LLVMAddCase(jump, LLVMConstInt(i64_, i, false), ref(blocks[i]));
+  for (std::size_t i = 0; i < blocks.size(); ++i)
+    LLVMAddCase(jump, LLVMConstInt(i64_, i, false), ref(blocks[i]));
 }
 void LlvmBuilder::unreachable() { LLVMBuildUnreachable(ir_); }
 

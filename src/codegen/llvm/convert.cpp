@@ -19,7 +19,8 @@ Value LlvmBuilder::float_of_half(Value a) {
   LLVMTypeRef f32 = type_of(Dtype::F32, n);
   if (a.dtype == Dtype::F16) {
     LLVMTypeRef half = LLVMHalfTypeInContext(context_);
-    LLVMValueRef as_half = LLVMBuildBitCast(ir_, ref(a), n == 1 ? half : LLVMVectorType(half, static_cast<unsigned>(n)), "");
+    LLVMValueRef as_half =
+        LLVMBuildBitCast(ir_, ref(a), n == 1 ? half : LLVMVectorType(half, static_cast<unsigned>(n)), "");
     return {LLVMBuildFPExt(ir_, as_half, f32, ""), Dtype::F32};
   }
   LLVMValueRef word = LLVMBuildZExt(ir_, ref(a), type_of(Dtype::U32, n), "");
@@ -32,7 +33,8 @@ Value LlvmBuilder::half_of_float(Value a, Dtype to) {
   LLVMTypeRef bits = type_of(to, n);
   if (to == Dtype::F16) {
     LLVMTypeRef half = LLVMHalfTypeInContext(context_);
-    LLVMValueRef as_half = LLVMBuildFPTrunc(ir_, ref(a), n == 1 ? half : LLVMVectorType(half, static_cast<unsigned>(n)), "");
+    LLVMValueRef as_half =
+        LLVMBuildFPTrunc(ir_, ref(a), n == 1 ? half : LLVMVectorType(half, static_cast<unsigned>(n)), "");
     return {LLVMBuildBitCast(ir_, as_half, bits, ""), to};
   }
   // To nearest even by integer arithmetic; NaN would carry into infinity, and is made quiet instead.
@@ -59,11 +61,17 @@ Value LlvmBuilder::convert(Value a, Dtype to) {
     const std::size_t from_width = from == Dtype::Bool ? 0 : item_size(from);
     if (from_width == item_size(to)) return as(ref(a));
     if (from_width > item_size(to)) return as(LLVMBuildTrunc(ir_, ref(a), type, ""));
-    return as(is_signed_integer(from) ? LLVMBuildSExt(ir_, ref(a), type, "") : LLVMBuildZExt(ir_, ref(a), type, ""));
+    return as(is_signed_integer(from) ? LLVMBuildSExt(ir_, ref(a), type, "")
+                                      : LLVMBuildZExt(ir_, ref(a), type, ""));
   }
-  if (is_bits(from)) return as(is_signed_integer(from) ? LLVMBuildSIToFP(ir_, ref(a), type, "") : LLVMBuildUIToFP(ir_, ref(a), type, ""));
-  if (is_integer(to)) return as(is_signed_integer(to) ? LLVMBuildFPToSI(ir_, ref(a), type, "") : LLVMBuildFPToUI(ir_, ref(a), type, ""));
-  return as(to == Dtype::F64 ? LLVMBuildFPExt(ir_, ref(a), type, "") : LLVMBuildFPTrunc(ir_, ref(a), type, ""));
+  if (is_bits(from))
+    return as(is_signed_integer(from) ? LLVMBuildSIToFP(ir_, ref(a), type, "")
+                                      : LLVMBuildUIToFP(ir_, ref(a), type, ""));
+  if (is_integer(to))
+    return as(is_signed_integer(to) ? LLVMBuildFPToSI(ir_, ref(a), type, "")
+                                    : LLVMBuildFPToUI(ir_, ref(a), type, ""));
+  return as(to == Dtype::F64 ? LLVMBuildFPExt(ir_, ref(a), type, "")
+                             : LLVMBuildFPTrunc(ir_, ref(a), type, ""));
 }
 
 }  // namespace apsis::detail

@@ -8,15 +8,16 @@ namespace apsis::detail {
 
 using Value = LlvmBuilder::Value;
 
-Function LlvmBuilder::declare(const char* name, std::span<const Type> parameters, std::span<const Type> results,
-                              bool exported) {
+Function LlvmBuilder::declare(const char* name, std::span<const Type> parameters,
+                              std::span<const Type> results, bool exported) {
   std::vector<LLVMTypeRef> types, returned;
   for (Type t : parameters) types.push_back(type_of(t));
   for (Type t : results) returned.push_back(type_of(t));
-  LLVMTypeRef result = returned.empty()       ? void_
-                       : returned.size() == 1 ? returned[0]
-                                              : LLVMStructTypeInContext(context_, returned.data(),
-                                                                        static_cast<unsigned>(returned.size()), false);
+  LLVMTypeRef result =
+      returned.empty() ? void_
+      : returned.size() == 1
+          ? returned[0]
+          : LLVMStructTypeInContext(context_, returned.data(), static_cast<unsigned>(returned.size()), false);
   LLVMTypeRef type = LLVMFunctionType(result, types.data(), static_cast<unsigned>(types.size()), false);
   LLVMValueRef f = add_function(name, type, exported ? LLVMExternalLinkage : LLVMInternalLinkage);
   functions_.push_back({f, type, {parameters.begin(), parameters.end()}, {results.begin(), results.end()}});
@@ -38,13 +39,16 @@ void LlvmBuilder::end() {
   LLVMPositionBuilderAtEnd(ir_, frame.slots);
   LLVMBuildBr(ir_, frame.body);
   lanes_ = frame.outer_lanes;
-  if (frame.outer_position) LLVMPositionBuilderAtEnd(ir_, frame.outer_position);
-  else LLVMClearInsertionPosition(ir_);
+  if (frame.outer_position)
+    LLVMPositionBuilderAtEnd(ir_, frame.outer_position);
+  else
+    LLVMClearInsertionPosition(ir_);
 }
 
 Value LlvmBuilder::parameter(int i) {
   const FunctionInfo& function = *frames_.back().function;
-  return {LLVMGetParam(function.value, static_cast<unsigned>(i)), function.parameters[static_cast<std::size_t>(i)].dtype};
+  return {LLVMGetParam(function.value, static_cast<unsigned>(i)),
+          function.parameters[static_cast<std::size_t>(i)].dtype};
 }
 Pointer LlvmBuilder::pointer_parameter(int i) {
   return {LLVMGetParam(frames_.back().function->value, static_cast<unsigned>(i))};
@@ -68,14 +72,17 @@ void LlvmBuilder::call(Function f, std::span<const Operand> arguments, std::span
   APSIS_ASSERT(arguments.size() == function.parameters.size() && results.size() == function.results.size());
   std::vector<LLVMValueRef> values;
   for (const Operand& a : arguments) values.push_back(static_cast<LLVMValueRef>(a.handle));
-  LLVMValueRef r = LLVMBuildCall2(ir_, function.type, function.value, values.data(), static_cast<unsigned>(values.size()), "");
+  LLVMValueRef r = LLVMBuildCall2(ir_, function.type, function.value, values.data(),
+                                  static_cast<unsigned>(values.size()), "");
   for (std::size_t i = 0; i < results.size(); ++i)
-    results[i] = {results.size() == 1 ? r : LLVMBuildExtractValue(ir_, r, static_cast<unsigned>(i), ""), function.results[i].dtype};
+    results[i] = {results.size() == 1 ? r : LLVMBuildExtractValue(ir_, r, static_cast<unsigned>(i), ""),
+                  function.results[i].dtype};
 }
 
 Pointer LlvmBuilder::address_of(Function f) { return {info(f).value}; }
 
-LLVMValueRef LlvmBuilder::call_symbol(const char* symbol, LLVMTypeRef result, std::span<const Operand> arguments) {
+LLVMValueRef LlvmBuilder::call_symbol(const char* symbol, LLVMTypeRef result,
+                                      std::span<const Operand> arguments) {
   std::vector<LLVMTypeRef> types;
   std::vector<LLVMValueRef> values;
   for (const Operand& a : arguments) {
@@ -99,8 +106,8 @@ void LlvmBuilder::call_runtime_void(const char* symbol, std::span<const Operand>
   call_symbol(symbol, void_, arguments);
 }
 
-void LlvmBuilder::function(const char* name, FunctionBody body, const void* context, std::span<const Value> in,
-                           std::span<Value> out) {
+void LlvmBuilder::function(const char* name, FunctionBody body, const void* context,
+                           std::span<const Value> in, std::span<Value> out) {
   std::string key = name;
   for (Value v : in) (key += '.') += name_of(v.dtype);
   const int lanes = in.empty() ? lanes_ : lanes_of(in[0]);
@@ -108,7 +115,8 @@ void LlvmBuilder::function(const char* name, FunctionBody body, const void* cont
   const auto [known, fresh] = named_.try_emplace(key);
   Named& named = known->second;
   if (fresh && !in.empty() && (in[0].dtype == Dtype::F32 || in[0].dtype == Dtype::F64))
-    named.symbol = math::library_symbol(name, static_cast<int>(item_size(in[0].dtype)), lanes, vector_bytes());
+    named.symbol =
+        math::library_symbol(name, static_cast<int>(item_size(in[0].dtype)), lanes, vector_bytes());
   const int outer_lanes = lanes_;
   auto write = [&](std::span<const Value> arguments, std::span<Value> results) {
     lanes_ = lanes;

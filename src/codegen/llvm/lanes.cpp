@@ -20,13 +20,16 @@ int LlvmBuilder::lanes_of(Value v) const {
 
 int LlvmBuilder::vector_bytes() const { return vector_bytes_of(isa_); }
 
-Value LlvmBuilder::index(std::int64_t value) { return constant(Dtype::I64, static_cast<std::uint64_t>(value), 1); }
+Value LlvmBuilder::index(std::int64_t value) {
+  return constant(Dtype::I64, static_cast<std::uint64_t>(value), 1);
+}
 
 Value LlvmBuilder::splat(Value scalar) {
   APSIS_ASSERT(lanes_of(scalar) == 1);
   if (lanes_ == 1) return scalar;
   LLVMTypeRef type = type_of(scalar.dtype, lanes_);
-  LLVMValueRef first = LLVMBuildInsertElement(ir_, LLVMGetPoison(type), ref(scalar), LLVMConstInt(i32_, 0, false), "");
+  LLVMValueRef first =
+      LLVMBuildInsertElement(ir_, LLVMGetPoison(type), ref(scalar), LLVMConstInt(i32_, 0, false), "");
   LLVMValueRef zeros = LLVMConstNull(LLVMVectorType(i32_, static_cast<unsigned>(lanes_)));
   return {LLVMBuildShuffleVector(ir_, first, LLVMGetPoison(type), zeros, ""), scalar.dtype};
 }
@@ -59,9 +62,11 @@ Value LlvmBuilder::shuffle(Value a, Value b, std::span<const int> from) {
   if (from.size() == 1) return lane(from[0]);
   APSIS_ASSERT(from.size() <= 64);
   LLVMValueRef numbers[64];
-  for (std::size_t i = 0; i < from.size(); ++i) numbers[i] = LLVMConstInt(i32_, static_cast<unsigned>(from[i]), false);
+  for (std::size_t i = 0; i < from.size(); ++i)
+    numbers[i] = LLVMConstInt(i32_, static_cast<unsigned>(from[i]), false);
   const auto count = static_cast<unsigned>(from.size());
-  if (n > 1) return {LLVMBuildShuffleVector(ir_, ref(a), ref(b), LLVMConstVector(numbers, count), ""), a.dtype};
+  if (n > 1)
+    return {LLVMBuildShuffleVector(ir_, ref(a), ref(b), LLVMConstVector(numbers, count), ""), a.dtype};
   LLVMValueRef joined = LLVMGetPoison(type_of(a.dtype, static_cast<int>(count)));
   for (std::size_t i = 0; i < from.size(); ++i)
     joined = LLVMBuildInsertElement(ir_, joined, ref(lane(from[i])), LLVMConstInt(i32_, i, false), "");
@@ -79,7 +84,9 @@ Value LlvmBuilder::lane_numbers() {
 LLVMValueRef LlvmBuilder::mask_integer(Value mask) {
   APSIS_ASSERT(mask.dtype == Dtype::Bool);
   const int n = lanes_of(mask);
-  return n == 1 ? ref(mask) : LLVMBuildBitCast(ir_, ref(mask), LLVMIntTypeInContext(context_, static_cast<unsigned>(n)), "");
+  return n == 1
+             ? ref(mask)
+             : LLVMBuildBitCast(ir_, ref(mask), LLVMIntTypeInContext(context_, static_cast<unsigned>(n)), "");
 }
 Value LlvmBuilder::any(Value mask) {
   LLVMValueRef bits = mask_integer(mask);

@@ -11,8 +11,8 @@
 
 namespace apsis::detail {
 
-/// The Builder on LLVM's C API. Nothing relies on IR passes: what is asked for is what is compiled, so no operation is
-/// marked as one that passes may rearrange, and no fast-math flag is ever set.
+/// The Builder on LLVM's C API. Nothing relies on IR passes: what is asked for is what is compiled, so no
+/// operation is marked as one that passes may rearrange, and no fast-math flag is ever set.
 class LlvmBuilder final : public Builder {
  public:
   explicit LlvmBuilder(const BuilderOptions& options);
@@ -154,7 +154,9 @@ class LlvmBuilder final : public Builder {
   LLVMTypeRef type_of(Dtype dtype, int lanes) const;
   LLVMTypeRef type_of(Type type) const { return type.lanes ? type_of(type.dtype, type.lanes) : pointer_; }
   // A Bool is an i8 in memory.
-  LLVMTypeRef stored_type(Dtype dtype, int lanes) const { return type_of(dtype == Dtype::Bool ? Dtype::U8 : dtype, lanes); }
+  LLVMTypeRef stored_type(Dtype dtype, int lanes) const {
+    return type_of(dtype == Dtype::Bool ? Dtype::U8 : dtype, lanes);
+  }
   Value constant(Dtype dtype, std::uint64_t bits, int lanes);
   Value zero(Dtype dtype, int lanes) { return constant(dtype, 0, lanes); }
   LLVMValueRef intrinsic(const char* name, std::initializer_list<LLVMTypeRef> overloads,
@@ -166,8 +168,8 @@ class LlvmBuilder final : public Builder {
   Value from_storage(LLVMValueRef stored, Dtype dtype, int lanes);
   LLVMValueRef to_storage(Value v);
   LLVMValueRef element_addresses(Pointer p, Value elements, Dtype dtype);
-  LLVMValueRef masked_access(const char* name, std::initializer_list<LLVMTypeRef> overloads, LLVMValueRef value,
-                             LLVMValueRef address, Dtype dtype, LLVMValueRef mask);
+  LLVMValueRef masked_access(const char* name, std::initializer_list<LLVMTypeRef> overloads,
+                             LLVMValueRef value, LLVMValueRef address, Dtype dtype, LLVMValueRef mask);
   Function rare_function(const char* symbol, std::size_t arguments, Dtype dtype, int lanes);
   LLVMValueRef call_symbol(const char* symbol, LLVMTypeRef result, std::span<const Operand> arguments);
   LLVMValueRef add_function(const char* name, LLVMTypeRef type, LLVMLinkage linkage);

@@ -44,12 +44,14 @@ Value LlvmBuilder::load_relaxed(Pointer p, Dtype dtype) {
   return from_storage(stored, dtype, 1);
 }
 
-// The masked intrinsics carry the alignment as an argument up to LLVM 21, as an attribute of the address from 22 on.
-// `value` is what is stored, or null for loads, whose unset lanes become zero.
-LLVMValueRef LlvmBuilder::masked_access(const char* name, std::initializer_list<LLVMTypeRef> overloads, LLVMValueRef value,
-                                        LLVMValueRef address, Dtype dtype, LLVMValueRef mask) {
+// The masked intrinsics carry the alignment as an argument up to LLVM 21, as an attribute of the address from
+// 22 on. `value` is what is stored, or null for loads, whose unset lanes become zero.
+LLVMValueRef LlvmBuilder::masked_access(const char* name, std::initializer_list<LLVMTypeRef> overloads,
+                                        LLVMValueRef value, LLVMValueRef address, Dtype dtype,
+                                        LLVMValueRef mask) {
   const unsigned id = LLVMLookupIntrinsicID(name, std::char_traits<char>::length(name));
-  LLVMValueRef f = LLVMGetIntrinsicDeclaration(module_, id, const_cast<LLVMTypeRef*>(overloads.begin()), overloads.size());
+  LLVMValueRef f =
+      LLVMGetIntrinsicDeclaration(module_, id, const_cast<LLVMTypeRef*>(overloads.begin()), overloads.size());
   LLVMTypeRef type = LLVMGlobalGetValueType(f);
   std::vector<LLVMValueRef> arguments;
   if (value) arguments.push_back(value);
@@ -59,7 +61,8 @@ LLVMValueRef LlvmBuilder::masked_access(const char* name, std::initializer_list<
   if (as_argument) arguments.push_back(LLVMConstInt(i32_, item_size(dtype), false));
   arguments.push_back(mask);
   if (!value) arguments.push_back(LLVMConstNull(*overloads.begin()));
-  LLVMValueRef call = LLVMBuildCall2(ir_, type, f, arguments.data(), static_cast<unsigned>(arguments.size()), "");
+  LLVMValueRef call =
+      LLVMBuildCall2(ir_, type, f, arguments.data(), static_cast<unsigned>(arguments.size()), "");
   if (!as_argument) {
     const unsigned align = LLVMGetEnumAttributeKindForName("align", 5);
     LLVMAddCallSiteAttribute(call, address_index, LLVMCreateEnumAttribute(context_, align, item_size(dtype)));
@@ -75,7 +78,8 @@ Value LlvmBuilder::masked_load(Pointer p, Dtype dtype, Value mask) {
     return select(mask, load_element(safe, dtype), zero(dtype, 1));
   }
   LLVMTypeRef type = stored_type(dtype, n);
-  return from_storage(masked_access("llvm.masked.load", {type, pointer_}, nullptr, ref(p), dtype, ref(mask)), dtype, n);
+  return from_storage(masked_access("llvm.masked.load", {type, pointer_}, nullptr, ref(p), dtype, ref(mask)),
+                      dtype, n);
 }
 void LlvmBuilder::masked_store(Pointer p, Value v, Value mask) {
   const int n = lanes_of(v);
@@ -100,7 +104,8 @@ Value LlvmBuilder::gather(Pointer p, Value elements, Dtype dtype, Value mask) {
   LLVMValueRef addresses = element_addresses(p, elements, dtype);
   if (n == 1) return masked_load({addresses}, dtype, mask);
   LLVMTypeRef type = stored_type(dtype, n), pointers = LLVMTypeOf(addresses);
-  return from_storage(masked_access("llvm.masked.gather", {type, pointers}, nullptr, addresses, dtype, ref(mask)), dtype, n);
+  return from_storage(
+      masked_access("llvm.masked.gather", {type, pointers}, nullptr, addresses, dtype, ref(mask)), dtype, n);
 }
 void LlvmBuilder::scatter(Pointer p, Value elements, Value v) {
   scatter(p, elements, v, constant(Dtype::Bool, 1, lanes_of(elements)));
@@ -109,7 +114,8 @@ void LlvmBuilder::scatter(Pointer p, Value elements, Value v, Value mask) {
   LLVMValueRef addresses = element_addresses(p, elements, v.dtype);
   if (lanes_of(elements) == 1) return masked_store({addresses}, v, mask);
   LLVMValueRef stored = to_storage(v);
-  masked_access("llvm.masked.scatter", {LLVMTypeOf(stored), LLVMTypeOf(addresses)}, stored, addresses, v.dtype, ref(mask));
+  masked_access("llvm.masked.scatter", {LLVMTypeOf(stored), LLVMTypeOf(addresses)}, stored, addresses,
+                v.dtype, ref(mask));
 }
 
 Pointer LlvmBuilder::load_pointer(Pointer p) { return {LLVMBuildLoad2(ir_, pointer_, ref(p), "")}; }
@@ -134,7 +140,8 @@ void LlvmBuilder::fill_bytes(Pointer to, std::uint8_t byte, Value bytes) {
 
 Pointer LlvmBuilder::constant_data(std::span<const std::byte> bytes) {
   const auto count = static_cast<unsigned>(bytes.size());
-  LLVMValueRef data = LLVMConstStringInContext(context_, reinterpret_cast<const char*>(bytes.data()), count, true);
+  LLVMValueRef data =
+      LLVMConstStringInContext(context_, reinterpret_cast<const char*>(bytes.data()), count, true);
   LLVMValueRef global = LLVMAddGlobal(module_, LLVMTypeOf(data), "data");
   LLVMSetInitializer(global, data);
   LLVMSetLinkage(global, LLVMPrivateLinkage);

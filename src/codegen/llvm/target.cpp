@@ -17,8 +17,8 @@ struct Cpu {
 };
 
 bool machine_has_avx512() {
-  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
-         __builtin_cpu_supports("avx512vl");
+  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
 }
 
 Cpu cpu_of(Isa isa) {
@@ -79,8 +79,9 @@ TargetLease::TargetLease(Isa isa, Level level) : isa_(isa), level_(level) {
   }
   static_assert(static_cast<int>(Level::Aggressive) == LLVMCodeGenLevelAggressive);
   const Cpu& cpu = p.cpus[static_cast<int>(isa)];
-  machine_ = LLVMCreateTargetMachine(p.target, "x86_64-unknown-linux-gnu", cpu.name.c_str(), cpu.features.c_str(),
-                                     static_cast<LLVMCodeGenOptLevel>(level), LLVMRelocPIC, LLVMCodeModelSmall);
+  machine_ =
+      LLVMCreateTargetMachine(p.target, "x86_64-unknown-linux-gnu", cpu.name.c_str(), cpu.features.c_str(),
+                              static_cast<LLVMCodeGenOptLevel>(level), LLVMRelocPIC, LLVMCodeModelSmall);
   if (!machine_) throw InternalError("no target machine for " + cpu.name);
 }
 

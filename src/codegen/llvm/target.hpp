@@ -9,8 +9,8 @@ namespace apsis::detail {
 /// Bytes of the widest vector register that code for `isa` uses.
 int vector_bytes_of(Isa isa);
 
-/// A target machine for the lifetime of this object. They are kept for the next module: making one takes longer than a
-/// small program.
+/// A target machine for the lifetime of this object. They are kept for the next module: making one takes
+/// longer than a small program.
 class TargetLease {
  public:
   TargetLease(Isa isa, Level level);

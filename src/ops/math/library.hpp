@@ -42,8 +42,9 @@
 
 namespace apsis::detail::math {
 
-/// The C symbol of a function (`apsis_sin`) of floats of 4 or 8 bytes, so many side by side in one register of at
-/// most `register_bytes`: `apsis_sin_f64x8`. It takes and returns them by value. Empty if there is none.
+/// The C symbol of a function (`apsis_sin`) of floats of 4 or 8 bytes, so many side by side in one register
+/// of at most `register_bytes`: `apsis_sin_f64x8`. It takes and returns them by value. Empty if there is
+/// none.
 std::string library_symbol(std::string_view name, int element_bytes, int lanes, int register_bytes);
 
 }  // namespace apsis::detail::math

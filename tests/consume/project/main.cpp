@@ -1,6 +1,7 @@
-// Transforms, compiles and solves: what needs the headers, the library, and the LLVM module found at run time.
-#include <apsis/apsis.hpp>
+// Transforms, compiles and solves: what needs the headers, the library, and the LLVM module found at run
+// time.
 #include <cstdio>
+#include <apsis/apsis.hpp>
 
 using namespace apsis;
 
@@ -18,6 +19,7 @@ int main() {
   // y(1) = exp(-rate), and its derivative is -exp(-rate).
   const double exact = 0.1353352832366127;
   const bool right = value.item<double>() - exact < 1e-8 && exact - value.item<double>() < 1e-8 &&
-                     gradient.rate.item<double>() + exact < 1e-8 && -exact - gradient.rate.item<double>() < 1e-8;
+                     gradient.rate.item<double>() + exact < 1e-8 &&
+                     -exact - gradient.rate.item<double>() < 1e-8;
   return right ? 0 : 1;
 }
