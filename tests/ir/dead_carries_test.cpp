@@ -116,7 +116,7 @@ TEST(DeadCarries, KeepsWhatHangsTogether) {
 // start.
 TEST(DeadCarries, OfAMapOverLanes) {
   EXPECT_EQ(pruned(R"((v0: i64[4], v1: i64[], v2: f64[4,9], v3: f64[1]) {
-  v4: i64[4], v5: f64[4,9] = map_lanes{lanes=4, in_axes=[0, -1, 0, -1], region=(v0: i64[], v1: i64[], v2: f64[9], v3: f64[1]) {
+  v4: i64[4], v5: f64[4,9] = map_lanes{lanes=4, nest=[], in_axes=[0, -1, 0, -1], region=(v0: i64[], v1: i64[], v2: f64[9], v3: f64[1]) {
     v4: i64[], v5: f64[9] = while{cond_consts=1, body_consts=1, carries=2, max_steps=-1, kind=0, cond=(v0: i64[], v1: i64[], v2: f64[9]) {
       v3: bool[] = lt(v1, v0)
       return v3
@@ -130,7 +130,7 @@ TEST(DeadCarries, OfAMapOverLanes) {
   return v4
 })"),
             R"((v0: i64[4], v1: i64[], v2: f64[4,9], v3: f64[1]) {
-  v4: i64[4] = map_lanes{lanes=4, in_axes=[0, -1], region=(v0: i64[], v1: i64[]) {
+  v4: i64[4] = map_lanes{lanes=4, nest=[], in_axes=[0, -1], region=(v0: i64[], v1: i64[]) {
     v2: i64[] = while{cond_consts=1, body_consts=0, carries=1, max_steps=-1, kind=0, cond=(v0: i64[], v1: i64[]) {
       v2: bool[] = lt(v1, v0)
       return v2
