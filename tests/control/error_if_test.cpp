@@ -58,6 +58,16 @@ TEST(ErrorIf, ChoosesTheMessageByCode) {
   EXPECT_EQ(error_of([&] { jit(f)(array(9)); }), "two");
 }
 
+/// Fails on its way past 50.
+Array counts_to_100(const Array& x) {
+  return while_loop([](const Array& y) { return y < 100.; },
+                    [](const Array& y) {
+                      error_if(y > 50. && y < 60., "passes through {0}", {y});
+                      return y + 1.;
+                    },
+                    x);
+}
+
 TEST(ErrorIf, NamesTheLane) {
   auto both = [](auto f, const Array& x) {
     std::string eager = error_of([&] { vmap(f)(x); }), compiled = error_of([&] { jit(vmap(f))(x); });
@@ -71,30 +81,14 @@ TEST(ErrorIf, NamesTheLane) {
   EXPECT_EQ(both(vmap(checked), array({{1., 2.}, {3., -4.}})),
             "negative: -4.0 (1 of 4 lanes failed, the first is lane 1,1)");
   // Lanes that run at their own pace: the lowest that fails, though another failed first.
-  auto loop = [](const Array& x) {
-    return while_loop([](const Array& y) { return y < 100.; },
-                      [](const Array& y) {
-                        error_if(y > 50. && y < 60., "passes through {0}", {y});
-                        return y + 1.;
-                      },
-                      x);
-  };
-  EXPECT_EQ(both(loop, array({60., 70., 0., 49., 80.})), "passes through 51.0 (lane 2)");
+  EXPECT_EQ(both(counts_to_100, array({60., 70., 0., 49., 80.})), "passes through 51.0 (lane 2)");
   std::vector<double> starts;
   for (int i = 0; i < 500; ++i) starts.push_back(i < 437 ? 90. : 437. - i);
-  EXPECT_EQ(both(loop, array(starts)), "passes through 51.0 (lane 437)");
-  EXPECT_EQ(both(loop, array({60., 99.})), "");
+  EXPECT_EQ(both(counts_to_100, array(starts)), "passes through 51.0 (lane 437)");
+  EXPECT_EQ(both(counts_to_100, array({60., 99.})), "");
 }
 
 TEST(ErrorIf, NamesTheLaneOfEachVmap) {
-  auto loop = [](const Array& x) {
-    return while_loop([](const Array& y) { return y < 100.; },
-                      [](const Array& y) {
-                        error_if(y > 50. && y < 60., "passes through {0}", {y});
-                        return y + 1.;
-                      },
-                      x);
-  };
   auto failing_at = [&](const auto& f, const Array& x) {
     std::string compiled = error_of([&] { jit(f)(x); });
     EXPECT_EQ(error_of([&] { f(x); }), compiled);
@@ -104,9 +98,9 @@ TEST(ErrorIf, NamesTheLaneOfEachVmap) {
   };
   const Array two = full({3, 4}, 90.).at(1, 3).set(49.), three = full({2, 3, 4}, 90.).at(1, 2, 0).set(49.);
   const VmapOptions lanes{.loops = LaneLoops::Lanes};
-  EXPECT_EQ(failing_at(vmap(vmap(loop)), two), "passes through 51.0 (lane 1,3)");
-  EXPECT_EQ(failing_at(vmap(vmap(loop, lanes), lanes), two), "passes through 51.0 (lane 1,3)");
-  EXPECT_EQ(failing_at(vmap(vmap(vmap(loop))), three), "passes through 51.0 (lane 1,2,0)");
+  EXPECT_EQ(failing_at(vmap(vmap(counts_to_100)), two), "passes through 51.0 (lane 1,3)");
+  EXPECT_EQ(failing_at(vmap(vmap(counts_to_100, lanes), lanes), two), "passes through 51.0 (lane 1,3)");
+  EXPECT_EQ(failing_at(vmap(vmap(vmap(counts_to_100))), three), "passes through 51.0 (lane 1,2,0)");
   // Loops of equal length, in lanes or not: the check is in one loop for all lanes.
   auto fixed = [](const Array& x) {
     return fori_loop(
@@ -115,7 +109,7 @@ TEST(ErrorIf, NamesTheLaneOfEachVmap) {
   const Array negative = ones({3, 4}).at(2, 1).set(-1.);
   EXPECT_EQ(failing_at(vmap(vmap(fixed)), negative),
             "negative: -1.0 (1 of 12 lanes failed, the first is lane 2,1)");
-  EXPECT_EQ(failing_at(vmap(vmap(grad(loop))), two), "passes through 51.0 (lane 1,3)");
+  EXPECT_EQ(failing_at(vmap(vmap(grad(counts_to_100))), two), "passes through 51.0 (lane 1,3)");
 }
 
 TEST(ErrorIf, InBranchesOnlyForThoseWhoChoseThem) {
