@@ -21,6 +21,13 @@ struct Pointer {
   void* handle = nullptr;
 };
 
+/// The same, to be read only.
+struct ConstPointer {
+  void* handle = nullptr;
+  ConstPointer() = default;
+  ConstPointer(Pointer p) : handle(p.handle) {}
+};
+
 /// A place that control can jump to.
 struct Block {
   void* handle = nullptr;
@@ -43,6 +50,7 @@ struct Operand {
   void* handle;
   Operand(Value v) : handle(v.handle) {}
   Operand(Pointer p) : handle(p.handle) {}
+  Operand(ConstPointer p) : handle(p.handle) {}
 };
 
 /// Which way a branch goes nearly always.
@@ -114,31 +122,33 @@ class Builder : public Emitter {
   // Memory. A Bool is one byte, 0 or 1. Addresses need the alignment of the element only.
   virtual Pointer offset(Pointer p, std::int64_t bytes) = 0;
   virtual Pointer offset(Pointer p, Value bytes) = 0;  // scalar I64
+  ConstPointer offset(ConstPointer p, std::int64_t bytes) { return offset(Pointer{p.handle}, bytes); }
+  ConstPointer offset(ConstPointer p, Value bytes) { return offset(Pointer{p.handle}, bytes); }
   virtual Pointer null_pointer() = 0;
-  virtual Value is_null(Pointer p) = 0;
+  virtual Value is_null(ConstPointer p) = 0;
   /// `lanes()` neighbouring elements.
-  virtual Value load(Pointer p, Dtype dtype) = 0;
+  virtual Value load(ConstPointer p, Dtype dtype) = 0;
   /// As many elements as `v` has lanes.
   virtual void store(Pointer p, Value v) = 0;
   /// Elements of unset lanes are not touched; they read as zero.
-  virtual Value masked_load(Pointer p, Dtype dtype, Value mask) = 0;
+  virtual Value masked_load(ConstPointer p, Dtype dtype, Value mask) = 0;
   virtual void masked_store(Pointer p, Value v, Value mask) = 0;
   /// One element, as a scalar whatever `lanes()` is.
-  virtual Value load_element(Pointer p, Dtype dtype) = 0;
+  virtual Value load_element(ConstPointer p, Dtype dtype) = 0;
   /// The same as a relaxed atomic load, for flags that other threads set.
-  virtual Value load_relaxed(Pointer p, Dtype dtype) = 0;
+  virtual Value load_relaxed(ConstPointer p, Dtype dtype) = 0;
   /// Element `elements[lane]` (I64, counted in elements from p) for each lane of `elements`; unset lanes as
   /// above.
-  virtual Value gather(Pointer p, Value elements, Dtype dtype) = 0;
-  virtual Value gather(Pointer p, Value elements, Dtype dtype, Value mask) = 0;
+  virtual Value gather(ConstPointer p, Value elements, Dtype dtype) = 0;
+  virtual Value gather(ConstPointer p, Value elements, Dtype dtype, Value mask) = 0;
   /// Of lanes that name the same element the highest is stored.
   virtual void scatter(Pointer p, Value elements, Value v) = 0;
   virtual void scatter(Pointer p, Value elements, Value v, Value mask) = 0;
-  virtual Pointer load_pointer(Pointer p) = 0;
-  virtual void store_pointer(Pointer p, Pointer value) = 0;
+  virtual Pointer load_pointer(ConstPointer p) = 0;
+  virtual void store_pointer(Pointer p, ConstPointer value) = 0;
   /// Uninitialised memory of the current function's frame, aligned to 64 bytes, the same at each passage.
   virtual Pointer stack(std::size_t bytes) = 0;
-  virtual void copy_bytes(Pointer to, Pointer from, Value bytes) = 0;  // no overlap
+  virtual void copy_bytes(Pointer to, ConstPointer from, Value bytes) = 0;  // no overlap
   virtual void fill_bytes(Pointer to, std::uint8_t byte, Value bytes) = 0;
   /// Read-only data of the module, aligned to 64 bytes.
   virtual Pointer constant_data(std::span<const std::byte> bytes) = 0;
@@ -156,7 +166,7 @@ class Builder : public Emitter {
   virtual Value phi(Dtype dtype) = 0;
   virtual Pointer pointer_phi() = 0;
   virtual void add_incoming(Value phi, Value v, Block from) = 0;
-  virtual void add_incoming(Pointer phi, Pointer v, Block from) = 0;
+  virtual void add_incoming(Pointer phi, ConstPointer v, Block from) = 0;
 
   // Functions. Exported ones (found by `Code::find`) follow the C convention and have scalar or pointer
   // parameters and at most one result; so do those whose address is taken. Any number of results stays in

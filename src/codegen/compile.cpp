@@ -114,8 +114,9 @@ void write_entry(Lowering& lowering, const Graph& graph) {
     const Place& made = unpack ? tables.back() : region.output(i);
     if (made.kind == Place::Kind::List) {
       b.set_lanes(1);
-      b.store_pointer(b.offset(targets[i].base, offsetof(ListValue, list)), made.base);
-      b.store(b.offset(targets[i].base, offsetof(ListValue, offset)), made.offset);
+      const Pointer value = region.overwrite(targets[i]).base();
+      b.store_pointer(b.offset(value, offsetof(ListValue, list)), made.base);
+      b.store(b.offset(value, offsetof(ListValue, offset)), made.offset);
     } else {
       region.write_output(i, targets[i]);
     }

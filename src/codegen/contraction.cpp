@@ -34,9 +34,9 @@ bool write_rows(Lowering& lowering, const Contraction& c, int vector) {
                       .result_stride = lone ? 1 : c.result.view.strides.back()};
   if (!lone) {
     rows.shape.erase(rows.shape.size() - 1);
-    for (Access* access : {&rows.matrix, &rows.vector, &rows.result}) {
-      access->view.shape = rows.shape;
-      access->view.strides.erase(rows.shape.size());
+    for (View* view : {&rows.matrix.view, &rows.vector.view, &rows.result.view}) {
+      view->shape = rows.shape;
+      view->strides.erase(rows.shape.size());
     }
   }
   write_row_contraction(lowering.b, rows, vector);
@@ -52,11 +52,14 @@ std::string key_of(const Contraction& c) {
   std::string key = "contraction";
   append_word(key, static_cast<std::int64_t>(c.compute));
   for (std::int64_t n : c.shape) append_word(key, n);
-  for (const Access* access : {&c.a, &c.b, &c.result}) {
-    append_word(key, static_cast<std::int64_t>(access->dtype));
-    append_word(key, access->lanes);
-    for (std::int64_t stride : access->view.strides) append_word(key, stride);
-  }
+  const auto append_access = [&](const auto& access) {
+    append_word(key, static_cast<std::int64_t>(access.dtype));
+    append_word(key, access.lanes);
+    for (std::int64_t stride : access.view.strides) append_word(key, stride);
+  };
+  append_access(c.a);
+  append_access(c.b);
+  append_access(c.result);
   for (std::int64_t n : {c.step_a, c.step_b, c.count}) append_word(key, n);
   return key;
 }
@@ -73,7 +76,8 @@ void write_contraction(Lowering& lowering, const Contraction& c) {
 
   // Vectors of neighbouring results; in packets, where the lanes are the vector, several results at once.
   Shape shape = c.shape;
-  std::vector<Access> accesses{c.a, c.b, c.result};
+  Access in_a = c.a, in_b = c.b;
+  Sink result = c.result;
   ProductSteps steps{c.step_a, c.step_b};
   std::int64_t group = 1;
   int width = 1;
@@ -91,13 +95,13 @@ void write_contraction(Lowering& lowering, const Contraction& c) {
     steps.shift_b = c.b.view.strides[last];
     steps.shift = c.result.view.strides[last];
     shape[last] /= group;
-    for (Access& access : accesses) {
-      access.view.shape = shape;
-      access.view.strides[last] *= group;
+    for (View* view : {&in_a.view, &in_b.view, &result.view}) {
+      view->shape = shape;
+      view->strides[last] *= group;
     }
   }
 
-  LoopNest nest(b, shape, accesses, width, lanes);
+  LoopNest nest(b, shape, {in_a, in_b}, {&result, 1}, width, lanes);
   nest.open();
   const auto item = static_cast<std::int64_t>(item_size(dtype));
   steps.bytes_a = c.step_a * item * c.a.lanes;
@@ -107,7 +111,7 @@ void write_contraction(Lowering& lowering, const Contraction& c) {
   for (std::int64_t g = 0; g < group; ++g) {
     const Value sum = sums[static_cast<std::size_t>(g)];
     b.set_lanes(b.lanes_of(sum));
-    nest.store(2, c.compute == dtype ? sum : b.convert(sum, dtype), g * steps.shift);
+    nest.store(0, c.compute == dtype ? sum : b.convert(sum, dtype), g * steps.shift);
   }
   nest.close();
 }
@@ -118,19 +122,23 @@ void call_contraction(Lowering& lowering, const Contraction& contraction) {
   std::vector<Operand> arguments;
   std::vector<Type> parameters;
   b.set_lanes(1);
-  for (Access* access : {&inner.a, &inner.b, &inner.result}) {
-    const std::int64_t bytes = static_cast<std::int64_t>(item_size(access->dtype)) * access->lanes;
-    arguments.push_back(b.offset(access->base, access->view.offset * bytes));
+  const auto pass = [&](auto& access) {
+    const std::int64_t bytes = static_cast<std::int64_t>(item_size(access.dtype)) * access.lanes;
+    arguments.push_back(b.offset(access.base, access.view.offset * bytes));
     parameters.push_back(pointer_type);
-    access->view.offset = 0;
-  }
+    access.view.offset = 0;
+  };
+  pass(inner.a);
+  pass(inner.b);
+  pass(inner.result);
   auto& known = lowering.shared_loops[key_of(inner)];
   if (known.empty()) {
     const Function f = b.declare("contraction", parameters, {});
     known.push_back({f, {}});
     b.begin(f);
-    int next = 0;
-    for (Access* access : {&inner.a, &inner.b, &inner.result}) access->base = b.pointer_parameter(next++);
+    inner.a.base = b.pointer_parameter(0);
+    inner.b.base = b.pointer_parameter(1);
+    inner.result.base = b.pointer_parameter(2);
     write_contraction(lowering, inner);
     b.return_values({});
     b.end();

@@ -9,8 +9,9 @@
 namespace apsis::detail {
 
 struct Contraction {
-  Shape shape;                         // of the result
-  Access a, b, result;                 // at k = 0, as views of that shape
+  Shape shape;  // of the result
+  Access a, b;  // at k = 0, as views of that shape
+  Sink result;
   std::int64_t step_a, step_b, count;  // along k
   Dtype compute;                       // what is added up; the result is rounded from it
 

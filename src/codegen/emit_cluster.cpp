@@ -18,7 +18,8 @@ void append_word(std::string& key, std::uint64_t word) {
   key.append(reinterpret_cast<const char*>(&word), sizeof word);
 }
 
-void append_view(std::string& key, const Access& a) {
+template <class A>
+void append_view(std::string& key, const A& a) {
   append_word(key, static_cast<std::uint64_t>(a.dtype) | static_cast<std::uint64_t>(a.lanes) << 8);
   for (std::int64_t s : a.view.strides) append_word(key, static_cast<std::uint64_t>(s));
 }
@@ -77,11 +78,12 @@ struct Region::FusedLoop {
   struct Step {
     const Eqn* eqn;
     std::vector<std::uint32_t> operands;
-    std::vector<std::uint32_t> stores;  // by result: an access, or none; nothing for a reduction
+    std::vector<std::uint32_t> stores;  // by result: a sink, or none; nothing for a reduction
   };
   static constexpr std::uint32_t none = 0xffffffffu;
   Shape shape;
-  std::vector<Access> accesses;            // leaves in memory, then what is stored
+  std::vector<Access> accesses;            // leaves in memory
+  std::vector<Sink> sinks;                 // what is stored
   std::vector<Value> scalars;              // leaves in registers
   std::vector<std::uint32_t> leaf_access;  // by leaf: its access, or none
   std::vector<Step> steps;
@@ -100,6 +102,7 @@ struct Region::FusedLoop {
       // The place of an iota is in the code, not in its address.
       append_word(key, a.base.handle ? ~std::uint64_t{0} : static_cast<std::uint64_t>(a.view.offset));
     }
+    for (const Sink& s : sinks) append_view(key, s);
     std::size_t scalar = 0;
     for (std::uint32_t a : leaf_access)
       append_word(key, a == none ? 1000 + static_cast<std::uint64_t>(scalars[scalar++].dtype) : a);
@@ -147,7 +150,7 @@ void Region::emit_cluster(std::span<const std::uint32_t> eqns) {
       } else {
         loop.leaf_access.push_back(static_cast<std::uint32_t>(loop.accesses.size()));
         loop.accesses.push_back(
-            {place.view, place.kind == Place::Kind::Iota ? Pointer{} : place.base, dtype, place.lanes});
+            {place.view, place.kind == Place::Kind::Iota ? ConstPointer{} : place.base, dtype, place.lanes});
       }
     }
   }
@@ -179,10 +182,10 @@ void Region::emit_cluster(std::span<const std::uint32_t> eqns) {
       step.stores.push_back(FusedLoop::none);
       if (uses_[v] == inner_uses[v]) continue;
       // What is used elsewhere is stored.
-      Place place = destination(v, loop.lanes);
-      step.stores.back() = static_cast<std::uint32_t>(loop.accesses.size());
-      loop.accesses.push_back({place.view, place.base, graph_.aval(v).dtype(), place.lanes});
-      stored.emplace_back(v, std::move(place));
+      const Destination made = destination(v, loop.lanes);
+      step.stores.back() = static_cast<std::uint32_t>(loop.sinks.size());
+      loop.sinks.push_back(made.sink(graph_.aval(v).dtype()));
+      stored.emplace_back(v, made.place());
     }
     loop.steps.push_back(std::move(step));
   }
@@ -208,7 +211,7 @@ void Region::emit_cluster(std::span<const std::uint32_t> eqns) {
 
 /// Gives what the reductions come to.
 std::vector<Value> Region::write_loop(const FusedLoop& loop) {
-  LoopNest nest(b_, loop.shape, loop.accesses, loop.width, loop.lanes);
+  LoopNest nest(b_, loop.shape, loop.accesses, loop.sinks, loop.width, loop.lanes);
   struct Total {
     Combine combine;
     bool negated;
@@ -286,14 +289,15 @@ std::vector<Value> Region::call_loop(const FusedLoop& loop) {
   std::vector<Operand> arguments;
   std::vector<Type> parameters;
   FusedLoop inner = loop;
-  for (std::size_t a = 0; a < loop.accesses.size(); ++a) {
-    const Access& access = loop.accesses[a];
-    if (!access.base.handle) continue;
+  const auto pass = [&](auto& access) {
+    if (!access.base.handle) return;
     std::int64_t bytes = static_cast<std::int64_t>(item_size(access.dtype)) * access.lanes;
     arguments.push_back(b_.offset(access.base, access.view.offset * bytes));
     parameters.push_back(pointer_type);
-    inner.accesses[a].view.offset = 0;
-  }
+    access.view.offset = 0;
+  };
+  for (Access& access : inner.accesses) pass(access);
+  for (Sink& sink : inner.sinks) pass(sink);
   for (Value v : loop.scalars) {
     arguments.push_back(v);
     parameters.push_back({v.dtype, b_.lanes_of(v)});
@@ -312,6 +316,7 @@ std::vector<Value> Region::call_loop(const FusedLoop& loop) {
     int next = 0;
     for (Access& a : inner.accesses)
       if (a.base.handle) a.base = b_.pointer_parameter(next++);
+    for (Sink& s : inner.sinks) s.base = b_.pointer_parameter(next++);
     for (Value& v : inner.scalars) v = b_.parameter(next++);
     b_.return_values(write_loop(inner));
     b_.end();

@@ -15,7 +15,7 @@ namespace {
 std::ptrdiff_t borrow(std::span<const GraphRef> branches, std::size_t result, int lanes,
                       std::span<const Place> in, std::vector<char>& lent) {
   for (std::size_t i = 0; i < in.size(); ++i) {
-    if (!lent[i] || in[i].lanes != lanes || !in[i].view.is_contiguous()) continue;
+    if (!lent[i] || in[i].lanes != lanes) continue;
     const bool kept = std::ranges::all_of(branches, [&](const GraphRef& g) {
       return carry_use(*g, static_cast<ValueId>(i), g->outputs()[result]) != CarryUse::Replaced;
     });
@@ -38,7 +38,7 @@ void Region::emit_cond(const Eqn& e) {
   for (std::size_t i = 0; i < in.size(); ++i) {
     bool last = false;
     in[i] = take(operands[i + 1], last);
-    if (!last || !in[i].exclusive()) continue;
+    if (!last || !may_update(in[i])) continue;
     lent[i] = 1;
     ++in[i].buffer->holders;
   }
@@ -75,7 +75,7 @@ void Region::emit_cond_alike(const Eqn& e, Value index, std::span<const Place> i
     if (!result.aval.is_list() && !in_registers(result.aval)) {
       const std::ptrdiff_t i = borrow(branches, r, result.lanes, in, lent);
       result.borrowed = i >= 0;
-      result.place = i >= 0 ? in[static_cast<std::size_t>(i)] : destination(v, result.lanes);
+      result.place = i >= 0 ? in[static_cast<std::size_t>(i)] : destination(v, result.lanes).place();
     }
     results.push_back(std::move(result));
   }
@@ -129,11 +129,12 @@ void Region::emit_cond_alike(const Eqn& e, Value index, std::span<const Place> i
       // Which list it is shows at run time only: none of them may be given back before the call ends.
       place.buffer = std::make_shared<Buffer>();
       for (const Place& list : result.lists) place.buffer->parts.push_back(list.buffer);
-      place.base = b_.pointer_phi();
+      const Pointer base = b_.pointer_phi();
+      place.base = base;
       b_.set_lanes(1);
       place.offset = b_.phi(Dtype::I64);
       for (std::size_t k = 0; k < ends.size(); ++k) {
-        b_.add_incoming(place.base, result.lists[k].base, ends[k]);
+        b_.add_incoming(base, result.lists[k].base, ends[k]);
         b_.add_incoming(place.offset, result.lists[k].offset, ends[k]);
       }
     } else if (result.place.kind == Place::Kind::Memory) {
@@ -167,7 +168,8 @@ void Region::emit_cond_lanes(const Eqn& e, Value index, std::span<const Place> i
     if (!in_registers(aval)) {
       const std::ptrdiff_t i = borrow(branches, r, lanes_, in, lent);
       results[r].borrowed = i >= 0;
-      results[r].place = i >= 0 ? in[static_cast<std::size_t>(i)] : destination(e.first_result + r, lanes_);
+      results[r].place =
+          i >= 0 ? in[static_cast<std::size_t>(i)] : destination(e.first_result + r, lanes_).place();
       ++results[r].place.buffer->holders;
       continue;
     }
@@ -189,7 +191,7 @@ void Region::emit_cond_lanes(const Eqn& e, Value index, std::span<const Place> i
     for (std::uint32_t r = 0; r < results.size(); ++r) {
       const Aval& aval = graph_.aval(e.first_result + r);
       if (results[r].place.kind == Place::Kind::Memory) {
-        if (!results[r].borrowed) branch.copy(branch.output(r), aval, results[r].place, true);
+        if (!results[r].borrowed) branch.copy(branch.output(r), aval, branch.update(results[r].place));
         continue;
       }
       std::vector<Value> values = registers(branch.output(r), aval);
@@ -201,7 +203,7 @@ void Region::emit_cond_lanes(const Eqn& e, Value index, std::span<const Place> i
     }
     for (std::uint32_t r = 0; r < results.size(); ++r)
       if (results[r].borrowed && !same_memory(branch.output(r), results[r].place))
-        branch.copy(branch.output(r), graph_.aval(e.first_result + r), results[r].place, true);
+        branch.copy(branch.output(r), graph_.aval(e.first_result + r), branch.update(results[r].place));
     Block end = b_.position();
     b_.jump(after);
     b_.set_position(after);

@@ -39,7 +39,7 @@ bool merge_contracted(const DotParams& p, const View& a, const View& b, std::int
 
 /// A copy with the elements along `axis` next to each other.
 Place Region::packed(const Place& place, const Aval& aval, std::size_t axis) {
-  Place copy_of = allocate(aval, place.lanes);
+  Place copy_of = allocate(aval, place.lanes).place();
   std::int64_t step = aval.shape()[axis];
   copy_of.view.strides[axis] = 1;
   for (std::size_t d = aval.shape().size(); d-- > 0;) {
@@ -47,7 +47,7 @@ Place Region::packed(const Place& place, const Aval& aval, std::size_t axis) {
     copy_of.view.strides[d] = step;
     step *= aval.shape()[d];
   }
-  copy(place, aval, copy_of);
+  copy(place, aval, overwrite(copy_of));
   return copy_of;
 }
 
@@ -98,11 +98,11 @@ bool Region::emit_contract(const Eqn& e) {
   walk(view_b, b.view, sizes.free_b);
 
   const int lanes = std::max(a.lanes, b.lanes);
-  Place result = in_registers(out) ? allocate(out, lanes) : destination(e.first_result, lanes);
+  const Destination result = in_registers(out) ? allocate(out, lanes) : destination(e.first_result, lanes);
   const Contraction contraction{.shape = out.shape(),
                                 .a = {view_a, a.base, dtype, a.lanes},
                                 .b = {view_b, b.base, dtype, b.lanes},
-                                .result = {result.view, result.base, dtype, lanes},
+                                .result = result.sink(dtype),
                                 .step_a = step_a,
                                 .step_b = step_b,
                                 .count = sizes.k,
@@ -113,9 +113,9 @@ bool Region::emit_contract(const Eqn& e) {
     write_contraction(lowering_, contraction);
   ++lowering_.loops;
   if (in_registers(out))
-    define_loaded(e.first_result, result);
+    define_loaded(e.first_result, result.place());
   else
-    define(e.first_result, std::move(result));
+    define(e.first_result, result.place());
   return true;
 }
 

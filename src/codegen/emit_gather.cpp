@@ -17,7 +17,7 @@ bool moves_few(const Aval& elements) { return elements.size() <= 32 && !is_compl
 /// The slice of an array that an index vector names. Its elements are at known distances from `at`, or, where
 /// lanes name different ones, from element `first` of each lane, counted from there.
 struct Region::IndexedSlice {
-  Pointer at;
+  Value bytes;   // from the array's base
   Value first;   // no handle: the same for all lanes
   Value inside;  // the index is in bounds; no handle: it is clamped
 };
@@ -48,9 +48,9 @@ Region::IndexedSlice Region::indexed_slice(const Place& array, Dtype dtype, cons
     element = b_.add(element, b_.mul(i, constant(s.stride)));
   }
   const std::int64_t bytes = bytes_of(array, dtype), known = array.view.offset + placement.base(row).operand;
-  slice.at = b_.offset(array.base, known * bytes);
+  slice.bytes = b_.index(known * bytes);
   if (lanes == 1) {
-    slice.at = b_.offset(slice.at, b_.mul(element, b_.index(bytes)));
+    slice.bytes = b_.add(slice.bytes, b_.mul(element, b_.index(bytes)));
   } else {
     slice.first = element;
     if (array.lanes > 1) slice.first = b_.add(b_.mul(element, constant(array.lanes)), b_.lane_numbers());
@@ -61,7 +61,8 @@ Region::IndexedSlice Region::indexed_slice(const Place& array, Dtype dtype, cons
 /// An element of a slice, `distance` elements from its first.
 Value Region::load_indexed(const IndexedSlice& slice, const Place& array, Dtype dtype,
                            std::int64_t distance) {
-  const Pointer at = b_.offset(slice.at, distance * bytes_of(array, dtype));
+  b_.set_lanes(1);
+  const ConstPointer at = b_.offset(b_.offset(array.base, slice.bytes), distance * bytes_of(array, dtype));
   b_.set_lanes(slice.first.handle ? b_.lanes_of(slice.first) : array.lanes);
   if (slice.first.handle) return b_.gather(at, slice.first, dtype);
   return array.lanes > 1 ? b_.load(at, dtype) : b_.load_element(at, dtype);
@@ -96,9 +97,9 @@ bool Region::emit_gather(const Eqn& e) {
     }
   }
   if (!in_registers(out)) {
-    Place made = destination(e.first_result, lanes_of(result));
+    const Destination made = destination(e.first_result, lanes_of(result));
     copy(result, out, made);
-    result = std::move(made);
+    result = made.place();
   }
   define(e.first_result, std::move(result));
   return true;
@@ -116,14 +117,8 @@ bool Region::emit_scatter(const Eqn& e) {
   const auto& p = e.params.as<ScatterParams>();
   const Values index = registers(places_[operands[1]], indices),
                updates = registers(places_[operands[2]], moved);
-  const Place& old = places_[operands[0]];
-  const bool in_place =
-      uses_[operands[0]] == 1 && old.exclusive() && old.view.is_contiguous() && old.lanes == lanes;
-  Place place = old;
-  if (!in_place) {
-    place = destination(e.first_result, lanes);
-    copy_given(old, aval, place);
-  }
+  const Target target = updated(e, lanes);
+  const Place& place = target.place();
   const Placement placement(p.places, aval.shape(), place.view.strides, indices.shape());
   const auto pairs = placement.elements();
   for (std::int64_t row = 0; row < placement.rows; ++row) {
@@ -131,13 +126,7 @@ bool Region::emit_scatter(const Eqn& e) {
     const std::int64_t first = placement.base(row).result;
     for (const Placement::Pair& pair : pairs) {
       Value v = updates[static_cast<std::size_t>(first + pair.result)];
-      // Lanes at rest keep what is there, and so does an update that is dropped.
-      Value kept = slice.inside;
-      if (lanes > 1 && in_place && mask_.handle) {
-        Value both[] = {mask_, kept};
-        if (kept.handle) align(both);
-        kept = kept.handle ? b_.bit_and(both[0], both[1]) : mask_;
-      }
+      Value kept = slice.inside;  // an update outside is dropped
       if (p.kind != ScatterKind::Set || (kept.handle && lanes == 1)) {
         Value pair_of[] = {load_indexed(slice, place, aval.dtype(), pair.operand), v};
         align(pair_of);
@@ -147,14 +136,18 @@ bool Region::emit_scatter(const Eqn& e) {
       b_.set_lanes(lanes);
       if (b_.lanes_of(v) < lanes) v = b_.splat(v);
       if (kept.handle && b_.lanes_of(kept) < lanes) kept = b_.splat(kept);
-      const Pointer at = b_.offset(slice.at, pair.operand * bytes_of(place, aval.dtype()));
+      if (lanes == 1) kept = {};
+      b_.set_lanes(1);
+      const Target element = target.part(b_, place.view, slice.bytes);
+      b_.set_lanes(lanes);
+      const std::int64_t at = pair.operand * bytes_of(place, aval.dtype());
       if (slice.first.handle)
-        kept.handle ? b_.scatter(at, slice.first, v, kept) : b_.scatter(at, slice.first, v);
+        element.scatter(b_, at, slice.first, v, kept);
       else
-        kept.handle&& lanes > 1 ? b_.masked_store(at, v, kept) : b_.store(at, v);
+        element.store(b_, at, v, kept);
     }
   }
-  define(e.first_result, std::move(place));
+  define(e.first_result, place);
   return true;
 }
 
@@ -164,13 +157,12 @@ bool Region::emit_scatter_kernel(const Eqn& e) {
   if (in_registers(graph_.aval(e.first_result))) return false;
   for (ValueId v : operands)
     if (lanes_of(places_[v]) > 1) return false;
-  const Place& old = places_[operands[0]];
-  if (uses_[operands[0]] > 1 || !old.exclusive() || !old.view.is_contiguous()) return false;
-  std::vector<Place> in = {old};
+  if (uses_[operands[0]] > 1 || !may_update(places_[operands[0]])) return false;
+  const Destination place = overwrite(places_[operands[0]]);
+  std::vector<Place> in = {place.place()};
   for (ValueId v : operands.subspan(1)) in.push_back(contiguous(places_[v], graph_.aval(v)));
-  Place place = old;
   call_kernel(add_kernel(e), e, in, {&place, 1});
-  define(e.first_result, std::move(place));
+  define(e.first_result, place.place());
   return true;
 }
 

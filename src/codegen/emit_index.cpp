@@ -23,17 +23,17 @@ bool Region::emit_concatenate(const Eqn& e) {
   auto axis = static_cast<std::size_t>(e.params.as<ConcatenateParams>().axis);
   int lanes = 1;
   for (ValueId v : graph_.operands(e)) lanes = std::max(lanes, lanes_of(places_[v]));
-  Place whole = in_registers(aval) ? allocate(aval, lanes) : destination(e.first_result, lanes);
-  Place part = whole;
+  const Destination whole = in_registers(aval) ? allocate(aval, lanes) : destination(e.first_result, lanes);
+  View part = whole.place().view;
   for (ValueId v : graph_.operands(e)) {
-    part.view.shape = graph_.aval(v).shape();
-    copy(places_[v], graph_.aval(v), part);
-    part.view.offset += part.view.shape[axis] * part.view.strides[axis];
+    part.shape = graph_.aval(v).shape();
+    copy(places_[v], graph_.aval(v), whole.part(b_, part, 0));
+    part.offset += part.shape[axis] * part.strides[axis];
   }
   if (in_registers(aval))
-    define_loaded(e.first_result, whole);
+    define_loaded(e.first_result, whole.place());
   else
-    define(e.first_result, std::move(whole));
+    define(e.first_result, whole.place());
   return true;
 }
 
@@ -122,9 +122,9 @@ bool Region::emit_dynamic_slice(const Eqn& e) {
       define_loaded(e.first_result, place);
     } else if (is_copied(e) || (target.kind == Place::Kind::Memory && target.lanes == place.lanes)) {
       // Made at its place at once: the array may then be overwritten.
-      Place made = destination(e.first_result, place.lanes);
+      const Destination made = destination(e.first_result, place.lanes);
       copy(place, out, made);
-      define(e.first_result, std::move(made));
+      define(e.first_result, made.place());
     } else {
       define(e.first_result, std::move(place));
     }
@@ -132,24 +132,39 @@ bool Region::emit_dynamic_slice(const Eqn& e) {
   }
   if (place.lanes > 1 && place.lanes != lanes_) return false;
   const Value first = lane_starts(place, in, operands.subspan(1), out.shape());
-  Place result;
-  result.kind = Place::Kind::Registers;
-  if (!in_registers(out)) {
-    if (!View{out.shape(), place.view.strides, 0}.is_contiguous()) return false;
-    result = destination(e.first_result, lanes_);
-    if (!result.view.is_contiguous()) return false;
+  const auto element = [&](Value offset) {
+    b_.set_lanes(lanes_);
+    return b_.gather(b_.offset(place.base, offset), first, out.dtype());
+  };
+  if (in_registers(out)) {
+    Place result;
+    result.kind = Place::Kind::Registers;
+    each_of_slice(place, out, [&](Value offset, Value) { result.elements.push_back(element(offset)); });
+    define(e.first_result, std::move(result));
+    return true;
   }
+  if (!View{out.shape(), place.view.strides, 0}.is_contiguous()) return false;
+  const Destination made = destination(e.first_result, lanes_);
+  if (!made.place().view.is_contiguous()) return false;
+  const std::int64_t bytes = bytes_of(made.place(), out.dtype());
   each_of_slice(place, out, [&](Value offset, Value k) {
-    b_.set_lanes(lanes_);
-    const Value v = b_.gather(b_.offset(place.base, offset), first, out.dtype());
-    if (in_registers(out)) return result.elements.push_back(v);
+    const Value v = element(offset);
     b_.set_lanes(1);
-    const Pointer target = b_.offset(result.base, b_.mul(k, b_.index(bytes_of(result, out.dtype()))));
+    const Target at = made.part(b_, made.place().view, b_.mul(k, b_.index(bytes)));
     b_.set_lanes(lanes_);
-    b_.store(b_.offset(target, result.view.offset * bytes_of(result, out.dtype())), v);
+    at.store(b_, made.place().view.offset * bytes, v);
   });
-  define(e.first_result, std::move(result));
+  define(e.first_result, made.place());
   return true;
+}
+
+Target Region::updated(const Eqn& e, int lanes) {
+  const ValueId operand = graph_.operands(e)[0];
+  const Place& old = places_[operand];
+  if (uses_[operand] == 1 && may_update(old) && old.lanes == lanes) return update(old);
+  const Destination made = destination(e.first_result, lanes);
+  copy_given(old, graph_.aval(operand), made);
+  return made;
 }
 
 /// In place when nobody else needs the array: a buffer carried through a loop then costs the slice alone.
@@ -164,21 +179,14 @@ bool Region::emit_dynamic_update_slice(const Eqn& e) {
   if (apart && !in_registers(update) &&
       !View{update.shape(), View::contiguous(aval.shape()).strides, 0}.is_contiguous())
     return false;
-  const Place& old = places_[operands[0]];
-  bool in_place =
-      uses_[operands[0]] == 1 && old.exclusive() && old.view.is_contiguous() && old.lanes == lanes;
-  Place place = old;
-  if (!in_place) {
-    place = destination(e.first_result, lanes);
-    copy_given(old, aval, place);
-  }
+  const Target target = updated(e, lanes);
+  const Place& place = target.place();
   if (!apart) {
-    Place slice = place;
-    Value offset = dynamic_offset(place, aval, starts, update.shape());
-    slice.base = b_.offset(place.base, offset);
-    slice.view.shape = update.shape();
-    copy(places_[operands[1]], update, slice, in_place);
-    define(e.first_result, std::move(place));
+    const Value offset = dynamic_offset(place, aval, starts, update.shape());
+    View slice = place.view;
+    slice.shape = update.shape();
+    copy(places_[operands[1]], update, target.part(b_, std::move(slice), offset));
+    define(e.first_result, place);
     return true;
   }
   const Value first = lane_starts(place, aval, starts, update.shape());
@@ -192,21 +200,18 @@ bool Region::emit_dynamic_update_slice(const Eqn& e) {
     } else {
       b_.set_lanes(1);
       const std::int64_t bytes = bytes_of(source, update.dtype());
-      const Pointer p =
+      const ConstPointer p =
           b_.offset(b_.offset(source.base, source.view.offset * bytes), b_.mul(k, b_.index(bytes)));
       b_.set_lanes(source.lanes);
       v = source.lanes > 1 ? b_.load(p, update.dtype()) : b_.load_element(p, update.dtype());
     }
     b_.set_lanes(1);
-    const Pointer target = b_.offset(place.base, offset);
+    const Target at = target.part(b_, place.view, offset);
     b_.set_lanes(lanes_);
     if (b_.lanes_of(v) == 1) v = b_.splat(v);
-    if (in_place && mask_.handle)
-      b_.scatter(target, first, v, mask_);
-    else
-      b_.scatter(target, first, v);
+    at.scatter(b_, 0, first, v);
   });
-  define(e.first_result, std::move(place));
+  define(e.first_result, place);
   return true;
 }
 

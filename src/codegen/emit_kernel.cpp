@@ -28,30 +28,31 @@ void Region::emit_kernel(const Eqn& e) {
   const std::int64_t number = add_kernel(e);
   if (lanes > 1 || (lanes_ > 1 && e.op->kind == OpKind::Effect)) return call_kernel_lanes(e, number);
 
-  std::vector<Place> in, out;
+  std::vector<Place> in;
+  std::vector<Destination> out;
   for (ValueId v : operands) in.push_back(contiguous(places_[v], graph_.aval(v)));
   for (std::uint32_t r = 0; r < e.result_count; ++r) out.push_back(destination(e.first_result + r, 1));
   call_kernel(number, e, in, out);
   for (std::uint32_t r = 0; r < e.result_count; ++r) {
     if (in_registers(graph_.aval(e.first_result + r)))
-      define_loaded(e.first_result + r, out[r]);
+      define_loaded(e.first_result + r, out[r].place());
     else
-      define(e.first_result + r, std::move(out[r]));
+      define(e.first_result + r, out[r].place());
   }
 }
 
 void Region::call_kernel(std::int64_t number, const Eqn& e, std::span<const Place> in,
-                         std::span<const Place> out) {
+                         std::span<const Destination> out) {
   b_.set_lanes(1);
   Pointer pointers = b_.stack((in.size() + out.size()) * sizeof(void*));
   std::int64_t slot = 0;
   auto operands = graph_.operands(e);
   auto pass = [&](const Place& place, const Aval& aval) {
-    Pointer p = b_.offset(place.base, place.view.offset * bytes_of(place, aval.dtype()));
+    const ConstPointer p = b_.offset(place.base, place.view.offset * bytes_of(place, aval.dtype()));
     b_.store_pointer(b_.offset(pointers, slot++ * static_cast<std::int64_t>(sizeof(void*))), p);
   };
   for (std::size_t i = 0; i < in.size(); ++i) pass(in[i], graph_.aval(operands[i]));
-  for (std::uint32_t r = 0; r < out.size(); ++r) pass(out[r], graph_.aval(e.first_result + r));
+  for (std::uint32_t r = 0; r < out.size(); ++r) pass(out[r].place(), graph_.aval(e.first_result + r));
   const Operand arguments[] = {lowering_.context(), b_.index(number), pointers};
   lowering_.check(b_.call_runtime("apsis_call_kernel", Dtype::I32, arguments));
 }
@@ -59,11 +60,12 @@ void Region::call_kernel(std::int64_t number, const Eqn& e, std::span<const Plac
 /// One call an active lane, on copies of its elements.
 void Region::call_kernel_lanes(const Eqn& e, std::int64_t number) {
   auto operands = graph_.operands(e);
-  std::vector<Place> in, in_lane, out, out_lane;
+  std::vector<Place> in, in_lane;
+  std::vector<Destination> out, out_lane;
   for (ValueId v : operands) {
     in.push_back(in_memory(places_[v], graph_.aval(v)));
     in_lane.push_back(in.back().lanes == 1 ? contiguous(in.back(), graph_.aval(v))
-                                           : allocate(graph_.aval(v), 1));
+                                           : allocate(graph_.aval(v), 1).place());
   }
   for (std::uint32_t r = 0; r < e.result_count; ++r) {
     out.push_back(destination(e.first_result + r, lanes_));
@@ -81,12 +83,12 @@ void Region::call_kernel_lanes(const Eqn& e, std::int64_t number) {
     b_.store(b_.offset(lowering_.context(), offsetof(CallContext, slot)), loop.index());
   for (std::size_t i = 0; i < in.size(); ++i) {
     const Aval& aval = graph_.aval(operands[i]);
-    if (in[i].lanes > 1) copy(of_lane(in[i], aval, loop.index()), aval, in_lane[i]);
+    if (in[i].lanes > 1) copy(of_lane(in[i], aval, loop.index()), aval, overwrite(in_lane[i]));
   }
   call_kernel(number, e, in_lane, out_lane);
   for (std::uint32_t r = 0; r < e.result_count; ++r) {
     const Aval& aval = graph_.aval(e.first_result + r);
-    copy(out_lane[r], aval, of_lane(out[r], aval, loop.index()));
+    copy(out_lane[r].place(), aval, of_lane(out[r], aval, loop.index()));
   }
   b_.set_lanes(1);
   b_.jump(skip);
@@ -94,9 +96,9 @@ void Region::call_kernel_lanes(const Eqn& e, std::int64_t number) {
   loop.close();
   for (std::uint32_t r = 0; r < e.result_count; ++r) {
     if (in_registers(graph_.aval(e.first_result + r)))
-      define_loaded(e.first_result + r, out[r]);
+      define_loaded(e.first_result + r, out[r].place());
     else
-      define(e.first_result + r, std::move(out[r]));
+      define(e.first_result + r, out[r].place());
   }
 }
 

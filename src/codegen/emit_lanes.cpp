@@ -75,7 +75,7 @@ std::size_t widest_float(const Graph& graph) {
 /// Lists of lanes as a list each, where they are on the tapes of packets.
 Place Region::lists_of_lanes(const Place& tapes, const Aval& aval) {
   const std::int64_t lanes = aval.shape()[0];
-  Place table = allocate(Aval(Dtype::U64, {lanes}), 1);
+  Place table = allocate(Aval(Dtype::U64, {lanes}), 1).place();
   table.kind = Place::Kind::List;
   b_.set_lanes(1);
   table.offset = b_.index(0);
@@ -149,13 +149,14 @@ void Region::emit_packets(const Eqn& e) {
 
   b_.set_lanes(1);
   const Pointer table = b_.stack((operands.size() + e.result_count) * sizeof(void*));
-  std::vector<Place> in, out;  // alive until the call
+  std::vector<Place> in, out;       // alive until the call
+  std::vector<BufferRef> unpacked;  // lists that were made for it
   std::int64_t at = 0;
-  const auto pass = [&](Pointer p) {
+  const auto pass = [&](ConstPointer p) {
     b_.set_lanes(1);
     b_.store_pointer(b_.offset(table, static_cast<std::int64_t>(sizeof(void*)) * at++), p);
   };
-  const auto list_value = [&](Pointer list, Value offset) {
+  const auto list_value = [&](ConstPointer list, Value offset) {
     b_.set_lanes(1);
     const Pointer value = b_.stack(sizeof(ListValue));
     b_.store_pointer(b_.offset(value, offsetof(ListValue, list)), list);
@@ -166,7 +167,12 @@ void Region::emit_packets(const Eqn& e) {
     const Aval& aval = graph_.aval(v);
     if (aval.is_list()) {
       const bool unpack = of_lanes(aval.list()) && code.width() == 1 && places_[v].lanes > 1;
-      if (unpack) in.push_back(lists_of_lanes(places_[v], aval));
+      if (unpack) {
+        // Of lanes of their own, which need not be those of this equation: it may give all to each of its
+        // lanes.
+        in.push_back(lists_of_lanes(places_[v], aval));
+        unpacked.push_back(owner_of_lists({&in.back(), 1}, aval.shape()[0], 1));
+      }
       const Place& place = unpack ? in.back() : places_[v];
       pass(list_value(place.base, place.offset));
     } else {
@@ -179,14 +185,14 @@ void Region::emit_packets(const Eqn& e) {
     const ValueId v = e.first_result + r;
     if (graph_.aval(v).is_list()) {
       // A table of the lanes' lists, or of the chunks' tapes, which are fewer, in place of elements.
-      Place tables = allocate(Aval(Dtype::U64, {p.lanes}), 1);
+      Place tables = allocate(Aval(Dtype::U64, {p.lanes}), 1).place();
       tables.kind = Place::Kind::List;
       tables.lanes = code.width();
       out.push_back(std::move(tables));
       lists.push_back(list_value(out.back().base, b_.index(0)));
       pass(lists.back());
     } else {
-      out.push_back(destination(v, 1));
+      out.push_back(destination(v, 1).place());
       pass(b_.offset(out.back().base, out.back().view.offset * bytes_of(out.back(), graph_.aval(v).dtype())));
     }
   }
@@ -197,8 +203,7 @@ void Region::emit_packets(const Eqn& e) {
   lowering_.check(b_.call_runtime("apsis_run_lanes", Dtype::I32, arguments));
   // Lists go when the last of their values is read, as those do that a loop makes outside lanes.
   if (!hands_on_list(*p.region))
-    for (const Place& place : in)
-      if (place.kind == Place::Kind::List) free_lists_of_lanes(*owner_of_lists({&place, 1}, p.lanes, 1));
+    for (const BufferRef& lists : unpacked) free_lists_of_lanes(*lists);
   std::vector<Place> recorded;
   for (std::uint32_t r = 0; r < e.result_count; ++r)
     if (records_list(*p.region, r)) recorded.push_back(out[r]);

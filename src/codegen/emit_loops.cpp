@@ -111,9 +111,8 @@ void Region::emit_while(const Eqn& e) {
   }
   for (std::size_t i = 0; i < count; ++i) {
     bool last = false;
-    auto result = e.first_result + static_cast<ValueId>(i);
     Place initial = take(operands[cond_consts + consts + i], last);
-    carries.start(std::move(initial), last, hints_[result]);
+    carries.start(std::move(initial), last, e.first_result + static_cast<ValueId>(i));
     if (!carries.unchanged(i)) continue;
     cond.bind_input(static_cast<ValueId>(cond_consts + i), carries.place(i));
     body.bind_input(static_cast<ValueId>(consts + i), carries.place(i));
@@ -173,12 +172,12 @@ void Region::emit_while(const Eqn& e) {
   if (!lists.empty()) {
     tape.next();
     for (const MadeList& list : lists)
-      if (!list.step.handle) body.hint_output(list.output, tape.field(list.field));
+      if (!list.step.handle) body.hint_output(list.output, tape.field(list.field, body.mask()));
   }
   carries.hint(body);
   body.run();
   for (const MadeList& list : lists)
-    if (!list.step.handle) body.write_output(list.output, tape.field(list.field));
+    if (!list.step.handle) body.write_output(list.output, tape.field(list.field, body.mask()));
   carries.close(body, mask);
   lowering_.poll();
   b_.set_lanes(1);
@@ -225,7 +224,7 @@ void Region::emit_scan(const Eqn& e) {
   for (std::size_t i = 0; i < count; ++i) {
     bool last = false;
     Place initial = take(operands[consts + i], last);
-    carries.start(std::move(initial), last, hints_[e.first_result + static_cast<ValueId>(i)]);
+    carries.start(std::move(initial), last, e.first_result + static_cast<ValueId>(i));
     if (!carries.unchanged(i)) continue;
     body.bind_input(static_cast<ValueId>(consts + i), carries.place(i));
     fixed[consts + i] = 1;
@@ -267,7 +266,7 @@ void Region::emit_scan(const Eqn& e) {
   if (taped) tape.make(length, p.reverse);
   for (std::size_t i = 0; i < ys.size(); ++i) {
     const ValueId v = e.first_result + static_cast<ValueId>(count + i);
-    if (!graph_.aval(v).is_list()) stacks[i] = destination(v, varying_result[count + i] ? lanes_ : 1);
+    if (!graph_.aval(v).is_list()) stacks[i] = destination(v, varying_result[count + i] ? lanes_ : 1).place();
   }
 
   Block before = b_.position(), head = b_.make_block("scan"), inside = b_.make_block("body"),
@@ -325,7 +324,7 @@ void Region::emit_scan(const Eqn& e) {
   std::vector<Place> targets;
   for (std::size_t i = 0; i < ys.size(); ++i) {
     const bool stacked = stacks[i].kind != Place::Kind::None;
-    targets.push_back(stacked ? entry(stacks[i], ys[i].dtype()) : tape.field(field_of[i]));
+    targets.push_back(stacked ? entry(stacks[i], ys[i].dtype()) : tape.field(field_of[i], body.mask()));
     body.hint_output(count + i, targets[i]);
   }
   carries.hint(body);
@@ -368,11 +367,11 @@ void Region::emit_map_lanes(const Eqn& e) {
   for (std::uint32_t r = 0; r < e.result_count; ++r) {
     const Aval& aval = graph_.aval(e.first_result + r);
     if (!aval.is_list()) {
-      out.push_back(destination(e.first_result + r, lanes));
+      out.push_back(destination(e.first_result + r, lanes).place());
       continue;
     }
     // A table of the lanes' lists, in place of elements.
-    Place table = allocate(Aval(Dtype::U64, {p.lanes}), 1);
+    Place table = allocate(Aval(Dtype::U64, {p.lanes}), 1).place();
     table.kind = Place::Kind::List;
     out.push_back(std::move(table));
   }
@@ -414,7 +413,7 @@ void Region::emit_map_lanes(const Eqn& e) {
         lane.write_output(r, targets[r]);
         continue;
       }
-      b_.store_pointer(targets[r].base, lane.output(r).base);
+      b_.store_pointer(lane.overwrite(targets[r]).base(), lane.output(r).base);
       out[r].offset = lane.output(r).offset;
     }
     loop.close();

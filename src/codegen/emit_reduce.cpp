@@ -62,21 +62,22 @@ bool Region::emit_reduce(const Eqn& e) {
   int lanes = from.lanes;
   bool along =
       lanes == 1 && stride == 1 && count >= sum_sequential_below && lowering_.options().vector_lanes != 1;
-  Place result = in_registers(out) ? allocate(out, lanes) : destination(e.first_result, lanes);
-  LoopNest nest(b_, out.shape(), {{view, from.base, dtype, lanes}, {result.view, result.base, dtype, lanes}},
+  const Destination result = in_registers(out) ? allocate(out, lanes) : destination(e.first_result, lanes);
+  const Sink sink = result.sink(dtype);
+  LoopNest nest(b_, out.shape(), {{view, from.base, dtype, lanes}}, {&sink, 1},
                 along || lanes > 1 ? 1 : lowering_.vector_lanes(item_size(compute)), lanes);
   Combine combine(b_, *e.op, compute);
   ReduceLine line{combine, nest, dtype, compute, stride, bytes_of(from, dtype), along};
   nest.open();
   Value total = reduce_blocks(line, count);
   b_.set_lanes(b_.lanes_of(total));
-  nest.store(1, compute == dtype ? total : b_.convert(total, dtype));
+  nest.store(0, compute == dtype ? total : b_.convert(total, dtype));
   nest.close();
   ++lowering_.loops;
   if (in_registers(out))
-    define_loaded(e.first_result, result);
+    define_loaded(e.first_result, result.place());
   else
-    define(e.first_result, std::move(result));
+    define(e.first_result, result.place());
   return true;
 }
 

@@ -180,7 +180,7 @@ void LaneCode::bind(Region& region, const LanePart& part, Value ids, Value mask)
 }
 
 /// A list whose header is at `list`; `value` is the ListValue that it belongs to.
-Place LaneCode::list_place(Pointer value, Pointer list) {
+Place LaneCode::list_place(ConstPointer value, ConstPointer list) {
   Place place;
   b_.set_lanes(1);
   place.kind = Place::Kind::List;
@@ -192,10 +192,6 @@ Place LaneCode::list_place(Pointer value, Pointer list) {
 Value LaneCode::splat_to_width(Value v) {
   b_.set_lanes(width_);
   return b_.lanes_of(v) < width_ ? b_.splat(v) : v;
-}
-
-Pointer LaneCode::element_address(Pointer base, Value index, std::int64_t bytes) {
-  return b_.offset(base, b_.mul(index, b_.index(bytes)));
 }
 
 /// Input v of the lanes `ids`: one lane's elements where they are, or those of a packet side by side.
@@ -226,11 +222,12 @@ Place LaneCode::input(ValueId v, Value ids, Value mask) {
       place.elements.push_back(b_.gather(b_.offset(in_[v], k * bytes_of(aval)), start, aval.dtype()));
     return place;
   }
-  Region maker(lowering_, *split_.shared.graph);
-  place = maker.allocate(aval, width_);
+  Region maker(lowering_, *split_.shared.graph, width_, mask);
+  const Destination made = maker.allocate(aval, width_);
+  place = made.place();
   if (aval.size() == 0) return place;
   if (transposes_lanes(b_, aval.dtype(), aval.size(), width_)) {
-    put_side_by_side(b_, {in_[v], place.base, ids, aval.size(), aval.dtype()}, mask);
+    put_side_by_side(b_, {ids, aval.size(), aval.dtype()}, in_[v], made.base(), mask);
     return place;
   }
   b_.set_lanes(1);
@@ -238,7 +235,7 @@ Place LaneCode::input(ValueId v, Value ids, Value mask) {
   b_.set_lanes(width_);
   const Value elements =
       b_.gather(element_address(in_[v], loop.index(), bytes_of(aval)), start, aval.dtype());
-  b_.store(element_address(place.base, loop.index(), bytes_of(aval) * width_), elements);
+  b_.store(element_address(made.base(), loop.index(), bytes_of(aval) * width_), elements);
   loop.close();
   return place;
 }
@@ -273,13 +270,14 @@ void LaneCode::store_outputs(Region& region, Value ids, Value mask) {
     if (place.apart.handle) {
       LaneLoop loop(b_, b_.mask_bits(mask));
       const Value id = b_.extract(ids, loop.lane());
-      region.copy(region.of_lane(place, aval, loop.lane()), aval, target(i, id));
+      Region one(lowering_, *split_.shared.graph);
+      one.copy(region.of_lane(place, aval, loop.lane()), aval, one.overwrite(target(i, id)));
       loop.close();
       continue;
     }
-    const Pointer base = b_.offset(place.base, place.view.offset * bytes_of(aval) * place.lanes);
+    const ConstPointer base = b_.offset(place.base, place.view.offset * bytes_of(aval) * place.lanes);
     if (place.lanes == width_ && transposes_lanes(b_, aval.dtype(), aval.size(), width_)) {
-      put_apart(b_, {out_[i], base, safe_ids(ids), aval.size(), aval.dtype()}, mask);
+      put_apart(b_, {safe_ids(ids), aval.size(), aval.dtype()}, base, out_[i], mask);
       continue;
     }
     b_.set_lanes(1);

@@ -66,18 +66,22 @@ class LaneCode {
   void make_slots(Region& homes);
   void bind_operand(Region* cond, Region& body, std::size_t k, const Place& place, const Place& for_body);
   void hoist(Region* cond, Region& body);
-  void bind_slots(Region* cond, Region& body);
+  void bind_slots(Region* cond, Region& body, Value active);
   std::vector<SlotPhis> open_slots(Block from);
   void link_slots(const std::vector<SlotPhis>& phis, Block from);
   void restore_slots(const std::vector<SlotPhis>& phis);
-  Place slot_place(const Slot& slot, bool writable) const;
+  /// To be read.
+  Place slot_place(const Slot& slot) const;
+  /// In the loop's body, which may update it: nobody reads what is there of lanes that are not `active`.
+  Place slot_place(const Slot& slot, Value active) const;
+  Place spare_place(const Slot& slot, Value active) const;
   void blend(Slot& slot, const Place& fresh, Region& made_by, Value mask);
   /// The lanes `ids` of `mask` enter the loop: what comes before it, into their slots.
   void enter_lanes(Value ids, Value mask);
   /// The lanes `ids` of `mask` leave it: what comes after it.
   void leave_lanes(Value ids, Value mask);
   /// One iteration for all slots. `records`: where the outputs after the carries go.
-  void run_body(Region& body, Value active, std::span<const Place> records);
+  void run_body(Region& body, std::span<const Place> records);
 
   // Tapes (lane_replay.cpp).
   Pointer entry_of_chunk(Pointer table);
@@ -91,7 +95,7 @@ class LaneCode {
 
   // Gradients of matrices that the lanes share (lane_outer.cpp).
   void open_outer_sums(Region& homes);
-  std::vector<Place> outer_vectors();
+  std::vector<Place> outer_vectors(Value active);
   void keep_outer_vectors();
   void flush_outer_sums();
   Function write_outer_sums();
@@ -99,12 +103,15 @@ class LaneCode {
   /// The inputs of what comes before or after the loop, for the lanes `ids`; `mask`: those that matter.
   void bind(Region& region, const LanePart& part, Value ids, Value mask = {});
   Place input(ValueId v, Value ids, Value mask);
-  Place list_place(Pointer value, Pointer list);
+  Place list_place(ConstPointer value, ConstPointer list);
   Place target(std::size_t output, Value id);
   Place lasting(Region& region, std::size_t output);
   void store_outputs(Region& region, Value ids, Value mask);
   Value splat_to_width(Value v);
-  Pointer element_address(Pointer base, Value index, std::int64_t bytes);
+  template <class Address>
+  Address element_address(Address base, Value index, std::int64_t bytes) {
+    return b_.offset(base, b_.mul(index, b_.index(bytes)));
+  }
   bool in_registers(const Aval& aval) const {
     return detail::in_registers(aval, lowering_.options().register_limit);
   }

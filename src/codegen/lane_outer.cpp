@@ -24,7 +24,7 @@ void LaneCode::open_outer_sums(Region& homes) {
   }
   kept_stride_ = (kept_stride_ + gap - 1) / gap * gap;
   most_kept_ = std::clamp<std::int64_t>(kept_bytes / kept_stride_, 1, most_iterations);
-  kept_ = homes.allocate(Aval(Dtype::U8, {most_kept_ * kept_stride_}), 1);
+  kept_ = homes.allocate(Aval(Dtype::U8, {most_kept_ * kept_stride_}), 1).place();
   b_.set_lanes(1);
   kept_count_ = b_.stack(sizeof(std::int64_t));
   b_.store(kept_count_, b_.index(0));
@@ -32,17 +32,19 @@ void LaneCode::open_outer_sums(Region& homes) {
 }
 
 /// Where this iteration's vectors go.
-std::vector<Place> LaneCode::outer_vectors() {
+std::vector<Place> LaneCode::outer_vectors(Value active) {
   std::vector<Place> places;
   if (outer_.sums.empty()) return places;
   b_.set_lanes(1);
-  const Pointer here = element_address(kept_.base, b_.load_element(kept_count_, Dtype::I64), kept_stride_);
+  const ConstPointer here =
+      element_address(kept_.base, b_.load_element(kept_count_, Dtype::I64), kept_stride_);
   for (std::size_t i = 0; i < outer_.vectors.size(); ++i) {
     Place& place = places.emplace_back();
     place.kind = Place::Kind::Memory;
     place.base = b_.offset(here, kept_offsets_[i]);
     place.view = View::contiguous(outer_.vectors[i].shape());
     place.lanes = width_;
+    place.kept = active;
   }
   return places;
 }

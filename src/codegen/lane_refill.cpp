@@ -82,7 +82,7 @@ void LaneCode::write_refilled() {
   if (trip.handle) b_.add_incoming(trip, trips, filled);
   const std::vector<SlotPhis> current = open_slots(filled);
   if (taped) tape.open(filled);
-  bind_slots(&cond, body);
+  bind_slots(&cond, body, active);
   cond.set_mask(active);
   cond.run();
   const Value go_on =
@@ -106,8 +106,8 @@ void LaneCode::write_refilled() {
   }
   if (taped) tape.next();
   std::vector<Place> records;
-  for (std::size_t i = 0; i < values.size(); ++i) records.push_back(tape.field(i));
-  run_body(body, active, records);
+  for (std::size_t i = 0; i < values.size(); ++i) records.push_back(tape.field(i, body.mask()));
+  run_body(body, records);
   lowering_.poll();
   b_.set_lanes(1);
   const Value steps_after = b_.add(steps, b_.index(1));

@@ -212,7 +212,7 @@ void LaneCode::write_replayed() {
   b_.set_position(step);
   for (ListReader& r : readers) r.next();
   if (taped) tape.next();
-  bind_slots(nullptr, body);
+  bind_slots(nullptr, body, active);
   for (std::size_t i = 0; i < fields.size(); ++i) {
     const auto input = static_cast<ValueId>(loop.first_x() + i);
     const Aval& aval = loop.body->aval(input);
@@ -223,9 +223,9 @@ void LaneCode::write_replayed() {
     }
     body.bind_input(input, std::move(place));
   }
-  std::vector<Place> records = outer_vectors();
-  for (std::size_t i = 0; i < values.size(); ++i) records.push_back(tape.field(i));
-  run_body(body, active, records);
+  std::vector<Place> records = outer_vectors(body.mask());
+  for (std::size_t i = 0; i < values.size(); ++i) records.push_back(tape.field(i, body.mask()));
+  run_body(body, records);
   keep_outer_vectors();
   lowering_.poll();
   b_.set_lanes(1);

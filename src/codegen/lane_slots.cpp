@@ -37,8 +37,9 @@ void LaneCode::make_slots(Region& homes) {
       slot.now.assign(static_cast<std::size_t>(slot.aval.size()), b_.constant(slot.aval.dtype(), 0));
       continue;
     }
-    slot.home = homes.allocate(slot.aval, width_);
-    slot.home_now = slot.home.base;
+    const Destination home = homes.allocate(slot.aval, width_);
+    slot.home = home.place();
+    slot.home_now = home.base();
     if (lies_apart(k)) {
       b_.set_lanes(width_);
       slot.home.apart = b_.mul(b_.lane_numbers(), b_.splat(b_.index(slot.aval.size())));
@@ -46,8 +47,9 @@ void LaneCode::make_slots(Region& homes) {
     // What nobody but the slot holds, the body may update.
     if (slot.use == CarryUse::InPlace) slot.home.buffer->holders = 1;
     if (slot.use != CarryUse::Replaced) continue;
-    slot.spare = homes.allocate(slot.aval, width_);
-    slot.spare_now = slot.spare.base;
+    const Destination spare = homes.allocate(slot.aval, width_);
+    slot.spare = spare.place();
+    slot.spare_now = spare.base();
   }
 }
 
@@ -76,9 +78,13 @@ void LaneCode::hoist(Region* cond, Region& body) {
   body.run_invariant(body_fixed);
 }
 
-void LaneCode::bind_slots(Region* cond, Region& body) {
+/// Slots at rest run along in the body; only where they might loop for ever, or call something, are they held
+/// back.
+void LaneCode::bind_slots(Region* cond, Region& body, Value active) {
+  const LoopParts loop = loop_parts();
+  if (has_regions(*loop.body) || loop.body->has_effect()) body.set_mask(active);
   for (const Slot& slot : slots_)
-    bind_operand(cond, body, slot.operand, slot_place(slot, false), slot_place(slot, true));
+    bind_operand(cond, body, slot.operand, slot_place(slot), slot_place(slot, body.mask()));
 }
 
 /// Phis at the start of the current block, which are where the slots are from here on.
@@ -122,7 +128,13 @@ void LaneCode::restore_slots(const std::vector<SlotPhis>& phis) {
   }
 }
 
-Place LaneCode::slot_place(const Slot& slot, bool writable) const {
+Place LaneCode::slot_place(const Slot& slot) const {
+  Place place = slot_place(slot, {});
+  if (slot.in_memory()) place.buffer = read_only(slot.home.buffer, slot.spare.buffer);
+  return place;
+}
+
+Place LaneCode::slot_place(const Slot& slot, Value active) const {
   if (!slot.in_memory()) {
     Place place;
     place.kind = Place::Kind::Registers;
@@ -131,7 +143,15 @@ Place LaneCode::slot_place(const Slot& slot, bool writable) const {
   }
   Place place = slot.home;
   place.base = slot.home_now;
-  if (!writable || slot.takes_turns()) place.buffer = read_only(slot.home.buffer, slot.spare.buffer);
+  place.kept = active;
+  if (slot.takes_turns()) place.buffer = read_only(slot.home.buffer, slot.spare.buffer);
+  return place;
+}
+
+Place LaneCode::spare_place(const Slot& slot, Value active) const {
+  Place place = slot.spare;
+  place.base = slot.spare_now;
+  place.kept = active;
   return place;
 }
 
@@ -140,7 +160,7 @@ void LaneCode::blend(Slot& slot, const Place& fresh, Region& made_by, Value mask
   if (slot.in_memory()) {
     Place home = slot.home;
     home.base = slot.home_now;
-    return made_by.copy(fresh, slot.aval, home, true);
+    return made_by.copy(fresh, slot.aval, made_by.update(home));
   }
   const Values elements = made_by.registers(fresh, slot.aval);
   for (std::size_t k = 0; k < elements.size(); ++k)
@@ -161,8 +181,7 @@ void LaneCode::leave_lanes(Value ids, Value mask) {
   for (std::size_t r = 0; r < loop.carries; ++r) {
     const std::size_t k = loop.first_carry() + r;
     const auto slot = std::ranges::find(slots_, k, &Slot::operand);
-    known_[split_.loop->first_result + r] =
-        slot == slots_.end() ? known_[operands[k]] : slot_place(*slot, false);
+    known_[split_.loop->first_result + r] = slot == slots_.end() ? known_[operands[k]] : slot_place(*slot);
   }
   b_.set_lanes(width_);
   note_lanes(ids);
@@ -176,9 +195,9 @@ void LaneCode::leave_lanes(Value ids, Value mask) {
         only_sliced(after, static_cast<ValueId>(i), output, lowering_.options().register_limit))
       continue;
     const Aval& aval = split_.region->aval(split_.after.inputs[i]);
-    Place beside = region.allocate(aval, width_);
+    const Destination beside = region.allocate(aval, width_);
     region.copy(place, aval, beside);
-    place = std::move(beside);
+    place = beside.place();
   }
   bind(region, split_.after, safe_ids(ids), mask);
   region.run();
@@ -187,16 +206,11 @@ void LaneCode::leave_lanes(Value ids, Value mask) {
   for (std::size_t r = 0; r < loop.carries; ++r) known_[split_.loop->first_result + r] = {};
 }
 
-void LaneCode::run_body(Region& body, Value active, std::span<const Place> records) {
+void LaneCode::run_body(Region& body, std::span<const Place> records) {
   const LoopParts loop = loop_parts();
-  // Slots at rest run along; only where they might loop for ever, or call something, are they held back.
-  if (has_regions(*loop.body) || loop.body->has_effect()) body.set_mask(active);
-  for (const Slot& slot : slots_) {
-    if (!slot.takes_turns()) continue;
-    Place next = slot.spare;
-    next.base = slot.spare_now;
-    body.hint_output(slot.operand - loop.first_carry(), next);
-  }
+  for (const Slot& slot : slots_)
+    if (slot.takes_turns())
+      body.hint_output(slot.operand - loop.first_carry(), spare_place(slot, body.mask()));
   for (std::size_t i = 0; i < records.size(); ++i) body.hint_output(loop.carries + i, records[i]);
   body.run();
   for (std::size_t i = 0; i < records.size(); ++i) body.write_output(loop.carries + i, records[i]);
@@ -208,16 +222,16 @@ void LaneCode::run_body(Region& body, Value active, std::span<const Place> recor
       slot.now = body.registers(made, slot.aval);
       for (Value& v : slot.now) v = splat_to_width(v);
     } else if (slot.takes_turns()) {
-      Place next = slot.spare;
-      next.base = slot.spare_now;
-      if (!same_memory(made, next)) body.copy(made, slot.aval, next);
+      const Place next = spare_place(slot, body.mask());
+      if (!same_memory(made, next)) body.copy(made, slot.aval, body.overwrite(next));
       std::swap(slot.home_now, slot.spare_now);
     }
   }
   for (Slot& slot : slots_) {
     if (slot.use != CarryUse::InPlace || !slot.in_memory()) continue;
     const Place& made = body.output(slot.operand - loop.first_carry());
-    if (!same_memory(made, slot.home)) body.copy(made, slot.aval, slot.home);
+    const Place home = slot_place(slot, body.mask());
+    if (!same_memory(made, home)) body.copy(made, slot.aval, body.overwrite(home));
   }
 }
 

@@ -36,39 +36,41 @@ void transpose(Builder& b, std::vector<Value>& rows) {
 
 /// Calls `block(first, apart, packet)` for each square of `side` lanes, the first of them `first`, and as
 /// many elements: where the lanes' elements are, and where those of the packet.
-template <class Block>
-void each_block(Builder& b, const LaneArrays& a, Block&& block) {
+template <class Apart, class Packet, class Block>
+void each_block(Builder& b, const LaneArrays& a, Apart all_apart, Packet all_packet, Block&& block) {
   const int lanes = b.lanes_of(a.ids), side = block_side(b, a.dtype, lanes);
   const auto item = static_cast<std::int64_t>(item_size(a.dtype));
   b.set_lanes(lanes);
   const Value starts = b.mul(a.ids, b.splat(b.index(a.size * item)));
   for (int first = 0; first < lanes; first += side) {
-    std::vector<Pointer> rows;
+    std::vector<Apart> rows;
     b.set_lanes(1);
-    for (int i = 0; i < side; ++i) rows.push_back(b.offset(a.apart, b.extract(starts, first + i)));
+    for (int i = 0; i < side; ++i) rows.push_back(b.offset(all_apart, b.extract(starts, first + i)));
     CountedLoop loop(b, a.size, side);
     const Value bytes = b.mul(loop.index(), b.index(item));
-    const Pointer packet =
-        b.offset(b.offset(a.packet, first * item), b.mul(loop.index(), b.index(item * lanes)));
-    for (Pointer& row : rows) row = b.offset(row, bytes);
+    const Packet packet =
+        b.offset(b.offset(all_packet, first * item), b.mul(loop.index(), b.index(item * lanes)));
+    for (Apart& row : rows) row = b.offset(row, bytes);
     block(first, rows, packet);
     loop.close();
   }
 }
 
-/// The array of one lane, into the packet or out of it.
-void copy_lane(Builder& b, const LaneArrays& a, Value lane, bool into_packet) {
+/// The array of one lane: its elements neighbours in one place, with gaps in the other.
+template <class Apart, class Packet, class Copy>
+void copy_lane(Builder& b, const LaneArrays& a, Apart all_apart, Packet all_packet, Value lane, Copy&& copy) {
   const int lanes = b.lanes_of(a.ids);
   const auto item = static_cast<std::int64_t>(item_size(a.dtype));
   b.set_lanes(1);
-  const Pointer apart = b.offset(a.apart, b.mul(b.extract(a.ids, lane), b.index(a.size * item)));
-  const Pointer packet = b.offset(a.packet, b.mul(lane, b.index(item)));
-  const Access whole{View::contiguous({a.size}), apart, a.dtype},
-      gaps{{{a.size}, {lanes}, 0}, packet, a.dtype};
-  LoopNest nest(b, {a.size}, {into_packet ? gaps : whole, into_packet ? whole : gaps},
-                block_side(b, a.dtype, lanes));
+  const Apart apart = b.offset(all_apart, b.mul(b.extract(a.ids, lane), b.index(a.size * item)));
+  const Packet packet = b.offset(all_packet, b.mul(lane, b.index(item)));
+  copy(View::contiguous({a.size}), apart, View{{a.size}, {lanes}, 0}, packet);
+}
+
+void copy_elements(Builder& b, const LaneArrays& a, const Access& from, const Sink& to) {
+  LoopNest nest(b, {a.size}, {from}, {&to, 1}, block_side(b, a.dtype, b.lanes_of(a.ids)));
   nest.open();
-  nest.store(0, nest.load(1));
+  nest.store(0, nest.load(0));
   nest.close();
 }
 
@@ -79,13 +81,14 @@ bool transposes_lanes(const Builder& b, Dtype dtype, std::int64_t size, int lane
   return whole_words && lanes > 1 && size >= block_side(b, dtype, lanes);
 }
 
-void put_side_by_side(Builder& b, const LaneArrays& a, Value mask) {
+void put_side_by_side(Builder& b, const LaneArrays& a, ConstPointer all_apart, Pointer all_packet,
+                      Value mask) {
   const std::int64_t next = static_cast<std::int64_t>(item_size(a.dtype)) * b.lanes_of(a.ids);
   const auto all = [&] {
-    each_block(b, a, [&](int, const std::vector<Pointer>& apart, Pointer packet) {
+    each_block(b, a, all_apart, all_packet, [&](int, const std::vector<ConstPointer>& apart, Pointer packet) {
       std::vector<Value> rows;
       b.set_lanes(static_cast<int>(apart.size()));
-      for (Pointer p : apart) rows.push_back(b.load(p, a.dtype));
+      for (ConstPointer p : apart) rows.push_back(b.load(p, a.dtype));
       transpose(b, rows);
       for (std::size_t k = 0; k < rows.size(); ++k)
         b.store(b.offset(packet, static_cast<std::int64_t>(k) * next), rows[k]);
@@ -94,25 +97,40 @@ void put_side_by_side(Builder& b, const LaneArrays& a, Value mask) {
   };
   if (!mask.handle) return all();
   for_lanes(
-      b, mask, [&](Value lane) { copy_lane(b, a, lane, true); }, all);
+      b, mask,
+      [&](Value lane) {
+        copy_lane(b, a, all_apart, all_packet, lane,
+                  [&](View whole, ConstPointer from, View gaps, Pointer to) {
+                    copy_elements(b, a, {whole, from, a.dtype}, {gaps, to, a.dtype, 1, {}});
+                  });
+      },
+      all);
 }
 
-void put_apart(Builder& b, const LaneArrays& a, Value mask) {
+void put_apart(Builder& b, const LaneArrays& a, ConstPointer all_packet, Pointer all_apart, Value mask) {
   const std::int64_t next = static_cast<std::int64_t>(item_size(a.dtype)) * b.lanes_of(a.ids);
   const auto all = [&] {
-    each_block(b, a, [&](int first, const std::vector<Pointer>& apart, Pointer packet) {
-      std::vector<Value> rows;
-      b.set_lanes(static_cast<int>(apart.size()));
-      for (std::size_t k = 0; k < apart.size(); ++k)
-        rows.push_back(b.load(b.offset(packet, static_cast<std::int64_t>(k) * next), a.dtype));
-      transpose(b, rows);
-      for (std::size_t i = 0; i < rows.size(); ++i)
-        b.masked_store(apart[i], rows[i], b.splat(b.extract(mask, first + static_cast<int>(i))));
-      b.set_lanes(1);
-    });
+    each_block(b, a, all_apart, all_packet,
+               [&](int first, const std::vector<Pointer>& apart, ConstPointer packet) {
+                 std::vector<Value> rows;
+                 b.set_lanes(static_cast<int>(apart.size()));
+                 for (std::size_t k = 0; k < apart.size(); ++k)
+                   rows.push_back(b.load(b.offset(packet, static_cast<std::int64_t>(k) * next), a.dtype));
+                 transpose(b, rows);
+                 for (std::size_t i = 0; i < rows.size(); ++i)
+                   b.masked_store(apart[i], rows[i], b.splat(b.extract(mask, first + static_cast<int>(i))));
+                 b.set_lanes(1);
+               });
   };
   for_lanes(
-      b, mask, [&](Value lane) { copy_lane(b, a, lane, false); }, all);
+      b, mask,
+      [&](Value lane) {
+        copy_lane(b, a, all_apart, all_packet, lane,
+                  [&](View whole, Pointer to, View gaps, ConstPointer from) {
+                    copy_elements(b, a, {gaps, from, a.dtype}, {whole, to, a.dtype, 1, {}});
+                  });
+      },
+      all);
 }
 
 }  // namespace apsis::detail

@@ -8,19 +8,19 @@
 
 namespace apsis::detail {
 
-/// `arrays`: of all lanes, `size` elements each; `packet`: those of the lanes `ids`. The element type must be
-/// one that `transposes_lanes` allows.
+/// The arrays of the lanes `ids`, `size` elements each. The element type must be one that `transposes_lanes`
+/// allows.
 struct LaneArrays {
-  Pointer apart, packet;
   Value ids;  // all of them lanes that there are
   std::int64_t size;
   Dtype dtype;
 };
 
 bool transposes_lanes(const Builder& b, Dtype dtype, std::int64_t size, int lanes);
-/// What lanes outside `mask` get is not said; no handle: all lanes.
-void put_side_by_side(Builder& b, const LaneArrays& arrays, Value mask = {});
+/// `apart`: those of all lanes. What lanes outside `mask` get is not said; no handle: all lanes.
+void put_side_by_side(Builder& b, const LaneArrays& arrays, ConstPointer apart, Pointer packet,
+                      Value mask = {});
 /// Of the lanes in `mask` alone.
-void put_apart(Builder& b, const LaneArrays& arrays, Value mask);
+void put_apart(Builder& b, const LaneArrays& arrays, ConstPointer packet, Pointer apart, Value mask);
 
 }  // namespace apsis::detail

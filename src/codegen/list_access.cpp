@@ -107,12 +107,13 @@ void ListWriter::next() {
   next_ = values_.empty() ? current_ : b_.offset(current_, reverse_ ? -bytes_ : bytes_);
 }
 
-Place ListWriter::field(std::size_t i) const {
+Place ListWriter::field(std::size_t i, Value active) const {
   Place place;
   place.kind = Place::Kind::Memory;
   place.base = b_.offset(current_, offsets_[i]);
   place.view = View::contiguous(values_[i].shape());
   place.lanes = lanes_;
+  place.kept = active;
   return place;
 }
 
@@ -152,7 +153,7 @@ Place ListWriter::list(std::size_t i, Value counts) const {
   return place;
 }
 
-ListReader::ListReader(Lowering& lowering, Pointer list, bool reverse) : b_(lowering.b), list_(list) {
+ListReader::ListReader(Lowering& lowering, ConstPointer list, bool reverse) : b_(lowering.b), list_(list) {
   b_.set_lanes(1);
   length_ = b_.load_element(b_.offset(list, offsetof(List, count)), Dtype::I64);
   cursor_ = b_.stack(sizeof(ListCursor));
@@ -216,7 +217,7 @@ Place ListReader::field(const Place& list, const Aval& aval) const {
     return place;
   }
   b_.set_lanes(1);
-  const Pointer value = place.base;
+  const ConstPointer value = place.base;
   place.kind = Place::Kind::List;
   place.base = b_.load_pointer(b_.offset(value, offsetof(ListValue, list)));
   place.offset = b_.load_element(b_.offset(value, offsetof(ListValue, offset)), Dtype::I64);
@@ -227,7 +228,8 @@ Place ListReader::field(const Place& list, const Aval& aval) const {
   return place;
 }
 
-void write_list(Builder& b, const Place& list, Pointer value) {
+void write_list(Builder& b, const Place& list, const Destination& to) {
+  const Pointer value = to.base();
   b.set_lanes(1);
   b.store_pointer(b.offset(value, offsetof(ListValue, list)), list.base);
   b.store(b.offset(value, offsetof(ListValue, offset)), list.offset);

@@ -22,9 +22,9 @@ class ListWriter {
   void resume();
   void suspend();
   void open(Block before);
-  /// In the iteration: makes room, after which `field` is valid.
+  /// In the iteration: makes room, after which `field` is valid. `active`: the lanes that the record is for.
   void next();
-  Place field(std::size_t i) const;
+  Place field(std::size_t i, Value active) const;
   void link(Block latch);
   /// After the loop.
   void close();
@@ -52,13 +52,13 @@ class ListWriter {
 };
 
 /// Puts a list into a record of a list of lists, in a field at `value`.
-void write_list(Builder& b, const Place& list, Pointer value);
+void write_list(Builder& b, const Place& list, const Destination& value);
 
 /// Reads one record an iteration.
 class ListReader {
  public:
-  ListReader(Lowering& lowering, Pointer list, bool reverse);
-  Pointer list() const { return list_; }
+  ListReader(Lowering& lowering, ConstPointer list, bool reverse);
+  ConstPointer list() const { return list_; }
   Value length() const { return length_; }
   /// Without this, nothing but the length is of interest, and the records are not gone through.
   void reads_records() { reads_ = true; }
@@ -72,7 +72,8 @@ class ListReader {
 
  private:
   Builder& b_;
-  Pointer list_, cursor_, start_, at_, current_, next_;
+  ConstPointer list_;
+  Pointer cursor_, start_, at_, current_, next_;
   Value length_, step_, start_left_, left_, rest_;
   bool reads_ = false;
 };

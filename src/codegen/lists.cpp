@@ -11,6 +11,7 @@
 #include "codegen/messages.hpp"
 #include "core/list.hpp"
 #include "core/memory.hpp"
+#include "core/undefined_memory.hpp"
 
 namespace apsis::detail {
 namespace {
@@ -59,6 +60,7 @@ void ListStore::grow(List& list, std::int64_t records) {
     list.first = chunk;
   }
   list.last = chunk;
+  mark_undefined(chunk->data(), static_cast<std::size_t>(chunk->capacity));
   list.at = chunk->data();
   list.room = chunk->capacity / list.record_bytes;
 }

@@ -20,7 +20,7 @@ LoopCarries::LoopCarries(Region& outer, const Graph& body, std::size_t first_inp
       first_input_(first_input),
       varying_(std::move(varying)) {}
 
-void LoopCarries::start(Place initial, bool may_overwrite, const Place& target) {
+void LoopCarries::start(Place initial, bool last, ValueId result) {
   std::size_t i = carries_.size();
   auto input = static_cast<ValueId>(first_input_ + i);
   Carry& c = carries_.emplace_back();
@@ -40,19 +40,21 @@ void LoopCarries::start(Place initial, bool may_overwrite, const Place& target) 
     }
     return;
   }
-  bool adopt = may_overwrite && initial.exclusive() && initial.view.is_contiguous() &&
-               initial.view.offset == 0 && initial.lanes == c.lanes;
+  // An array that is made anew each time is written as a whole, in a home of this loop's own.
+  const bool adopt = last && outer_.may_update(initial) && initial.view.offset == 0 &&
+                     initial.lanes == c.lanes && (c.use == CarryUse::InPlace || outer_.is_own(initial));
   if (adopt) {
     c.initial = std::move(initial);
   } else {
-    bool fits = target.kind == Place::Kind::Memory && target.lanes == c.lanes && c.use == CarryUse::InPlace;
-    c.initial = fits ? target : outer_.allocate(c.aval, c.lanes);
-    outer_.copy_given(initial, c.aval, c.initial);
+    const Destination home =
+        c.use == CarryUse::InPlace ? outer_.destination(result, c.lanes) : outer_.allocate(c.aval, c.lanes);
+    outer_.copy_given(initial, c.aval, home);
+    c.initial = home.place();
   }
   c.initial.view = View::contiguous(c.aval.shape());
   c.first = c.initial.buffer;
   if (c.use == CarryUse::Replaced) {
-    c.next = outer_.allocate(c.aval, c.lanes);
+    c.next = outer_.allocate(c.aval, c.lanes).place();
     c.second = c.next.buffer;
   }
 }
@@ -91,8 +93,13 @@ void LoopCarries::open(Block before) {
 }
 
 void LoopCarries::hint(Region& body) {
-  for (std::size_t i = 0; i < carries_.size(); ++i)
-    if (carries_[i].next.kind == Place::Kind::Memory) body.hint_output(i, carries_[i].next);
+  for (std::size_t i = 0; i < carries_.size(); ++i) {
+    Place& next = carries_[i].next;
+    if (next.kind != Place::Kind::Memory) continue;
+    // Of lanes that have left, the last values are in the other home.
+    next.kept = body.mask();
+    body.hint_output(i, next);
+  }
 }
 
 void LoopCarries::close(Region& body, Value mask) {
@@ -108,16 +115,16 @@ void LoopCarries::close(Region& body, Value mask) {
         if (mask.handle) c.updated[k] = b_.select(mask, c.updated[k], c.phis[k]);
       }
     } else if (c.use == CarryUse::Replaced && !same_memory(made, c.next)) {
-      outer_.copy(made, c.aval, c.next);
+      body.copy(made, c.aval, body.overwrite(c.next));
     }
   }
   for (std::size_t i = 0; i < carries_.size(); ++i) {
     Carry& c = carries_[i];
     if (c.initial.kind == Place::Kind::Registers || c.use == CarryUse::Unchanged) continue;
     if (c.use == CarryUse::InPlace) {
-      if (!same_memory(body.output(i), c.now)) body.copy(body.output(i), c.aval, c.now, true);
+      if (!same_memory(body.output(i), c.now)) body.copy(body.output(i), c.aval, body.update(c.now));
     } else if (mask.handle) {
-      body.copy(c.next, c.aval, c.now, true);
+      body.copy(c.next, c.aval, body.update(c.now));
     }
   }
   masked_ = mask.handle != nullptr;

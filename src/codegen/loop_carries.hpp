@@ -14,9 +14,10 @@ class LoopCarries {
   /// lane.
   LoopCarries(Region& outer, const Graph& body, std::size_t first_input, std::vector<char> varying);
 
-  /// Takes the initial value of the next carry; called once for each, before the loop. An array in memory
-  /// that `may_overwrite` gives its buffer away. `target`: where the result should be made, if anywhere.
-  void start(Place initial, bool may_overwrite, const Place& target);
+  /// Takes the initial value of the next carry, whose last value will be `result`; called once for each,
+  /// before the loop. `last`: nobody else will read the initial value, so that an array in memory may be
+  /// updated where it is.
+  void start(Place initial, bool last, ValueId result);
   /// In the loop's head, reached from `before`.
   void open(Block before);
   /// Where carry i is during an iteration.
@@ -45,7 +46,7 @@ class LoopCarries {
   std::size_t first_input_;
   std::vector<char> varying_;
   std::vector<Carry> carries_;
-  bool masked_ = false;
+  bool masked_ = false;  // lanes leave the loop one by one: those that have left keep their homes
 };
 
 }  // namespace apsis::detail

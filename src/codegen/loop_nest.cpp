@@ -53,8 +53,13 @@ void CountedLoop::close() {
   b_.set_position(after);
 }
 
-LoopNest::LoopNest(Builder& b, const Shape& shape, std::vector<Access> accesses, int width, int lanes)
-    : b_(b), accesses_(std::move(accesses)), lanes_(lanes) {
+LoopNest::LoopNest(Builder& b, const Shape& shape, std::vector<Access> reads, std::span<const Sink> sinks,
+                   int width, int lanes)
+    : b_(b), accesses_(std::move(reads)), reads_(accesses_.size()), lanes_(lanes) {
+  for (const Sink& sink : sinks) {
+    accesses_.push_back({sink.view, sink.base, sink.dtype, sink.lanes});
+    masks_.push_back(sink.mask);
+  }
   collapse(shape);
   choose_axis(width);
 }
@@ -112,7 +117,7 @@ void LoopNest::open() {
   };
   for (std::size_t a = 0; a < accesses_.size(); ++a) {
     if (accesses_[a].base.handle)
-      pointers_[a] = b_.offset(accesses_[a].base, accesses_[a].view.offset * bytes(a));
+      pointers_[a] = b_.offset(Pointer{accesses_[a].base.handle}, accesses_[a].view.offset * bytes(a));
     else
       places_[a] = b_.index(accesses_[a].view.offset);
   }
@@ -152,7 +157,7 @@ Value LoopNest::lane_places(std::int64_t stride) {
   return stride == 1 ? lanes : b_.mul(lanes, b_.constant(Dtype::I64, static_cast<std::uint64_t>(stride)));
 }
 
-Pointer LoopNest::current(std::size_t a) {
+Pointer LoopNest::address(std::size_t a) {
   const Access& access = accesses_[a];
   std::int64_t stride = axis_ < 0 ? 0 : strides_[a][static_cast<std::size_t>(axis_)];
   std::int64_t bytes = static_cast<std::int64_t>(item_size(access.dtype)) * access.lanes;
@@ -173,7 +178,7 @@ Value LoopNest::load(std::size_t a, std::int64_t shift, Value bytes) {
     }
     return from_index(b_, place, access.dtype);
   }
-  Pointer p = current(a);
+  ConstPointer p = current(a);
   if (shift != 0) p = b_.offset(p, shift * static_cast<std::int64_t>(item_size(access.dtype)) * access.lanes);
   if (bytes.handle) p = b_.offset(p, bytes);
   if (access.lanes > 1) {
@@ -188,7 +193,7 @@ Value LoopNest::load(std::size_t a, std::int64_t shift, Value bytes) {
 
 /// `width_` elements, `stride` apart. Every other one: of two vectors side by side that end with the last
 /// element, which takes a tenth of the time of a gather.
-Value LoopNest::load_apart(Pointer p, Dtype dtype, std::int64_t stride) {
+Value LoopNest::load_apart(ConstPointer p, Dtype dtype, std::int64_t stride) {
   if (stride != 2) return b_.gather(p, lane_places(stride), dtype);
   Value low = b_.load(p, dtype);
   Value high = b_.load(b_.offset(p, (width_ - 1) * static_cast<std::int64_t>(item_size(dtype))), dtype);
@@ -198,31 +203,27 @@ Value LoopNest::load_apart(Pointer p, Dtype dtype, std::int64_t stride) {
 }
 
 Value LoopNest::load_vector(std::size_t a, Value bytes, int width) {
-  Pointer p = current(a);
+  ConstPointer p = current(a);
   if (bytes.handle) p = b_.offset(p, bytes);
   b_.set_lanes(width);
   return b_.load(p, accesses_[a].dtype);
 }
 
-void LoopNest::store(std::size_t a, Value v, std::int64_t shift) {
+void LoopNest::store(std::size_t sink, Value v, std::int64_t shift) {
+  const std::size_t a = reads_ + sink;
   const Access& access = accesses_[a];
   std::int64_t stride = axis_ < 0 ? 0 : strides_[a][static_cast<std::size_t>(axis_)];
-  Pointer p = current(a);
+  Pointer p = address(a);
   if (shift != 0) p = b_.offset(p, shift * static_cast<std::int64_t>(item_size(access.dtype)) * access.lanes);
   int lanes = access.lanes > 1 ? access.lanes : width_;
   b_.set_lanes(lanes);
   if (lanes > 1 && b_.lanes_of(v) == 1) v = b_.splat(v);
-  if (access.lanes > 1 || width_ == 1 || stride == 1)
+  if (masks_[sink].handle)
+    b_.masked_store(p, v, masks_[sink]);
+  else if (access.lanes > 1 || width_ == 1 || stride == 1)
     b_.store(p, v);
   else
     b_.scatter(p, lane_places(stride), v);
-}
-
-void LoopNest::masked_store(std::size_t a, Value v, Value mask) {
-  Pointer p = current(a);
-  b_.set_lanes(accesses_[a].lanes);
-  if (b_.lanes_of(v) == 1) v = b_.splat(v);
-  b_.masked_store(p, v, mask);
 }
 
 }  // namespace apsis::detail

@@ -11,13 +11,21 @@
 
 namespace apsis::detail {
 
-/// One array that the loop reads or writes. A null base is an iota: the element's value is its place in the
-/// view.
+/// One array that the loop reads. A null base is an iota: the element's value is its place in the view.
 struct Access {
+  View view;
+  ConstPointer base;
+  Dtype dtype;
+  int lanes = 1;  // neighbouring copies of each element
+};
+
+/// One that it writes.
+struct Sink {
   View view;
   Pointer base;
   Dtype dtype;
-  int lanes = 1;  // neighbouring copies of each element
+  int lanes;
+  Value mask;  // of the lanes that are written; no handle: all
 };
 
 /// An I64 index as an element of an iota.
@@ -49,7 +57,8 @@ class LoopNest {
  public:
   /// `width`: elements an iteration where that pays, a power of two. Accesses that hold `lanes` > 1 copies of
   /// each element are read lane by lane, and then the width must be 1.
-  LoopNest(Builder& b, const Shape& shape, std::vector<Access> accesses, int width, int lanes = 1);
+  LoopNest(Builder& b, const Shape& shape, std::vector<Access> reads, std::span<const Sink> sinks, int width,
+           int lanes = 1);
 
   /// Before `open`: a value that passes from each iteration to the next, `initial` in the first.
   void carry(Value initial) { carried_.push_back(initial); }
@@ -60,14 +69,13 @@ class LoopNest {
   void close();
   /// The current elements; one scalar where all are the same. `shift`: places further on in memory, and
   /// `bytes` more.
-  Value load(std::size_t access, std::int64_t shift = 0, Value bytes = {});
+  Value load(std::size_t read, std::int64_t shift = 0, Value bytes = {});
   /// `width` neighbouring elements from the current one on, `bytes` further.
-  Value load_vector(std::size_t access, Value bytes, int width);
-  void store(std::size_t access, Value v, std::int64_t shift = 0);
-  /// For accesses with several lanes an element: only the lanes of `mask` are written.
-  void masked_store(std::size_t access, Value v, Value mask);
+  Value load_vector(std::size_t read, Value bytes, int width);
+  void store(std::size_t sink, Value v, std::int64_t shift = 0);
   /// The address of the first of the current elements.
-  Pointer current(std::size_t access);
+  ConstPointer current(std::size_t read) { return address(read); }
+  Pointer current_sink(std::size_t sink) { return address(reads_ + sink); }
   /// How many elements, or lanes, the values of an iteration have.
   int width() const { return width_ > 1 ? width_ : lanes_; }
 
@@ -76,18 +84,21 @@ class LoopNest {
   void choose_axis(int width);
   Value inner_offset(std::int64_t scale);
   Value lane_places(std::int64_t stride);
-  Value load_apart(Pointer p, Dtype dtype, std::int64_t stride);
+  Value load_apart(ConstPointer p, Dtype dtype, std::int64_t stride);
+  Pointer address(std::size_t access);
 
   Builder& b_;
-  std::vector<Access> accesses_;
+  std::vector<Access> accesses_;  // what is read, then what is written
+  std::size_t reads_;
+  std::vector<Value> masks_;  // by sink
   std::vector<std::int64_t> extents_;
   std::vector<std::vector<std::int64_t>> strides_;  // by access, by collapsed axis
   int axis_ = -1;                                   // the vectorised one
   int width_ = 1, lanes_;
   std::vector<CountedLoop> loops_;
   std::vector<Value> carried_;
-  std::vector<Pointer> pointers_;
-  std::vector<Value> places_;  // of iotas
+  std::vector<Pointer> pointers_;  // by access
+  std::vector<Value> places_;      // of iotas
   Value inner_;
   bool inner_zero_ = true;
 };

@@ -17,7 +17,7 @@ struct Buffer {
   std::int64_t offset = 0, bytes = 0;
   bool writable = false;
   bool records = false;  // stands for lists that loops made; the values in them share it
-  std::vector<Pointer>
+  std::vector<ConstPointer>
       tables;  // where those lists are if lanes made them, a table a value; `parts`: their memory
   std::int64_t lanes = 0, packet = 0;  // of these tables
   int holders = 0;  // references that are not places of values: those of loops to the homes of their carries
@@ -44,9 +44,12 @@ struct Place {
   Kind kind = Kind::None;
   std::vector<Value> elements;
   BufferRef buffer;
-  Pointer base;
+  ConstPointer base;  // who wants to write there asks a Region for a Target
   View view;
   int lanes = 1;  // memory: copies of each element, one a lane; 1 when all lanes share it
+  /// Memory: the lanes whose elements somebody may read; no handle: all. It is the mask of the code that the
+  /// memory was taken for, and holds those of all code that knows the place.
+  Value kept;
   /// Memory: the copies are neighbours, or, with a handle, each lane has its array in one piece: the elements
   /// from `base` at which these begin. Only what `only_sliced` allows meets such arrays.
   Value apart;

@@ -5,6 +5,7 @@
 #include "codegen/analysis.hpp"
 #include "codegen/lane_loop.hpp"
 #include "codegen/list_access.hpp"
+#include "core/undefined_memory.hpp"
 #include "ir/effects.hpp"
 #include "ops/dot_params.hpp"
 #include "ops/index_params.hpp"
@@ -194,9 +195,9 @@ void Region::emit_view(const Eqn& e) {
   place.view = view;
   if (in_registers(out)) return define_loaded(e.first_result, place);
   if (is_copied(e) && place.kind == Place::Kind::Memory) {
-    Place made = destination(e.first_result, place.lanes);
+    const Destination made = destination(e.first_result, place.lanes);
     copy(place, out, made);
-    place = std::move(made);
+    place = made.place();
   }
   define(e.first_result, std::move(place));
 }
@@ -296,19 +297,40 @@ void Region::define_loaded(ValueId v, const Place& memory) {
   define(v, std::move(place));
 }
 
-Place Region::destination(ValueId v, int lanes) {
-  if (hints_[v].kind != Place::Kind::None && hints_[v].lanes == lanes) return hints_[v];
+Destination Region::destination(ValueId v, int lanes) {
+  const Place& hint = hints_[v];
+  if (hint.kind != Place::Kind::None && hint.lanes == lanes && is_own(hint)) return Destination(hint);
   return allocate(graph_.aval(v), lanes);
 }
 
-Place Region::allocate(const Aval& aval, int lanes) {
+Target Region::update(const Place& place) const {
+  if (is_own(place)) return Target(place, {});
+  APSIS_ASSERT(place.lanes > 1);
+  return Target(place, mask_);
+}
+
+Destination Region::overwrite(const Place& place) const {
+  APSIS_ASSERT(is_own(place));
+  return Destination(place);
+}
+
+Destination Region::allocate(const Aval& aval, int lanes) {
   Place place;
   place.kind = Place::Kind::Memory;
   place.lanes = lanes;
   place.view = View::contiguous(aval.shape());
   place.buffer = lowering_.allocate(static_cast<std::int64_t>(aval.bytes()) * lanes);
   place.base = lowering_.scratch(place.buffer->offset);
-  return place;
+  place.kept = mask_;
+  // Other values were there before.
+  if (marks_memory) {
+    const int lanes_now = b_.lanes();
+    b_.set_lanes(1);
+    const Operand arguments[] = {place.base, b_.index(place.buffer->bytes)};
+    b_.call_runtime_void("apsis_mark_undefined", arguments);
+    b_.set_lanes(lanes_now);
+  }
+  return Destination(std::move(place));
 }
 
 std::vector<Value> Region::registers(const Place& place, const Aval& aval) {
@@ -324,7 +346,7 @@ std::vector<Value> Region::registers(const Place& place, const Aval& aval) {
       values.push_back(from_index(b_, b_.index(at), aval.dtype()));
       continue;
     }
-    Pointer p = b_.offset(place.base, at * bytes_of(place, aval.dtype()));
+    const ConstPointer p = b_.offset(place.base, at * bytes_of(place, aval.dtype()));
     if (place.lanes > 1) {
       b_.set_lanes(place.lanes);
       values.push_back(place.apart.handle ? b_.gather(p, place.apart, aval.dtype())
@@ -341,12 +363,13 @@ Place Region::in_memory(const Place& place, const Aval& aval) {
   if (place.kind == Place::Kind::Iota) return contiguous(place, aval);
   bool splat = place.elements.size() == 1 && aval.size() != 1;
   Aval stored = splat ? Aval(aval.dtype(), {}) : aval;
-  Place memory = allocate(stored, lanes_of(place));
+  const Destination made = allocate(stored, lanes_of(place));
+  Place memory = made.place();
   for (std::size_t k = 0; k < place.elements.size(); ++k) {
     Value v = place.elements[k];
     b_.set_lanes(memory.lanes);
     if (memory.lanes > b_.lanes_of(v)) v = b_.splat(v);
-    b_.store(b_.offset(memory.base, static_cast<std::int64_t>(k) * bytes_of(memory, aval.dtype())), v);
+    made.store(b_, static_cast<std::int64_t>(k) * bytes_of(memory, aval.dtype()), v);
   }
   if (splat) memory.view = {aval.shape(), Dims::filled(aval.shape().size(), 0), 0};
   return memory;
@@ -356,71 +379,65 @@ Place Region::contiguous(const Place& place, const Aval& aval) {
   if (place.kind == Place::Kind::Memory && place.view.is_contiguous()) return place;
   if (place.kind == Place::Kind::Registers && (place.elements.size() > 1 || aval.size() <= 1))
     return in_memory(place, aval);
-  Place memory = allocate(aval, lanes_of(place));
+  const Destination memory = allocate(aval, lanes_of(place));
   copy(place, aval, memory);
-  return memory;
+  return memory.place();
 }
 
-void Region::copy(const Place& from, const Aval& aval, const Place& to, bool masked) {
+void Region::copy(const Place& from, const Aval& aval, const Target& target) {
   if (aval.size() == 0) return;
+  const Place& to = target.place();
   auto item = static_cast<std::int64_t>(item_size(aval.dtype()));
   if (from.apart.handle || to.apart.handle) {
     b_.set_lanes(1);
     const Value all =
         b_.index(static_cast<std::int64_t>(~std::uint64_t{0} >> (64 - std::max(from.lanes, to.lanes))));
     LaneLoop loop(b_, mask_.handle ? b_.mask_bits(mask_) : all);
-    copy(of_lane(from, aval, loop.lane()), aval, of_lane(to, aval, loop.lane()));
+    copy(of_lane(from, aval, loop.lane()), aval, of_lane(target, aval, loop.lane()));
     return loop.close();
   }
-  bool blend = masked && mask_.handle && to.lanes > 1;
   if (from.kind == Place::Kind::Memory && from.view.is_contiguous() && to.view.is_contiguous() &&
-      from.lanes == to.lanes && !blend) {
+      from.lanes == to.lanes && !target.mask_.handle) {
     b_.set_lanes(1);
-    Pointer source = b_.offset(from.base, from.view.offset * bytes_of(from, aval.dtype()));
-    Pointer target = b_.offset(to.base, to.view.offset * bytes_of(to, aval.dtype()));
-    return b_.copy_bytes(target, source, b_.index(aval.size() * item * to.lanes));
+    const ConstPointer first = b_.offset(from.base, from.view.offset * bytes_of(from, aval.dtype()));
+    const Pointer made = b_.offset(target.base_, to.view.offset * bytes_of(to, aval.dtype()));
+    return b_.copy_bytes(made, first, b_.index(aval.size() * item * to.lanes));
   }
   if (from.kind == Place::Kind::Registers && static_cast<std::int64_t>(from.elements.size()) == aval.size()) {
     for (std::int64_t k = 0; k < aval.size(); ++k) {
       b_.set_lanes(to.lanes);
       Value v = from.elements[static_cast<std::size_t>(k)];
       if (to.lanes > b_.lanes_of(v)) v = b_.splat(v);
-      Pointer p = b_.offset(to.base, to.view.at(k) * bytes_of(to, aval.dtype()));
-      if (blend)
-        b_.masked_store(p, v, mask_);
-      else
-        b_.store(p, v);
+      target.store(b_, to.view.at(k) * bytes_of(to, aval.dtype()), v);
     }
     return;
   }
   // Half-width and complex elements move as integers of their size.
   bool pair = aval.dtype() == Dtype::C128;
   Shape shape = aval.shape();
-  std::vector<Access> accesses = {{to.view, to.base, aval.dtype(), to.lanes}};
-  if (from.kind != Place::Kind::Registers)
-    accesses.push_back({from.view, from.base, aval.dtype(), from.lanes});
+  Sink sink = target.sink(aval.dtype());
+  std::vector<Access> reads;
+  if (from.kind != Place::Kind::Registers) reads.push_back({from.view, from.base, aval.dtype(), from.lanes});
   if (is_complex(aval.dtype())) {
-    for (Access& a : accesses) {
+    const auto as_words = [&](auto& a) {
       a.dtype = Dtype::U64;
-      if (!pair) continue;
+      if (!pair) return;
       // Two words: an axis more, the last.
       for (auto& s : a.view.strides) s *= 2;
       a.view.offset *= 2;
       a.view.shape.push_back(2);
       a.view.strides.push_back(1);
-    }
+    };
+    as_words(sink);
+    for (Access& a : reads) as_words(a);
     if (pair) shape.push_back(2);
   }
-  if (from.kind == Place::Kind::Iota) accesses[1].base = {};
+  if (from.kind == Place::Kind::Iota) reads[0].base = {};
   int lanes = std::max(to.lanes, lanes_of(from));
-  LoopNest nest(b_, shape, accesses, lanes > 1 ? 1 : lowering_.vector_lanes(item_size(accesses[0].dtype)),
+  LoopNest nest(b_, shape, reads, {&sink, 1}, lanes > 1 ? 1 : lowering_.vector_lanes(item_size(sink.dtype)),
                 lanes);
   nest.open();
-  Value v = accesses.size() > 1 ? nest.load(1) : from.elements[0];
-  if (blend)
-    nest.masked_store(0, v, mask_);
-  else
-    nest.store(0, v);
+  nest.store(0, reads.empty() ? from.elements[0] : nest.load(0));
   nest.close();
 }
 
@@ -440,23 +457,28 @@ Place Region::of_lane(const Place& place, const Aval& aval, Value lane) {
   return part;
 }
 
-void Region::copy_given(const Place& from, const Aval& aval, const Place& to) {
+Target Region::of_lane(const Target& target, const Aval& aval, Value lane) {
+  return Target(of_lane(target.place(), aval, lane), {});
+}
+
+void Region::copy_given(const Place& from, const Aval& aval, const Destination& to) {
   const bool given = from.kind == Place::Kind::Memory && !from.buffer;
-  if (!given || !from.view.is_contiguous() || !to.view.is_contiguous() || from.lanes > 1 || to.lanes > 1)
+  if (!given || !from.view.is_contiguous() || !to.place().view.is_contiguous() || from.lanes > 1 ||
+      to.place().lanes > 1)
     return copy(from, aval, to);
   b_.set_lanes(1);
   const auto item = static_cast<std::int64_t>(item_size(aval.dtype()));
-  const Operand arguments[] = {b_.offset(to.base, to.view.offset * item),
-                               b_.offset(from.base, from.view.offset * item), b_.index(aval.size() * item)};
+  const Operand arguments[] = {to.first(b_, item), b_.offset(from.base, from.view.offset * item),
+                               b_.index(aval.size() * item)};
   b_.call_runtime_void("apsis_copy_given", arguments);
 }
 
 void Region::write_output(std::size_t i, const Place& target) {
   if (output(i).kind == Place::Kind::List) {
     APSIS_ASSERT(output(i).lanes == target.lanes);
-    return write_list(b_, output(i), target.base);
+    return write_list(b_, output(i), overwrite(target));
   }
-  if (!same_memory(output(i), target)) copy(output(i), graph_.aval(graph_.outputs()[i]), target);
+  if (!same_memory(output(i), target)) copy(output(i), graph_.aval(graph_.outputs()[i]), update(target));
 }
 
 void Region::emit_call(const Eqn& e) {
@@ -476,3 +498,9 @@ void Region::emit_call(const Eqn& e) {
 }
 
 }  // namespace apsis::detail
+
+#ifdef APSIS_VALGRIND
+extern "C" void apsis_mark_undefined(void* memory, std::int64_t bytes) noexcept {
+  apsis::detail::mark_undefined(memory, static_cast<std::size_t>(bytes));
+}
+#endif

@@ -7,6 +7,7 @@
 #include "codegen/loop_nest.hpp"
 #include "codegen/lowering.hpp"
 #include "codegen/schedule.hpp"
+#include "codegen/target.hpp"
 #include "ir/regions.hpp"
 
 namespace apsis::detail {
@@ -17,7 +18,7 @@ enum class OutOfBounds : std::uint8_t;
 class Region {
  public:
   /// `mask`: which lanes are active; no handle = all. Nothing that outlives the region is written in lanes at
-  /// rest.
+  /// rest: see target.hpp.
   Region(Lowering& lowering, const Graph& graph, int lanes = 1, Value mask = {});
   Region(const Region&) = delete;
   Region& operator=(const Region&) = delete;
@@ -53,16 +54,30 @@ class Region {
   /// The same in row-major order without gaps.
   Place contiguous(const Place& place, const Aval& aval);
   /// New memory for a value, with `lanes` copies of each element.
-  Place allocate(const Aval& aval, int lanes);
-  /// Writes all elements of `from` to `to`; in masked regions only those of active lanes when `masked`.
-  void copy(const Place& from, const Aval& aval, const Place& to, bool masked = false);
+  Destination allocate(const Aval& aval, int lanes);
+  /// Where the result v is to be made.
+  Destination destination(ValueId v, int lanes);
+  /// Whether somebody reads the place's elements of active lanes at most.
+  bool is_own(const Place& place) const { return place.kept.handle == mask_.handle; }
+  /// Whether an array that is used for the last time may be updated where it is.
+  bool may_update(const Place& place) const {
+    return place.exclusive() && place.view.is_contiguous() && (place.lanes > 1 || is_own(place));
+  }
+  /// To write in a place: one that may be updated, or whose contents nobody needs.
+  Target update(const Place& place) const;
+  /// The same of one that is our own.
+  Destination overwrite(const Place& place) const;
+  /// Writes all elements of `from` to `to`.
+  void copy(const Place& from, const Aval& aval, const Target& to);
   /// The same, where `from` may be an input that was given up and lies under `to`.
-  void copy_given(const Place& from, const Aval& aval, const Place& to);
+  void copy_given(const Place& from, const Aval& aval, const Destination& to);
   /// Lists of lanes as a table of lists, out of the tapes of packets.
   Place lists_of_lanes(const Place& tapes, const Aval& aval);
   void free_lists_of_lanes(const Buffer& lists);
   /// The elements of one lane of a packet (a scalar I64): in memory with gaps where lanes are neighbours.
   Place of_lane(const Place& place, const Aval& aval, Value lane);
+  /// The same, to write them: the lane must be active.
+  Target of_lane(const Target& target, const Aval& aval, Value lane);
   /// How many copies of each element a place has: 1 when all lanes share it.
   int lanes_of(const Place& place) const;
 
@@ -82,7 +97,8 @@ class Region {
   std::int64_t add_kernel(const Eqn& e);
   void emit_raise_when(const Eqn& e);
   void emit_progress(const Eqn& e);
-  void call_kernel(std::int64_t number, const Eqn& e, std::span<const Place> in, std::span<const Place> out);
+  void call_kernel(std::int64_t number, const Eqn& e, std::span<const Place> in,
+                   std::span<const Destination> out);
   void call_kernel_lanes(const Eqn& e, std::int64_t kernel);
   struct FusedLoop;
   void emit_cluster(std::span<const std::uint32_t> eqns);
@@ -99,6 +115,9 @@ class Region {
   bool emit_gather(const Eqn& e);
   bool emit_scatter(const Eqn& e);
   bool emit_scatter_kernel(const Eqn& e);
+  /// Where an equation that updates its first operand in part makes its result: the operand's place if nobody
+  /// else needs it, else a copy.
+  Target updated(const Eqn& e, int lanes);
   Value lane_starts(const Place& array, const Aval& aval, std::span<const ValueId> starts,
                     const Shape& sizes);
   template <class Body>
@@ -138,8 +157,6 @@ class Region {
   void emit_op(const Eqn& e, std::span<Value> in, std::span<Value> out);
   /// A scalar I64 index in [0, limit], the same for all lanes, or one a lane.
   Value clamped_index(ValueId index, std::int64_t limit);
-  /// Where the result v is to be made.
-  Place destination(ValueId v, int lanes);
   void define(ValueId v, Place place);
   void define_loaded(ValueId v, const Place& memory);
   std::int64_t bytes_of(const Place& place, Dtype dtype) const {

@@ -86,14 +86,15 @@ void write_row_chains(Builder& b, const RowContraction& c) {
   const std::int64_t in_flight = std::min(most_in_flight / registers, c.rows);
 
   RowBlocks blocks(b, c, in_flight);
-  const Pointer matrix = blocks.matrix, vector = blocks.vector, result = blocks.result;
+  const ConstPointer matrix = blocks.matrix, vector = blocks.vector;
+  const Pointer result = blocks.result;
 
   b.set_lanes(dot_partials);
   Values sums(static_cast<std::size_t>(in_flight), b.constant(dtype, 0));
-  const auto row = [&](Pointer p, std::size_t g) {
+  const auto row = [&](ConstPointer p, std::size_t g) {
     return b.offset(p, static_cast<std::int64_t>(g) * c.row_stride * item);
   };
-  const auto add_columns = [&](Pointer columns, Pointer elements) {
+  const auto add_columns = [&](ConstPointer columns, ConstPointer elements) {
     b.set_lanes(dot_partials);
     const Value factors = b.load(elements, dtype);
     for (std::size_t g = 0; g < sums.size(); ++g)

@@ -26,7 +26,7 @@ Value interleave(Builder& b, Value x, Value y, int chunk, int group, int half) {
 }
 
 /// One chunk of columns of `width` rows from p on; value j holds column j.
-Values load_columns(Builder& b, Pointer p, Dtype dtype, std::int64_t row_bytes, int width) {
+Values load_columns(Builder& b, ConstPointer p, Dtype dtype, std::int64_t row_bytes, int width) {
   const int chunk = chunk_of(dtype);
   // Vector j: rows j, j + chunk, j + 2 chunk, …, a chunk of each.
   Values vectors;
@@ -64,12 +64,12 @@ bool knows_row_contraction(Dtype dtype, std::int64_t rows, std::int64_t columns,
 }
 
 RowBlocks::RowBlocks(Builder& b, const RowContraction& c, std::int64_t block)
-    : nest_(b, c.shape, {c.matrix, c.vector, c.result}, 1) {
+    : nest_(b, c.shape, {c.matrix, c.vector}, {&c.result, 1}, 1) {
   const auto item = static_cast<std::int64_t>(item_size(c.result.dtype));
   nest_.open();
   matrix = nest_.current(0);
   vector = nest_.current(1);
-  result = nest_.current(2);
+  result = nest_.current_sink(0);
   if (c.rows <= block) return;
   rows_.emplace(b, c.rows, block);
   matrix = b.offset(matrix, b.mul(rows_->index(), b.index(c.row_stride * item)));
@@ -90,20 +90,21 @@ void write_row_contraction(Builder& b, const RowContraction& c, int width) {
   const std::int64_t in_flight = std::min(most_in_flight, c.rows / width);
 
   RowBlocks blocks(b, c, in_flight * width);
-  const Pointer matrix = blocks.matrix, vector = blocks.vector, result = blocks.result;
+  const ConstPointer matrix = blocks.matrix, vector = blocks.vector;
+  const Pointer result = blocks.result;
 
   b.set_lanes(width);
   Values sums(static_cast<std::size_t>(in_flight), b.constant(dtype, 0));
-  auto accumulate = [&](std::size_t g, Value column, Pointer element) {
+  auto accumulate = [&](std::size_t g, Value column, ConstPointer element) {
     b.set_lanes(width);
     Value factor = b.splat(b.load_element(element, dtype));
     sums[g] = is_floating(dtype) ? b.fma(column, factor, sums[g]) : b.add(sums[g], b.mul(column, factor));
   };
-  auto row_of = [&](Pointer p, std::size_t g) {
+  auto row_of = [&](ConstPointer p, std::size_t g) {
     b.set_lanes(1);
     return b.offset(p, static_cast<std::int64_t>(g) * width * c.row_stride * item);
   };
-  auto add_chunk = [&](Pointer columns, Pointer elements) {
+  auto add_chunk = [&](ConstPointer columns, ConstPointer elements) {
     for (std::size_t g = 0; g < sums.size(); ++g) {
       Values all = load_columns(b, row_of(columns, g), dtype, c.row_stride * item, width);
       for (std::size_t i = 0; i < all.size(); ++i)
@@ -126,7 +127,7 @@ void write_row_contraction(Builder& b, const RowContraction& c, int width) {
   };
   for (std::int64_t k = whole; k < c.columns; ++k)
     for (std::size_t g = 0; g < sums.size(); ++g) {
-      Pointer column = b.offset(row_of(matrix, g), k * item);
+      ConstPointer column = b.offset(row_of(matrix, g), k * item);
       b.set_lanes(width);
       accumulate(g, b.gather(column, places(c.row_stride), dtype),
                  b.offset(vector, k * c.vector_stride * item));

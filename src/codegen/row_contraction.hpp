@@ -13,9 +13,10 @@ namespace apsis::detail {
 
 /// result[…, i] = Σ_k matrix[…, i, k] · vector[…, k].
 struct RowContraction {
-  Shape shape;                    // of the results but for their last axis
-  Access matrix, vector, result;  // at i = k = 0, as views of `shape`
-  std::int64_t rows, columns;     // the extents of i and k
+  Shape shape;            // of the results but for their last axis
+  Access matrix, vector;  // at i = k = 0, as views of `shape`
+  Sink result;
+  std::int64_t rows, columns;  // the extents of i and k
   std::int64_t row_stride, vector_stride,
       result_stride;  // in elements, of matrix and result along i, of the vector along k (1 for long rows)
 };
@@ -25,7 +26,8 @@ class RowBlocks {
  public:
   RowBlocks(Builder& b, const RowContraction& c, std::int64_t block);
   void close();
-  Pointer matrix, vector, result;  // at the first row of the block
+  ConstPointer matrix, vector;  // at the first row of the block
+  Pointer result;
 
  private:
   LoopNest nest_;

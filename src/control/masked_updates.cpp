@@ -287,12 +287,12 @@ GraphRef masked(const Graph& graph, std::span<const std::size_t> outputs) {
 
 }  // namespace
 
-MaskedUpdates::MaskedUpdates(const Graph& graph, std::size_t consts, std::size_t carries) {
+MaskedUpdates::MaskedUpdates(const Graph& graph, std::size_t consts, std::size_t carries, bool in_part) {
   const Uses uses(graph);
   std::vector<std::size_t> outputs;
   for (std::size_t c = 0; c < carries; ++c) {
     const std::optional<Chain> chain = uses.chain_to(c);
-    updated.push_back(chain && chain->input == consts + c);
+    updated.push_back(in_part && chain && chain->input == consts + c);
     if (updated[c]) outputs.push_back(c);
   }
   body = masked(graph, outputs);

@@ -9,7 +9,8 @@ namespace apsis::detail {
 
 /// A loop body with the updates that it makes of its carry, or of parts of it, only where a lane goes on.
 struct MaskedUpdates {
-  MaskedUpdates(const Graph& body, std::size_t consts, std::size_t carries);
+  /// With `in_part` false no carry is found to be updated: all are chosen anew.
+  MaskedUpdates(const Graph& body, std::size_t consts, std::size_t carries, bool in_part);
   /// Carries that come back as what they were but for small parts, by dynamic_update_slice or scatter, in
   /// loops, branches and calls within too.
   std::vector<bool> updated;

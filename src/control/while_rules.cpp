@@ -13,6 +13,7 @@
 #include "transform/jet.hpp"
 #include "transform/jvp.hpp"
 #include "transform/linearize.hpp"
+#include "transform/op_checks.hpp"
 
 namespace apsis::detail {
 namespace {
@@ -156,7 +157,9 @@ void batch_in_lockstep(const Op& op, const WhileParams& p, const BindWhile& bind
   std::vector<bool> cond_mask = slice_mask(mask, 0, n.cond), all(n.carries, true);
   cond_mask.insert(cond_mask.end(), n.carries, true);
   GraphRef cond = batch_graph(*p.cond, r.size, cond_mask, {true}, out_mask);
-  const MaskedUpdates masked(*p.body, n.consts, n.carries);
+  // An update that is left out has an index beyond all bounds, and the others are clamped: checks of indices
+  // would see the one, and not the program's own.
+  const MaskedUpdates masked(*p.body, n.consts, n.carries, !staging_is_checked());
   std::vector<bool> body_mask = slice_mask(mask, n.cond, n.consts + n.carries);
   body_mask.insert(body_mask.begin(), true);
   body_mask.resize(masked.body->input_count(), true);

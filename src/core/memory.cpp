@@ -71,7 +71,7 @@ void watch_pool() {
   pool.watched = true;
 }
 
-#ifdef APSIS_SANITIZED
+#if defined(APSIS_SANITIZED) || defined(APSIS_VALGRIND)
 constexpr bool pooling = false;  // so that the sanitizer sees every free
 #else
 constexpr bool pooling = true;

@@ -2,6 +2,7 @@
 
 #include "codegen/cancel.hpp"
 #include "core/memory.hpp"
+#include "core/undefined_memory.hpp"
 
 namespace apsis::detail {
 namespace {
@@ -35,6 +36,7 @@ class Scratch {
       if (!thread_scratch.block) make_thread_scratch();
       thread_scratch.lent = from_thread_ = true;
       data = thread_scratch.block;
+      mark_undefined(data, bytes);
     } else {
       data = allocate_block(bytes);
     }

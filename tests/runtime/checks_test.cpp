@@ -107,6 +107,31 @@ TEST(Checks, Indices) {
   EXPECT_EQ(failure_of([&] { pick(x, array({0, 5})); }).place, HERE(-1));  // of an operator too
 }
 
+struct Filled {
+  Array i, b;
+};
+
+// A lane that has ended makes no more updates, and one that goes on makes its own.
+TEST(Checks, IndicesOfLoopsOfLanes) {
+  const auto fill = [](const Array& b, const Array& n) {
+    return while_loop([&](const Filled& s) { return s.i < n; },
+                      [&](const Filled& s) {
+                        return Filled{s.i + 1, s.b.at(s.i).set(2. * s.b[s.i])};
+                      },
+                      Filled{0, b})
+        .b;
+  };
+  const Array b = reshape(arange(20.), {4, 5});
+  for (const LaneLoops loops : {LaneLoops::Lanes, LaneLoops::Lockstep}) {
+    const auto lanes = vmap(fill, {.loops = loops});
+    const auto checked = jit(lanes, {.checks = {.index = true}});
+    expect_same_bits(checked(b, array({1, 0, 5, 3})), jit(lanes)(b, array({1, 0, 5, 3})));
+    const Failure bad = failure_of([&] { checked(b, array({1, 0, 6, 3})); });
+    EXPECT_EQ(bad.id, "check_index");
+    EXPECT_NE(bad.text.find("from 5 to 5, allowed is 0 to 4"), std::string::npos) << bad.text;
+  }
+}
+
 TEST(Checks, Divisions) {
   auto divide = jit([](const Array& a, const Array& b) { return a / b; }, {.checks = {.division = true}});
   EXPECT_EQ(divide(array(1.), array(4.)).item<double>(), 0.25);

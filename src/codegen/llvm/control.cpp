@@ -44,7 +44,7 @@ void LlvmBuilder::add_incoming(Value phi, Value v, Block from) {
   check_equal(phi, v);
   add_incoming(Pointer{phi.handle}, Pointer{v.handle}, from);
 }
-void LlvmBuilder::add_incoming(Pointer phi, Pointer v, Block from) {
+void LlvmBuilder::add_incoming(Pointer phi, ConstPointer v, Block from) {
   LLVMValueRef value = ref(v);
   LLVMBasicBlockRef block = ref(from);
   LLVMAddIncoming(ref(phi), &value, &block, 1);

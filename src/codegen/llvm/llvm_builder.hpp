@@ -87,24 +87,25 @@ class LlvmBuilder final : public Builder {
   Value mask_bits(Value mask) override;
 
   // memory.cpp
+  using Builder::offset;
   Pointer offset(Pointer p, std::int64_t bytes) override;
   Pointer offset(Pointer p, Value bytes) override;
   Pointer null_pointer() override;
-  Value is_null(Pointer p) override;
-  Value load(Pointer p, Dtype dtype) override;
+  Value is_null(ConstPointer p) override;
+  Value load(ConstPointer p, Dtype dtype) override;
   void store(Pointer p, Value v) override;
-  Value masked_load(Pointer p, Dtype dtype, Value mask) override;
+  Value masked_load(ConstPointer p, Dtype dtype, Value mask) override;
   void masked_store(Pointer p, Value v, Value mask) override;
-  Value load_element(Pointer p, Dtype dtype) override;
-  Value load_relaxed(Pointer p, Dtype dtype) override;
-  Value gather(Pointer p, Value elements, Dtype dtype) override;
-  Value gather(Pointer p, Value elements, Dtype dtype, Value mask) override;
+  Value load_element(ConstPointer p, Dtype dtype) override;
+  Value load_relaxed(ConstPointer p, Dtype dtype) override;
+  Value gather(ConstPointer p, Value elements, Dtype dtype) override;
+  Value gather(ConstPointer p, Value elements, Dtype dtype, Value mask) override;
   void scatter(Pointer p, Value elements, Value v) override;
   void scatter(Pointer p, Value elements, Value v, Value mask) override;
-  Pointer load_pointer(Pointer p) override;
-  void store_pointer(Pointer p, Pointer value) override;
+  Pointer load_pointer(ConstPointer p) override;
+  void store_pointer(Pointer p, ConstPointer value) override;
   Pointer stack(std::size_t bytes) override;
-  void copy_bytes(Pointer to, Pointer from, Value bytes) override;
+  void copy_bytes(Pointer to, ConstPointer from, Value bytes) override;
   void fill_bytes(Pointer to, std::uint8_t byte, Value bytes) override;
   Pointer constant_data(std::span<const std::byte> bytes) override;
 
@@ -119,7 +120,7 @@ class LlvmBuilder final : public Builder {
   Value phi(Dtype dtype) override;
   Pointer pointer_phi() override;
   void add_incoming(Value phi, Value v, Block from) override;
-  void add_incoming(Pointer phi, Pointer v, Block from) override;
+  void add_incoming(Pointer phi, ConstPointer v, Block from) override;
 
   // compile.cpp
   std::vector<std::byte> object(const CodeOptions& options) override;
@@ -146,7 +147,7 @@ class LlvmBuilder final : public Builder {
   };
 
   static LLVMValueRef ref(Value v) { return static_cast<LLVMValueRef>(v.handle); }
-  static LLVMValueRef ref(Pointer p) { return static_cast<LLVMValueRef>(p.handle); }
+  static LLVMValueRef ref(ConstPointer p) { return static_cast<LLVMValueRef>(p.handle); }
   static LLVMBasicBlockRef ref(Block b) { return static_cast<LLVMBasicBlockRef>(b.handle); }
   static const FunctionInfo& info(Function f) { return *static_cast<const FunctionInfo*>(f.handle); }
   static void check_equal(Value a, Value b);
@@ -167,7 +168,7 @@ class LlvmBuilder final : public Builder {
   Value half_of_float(Value a, Dtype to);
   Value from_storage(LLVMValueRef stored, Dtype dtype, int lanes);
   LLVMValueRef to_storage(Value v);
-  LLVMValueRef element_addresses(Pointer p, Value elements, Dtype dtype);
+  LLVMValueRef element_addresses(ConstPointer p, Value elements, Dtype dtype);
   LLVMValueRef masked_access(const char* name, std::initializer_list<LLVMTypeRef> overloads,
                              LLVMValueRef value, LLVMValueRef address, Dtype dtype, LLVMValueRef mask);
   Function rare_function(const char* symbol, std::size_t arguments, Dtype dtype, int lanes);

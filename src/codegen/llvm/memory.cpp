@@ -13,7 +13,7 @@ Pointer LlvmBuilder::offset(Pointer p, Value bytes) {
   return {LLVMBuildGEP2(ir_, i8_, ref(p), &index, 1, "")};
 }
 Pointer LlvmBuilder::null_pointer() { return {LLVMConstNull(pointer_)}; }
-Value LlvmBuilder::is_null(Pointer p) { return {LLVMBuildIsNull(ir_, ref(p), ""), Dtype::Bool}; }
+Value LlvmBuilder::is_null(ConstPointer p) { return {LLVMBuildIsNull(ir_, ref(p), ""), Dtype::Bool}; }
 
 Value LlvmBuilder::from_storage(LLVMValueRef stored, Dtype dtype, int lanes) {
   if (dtype != Dtype::Bool) return {stored, dtype};
@@ -23,7 +23,7 @@ LLVMValueRef LlvmBuilder::to_storage(Value v) {
   return v.dtype == Dtype::Bool ? LLVMBuildZExt(ir_, ref(v), stored_type(v.dtype, lanes_of(v)), "") : ref(v);
 }
 
-Value LlvmBuilder::load(Pointer p, Dtype dtype) {
+Value LlvmBuilder::load(ConstPointer p, Dtype dtype) {
   LLVMValueRef stored = LLVMBuildLoad2(ir_, stored_type(dtype, lanes_), ref(p), "");
   LLVMSetAlignment(stored, static_cast<unsigned>(item_size(dtype)));
   return from_storage(stored, dtype, lanes_);
@@ -32,12 +32,12 @@ void LlvmBuilder::store(Pointer p, Value v) {
   LLVMSetAlignment(LLVMBuildStore(ir_, to_storage(v), ref(p)), static_cast<unsigned>(item_size(v.dtype)));
 }
 
-Value LlvmBuilder::load_element(Pointer p, Dtype dtype) {
+Value LlvmBuilder::load_element(ConstPointer p, Dtype dtype) {
   LLVMValueRef stored = LLVMBuildLoad2(ir_, stored_type(dtype, 1), ref(p), "");
   LLVMSetAlignment(stored, static_cast<unsigned>(item_size(dtype)));
   return from_storage(stored, dtype, 1);
 }
-Value LlvmBuilder::load_relaxed(Pointer p, Dtype dtype) {
+Value LlvmBuilder::load_relaxed(ConstPointer p, Dtype dtype) {
   LLVMValueRef stored = LLVMBuildLoad2(ir_, stored_type(dtype, 1), ref(p), "");
   LLVMSetAlignment(stored, static_cast<unsigned>(item_size(dtype)));
   LLVMSetOrdering(stored, LLVMAtomicOrderingMonotonic);
@@ -71,7 +71,7 @@ LLVMValueRef LlvmBuilder::masked_access(const char* name, std::initializer_list<
 }
 
 // A masked access of one lane goes to a slot nobody reads when the lane is unset.
-Value LlvmBuilder::masked_load(Pointer p, Dtype dtype, Value mask) {
+Value LlvmBuilder::masked_load(ConstPointer p, Dtype dtype, Value mask) {
   const int n = lanes_of(mask);
   if (n == 1) {
     Pointer safe{LLVMBuildSelect(ir_, ref(mask), ref(p), ref(stack(item_size(dtype))), "")};
@@ -91,18 +91,18 @@ void LlvmBuilder::masked_store(Pointer p, Value v, Value mask) {
   masked_access("llvm.masked.store", {LLVMTypeOf(stored), pointer_}, stored, ref(p), v.dtype, ref(mask));
 }
 
-LLVMValueRef LlvmBuilder::element_addresses(Pointer p, Value elements, Dtype dtype) {
+LLVMValueRef LlvmBuilder::element_addresses(ConstPointer p, Value elements, Dtype dtype) {
   APSIS_ASSERT(elements.dtype == Dtype::I64);
   LLVMValueRef index = ref(elements);
   return LLVMBuildGEP2(ir_, stored_type(dtype, 1), ref(p), &index, 1, "");
 }
-Value LlvmBuilder::gather(Pointer p, Value elements, Dtype dtype) {
+Value LlvmBuilder::gather(ConstPointer p, Value elements, Dtype dtype) {
   return gather(p, elements, dtype, constant(Dtype::Bool, 1, lanes_of(elements)));
 }
-Value LlvmBuilder::gather(Pointer p, Value elements, Dtype dtype, Value mask) {
+Value LlvmBuilder::gather(ConstPointer p, Value elements, Dtype dtype, Value mask) {
   const int n = lanes_of(elements);
   LLVMValueRef addresses = element_addresses(p, elements, dtype);
-  if (n == 1) return masked_load({addresses}, dtype, mask);
+  if (n == 1) return masked_load(Pointer{addresses}, dtype, mask);
   LLVMTypeRef type = stored_type(dtype, n), pointers = LLVMTypeOf(addresses);
   return from_storage(
       masked_access("llvm.masked.gather", {type, pointers}, nullptr, addresses, dtype, ref(mask)), dtype, n);
@@ -118,8 +118,8 @@ void LlvmBuilder::scatter(Pointer p, Value elements, Value v, Value mask) {
                 v.dtype, ref(mask));
 }
 
-Pointer LlvmBuilder::load_pointer(Pointer p) { return {LLVMBuildLoad2(ir_, pointer_, ref(p), "")}; }
-void LlvmBuilder::store_pointer(Pointer p, Pointer value) { LLVMBuildStore(ir_, ref(value), ref(p)); }
+Pointer LlvmBuilder::load_pointer(ConstPointer p) { return {LLVMBuildLoad2(ir_, pointer_, ref(p), "")}; }
+void LlvmBuilder::store_pointer(Pointer p, ConstPointer value) { LLVMBuildStore(ir_, ref(value), ref(p)); }
 
 Pointer LlvmBuilder::stack(std::size_t bytes) {
   APSIS_ASSERT(!frames_.empty());
@@ -131,7 +131,7 @@ Pointer LlvmBuilder::stack(std::size_t bytes) {
   return {slot};
 }
 
-void LlvmBuilder::copy_bytes(Pointer to, Pointer from, Value bytes) {
+void LlvmBuilder::copy_bytes(Pointer to, ConstPointer from, Value bytes) {
   LLVMBuildMemCpy(ir_, ref(to), 1, ref(from), 1, ref(bytes));
 }
 void LlvmBuilder::fill_bytes(Pointer to, std::uint8_t byte, Value bytes) {
