@@ -1,8 +1,10 @@
 #include "apsis/ops/sort.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 
+#include "apsis/ops/index.hpp"
 #include "ops/arguments.hpp"
 #include "ops/elementwise.hpp"
 #include "ops/index_rules.hpp"
@@ -195,23 +197,53 @@ Array argsort(const Array& x, int axis, Loc loc) {
   return sort(operands, along, 1, loc)[1];
 }
 
-// The number of entries before each value: a comparison with all of them, which vectorises and batches.
+namespace {
+
+/// Whether an entry belongs before a value. NaN is after all numbers, in the entries and among the values.
+Array comes_before(const Array& entry, const Array& value, bool right) {
+  Array before = right ? lax::le(entry, value) : lax::lt(entry, value);
+  if (!is_floating(entry.dtype())) return before;
+  Array nan_value = lax::ne(value, value), nan_entry = lax::ne(entry, entry);
+  return lax::logical_or(before,
+                         right ? nan_value : lax::logical_and(nan_value, lax::logical_not(nan_entry)));
+}
+
+/// The number of entries before each value: a comparison with all of them, which vectorises.
+Array count_before(const Array& sorted, const Array& values, bool right) {
+  Shape shape = values.shape();
+  shape.push_back(sorted.size());
+  Array entries = lax::broadcast_in_dim(sorted, shape, {values.ndim()});
+  Array wanted = lax::broadcast_in_dim(values, shape, Dims::counting(values.shape().size()));
+  return lax::reduce_sum(lax::convert(comes_before(entries, wanted, right), i64), {values.ndim()});
+}
+
+/// The same by bisection, all values at once: that many entries are known to come before, and the next power
+/// of two more if the last of these does.
+Array bisect(const Array& sorted, const Array& values, bool right, Loc loc) {
+  const std::int64_t n = sorted.size();
+  auto number = [&](std::int64_t v) { return lax::full(values.shape(), i64, double(v)); };
+  Array known = number(0);
+  for (auto step = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(n))); step > 0;
+       step /= 2) {
+    Array tried = lax::add(known, number(step));
+    Array last = take(sorted, lax::sub(tried, number(1)), 0, loc);  // clamped where there are not so many
+    Array within = lax::le(tried, number(n));
+    known = lax::select(lax::logical_and(within, comes_before(last, values, right)), tried, known);
+  }
+  return known;
+}
+
+/// Up to here a comparison with every entry is as fast as the few reads of a bisection.
+constexpr std::int64_t few_entries = 32;
+
+}  // namespace
+
 Array searchsorted(const Array& sorted, const Array& values, bool right, Loc loc) {
   if (sorted.ndim() != 1) fail(messages::needs_rank, {"searchsorted", "1", to_string(sorted.shape())}, loc);
   Array operands[] = {lax::stop_gradient(sorted), lax::stop_gradient(values)};
   auto pair = detail::promoted(operands);
-  Shape shape = values.shape();
-  shape.push_back(sorted.size());
-  Array entries = lax::broadcast_in_dim(pair[0], shape, {values.ndim()});
-  Array wanted = lax::broadcast_in_dim(pair[1], shape, Dims::counting(values.shape().size()));
-  Array before = right ? lax::le(entries, wanted) : lax::lt(entries, wanted);
-  // NaN is after all numbers, in the entries and among the values.
-  if (is_floating(entries.dtype())) {
-    Array nan_value = lax::ne(wanted, wanted), nan_entry = lax::ne(entries, entries);
-    before =
-        lax::logical_or(before, right ? nan_value : lax::logical_and(nan_value, lax::logical_not(nan_entry)));
-  }
-  return lax::reduce_sum(lax::convert(before, i64), {values.ndim()});
+  return sorted.size() <= few_entries ? count_before(pair[0], pair[1], right)
+                                      : bisect(pair[0], pair[1], right, loc);
 }
 
 }  // namespace apsis
