@@ -12,7 +12,8 @@ namespace apsis::detail {
 ///   retire: the region's rest for the lanes that ended, whose results are stored; back to load
 void LaneCode::write_refilled() {
   const LoopParts loop(*split_.loop);
-  Region homes(lowering_, *split_.shared.graph, width_);
+  b_.set_lanes(width_);
+  Region homes(lowering_, *split_.shared.graph, width_, b_.constant(Dtype::Bool, 0));
   make_slots(homes);
   Region cond(lowering_, *loop.cond, width_), body(lowering_, *loop.body, width_);
   hoist(&cond, body);

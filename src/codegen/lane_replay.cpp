@@ -97,7 +97,8 @@ void LaneCode::write_replayed() {
   const LoopParts loop = loop_parts();
   const Graph& graph = *split_.region;
   const auto operands = graph.operands(*split_.loop);
-  Region homes(lowering_, *split_.shared.graph, width_);
+  b_.set_lanes(width_);
+  Region homes(lowering_, *split_.shared.graph, width_, b_.constant(Dtype::Bool, 0));
   make_slots(homes);
   open_outer_sums(homes);
   Region body(lowering_, *loop.body, width_);

@@ -322,14 +322,7 @@ Destination Region::allocate(const Aval& aval, int lanes) {
   place.buffer = lowering_.allocate(static_cast<std::int64_t>(aval.bytes()) * lanes);
   place.base = lowering_.scratch(place.buffer->offset);
   place.kept = mask_;
-  // Other values were there before.
-  if (marks_memory) {
-    const int lanes_now = b_.lanes();
-    b_.set_lanes(1);
-    const Operand arguments[] = {place.base, b_.index(place.buffer->bytes)};
-    b_.call_runtime_void("apsis_mark_undefined", arguments);
-    b_.set_lanes(lanes_now);
-  }
+  if (marks_memory) mark_unwritten(place, aval);
   return Destination(std::move(place));
 }
 
@@ -356,6 +349,19 @@ std::vector<Value> Region::registers(const Place& place, const Aval& aval) {
     }
   }
   return values;
+}
+
+/// For valgrind: what was there before is gone. Of lanes at rest anything may be read, since nothing comes of
+/// it.
+void Region::mark_unwritten(const Place& place, const Aval& aval) {
+  const int lanes_now = b_.lanes();
+  const Value active = place.lanes > 1 && mask_.handle ? b_.mask_bits(mask_) : b_.index(-1);
+  b_.set_lanes(1);
+  const Operand arguments[] = {place.base, b_.index(aval.size()),
+                               b_.index(static_cast<std::int64_t>(item_size(aval.dtype()))),
+                               b_.index(place.lanes), active};
+  b_.call_runtime_void("apsis_mark_unwritten", arguments);
+  b_.set_lanes(lanes_now);
 }
 
 Place Region::in_memory(const Place& place, const Aval& aval) {
@@ -500,7 +506,12 @@ void Region::emit_call(const Eqn& e) {
 }  // namespace apsis::detail
 
 #ifdef APSIS_VALGRIND
-extern "C" void apsis_mark_undefined(void* memory, std::int64_t bytes) noexcept {
-  apsis::detail::mark_undefined(memory, static_cast<std::size_t>(bytes));
+extern "C" void apsis_mark_unwritten(char* memory, std::int64_t elements, std::int64_t bytes,
+                                     std::int64_t lanes, std::int64_t active) noexcept {
+  for (std::int64_t k = 0; k < elements * lanes; ++k)
+    if (active >> k % lanes & 1)
+      (void)VALGRIND_MAKE_MEM_UNDEFINED(memory + k * bytes, bytes);
+    else
+      (void)VALGRIND_MAKE_MEM_DEFINED(memory + k * bytes, bytes);
 }
 #endif

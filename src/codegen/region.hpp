@@ -84,6 +84,7 @@ class Region {
  private:
   using Values = std::vector<Value>;
 
+  void mark_unwritten(const Place& place, const Aval& aval);
   void run_items(std::span<const Item> items);
   void emit(const Eqn& e);
   void release_operands(const Eqn& e);
