@@ -17,6 +17,7 @@ void second_process();
 void loops();
 void loop_costs();
 void check_costs();
+void compile_costs();
 void save_costs();
 void lorenz();
 void lorenz_first();

@@ -50,6 +50,7 @@ int main(int argc, char** argv) {
       {"loops", bench::loops},
       {"loop-costs", bench::loop_costs},
       {"check-costs", bench::check_costs},
+      {"compile-costs", bench::compile_costs},
       {"save-costs", bench::save_costs},
       {"lorenz", bench::lorenz},
       {"lorenz-first", bench::lorenz_first},

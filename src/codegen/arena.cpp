@@ -27,6 +27,13 @@ std::int64_t Arena::allocate(std::int64_t bytes) {
   return offset;
 }
 
+std::int64_t Arena::allocate_fresh(std::int64_t bytes) {
+  if (top_ < peak_) free_.push_back({top_, peak_});
+  const std::int64_t offset = peak_;
+  peak_ = top_ = offset + padded(bytes);
+  return offset;
+}
+
 void Arena::release(std::int64_t offset, std::int64_t bytes) {
   Range range{offset, offset + padded(bytes)};
   auto next = std::lower_bound(free_.begin(), free_.end(), range,

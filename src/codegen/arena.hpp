@@ -13,6 +13,9 @@ class Arena {
 
   /// The offset of a free range: the tightest that fits, else new bytes at the top.
   std::int64_t allocate(std::int64_t bytes);
+  /// Bytes that no value had before, and none gets later: they may be written earlier in the program than
+  /// where this is called.
+  std::int64_t allocate_fresh(std::int64_t bytes);
   void release(std::int64_t offset, std::int64_t bytes);
   /// Bytes that the whole program needs.
   std::int64_t peak() const { return peak_; }

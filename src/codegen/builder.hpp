@@ -16,6 +16,8 @@
 
 namespace apsis::detail {
 
+class Arena;
+
 /// An address, the same for all lanes.
 struct Pointer {
   void* handle = nullptr;
@@ -189,6 +191,23 @@ class Builder : public Emitter {
   virtual Value call_runtime(const char* symbol, Dtype result, std::span<const Operand> arguments) = 0;
   virtual Pointer call_runtime_pointer(const char* symbol, std::span<const Operand> arguments) = 0;
   virtual void call_runtime_void(const char* symbol, std::span<const Operand> arguments) = 0;
+
+  // Parts. A compiler takes longer for each instruction of a long function than for one of a short function.
+  // A function can go on in parts, functions of their own, which use each other's values as if they were one.
+  /// The function being defined, whose parameter `context` is, may be divided. Returns the scratch memory
+  /// that the context has at `scratch_field`; `memory` plans it.
+  virtual Pointer divisible(Pointer context, std::int64_t scratch_field, Arena& memory) = 0;
+  /// How much was written into the function or part being defined, in operands; 0 where none may be divided.
+  virtual std::int64_t written() const = 0;
+  /// Calls a part here and goes on in it. It returns a status, as the function does that is divided.
+  virtual void begin_part() = 0;
+  /// Goes on after the call: its status. The part has returned.
+  virtual Value end_part() = 0;
+  /// Around code that consists of pieces, one after the other, and at the start of each: what such code reads
+  /// of other parts is read where the piece begins.
+  virtual void open_pieces() = 0;
+  virtual void next_piece() = 0;
+  virtual void close_pieces() = 0;
 
   /// Verifies and compiles the module to a relocatable object (see loader.hpp); the Builder is spent. Throws
   /// InternalError with the compiler's text.

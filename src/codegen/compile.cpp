@@ -80,7 +80,9 @@ void write_entry(Lowering& lowering, const Graph& graph) {
   };
 
   Region region(lowering, graph);
+  Lowering::Pieces inputs(lowering);
   for (ValueId v = 0; v < graph.input_count(); ++v) {
+    inputs.next();
     const Aval& aval = graph.aval(v);
     Place place;
     place.kind = Place::Kind::Memory;
@@ -97,8 +99,11 @@ void write_entry(Lowering& lowering, const Graph& graph) {
     }
     region.bind_input(v, std::move(place));
   }
+  inputs.end();
   std::vector<Place> targets;
+  Lowering::Pieces outputs(lowering);
   for (std::size_t i = 0; i < graph.outputs().size(); ++i) {
+    outputs.next();
     Place place;
     place.kind = Place::Kind::Memory;
     place.view = View::contiguous(graph.aval(graph.outputs()[i]).shape());
@@ -106,9 +111,12 @@ void write_entry(Lowering& lowering, const Graph& graph) {
     targets.push_back(place);
     region.hint_output(i, place);
   }
+  outputs.end();
   region.run();
   std::vector<Place> tables;  // alive to the end
+  Lowering::Pieces written(lowering);
   for (std::size_t i = 0; i < targets.size(); ++i) {
+    written.next();
     const bool unpack = region.output(i).kind == Place::Kind::List && region.output(i).lanes > 1;
     if (unpack) tables.push_back(region.lists_of_lanes(region.output(i), graph.aval(graph.outputs()[i])));
     const Place& made = unpack ? tables.back() : region.output(i);
@@ -121,6 +129,7 @@ void write_entry(Lowering& lowering, const Graph& graph) {
       region.write_output(i, targets[i]);
     }
   }
+  written.end();
   b.set_lanes(1);
   Value ok = b.constant(Dtype::I32, 0);
   b.return_values({&ok, 1});
@@ -149,6 +158,7 @@ LoweringOptions lowering_options(const Graph& graph, const CodegenOptions& optio
   if (!lowering.optimized) lowering.many_loops = 3;
   lowering.vector_lanes = options.lanes;
   lowering.parallel = options.parallel;
+  if (options.part > 0) lowering.longest_repeated = lowering.longest_part = options.part;
   return lowering;
 }
 

@@ -20,6 +20,7 @@ struct CodegenOptions {
   int level = -1;  // 0 … 3 as in `Level`; -1: Less for loops and large arrays, else None
   Isa isa = Isa::Native;
   bool parallel = true;  // lanes may be shared out to threads
+  int part = 0;          // operands after which a function goes on in parts; 0: what is best
   bool operator==(const CodegenOptions&) const = default;
 };
 

@@ -25,11 +25,14 @@ bool Region::emit_concatenate(const Eqn& e) {
   for (ValueId v : graph_.operands(e)) lanes = std::max(lanes, lanes_of(places_[v]));
   const Destination whole = in_registers(aval) ? allocate(aval, lanes) : destination(e.first_result, lanes);
   View part = whole.place().view;
+  Lowering::Pieces pieces(lowering_);
   for (ValueId v : graph_.operands(e)) {
+    pieces.next();
     part.shape = graph_.aval(v).shape();
     copy(places_[v], graph_.aval(v), whole.part(b_, part, 0));
     part.offset += part.shape[axis] * part.strides[axis];
   }
+  pieces.end();
   if (in_registers(aval))
     define_loaded(e.first_result, whole.place());
   else

@@ -7,13 +7,14 @@ namespace apsis::detail {
 void Lowering::enter(Pointer context) {
   context_ = context;
   failure_ = {};
-  scratch_ = b.load_pointer(b.offset(context, offsetof(CallContext, scratch)));
+  scratch_ = b.divisible(context, offsetof(CallContext, scratch), arena);
   cancel_ = b.load_pointer(b.offset(context, offsetof(CallContext, cancel)));
 }
 
 void Lowering::begin_function(Pointer context) {
-  outer_.push_back({std::move(arena), context_, scratch_, cancel_, failure_, failure_status_});
+  outer_.push_back({std::move(arena), repeated, context_, scratch_, cancel_, failure_, failure_status_});
   arena = {};
+  repeated = true;
   enter(context);
 }
 
@@ -21,6 +22,7 @@ std::int64_t Lowering::end_function() {
   const std::int64_t bytes = arena.peak();
   Outer& outer = outer_.back();
   arena = std::move(outer.arena);
+  repeated = outer.repeated;
   context_ = outer.context;
   scratch_ = outer.scratch;
   cancel_ = outer.cancel;
@@ -28,6 +30,44 @@ std::int64_t Lowering::end_function() {
   failure_status_ = outer.failure_status;
   outer_.pop_back();
   return bytes;
+}
+
+void Lowering::Pieces::next() {
+  Builder& b = lowering_.b;
+  const LoweringOptions& options = lowering_.options_;
+  const std::int64_t longest = lowering_.repeated ? options.longest_repeated : options.longest_part;
+  if (in_part_ ? b.written() >= options.longest_part : b.written() - start_ >= longest) {
+    join();
+    b.begin_part();
+    b.open_pieces();
+    lowering_.failures_.push_back({lowering_.failure_, lowering_.failure_status_});
+    lowering_.failure_ = {};
+    in_part_ = true;
+  }
+  b.next_piece();
+}
+
+void Lowering::Pieces::end() {
+  join();
+  lowering_.b.close_pieces();
+}
+
+void Lowering::Pieces::join() {
+  if (!in_part_) return;
+  in_part_ = false;
+  Builder& b = lowering_.b;
+  const int lanes = b.lanes();
+  b.close_pieces();
+  b.set_lanes(1);
+  const Value ok = b.constant(Dtype::I32, static_cast<std::uint64_t>(Status::Ok));
+  b.return_values({&ok, 1});
+  const Value status = b.end_part();
+  lowering_.failure_ = lowering_.failures_.back().block;
+  lowering_.failure_status_ = lowering_.failures_.back().status;
+  lowering_.failures_.pop_back();
+  lowering_.check(status);
+  b.set_lanes(lanes);
+  b.next_piece();
 }
 
 BufferRef Lowering::allocate(std::int64_t bytes) {

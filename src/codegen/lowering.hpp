@@ -19,6 +19,10 @@ struct LoweringOptions {
   std::ptrdiff_t many_loops = 6;     // programs with so many fused loops write equal ones once, as functions
   bool parallel = true;              // lanes are shared out to threads
   bool optimized = true;             // what loops carry stays in registers
+  // Operands that a region writes before it goes on in parts: what loops repeat, and all else. Within the
+  // first, values stay in registers as long as there are any; what is longer has more values alive than
+  // registers. Parts are short in both.
+  std::int64_t longest_repeated = 8000, longest_part = 1500;
 };
 
 class Lowering {
@@ -29,6 +33,7 @@ class Lowering {
   Arena arena;
   std::vector<Kernel> kernels;
   std::int64_t loops = 0, equations = 0;
+  bool repeated = false;  // what is written runs many times in a call
   /// Fused loops written as functions, by what they do but for the parameters of their ops.
   struct SharedLoop {
     Function function;
@@ -44,6 +49,26 @@ class Lowering {
   void begin_function(Pointer context);
   /// The scratch memory that the inner function needs.
   std::int64_t end_function();
+  /// The region being written consists of pieces of code: goes on in parts of their own where a function has
+  /// become long.
+  class Pieces {
+   public:
+    explicit Pieces(Lowering& lowering) : lowering_(lowering), start_(lowering.b.written()) {
+      lowering_.b.open_pieces();
+    }
+    Pieces(const Pieces&) = delete;
+    Pieces& operator=(const Pieces&) = delete;
+    /// Before each piece.
+    void next();
+    /// After the last one.
+    void end();
+
+   private:
+    void join();
+    Lowering& lowering_;
+    std::int64_t start_;
+    bool in_part_ = false;
+  };
   Pointer context() const { return context_; }
   /// The address of a range of scratch memory.
   Pointer scratch(std::int64_t offset) { return b.offset(scratch_, offset); }
@@ -66,10 +91,16 @@ class Lowering {
   Block failure();
   struct Outer {
     Arena arena;
+    bool repeated;
     Pointer context, scratch, cancel;
     Block failure;
     Value failure_status;
   };
+  struct Failure {
+    Block block;
+    Value status;
+  };
+  std::vector<Failure> failures_;  // of the functions whose parts are being written
   LoweringOptions options_;
   Pointer context_, scratch_, cancel_;
   Block failure_;

@@ -182,23 +182,36 @@ class Merged {
   bool found_ = false;
 };
 
-/// The program with `merged` in place of the equations a and b.
-GraphRef replaced(const Graph& graph, const Merged& merged, const Eqn& a, const Eqn& b) {
+/// Two loops, by equation, and what they become.
+struct Pair {
+  const Eqn *first, *second;
+  Merged merged;
+};
+
+/// The program with what pairs become in place of them; no loop is in two pairs.
+GraphRef replaced(const Graph& graph, std::span<const Pair> pairs) {
+  std::unordered_map<const Eqn*, const Pair*> pair_of;
+  for (const Pair& p : pairs) pair_of[p.first] = pair_of[p.second] = &p;
+  std::unordered_map<const Pair*, Values> results_of;
   GraphBuilder builder;
-  Values values(graph.value_count()), operands, results, outputs;
+  Values values(graph.value_count()), operands, outputs;
   for (ValueId v = 0; v < graph.input_count(); ++v) values[v] = builder.input(graph.aval(v));
   for (const Eqn& e : graph.eqns()) {
-    if (&e == &b) {
-      for (std::uint32_t r = 0; r < b.result_count; ++r)
-        values[b.first_result + r] = results[merged.result_of(r)];
+    const auto found = pair_of.find(&e);
+    const Pair* pair = found == pair_of.end() ? nullptr : found->second;
+    if (pair && &e == pair->second) {
+      const Values& results = results_of[pair];
+      for (std::uint32_t r = 0; r < e.result_count; ++r)
+        values[e.first_result + r] = results[pair->merged.result_of(r)];
       continue;
     }
     operands.clear();
-    if (&e == &a) {
-      for (ValueId v : merged.operands()) operands.push_back(values[v]);
-      results.resize(merged.result_count());
-      builder.append(*a.op, merged.params(), operands, results, a.loc);
-      std::copy_n(results.begin(), a.result_count, values.begin() + a.first_result);
+    if (pair) {
+      for (ValueId v : pair->merged.operands()) operands.push_back(values[v]);
+      Values& results = results_of[pair];
+      results.resize(pair->merged.result_count());
+      builder.append(*e.op, pair->merged.params(), operands, results, e.loc);
+      std::copy_n(results.begin(), e.result_count, values.begin() + e.first_result);
       continue;
     }
     for (ValueId v : graph.operands(e)) operands.push_back(values[v]);
@@ -208,16 +221,70 @@ GraphRef replaced(const Graph& graph, const Merged& merged, const Eqn& a, const 
   return builder.finish(outputs);
 }
 
-/// One pair merged; the same graph if there is none.
-GraphRef merge_two(const Graph& graph) {
+/// The loops of a graph, in program order, by what they start from or go over: of those that may record what
+/// a later loop does, none is missed, and hardly another is met.
+class Candidates {
+ public:
+  explicit Candidates(const Graph& graph) : graph_(graph) {}
+
+  void add(std::uint32_t loop, const Eqn& e) {
+    for_each_start(e, [&](ValueId v) {
+      std::vector<std::uint32_t>& loops = by_start_[v];
+      if (loops.empty() || loops.back() != loop) loops.push_back(loop);
+    });
+  }
+
+  /// All carries of the later loop start as some of the earlier one do, and all its xs are xs there.
+  std::span<const std::uint32_t> of(const Eqn& e) const {
+    const std::vector<std::uint32_t>* fewest = nullptr;
+    bool some = true;
+    for_each_start(e, [&](ValueId v) {
+      const auto found = by_start_.find(v);
+      some = some && found != by_start_.end();
+      if (some && (!fewest || found->second.size() < fewest->size())) fewest = &found->second;
+    });
+    return some && fewest ? std::span(*fewest) : std::span<const std::uint32_t>();
+  }
+
+ private:
+  static constexpr ValueId nothing = 0xffffffffu;  // what loops without carries and xs have in common
+
+  template <class Visit>
+  void for_each_start(const Eqn& e, Visit&& visit) const {
+    const Operands of(graph_, e);
+    for (ValueId v : of.carries) visit(v);
+    for (ValueId v : of.xs) visit(v);
+    visit(nothing);
+  }
+
+  const Graph& graph_;
+  std::unordered_map<ValueId, std::vector<std::uint32_t>> by_start_;
+};
+
+/// Pairs that can be merged, no loop in two of them. Loops that start alike and differ otherwise are tried
+/// with the first few others only.
+std::vector<Pair> find_pairs(const Graph& graph) {
+  constexpr std::size_t most_tries = 32;
   std::vector<const Eqn*> loops;
   for (const Eqn& e : graph.eqns())
     if (is_loop(e) && !has_effect(*e.op, e.params)) loops.push_back(&e);
-  for (std::size_t j = 1; j < loops.size(); ++j)
-    for (std::size_t i = 0; i < j; ++i)
-      if (const Merged merged(graph, *loops[i], *loops[j]); merged)
-        return replaced(graph, merged, *loops[i], *loops[j]);
-  return GraphRef(&graph);
+  std::vector<Pair> pairs;
+  if (loops.size() < 2) return pairs;
+  Candidates candidates(graph);
+  std::vector<char> used(loops.size(), 0);
+  for (std::uint32_t j = 0; j < loops.size(); ++j) {
+    const auto tried = candidates.of(*loops[j]);
+    for (std::uint32_t i : tried.first(std::min(tried.size(), most_tries))) {
+      if (used[i]) continue;
+      Merged merged(graph, *loops[i], *loops[j]);
+      if (!merged) continue;
+      pairs.push_back({loops[i], loops[j], std::move(merged)});
+      used[i] = used[j] = 1;
+      break;
+    }
+    candidates.add(j, *loops[j]);
+  }
+  return pairs;
 }
 
 }  // namespace
@@ -225,9 +292,9 @@ GraphRef merge_two(const Graph& graph) {
 GraphRef merge_loops(const Graph& graph) {
   GraphRef current(&graph);
   for (;;) {
-    GraphRef merged = merge_two(*current);
-    if (merged.get() == current.get()) return current;
-    current = std::move(merged);
+    const std::vector<Pair> pairs = find_pairs(*current);
+    if (pairs.empty()) return current;
+    current = replaced(*current, pairs);
   }
 }
 

@@ -1,6 +1,7 @@
 #include "codegen/region.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "codegen/analysis.hpp"
 #include "codegen/lane_loop.hpp"
@@ -82,12 +83,17 @@ void Region::run_invariant(std::span<const char> inputs) {
 
 void Region::run() {
   if (!scheduled_) schedule_ = make_schedule(graph_, lowering_.options().register_limit, {});
+  // What is scheduled already is a loop's: its invariants were written before it.
+  const bool outside = std::exchange(lowering_.repeated, lowering_.repeated || scheduled_);
   run_items(schedule_.items);
+  lowering_.repeated = outside;
 }
 
 void Region::run_items(std::span<const Item> items) {
   shares_loops_ = std::ranges::count_if(items, &Item::cluster) >= lowering_.options().many_loops;
+  Lowering::Pieces pieces(lowering_);
   for (const Item& item : items) {
+    pieces.next();
     lowering_.equations += static_cast<std::int64_t>(item.eqns.size());
     if (item.cluster)
       emit_cluster(item.eqns);
@@ -95,6 +101,7 @@ void Region::run_items(std::span<const Item> items) {
       emit(graph_.eqns()[item.eqns[0]]);
     for (std::uint32_t i : item.eqns) release_operands(graph_.eqns()[i]);
   }
+  pieces.end();
 }
 
 void Region::release_operands(const Eqn& e) {

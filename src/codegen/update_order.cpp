@@ -29,6 +29,8 @@ class Orderer {
       for (ValueId v : graph.operands(graph.eqns()[i]))
         if (readers_[v].empty() || readers_[v].back() != i) readers_[v].push_back(i);
     marks_.assign(n, 0);
+    is_output_.assign(graph.value_count(), 0);
+    for (ValueId v : graph.outputs()) is_output_[v] = 1;
   }
 
   UpdateOrder run() {
@@ -79,7 +81,7 @@ class Orderer {
 
   /// Whether something that reads `v`, or a view of it, needs the update's result first; or v is an output.
   bool read_later(std::uint32_t update, ValueId v) {
-    if (std::ranges::find(graph_.outputs(), v) != graph_.outputs().end()) return true;
+    if (is_output_[v]) return true;
     return std::ranges::any_of(readers_[v], [&](std::uint32_t reader) {
       const Eqn& e = graph_.eqns()[reader];
       return !bring_before(update, reader) || (makes_view(e) && read_later(update, e.first_result));
@@ -121,6 +123,7 @@ class Orderer {
   std::vector<std::uint32_t> position_;              // by equation, in found_.eqns
   std::vector<std::vector<std::uint32_t>> readers_;  // by value
   std::vector<std::uint32_t> marks_;
+  std::vector<char> is_output_;  // by value
   std::uint32_t mark_ = 0;
   std::size_t steps_ = 0;
   bool in_memory_ = false;

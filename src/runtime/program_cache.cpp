@@ -28,7 +28,7 @@ struct Entry {
   std::uint64_t hash() const { return hash_of(graph, options); }
   static std::uint64_t hash_of(const GraphRef& g, const CodegenOptions& o) {
     std::uint64_t hash = hash_mix(g->hash(), static_cast<std::uint64_t>(o.lanes));
-    hash = hash_mix(hash, static_cast<std::uint64_t>(o.level));
+    hash = hash_mix(hash_mix(hash, static_cast<std::uint64_t>(o.level)), static_cast<std::uint64_t>(o.part));
     return hash_mix(hash, static_cast<std::uint64_t>(o.isa) * 2 + o.parallel);
   }
 };

@@ -49,14 +49,15 @@ inline void expect_compiled_equal(const Graph& graph, std::span<const Array> inp
   struct {
     int lanes, level;
     Isa isa = Isa::Native;
-  } const ways[] = {{0, -1}, {1, 0}, {2, 1}, {8, 2}, {0, -1, Isa::Avx2}};
-  for (auto [lanes, level, isa] : ways) {
-    auto program = compile(graph, {.lanes = lanes, .level = level, .isa = isa});
+    int part = 0;
+  } const ways[] = {{0, -1}, {1, 0}, {2, 1}, {8, 2}, {0, -1, Isa::Avx2}, {0, -1, Isa::Native, 25}};
+  for (auto [lanes, level, isa, part] : ways) {
+    auto program = compile(graph, {.lanes = lanes, .level = level, .isa = isa, .part = part});
     std::vector<Array> got = run(*program, inputs);
     ASSERT_EQ(got.size(), expected.size());
     for (std::size_t i = 0; i < got.size(); ++i)
       ASSERT_TRUE(same_bits(got[i], expected[i]))
-          << "output " << i << ", lanes " << lanes << ", level " << level << "\n"
+          << "output " << i << ", lanes " << lanes << ", level " << level << ", part " << part << "\n"
           << to_string(graph) << "\ncompiled " << shown(got[i]) << "\nevaluator " << shown(expected[i]);
   }
 }

@@ -14,7 +14,7 @@ bool is_float_value(Dtype d) { return d == Dtype::F32 || d == Dtype::F64; }
 }  // namespace
 
 void LlvmBuilder::check_equal(Value a, Value b) {
-  APSIS_ASSERT(a.dtype == b.dtype && LLVMTypeOf(ref(a)) == LLVMTypeOf(ref(b)));
+  APSIS_ASSERT(a.dtype == b.dtype && type_of(a) == type_of(b));
 }
 
 LLVMTypeRef LlvmBuilder::type_of(Dtype dtype, int lanes) const {
@@ -52,7 +52,7 @@ LLVMValueRef LlvmBuilder::intrinsic(const char* name, std::initializer_list<LLVM
                         "");
 }
 Value LlvmBuilder::unary_intrinsic(const char* name, Value a) {
-  return {intrinsic(name, {LLVMTypeOf(ref(a))}, {ref(a)}), a.dtype};
+  return {intrinsic(name, {type_of(a)}, {ref(a)}), a.dtype};
 }
 
 Value LlvmBuilder::add(Value a, Value b) {
@@ -82,7 +82,7 @@ Value LlvmBuilder::fma(Value a, Value b, Value c) {
   check_equal(a, b);
   check_equal(a, c);
   APSIS_ASSERT(is_float_value(a.dtype));
-  return {intrinsic("llvm.fma", {LLVMTypeOf(ref(a))}, {ref(a), ref(b), ref(c)}), a.dtype};
+  return {intrinsic("llvm.fma", {type_of(a)}, {ref(a), ref(b), ref(c)}), a.dtype};
 }
 Value LlvmBuilder::neg(Value a) {
   return {is_float_value(a.dtype) ? LLVMBuildFNeg(ir_, ref(a), "") : LLVMBuildNeg(ir_, ref(a), ""), a.dtype};
@@ -131,10 +131,10 @@ Value LlvmBuilder::shift_right(Value a, Value count) {
 }
 Value LlvmBuilder::population_count(Value a) { return unary_intrinsic("llvm.ctpop", a); }
 Value LlvmBuilder::leading_zeros(Value a) {
-  return {intrinsic("llvm.ctlz", {LLVMTypeOf(ref(a))}, {ref(a), LLVMConstInt(i1_, 0, false)}), a.dtype};
+  return {intrinsic("llvm.ctlz", {type_of(a)}, {ref(a), LLVMConstInt(i1_, 0, false)}), a.dtype};
 }
 Value LlvmBuilder::trailing_zeros(Value a) {
-  return {intrinsic("llvm.cttz", {LLVMTypeOf(ref(a))}, {ref(a), LLVMConstInt(i1_, 0, false)}), a.dtype};
+  return {intrinsic("llvm.cttz", {type_of(a)}, {ref(a), LLVMConstInt(i1_, 0, false)}), a.dtype};
 }
 
 Value LlvmBuilder::compare(Compare how, Value a, Value b) {

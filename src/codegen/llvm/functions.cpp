@@ -71,7 +71,7 @@ void LlvmBuilder::call(Function f, std::span<const Operand> arguments, std::span
   const FunctionInfo& function = info(f);
   APSIS_ASSERT(arguments.size() == function.parameters.size() && results.size() == function.results.size());
   std::vector<LLVMValueRef> values;
-  for (const Operand& a : arguments) values.push_back(static_cast<LLVMValueRef>(a.handle));
+  for (const Operand& a : arguments) values.push_back(local(static_cast<LLVMValueRef>(a.handle)));
   LLVMValueRef r = LLVMBuildCall2(ir_, function.type, function.value, values.data(),
                                   static_cast<unsigned>(values.size()), "");
   for (std::size_t i = 0; i < results.size(); ++i)
@@ -86,7 +86,7 @@ LLVMValueRef LlvmBuilder::call_symbol(const char* symbol, LLVMTypeRef result,
   std::vector<LLVMTypeRef> types;
   std::vector<LLVMValueRef> values;
   for (const Operand& a : arguments) {
-    values.push_back(static_cast<LLVMValueRef>(a.handle));
+    values.push_back(local(static_cast<LLVMValueRef>(a.handle)));
     types.push_back(LLVMTypeOf(values.back()));
   }
   LLVMTypeRef type = LLVMFunctionType(result, types.data(), static_cast<unsigned>(types.size()), false);
@@ -207,7 +207,7 @@ Value LlvmBuilder::rare(Value mask, const char* symbol, std::span<const Value> i
   }
   jump(after);
   set_position(after);
-  const Value result{LLVMBuildPhi(ir_, LLVMTypeOf(ref(fast)), ""), fast.dtype};
+  const Value result{LLVMBuildPhi(ir_, type_of(fast), ""), fast.dtype};
   add_incoming(result, fast, before);
   add_incoming(result, slow[0], cold);
   return result;

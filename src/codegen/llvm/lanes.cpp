@@ -14,7 +14,7 @@ void LlvmBuilder::set_lanes(int lanes) {
 }
 
 int LlvmBuilder::lanes_of(Value v) const {
-  LLVMTypeRef type = LLVMTypeOf(ref(v));
+  LLVMTypeRef type = type_of(v);
   return LLVMGetTypeKind(type) == LLVMVectorTypeKind ? static_cast<int>(LLVMGetVectorSize(type)) : 1;
 }
 

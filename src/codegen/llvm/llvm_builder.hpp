@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "codegen/arena.hpp"
 #include "codegen/builder.hpp"
 
 namespace apsis::detail {
@@ -68,6 +69,15 @@ class LlvmBuilder final : public Builder {
   Value call_runtime(const char* symbol, Dtype result, std::span<const Operand> arguments) override;
   Pointer call_runtime_pointer(const char* symbol, std::span<const Operand> arguments) override;
   void call_runtime_void(const char* symbol, std::span<const Operand> arguments) override;
+
+  // parts.cpp
+  Pointer divisible(Pointer context, std::int64_t scratch_field, Arena& memory) override;
+  std::int64_t written() const override;
+  void begin_part() override;
+  Value end_part() override;
+  void open_pieces() override;
+  void next_piece() override;
+  void close_pieces() override;
 
   // lanes.cpp
   void set_lanes(int lanes) override;
@@ -132,11 +142,42 @@ class LlvmBuilder final : public Builder {
     LLVMTypeRef type;
     std::vector<Type> parameters, results;
   };
-  // A function being defined. Its first block holds the stack slots alone.
+  struct Divided;
+  // A function that may be divided, or one in which it goes on.
+  struct Part {
+    Divided* whole = nullptr;
+    const Part* parent = nullptr;
+    LLVMValueRef function = nullptr;
+    LLVMValueRef call = nullptr;  // in the parent
+    std::int64_t called = 0;      // when, as pieces count
+    LLVMValueRef context = nullptr, scratch = nullptr;
+    std::unordered_map<LLVMValueRef, LLVMValueRef> known;  // what other parts made, as it is here now
+  };
+  struct Divided {
+    std::int64_t scratch_field = 0;
+    Arena* memory = nullptr;
+    std::deque<Part> parts;
+    std::unordered_map<LLVMValueRef, Part*> by_function;
+    std::unordered_map<LLVMValueRef, std::int64_t> slots;  // in the scratch memory, by value
+    std::int64_t next = 0, end = 0;                        // of the page of slots
+  };
+  // The pieces of code that a region consists of. Where one begins is passed before all that follows in the
+  // region, and before nothing around it.
+  struct Pieces {
+    LLVMBasicBlockRef block = nullptr;  // where the last one begins: in this block
+    LLVMValueRef before = nullptr;      // after this instruction; null: first
+    std::int64_t at = 0;
+    std::size_t known = 0;  // entries of Frame::brought outside the region
+  };
+  // A function being defined. Its first block holds the stack slots, and what a part begins with.
   struct Frame {
     const FunctionInfo* function;
     LLVMBasicBlockRef slots, body, outer_position;
     int outer_lanes;
+    Part* part = nullptr;
+    std::int64_t operands = 0;  // read so far
+    std::vector<Pieces> pieces;
+    std::vector<LLVMValueRef> brought;  // the keys of Part::known
   };
   // A named function of the elementary ones, by name, dtypes and lanes.
   struct Named {
@@ -146,11 +187,24 @@ class LlvmBuilder final : public Builder {
     std::vector<Type> results;
   };
 
-  static LLVMValueRef ref(Value v) { return static_cast<LLVMValueRef>(v.handle); }
-  static LLVMValueRef ref(ConstPointer p) { return static_cast<LLVMValueRef>(p.handle); }
+  // Operands of what is written now: made in this part of the function, or brought here from another.
+  LLVMValueRef ref(Value v) { return local(static_cast<LLVMValueRef>(v.handle)); }
+  LLVMValueRef ref(ConstPointer p) { return local(static_cast<LLVMValueRef>(p.handle)); }
+  static LLVMTypeRef type_of(Value v) { return LLVMTypeOf(static_cast<LLVMValueRef>(v.handle)); }
   static LLVMBasicBlockRef ref(Block b) { return static_cast<LLVMBasicBlockRef>(b.handle); }
   static const FunctionInfo& info(Function f) { return *static_cast<const FunctionInfo*>(f.handle); }
   static void check_equal(Value a, Value b);
+
+  LLVMValueRef local(LLVMValueRef v);
+  LLVMValueRef brought(LLVMValueRef v, LLVMValueRef function);
+  static bool is_within(const Part& part, const Part& outer);
+  void position_after(LLVMBasicBlockRef block, LLVMValueRef instruction);
+  void position_to_bring(const Part& here, const Part& maker);
+  bool is_bool_type(LLVMTypeRef type) const;
+  LLVMTypeRef as_bytes(LLVMTypeRef type) const;
+  static unsigned alignment_of(LLVMTypeRef type);
+  LLVMValueRef address_in(const Part& part, std::int64_t slot);
+  std::int64_t slot_of(LLVMValueRef v, const Part& maker);
 
   LLVMTypeRef type_of(Dtype dtype, int lanes) const;
   LLVMTypeRef type_of(Type type) const { return type.lanes ? type_of(type.dtype, type.lanes) : pointer_; }
@@ -189,6 +243,8 @@ class LlvmBuilder final : public Builder {
   std::string diagnosis_;
   std::deque<FunctionInfo> functions_;  // addresses stay
   std::vector<Frame> frames_;
+  std::deque<Divided> divided_;
+  std::int64_t time_ = 0;  // pieces and parts begun
   std::unordered_map<std::string, Named> named_;
   std::unordered_map<std::string, Function> rare_;
 };

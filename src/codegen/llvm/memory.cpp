@@ -132,6 +132,7 @@ Pointer LlvmBuilder::stack(std::size_t bytes) {
 }
 
 void LlvmBuilder::copy_bytes(Pointer to, ConstPointer from, Value bytes) {
+  frames_.back().operands += 6;  // of the loads and stores that it becomes
   LLVMBuildMemCpy(ir_, ref(to), 1, ref(from), 1, ref(bytes));
 }
 void LlvmBuilder::fill_bytes(Pointer to, std::uint8_t byte, Value bytes) {
