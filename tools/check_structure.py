@@ -34,6 +34,10 @@ HEAVY_IN_CORE = HEAVY | {"map", "complex", "memory"}
 CODE_FOLDERS = ["include", "src", "tests", "bench", "examples", "tools", "cmake", "docs"]
 CODE_SUFFIXES = {".hpp", ".cpp", ".inc", ".py", ".sh", ".cmake", ".md"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+# State that outlives a call: thread-local or atomic variables, statics of functions that are not constant.
+GLOBAL = re.compile(r"^(?:constinit |inline )*(?:thread_local|std::atomic<)"
+                    r"|^\s+(?:static thread_local|thread_local|static)\s+(?!const\b|constexpr\b|inline\b)[\w:<>, *]+"
+                    r"[\s*]\w+(?:;|\{| = )")
 # Spelt with a class of one letter, so that this file does not report itself.
 UNFINISHED = re.compile(r"\b(TO[D]O|FIX[M]E|X[X]X)\b")
 
@@ -59,6 +63,7 @@ class Checker:
                     self.check_source(path, path.relative_to(base), base == public)
         self.check_rooms(public, private)
         self.check_umbrella(public)
+        self.check_globals(private)
         for folder in CODE_FOLDERS:
             for path in sorted((self.root / folder).rglob("*")):
                 if path.suffix in CODE_SUFFIXES and path.is_file():
@@ -83,6 +88,16 @@ class Checker:
                 lines = len(readme.read_text().splitlines())
                 if lines not in README_LINES:
                     self.report(readme, 1, f"{lines} lines: a room's README has about ten")
+
+    def check_globals(self, private):
+        """HACKING.md lists every source with state that outlives a call."""
+        hacking = self.root / "HACKING.md"
+        listed = set(re.findall(r"`([\w/]+\.cpp)`", hacking.read_text())) if hacking.is_file() else set()
+        for path in sorted(private.rglob("*.cpp")):
+            name = path.relative_to(private).as_posix()
+            for number, line in enumerate(path.read_text().splitlines(), 1):
+                if GLOBAL.match(line) and name not in listed:
+                    self.report(path, number, f"global state that HACKING.md does not list: `{line.strip()}`")
 
     def check_umbrella(self, public):
         """Every public header is reached from the umbrella, unless it says that it stands apart."""

@@ -32,6 +32,12 @@ void fail(const Message& message, std::initializer_list<std::string> arguments, 
 
 namespace detail {
 
+void rethrow_at(const Error& error, Loc loc) {
+  const std::string text = error.what();
+  if (!loc.known() || text.find("\n  at ") != std::string::npos) throw;
+  throw Error(error.id(), text.substr(0, text.find("\n  in scope ")) + place_text(loc));
+}
+
 std::string place_text(Loc loc) {
   std::string text;
   if (loc.known())

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "apsis/base/loc.hpp"
+#include "apsis/base/error.hpp"
 
 namespace apsis::detail {
 
@@ -9,5 +9,7 @@ namespace apsis::detail {
 Loc current_place();
 /// Sets it; returns the one before.
 Loc exchange_place(Loc place);
+/// Throws the error that is being handled again, with a place if it has none.
+[[noreturn]] void rethrow_at(const Error& error, Loc loc);
 
 }  // namespace apsis::detail

@@ -148,6 +148,7 @@ void Region::emit(const Eqn& e) {
   if (e.op == &raise_when_op) return emit_raise_when(e);
   if (e.op == &progress_op) return emit_progress(e);
   if (fusible(graph_, e)) return emit_elementwise_registers(e);
+  if (emit_nothing(e)) return;
   if (emit_unrolled(e)) return;
   if (e.op == &iota_op && !is_complex(graph_.aval(e.first_result).dtype())) return emit_iota(e);
   if (e.op == &concatenate_op && emit_concatenate(e)) return;
@@ -158,6 +159,21 @@ void Region::emit(const Eqn& e) {
   if (e.op == &dot_general_op && emit_contract(e)) return;
   if (e.op->kind == OpKind::Reduce && emit_reduce(e)) return;
   emit_kernel(e);
+}
+
+/// Results without elements need no code, however long their other axes and those of the operands are.
+bool Region::emit_nothing(const Eqn& e) {
+  if (e.op->kind == OpKind::Effect || e.result_count == 0) return false;
+  for (std::uint32_t r = 0; r < e.result_count; ++r) {
+    const Aval& aval = graph_.aval(e.first_result + r);
+    if (aval.is_list() || aval.size() != 0) return false;
+  }
+  for (std::uint32_t r = 0; r < e.result_count; ++r) {
+    Place none;
+    none.kind = Place::Kind::Registers;
+    define(e.first_result + r, std::move(none));
+  }
+  return true;
 }
 
 void Region::emit_constant(const Eqn& e) {

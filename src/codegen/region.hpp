@@ -95,6 +95,7 @@ class Region {
   void emit_elementwise_registers(const Eqn& e);
   bool emit_unrolled(const Eqn& e);
   void emit_kernel(const Eqn& e);
+  bool emit_nothing(const Eqn& e);
   std::int64_t add_kernel(const Eqn& e);
   void emit_raise_when(const Eqn& e);
   void emit_progress(const Eqn& e);

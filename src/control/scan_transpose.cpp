@@ -4,12 +4,16 @@
 
 #include <algorithm>
 #include <array>
+#include <deque>
+#include <iterator>
+#include <optional>
 
 #include "control/late_writes.hpp"
 #include "control/loop_rules.hpp"
 #include "control/messages.hpp"
 #include "core/list.hpp"
 #include "ops/lax.hpp"
+#include "ops/table.hpp"
 #include "transform/guard.hpp"
 #include "transform/transpose.hpp"
 
@@ -110,6 +114,66 @@ std::vector<AxesCondition> conditions_of_carry(const TransposeRule& r, std::size
   return found;
 }
 
+/// Conditions as unions of those that the cotangents of a loop are given with, by number. Nothing: another
+/// one.
+using Union = std::optional<std::vector<std::size_t>>;
+
+bool within(const std::vector<std::size_t>& a, const std::vector<std::size_t>& b) {
+  return std::ranges::includes(b, a);
+}
+
+/// The conditions of carries, which may be unions.
+class Unions {
+ public:
+  const std::vector<std::size_t>& of(const Array& holds) {
+    for (const Known& k : known_)
+      if (k.holds.node() == holds.node()) return k.parts;
+    bases_.push_back(holds);
+    known_.push_back({holds, {bases_.size() - 1}});
+    return known_.back().parts;
+  }
+  /// Empty if the parts are for different axes.
+  Array made_of(const std::vector<std::size_t>& parts) {
+    for (const Known& k : known_)
+      if (k.parts == parts) return k.holds;
+    Array all = bases_[parts[0]];
+    for (std::size_t i = 1; i < parts.size(); ++i) {
+      if (bases_[parts[i]].shape() != all.shape()) return {};
+      all = lax::logical_or(all, bases_[parts[i]]);
+    }
+    known_.push_back({all, parts});
+    return all;
+  }
+
+ private:
+  struct Known {
+    Array holds;
+    std::vector<std::size_t> parts;
+  };
+  std::deque<Known> known_;
+  std::vector<Array> bases_;
+};
+
+/// For each value of a transposed body: a union in which it implies that one of them holds. The inputs from
+/// `first` on are the conditions `constant`.
+std::vector<Union> implied(const Graph& graph, std::size_t first, std::span<const Array> constant,
+                           Unions& unions) {
+  std::vector<Union> found(graph.value_count());
+  for (std::size_t k = 0; k < constant.size(); ++k) found[first + k] = unions.of(constant[k]);
+  for (const Eqn& e : graph.eqns()) {
+    if (e.op != &bit_or_op && e.op != &bit_and_op) continue;
+    const Union &a = found[graph.operands(e)[0]], &b = found[graph.operands(e)[1]];
+    Union& result = found[e.first_result];
+    if (e.op == &bit_and_op) {
+      result = a ? a : b;
+    } else if (a && b) {
+      result.emplace();
+      std::ranges::set_union(*a, *b, std::back_inserter(*result));
+    }
+  }
+  return found;
+}
+
 /// For a group of late carries: true where the cotangents of all count, or where they are given to.
 /// Cotangents that count elsewhere become zero there.
 Array open_at_first(const LateWrites& late, std::size_t group, std::span<const AxesCondition> given,
@@ -172,6 +236,7 @@ void scan_transpose(const TransposeRule& r) {
   const std::size_t carried = given[Sums].size() + carries;
   const auto is_held = [](const AxesCondition& c) { return !c.holds.is_empty(); };
   GraphRef transposed;
+  Unions unions;
   for (bool settled = false; !settled;) {
     const HeldConditions conditions(held, r.given.subspan(std::min(carries, r.given.size())));
     given[Held] = conditions.constant;
@@ -190,16 +255,21 @@ void scan_transpose(const TransposeRule& r) {
     const std::size_t first =
         transposed->input_count() - conditions.constant.size() - conditions.by_entry.size();
     std::size_t out = count(slice_mask(out_mask, 0, all.size()));
+    const std::vector<Union> conditions_of = implied(*transposed, first, conditions.constant, unions);
     for (std::size_t k = 0; k < conditional.size(); ++k) {
       if (conditional[k] == Conditional::No) continue;
       const std::size_t c = k - given[Sums].size();
-      const GivenConditions::Use& use = conditions.given.of_outputs[c];
-      const bool stays = out_mask[all.size() + k] && leads(use.axes) &&
-                         transposed->outputs()[out] == first + static_cast<std::size_t>(use.which);
+      const bool hands_on = out_mask[all.size() + k] && leads(held[c].axes);
+      const Union next = hands_on ? conditions_of[transposed->outputs()[out]] : Union();
       out += out_mask[all.size() + k];
-      if (stays) continue;
+      const std::vector<std::size_t> now = unions.of(held[c].holds);
+      if (next && within(*next, now)) continue;
+      // It counts where something else does too, from now on or at all times.
       given[Carry][c] = guarded(given[Carry][c], Guard{held[c].holds, held[c].axes});
-      held[c] = {};
+      std::vector<std::size_t> wider;
+      if (next) std::ranges::set_union(now, *next, std::back_inserter(wider));
+      held[c].holds = next ? unions.made_of(wider) : Array();
+      if (held[c].holds.is_empty()) held[c] = {};
       settled = false;
     }
   }

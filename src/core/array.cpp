@@ -1,5 +1,6 @@
 #include "apsis/core/array.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 
@@ -11,6 +12,7 @@
 #include "core/list.hpp"
 #include "core/memory.hpp"
 #include "core/messages.hpp"
+#include "core/sizes.hpp"
 
 namespace apsis {
 namespace detail {
@@ -112,20 +114,32 @@ Array literal(Dtype dtype, double value, bool weak) {
 }
 
 Array array_from(Dtype dtype, const void* data, std::size_t count, const Shape& shape, Loc loc) {
-  for (std::int64_t d : shape)
-    if (d < 0) fail(messages::negative_shape, {to_string(shape)}, loc);
+  const LocScope place(loc);
+  checked_count(dtype, shape);
   if (static_cast<std::int64_t>(count) != shape.product())
     fail(messages::data_size, {std::to_string(count), to_string(shape), std::to_string(shape.product())},
          loc);
   Array out = allocate(Aval(dtype, shape));
-  if (count) std::memcpy(static_cast<BufferNode*>(out.node())->data, data, count * item_size(dtype));
+  void* elements = static_cast<BufferNode*>(out.node())->data;
+  if (dtype == Dtype::Bool)
+    convert_elements(Dtype::U8, data, Dtype::Bool, elements, count);
+  else if (count)
+    std::memcpy(elements, data, count * item_size(dtype));
   return out;
 }
 
+namespace {
+bool are_booleans(const std::uint8_t* bytes, std::int64_t count) {
+  return std::all_of(bytes, bytes + count, [](std::uint8_t b) { return b <= 1; });
+}
+}  // namespace
+
 Array array_view(Dtype dtype, const void* data, const Shape& shape) {
-  for (std::int64_t d : shape)
-    if (d < 0) fail(messages::negative_shape, {to_string(shape)});
-  auto* node = new BufferNode(Aval(dtype, shape), const_cast<void*>(data));
+  const Aval aval(dtype, shape);
+  // Programs rely on booleans of 0 and 1; other bytes are none of C++ either, but files and devices have them.
+  if (dtype == Dtype::Bool && !are_booleans(static_cast<const std::uint8_t*>(data), aval.size()))
+    return array_from(dtype, data, static_cast<std::size_t>(aval.size()), shape, {});
+  auto* node = new BufferNode(aval, const_cast<void*>(data));
   node->borrowed = true;
   return Array::adopt(node);
 }
@@ -134,8 +148,26 @@ void fail_ragged(Loc loc) { fail(messages::ragged_literal, {}, loc); }
 
 }  // namespace detail
 
+namespace {
+
+/// The system promises more memory than there is, and ends the process that uses it: what cannot be is
+/// refused before.
+void* block_for(const Aval& aval) {
+  constexpr std::size_t large = std::size_t(1) << 30;
+  static const auto most = static_cast<std::size_t>(detail::machine_memory());
+  const std::size_t bytes = detail::block_size(aval);
+  if (bytes > large && bytes > most) detail::fail_memory(aval);
+  try {
+    return detail::allocate_block(bytes);
+  } catch (const std::bad_alloc&) {
+    detail::fail_memory(aval);
+  }
+}
+
+}  // namespace
+
 Array allocate(const Aval& aval) {
-  void* block = detail::allocate_block(detail::block_size(aval));
+  void* block = block_for(aval);
   auto* node = new (block) detail::BufferNode(aval, static_cast<char*>(block) + detail::header);
   if (detail::arrays_watched.load(std::memory_order_relaxed)) detail::note_array(node);
   return Array::adopt(node);
@@ -148,8 +180,6 @@ Array array(const std::vector<bool>& data, Loc loc) {
 }
 
 Array abstract_array(const Shape& shape, Dtype dtype) {
-  for (std::int64_t d : shape)
-    if (d < 0) fail(messages::negative_shape, {to_string(shape)});
   return Array::adopt(new detail::AbstractNode(Aval(dtype, shape)));
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/hash.hpp"
 #include "core/list.hpp"
+#include "core/sizes.hpp"
 
 namespace apsis {
 namespace {
@@ -53,7 +54,7 @@ const detail::AvalNode* intern(const AvalData& data) {
   InternTable& t = table();
   if (data.shape.empty() && data.list == ListKind::None)
     return t.scalars[static_cast<int>(data.dtype) * 2 + (data.weak ? 1 : 0)];
-  detail::AvalNode probe{data, data.shape.product(), hash_of(data), true, {}};
+  detail::AvalNode probe{data, detail::checked_count(data.dtype, data.shape), hash_of(data), true, {}};
   {
     std::shared_lock lock(t.mutex);
     if (auto it = t.nodes.find(&probe); it != t.nodes.end()) return *it;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/messages.hpp"
+
 namespace apsis {
 
 Dims Dims::filled(std::size_t count, std::int64_t value) {
@@ -73,7 +75,11 @@ bool Dims::contains(std::int64_t value) const { return std::find(begin(), end(),
 
 std::int64_t Dims::product() const {
   std::int64_t p = 1;
-  for (std::int64_t d : *this) p *= d;
+  for (std::int64_t d : *this)
+    if (__builtin_mul_overflow(p, d, &p)) {
+      if (contains(0)) return 0;
+      fail(messages::too_many_elements, {to_string(*this)});
+    }
   return p;
 }
 

@@ -1,4 +1,5 @@
 #include <atomic>
+#include <new>
 #include <thread>
 
 #include "apsis/core/op.hpp"
@@ -31,12 +32,22 @@ void evaluate(const Op& op, const Params& params, std::span<const Array> in, std
   for (const Array& a : in) in_avals.push_back(a.aval());
   op.shape(params, in_avals, out_avals);
   APSIS_ASSERT(out_avals.size() == out.size());
-  for (std::size_t i = 0; i < out.size(); ++i)
+  bool elements = false;
+  for (std::size_t i = 0; i < out.size(); ++i) {
     if (!out_avals[i].is_list()) out[i] = allocate(out_avals[i]);
+    elements |= out_avals[i].is_list() || out_avals[i].size() != 0;
+  }
+  if (!elements && op.kind < OpKind::While) return;  // the other sizes may be huge
   // What has regions or calls the host may fail as it runs.
   if (op.kind < OpKind::While) return op.evaluate(params, in, out);
   const LocScope place(loc);
   op.evaluate(params, in, out);
+}
+
+[[noreturn]] void fail_memory(const Op& op, std::span<const Array> in, Loc loc) {
+  std::string operands;
+  for (const Array& a : in) operands += (operands.empty() ? "" : ", ") + to_string(a.aval());
+  fail(messages::no_memory_for_op, {op.name, operands.empty() ? "none" : operands}, loc);
 }
 
 }  // namespace
@@ -58,10 +69,17 @@ void bind(const Op& op, const Params& params, std::span<const Array> in, std::sp
   if (!loc.known()) loc = detail::current_place();
   for (const Array& a : in)
     if (a.is_empty()) fail(messages::empty_array, {}, loc);
-  if (current)
-    current->process(op, params, in, out, loc);
-  else
-    evaluate(op, params, in, out, loc);
+  // Shape rules and allocations know of no place.
+  try {
+    if (current)
+      current->process(op, params, in, out, loc);
+    else
+      evaluate(op, params, in, out, loc);
+  } catch (const Error& error) {
+    detail::rethrow_at(error, loc);
+  } catch (const std::bad_alloc&) {
+    fail_memory(op, in, loc);
+  }
 }
 
 Array bind1(const Op& op, const Params& params, std::initializer_list<Array> in, Loc loc) {

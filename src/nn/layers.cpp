@@ -67,6 +67,9 @@ Array MLP::operator()(const Array& x) const {
 }
 
 MLP make_mlp(const MLPOptions& o, const Array& key) {
+  if (o.in <= 0 || o.out <= 0 || o.width <= 0 || o.depth < 0)
+    fail(messages::mlp_sizes,
+         {std::to_string(o.in), std::to_string(o.out), std::to_string(o.width), std::to_string(o.depth)});
   MLP mlp{{}, o.activation, o.final_activation};
   Array keys = random::split(key, o.depth + 1);
   for (std::int64_t i = 0; i <= o.depth; ++i)

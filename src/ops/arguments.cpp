@@ -3,20 +3,21 @@
 #include "core/messages.hpp"
 #include "ops/lax.hpp"
 #include "ops/messages.hpp"
+#include "ops/table.hpp"
 
 namespace apsis::detail {
 
-int checked_axis(const char* where, int axis, const Shape& shape, Loc loc) {
-  int rank = shape.rank(), at = axis < 0 ? axis + rank : axis;
+int checked_axis(const char* where, std::int64_t axis, const Shape& shape, Loc loc) {
+  const std::int64_t rank = shape.rank(), at = axis < 0 ? axis + rank : axis;
   if (at < 0 || at >= rank)
     fail(messages::bad_axis, {where, std::to_string(axis), to_string(shape), std::to_string(rank)}, loc);
-  return at;
+  return static_cast<int>(at);
 }
 
 Dims checked_axes(const char* where, const Dims& axes, const Shape& shape, Loc loc) {
   Dims out;
   for (std::int64_t axis : axes) {
-    int at = checked_axis(where, static_cast<int>(axis), shape, loc);
+    int at = checked_axis(where, axis, shape, loc);
     if (out.contains(at)) fail(messages::repeated_axis, {where, std::to_string(at)}, loc);
     out.push_back(at);
   }
@@ -59,6 +60,11 @@ Array broadcast_last(const Array& x, const Shape& shape) {
 
 Array index_values(const char* where, const Array& indices, std::int64_t size, Loc loc) {
   if (!is_integer(indices.dtype())) fail(messages::index_dtype, {where, to_string(indices.aval())}, loc);
+  if (indices.dtype() == Dtype::U64) {
+    // Half of them are no i64; all those are past the end.
+    const Array most = lax::full(indices.shape(), Dtype::U64, 0x1p62);
+    return lax::convert(bind1(minimum_op, {}, {indices, most}), Dtype::I64);
+  }
   Array wide = indices.dtype() == Dtype::I64 && !indices.weak() ? indices : lax::convert(indices, Dtype::I64);
   if (is_unsigned_integer(indices.dtype())) return wide;
   Array zero = lax::full(wide.shape(), Dtype::I64, 0),

@@ -11,7 +11,7 @@
 namespace apsis::detail {
 
 /// The axis as a number in [0, rank). Throws if it is not there.
-int checked_axis(const char* where, int axis, const Shape& shape, Loc loc);
+int checked_axis(const char* where, std::int64_t axis, const Shape& shape, Loc loc);
 /// All axes so; throws if one is named twice.
 Dims checked_axes(const char* where, const Dims& axes, const Shape& shape, Loc loc);
 /// Converted to the least upper bound of their dtypes.

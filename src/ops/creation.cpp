@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
-#include "core/messages.hpp"
 #include "ops/arguments.hpp"
 #include "ops/lax.hpp"
 #include "ops/messages.hpp"
@@ -12,13 +12,8 @@ namespace apsis {
 namespace lax = detail::lax;
 namespace {
 
-void check_shape(const Shape& shape, Loc loc) {
-  if (std::ranges::any_of(shape, [](std::int64_t size) { return size < 0; }))
-    fail(messages::negative_shape, {to_string(shape)}, loc);
-}
-
 Array filled(const char* where, const Shape& shape, const Array& value, Dtype dtype, bool weak, Loc loc) {
-  check_shape(shape, loc);
+  const LocScope place(loc);
   if (value.ndim() != 0) fail(messages::not_scalar, {where, to_string(value.shape())}, loc);
   Array scalar = value.dtype() == dtype && value.weak() == weak ? value : lax::convert(value, dtype, weak);
   return lax::broadcast_in_dim(scalar, shape, {});
@@ -27,12 +22,12 @@ Array filled(const char* where, const Shape& shape, const Array& value, Dtype dt
 }  // namespace
 
 Array zeros(const Shape& shape, Dtype dtype, Loc loc) {
-  check_shape(shape, loc);
+  const LocScope place(loc);
   return lax::full(shape, dtype, 0);
 }
 
 Array ones(const Shape& shape, Dtype dtype, Loc loc) {
-  check_shape(shape, loc);
+  const LocScope place(loc);
   return lax::full(shape, dtype, 1);
 }
 
@@ -43,24 +38,41 @@ Array full(const Shape& shape, const Array& value, Dtype dtype, Loc loc) {
   return filled("full", shape, value, dtype, false, loc);
 }
 
-Array zeros_like(const Array& x, Loc) { return lax::full_like(x.aval(), 0); }
-Array ones_like(const Array& x, Loc) { return lax::full_like(x.aval(), 1); }
+Array zeros_like(const Array& x, Loc loc) {
+  const LocScope place(loc);
+  return lax::full_like(x.aval(), 0);
+}
+Array ones_like(const Array& x, Loc loc) {
+  const LocScope place(loc);
+  return lax::full_like(x.aval(), 1);
+}
 Array full_like(const Array& x, const Array& value, Loc loc) {
   return filled("full_like", x.shape(), value, x.dtype(), x.weak(), loc);
 }
 
 namespace detail {
+namespace {
+std::uint64_t bits(std::int64_t i) { return static_cast<std::uint64_t>(i); }
+}  // namespace
 
 Array arange_integers(std::int64_t start, std::int64_t stop, std::int64_t step, Loc loc) {
+  const LocScope place(loc);
   if (step == 0) fail(messages::arange_step, {}, loc);
-  std::int64_t count = step > 0 ? (stop - start + step - 1) / step : (start - stop - step - 1) / -step;
-  Array numbers = lax::iota(i64, {std::max<std::int64_t>(count, 0)}, 0);
+  // Distance and step need all 64 bits.
+  const bool forwards = step > 0;
+  const std::uint64_t distance = forwards ? bits(stop) - bits(start) : bits(start) - bits(stop);
+  const std::uint64_t stride = forwards ? bits(step) : 0 - bits(step);
+  const bool none = forwards ? stop <= start : stop >= start;
+  const std::uint64_t count = none ? 0 : (distance - 1) / stride + 1;
+  constexpr std::uint64_t most = std::numeric_limits<std::int64_t>::max();
+  Array numbers = lax::iota(i64, {static_cast<std::int64_t>(std::min(count, most))}, 0);
   if (step != 1) numbers = lax::mul(numbers, lax::broadcast_in_dim(array(step), numbers.shape(), {}));
   if (start != 0) numbers = lax::add(numbers, lax::broadcast_in_dim(array(start), numbers.shape(), {}));
   return numbers;
 }
 
 Array arange_reals(double start, double stop, double step, Loc loc) {
+  const LocScope place(loc);
   if (step == 0) fail(messages::arange_step, {}, loc);
   double count = std::ceil((stop - start) / step);
   if (!(count < 9e15))
@@ -75,6 +87,7 @@ Array arange_reals(double start, double stop, double step, Loc loc) {
 
 // JAX's formula, the last point exactly `stop`.
 Array linspace(const Array& start, const Array& stop, std::int64_t count, Loc loc) {
+  const LocScope place(loc);
   if (count < 0) fail(messages::negative_count, {"linspace", std::to_string(count)}, loc);
   Array ends[] = {start, stop};
   for (const Array& end : ends)
@@ -94,13 +107,13 @@ Array linspace(const Array& start, const Array& stop, std::int64_t count, Loc lo
 }
 
 Array iota(const Shape& shape, int axis, Dtype dtype, Loc loc) {
-  check_shape(shape, loc);
+  const LocScope place(loc);
   return lax::iota(dtype, shape, detail::checked_axis("iota", axis, shape, loc));
 }
 
 Array eye(std::int64_t n, std::int64_t m, int k, Dtype dtype, Loc loc) {
+  const LocScope place(loc);
   Shape shape{n, m < 0 ? n : m};
-  check_shape(shape, loc);
   Array rows = lax::add(lax::iota(i64, shape, 0), lax::full(shape, i64, k));
   return lax::convert(lax::eq(rows, lax::iota(i64, shape, 1)), dtype);
 }

@@ -97,12 +97,19 @@ void cumsum_transpose(const TransposeRule& r) {
   r.out[0] = bind1(cumsum_op, make_params(p), {r.cotangents[0]});
 }
 
-// The value `distance` places earlier in the order of accumulation, `fill` where there is none.
-Array delayed(const Array& x, const CumulativeParams& p, std::int64_t distance, double fill) {
-  Dims low = Dims::filled(x.shape().size(), 0), high = low;
-  (p.reverse ? high : low)[static_cast<std::size_t>(p.axis)] = distance;
-  (p.reverse ? low : high)[static_cast<std::size_t>(p.axis)] = -distance;
-  return lax::pad(x, literal(x.dtype(), fill, x.weak()), low, high);
+// The entries [start, limit) along the axis, counted in the order of accumulation.
+Array entries(const Array& x, const CumulativeParams& p, std::int64_t start, std::int64_t limit) {
+  const auto axis = static_cast<std::size_t>(p.axis);
+  const std::int64_t size = x.shape()[axis];
+  Dims starts = Dims::filled(x.shape().size(), 0), limits = x.shape();
+  starts[axis] = p.reverse ? size - limit : start;
+  limits[axis] = p.reverse ? size - start : limit;
+  return lax::slice(x, starts, limits);
+}
+
+Array followed_by(const Array& first, const Array& second, const CumulativeParams& p) {
+  const Array parts[] = {p.reverse ? second : first, p.reverse ? first : second};
+  return lax::concatenate(parts, static_cast<int>(p.axis));
 }
 
 struct Dual {
@@ -110,21 +117,26 @@ struct Dual {
 };
 
 // The tangents of a running combination by doubling: after step k every place combines the 2^k places up to
-// it (Hillis and Steele 1986). Exact at zeros too, where dividing running products would not be.
+// it (Hillis and Steele 1986). Exact at zeros too, where dividing running products would not be. The places
+// that nothing stands before stay as they are: an infinity there is no element to be combined with.
 template <class Combine>
-Array doubling_tangent(const JvpRule& r, double identity, const Combine& combine) {
+Array doubling_tangent(const JvpRule& r, const Combine& combine) {
   const auto& p = r.params.as<CumulativeParams>();
   Dual total{r.primals[0], r.tangents[0]};
-  for (std::int64_t distance = 1; distance < total.value.shape()[static_cast<std::size_t>(p.axis)];
-       distance *= 2)
-    total =
-        combine({delayed(total.value, p, distance, identity), delayed(total.tangent, p, distance, 0)}, total);
+  const std::int64_t size = total.value.shape()[static_cast<std::size_t>(p.axis)];
+  const auto part = [&](std::int64_t start, std::int64_t limit) {
+    return Dual{entries(total.value, p, start, limit), entries(total.tangent, p, start, limit)};
+  };
+  for (std::int64_t distance = 1; distance < size; distance *= 2) {
+    const Dual first = part(0, distance), rest = combine(part(0, size - distance), part(distance, size));
+    total = {followed_by(first.value, rest.value, p), followed_by(first.tangent, rest.tangent, p)};
+  }
   return total.tangent;
 }
 
 void cumprod_jvp(const JvpRule& r) {
   bind(cumprod_op, r.params, r.primals, r.outs);
-  r.out_tangents[0] = doubling_tangent(r, 1, [](const Dual& a, const Dual& b) {
+  r.out_tangents[0] = doubling_tangent(r, [](const Dual& a, const Dual& b) {
     return Dual{lax::mul(a.value, b.value),
                 lax::add(lax::mul(a.tangent, b.value), lax::mul(a.value, b.tangent))};
   });
@@ -134,9 +146,7 @@ void cumprod_jvp(const JvpRule& r) {
 template <const Op& cumulative, const Op& pairwise>
 void extremum_jvp(const JvpRule& r) {
   bind(cumulative, r.params, r.primals, r.outs);
-  const double identity = &pairwise == &maximum_op ? -std::numeric_limits<double>::infinity()
-                                                   : std::numeric_limits<double>::infinity();
-  r.out_tangents[0] = doubling_tangent(r, identity, [](const Dual& a, const Dual& b) {
+  r.out_tangents[0] = doubling_tangent(r, [](const Dual& a, const Dual& b) {
     Dual out;
     const Array primals[] = {a.value, b.value}, tangents[] = {a.tangent, b.tangent};
     pairwise.jvp({{}, primals, tangents, {&out.value, 1}, {&out.tangent, 1}});

@@ -51,7 +51,10 @@ void take_range(Plan& plan, const Range& r, std::int64_t axis, const Shape& shap
   };
   std::int64_t first = end(r.start, backwards ? highest : lowest),
                last = end(r.stop, backwards ? lowest : highest);
-  std::int64_t step = backwards ? -r.step : r.step, distance = backwards ? first - last : last - first;
+  const std::int64_t distance = backwards ? first - last : last - first;
+  // A step past the end is one to the end: all later arithmetic on steps stays small.
+  const std::int64_t longest = std::max<std::int64_t>(distance, 1);
+  const std::int64_t step = backwards ? -std::max(r.step, -longest) : std::min(r.step, longest);
   std::int64_t count = distance > 0 ? (distance + step - 1) / step : 0;
   std::int64_t low = count == 0 ? 0 : backwards ? first - (count - 1) * step : first;
   plan.start.push_back(low);
@@ -78,20 +81,25 @@ std::vector<Index> expand_mask(const Index& index) {
 }
 
 std::vector<Index> without_masks(const Array& x, std::span<const Index> indices) {
+  const auto is_mask = [](const Index& i) {
+    return i.kind == Index::Kind::Array && i.array.dtype() == boolean;
+  };
+  const auto axes_of = [&](const Index& i) -> std::int64_t {
+    if (i.kind == Index::Kind::NewAxis || i.kind == Index::Kind::Ellipsis) return 0;
+    return is_mask(i) ? i.array.ndim() : 1;
+  };
   std::vector<Index> out;
-  std::int64_t axis = 0;
+  std::int64_t axis = 0, used = 0;
+  for (const Index& index : indices) used += axes_of(index);
   for (const Index& index : indices) {
-    if (index.kind != Index::Kind::Array || index.array.dtype() != boolean) {
+    if (!is_mask(index)) {
       out.push_back(index);
-      axis += index.kind != Index::Kind::NewAxis && index.kind != Index::Kind::Ellipsis;
+      axis += index.kind == Index::Kind::Ellipsis ? std::max<std::int64_t>(x.ndim() - used, 0) : axes_of(index);
       continue;
     }
     const Shape& mask = index.array.shape();
-    // An ellipsis before the mask leaves its place open; then the sizes are checked by the positions'
-    // clamping only.
     bool fits = mask.rank() > 0 && axis + mask.rank() <= x.ndim();
-    bool counted = std::ranges::none_of(out, [](const Index& i) { return i.kind == Index::Kind::Ellipsis; });
-    for (std::int64_t i = 0; fits && counted && i < mask.rank(); ++i)
+    for (std::int64_t i = 0; fits && i < mask.rank(); ++i)
       fits = mask[static_cast<std::size_t>(i)] == x.shape()[static_cast<std::size_t>(axis + i)];
     if (!fits)
       fail(messages::mask_shape, {to_string(mask), to_string(x.shape()), axis_text(axis)}, index.loc);

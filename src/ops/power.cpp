@@ -105,8 +105,13 @@ Array hypot_part(const Array& x, const Array& result) {
 Array hypot_by_first(const Array& x, const Array&, const Array& result) { return hypot_part(x, result); }
 Array hypot_by_second(const Array&, const Array& y, const Array& result) { return hypot_part(y, result); }
 
+// y xʸ⁻¹. At x = 0 and y = 0, where xʸ is 1 whatever x is, 0·0⁰ rather than 0·0⁻¹: so are all further
+// derivatives, which meet y - 1, y - 2, … there.
 Array pow_by_base(const Array& x, const Array& y, const Array&) {
-  return lax::mul(y, bind1(pow_op, {}, {x, plus(y, -1)}));
+  const Array zero = constant_like(x, 0);
+  const Array constant = lax::logical_and(lax::eq(x, zero), lax::eq(y, zero));
+  const Array exponent = lax::select(constant, constant_like(x, 1), y);
+  return lax::mul(y, bind1(pow_op, {}, {x, plus(exponent, -1)}));
 }
 // log(x) xʸ, which is 0 at x = 0.
 Array pow_by_exponent(const Array& x, const Array&, const Array& result) {

@@ -61,7 +61,7 @@ Array one_axis(const char* name, const Array& x, const Axes& axes, std::int64_t&
   axis = 0;
   if (axes.all) return lax::reshape(x, {x.size()});
   if (axes.list.size() != 1) fail(messages::needs_one_axis, {name, to_string(axes.list)}, loc);
-  axis = checked_axis(name, static_cast<int>(axes.list[0]), x.shape(), loc);
+  axis = checked_axis(name, axes.list[0], x.shape(), loc);
   return x;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/sizes.hpp"
 #include "ops/arguments.hpp"
 #include "ops/index_rules.hpp"
 #include "ops/messages.hpp"
@@ -10,6 +11,7 @@ namespace apsis {
 namespace lax = detail::lax;
 
 Array reshape(const Array& x, const Shape& shape, Loc loc) {
+  const LocScope place(loc);
   Shape wanted = shape;
   auto unknown = std::ranges::find(wanted, -1);
   if (unknown != wanted.end()) {
@@ -75,6 +77,7 @@ Array broadcast_to(const Array& x, const Shape& shape, Loc loc) {
   }
   fits = fits && std::ranges::none_of(shape, [](std::int64_t size) { return size < 0; });
   if (!fits) fail(messages::broadcast_to, {to_string(x.shape()), to_string(shape)}, loc);
+  const LocScope place(loc);
   return detail::broadcast_last(x, shape);
 }
 
@@ -177,6 +180,7 @@ std::vector<Array> split_at(const Array& x, const Dims& places, int axis, Loc lo
 }
 
 Array tile(const Array& x, const Dims& repeats, Loc loc) {
+  const LocScope place(loc);
   if (std::ranges::any_of(repeats, [](std::int64_t n) { return n < 0; }))
     fail(messages::negative_count, {"tile", to_string(repeats)}, loc);
   Shape shape = x.shape();
@@ -190,12 +194,13 @@ Array tile(const Array& x, const Dims& repeats, Loc loc) {
     paired.push_back(counts[i]);
     entry_axes.push_back(static_cast<std::int64_t>(paired.size()));
     paired.push_back(shape[i]);
-    joined.push_back(counts[i] * shape[i]);
+    joined.push_back(detail::size_product(counts[i], shape[i]));
   }
   return lax::reshape(lax::broadcast_in_dim(lax::reshape(x, shape), paired, entry_axes), joined);
 }
 
 Array repeat(const Array& x, std::int64_t count, int axis, Loc loc) {
+  const LocScope place(loc);
   int along = detail::checked_axis("repeat", axis, x.shape(), loc);
   if (count < 0) fail(messages::negative_count, {"repeat", std::to_string(count)}, loc);
   auto at = static_cast<std::size_t>(along);
@@ -205,7 +210,7 @@ Array repeat(const Array& x, std::int64_t count, int axis, Loc loc) {
   for (std::int64_t& a : axes) a += a > along;
   Array spread = lax::broadcast_in_dim(x, shape, axes);
   Shape joined = x.shape();
-  joined[at] *= count;
+  joined[at] = detail::size_product(joined[at], count);
   return lax::reshape(spread, joined);
 }
 
@@ -213,7 +218,7 @@ Array roll(const Array& x, std::int64_t shift, int axis, Loc loc) {
   int along = detail::checked_axis("roll", axis, x.shape(), loc);
   std::int64_t size = x.dim(along);
   if (size == 0) return x;
-  std::int64_t first = ((-shift) % size + size) % size;
+  const std::int64_t behind = shift % size, first = behind > 0 ? size - behind : -behind;
   if (first == 0) return x;
   Array parts[] = {window(x, along, first, size), window(x, along, 0, first)};
   return lax::concatenate(parts, along);
@@ -233,8 +238,17 @@ Array diff(const Array& x, int axis, Loc loc) {
 }
 
 Array pad(const Array& x, const Dims& low, const Dims& high, const Array& value, Loc loc) {
+  const LocScope place(loc);
   bool fits = low.size() == x.shape().size() && high.size() == x.shape().size() && value.ndim() == 0;
-  for (std::size_t i = 0; fits && i < low.size(); ++i) fits = x.shape()[i] + low[i] + high[i] >= 0;
+  for (std::size_t i = 0; fits && i < low.size(); ++i) {
+    constexpr std::int64_t most = std::int64_t(1) << 60;
+    if (std::max(low[i], high[i]) > most) {
+      Shape made = x.shape();
+      made[i] = detail::size_sum(made[i], std::max(low[i], high[i]));
+      detail::checked_count(x.dtype(), made);  // throws
+    }
+    fits = std::min(low[i], high[i]) >= -most && x.shape()[i] + low[i] + high[i] >= 0;
+  }
   if (!fits)
     fail(messages::pad_numbers,
          {to_string(low), to_string(high), to_string(x.shape()), to_string(value.shape())}, loc);

@@ -1,5 +1,7 @@
 // The flat functions behind the public templates of grad, jvp, linearize, vmap and the Jacobians.
 
+#include <algorithm>
+
 #include "apsis/transform/jacobian.hpp"
 #include "apsis/transform/jvp.hpp"
 #include "apsis/transform/linear_transpose.hpp"
@@ -94,6 +96,25 @@ std::vector<Array> LinearProgram::pull(std::span<const Array> cotangents, const 
   return out;
 }
 
+namespace {
+/// Whether it is weak matters to nobody here.
+std::string plain_text(const Aval& aval) { return to_string(Aval(aval.dtype(), aval.shape())); }
+}  // namespace
+
+void check_floating(const LeafNames& names, std::span<const Array> leaves, std::size_t begin, std::size_t end,
+                    int number, const char* transformation, Loc loc) {
+  std::string what;
+  for (std::size_t i = begin; i < end; ++i) {
+    if (is_inexact(leaves[i].dtype())) return;
+    if (i - begin < 3) what += (i == begin ? "" : ", ") + names(i) + " is " + plain_text(leaves[i].aval());
+  }
+  if (end - begin > 3) what += ", …";
+  if (end == begin)
+    what = (number < 0 ? "the arguments hold" : "argument " + std::to_string(number) + " holds") +
+           std::string(" no array");
+  fail(messages::argument_not_floating, {transformation, what}, loc);
+}
+
 LinearizedCall linearize_call(const Callee& callee, std::span<const Array> leaves,
                               std::vector<bool> differentiate, Loc loc) {
   keep_inexact(differentiate, leaves);
@@ -165,10 +186,13 @@ Shape joined(const Shape& a, const Shape& b) {
 }  // namespace
 
 JacobianCall jacobian_call(const Callee& callee, std::span<const Array> leaves,
-                           std::vector<bool> differentiate, bool forward, Loc loc) {
+                           std::vector<bool> differentiate, bool forward, const char* name, Loc loc) {
   keep_inexact(differentiate, leaves);
   Linearized r = linearize(callee, leaves, differentiate, loc);
   std::vector<Aval> in_avals = avals_of(leaves), out_avals = avals_of(r.outs);
+  if (std::ranges::none_of(out_avals, [](const Aval& a) { return is_inexact(a.dtype()); }))
+    fail(messages::result_not_floating, {name, out_avals.empty() ? "no array" : plain_text(out_avals[0])},
+         loc);
   std::size_t ins = leaves.size(), outs = r.outs.size();
   JacobianCall result{r.outs, std::vector<Array>(ins * outs)};
   // Forward: one batch of tangents an input; reverse: one batch of cotangents an output.
@@ -183,6 +207,16 @@ JacobianCall jacobian_call(const Callee& callee, std::span<const Array> leaves,
         if (found[i].is_empty()) found[i] = lax::full_like(forward ? out_avals[i] : in_avals[i], 0);
       return found;
     };
+    if (seed.size() == 0) {
+      for (std::size_t i = 0; i < (forward ? outs : ins); ++i) {
+        const std::size_t out = forward ? i : s, in = forward ? s : i;
+        if (!differentiate[in] || !is_inexact(out_avals[out].dtype())) continue;
+        const Shape shape = joined(out_avals[out].shape(), in_avals[in].shape());
+        result.blocks[out * ins + in] =
+            lax::full(shape, (forward ? out_avals[out] : in_avals[in]).dtype(), 0);
+      }
+      continue;
+    }
     Array basis = one_hot_basis(seed);
     int axis = 0;
     BatchResult found = batch(callee_of(map), seed.size(), {&basis, 1}, {&axis, 1});

@@ -64,6 +64,7 @@ std::int64_t operand_axis(const Graph& graph, const Eqn& e, std::size_t k, std::
   if (e.op == &reverse_op) return stays(!e.params.as<ReverseParams>().axes.contains(axis));
   if (e.op == &dynamic_slice_op) return stays(k == 0);
   if (e.op == &slice_op) return stays(e.params.as<SliceParams>().stride[at] == 1);
+  if (e.op == &concatenate_op) return stays(e.params.as<ConcatenateParams>().axis != axis);
   if (e.op == &broadcast_in_dim_op) {
     const std::int64_t of = place_in(e.params.as<BroadcastParams>().axes, axis);
     return of >= 0 && from[static_cast<std::size_t>(of)] == to[at] ? of : -1;
@@ -108,10 +109,10 @@ Array guarded(const Array& value, const Guard& guard, const Array& otherwise) {
   return guard.when ? lax::select(condition, value, otherwise) : lax::select(condition, otherwise, value);
 }
 
-std::optional<Guard> both(const Guard& a, const Guard& b) {
-  if (a.is_empty() || a == b) return b;
-  if (b.is_empty()) return a;
-  if (a.has_condition_of(b)) return std::nullopt;
+namespace {
+
+/// A guard for the axes of both, with their conditions combined.
+Guard combined(const Guard& a, const Guard& b, Array (*combine)(const Array&, const Array&)) {
   Guard all;
   Shape shape;
   for (const Guard* g : {&a, &b})
@@ -125,8 +126,24 @@ std::optional<Guard> both(const Guard& a, const Guard& b) {
     for (std::int64_t axis : g.axes) places.push_back(place_in(all.axes, axis));
     return of_shape(holds(g), shape, places);
   };
-  all.condition = lax::logical_and(part(a), part(b));
+  all.condition = combine(part(a), part(b));
   return all;
+}
+
+}  // namespace
+
+std::optional<Guard> both(const Guard& a, const Guard& b) {
+  if (a.is_empty() || a == b) return b;
+  if (b.is_empty()) return a;
+  if (a.has_condition_of(b)) return std::nullopt;
+  return combined(a, b, lax::logical_and);
+}
+
+Guard either(const Guard& a, const Guard& b) {
+  if (a.is_empty() || b.is_empty()) return {};
+  if (a == b) return a;
+  if (a.has_condition_of(b)) return {};
+  return combined(a, b, lax::logical_or);
 }
 
 std::optional<bool> known_condition(const Array& condition) {

@@ -36,6 +36,8 @@ Array leading(const Guard& guard, const Shape& shape);
 /// `value` where the guard holds; elsewhere `otherwise`, or zero.
 Array guarded(const Array& value, const Guard& guard);
 Array guarded(const Array& value, const Guard& guard, const Array& otherwise);
+/// Where one of them holds, or both.
+Guard either(const Guard& a, const Guard& b);
 /// Where both hold; nothing if that is nowhere.
 std::optional<Guard> both(const Guard& a, const Guard& b);
 /// A condition whose value is there and the same for all elements; nothing if it is traced, or differs.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <unordered_map>
 #include <utility>
 
 #include "core/list.hpp"
@@ -14,7 +15,7 @@
 
 namespace apsis::detail {
 
-extern const Op broadcast_in_dim_op, reduce_sum_op, scan_op, select_op;
+extern const Op broadcast_in_dim_op, concatenate_op, pad_op, reduce_sum_op, scan_op, select_op, slice_op;
 
 namespace {
 
@@ -40,6 +41,18 @@ bool has_regions(const Eqn& e) {
   return found;
 }
 
+/// A slice, and the guard of its result's cotangent.
+struct Slice {
+  const Eqn* eqn = nullptr;
+  Guard guard;
+};
+
+/// Slices that a cotangent is the sum of; once they count under different conditions, where.
+struct Parts {
+  std::vector<Slice> slices;
+  Array counts;
+};
+
 /// The cotangents of a graph's values, from the last equation to the first.
 class Backward {
  public:
@@ -50,7 +63,8 @@ class Backward {
         guards_(graph.value_count()),
         linear_(graph.value_count(), 0),
         awaited_(graph.value_count(), 0),
-        first_reader_(graph.value_count(), 0xffffffffu) {
+        first_reader_(graph.value_count(), 0xffffffffu),
+        unchosen_(graph.value_count(), 0) {
     for (ValueId v = 0; v < graph.input_count(); ++v) {
       linear_[v] = linear[v];
       if (!linear[v]) values_[v] = inputs[v];
@@ -72,28 +86,110 @@ class Backward {
     return leading(guard, graph_.aval(v).shape());
   }
 
-  /// Sums of what counts under the same condition stay under it. If one summand counts where the other does
-  /// not, one is chosen where the condition is for the whole array; by element they are added, so that the
-  /// last bits do not depend on which conditions are known to be the same.
-  void add(ValueId v, Array more, const Guard& guard = {}) {
+  /// Sums of what counts under the same condition stay under it; else they count where one of the summands
+  /// does, each zero where it does not. If one counts where the other does not, one is chosen where the
+  /// condition is for the whole array; by element they are added, so that the last bits do not depend on
+  /// which conditions are known to be the same.
+  void add(ValueId v, Array more, const Guard& guard = {}, const Slice& part = {}) {
+    if (more.aval().is_list()) return add_list(v, std::move(more), guard);
     Array& sum = cotangents_[v];
     Guard& held = guards_[v];
-    if (sum.is_empty()) {
+    const Array counts = note_part(v, guard, part);
+    if (!counts.is_empty()) {
+      settle(v);
+      sum = lax::add(sum, guarded(more, guard));
+      held = guard_of(counts);
+      held.zeroed = true;
+    } else if (sum.is_empty()) {
       sum = std::move(more);
       held = guard;
     } else if (held == guard) {
-      sum = more.aval().is_list() ? add_lists(sum, more) : lax::add(sum, more);
+      sum = lax::add(sum, more);
       held.zeroed = held.zeroed && guard.zeroed;
     } else if (held.has_condition_of(guard) && held.is_scalar()) {
       sum = guarded(sum, held, more);
       held = {};
     } else {
+      Guard one = either(held, guard);
+      one.zeroed = true;
       settle(v);
       sum = lax::add(sum, guarded(more, guard));
+      held = std::move(one);
     }
   }
 
+  /// Notes that a slice, or another equation (null), makes a summand of the cotangent of `v`. If all are
+  /// slices, and they count under different conditions, returns where their sum does, by element.
+  Array note_part(ValueId v, const Guard& guard, const Slice& part) {
+    if (!chooses_) return {};
+    if (!part.eqn) return parts_.erase(v), Array();
+    const bool first = cotangents_[v].is_empty();
+    const auto found = first ? parts_.insert_or_assign(v, Parts()).first : parts_.find(v);
+    if (found == parts_.end()) return {};
+    Parts& parts = found->second;
+    const bool same = first || (parts.counts.is_empty() && guards_[v] == guard);
+    parts.slices.push_back(part);
+    return same ? Array() : count_parts(parts);
+  }
+
+  /// Where the sum of slices counts, by element.
+  Array count_parts(Parts& parts) {
+    for (const Slice& s : parts.slices) {
+      const Array where = moved(*s.eqn, s.guard);
+      parts.counts = parts.counts.is_empty() ? where : lax::logical_or(parts.counts, where);
+    }
+    parts.slices.clear();
+    return parts.counts;
+  }
+
+  /// Nothing that `e` makes is used but by branches that are known not to be chosen, if at all.
+  void leave_unchosen(const Eqn& e) {
+    char unchosen = 0;
+    for (std::uint32_t r = 0; r < e.result_count; ++r) unchosen |= unchosen_[e.first_result + r];
+    if (!unchosen) return;
+    for (ValueId v : graph_.operands(e)) unchosen_[v] = 1;
+  }
+
+  /// Of a value that only slices read: the parts that no chosen branch reads do not count.
+  void use_parts(ValueId v) {
+    const auto found = parts_.find(v);
+    if (found == parts_.end() || !found->second.counts.is_empty() || cotangents_[v].is_empty()) return;
+    const Array counts = count_parts(found->second);
+    settle(v);
+    guards_[v] = guard_of(counts);
+    guards_[v].zeroed = true;
+  }
+
+  /// Where the cotangent of the operand of a slice counts, by element.
+  Array moved(const Eqn& e, const Guard& guard) {
+    const Shape& part = graph_.aval(e.first_result).shape();
+    return moved(e, guard.is_empty() ? lax::full(part, Dtype::Bool, 1) : holds_in(guard, part))[0];
+  }
+
+  /// Booleans go the way of the cotangents through an equation that only moves elements.
+  std::vector<Array> moved(const Eqn& e, const Array& where) {
+    const auto ids = graph_.operands(e);
+    std::vector<Array> none(ids.size()), found(ids.size());
+    std::vector<Aval> avals;
+    for (ValueId v : ids) avals.push_back(Aval(where.dtype(), graph_.aval(v).shape()));
+    const std::unique_ptr<bool[]> linear(new bool[ids.size()]);
+    for (std::size_t k = 0; k < ids.size(); ++k) linear[k] = linear_[ids[k]];
+    e.op->transpose({e.params, none, avals, {linear.get(), ids.size()}, {&where, 1}, found});
+    return found;
+  }
+
+  /// Lists are zero already where they do not count, which is a condition for the whole list.
+  void add_list(ValueId v, Array more, Guard guard) {
+    if (!guard.is_empty() && !guard.is_scalar()) guard = {};
+    guard.zeroed = true;
+    Array& sum = cotangents_[v];
+    guards_[v] = sum.is_empty() ? guard : either(guards_[v], guard);
+    guards_[v].zeroed = true;
+    sum = sum.is_empty() ? std::move(more) : add_lists(sum, more);
+  }
+
   void add_to_output(ValueId v, const Array& cotangent, const Guard& guard) {
+    chooses_ |= !guard.is_empty();
     if (linear_[v] && !cotangent.is_empty()) add(v, cotangent, guard);
   }
 
@@ -115,6 +211,7 @@ class Backward {
     run_equations(graph_, values_, [&](const Eqn& e, std::span<const Array> in, std::span<Array> out) {
       char depends = 0;
       for (ValueId v : graph_.operands(e)) depends |= linear_[v];
+      chooses_ |= e.op == &select_op;
       std::fill_n(linear_.begin() + e.first_result, e.result_count, depends);
       if (!depends) return bind(*e.op, e.params, in, out, e.loc);
       const auto i = static_cast<std::uint32_t>(&e - graph_.eqns().data());
@@ -138,7 +235,11 @@ class Backward {
     const std::optional<bool> known = known_condition(chosen);
     for (const std::size_t k : {1, 2}) {
       const bool when = k == 1;
-      if (!linear_[ids[k]] || (known && *known != when)) continue;
+      if (!linear_[ids[k]]) continue;
+      if (known && *known != when) {
+        unchosen_[ids[k]] = 1;
+        continue;
+      }
       const auto where = known ? guard : both(guard, {chosen, condition.axes, when});
       if (where) add(ids[k], ct, *where);
     }
@@ -164,7 +265,8 @@ class Backward {
     }
     const OpKind kind = e.op->kind;
     const bool whole = common.is_empty() || common.is_scalar();
-    if (!(same && whole) && takes_conditions(kind)) return give(e);
+    if (takes_conditions(kind) && (!(same && whole) || (!common.is_empty() && makes_lists(e))))
+      return give(e);
     if (!same || kind == OpKind::Collective) return zeroed(e, common), Guard();
     if (!whole && kind != OpKind::Elementwise) return guard_along(e, common);
     if (common.is_empty()) return {};
@@ -197,11 +299,24 @@ class Backward {
     return kind == OpKind::Scan || kind == OpKind::Cond || kind == OpKind::Call || kind == OpKind::MapLanes;
   }
 
-  /// The rule gets the cotangents as they are, with the conditions.
+  /// Whether some cotangents of its operands are lists.
+  bool makes_lists(const Eqn& e) const {
+    return std::ranges::any_of(graph_.operands(e),
+                               [&](ValueId v) { return linear_[v] && graph_.aval(v).is_list(); });
+  }
+
+  /// The rule gets the cotangents as they are, with the conditions. What it returns counts where one of them
+  /// does, if all have one for the whole array.
   Guard give(const Eqn& e) {
     given_.resize(e.result_count);
+    Guard all;
+    bool first = true;
     for (std::uint32_t r = 0; r < e.result_count; ++r) {
       const Guard& guard = guards_[e.first_result + r];
+      if (!cotangents_[e.first_result + r].is_empty()) {
+        const Guard whole = guard.is_empty() || guard.is_scalar() ? guard : Guard();
+        all = std::exchange(first, false) ? whole : either(all, whole);
+      }
       if (guard.is_empty()) continue;
       given_[r] = {{}, guard.axes};
       for (std::uint32_t before = 0; before < r; ++before)
@@ -209,7 +324,8 @@ class Backward {
       if (given_[r].holds.is_empty()) given_[r].holds = holds(guard);
     }
     std::fill_n(guards_.begin() + e.first_result, e.result_count, Guard());
-    return {};
+    all.zeroed = true;
+    return all;
   }
 
   /// Of a condition for some axes: it goes the way of the cotangent if entries along these do not meet. If
@@ -226,6 +342,10 @@ class Backward {
       return *own;
     }
     if (e.op->kind == OpKind::View || e.op == &reduce_sum_op) return laid_out(e, guard);
+    if (e.op == &concatenate_op || (e.op == &pad_op && !linear_[ids[1]])) {
+      moved_conditions_ = moved(e, holds_in(guard, graph_.aval(e.first_result).shape()));
+      return {};
+    }
     for (std::size_t k = 0; k < ids.size() && e.op->kind == OpKind::Contract; ++k)
       if (const auto factor = guard_for_operand(graph_, e, k, guard); factor && !linear_[ids[k]])
         operands_[k] = guarded(operands_[k], *factor);
@@ -240,16 +360,10 @@ class Backward {
     if (adds) zeroed(e, guard);
     const ValueId operand = graph_.operands(e)[0];
     const Shape& shape = graph_.aval(operand).shape();
-    const Dtype dtype = adds ? Dtype::I64 : Dtype::Bool;
     const Array where = holds_in(guard, graph_.aval(e.first_result).shape());
-    const Array given = adds ? lax::convert(where, dtype) : where;
-    const Array none;
-    const Aval aval(dtype, shape);
-    const bool linear = true;
-    Array found;
-    e.op->transpose({e.params, {&none, 1}, {&aval, 1}, {&linear, 1}, {&given, 1}, {&found, 1}});
-    return {adds ? lax::ne(found, lax::full_like(aval, 0)) : found, Dims::counting(shape.size()), true,
-            adds || guard.zeroed};
+    Array found = moved(e, adds ? lax::convert(where, Dtype::I64) : where)[0];
+    if (adds) found = lax::ne(found, lax::full(shape, Dtype::I64, 0));
+    return {found, Dims::counting(shape.size()), true, adds || guard.zeroed};
   }
 
   bool is_large(ValueId v) const {
@@ -279,7 +393,10 @@ class Backward {
 
   void transpose(const Eqn& e) {
     const std::span<Array> of_results{cotangents_.data() + e.first_result, e.result_count};
-    if (std::ranges::all_of(of_results, [](const Array& a) { return a.is_empty(); })) return;
+    if (std::ranges::all_of(of_results, [](const Array& a) { return a.is_empty(); }))
+      return leave_unchosen(e);
+    for (std::uint32_t r = 0; r < e.result_count; ++r)
+      if (unchosen_[e.first_result + r]) use_parts(e.first_result + r);
     if (!e.op->transpose) fail(messages::no_transpose, {e.op->name}, e.loc);
     ScopeOf scope(e.scope);
     LocScope place(e.loc);
@@ -298,6 +415,8 @@ class Backward {
       if (!mask_[k]) operands_[k] = values_[ids[k]];
       avals_.push_back(graph_.aval(ids[k]));
     }
+    Slice slice;
+    if (e.op == &slice_op) slice = {&e, guards_[e.first_result]};
     const Guard guard = guard_through(e);
     for (std::size_t k = 0; k < ids.size(); ++k) {
       const Guard& held = guards_[ids[k]];
@@ -314,6 +433,7 @@ class Backward {
                      sums_,
                      conditions_,
                      given_});
+    if (!moved_conditions_.empty()) conditions_ = std::exchange(moved_conditions_, {});
     std::ranges::fill(of_results, Array());
     std::fill_n(guards_.begin() + e.first_result, e.result_count, Guard());
     for (std::size_t k = 0; k < ids.size(); ++k)
@@ -322,10 +442,11 @@ class Backward {
       if (out_[k].is_empty() || !mask_[k]) continue;
       note_lanes(out_[k], graph_.lanes(ids[k]));
       // What was added to a sum is no longer apart from it, and counts where the sum does.
-      Guard own = taken_[k] ? guards_[ids[k]] : out_[k].aval().is_list() ? Guard() : guard;
+      Guard own = taken_[k] ? guards_[ids[k]] : out_[k].aval().is_list() && given_.empty() ? Guard() : guard;
       own.zeroed = own.zeroed && guard.zeroed;
+      if (!given_.empty() && !conditions_[k].is_empty()) own = {};  // it knows better
       const auto where = both(own, guard_of(conditions_[k]));
-      if (where) add(ids[k], out_[k], *where);
+      if (where) add(ids[k], out_[k], *where, slice);
     }
   }
 
@@ -338,6 +459,10 @@ class Backward {
   std::vector<Array> operands_, out_, sums_, conditions_;  // of the equation at hand
   std::vector<char> taken_;                                // sums that its rule went on from
   std::vector<AxesCondition> given_;                       // by result, if there are any
+  std::vector<Array> moved_conditions_;                    // for `conditions_`, where the equation moves them
+  std::unordered_map<ValueId, Parts> parts_;
+  std::vector<char> unchosen_;  // by value: some reader is in a branch that is known not to be chosen
+  bool chooses_ = false;        // whether there may be conditions
   std::vector<Aval> avals_;
   std::unique_ptr<bool[]> mask_;
   std::size_t mask_size_ = 0;

@@ -82,6 +82,11 @@ APSIS_PROVOKES(jacobian_empty,
 APSIS_PROVOKES(linear_input,
                "[Linear] the layer takes a vector of 2, got f64[3]; for a batch of vectors use vmap",
                nn::make_linear({.in = 2, .out = 1}, random::key(0))(array({1., 2., 3.})))
+APSIS_PROVOKES(
+    mlp_sizes,
+    "[make_mlp] in = 2, out = 1 and width = 8 must be positive, and depth = -1 not negative: it is the "
+    "number of hidden layers",
+    nn::make_mlp({.in = 2, .out = 1, .width = 8, .depth = -1}, random::key(0)))
 APSIS_PROVOKES(layer_size, "[make_linear] in = 0 and out = 1 must both be positive",
                nn::make_linear({.in = 0, .out = 1}, random::key(0)))
 APSIS_PROVOKES(parameter_not_floating,

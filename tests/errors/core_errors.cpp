@@ -1,7 +1,46 @@
-#include "apsis/core/array.hpp"
+#include <new>
+#include <apsis/apsis.hpp>
+
+#include "apsis/core/op.hpp"
+#include "core/memory.hpp"
+#include "core/sizes.hpp"
 #include "errors/provoke.hpp"
 
 using namespace apsis;
+
+namespace {
+
+const Op greedy{
+    .name = "greedy",
+    .kind = OpKind::Elementwise,
+    .shape = [](const Params&, std::span<const Aval> in, std::vector<Aval>& out) { out = {in[0]}; },
+    .evaluate = [](const Params&, std::span<const Array>, std::span<Array>) { throw std::bad_alloc(); }};
+
+std::string all_memory() { return detail::bytes_text(static_cast<double>(detail::machine_memory())); }
+
+}  // namespace
+
+APSIS_PROVOKES(
+    array_too_large,
+    "[array] an array of shape [4294967296, 4294967296] and dtype f64 cannot be: it would take 128 EiB, "
+    "and no machine can address that (sizes of 0 count as 1); check the sizes",
+    zeros({std::int64_t(1) << 32, std::int64_t(1) << 32}))
+
+APSIS_PROVOKES(
+    too_many_elements,
+    "[array] the sizes [4294967296, 4294967296] multiply to more than 64 bits hold; check the sizes",
+    reshape(array(1.), {std::int64_t(1) << 32, std::int64_t(1) << 32}))
+
+APSIS_PROVOKES(
+    no_memory_for_array,
+    "[array] no memory for an array of shape [17592186044416] and dtype f64: it takes 128 TiB, and this "
+    "process may use " +
+        all_memory() + " in all; make it smaller, or work through it in parts",
+    zeros({std::int64_t(1) << 44}))
+
+APSIS_PROVOKES(no_memory_for_op,
+               "[greedy] memory ran out (operands: f64[2]); make them smaller, or work through them in parts",
+               bind1(greedy, {}, {array({1., 2.})}))
 
 APSIS_PROVOKES(
     empty_array,

@@ -110,6 +110,18 @@ class CheckStructure(unittest.TestCase):
         self.assertIn("src/core/bare.hpp:1: the header lacks '#pragma once'", found)
         self.assertIn("tests/core/test_it.cpp:1: unfinished work", found)
 
+    def test_global_state_is_listed(self):
+        lines = ["thread_local int depth = 0;", "constinit thread_local Pool pool{};", "std::atomic<int> next{1};",
+                 "  static auto* table = new Table;", "  static std::atomic<int> number{0};"]
+        files = {f"src/core/a{i}.cpp": line + "\n" for i, line in enumerate(lines)}
+        files["src/core/README.md"] = README
+        self.assertEqual(len(lines), self.check(files).count("global state that HACKING.md does not list"))
+        files["HACKING.md"] = "".join(f"| x | `core/a{i}.cpp` | y |\n" for i in range(len(lines)))
+        self.assertNotIn("global state", self.check(files))
+        files["src/core/b.cpp"] = ("static int f();\n  static const int table[] = {1};\n  static constexpr int n = 1;\n"
+                                   "  static std::string text(int n) {\n")
+        self.assertNotIn("global state", self.check(files))
+
     def test_rooms_are_known_and_described(self):
         found = self.check({
             "src/kitchen/sink.cpp": "",

@@ -40,7 +40,7 @@ Array square(const Array& x, Loc loc = Loc::here());
 Array reciprocal(const Array& x, Loc loc = Loc::here());
 /// a·b + c, rounded once. Integers become floating.
 Array fma(const Array& a, const Array& b, const Array& c, Loc loc = Loc::here());
-/// floor(a / b). Integers: -1 where b is 0 (less 1 if a is negative, as JAX gives).
+/// floor(a / b). Integers where b is 0, as JAX: 0 gives -1, others -2; unsigned ones give the greatest.
 Array floor_divide(const Array& a, const Array& b, Loc loc = Loc::here());
 /// The same as a % b.
 Array remainder(const Array& a, const Array& b, Loc loc = Loc::here());

@@ -49,11 +49,23 @@ struct GradientCall {
 GradientCall gradient_call(const Callee& callee, std::span<const Array> leaves,
                            std::vector<bool> differentiate, const char* name, Loc loc);
 
-/// Marks the leaves of the arguments N….
+/// Throws unless one of the leaves [begin, end), those of argument `number`, or of all arguments if it is -1,
+/// can be differentiated by.
+void check_floating(const LeafNames& names, std::span<const Array> leaves, std::size_t begin, std::size_t end,
+                    int number, const char* transformation, Loc loc);
+template <class Flat>
+void check_floating(Flat& flat, const char* transformation, Loc loc) {
+  check_floating(callee_of(flat).inputs, flat.leaves(), flat.begin(0), flat.leaves().size(), -1,
+                 transformation, loc);
+}
+
+/// Marks the leaves of the arguments N…, by each of which the transformation differentiates.
 template <std::size_t... N, class Flat>
-std::vector<bool> mark_arguments(const Flat& flat) {
+std::vector<bool> mark_arguments(Flat& flat, const char* transformation, Loc loc) {
   std::vector<bool> marks(flat.leaves().size(), false);
   auto mark = [&](std::size_t i) {
+    check_floating(callee_of(flat).inputs, flat.leaves(), flat.begin(i), flat.end(i), static_cast<int>(i),
+                   transformation, loc);
     for (std::size_t l = flat.begin(i); l < flat.end(i); ++l) marks[l] = true;
   };
   (mark(N), ...);
@@ -103,8 +115,8 @@ struct ValueAndGrad : detail::Transformed<ValueAndGrad<F, N...>, F> {
   auto call(const A&... args) const {
     static_assert(((N < sizeof...(A)) && ...), "grad was asked for an argument that the call does not have");
     detail::FlatFunction<F, A...> flat(f, args...);
-    detail::GradientCall r = detail::gradient_call(detail::callee_of(flat), flat.leaves(),
-                                                   detail::mark_arguments<N...>(flat), "grad", loc);
+    detail::GradientCall r = detail::gradient_call(
+        detail::callee_of(flat), flat.leaves(), detail::mark_arguments<N...>(flat, "grad", loc), "grad", loc);
     using Result = typename decltype(flat)::Result;
     if constexpr (detail::LossResult<Result>::has_aux) {
       auto [value, aux] = flat.rebuild(r.outs);
@@ -146,8 +158,8 @@ struct tree_trait<Grad<F, N...>> {
 /// The value of `f` and its gradient with respect to the arguments N… (the first, by default). `f` returns a
 /// real scalar Array, or a pair of that and anything (auxiliary results). The call returns (value, gradient),
 /// or (value, aux, gradient); a gradient has the type of its argument, its leaves empty where they are not
-/// floating; several arguments give a tuple. Throws if the value is no real scalar, or an op on the way
-/// cannot be differentiated.
+/// floating; several arguments give a tuple. Throws if the value is no real scalar, if nothing in an argument
+/// is floating, or if an op on the way cannot be differentiated.
 template <std::size_t... N, class F>
 auto value_and_grad(F f, Loc loc = Loc::here()) {
   if constexpr (sizeof...(N) == 0)
@@ -196,13 +208,15 @@ struct PullBack {
   }
 };
 
-/// f(args…) and its pull-back there. Empty leaves in a cotangent are zero.
+/// f(args…) and its pull-back there. Empty leaves in a cotangent are zero. Throws if nothing in the arguments
+/// is floating.
 template <class F, class... Args>
 auto vjp(const F& f, const Args&... args) {
   using namespace detail;
   return [](const F& fn, const argument_t<Args>&... a) {
     using Flat = FlatFunction<F, argument_t<Args>...>;
     Flat flat(fn, a...);
+    check_floating(flat, "vjp", {"", "vjp"});
     LinearizedCall r = linearize_call(callee_of(flat), flat.leaves(),
                                       std::vector<bool>(flat.leaves().size(), true), {"", "vjp"});
     PullBack<typename Flat::Result, argument_t<Args>...> pull{

@@ -16,8 +16,9 @@ struct JacobianCall {
   std::vector<Array> outs;
   std::vector<Array> blocks;  // by output, then input; empty where not differentiable
 };
+/// Throws if nothing in the result is floating.
 JacobianCall jacobian_call(const Callee& callee, std::span<const Array> leaves,
-                           std::vector<bool> differentiate, bool forward, Loc loc);
+                           std::vector<bool> differentiate, bool forward, const char* name, Loc loc);
 Array join_blocks(std::span<const Array> blocks, std::span<const std::int64_t> heights,
                   std::span<const std::int64_t> widths);
 
@@ -57,7 +58,9 @@ template <class F, bool forward, std::size_t... N>
 struct JacobianOf : detail::Transformed<JacobianOf<F, forward, N...>, F> {
   F f;
   Loc loc;
-  explicit JacobianOf(F function, Loc l = {}) : f(static_cast<F&&>(function)), loc(l) {}
+  const char* name;  // what errors call it
+  explicit JacobianOf(F function, Loc l = {}, const char* name_ = forward ? "jacfwd" : "jacrev")
+      : f(static_cast<F&&>(function)), loc(l), name(name_) {}
 
   template <class... A>
   auto call(const A&... args) const {
@@ -67,7 +70,8 @@ struct JacobianOf : detail::Transformed<JacobianOf<F, forward, N...>, F> {
     using Flat = FlatFunction<F, A...>;
     using Out = typename Flat::Result;
     Flat flat(f, args...);
-    JacobianCall r = jacobian_call(callee_of(flat), flat.leaves(), mark_arguments<N...>(flat), forward, loc);
+    JacobianCall r = jacobian_call(callee_of(flat), flat.leaves(), mark_arguments<N...>(flat, name, loc),
+                                   forward, name, loc);
     const std::size_t ins = flat.leaves().size();
     const auto row = [&](std::size_t out) {
       return std::span<const Array>(r.blocks).subspan(out * ins, ins);
@@ -115,7 +119,8 @@ struct tree_trait<JacobianOf<F, forward, N...>> {
 
 /// The Jacobian with respect to the arguments N… (the first, by default) by forward mode: best when they have
 /// fewer elements than the result. One Array out gives the arguments' types, several arguments a tuple, each
-/// leaf of shape out + in; one Array in gives the result's type; all else a Jacobian.
+/// leaf of shape out + in; one Array in gives the result's type; all else a Jacobian. Throws if nothing in an
+/// argument, or nothing in the result, is floating.
 template <std::size_t... N, class F>
 auto jacfwd(F f, Loc loc = Loc::here()) {
   if constexpr (sizeof...(N) == 0)
@@ -135,7 +140,12 @@ auto jacrev(F f, Loc loc = Loc::here()) {
 /// over reverse.
 template <std::size_t... N, class F>
 auto hessian(F f, Loc loc = Loc::here()) {
-  return jacfwd<N...>(grad<N...>(static_cast<F&&>(f), loc), loc);
+  auto gradient = grad<N...>(static_cast<F&&>(f), loc);
+  using G = decltype(gradient);
+  if constexpr (sizeof...(N) == 0)
+    return JacobianOf<G, true, 0>(static_cast<G&&>(gradient), loc, "hessian");
+  else
+    return JacobianOf<G, true, N...>(static_cast<G&&>(gradient), loc, "hessian");
 }
 
 }  // namespace apsis

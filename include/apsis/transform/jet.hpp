@@ -25,6 +25,7 @@ auto jet_of(const F& f, const std::tuple<A...>& primals, std::span<const std::tu
   return std::apply(
       [&](const A&... args) {
         FlatFunction<F, A...> flat(f, args...);
+        check_floating(flat, "jet", loc);
         std::vector<std::vector<Array>> terms;
         for (const auto& s : series) {
           terms.emplace_back(flat.begin(0));
@@ -43,7 +44,7 @@ auto jet_of(const F& f, const std::tuple<A...>& primals, std::span<const std::tu
 /// f at x, and the derivatives of t ↦ f(x(t)) at t = 0 of order 1, 2, …, given those of x(t): `series[k - 1]`
 /// is the derivative of order k (not divided by k!), and there are as many results as entries. Empty leaves
 /// are zero; those of integer results are empty. `f` is staged. Throws where an entry has another shape or
-/// dtype than x, and at ops without derivative. (JAX: experimental.jet)
+/// dtype than x, if nothing in x is floating, and at ops without derivative. (JAX: experimental.jet)
 template <class F, class... A>
 auto jet(const F& f, const std::tuple<A...>& primals, const std::vector<std::tuple<A...>>& series,
          Loc loc = Loc::here()) {

@@ -32,13 +32,24 @@ void collect_tangents(const T& primal, const T& tangent, std::vector<Array>& out
   });
 }
 
+inline bool any_tangent(std::span<const Array> tangents, std::size_t begin, std::size_t end) {
+  for (std::size_t i = begin; i < end && i < tangents.size(); ++i)
+    if (!tangents[i].is_empty()) return true;
+  return false;
+}
+
 template <class F, class... A>
 auto jvp_of(const F& f, const std::tuple<A...>& primals, const std::tuple<A...>& tangents, Loc loc) {
   return std::apply(
       [&](const A&... args) {
         FlatFunction<F, A...> flat(f, args...);
+        check_floating(flat, "jvp", loc);
         std::vector<Array> ts(flat.begin(0));
         collect_tangents(primals, tangents, ts);
+        for (std::size_t i = 0; i < sizeof...(A); ++i)
+          if (any_tangent(ts, flat.begin(i), flat.end(i)))
+            check_floating(callee_of(flat).inputs, flat.leaves(), flat.begin(i), flat.end(i),
+                           static_cast<int>(i), "jvp", loc);
         JvpCall r = jvp_call(callee_of(flat), flat.leaves(), ts, loc);
         return std::pair(flat.rebuild(r.outs), flat.rebuild(r.tangents));
       },
@@ -49,7 +60,8 @@ auto jvp_of(const F& f, const std::tuple<A...>& primals, const std::tuple<A...>&
 
 /// f(primals…) and the tangent of the result along `tangents`, both of the result's type. Empty leaves of a
 /// tangent are zero; tangents of results that do not depend on the inputs are zeros, those of integer results
-/// are empty. Throws where a tangent has another shape or dtype than its primal.
+/// are empty. Throws where a tangent has another shape or dtype than its primal, or is given for an argument
+/// in which nothing is floating.
 template <class F, class... A>
 auto jvp(const F& f, const std::tuple<A...>& primals, const std::tuple<A...>& tangents,
          Loc loc = Loc::here()) {
@@ -102,13 +114,15 @@ struct PushForward {
   }
 };
 
-/// f(args…) and its derivative there as a reusable linear function.
+/// f(args…) and its derivative there as a reusable linear function. Throws if nothing in the arguments is
+/// floating.
 template <class F, class... Args>
 auto linearize(const F& f, const Args&... args) {
   using namespace detail;
   return [](const F& fn, const argument_t<Args>&... a) {
     using Flat = FlatFunction<F, argument_t<Args>...>;
     Flat flat(fn, a...);
+    check_floating(flat, "linearize", {"", "linearize"});
     LinearizedCall r = linearize_call(callee_of(flat), flat.leaves(),
                                       std::vector<bool>(flat.leaves().size(), true), {"", "linearize"});
     PushForward<typename Flat::Result, argument_t<Args>...> push{

@@ -1,0 +1,49 @@
+// Derivatives of running extrema and products where elements are infinite.
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "transform/checks.hpp"
+
+namespace apsis::testing {
+namespace {
+
+constexpr double inf = std::numeric_limits<double>::infinity();
+
+template <class F>
+void expect_gradient(const F& f, const Array& x, const Array& weights, const Array& want) {
+  auto weighted = [&](const Array& v) { return vjp(f, v).second(weights); };
+  expect_near(std::get<0>(weighted(x)), want);
+  expect_near(std::get<0>(jit(weighted)(x)), want);
+  for (std::int64_t i = 0; i < x.size(); ++i) {
+    const Array along = astype(arange(x.size()) == i, f64), column = jvp(f, x, along).second;
+    expect_near(sum(column * weights), want[i]);
+  }
+}
+
+TEST(Running, ExtremaOfInfinities) {
+  const Array weights = array({1., 10., 100., 1000., 10000.}), x = array({-inf, -inf, 1., -inf, 2.});
+  auto max_of = [](const Array& v) { return cummax(v, {.axis = 0}); };
+  auto min_of = [](const Array& v) { return cummin(v, {.axis = 0}); };
+  // Equal ones share: the first stands alone at its place, then both have half.
+  const Array want = array({6., 5., 1100., 0., 10000.});
+  expect_gradient(max_of, x, weights, want);
+  expect_gradient(min_of, -x, weights, want);
+  auto max_back = [](const Array& v) { return cummax(v, {.axis = 0, .reverse = true}); };
+  auto min_back = [](const Array& v) { return cummin(v, {.axis = 0, .reverse = true}); };
+  expect_gradient(max_back, flip(x), flip(weights), flip(want));
+  expect_gradient(min_back, -flip(x), flip(weights), flip(want));
+  expect_gradient(max_of, array({-inf}), array({3.}), array({3.}));
+}
+
+TEST(Running, ProductsBeforeInfinities) {
+  auto product = [](const Array& v) { return cumprod(v, {.axis = 0}); };
+  const Array x = array({inf, 2., 3.}), along = array({1., 0., 0.});
+  for (const Array& slope :
+       {jvp(product, x, along).second, jit([&](const Array& v) { return jvp(product, v, along).second; })(x)})
+    expect_near(slope, array({1., 2., 6.}));
+}
+
+}  // namespace
+}  // namespace apsis::testing

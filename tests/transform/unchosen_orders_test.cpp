@@ -1,0 +1,164 @@
+// A branch that was not chosen leaves no trace in derivatives of any order, by any nesting of modes: eager,
+// compiled and under vmap.
+
+#include <functional>
+
+#include "transform/checks.hpp"
+
+namespace apsis::testing {
+namespace {
+
+using Function = std::function<Array(const Array&)>;
+
+Function derivative(const Function& f, bool forward) {
+  if (forward) return [f](const Array& x) { return jacfwd(f)(x); };
+  return [f](const Array& x) { return jacrev(f)(x); };
+}
+
+/// Orders 1 to 3 in all orders of nesting, at a scalar.
+void expect_orders(const Function& f, double at, const std::vector<double>& wanted) {
+  for (int modes = 0; modes < 8; ++modes) {
+    Function d = f;
+    for (std::size_t order = 0; order < wanted.size(); ++order) {
+      SCOPED_TRACE("order " + std::to_string(order + 1) +
+                   ", forward where the bit is set: " + std::to_string(modes));
+      d = derivative(d, modes >> order & 1);
+      const Array x = array(at), want = array(wanted[order]);
+      expect_near(d(x), want);
+      expect_near(jit(d)(x), want);
+      expect_near(jit(vmap(d))(stack({x, x})), stack({want, want}));
+    }
+  }
+}
+
+/// The same of the sum over a batch: conditions differ by lane, and x is one of several.
+void expect_sums(const Function& f, double at, double elsewhere, double first, double second) {
+  auto total = [f](const Array& x) { return sum(vmap(f)(x)); };
+  const Array x = array({elsewhere, at});
+  for (const Array& slope : {grad(total)(x), jit(grad(total))(x)}) expect_near(slope[1], array(first));
+  auto along = [&](const Array& v) { return jvp(grad(total), v, array({0., 1.})).second[1]; };
+  expect_near(along(x), array(second));
+  expect_near(jit(along)(x), array(second));
+  auto twice = [&](const Array& v) { return grad([&](const Array& u) { return grad(total)(u)[1]; })(v)[1]; };
+  expect_near(twice(x), array(second));
+  expect_near(jit(twice)(x), array(second));
+}
+
+Array positive(const Array& x) { return x > 0.; }
+
+TEST(UnchosenOrders, ChoicesAmongChoices) {
+  auto f = [](const Array& x) {
+    const Array s = where(positive(x), sqrt(x), 0.);
+    return where(x > 1., s * s, s);
+  };
+  expect_orders(f, 0., {0., 0., 0.});
+  expect_orders(f, 4., {1., 0., 0.});
+  expect_sums(f, 0., 4., 0., 0.);
+  auto sums = [](const Array& x) {
+    return where(positive(x), sqrt(x), 0.) + where(x > 1., sqrt(x) * 2., x) + x * x;
+  };
+  expect_orders(sums, 0., {1., 2., 0.});
+  expect_sums(sums, 0., 4., 1., 2.);
+  expect_orders([](const Array& x) { return where(x > 0., x * log(x), x); }, 0., {1., 0., 0.});
+  expect_orders([](const Array& x) { return where(x == 0., 1., sin(x) / x); }, 0., {0., 0., 0.});
+}
+
+TEST(UnchosenOrders, Loops) {
+  auto loop = [](const Array& x) {
+    return fori_loop(
+        0, 3, [](const Array&, const Array& y) { return sqrt(y) + y; }, x);
+  };
+  expect_orders([=](const Array& x) { return where(x > 0., loop(x), x * 3.); }, 0., {3., 0., 0.});
+  auto chosen = [=](const Array& x) {
+    const Array s = where(x > 0., loop(x), x * 3.);
+    return where(x > 1., s * s, s);
+  };
+  expect_orders(chosen, 0., {3., 0., 0.});
+  auto within = [](const Array& x) {
+    return fori_loop(
+        0, 3,
+        [](const Array&, const Array& y) {
+          const Array s = where(y > 0., sqrt(y), y * 2.);
+          return where(y > 1., s * s, s);
+        },
+        x);
+  };
+  expect_orders(within, 0., {8., 0., 0.});
+  auto until = [](const Array& x) {
+    return where(x > 0.,
+                 while_loop([](const Array& y) { return y < 10.; },
+                            [](const Array& y) { return sqrt(y) + y + 1.; }, x),
+                 x * x + x);
+  };
+  expect_orders(until, 0., {1., 2., 0.});
+  auto scanned = [](const Array& x) {
+    const auto r = scan(
+        [](const Array& c, const Array& u) {
+          const Array s = where(c > 0., sqrt(c), c * 2.);
+          return std::pair{s + u * c, s};
+        },
+        x, array({0., 0., 1.}));
+    return r.first + sum(r.second);
+  };
+  expect_orders(scanned, 0., {26., 0., 0.});
+}
+
+// Two states of one loop, each chosen where the other is not.
+TEST(UnchosenOrders, StatesOfOneLoop) {
+  auto f = [](const Array& x) {
+    using State = std::pair<Array, Array>;
+    const State s = fori_loop(
+        0, 3,
+        [](const Array&, const State& y) {
+          return State{sqrt(y.first) + y.first, sqrt(-y.second) + y.second};
+        },
+        State{x, x});
+    const Array a = where(x > 0., s.first, x * 3.), b = where(x < 0., s.second, x * 5.);
+    return where(x > 1., a * b, a + b);
+  };
+  expect_orders(f, 0., {8., 0., 0.});
+}
+
+TEST(UnchosenOrders, Branches) {
+  auto f = [](const Array& x) {
+    const Array s = cond(
+        x > 0., [](const Array& y) { return sqrt(y); }, [](const Array& y) { return y * 2.; }, x);
+    return where(x > 1., s * s, s);
+  };
+  expect_orders(f, 0., {2., 0., 0.});
+}
+
+// Parts of an array of which only some were chosen.
+TEST(UnchosenOrders, PartsOfArrays) {
+  auto f = [](const Array& x) {
+    const Array s = sqrt(stack({x, x + 1.}));
+    return where(x > 0., s[0], 0.) + s[1];
+  };
+  expect_orders(f, 0., {0.5, -0.25, 0.375});
+  expect_sums(f, 0., 4., 0.5, -0.25);
+  auto deeper = [](const Array& x) {
+    const Array s = sqrt(stack({sqrt(x), x + 1., x + 4.}) * 4.);
+    return s[2] + where(x > 0., s[0] * s[1], 0.) + s(range(1, 2))[0];
+  };
+  expect_orders(deeper, 0., {1.5, -0.5 - 1. / 16., 0.75 + 0.75 / 32.});
+  auto elements = [](const Array& x) {
+    const Array v = stack({x, x + 1., x - 1.}), s = where(v > 0., sqrt(v), v * v);
+    return sum(where(v > 1., s * s, s * v));
+  };
+  expect_orders(elements, 0., {4.5, -5.25, 11.625});
+}
+
+// One choice for a product, and choices by element for its factors.
+TEST(UnchosenOrders, Products) {
+  const Array m = array({{1., 0.}, {2., 3.}});
+  auto whole = [=](const Array& x) { return sum(where(x > 0., dot(m, sqrt(stack({x, x + 1.}))), 0.)); };
+  expect_orders(whole, 0., {0., 0., 0.});
+  auto factors = [](const Array& x) {
+    const Array v = stack({x, x + 1.}), s = where(v > 0., sqrt(v), v);
+    return dot(s, s) + dot(s, array({2., 3.}));
+  };
+  expect_orders(factors, 0., {4.5, 1.25, 1.125});
+}
+
+}  // namespace
+}  // namespace apsis::testing
