@@ -7,8 +7,8 @@
 namespace apsis {
 
 /// `if_true` where the condition holds, else `if_false`, elementwise. The three are broadcast, the two values
-/// promoted. Both are computed: a NaN in the branch not chosen does no harm to values, but its derivative
-/// may.
+/// promoted. Both are computed; what is not chosen leaves no trace in the value, nor in derivatives (within
+/// the limits that docs/design/transformations.md states).
 Array where(const Array& condition, const Array& if_true, const Array& if_false, Loc loc = Loc::here());
 /// Boolean, for any real dtype.
 Array isnan(const Array& x, Loc loc = Loc::here());
