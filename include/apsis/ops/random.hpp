@@ -1,8 +1,8 @@
 #pragma once
 
-// Random numbers from explicit keys: bits, integers and uniforms bit for bit those of jax.random (threefry2x32,
-// 64-bit types enabled), normals and the like functions of these (docs/design/numbers.md). A key is a u32[2]
-// array like any other. The same key gives the same numbers; use each key once, to draw or to split.
+// Random numbers from explicit keys: bits, integers and uniforms bit for bit those of jax.random
+// (threefry2x32, 64-bit types), normals and the like functions of these (docs/design/numbers.md). A key is a
+// u32[2] array like any other. The same key gives the same numbers; use each once, to draw or to split.
 //
 //   auto [noise, start] = random::split<2>(random::key(42));
 //   Array x = random::normal(noise, {3, 4});
