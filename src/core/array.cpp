@@ -136,7 +136,8 @@ bool are_booleans(const std::uint8_t* bytes, std::int64_t count) {
 
 Array array_view(Dtype dtype, const void* data, const Shape& shape) {
   const Aval aval(dtype, shape);
-  // Programs rely on booleans of 0 and 1; other bytes are none of C++ either, but files and devices have them.
+  // Programs rely on booleans of 0 and 1; other bytes are none of C++ either, but files and devices have
+  // them.
   if (dtype == Dtype::Bool && !are_booleans(static_cast<const std::uint8_t*>(data), aval.size()))
     return array_from(dtype, data, static_cast<std::size_t>(aval.size()), shape, {});
   auto* node = new BufferNode(aval, const_cast<void*>(data));

@@ -94,7 +94,8 @@ std::vector<Index> without_masks(const Array& x, std::span<const Index> indices)
   for (const Index& index : indices) {
     if (!is_mask(index)) {
       out.push_back(index);
-      axis += index.kind == Index::Kind::Ellipsis ? std::max<std::int64_t>(x.ndim() - used, 0) : axes_of(index);
+      axis +=
+          index.kind == Index::Kind::Ellipsis ? std::max<std::int64_t>(x.ndim() - used, 0) : axes_of(index);
       continue;
     }
     const Shape& mask = index.array.shape();

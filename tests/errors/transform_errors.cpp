@@ -44,15 +44,17 @@ APSIS_PROVOKES(
     "no derivative; convert them with astype, or write 1. instead of 1",
     grad([](const Array& x) { return sum(astype(x, i64)); })(xs))
 
-APSIS_PROVOKES(argument_not_floating,
-               "[grad] argument 0 is i64[], but what one differentiates by must hold a floating array: integers "
-               "have no derivative; write 3. instead of 3, or convert with astype",
-               grad([](const Array& x) { return sum(x * x); })(3))
+APSIS_PROVOKES(
+    argument_not_floating,
+    "[grad] argument 0 is i64[], but what one differentiates by must hold a floating array: integers "
+    "have no derivative; write 3. instead of 3, or convert with astype",
+    grad([](const Array& x) { return sum(x * x); })(3))
 
-APSIS_PROVOKES(result_not_floating,
-               "[jacfwd] the function returns i64[3], nothing floating: integers have no derivative; write 3. "
-               "instead of 3, or convert with astype",
-               jacfwd([](const Array& x) { return astype(x, i64); })(xs))
+APSIS_PROVOKES(
+    result_not_floating,
+    "[jacfwd] the function returns i64[3], nothing floating: integers have no derivative; write 3. "
+    "instead of 3, or convert with astype",
+    jacfwd([](const Array& x) { return astype(x, i64); })(xs))
 
 APSIS_PROVOKES(tangent_mismatch,
                "[jvp] the tangent of argument 0 is f64[], but argument 0 is f64[3]: shapes and dtypes must "
