@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include <limits>
 #include <apsis/apsis.hpp>
 
 #include "errors/provoke.hpp"
@@ -85,9 +86,13 @@ APSIS_PROVOKES(linear_input,
 APSIS_PROVOKES(layer_size, "[make_linear] in = 0 and out = 1 must both be positive",
                nn::make_linear({.in = 0, .out = 1}, random::key(0)))
 APSIS_PROVOKES(parameter_not_floating,
-               "[minimize] parameter 0 is i32[2]: all must be floating; convert with astype, or keep it out "
+               "[minimize] start is i32[2]: all must be floating; convert with astype, or keep it out "
                "of the parameters",
                minimize([](const Array& x) { return sum(x * 1.); }, array({1, 2})))
+APSIS_PROVOKES(minimize_options,
+               "[minimize] gradient_tolerance is nan and max_steps 500: neither may be negative or NaN",
+               minimize([](const Array& x) { return x * x; }, array(1.),
+                        {.gradient_tolerance = std::numeric_limits<double>::quiet_NaN()}))
 APSIS_PROVOKES(no_parameters, "[minimize] the start holds no arrays",
                minimize([](const Single&) { return Array(1.); }, Single{}))
 APSIS_PROVOKES(cannot_read, "[io] /nowhere/table.csv cannot be read: No such file or directory",
