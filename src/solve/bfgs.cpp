@@ -28,14 +28,14 @@ struct State {
 /// One vector of all leaves, and back.
 class Layout {
  public:
-  explicit Layout(std::span<const Array> leaves) {
+  Layout(std::span<const Array> leaves, const LeafNames& names, Loc loc) {
     for (std::size_t i = 0; i < leaves.size(); ++i) {
       if (!is_floating(leaves[i].dtype()))
-        fail(messages::parameter_not_floating, {std::to_string(i), to_string(leaves[i].aval())});
+        fail(messages::parameter_not_floating, {names(i), to_string(leaves[i].aval())}, loc);
       avals_.push_back(leaves[i].aval());
       dtype_ = i == 0 ? leaves[i].dtype() : promote({dtype_, false}, {leaves[i].dtype(), false}).dtype;
     }
-    if (leaves.empty()) fail(messages::no_parameters, {});
+    if (leaves.empty()) fail(messages::no_parameters, {}, loc);
   }
   Array pack(std::span<const Array> leaves) const {
     std::vector<Array> parts;
@@ -71,7 +71,7 @@ FlatMinimum minimize_flat(const Callee& loss, std::span<const Array> start, cons
     fail(messages::minimize_option, {"gradient_tolerance", std::to_string(options.gradient_tolerance)}, loc);
   if (options.max_steps < 0)
     fail(messages::minimize_option, {"max_steps", std::to_string(options.max_steps)}, loc);
-  Layout layout(start);
+  Layout layout(start, loss.inputs, loc);
   auto evaluate = [&](const Array& x) {
     std::vector<Array> leaves = layout.unpack(x);
     GradientCall g = gradient_call(loss, leaves, std::vector<bool>(leaves.size(), true), "minimize", loc);
@@ -117,7 +117,7 @@ FlatMinimum minimize_flat(const Callee& loss, std::span<const Array> start, cons
                                     Array length = v.length * 0.5;
                                     return Search{length, good(length), v.tries + 1};
                                   },
-                                  Search{one, good(one), array(std::int64_t{0})});
+                                  Search{one, good(one), array(std::int64_t{0})}, {}, loc);
 
         Array step = where(found.accepted, found.length, 0) * direction, x = s.x + step;
         auto [value, gradient] = evaluate(x);
@@ -132,7 +132,7 @@ FlatMinimum minimize_flat(const Callee& loss, std::span<const Array> start, cons
         Array result = where(!found.accepted, failed, where(all(isfinite(gradient)), 0, non_finite));
         return State{x, value, gradient, where(update, next, s.inverse_hessian), s.steps + 1, result};
       },
-      first);
+      first, {}, loc);
 
   Array largest = max(abs(end.gradient));
   constexpr auto too_many = static_cast<std::int64_t>(MinimizeResult::MaxStepsReached);

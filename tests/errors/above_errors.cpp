@@ -112,7 +112,7 @@ APSIS_PROVOKES(
 APSIS_PROVOKES(layer_size, "[make_linear] in = 0 and out = 1 must both be positive",
                nn::make_linear({.in = 0, .out = 1}, random::key(0)))
 APSIS_PROVOKES(parameter_not_floating,
-               "[minimize] parameter 0 is i32[2]: all must be floating; convert with astype, or keep it out "
+               "[minimize] start is i32[2]: all must be floating; convert with astype, or keep it out "
                "of the parameters",
                minimize([](const Array& x) { return sum(x * 1.); }, array({1, 2})))
 APSIS_PROVOKES(minimize_option, "[minimize] gradient_tolerance is nan: give a number, 0 or more",

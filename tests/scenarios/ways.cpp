@@ -78,7 +78,18 @@ void expect_derivatives(const Program& f, const Array& x, const Ways& ways) {
   }
 }
 
-void expect_second(const Program& f, const Array& x, const Ways& ways) {
+Array one_by_one(const Program& f, const Array& xs) {
+  std::vector<Array> rows;
+  for (std::int64_t i = 0; i < xs.dim(0); ++i) rows.push_back(f(xs[i]));
+  return stack(rows);
+}
+
+Array lanes_of(const Array& x, int count, double spread) {
+  Array factor = 1. + spread * (arange(double(count)) - (count - 1) / 2);
+  return expand_dims(factor, 1) * expand_dims(x, 0);
+}
+
+void expect_hessians(const Program& f, const Array& x, const Ways& ways) {
   Array exact = jit(hessian(f))(x);
   expect_agree("eager hessian", hessian(f)(x), exact, ways.modes);
   expect_agree("the Hessian is symmetric", transpose(exact), exact, ways.modes);
@@ -87,15 +98,14 @@ void expect_second(const Program& f, const Array& x, const Ways& ways) {
   expect_agree("jacfwd(jacfwd)", jit(jacfwd(jacfwd(f)))(x), exact, ways.modes);
 }
 
-Array lanes_of(const Array& x, int count, double spread) {
-  Array factor = 1. + spread * (arange(double(count)) - (count - 1) / 2);
-  return expand_dims(factor, 1) * expand_dims(x, 0);
-}
-
-Array one_by_one(const Program& f, const Array& xs) {
-  std::vector<Array> rows;
-  for (std::int64_t i = 0; i < xs.dim(0); ++i) rows.push_back(f(xs[i]));
-  return stack(rows);
+/// Of one program, of a batch of it in one sum, and a batch of Hessians.
+void expect_second(const Program& f, const Array& x, const Ways& ways) {
+  expect_hessians(f, x, ways);
+  const int count = ways.lanes.back();
+  SCOPED_TRACE("Hessians, batch of " + std::to_string(count));
+  expect_hessians([&](const Array& v) { return sum(vmap(f)(lanes_of(v, count, ways.spread))); }, x, ways);
+  Array xs = lanes_of(x, count, ways.spread);
+  expect_agree("jit(vmap(hessian))", jit(vmap(hessian(f)))(xs), one_by_one(jit(hessian(f)), xs), ways.modes);
 }
 
 void expect_batches(const Program& f, const Array& x, const Ways& ways) {

@@ -89,16 +89,24 @@ Array take_along_axis(const Array& x, const Array& indices, int axis, Loc loc = 
 
 namespace detail {
 Array index_array(const Array& x, std::span<const Index> index, Loc loc);
+/// What stands beside other indices: in their place of the user's source, not in this header.
+template <class I>
+Index index_beside(const I& index, Loc loc) {
+  if constexpr (std::is_same_v<I, Index>)
+    return index;
+  else
+    return Index(index, loc);
 }
+}  // namespace detail
 
 template <class... I>
 Array Array::operator()(const Index& first, const I&... rest) const {
-  const Index all[] = {first, Index(rest)...};
+  const Index all[] = {first, detail::index_beside(rest, first.loc)...};
   return detail::index_array(*this, all, first.loc);
 }
 template <class... I>
 IndexUpdate Array::at(const Index& first, const I&... rest) const {
-  return IndexUpdate(*this, {first, Index(rest)...});
+  return IndexUpdate(*this, {first, detail::index_beside(rest, first.loc)...});
 }
 
 }  // namespace apsis

@@ -42,12 +42,12 @@ FlatMinimum minimize_flat(const Callee& loss, std::span<const Array> start, cons
 /// A local minimum of a real scalar function of a tree of floating arrays, by BFGS with a backtracking line
 /// search (Nocedal and Wright, Numerical Optimization, 2006, chapters 3 and 6). Points where the function is
 /// not finite are stepped back from. Itself a program: compile it with jit, run it from many starts with
-/// vmap. Throws where `f` is not a real scalar, or an option is out of its
-/// range.
+/// vmap. Throws where `f` is not a real scalar, a parameter is not floating, or an option is out of range.
 template <class F, class P>
 Minimum<P> minimize(const F& f, const P& start, const MinimizeOptions& options = {}, Loc loc = Loc::here()) {
   auto loss = [&f](const P& p) { return Array(f(p)); };
   detail::FlatFunction<decltype(loss), P> flat(loss, start);
+  flat.name_arguments({"start"});
   detail::FlatMinimum m = detail::minimize_flat(detail::callee_of(flat), flat.leaves(), options, loc);
   return {detail::with_leaves(start, m.parameters), m.value, m.gradient_norm, m.steps, m.result};
 }

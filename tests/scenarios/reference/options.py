@@ -1,4 +1,4 @@
-"""Reference values of finance.cpp: Heston by its characteristic function (Gatheral's stable form), SciPy quad."""
+"""Reference values of options.cpp: Heston by its characteristic function (Gatheral's stable form), SciPy quad."""
 import numpy as np
 from scipy.integrate import quad
 
