@@ -14,6 +14,8 @@ namespace {
 // by per cents.
 constexpr double tolerance = 1e-9;
 
+constexpr std::size_t oracle_limit = 150'000;
+
 /// What is done with the program. Those from BatchJacrev on differentiate the batch as a whole.
 enum class Mode : std::uint8_t {
   Value, Grad, Jacfwd, Jacrev, Hessian, Jvp, Vjp, HessianProduct,
@@ -164,14 +166,18 @@ class NestChecker {
   OptionalFailure staged_twice(const F& f, const Array& x, const char* what, Staged& out) {
     out.call = testing::staged_call(f, x);
     verify(*out.call.graph);
-    const Setting& setting = settings()[static_cast<std::size_t>(
-        random_.chance(50) ? 0 : random_.below(static_cast<std::int64_t>(settings().size())))];
+    // Mostly without optimisation, which is quick: what is tested comes before it.
+    static const Setting quick{{.level = 0}, "at level 0"};
+    const Setting& setting = random_.chance(75) ? quick : any_setting();
     const auto program = detail::compile(*out.call.graph, setting.options);
     spoil_free_memory(elements_ * lanes_);
     out.got = detail::run(*program, out.call.inputs)[0];
     spoil_free_memory(elements_ * lanes_);
     const Array again = detail::run(*program, out.call.inputs)[0];
     return unlike(again, out.got, "repeated", std::string(what) + ", called again, compiled " + setting.name);
+  }
+  const Setting& any_setting() {
+    return settings()[static_cast<std::size_t>(random_.below(static_cast<std::int64_t>(settings().size())))];
   }
   static Array evaluated(const testing::StagedCall& staged) {
     detail::InterpretScope reference;
@@ -189,35 +195,27 @@ class NestChecker {
     if (auto f = staged_twice(together(LaneLoops::Automatic), all, "the batch", usual)) return f;
     const Array& got = usual.got;
 
-    // The others are dear: a few of them for each seed.
-    switch (random_.below(7)) {
-      case 0:
-      case 1:
-        if (auto f = unlike(evaluated(usual.call), got, "bits", "the evaluator and the compiled batch")) return f;
-        break;
-      case 2:
-      case 3:
-      case 4: {
-        const bool lockstep = random_.chance(50);
-        Staged other;
-        const char* name = lockstep ? "the batch in lockstep" : "the batch in lanes";
-        if (auto f = staged_twice(together(lockstep ? LaneLoops::Lockstep : LaneLoops::Lanes), all, name, other))
-          return f;
-        if (auto f = unlike(other.got, got, "loops", std::string(name) + " and as usual")) return f;
-        break;
-      }
-      case 5: {
-        const auto& s = settings()[static_cast<std::size_t>(random_.below(static_cast<std::int64_t>(settings().size())))];
-        const Array other = detail::run(*detail::compile(*usual.call.graph, s.options), usual.call.inputs)[0];
-        if (auto f = unlike(other, got, "widths", std::string("the batch compiled ") + s.name + " and otherwise"))
-          return f;
-        break;
-      }
-      default:
-        if (auto f = op_by_op(got, together(LaneLoops::Automatic), all)) return f;
+    // Compiling is dear: one of the other ways for each seed.
+    const std::int64_t way = random_.below(100);
+    OptionalFailure failure;
+    if (way < 25) {
+      failure = unlike(evaluated(usual.call), got, "bits", "the evaluator and the compiled batch");
+    } else if (way < 50) {
+      const bool lockstep = random_.chance(50);
+      Staged other;
+      const char* name = lockstep ? "the batch in lockstep" : "the batch in lanes";
+      failure = staged_twice(together(lockstep ? LaneLoops::Lockstep : LaneLoops::Lanes), all, name, other);
+      if (!failure) failure = unlike(other.got, got, "loops", std::string(name) + " and as usual");
+    } else if (way < 60) {
+      const Setting& s = any_setting();
+      const Array other = detail::run(*detail::compile(*usual.call.graph, s.options), usual.call.inputs)[0];
+      failure = unlike(other, got, "widths", std::string("the batch compiled ") + s.name + " and otherwise");
+    } else if (way < 75) {
+      failure = op_by_op(got, together(LaneLoops::Automatic), all);
+    } else {
+      failure = single_calls(got);
     }
-    if (random_.chance(65))
-      if (auto f = single_calls(got)) return f;
+    if (failure) return failure;
     return derived(got);
   }
 
@@ -225,7 +223,7 @@ class NestChecker {
   OptionalFailure op_by_op(const Array& got, const F& together, const Array& all) {
     if (single_) return {};  // their fused multiply-adds differ: near, with no bound to be had in f32
     const auto lane = random_.below(lanes_);
-    if (random_.chance(40)) {
+    if (random_.chance(25)) {
       const Array eager = together(all);
       return far(eager.to_vector<double>(), got.to_vector<double>(), "eager", "the batch op by op and compiled");
     }
@@ -235,8 +233,20 @@ class NestChecker {
                "lane " + std::to_string(lane) + " without compilation and of the batch");
   }
 
+  /// The derivative at one x as users call it, or quickly.
+  std::function<Array(const Array&)> called_alone(Mode mode) {
+    const auto f = [this, mode](const Array& x) { return one(x, mode); };
+    if (random_.chance(25)) return jit(f);
+    auto staged = std::make_shared<testing::StagedCall>(testing::staged_call(f, xs_[0]));
+    const auto program = detail::compile(*staged->graph, {.level = 0});
+    return [staged, program](const Array& x) {
+      std::vector<Array> inputs = staged->inputs;
+      inputs[0] = x;
+      return detail::run(*program, inputs)[0];
+    };
+  }
   OptionalFailure single_calls(const Array& got) {
-    const auto alone = jit([this](const Array& x) { return one(x, mode_); });
+    const auto alone = called_alone(mode_);
     // All: it is the program that is dear.
     for (std::int64_t i = 0; i < lanes_; ++i) {
       const Array single = alone(xs_[static_cast<std::size_t>(i)]);
@@ -304,13 +314,13 @@ class NestChecker {
                         : mode_ == Mode::BatchJacfwd ? Mode::Jacfwd
                         : mode_ == Mode::BatchGrad   ? Mode::Grad
                                                      : Mode::Hessian;
-    const auto alone = jit([this, single](const Array& x) { return one(x, single); });
+    const auto alone = called_alone(single);
     std::vector<std::vector<double>> blocks;
     for (const Array& x : xs_) blocks.push_back(alone(x).to_vector<double>());
     if (auto f = far(got, assembled(blocks), "batch", "the derivative of the batch and those of its lanes"))
       return f;
     mode_ = single;
-    return derived(stack({alone(xs_[0])}), 0);
+    return derived(stack({alone(xs_[0])}));
   }
 
   /// What the derivative of the batch is, from those of its lanes.
@@ -337,16 +347,25 @@ class NestChecker {
 
   // The oracle, along directions.
 
-  OptionalFailure derived(const Array& got, std::int64_t only = -1) {
+  OptionalFailure derived(const Array& got) {
     if (single_) return {};
-    const std::int64_t lane = only >= 0 ? only : random_.below(lanes_);
-    const std::vector<double> mine = Array(got[lane]).to_vector<double>();
-    std::vector<double> want;
-    if (!ask_oracle(xs_[static_cast<std::size_t>(lane)], want)) {
-      if (mode_ == Mode::Value || !random_.chance(30)) return {};
-      return other_mode(mine, lane);
+    // Of several lanes, as they differ in trips; while it is cheap.
+    const std::int64_t known = got.shape()[0], first = random_.below(known);
+    std::size_t work = 0;
+    for (std::int64_t i = 0; i < std::min<std::int64_t>(known, 5) && work < oracle_limit / 4; ++i) {
+      const std::int64_t lane = (first + i) % known;
+      const std::vector<double> mine = Array(got[lane]).to_vector<double>();
+      std::vector<double> want;
+      if (!ask_oracle(xs_[static_cast<std::size_t>(lane)], want, i == 0)) {
+        if (i > 0 || mode_ == Mode::Value || !random_.chance(30)) return {};
+        return other_mode(mine, lane);
+      }
+      work += account.work;
+      if (auto f = far(along_directions(mine), want, "value", "lane " + std::to_string(lane) + " and the oracle",
+                       largest_))
+        return f;
     }
-    return far(along_directions(mine), want, "value", "lane " + std::to_string(lane) + " and the oracle", largest_);
+    return {};
   }
 
   /// With no oracle: the same by another mode.
@@ -399,10 +418,12 @@ class NestChecker {
   }
 
   /// False where it has no answer.
-  bool ask_oracle(const Array& x, std::vector<double>& want) {
-    if (elements_ > 5000) return ++tally_.costly, false;
+  bool ask_oracle(const Array& x, std::vector<double>& want, bool count) {
+    Tally none;
+    Tally& tally = count ? tally_ : none;
+    if (elements_ > 5000) return ++tally.costly, false;
     account = {};
-    account.limit = 150'000;
+    account.limit = oracle_limit;
     try {
       const auto tensor = [&](const std::vector<double>& values) {
         Tensor t{in_, {}};
@@ -434,14 +455,14 @@ class NestChecker {
         }
       }
       largest_ = static_cast<double>(account.largest);
-      if (account.ambiguous || !(largest_ < 1e9)) return ++tally_.undecided, false;
-      return ++tally_.derived, true;
+      if (account.ambiguous || !(largest_ < 1e9)) return ++tally.undecided, false;
+      return ++tally.derived, true;
     } catch (const TooCostly&) {
       account.order = 0;
-      return ++tally_.costly, false;
+      return ++tally.costly, false;
     } catch (const NoOracle&) {
       account.order = 0;
-      return ++tally_.costly, false;
+      return ++tally.costly, false;
     }
   }
 

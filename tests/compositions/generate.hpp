@@ -16,6 +16,6 @@ Block generate_nest(std::uint64_t seed);
 
 /// Shorter programs for which `fails` holds too: greedy, until nothing can be left out or `tries` are used
 /// up.
-Block shrink(Block program, const std::function<bool(const Block&)>& fails, int tries = 400);
+Block shrink(Block program, const std::function<bool(const Block&)>& fails, int tries = 1500);
 
 }  // namespace apsis::compositions

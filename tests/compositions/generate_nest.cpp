@@ -43,8 +43,8 @@ class NestGenerator {
     if (random_.chance(40)) ramp(b);
     count_of(b, x);
 
-    const int nests = random_.chance(80) ? 1 : 2;
-    for (int i = 0; i < nests; ++i) nest(b, carried, large() ? 2 : 3);
+    const int nests = random_.chance(90) ? 1 : 2;
+    for (int i = 0; i < nests; ++i) nest(b, carried, large() || random_.chance(25) ? 2 : 3);
     std::vector<Value> ends;
     for (const Value& v : carried)
       if (!v.index) ends.push_back(v);
@@ -347,7 +347,7 @@ class NestGenerator {
       }
     };
     if (levels <= 1) {
-      some(3);
+      some(2);
       carried[0] = next(b, carried[0]);
       return;
     }
