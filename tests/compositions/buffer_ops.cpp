@@ -60,9 +60,7 @@ Number plus(const Number& a, const Number& b) { return a + b; }
 Number times(const Number& a, const Number& b) { return a * b; }
 Array read(const Array& x, const Array& at) { return x.at(at).get(IndexMode::Fill); }
 
-Number total(const Tensor& x) {
-  return std::accumulate(x.elements.begin(), x.elements.end(), Number(0));
-}
+Number total(const Tensor& x) { return std::accumulate(x.elements.begin(), x.elements.end(), Number(0)); }
 Number part(const Tensor& x) { return Number(1 / static_cast<long double>(x.elements.size())); }
 Tensor scalar(const Number& x) { return {{}, {x}}; }
 double inverse_size(const Array& x) { return 1 / static_cast<double>(x.size()); }
@@ -87,7 +85,8 @@ const ArrayOp table[] = {
      true, nullptr,
      [](Tensors x, Statics n) {
        const Array i = array(as_index(x[2]));
-       return combined(x, [&](const Array& a) { return read(a, place_of(i, n, length_of(a))); }, plus);
+       return combined(
+           x, [&](const Array& a) { return read(a, place_of(i, n, length_of(a))); }, plus);
      }},
     {"multiply_i", nullptr,
      [](Arrays x, Statics n, const Array&) {
@@ -96,21 +95,27 @@ const ArrayOp table[] = {
      true, nullptr,
      [](Tensors x, Statics n) {
        const Array i = array(as_index(x[2]));
-       return combined(x, [&](const Array& a) { return read(a, place_of(i, n, length_of(a))); }, times);
+       return combined(
+           x, [&](const Array& a) { return read(a, place_of(i, n, length_of(a))); }, times);
      }},
     {"read_i", nullptr,
      [](Arrays x, Statics n, const Array&) { return x[0](place_of(x[1], n, length_of(x[0]))); }, true},
 
     // Several on end: operands (array, rows, place); the number of rows read is n[3].
     {"set_slice_i", nullptr,
-     [](Arrays x, Statics n, const Array&) { return x[0].at(run_of(x[2], n, x[0], length_of(x[1]))).set(x[1]); },
+     [](Arrays x, Statics n, const Array&) {
+       return x[0].at(run_of(x[2], n, x[0], length_of(x[1]))).set(x[1]);
+     },
      true},
     {"add_slice_i", nullptr,
-     [](Arrays x, Statics n, const Array&) { return x[0].at(run_of(x[2], n, x[0], length_of(x[1]))).add(x[1]); },
+     [](Arrays x, Statics n, const Array&) {
+       return x[0].at(run_of(x[2], n, x[0], length_of(x[1]))).add(x[1]);
+     },
      true, nullptr,
      [](Tensors x, Statics n) {
        const Array i = array(as_index(x[2]));
-       return combined(x, [&](const Array& a) { return read(a, run_of(i, n, a, x[1].shape[0])); }, plus);
+       return combined(
+           x, [&](const Array& a) { return read(a, run_of(i, n, a, x[1].shape[0])); }, plus);
      }},
     {"slice_i", nullptr,
      [](Arrays x, Statics n, const Array&) { return x[0](run_of(x[1], n, x[0], whole_number(n[3]))); }, true},
@@ -126,7 +131,8 @@ const ArrayOp table[] = {
      true, nullptr,
      [](Tensors x, Statics n) {
        const Array i = array(as_index(x[2]));
-       return combined(x, [&](const Array& a) { return read(a, scattered(i, n, a, x[1].shape[0])); }, plus);
+       return combined(
+           x, [&](const Array& a) { return read(a, scattered(i, n, a, x[1].shape[0])); }, plus);
      }},
     {"scatter_set_i", nullptr,
      [](Arrays x, Statics n, const Array&) {
@@ -139,10 +145,10 @@ const ArrayOp table[] = {
     {"add_range", nullptr, [](Arrays x, Statics n, const Array&) { return x[0].at(range_of(n)).add(x[1]); },
      false, nullptr,
      [](Tensors x, Statics n) {
-       return combined(x, [&](const Array& a) { return a(range_of(n)); }, plus);
+       return combined(
+           x, [&](const Array& a) { return a(range_of(n)); }, plus);
      }},
-    {"rolled", nullptr,
-     [](Arrays x, Statics n, const Array&) { return roll(x[0], whole_number(n[0]), 0); }},
+    {"rolled", nullptr, [](Arrays x, Statics n, const Array&) { return roll(x[0], whole_number(n[0]), 0); }},
 
     // Elementwise.
     {"plus", nullptr, [](Arrays x, Statics n, const Array&) { return x[0] + n[0]; }, false, nullptr,
@@ -151,13 +157,15 @@ const ArrayOp table[] = {
      [](Tensors x, Statics n) { return each(x[0], [&](const Number& e) { return e * Number(n[0]); }); }},
     {"half_of_each", nullptr, [](Arrays x, Statics, const Array&) { return 0.5 * x[0] + 0.5 * x[1]; }, false,
      [](Numbers x) { return Number(0.5L) * x[0] + Number(0.5L) * x[1]; }},
-    {"lifted", nullptr, [](Arrays x, Statics, const Array&) { return x[0] + 0.125 * apsis::sin(x[1]); }, false,
-     [](Numbers x) { return x[0] + Number(0.125L) * sin(x[1]); }},
+    {"lifted", nullptr, [](Arrays x, Statics, const Array&) { return x[0] + 0.125 * apsis::sin(x[1]); },
+     false, [](Numbers x) { return x[0] + Number(0.125L) * sin(x[1]); }},
     {"plus_scalar", nullptr, [](Arrays x, Statics, const Array&) { return x[0] + x[1]; }, false, nullptr,
      [](Tensors x, Statics) { return each(x[0], [&](const Number& e) { return e + x[1].elements[0]; }); }},
     {"times_tame", nullptr, [](Arrays x, Statics, const Array&) { return x[0] * apsis::cos(x[1]); }, false,
      nullptr,
-     [](Tensors x, Statics) { return each(x[0], [&](const Number& e) { return e * cos(x[1].elements[0]); }); }},
+     [](Tensors x, Statics) {
+       return each(x[0], [&](const Number& e) { return e * cos(x[1].elements[0]); });
+     }},
     {"chosen_above", nullptr,
      [](Arrays x, Statics n, const Array&) { return where(x[0] > n[0], 0.75 * x[0], x[1]); }, false, nullptr,
      [](Tensors x, Statics n) {
@@ -176,17 +184,15 @@ const ArrayOp table[] = {
      [](Arrays x, Statics, const Array&) { return sum(x[0] * x[1]) * inverse_size(x[0]); }, false, nullptr,
      [](Tensors x, Statics) {
        Number sum(0);
-       for (std::size_t i = 0; i < x[0].elements.size(); ++i)
-         sum = sum + x[0].elements[i] * x[1].elements[i];
+       for (std::size_t i = 0; i < x[0].elements.size(); ++i) sum = sum + x[0].elements[i] * x[1].elements[i];
        return scalar(sum * part(x[0]));
      }},
     {"dot_product", nullptr,
-     [](Arrays x, Statics, const Array&) { return dot(ravel(x[0]), ravel(x[1])) * inverse_size(x[0]); }, false,
-     nullptr,
+     [](Arrays x, Statics, const Array&) { return dot(ravel(x[0]), ravel(x[1])) * inverse_size(x[0]); },
+     false, nullptr,
      [](Tensors x, Statics) {
        Number sum(0);
-       for (std::size_t i = 0; i < x[0].elements.size(); ++i)
-         sum = sum + x[0].elements[i] * x[1].elements[i];
+       for (std::size_t i = 0; i < x[0].elements.size(); ++i) sum = sum + x[0].elements[i] * x[1].elements[i];
        return scalar(sum * part(x[0]));
      }},
     {"largest", nullptr, [](Arrays x, Statics, const Array&) { return max(x[0]); }, false, nullptr,
@@ -197,12 +203,15 @@ const ArrayOp table[] = {
        return scalar(most);
      }},
     {"running_mean", nullptr,
-     [](Arrays x, Statics, const Array&) { return cumsum(x[0], {.axis = 0}) * (1 / static_cast<double>(length_of(x[0]))); },
+     [](Arrays x, Statics, const Array&) {
+       return cumsum(x[0], {.axis = 0}) * (1 / static_cast<double>(length_of(x[0])));
+     },
      false, nullptr,
      [](Tensors x, Statics) {
        Tensor r = x[0];
        const auto rows = static_cast<std::size_t>(r.shape[0]), row = r.elements.size() / rows;
-       for (std::size_t i = row; i < r.elements.size(); ++i) r.elements[i] = r.elements[i - row] + r.elements[i];
+       for (std::size_t i = row; i < r.elements.size(); ++i)
+         r.elements[i] = r.elements[i - row] + r.elements[i];
        return each(r, [&](const Number& e) { return e * Number(1 / static_cast<long double>(rows)); });
      }},
     {"summary",  // a few elements, and all of them in a mean
@@ -221,7 +230,8 @@ const ArrayOp table[] = {
      nullptr,
      [](Arrays x, Statics n, const Array&) {
        const Shape shape = shape_from(n.subspan(2));
-       return astype(reshape(n[0] + n[1] * arange(static_cast<double>(shape.product())), shape), x[0].dtype()) *
+       return astype(reshape(n[0] + n[1] * arange(static_cast<double>(shape.product())), shape),
+                     x[0].dtype()) *
               x[0];
      },
      false, nullptr,
@@ -240,8 +250,8 @@ const ArrayOp table[] = {
          r.elements.push_back(Number(static_cast<long double>(as_index(x[0], i))));
        return r;
      }},
-    {"next_index", nullptr, [](Arrays x, Statics n, const Array&) { return x[0] + whole_number(n[0]); }, false,
-     nullptr, [](Tensors x, Statics n) { return counted(x[0], 1, n[0]); }},
+    {"next_index", nullptr, [](Arrays x, Statics n, const Array&) { return x[0] + whole_number(n[0]); },
+     false, nullptr, [](Tensors x, Statics n) { return counted(x[0], 1, n[0]); }},
     {"twice_index", nullptr, [](Arrays x, Statics n, const Array&) { return 2 * x[0] + whole_number(n[0]); },
      false, nullptr, [](Tensors x, Statics n) { return counted(x[0], 2, n[0]); }},
     {"modulo", nullptr, [](Arrays x, Statics n, const Array&) { return x[0] % whole_number(n[0]); }, false,
@@ -252,7 +262,8 @@ const ArrayOp table[] = {
        });
      }},
     {"quarter",  // operands: one that has the dtype wanted, the integer
-     nullptr, [](Arrays x, Statics, const Array&) { return astype(x[1], x[0].dtype()) * 0.25; }, false, nullptr,
+     nullptr, [](Arrays x, Statics, const Array&) { return astype(x[1], x[0].dtype()) * 0.25; }, false,
+     nullptr,
      [](Tensors x, Statics) {
        Tensor r = counted(x[1], 0.25L, 0);
        r.index = false;

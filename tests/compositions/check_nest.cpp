@@ -18,12 +18,35 @@ constexpr std::size_t oracle_limit = 150'000;
 
 /// What is done with the program. Those from BatchJacrev on differentiate the batch as a whole.
 enum class Mode : std::uint8_t {
-  Value, Grad, Jacfwd, Jacrev, Hessian, Jvp, Vjp, HessianProduct,
-  BatchJacrev, BatchJacfwd, BatchHessian, BatchGrad
+  Value,
+  Grad,
+  Jacfwd,
+  Jacrev,
+  Hessian,
+  Jvp,
+  Vjp,
+  HessianProduct,
+  BatchJacrev,
+  BatchJacfwd,
+  BatchHessian,
+  BatchRevOfFwd,
+  BatchRevOfRev,
+  BatchGrad
 };
-const char* const mode_names[] = {"value",        "grad",         "jacfwd",        "jacrev",
-                                  "hessian",      "jvp",          "vjp",           "jvp of grad",
-                                  "batch jacrev", "batch jacfwd", "batch hessian", "batch grad"};
+const char* const mode_names[] = {"value",
+                                  "grad",
+                                  "jacfwd",
+                                  "jacrev",
+                                  "hessian",
+                                  "jvp",
+                                  "vjp",
+                                  "jvp of grad",
+                                  "batch jacrev",
+                                  "batch jacfwd",
+                                  "batch hessian",
+                                  "batch jacrev of jacfwd",
+                                  "batch jacrev of jacrev",
+                                  "batch grad"};
 
 Shape shape_of(const Block& block, int name) {
   for (const auto& p : block.parameters)
@@ -56,8 +79,12 @@ void spoil_free_memory(std::int64_t elements) {
 class NestChecker {
  public:
   NestChecker(const Block& program, std::uint64_t seed, Tally& tally)
-      : program_(program), seed_(seed), tally_(tally), random_(seed ^ 0xc0ffee),
-        in_(program.parameters[0].shape), out_(shape_of(program, program.results[0])) {
+      : program_(program),
+        seed_(seed),
+        tally_(tally),
+        random_(seed ^ 0xc0ffee),
+        in_(program.parameters[0].shape),
+        out_(shape_of(program, program.results[0])) {
     const std::int64_t roll = random_.below(1000);
     elements_ = largest_array(program);
     const bool small_in = in_.product() <= 6, small_out = out_.product() <= 8;
@@ -105,17 +132,20 @@ class NestChecker {
     else if (roll < 66)
       mode_ = Mode::Hessian;
     else if (roll < 72)
-      mode_ = Mode::BatchHessian;
+      mode_ = static_cast<Mode>(static_cast<int>(Mode::BatchHessian) + random_.below(3));
     else if (roll < 76)
       mode_ = Mode::BatchGrad;
     else if (!small_out)
       mode_ = Mode::Value;
     else
-      mode_ = roll < 83 ? Mode::Jacfwd : roll < 90 ? Mode::Jacrev : roll < 97 ? Mode::BatchJacrev : Mode::BatchJacfwd;
+      mode_ = roll < 83   ? Mode::Jacfwd
+              : roll < 90 ? Mode::Jacrev
+              : roll < 97 ? Mode::BatchJacrev
+                          : Mode::BatchJacfwd;
   }
   std::int64_t choose_lanes() {
-    static const std::int64_t counts[] = {2, 3, 4, 5, 7, 8, 9, 13, 16, 17, 21, 33};
-    const std::int64_t most = mode_ < Mode::BatchJacrev ? 12 : mode_ == Mode::BatchGrad ? 9 : 4;
+    static const std::int64_t counts[] = {1, 2, 3, 4, 5, 7, 8, 9, 13, 16, 17, 21, 33};
+    const std::int64_t most = mode_ < Mode::BatchJacrev ? 13 : mode_ == Mode::BatchGrad ? 10 : 5;
     for (int attempt = 0; attempt < 4; ++attempt) {
       const std::int64_t lanes = counts[random_.below(most)];
       if (lanes * elements_ <= 30'000) return lanes;
@@ -225,7 +255,8 @@ class NestChecker {
     const auto lane = random_.below(lanes_);
     if (random_.chance(25)) {
       const Array eager = together(all);
-      return far(eager.to_vector<double>(), got.to_vector<double>(), "eager", "the batch op by op and compiled");
+      return far(eager.to_vector<double>(), got.to_vector<double>(), "eager",
+                 "the batch op by op and compiled");
     }
     DisableJit direct;
     const Array alone = one(xs_[static_cast<std::size_t>(lane)], mode_);
@@ -250,7 +281,8 @@ class NestChecker {
     // All: it is the program that is dear.
     for (std::int64_t i = 0; i < lanes_; ++i) {
       const Array single = alone(xs_[static_cast<std::size_t>(i)]);
-      if (auto f = unlike(Array(got[i]), single, "lanes", "lane " + std::to_string(i) + " and its single call"))
+      if (auto f =
+              unlike(Array(got[i]), single, "lanes", "lane " + std::to_string(i) + " and its single call"))
         return f;
     }
     return {};
@@ -270,9 +302,7 @@ class NestChecker {
     const auto shared = [&](const Array& s) {
       return sum(vmap([this, &s](const Array& x) { return loss(x * s); }, {.loops = loops})(z));
     };
-    const auto total = [this, loops](const Array& y) {
-      return sum(batch(y, loops) * of(weights_, out_));
-    };
+    const auto total = [this, loops](const Array& y) { return sum(batch(y, loops) * of(weights_, out_)); };
     switch (mode_) {
       case Mode::BatchJacrev:
         return Array(jacrev(twice)(z));
@@ -280,6 +310,10 @@ class NestChecker {
         return Array(jacfwd(twice)(z));
       case Mode::BatchHessian:
         return Array(hessian(total)(z));
+      case Mode::BatchRevOfFwd:
+        return Array(jacrev([&](const Array& y) { return Array(jacfwd(total)(y)); })(z));
+      case Mode::BatchRevOfRev:
+        return Array(jacrev([&](const Array& y) { return Array(jacrev(total)(y)); })(z));
       default:
         return grad(shared)(ones(in_));
     }
@@ -303,7 +337,8 @@ class NestChecker {
         const LaneLoops loops = random_.chance(50) ? LaneLoops::Lockstep : LaneLoops::Lanes;
         const char* name = loops == LaneLoops::Lanes ? "the whole in lanes" : "the whole in lockstep";
         if (auto f = staged_twice(whole(loops), all, name, other)) return f;
-        if (auto f = far(other.got.to_vector<double>(), got, "loops", std::string(name) + " and as usual")) return f;
+        if (auto f = far(other.got.to_vector<double>(), got, "loops", std::string(name) + " and as usual"))
+          return f;
         break;
       }
       default:
@@ -335,13 +370,14 @@ class NestChecker {
       return sum;
     }
     const std::size_t rows = blocks[0].size() / n;  // of a lane
-    const std::size_t copies = mode_ == Mode::BatchHessian ? 1 : 2;
+    const std::size_t copies = mode_ == Mode::BatchJacrev || mode_ == Mode::BatchJacfwd ? 2 : 1;
     std::vector<double> all(copies * lanes * rows * lanes * n);
     for (std::size_t c = 0; c < copies; ++c)
       for (std::size_t l = 0; l < lanes; ++l)
         for (std::size_t r = 0; r < rows; ++r)
           for (std::size_t i = 0; i < n; ++i)
-            all[(((c * lanes + l) * rows + r) * lanes + l) * n + i] = blocks[l][r * n + i] * (c == 0 ? 1 : 0.5);
+            all[(((c * lanes + l) * rows + r) * lanes + l) * n + i] =
+                blocks[l][r * n + i] * (c == 0 ? 1 : 0.5);
     return all;
   }
 
@@ -361,8 +397,8 @@ class NestChecker {
         return other_mode(mine, lane);
       }
       work += account.work;
-      if (auto f = far(along_directions(mine), want, "value", "lane " + std::to_string(lane) + " and the oracle",
-                       largest_))
+      if (auto f = far(along_directions(mine), want, "value",
+                       "lane " + std::to_string(lane) + " and the oracle", largest_))
         return f;
     }
     return {};
@@ -375,11 +411,13 @@ class NestChecker {
                                                : Mode::Jvp;
     const Array& x = xs_[static_cast<std::size_t>(lane)];
     if (mode_ == Mode::Jacfwd || mode_ == Mode::Jacrev) {
-      const std::vector<double> theirs = jit([&](const Array& y) { return one(y, other); })(x).to_vector<double>();
+      const std::vector<double> theirs =
+          jit([&](const Array& y) { return one(y, other); })(x).to_vector<double>();
       return far(mine, theirs, "modes", "jacfwd and jacrev");
     }
     if (mode_ != Mode::Grad && mode_ != Mode::Vjp) return {};
-    const std::vector<double> slope = jit([&](const Array& y) { return one(y, other); })(x).to_vector<double>();
+    const std::vector<double> slope =
+        jit([&](const Array& y) { return one(y, other); })(x).to_vector<double>();
     return far({inner(mine, directions_[0])}, {inner(slope, weights_)}, "modes", "forward and reverse");
   }
 
@@ -475,8 +513,8 @@ class NestChecker {
     const std::vector<double> x = a.to_vector<double>(), y = b.to_vector<double>();
     for (std::size_t i = 0; i < x.size(); ++i)
       if (x[i] != y[i])
-        return "\nelement " + std::to_string(i) + ": " + std::to_string(x[i]) + " and " + std::to_string(y[i]) +
-               ", difference " + std::to_string((x[i] - y[i]) * 1e12) + "e-12";
+        return "\nelement " + std::to_string(i) + ": " + std::to_string(x[i]) + " and " +
+               std::to_string(y[i]) + ", difference " + std::to_string((x[i] - y[i]) * 1e12) + "e-12";
     return "";
   }
 
@@ -488,8 +526,8 @@ class NestChecker {
     for (std::size_t i = 0; i < a.size(); ++i) {
       if (std::isnan(a[i]) && std::isnan(b[i])) continue;
       if (a[i] == b[i] || std::abs(a[i] - b[i]) <= tolerance * scale) continue;
-      return Failure{kind, what + ": element " + std::to_string(i) + " of " + std::to_string(a.size()) + " is " +
-                               std::to_string(a[i]) + " and " + std::to_string(b[i]) + ", " +
+      return Failure{kind, what + ": element " + std::to_string(i) + " of " + std::to_string(a.size()) +
+                               " is " + std::to_string(a[i]) + " and " + std::to_string(b[i]) + ", " +
                                std::to_string((a[i] - b[i]) / (tolerance * scale)) + " margins"};
     }
     return {};

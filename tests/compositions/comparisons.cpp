@@ -26,13 +26,13 @@ bool same(const Array& a, const Array& b) {
 
 std::span<const Setting> settings() {
   static const Setting all[] = {
-    {{}, "as usual"},
-    {{.lanes = 1, .level = 0}, "one lane, level 0"},
-    {{.lanes = 2, .level = 1}, "two lanes, level 1"},
-    {{.lanes = 4, .level = 1, .parallel = false}, "four lanes, level 1, one thread"},
-    {{.lanes = 8, .level = 2}, "eight lanes, level 2"},
-    {{.lanes = 16, .level = 0, .isa = detail::Isa::Avx2}, "sixteen lanes, level 0, AVX2"},
-};
+      {{}, "as usual"},
+      {{.lanes = 1, .level = 0}, "one lane, level 0"},
+      {{.lanes = 2, .level = 1}, "two lanes, level 1"},
+      {{.lanes = 4, .level = 1, .parallel = false}, "four lanes, level 1, one thread"},
+      {{.lanes = 8, .level = 2}, "eight lanes, level 2"},
+      {{.lanes = 16, .level = 0, .isa = detail::Isa::Avx2}, "sixteen lanes, level 0, AVX2"},
+  };
   return all;
 }
 

@@ -66,7 +66,9 @@ void shrink_and_keep(const Kind& kind, std::uint64_t seed, const Failure& failur
 double processor_seconds_of_children() {
   rusage used{};
   getrusage(RUSAGE_CHILDREN, &used);
-  const auto seconds = [](const timeval& t) { return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec); };
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
+  };
   return seconds(used.ru_utime) + seconds(used.ru_stime);
 }
 
@@ -90,8 +92,7 @@ void check_seeds(const Kind& kind, std::uint64_t first, std::uint64_t count, dou
         failures.emplace_back(seed, f);
       },
       tally);
-  const double spent =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const double spent = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   std::cout << done << " seeds from " << seeds.first << " in " << spent << " s, "
             << processor_seconds_of_children() - before << " of processors: " << failures.size()
             << " failed; " << tally.derived << " compared with exact derivatives; " << tally.costly

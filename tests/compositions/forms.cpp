@@ -486,7 +486,6 @@ Tensor stacked(const std::vector<Tensor>& entries, std::size_t axis) {
   return r;
 }
 
-
 Tensor gradient(const Function<Tensor>& f, const Tensor& x) {
   Tensor r = jacobian(f, x);
   r.shape = x.shape;

@@ -17,10 +17,11 @@ struct Value {
 };
 
 // Sizes at which the compiler decides otherwise: loops written out and lists of few elements (16), arrays in
-// registers (32, 64), orders of sums (16, 256, 4096), of dot products (32), inline products (4096), records of tapes (2 KiB:
-// 256 doubles), free blocks (2 KiB, 64 KiB), the optimisation of large arrays (32768), blocks of tapes and
-// arrays held through loops (1 MiB: 131072 doubles; several lanes have that together).
-constexpr std::int64_t thresholds[] = {2, 4, 8, 16, 32, 64, 100, 128, 256, 512, 1024, 2048, 4096, 8192, 32768};
+// registers (32, 64), orders of sums (16, 256, 4096), of dot products (32), inline products (4096), records
+// of tapes (2 KiB: 256 doubles), free blocks (2 KiB, 64 KiB), the optimisation of large arrays (32768),
+// blocks of tapes and arrays held through loops (1 MiB: 131072 doubles; several lanes have that together).
+constexpr std::int64_t thresholds[] = {2,   4,   8,    16,   32,   64,   100,  128,
+                                       256, 512, 1024, 2048, 4096, 8192, 32768};
 
 class NestGenerator {
  public:
@@ -67,12 +68,13 @@ class NestGenerator {
 
   void choose_sizes() {
     const std::int64_t kind = random_.below(1000);
-    std::int64_t from = 0, to = 6;            // 2 … 100
-    if (kind >= 700) from = 6, to = 12;       // … 2048
-    if (kind >= 920) from = 11, to = 13;      // … 4096
-    if (kind >= 985) from = 13, to = 15;      // … 32768
+    std::int64_t from = 0, to = 6;        // 2 … 100
+    if (kind >= 700) from = 6, to = 12;   // … 2048
+    if (kind >= 920) from = 11, to = 13;  // … 4096
+    if (kind >= 985) from = 13, to = 15;  // … 32768
     const std::int64_t at = thresholds[from + random_.below(to - from)];
-    size_ = random_.chance(25) ? at + random_.below(at) : std::max<std::int64_t>(1, at - 1 + random_.below(3));
+    size_ =
+        random_.chance(25) ? at + random_.below(at) : std::max<std::int64_t>(1, at - 1 + random_.below(3));
     if (kind < 30) size_ = 1;
     if (kind >= 998) size_ = random_.chance(50) ? 100'000 : 131'071 + random_.below(3);
     if (random_.chance(45) && kind < 700) size_ = 17 + random_.below(48);
@@ -129,9 +131,7 @@ class NestGenerator {
     return static_cast<double>(from + random_.below(to - from + 1)) / 8;
   }
 
-  Value ramp(Block& b) {
-    return add(b, buffer_, "ramp", {}, {0.625, 1.5 / static_cast<double>(size_)});
-  }
+  Value ramp(Block& b) { return add(b, buffer_, "ramp", {}, {0.625, 1.5 / static_cast<double>(size_)}); }
   Value spread(Block& b, const Value& scalar) {
     std::vector<double> numbers{0.375, 1.25 / static_cast<double>(size_)};
     numbers.insert(numbers.end(), buffer_.begin(), buffer_.end());
@@ -193,8 +193,9 @@ class NestGenerator {
   /// Another value in the place of one that is carried.
   Value next(Block& b, const Value& v) {
     if (v.index)
-      return random_.chance(70) ? add(b, {}, "next_index", {v}, {static_cast<double>(1 + random_.below(2))}, true)
-                                : add(b, {}, "modulo", {add(b, {}, "twice_index", {v}, {1}, true)}, {7}, true);
+      return random_.chance(70)
+                 ? add(b, {}, "next_index", {v}, {static_cast<double>(1 + random_.below(2))}, true)
+                 : add(b, {}, "modulo", {add(b, {}, "twice_index", {v}, {1}, true)}, {7}, true);
     if (v.shape == buffer_) return next_buffer(b, v);
     if (v.shape.empty()) return next_scalar(b, v);
     return random_.chance(50) ? add(b, v.shape, "half_of_each", {v, tame(b, one_of(all_of(v.shape)))})
@@ -264,7 +265,8 @@ class NestGenerator {
       case 12: {
         const char* const ways[] = {"rolled", "flip"};
         const bool roll = random_.chance(60);
-        const Value moved = like(ways[roll ? 0 : 1], {v}, {roll ? static_cast<double>(1 + random_.below(3)) : 0.});
+        const Value moved =
+            like(ways[roll ? 0 : 1], {v}, {roll ? static_cast<double>(1 + random_.below(3)) : 0.});
         return like("half_of_each", {v, moved});
       }
       case 13:
@@ -314,14 +316,15 @@ class NestGenerator {
     std::vector<std::size_t> chosen;
     for (std::size_t i = 0; i < carried.size(); ++i)
       if (random_.chance(i == 0 ? 85 : 55)) chosen.push_back(i);
-    if (chosen.empty()) chosen.push_back(static_cast<std::size_t>(random_.below(static_cast<std::int64_t>(carried.size()))));
+    if (chosen.empty())
+      chosen.push_back(static_cast<std::size_t>(random_.below(static_cast<std::int64_t>(carried.size()))));
     return chosen;
   }
 
   /// A nest, and some steps about it if there are levels left; replaces what it carries.
   void nest(Block& b, Values& carried, int levels) {
     const std::int64_t kind = random_.below(100);
-    const bool leaf = levels <= 1;
+    if (levels <= 1 && random_.chance(12)) return solve(b, carried);
     if (kind < 32)
       loop(b, carried, levels, "while_all");
     else if (kind < 60)
@@ -332,17 +335,16 @@ class NestGenerator {
       branch(b, carried, levels);
     else if (kind < 92)
       mapped(b, carried, levels);
-    else if (kind < 96 || !leaf)
-      wrapped(b, carried, levels);
     else
-      solve(b, carried);
+      wrapped(b, carried, levels);
   }
 
   /// The body of a nest: statements, the nest within, statements.
   void statements(Block& b, Values& carried, int levels) {
     const auto some = [&](std::int64_t most) {
       for (std::int64_t i = 0, n = random_.below(most + 1); i < n; ++i) {
-        Value& v = carried[static_cast<std::size_t>(random_.chance(50) ? 0 : random_.below(static_cast<std::int64_t>(carried.size())))];
+        Value& v = carried[static_cast<std::size_t>(
+            random_.chance(50) ? 0 : random_.below(static_cast<std::int64_t>(carried.size())))];
         v = next(b, v);
       }
     };
@@ -359,8 +361,8 @@ class NestGenerator {
     if (levels == 2 && random_.chance(15)) nest(b, carried, 1);
     some(1);
     // Two buffers that take turns.
-    if (carried.size() > 1 && carried[0].shape == carried[1].shape && !carried[0].index && !carried[1].index &&
-        random_.chance(15))
+    if (carried.size() > 1 && carried[0].shape == carried[1].shape && !carried[0].index &&
+        !carried[1].index && random_.chance(15))
       std::swap(carried[0], carried[1]);
   }
 
@@ -375,7 +377,9 @@ class NestGenerator {
     for (const Value& v : carried) b.results.push_back(v.name);
     if (y) {
       const Value& v = carried[0];
-      *y = v.index ? tame(b, scalar(b)) : random_.chance(50) && runs_ * size_ < 2000 ? v : tame(b, scalar_of(b, v));
+      *y = v.index                                      ? tame(b, scalar(b))
+           : random_.chance(50) && runs_ * size_ < 2000 ? v
+                                                        : tame(b, scalar_of(b, v));
       b.results.push_back(y->name);
     }
     visible_.resize(outside);
@@ -463,7 +467,8 @@ class NestGenerator {
     const Values start = start_of(carried, chosen, step);
     step.operands.push_back(random_.chance(50) ? index(b).name : scalar(b).name);
     for (int i = 0; i < (three ? 3 : 2); ++i)
-      step.blocks.push_back(body(start, i == 0 ? levels : std::min(levels, 1 + static_cast<int>(random_.below(2))),
+      step.blocks.push_back(body(start,
+                                 i == 0 ? levels : std::min(levels, 1 + static_cast<int>(random_.below(2))),
                                  false, nullptr, nullptr));
     finish(b, carried, chosen, std::move(step));
   }
@@ -494,7 +499,8 @@ class NestGenerator {
 
   /// A nest in a function that is compiled, recomputed, a value, or differentiated.
   void wrapped(Block& b, Values& carried, int levels) {
-    static const char* const ways[] = {"jit", "checkpoint", "checkpoint_dots", "closure", "jvp", "vjp", "jvp"};
+    static const char* const ways[] = {"jit", "checkpoint", "checkpoint_dots", "closure", "jvp",
+                                       "vjp", "jvp"};
     const auto at = static_cast<std::size_t>(random_.below(static_cast<std::int64_t>(carried.size())));
     if (carried[at].index) return loop(b, carried, levels, "fori_all");
     std::int64_t way = random_.below(orders_ < 2 && !large() ? 7 : 4);
@@ -518,7 +524,10 @@ class NestGenerator {
     const bool adaptive = random_.chance(30);
     const std::int64_t method = adaptive ? 1 + random_.below(4) : random_.below(5);
     const Value p = scalar(b);
-    Step step{0, carried[at].shape, "solve", {carried[at].name, p.name},
+    Step step{0,
+              carried[at].shape,
+              "solve",
+              {carried[at].name, p.name},
               {static_cast<double>(method), adaptive ? 1. : 0., 0.75, random_.chance(60) ? 0.25 : 0.,
                random_.chance(50) ? 0.15 : 0.22, random_.chance(15) ? 3. : 0., 0}};
     const std::size_t outside = visible_.size();

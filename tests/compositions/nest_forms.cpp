@@ -16,7 +16,9 @@ using Tensors = std::vector<Tensor>;
 
 constexpr double bound = 0.6180339, threshold = 0.0123;  // of decisions; far from what constants give
 
-std::int64_t whole(const Step& step, std::size_t at) { return static_cast<std::int64_t>(step.numbers.at(at)); }
+std::int64_t whole(const Step& step, std::size_t at) {
+  return static_cast<std::int64_t>(step.numbers.at(at));
+}
 
 template <class V>
 std::vector<V> without_last(const std::vector<V>& all) {
@@ -68,9 +70,8 @@ Tensors repeat(const TensorCall& c, std::int64_t trips, bool bounded) {
 
 Arrays run_fori(const ArrayCall& c) {
   const Array trips = c.step.numbers[1] != 0 ? trips_of(c) : Array(whole(c.step, 0));
-  return fori_loop(
-      0, trips, [&](const Array& i, const Arrays& s) { return c.blocks[0](with_first(i, s)); },
-      without_last(c.in), {.checkpoints = whole(c.step, 2)});
+  return fori_loop(0, trips, [&](const Array& i, const Arrays& s) { return c.blocks[0](with_first(i, s)); },
+                   without_last(c.in), {.checkpoints = whole(c.step, 2)});
 }
 
 /// Operands are the carry and what is scanned, results the carry and what was stacked.
@@ -84,8 +85,7 @@ Arrays run_scan(const ArrayCall& c) {
         next.pop_back();
         return std::pair{next, y};
       },
-      without_last(c.in), c.in.back(),
-      {.reverse = c.step.numbers[0] != 0, .checkpoints = whole(c.step, 1)});
+      without_last(c.in), c.in.back(), {.reverse = c.step.numbers[0] != 0, .checkpoints = whole(c.step, 1)});
   Arrays all = end;
   all.push_back(ys);
   return all;
@@ -107,8 +107,8 @@ Tensors scan_of(const TensorCall& c) {
 /// By an integer's last bit, or whether a number is above the threshold.
 Arrays run_cond(const ArrayCall& c) {
   const Array& by = c.in.back();
-  return cond(
-      is_integer(by.dtype()) ? by % 2 == 0 : by > threshold, c.blocks[0], c.blocks[1], without_last(c.in));
+  return cond(is_integer(by.dtype()) ? by % 2 == 0 : by > threshold, c.blocks[0], c.blocks[1],
+              without_last(c.in));
 }
 Tensors cond_of(const TensorCall& c) {
   const Tensor& by = c.in.back();
@@ -116,7 +116,8 @@ Tensors cond_of(const TensorCall& c) {
   return c.blocks[first ? 0 : 1](without_last(c.in));
 }
 Arrays run_switch(const ArrayCall& c) {
-  return switch_(as_index(c.in.back()), std::tuple{c.blocks[0], c.blocks[1], c.blocks[2]}, without_last(c.in));
+  return switch_(as_index(c.in.back()), std::tuple{c.blocks[0], c.blocks[1], c.blocks[2]},
+                 without_last(c.in));
 }
 Tensors switch_of(const TensorCall& c) {
   return c.blocks[static_cast<std::size_t>(std::min<std::int64_t>(as_index(c.in.back()), 2))](
@@ -143,7 +144,8 @@ Array solved(const ArrayCall& c, S solver) {
     options.max_steps = 300;
   }
   const auto field = [&](const Array& t, const Array& y) { return c.blocks[0]({astype(t, dtype), y})[0]; };
-  const Array ys = diffeqsolve(ODETerm{field}, solver, astype(Array(0.), dtype), t1, n[4], c.in[0], options).ys;
+  const Array ys =
+      diffeqsolve(ODETerm{field}, solver, astype(Array(0.), dtype), t1, n[4], c.in[0], options).ys;
   return n[6] != 0 ? ys : ys[0];
 }
 Array run_solve(const ArrayCall& c) {
@@ -161,7 +163,8 @@ Array run_solve(const ArrayCall& c) {
   }
 }
 /// One step of an explicit method.
-Tensor stepped(const RungeKutta& method, const Function<Tensor>& f, const Number& t, const Number& h, Tensor y) {
+Tensor stepped(const RungeKutta& method, const Function<Tensor>& f, const Number& t, const Number& h,
+               Tensor y) {
   Tensors k;
   for (std::size_t i = 0; i < method.stages(); ++i) {
     Tensor at = y;

@@ -103,8 +103,8 @@ pid_t start_child(F&& f) {
 
 /// All crashes are of one kind: of one cause, one run may end by another signal than the next.
 Failure crash(int status, const Slot& slot) {
-  const std::string how = WIFSIGNALED(status) ? strsignal(WTERMSIG(status))
-                                              : "exit with " + std::to_string(WEXITSTATUS(status));
+  const std::string how =
+      WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : "exit with " + std::to_string(WEXITSTATUS(status));
   return {"crash", how + ", in " + slot.runs};
 }
 Failure endless(double seconds, const Slot& slot) {
@@ -145,7 +145,8 @@ std::optional<Failure> in_child(const std::function<std::optional<Failure>()>& c
 }
 
 std::uint64_t check_in_children(const Seeds& seeds, const Check& check,
-                                const std::function<void(std::uint64_t, const Failure&)>& failed, Tally& tally) {
+                                const std::function<void(std::uint64_t, const Failure&)>& failed,
+                                Tally& tally) {
   const auto workers = static_cast<std::size_t>(std::max(1, seeds.workers));
   SharedMemory memory(workers);
   Shared& shared = *memory.shared;
@@ -174,7 +175,12 @@ std::uint64_t check_in_children(const Seeds& seeds, const Check& check,
     children[i] = start_child([&] { return work(shared.slots[i]); });
   };
   for (std::size_t i = 0; i < workers; ++i) start(i);
+  double told = now();
   for (std::size_t running = workers; running > 0;) {
+    if (now() - told > 60) {
+      told = now();
+      std::cout << "at seed " << shared.next.load() << std::endl;
+    }
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     for (std::size_t i = 0; i < workers; ++i) {
       if (children[i] == 0) continue;

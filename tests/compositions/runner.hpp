@@ -25,6 +25,7 @@ struct Seeds {
 };
 /// Checks seeds in child processes; `failed` is called in this one. Returns how many were checked.
 std::uint64_t check_in_children(const Seeds& seeds, const Check& check,
-                                const std::function<void(std::uint64_t, const Failure&)>& failed, Tally& tally);
+                                const std::function<void(std::uint64_t, const Failure&)>& failed,
+                                Tally& tally);
 
 }  // namespace apsis::compositions
