@@ -98,8 +98,9 @@ class NestChecker {
   }
 
   std::optional<Failure> operator()() {
-    note_what_runs("mode " + std::string(mode_names[static_cast<std::size_t>(mode_)]) + ", " +
-                   std::to_string(lanes_) + " lanes of arrays of up to " + std::to_string(elements_));
+    what_runs_ = "mode " + std::string(mode_names[static_cast<std::size_t>(mode_)]) + ", " +
+                 std::to_string(lanes_) + " lanes of arrays of up to " + std::to_string(elements_);
+    note_what_runs(what_runs_);
     auto failure = mode_ >= Mode::BatchJacrev ? whole_batch() : lanes_of_one();
     if (failure) {
       failure->kind += std::string(", ") + mode_names[static_cast<std::size_t>(mode_)];
@@ -199,6 +200,7 @@ class NestChecker {
     // Mostly without optimisation, which is quick: what is tested comes before it.
     static const Setting quick{{.level = 0}, "at level 0"};
     const Setting& setting = random_.chance(75) ? quick : any_setting();
+    note_what_runs(what_runs_ + ", " + what + " compiled " + setting.name);
     const auto program = detail::compile(*out.call.graph, setting.options);
     spoil_free_memory(elements_ * lanes_);
     out.got = detail::run(*program, out.call.inputs)[0];
@@ -238,6 +240,7 @@ class NestChecker {
       if (!failure) failure = unlike(other.got, got, "loops", std::string(name) + " and as usual");
     } else if (way < 60) {
       const Setting& s = any_setting();
+      note_what_runs(what_runs_ + ", compiled " + s.name);
       const Array other = detail::run(*detail::compile(*usual.call.graph, s.options), usual.call.inputs)[0];
       failure = unlike(other, got, "widths", std::string("the batch compiled ") + s.name + " and otherwise");
     } else if (way < 75) {
@@ -538,6 +541,7 @@ class NestChecker {
   Tally& tally_;
   Random random_;
   Shape in_, out_;
+  std::string what_runs_;
   Mode mode_ = Mode::Value;
   bool single_ = false;
   std::int64_t elements_ = 1, lanes_ = 2;

@@ -6,9 +6,9 @@
 //   APSIS_COMPOSITIONS=first,count build/tests/test_compositions --gtest_filter=*RandomNests
 //
 // runs other seeds, or more (`*Random` for the other generator), in APSIS_COMPOSITIONS_WORKERS processes at
-// once. A program that crashes, or takes more than APSIS_COMPOSITIONS_LIMIT seconds (60), fails like one that
-// is wrong. What fails is cut down and written to compositions_failed_SEED.txt in the working directory; put
-// into corpus/ it stays a test.
+// once. A program that crashes, or works for more than APSIS_COMPOSITIONS_LIMIT seconds (60), fails like one
+// that is wrong. What fails is cut down and written to compositions_failed_SEED.txt in the working directory;
+// put into corpus/ it stays a test.
 
 #include <sys/resource.h>
 

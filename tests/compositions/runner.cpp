@@ -26,10 +26,24 @@ double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
+/// Seconds that a process has worked: on a busy machine a program may wait long.
+double worked(clockid_t clock = CLOCK_PROCESS_CPUTIME_ID) {
+  timespec t{};
+  if (clock_gettime(clock, &t) != 0) return 0;
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+double worked_by(pid_t process) {
+  clockid_t clock;
+  return clock_getcpuclockid(process, &clock) == 0 ? worked(clock) : 0;
+}
+/// A program that waits for itself works not at all.
+constexpr double longest_wait = 20;  // times the limit of work
+
 struct Slot {
   std::atomic<std::uint64_t> seed{0};
-  std::atomic<double> since{0};  // it runs; 0: none does
-  std::atomic<int> length{0};    // of the report
+  std::atomic<double> since{0};        // it runs; 0: none does
+  std::atomic<double> work_before{0};  // of the process
+  std::atomic<int> length{0};          // of the report
   Tally tally;
   char runs[256] = "";  // what does, in words
   char report[1 << 16];
@@ -129,10 +143,10 @@ std::optional<Failure> in_child(const std::function<std::optional<Failure>()>& c
     if (failure) report(slot, *failure);
     return failure ? found_exit : 0;
   });
-  const double end = now() + seconds;
+  const double end = now() + longest_wait * seconds;
   int status = 0;
   while (waitpid(child, &status, WNOHANG) == 0) {
-    if (now() > end) {
+    if (worked_by(child) > seconds || now() > end) {
       kill(child, SIGKILL);
       waitpid(child, &status, 0);
       return endless(seconds, slot);
@@ -159,6 +173,7 @@ std::uint64_t check_in_children(const Seeds& seeds, const Check& check,
       const std::uint64_t seed = shared.next++;
       if (seed >= seeds.first + seeds.count) return 0;
       slot.seed = seed;
+      slot.work_before = worked();
       slot.since = now();
       const std::optional<Failure> failure = check(seed, slot.tally);
       slot.since = 0;
@@ -188,7 +203,10 @@ std::uint64_t check_in_children(const Seeds& seeds, const Check& check,
       int status = 0;
       if (waitpid(children[i], &status, WNOHANG) == 0) {
         const double since = slot.since;
-        if (since == 0 || now() - since < seeds.one_limit || late[i]) continue;
+        if (since == 0 || late[i]) continue;
+        if (worked_by(children[i]) - slot.work_before < seeds.one_limit &&
+            now() - since < longest_wait * seeds.one_limit)
+          continue;
         late[i] = true;
         kill(children[i], SIGKILL);
         continue;
