@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "codegen/compiled_equal.hpp"
-#include "compositions/forms.hpp"
+#include "compositions/comparisons.hpp"
 #include "transform/checks.hpp"
 
 namespace apsis::compositions {
@@ -12,38 +12,6 @@ namespace {
 // The oracle's value has no rounding of its own. Apsis' error is some units in the last place of the largest
 // number met on the way, derivatives included, times the steps.
 constexpr double tolerance = 1e-12;
-
-std::vector<double> points(const Shape& shape, std::uint64_t seed) {
-  Random random(seed ^ 0x5eed);
-  std::vector<double> values;
-  for (std::int64_t i = 0; i < shape.product(); ++i)
-    values.push_back(static_cast<double>(random.below(3000) - 1500) / 1024);
-  return values;
-}
-
-/// NaNs are equal whatever their payload.
-bool same(const Array& a, const Array& b) {
-  if (!(a.aval() == b.aval())) return false;
-  if (detail::same_bits(a, b)) return true;
-  const std::vector<double> x = a.to_vector<double>(), y = b.to_vector<double>();
-  for (std::size_t i = 0; i < x.size(); ++i)
-    if (std::isnan(x[i]) ? !std::isnan(y[i]) : x[i] != y[i] || std::signbit(x[i]) != std::signbit(y[i]))
-      return false;
-  return true;
-}
-
-struct Setting {
-  detail::CodegenOptions options;
-  const char* name;
-};
-const Setting settings[] = {
-    {{}, "as usual"},
-    {{.lanes = 1, .level = 0}, "one lane, level 0"},
-    {{.lanes = 2, .level = 1}, "two lanes, level 1"},
-    {{.lanes = 4, .level = 1, .parallel = false}, "four lanes, level 1, one thread"},
-    {{.lanes = 8, .level = 2}, "eight lanes, level 2"},
-    {{.lanes = 16, .level = 0, .isa = detail::Isa::Avx2}, "sixteen lanes, level 0, AVX2"},
-};
 
 class Checker {
  public:
@@ -87,11 +55,12 @@ class Checker {
   }
 
   std::optional<Failure> compiled(const testing::StagedCall& staged, const Array& wanted) {
-    const std::size_t count = std::size(settings);
+    const std::span<const Setting> all = settings();
+    const std::size_t count = all.size();
     for (std::size_t i : {seed_ % count, (seed_ / count + seed_ + 1) % count}) {
-      const Array got = detail::run(*detail::compile(*staged.graph, settings[i].options), staged.inputs)[0];
+      const Array got = detail::run(*detail::compile(*staged.graph, all[i].options), staged.inputs)[0];
       if (!same(got, wanted))
-        return fail("bits", std::string("compiled ") + settings[i].name + ": " + to_string(got) +
+        return fail("bits", std::string("compiled ") + all[i].name + ": " + to_string(got) +
                                 "\nby the evaluator: " + to_string(wanted));
     }
     return {};

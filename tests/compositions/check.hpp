@@ -24,4 +24,9 @@ struct Tally {
 /// oracle.
 std::optional<Failure> check(const Block& program, std::uint64_t seed, Tally& tally);
 
+/// The same for what generate_nest makes: a batch of such functions, or of their derivatives, in lanes, in
+/// lockstep, called one by one, called again; with derivatives by the oracle along directions, or by the
+/// other mode.
+std::optional<Failure> check_nest(const Block& program, std::uint64_t seed, Tally& tally);
+
 }  // namespace apsis::compositions

@@ -1,15 +1,19 @@
 // Random compositions: programs of ops, branches, loops and closures under nested transformations, each run
-// every way there is and compared with the others bit by bit, and with exact derivatives.
+// every way there is and compared with the others bit by bit, and with exact derivatives. Of two generators:
+// small programs of everything there is (`generate`), and programs like those of users, whose loops carry
+// arrays of 1 to 100,000 elements (`generate_nest`).
 //
-//   APSIS_COMPOSITIONS=first,count build/tests/test_compositions --gtest_filter=*Random*     other seeds, or
-//   more
+//   APSIS_COMPOSITIONS=first,count build/tests/test_compositions --gtest_filter=*RandomNests
 //
-// A failing program is cut down and written to compositions_failed_SEED.txt in the working directory; put
-// into corpus/ it stays a test. compositions_running.txt holds the program that runs, should it bring the
-// process down.
+// runs other seeds, or more (`*Random` for the other generator), in APSIS_COMPOSITIONS_WORKERS processes at
+// once. A program that crashes, or works for more than APSIS_COMPOSITIONS_LIMIT seconds (60), fails like one
+// that is wrong. What fails is cut down and written to compositions_failed_SEED.txt in the working directory;
+// put into corpus/ it stays a test.
+
+#include <sys/resource.h>
 
 #include <chrono>
-#include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -19,84 +23,136 @@
 
 #include "compositions/check.hpp"
 #include "compositions/generate.hpp"
+#include "compositions/runner.hpp"
 
 namespace apsis::compositions {
 namespace {
 
-void write(const std::string& path, const std::string& text) {
-  std::ofstream file(path);
-  file << text;
+/// A generator and the check of what it makes; `word` begins the files of its programs.
+struct Kind {
+  const char* word;
+  Block (*generate)(std::uint64_t seed);
+  std::optional<Failure> (*check)(const Block& program, std::uint64_t seed, Tally& tally);
+};
+const Kind small_programs{"seed", generate, check}, nests{"nest", generate_nest, check_nest};
+
+constexpr std::size_t most_shrunk = 10;  // failures of one run; the others are named
+
+double from_environment(const char* name, double usual) {
+  const char* asked = std::getenv(name);
+  return asked ? std::atof(asked) : usual;
 }
 
-void expect_right(const Block& program, std::uint64_t seed, Tally& tally) {
-  std::optional<Failure> failure = check(program, seed, tally);
-  if (!failure) return;
-  Tally unused;
-  const Block small = shrink(program, [&](const Block& smaller) {
-    const auto again = check(smaller, seed, unused);
-    return again && again->kind == failure->kind;
-  });
-  failure = check(small, seed, unused);
+void shrink_and_keep(const Kind& kind, std::uint64_t seed, const Failure& failure, double limit) {
+  const auto fails = [&](const Block& program) {
+    const auto again = in_child(
+        [&] {
+          Tally unused;
+          return kind.check(program, seed, unused);
+        },
+        limit);
+    return again && again->kind == failure.kind;
+  };
+  const Block whole = kind.generate(seed);
+  // Where every try takes a minute there is little to be had.
+  const Block small = failure.kind == "endless" ? whole : shrink(whole, fails);
   const std::string path = "compositions_failed_" + std::to_string(seed) + ".txt";
-  write(path, "seed " + std::to_string(seed) + "\n" + to_string(small));
-  ADD_FAILURE() << "seed " << seed << ": " << failure->kind << "\n"
-                << failure->text << "\n"
+  std::ofstream(path) << kind.word << ' ' << seed << "\n" << to_string(small);
+  ADD_FAILURE() << kind.word << ' ' << seed << ": " << failure.kind << "\n"
+                << failure.text << "\n"
                 << to_string(small) << "kept in " << path;
 }
 
+double processor_seconds_of_children() {
+  rusage used{};
+  getrusage(RUSAGE_CHILDREN, &used);
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
+  };
+  return seconds(used.ru_utime) + seconds(used.ru_stime);
+}
+
 /// Seeds from `first` on, `count` of them or as many as fit into the time.
-void check_seeds(std::uint64_t first, std::uint64_t count, double seconds) {
+void check_seeds(const Kind& kind, std::uint64_t first, std::uint64_t count, double seconds) {
+  Seeds seeds{first, count, seconds, from_environment("APSIS_COMPOSITIONS_LIMIT", 60),
+              static_cast<int>(from_environment("APSIS_COMPOSITIONS_WORKERS", 2))};
   if (const char* asked = std::getenv("APSIS_COMPOSITIONS")) {
     char comma;
-    std::stringstream(asked) >> first >> comma >> count;
-    seconds = 1e9;
+    std::stringstream(asked) >> seeds.first >> comma >> seeds.count;
+    seeds.seconds = 1e9;
   }
   const auto start = std::chrono::steady_clock::now();
-  const auto spent = [&] {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  };
+  const double before = processor_seconds_of_children();
+  std::vector<std::pair<std::uint64_t, Failure>> failures;
   Tally tally;
-  std::uint64_t seed = first;
-  const std::string running = "compositions_running.txt";
-  for (; seed < first + count && spent() < seconds; ++seed) {
-    const Block program = generate(seed);
-    write(running, "seed " + std::to_string(seed) + "\n" + to_string(program));
-    expect_right(program, seed, tally);
-    if (::testing::Test::HasFatalFailure()) return;
-  }
-  std::filesystem::remove(running);
-  std::cout << "seeds " << first << " to " << seed - 1 << " in " << spent() << " s: " << tally.derived
-            << " compared with exact derivatives; " << tally.costly << " too costly for that, "
-            << tally.undecided
+  const std::uint64_t done = check_in_children(
+      seeds, [&](std::uint64_t seed, Tally& t) { return kind.check(kind.generate(seed), seed, t); },
+      [&](std::uint64_t seed, const Failure& f) {
+        std::cout << kind.word << ' ' << seed << ": " << f.kind << ": " << f.text.substr(0, 300) << std::endl;
+        failures.emplace_back(seed, f);
+      },
+      tally);
+  const double spent = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  std::cout << done << " seeds from " << seeds.first << " in " << spent << " s, "
+            << processor_seconds_of_children() - before << " of processors: " << failures.size()
+            << " failed; " << tally.derived << " compared with exact derivatives; " << tally.costly
+            << " too costly for that, " << tally.undecided
             << " at a kink or beyond measure; the others in single precision, for their bits\n";
+  std::size_t shrunk = 0;
+  for (const auto& [seed, failure] : failures) {
+    if (shrunk++ < most_shrunk)
+      shrink_and_keep(kind, seed, failure, seeds.one_limit);
+    else
+      ADD_FAILURE() << kind.word << ' ' << seed << ": " << failure.kind << "\n" << failure.text;
+  }
   // The comparison must not be skipped unnoticed.
   EXPECT_GT(tally.derived, tally.programs / 2);
 }
 
-TEST(Compositions, Random) { check_seeds(0, 1'000'000, 60); }
-TEST(Compositions, RandomSlow) { check_seeds(1'000'000, 20'000, 1e9); }
+TEST(Compositions, Random) { check_seeds(small_programs, 0, 1'000'000, 30); }
+TEST(Compositions, RandomSlow) { check_seeds(small_programs, 1'000'000, 20'000, 1e9); }
+TEST(Compositions, RandomNests) { check_seeds(nests, 0, 1'000'000, 30); }
+TEST(Compositions, RandomNestsSlow) { check_seeds(nests, 1'000'000, 50'000, 1e9); }
+
+/// Of a nest, the seed chooses what is differentiated, how, and in how many lanes: what once was wrong in one
+/// way is tried in others too.
+constexpr std::uint64_t ways_of_a_nest = 8;
 
 TEST(Compositions, Corpus) {
-  Tally tally;
-  for (const auto& entry :
-       std::filesystem::directory_iterator(APSIS_SOURCE_DIR "/tests/compositions/corpus")) {
+  const char* elsewhere = std::getenv("APSIS_COMPOSITIONS_CORPUS");
+  for (const auto& entry : std::filesystem::directory_iterator(
+           elsewhere ? elsewhere : APSIS_SOURCE_DIR "/tests/compositions/corpus")) {
     if (entry.path().extension() != ".txt") continue;
-    SCOPED_TRACE(entry.path());
     std::ifstream file(entry.path());
     std::string word;
     std::uint64_t seed;
     file >> word >> seed;
     std::stringstream text;
     text << file.rdbuf();
-    const auto failure = check(parse(text.str()), seed, tally);
-    EXPECT_FALSE(failure) << failure->text;
+    const Kind& kind = word == nests.word ? nests : small_programs;
+    const Block program = parse(text.str());
+    // One process for all ways, as a crash is rare; the report names the one.
+    const auto failure = in_child(
+        [&]() -> std::optional<Failure> {
+          Tally tally;
+          for (std::uint64_t way = 0; way < (word == nests.word ? ways_of_a_nest : 1); ++way)
+            if (auto found = kind.check(program, seed + way, tally)) {
+              found->text = kind.word + (" " + std::to_string(seed + way)) + ": " + found->text;
+              return found;
+            }
+          return {};
+        },
+        from_environment("APSIS_COMPOSITIONS_LIMIT", 60));
+    EXPECT_FALSE(failure) << entry.path() << "\n" << failure->kind << "\n" << failure->text;
   }
 }
 
 TEST(Compositions, ProgramsReadBack) {
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
-    const std::string text = to_string(generate(seed));
-    EXPECT_EQ(to_string(parse(text)), text);
+    for (const Kind& kind : {small_programs, nests}) {
+      const std::string text = to_string(kind.generate(seed));
+      EXPECT_EQ(to_string(parse(text)), text);
+    }
   }
 }
 

@@ -15,42 +15,7 @@ LaneLoops loops_of(const Step& step, std::size_t at) {
   return at < step.numbers.size() ? static_cast<LaneLoops>(step.numbers[at]) : LaneLoops::Automatic;
 }
 
-// The oracle's derivatives: one more e while the object lives.
-
-class Unit {
- public:
-  Unit() : bit_(account.order++) {
-    if (account.order > max_order) throw std::logic_error("derivatives of a higher order than the oracle's");
-  }
-  ~Unit() { account.order = bit_; }
-  Unit(const Unit&) = delete;
-  Unit& operator=(const Unit&) = delete;
-
-  std::size_t mask() const { return std::size_t{1} << bit_; }
-  /// x + e·direction.
-  Tensor along(Tensor x, const Tensor& direction) const {
-    for (std::size_t i = 0; i < x.elements.size(); ++i)
-      for (std::size_t m = 0; m < mask(); ++m) x.elements[i].c[m | mask()] += direction.elements[i].c[m];
-    return x;
-  }
-  Tensor along(Tensor x, std::size_t element) const {
-    x.elements[element].c[mask()] += 1;
-    return x;
-  }
-  /// The coefficient of e.
-  Number slope(const Number& x) const {
-    Number r;
-    for (std::size_t m = 0; m < mask(); ++m) r.c[m] = x.c[m | mask()];
-    return r;
-  }
-  Tensor slope(Tensor x) const {
-    for (Number& e : x.elements) e = slope(e);
-    return x;
-  }
-
- private:
-  int bit_;
-};
+// The oracle's derivatives.
 
 Number dot(const Tensor& a, const Tensor& b) {
   Number sum(0);
@@ -69,33 +34,6 @@ Tensor jacobian(const Function<Tensor>& f, const Tensor& x) {
   for (std::int64_t n : x.shape) r.shape.push_back(n);
   for (std::size_t row = 0; row < columns[0].elements.size(); ++row)
     for (const Tensor& column : columns) r.elements.push_back(column.elements[row]);
-  return r;
-}
-
-Tensor lane(const Tensor& x, std::size_t axis, std::int64_t i) {
-  Tensor moved = x;
-  std::size_t outer = 1, inner = 1;
-  for (std::size_t k = 0; k < x.shape.size(); ++k)
-    (k < axis ? outer : inner) *= k == axis ? 1 : static_cast<std::size_t>(x.shape[k]);
-  moved.elements.clear();
-  const auto n = static_cast<std::size_t>(x.shape[axis]);
-  for (std::size_t o = 0; o < outer; ++o)
-    for (std::size_t k = 0; k < inner; ++k)
-      moved.elements.push_back(x.elements[(o * n + static_cast<std::size_t>(i)) * inner + k]);
-  moved.shape.erase(axis);
-  return moved;
-}
-
-Tensor stacked(const std::vector<Tensor>& entries, std::size_t axis) {
-  Tensor r{entries[0].shape, {}};
-  std::size_t outer = 1;
-  for (std::size_t k = 0; k < axis; ++k) outer *= static_cast<std::size_t>(r.shape[k]);
-  const std::size_t inner = entries[0].elements.size() / outer;
-  for (std::size_t o = 0; o < outer; ++o)
-    for (const Tensor& e : entries)
-      r.elements.insert(r.elements.end(), e.elements.begin() + static_cast<std::ptrdiff_t>(o * inner),
-                        e.elements.begin() + static_cast<std::ptrdiff_t>((o + 1) * inner));
-  r.shape.insert(axis, static_cast<std::int64_t>(entries.size()));
   return r;
 }
 
@@ -231,7 +169,7 @@ const Form table[] = {
                   out = static_cast<std::size_t>(c.step.numbers[1]);
        std::vector<Tensor> lanes;
        for (std::int64_t i = 0; i < c.in[0].shape[in]; ++i)
-         lanes.push_back(c.blocks[0]({lane(c.in[0], in, i)})[0]);
+         lanes.push_back(c.blocks[0]({entry_of(c.in[0], in, i)})[0]);
        return stacked(lanes, out);
      },
      1},
@@ -252,7 +190,7 @@ const Form table[] = {
      [](const TensorCall& c) {
        std::vector<Tensor> entries;
        for (std::int64_t i = 0; i < c.in[0].shape[0]; ++i)
-         entries.push_back(c.blocks[0]({lane(c.in[0], 0, i)})[0]);
+         entries.push_back(c.blocks[0]({entry_of(c.in[0], 0, i)})[0]);
        return stacked(entries, 0);
      },
      1},
@@ -275,7 +213,7 @@ const Form table[] = {
      [](const TensorCall& c) {
        std::vector<Tensor> lanes;
        for (std::int64_t i = 0; i < c.in[0].shape[0]; ++i)
-         lanes.push_back(c.blocks[0]({lane(c.in[0], 0, i), c.in[1]})[0]);
+         lanes.push_back(c.blocks[0]({entry_of(c.in[0], 0, i), c.in[1]})[0]);
        return stacked(lanes, 0);
      },
      1},
@@ -400,7 +338,7 @@ const Form table[] = {
        std::vector<Tensor> ys(static_cast<std::size_t>(n));
        for (std::int64_t k = 0; k < n; ++k) {
          const std::int64_t i = c.step.numbers[0] != 0 ? n - 1 - k : k;
-         const auto next = c.blocks[0]({carry, lane(c.in[0], 0, i)});
+         const auto next = c.blocks[0]({carry, entry_of(c.in[0], 0, i)});
          carry = next[0];
          ys[static_cast<std::size_t>(i)] = next[1];
        }
@@ -421,7 +359,9 @@ struct OfArrays {
   Array apply(const ArrayOp& op, std::span<const Array> in, const Step& s) const {
     return run(op, in, s.numbers);
   }
-  Array apply(const Form& form, const Call<Array>& call) const { return form.run(call); }
+  std::vector<Array> apply(const Form& form, const Call<Array>& call) const {
+    return form.run_all ? form.run_all(call) : std::vector{form.run(call)};
+  }
 };
 struct OfTensors {
   using Value = Tensor;
@@ -437,7 +377,9 @@ struct OfTensors {
   Tensor apply(const ArrayOp& op, std::span<const Tensor> in, const Step& s) const {
     return evaluate(op, in, s.numbers);
   }
-  Tensor apply(const Form& form, const Call<Tensor>& call) const { return form.oracle(call); }
+  std::vector<Tensor> apply(const Form& form, const Call<Tensor>& call) const {
+    return form.oracle_all ? form.oracle_all(call) : std::vector{form.oracle(call)};
+  }
 };
 
 /// Values by name, those of the blocks around included.
@@ -483,7 +425,9 @@ std::vector<V> call(const Meaning& meaning, const Block& block, const std::vecto
         blocks.push_back([meaning, &b, scope = form->closed ? nullptr : &scope](std::vector<V> args) {
           return call(meaning, b, args, scope);
         });
-      scope.set(s.name, meaning.apply(*form, Call<V>{s, in, blocks}));
+      std::vector<V> results = meaning.apply(*form, Call<V>{s, in, blocks});
+      scope.set(s.name, results[0]);
+      for (std::size_t i = 0; i < s.more.size(); ++i) scope.set(s.more[i].name, results.at(i + 1));
     } else {
       throw std::runtime_error("there is no op " + s.op);
     }
@@ -492,6 +436,55 @@ std::vector<V> call(const Meaning& meaning, const Block& block, const std::vecto
 }
 
 }  // namespace
+
+Unit::Unit() : bit_(account.order++) {
+  if (account.order > max_order) throw std::logic_error("derivatives of a higher order than the oracle's");
+}
+Tensor Unit::along(Tensor x, const Tensor& direction) const {
+  for (std::size_t i = 0; i < x.elements.size(); ++i)
+    for (std::size_t m = 0; m < mask(); ++m) x.elements[i].c[m | mask()] += direction.elements[i].c[m];
+  return x;
+}
+Tensor Unit::along(Tensor x, std::size_t element) const {
+  x.elements[element].c[mask()] += 1;
+  return x;
+}
+Number Unit::slope(const Number& x) const {
+  Number r;
+  for (std::size_t m = 0; m < mask(); ++m) r.c[m] = x.c[m | mask()];
+  return r;
+}
+Tensor Unit::slope(Tensor x) const {
+  for (Number& e : x.elements) e = slope(e);
+  return x;
+}
+
+Tensor entry_of(const Tensor& x, std::size_t axis, std::int64_t i) {
+  Tensor moved = x;
+  std::size_t outer = 1, inner = 1;
+  for (std::size_t k = 0; k < x.shape.size(); ++k)
+    (k < axis ? outer : inner) *= k == axis ? 1 : static_cast<std::size_t>(x.shape[k]);
+  moved.elements.clear();
+  const auto n = static_cast<std::size_t>(x.shape[axis]);
+  for (std::size_t o = 0; o < outer; ++o)
+    for (std::size_t k = 0; k < inner; ++k)
+      moved.elements.push_back(x.elements[(o * n + static_cast<std::size_t>(i)) * inner + k]);
+  moved.shape.erase(axis);
+  return moved;
+}
+
+Tensor stacked(const std::vector<Tensor>& entries, std::size_t axis) {
+  Tensor r{entries[0].shape, {}};
+  std::size_t outer = 1;
+  for (std::size_t k = 0; k < axis; ++k) outer *= static_cast<std::size_t>(r.shape[k]);
+  const std::size_t inner = entries[0].elements.size() / outer;
+  for (std::size_t o = 0; o < outer; ++o)
+    for (const Tensor& e : entries)
+      r.elements.insert(r.elements.end(), e.elements.begin() + static_cast<std::ptrdiff_t>(o * inner),
+                        e.elements.begin() + static_cast<std::ptrdiff_t>((o + 1) * inner));
+  r.shape.insert(axis, static_cast<std::int64_t>(entries.size()));
+  return r;
+}
 
 Tensor gradient(const Function<Tensor>& f, const Tensor& x) {
   Tensor r = jacobian(f, x);
@@ -521,9 +514,11 @@ std::span<const Form* const> forms() {
 }
 
 const Form* find_form(std::string_view name) {
-  const auto all = forms();
-  const auto found = std::ranges::find_if(all, [&](const Form* f) { return f->name == name; });
-  return found == all.end() ? nullptr : *found;
+  for (const Form* f : forms())
+    if (f->name == name) return f;
+  for (const Form& f : nest_forms())
+    if (f.name == name) return &f;
+  return nullptr;
 }
 
 Array run(const Block& program, const Array& x) {

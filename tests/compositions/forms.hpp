@@ -44,11 +44,17 @@ struct Form {
   bool forward = false;       // it differentiates its block in forward mode
   bool closed = false;        // its blocks see their parameters alone: what rules capture has no derivative
   bool reverse_only = false;  // its blocks must not be differentiated in forward mode
+  // In place of `run` and `oracle`, for forms of several results.
+  std::vector<Array> (*run_all)(const Call<Array>& call) = nullptr;
+  std::vector<Tensor> (*oracle_all)(const Call<Tensor>& call) = nullptr;
 };
 
-/// All forms; of these, those that mean the block itself.
+/// All forms of small programs; of these, those that mean the block itself.
 std::span<const Form* const> forms();
 std::span<const Form> wrapped_forms();
+/// Loops, branches and solves that carry several values: what generate_nest makes its programs of.
+std::span<const Form> nest_forms();
+/// Of all of them.
 const Form* find_form(std::string_view name);
 
 /// A block as Apsis wants it.
@@ -63,8 +69,34 @@ bool choose_function(Random& random, const Shape& first, Plan& plan);
 /// A scalar for the result of a block that is differentiated.
 bool choose_gradient(Random& random, const Shape& first, Plan& plan);
 
+/// What the oracle has no answer for: how an adaptive solve chooses its steps.
+struct NoOracle {};
+
+/// The oracle's derivatives: one more e while the object lives.
+class Unit {
+ public:
+  Unit();
+  ~Unit() { account.order = bit_; }
+  Unit(const Unit&) = delete;
+  Unit& operator=(const Unit&) = delete;
+
+  std::size_t mask() const { return std::size_t{1} << bit_; }
+  /// x + e·direction.
+  Tensor along(Tensor x, const Tensor& direction) const;
+  Tensor along(Tensor x, std::size_t element) const;
+  /// The coefficient of e.
+  Number slope(const Number& x) const;
+  Tensor slope(Tensor x) const;
+
+ private:
+  int bit_;
+};
+
 /// The derivative of a block of the oracle's, whose result is a scalar.
 Tensor gradient(const Function<Tensor>& f, const Tensor& x);
+/// Entry i of an axis, without it; and entries along a new axis.
+Tensor entry_of(const Tensor& x, std::size_t axis, std::int64_t i);
+Tensor stacked(const std::vector<Tensor>& entries, std::size_t axis);
 
 /// The program, run by Apsis and by the oracle.
 Array run(const Block& program, const Array& x);

@@ -12,6 +12,7 @@ namespace {
 std::size_t masks() { return std::size_t{1} << account.order; }
 
 const Number& noted(const Number& a) {
+  if ((account.work += masks()) > account.limit) throw TooCostly{};
   for (std::size_t m = 0; m < masks(); ++m) account.largest = std::max(account.largest, std::abs(a.c[m]));
   return a;
 }
@@ -59,11 +60,9 @@ Number operator*(const Number& a, const Number& b) {
   for (std::size_t m = 0; m < masks(); ++m) {
     for (std::size_t s = m;; s = (s - 1) & m) {  // the subsets of m
       r.c[m] += a.c[s] * b.c[m ^ s];
-      ++account.work;
       if (s == 0) break;
     }
   }
-  if (account.work > account.limit) throw TooCostly{};
   return noted(r);
 }
 Number operator/(const Number& a, const Number& b) { return a * reciprocal(b); }

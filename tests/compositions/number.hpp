@@ -24,7 +24,7 @@ struct Number {
 /// What the oracle keeps account of while it runs.
 struct Account {
   int order = 0;            // e's in use
-  std::size_t work = 0;     // products of coefficients so far
+  std::size_t work = 0;     // coefficients computed so far
   std::size_t limit = 0;    // beyond it, TooCostly is thrown
   long double largest = 0;  // of all coefficients met
   bool ambiguous = false;   // a decision between equal values whose derivatives differ

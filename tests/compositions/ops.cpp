@@ -101,7 +101,7 @@ Tensor product(std::span<const Tensor> in, Statics) {  // of a matrix or vector 
 }
 Tensor added_at(std::span<const Tensor> in, Statics) {
   Tensor r = in[0];
-  const auto at = static_cast<std::size_t>(place(in[2].elements[0]));
+  const auto at = static_cast<std::size_t>(as_index(in[2]));
   const std::size_t row = in[1].elements.size();
   if (at < dim(r.shape, 0))
     for (std::size_t i = 0; i < row; ++i)
@@ -317,41 +317,21 @@ const ArrayOp table[] = {
      [](Arrays x, Statics, const Array&) { return take(x[0], x[1], 0); }, true},
 };
 
-/// Where elements go: the op itself, run on their numbers. -1: nowhere from.
-Tensor moved(const ArrayOp& op, std::span<const Tensor> in, Statics numbers) {
-  std::vector<Array> operands;
-  std::vector<Number> elements;
-  const std::size_t data = in.size() - op.indexed;
-  for (std::size_t i = 0; i < data; ++i) {
-    const auto first = static_cast<std::int64_t>(elements.size()), n = in[i].shape.product();
-    operands.push_back(reshape(arange(first, first + n), in[i].shape));
-    elements.insert(elements.end(), in[i].elements.begin(), in[i].elements.end());
-  }
-  if (op.indexed) {
-    std::vector<std::int64_t> at;
-    for (const Number& x : in[data].elements) at.push_back(place(x));
-    operands.push_back(reshape(array(at), in[data].shape));
-  }
-  const Array sources = op.run(operands, numbers, -1);
-  Tensor r{sources.shape(), {}};
-  for (std::int64_t s : sources.to_vector<std::int64_t>())
-    r.elements.push_back(s < 0 ? Number(0) : elements[static_cast<std::size_t>(s)]);
-  return r;
-}
-
 }  // namespace
 
 std::span<const ArrayOp> array_ops() { return table; }
 
 const ArrayOp* find_array_op(std::string_view name) {
-  const auto* found = std::ranges::find_if(table, [&](const ArrayOp& op) { return op.name == name; });
-  return found == std::end(table) ? nullptr : found;
+  for (std::span<const ArrayOp> ops : {std::span<const ArrayOp>(table), buffer_ops()})
+    for (const ArrayOp& op : ops)
+      if (op.name == name) return &op;
+  return nullptr;
 }
 
 Array run(const ArrayOp& op, std::span<const Array> in, std::span<const double> numbers) {
   if (!op.indexed) return op.run(in, numbers, 0.);
   std::vector<Array> operands(in.begin(), in.end());
-  operands.back() = places(operands.back());
+  operands.back() = as_index(operands.back());
   return op.run(operands, numbers, 0.);
 }
 
@@ -367,12 +347,39 @@ Tensor evaluate(const ArrayOp& op, std::span<const Tensor> in, std::span<const d
   return r;
 }
 
+Tensor moved(const ArrayOp& op, std::span<const Tensor> in, Statics numbers) {
+  std::vector<Array> operands;
+  std::vector<Number> elements;
+  const std::size_t data = in.size() - op.indexed;
+  for (std::size_t i = 0; i < data; ++i) {
+    const auto first = static_cast<std::int64_t>(elements.size()), n = in[i].shape.product();
+    operands.push_back(reshape(arange(first, first + n), in[i].shape));
+    elements.insert(elements.end(), in[i].elements.begin(), in[i].elements.end());
+  }
+  if (op.indexed) {
+    std::vector<std::int64_t> at;
+    for (std::size_t i = 0; i < in[data].elements.size(); ++i) at.push_back(as_index(in[data], i));
+    operands.push_back(reshape(array(at), in[data].shape));
+  }
+  const Array sources = op.run(operands, numbers, -1);
+  Tensor r{sources.shape(), {}, in[0].index};
+  for (std::int64_t s : sources.to_vector<std::int64_t>())
+    r.elements.push_back(s < 0 ? Number(0) : elements[static_cast<std::size_t>(s)]);
+  return r;
+}
+
 Array places(const Array& x) { return astype(floor(abs(x) * 3. + 0.2137), i64); }
 
 std::int64_t place(const Number& x) {
   const long double scaled = std::abs(x.value()) * 3 + 0.2137L, nearest = std::round(scaled);
   if (std::abs(scaled - nearest) < 1e-9L * std::max(1.L, scaled)) account.ambiguous = true;
   return static_cast<std::int64_t>(std::floor(scaled));
+}
+
+Array as_index(const Array& x) { return is_integer(x.dtype()) ? x : places(x); }
+std::int64_t as_index(const Tensor& x, std::size_t element) {
+  const Number& n = x.elements[element];
+  return x.index ? static_cast<std::int64_t>(n.value()) : place(n);
 }
 
 }  // namespace apsis::compositions

@@ -30,6 +30,7 @@ class Random {
 struct Tensor {
   Shape shape;
   std::vector<Number> elements;
+  bool index = false;  // integers
 };
 
 struct ArrayOp {
@@ -40,7 +41,7 @@ struct ArrayOp {
                  std::vector<Shape>& others);
   /// `fill` is what stands where no element is.
   Array (*run)(std::span<const Array> in, std::span<const double> numbers, const Array& fill);
-  /// The last operand says where: it becomes integers by `places`.
+  /// The last operand says where: it becomes integers by `as_index`.
   bool indexed = false;
   /// What it means: of elements, or of arrays. With neither it moves elements, and is run on their numbers to
   /// see where.
@@ -49,6 +50,8 @@ struct ArrayOp {
 };
 
 std::span<const ArrayOp> array_ops();
+/// Those on long arrays that loops read and write at places, and on the places.
+std::span<const ArrayOp> buffer_ops();
 /// Null if there is none of that name.
 const ArrayOp* find_array_op(std::string_view name);
 
@@ -58,5 +61,13 @@ Tensor evaluate(const ArrayOp& op, std::span<const Tensor> in, std::span<const d
 /// Small integers ≥ 0 from real values, constant almost everywhere, so that they have no derivative.
 Array places(const Array& x);
 std::int64_t place(const Number& x);
+
+/// Integers as they are, others by `places`.
+Array as_index(const Array& x);
+std::int64_t as_index(const Tensor& x, std::size_t element = 0);
+
+/// Where the elements of the result come from: op.run on the numbers of the elements of its operands, all but
+/// the last if that is an index. -1: from nowhere.
+Tensor moved(const ArrayOp& op, std::span<const Tensor> in, std::span<const double> numbers);
 
 }  // namespace apsis::compositions

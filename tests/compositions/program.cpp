@@ -23,6 +23,10 @@ void print(std::ostream& out, const Block& block, const std::string& indent) {
   for (const Step& s : block.steps) {
     out << indent << "  v" << s.name << ' ';
     print_shape(out, s.shape);
+    for (const auto& p : s.more) {
+      out << " v" << p.name << ' ';
+      print_shape(out, p.shape);
+    }
     out << " = " << s.op;
     for (int v : s.operands) out << " v" << v;
     if (!s.numbers.empty()) out << " #";
@@ -66,6 +70,10 @@ class Parser {
     Step s;
     s.name = name();
     s.shape = shape();
+    while (token_ != "=") {
+      int further = name();
+      s.more.push_back({further, shape()});
+    }
     expect("=");
     s.op = take();
     while (token_ != ";") {

@@ -25,8 +25,8 @@ struct Block {
   std::vector<int> results;
 };
 
-/// `name = op(operands; numbers, blocks)`. Names are unique in a program. What ops there are: see ops.hpp for
-/// those on arrays, forms.hpp for loops, branches and transformations.
+/// `name, more… = op(operands; numbers, blocks)`. Names are unique in a program. What ops there are: see
+/// ops.hpp for those on arrays, forms.hpp for loops, branches and transformations.
 struct Step {
   int name;
   Shape shape;
@@ -34,6 +34,7 @@ struct Step {
   std::vector<int> operands;
   std::vector<double> numbers = {};
   std::vector<Block> blocks = {};
+  std::vector<Block::Parameter> more = {};  // further results, after the first
 };
 
 /// As text, one step a line, and back; `parse` throws std::runtime_error for what is no program.

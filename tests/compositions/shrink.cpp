@@ -26,10 +26,18 @@ bool uses(const Block& block, int name) {
          });
 }
 
+std::vector<Value> results_of(const Step& step) {
+  std::vector<Value> results{{step.name, step.shape}};
+  results.insert(results.end(), step.more.begin(), step.more.end());
+  return results;
+}
+bool uses_any(const Block& block, const Step& step) {
+  return std::ranges::any_of(results_of(step), [&](const Value& v) { return uses(block, v.name); });
+}
+
 void drop_unused(Block& block) {
   for (std::size_t i = block.steps.size(); i-- > 0;) {
-    const int name = block.steps[i].name;
-    if (!uses(block, name)) {
+    if (!uses_any(block, block.steps[i])) {
       block.steps.erase(block.steps.begin() + static_cast<std::ptrdiff_t>(i));
       continue;
     }
@@ -47,19 +55,101 @@ void each_step(Block& block, std::vector<Value> sight, Visit&& visit) {
     const Form* form = find_form(block.steps[i].op);
     for (Block& b : block.steps[i].blocks)
       each_step(b, form && form->closed ? std::vector<Value>() : sight, visit);
-    sight.push_back({block.steps[i].name, block.steps[i].shape});
+    for (const Value& v : results_of(block.steps[i])) sight.push_back(v);
   }
+}
+
+Step constant(const Value& v) { return {v.name, v.shape, "constant", {}, {0.5}}; }
+
+/// The loops and branches that carry several values: their last operand is no carry, and the blocks of loops
+/// with a counter take it first.
+bool carries(const Step& step) { return step.op.ends_with("_all"); }
+
+/// Leaves out carry `c`, whose result is not used: its blocks see what it begins with.
+bool drop_carry(Block& block, Step& step, std::size_t c) {
+  const std::size_t count = step.operands.size() - 1;
+  if (count < 2 || c >= count || uses(block, results_of(step)[c].name)) return false;
+  for (Block& b : step.blocks) {
+    const std::size_t counter = b.parameters.size() > count && step.op != "scan_all" ? 1 : 0;
+    const auto parameter = b.parameters.begin() + static_cast<std::ptrdiff_t>(c + counter);
+    rename(b, parameter->name, step.operands[c]);
+    b.parameters.erase(parameter);
+    b.results.erase(b.results.begin() + static_cast<std::ptrdiff_t>(c));
+  }
+  std::vector<Value> results = results_of(step);
+  results.erase(results.begin() + static_cast<std::ptrdiff_t>(c));
+  step.name = results[0].name;
+  step.shape = results[0].shape;
+  step.more.assign(results.begin() + 1, results.end());
+  step.operands.erase(step.operands.begin() + static_cast<std::ptrdiff_t>(c));
+  return true;
+}
+
+/// The ways to make a step of several results simpler.
+bool simplify_carries(Block& block, std::size_t i, const std::vector<Value>& sight, std::size_t way) {
+  const Step step = block.steps[i];
+  const auto at = block.steps.begin() + static_cast<std::ptrdiff_t>(i);
+  const std::vector<Value> results = results_of(step);
+  if (way == 0) {  // its operands in its place
+    block.steps.erase(at);
+    for (std::size_t r = 0; r < results.size(); ++r) {
+      if (r + 1 < step.operands.size())
+        rename(block, results[r].name, step.operands[r]);
+      else
+        block.steps.insert(block.steps.begin() + static_cast<std::ptrdiff_t>(i), constant(results[r]));
+    }
+    return true;
+  }
+  --way;
+  if (way < step.blocks.size()) {  // the steps of one of its blocks in its place, once
+    Block inner = step.blocks[way];
+    const std::size_t carried = step.operands.size() - 1,
+                      counter = inner.parameters.size() > carried && step.op != "scan_all" ? 1 : 0;
+    std::vector<Step> steps;
+    for (std::size_t p = 0; p < inner.parameters.size(); ++p) {
+      if (p >= counter && p - counter < carried)
+        rename(inner, inner.parameters[p].name, step.operands[p - counter]);
+      else
+        steps.push_back(constant(inner.parameters[p]));
+    }
+    steps.insert(steps.end(), inner.steps.begin(), inner.steps.end());
+    block.steps.erase(at);
+    for (std::size_t r = 0; r < results.size(); ++r) {
+      if (r < carried)
+        rename(block, results[r].name, inner.results[r]);
+      else
+        steps.push_back(constant(results[r]));
+    }
+    block.steps.insert(block.steps.begin() + static_cast<std::ptrdiff_t>(i), steps.begin(), steps.end());
+    return true;
+  }
+  way -= step.blocks.size();
+  if (way < results.size()) {
+    if (!drop_carry(block, block.steps[i], way)) block.steps[i] = step;
+    return true;
+  }
+  way -= results.size();
+  // Another last operand: what the trips or the branch depend on.
+  std::vector<int> alike;
+  for (const Value& v : sight)
+    if (v.shape.empty() && step.op != "scan_all") alike.push_back(v.name);
+  if (way < alike.size()) {
+    block.steps[i].operands.back() = alike[way];
+    return true;
+  }
+  return false;
 }
 
 /// The ways to make step `i` of a block simpler, by number; false past the last.
 bool simplify(Block& block, std::size_t i, const std::vector<Value>& sight, std::size_t way) {
   const Step step = block.steps[i];
   const auto at = block.steps.begin() + static_cast<std::ptrdiff_t>(i);
-  if (!uses(block, step.name)) {
+  if (!uses_any(block, step)) {
     if (way > 0) return false;
     block.steps.erase(at);
     return true;
   }
+  if (carries(step)) return simplify_carries(block, i, sight, way);
   std::vector<int> alike;
   for (const Value& v : sight)
     if (v.shape == step.shape) alike.push_back(v.name);

@@ -91,7 +91,7 @@ Array run(const std::vector<Statement>& statements, const Array& n, Array x, con
         const Array y = run(s.body, n + t.i, t.x, [&] { return 0.5 * t.rows[t.i] + w(); });
         return Rows{t.i + 1, y, t.rows.at(t.i + 1).set(0.3 * y)};
       };
-      const Rows start{Array(std::int64_t{0}, i64), x, broadcast_to(x, {row_count, 3})};
+      const Rows start{Array(std::int64_t{0}, i64), x, broadcast_to(x, {row_count, x.size()})};
       x = s.choice % 2 == 0
               ? fori_loop(
                     0, s.choice + 1, [&](const Array&, const Rows& t) { return next(t); }, start)
@@ -129,10 +129,14 @@ Array unrolled(const std::vector<Statement>& statements, std::int64_t n, Array x
 
 TEST(RandomLoops, LanesAreSingleCallsAndGradientsThoseOfTheUnrolledProgram) {
   const std::int64_t lanes = 21;
-  Array n = arange(lanes) % 7, x = reshape(cos(arange(static_cast<double>(3 * lanes))), {lanes, 3}),
-        w = array({0.3, -0.2, 0.6});
-  for (unsigned seed = 1; seed <= 8; ++seed) {
+  // States that are written out, that loops over elements make, in registers and in memory.
+  const std::int64_t widths[] = {3, 3, 20, 3, 17, 65};
+  Array n = arange(lanes) % 7;
+  for (unsigned seed = 1; seed <= 12; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
+    const std::int64_t width = widths[seed % std::size(widths)];
+    Array x = reshape(cos(arange(static_cast<double>(width * lanes))), {lanes, width});
+    Array w = 0.6 * cos(arange(static_cast<double>(width)));
     std::vector<Statement> program = Writer(seed).block(2);
     auto value = [&](const Array& k, const Array& y) { return run(program, k, y, [&] { return w; }); };
     auto gradient = [&](const Array& k, const Array& y) {

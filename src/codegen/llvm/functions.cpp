@@ -1,5 +1,7 @@
 // Functions of the module, functions of the library, and the two forms of outlined code that ops ask for.
 
+#include <algorithm>
+
 #include "apsis/base/error.hpp"
 #include "codegen/llvm/llvm_builder.hpp"
 #include "ops/math/library.hpp"
@@ -8,11 +10,31 @@ namespace apsis::detail {
 
 using Value = LlvmBuilder::Value;
 
+// Masks go from function to function as integers: for vectors of i1 that are returned or passed, LLVM without
+// optimisation picks registers of another class than its callees (22: "Cannot emit physreg copy").
+
+LLVMTypeRef LlvmBuilder::passed_type(Type type) const {
+  if (type.dtype != Dtype::Bool || type.lanes <= 1) return type_of(type);
+  return LLVMIntTypeInContext(context_, static_cast<unsigned>(std::max(type.lanes, 8)));
+}
+LLVMValueRef LlvmBuilder::to_passed(LLVMValueRef value, Type type) {
+  if (passed_type(type) == type_of(type)) return value;
+  LLVMValueRef bits = mask_integer({value, Dtype::Bool});
+  return type.lanes < 8 ? LLVMBuildZExt(ir_, bits, i8_, "") : bits;
+}
+LLVMValueRef LlvmBuilder::from_passed(LLVMValueRef value, Type type) {
+  if (passed_type(type) == type_of(type)) return value;
+  value = local(value);
+  LLVMTypeRef bits = LLVMIntTypeInContext(context_, static_cast<unsigned>(type.lanes));
+  if (type.lanes < 8) value = LLVMBuildTrunc(ir_, value, bits, "");
+  return LLVMBuildBitCast(ir_, value, type_of(type), "");
+}
+
 Function LlvmBuilder::declare(const char* name, std::span<const Type> parameters,
                               std::span<const Type> results, bool exported) {
   std::vector<LLVMTypeRef> types, returned;
-  for (Type t : parameters) types.push_back(type_of(t));
-  for (Type t : results) returned.push_back(type_of(t));
+  for (Type t : parameters) types.push_back(passed_type(t));
+  for (Type t : results) returned.push_back(passed_type(t));
   LLVMTypeRef result =
       returned.empty() ? void_
       : returned.size() == 1
@@ -47,22 +69,23 @@ void LlvmBuilder::end() {
 
 Value LlvmBuilder::parameter(int i) {
   const FunctionInfo& function = *frames_.back().function;
-  return {LLVMGetParam(function.value, static_cast<unsigned>(i)),
-          function.parameters[static_cast<std::size_t>(i)].dtype};
+  const Type type = function.parameters[static_cast<std::size_t>(i)];
+  return {from_passed(LLVMGetParam(function.value, static_cast<unsigned>(i)), type), type.dtype};
 }
 Pointer LlvmBuilder::pointer_parameter(int i) {
   return {LLVMGetParam(frames_.back().function->value, static_cast<unsigned>(i))};
 }
 
 void LlvmBuilder::return_values(std::span<const Value> results) {
-  APSIS_ASSERT(results.size() == frames_.back().function->results.size());
+  const std::vector<Type>& types = frames_.back().function->results;
+  APSIS_ASSERT(results.size() == types.size());
   if (results.empty()) {
     LLVMBuildRetVoid(ir_);
   } else if (results.size() == 1) {
-    LLVMBuildRet(ir_, ref(results[0]));
+    LLVMBuildRet(ir_, to_passed(ref(results[0]), types[0]));
   } else {
     std::vector<LLVMValueRef> values;
-    for (Value v : results) values.push_back(ref(v));
+    for (std::size_t i = 0; i < results.size(); ++i) values.push_back(to_passed(ref(results[i]), types[i]));
     LLVMBuildAggregateRet(ir_, values.data(), static_cast<unsigned>(values.size()));
   }
 }
@@ -71,12 +94,16 @@ void LlvmBuilder::call(Function f, std::span<const Operand> arguments, std::span
   const FunctionInfo& function = info(f);
   APSIS_ASSERT(arguments.size() == function.parameters.size() && results.size() == function.results.size());
   std::vector<LLVMValueRef> values;
-  for (const Operand& a : arguments) values.push_back(local(static_cast<LLVMValueRef>(a.handle)));
+  for (std::size_t i = 0; i < arguments.size(); ++i)
+    values.push_back(
+        to_passed(local(static_cast<LLVMValueRef>(arguments[i].handle)), function.parameters[i]));
   LLVMValueRef r = LLVMBuildCall2(ir_, function.type, function.value, values.data(),
                                   static_cast<unsigned>(values.size()), "");
   for (std::size_t i = 0; i < results.size(); ++i)
-    results[i] = {results.size() == 1 ? r : LLVMBuildExtractValue(ir_, r, static_cast<unsigned>(i), ""),
-                  function.results[i].dtype};
+    results[i] = {
+        from_passed(results.size() == 1 ? r : LLVMBuildExtractValue(ir_, r, static_cast<unsigned>(i), ""),
+                    function.results[i]),
+        function.results[i].dtype};
 }
 
 Pointer LlvmBuilder::address_of(Function f) { return {info(f).value}; }

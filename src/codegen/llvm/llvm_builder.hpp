@@ -208,6 +208,10 @@ class LlvmBuilder final : public Builder {
 
   LLVMTypeRef type_of(Dtype dtype, int lanes) const;
   LLVMTypeRef type_of(Type type) const { return type.lanes ? type_of(type.dtype, type.lanes) : pointer_; }
+  // What stands for a value of this type among the parameters and results of a function.
+  LLVMTypeRef passed_type(Type type) const;
+  LLVMValueRef to_passed(LLVMValueRef value, Type type);
+  LLVMValueRef from_passed(LLVMValueRef value, Type type);
   // A Bool is an i8 in memory.
   LLVMTypeRef stored_type(Dtype dtype, int lanes) const {
     return type_of(dtype == Dtype::Bool ? Dtype::U8 : dtype, lanes);
