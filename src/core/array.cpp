@@ -174,7 +174,7 @@ Array allocate(const Aval& aval) {
   return Array::adopt(node);
 }
 
-Array array(const std::vector<bool>& data, Loc loc) {
+Array detail::array_of_bits(const std::vector<bool>& data, Loc loc) {
   std::vector<std::uint8_t> bytes(data.begin(), data.end());
   return detail::array_from(Dtype::Bool, bytes.data(), bytes.size(),
                             {static_cast<std::int64_t>(bytes.size())}, loc);

@@ -216,6 +216,9 @@ TEST(Sizes, UnsignedIndices) {
     expect_same_bits(jit([](const Array& v, const Array& k) { return v.at(k).set(9.); })(x, i), x);
     expect_same_bits(take_along_axis(x, i[newaxis], 0), array({3.}));
   }
+  EXPECT_NE(error_of([&] { x[last]; }).find("is out of bounds"), std::string::npos);
+  EXPECT_NE(error_of([&] { x[past]; }).find("is out of bounds"), std::string::npos);
+  expect_same_bits(x(range(0, last)), x);
   expect_same_bits(x[array({last, std::uint64_t(0)})], array({3., 1.}));
 }
 

@@ -46,10 +46,17 @@ struct BufferNode : Node {
 };
 
 void destroy_node(Node* node);
+Array array_of_bits(const std::vector<bool>& data, Loc loc);
 Array scalar_array(Dtype dtype, const void* value, bool weak);
 
 template <class T>
 concept Scalar = std::is_arithmetic_v<T> && Element<T>;
+
+struct AnyElement {
+  template <class T>
+  requires(std::is_arithmetic_v<std::remove_cvref_t<T>> || std::is_same_v<std::remove_cvref_t<T>, Array>)
+      AnyElement(T&&) {}
+};
 
 /// `Static<double>` and its like: a scalar that is baked in.
 template <class S>
@@ -81,14 +88,21 @@ class Array {
     if (node_) node_->refs.fetch_add(1, std::memory_order_relaxed);
   }
   Array(Array&& other) noexcept : node_(other.node_) { other.node_ = nullptr; }
-  Array& operator=(const Array& other) noexcept {
+  Array& operator=(const Array& other) & noexcept {
     Array copy(other);
     swap(copy);
     return *this;
   }
-  Array& operator=(Array&& other) noexcept {
+  Array& operator=(Array&& other) & noexcept {
     Array moved(static_cast<Array&&>(other));
     swap(moved);
+    return *this;
+  }
+  /// `x[0] = 3.` would change a temporary.
+  template <class T>
+  Array& operator=(T&&) && {
+    static_assert(sizeof(T) == 0,
+                  "arrays are values, and what x[i] gives is another: write x = x.at(i).set(3.)");
     return *this;
   }
   ~Array() {
@@ -218,9 +232,11 @@ template <Element T>
 Array array(std::span<const T> data, const Shape& shape, Loc loc = Loc::here());
 template <Element T>
 Array array(const std::vector<T>& data, Loc loc = Loc::here()) {
-  return array(std::span<const T>(data), Shape{static_cast<std::int64_t>(data.size())}, loc);
+  if constexpr (std::is_same_v<T, bool>)
+    return detail::array_of_bits(data, loc);
+  else
+    return array(std::span<const T>(data), Shape{static_cast<std::int64_t>(data.size())}, loc);
 }
-Array array(const std::vector<bool>& data, Loc loc = Loc::here());
 template <Element T>
 Array array(const std::vector<T>& data, const Shape& shape, Loc loc = Loc::here()) {
   return array(std::span<const T>(data), shape, loc);
@@ -233,6 +249,15 @@ Array array(std::initializer_list<std::initializer_list<T>> rows, Loc loc = Loc:
 template <Element T>
 Array array(std::initializer_list<std::initializer_list<std::initializer_list<T>>> blocks,
             Loc loc = Loc::here());
+/// Numbers of several types have no type of their own.
+template <class T = void>
+Array array(std::initializer_list<detail::AnyElement>, Loc = Loc::here()) {
+  static_assert(
+      !std::is_void_v<T>,
+      "array({a, b}) needs numbers of one type: convert them, as in array({a, double(b)}); join arrays "
+      "with stack or concatenate");
+  return {};
+}
 /// A strongly typed scalar of T's own dtype.
 template <detail::Scalar T>
 Array array(T value) {

@@ -6,7 +6,9 @@
 //   x.at(0).set(1.)   x.at(i, range({}, {}, 2)).add(v)
 
 #include <concepts>
+#include <limits>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "apsis/core/array.hpp"
@@ -20,7 +22,9 @@ struct Bound {
   constexpr Bound() = default;
   template <std::integral I>
   requires(!std::is_same_v<I, bool>) constexpr Bound(I i)
-      : value(static_cast<std::int64_t>(i)), open(false) {}
+      : value(std::in_range<std::int64_t>(i) ? static_cast<std::int64_t>(i)
+                                             : std::numeric_limits<std::int64_t>::max()),
+        open(false) {}
 };
 struct Range {
   Bound start, stop;

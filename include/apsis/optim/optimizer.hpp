@@ -23,6 +23,10 @@ namespace apsis {
 namespace detail {
 /// Zeros like the floating leaves; the others become empty, as in a gradient.
 inline Array zero_moment(const Array& x) { return is_inexact(x.dtype()) ? zeros_like(x) : Array(); }
+
+enum class OptionRange : std::uint8_t { Finite, NotNegative, Fraction };
+/// Throws if an option whose value is known is out of its range.
+void check_option(const char* optimizer, const char* name, const Array& value, OptionRange range);
 }  // namespace detail
 
 /// parameters + change, leaf by leaf; where the change is empty the parameter stays. Keeps the parameters'
@@ -40,12 +44,15 @@ struct SgdState {
 
 /// Stochastic gradient descent, with momentum if it is not zero.
 struct Sgd {
-  Array learning_rate = 1e-3;
-  Array momentum = 0.;
+  Array learning_rate = 1e-3;  // finite
+  Array momentum = 0.;         // at least 0, less than 1
   bool nesterov = false;
 
+  /// Throws if an option is out of its range.
   template <class P>
   SgdState<P> init(const P& parameters) const {
+    detail::check_option("Sgd", "learning_rate", learning_rate, detail::OptionRange::Finite);
+    detail::check_option("Sgd", "momentum", momentum, detail::OptionRange::Fraction);
     return {tree_map(detail::zero_moment, parameters)};
   }
   template <class P>
@@ -67,11 +74,17 @@ struct AdamState {
 
 /// Kingma and Ba, Adam: a method for stochastic optimization, ICLR 2015.
 struct Adam {
-  Array learning_rate = 1e-3;
-  Array b1 = 0.9, b2 = 0.999, eps = 1e-8;
+  Array learning_rate = 1e-3;  // finite
+  Array b1 = 0.9, b2 = 0.999;  // at least 0, less than 1
+  Array eps = 1e-8;            // at least 0
 
+  /// Throws if an option is out of its range.
   template <class P>
   AdamState<P> init(const P& parameters) const {
+    detail::check_option("Adam", "learning_rate", learning_rate, detail::OptionRange::Finite);
+    detail::check_option("Adam", "b1", b1, detail::OptionRange::Fraction);
+    detail::check_option("Adam", "b2", b2, detail::OptionRange::Fraction);
+    detail::check_option("Adam", "eps", eps, detail::OptionRange::NotNegative);
     P zero = tree_map(detail::zero_moment, parameters);
     return {array(std::int64_t{0}), zero, zero};
   }

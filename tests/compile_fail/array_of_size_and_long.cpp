@@ -1,0 +1,4 @@
+// expect: array({a, b}) needs numbers of one type: convert them, as in array({a, double(b)})
+#include <apsis/apsis.hpp>
+
+apsis::Array use(std::size_t a, long b) { return apsis::array({a, b}); }

@@ -1,0 +1,4 @@
+// expect: arrays are values, and what x[i] gives is another: write x = x.at(i).set(3.)
+#include <apsis/apsis.hpp>
+
+void use(apsis::Array z) { z[0] = 3.; }
