@@ -61,10 +61,6 @@ Trace* current_trace() { return current; }
 TraceScope::TraceScope(Trace* trace) : previous_(current) { current = trace; }
 TraceScope::~TraceScope() { current = previous_; }
 
-LocScope::LocScope(Loc loc)
-    : previous_(detail::exchange_place(loc.known() ? loc : detail::current_place())) {}
-LocScope::~LocScope() { detail::exchange_place(previous_); }
-
 void bind(const Op& op, const Params& params, std::span<const Array> in, std::span<Array> out, Loc loc) {
   if (!loc.known()) loc = detail::current_place();
   for (const Array& a : in)
@@ -72,7 +68,7 @@ void bind(const Op& op, const Params& params, std::span<const Array> in, std::sp
   // Shape rules and allocations know of no place.
   try {
     if (current)
-      current->process(op, params, in, out, loc);
+      current->process(op, params, in, out, detail::users_place(loc));
     else
       evaluate(op, params, in, out, loc);
   } catch (const Error& error) {

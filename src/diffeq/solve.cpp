@@ -221,6 +221,7 @@ FlatSolution collect(const Problem& p, const LoopState& end, const Array& code) 
 
 FlatSolution solve_flat(const VectorField& field, const RungeKutta& method, const Array& t0, const Array& t1,
                         const Array& dt0, std::vector<Array> y0, const SolveOptions& options, Loc loc) {
+  const LocScope place(loc);
   check_scalar(t0, "t0", loc);
   check_scalar(t1, "t1", loc);
   if (!dt0.is_empty()) check_scalar(dt0, "dt0", loc);

@@ -27,7 +27,8 @@ std::vector<std::string_view> fields_of(std::string_view line) {
 
 }  // namespace
 
-Table read_csv(const std::string& path) {
+Table read_csv(const std::string& path, Loc loc) {
+  const LocScope place(loc);
   std::string text = detail::read_file(path);
   Table table;
   std::vector<double> values;
@@ -60,7 +61,8 @@ Table read_csv(const std::string& path) {
   return table;
 }
 
-Array Table::column(const std::string& name) const {
+Array Table::column(const std::string& name, Loc loc) const {
+  const LocScope place(loc);
   for (std::size_t i = 0; i < names.size(); ++i)
     if (names[i] == name) return values(range(), i);
   std::string all;

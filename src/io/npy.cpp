@@ -150,9 +150,13 @@ void write_file(const std::string& path, std::string_view bytes) {
 
 }  // namespace detail
 
-void save_npy(const std::string& path, const Array& array) {
+void save_npy(const std::string& path, const Array& array, Loc loc) {
+  const LocScope place(loc);
   detail::write_file(path, detail::npy_bytes(array));
 }
-Array load_npy(const std::string& path) { return detail::npy_array(detail::read_file(path), path); }
+Array load_npy(const std::string& path, Loc loc) {
+  const LocScope place(loc);
+  return detail::npy_array(detail::read_file(path), path);
+}
 
 }  // namespace apsis

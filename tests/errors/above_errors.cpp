@@ -141,14 +141,15 @@ APSIS_PROVOKES(csv_number,
 APSIS_PROVOKES(csv_empty, "[read_csv] /tmp/apsis_errors_table.csv has no line of column names",
                read_table("# nothing\n"))
 APSIS_PROVOKES(csv_column, "[Table] there is no column z; the columns are x, y", read_table("x,y\n1,2\n"))
-APSIS_PROVOKES(plot_sizes, "[Figure] a series has 2 x values and 3 y values",
-               Figure{}.line(array({1., 2.}), array({1., 2., 3.}), ""))
-APSIS_PROVOKES(plot_map_sizes,
-               "[Figure] a map has values of f64[2,3], over 2 x and 3 y values: the values must be [ys, xs]",
-               Figure{}.map(arange(2) * 1., arange(3) * 1., ones({2, 3}), ""))
-APSIS_PROVOKES(plot_empty,
-               "[Figure] there is nothing to draw in /tmp/apsis_errors_empty.png: add a series first",
-               Figure{}.save("/tmp/apsis_errors_empty.png"))
+APSIS_PROVOKES_WITHOUT_PLACE(plot_sizes, "[Figure] a series has 2 x values and 3 y values",
+                             Figure{}.line(array({1., 2.}), array({1., 2., 3.}), ""))
+APSIS_PROVOKES_WITHOUT_PLACE(
+    plot_map_sizes,
+    "[Figure] a map has values of f64[2,3], over 2 x and 3 y values: the values must be [ys, xs]",
+    Figure{}.map(arange(2) * 1., arange(3) * 1., ones({2, 3}), ""))
+APSIS_PROVOKES_WITHOUT_PLACE(
+    plot_empty, "[Figure] there is nothing to draw in /tmp/apsis_errors_empty.png: add a series first",
+    Figure{}.save("/tmp/apsis_errors_empty.png"))
 
 namespace {
 
@@ -165,7 +166,8 @@ void draw_without_gnuplot() {
 
 }  // namespace
 
-APSIS_PROVOKES(plot_failed,
-               "[Figure] gnuplot could not draw /tmp/apsis_errors_plot.png; is it installed (package "
-               "gnuplot-nox)? It said: sh: 1: gnuplot: not found\n",
-               draw_without_gnuplot())
+APSIS_PROVOKES_WITHOUT_PLACE(
+    plot_failed,
+    "[Figure] gnuplot could not draw /tmp/apsis_errors_plot.png; is it installed (package "
+    "gnuplot-nox)? It said: sh: 1: gnuplot: not found\n",
+    draw_without_gnuplot())

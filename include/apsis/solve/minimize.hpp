@@ -43,7 +43,8 @@ FlatMinimum minimize_flat(const Callee& loss, std::span<const Array> start, cons
 /// not finite are stepped back from. Itself a program: compile it with jit, run it from many starts with
 /// vmap. Throws where `f` is not a real scalar.
 template <class F, class P>
-Minimum<P> minimize(const F& f, const P& start, const MinimizeOptions& options = {}) {
+Minimum<P> minimize(const F& f, const P& start, const MinimizeOptions& options = {}, Loc loc = Loc::here()) {
+  const LocScope place(loc);
   auto loss = [&f](const P& p) { return Array(f(p)); };
   detail::FlatFunction<decltype(loss), P> flat(loss, start);
   detail::FlatMinimum m = detail::minimize_flat(detail::callee_of(flat), flat.leaves(), options);
