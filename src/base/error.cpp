@@ -9,28 +9,59 @@ namespace apsis {
 namespace {
 thread_local Loc place;
 
-/// Whether the file is one of the library's: in a room beside the one that this file is in.
-bool is_own_source(std::string_view file) {
-  constexpr std::string_view here = __FILE__, own = "base/error.cpp";
-  static_assert(here.size() >= own.size());
-  constexpr std::string_view rooms = here.substr(0, here.size() - own.size());
-  if (!file.starts_with(rooms)) return false;
-  file.remove_prefix(rooms.size());
-  for (std::string_view room : {"control/", "diffeq/", "nn/", "ops/", "optim/", "solve/", "transform/"})
-    if (file.starts_with(room)) return true;
+/// `…/src/`, as the compiler names the library's own sources.
+constexpr std::string_view own_sources =
+    std::string_view(__FILE__).substr(0, std::string_view(__FILE__).rfind("base/error.cpp"));
+
+std::string_view take_last(std::string_view& path) {
+  const std::size_t slash = path.rfind('/');
+  std::string_view last = slash == std::string_view::npos ? path : path.substr(slash + 1);
+  path = slash == std::string_view::npos ? std::string_view() : path.substr(0, slash);
+  return last;
+}
+
+bool is_room(std::string_view name) {
+  for (std::string_view room : {"base", "tree", "core", "ir", "ops", "codegen", "runtime", "transform",
+                                "control", "solve", "nn", "optim", "diffeq", "debug", "io"})
+    if (name == room) return true;
   return false;
 }
+
+/// Whether a file is the library's: one of its sources, or a header `apsis/<room>/<name>.hpp`, wherever it is
+/// installed.
+bool is_own(std::string_view file) {
+  if (file.starts_with(own_sources)) {
+    file.remove_prefix(own_sources.size());
+    return is_room(file.substr(0, file.find('/')));
+  }
+  if (!file.ends_with(".hpp")) return false;
+  take_last(file);
+  const std::string_view room = take_last(file);
+  return is_room(room) && take_last(file) == "apsis";
+}
+
 }  // namespace
 
 Loc detail::current_place() { return place; }
-Loc detail::user_place(Loc loc) {
-  return !loc.known() || (place.known() && is_own_source(loc.file)) ? place : loc;
+Loc detail::users_place(Loc loc) {
+  // Places of one function come one after the other: the last file is asked about again and again.
+  thread_local const char* last = nullptr;
+  thread_local bool own = false;
+  if (!loc.known()) return place;
+  if (loc.file != last) {
+    own = is_own(loc.file);
+    last = loc.file;
+  }
+  return own ? place : loc;
 }
 Loc detail::exchange_place(Loc to) {
   const Loc before = place;
   place = to;
   return before;
 }
+
+LocScope::LocScope(Loc loc) : previous_(detail::exchange_place(detail::users_place(loc))) {}
+LocScope::~LocScope() { detail::exchange_place(previous_); }
 
 void fail(const Message& message, std::initializer_list<std::string> arguments, Loc loc) {
   std::string text;
@@ -44,12 +75,13 @@ void fail(const Message& message, std::initializer_list<std::string> arguments, 
       text += *p;
     }
   }
-  throw Error(message.id, text + detail::place_text(detail::user_place(loc)));
+  throw Error(message.id, text + detail::place_text(detail::users_place(loc)));
 }
 
 namespace detail {
 
 void rethrow_at(const Error& error, Loc loc) {
+  loc = users_place(loc);
   const std::string text = error.what();
   if (!loc.known() || text.find("\n  at ") != std::string::npos) throw;
   throw Error(error.id(), text.substr(0, text.find("\n  in scope ")) + place_text(loc));

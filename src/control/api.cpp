@@ -168,16 +168,17 @@ void check_carry_structure(const char* op, ConstTreeRef before, ConstTreeRef aft
   if (!change.empty()) fail(messages::static_carry, {op, change}, loc);
 }
 void fail_branch_structure(const char* op, Loc loc) { fail(messages::branch_structure, {op}, loc); }
+void fail_no_branches(const char* op, Loc loc) { fail(messages::no_branches, {op}, loc); }
 
-std::vector<Array> while_call(const Callee& cond, const Callee& body, std::span<const Array> init,
-                              const WhileOptions& options, Loc loc) {
+std::vector<Array> while_call(const char* name, const Callee& cond, const Callee& body,
+                              std::span<const Array> init, const WhileOptions& options, Loc loc) {
   std::vector<Array> carry(init.begin(), init.end());
   Staged staged_body;
   do {
     std::vector<Aval> avals = avals_of(carry);
     staged_body = stage_body(body, avals, avals.size(), "while_loop body", loc);
   } while (!settle_carry(carry, output_avals(*staged_body.graph)));
-  check_carry("while_loop", body, carry, *staged_body.graph, loc);
+  check_carry(name, body, carry, *staged_body.graph, loc);
   Staged staged_cond = stage(cond, avals_of(carry), "while_loop condition", loc);
   WhileParams p;
   p.cond = captures_first(*staged_cond.graph, staged_cond.captures.size());
@@ -190,7 +191,7 @@ std::vector<Array> while_call(const Callee& cond, const Callee& body, std::span<
   std::vector<Array> operands = staged_cond.captures;
   append(operands, staged_body.captures);
   append(operands, carry);
-  check_checkpoints("while_loop", options.checkpoints, options.checkpoint_bytes, loc);
+  check_checkpoints(name, options.checkpoints, options.checkpoint_bytes, loc);
   if (options.progress.on()) {
     const std::size_t carries = carry.size(), consts = staged_body.captures.size();
     p.body = reporting(*p.body, consts + carries, carries, options.progress, options.max_steps, loc);
@@ -210,17 +211,18 @@ std::vector<Array> while_call(const Callee& cond, const Callee& body, std::span<
   return end;
 }
 
-std::vector<Array> first_entries(std::span<const Array> xs, const LeafNames& names,
+std::vector<Array> first_entries(const char* name, std::span<const Array> xs, const LeafNames& names,
                                  const ScanOptions& options, Loc loc) {
   std::int64_t length = options.length;
-  if (length < 0 && xs.empty()) fail(messages::scan_no_length, {}, loc);
+  if (length < -1) fail(messages::scan_negative_length, {name, std::to_string(length)}, loc);
+  if (length < 0 && xs.empty()) fail(messages::scan_no_length, {name}, loc);
   std::vector<Array> entries;
   for (std::size_t i = 0; i < xs.size(); ++i) {
     const Array& x = xs[i];
-    if (x.ndim() == 0) fail(messages::scan_scalar, {names(i), to_string(x.aval())}, loc);
+    if (x.ndim() == 0) fail(messages::scan_scalar, {name, names(i), to_string(x.aval())}, loc);
     if (length >= 0 && x.shape()[0] != length)
       fail(messages::scan_length,
-           {i ? names(i - 1) : "options.length", std::to_string(length), names(i),
+           {name, i ? names(i - 1) : "options.length", std::to_string(length), names(i),
             std::to_string(x.shape()[0])},
            loc);
     length = x.shape()[0];
@@ -229,8 +231,8 @@ std::vector<Array> first_entries(std::span<const Array> xs, const LeafNames& nam
   return entries;
 }
 
-ScanCall scan_call(const Callee& body, std::span<const Array> init, std::span<const Array> xs,
-                   const ScanOptions& options, Loc loc) {
+ScanCall scan_call(const char* name, const Callee& body, std::span<const Array> init,
+                   std::span<const Array> xs, const ScanOptions& options, Loc loc) {
   std::vector<Array> carry(init.begin(), init.end());
   Staged staged;
   do {
@@ -238,7 +240,7 @@ ScanCall scan_call(const Callee& body, std::span<const Array> init, std::span<co
     for (const Array& x : xs) avals.push_back(unstacked(x.aval()));
     staged = stage_body(body, avals, carry.size(), "scan body", loc);
   } while (!settle_carry(carry, output_avals(*staged.graph)));
-  check_carry("scan", body, carry, *staged.graph, loc);
+  check_carry(name, body, carry, *staged.graph, loc);
   ScanParams p;
   p.body = captures_first(*staged.graph, staged.captures.size());
   p.consts = static_cast<std::int64_t>(staged.captures.size());
@@ -248,7 +250,7 @@ ScanCall scan_call(const Callee& body, std::span<const Array> init, std::span<co
   std::vector<Array> operands = staged.captures;
   append(operands, carry);
   append(operands, xs);
-  check_checkpoints("scan", options.checkpoints, options.checkpoint_bytes, loc);
+  check_checkpoints(name, options.checkpoints, options.checkpoint_bytes, loc);
   if (options.progress.on()) {
     const std::size_t consts = staged.captures.size();
     p.body = reporting(*p.body, consts + carry.size(), carry.size(), options.progress, p.length, loc);

@@ -200,7 +200,7 @@ void error_if_code(const Array& code, std::span<const Message> messages, std::sp
     p.ids.push_back(m.id);
     p.texts.push_back(m.text);
   }
-  p.place = detail::place_text(detail::user_place(loc));
+  p.place = detail::place_text(detail::users_place(loc));
   bool fits = code.dtype() == Dtype::I64 || code.dtype() == Dtype::Bool;
   std::vector<Array> operands{fits ? code : detail::lax::convert(code, Dtype::I64)};
   operands.insert(operands.end(), values.begin(), values.end());

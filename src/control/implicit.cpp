@@ -224,6 +224,7 @@ const Op custom_root_op = {
 std::vector<Array> custom_linear_solve_call(const Callee& map, std::span<const Array> right,
                                             const LinearSolver& solve, const LinearSolver& adjoint,
                                             bool symmetric, Loc loc) {
+  const LocScope place(loc);
   constexpr const char* op = "custom_linear_solve";
   std::vector<Aval> avals = avals_of(right);
   Staged applied = stage(map, avals, op, loc), forward = stage_solver(solve, map, avals, false, op), backward;
@@ -256,6 +257,7 @@ std::vector<Array> custom_linear_solve_call(const Callee& map, std::span<const A
 
 std::vector<Array> custom_root_call(const Callee& f, std::span<const Array> start, const Callee& solve,
                                     const LinearSolver& tangent, Loc loc) {
+  const LocScope place(loc);
   if (!current_trace()) return solve(start);
   constexpr const char* op = "custom_root";
   std::vector<Aval> avals = avals_of(start), twice = avals;

@@ -189,24 +189,26 @@ Array concrete_value(const Array& a) {
   return is_concrete(p) ? p : Array{};
 }
 
-void Array::throw_empty() { fail(messages::empty_array, {}); }
+void Array::throw_empty(Loc loc) { fail(messages::empty_array, {}, loc); }
 
-std::int64_t Array::dim(int axis) const {
-  int rank = ndim(), at = axis < 0 ? axis + rank : axis;
+std::int64_t Array::dim(int axis, Loc loc) const {
+  int rank = ndim(loc), at = axis < 0 ? axis + rank : axis;
   if (at < 0 || at >= rank)
-    fail(messages::bad_axis, {"dim", std::to_string(axis), to_string(shape()), std::to_string(rank)});
+    fail(messages::bad_axis, {"dim", std::to_string(axis), to_string(shape()), std::to_string(rank)}, loc);
   return shape()[static_cast<std::size_t>(at)];
 }
 
 Array::operator bool() const {
   bool value;
-  if (size() != 1) fail(messages::not_one_element, {"bool", to_string(aval())});
-  copy_item(Dtype::Bool, &value, {});
+  // A conversion has no room for a place. What is traced knows where it was made: `if (x > 0.)` that line.
+  const Loc made = detail::is_tracer(*this) ? static_cast<detail::TracerNode*>(node_)->loc : Loc();
+  if (size(made) != 1) fail(messages::not_one_element, {"bool", to_string(aval())}, made);
+  copy_item(Dtype::Bool, &value, made);
   return value;
 }
 
 void Array::copy_item(Dtype dtype, void* out, Loc loc) const {
-  if (size() != 1) fail(messages::not_one_element, {"item", to_string(aval())}, loc);
+  if (size(loc) != 1) fail(messages::not_one_element, {"item", to_string(aval())}, loc);
   copy_converted(dtype, out, loc);
 }
 
@@ -216,7 +218,7 @@ void Array::copy_converted(Dtype dtype, void* out, Loc loc) const {
 }
 
 const void* Array::concrete_data(Dtype asked, Loc loc) const {
-  if (asked != dtype())
+  if (asked != dtype(loc))
     fail(messages::span_dtype, {std::string(name_of(dtype())), std::string(name_of(asked))}, loc);
   return data_of(detail::require_concrete(*this, "span", loc));
 }

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "apsis/core/op.hpp"
 #include "apsis/ops/arithmetic.hpp"
 #include "apsis/ops/creation.hpp"
 #include "apsis/ops/index.hpp"
@@ -42,14 +43,16 @@ Array zero_init(const Array&, const Shape& shape, std::int64_t, std::int64_t, Dt
   return zeros(shape, dtype);
 }
 
-Array Linear::operator()(const Array& x) const {
+Array Linear::operator()(const Array& x, Loc loc) const {
+  const LocScope place(loc);
   if (x.ndim() != 1 || x.shape()[0] != weight.shape()[1])
     fail(messages::linear_input, {std::to_string(weight.shape()[1]), to_string(x.aval())});
   Array y = matmul(weight, x);
   return bias.is_empty() ? y : y + bias;
 }
 
-Linear make_linear(const LinearOptions& o, const Array& key) {
+Linear make_linear(const LinearOptions& o, const Array& key, Loc loc) {
+  const LocScope place(loc);
   if (o.in <= 0 || o.out <= 0) fail(messages::layer_size, {std::to_string(o.in), std::to_string(o.out)});
   Array keys = random::split(key, 2);
   Linear layer{o.weight_init(keys[0], {o.out, o.in}, o.in, o.out, o.dtype), {}};
@@ -57,7 +60,8 @@ Linear make_linear(const LinearOptions& o, const Array& key) {
   return layer;
 }
 
-Array MLP::operator()(const Array& x) const {
+Array MLP::operator()(const Array& x, Loc loc) const {
+  const LocScope place(loc);
   Array h = x;
   for (std::size_t i = 0; i < layers.size(); ++i) {
     h = layers[i](h);
@@ -66,7 +70,8 @@ Array MLP::operator()(const Array& x) const {
   return h;
 }
 
-MLP make_mlp(const MLPOptions& o, const Array& key) {
+MLP make_mlp(const MLPOptions& o, const Array& key, Loc loc) {
+  const LocScope place(loc);
   if (o.in <= 0 || o.out <= 0 || o.width <= 0 || o.depth < 0)
     fail(messages::mlp_sizes,
          {std::to_string(o.in), std::to_string(o.out), std::to_string(o.width), std::to_string(o.depth)});

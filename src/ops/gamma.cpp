@@ -174,6 +174,7 @@ Array lgamma(const Array& x, Loc loc) { return bind_floating(lgamma_op, x, loc);
 Array digamma(const Array& x, Loc loc) { return bind_floating(digamma_op, x, loc); }
 Array trigamma(const Array& x, Loc loc) { return polygamma(1, x, loc); }
 Array polygamma(std::int64_t n, const Array& x, Loc loc) {
+  const LocScope place(loc);
   if (n == 0) return digamma(x, loc);
   return derivative_of_digamma(n, floating("polygamma", x, loc), loc);
 }

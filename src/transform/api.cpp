@@ -72,7 +72,9 @@ Array fitted(const Array& value, const Aval& want) {
 
 }  // namespace
 
-std::vector<Array> LinearProgram::push(std::span<const Array> tangents, const LeafNames& names) const {
+std::vector<Array> LinearProgram::push(std::span<const Array> tangents, const LeafNames& names,
+                                       Loc loc) const {
+  const LocScope place(loc);
   const LinearData& data = linear_data(program_.value());
   std::vector<Array> fit;
   for (std::size_t i = 0; i < tangents.size() && i < data.in_avals.size(); ++i) {
@@ -84,7 +86,9 @@ std::vector<Array> LinearProgram::push(std::span<const Array> tangents, const Le
   fill_zeros(out, data.out_avals, std::vector<bool>(out.size(), true));
   return out;
 }
-std::vector<Array> LinearProgram::pull(std::span<const Array> cotangents, const LeafNames& names) const {
+std::vector<Array> LinearProgram::pull(std::span<const Array> cotangents, const LeafNames& names,
+                                       Loc loc) const {
+  const LocScope place(loc);
   const LinearData& data = linear_data(program_.value());
   std::vector<Array> fit;
   for (std::size_t i = 0; i < cotangents.size(); ++i) {
@@ -117,6 +121,7 @@ void check_floating(const LeafNames& names, std::span<const Array> leaves, std::
 
 LinearizedCall linearize_call(const Callee& callee, std::span<const Array> leaves,
                               std::vector<bool> differentiate, Loc loc) {
+  const LocScope place(loc);
   keep_inexact(differentiate, leaves);
   Linearized r = linearize(callee, leaves, differentiate, loc);
   Linear& linear = r.linear;
@@ -126,12 +131,47 @@ LinearizedCall linearize_call(const Callee& callee, std::span<const Array> leave
   return {std::move(r.outs), LinearProgram(std::move(linear.residuals), std::move(program))};
 }
 
+namespace {
+
+/// Refuses a program that is not linear in its inputs, at once and not when the transpose is called: by
+/// transposing it, for nothing else.
+void check_linear(const Staged& staged, std::size_t inputs, Loc loc) {
+  const Graph& graph = *staged.graph;
+  std::vector<bool> linear(graph.input_count(), false);
+  std::fill_n(linear.begin(), inputs, true);
+  const Linear program{staged.graph, staged.captures, linear,
+                       std::vector<bool>(graph.outputs().size(), true)};
+  std::vector<Aval> outs;
+  for (ValueId v : graph.outputs()) outs.push_back(graph.aval(v));
+  const auto pull = [&](std::span<const Array> cotangents) {
+    std::vector<Array> given(cotangents.begin(), cotangents.end());
+    for (Array& a : given)
+      if (!is_inexact(a.dtype())) a = Array();
+    pull_back(program, given);
+    return std::vector<Array>();
+  };
+  try {
+    stage_with(pull, outs, "linear_transpose", loc);
+  } catch (const Error& error) {
+    const std::string_view id = error.id(), text = error.what();
+    if (id != "no_transpose" && id != "not_linear") throw;
+    const std::string op(text.substr(1, text.find(']') - 1));
+    for (const Eqn& e : graph.eqns())
+      if (e.op->name == op) loc = e.loc;
+    fail(messages::function_not_linear, {op}, loc);
+  }
+}
+
+}  // namespace
+
 LinearProgram linear_program(const Callee& callee, std::span<const Array> leaves, const char* name, Loc loc) {
+  const LocScope place(loc);
   std::vector<Aval> avals = avals_of(leaves), out_avals;
   for (std::size_t i = 0; i < leaves.size(); ++i)
     if (!is_inexact(avals[i].dtype()))
       fail(messages::linear_argument, {name, callee.inputs(i), to_string(avals[i])}, loc);
   Staged staged = stage(callee, avals, name, loc);
+  check_linear(staged, avals.size(), loc);
   for (ValueId v : staged.graph->outputs()) out_avals.push_back(staged.graph->aval(v));
   auto* data = new LinearData{staged.graph, std::vector<bool>(avals.size(), true),
                               std::vector<bool>(out_avals.size(), true), avals, out_avals};
@@ -141,6 +181,7 @@ LinearProgram linear_program(const Callee& callee, std::span<const Array> leaves
 
 GradientCall gradient_call(const Callee& callee, std::span<const Array> leaves,
                            std::vector<bool> differentiate, const char* name, Loc loc) {
+  const LocScope place(loc);
   keep_inexact(differentiate, leaves);
   Linearized r = linearize(callee, leaves, differentiate, loc);
   if (r.outs.size() > 0 && r.outs[0].ndim() == 0 && !is_inexact(r.outs[0].dtype()))
@@ -156,6 +197,7 @@ GradientCall gradient_call(const Callee& callee, std::span<const Array> leaves,
 
 JvpCall jvp_call(const Callee& callee, std::span<const Array> leaves, std::span<const Array> tangents,
                  Loc loc) {
+  const LocScope place(loc);
   std::vector<Array> fit(leaves.size());
   for (std::size_t i = 0; i < leaves.size(); ++i) {
     if (!is_inexact(leaves[i].dtype())) continue;
@@ -187,6 +229,7 @@ Shape joined(const Shape& a, const Shape& b) {
 
 JacobianCall jacobian_call(const Callee& callee, std::span<const Array> leaves,
                            std::vector<bool> differentiate, bool forward, const char* name, Loc loc) {
+  const LocScope place(loc);
   keep_inexact(differentiate, leaves);
   Linearized r = linearize(callee, leaves, differentiate, loc);
   std::vector<Aval> in_avals = avals_of(leaves), out_avals = avals_of(r.outs);
@@ -246,12 +289,17 @@ Array join_blocks(std::span<const Array> blocks, std::span<const std::int64_t> h
   return lines.size() == 1 ? lines[0] : lax::concatenate(lines, 0);
 }
 
+void fail_other_tree(const char* name, ConstTreeRef expected, ConstTreeRef given, Loc loc) {
+  fail(messages::linear_structure, {name, structure_difference(expected, given, "value")}, loc);
+}
+
 void fail_in_axes(std::size_t given, std::size_t arguments, Loc loc) {
   fail(messages::vmap_in_axes, {std::to_string(given), std::to_string(arguments)}, loc);
 }
 
 std::vector<Array> vmap_call(const Callee& callee, std::span<const Array> leaves, std::span<const int> axes,
                              const VmapOptions& options, Loc loc) {
+  const LocScope place(loc);
   const std::string& axis_name = options.axis_name;
   if (!axis_name.empty() && find_axis(axis_name)) fail(messages::axis_name_taken, {axis_name}, loc);
   std::int64_t size = options.axis_size;

@@ -100,6 +100,7 @@ StaticObject parse_closure(std::string_view text, std::span<const Array> capture
 
 std::vector<Array> call_closure(const StaticObject& program, std::span<const Array> captures,
                                 const ClosureCall& call) {
+  const LocScope place(call.loc);
   if (program.is_empty()) fail(messages::closure_empty, {});
   const ClosureData& s = closure_data(program);
   ConstTreeRef made_for = s.arguments.def.prototype();

@@ -130,7 +130,10 @@ bool JitTable::run_published(const JitCall& call, JitResults& results) {
 
 thread_local const JitTable* table_of_result = nullptr;
 
-JitCore::JitCore(const JitOptions& options, Loc loc) : table_(new JitTable(options, loc)) {}
+JitCore::JitCore(const JitOptions& options, Loc loc) {
+  const LocScope place(loc);  // options may be refused
+  table_ = new JitTable(options, loc);
+}
 JitCore::JitCore(const JitCore& other) noexcept : table_(other.table_), owns_(table_ != table_of_result) {
   if (table_ && owns_) table_->refs.fetch_add(1, std::memory_order_relaxed);
 }

@@ -77,12 +77,22 @@ std::string_view advice_for(const Line& before, const Line& after) {
     case Kind::Leaf:
       break;
   }
+  if (before.kind != Kind::Leaf) return "; one is static, the other an Array: pass one or the other always";
   if (before.value == "empty" || after.value == "empty") return "; pass it always, or never";
   auto dtype = [](std::string_view aval) { return aval.substr(0, aval.find('[')); };
   auto strong = [](std::string_view aval) { return aval.substr(aval.starts_with('~')); };
   if (strong(before.value) == strong(after.value))
     return "; one is a number, the other an Array: pass one or the other always";
-  if (dtype(before.value) != dtype(after.value)) return "; convert it to one dtype before the call";
+  auto shape = [](std::string_view aval) { return aval.substr(aval.find('[')); };
+  auto rank = [&](std::string_view aval) {
+    const std::string_view sizes = shape(aval);
+    return sizes == "[]" ? 0 : 1 + std::ranges::count(sizes, ',');
+  };
+  if (shape(before.value) == shape(after.value)) return "; convert it to one dtype before the call";
+  if (dtype(strong(before.value)) != dtype(strong(after.value)))
+    return "; each shape and dtype is a program of its own: convert it to one dtype, pad to one shape";
+  if (rank(before.value) != rank(after.value))
+    return "; each number of axes is a program of its own: vmap maps a function over an axis";
   return "; each shape is a program of its own: pad to one shape, or expect a trace for each";
 }
 
@@ -155,6 +165,21 @@ std::vector<std::string> differences(const SignatureText& before, const Signatur
       only_in_one.push_back(before.lines[i].path + " is gone: " + before.lines[i].value);
   // What a container holds comes and goes with its size.
   return changed.empty() ? only_in_one : changed;
+}
+
+std::size_t distance(const SignatureText& a, const SignatureText& b) {
+  const auto only_in = [](const std::vector<Line>& lines, const std::vector<Line>& others) {
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      const auto same = [&line = lines[i]](const Line& l) {
+        return l.path == line.path && l.kind == line.kind && l.value == line.value && l.type == line.type;
+      };
+      const bool in_place = i < others.size() && same(others[i]);
+      count += !in_place && std::ranges::none_of(others, same);
+    }
+    return count;
+  };
+  return only_in(a.lines, b.lines) + only_in(b.lines, a.lines);
 }
 
 std::string joined_differences(const SignatureText& before, const SignatureText& after, bool advice) {

@@ -46,6 +46,8 @@ struct SignatureText {
 /// What changed from one call to another, a text each: `n: static int 2 → 3; pass an Array to make it
 /// dynamic`. Without advice only the first part.
 std::vector<std::string> differences(const SignatureText& before, const SignatureText& after, bool advice);
+/// How many lines of the two are not in both: which earlier call is nearest.
+std::size_t distance(const SignatureText& a, const SignatureText& b);
 /// The first few of them in one line; empty if nothing changed.
 std::string joined_differences(const SignatureText& before, const SignatureText& after, bool advice);
 

@@ -85,7 +85,8 @@ Stages Stages::compile(const CompileOptions& options) const {
   return compiled;
 }
 
-void Stages::run(const JitCall& call, JitResults& results) const {
+void Stages::run(const JitCall& call, JitResults& results, Loc loc) const {
+  const LocScope place(loc);
   SharedStages& s = *stages_of(shared_);
   check_call(s, call);
   run_entry(*s.entry, *s.program, call, results);

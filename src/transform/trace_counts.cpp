@@ -15,7 +15,7 @@ std::string TraceCounts::reason_for(const SignatureText& text) const {
   const Record* nearest = nullptr;
   std::size_t fewest = 0;
   for (const Record& r : records_) {
-    std::size_t n = differences(*r.text, text, false).size();
+    std::size_t n = distance(*r.text, text);
     if (!nearest || n <= fewest) {
       nearest = &r;
       fewest = n;

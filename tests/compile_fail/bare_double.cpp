@@ -1,5 +1,5 @@
-// expect: a bare `double` member of a transformed struct: use Array to trace it or Static<double> to bake it
-// in expect: "gain"
+// expect: a bare `double` member of a transformed struct: use Array to trace it or Static<double> to bake it in
+// expect: "gain"
 #include "apsis/core/array.hpp"
 #include "apsis/tree/tree.hpp"
 

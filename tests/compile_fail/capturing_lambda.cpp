@@ -1,5 +1,5 @@
-// expect: a lambda that captures inside a transformed struct or its arguments: write a struct whose members
-// are the captures expect: "field"
+// expect: a lambda that captures inside a transformed struct or its arguments: write a struct whose members are the captures
+// expect: "field"
 #include "apsis/core/array.hpp"
 #include "apsis/tree/tree.hpp"
 

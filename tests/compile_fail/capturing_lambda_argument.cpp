@@ -1,5 +1,4 @@
-// expect: a lambda that captures inside a transformed struct or its arguments: write a struct whose members
-// are the captures
+// expect: a lambda that captures inside a transformed struct or its arguments: write a struct whose members are the captures
 #include "apsis/core/array.hpp"
 #include "apsis/tree/tree.hpp"
 

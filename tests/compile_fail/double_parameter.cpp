@@ -1,5 +1,4 @@
-// expect: a `float` or `double` parameter of a transformed callable: use Array to trace it or Static<double>
-// to bake it in
+// expect: a `float` or `double` parameter of a transformed callable: use Array to trace it or Static<double> to bake it in
 #include "apsis/core/array.hpp"
 #include "apsis/tree/callable.hpp"
 

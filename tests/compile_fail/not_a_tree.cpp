@@ -1,5 +1,5 @@
-// expect: a type that is no tree inside a transformed struct: make it an aggregate, list its fields with
-// APSIS_FIELDS expect: "handle"
+// expect: a type that is no tree inside a transformed struct: make it an aggregate, list its fields with APSIS_FIELDS
+// expect: "handle"
 #include "apsis/core/array.hpp"
 #include "apsis/tree/tree.hpp"
 

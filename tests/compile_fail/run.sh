@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs the compilers over the cases of this folder: run.sh INCLUDE_DIR CASE_DIR COMPILER...
-# A case begins with lines `// expect: text`: it must be refused, with every text in the compiler's output, by at most
-# four errors; or with the line `// compiles`: it must pass without warnings.
+# A case begins with lines `// expect: text`: it must be refused, with every text in the compiler's output, which has at
+# most 15 lines and names the case's own; or with the line `// compiles`: it must pass without warnings.
 set -u
 include=$1
 cases=$2
@@ -29,8 +29,12 @@ check() {  # COMPILER CASE
       return 1
     fi
   done < <(sed -n 's|^// expect: ||p' "$2")
-  if [ "$(grep -c ' error: ' <<<"$output")" -gt 4 ]; then
-    printf 'FAILED %s with %s: the sentence drowns in errors\n%s\n' "$2" "$1" "$(grep ' error: ' <<<"$output")"
+  if [ "$(wc -l <<<"$output")" -gt 15 ]; then
+    printf 'FAILED %s with %s: the sentence drowns in %s lines\n%s\n' "$2" "$1" "$(wc -l <<<"$output")" "$output"
+    return 1
+  fi
+  if ! grep -q "^$2:[0-9]" <<<"$output"; then
+    printf 'FAILED %s with %s: no line of the case is named\n%s\n' "$2" "$1" "$output"
     return 1
   fi
 }

@@ -1,5 +1,5 @@
-// expect: a raw pointer or view as a member of a transformed struct: hold the value itself (std::string,
-// std::vector) expect: "name"
+// expect: a raw pointer or view as a member of a transformed struct: hold the value itself (std::string, std::vector)
+// expect: "name"
 #include "apsis/core/array.hpp"
 #include "apsis/tree/tree.hpp"
 

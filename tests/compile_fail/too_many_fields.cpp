@@ -1,5 +1,4 @@
-// expect: a struct of more than 64 fields has no reflection: nest structs, or list the fields with
-// APSIS_FIELDS
+// expect: a struct of more than 64 fields has no reflection: nest structs, or list the fields with APSIS_FIELDS
 #include "apsis/core/array.hpp"
 #include "apsis/tree/tree.hpp"
 

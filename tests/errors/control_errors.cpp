@@ -125,37 +125,41 @@ APSIS_PROVOKES(error_condition,
                "[error_if] the condition must be boolean, got f64[]; compare, or reduce with any(…)",
                error_if(array(1.), Message{"own", "text"}))
 
-APSIS_PROVOKES(error_code, "[error_if_code] the code must be i64, got f64[]", {
+APSIS_PROVOKES_WITHOUT_PLACE(error_code, "[error_if_code] the code must be i64, got f64[]", {
   Array code = array(1.);
   bind(*detail::find_op("error_if"), {}, {&code, 1}, {});
 })
 
-APSIS_PROVOKES(region_operands, "[call] the region takes 1 values, got 2",
-               detail::parse_graph("(a: f64[]) {\n"
-                                   "  b: f64[] = call{name=\"f\", region=(x: f64[]) { return x }}(a, a)\n"
-                                   "  return b\n}"))
+APSIS_PROVOKES_WITHOUT_PLACE(
+    region_operands, "[call] the region takes 1 values, got 2",
+    detail::parse_graph("(a: f64[]) {\n"
+                        "  b: f64[] = call{name=\"f\", region=(x: f64[]) { return x }}(a, a)\n"
+                        "  return b\n}"))
 
-APSIS_PROVOKES(region_operand_aval, "[call] value 0 of the region is f64[], got f64[2]",
-               detail::parse_graph("(a: f64[2]) {\n"
-                                   "  b: f64[] = call{name=\"f\", region=(x: f64[]) { return x }}(a)\n"
-                                   "  return b\n}"))
+APSIS_PROVOKES_WITHOUT_PLACE(
+    region_operand_aval, "[call] value 0 of the region is f64[], got f64[2]",
+    detail::parse_graph("(a: f64[2]) {\n"
+                        "  b: f64[] = call{name=\"f\", region=(x: f64[]) { return x }}(a)\n"
+                        "  return b\n}"))
 
 // A scan that multiplies its carry with itself: no tangent loop is like this, so its rule is asked directly.
-APSIS_PROVOKES(loop_not_transposable, "[scan] this loop is not linear in its carry, so it has no transpose", {
-  detail::GraphRef graph = detail::parse_graph(
-      "(a: f64[]) {\n"
-      "  b: f64[] = scan{consts=0, carries=1, length=2, reverse=false, body=(c: f64[]) { d: f64[] = mul(c, "
-      "c) return d }}(a)\n"
-      "  return b\n}");
-  const detail::Eqn& scan = graph->eqns()[0];
-  Array cotangent = array(1.);
-  Array operand, out;
-  const Aval aval = cotangent.aval();
-  const bool linear = false;
-  scan.op->transpose({scan.params, {&operand, 1}, {&aval, 1}, {&linear, 1}, {&cotangent, 1}, {&out, 1}});
-})
+APSIS_PROVOKES_WITHOUT_PLACE(
+    loop_not_transposable, "[scan] this loop is not linear in its carry, so it has no transpose", {
+      detail::GraphRef graph = detail::parse_graph(
+          "(a: f64[]) {\n"
+          "  b: f64[] = scan{consts=0, carries=1, length=2, reverse=false, body=(c: f64[]) { d: f64[] = "
+          "mul(c, "
+          "c) return d }}(a)\n"
+          "  return b\n}");
+      const detail::Eqn& scan = graph->eqns()[0];
+      Array cotangent = array(1.);
+      Array operand, out;
+      const Aval aval = cotangent.aval();
+      const bool linear = false;
+      scan.op->transpose({scan.params, {&operand, 1}, {&aval, 1}, {&linear, 1}, {&cotangent, 1}, {&out, 1}});
+    })
 
-APSIS_PROVOKES(
+APSIS_PROVOKES_WITHOUT_PLACE(
     list_limit,
     "[while_loop] what loops record for the backward pass outgrew the limit of " +
         std::to_string(detail::list_limit()) +
@@ -182,11 +186,12 @@ APSIS_PROVOKES(
       while_loop(for_ever, identity, array(1.));
     })
 
-APSIS_PROVOKES(no_code_generator,
-               "[jit] the module that compiles could not be loaded from nowhere.so: nowhere.so: cannot open "
-               "shared object file: No such file or directory. Install libapsis_llvm.so next to libapsis.so, "
-               "and the LLVM library it was built with",
-               detail::load_code_generator("nowhere.so"))
+APSIS_PROVOKES_WITHOUT_PLACE(
+    no_code_generator,
+    "[jit] the module that compiles could not be loaded from nowhere.so: nowhere.so: cannot open "
+    "shared object file: No such file or directory. Install libapsis_llvm.so next to libapsis.so, "
+    "and the LLVM library it was built with",
+    detail::load_code_generator("nowhere.so"))
 
 APSIS_PROVOKES(
     progress_interval,
@@ -197,3 +202,17 @@ APSIS_PROVOKES(
 
 APSIS_PROVOKES(progress_scalar, "[progress] steps must be a scalar, got f64[2]; report a sum or a minimum",
                report_progress({.every_steps = 1}, array({1., 2.})))
+
+APSIS_PROVOKES(
+    scan_negative_length,
+    "[scan] length is -5; give the number of iterations, 0 or more, or leave it out where there are xs",
+    scan(
+        [](const Array& c, Nothing) {
+          return std::pair{c, Nothing{}};
+        },
+        array(0.), Nothing{}, {.length = -5}))
+
+APSIS_PROVOKES(
+    no_branches,
+    "[switch_] there are no branches to choose from: the list of functions is empty; give at least one",
+    switch_(0, std::vector<Array (*)(const Array&)>{}, array(1.)))

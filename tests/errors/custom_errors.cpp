@@ -73,16 +73,19 @@ APSIS_PROVOKES(
       return sum(custom_linear_solve([](const Array& x) { return 2. * x; }, b, solve));
     })(x2))
 
-APSIS_PROVOKES(linear_argument,
-               "[linear_transpose] argument 0 is i64[], but a linear function takes floating "
-               "arrays; capture the others",
-               linear_transpose([](const Array& x) { return 2 * x; }, array(std::int64_t{1})))
+APSIS_PROVOKES_WITHOUT_PLACE(linear_argument,
+                             "[linear_transpose] argument 0 is i64[], but a linear function takes floating "
+                             "arrays; capture the others",
+                             linear_transpose([](const Array& x) { return 2 * x; }, array(std::int64_t{1})))
 
 APSIS_PROVOKES(
     not_linear,
     "[mul] is not linear in its operands together, so it has no transpose; multiply what is linear by "
     "constants only",
-    linear_transpose(square_, x2)(x2))
+    grad(custom_jvp([](const Array& x) { return x; },
+                    [](const Array& x, const Array& dx) {
+                      return std::pair{x, dx * dx};
+                    }))(array(1.)))
 
 APSIS_PROVOKES(
     custom_late_capture,
@@ -99,7 +102,7 @@ APSIS_PROVOKES(
       return grad([&](const Array& x) { return f(x, 1.); })(outer);
     })(array(1.)))
 
-APSIS_PROVOKES(
+APSIS_PROVOKES_WITHOUT_PLACE(
     checkpoint_text,
     "[checkpoint] the policy is a C++ function (.when), which text cannot hold; give the values names "
     "by checkpoint_name and keep them by .names",

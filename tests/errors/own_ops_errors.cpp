@@ -15,11 +15,11 @@ const Op another_sin = {.name = "sin", .kind = OpKind::Index};
 
 }  // namespace
 
-APSIS_PROVOKES(no_shape,
-               "[my.shapeless] the op has no shape rule, which every op needs; give its Op a `shape`",
-               bind1(shapeless, {}, {array(1.)}))
+APSIS_PROVOKES_WITHOUT_PLACE(
+    no_shape, "[my.shapeless] the op has no shape rule, which every op needs; give its Op a `shape`",
+    bind1(shapeless, {}, {array(1.)}))
 
-APSIS_PROVOKES(
+APSIS_PROVOKES_WITHOUT_PLACE(
     op_name_taken,
     "[register_op] there is another op called 'sin'; give yours a name of its own, such as 'my.sin'",
     register_op(another_sin))

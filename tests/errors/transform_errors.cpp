@@ -125,7 +125,7 @@ APSIS_PROVOKES(foreign_thread,
                    "arrays between threads",
                use_elsewhere())
 
-APSIS_PROVOKES(no_evaluate, "[bare] cannot run outside a compiled program", bare_op(xs))
+APSIS_PROVOKES_WITHOUT_PLACE(no_evaluate, "[bare] cannot run outside a compiled program", bare_op(xs))
 
 APSIS_PROVOKES(no_jvp, "[bare] has no derivative rule: none was given when the op was defined",
                grad([](const Array& x) { return sum(bare_op(x)); })(xs))
@@ -184,3 +184,21 @@ APSIS_PROVOKES(compile_captures,
                grad([](const Array& x) {
                  return sum(lower([&x](const Array& y) { return x * y; }, xs).compile()(xs));
                })(xs))
+
+APSIS_PROVOKES(
+    linear_structure,
+    "[vjp] the tree given (the second) has another structure than what it is for (the first): `value` "
+    "is a sequence of 2 in the first, a sequence of 1 in the second; pass one like the result of the "
+    "function, or, to a push-forward, like its argument",
+    auto [y, pull] = vjp(
+        [](const Array& x) {
+          return std::vector<Array>{x, x};
+        },
+        xs);
+    pull({xs}))
+
+APSIS_PROVOKES(
+    function_not_linear,
+    "[linear_transpose] the function is not linear: `sin` of it is not, so there is no transpose; give "
+    "a linear function, or the derivative of this one (linearize, vjp)",
+    linear_transpose([](const Array& x) { return 2. * sin(x); }, xs))

@@ -16,4 +16,18 @@ struct Loc {
   constexpr bool known() const { return line != 0; }
 };
 
+/// While it lives, what is bound on this thread without a place of its own has this one, and so have errors:
+/// rules give the ops they bind the place of the op they belong to, functions give what they call that of
+/// their user. An unknown place changes nothing.
+class LocScope {
+ public:
+  explicit LocScope(Loc loc);
+  ~LocScope();
+  LocScope(const LocScope&) = delete;
+  LocScope& operator=(const LocScope&) = delete;
+
+ private:
+  Loc previous_;
+};
+
 }  // namespace apsis

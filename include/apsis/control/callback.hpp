@@ -102,6 +102,7 @@ PureCallback<F, Like> pure_callback(F f, Like like, const PureCallbackOptions& o
 /// What `io_callback` returns; see there.
 template <class F, class Like>
 struct IoCallback : detail::Transformed<IoCallback<F, Like>, F> {
+  using apsis_effects = void;
   F f;
   Like like;
   IoCallbackOptions options;

@@ -67,6 +67,12 @@ Checkpoint<F> checkpoint(F f, CheckpointOptions options = {}, Loc loc = Loc::her
   return Checkpoint<F>(static_cast<F&&>(f), static_cast<CheckpointOptions&&>(options), loc);
 }
 
+template <class... P>
+requires detail::TakesPlace<P...>
+auto checkpoint(Array (*f)(P...), CheckpointOptions options = {}, Loc loc = Loc::here()) {
+  return checkpoint(detail::library_function(f, loc), static_cast<CheckpointOptions&&>(options), loc);
+}
+
 /// `x`, under a name that policies of `checkpoint` can ask for. Its derivative has no name.
 Array checkpoint_name(const Array& x, std::string name, Loc loc = Loc::here());
 

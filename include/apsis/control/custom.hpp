@@ -12,6 +12,7 @@
 //                               return std::tuple{clip(ct, -limit, limit), Array()};
 //                             });
 
+#include "apsis/control/rule_fit.hpp"
 #include "apsis/transform/function.hpp"
 #include "apsis/tree/any_tree.hpp"
 
@@ -59,15 +60,6 @@ std::vector<Array> custom_vjp_call(const CustomCall& call, const ErasedRule* for
 /// `rule`: arguments, mapped ones with the lanes along axis 0 → results so.
 std::vector<Array> custom_batch_call(const CustomCall& call, const ErasedRule* rule, bool capturing);
 
-/// One argument stands for itself, several are a tuple.
-template <class... A>
-struct Bundle {
-  using type = std::tuple<A...>;
-};
-template <class A>
-struct Bundle<A> {
-  using type = A;
-};
 template <class... A>
 auto bundle(const std::tuple<A...>& args) {
   if constexpr (sizeof...(A) == 1)
@@ -95,62 +87,6 @@ void collect_at(const S& structure, const T& tree, std::vector<Array>& out) {
     if (!a.is_empty()) out.push_back(place < all.size() ? all[place] : Array());
     ++place;
   });
-}
-
-/// Refuses rules that cannot be called so, or return something else, a sentence each; true if there is
-/// nothing to refuse.
-template <class Rule, class B>
-constexpr bool check_jvp_rule() {
-  static_assert(
-      CallableWith<Rule, B, B>,
-      "the rule of custom_jvp is called as rule(x, dx); where the function has several arguments, both are "
-      "tuples of them: rule(const std::tuple<Array, Array>&, const std::tuple<Array, Array>&)");
-  static_assert(!CallableWith<Rule, B, B> || CallableIntoTwo<Rule, B, B>,
-                "the rule of custom_jvp must return the pair of the function's result and its tangent");
-  return CallableIntoTwo<Rule, B, B>;
-}
-template <class Rule, bool symbolic, class... A>
-constexpr bool check_forward_rule() {
-  if constexpr (symbolic) {
-    using B = typename Bundle<A...>::type;
-    static_assert(
-        CallableWith<Rule, B, A...>,
-        "the forward rule of custom_vjp with symbolic_zeros is called as forward(perturbed, args...): it "
-        "must "
-        "take what tells which inputs are differentiated, of the arguments' type (of several, their tuple), "
-        "and then the arguments");
-    static_assert(
-        !CallableWith<Rule, B, A...> || CallableIntoTwo<Rule, B, A...>,
-        "the forward rule of custom_vjp must return the pair of the function's result and the residuals");
-    return CallableIntoTwo<Rule, B, A...>;
-  } else {
-    static_assert(
-        CallableWith<Rule, A...>,
-        "the forward rule of custom_vjp is called as forward(args...): it must take the arguments of the "
-        "function");
-    static_assert(
-        !CallableWith<Rule, A...> || CallableIntoTwo<Rule, A...>,
-        "the forward rule of custom_vjp must return the pair of the function's result and the residuals");
-    return CallableIntoTwo<Rule, A...>;
-  }
-}
-template <class Rule, bool symbolic, class Residuals, class R, class... A>
-constexpr bool check_backward_rule() {
-  using B = typename Bundle<A...>::type;
-  constexpr bool is_called =
-      symbolic ? CallableWith<Rule, B, Residuals, R> : CallableWith<Rule, Residuals, R>;
-  constexpr bool fits =
-      symbolic ? CallableInto<B, Rule, B, Residuals, R> : CallableInto<B, Rule, Residuals, R>;
-  static_assert(
-      is_called,
-      "the backward rule of custom_vjp is called as backward(residuals, cotangent), with symbolic_zeros as "
-      "backward(perturbed, residuals, cotangent): the residuals are what the forward rule returned, the "
-      "cotangent has the type of the function's result");
-  static_assert(
-      !is_called || fits,
-      "the backward rule of custom_vjp must return the cotangent of the argument; of several arguments, a "
-      "std::tuple of their cotangents (`Array()` for none)");
-  return fits;
 }
 
 /// The structure of a call's arguments, which rules are given anew.
@@ -294,11 +230,10 @@ struct CustomJvp : detail::Ruled<CustomJvp<F, Rule, symbolic_>, F> {
 
   template <class R, class... A>
   std::vector<Array> bound(const detail::CustomCall& call, const A&... args) const {
-    if constexpr (detail::check_jvp_rule<Rule, typename detail::Bundle<A...>::type>())
-      return custom_jvp_call(call, new detail::JvpRuleOf<Rule, R, A...>(rule, args...),
-                             !std::is_empty_v<Rule>);
-    return {};
+    return custom_jvp_call(call, new detail::JvpRuleOf<Rule, R, A...>(rule, args...), !std::is_empty_v<Rule>);
   }
+  template <class R, class... A>
+  using Fit = detail::JvpRuleFit<Rule, R, A...>;
 };
 
 /// What custom_vjp returns; see there.
@@ -314,16 +249,13 @@ struct CustomVjp : detail::Ruled<CustomVjp<F, Forward, Backward, symbolic_>, F> 
 
   template <class R, class... A>
   std::vector<Array> bound(const detail::CustomCall& call, const A&... args) const {
-    if constexpr (detail::check_forward_rule<Forward, symbolic, A...>()) {
-      using Fwd = detail::ForwardRuleOf<Forward, symbolic, R, A...>;
-      using Residuals = typename Fwd::Residuals;
-      using Bwd = detail::BackwardRuleOf<Backward, symbolic, Residuals, R, A...>;
-      if constexpr (detail::check_backward_rule<Backward, symbolic, Residuals, R, A...>())
-        return custom_vjp_call(call, new Fwd(forward, args...), new Bwd(backward, args...),
-                               !std::is_empty_v<Forward> || !std::is_empty_v<Backward>);
-    }
-    return {};
+    using Fwd = detail::ForwardRuleOf<Forward, symbolic, R, A...>;
+    using Bwd = detail::BackwardRuleOf<Backward, symbolic, typename Fwd::Residuals, R, A...>;
+    return custom_vjp_call(call, new Fwd(forward, args...), new Bwd(backward, args...),
+                           !std::is_empty_v<Forward> || !std::is_empty_v<Backward>);
   }
+  template <class R, class... A>
+  using Fit = detail::VjpRuleFit<Forward, Backward, symbolic_, R, A...>;
 };
 
 /// What custom_batch returns; see there.
@@ -339,6 +271,8 @@ struct CustomBatch : detail::Ruled<CustomBatch<F, Rule>, F> {
     return custom_batch_call(call, new detail::BatchRuleOf<Rule, R, A...>(rule, args...),
                              !std::is_empty_v<Rule>);
   }
+  template <class R, class... A>
+  using Fit = detail::BatchRuleFit<Rule, R, A...>;
 };
 
 /// `f` with a derivative of your own. `rule(x, dx)` (for several arguments, tuples of them) returns the pair

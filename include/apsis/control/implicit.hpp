@@ -61,13 +61,54 @@ struct SolverOf {
   operator LinearSolver() const { return {this, &run}; }
 };
 
-template <class X>
-struct RootResult {
-  static constexpr bool has_aux = false;
+/// What a root finder may return for a start of type `X`.
+template <class R, class X>
+inline constexpr bool is_root_result = std::is_convertible_v<R, X>;
+template <class Root, class Aux, class X>
+inline constexpr bool is_root_result<std::pair<Root, Aux>, X> = std::is_same_v<Root, X>;
+
+// What is asked of the functions of a solve: `fit`, and, where they do not, a sentence each in `Refused`.
+template <class Map, class B, class... Solve>
+struct LinearSolveFit {
+  static constexpr bool called = CallableWith<Map, B>;
+  static constexpr bool maps = std::is_convertible_v<rule_result_t<Map, B>, B>;
+  static constexpr bool solved = (CallableWith<Solve, LinearMap<B>, B> && ...);
+  static constexpr bool solves = (std::is_convertible_v<rule_result_t<Solve, LinearMap<B>, B>, B> && ...);
+  static constexpr bool fit = maps && solves;
+  struct Refused {
+    static_assert(called, "custom_linear_solve calls its map as map(x): it must take the type of b");
+    static_assert(!called || maps, "the map of custom_linear_solve must return the type of b");
+    static_assert(solved,
+                  "custom_linear_solve calls its solvers as solve(map, b): they must take any callable "
+                  "(`const auto& map`) and the type of b");
+    static_assert(!solved || solves, "the solvers of custom_linear_solve must return the type of b");
+  };
 };
-template <class X, class Aux>
-struct RootResult<std::pair<X, Aux>> {
-  static constexpr bool has_aux = true;
+template <class F, class X, class Solve, class TangentSolve>
+struct RootFit {
+  static constexpr bool called = CallableWith<F, X>;
+  static constexpr bool maps = std::is_convertible_v<rule_result_t<F, X>, X>;
+  static constexpr bool solved = CallableWith<Solve, F, X>;
+  static constexpr bool solves = is_root_result<rule_result_t<Solve, F, X>, X>;
+  static constexpr bool tangent_solved = CallableWith<TangentSolve, LinearMap<X>, X>;
+  static constexpr bool tangent_solves =
+      std::is_convertible_v<rule_result_t<TangentSolve, LinearMap<X>, X>, X>;
+  static constexpr bool fit = maps && solves && tangent_solves;
+  struct Refused {
+    static_assert(called, "custom_root calls its function as f(x): it must take the type of the start");
+    static_assert(!called || maps, "the function of custom_root must return the type of its start");
+    static_assert(solved,
+                  "custom_root calls its solver as solve(f, start): it must take the function "
+                  "(`const auto& f`) and the type of the start");
+    static_assert(!solved || solves,
+                  "the solver of custom_root must return the type of its start, or a pair of that and more");
+    static_assert(
+        tangent_solved,
+        "custom_root calls its tangent solver as tangent_solve(slope, y): it must take any callable "
+        "(`const auto& slope`) and the type of the start");
+    static_assert(!tangent_solved || tangent_solves,
+                  "the tangent solver of custom_root must return the type of the start");
+  };
 };
 
 }  // namespace detail
@@ -78,8 +119,9 @@ struct RootResult<std::pair<X, Aux>> {
 /// transpose_solve(transposed map, b)), or say that the map is symmetric; otherwise it throws. Solvers must
 /// take any callable as map. (JAX: lax.custom_linear_solve)
 template <class Map, class B, class Solve>
-B custom_linear_solve(const Map& map, const B& b, const Solve& solve, const LinearSolveOptions& options = {},
-                      Loc loc = Loc::here()) {
+requires detail::LinearSolveFit<Map, B, Solve>::fit B
+custom_linear_solve(const Map& map, const B& b, const Solve& solve, const LinearSolveOptions& options = {},
+                    Loc loc = Loc::here()) {
   using namespace detail;
   auto flat_map = [&](const B& x) { return B(map(x)); };
   FlatFunction<decltype(flat_map), B> flat(flat_map, b);
@@ -88,7 +130,8 @@ B custom_linear_solve(const Map& map, const B& b, const Solve& solve, const Line
       b, custom_linear_solve_call(callee_of(flat), flat.leaves(), solver, {}, options.symmetric, loc));
 }
 template <class Map, class B, class Solve, class TransposeSolve>
-requires(!std::is_same_v<TransposeSolve, LinearSolveOptions>) B
+requires(!std::is_same_v<TransposeSolve, LinearSolveOptions> &&
+         detail::LinearSolveFit<Map, B, Solve, TransposeSolve>::fit) B
     custom_linear_solve(const Map& map, const B& b, const Solve& solve, const TransposeSolve& transpose_solve,
                         Loc loc = Loc::here()) {
   using namespace detail;
@@ -100,6 +143,21 @@ requires(!std::is_same_v<TransposeSolve, LinearSolveOptions>) B
                      custom_linear_solve_call(callee_of(flat), flat.leaves(), solver, adjoint, false, loc));
 }
 
+/// Refuses what cannot be called so.
+template <class Map, class B, class Solve>
+requires(!detail::LinearSolveFit<Map, B, Solve>::fit) B
+    custom_linear_solve(const Map&, const B& b, const Solve&, const LinearSolveOptions& = {}) {
+  (void)sizeof(typename detail::LinearSolveFit<Map, B, Solve>::Refused);
+  return b;
+}
+template <class Map, class B, class Solve, class TransposeSolve>
+requires(!std::is_same_v<TransposeSolve, LinearSolveOptions> &&
+         !detail::LinearSolveFit<Map, B, Solve, TransposeSolve>::fit) B
+    custom_linear_solve(const Map&, const B& b, const Solve&, const TransposeSolve&) {
+  (void)sizeof(typename detail::LinearSolveFit<Map, B, Solve, TransposeSolve>::Refused);
+  return b;
+}
+
 /// A root x of `f`, which maps x to something like x, found by `solve(f, start)`: any method, which need not
 /// be differentiable. The derivative with respect to what `f` captures is that of the implicit function
 /// theorem, dx = -(∂f/∂x)⁻¹ df: `tangent_solve(slope, y)` solves slope(x) = y for the linear map slope =
@@ -107,19 +165,26 @@ requires(!std::is_same_v<TransposeSolve, LinearSolveOptions>) B
 /// returns a pair of root and anything, so does custom_root; the second part has no derivative. (JAX:
 /// lax.custom_root)
 template <class F, class X, class Solve, class TangentSolve>
-auto custom_root(const F& f, const X& start, const Solve& solve, const TangentSolve& tangent_solve,
-                 Loc loc = Loc::here()) {
+requires detail::RootFit<F, X, Solve, TangentSolve>::fit auto custom_root(const F& f, const X& start,
+                                                                          const Solve& solve,
+                                                                          const TangentSolve& tangent_solve,
+                                                                          Loc loc = Loc::here()) {
   using namespace detail;
   auto flat_f = [&](const X& x) { return X(f(x)); };
   auto flat_solve = [&](const X& x) { return solve(f, x); };
   FlatFunction<decltype(flat_f), X> function(flat_f, start);
   FlatFunction<decltype(flat_solve), X> solver(flat_solve, start);
-  using Result = typename decltype(solver)::Result;
-  static_assert(std::is_same_v<Result, X> || RootResult<Result>::has_aux,
-                "the solver of custom_root must return the type of its start, or a pair of that and more");
   SolverOf<X, TangentSolve> tangent{tangent_solve, start};
   return solver.rebuild(
       custom_root_call(callee_of(function), function.leaves(), callee_of(solver), tangent, loc));
+}
+
+/// Refuses what cannot be called so.
+template <class F, class X, class Solve, class TangentSolve>
+requires(!detail::RootFit<F, X, Solve, TangentSolve>::fit) X
+    custom_root(const F&, const X& start, const Solve&, const TangentSolve&) {
+  (void)sizeof(typename detail::RootFit<F, X, Solve, TangentSolve>::Refused);
+  return start;
 }
 
 }  // namespace apsis

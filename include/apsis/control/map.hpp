@@ -37,20 +37,21 @@ requires(detail::CallableWith<F, Xs>) auto sequential_map(const F& f, const Xs& 
                                                           Loc loc = Loc::here()) {
   using namespace detail;
   auto one_by_one = [&loc](const auto& g, const Xs& entries) {
-    return scan(
+    return named_scan(
+               "sequential_map",
                [&g](const Nothing&, const Xs& x) {
                  return std::pair{Nothing{}, g(x)};
                },
-               Nothing{}, entries, {}, loc)
+               Nothing{}, entries, ScanOptions(), loc)
         .second;
   };
   std::vector<Array> leaves;
   collect_leaves(xs, leaves);
   const NamedTree named{tree_ref(xs), "xs"};
-  first_entries(leaves, names_of(named), {}, loc);  // throws where the lengths differ
+  first_entries("sequential_map", leaves, names_of(named), {}, loc);  // throws where the lengths differ
   std::int64_t length = leaves[0].shape()[0];
   if (options.batch_size <= 0 || length == 0) return one_by_one(f, xs);
-  auto block = vmap([&f](const Xs& x) { return f(x); }, {}, loc);
+  auto block = vmap([&f](const Xs& x) { return f(x); }, VmapOptions(), loc);
   if (length <= options.batch_size) return block(xs);
   Blocks blocks = split_blocks(leaves, options.batch_size);
   auto ys = one_by_one(block, with_leaves(xs, blocks.whole));

@@ -36,8 +36,9 @@ struct ScanCall {
   std::vector<Array> carry, ys;
 };
 /// `body`: (carry leaves, x leaves) → (carry leaves, y leaves).
-ScanCall scan_call(const Callee& body, std::span<const Array> carry, std::span<const Array> xs,
-                   const ScanOptions& options, Loc loc);
+/// `name`: what users called, as errors say it.
+ScanCall scan_call(const char* name, const Callee& body, std::span<const Array> carry,
+                   std::span<const Array> xs, const ScanOptions& options, Loc loc);
 /// How many iterations a loop from lo up to hi makes; -1 if a bound is not concrete. Throws unless both are
 /// integer scalars.
 std::int64_t range_length(const Array& lo, const Array& hi, Loc loc);
@@ -47,31 +48,28 @@ Array next_index(const Array& i);
 Array as_index(const Array& i);
 /// Reports that the iterations before `next`, of those from lo up to hi, have been made.
 void report_range(const Progress& progress, const Array& lo, const Array& hi, const Array& next, Loc loc);
-std::vector<Array> first_entries(std::span<const Array> xs, const LeafNames& names,
+std::vector<Array> first_entries(const char* name, std::span<const Array> xs, const LeafNames& names,
                                  const ScanOptions& options, Loc loc);
 
 }  // namespace detail
 
-/// Runs `(carry, y) = f(carry, x)` for each entry x along axis 0 of the arrays of `xs`; returns the last
-/// carry and the stacked ys. The carry keeps its structure, shapes and dtypes. `f` returns a std::pair.
-/// Differentiable both ways. Throws if the xs differ in length, or the carry changes.
+namespace detail {
+
+/// scan under the name that errors say.
 template <class F, class Carry, class Xs>
-requires(detail::CallableIntoPair<F, detail::carry_t<Carry>, Xs>) auto scan(const F& f, const Carry& init,
-                                                                            const Xs& xs,
-                                                                            const ScanOptions& options = {},
-                                                                            Loc loc = Loc::here()) {
-  using namespace detail;
+auto named_scan(const char* name, const F& f, const Carry& init, const Xs& xs, const ScanOptions& options,
+                Loc loc) {
   using C = carry_t<Carry>;
   C start = init;
   std::vector<Array> stacked, carry;
   collect_leaves(xs, stacked);
   const NamedTree named{tree_ref(xs), "xs"};
-  Xs entry = with_leaves(xs, first_entries(stacked, names_of(named), options, loc));
+  Xs entry = with_leaves(xs, first_entries(name, stacked, names_of(named), options, loc));
   using Y = std::decay_t<decltype(f(start, xs).second)>;
-  auto step = [&f, loc](const C& c, const Xs& x) {
+  auto step = [&f, name, loc](const C& c, const Xs& x) {
     auto result = f(c, x);
     std::pair<C, Y> next(result.first, result.second);
-    check_carry_structure("scan", c, next.first, loc);
+    check_carry_structure(name, c, next.first, loc);
     return next;
   };
   std::int64_t length = stacked.empty() ? options.length : stacked[0].shape()[0];
@@ -84,11 +82,24 @@ requires(detail::CallableIntoPair<F, detail::carry_t<Carry>, Xs>) auto scan(cons
   FlatFunction<decltype(step), C, Xs> flat(step, start, entry);
   flat.name_arguments({carry_name<C>, "xs"});
   collect_leaves(start, carry);
-  ScanCall r = scan_call(callee_of(flat), carry, stacked, options, loc);
+  ScanCall r = scan_call(name, callee_of(flat), carry, stacked, options, loc);
   std::vector<Array> all = r.carry;
   all.insert(all.end(), r.ys.begin(), r.ys.end());
   auto [last, ys] = flat.rebuild(all);
   return std::pair<C, Y>(last, ys);
+}
+
+}  // namespace detail
+
+/// Runs `(carry, y) = f(carry, x)` for each entry x along axis 0 of the arrays of `xs`; returns the last
+/// carry and the stacked ys. The carry keeps its structure, shapes and dtypes. `f` returns a std::pair.
+/// Differentiable both ways. Throws if the xs differ in length, or the carry changes.
+template <class F, class Carry, class Xs>
+requires(detail::CallableIntoPair<F, detail::carry_t<Carry>, Xs>) auto scan(const F& f, const Carry& init,
+                                                                            const Xs& xs,
+                                                                            const ScanOptions& options = {},
+                                                                            Loc loc = Loc::here()) {
+  return detail::named_scan("scan", f, init, xs, options, loc);
 }
 
 /// Refuses what cannot be called so.
@@ -120,21 +131,23 @@ requires(detail::CallableInto<detail::carry_t<Carry>, Body, Array, detail::carry
   Indexed start{as_index(lo), C(init)};
   auto step = [&](const Indexed& s) { return Indexed{next_index(s.count), C(body(s.count, s.carry))}; };
   if (length >= 0)
-    return scan([&](const Indexed& s, const Nothing&) { return std::pair(step(s), Nothing{}); }, start,
-                Nothing{},
-                {.length = length,
-                 .checkpoints = kept,
-                 .checkpoint_bytes = bytes,
-                 .progress = options.progress},
-                loc)
+    return named_scan(
+               "fori_loop", [&](const Indexed& s, const Nothing&) { return std::pair(step(s), Nothing{}); },
+               start, Nothing{},
+               ScanOptions{.length = length,
+                           .checkpoints = kept,
+                           .checkpoint_bytes = bytes,
+                           .progress = options.progress},
+               loc)
         .first.carry;
   auto reported = [&](const Indexed& s) {
     Indexed next = step(s);
     report_range(options.progress, lo, hi, next.count, loc);
     return next;
   };
-  return while_loop([&](const Indexed& s) { return less(s.count, hi); }, reported, start,
-                    {.checkpoints = kept, .checkpoint_bytes = bytes}, loc)
+  return named_while(
+             "fori_loop", [&](const Indexed& s) { return less(s.count, hi); }, reported, start,
+             WhileOptions{.checkpoints = kept, .checkpoint_bytes = bytes}, loc)
       .carry;
 }
 

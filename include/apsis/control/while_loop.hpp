@@ -35,8 +35,9 @@ struct WhileOptions {
 
 namespace detail {
 
-std::vector<Array> while_call(const Callee& cond, const Callee& body, std::span<const Array> carry,
-                              const WhileOptions& options, Loc loc);
+/// `name`: what users called, as errors say it.
+std::vector<Array> while_call(const char* name, const Callee& cond, const Callee& body,
+                              std::span<const Array> carry, const WhileOptions& options, Loc loc);
 /// Throws if static parts of a carry, or which of its arrays are empty, differ: they are part of the program.
 void check_carry_structure(const char* op, ConstTreeRef before, ConstTreeRef after, const char* name,
                            Loc loc);
@@ -72,6 +73,34 @@ void check_carry_structure(const char* op, const C& before, const C& after, Loc 
 
 }  // namespace detail
 
+namespace detail {
+
+/// while_loop under the name that errors say.
+template <class Cond, class Body, class State>
+carry_t<State> named_while(const char* name, const Cond& cond, const Body& body, const State& init,
+                           const WhileOptions& options, Loc loc) {
+  using T = carry_t<State>;
+  check_options(options, loc);
+  T start = init;
+  auto test = [&](const T& state) { return Array(cond(state)); };
+  auto step = [&](const T& state) {
+    T next(body(state));
+    check_carry_structure(name, state, next, loc);
+    return next;
+  };
+  auto report = [&](std::int64_t n) { report_directly(options.progress, n, options.max_steps, loc); };
+  if (runs_directly())
+    if (std::optional<T> end = while_directly(test, step, start, options.max_steps, report, loc)) return *end;
+  FlatFunction<decltype(test), T> flat_test(test, start);
+  FlatFunction<decltype(step), T> flat_step(step, start);
+  flat_step.name_arguments({carry_name<T>});
+  std::vector<Array> end =
+      while_call(name, callee_of(flat_test), callee_of(flat_step), flat_step.leaves(), options, loc);
+  return with_leaves(start, end);
+}
+
+}  // namespace detail
+
 /// Repeats `state = body(state)` as long as `cond(state)`, a boolean scalar, holds. The body returns the
 /// state with the same structure, shapes and dtypes (a weakly typed initial state is promoted where the
 /// body's result asks for it). Runs compiled, in eager code too. Differentiable both ways (see Loop); under
@@ -82,25 +111,7 @@ requires(detail::CallableInto<Array, Cond, detail::carry_t<State>>&&
              detail::CallableInto<detail::carry_t<State>, Body, detail::carry_t<State>>)
     detail::carry_t<State> while_loop(const Cond& cond, const Body& body, const State& init,
                                       const WhileOptions& options = {}, Loc loc = Loc::here()) {
-  using T = detail::carry_t<State>;
-  detail::check_options(options, loc);
-  T start = init;
-  auto test = [&](const T& state) { return Array(cond(state)); };
-  auto step = [&](const T& state) {
-    T next(body(state));
-    detail::check_carry_structure("while_loop", state, next, loc);
-    return next;
-  };
-  auto report = [&](std::int64_t n) { detail::report_directly(options.progress, n, options.max_steps, loc); };
-  if (detail::runs_directly())
-    if (std::optional<T> end = detail::while_directly(test, step, start, options.max_steps, report, loc))
-      return *end;
-  detail::FlatFunction<decltype(test), T> flat_test(test, start);
-  detail::FlatFunction<decltype(step), T> flat_step(step, start);
-  flat_step.name_arguments({detail::carry_name<T>});
-  std::vector<Array> end = detail::while_call(detail::callee_of(flat_test), detail::callee_of(flat_step),
-                                              flat_step.leaves(), options, loc);
-  return detail::with_leaves(start, end);
+  return detail::named_while("while_loop", cond, body, init, options, loc);
 }
 
 /// Refuses what cannot be called so.

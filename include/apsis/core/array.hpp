@@ -116,17 +116,17 @@ class Array {
 
   /// True for a default-constructed Array, as gradients have where nothing is differentiable.
   bool is_empty() const { return node_ == nullptr; }
-  Dtype dtype() const { return aval().dtype(); }
-  const Shape& shape() const { return aval().shape(); }
-  bool weak() const { return aval().weak(); }
-  int ndim() const { return aval().rank(); }
+  Dtype dtype(Loc loc = Loc::here()) const { return aval(loc).dtype(); }
+  const Shape& shape(Loc loc = Loc::here()) const { return aval(loc).shape(); }
+  bool weak(Loc loc = Loc::here()) const { return aval(loc).weak(); }
+  int ndim(Loc loc = Loc::here()) const { return aval(loc).rank(); }
   /// Number of elements.
-  std::int64_t size() const { return aval().size(); }
+  std::int64_t size(Loc loc = Loc::here()) const { return aval(loc).size(); }
   /// Length of an axis; negative axes count from the end. Throws for an axis that is not there.
-  std::int64_t dim(int axis) const;
+  std::int64_t dim(int axis, Loc loc = Loc::here()) const;
   /// dtype, shape and weakness together. Throws on an empty array.
-  const Aval& aval() const {
-    if (!node_) throw_empty();
+  const Aval& aval(Loc loc = Loc::here()) const {
+    if (!node_) throw_empty(loc);
     return node_->aval;
   }
 
@@ -147,7 +147,7 @@ class Array {
   /// Valid while this Array lives.
   template <Element T>
   std::span<const T> span(Loc loc = Loc::here()) const {
-    return {static_cast<const T*>(concrete_data(dtype_of<T>, loc)), static_cast<std::size_t>(size())};
+    return {static_cast<const T*>(concrete_data(dtype_of<T>, loc)), static_cast<std::size_t>(size(loc))};
   }
 
   /// NumPy's basic indexing: integers, `range(a, b, step)`, `ellipsis`, `newaxis`, integer arrays (gather).
@@ -175,7 +175,7 @@ class Array {
   }
 
  private:
-  [[noreturn]] static void throw_empty();
+  [[noreturn]] static void throw_empty(Loc loc);
   void copy_item(Dtype dtype, void* out, Loc loc) const;
   const void* concrete_data(Dtype dtype, Loc loc) const;
   void copy_converted(Dtype dtype, void* out, Loc loc) const;
@@ -266,6 +266,17 @@ Array array(T value) {
 
 /// As NumPy prints it, with dtype and shape for tracers.
 std::string to_string(const Array& a);
+/// `std::cout << x`, with the text of to_string. For any stream that takes C strings: streams are not
+/// included.
+template <class Stream, class A>
+requires(std::is_same_v<A, Array>&& requires(Stream& stream) {
+  typename Stream::traits_type;
+  stream << "";
+}) Stream&
+operator<<(Stream& stream, const A& array) {
+  stream << to_string(array).c_str();
+  return stream;
+}
 
 namespace detail {
 
@@ -295,11 +306,11 @@ Array::Array(T value, Dtype dtype)
 template <Element T>
 std::vector<T> Array::to_vector(Loc loc) const {
   if constexpr (std::is_same_v<T, bool>) {
-    std::vector<std::uint8_t> bytes(static_cast<std::size_t>(size()));
+    std::vector<std::uint8_t> bytes(static_cast<std::size_t>(size(loc)));
     copy_converted(Dtype::Bool, bytes.data(), loc);
     return {bytes.begin(), bytes.end()};
   } else {
-    std::vector<T> out(static_cast<std::size_t>(size()));
+    std::vector<T> out(static_cast<std::size_t>(size(loc)));
     copy_converted(dtype_of<T>, out.data(), loc);
     return out;
   }

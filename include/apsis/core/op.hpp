@@ -200,19 +200,6 @@ class TraceScope {
   Trace* previous_;
 };
 
-/// While it lives, what is bound on this thread without a place of its own has this one: rules give the ops
-/// they bind the place of the op they belong to. An unknown place changes nothing.
-class LocScope {
- public:
-  explicit LocScope(Loc loc);
-  ~LocScope();
-  LocScope(const LocScope&) = delete;
-  LocScope& operator=(const LocScope&) = delete;
-
- private:
-  Loc previous_;
-};
-
 /// Runs an op under the current trace. `out` has one empty entry per result.
 void bind(const Op& op, const Params& params, std::span<const Array> in, std::span<Array> out, Loc loc = {});
 /// For ops with one result.

@@ -37,7 +37,7 @@ struct TreeLeaves {
   std::vector<Array> leaves;
 };
 template <class T>
-TreeLeaves tree_leaves(const T& tree) {
+TreeLeaves checked_leaves(const T& tree) {
   TreeLeaves found{tree_ref(tree), {}};
   for_each_leaf(tree, [&found](const Array& a) { found.leaves.push_back(a); });
   return found;
@@ -60,75 +60,75 @@ void assert_tree_shape_part(const TreeLeaves& tree, const Shape& part, bool pref
 template <class T, class U>
 void assert_trees_equal_structure(const T& a, const U& b, const AssertOptions& options = {},
                                   Loc loc = Loc::here()) {
-  detail::assert_trees_agree(detail::TreeAspect::Structure, detail::tree_leaves(a), detail::tree_leaves(b),
+  detail::assert_trees_agree(detail::TreeAspect::Structure, detail::checked_leaves(a), detail::checked_leaves(b),
                              options, loc);
 }
 /// The same, and equal shapes, leaf by leaf.
 template <class T, class U>
 void assert_trees_equal_shapes(const T& a, const U& b, const AssertOptions& options = {},
                                Loc loc = Loc::here()) {
-  detail::assert_trees_agree(detail::TreeAspect::Shapes, detail::tree_leaves(a), detail::tree_leaves(b),
+  detail::assert_trees_agree(detail::TreeAspect::Shapes, detail::checked_leaves(a), detail::checked_leaves(b),
                              options, loc);
 }
 /// Equal structure, and equal dtypes.
 template <class T, class U>
 void assert_trees_equal_dtypes(const T& a, const U& b, const AssertOptions& options = {},
                                Loc loc = Loc::here()) {
-  detail::assert_trees_agree(detail::TreeAspect::Dtypes, detail::tree_leaves(a), detail::tree_leaves(b),
+  detail::assert_trees_agree(detail::TreeAspect::Dtypes, detail::checked_leaves(a), detail::checked_leaves(b),
                              options, loc);
 }
 /// Equal structure, shapes and dtypes.
 template <class T, class U>
 void assert_trees_equal_shapes_and_dtypes(const T& a, const U& b, const AssertOptions& options = {},
                                           Loc loc = Loc::here()) {
-  detail::assert_trees_agree(detail::TreeAspect::ShapesAndDtypes, detail::tree_leaves(a),
-                             detail::tree_leaves(b), options, loc);
+  detail::assert_trees_agree(detail::TreeAspect::ShapesAndDtypes, detail::checked_leaves(a),
+                             detail::checked_leaves(b), options, loc);
 }
 /// Equal structure, and leaves with as many elements.
 template <class T, class U>
 void assert_trees_equal_sizes(const T& a, const U& b, const AssertOptions& options = {},
                               Loc loc = Loc::here()) {
-  detail::assert_trees_agree(detail::TreeAspect::Sizes, detail::tree_leaves(a), detail::tree_leaves(b),
+  detail::assert_trees_agree(detail::TreeAspect::Sizes, detail::checked_leaves(a), detail::checked_leaves(b),
                              options, loc);
 }
 
 /// Throws unless structure and shapes are equal and all elements near: see CloseOptions. Dtypes may differ.
 template <class T, class U>
 void assert_trees_close(const T& a, const U& b, const CloseOptions& options = {}, Loc loc = Loc::here()) {
-  detail::assert_trees_close(detail::tree_leaves(a), detail::tree_leaves(b), options, loc);
+  detail::assert_trees_close(detail::checked_leaves(a), detail::checked_leaves(b), options, loc);
 }
 /// Throws unless structure, shapes and dtypes are equal and floats at most so many floats of their dtype
 /// apart; other elements are equal. Needs values: throws under jit and vmap.
 template <class T, class U>
 void assert_trees_close_ulp(const T& a, const U& b, const UlpOptions& options = {}, Loc loc = Loc::here()) {
-  detail::assert_trees_close_ulp(detail::tree_leaves(a), detail::tree_leaves(b), options, loc);
+  detail::assert_trees_close_ulp(detail::checked_leaves(a), detail::checked_leaves(b), options, loc);
 }
 /// Throws unless structure, shapes, dtypes and all elements are equal. NaNs are equal to NaNs.
 template <class T, class U>
 void assert_trees_equal(const T& a, const U& b, const AssertOptions& options = {}, Loc loc = Loc::here()) {
-  detail::assert_trees_equal(detail::tree_leaves(a), detail::tree_leaves(b), options, loc);
+  detail::assert_trees_equal(detail::checked_leaves(a), detail::checked_leaves(b), options, loc);
 }
 
 /// Throws if an element of a leaf is infinite or NaN. Integers and bools are finite.
 template <class T>
 void assert_tree_finite(const T& tree, const AssertOptions& options = {}, Loc loc = Loc::here()) {
-  detail::assert_tree_finite(detail::tree_leaves(tree), options, loc);
+  detail::assert_tree_finite(detail::checked_leaves(tree), options, loc);
 }
 /// Throws if a leaf is empty.
 template <class T>
 void assert_tree_full(const T& tree, const AssertOptions& options = {}, Loc loc = Loc::here()) {
-  detail::assert_tree_full(detail::tree_leaves(tree), options, loc);
+  detail::assert_tree_full(detail::checked_leaves(tree), options, loc);
 }
 /// Throws unless the shape of every leaf begins (ends) with these lengths.
 template <class T>
 void assert_tree_shape_prefix(const T& tree, const Shape& prefix, const AssertOptions& options = {},
                               Loc loc = Loc::here()) {
-  detail::assert_tree_shape_part(detail::tree_leaves(tree), prefix, true, options, loc);
+  detail::assert_tree_shape_part(detail::checked_leaves(tree), prefix, true, options, loc);
 }
 template <class T>
 void assert_tree_shape_suffix(const T& tree, const Shape& suffix, const AssertOptions& options = {},
                               Loc loc = Loc::here()) {
-  detail::assert_tree_shape_part(detail::tree_leaves(tree), suffix, false, options, loc);
+  detail::assert_tree_shape_part(detail::checked_leaves(tree), suffix, false, options, loc);
 }
 
 /// Throws unless all elements are above zero; a NaN is not.

@@ -25,3 +25,8 @@ Array softmax(const Array& x, int axis = -1);
 Array log_softmax(const Array& x, int axis = -1);
 
 }  // namespace apsis::nn
+
+namespace apsis {
+// (tanh and sigmoid are among the elementary functions.)
+using nn::elu, nn::gelu, nn::leaky_relu, nn::log_softmax, nn::relu, nn::silu, nn::softmax, nn::softplus;
+}  // namespace apsis

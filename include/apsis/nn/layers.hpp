@@ -37,7 +37,7 @@ struct Linear {
   Array weight;  // [out, in]
   Array bias;    // [out]; empty: none
   /// x: [in] → [out]. Throws for another shape.
-  Array operator()(const Array& x) const;
+  Array operator()(const Array& x, Loc loc = Loc::here()) const;
 };
 
 struct LinearOptions {
@@ -47,7 +47,7 @@ struct LinearOptions {
   Dtype dtype = f64;
 };
 /// Throws if a size is not positive.
-Linear make_linear(const LinearOptions& options, const Array& key);
+Linear make_linear(const LinearOptions& options, const Array& key, Loc loc = Loc::here());
 
 /// Linear layers with an activation between them.
 struct MLP {
@@ -55,7 +55,7 @@ struct MLP {
   Activation activation = tanh;
   Activation final_activation = identity;
   /// x: [in] → [out].
-  Array operator()(const Array& x) const;
+  Array operator()(const Array& x, Loc loc = Loc::here()) const;
 };
 
 struct MLPOptions {
@@ -65,6 +65,6 @@ struct MLPOptions {
   Initializer weight_init = uniform_fan_in, bias_init = uniform_fan_in;
   Dtype dtype = f64;
 };
-MLP make_mlp(const MLPOptions& options, const Array& key);
+MLP make_mlp(const MLPOptions& options, const Array& key, Loc loc = Loc::here());
 
 }  // namespace apsis::nn

@@ -14,8 +14,8 @@ Array logical_not(const Array& a, Loc loc = Loc::here());                  ///< 
 
 // Elementwise, on both operands always: they do not stop after the first as C++'s own do. Exact parameter
 // types, because C++'s own would convert an Array to bool.
-inline Array operator&&(const Array& a, const Array& b) { return logical_and(a, b, {}); }
-inline Array operator||(const Array& a, const Array& b) { return logical_or(a, b, {}); }
+inline Array operator&&(const Array& a, const Operand& b) { return logical_and(a, b.array, b.loc); }
+inline Array operator||(const Array& a, const Operand& b) { return logical_or(a, b.array, b.loc); }
 inline Array operator!(const Array& a) { return logical_not(a, {}); }  ///< As logical_not.
 template <detail::Scalar T>
 Array operator&&(const Array& a, T b) {

@@ -54,6 +54,7 @@ struct ClosureCall {
   std::span<const Array> leaves;
   ConstTreeRef arguments;  // a tuple
   LeafNames names;
+  Loc loc = {};
 };
 std::vector<Array> call_closure(const StaticObject& program, std::span<const Array> captures,
                                 const ClosureCall& call);
@@ -81,7 +82,7 @@ class Closure<R(A...)> {
 
   /// Throws where an argument differs in structure, static value, shape or dtype from what the closure was
   /// made for, saying what differs.
-  R operator()(const A&... args) const {
+  R operator()(const A&... args, Loc loc = Loc::here()) const {
     using namespace detail;
     struct Arguments {
       std::tuple<A...> tree;
@@ -98,7 +99,8 @@ class Closure<R(A...)> {
                           },
                           g.tree);
                     }};
-    std::vector<Array> found = call_closure(program_, captures, {given.leaves, tree_ref(given.tree), names});
+    std::vector<Array> found =
+        call_closure(program_, captures, {given.leaves, tree_ref(given.tree), names, loc});
     const Structure& made = closure_result(program_);
     R result = *static_cast<const R*>(made.def.prototype().tree);
     std::size_t next = 0, place = 0;
@@ -117,7 +119,8 @@ class Closure<R(A...)> {
   /// The closure whose `text()` and `captures` these are: `save` and `load` keep captures, this the program.
   /// For arguments and results of fixed structure, all their leaves there. Throws if the text is no program
   /// of this signature.
-  static Closure from_text(std::string_view text, std::vector<Array> captures) {
+  static Closure from_text(std::string_view text, std::vector<Array> captures, Loc loc = Loc::here()) {
+    const LocScope place(loc);
     using T = std::tuple<A...>;
     static_assert(
         is_static_shape<T> && is_static_shape<R> && static_leaf_count<T> >= 0 && static_leaf_count<R> >= 0,
@@ -161,8 +164,20 @@ auto closure_of(const F& f, const A&... args) {
 /// and dtypes only. Scalars written as numbers are part of the program; `array(2.)` makes a leaf. (JAX:
 /// closure_convert; Equinox: filter_closure_convert.)
 template <class F, class... Args>
-auto closure_convert(const F& f, const Args&... args) {
+requires(!detail::RefusedCall<F, detail::argument_t<Args>...>) auto closure_convert(const F& f,
+                                                                                    const Args&... args) {
   return detail::closure_of<std::decay_t<F>, detail::argument_t<Args>...>(f, args...);
+}
+template <class F, class... Args>
+requires detail::RefusedCall<F, detail::argument_t<Args>...>
+auto closure_convert(const F&, const Args&...) {
+  detail::refuse_call<F, detail::argument_t<Args>...>();
+  return Array();
+}
+template <class... P, class... Args>
+requires detail::TakesPlace<P...>
+auto closure_convert(Array (*f)(P...), const Args&... args) {
+  return closure_convert(detail::library_function(f, {}), args...);
 }
 
 }  // namespace apsis

@@ -13,6 +13,7 @@
 
 #include "apsis/core/array.hpp"
 #include "apsis/transform/callee.hpp"
+#include "apsis/transform/library_function.hpp"
 #include "apsis/tree/callable.hpp"
 #include "apsis/tree/tree.hpp"
 
@@ -71,10 +72,14 @@ template <class Function, class... A>
 class FlatFunction {
  public:
   using F = std::decay_t<Function>;  // a plain function is kept as a pointer
-  using Result = std::decay_t<typename CheckedResult<parameters_are_own<F>, F, const A&...>::type>;
+  using Returned = std::decay_t<typename CheckedResult<parameters_are_own<F>, F, const A&...>::type>;
   static_assert(
-      !std::is_void_v<Result>,
+      !std::is_void_v<Returned>,
       "a transformed function must return its results: what it writes elsewhere is not transformed");
+  /// What is refused stands as an Array here, so that no other errors bury the sentence.
+  static constexpr bool is_refused =
+      std::is_void_v<Returned> || (parameters_are_own<F> && !fits_call<F, A...>());
+  using Result = std::conditional_t<is_refused, Array, Returned>;
 
   FlatFunction(const F& f, const A&... args) : f_(f), args_(args...) {
     if constexpr (is_tree_callable<F>) collect_leaves(f_, leaves_);
@@ -116,7 +121,10 @@ class FlatFunction {
     std::tuple<A...> args = args_;
     auto run = [&](const F& f) {
       std::apply([&](auto&... a) { (replace_leaves(a, in, next), ...); }, args);
-      return std::apply([&](const A&... a) { return Result(f(a...)); }, args);
+      if constexpr (is_refused)
+        return (void)f, Result();
+      else
+        return std::apply([&](const A&... a) { return Result(f(a...)); }, args);
     };
     std::vector<Array> out;
     if constexpr (is_tree_callable<F>) {
@@ -186,6 +194,80 @@ struct ParametersOf {
 template <class F>
 using parameters_of = typename ParametersOf<F>::type;
 
+/// What rules of the user's own must be like (see custom.hpp), of `Derived` or of what it was made from: its
+/// `fit`, and a sentence each in `Refused`.
+struct NoRules {
+  static constexpr bool fit = true;
+};
+template <class Derived, class F, class... A>
+struct FindRules {
+  using type = NoRules;
+};
+template <class Derived, class F, class... A>
+requires requires { typename Derived::template Fit<Array>; }
+struct FindRules<Derived, F, A...> {
+  using type =
+      typename Derived::template Fit<std::decay_t<std::invoke_result_t<const F&, const A&...>>, A...>;
+};
+template <class Derived, class F, class... A>
+requires(requires { typename F::apsis_callee; } &&
+         !FindRules<F, typename F::apsis_callee, A...>::type::fit) struct FindRules<Derived, F, A...>
+    : FindRules<F, typename F::apsis_callee, A...> {
+};
+template <class Derived, class F, class... A>
+using RulesOf = typename FindRules<Derived, F, A...>::type;
+
+/// Callables for their effects alone may return nothing.
+template <class Derived>
+inline constexpr bool may_return_nothing = requires {
+  typename Derived::apsis_effects;
+};
+/// Refuses numbers that are no Array, for callables that take any arguments.
+template <class... A>
+struct CheckNumbers {
+  static_assert(
+      !(NumberContainer<A> || ...),
+      "a std::vector of numbers among the arguments of a transformed function: write array(v), which "
+      "makes an Array of it");
+};
+
+/// Whether a call f(args…) is refused for what is known of `F` without calling it.
+template <class Function, class... A>
+constexpr bool is_refused_call() {
+  using F = std::decay_t<Function>;
+  if constexpr (!is_transformable<F>() || returns_nothing<F>)
+    return true;
+  else if constexpr (!(NumberContainer<A> || ...) && !(is_admitted_tree<A> && ...))
+    return true;
+  else if constexpr (std::is_void_v<parameters_of<F>>)
+    return (NumberContainer<A> || ...);
+  else if constexpr (parameters_are_own<F>)
+    return !fits_call<F, A...>();
+  else
+    return !FitOf<parameters_of<F>, A...>::fits;
+}
+template <class F, class... A>
+concept RefusedCall = is_refused_call<F, A...>();
+/// The sentence for it.
+template <class Function, class... A>
+constexpr void refuse_call() {
+  using F = std::decay_t<Function>;
+  (void)sizeof(CheckCallable<F>);
+  static_assert(
+      !returns_nothing<F>,
+      "a transformed function must return its results: what it writes elsewhere is not transformed");
+  if constexpr (!is_transformable<F>() || returns_nothing<F>)
+    return;
+  else if constexpr (!(NumberContainer<A> || ...) && !(is_admitted_tree<A> && ...))
+    (void)sizeof(first_refusal_of<A...>);
+  else if constexpr (std::is_void_v<parameters_of<F>>)
+    (void)sizeof(CheckNumbers<A...>);
+  else if constexpr (parameters_are_own<F>)
+    (void)sizeof(CheckArguments<FitOfCall<F, A...>, A...>);
+  else
+    (void)sizeof(CheckArguments<FitOf<parameters_of<F>, A...>, A...>);
+}
+
 /// Base of the callables that transformations return. If F has one known signature so has the result: braces
 /// work at the call, errors are short, and an arithmetic argument at an Array parameter is dynamic. Otherwise
 /// any arguments are taken.
@@ -196,8 +278,32 @@ template <class Derived, class F, class... P>
 struct Transformed<Derived, F, TypeList<P...>> {
   using apsis_callee = F;
   using apsis_parameters = TypeList<P...>;
+  // What can be refused is refused here, near the user's line: compilers print the whole way to a sentence.
   auto operator()(const std::decay_t<P>&... args) const {
-    return static_cast<const Derived*>(this)->call(args...);
+    if constexpr (!is_transformable<F>()) {
+      (void)sizeof(CheckCallable<F>);
+      return Array();
+    } else if constexpr (!(is_admitted_tree<std::decay_t<P>> && ...)) {
+      (void)sizeof(first_refusal_of<std::decay_t<P>...>);
+      return Array();
+    } else if constexpr (!returns_nothing<F> || may_return_nothing<Derived>) {
+      if constexpr (RulesOf<Derived, F, std::decay_t<P>...>::fit) {
+        return static_cast<const Derived*>(this)->call(args...);
+      } else {
+        (void)sizeof(typename RulesOf<Derived, F, std::decay_t<P>...>::Refused);
+        return Array();
+      }
+    } else {
+      static_assert(
+          !returns_nothing<F>,
+          "a transformed function must return its results: what it writes elsewhere is not transformed");
+      return Array();
+    }
+  }
+  template <class... A>
+  requires(!FitOf<TypeList<P...>, A...>::fits) Array operator()(const A&...) const {
+    (void)sizeof(CheckArguments<FitOf<TypeList<P...>, A...>, A...>);
+    return {};
   }
 };
 template <class Derived, class F>
@@ -205,7 +311,18 @@ struct Transformed<Derived, F, void> {
   using apsis_callee = F;
   template <class... A>
   auto operator()(const A&... args) const {
-    return static_cast<const Derived*>(this)->template call<argument_t<A>...>(args...);
+    if constexpr ((NumberContainer<A> || ...)) {
+      (void)sizeof(CheckNumbers<A...>);
+      return Array();
+    } else if constexpr (!(is_admitted_tree<argument_t<A>> && ...)) {
+      (void)sizeof(first_refusal_of<argument_t<A>...>);
+      return Array();
+    } else if constexpr (RulesOf<Derived, F, argument_t<A>...>::fit) {
+      return static_cast<const Derived*>(this)->template call<argument_t<A>...>(args...);
+    } else {
+      (void)sizeof(typename RulesOf<Derived, F, argument_t<A>...>::Refused);
+      return Array();
+    }
   }
 };
 

@@ -25,8 +25,8 @@ class LinearProgram {
       : residuals_(static_cast<std::vector<Array>&&>(residuals)),
         program_(static_cast<StaticObject&&>(program)) {}
   /// One tangent an input (empty = zero) → one an output; the transpose likewise.
-  std::vector<Array> push(std::span<const Array> tangents, const LeafNames& names = {}) const;
-  std::vector<Array> pull(std::span<const Array> cotangents, const LeafNames& names = {}) const;
+  std::vector<Array> push(std::span<const Array> tangents, const LeafNames& names = {}, Loc loc = {}) const;
+  std::vector<Array> pull(std::span<const Array> cotangents, const LeafNames& names = {}, Loc loc = {}) const;
 
  private:
   std::vector<Array> residuals_;
@@ -48,6 +48,19 @@ struct GradientCall {
 /// Of a function whose first output is a real scalar; throws otherwise, naming the transformation.
 GradientCall gradient_call(const Callee& callee, std::span<const Array> leaves,
                            std::vector<bool> differentiate, const char* name, Loc loc);
+
+[[noreturn]] void fail_other_tree(const char* name, ConstTreeRef expected, ConstTreeRef given, Loc loc);
+/// The leaves of `tree` that are `present` in what it must be like. Throws where its structure is another.
+template <class T>
+void collect_present(const char* name, const T& tree, const T& like, const std::vector<bool>& present,
+                     std::vector<Array>& out, Loc loc) {
+  std::size_t place = 0;
+  for_each_leaf(tree, [&](const Array& a) {
+    if (place < present.size() && present[place]) out.push_back(a);
+    ++place;
+  });
+  if (place != present.size()) fail_other_tree(name, tree_ref(like), tree_ref(tree), loc);
+}
 
 /// Throws unless one of the leaves [begin, end), those of argument `number`, or of all arguments if it is -1,
 /// can be differentiated by.
@@ -168,6 +181,12 @@ auto value_and_grad(F f, Loc loc = Loc::here()) {
     return ValueAndGrad<F, N...>(static_cast<F&&>(f), loc);
 }
 
+template <std::size_t... N, class... P>
+requires detail::TakesPlace<P...>
+auto value_and_grad(Array (*f)(P...), Loc loc = Loc::here()) {
+  return value_and_grad<N...>(detail::library_function(f, loc), loc);
+}
+
 /// The gradient alone; (gradient, aux) if `f` returns auxiliary results. See value_and_grad.
 template <std::size_t... N, class F>
 auto grad(F f, Loc loc = Loc::here()) {
@@ -175,6 +194,11 @@ auto grad(F f, Loc loc = Loc::here()) {
     return Grad<F, 0>(static_cast<F&&>(f), loc);
   else
     return Grad<F, N...>(static_cast<F&&>(f), loc);
+}
+template <std::size_t... N, class... P>
+requires detail::TakesPlace<P...>
+auto grad(Array (*f)(P...), Loc loc = Loc::here()) {
+  return grad<N...>(detail::library_function(f, loc), loc);
 }
 
 /// The pull-back of `vjp`: maps a cotangent of the result to cotangents of all arguments, a tuple. May be
@@ -188,17 +212,16 @@ struct PullBack {
   std::vector<bool> arguments_present;
   std::size_t first = 0;  // leaves of the callable itself come before those of the arguments
 
-  std::tuple<A...> operator()(const Result& cotangent) const {
+  /// Throws where the cotangent is another tree than the result, or its arrays have other shapes or dtypes.
+  std::tuple<A...> operator()(const Result& cotangent, Loc loc = Loc::here()) const {
     std::vector<Array> cts;
-    std::size_t place = 0;
-    for_each_leaf(cotangent, [&](const Array& a) {
-      if (present[place++]) cts.push_back(a);
-    });
-    std::vector<Array> found = program.pull(cts, {this, [](const void* self, std::size_t i) {
-                                                    auto& p = *static_cast<const PullBack*>(self);
-                                                    detail::NamedTree tree{tree_ref(p.result), "result"};
-                                                    return detail::path_among({&tree, 1}, i, &p.present);
-                                                  }});
+    detail::collect_present("vjp", cotangent, result, present, cts, loc);
+    const detail::LeafNames names{this, [](const void* self, std::size_t i) {
+                                    auto& p = *static_cast<const PullBack*>(self);
+                                    detail::NamedTree tree{tree_ref(p.result), "result"};
+                                    return detail::path_among({&tree, 1}, i, &p.present);
+                                  }};
+    std::vector<Array> found = program.pull(cts, names, loc);
     std::tuple<A...> out = arguments;
     std::size_t next = first, given = 0;
     for_each_leaf(out, [&](Array& a) {
@@ -211,7 +234,7 @@ struct PullBack {
 /// f(args…) and its pull-back there. Empty leaves in a cotangent are zero. Throws if nothing in the arguments
 /// is floating.
 template <class F, class... Args>
-auto vjp(const F& f, const Args&... args) {
+requires(!detail::RefusedCall<F, detail::argument_t<Args>...>) auto vjp(const F& f, const Args&... args) {
   using namespace detail;
   return [](const F& fn, const argument_t<Args>&... a) {
     using Flat = FlatFunction<F, argument_t<Args>...>;
@@ -225,5 +248,14 @@ auto vjp(const F& f, const Args&... args) {
     return std::pair(flat.rebuild(r.outs), pull);
   }(f, args...);
 }
+template <class F, class... Args>
+requires detail::RefusedCall<F, detail::argument_t<Args>...>
+auto vjp(const F&, const Args&...) {
+  detail::refuse_call<F, detail::argument_t<Args>...>();
+  return std::pair<Array, Array>();
+}
+template <class... P, class... Args>
+requires detail::TakesPlace<P...>
+auto vjp(Array (*f)(P...), const Args&... args) { return vjp(detail::library_function(f, {}), args...); }
 
 }  // namespace apsis

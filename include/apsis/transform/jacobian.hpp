@@ -50,7 +50,10 @@ struct Jacobian {
                   detail::leaf_number(in, &(in.*column))];
   }
   /// All blocks in one matrix: a row for each element of Out, a column for each element of In, in leaf order.
-  Array matrix() const { return detail::join_blocks(blocks, heights, widths); }
+  Array matrix(Loc loc = Loc::here()) const {
+    const LocScope place(loc);
+    return detail::join_blocks(blocks, heights, widths);
+  }
 };
 
 /// What jacfwd and jacrev return; see there.
@@ -128,6 +131,11 @@ auto jacfwd(F f, Loc loc = Loc::here()) {
   else
     return JacobianOf<F, true, N...>(static_cast<F&&>(f), loc);
 }
+template <std::size_t... N, class... P>
+requires detail::TakesPlace<P...>
+auto jacfwd(Array (*f)(P...), Loc loc = Loc::here()) {
+  return jacfwd<N...>(detail::library_function(f, loc), loc);
+}
 /// The same by reverse mode: best when the result has fewer elements.
 template <std::size_t... N, class F>
 auto jacrev(F f, Loc loc = Loc::here()) {
@@ -135,6 +143,11 @@ auto jacrev(F f, Loc loc = Loc::here()) {
     return JacobianOf<F, false, 0>(static_cast<F&&>(f), loc);
   else
     return JacobianOf<F, false, N...>(static_cast<F&&>(f), loc);
+}
+template <std::size_t... N, class... P>
+requires detail::TakesPlace<P...>
+auto jacrev(Array (*f)(P...), Loc loc = Loc::here()) {
+  return jacrev<N...>(detail::library_function(f, loc), loc);
 }
 /// The second derivatives of a scalar loss with respect to its arguments N… (the first, by default): forward
 /// over reverse.
@@ -146,6 +159,11 @@ auto hessian(F f, Loc loc = Loc::here()) {
     return JacobianOf<G, true, 0>(static_cast<G&&>(gradient), loc, "hessian");
   else
     return JacobianOf<G, true, N...>(static_cast<G&&>(gradient), loc, "hessian");
+}
+template <std::size_t... N, class... P>
+requires detail::TakesPlace<P...>
+auto hessian(Array (*f)(P...), Loc loc = Loc::here()) {
+  return hessian<N...>(detail::library_function(f, loc), loc);
 }
 
 }  // namespace apsis

@@ -145,6 +145,12 @@ Jitted<F> jit(F f, const JitOptions& options = {}, Loc loc = Loc::here()) {
   return Jitted<F>(static_cast<F&&>(f), options, loc);
 }
 
+template <class... P>
+requires detail::TakesPlace<P...>
+auto jit(Array (*f)(P...), const JitOptions& options = {}, Loc loc = Loc::here()) {
+  return jit(detail::library_function(f, loc), options, loc);
+}
+
 /// A jitted function with a decorator around what it compiles: `decorator` takes a callable and returns one,
 /// as `jit` and `grad` do. The result is a jitted function of its own, with the options and the name of
 /// `jitted`, whose every stage (trace, lower, compile, call, explain) is that of the decorated function.

@@ -63,15 +63,34 @@ auto jvp_of(const F& f, const std::tuple<A...>& primals, const std::tuple<A...>&
 /// are empty. Throws where a tangent has another shape or dtype than its primal, or is given for an argument
 /// in which nothing is floating.
 template <class F, class... A>
-auto jvp(const F& f, const std::tuple<A...>& primals, const std::tuple<A...>& tangents,
-         Loc loc = Loc::here()) {
+requires(!detail::RefusedCall<F, A...>) auto jvp(const F& f, const std::tuple<A...>& primals,
+                                                 const std::tuple<A...>& tangents, Loc loc = Loc::here()) {
   return detail::jvp_of(f, primals, tangents, loc);
 }
 /// For functions of one argument.
 template <class F, class A>
-auto jvp(const F& f, const A& primal, const detail::argument_t<A>& tangent, Loc loc = Loc::here()) {
+requires(!detail::RefusedCall<F, detail::argument_t<A>>) auto jvp(const F& f, const A& primal,
+                                                                  const detail::argument_t<A>& tangent,
+                                                                  Loc loc = Loc::here()) {
   using T = std::tuple<detail::argument_t<A>>;
   return detail::jvp_of(f, T(primal), T(tangent), loc);
+}
+template <class F, class... A>
+requires detail::RefusedCall<F, A...>
+auto jvp(const F&, const std::tuple<A...>&, const std::tuple<A...>&) {
+  detail::refuse_call<F, A...>();
+  return std::pair<Array, Array>();
+}
+template <class F, class A>
+requires detail::RefusedCall<F, detail::argument_t<A>>
+auto jvp(const F&, const A&, const detail::argument_t<A>&) {
+  detail::refuse_call<F, detail::argument_t<A>>();
+  return std::pair<Array, Array>();
+}
+template <class... P, class A, class T>
+requires detail::TakesPlace<P...>
+auto jvp(Array (*f)(P...), const A& primals, const T& tangents, Loc loc = Loc::here()) {
+  return jvp(detail::library_function(f, loc), primals, tangents, loc);
 }
 
 /// The push-forward of `linearize`: maps tangents of the arguments to the tangent of the result. May be
@@ -85,19 +104,18 @@ struct PushForward {
   std::vector<bool> arguments_present;
   std::size_t first = 0;  // leaves of the callable itself come before those of the arguments
 
-  Result operator()(const A&... tangents) const {
+  /// Throws where a tangent is another tree than its argument, or its arrays have other shapes or dtypes.
+  Result operator()(const A&... tangents, Loc loc = Loc::here()) const {
     std::vector<Array> ts(first);
-    std::size_t place = 0;
-    for_each_leaf(std::tuple<A...>(tangents...), [&](const Array& a) {
-      if (place < arguments_present.size() && arguments_present[place++]) ts.push_back(a);
-    });
-    std::vector<Array> found = program.push(ts, {this, [](const void* self, std::size_t i) {
-                                                   auto& p = *static_cast<const PushForward*>(self);
-                                                   return p.input_path(i);
-                                                 }});
+    detail::collect_present("linearize", std::tuple<A...>(tangents...), arguments, arguments_present, ts,
+                            loc);
+    const detail::LeafNames names{this, [](const void* self, std::size_t i) {
+                                    auto& p = *static_cast<const PushForward*>(self);
+                                    return p.input_path(i);
+                                  }};
+    std::vector<Array> found = program.push(ts, names, loc);
     Result out = result;
-    std::size_t next = 0;
-    place = 0;
+    std::size_t next = 0, place = 0;
     for_each_leaf(out, [&](Array& a) {
       if (present[place++]) a = found[next++];
     });
@@ -117,7 +135,8 @@ struct PushForward {
 /// f(args…) and its derivative there as a reusable linear function. Throws if nothing in the arguments is
 /// floating.
 template <class F, class... Args>
-auto linearize(const F& f, const Args&... args) {
+requires(!detail::RefusedCall<F, detail::argument_t<Args>...>) auto linearize(const F& f,
+                                                                              const Args&... args) {
   using namespace detail;
   return [](const F& fn, const argument_t<Args>&... a) {
     using Flat = FlatFunction<F, argument_t<Args>...>;
@@ -130,6 +149,17 @@ auto linearize(const F& f, const Args&... args) {
     push.arguments_present = take_structure(push.arguments);
     return std::pair(flat.rebuild(r.outs), push);
   }(f, args...);
+}
+template <class F, class... Args>
+requires detail::RefusedCall<F, detail::argument_t<Args>...>
+auto linearize(const F&, const Args&...) {
+  detail::refuse_call<F, detail::argument_t<Args>...>();
+  return std::pair<Array, Array>();
+}
+template <class... P, class... Args>
+requires detail::TakesPlace<P...>
+auto linearize(Array (*f)(P...), const Args&... args) {
+  return linearize(detail::library_function(f, {}), args...);
 }
 
 }  // namespace apsis

@@ -21,8 +21,8 @@ template <class Result, class... A>
 struct LinearTranspose {
   PullBack<Result, A...> pull;
   /// The cotangent of the argument; of several arguments a tuple.
-  auto operator()(const Result& cotangent) const {
-    std::tuple<A...> found = pull(cotangent);
+  auto operator()(const Result& cotangent, Loc loc = Loc::here()) const {
+    std::tuple<A...> found = pull(cotangent, loc);
     if constexpr (sizeof...(A) == 1)
       return std::get<0>(found);
     else
@@ -34,7 +34,8 @@ struct LinearTranspose {
 /// used. Throws where an array of the arguments is not floating and, when the transpose is called, where `f`
 /// has an op that is not linear. (JAX: linear_transpose)
 template <class F, class... Args>
-auto linear_transpose(const F& f, const Args&... args) {
+requires(!detail::RefusedCall<F, detail::argument_t<Args>...>) auto linear_transpose(const F& f,
+                                                                                     const Args&... args) {
   using namespace detail;
   return [](const F& fn, const argument_t<Args>&... a) {
     auto opaque = [&fn](const argument_t<Args>&... x) { return fn(x...); };
@@ -47,6 +48,17 @@ auto linear_transpose(const F& f, const Args&... args) {
     pull.arguments_present = take_structure(pull.arguments);
     return LinearTranspose<typename Flat::Result, argument_t<Args>...>{pull};
   }(f, args...);
+}
+template <class F, class... Args>
+requires detail::RefusedCall<F, detail::argument_t<Args>...>
+auto linear_transpose(const F&, const Args&...) {
+  detail::refuse_call<F, detail::argument_t<Args>...>();
+  return Array();
+}
+template <class... P, class... Args>
+requires detail::TakesPlace<P...>
+auto linear_transpose(Array (*f)(P...), const Args&... args) {
+  return linear_transpose(detail::library_function(f, {}), args...);
 }
 
 }  // namespace apsis

@@ -34,6 +34,7 @@ class Partial : public detail::Transformed<
   APSIS_FIELDS(Partial, function, arguments)
 
  public:
+  using apsis_effects = void;
   F function;
   std::tuple<A...> arguments;
 

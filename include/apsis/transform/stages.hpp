@@ -29,7 +29,7 @@ class Stages {
 
   static Stages trace(const JitCall& call, const JitOptions& options, Loc loc);
   Stages compile(const CompileOptions& options) const;
-  void run(const JitCall& call, JitResults& results) const;
+  void run(const JitCall& call, JitResults& results, Loc loc) const;
   std::string graph_text() const;
   std::string code_text() const;
 
@@ -46,18 +46,37 @@ class Compiled {
  public:
   Compiled(F f, detail::Stages stages)
       : f_(static_cast<F&&>(f)), stages_(static_cast<detail::Stages&&>(stages)) {}
-  auto operator()(const A&... args) const {
+  auto operator()(const A&... args, Loc loc = Loc::here()) const {
     return detail::with_call(
-        f_, [this](const detail::JitCall& call, detail::JitResults& results) { stages_.run(call, results); },
+        f_,
+        [this, loc](const detail::JitCall& call, detail::JitResults& results) {
+          stages_.run(call, results, loc);
+        },
         args...);
+  }
+  /// The same for a call whose arguments are all moved or temporary: these are given up.
+  auto operator()(A&&... args, Loc loc = Loc::here()) const requires((detail::is_given_up<A> || ...)) {
+    return detail::with_given_call(
+        f_,
+        [this, loc](const detail::JitCall& call, detail::JitResults& results) {
+          stages_.run(call, results, loc);
+        },
+        static_cast<A&&>(args)...);
   }
   /// Arguments moved into the call are given up, as in a call of a jitted function.
   template <class... B>
   requires((detail::is_given_up<B> || ...) && (std::is_same_v<std::decay_t<B>, A> && ...)) auto operator()(
       B&&... args) const {
     return detail::with_given_call(
-        f_, [this](const detail::JitCall& call, detail::JitResults& results) { stages_.run(call, results); },
+        f_,
+        [this](const detail::JitCall& call, detail::JitResults& results) { stages_.run(call, results, {}); },
         static_cast<B&&>(args)...);
+  }
+  /// Refuses other arguments.
+  template <class... B>
+  requires(!detail::FitOf<detail::TypeList<A...>, B...>::fits) Array operator()(const B&...) const {
+    (void)sizeof(detail::CheckArguments<detail::FitOf<detail::TypeList<A...>, B...>, B...>);
+    return {};
   }
   /// The machine code as text.
   std::string code_text() const { return stages_.code_text(); }
@@ -74,7 +93,8 @@ class Lowered {
   Lowered(F f, detail::Stages stages)
       : f_(static_cast<F&&>(f)), stages_(static_cast<detail::Stages&&>(stages)) {}
   /// Throws for options out of range, and for a function that uses traced values from outside.
-  Compiled<F, A...> compile(const CompileOptions& options = {}) const {
+  Compiled<F, A...> compile(const CompileOptions& options = {}, Loc loc = Loc::here()) const {
+    const LocScope place(loc);
     return {f_, stages_.compile(options)};
   }
   /// The program, as it reads back.
@@ -143,25 +163,66 @@ Traced<F, A...> trace_call(TypeList<A...>, const Jitted<F>& f, Loc, const std::t
 /// Traces any callable on these arguments, ahead of time: whatever calling it would compute, decorators and
 /// transformations around a jitted function included.
 template <class F, class... Args>
-auto trace(const F& f, const Args&... args) {
+requires(!detail::RefusedCall<F, detail::argument_t<Args>...>) auto trace(const F& f, const Args&... args) {
   using Function = std::decay_t<F>;  // a plain function is kept as a pointer
   return detail::trace_call(detail::call_types<Function, Args...>(), static_cast<const Function&>(f), {},
                             args...);
 }
+template <class F, class... Args>
+requires detail::RefusedCall<F, detail::argument_t<Args>...>
+auto trace(const F&, const Args&...) {
+  detail::refuse_call<F, detail::argument_t<Args>...>();
+  return Array();
+}
+template <class... P, class... Args>
+requires detail::TakesPlace<P...>
+auto trace(Array (*f)(P...), const Args&... args) { return trace(detail::library_function(f, {}), args...); }
 /// Traces and lowers; `.compile()` follows.
 template <class F, class... Args>
-auto lower(const F& f, const Args&... args) {
+requires(!detail::RefusedCall<F, detail::argument_t<Args>...>) auto lower(const F& f, const Args&... args) {
   return trace(f, args...).lower();
 }
+template <class F, class... Args>
+requires detail::RefusedCall<F, detail::argument_t<Args>...>
+auto lower(const F&, const Args&...) {
+  detail::refuse_call<F, detail::argument_t<Args>...>();
+  return Array();
+}
+template <class... P, class... Args>
+requires detail::TakesPlace<P...>
+auto lower(Array (*f)(P...), const Args&... args) { return lower(detail::library_function(f, {}), args...); }
 /// Traces, lowers and compiles for the signature of these arguments.
 template <class F, class... Args>
-auto compile(const F& f, const Args&... args) {
+requires(!detail::RefusedCall<F, detail::argument_t<Args>...>) auto compile(const F& f, const Args&... args) {
   return lower(f, args...).compile();
+}
+template <class F, class... Args>
+requires detail::RefusedCall<F, detail::argument_t<Args>...>
+auto compile(const F&, const Args&...) {
+  detail::refuse_call<F, detail::argument_t<Args>...>();
+  return Array();
+}
+template <class... P, class... Args>
+requires detail::TakesPlace<P...>
+auto compile(Array (*f)(P...), const Args&... args) {
+  return compile(detail::library_function(f, {}), args...);
 }
 /// The program that `f` is on these arguments, as text.
 template <class F, class... Args>
-std::string make_graph(const F& f, const Args&... args) {
+requires(!detail::RefusedCall<F, detail::argument_t<Args>...>) std::string
+    make_graph(const F& f, const Args&... args) {
   return trace(f, args...).text();
+}
+template <class F, class... Args>
+requires detail::RefusedCall<F, detail::argument_t<Args>...>
+auto make_graph(const F&, const Args&...) {
+  detail::refuse_call<F, detail::argument_t<Args>...>();
+  return std::string();
+}
+template <class... P, class... Args>
+requires detail::TakesPlace<P...>
+auto make_graph(Array (*f)(P...), const Args&... args) {
+  return make_graph(detail::library_function(f, {}), args...);
 }
 
 }  // namespace apsis

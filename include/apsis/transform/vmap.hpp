@@ -5,7 +5,10 @@
 //   auto many = vmap(f);                                            // axis 0 of every array
 //   auto some = vmap(f, {.in_axes = {0, {}, 1}});                   // {} = the same for all lanes
 //   auto part = vmap(f, {.in_axes = {Model{.alpha = 0, .beta = {}}, {}, 0}});   // leaf by leaf
+//   auto same = vmap(f, {0, {}, 1});                                // the axes alone
 //   auto slow = vmap(f, {.loops = LaneLoops::Lockstep});            // loops as others batch them
+
+#include <initializer_list>
 
 #include "apsis/transform/function.hpp"
 #include "apsis/transform/lane_loops.hpp"
@@ -38,9 +41,55 @@ class AxisSpec {
   bool whole_ = true;
 };
 
+/// The mapped axes of the arguments: an entry each, as in `{0, {}, 1}`, or one axis of all their arrays.
+class InAxes {
+  APSIS_FIELDS(InAxes, axes_, one_)
+
+ public:
+  /// Axis 0 of every array.
+  InAxes() : axes_{AxisSpec(0)} {}
+  InAxes(int axis) : axes_{AxisSpec(axis)} {}
+  InAxes(std::initializer_list<AxisSpec> axes) : InAxes(std::vector<AxisSpec>(axes)) {}
+  InAxes(const std::vector<AxisSpec>& axes) : axes_(axes), one_(axes.empty()) {
+    if (one_) axes_.push_back(AxisSpec(0));
+  }
+  bool fits(std::size_t arguments) const { return one_ || axes_.size() == arguments; }
+  std::size_t size() const { return axes_.size(); }
+  /// Of argument `i`.
+  const AxisSpec& operator[](std::size_t i) const { return axes_[one_ ? 0 : i]; }
+
+ private:
+  std::vector<AxisSpec> axes_;
+  bool one_ = true;
+};
+
+namespace detail {
+/// As the first member of options: they are given by name, `{0, {}}` is something else.
+class ByName {
+ public:
+  static constexpr ByName only() { return ByName(nullptr, nullptr); }
+
+ private:
+  constexpr ByName(const void*, const void*) {}
+};
+/// Axes without a name, as in `vmap(f, {0, {}})`. (An aggregate, because names tell aggregates apart.)
+struct ListedAxes {
+  static constexpr int not_given = not_mapped - 1;
+  AxisSpec first, second = not_given, third = not_given, fourth = not_given, fifth = not_given,
+                  sixth = not_given, seventh = not_given, eighth = not_given;
+  std::vector<AxisSpec> given() const {
+    std::vector<AxisSpec> axes;
+    for (const AxisSpec* a : {&first, &second, &third, &fourth, &fifth, &sixth, &seventh, &eighth})
+      if (a->of(0) != not_given) axes.push_back(*a);
+    return axes;
+  }
+};
+}  // namespace detail
+
 struct VmapOptions {
-  /// One entry an argument; empty = axis 0 of every array.
-  std::vector<AxisSpec> in_axes = {};
+  [[no_unique_address]] detail::ByName by_name = detail::ByName::only();
+  /// One entry an argument, or one axis for all; by default axis 0 of every array.
+  InAxes in_axes = {};
   AxisSpec out_axes = 0;
   /// The number of lanes, where no argument tells; -1 = told by the arguments.
   std::int64_t axis_size = -1;
@@ -80,12 +129,11 @@ struct Vmap : detail::Transformed<Vmap<F>, F> {
   template <class... A>
   auto call(const A&... args) const {
     using namespace detail;
-    if (!options.in_axes.empty() && options.in_axes.size() != sizeof...(A))
-      fail_in_axes(options.in_axes.size(), sizeof...(A), loc);
+    if (!options.in_axes.fits(sizeof...(A))) fail_in_axes(options.in_axes.size(), sizeof...(A), loc);
     FlatFunction<F, A...> flat(f, args...);
     std::vector<int> axes(flat.begin(0), not_mapped);  // the callable's own leaves are shared
     std::size_t i = 0;
-    ((collect_axes(args, options.in_axes.empty() ? AxisSpec(0) : options.in_axes[i], axes), ++i), ...);
+    ((collect_axes(args, options.in_axes[i], axes), ++i), ...);
     return flat.rebuild(vmap_call(callee_of(flat), flat.leaves(), axes, options, loc));
   }
 };
@@ -110,6 +158,20 @@ struct tree_trait<Vmap<F>> {
 template <class F>
 Vmap<F> vmap(F f, VmapOptions options = {}, Loc loc = Loc::here()) {
   return Vmap<F>(static_cast<F&&>(f), static_cast<VmapOptions&&>(options), loc);
+}
+template <class F>
+Vmap<F> vmap(F f, const detail::ListedAxes& in_axes, Loc loc = Loc::here()) {
+  return Vmap<F>(static_cast<F&&>(f), {.in_axes = in_axes.given()}, loc);
+}
+template <class... P>
+requires detail::TakesPlace<P...>
+auto vmap(Array (*f)(P...), VmapOptions options = {}, Loc loc = Loc::here()) {
+  return vmap(detail::library_function(f, loc), static_cast<VmapOptions&&>(options), loc);
+}
+template <class... P>
+requires detail::TakesPlace<P...>
+auto vmap(Array (*f)(P...), const detail::ListedAxes& in_axes, Loc loc = Loc::here()) {
+  return vmap(detail::library_function(f, loc), in_axes, loc);
 }
 
 }  // namespace apsis

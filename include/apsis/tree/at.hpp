@@ -80,27 +80,32 @@ class Place {
   Place(Tree tree, Locate locate) : tree_(static_cast<Tree&&>(tree)), locate_(locate) {}
 
   /// What is there.
-  auto get() const { return locate_(tree_); }
+  auto get(Loc loc = Loc::here()) const {
+    const LocScope place(loc);
+    return locate_(tree_);
+  }
   /// The tree with `value` there.
   template <class Value>
-  Tree set(Value&& value) && {
+  Tree set(Value&& value, Loc loc = Loc::here()) && {
+    const LocScope place(loc);
     locate_(tree_) = static_cast<Value&&>(value);
     return static_cast<Tree&&>(tree_);
   }
   template <class Value>
-  Tree set(Value&& value) const& {
-    return Place(*this).set(static_cast<Value&&>(value));
+  Tree set(Value&& value, Loc loc = Loc::here()) const& {
+    return Place(*this).set(static_cast<Value&&>(value), loc);
   }
   /// The tree with `f(x)` there, where `x` is what was.
   template <class F>
-  Tree apply(F&& f) && {
+  Tree apply(F&& f, Loc loc = Loc::here()) && {
+    const LocScope place(loc);
     auto& found = locate_(tree_);
     found = f(std::as_const(found));
     return static_cast<Tree&&>(tree_);
   }
   template <class F>
-  Tree apply(F&& f) const& {
-    return Place(*this).apply(static_cast<F&&>(f));
+  Tree apply(F&& f, Loc loc = Loc::here()) const& {
+    return Place(*this).apply(static_cast<F&&>(f), loc);
   }
 
  private:

@@ -3,6 +3,7 @@
 // What a transformation can know of a callable without calling it (a generic one is never
 // probed: its errors would be hard ones).
 
+#include "apsis/base/loc.hpp"
 #include "apsis/tree/check.hpp"
 
 namespace apsis {
@@ -16,6 +17,20 @@ struct Signature {
   static constexpr bool is_const = constant;
 };
 
+/// Without the place of the call, which nobody passes.
+template <class Kept, class... A>
+struct DropPlace {
+  using type = Kept;
+};
+template <class... Kept, class First, class... A>
+struct DropPlace<TypeList<Kept...>, First, A...>
+    : DropPlace<std::conditional_t<std::is_same_v<First, Loc>, TypeList<Kept...>, TypeList<Kept..., First>>,
+                A...> {};
+template <class R, bool constant, class... A>
+struct MemberSignature : Signature<R, constant> {
+  using arguments = typename DropPlace<TypeList<>, A...>::type;
+};
+
 template <class F>
 struct FunctionSignature;
 template <class R, class... A>
@@ -25,7 +40,7 @@ struct FunctionSignature<R (*)(A...) noexcept> : Signature<R, true, A...> {};
 
 #define APSIS_SIGNATURE(constant, ...)    \
   template <class R, class C, class... A> \
-  struct FunctionSignature<R (C::*)(A...) __VA_ARGS__> : Signature<R, constant, A...> {};
+  struct FunctionSignature<R (C::*)(A...) __VA_ARGS__> : MemberSignature<R, constant, A...> {};
 APSIS_SIGNATURE(true, const)
 APSIS_SIGNATURE(true, const noexcept)
 APSIS_SIGNATURE(true, const&)
@@ -44,6 +59,13 @@ concept HasOneCallOperator = requires {
 template <class... A>
 constexpr bool any_floating(TypeList<A...>) {
   return (std::is_floating_point_v<std::remove_cvref_t<A>> || ...);
+}
+/// A container of floating-point numbers: what others take for an array.
+template <class T>
+concept NumberContainer = (SequenceLike<T> || ArrayLike<T>)&&std::is_floating_point_v<typename T::value_type>;
+template <class... A>
+constexpr bool any_number_container(TypeList<A...>) {
+  return (NumberContainer<std::remove_cvref_t<A>> || ...);
 }
 template <class... A>
 constexpr bool any_changeable(TypeList<A...>) {
@@ -75,7 +97,7 @@ constexpr bool is_transformable() {
   if constexpr (callable_traits<F>::is_known) {
     typename callable_traits<F>::arguments arguments;
     return callable_traits<F>::is_const && !detail::any_floating(arguments) &&
-           !detail::any_changeable(arguments);
+           !detail::any_number_container(arguments) && !detail::any_changeable(arguments);
   } else {
     return !std::is_member_pointer_v<F>;
   }
@@ -114,6 +136,9 @@ struct CheckCallable {
       "a `float` or `double` parameter of a transformed callable: use Array to trace it or Static<double> to "
       "bake it in");
   static_assert(
+      !any_number_container(typename callable_traits<F>::arguments{}),
+      "a parameter of a transformed callable is a container of numbers: use Array, and pass array(v)");
+  static_assert(
       !any_changeable(typename callable_traits<F>::arguments{}),
       "a transformed callable takes an argument by a reference that is not const: it gets a copy, whose "
       "changes nobody would see; take it by const reference or by value, and return what changes");
@@ -124,13 +149,55 @@ struct CheckCallable<F, false> {
                 "a pointer to a member function as transformed callable: write a lambda, as in "
                 "[](const Model& m, const Array& x) { return m.energy(x); }");
 };
-/// Refuses a call whose arguments do not fit, where that can be told without asking a generic callable.
-template <class F, class... A>
-struct CheckCall : CheckCallable<F> {
-  static_assert(!is_transformable<F>() || !callable_traits<F>::is_known || CallableWith<F, A...>,
-                "a transformed function is called with other arguments than it takes: their number and types "
-                "must fit its parameters");
+/// Whether arguments of types `A` fit parameters of types `P`; `count_fits` where only their types do not.
+template <class Parameters, class... A>
+struct FitOf {
+  static constexpr bool fits = true, count_fits = true;
 };
+template <class... P, class... A>
+requires(sizeof...(P) != sizeof...(A)) struct FitOf<TypeList<P...>, A...> {
+  static constexpr bool fits = false, count_fits = false;
+};
+template <class... P, class... A>
+requires(sizeof...(P) == sizeof...(A)) struct FitOf<TypeList<P...>, A...> {
+  static constexpr bool fits = (std::is_convertible_v<const A&, std::decay_t<P>> && ...);
+  static constexpr bool count_fits = true;
+};
+/// Refuses arguments that do not fit.
+template <class Fit, class... A>
+struct CheckArguments {
+  static constexpr bool numbers = (NumberContainer<std::remove_cvref_t<A>> || ...);
+  static_assert(Fit::count_fits,
+                "a transformed function is called with other arguments than it takes: more, or fewer");
+  static_assert(
+      !Fit::count_fits || Fit::fits || !numbers,
+      "a transformed function is called with other arguments than it takes: a std::vector of numbers "
+      "is no Array, write array(v)");
+  static_assert(
+      !Fit::count_fits || Fit::fits || numbers,
+      "a transformed function is called with other arguments than it takes: each must convert to the "
+      "type of its parameter");
+};
+
+/// The type that a callable with one signature returns, found through what transformations wrapped around it;
+/// `Unknown` where it has none.
+struct UnknownResult {};
+template <class F>
+struct KnownResult {
+  static constexpr auto find() {
+    if constexpr (callable_traits<F>::is_known)
+      return std::type_identity<typename callable_traits<F>::result>{};
+    else if constexpr (requires { typename F::apsis_callee; })
+      return std::type_identity<typename KnownResult<typename F::apsis_callee>::type>{};
+    else
+      return std::type_identity<UnknownResult>{};
+  }
+  using type = typename decltype(find())::type;
+};
+template <class F>
+inline constexpr bool returns_nothing = std::is_void_v<typename KnownResult<F>::type>;
+
+/// Refuses a call whose arguments do not fit, where that can be told without asking a generic callable.
 template <class F, class... A>
 constexpr bool fits_call() {
   if constexpr (callable_traits<F>::is_known && is_transformable<F>()) {
@@ -139,6 +206,20 @@ constexpr bool fits_call() {
     return is_transformable<F>();
   }
 }
+template <class F>
+constexpr bool count_fits_call(std::size_t count) {
+  if constexpr (callable_traits<F>::is_known)
+    return callable_traits<F>::arguments::size == count;
+  else
+    return true;
+}
+template <class F, class... A>
+struct FitOfCall {
+  static constexpr bool fits = !is_transformable<F>() || fits_call<F, A...>();
+  static constexpr bool count_fits = fits || count_fits_call<F>(sizeof...(A));
+};
+template <class F, class... A>
+struct CheckCall : CheckCallable<F>, CheckArguments<FitOfCall<F, A...>, A...> {};
 
 /// For the first line of jit, grad, vmap and their kin.
 template <class F>

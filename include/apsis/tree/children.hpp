@@ -106,7 +106,7 @@ template <Floats floats = Floats::Refused, class T, class Visit>
   using Bare = std::remove_const_t<T>;
   constexpr TreeKind kind = tree_kind<T>;
   if constexpr (kind == TreeKind::Fields) {
-    if constexpr (!HasTreeTrait<Bare> && !FieldAccess::declared<Bare>) (void)sizeof(CheckFixedMembers<Bare>);
+    if constexpr (!HasTreeTrait<Bare> && !FieldAccess::declared<Bare>) (void)sizeof(RefuseFixedMembers<Bare>);
     with_fields(
         tree, [&visit]<class... Field>(Field & ... field) __attribute__((always_inline)) {
           visit_fields<Bare, floats>(visit, std::make_index_sequence<sizeof...(Field)>{}, field...);

@@ -117,6 +117,21 @@ constexpr std::size_t count_beyond(std::index_sequence<i...>) {
   }
 }
 
+/// The number of initialisers, C arrays of the struct counted by their elements.
+template <class T>
+constexpr std::size_t count_all() {
+  constexpr std::size_t values = count_coarsely<T, first_count<T, 0>()>();
+  return count_beyond<T>(std::make_index_sequence<values>{});
+}
+/// No number of initialisers makes a `T`: a member without default takes none of them.
+template <class T>
+inline constexpr bool is_uncountable = first_count<T, 0>() > max_fields && !takes_values<T, max_fields + 1>;
+template <class T>
+inline constexpr bool too_many_fields = count_all<T>() > max_fields;
+template <class T>
+inline constexpr bool holds_c_array =
+    count_all<T>() == count_coarsely<T, first_count<T, 0>()>() && has_c_array<T, count_all<T>()>();
+
 template <class T>
 constexpr std::size_t count_fields() {
   static_assert(
@@ -125,15 +140,14 @@ constexpr std::size_t count_fields() {
   if constexpr (has_base<T>) {
     return 0;
   } else {
-    constexpr std::size_t values = count_coarsely<T, first_count<T, 0>()>();
-    constexpr std::size_t count = count_beyond<T>(std::make_index_sequence<values>{});
+    constexpr std::size_t count = count_all<T>();
     static_assert(count <= max_fields,
                   "a struct of more than 64 fields has no reflection: nest structs, or list the fields with "
                   "APSIS_FIELDS(Type, a, b, ...)");
     static_assert(
         count > 0 || std::is_empty_v<T>,
         "the fields of this struct cannot be counted: list them with APSIS_FIELDS(Type, a, b, ...)");
-    constexpr bool array = count == values && has_c_array<T, count>();
+    constexpr bool array = holds_c_array<T>;
     static_assert(!array, "a C array member of a transformed struct: use std::array");
     return array || count > max_fields ? 0 : count;
   }

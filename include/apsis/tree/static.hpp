@@ -30,4 +30,43 @@ struct Static {
   }
 };
 
+namespace detail {
+template <class A, class B>
+concept Numbers = std::is_arithmetic_v<A> && std::is_arithmetic_v<B>;
+}
+
+// Static numbers compute as the numbers they hold. (Between a Static and a number the conversion serves;
+// between two there is also the way by way of Arrays, which must not compete.)
+#define APSIS_STATIC_OPERATOR(op)                                                                            \
+  template <class A, class B>                                                                                \
+  requires detail::Numbers<A, B>                                                                             \
+  constexpr auto operator op(const Static<A>& a, const Static<B>& b) noexcept { return a.value op b.value; } \
+  template <class A, class B>                                                                                \
+  requires detail::Numbers<A, B>                                                                             \
+  constexpr auto operator op(const Static<A>& a, B b) noexcept { return a.value op b; }                      \
+  template <class A, class B>                                                                                \
+  requires detail::Numbers<A, B>                                                                             \
+  constexpr auto operator op(A a, const Static<B>& b) noexcept { return a op b.value; }
+APSIS_STATIC_OPERATOR(+)
+APSIS_STATIC_OPERATOR(-)
+APSIS_STATIC_OPERATOR(*)
+APSIS_STATIC_OPERATOR(/)
+APSIS_STATIC_OPERATOR(%)
+APSIS_STATIC_OPERATOR(<)
+APSIS_STATIC_OPERATOR(<=)
+APSIS_STATIC_OPERATOR(>)
+APSIS_STATIC_OPERATOR(>=)
+#undef APSIS_STATIC_OPERATOR
+template <class A>
+requires std::is_arithmetic_v<A>
+constexpr auto operator-(const Static<A>& a) noexcept { return -a.value; }
+template <class A>
+requires std::is_arithmetic_v<A>
+constexpr auto operator+(const Static<A>& a) noexcept { return +a.value; }
+/// With a number of any type; two Statics of one type are compared above, by bits.
+template <class A, class B>
+requires(detail::Numbers<A, B>) constexpr bool operator==(const Static<A>& a, B b) noexcept {
+  return a.value == b;
+}
+
 }  // namespace apsis

@@ -60,6 +60,7 @@ const TreeType* static_object_type();
 template <>
 struct tree_trait<detail::StaticObject> {
   using leaf = Array;
+  static constexpr bool is_static = true;
   static TreeRef erased(detail::StaticObject& self) { return {detail::static_object_type(), &self}; }
   static ConstTreeRef erased(const detail::StaticObject& self) {
     return {detail::static_object_type(), &self};

@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "apsis/base/loc.hpp"
+#include "apsis/tree/refused.hpp"
 #include "apsis/tree/walk.hpp"
 
 namespace apsis {
@@ -148,18 +150,19 @@ void append_static(const T& value, StaticKey& key) {
     append_static(value.imag(), key);
   } else if constexpr (std::is_same_v<T, long double>) {
     key.append(&value, 10);  // the rest of its 16 bytes is padding
-  } else if constexpr (!std::is_empty_v<T>) {
-    key.append_value(value);
+  } else if constexpr (!std::is_empty_v<T> && !std::is_null_pointer_v<T>) {
+    key.append_value(value);  // (nullptr is one value, whose bytes say nothing)
   }
 }
 
 template <Floats floats, class T>
 void append_key(const T& tree, StaticKey& key) {
   constexpr TreeKind kind = tree_kind<T>;
-  static_assert(kind != TreeKind::Leaf || floats == Floats::Refused,
-                "a `Static` of a type with Arrays: an Array is traced, it cannot be baked in");
+  constexpr bool baked = floats == Floats::Baked;
   if constexpr (is_static_value<T>) {
     append_static(tree, key);
+  } else if constexpr (baked && (is_refused(kind) || kind == TreeKind::Leaf || has_erased_leaves<T>)) {
+    (void)sizeof(CheckStatic<T>);
   } else if constexpr (kind == TreeKind::Erased) {
     ConstTreeRef ref = tree_trait<T>::erased(tree);
     key.append_value(ref.type);
@@ -224,7 +227,10 @@ inline constexpr int static_leaf_count = detail::count_leaves<std::remove_cvref_
 /// of it. Straight-line code without allocation where the shape is known at compile time.
 template <class T, class F>
 [[gnu::always_inline]] constexpr void for_each_leaf(T&& tree, F&& f) {
-  detail::each_leaf(tree, f);
+  if constexpr (detail::is_admitted_tree<std::remove_cvref_t<T>>)
+    detail::each_leaf(tree, f);
+  else
+    (void)sizeof(detail::refusal_of<std::remove_cvref_t<T>>);
 }
 
 /// The number of leaves of this tree, empty ones included.
@@ -246,8 +252,10 @@ inline constexpr bool is_static_shape = !detail::has_key<std::remove_cvref_t<T>>
 /// Appends everything of the tree that is not a leaf to a cache key. The type itself is not part of it.
 template <class T>
 void append_static_key(const T& tree, StaticKey& key) {
-  (void)sizeof(detail::CheckTree<T>);
-  if constexpr (!is_static_shape<T>) detail::append_key<detail::Floats::Refused>(tree, key);
+  if constexpr (!detail::is_admitted_tree<T>)
+    (void)sizeof(detail::refusal_of<T>);
+  else if constexpr (!is_static_shape<T>)
+    detail::append_key<detail::Floats::Refused>(tree, key);
 }
 
 /// What `flatten` leaves of a tree: its type, shape and static values, shared and immutable.
@@ -295,25 +303,31 @@ template <class Leaf = Array, class T>
 Flat<Leaf> flatten(T&& tree) {
   using Tree = std::remove_cvref_t<T>;
   Flat<Leaf> flat;
-  flat.leaves.reserve(leaf_count(tree));
-  Tree* prototype = new Tree(static_cast<T&&>(tree));
-  struct Owner {
-    Tree* tree;
-    ~Owner() { delete tree; }
-  } owner{prototype};
-  for_each_leaf(*prototype, [&flat](Leaf& leaf) {
-    flat.leaves.push_back(static_cast<Leaf&&>(leaf));
-    leaf = Leaf();
-  });
-  flat.def = TreeDef(&tree_type<Tree>, prototype, flat.leaves.size());
-  owner.tree = nullptr;
-  return flat;
+  if constexpr (!detail::is_admitted_tree<Tree>) {
+    (void)sizeof(detail::refusal_of<Tree>);
+    return flat;
+  } else {
+    flat.leaves.reserve(leaf_count(tree));
+    Tree* prototype = new Tree(static_cast<T&&>(tree));
+    struct Owner {
+      Tree* tree;
+      ~Owner() { delete tree; }
+    } owner{prototype};
+    for_each_leaf(*prototype, [&flat](Leaf& leaf) {
+      flat.leaves.push_back(static_cast<Leaf&&>(leaf));
+      leaf = Leaf();
+    });
+    flat.def = TreeDef(&tree_type<Tree>, prototype, flat.leaves.size());
+    owner.tree = nullptr;
+    return flat;
+  }
 }
 
 /// Assigns `leaves[0], leaves[1], …` to the leaves of `tree`, from a range of as many leaves; moves out of an
 /// rvalue. Throws when the numbers differ.
 template <class T, class Leaves>
-void assign_leaves(T& tree, Leaves&& leaves) {
+void assign_leaves(T& tree, Leaves&& leaves, Loc loc = Loc::here()) {
+  const LocScope place(loc);
   std::size_t count = leaf_count(tree);
   if (count != leaves.size()) detail::fail_leaf_count(tree_ref(tree), count, leaves.size());
   auto next = leaves.begin();
@@ -329,17 +343,18 @@ void assign_leaves(T& tree, Leaves&& leaves) {
 
 /// A copy of `prototype` with other leaves. Throws when their number differs.
 template <class T, class Leaves>
-T unflatten_like(const T& prototype, Leaves&& leaves) {
+T unflatten_like(const T& prototype, Leaves&& leaves, Loc loc = Loc::here()) {
   T tree = prototype;
-  assign_leaves(tree, static_cast<Leaves&&>(leaves));
+  assign_leaves(tree, static_cast<Leaves&&>(leaves), loc);
   return tree;
 }
 
 /// The inverse of `flatten`. Throws when `def` is of another type than `T`, or the number of leaves differs.
 template <class T, class Leaves>
-T unflatten(const TreeDef& def, Leaves&& leaves) {
+T unflatten(const TreeDef& def, Leaves&& leaves, Loc loc = Loc::here()) {
+  const LocScope place(loc);
   if (def.type() != &tree_type<T>) detail::fail_tree_type(&tree_type<T>, def.type());
-  return unflatten_like(*static_cast<const T*>(def.prototype().tree), static_cast<Leaves&&>(leaves));
+  return unflatten_like(*static_cast<const T*>(def.prototype().tree), static_cast<Leaves&&>(leaves), loc);
 }
 
 }  // namespace apsis

@@ -1,0 +1,15 @@
+// expect: the tangent solver of custom_root must return the type of the start
+#include <apsis/apsis.hpp>
+
+using namespace apsis;
+
+struct Pair {
+  Array a, b;
+};
+
+void use(const Array& x) {
+  (void)custom_root([](const Array& a) { return a; }, x, [](const auto&, const Array& y) { return y; },
+                    [](const auto&, const Array& y) {
+                      return Pair{y, y};
+                    });
+}
