@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "codegen/schedule.hpp"
+#include "core/list.hpp"
 #include "ir/loop.hpp"
 #include "ir/regions.hpp"
 #include "ir/view.hpp"
@@ -142,7 +143,35 @@ std::vector<char> varying_outputs(const Graph& graph, std::span<const char> inpu
   return outputs;
 }
 
-std::vector<char> varying_results(const Graph&, const Eqn& e, std::span<const char> operands) {
+namespace {
+
+/// Whether the lists that a loop makes are entries of others, or have such entries. In a packet they then
+/// have room for all lanes, as the lists around them do.
+bool lists_nest(const Graph& graph, const Eqn& e) {
+  for (std::uint32_t r = 0; r < e.result_count; ++r) {
+    const Aval& aval = graph.aval(e.first_result + r);
+    if (list_depth(aval.list()) > 1) return true;
+    if (aval.is_list() && std::ranges::find(graph.outputs(), e.first_result + r) != graph.outputs().end())
+      return true;
+  }
+  return false;
+}
+
+/// The lists of a loop are in the same records: where one differs from lane to lane all have room for all
+/// lanes, and what is read from them counts as different.
+void widen_lists(const Graph& graph, const Eqn& e, std::span<char> varying) {
+  bool wide = lists_nest(graph, e);
+  for (int pass = 0; pass < 2; ++pass)
+    for (std::uint32_t r = 0; r < e.result_count; ++r) {
+      if (!graph.aval(e.first_result + r).is_list()) continue;
+      wide = wide || varying[r];
+      varying[r] = wide;
+    }
+}
+
+}  // namespace
+
+std::vector<char> varying_results(const Graph& graph, const Eqn& e, std::span<const char> operands) {
   switch (e.op->kind) {
     case OpKind::Call:
       return varying_outputs(*e.params.as<CallParams>().region, operands);
@@ -169,6 +198,7 @@ std::vector<char> varying_results(const Graph&, const Eqn& e, std::span<const ch
       std::copy(carries.begin(), carries.end(), results.begin());
       if (condition)
         std::fill(results.begin() + static_cast<std::ptrdiff_t>(carries.size()), results.end(), 1);
+      widen_lists(graph, e, results);
       return results;
     }
     // What an effect gives, a callback's result, may be another in each lane.

@@ -181,8 +181,8 @@ void Region::emit_cluster(std::span<const std::uint32_t> eqns) {
       widest = std::max(widest, item_size(graph_.aval(v).dtype()));
       step.stores.push_back(FusedLoop::none);
       if (uses_[v] == inner_uses[v]) continue;
-      // What is used elsewhere is stored.
-      const Destination made = destination(v, loop.lanes);
+      // What is used elsewhere is stored; what lanes share once, though others in the loop are not.
+      const Destination made = destination(v, varies ? loop.lanes : 1);
       step.stores.back() = static_cast<std::uint32_t>(loop.sinks.size());
       loop.sinks.push_back(made.sink(graph_.aval(v).dtype()));
       stored.emplace_back(v, made.place());

@@ -50,18 +50,6 @@ bool only_scanned(const Graph& graph, ValueId list) {
   });
 }
 
-/// Whether the lists that a loop makes are entries of others, or have such entries. In a packet they then
-/// have room for all lanes, as the lists around them do.
-bool lists_nest(const Graph& graph, const Eqn& e) {
-  for (std::uint32_t r = 0; r < e.result_count; ++r) {
-    const Aval& aval = graph.aval(e.first_result + r);
-    if (list_depth(aval.list()) > 1) return true;
-    if (aval.is_list() && std::ranges::find(graph.outputs(), e.first_result + r) != graph.outputs().end())
-      return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 void Region::emit_while(const Eqn& e) {
@@ -75,9 +63,7 @@ void Region::emit_while(const Eqn& e) {
   if (lanes_ > 1) {
     varying_carry = varying_carries(e, varying(e), lanes_differ);
     std::vector<char> results = varying_results(graph_, e, varying(e));
-    wide = std::any_of(results.begin() + static_cast<std::ptrdiff_t>(count), results.end(),
-                       [](char v) { return v != 0; });
-    wide = wide || lists_nest(graph_, e);
+    wide = results.size() > count && results[count];  // all lists alike
   }
 
   // Before the loop: what does not change in it, the homes of the carries, the tape.
@@ -234,15 +220,16 @@ void Region::emit_scan(const Eqn& e) {
   // What is read and written entry by entry: lists and stacks.
   std::vector<Aval> ys = outputs_from(*p.body, count), recorded;
   std::vector<std::size_t> field_of;  // by y: in the record, if it goes into a list
+  bool wide = false;                  // all lists alike
   for (std::size_t i = 0; i < ys.size(); ++i) {
     field_of.push_back(recorded.size());
-    if (graph_.aval(e.first_result + static_cast<ValueId>(count + i)).is_list()) recorded.push_back(ys[i]);
+    if (!graph_.aval(e.first_result + static_cast<ValueId>(count + i)).is_list()) continue;
+    recorded.push_back(ys[i]);
+    wide = varying_result[count + i] != 0;
   }
   std::vector<Place> xs, stacks(ys.size());
   std::vector<ListReader> readers;
   std::vector<std::size_t> reader_of;
-  const bool wide = lanes_ > 1 && (std::ranges::any_of(varying_result, [](char v) { return v != 0; }) ||
-                                   lists_nest(graph_, e));
   ListWriter tape(lowering_, recorded, wide ? lanes_ : 1);
   Value entries;  // where lanes differ in length, the length in each
   for (std::size_t i = first_x; i < operands.size(); ++i) {

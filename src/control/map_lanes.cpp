@@ -4,6 +4,7 @@
 
 #include "control/lane_loops.hpp"
 #include "control/loop_rules.hpp"
+#include "control/messages.hpp"
 #include "control/regions.hpp"
 #include "ir/effects.hpp"
 #include "ops/lax.hpp"
@@ -177,8 +178,11 @@ void map_lanes_transpose(const TransposeRule& r) {
   std::vector<Array> found = bind_lanes(region, p, axes, operands);
   share_values(*region, {}, found);
   take_cotangents(r, 0, found, out_mask);
-  for (std::size_t i = 0; i < r.operands.size(); ++i)
-    if (p.in_axes[i] < 0 && !r.out[i].is_empty()) r.out[i] = lax::reduce_sum(r.out[i], {0});
+  for (std::size_t i = 0; i < r.operands.size(); ++i) {
+    if (p.in_axes[i] >= 0 || r.out[i].is_empty()) continue;
+    if (r.out[i].aval().is_list()) fail(messages::shared_tape, {});  // a sum of the lanes' lists
+    r.out[i] = lax::reduce_sum(r.out[i], {0});
+  }
 }
 
 void map_lanes_jet(const JetRule& r) {

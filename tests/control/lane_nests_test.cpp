@@ -141,6 +141,29 @@ TEST(LaneNests, BranchesLeaveSharedArraysAlone) {
     expect_near(Array(all[i]), f(x, Array(counts()[range(i, i + 1)]))[0], 1e-12);
 }
 
+struct Pair {
+  Array shared, own, sum;
+};
+
+// One loop over elements makes an array that lanes share and one that they do not: what is made of the first
+// stays shared.
+TEST(LaneNests, SharedCarriesBesideOwn) {
+  const Array table = linspace(0., 1., 20);
+  const Nest f = [&](const Array& x, const Array& n) {
+    return times(n, x, [&](const Array& b, const Array&) {
+      const Pair p = fori_loop(
+          0, 3,
+          [](const Array&, const Pair& q) {
+            const Array shared = cumsum(q.shared * 0.5);
+            return Pair{shared, q.own * 0.9 + shared, q.sum + shared[3]};
+          },
+          Pair{table, b, array(0.)});
+      return p.own + p.sum;
+    });
+  };
+  expect_lanes_alone(f, start(20), counts());
+}
+
 // Pull-backs of a batch of loops, more of them than the batch has lanes, and fewer.
 TEST(LaneNests, MoreCotangentsThanLanes) {
   const auto run = [](const Array& x) {

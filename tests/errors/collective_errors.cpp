@@ -59,6 +59,18 @@ APSIS_PROVOKES(lockstep_tape,
                     }),
                     {.axis_name = "i"})(array({1., 2.})))
 
+APSIS_PROVOKES(
+    shared_tape,
+    "[vmap] the reverse mode of a derivative whose directions share the tape of a batch of loops, as in "
+    "jacrev(jacfwd(f)) or jacrev(jacrev(f)) with f a sum over a vmapped loop, is not supported; take "
+    "hessian(f) or jacrev(grad(f))",
+    jacrev(jacfwd([](const Array& x) {
+      return sum(vmap([&](const Array& bound) {
+        return while_loop([&](const Array& y) { return sum(y) < bound; },
+                          [](const Array& y) { return 1.3 * y + 0.1 * sin(y); }, x);
+      })(array({4., 9.})));
+    }))(array({1., 2.})))
+
 APSIS_PROVOKES(lockstep_effect,
                "[while_loop] the lanes of axis \"i\" work together in a loop that they leave at different "
                "times, and which "
