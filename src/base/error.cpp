@@ -1,14 +1,31 @@
 #include "apsis/base/error.hpp"
 
+#include <string_view>
+
 #include "apsis/base/named_scope.hpp"
 #include "base/place.hpp"
 
 namespace apsis {
 namespace {
 thread_local Loc place;
+
+/// Whether the file is one of the library's: in a room beside the one that this file is in.
+bool is_own_source(std::string_view file) {
+  constexpr std::string_view here = __FILE__, own = "base/error.cpp";
+  static_assert(here.size() >= own.size());
+  constexpr std::string_view rooms = here.substr(0, here.size() - own.size());
+  if (!file.starts_with(rooms)) return false;
+  file.remove_prefix(rooms.size());
+  for (std::string_view room : {"control/", "diffeq/", "nn/", "ops/", "optim/", "solve/", "transform/"})
+    if (file.starts_with(room)) return true;
+  return false;
 }
+}  // namespace
 
 Loc detail::current_place() { return place; }
+Loc detail::user_place(Loc loc) {
+  return !loc.known() || (place.known() && is_own_source(loc.file)) ? place : loc;
+}
 Loc detail::exchange_place(Loc to) {
   const Loc before = place;
   place = to;
@@ -27,7 +44,7 @@ void fail(const Message& message, std::initializer_list<std::string> arguments, 
       text += *p;
     }
   }
-  throw Error(message.id, text + detail::place_text(loc.known() ? loc : place));
+  throw Error(message.id, text + detail::place_text(detail::user_place(loc)));
 }
 
 namespace detail {

@@ -3,8 +3,11 @@
 #include "apsis/control/error_if.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <string_view>
 
+#include "base/place.hpp"
 #include "control/messages.hpp"
 #include "control/regions.hpp"
 #include "ir/effects.hpp"
@@ -43,7 +46,32 @@ std::string as_index(const Array& a) {
   return "[" + text + "]";
 }
 
-/// The text with `{0}`, `{1}` … replaced by the values of a lane, `{0:,}` by value 0 as an index.
+/// The name and index, as in `y.position[1, 0]`, of the greatest element of some values: the greatest in
+/// magnitude, but before all one that is not finite. `names` has a name for each, with `;` between.
+std::string greatest(std::string_view names, std::span<const Array> values) {
+  std::string found;
+  double most = -1;
+  for (const Array& value : values) {
+    const std::string name(names.substr(0, names.find(';')));
+    names.remove_prefix(std::min(names.size(), name.size() + 1));
+    const std::vector<double> elements = value.to_vector<double>();
+    for (std::size_t i = 0; i < elements.size(); ++i) {
+      const double size = std::isfinite(elements[i]) ? std::abs(elements[i]) : INFINITY;
+      if (!(size > most)) continue;
+      most = size;
+      found = name;
+      std::string index;
+      std::int64_t rest = static_cast<std::int64_t>(i);
+      for (std::size_t k = value.shape().size(); k-- > 0; rest /= value.shape()[k])
+        index = std::to_string(rest % value.shape()[k]) + (index.empty() ? "" : ", ") + index;
+      if (!index.empty()) found += "[" + index + "]";
+    }
+  }
+  return found;
+}
+
+/// The text with `{0}`, `{1}` … replaced by the values of a lane, `{0:,}` by value 0 as an index, and
+/// `{0:x;y}` by the place of the greatest element of value 0, called x, and value 1, called y.
 std::string with_values(const std::string& text, std::span<const Array> values, const Shape& lanes,
                         std::int64_t lane) {
   std::string out;
@@ -52,15 +80,20 @@ std::string with_values(const std::string& text, std::span<const Array> values, 
     const bool marked = text[i] == '{' && end != std::string::npos;
     const std::string mark = marked ? text.substr(i + 1, end - i - 1) : "";
     const std::size_t digits = std::min(mark.find_first_not_of("0123456789"), mark.size());
-    const bool index = mark.substr(digits) == ":,";
-    const bool number = digits > 0 && digits < 10 && (index || digits == mark.size());
+    const std::string how = mark.substr(digits);
+    const bool index = how == ":,", named = how.size() > 1 && how[0] == ':' && !index;
+    const bool number = digits > 0 && digits < 10 && (index || named || how.empty());
     const std::size_t which = number ? std::stoul(mark) : values.size();
-    if (which >= values.size()) {
+    const std::size_t count = named ? 1 + static_cast<std::size_t>(std::ranges::count(how, ';')) : 1;
+    if (which >= values.size() || count > values.size() - which) {
       out += text[i];
       continue;
     }
-    const Array value = of_lane(values[which], lanes, lane);
-    out += index ? as_index(value) : to_string(value);
+    std::vector<Array> shown;
+    for (const Array& value : values.subspan(which, count)) shown.push_back(of_lane(value, lanes, lane));
+    out += named   ? greatest(std::string_view(how).substr(1), shown)
+           : index ? as_index(shown[0])
+                   : to_string(shown[0]);
     i = end;
   }
   return out;
@@ -156,12 +189,18 @@ const Op error_if_op = {
 
 void error_if_code(const Array& code, std::initializer_list<Message> messages,
                    std::initializer_list<Array> values, Loc loc) {
+  error_if_code(code, std::span(messages.begin(), messages.size()), std::span(values.begin(), values.size()),
+                loc);
+}
+
+void error_if_code(const Array& code, std::span<const Message> messages, std::span<const Array> values,
+                   Loc loc) {
   detail::ErrorIfParams p;
   for (const Message& m : messages) {
     p.ids.push_back(m.id);
     p.texts.push_back(m.text);
   }
-  p.place = detail::place_text(loc);
+  p.place = detail::place_text(detail::user_place(loc));
   bool fits = code.dtype() == Dtype::I64 || code.dtype() == Dtype::Bool;
   std::vector<Array> operands{fits ? code : detail::lax::convert(code, Dtype::I64)};
   operands.insert(operands.end(), values.begin(), values.end());

@@ -61,12 +61,12 @@ Trace* current_trace() { return current; }
 TraceScope::TraceScope(Trace* trace) : previous_(current) { current = trace; }
 TraceScope::~TraceScope() { current = previous_; }
 
-LocScope::LocScope(Loc loc)
-    : previous_(detail::exchange_place(loc.known() ? loc : detail::current_place())) {}
+LocScope::LocScope(Loc loc) : previous_(detail::exchange_place(detail::user_place(loc))) {}
 LocScope::~LocScope() { detail::exchange_place(previous_); }
 
 void bind(const Op& op, const Params& params, std::span<const Array> in, std::span<Array> out, Loc loc) {
-  if (!loc.known()) loc = detail::current_place();
+  // What runs at once has no use for the place but in errors, which look for the user's themselves.
+  if (!loc.known() || current) loc = detail::user_place(loc);
   for (const Array& a : in)
     if (a.is_empty()) fail(messages::empty_array, {}, loc);
   // Shape rules and allocations know of no place.

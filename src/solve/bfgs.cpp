@@ -1,6 +1,7 @@
 // BFGS on the leaves of a tree, laid out as one vector.
 
 #include "apsis/control/while_loop.hpp"
+#include "apsis/core/op.hpp"
 #include "apsis/ops/arithmetic.hpp"
 #include "apsis/ops/comparison.hpp"
 #include "apsis/ops/convert.hpp"
@@ -58,20 +59,29 @@ class Layout {
 
 constexpr double sufficient_decrease = 1e-4;  // Nocedal and Wright, equation 3.4
 constexpr std::int64_t backtracks = 40;
+/// Curvatures up to this are none.
+double least_curvature(Dtype dtype) { return dtype == Dtype::F64 ? 1e-300 : 0x1p-126; }
 
 }  // namespace
 
-FlatMinimum minimize_flat(const Callee& loss, std::span<const Array> start, const MinimizeOptions& options) {
+FlatMinimum minimize_flat(const Callee& loss, std::span<const Array> start, const MinimizeOptions& options,
+                          Loc loc) {
+  const LocScope place(loc);
+  if (!(options.gradient_tolerance >= 0))
+    fail(messages::minimize_option, {"gradient_tolerance", std::to_string(options.gradient_tolerance)}, loc);
+  if (options.max_steps < 0)
+    fail(messages::minimize_option, {"max_steps", std::to_string(options.max_steps)}, loc);
   Layout layout(start);
   auto evaluate = [&](const Array& x) {
     std::vector<Array> leaves = layout.unpack(x);
-    GradientCall g = gradient_call(loss, leaves, std::vector<bool>(leaves.size(), true), "minimize", {});
+    GradientCall g = gradient_call(loss, leaves, std::vector<bool>(leaves.size(), true), "minimize", loc);
     return std::pair(astype(g.outs[0], x.dtype()), layout.pack(g.gradients));
   };
   auto value_at = [&](const Array& x) { return astype(loss(layout.unpack(x))[0], x.dtype()); };
 
   Array x0 = layout.pack(start);
   std::int64_t n = x0.size();
+  const double least = least_curvature(x0.dtype());
   Array identity = eye(n, n, 0, x0.dtype());
   auto [value0, gradient0] = evaluate(x0);
   constexpr auto failed = static_cast<std::int64_t>(MinimizeResult::LineSearchFailed);
@@ -113,9 +123,9 @@ FlatMinimum minimize_flat(const Callee& loss, std::span<const Array> start, cons
         auto [value, gradient] = evaluate(x);
         Array change = gradient - s.gradient, curvature = dot(step, change);
         // The update needs positive curvature; without it the old matrix stays.
-        Array update = curvature > 1e-300 && all(isfinite(gradient));
+        Array update = curvature > least && all(isfinite(gradient));
         Array rho = 1 / where(update, curvature, 1);
-        Array fresh = where(s.steps == 0, curvature / maximum(dot(change, change), 1e-300), 1.);
+        Array fresh = where(s.steps == 0, curvature / maximum(dot(change, change), least), 1.);
         Array base = where(s.steps == 0 && update, identity * fresh, s.inverse_hessian);
         Array left = identity - rho * outer(step, change);
         Array next = matmul(matmul(left, base), transpose(left)) + rho * outer(step, step);

@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -93,6 +94,9 @@ APSIS_PROVOKES(parameter_not_floating,
                "[minimize] parameter 0 is i32[2]: all must be floating; convert with astype, or keep it out "
                "of the parameters",
                minimize([](const Array& x) { return sum(x * 1.); }, array({1, 2})))
+APSIS_PROVOKES(minimize_option, "[minimize] gradient_tolerance is nan: give a number, 0 or more",
+               minimize([](const Array& x) { return sum(x * x); }, array({1., 2.}),
+                        {.gradient_tolerance = std::nan("")}))
 APSIS_PROVOKES(no_parameters, "[minimize] the start holds no arrays",
                minimize([](const Single&) { return Array(1.); }, Single{}))
 APSIS_PROVOKES(cannot_read, "[io] /nowhere/table.csv cannot be read: No such file or directory",

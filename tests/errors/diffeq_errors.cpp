@@ -1,3 +1,6 @@
+#include <array>
+#include <cmath>
+
 #include <apsis/apsis.hpp>
 
 #include "apsis/diffeq/solve.hpp"
@@ -9,55 +12,92 @@ namespace {
 
 const auto decay = [](const Array&, const Array& y) { return -y; };
 const auto explosion = [](const Array&, const Array& y) { return y * y; };
-const Array y0 = array({1., 2.});
+const Array initial = array({1., 2.});
 const PIDController adaptive{.rtol = 1e-6, .atol = 1e-9};
+
+PIDController with(void (*change)(PIDController&)) {
+  PIDController c = adaptive;
+  change(c);
+  return c;
+}
+void solve(const SolveOptions& options, const Array& dt0 = {}) {
+  diffeqsolve(ODETerm{decay}, Tsit5{}, 0., 1., dt0, initial, options);
+}
+
+struct OwnTable {
+  static RungeKutta& method() {
+    static RungeKutta table;
+    return table;
+  }
+};
+void solve_by(const RungeKutta& table) {
+  OwnTable::method() = table;
+  diffeqsolve(ODETerm{decay}, OwnTable{}, 0., 1., 0.1, initial);
+}
 
 }  // namespace
 
-APSIS_PROVOKES(max_steps_reached,
-               "[diffeqsolve] the solve took max_steps steps without reaching t1; raise max_steps, loosen "
-               "the tolerances, or shorten the interval",
-               diffeqsolve(ODETerm{decay}, Tsit5{}, 0., 1., 0.01, y0, {.max_steps = 10}))
+APSIS_PROVOKES(
+    max_steps_reached,
+    "[diffeqsolve] max_steps = 10 attempts end at t = 2.5, short of t1 = 4.0: the next step would be 0.25 "
+    "long; raise max_steps, or make dt0 longer",
+    diffeqsolve(ODETerm{decay}, Tsit5{}, 0., 4., 0.25, initial, {.max_steps = 10}))
 
-APSIS_PROVOKES(non_finite,
-               "[diffeqsolve] the state or its slope became infinite or NaN; check the vector field near the "
-               "last time saved, or use an adaptive controller, which shortens its steps there",
-               diffeqsolve(ODETerm{[](const Array& t, const Array& y) { return y / t; }}, Tsit5{}, 0., 1.,
-                           0.1, y0))
+APSIS_PROVOKES(
+    non_finite_start,
+    "[diffeqsolve] at t0 = 0.0 y0[1] or its slope is infinite or NaN; check y0 and what the vector field "
+    "returns there",
+    diffeqsolve(ODETerm{[](const Array& t, const Array& y) {
+                  return stack({y[0], y[1] / t});
+                }},
+                Tsit5{}, 0., 1., 0.1, initial))
 
-APSIS_PROVOKES(dt_min_reached,
-               "[diffeqsolve] the steps became too short to go on: the solution may have a singularity, or "
-               "the problem is stiff; loosen the tolerances or lower dtmin",
-               diffeqsolve(ODETerm{explosion}, Tsit5{}, 0., 2., {}, y0,
-                           {.controller = PIDController{
-                                .rtol = 1e-6, .atol = 1e-9, .dtmin = 1e-3, .force_dtmin = false}}))
+APSIS_PROVOKES(
+    non_finite,
+    "[diffeqsolve] at t = 0.5 y0[1] or its slope is infinite or NaN; check the vector field there; make dt0 "
+    "shorter, or let an adaptive controller do so: PIDController{.rtol = 1e-6, .atol = 1e-9}",
+    diffeqsolve(ODETerm{[](const Array& t, const Array& y) {
+                  return stack({y[0], y[1] / (t - 0.5)});
+                }},
+                Tsit5{}, 0., 1., 0.25, initial))
+
+APSIS_PROVOKES(
+    dt_min_reached,
+    "[diffeqsolve] at t = 0.0 the steps became too short to go on: the next one would be 0.5 long, the error "
+    "of the last attempt was nan times its tolerance, and y0[0] changes fastest for its tolerance; lower "
+    "dtmin, loosen rtol and atol, or let steps of dtmin be accepted by force_dtmin",
+    diffeqsolve(ODETerm{[](const Array& t, const Array& y) { return where(t > 0., t / 0., y); }}, Tsit5{}, 0.,
+                2., 0.5, array({1., 1.}),
+                {.controller = PIDController{
+                     .rtol = 1e-6, .atol = 1e-9, .dtmin = 0.5, .force_dtmin = false}}))
 
 APSIS_PROVOKES(no_first_step,
                "[ConstantStepSize] dt0 must be given; or use an adaptive controller, which finds it: "
                "PIDController{.rtol = 1e-6, .atol = 1e-9}",
-               diffeqsolve(ODETerm{decay}, Tsit5{}, 0., 1., {}, y0))
+               diffeqsolve(ODETerm{decay}, Tsit5{}, 0., 1., {}, initial))
 
 APSIS_PROVOKES(first_step_given, "[StepTo] dt0 must be empty ({}): the steps are those of StepTo::ts",
-               diffeqsolve(ODETerm{decay}, Tsit5{}, 0., 1., 0.1, y0, {.controller = StepTo{array({0., 1.})}}))
+               diffeqsolve(ODETerm{decay}, Tsit5{}, 0., 1., 0.1, initial,
+                           {.controller = StepTo{array({0., 1.})}}))
 
-APSIS_PROVOKES(step_to_times, "[StepTo] ts must hold at least two times, from t0 to t1, got shape [1]",
-               diffeqsolve(ODETerm{decay}, Tsit5{}, 0., 1., {}, y0, {.controller = StepTo{array({0.})}}))
+APSIS_PROVOKES(step_to_times, "[StepTo] ts must hold at least two times, from t0 to t1, got f64[1]",
+               diffeqsolve(ODETerm{decay}, Tsit5{}, 0., 1., {}, initial, {.controller = StepTo{{0.}}}))
 
 APSIS_PROVOKES(no_error_estimate,
-               "[PIDController] the solver in use estimates no error; use ConstantStepSize, or another "
+               "[PIDController] the solver estimates no error; use ConstantStepSize, or another "
                "solver such as Tsit5",
-               diffeqsolve(ODETerm{decay}, Euler{}, 0., 1., 0.1, y0, {.controller = adaptive}))
+               diffeqsolve(ODETerm{decay}, Euler{}, 0., 1., 0.1, initial, {.controller = adaptive}))
 
 APSIS_PROVOKES(
     missing_tolerance,
     "[PIDController] rtol and atol must be given, such as PIDController{.rtol = 1e-6, .atol = 1e-9}",
-    diffeqsolve(ODETerm{decay}, Tsit5{}, 0., 1., 0.1, y0, {.controller = PIDController{}}))
+    diffeqsolve(ODETerm{decay}, Tsit5{}, 0., 1., 0.1, initial, {.controller = PIDController{}}))
 
 APSIS_PROVOKES(slope_mismatch,
                "[diffeqsolve] the vector field must return the shapes and dtypes of the state: y0 is "
                "f64[2] in the state and f64[] in the slope",
                diffeqsolve(ODETerm{[](const Array&, const Array& y) { return sum(y); }}, Tsit5{}, 0., 1., 0.1,
-                           y0))
+                           initial))
 
 APSIS_PROVOKES(state_not_floating,
                "[diffeqsolve] y0 is i32[2]: states must be floating; convert with astype, "
@@ -66,20 +106,127 @@ APSIS_PROVOKES(state_not_floating,
 
 APSIS_PROVOKES(time_not_scalar,
                "[diffeqsolve] t1 must be a scalar, got f64[2]; to solve for many times at once use vmap",
-               diffeqsolve(ODETerm{decay}, Tsit5{}, 0., y0, 0.1, y0))
+               diffeqsolve(ODETerm{decay}, Tsit5{}, 0., initial, 0.1, initial))
 
-APSIS_PROVOKES(save_times, "[diffeqsolve] saveat.ts must be one-dimensional, got ~f64[]",
-               diffeqsolve(ODETerm{decay}, Tsit5{}, 0., 1., 0.1, y0, {.saveat = {.ts = 0.5}}))
+APSIS_PROVOKES(save_times,
+               "[diffeqsolve] saveat.ts must be one-dimensional, got f64[]; write .ts = {0.5} for one time",
+               diffeqsolve(ODETerm{decay}, Tsit5{}, 0., 1., 0.1, initial, {.saveat = {.ts = array(0.5)}}))
 
 APSIS_PROVOKES(steps_without_bound,
                "[diffeqsolve] saveat.steps needs a bound on the number of steps; give max_steps",
-               diffeqsolve(ODETerm{decay}, Tsit5{}, 0., 1., 0.1, y0,
+               diffeqsolve(ODETerm{decay}, Tsit5{}, 0., 1., 0.1, initial,
                            {.saveat = {.steps = 1}, .max_steps = -1}))
-
-APSIS_PROVOKES(negative_attempts,
-               "[diffeqsolve] max_steps is -2: give a number of attempts, or -1 for a solve without bound",
-               diffeqsolve(ODETerm{decay}, Tsit5{}, 0., 1., 0.1, y0, {.max_steps = -2}))
 
 APSIS_PROVOKES(empty_state, "[diffeqsolve] the state has no arrays; y0 must hold at least one",
                diffeqsolve(ODETerm{[](const Array&, const Array&) { return Array(); }}, Tsit5{}, 0., 1., 0.1,
                            Array()))
+
+APSIS_PROVOKES(
+    step_to_ends,
+    "[StepTo] ts goes from 0.0 to 2.0, the solve from t0 = 0.0 to t1 = 1.0: begin it with t0 and end it with "
+    "t1",
+    solve({.controller = StepTo{{0., 0.5, 2.}}}))
+
+APSIS_PROVOKES(
+    step_to_order,
+    "[StepTo] ts[2] is 0.25, after 0.5: the times must go from t0 to t1, each beyond the one before",
+    solve({.controller = StepTo{{0., 0.5, 0.25, 1.}}}))
+
+APSIS_PROVOKES(
+    no_tolerance,
+    "[PIDController] rtol and atol are both 0, and no step is without error; give one of them, such as "
+    "PIDController{.rtol = 1e-6, .atol = 1e-9}",
+    solve({.controller = PIDController{.rtol = 0., .atol = 0.}}))
+
+APSIS_PROVOKES(tolerance_shape,
+               "[PIDController] atol is f64[3], but y0 is f64[2]: give a scalar, or an array that broadcasts "
+               "to the state",
+               solve({.controller = PIDController{.rtol = 1e-6, .atol = full({3}, 1e-9)}}))
+
+APSIS_PROVOKES(option_shape, "[PIDController] dtmax is f64[2]: give a scalar",
+               solve({.controller = with([](PIDController& c) { c.dtmax = ones({2}); })}))
+
+APSIS_PROVOKES(
+    option_range,
+    "[PIDController] safety is 1.0: give a factor between 0 and 1, such as 0.9: from 1 on, a rejected step "
+    "would be tried again as it is",
+    solve({.controller = with([](PIDController& c) { c.safety = 1.; })}))
+
+APSIS_PROVOKES(
+    coefficients,
+    "[PIDController] pcoeff + icoeff + dcoeff is 0.0: it must be above 0, so that larger errors give shorter "
+    "steps, as with icoeff = 1 alone",
+    solve({.controller = with([](PIDController& c) { c.icoeff = 0.; })}))
+
+APSIS_PROVOKES(
+    step_limits,
+    "[PIDController] dtmin is 0.5 and dtmax 0.25: no step is between them; give dtmin the smaller one",
+    solve({.controller = with([](PIDController& c) {
+             c.dtmin = 0.5;
+             c.dtmax = 0.25;
+           })}))
+
+APSIS_PROVOKES(
+    slope_leaves,
+    "[diffeqsolve] the vector field must return a slope like the state: the state has 1 arrays, the slope 2",
+    diffeqsolve(ODETerm{[](const Array&, const std::vector<Array>& y) {
+                  return std::vector<Array>{y[0], y[0]};
+                }},
+                Tsit5{}, 0., 1., 0.1, std::vector<Array>{initial}))
+
+APSIS_PROVOKES(
+    slope_absent,
+    "[diffeqsolve] the vector field must return a slope like the state: array 0, counted from 0, is "
+    "there in the state and empty in the slope",
+    diffeqsolve(ODETerm{[](const Array&, const std::array<Array, 2>& y) {
+                  return std::array<Array, 2>{Array(), y[0]};
+                }},
+                Tsit5{}, 0., 1., 0.1, std::array<Array, 2>{initial, Array()}))
+
+APSIS_PROVOKES(time_not_real, "[diffeqsolve] t1 is c128[]: times must be real",
+               diffeqsolve(ODETerm{decay}, Tsit5{}, 0., astype(array(1.), c128), 0.1, initial))
+
+APSIS_PROVOKES(time_not_finite, "[diffeqsolve] t1 is nan: give a finite time",
+               diffeqsolve(ODETerm{decay}, Tsit5{}, 0., std::nan(""), 0.1, initial))
+
+APSIS_PROVOKES(
+    first_step_value,
+    "[diffeqsolve] dt0 is 0.0: give the first step, finite and not 0; or {} to an adaptive controller, which "
+    "finds it",
+    solve({}, 0.))
+
+APSIS_PROVOKES(
+    first_step_direction,
+    "[diffeqsolve] dt0 is -0.5, which leads from t0 = 0.0 away from t1 = 1.0; give it the sign of t1 - t0",
+    solve({}, -0.5))
+
+APSIS_PROVOKES(
+    first_step_rounds,
+    "[diffeqsolve] dt0 is 0.25, which is lost in the rounding of t0 + dt0 at t0 = 1e+17; make it longer, or "
+    "shift the times towards 0",
+    diffeqsolve(ODETerm{decay}, Tsit5{}, 1e17, 2e17, 0.25, initial))
+
+APSIS_PROVOKES(save_time_outside,
+               "[diffeqsolve] saveat.ts[1] is 1.5: save times must lie between t0 = 0.0 and t1 = 1.0",
+               solve({.saveat = {.ts = {0.5, 1.5, 2.}}}, 0.5))
+
+APSIS_PROVOKES(save_times_unsorted,
+               "[diffeqsolve] saveat.ts[2] is 0.25, after 0.5: save times must be sorted from t0 to t1; "
+               "sort(…) does so, "
+               "and flip(sort(…)) for a solve that goes back",
+               solve({.saveat = {.ts = {0., 0.5, 0.25}}}, 0.5))
+
+APSIS_PROVOKES(
+    steps_too_many,
+    "[diffeqsolve] saveat.steps keeps room for max_steps / steps = 1000000000000 states, more than memory "
+    "holds: lower max_steps, which is 1000000000000, or save every n-th step by a larger n",
+    solve({.saveat = {.steps = 1}, .max_steps = 1'000'000'000'000}, 0.5))
+
+APSIS_PROVOKES(
+    table_size, "[Own] a[1] has 0 entries and must have 1: a coefficient for each stage before",
+    solve_by({.name = "Own", .order = 1, .c = {0, 1}, .a = {{}, {}}, .b = {0.5, 0.5}, .dense = {{0.5, 0.5}}}))
+
+APSIS_PROVOKES(
+    table_value, "[Own] the sum of a[1] is 0.5 and must be 1: c[i] is the time at which stage i is",
+    solve_by(
+        {.name = "Own", .order = 1, .c = {0, 1}, .a = {{}, {0.5}}, .b = {0.5, 0.5}, .dense = {{0.5, 0.5}}}))

@@ -5,6 +5,7 @@
 //   error_if(any(x < 0.), "[my_log] the argument is negative: {0}", {x});
 
 #include <initializer_list>
+#include <span>
 
 #include "apsis/core/array.hpp"
 
@@ -16,6 +17,10 @@ namespace apsis {
 /// and names the first. The text ends in the place of the call.
 void error_if_code(const Array& code, std::initializer_list<Message> messages,
                    std::initializer_list<Array> values = {}, Loc loc = Loc::here());
+
+/// The same, for lists of any length. The texts are copied.
+void error_if_code(const Array& code, std::span<const Message> messages, std::span<const Array> values,
+                   Loc loc = Loc::here());
 
 /// Throws `message` when the program runs if an element of `condition` holds. See error_if_code.
 void error_if(const Array& condition, const Message& message, std::initializer_list<Array> values = {},

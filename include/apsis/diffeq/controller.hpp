@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "apsis/core/array.hpp"
+#include "apsis/diffeq/times.hpp"
 #include "apsis/tree/any_tree.hpp"
 
 namespace apsis {
@@ -26,6 +27,7 @@ struct ControllerStart {
 struct FirstStep {
   Array end;                 // of the first step
   std::vector<Array> state;  // the controller's own
+  bool tells_error = false;  // whether next_step fills in error_square
 };
 /// What it sees after each attempt.
 struct ControllerStep {
@@ -42,6 +44,9 @@ struct NextStep {
   Array start, end;  // of the next attempt
   std::vector<Array> state;
   Array code;  // i64: a SolveResult, 0 to go on
+  /// The square of this attempt's error relative to what is allowed, for what a failed solve says; empty: not
+  /// known.
+  Array error_square = {};
 };
 
 template <class C>
@@ -51,15 +56,15 @@ concept StepController = requires(const C& c, const ControllerStart& start, cons
 };
 
 /// Steps of the length dt0, which must be given; the last is shorter if need be. Stops if the state is not
-/// finite.
+/// finite. dt0 has the sign of t1 - t0, and is long enough that t0 + dt0 is not t0.
 struct ConstantStepSize {
   FirstStep first_step(const ControllerStart& start) const;
   NextStep next_step(const ControllerStep& step) const;
 };
 
-/// Steps that end at the given times: ts[0] is t0, the last t1; dt0 must not be given.
+/// Steps that end at the given times: ts[0] is t0, the last t1, up to rounding; dt0 must not be given.
 struct StepTo {
-  Array ts;
+  Times ts;  // at least two, each beyond the one before
   FirstStep first_step(const ControllerStart& start) const;
   NextStep next_step(const ControllerStep& step) const;
 };
@@ -69,10 +74,16 @@ struct StepTo {
 /// the error r relative to that bound, a step is accepted if r < 1, and the next is as long as this one times
 /// safety · r^(-β₁) · …, where β = (p+i+d, -(p+2d), d) / order weigh the errors of the last three steps.
 struct PIDController {
+  /// Finite, 0 or more, not both 0; scalars, or arrays that broadcast to the state. They must be given.
   Array rtol, atol;
+  /// Finite scalars whose sum is above 0.
   Array pcoeff = 0., icoeff = 1., dcoeff = 0.;
-  Array dtmin = {}, dtmax = {};  // empty: no limit
-  bool force_dtmin = true;       // at dtmin accept whatever the error, instead of stopping
+  /// The shortest and the longest step, lengths above 0 in solves of either direction; empty: no limit.
+  Array dtmin = {}, dtmax = {};
+  /// At dtmin accept whatever the error, instead of stopping.
+  bool force_dtmin = true;
+  /// The least and the greatest factor from one step to the next, in (0, 1] and [1, inf]; what they are
+  /// multiplied with, in (0, 1).
   Array factormin = 0.2, factormax = 10., safety = 0.9;
   FirstStep first_step(const ControllerStart& start) const;
   NextStep next_step(const ControllerStep& step) const;
@@ -91,6 +102,11 @@ class Controller {
   }
   FirstStep first_step(const ControllerStart& s) const { return first_(tree_.tree(), s); }
   NextStep next_step(const ControllerStep& s) const { return next_(tree_.tree(), s); }
+  /// What is held, if it is a `C`; otherwise null.
+  template <StepController C>
+  const C* as() const {
+    return tree_.as<C>();
+  }
 
  private:
   AnyTree tree_;

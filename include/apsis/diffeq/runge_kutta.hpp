@@ -1,12 +1,15 @@
 #pragma once
 
 #include <concepts>
+#include <cstddef>
 #include <vector>
+
+#include "apsis/base/loc.hpp"
 
 namespace apsis {
 
 /// An explicit Runge-Kutta method. Stage i evaluates the slope k[i] at time t + c[i] h and state y + h Σ
-/// a[i][j] k[j]; the step is y1 = y + h Σ b[i] k[i].
+/// a[i][j] k[j]; the step is y1 = y + h Σ b[i] k[i]. A solve checks the table before anything else.
 struct RungeKutta {
   const char* name;
   int order;
@@ -21,6 +24,11 @@ struct RungeKutta {
 
   std::size_t stages() const { return b.size(); }
 };
+
+/// Throws if a row is of another length than its stage asks for, c[i] is not the sum of a[i], b does not add
+/// up to 1, error to 0, dense output does not end in b, or first_same_as_last or the order (up to 4) is not
+/// that of the coefficients; all up to 1e-9.
+void check_table(const RungeKutta& method, Loc loc = Loc::here());
 
 /// Dense output by the straight line.
 std::vector<std::vector<double>> linear_output(const std::vector<double>& b);
@@ -51,7 +59,14 @@ struct Dopri5 {
   static const RungeKutta& method();
 };
 
-/// A solver: a type with a static `method()`.
+/// A solver: a type with a static `method()`. One of your own is a struct with a table:
+///   struct Midpoint {
+///     static const RungeKutta& method() {
+///       static const RungeKutta table{.name = "Midpoint", .order = 2, .c = {0, 0.5}, .a = {{}, {0.5}},
+///                                     .b = {0, 1}, .dense = linear_output({0, 1})};
+///       return table;
+///     }
+///   };
 template <class S>
 concept Solver = requires {
   { S::method() } -> std::convertible_to<const RungeKutta&>;

@@ -26,33 +26,40 @@ struct ODETerm {
 template <class F>
 ODETerm(F) -> ODETerm<F>;
 
-/// What to keep of a solve, in this order. With nothing asked for, t1.
+/// What to keep of a solve: t0 in the first row, then save times and steps in the order of the solve, then t1
+/// in the last row. With nothing asked for, t1. Rows that are not used are +inf, their times too.
 struct SaveAt {
   bool t0 = false;
-  Array ts = {};  // times between t0 and t1, in the order of the solve; by dense output inside the steps
-  std::int64_t steps =
-      0;  // every n-th accepted step, 0 = none; the arrays have room for max_steps, unused rows are +inf
+  /// Times from t0 to t1, in the order of the solve, as an Array or as `{0., 0.5, 1.}`; by dense output
+  /// inside the steps. A time within rounding (100 ULP) beyond t0 or t1 is t0 or t1.
+  Times ts = {};
+  /// Every n-th accepted step, 0 = none; there is room for max_steps / n of them.
+  std::int64_t steps = 0;
   bool t1 = false;
 };
 
-/// How a solve ended; the numbers are Diffrax's.
+/// How a solve ended; the numbers are Diffrax's, which throws where this has `Refused`: a time, a step or a
+/// tolerance was no use, and no step was made.
 enum class SolveResult : std::int64_t {
   Successful = 0,
   MaxStepsReached = 1,
   NonFinite = 9,
-  DtMinReached = 10
+  DtMinReached = 10,
+  Refused = 100
 };
 
 struct SolveOptions {
   Controller controller = {};
   SaveAt saveat = {};
-  /// Attempts, rejected ones included; -1: no limit (then saveat.steps is refused).
+  /// Attempts, rejected ones included, 0 or more; -1: no bound of yours, but then saveat.steps is refused,
+  /// and after 10¹⁰ attempts the solve gives up all the same.
   std::int64_t max_steps = 4096;
-  /// Whether a solve that fails throws, when it runs; otherwise see Solution::result.
+  /// Whether a solve that fails, or is refused for the values of its times and tolerances, throws when it
+  /// runs; otherwise see Solution::result.
   bool throw_ = true;
-  /// As in WhileOptions: reverse mode keeps no more than so many states of the solve, or states of so many
-  /// bytes together, and takes steps again instead; 0: a tape of all steps. What is saved is not part of
-  /// these states.
+  /// As in WhileOptions: reverse mode keeps no more than so many states of the solve (2 or more), or states
+  /// of so many bytes together, and takes steps again instead; 0: a tape of all steps. What is saved is not
+  /// part of these states.
   std::int64_t checkpoints = 0;
   std::int64_t checkpoint_bytes = 0;
   /// When the solve says how far between t0 and t1 it is, and to whom; by default it does not.
@@ -90,37 +97,144 @@ FlatSolution solve_flat(const VectorField& field, const RungeKutta& method, cons
 
 }  // namespace detail
 
+namespace detail {
+
+/// Which leaves of a tree are there.
+template <class T>
+std::vector<bool> present_leaves(const T& tree) {
+  std::vector<bool> present;
+  for_each_leaf(tree, [&present](const Array& a) { present.push_back(!a.is_empty()); });
+  return present;
+}
+/// Throws if a slope has not the leaves of its state.
+void check_slope(const std::vector<bool>& state, const std::vector<bool>& slope);
+
+template <class T>
+inline constexpr bool is_ode_term = false;
+template <class F>
+inline constexpr bool is_ode_term<ODETerm<F>> = true;
+template <class T>
+concept Time = std::is_convertible_v<const T&, Array>;
+template <class Y>
+inline constexpr bool is_state = !is_refused(tree_kind<argument_t<Y>>) &&
+                                 !std::is_arithmetic_v<argument_t<Y>> && !std::is_same_v<Y, SolveOptions>;
+template <class Y>
+requires std::is_arithmetic_v<typename Y::value_type>
+inline constexpr bool is_state<Y> = false;
+
+template <class T, class S, class Y, class O>
+concept SolveCall = is_ode_term<T> && Solver<S> && is_state<Y> && std::is_same_v<O, SolveOptions>;
+
+/// Refuses a call by its types, with one sentence.
+template <class T, class S, class Y, class O>
+constexpr void refuse_solve() {
+  constexpr bool integer = std::is_integral_v<Y>;
+  if constexpr (Solver<T>)
+    static_assert(!Solver<T>,
+                  "diffeqsolve takes the term first, then the solver: diffeqsolve(ODETerm{f}, Tsit5{}, …)");
+  else if constexpr (!is_ode_term<T>)
+    static_assert(
+        is_ode_term<T>,
+        "the first argument of diffeqsolve must be a term: write ODETerm{f} for the vector field f(t, y)");
+  else if constexpr (!Solver<S>)
+    static_assert(
+        Solver<S>,
+        "the second argument of diffeqsolve must be a solver, such as Tsit5{}: a type with a static method() "
+        "that returns its RungeKutta table");
+  else if constexpr (std::is_same_v<Y, SolveOptions>)
+    static_assert(
+        !std::is_same_v<Y, SolveOptions>,
+        "diffeqsolve takes (term, solver, t0, t1, dt0, y0, {options}), and dt0 is missing: give the first "
+        "step, or {} to an adaptive controller, which finds it");
+  else if constexpr (integer)
+    static_assert(!integer,
+                  "the state y0 of diffeqsolve is an integer: states are floating, write 1. instead of 1");
+  else if constexpr (!is_state<Y>)
+    static_assert(is_state<Y>,
+                  "the state y0 of diffeqsolve must be an Array, a double, or a tree of Arrays such as your "
+                  "own struct; "
+                  "array({1., 2.}) and array(vector) make Arrays of numbers");
+  else if constexpr (StepController<O>)
+    static_assert(
+        !StepController<O>,
+        "a controller is one of the options of diffeqsolve: write {.controller = PIDController{…}}");
+  else
+    static_assert(
+        std::is_same_v<O, SolveOptions>,
+        "the last argument of diffeqsolve must be its options: write {.controller = …, .saveat = …, "
+        ".max_steps = …}");
+}
+
+/// Refuses a vector field that does not take a time and a state, or does not return what it must.
+template <class F, class State>
+constexpr void refuse_vector_field() {
+  if constexpr (!CallableWith<F, Array, State>)
+    static_assert(
+        CallableWith<F, Array, State>,
+        "diffeqsolve calls the vector field as f(t, y): it must take the time, an Array, and the type of the "
+        "state y0; parameters are what f captures, or its fields");
+  else
+    static_assert(CallableInto<State, F, Array, State>,
+                  "the vector field of diffeqsolve must return the slope, of the type of the state y0");
+}
+
+/// What a refused call returns, so that no other error buries the sentence.
+template <class Y>
+using solution_t = Solution<std::conditional_t<is_state<Y>, argument_t<Y>, Array>>;
+
+}  // namespace detail
+
 /// Solves y' = f(t, y), y(t0) = y0 up to t1, which may lie before t0. `dt0` is the first step ({}: chosen by
 /// the controller). Times and state are promoted to one floating dtype. The solve is differentiable, both
 /// ways, in the parameters of the term, y0, t0, t1 and the save times; adaptive step sizes count as
-/// constants. Throws, when it runs, if the solve fails: too many steps, a state or slope that is not finite,
-/// or steps that became too short.
-template <class F, Solver S, class Y>
-Solution<detail::argument_t<Y>> diffeqsolve(const ODETerm<F>& term, S, const Array& t0, const Array& t1,
-                                            const Array& dt0, const Y& y0, const SolveOptions& options = {},
-                                            Loc loc = Loc::here()) {
-  using State = detail::argument_t<Y>;
-  struct Context {
-    const F& field;
-    const State& like;
-  };
-  State start = y0;
-  Context context{term.vector_field, start};
-  const detail::NamedTree named{tree_ref(start), "y0"};
-  detail::VectorField field{&context,
-                            [](const void* c, const Array& t, std::span<const Array> y) {
-                              const auto& [f, like] = *static_cast<const Context*>(c);
-                              State slope = f(t, detail::with_leaves(like, y));
-                              std::vector<Array> leaves;
-                              detail::collect_leaves(slope, leaves);
-                              return leaves;
-                            },
-                            detail::names_of(named)};
-  std::vector<Array> leaves;
-  detail::collect_leaves(start, leaves);
-  detail::FlatSolution s = detail::solve_flat(field, S::method(), t0, t1, dt0,
-                                              static_cast<std::vector<Array>&&>(leaves), options, loc);
-  return {s.ts, detail::with_leaves(start, s.ys), s.stats, s.result};
+/// constants. Throws, before its first step, where times, steps or options are none to go by; and if the
+/// solve fails: too many steps, a state or slope that is not finite, or steps that became too short.
+template <class Term, class Method, class Y = SolveOptions, class Options = SolveOptions>
+detail::solution_t<Y> diffeqsolve(const Term& term, const Method&, const Array& t0, const Array& t1,
+                                  const Array& dt0, const Y& y0, const Options& options = {},
+                                  Loc loc = Loc::here()) {
+  if constexpr (!detail::SolveCall<Term, Method, Y, Options>) {
+    detail::refuse_solve<Term, Method, Y, Options>();
+    return {};
+  } else {
+    using State = detail::argument_t<Y>;
+    using F = std::decay_t<decltype(term.vector_field)>;
+    struct Context {
+      const F& field;
+      const State& like;
+    };
+    State start = y0;
+    Context context{term.vector_field, start};
+    const detail::NamedTree named{tree_ref(start), "y0"};
+    const auto slope_at = [](const void* c, const Array& t, std::span<const Array> y) {
+      const auto& [f, like] = *static_cast<const Context*>(c);
+      std::vector<Array> leaves;
+      if constexpr (detail::CallableInto<State, F, Array, State>) {
+        State slope(f(t, detail::with_leaves(like, y)));
+        detail::check_slope(detail::present_leaves(like), detail::present_leaves(slope));
+        detail::collect_leaves(slope, leaves);
+      } else {
+        detail::refuse_vector_field<F, State>();
+      }
+      return leaves;
+    };
+    detail::VectorField field{&context, slope_at, detail::names_of(named)};
+    std::vector<Array> leaves;
+    detail::collect_leaves(start, leaves);
+    detail::FlatSolution s = detail::solve_flat(field, Method::method(), t0, t1, dt0,
+                                                static_cast<std::vector<Array>&&>(leaves), options, loc);
+    return {s.ts, detail::with_leaves(start, s.ys), s.stats, s.result};
+  }
+}
+
+/// Refuses calls with other arguments.
+template <class... A>
+requires(sizeof...(A) < 6 || sizeof...(A) > 8) Solution<Array> diffeqsolve(const A&...) {
+  static_assert(sizeof...(A) == 100,
+                "diffeqsolve takes (term, solver, t0, t1, dt0, y0, {options}): the options may be left out, "
+                "nothing else; "
+                "dt0 is {} where an adaptive controller finds the first step");
+  return {};
 }
 
 }  // namespace apsis

@@ -10,9 +10,9 @@
 namespace apsis {
 
 struct MinimizeOptions {
-  /// Stop when no entry of the gradient is larger than this.
+  /// Stop when no entry of the gradient is larger than this; 0 or more.
   double gradient_tolerance = 1e-8;
-  std::int64_t max_steps = 500;
+  std::int64_t max_steps = 500;  // 0 or more
 };
 
 enum class MinimizeResult : std::int64_t {
@@ -35,18 +35,20 @@ struct FlatMinimum {
   std::vector<Array> parameters;
   Array value, gradient_norm, steps, result;
 };
-FlatMinimum minimize_flat(const Callee& loss, std::span<const Array> start, const MinimizeOptions& options);
+FlatMinimum minimize_flat(const Callee& loss, std::span<const Array> start, const MinimizeOptions& options,
+                          Loc loc);
 }  // namespace detail
 
 /// A local minimum of a real scalar function of a tree of floating arrays, by BFGS with a backtracking line
 /// search (Nocedal and Wright, Numerical Optimization, 2006, chapters 3 and 6). Points where the function is
 /// not finite are stepped back from. Itself a program: compile it with jit, run it from many starts with
-/// vmap. Throws where `f` is not a real scalar.
+/// vmap. Throws where `f` is not a real scalar, or an option is out of its
+/// range.
 template <class F, class P>
-Minimum<P> minimize(const F& f, const P& start, const MinimizeOptions& options = {}) {
+Minimum<P> minimize(const F& f, const P& start, const MinimizeOptions& options = {}, Loc loc = Loc::here()) {
   auto loss = [&f](const P& p) { return Array(f(p)); };
   detail::FlatFunction<decltype(loss), P> flat(loss, start);
-  detail::FlatMinimum m = detail::minimize_flat(detail::callee_of(flat), flat.leaves(), options);
+  detail::FlatMinimum m = detail::minimize_flat(detail::callee_of(flat), flat.leaves(), options, loc);
   return {detail::with_leaves(start, m.parameters), m.value, m.gradient_norm, m.steps, m.result};
 }
 

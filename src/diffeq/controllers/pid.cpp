@@ -27,15 +27,21 @@ std::vector<Array> scaled(std::span<const Array> values, std::span<const Array> 
 /// Euler step of a hundredth of the state's own scale tells the second derivative, and that the step.
 Array starting_step(const ControllerStart& s, const PIDController& c) {
   Array d0 = detail::rms_norm(scaled(s.y0, s.y0, c)), d1 = detail::rms_norm(scaled(s.slope, s.y0, c));
-  Array h0 = where(d0 < 1e-5 || d1 < 1e-5, 1e-6, 0.01 * (d0 / d1));
+  Array small = d0 < 1e-5 || d1 < 1e-5 || !isfinite(d1);
+  Array h0 = where(small, 1e-6, 0.01 * (d0 / where(small, 1., d1)));
   std::vector<Array> y1, change;
   for (std::size_t i = 0; i < s.y0.size(); ++i) y1.push_back(s.y0[i] + h0 * s.slope[i]);
   std::vector<Array> slope1 = s.slope_at(s.context, s.t0 + h0, y1);
   for (std::size_t i = 0; i < y1.size(); ++i) change.push_back(slope1[i] - s.slope[i]);
   Array d2 = detail::rms_norm(scaled(change, s.y0, c)) / h0;
   Array d = maximum(d1, d2);
-  Array h1 = where(d <= 1e-15, maximum(1e-6, h0 * 1e-3), pow(0.01 / d, 1. / s.order));
-  return minimum(100 * h0, h1);
+  Array still = d <= 1e-15;
+  Array h1 = where(still, maximum(1e-6, h0 * 1e-3), pow(0.01 / where(still, 1., d), 1. / s.order));
+  Array h = minimum(100 * h0, h1);
+  // Where the slope a little later is not finite, the Euler step is all there is; where its change is beyond
+  // all numbers, too. A step that t0 is too large for would be none.
+  h = where(h > 0 && isfinite(h), h, h0);
+  return maximum(h, 10 * detail::epsilon(s.t0.dtype()) * abs(s.t0));
 }
 
 /// x^p for x ≥ 0 and p ≠ 0, without the care for the last bit and the special cases that `pow` takes: the
@@ -57,12 +63,11 @@ FirstStep PIDController::first_step(const ControllerStart& s) const {
   Array one = s.t0 * 0 + 1;
   if (!is_zero(pcoeff) || !is_zero(dcoeff)) state.push_back(stop_gradient(one));
   if (!is_zero(dcoeff)) state.push_back(stop_gradient(one));
-  if (!dtmin.is_empty()) state.push_back(dt <= dtmin);
-  return {s.t0 + dt, state};
+  return {s.t0 + dt, state, true};
 }
 
 NextStep PIDController::next_step(const ControllerStep& s) const {
-  if (s.error.empty()) fail(messages::no_error_estimate, {"in use"});
+  if (s.error.empty()) fail(messages::no_error_estimate, {});
   // Step sizes count as constants: the whole decision is made on values without derivatives. All that does
   // not wait for the error estimate is written so that it need not: the next step cannot start before this is
   // done.
@@ -76,11 +81,15 @@ NextStep PIDController::next_step(const ControllerStep& s) const {
   Array r2 = detail::mean_square(ratio);
 
   bool history = !is_zero(pcoeff) || !is_zero(dcoeff), history2 = !is_zero(dcoeff);
-  std::size_t next = (history ? 1 : 0) + (history2 ? 1 : 0);
   Array accept = r2 < 1;  // not where it is NaN
-  bool has_min = !dtmin.is_empty();
-  Array at_min = has_min ? s.state[next] : Array(false);
-  if (has_min && force_dtmin) accept = accept || at_min;
+  const bool has_min = !dtmin.is_empty();
+  // A difference of times is rounded once more: whether a step is no longer than dtmin, its end tells.
+  Array low, at_min;
+  if (has_min) {
+    low = stop_gradient(dtmin);
+    at_min = stop_gradient(s.t1) <= stop_gradient(s.t0) + low;
+    if (force_dtmin) accept = accept || at_min;
+  }
 
   double k = s.order;
   Array beta1 = (stop_gradient(pcoeff) + stop_gradient(icoeff) + stop_gradient(dcoeff)) / k;
@@ -98,8 +107,7 @@ NextStep PIDController::next_step(const ControllerStep& s) const {
   if (!dtmax.is_empty()) dt = minimum(dt, stop_gradient(dtmax));
 
   Array start = where(accept, s.t1, s.t0);
-  constexpr auto too_short = static_cast<std::int64_t>(SolveResult::DtMinReached);
-  Array code = where(start + dt == start, too_short, 0);
+  Array code = 0;
   std::vector<Array> state;
   if (history) {
     Array inverse = 1 / sqrt(r2);
@@ -108,12 +116,14 @@ NextStep PIDController::next_step(const ControllerStep& s) const {
     if (history2) state.push_back(where(accept, s.state[0], s.state[1]));
   }
   if (has_min) {
-    Array low = stop_gradient(dtmin);
-    if (!force_dtmin) code = where(dt < low, too_short, code);
-    state.push_back(dt <= low);
+    dt = where(at_min && factor == 1, low, dt);
+    if (!force_dtmin) code = where(dt < low, static_cast<std::int64_t>(SolveResult::DtMinReached), 0);
+    // What is accepted without regard to its error may be anything.
+    constexpr auto non_finite = static_cast<std::int64_t>(SolveResult::NonFinite);
+    if (force_dtmin) code = where(accept && !detail::all_finite(s.y1), non_finite, 0);
     dt = maximum(dt, low);
   }
-  return {accept, start, start + dt, state, code};
+  return {accept, start, start + dt, state, code, r2};
 }
 
 }  // namespace apsis

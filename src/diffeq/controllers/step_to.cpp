@@ -22,7 +22,7 @@ Array step_end(const Array& forward_ts, const Array& i, const Array& t1) {
 FirstStep StepTo::first_step(const ControllerStart& s) const {
   if (!s.dt0.is_empty()) fail(messages::first_step_given, {});
   if (ts.is_empty() || ts.ndim() != 1 || ts.size() < 2)
-    fail(messages::step_to_times, {ts.is_empty() ? "empty" : to_string(ts.shape())});
+    fail(messages::step_to_times, {ts.is_empty() ? "nothing" : to_string(ts.aval())});
   // Times run forwards inside the solve.
   Array forward = where(ts[-1] < ts[0], -ts, ts);
   forward = astype(forward, s.t0.dtype());

@@ -1,0 +1,315 @@
+#include "diffeq/checks.hpp"
+
+#include <limits>
+
+#include "apsis/control/error_if.hpp"
+#include "apsis/ops/arithmetic.hpp"
+#include "apsis/ops/convert.hpp"
+#include "apsis/ops/index.hpp"
+#include "apsis/ops/math.hpp"
+#include "apsis/ops/reduce.hpp"
+#include "apsis/ops/select.hpp"
+#include "diffeq/messages.hpp"
+#include "diffeq/norm.hpp"
+
+namespace apsis::detail {
+
+Text::Text(const Message& row, std::initializer_list<std::string> parts) : id(row.id) {
+  for (const char* p = row.text; *p; ++p) {
+    if (p[0] == '{' && p[1] >= '0' && p[1] <= '9' && p[2] == '}') {
+      text += parts.begin()[p[1] - '0'];
+      p += 2;
+    } else {
+      text += *p;
+    }
+  }
+}
+
+void raise(const Array& code, const std::vector<Text>& texts, std::span<const Array> values, Loc loc) {
+  std::vector<Message> rows;
+  for (const Text& t : texts) rows.push_back({t.id, t.text.c_str()});
+  error_if_code(code, rows, values, loc);
+}
+
+bool InputChecks::make_known(std::vector<Array>& values) {
+  std::vector<Array> known;
+  for (const Array& v : values) known.push_back(concrete_value(v));
+  for (const Array& k : known) {
+    if (!k.is_empty()) continue;
+    for (Array& v : values) v = stop_gradient(v);
+    return false;
+  }
+  values = std::move(known);
+  return true;
+}
+
+void InputChecks::found(const std::vector<Text>& texts, const Finding& finding) {
+  if (throws_) return raise(finding.code, texts, finding.values, loc_);
+  Array bad = finding.code != 0;
+  if (is_concrete(bad) && !bad.item<bool>()) return;
+  refused_ = refused_.is_empty() ? bad : refused_ || bad;
+}
+
+Array time_rounding(const Array& t0, const Array& t1) {
+  Array rounding = 100 * epsilon(t1.dtype()) * maximum(abs(t0), abs(t1)), length = abs(t1 - t0);
+  return where(length == 0, rounding, minimum(rounding, 0.01 * length));
+}
+
+namespace {
+
+void check_time(const Array& t, const char* name, Loc loc) {
+  if (t.is_empty()) fail(messages::time_not_scalar, {name, "an empty array"}, loc);
+  if (t.ndim() != 0) fail(messages::time_not_scalar, {name, to_string(t.aval())}, loc);
+  if (is_complex(t.dtype())) fail(messages::time_not_real, {name, to_string(t.aval())}, loc);
+}
+
+/// Numbers among the options that are no values of the program, each with its range.
+void check_numbers(const SolveOptions& o, Loc loc) {
+  const struct {
+    const char* name;
+    std::int64_t value;
+    bool fits;
+    const char* range;
+  } table[] = {
+      {"max_steps", o.max_steps, o.max_steps >= -1,
+       "give a number of attempts, or -1 for a solve without a bound of yours"},
+      {"saveat.steps", o.saveat.steps, o.saveat.steps >= 0,
+       "give n to save every n-th accepted step, or 0 for none"},
+      {"checkpoints", o.checkpoints, o.checkpoints == 0 || o.checkpoints >= 2,
+       "give the number of states that reverse mode keeps, 2 or more, or 0 for a tape of all steps"},
+      {"checkpoint_bytes", o.checkpoint_bytes, o.checkpoint_bytes >= 0,
+       "give the number of bytes for the states that reverse mode keeps, or 0 for a tape of all steps"},
+  };
+  for (const auto& row : table)
+    if (!row.fits)
+      fail(messages::option_range, {"diffeqsolve", row.name, std::to_string(row.value), row.range}, loc);
+}
+
+/// The rows that saveat.steps has room for; more bytes than any machine has are a mistake.
+void check_room(std::span<const Array> y0, const SolveOptions& o, Loc loc) {
+  if (o.saveat.steps <= 0) return;
+  if (o.max_steps < 0) fail(messages::steps_without_bound, {}, loc);
+  const std::int64_t rows = o.max_steps / o.saveat.steps;
+  double bytes = 0;
+  for (const Array& y : y0) bytes += static_cast<double>(rows) * static_cast<double>(y.aval().bytes());
+  if (bytes > 0x1p40)
+    fail(messages::steps_too_many, {std::to_string(rows), std::to_string(o.max_steps)}, loc);
+}
+
+/// The numbers from `low` to `high`, each included or not.
+struct Interval {
+  double low, high;
+  bool with_low, with_high;
+  bool holds(double x) const { return (with_low ? x >= low : x > low) && (with_high ? x <= high : x < high); }
+  Array holds(const Array& x) const {
+    return (with_low ? x >= low : x > low) && (with_high ? x <= high : x < high);
+  }
+};
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// What an option must be, and how a text says it.
+struct Range {
+  const char* name;
+  const Array& value;
+  Interval interval;
+  const char* text;
+};
+
+bool is_known_to_fit(const Range& range) {
+  const Array known = concrete_value(range.value);
+  if (known.is_empty()) return false;
+  for (double x : known.to_vector<double>())
+    if (!range.interval.holds(x)) return false;
+  return true;
+}
+
+/// Whether an array broadcasts to the shape.
+bool broadcasts(const Shape& from, const Shape& to) {
+  if (from.size() > to.size()) return false;
+  for (std::size_t k = 0; k < from.size(); ++k) {
+    const std::int64_t length = from[from.size() - 1 - k];
+    if (length != 1 && length != to[to.size() - 1 - k]) return false;
+  }
+  return true;
+}
+
+std::vector<Array> as_times(std::span<const Array> values, Dtype dtype) {
+  std::vector<Array> times;
+  for (const Array& v : values) times.push_back(astype(v, dtype));
+  return times;
+}
+
+void check_step_to(InputChecks& checks, const StepTo& c, const GivenTimes& times) {
+  if (!times.dt0.is_empty()) fail(messages::first_step_given, {}, checks.loc());
+  if (c.ts.is_empty() || c.ts.ndim() != 1 || c.ts.size() < 2)
+    fail(messages::step_to_times, {c.ts.is_empty() ? "nothing" : to_string(c.ts.aval())}, checks.loc());
+  if (is_complex(c.ts.dtype()))
+    fail(messages::time_not_real, {"StepTo::ts", to_string(c.ts.aval())}, checks.loc());
+  const auto look = [&](std::span<const Array> given) {
+    const std::vector<Array> v = as_times(given, times.dtype);
+    const Array &ts = v[0], &t0 = v[1], &t1 = v[2], slack = time_rounding(t0, t1);
+    Array before = ts[range({}, -1)], after = ts[range(1, {})];
+    Array wrong = !where(t1 < t0, after < before, before < after), at = argmax(wrong);
+    Array ends = abs(ts[0] - t0) <= slack && abs(ts[-1] - t1) <= slack;
+    Array code = where(!ends, 1, where(t0 != t1 && any(wrong), 2, 0));
+    return Finding{code, {ts[0], ts[-1], t0, t1, at + 1, after[at], before[at]}};
+  };
+  checks.refuse({c.ts, times.t0, times.t1}, look, [] {
+    return std::vector{Text(messages::step_to_ends, {"{0}", "{1}", "{2}", "{3}"}),
+                       Text(messages::step_to_order, {"{4}", "{5}", "{6}"})};
+  });
+}
+
+void check_pid(InputChecks& checks, const PIDController& c, std::span<const Array> y0,
+               const LeafNames& names) {
+  if (c.rtol.is_empty() || c.atol.is_empty()) fail(messages::missing_tolerance, {}, checks.loc());
+  const Range table[] = {
+      {"rtol",
+       c.rtol,
+       {0, infinity, true, false},
+       "give the relative error that a step may make, 0 or more, such as 1e-6"},
+      {"atol",
+       c.atol,
+       {0, infinity, true, false},
+       "give the absolute error that a step may make, 0 or more, such as 1e-9"},
+      {"pcoeff", c.pcoeff, {-infinity, infinity, false, false}, "give a finite number, such as 0 or 0.4"},
+      {"icoeff", c.icoeff, {-infinity, infinity, false, false}, "give a finite number, such as 1 or 0.3"},
+      {"dcoeff", c.dcoeff, {-infinity, infinity, false, false}, "give a finite number, such as 0"},
+      {"dtmin",
+       c.dtmin,
+       {0, infinity, false, false},
+       "give the length of the shortest step, above 0 in solves of either direction, or {} for none"},
+      {"dtmax",
+       c.dtmax,
+       {0, infinity, false, true},
+       "give the length of the longest step, above 0 in solves of either direction, or {} for none"},
+      {"factormin",
+       c.factormin,
+       {0, 1, false, true},
+       "give the least factor from one step to the next, above 0 and at most 1, such as 0.2"},
+      {"factormax",
+       c.factormax,
+       {1, infinity, true, true},
+       "give the greatest factor from one step to the next, 1 or more, such as 10"},
+      {"safety",
+       c.safety,
+       {0, 1, false, false},
+       "give a factor between 0 and 1, such as 0.9: from 1 on, a rejected step would be tried again as it "
+       "is"},
+  };
+  for (const Range& range : table) {
+    const bool tolerance = &range.value == &c.rtol || &range.value == &c.atol;
+    if (range.value.is_empty()) {
+      const bool may_be = &range.value == &c.dtmin || &range.value == &c.dtmax;
+      if (may_be) continue;
+      fail(messages::option_range, {"PIDController", range.name, "empty", range.text}, checks.loc());
+    }
+    if (range.value.ndim() > 0 && !tolerance)
+      fail(messages::option_shape, {range.name, to_string(range.value.aval())}, checks.loc());
+    for (std::size_t i = 0; i < y0.size() && tolerance; ++i)
+      if (!broadcasts(range.value.shape(), y0[i].shape()))
+        fail(messages::tolerance_shape,
+             {range.name, to_string(range.value.aval()), names(i), to_string(y0[i].aval())}, checks.loc());
+    if (is_known_to_fit(range)) continue;
+    const auto look = [&](std::span<const Array> v) {
+      return Finding{where(all(range.interval.holds(v[0])), 0, 1), {v[0]}};
+    };
+    checks.refuse({range.value}, look, [&] {
+      return std::vector{Text(messages::option_range, {"PIDController", range.name, "{0}", range.text})};
+    });
+  }
+  checks.refuse(
+      {c.rtol, c.atol},
+      [](std::span<const Array> v) {
+        return Finding{where(any(v[0] + v[1] == 0), 1, 0), {}};
+      },
+      [] { return std::vector{Text(messages::no_tolerance, {})}; });
+  const auto total = [](std::span<const Array> v) {
+    Array sum = v[0] + v[1] + v[2];
+    return Finding{where(sum > 0, 0, 1), {sum}};
+  };
+  checks.refuse({c.pcoeff, c.icoeff, c.dcoeff}, total,
+                [] { return std::vector{Text(messages::coefficients, {"{0}"})}; });
+  if (c.dtmin.is_empty() || c.dtmax.is_empty()) return;
+  checks.refuse(
+      {c.dtmin, c.dtmax},
+      [](std::span<const Array> v) {
+        return Finding{where(v[0] > v[1], 1, 0), {v[0], v[1]}};
+      },
+      [] {
+        return std::vector{Text(messages::step_limits, {"{0}", "{1}"})};
+      });
+}
+
+}  // namespace
+
+void check_structure(std::span<const Array> y0, const LeafNames& names, const GivenTimes& times,
+                     const SolveOptions& options, Loc loc) {
+  check_time(times.t0, "t0", loc);
+  check_time(times.t1, "t1", loc);
+  if (!times.dt0.is_empty()) check_time(times.dt0, "dt0", loc);
+  if (y0.empty()) fail(messages::empty_state, {}, loc);
+  for (std::size_t i = 0; i < y0.size(); ++i)
+    if (!is_floating(y0[i].dtype()))
+      fail(messages::state_not_floating, {names(i), to_string(y0[i].aval())}, loc);
+  if (!times.ts.is_empty()) {
+    if (times.ts.ndim() != 1) fail(messages::save_times, {to_string(times.ts.aval())}, loc);
+    if (is_complex(times.ts.dtype()))
+      fail(messages::time_not_real, {"saveat.ts", to_string(times.ts.aval())}, loc);
+  }
+  check_numbers(options, loc);
+  check_room(y0, options, loc);
+}
+
+void check_times(InputChecks& checks, const GivenTimes& times) {
+  const auto ends = [&](std::span<const Array> given) {
+    const std::vector<Array> v = as_times(given, times.dtype);
+    return Finding{where(!isfinite(v[0]), 1, where(!isfinite(v[1]), 2, 0)), {v[0], v[1]}};
+  };
+  checks.refuse({times.t0, times.t1}, ends, [] {
+    return std::vector{Text(messages::time_not_finite, {"t0", "{0}"}),
+                       Text(messages::time_not_finite, {"t1", "{1}"})};
+  });
+  const auto first_step = [&](std::span<const Array> given) {
+    const std::vector<Array> v = as_times(given, times.dtype);
+    const Array &dt0 = v[0], &t0 = v[1], &t1 = v[2], some = t0 != t1;
+    Array wrong = !isfinite(dt0) || (some && dt0 == 0), back = some && (dt0 < 0) != (t1 < t0);
+    return Finding{where(wrong, 1, where(back, 2, where(some && t0 + dt0 == t0, 3, 0))), {dt0, t0, t1}};
+  };
+  if (!times.dt0.is_empty())
+    checks.refuse({times.dt0, times.t0, times.t1}, first_step, [] {
+      return std::vector{Text(messages::first_step_value, {"{0}"}),
+                         Text(messages::first_step_direction, {"{0}", "{1}", "{2}"}),
+                         Text(messages::first_step_rounds, {"{0}", "{1}"})};
+    });
+  const auto saved = [&](std::span<const Array> given) {
+    const std::vector<Array> v = as_times(given, times.dtype);
+    const Array &ts = v[0], &t0 = v[1], &t1 = v[2], slack = time_rounding(t0, t1);
+    Array low = minimum(t0, t1) - slack, high = maximum(t0, t1) + slack;
+    Array outside = !(low <= ts && ts <= high), first = argmax(outside);
+    Array before = ts[range({}, -1)], after = ts[range(1, {})];
+    Array code = where(any(outside), 1, 0);
+    std::vector<Array> shown{first, ts[first], t0, t1};
+    if (ts.size() > 1) {
+      Array unsorted = where(t1 < t0, before < after, after < before), at = argmax(unsorted);
+      code = where(code == 0 && any(unsorted), 2, code);
+      shown.insert(shown.end(), {at + 1, after[at], before[at]});
+    }
+    return Finding{code, shown};
+  };
+  if (!times.ts.is_empty() && times.ts.size() > 0)
+    checks.refuse({times.ts, times.t0, times.t1}, saved, [] {
+      return std::vector{Text(messages::save_time_outside, {"{0}", "{1}", "{2}", "{3}"}),
+                         Text(messages::save_times_unsorted, {"{4}", "{5}", "{6}"})};
+    });
+}
+
+void check_controller(InputChecks& checks, const Controller& controller, const GivenTimes& times,
+                      std::span<const Array> y0, const LeafNames& names) {
+  if (const auto* c = controller.as<StepTo>()) check_step_to(checks, *c, times);
+  if (const auto* c = controller.as<PIDController>()) check_pid(checks, *c, y0, names);
+  if (controller.as<ConstantStepSize>() && times.dt0.is_empty())
+    fail(messages::no_first_step, {}, checks.loc());
+}
+
+}  // namespace apsis::detail

@@ -1,0 +1,58 @@
+#pragma once
+
+// What the parts of a solve share: its problem and what the loop over steps carries. Times run forwards.
+
+#include "diffeq/step.hpp"
+
+namespace apsis::detail {
+
+struct Problem {
+  const RungeKutta& method;
+  Field field;
+  Array t0, t1;
+  Array dt0;  // empty if none was given
+  std::vector<Array> y0;
+  Array ts;         // save times, or empty
+  Array refused;    // a boolean: the solve is over before its first step; empty: it is not
+  Array clip_from;  // a step that would end beyond, within rounding of t1 or behind it, ends at t1
+  const SolveOptions& options;
+
+  /// Whether there are times to save at inside of steps.
+  bool saves_times() const { return !ts.is_empty() && ts.size() > 0; }
+  /// Rows that saveat.steps has room for.
+  std::int64_t step_rows() const {
+    return options.saveat.steps > 0 ? options.max_steps / options.saveat.steps : 0;
+  }
+};
+
+struct LoopState {
+  Array start, end;             // of the next attempt
+  std::vector<Array> y, slope;  // at `start`; the slope only for methods that reuse it
+  std::vector<Array> controller;
+  Array attempts, accepted, code;   // i64
+  std::vector<Array> error_square;  // of the last attempt; nothing where the controller does not tell
+  Array saved;                      // rows written
+  std::vector<Array> next_time;     // into ts, where steps are saved too: otherwise it is `saved`
+  std::vector<Array> saved_ts;      // where steps are saved: of ts alone, the times are known
+  std::vector<Array> saved_ys;
+};
+
+/// Room for what is saved on the way, unused.
+void start_saving(const Problem& p, LoopState& s);
+/// Saves what saveat asks for of this attempt.
+void save_attempt(const Problem& p, const LoopState& s, const Step& step, const Array& accept,
+                  LoopState& next);
+/// Puts what was asked for together: t0, then ts and steps, then t1.
+FlatSolution collect(const Problem& p, const LoopState& end, const Array& code);
+
+/// Throws, when the program runs, if the code is one of a solve that failed. `first_slope` is that at t0.
+void raise_failure(const Problem& p, const LoopState& end, std::span<const Array> first_slope,
+                   const Array& code, Loc loc);
+
+/// No loop is without a bound: where the user gives none it is this, some minutes of the cheapest steps.
+inline constexpr std::int64_t most_attempts = 10'000'000'000;
+inline std::int64_t attempts_allowed(const SolveOptions& options) {
+  return options.max_steps < 0 ? most_attempts : options.max_steps;
+}
+
+}  // namespace apsis::detail

@@ -1,0 +1,9 @@
+// expect: the last argument of diffeqsolve must be its options
+#include <apsis/apsis.hpp>
+
+using namespace apsis;
+
+void use(const Array& y0) {
+  const auto decay = [](const Array&, const Array& y) { return -y; };
+  (void)diffeqsolve(ODETerm{decay}, Tsit5{}, 0., 1., 0.1, y0, SaveAt{.t0 = true});
+}

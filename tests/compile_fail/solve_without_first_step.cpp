@@ -1,0 +1,9 @@
+// expect: and dt0 is missing
+#include <apsis/apsis.hpp>
+
+using namespace apsis;
+
+void use(const Array& y0) {
+  const auto decay = [](const Array&, const Array& y) { return -y; };
+  (void)diffeqsolve(ODETerm{decay}, Tsit5{}, 0., 1., y0, {.max_steps = 5});
+}
