@@ -189,8 +189,14 @@ struct State {
     const std::string_view value = wish ? wish : "off";
     if (value.empty() || value == "off" || value == "0") return;
     std::int64_t max_bytes = usual_max_bytes;
-    if (const char* limit = std::getenv("APSIS_DISK_CACHE_BYTES"))
-      std::from_chars(limit, limit + std::strlen(limit), max_bytes);
+    if (const char* limit = std::getenv("APSIS_DISK_CACHE_BYTES")) {
+      const char* end = limit + std::strlen(limit);
+      const auto [next, status] = std::from_chars(limit, end, max_bytes);
+      if (status != std::errc{} || next != end) {
+        why_off = "APSIS_DISK_CACHE_BYTES is '" + std::string(limit) + "', which is no number of bytes";
+        return;
+      }
+    }
     const bool usual_place = value == "on" || value == "1";
     use(usual_place ? std::string() : std::string(value), max_bytes);
   }
@@ -200,7 +206,9 @@ struct State {
     why_off.clear();
     if (path.empty()) path = usual_place();
     while (path.size() > 1 && path.back() == '/') path.pop_back();
-    if (path.empty() || path[0] != '/') {
+    if (max_bytes <= 0) {
+      why_off = "a limit of " + std::to_string(max_bytes) + " bytes leaves no room for programs";
+    } else if (path.empty() || path[0] != '/') {
       why_off =
           path.empty() ? "neither XDG_CACHE_HOME nor HOME is set" : "'" + path + "' is no absolute path";
     } else {
