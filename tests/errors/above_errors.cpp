@@ -1,8 +1,11 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <limits>
+#include <map>
 
 #include <apsis/apsis.hpp>
 
@@ -35,15 +38,16 @@ void load_cut_off() {
   std::filesystem::resize_file(file.path, std::filesystem::file_size(file.path) / 2);
   load(file.path, Single{array({1., 2.})});
 }
-void load_compressed() {
-  File file("packed.npz");
+/// Loads an archive in whose list of contents four bytes (two, but for sizes) say something else.
+void load_changed(std::size_t at, int value) {
+  File file("changed.npz");
   save(file.path, Single{array({1.})});
   std::string bytes;
   {
     std::ifstream in(file.path, std::ios::binary);
     bytes.assign(std::istreambuf_iterator<char>(in), {});
   }
-  bytes[bytes.find("PK\x01\x02") + 10] = 8;  // "deflated"
+  std::memcpy(bytes.data() + bytes.find("PK\x01\x02") + at, &value, at >= 20 ? 4 : 2);
   std::ofstream(file.path, std::ios::binary) << bytes;
   load(file.path, Single{array({1.})});
 }
@@ -53,16 +57,33 @@ void reload(const Saved& saved, const Like& like) {
   save(file.path, saved);
   load(file.path, like);
 }
-void read_table(const char* text) {
+void read_table(const std::string& text) {
   File file("table.csv", text);
   read_csv(file.path).column("z");
 }
-void load_strings() {
-  std::string header = "{'descr': '<U3', 'fortran_order': False, 'shape': (1,), }";
+void load_elements(const std::string& type, char version = 1) {
+  std::string header = "{'descr': '" + type + "', 'fortran_order': False, 'shape': (1,), }";
   header.resize(117, ' ');
   File file("text.npy",
-            std::string("\x93NUMPY\x01\x00", 8) + '\x76' + '\0' + header + "\n" + std::string(12, 'a'));
+            std::string("\x93NUMPY") + version + '\0' + '\x76' + '\0' + header + "\n" + std::string(12, 'a'));
   load_npy(file.path);
+}
+/// Draws with this script in gnuplot's place, or without any.
+void draw_with(const std::string& folder, const char* script) {
+  struct Restore {
+    std::string path = std::getenv("PATH"), folder;
+    ~Restore() {
+      setenv("PATH", path.c_str(), 1);
+      std::filesystem::remove_all(folder);
+    }
+  } restore{.folder = folder};
+  if (script) {
+    std::filesystem::create_directories(folder);
+    std::ofstream(folder + "/gnuplot") << script;
+    std::filesystem::permissions(folder + "/gnuplot", std::filesystem::perms::owner_all);
+  }
+  setenv("PATH", (folder + (script ? ":" + restore.path : "")).c_str(), 1);
+  Figure{}.line(array({1., 2.}), array({1., 2.}), "").save("/tmp/apsis_errors.png");
 }
 /// More arrays than a .npz file can list.
 void save_too_much() {
@@ -104,68 +125,152 @@ APSIS_PROVOKES(file_damaged,
                "file, or was cut off; save it again",
                load_cut_off())
 APSIS_PROVOKES(file_compressed,
-               "[load] /tmp/apsis_errors_packed.npz: a.npy is compressed; save with numpy.savez, which does "
+               "[load] /tmp/apsis_errors_changed.npz: a.npy is compressed; save with numpy.savez, which does "
                "not compress",
-               load_compressed())
+               load_changed(10, 8))
+APSIS_PROVOKES(file_encrypted,
+               "[load] /tmp/apsis_errors_changed.npz: a.npy is encrypted; save with numpy.savez, which does "
+               "not encrypt",
+               load_changed(8, 1))
+APSIS_PROVOKES(
+    file_zip64,
+    "[load] /tmp/apsis_errors_changed.npz is a ZIP64 archive, for more than 4 GiB or 65534 arrays; "
+    "save parts of it, or arrays by themselves with numpy.save",
+    load_changed(20, -1))
 APSIS_PROVOKES(file_too_large,
-               "[save] /tmp/apsis_errors_many.npz would be larger than 4 GiB, or of more than 65535 arrays, "
+               "[save] /tmp/apsis_errors_many.npz would be larger than 4 GiB, or of more than 65534 arrays, "
                "the limits of this format; save parts of the tree",
                save_too_much())
+APSIS_PROVOKES(
+    npy_version,
+    "[load] /tmp/apsis_errors_text.npy is a .npy file of version 7.0; versions 1.0 to 3.0 are read: "
+    "save it again with numpy.save",
+    load_elements("<f8", 7))
+APSIS_PROVOKES(object_elements,
+               "[load] /tmp/apsis_errors_text.npy holds Python objects, which only Python can read; convert "
+               "them in NumPy, by astype(float)",
+               load_elements("|O"))
 APSIS_PROVOKES(unknown_element,
                "[load] /tmp/apsis_errors_text.npy holds elements of type <U3, for which there is no dtype; "
                "convert them in NumPy",
-               load_strings())
+               load_elements("<U3"))
+APSIS_PROVOKES(save_empty,
+               "[save_npy] the array is empty: it has neither dtype nor shape; give it a value first",
+               save_npy("/tmp/apsis_errors_empty.npy", Array{}))
+APSIS_PROVOKES(
+    save_name,
+    "[save] /tmp/apsis_errors_name.npz: the name of the leaf tree[\"" + std::string(194, 'n') +
+        "…] has 70008 bytes, or holds a NUL byte; names have at most 65535 without any: choose other keys",
+    save("/tmp/apsis_errors_name.npz", std::map<std::string, Array>{{std::string(70'000, 'n'), ones({2})}}))
+APSIS_PROVOKES(save_twice,
+               "[save] /tmp/apsis_errors_twice.npz: two leaves are called tree.leaf0; choose other keys",
+               detail::save_leaves("/tmp/apsis_errors_twice.npz", {"a", "a"},
+                                   std::vector<Array>(2, ones({1})), {}))
 APSIS_PROVOKES(save_traced,
                "[save] an array is traced (f64[1]): it has no value here; save outside jit and vmap",
                jit([](const Array& x) {
                  save("/tmp/apsis_errors_traced.npz", Single{x});
                  return x;
                })(array({1.})))
-APSIS_PROVOKES(record_missing,
-               "[load] /tmp/apsis_errors_again.npz has no array b.npy, which the tree needs (f64[1]); was it "
-               "saved from another structure?",
-               reload(Single{array({1.})}, Pair{array({1.}), array({2.})}))
+APSIS_PROVOKES(
+    record_missing,
+    "[load] /tmp/apsis_errors_again.npz has no array b.npy for tree.b (f64[1]); it holds a.npy. Was "
+    "it saved from another structure?",
+    reload(Single{array({1.})}, Pair{array({1.}), array({2.})}))
 APSIS_PROVOKES(record_mismatch,
-               "[load] /tmp/apsis_errors_again.npz: array a.npy is f64[1] in the file and f64[2] in the tree",
+               "[load] /tmp/apsis_errors_again.npz: array a.npy is f64[1] in the file, and tree.a is f64[2]; "
+               "pass a tree of the shapes and dtypes that were saved",
                reload(Single{array({1.})}, Single{array({1., 2.})}))
 APSIS_PROVOKES(record_unknown,
                "[load] /tmp/apsis_errors_again.npz has an array b.npy that the tree has no place for; was it "
                "saved from another structure?",
                reload(Pair{array({1.}), array({2.})}, Single{array({1.})}))
 APSIS_PROVOKES(csv_fields,
-               "[read_csv] /tmp/apsis_errors_table.csv:2: the line has 1 fields, the table 2 columns",
+               "[read_csv] /tmp/apsis_errors_table.csv:2: the line has 1 fields, the table 2 columns; fields "
+               "are separated by commas",
                read_table("x,y\n1\n"))
 APSIS_PROVOKES(csv_number,
-               "[read_csv] /tmp/apsis_errors_table.csv:3: column y holds \"two\", which is no number",
+               "[read_csv] /tmp/apsis_errors_table.csv:3: column y holds \"two\", which is no number; a "
+               "missing value is written nan",
                read_table("x,y\n1,2\n1,two\n"))
+APSIS_PROVOKES(csv_range,
+               "[read_csv] /tmp/apsis_errors_table.csv:2: column x holds 1e999, which f64 cannot hold; scale "
+               "the column",
+               read_table("x\n1e999\n"))
+APSIS_PROVOKES(csv_quote,
+               "[read_csv] /tmp/apsis_errors_table.csv:2: a quote is not closed; a field in quotes is \"…\", "
+               "with quotes inside it written twice",
+               read_table("x\n\"1\n"))
+APSIS_PROVOKES(csv_nul,
+               "[read_csv] /tmp/apsis_errors_table.csv:1 holds a NUL byte: it is no text, or of two bytes a "
+               "character; save it as UTF-8",
+               read_table(std::string("x\0\n1\n", 5)))
+APSIS_PROVOKES(csv_header,
+               "[read_csv] /tmp/apsis_errors_table.csv:1: the first line holds numbers only; write a line of "
+               "column names above it, in quotes if they are numbers",
+               read_table("1,2\n3,4\n"))
+APSIS_PROVOKES(csv_twice,
+               "[read_csv] /tmp/apsis_errors_table.csv:1: two columns are called \"x\"; rename one",
+               read_table("x,x\n3,4\n"))
 APSIS_PROVOKES(csv_empty, "[read_csv] /tmp/apsis_errors_table.csv has no line of column names",
                read_table("# nothing\n"))
 APSIS_PROVOKES(csv_column, "[Table] there is no column z; the columns are x, y", read_table("x,y\n1,2\n"))
-APSIS_PROVOKES(plot_sizes, "[Figure] a series has 2 x values and 3 y values",
-               Figure{}.line(array({1., 2.}), array({1., 2., 3.}), ""))
+APSIS_PROVOKES(
+    plot_dimensions,
+    "[Figure] y of the series \"a\" is f64[2,1]; a series takes arrays of one dimension, such as a "
+    "column table(range(), 0)",
+    Figure{}.line(array({1., 2.}), ones({2, 1}), "a"))
+APSIS_PROVOKES(plot_complex,
+               "[Figure] y of the series \"a\" is c128[2]; draw real(...), imag(...) or abs(...) of it",
+               Figure{}.line(array({1., 2.}), ones({2}, c128), "a"))
+APSIS_PROVOKES(plot_sizes, "[Figure] the series \"a\" has 2 x and 3 y values; give as many of each",
+               Figure{}.line(array({1., 2.}), array({1., 2., 3.}), "a"))
+APSIS_PROVOKES(plot_mark, "[Figure] the mark \"a\" stands at inf; give it a finite place",
+               Figure{}.mark(std::numeric_limits<double>::infinity(), "a"))
 APSIS_PROVOKES(plot_map_sizes,
                "[Figure] a map has values of f64[2,3], over 2 x and 3 y values: the values must be [ys, xs]",
                Figure{}.map(arange(2) * 1., arange(3) * 1., ones({2, 3}), ""))
+APSIS_PROVOKES(
+    plot_map_grid,
+    "[Figure] the map \"a\" needs at least two x and two y, each in finite even steps, as linspace "
+    "makes them",
+    Figure{}.map(array({1., 2., 4.}), array({1., 2.}), ones({2, 3}), "a"))
+APSIS_PROVOKES(plot_map_log,
+               "[Figure] /tmp/apsis_errors.png: a map has even steps, which log_y cannot show; give the map "
+               "log(y), without log_y",
+               Figure{.log_y = true}
+                   .map(array({1., 2.}), array({1., 2.}), ones({2, 2}), "")
+                   .save("/tmp/apsis_errors.png"))
+APSIS_PROVOKES(plot_maps,
+               "[Figure] /tmp/apsis_errors.png has 2 maps, and one scale of colours; draw one map a figure, "
+               "and save_stacked several",
+               Figure{}
+                   .map(array({1., 2.}), array({1., 2.}), ones({2, 2}), "")
+                   .map(array({1., 2.}), array({1., 2.}), ones({2, 2}), "")
+                   .save("/tmp/apsis_errors.png"))
 APSIS_PROVOKES(plot_empty,
                "[Figure] there is nothing to draw in /tmp/apsis_errors_empty.png: add a series first",
                Figure{}.save("/tmp/apsis_errors_empty.png"))
-
-namespace {
-
-/// Draws where no gnuplot is to be found.
-void draw_without_gnuplot() {
-  std::string path = std::getenv("PATH");
-  struct Restore {
-    const std::string& path;
-    ~Restore() { setenv("PATH", path.c_str(), 1); }
-  } restore{path};
-  setenv("PATH", "/nowhere", 1);
-  Figure{}.line(array({1., 2.}), array({1., 2.}), "").save("/tmp/apsis_errors_plot.png");
-}
-
-}  // namespace
-
+APSIS_PROVOKES(
+    plot_nothing,
+    "[Figure] no series of /tmp/apsis_errors.png has a value that can be drawn: values must be finite "
+    "and below 1e300; look at the values",
+    Figure{}.line(zeros({0}), zeros({0}), "").save("/tmp/apsis_errors.png"))
+APSIS_PROVOKES(
+    plot_pixels,
+    "[Figure] /tmp/apsis_errors.png has a figure of 10 by 620 pixels; sides must be at least 50 and "
+    "together at most 32000 each way and 100 million pixels in all",
+    Figure{.width = 10}.line(array({1.}), array({1.}), "").save("/tmp/apsis_errors.png"))
+APSIS_PROVOKES(
+    plot_format,
+    "[Figure] /tmp/apsis_errors.jpg: the end of the name says the format, .png, .svg or .pdf; rename it",
+    Figure{}.line(array({1.}), array({1.}), "").save("/tmp/apsis_errors.jpg"))
 APSIS_PROVOKES(plot_failed,
-               "[Figure] gnuplot could not draw /tmp/apsis_errors_plot.png; is it installed (package "
-               "gnuplot-nox)? It said: sh: 1: gnuplot: not found\n",
-               draw_without_gnuplot())
+               "[Figure] gnuplot could not draw /tmp/apsis_errors.png: it ended with status 3. It said: no "
+               "terminal",
+               draw_with("/tmp/apsis_errors_path", "#!/bin/sh\necho no terminal >&2; exit 3\n"))
+APSIS_PROVOKES(
+    plot_program,
+    "[Figure] /tmp/apsis_errors.png is drawn by gnuplot, which is not in PATH; install it (package "
+    "gnuplot-nox)",
+    draw_with("/nowhere", nullptr))

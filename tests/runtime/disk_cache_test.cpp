@@ -113,6 +113,20 @@ TEST(DiskCacheChild, DISABLED_SaysWhyItIsOff) {
   EXPECT_EQ(cache_state().directory, "");
   EXPECT_EQ(cache_state().why_off, "'cache' is no absolute path");
 }
+TEST(DiskCacheChild, DISABLED_RefusesItsLimit) {
+  EXPECT_EQ(cache_state().directory, "");
+  const std::string limit = getenv("APSIS_DISK_CACHE_BYTES");
+  EXPECT_EQ(cache_state().why_off,
+            limit == "-1" ? "a limit of -1 bytes leaves no room for programs"
+                          : "APSIS_DISK_CACHE_BYTES is '" + limit + "', which is no number of bytes");
+}
+TEST(DiskCache, ALimitThatIsNoneIsRefused) {
+  Folder folder;
+  for (const char* limit : {"10MB", "", "1e9", "many", "99999999999999999999", "-1"})
+    Child("DiskCacheChild.DISABLED_RefusesItsLimit",
+          {"APSIS_DISK_CACHE=" + folder.path() + "/new", std::string("APSIS_DISK_CACHE_BYTES=") + limit});
+  EXPECT_TRUE(folder.files().empty());
+}
 TEST(DiskCache, TheEnvironmentSaysWhere) {
   Folder folder;
   { Child("DiskCacheChild.DISABLED_IsOffByItself", {"XDG_CACHE_HOME=" + folder.path()}); }
