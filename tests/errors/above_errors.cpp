@@ -160,10 +160,10 @@ APSIS_PROVOKES(save_empty,
 APSIS_PROVOKES(
     save_name,
     "[save] /tmp/apsis_errors_name.npz: the name of the leaf tree[\"" + std::string(194, 'n') +
-        "…] has 70008 bytes, or holds a NUL byte; names have at most 65535 without any: choose other keys",
+        "… has 70008 bytes, or holds a NUL byte; names have at most 65535 without any: choose other keys",
     save("/tmp/apsis_errors_name.npz", std::map<std::string, Array>{{std::string(70'000, 'n'), ones({2})}}))
 APSIS_PROVOKES(save_twice,
-               "[save] /tmp/apsis_errors_twice.npz: two leaves are called tree.leaf0; choose other keys",
+               "[save] /tmp/apsis_errors_twice.npz: two leaves are called tree.a; choose other keys",
                detail::save_leaves("/tmp/apsis_errors_twice.npz", {"a", "a"},
                                    std::vector<Array>(2, ones({1})), {}))
 APSIS_PROVOKES(save_traced,
