@@ -12,7 +12,14 @@
 
 namespace apsis::detail {
 
-const Graph& called_region(const Params& params) { return *regions_of(params)[0]; }
+const Graph& called_region(const Params& params) {
+  const Graph* first = nullptr;
+  each_region(params, [&](const Graph& region) {
+    if (!first) first = &region;
+  });
+  APSIS_ASSERT(first);
+  return *first;
+}
 
 Params with_called_region(const Params& params, const GraphRef& region) {
   struct Replace {

@@ -35,8 +35,12 @@ const CheckpointedParams& checkpointed_of(const Params& params) { return params.
 
 void checkpointed_shape(const Params& params, std::span<const Aval> in, std::vector<Aval>& out) {
   const auto& p = checkpointed_of(params);
+  APSIS_ASSERT(p.program && p.keep.states >= 0 && p.keep.bytes >= 0 && p.keep.length >= -1);
   check_region_operands("while_loop", *p.program, in);
   out = output_avals(*p.program);
+  std::vector<Aval> of_loop;
+  while_op.shape(make_params(p.loop), in, of_loop);
+  APSIS_ASSERT(out == of_loop);
 }
 
 void checkpointed_evaluate(const Params& params, std::span<const Array> in, std::span<Array> out) {

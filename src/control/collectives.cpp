@@ -33,7 +33,13 @@ void pass_on(const Op& op, const BatchRule& r) {
 }
 bool is_mine(const BatchRule& r) { return r.size.name == collective(r.params).axis; }
 
-void same_shape(const Params&, std::span<const Aval> in, std::vector<Aval>& out) { out.push_back(in[0]); }
+void same_shape(const Params& params, std::span<const Aval> in, std::vector<Aval>& out) {
+  const auto& p = collective(params);
+  APSIS_ASSERT(in.size() == 1 && p.size >= 0 && p.dims.empty());
+  for (std::int64_t from : p.sources) APSIS_ASSERT(from >= -1 && from < p.size);
+  APSIS_ASSERT(p.sources.empty() || static_cast<std::int64_t>(p.sources.size()) == p.size);
+  out.push_back(in[0]);
+}
 
 // psum, pmax, pmin: a reduction over the lanes.
 
@@ -77,7 +83,15 @@ void psum_transpose(const TransposeRule& r) { r.out[0] = run(psum_op, r.params, 
 
 // all_gather and psum_scatter: each the transpose of the other. dims[0]: the axis of the longer array.
 
+/// Each lane takes one of the entries along the first of `dims`.
+void check_split(const CollectiveParams& p, const Aval& in) {
+  APSIS_ASSERT(p.dims[0] >= 0 && p.dims[0] < in.rank() &&
+               in.shape()[static_cast<std::size_t>(p.dims[0])] == p.size);
+}
+
 void all_gather_shape(const Params& params, std::span<const Aval> in, std::vector<Aval>& out) {
+  APSIS_ASSERT(in.size() == 1 && collective(params).size >= 0 && collective(params).dims.size() == 1 &&
+               collective(params).dims[0] >= 0 && collective(params).dims[0] <= in[0].rank());
   const auto& p = collective(params);
   Shape shape = in[0].shape();
   shape.insert(static_cast<std::size_t>(p.dims[0]), p.size);
@@ -96,6 +110,8 @@ void all_gather_transpose(const TransposeRule& r) {
 }
 
 void psum_scatter_shape(const Params& params, std::span<const Aval> in, std::vector<Aval>& out) {
+  APSIS_ASSERT(in.size() == 1 && collective(params).dims.size() == 1);
+  check_split(collective(params), in[0]);
   Shape shape = in[0].shape();
   shape.erase(static_cast<std::size_t>(collective(params).dims[0]));
   out.push_back(Aval(in[0].dtype(), shape, in[0].weak()));
@@ -114,6 +130,9 @@ void psum_scatter_transpose(const TransposeRule& r) {
 // all_to_all: dims are the axis split, as the operand counts, and the axis made, as the result counts.
 
 void all_to_all_shape(const Params& params, std::span<const Aval> in, std::vector<Aval>& out) {
+  APSIS_ASSERT(in.size() == 1 && collective(params).dims.size() == 2);
+  check_split(collective(params), in[0]);
+  APSIS_ASSERT(collective(params).dims[1] >= 0 && collective(params).dims[1] < in[0].rank());
   const auto& p = collective(params);
   Shape shape = in[0].shape();
   shape.erase(static_cast<std::size_t>(p.dims[0]));
@@ -184,7 +203,9 @@ enum Reduction : std::int64_t { Any, All, Max };
 
 std::string_view every_axis(const Params&) { return ""; }
 
-void unvmap_shape(const Params&, std::span<const Aval> in, std::vector<Aval>& out) {
+void unvmap_shape(const Params& params, std::span<const Aval> in, std::vector<Aval>& out) {
+  const std::int64_t reduction = params.as<UnvmapParams>().reduction;
+  APSIS_ASSERT(in.size() == 1 && reduction >= 0 && reduction <= 2);
   out.push_back(Aval(in[0].dtype(), {}, in[0].weak()));
 }
 

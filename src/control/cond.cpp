@@ -42,6 +42,9 @@ std::vector<GraphRef> transform_branches(const CondParams& p, std::size_t output
 }
 
 void cond_shape(const Params& params, std::span<const Aval> in, std::vector<Aval>& out) {
+  APSIS_ASSERT(!in.empty() && in[0].dtype() == Dtype::I64 && in[0].rank() == 0 &&
+               !branches_of(params).branches.empty());
+  for (const GraphRef& branch : branches_of(params).branches) APSIS_ASSERT(branch);
   const auto& p = branches_of(params);
   for (const GraphRef& branch : p.branches) check_region_operands("cond", *branch, in.subspan(1));
   out = output_avals(*p.branches[0]);
@@ -51,7 +54,7 @@ void cond_shape(const Params& params, std::span<const Aval> in, std::vector<Aval
       std::string left = i < out.size() ? to_string(out[i]) : "missing",
                   right = i < other.size() ? to_string(other[i]) : "missing";
       if (i >= out.size() || i >= other.size() || out[i].dtype() != other[i].dtype() ||
-          out[i].shape() != other[i].shape())
+          out[i].shape() != other[i].shape() || out[i].list() != other[i].list())
         fail(messages::branch_mismatch,
              {"cond", "result " + std::to_string(i), left, right, std::to_string(b)});
     }

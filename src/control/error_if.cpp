@@ -18,7 +18,15 @@ namespace apsis {
 namespace detail {
 namespace {
 
-void error_if_shape(const Params&, std::span<const Aval> in, std::vector<Aval>&) {
+void error_if_shape(const Params& params, std::span<const Aval> in, std::vector<Aval>&) {
+  const auto& p = params.as<ErrorIfParams>();
+  APSIS_ASSERT(!in.empty() && !p.texts.empty() && p.ids.size() == p.texts.size() && p.lane_axes >= 0 &&
+               p.lane_axes <= in[0].rank());
+  for (const Aval& value : in.subspan(1)) {
+    APSIS_ASSERT(!value.is_list() && value.rank() >= p.lane_axes);
+    for (std::int64_t k = 0; k < p.lane_axes; ++k)
+      APSIS_ASSERT(value.shape()[static_cast<std::size_t>(k)] == in[0].shape()[static_cast<std::size_t>(k)]);
+  }
   if (in[0].dtype() != Dtype::I64 && in[0].dtype() != Dtype::Bool)
     fail(messages::error_code, {to_string(in[0])});
 }
@@ -152,7 +160,8 @@ void error_if_batch(const BatchRule& r) {
 }
 
 void raise_when_shape(const Params& params, std::span<const Aval> in, std::vector<Aval>&) {
-  APSIS_ASSERT(in[0].dtype() == Dtype::Bool && in[0].shape().rank() == 0);
+  APSIS_ASSERT(!in.empty() && in[0].dtype() == Dtype::Bool && in[0].shape().rank() == 0);
+  APSIS_ASSERT(params.as<RaiseWhenParams>().region);
   check_region_operands("raise_when", *params.as<RaiseWhenParams>().region, in.subspan(1));
 }
 

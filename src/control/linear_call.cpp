@@ -19,8 +19,21 @@ Params plain_call(const Params& params) {
 
 void linear_call_shape(const Params& params, std::span<const Aval> in, std::vector<Aval>& out) {
   const auto& p = linear_of(params);
+  APSIS_ASSERT(p.region && p.transposed && p.linear >= 0 && p.linear <= static_cast<std::int64_t>(in.size()));
   check_region_operands("linear_call", *p.region, in);
   out = output_avals(*p.region);
+  const auto linear = static_cast<std::size_t>(p.linear);
+  std::vector<Aval> back(in.begin(), in.end() - p.linear);
+  back.insert(back.end(), out.begin(), out.end());
+  check_region_operands("linear_call", *p.transposed, back);
+  const std::size_t found = p.transposed->outputs().size();
+  APSIS_ASSERT(p.conditions.size() == linear && found >= linear);
+  for (std::size_t i = 0; i < linear; ++i) {
+    const Aval &cotangent = p.transposed->aval(p.transposed->outputs()[i]), &of = in[in.size() - linear + i];
+    APSIS_ASSERT(cotangent.shape() == of.shape() && cotangent.dtype() == of.dtype() &&
+                 cotangent.list() == of.list());
+    APSIS_ASSERT(p.conditions[i] >= -1 && p.conditions[i] < static_cast<std::int64_t>(found - linear));
+  }
 }
 
 void linear_call_evaluate(const Params& params, std::span<const Array> in, std::span<Array> out) {

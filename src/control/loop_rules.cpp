@@ -16,7 +16,7 @@ void check_carry(const char* op, std::span<const Aval> carry, std::span<const Av
   for (std::size_t i = 0; i < carry.size(); ++i) {
     std::string got = i < results.size() ? to_string(results[i]) : "missing";
     if (i >= results.size() || results[i].dtype() != carry[i].dtype() ||
-        results[i].shape() != carry[i].shape())
+        results[i].shape() != carry[i].shape() || results[i].list() != carry[i].list())
       fail(messages::carry_mismatch, {op, "part " + std::to_string(i), to_string(carry[i]), got});
   }
 }

@@ -6,6 +6,7 @@
 #include "control/loop_rules.hpp"
 #include "control/messages.hpp"
 #include "control/regions.hpp"
+#include "core/list.hpp"
 #include "ir/effects.hpp"
 #include "ops/lax.hpp"
 #include "runtime/region.hpp"
@@ -22,6 +23,12 @@ const MapLanesParams& lanes_of(const Params& params) { return params.as<MapLanes
 
 void map_lanes_shape(const Params& params, std::span<const Aval> in, std::vector<Aval>& out) {
   const auto& p = lanes_of(params);
+  APSIS_ASSERT(p.region && p.lanes >= 0 && p.in_axes.size() == in.size());
+  APSIS_ASSERT(p.nest.empty() || p.nest.product() == p.lanes);
+  for (std::size_t i = 0; i < in.size(); ++i)
+    APSIS_ASSERT(p.in_axes[i] == -1 ||
+                 (p.in_axes[i] == 0 && in[i].rank() > 0 && in[i].shape()[0] == p.lanes &&
+                  (!in[i].is_list() || of_lanes(in[i].list()))));
   std::vector<Aval> lane;
   for (std::size_t i = 0; i < in.size(); ++i) lane.push_back(p.in_axes[i] < 0 ? in[i] : unstacked(in[i]));
   check_region_operands("map_lanes", *p.region, lane);

@@ -27,11 +27,17 @@ Aval stack_of(const Aval& y, const ScanParams& p) {
 
 void scan_shape(const Params& params, std::span<const Aval> in, std::vector<Aval>& out) {
   const auto& p = scan_of(params);
+  const auto count = static_cast<std::int64_t>(in.size());
+  APSIS_ASSERT(p.body && p.length >= -1 && p.consts >= 0 && p.consts <= count && p.carries >= 0 &&
+               p.carries <= count - p.consts);
   auto first_x = static_cast<std::size_t>(p.consts + p.carries);
+  APSIS_ASSERT(p.length >= 0 || first_x < in.size());
   std::vector<Aval> operands(in.begin(), in.begin() + static_cast<std::ptrdiff_t>(first_x));
   for (const Aval& x : in.subspan(first_x)) {
     if (!x.is_list() && (x.rank() == 0 || x.shape()[0] != p.length))
       fail(messages::scan_length, {"length", std::to_string(p.length), "one of them", to_string(x)});
+    APSIS_ASSERT(p.length >= 0 || x.is_list());
+    APSIS_ASSERT(!of_lanes(x.list()));
     operands.push_back(entry_of_xs(x));
   }
   check_region_operands("scan", *p.body, operands);

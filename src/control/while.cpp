@@ -15,6 +15,13 @@ namespace {
 const WhileParams& while_of(const Params& params) { return params.as<WhileParams>(); }
 
 void while_shape(const Params& params, std::span<const Aval> in, std::vector<Aval>& out) {
+  {
+    const auto& q = while_of(params);
+    const auto left = static_cast<std::int64_t>(in.size());
+    APSIS_ASSERT(q.cond && q.body && q.kind <= LoopKind::Lax && q.max_steps >= -1);
+    APSIS_ASSERT(q.cond_consts >= 0 && q.cond_consts <= left && q.body_consts >= 0 &&
+                 q.body_consts <= left - q.cond_consts && q.carries == left - q.cond_consts - q.body_consts);
+  }
   const auto& p = while_of(params);
   WhileParts n(p);
   std::vector<Aval> cond_in(in.begin(), in.begin() + static_cast<std::ptrdiff_t>(n.cond));

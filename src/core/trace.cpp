@@ -1,5 +1,9 @@
+#include <pthread.h>
+
+#include <algorithm>
 #include <atomic>
 #include <new>
+#include <string>
 #include <thread>
 
 #include "apsis/core/op.hpp"
@@ -50,10 +54,38 @@ void evaluate(const Op& op, const Params& params, std::span<const Array> in, std
   fail(messages::no_memory_for_op, {op.name, operands.empty() ? "none" : operands}, loc);
 }
 
+/// The lowest address that the stack of this thread may reach, so that what is left does for a trace and for
+/// compiling what was traced.
+const char* stack_limit() {
+  thread_local const char* const limit = [] {
+    pthread_attr_t attributes;
+    void* lowest = nullptr;
+    std::size_t size = 0;
+    if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
+      pthread_attr_getstack(&attributes, &lowest, &size);
+      pthread_attr_destroy(&attributes);
+    }
+    return static_cast<const char*>(lowest) + std::min<std::size_t>(512 << 10, size / 4);
+  }();
+  return limit;
+}
+
+/// Nothing recurses over the length of a program, but each trace within another does, and whoever goes
+/// through the regions that they make.
+void check_depth(const Trace* parent, const char* name, Loc loc) {
+  constexpr std::size_t deepest = 1000;
+  std::size_t depth = 0;
+  for (const Trace* t = parent; t; t = t->parent()) ++depth;
+  if (depth<deepest&& static_cast<const char*>(__builtin_frame_address(0))> stack_limit()) return;
+  fail(messages::trace_depth, {name, std::to_string(depth)}, loc);
+}
+
 }  // namespace
 
 Trace::Trace(Trace* parent, const char* name, Loc loc)
-    : parent_(parent), tag_(next_tag.fetch_add(1, std::memory_order_relaxed)), name_(name), loc_(loc) {}
+    : parent_(parent), tag_(next_tag.fetch_add(1, std::memory_order_relaxed)), name_(name), loc_(loc) {
+  check_depth(parent, name, loc);
+}
 Trace::~Trace() = default;
 
 Trace* current_trace() { return current; }

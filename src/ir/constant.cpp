@@ -5,8 +5,10 @@
 namespace apsis::detail {
 namespace {
 
-void constant_shape(const Params& params, std::span<const Aval>, std::vector<Aval>& out) {
+void constant_shape(const Params& params, std::span<const Aval> in, std::vector<Aval>& out) {
+  APSIS_ASSERT(in.empty());
   const auto& p = params.as<ConstantParams>();
+  APSIS_ASSERT(p.dtype != Dtype::Bool || p.bits <= 1);
   out.push_back(Aval(AvalData{p.dtype, p.weak, ListKind::None, {}}));
 }
 

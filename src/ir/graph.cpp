@@ -98,6 +98,7 @@ void GraphBuilder::append(const Op& op, const Params& params, std::span<const Va
       const Eqn& e = eqns_[table_[slot] - 1];
       if (hashes_[table_[slot] - 1] == key && e.op == &op && e.params == params &&
           std::ranges::equal(this->operands(e), operands)) {
+        APSIS_ASSERT(e.result_count == results.size());
         for (std::size_t i = 0; i < results.size(); ++i)
           results[i] = e.first_result + static_cast<ValueId>(i);
         return;

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <charconv>
 #include <unordered_map>
 
@@ -14,6 +15,7 @@ class Reader final : public ParamsReader {
   explicit Reader(std::string_view text) : text_(text) {}
 
   GraphRef graph_text() {
+    const Level level(*this);
     GraphBuilder builder;
     std::unordered_map<std::string, ValueId> names;
     expect("(");
@@ -44,7 +46,12 @@ class Reader final : public ParamsReader {
     expect(name);
     expect("=");
   }
-  std::int64_t integer() override { return number_as<std::int64_t>("an integer"); }
+  std::int64_t integer() override {
+    const auto value = number_as<std::int64_t>("an integer");
+    // Lists hold sizes and axes.
+    if (lists_ > 0 && (value > most || value < -most)) error("a number of at most 2^46");
+    return value;
+  }
   double number() override {
     skip();
     double value = 0;
@@ -78,11 +85,14 @@ class Reader final : public ParamsReader {
   }
   bool open_list() override {
     expect("[");
+    ++lists_;
     return true;
   }
   bool next_item() override {
     accept(",");
-    return !accept("]");
+    if (!accept("]")) return true;
+    --lists_;
+    return false;
   }
   const void* graph() override {
     if (accept("none")) return nullptr;
@@ -113,7 +123,11 @@ class Reader final : public ParamsReader {
     Params params;
     if (accept("{")) {
       if (!op->parse) fail(messages::graph_text_params, {std::to_string(line()), name});
-      params = op->parse(*this);
+      try {
+        params = op->parse(*this);
+      } catch (const InternalError&) {
+        error("the parameters of '" + name + "' as to_string(graph) writes them");
+      }
       expect("}");
     }
     std::vector<ValueId> operands, values(results.size());
@@ -123,12 +137,32 @@ class Reader final : public ParamsReader {
         operands.push_back(use(names));
       }
     }
-    builder.append(*op, params, operands, values);
+    append(builder, *op, params, operands, values);
     for (std::size_t i = 0; i < results.size(); ++i) {
       if (!(builder.aval(values[i]) == declared[i]))
         fail(messages::graph_text_aval,
              {std::to_string(line()), name, to_string(builder.aval(values[i])), to_string(declared[i])});
       names[results[i]] = values[i];
+    }
+  }
+
+  /// What ops take for granted, as only the library makes equations, is asked of text.
+  void append(GraphBuilder& builder, const Op& op, const Params& params, std::span<const ValueId> operands,
+              std::span<ValueId> results) {
+    const auto is_list = [&](ValueId v) { return builder.aval(v).is_list(); };
+    const bool takes_lists = op.kind >= OpKind::While || op.kind == OpKind::View ||
+                             op.kind == OpKind::Constant || !std::ranges::any_of(operands, is_list);
+    try {
+      // This one has parameters or none.
+      if (op.parse && !params && op.name != std::string_view("stop_gradient"))
+        throw InternalError("parameters");
+      if (!takes_lists || (op.kind == OpKind::View && op.view && std::ranges::any_of(operands, is_list)))
+        throw InternalError("lists");
+      builder.append(op, params, operands, results);
+    } catch (const InternalError&) {
+      std::string given;
+      for (ValueId v : operands) given += (given.empty() ? "" : ", ") + to_string(builder.aval(v));
+      fail(messages::graph_text_equation, {std::to_string(line()), op.name, given, to_string(params)});
     }
   }
 
@@ -139,18 +173,31 @@ class Reader final : public ParamsReader {
   }
 
   Aval aval() {
+    const Level level(*this);
     AvalData data;
     bool per_lane = accept("lists<");
     if (per_lane || accept("list<")) {
       data = *aval();
+      // Four bits count the levels of either.
+      constexpr int most_levels = 14;
+      if (list_depth(data.list) >= most_levels || lane_bits(data.list) >= most_levels)
+        error("no more than 14 lists within each other");
       data.list = !per_lane || !of_lanes(data.list) ? listed(data.list) : data.list;
       if (per_lane) data.list = with_lanes(data.list);
+      const int lanes = of_lanes(data.list) ? lane_bits(data.list) - static_cast<int>(ListKind::One) : 0;
+      if (static_cast<std::size_t>(lanes) > data.shape.size()) error("an axis for each level of lanes");
       expect(">");
       return Aval(data);
     }
     data.weak = accept("~");
     data.dtype = dtype();
     parse_field(*this, data.shape);
+    std::int64_t bytes = static_cast<std::int64_t>(item_size(data.dtype));
+    for (std::int64_t n : data.shape) {
+      if (n < 0) error("sizes that are not negative");
+      if (__builtin_mul_overflow(bytes, n > 0 ? n : 1, &bytes) || bytes > most)
+        error("an array of at most 2^46 bytes");
+    }
     return Aval(data);
   }
 
@@ -206,8 +253,20 @@ class Reader final : public ParamsReader {
                                 std::string(rest.substr(0, std::min<std::size_t>(rest.find('\n'), 24)))});
   }
 
+  /// One more region, or type, within another.
+  struct Level {
+    explicit Level(Reader& r) : reader(r) {
+      constexpr int deepest = 100;
+      if (++reader.level_ > deepest) reader.error("no more than 100 regions or types within each other");
+    }
+    ~Level() { --reader.level_; }
+    Reader& reader;
+  };
+
+  static constexpr std::int64_t most = std::int64_t{1} << 46;
   std::string_view text_;
   std::size_t at_ = 0;
+  int level_ = 0, lists_ = 0;
   std::vector<GraphRef> nested_;
 };
 

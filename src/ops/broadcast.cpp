@@ -4,6 +4,7 @@ namespace apsis::detail {
 namespace {
 
 void broadcast_shape(const Params& params, std::span<const Aval> in, std::vector<Aval>& out) {
+  APSIS_ASSERT(in.size() == 1);
   const auto& p = params.as<BroadcastParams>();
   APSIS_ASSERT(p.axes.size() == in[0].shape().size());
   for (std::size_t i = 0; i < p.axes.size(); ++i) {

@@ -7,6 +7,7 @@ namespace apsis::detail {
 namespace {
 
 void checkpoint_name_shape(const Params&, std::span<const Aval> in, std::vector<Aval>& out) {
+  APSIS_ASSERT(in.size() == 1);
   out.push_back(in[0]);
 }
 

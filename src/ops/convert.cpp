@@ -10,6 +10,7 @@ namespace apsis::detail {
 namespace {
 
 void convert_shape(const Params& params, std::span<const Aval> in, std::vector<Aval>& out) {
+  APSIS_ASSERT(in.size() == 1);
   const auto& p = params.as<ConvertParams>();
   out.push_back(Aval(p.dtype, in[0].shape(), p.weak));
 }

@@ -31,6 +31,7 @@ struct CumMin {
 
 template <class Text>
 void cumulative_shape(const Params& params, std::span<const Aval> in, std::vector<Aval>& out) {
+  APSIS_ASSERT(in.size() == 1);
   const std::int64_t axis = params.as<CumulativeParams>().axis;
   check_dtype(Text::name, Text::dtypes, in[0]);
   APSIS_ASSERT(axis >= 0 && axis < in[0].rank());

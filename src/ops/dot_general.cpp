@@ -34,7 +34,9 @@ DotSizes::DotSizes(const DotParams& p, const Shape& a, const Shape& b) {
 
 bool is_k_ordered(const DotParams& p, const Shape& a, const Shape& b) {
   DotSizes sizes(p, a, b);
-  return p.k_ordered || sizes.m * sizes.n * sizes.k <= inline_dot_limit;
+  return p.k_ordered ||
+         static_cast<double>(sizes.m) * static_cast<double>(sizes.n) * static_cast<double>(sizes.k) <=
+             static_cast<double>(inline_dot_limit);
 }
 
 namespace {
@@ -60,6 +62,7 @@ View permuted(const Shape& shape, const Dims& order) {
 }
 
 void dot_shape(const Params& params, std::span<const Aval> in, std::vector<Aval>& out) {
+  APSIS_ASSERT(in.size() == 2);
   const auto& p = params.as<DotParams>();
   const Shape &a = in[0].shape(), &b = in[1].shape();
   APSIS_ASSERT(in[0].dtype() == in[1].dtype());

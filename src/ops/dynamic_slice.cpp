@@ -74,6 +74,7 @@ std::vector<EmittedStart> emitted_starts(Emitter& e, std::span<const Value> star
 // dynamic_slice
 
 void dynamic_slice_shape(const Params& params, std::span<const Aval> in, std::vector<Aval>& out) {
+  APSIS_ASSERT(!in.empty());
   const auto& p = params.as<DynamicSliceParams>();
   check_starts(in.subspan(1), in[0].shape(), p.sizes);
   out.push_back(Aval(in[0].dtype(), p.sizes, in[0].weak()));
@@ -148,6 +149,7 @@ bool dynamic_slice_rewrite(GraphBuilder& builder, const Params& params, std::spa
 // dynamic_update_slice
 
 void dynamic_update_shape(const Params&, std::span<const Aval> in, std::vector<Aval>& out) {
+  APSIS_ASSERT(in.size() >= 2);
   APSIS_ASSERT(in[0].dtype() == in[1].dtype());
   check_starts(in.subspan(2), in[0].shape(), in[1].shape());
   out.push_back(Aval(in[0].dtype(), in[0].shape(), in[0].weak() && in[1].weak()));

@@ -16,6 +16,7 @@ std::uint64_t missing_bits(Dtype dtype, OutOfBounds mode) {
 namespace {
 
 void gather_shape(const Params& params, std::span<const Aval> in, std::vector<Aval>& out) {
+  APSIS_ASSERT(in.size() == 2);
   const auto& p = params.as<GatherParams>();
   const Shape &operand = in[0].shape(), &indices = in[1].shape();
   APSIS_ASSERT(in[1].dtype() == Dtype::I64 && !indices.empty());
@@ -24,6 +25,7 @@ void gather_shape(const Params& params, std::span<const Aval> in, std::vector<Av
   APSIS_ASSERT(p.offset_dims.size() + p.collapsed_slice_dims.size() + p.operand_batching_dims.size() ==
                operand.size());
   APSIS_ASSERT(p.operand_batching_dims.size() == p.start_indices_batching_dims.size());
+  APSIS_ASSERT(p.mode <= OutOfBounds::Zero && fits(p, operand, indices));
   Placement place(p, operand, indices);
   for (std::size_t i = 0; i < operand.size(); ++i) {
     APSIS_ASSERT(p.slice_sizes[i] >= 0 && (p.slice_sizes[i] <= operand[i] || place.rows == 0));

@@ -22,6 +22,32 @@ std::uint64_t element_bits(Dtype dtype, double value) {
   return bits;
 }
 
+bool fits(const GatherParams& p, const Shape& operand, const Shape& indices) {
+  const auto are_axes = [](const Dims& axes, std::int64_t rank) {
+    for (std::size_t i = 0; i < axes.size(); ++i)
+      if (axes[i] < 0 || axes[i] >= rank ||
+          std::find(axes.begin(), axes.begin() + i, axes[i]) != axes.begin() + i)
+        return false;
+    return true;
+  };
+  const std::int64_t batch = indices.rank() - 1;
+  const std::size_t dropped = p.collapsed_slice_dims.size() + p.operand_batching_dims.size();
+  if (!are_axes(p.collapsed_slice_dims, operand.rank()) ||
+      !are_axes(p.operand_batching_dims, operand.rank()) || !are_axes(p.start_index_map, operand.rank()) ||
+      !are_axes(p.start_indices_batching_dims, batch) ||
+      p.operand_batching_dims.size() != p.start_indices_batching_dims.size() || dropped > operand.size() ||
+      p.offset_dims.size() != operand.size() - dropped ||
+      !are_axes(p.offset_dims, batch + static_cast<std::int64_t>(p.offset_dims.size())))
+    return false;
+  for (std::int64_t axis : p.collapsed_slice_dims)
+    if (p.operand_batching_dims.contains(axis)) return false;
+  for (std::size_t k = 0; k < p.operand_batching_dims.size(); ++k)
+    if (indices[static_cast<std::size_t>(p.start_indices_batching_dims[k])] >
+        operand[static_cast<std::size_t>(p.operand_batching_dims[k])])
+      return false;
+  return true;
+}
+
 Placement::Placement(const GatherParams& p, const Shape& operand, const Shape& indices)
     : Placement(p, operand, View::contiguous(operand).strides, indices) {}
 

@@ -24,6 +24,9 @@ Array batched_front(const Array& operand, int axis, std::int64_t size);
 /// The bit pattern of `value` in `dtype`, which is not complex.
 std::uint64_t element_bits(Dtype dtype, double value);
 
+/// Whether the numbers of a gather name axes that the operand, the indices and the result have, none twice.
+bool fits(const GatherParams& p, const Shape& operand, const Shape& indices);
+
 /// Where the index vectors of a gather (or scatter) put their slices. "Result" is the gather's result or the
 /// scatter's updates.
 struct Placement {

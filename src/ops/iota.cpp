@@ -6,7 +6,8 @@
 namespace apsis::detail {
 namespace {
 
-void iota_shape(const Params& params, std::span<const Aval>, std::vector<Aval>& out) {
+void iota_shape(const Params& params, std::span<const Aval> in, std::vector<Aval>& out) {
+  APSIS_ASSERT(in.empty());
   const auto& p = params.as<IotaParams>();
   APSIS_ASSERT(p.axis >= 0 && p.axis < p.shape.rank());
   out.push_back(Aval(p.dtype, p.shape));

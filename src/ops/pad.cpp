@@ -7,6 +7,7 @@ namespace apsis::detail {
 namespace {
 
 void pad_shape(const Params& params, std::span<const Aval> in, std::vector<Aval>& out) {
+  APSIS_ASSERT(in.size() == 2);
   const auto& p = params.as<PadParams>();
   const Shape& from = in[0].shape();
   APSIS_ASSERT(in[1].rank() == 0 && in[1].dtype() == in[0].dtype());
@@ -15,7 +16,11 @@ void pad_shape(const Params& params, std::span<const Aval> in, std::vector<Aval>
   Shape shape;
   for (std::size_t i = 0; i < from.size(); ++i) {
     APSIS_ASSERT(p.interior[i] >= 0);
-    shape.push_back(p.low[i] + p.high[i] + from[i] + std::max<std::int64_t>(from[i] - 1, 0) * p.interior[i]);
+    constexpr std::int64_t most = std::int64_t{1} << 60;
+    std::int64_t between = 0;
+    APSIS_ASSERT(!__builtin_mul_overflow(std::max<std::int64_t>(from[i] - 1, 0), p.interior[i], &between));
+    for (std::int64_t n : {p.low[i], p.high[i], between}) APSIS_ASSERT(n >= -most && n <= most);
+    shape.push_back(p.low[i] + p.high[i] + from[i] + between);
     APSIS_ASSERT(shape[i] >= 0);
   }
   out.push_back(Aval(in[0].dtype(), shape, in[0].weak() && in[1].weak()));

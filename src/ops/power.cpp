@@ -77,6 +77,7 @@ struct IntegerPow : Unary {
 void integer_pow_shape(const Params& params, std::span<const Aval> in, std::vector<Aval>& out) {
   const std::int64_t n = params.as<IntegerPowParams>().n;
   out.push_back(elementwise_aval(IntegerPow::name, 1, IntegerPow::dtypes, false, in));
+  APSIS_ASSERT(n > std::numeric_limits<std::int64_t>::min());  // -n is a number, too
   if (n < 0 && !is_floating(in[0].dtype()))
     fail(messages::negative_integer_power, {to_string(in[0]), std::to_string(n)});
 }

@@ -2,6 +2,7 @@
 
 #include "ops/program_array.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/hash.hpp"
@@ -25,7 +26,11 @@ void print_field(std::string& out, const ArrayBytes& value) {
 void parse_field(ParamsReader& r, ArrayBytes& value) {
   std::string text = r.text();
   std::vector<std::uint8_t> bytes;
-  auto digit = [](char c) { return c <= '9' ? c - '0' : c - 'a' + 10; };
+  auto digit = [](char c) {
+    APSIS_ASSERT((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'));
+    return c <= '9' ? c - '0' : c - 'a' + 10;
+  };
+  APSIS_ASSERT(text.size() % 2 == 0);
   for (std::size_t i = 0; i + 1 < text.size(); i += 2)
     bytes.push_back(static_cast<std::uint8_t>(digit(text[i]) << 4 | digit(text[i + 1])));
   value.array = array(bytes);
@@ -33,9 +38,13 @@ void parse_field(ParamsReader& r, ArrayBytes& value) {
 
 namespace {
 
-void program_array_shape(const Params& params, std::span<const Aval>, std::vector<Aval>& out) {
+void program_array_shape(const Params& params, std::span<const Aval> in, std::vector<Aval>& out) {
+  APSIS_ASSERT(in.empty());
   const auto& p = params.as<ProgramArrayParams>();
   out.push_back(Aval(p.dtype, p.shape, p.weak));
+  APSIS_ASSERT(!p.data.array.is_empty() && p.data.bytes().size() == out[0].bytes());
+  APSIS_ASSERT(p.dtype != Dtype::Bool ||
+               std::ranges::all_of(p.data.bytes(), [](char c) { return c == 0 || c == 1; }));
 }
 
 void program_array_evaluate(const Params& params, std::span<const Array>, std::span<Array> out) {

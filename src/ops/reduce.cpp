@@ -90,6 +90,7 @@ void check_not_empty(const char* name, const Aval& in, const Dims& axes) {
 
 template <class Text>
 void reduce_shape(const Params& params, std::span<const Aval> in, std::vector<Aval>& out) {
+  APSIS_ASSERT(in.size() == 1);
   const Dims& axes = params.as<ReduceParams>().axes;
   check_dtype(Text::name, Text::dtypes, in[0]);
   check_axes(axes, in[0].shape());
@@ -248,6 +249,7 @@ struct ArgMin {
 
 template <class Text>
 void arg_shape(const Params& params, std::span<const Aval> in, std::vector<Aval>& out) {
+  APSIS_ASSERT(in.size() == 1);
   const Dims axes{params.as<ArgReduceParams>().axis};
   check_dtype(Text::name, real_dtypes, in[0]);
   check_axes(axes, in[0].shape());

@@ -4,9 +4,10 @@ namespace apsis::detail {
 namespace {
 
 void reshape_shape(const Params& params, std::span<const Aval> in, std::vector<Aval>& out) {
+  APSIS_ASSERT(in.size() == 1);
   const auto& p = params.as<ReshapeParams>();
-  APSIS_ASSERT(p.shape.product() == in[0].size());
   out.push_back(Aval(in[0].dtype(), p.shape, in[0].weak()));
+  APSIS_ASSERT(out[0].size() == in[0].size());
 }
 
 // Walks both shapes in step: a group of operand axes and a group of result axes with equal products. The

@@ -4,6 +4,7 @@ namespace apsis::detail {
 namespace {
 
 void reverse_shape(const Params& params, std::span<const Aval> in, std::vector<Aval>& out) {
+  APSIS_ASSERT(in.size() == 1);
   for (std::int64_t axis : params.as<ReverseParams>().axes) APSIS_ASSERT(axis >= 0 && axis < in[0].rank());
   out.push_back(in[0]);
 }

@@ -25,6 +25,7 @@ Value emit_combined(Emitter& e, ScatterKind kind, Value old, Value update) {
 namespace {
 
 void scatter_shape(const Params& params, std::span<const Aval> in, std::vector<Aval>& out) {
+  APSIS_ASSERT(in.size() == 3);
   const auto& p = params.as<ScatterParams>().places;
   const Shape& indices = in[1].shape();
   APSIS_ASSERT(in[1].dtype() == Dtype::I64 && !indices.empty() && in[2].dtype() == in[0].dtype());
@@ -32,10 +33,12 @@ void scatter_shape(const Params& params, std::span<const Aval> in, std::vector<A
   APSIS_ASSERT(p.slice_sizes.size() == in[0].shape().size());
   APSIS_ASSERT(p.offset_dims.size() + p.collapsed_slice_dims.size() + p.operand_batching_dims.size() ==
                p.slice_sizes.size());
+  APSIS_ASSERT(params.as<ScatterParams>().kind <= ScatterKind::Max && p.mode <= OutOfBounds::Zero &&
+               fits(p, in[0].shape(), indices));
   Placement place(p, in[0].shape(), indices);
   APSIS_ASSERT(place.result == in[2].shape());
   for (std::size_t i = 0; i < p.slice_sizes.size(); ++i)
-    APSIS_ASSERT(p.slice_sizes[i] <= in[0].shape()[i] || place.rows == 0);
+    APSIS_ASSERT(p.slice_sizes[i] >= 0 && (p.slice_sizes[i] <= in[0].shape()[i] || place.rows == 0));
   out.push_back(Aval(in[0].dtype(), in[0].shape(), in[0].weak() && in[2].weak()));
 }
 

@@ -4,6 +4,7 @@ namespace apsis::detail {
 namespace {
 
 void slice_shape(const Params& params, std::span<const Aval> in, std::vector<Aval>& out) {
+  APSIS_ASSERT(in.size() == 1);
   const auto& p = params.as<SliceParams>();
   const Shape& from = in[0].shape();
   APSIS_ASSERT(p.start.size() == from.size() && p.limit.size() == from.size() &&

@@ -4,11 +4,12 @@ namespace apsis::detail {
 namespace {
 
 void transpose_shape(const Params& params, std::span<const Aval> in, std::vector<Aval>& out) {
+  APSIS_ASSERT(in.size() == 1);
   const auto& p = params.as<TransposeParams>();
   APSIS_ASSERT(p.permutation.rank() == in[0].rank());
   Shape shape;
+  for (std::int64_t axis = 0; axis < in[0].rank(); ++axis) APSIS_ASSERT(p.permutation.contains(axis));
   for (std::int64_t axis = 0; axis < in[0].rank(); ++axis) {
-    APSIS_ASSERT(p.permutation.contains(axis));
     shape.push_back(in[0].shape()[static_cast<std::size_t>(p.permutation[static_cast<std::size_t>(axis)])]);
   }
   out.push_back(Aval(in[0].dtype(), shape, in[0].weak()));

@@ -221,66 +221,61 @@ APSIS_PROVOKES(csv_twice,
 APSIS_PROVOKES(csv_empty, "[read_csv] /tmp/apsis_errors_table.csv has no line of column names",
                read_table("# nothing\n"))
 APSIS_PROVOKES(csv_column, "[Table] there is no column z; the columns are x, y", read_table("x,y\n1,2\n"))
-APSIS_PROVOKES_WITHOUT_PLACE(
+APSIS_PROVOKES(
     plot_dimensions,
     "[Figure] y of the series \"a\" is f64[2,1]; a series takes arrays of one dimension, such as a "
     "column table(range(), 0)",
     Figure{}.line(array({1., 2.}), ones({2, 1}), "a"))
-APSIS_PROVOKES_WITHOUT_PLACE(
-    plot_complex, "[Figure] y of the series \"a\" is c128[2]; draw real(...), imag(...) or abs(...) of it",
-    Figure{}.line(array({1., 2.}), ones({2}, c128), "a"))
-APSIS_PROVOKES_WITHOUT_PLACE(plot_sizes,
-                             "[Figure] the series \"a\" has 2 x and 3 y values; give as many of each",
-                             Figure{}.line(array({1., 2.}), array({1., 2., 3.}), "a"))
-APSIS_PROVOKES_WITHOUT_PLACE(plot_mark, "[Figure] the mark \"a\" stands at inf; give it a finite place",
-                             Figure{}.mark(std::numeric_limits<double>::infinity(), "a"))
-APSIS_PROVOKES_WITHOUT_PLACE(
-    plot_map_sizes,
-    "[Figure] a map has values of f64[2,3], over 2 x and 3 y values: the values must be [ys, xs]",
-    Figure{}.map(arange(2) * 1., arange(3) * 1., ones({2, 3}), ""))
-APSIS_PROVOKES_WITHOUT_PLACE(
+APSIS_PROVOKES(plot_complex,
+               "[Figure] y of the series \"a\" is c128[2]; draw real(...), imag(...) or abs(...) of it",
+               Figure{}.line(array({1., 2.}), ones({2}, c128), "a"))
+APSIS_PROVOKES(plot_sizes, "[Figure] the series \"a\" has 2 x and 3 y values; give as many of each",
+               Figure{}.line(array({1., 2.}), array({1., 2., 3.}), "a"))
+APSIS_PROVOKES(plot_mark, "[Figure] the mark \"a\" stands at inf; give it a finite place",
+               Figure{}.mark(std::numeric_limits<double>::infinity(), "a"))
+APSIS_PROVOKES(plot_map_sizes,
+               "[Figure] a map has values of f64[2,3], over 2 x and 3 y values: the values must be [ys, xs]",
+               Figure{}.map(arange(2) * 1., arange(3) * 1., ones({2, 3}), ""))
+APSIS_PROVOKES(
     plot_map_grid,
     "[Figure] the map \"a\" needs at least two x and two y, each in finite even steps, as linspace "
     "makes them",
     Figure{}.map(array({1., 2., 4.}), array({1., 2.}), ones({2, 3}), "a"))
-APSIS_PROVOKES_WITHOUT_PLACE(
-    plot_map_log,
-    "[Figure] /tmp/apsis_errors.png: a map has even steps, which log_y cannot show; give the map "
-    "log(y), without log_y",
-    Figure{.log_y = true}
-        .map(array({1., 2.}), array({1., 2.}), ones({2, 2}), "")
-        .save("/tmp/apsis_errors.png"))
-APSIS_PROVOKES_WITHOUT_PLACE(
-    plot_maps,
-    "[Figure] /tmp/apsis_errors.png has 2 maps, and one scale of colours; draw one map a figure, "
-    "and save_stacked several",
-    Figure{}
-        .map(array({1., 2.}), array({1., 2.}), ones({2, 2}), "")
-        .map(array({1., 2.}), array({1., 2.}), ones({2, 2}), "")
-        .save("/tmp/apsis_errors.png"))
-APSIS_PROVOKES_WITHOUT_PLACE(
-    plot_empty, "[Figure] there is nothing to draw in /tmp/apsis_errors_empty.png: add a series first",
-    Figure{}.save("/tmp/apsis_errors_empty.png"))
-APSIS_PROVOKES_WITHOUT_PLACE(
+APSIS_PROVOKES(plot_map_log,
+               "[Figure] /tmp/apsis_errors.png: a map has even steps, which log_y cannot show; give the map "
+               "log(y), without log_y",
+               Figure{.log_y = true}
+                   .map(array({1., 2.}), array({1., 2.}), ones({2, 2}), "")
+                   .save("/tmp/apsis_errors.png"))
+APSIS_PROVOKES(plot_maps,
+               "[Figure] /tmp/apsis_errors.png has 2 maps, and one scale of colours; draw one map a figure, "
+               "and save_stacked several",
+               Figure{}
+                   .map(array({1., 2.}), array({1., 2.}), ones({2, 2}), "")
+                   .map(array({1., 2.}), array({1., 2.}), ones({2, 2}), "")
+                   .save("/tmp/apsis_errors.png"))
+APSIS_PROVOKES(plot_empty,
+               "[Figure] there is nothing to draw in /tmp/apsis_errors_empty.png: add a series first",
+               Figure{}.save("/tmp/apsis_errors_empty.png"))
+APSIS_PROVOKES(
     plot_nothing,
     "[Figure] no series of /tmp/apsis_errors.png has a value that can be drawn: values must be finite "
     "and below 1e300; look at the values",
     Figure{}.line(zeros({0}), zeros({0}), "").save("/tmp/apsis_errors.png"))
-APSIS_PROVOKES_WITHOUT_PLACE(
+APSIS_PROVOKES(
     plot_pixels,
     "[Figure] /tmp/apsis_errors.png has a figure of 10 by 620 pixels; sides must be at least 50 and "
     "together at most 32000 each way and 100 million pixels in all",
     Figure{.width = 10}.line(array({1.}), array({1.}), "").save("/tmp/apsis_errors.png"))
-APSIS_PROVOKES_WITHOUT_PLACE(
+APSIS_PROVOKES(
     plot_format,
     "[Figure] /tmp/apsis_errors.jpg: the end of the name says the format, .png, .svg or .pdf; rename it",
     Figure{}.line(array({1.}), array({1.}), "").save("/tmp/apsis_errors.jpg"))
-APSIS_PROVOKES_WITHOUT_PLACE(
-    plot_failed,
-    "[Figure] gnuplot could not draw /tmp/apsis_errors.png: it ended with status 3. It said: no "
-    "terminal",
-    draw_with("/tmp/apsis_errors_path", "#!/bin/sh\necho no terminal >&2; exit 3\n"))
-APSIS_PROVOKES_WITHOUT_PLACE(
+APSIS_PROVOKES(plot_failed,
+               "[Figure] gnuplot could not draw /tmp/apsis_errors.png: it ended with status 3. It said: no "
+               "terminal",
+               draw_with("/tmp/apsis_errors_path", "#!/bin/sh\necho no terminal >&2; exit 3\n"))
+APSIS_PROVOKES(
     plot_program,
     "[Figure] /tmp/apsis_errors.png is drawn by gnuplot, which is not in PATH; install it (package "
     "gnuplot-nox)",

@@ -25,3 +25,9 @@ APSIS_PROVOKES_WITHOUT_PLACE(
     "no `parse` rule; "
     "trace the program anew, or give the op the rule",
     parse_graph("(a: f64[]) {\n  b: f64[] = sin{degrees=true}(a)\n  return b\n}"))
+
+APSIS_PROVOKES_WITHOUT_PLACE(
+    graph_text_equation,
+    "[parse_graph] line 2: 'transpose' does not take (f64[2]) with the parameters "
+    "{permutation=[1, 0]}; the text must be what to_string(graph) writes",
+    parse_graph("(a: f64[2]) {\n  b: f64[2] = transpose{permutation=[1, 0]}(a)\n  return b\n}"))

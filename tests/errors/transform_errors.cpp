@@ -33,6 +33,17 @@ const Array xs = array({1., 2., 3.});
 
 }  // namespace
 
+struct Nested {
+  std::int64_t depth;
+  Array operator()(const Array& x) const { return depth == 0 ? x : 2. * jit(Nested{depth - 1})(x); }
+};
+APSIS_PROVOKES(
+    trace_depth,
+    "[jit] 1000 functions are traced within each other, and there is no room for more; a function that "
+    "calls a transformed copy of itself needs an end: repeat with `fori_loop` or `scan`, or trace on a "
+    "thread with a larger stack",
+    jit(Nested{5000})(Array(1.)))
+
 APSIS_PROVOKES(loss_not_scalar,
                "[grad] the function must return one real scalar, got f64[3]; reduce it (sum, mean), or use "
                "jacrev for functions with many results",
