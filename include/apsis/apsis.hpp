@@ -8,10 +8,12 @@
 #include "apsis/base/loc.hpp"
 #include "apsis/base/named_scope.hpp"
 
+#include "apsis/tree/check.hpp"
+#include "apsis/tree/refused.hpp"
+
 #include "apsis/tree/any_tree.hpp"
 #include "apsis/tree/at.hpp"
 #include "apsis/tree/callable.hpp"
-#include "apsis/tree/check.hpp"
 #include "apsis/tree/equal.hpp"
 #include "apsis/tree/fields.hpp"
 #include "apsis/tree/filter.hpp"

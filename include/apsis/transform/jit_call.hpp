@@ -192,7 +192,9 @@ inline constexpr bool is_given_up =
 /// and needs no conversion that would make it a copy.
 template <class F, class... A>
 constexpr bool gives_up() {
-  if constexpr (!(is_given_up<A> || ...)) {
+  if constexpr (!(is_admitted_tree<std::decay_t<A>> && ...) || !is_transformable<F>() || returns_nothing<F>) {
+    return false;  // the other call says why
+  } else if constexpr (!(is_given_up<A> || ...)) {
     return false;
   } else if constexpr (std::is_void_v<parameters_of<F>>) {
     return (std::is_same_v<argument_t<A>, std::decay_t<A>> && ...);

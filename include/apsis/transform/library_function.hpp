@@ -30,10 +30,7 @@ std::decay_t<P> default_argument([[maybe_unused]] Loc loc) {
   if constexpr (std::is_same_v<std::decay_t<P>, Loc>) {
     return loc;
   } else {
-    static_assert(std::is_class_v<std::decay_t<P>>,
-                  "a function with a number or a dtype among its parameters: a pointer to it has no default "
-                  "arguments; write a lambda, as in [](const Array& x) { return sort(x); }");
-    return {};
+    return std::decay_t<P>();
   }
 }
 
@@ -70,8 +67,15 @@ class LibraryFunction<std::index_sequence<given...>, P...> {
 template <class... P>
 concept TakesPlace = (std::is_same_v<P, Loc> || ...);
 
+template <class P>
+inline constexpr bool has_default =
+    std::is_class_v<std::decay_t<P>>&& std::is_default_constructible_v<std::decay_t<P>>;
+
 template <class... P>
 auto library_function(Array (*f)(P...), Loc loc) {
+  static_assert((has_default<P> && ...),
+                "a function with a number or a dtype among its parameters: a pointer to it has no default "
+                "arguments; write a lambda, as in [](const Array& x) { return sort(x); }");
   return LibraryFunction<std::make_index_sequence<count_array_parameters<P...>()>, P...>(f, loc);
 }
 

@@ -14,7 +14,8 @@ struct Static {
 
   T value{};
 
-  constexpr Static() = default;
+  constexpr Static() requires std::is_default_constructible_v<T>
+  = default;
   constexpr Static(T v) : value(static_cast<T&&>(v)) {}
   constexpr operator const T&() const noexcept { return value; }
 
