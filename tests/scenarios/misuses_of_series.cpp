@@ -206,7 +206,7 @@ TEST(Misuses, NelsonSiegel) {
     minimize([](const Array& p) { return sum(p * p); }, array({1, 2}));
   });
   // Negative steps.
-  expect_misuse("neither may be negative or NaN",
+  expect_misuse("give a number, 0 or more",
                 [&] { minimize([](const Array& p) { return sum(p * p); }, x, {.max_steps = -1}); });
 }
 
