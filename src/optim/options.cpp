@@ -25,7 +25,7 @@ void check_option(const char* optimizer, const char* name, const Array& value, O
   if (known.is_empty()) return;
   for (double x : known.to_vector<double>())
     if (!holds(range, x))
-      fail(messages::option_range, {optimizer, name, to_string(known), texts[static_cast<int>(range)]});
+      fail(messages::optimizer_option, {optimizer, name, to_string(known), texts[static_cast<int>(range)]});
 }
 
 }  // namespace apsis::detail

@@ -1,4 +1,5 @@
-// Control: regulators, trajectory optimisation, predictive control, contact events, steady states. The regulator's values are SciPy's (reference/control.py).
+// Control: regulators, trajectory optimisation, predictive control, contact events, steady states. The
+// regulator's values are SciPy's (reference/control.py).
 
 #include <cmath>
 

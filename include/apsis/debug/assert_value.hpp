@@ -60,8 +60,8 @@ void assert_tree_shape_part(const TreeLeaves& tree, const Shape& part, bool pref
 template <class T, class U>
 void assert_trees_equal_structure(const T& a, const U& b, const AssertOptions& options = {},
                                   Loc loc = Loc::here()) {
-  detail::assert_trees_agree(detail::TreeAspect::Structure, detail::checked_leaves(a), detail::checked_leaves(b),
-                             options, loc);
+  detail::assert_trees_agree(detail::TreeAspect::Structure, detail::checked_leaves(a),
+                             detail::checked_leaves(b), options, loc);
 }
 /// The same, and equal shapes, leaf by leaf.
 template <class T, class U>
