@@ -19,6 +19,8 @@ namespace detail {
 namespace {
 
 void error_if_shape(const Params& params, std::span<const Aval> in, std::vector<Aval>&) {
+  if (!in.empty() && in[0].dtype() != Dtype::I64 && in[0].dtype() != Dtype::Bool)
+    fail(messages::error_code, {to_string(in[0])});
   const auto& p = params.as<ErrorIfParams>();
   APSIS_ASSERT(!in.empty() && !p.texts.empty() && p.ids.size() == p.texts.size() && p.lane_axes >= 0 &&
                p.lane_axes <= in[0].rank());
@@ -27,8 +29,6 @@ void error_if_shape(const Params& params, std::span<const Aval> in, std::vector<
     for (std::int64_t k = 0; k < p.lane_axes; ++k)
       APSIS_ASSERT(value.shape()[static_cast<std::size_t>(k)] == in[0].shape()[static_cast<std::size_t>(k)]);
   }
-  if (in[0].dtype() != Dtype::I64 && in[0].dtype() != Dtype::Bool)
-    fail(messages::error_code, {to_string(in[0])});
 }
 
 std::int64_t code_at(const Array& codes, std::int64_t i) {

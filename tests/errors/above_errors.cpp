@@ -109,8 +109,8 @@ APSIS_PROVOKES(
     "[make_mlp] in = 2, out = 1 and width = 8 must be positive, and depth = -1 not negative: it is the "
     "number of hidden layers",
     nn::make_mlp({.in = 2, .out = 1, .width = 8, .depth = -1}, random::key(0)))
-APSIS_PROVOKES(optimizer_option, "[Adam] b1 = 1.5 must be at least 0 and less than 1",
-               Adam{.b1 = 1.5}.init(array({1., 2.})))
+APSIS_PROVOKES_WITHOUT_PLACE(optimizer_option, "[Adam] b1 = 1.5 must be at least 0 and less than 1",
+                             Adam{.b1 = 1.5}.init(array({1., 2.})))
 APSIS_PROVOKES(layer_size, "[make_linear] in = 0 and out = 1 must both be positive",
                nn::make_linear({.in = 0, .out = 1}, random::key(0)))
 APSIS_PROVOKES(parameter_not_floating,
@@ -171,7 +171,7 @@ APSIS_PROVOKES(
 APSIS_PROVOKES(save_twice,
                "[save] /tmp/apsis_errors_twice.npz: two leaves are called tree.a; choose other keys",
                detail::save_leaves("/tmp/apsis_errors_twice.npz", {"a", "a"},
-                                   std::vector<Array>(2, ones({1})), {}))
+                                   std::vector<Array>(2, ones({1})), Loc::here()))
 APSIS_PROVOKES(save_traced,
                "[save] an array is traced (f64[1]): it has no value here; save outside jit and vmap",
                jit([](const Array& x) {
