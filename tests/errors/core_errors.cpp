@@ -40,7 +40,7 @@ APSIS_PROVOKES(
 
 APSIS_PROVOKES(no_memory_for_op,
                "[greedy] memory ran out (operands: f64[2]); make them smaller, or work through them in parts",
-               bind1(greedy, {}, {array({1., 2.})}))
+               bind1(greedy, {}, {array({1., 2.})}, Loc::here()))
 
 APSIS_PROVOKES(
     empty_array,

@@ -156,11 +156,11 @@ template <class Body, class Carry>
 requires(!detail::CallableInto<detail::carry_t<Carry>, Body, Array, detail::carry_t<Carry>>)
     detail::carry_t<Carry> fori_loop(const Array&, const Array&, const Body&, const Carry& init,
                                      const ForiOptions& = {}) {
+  constexpr bool called = detail::CallableWith<Body, Array, detail::carry_t<Carry>>;
   static_assert(
-      detail::CallableWith<Body, Array, detail::carry_t<Carry>>,
+      called,
       "fori_loop calls its body as body(i, carry): it must take an Array and the type of the initial carry");
-  static_assert(!detail::CallableWith<Body, Array, detail::carry_t<Carry>> ||
-                    detail::CallableInto<detail::carry_t<Carry>, Body, Array, detail::carry_t<Carry>>,
+  static_assert(!called || detail::CallableInto<detail::carry_t<Carry>, Body, Array, detail::carry_t<Carry>>,
                 "the body of a loop must return the type of its carry");
   return init;
 }

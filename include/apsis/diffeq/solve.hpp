@@ -109,6 +109,10 @@ std::vector<bool> present_leaves(const T& tree) {
 /// Throws if a slope has not the leaves of its state.
 void check_slope(const std::vector<bool>& state, const std::vector<bool>& slope);
 
+/// A constant, so that compilers do not explain the concept line by line.
+template <class S>
+inline constexpr bool is_solver = Solver<S>;
+
 template <class T>
 inline constexpr bool is_ode_term = false;
 template <class F>
@@ -136,9 +140,9 @@ constexpr void refuse_solve() {
     static_assert(
         is_ode_term<T>,
         "the first argument of diffeqsolve must be a term: write ODETerm{f} for the vector field f(t, y)");
-  else if constexpr (!Solver<S>)
+  else if constexpr (!is_solver<S>)
     static_assert(
-        Solver<S>,
+        is_solver<S>,
         "the second argument of diffeqsolve must be a solver, such as Tsit5{}: a type with a static method() "
         "that returns its RungeKutta table");
   else if constexpr (std::is_same_v<Y, SolveOptions>)

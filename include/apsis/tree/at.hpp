@@ -49,11 +49,13 @@ auto& locate(T& tree, const Step& step, const Rest&... rest) {
     }
     return locate(entry->second, rest...);
   } else if constexpr (kind == TreeKind::Tuple) {
-    static_assert(
-        requires { Step::value; },
-        "a tuple is indexed at compile time: write at(tree, nth<1>) instead of at(tree, 1)");
+    constexpr bool known = requires { Step::value; };
+    static_assert(known, "a tuple is indexed at compile time: write at(tree, nth<1>) instead of at(tree, 1)");
     using std::get;
-    return locate(get<Step::value>(tree), rest...);
+    if constexpr (known)
+      return locate(get<Step::value>(tree), rest...);
+    else
+      return (tree);
   } else {
     static_assert((kind == TreeKind::Sequence || kind == TreeKind::FixedArray) && std::is_integral_v<Step>,
                   "this step of `at` does not fit the tree: pass a pointer to a member of the struct reached "
