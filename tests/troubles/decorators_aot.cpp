@@ -128,7 +128,8 @@ std::string refusal(const auto& call) {
   try {
     call();
   } catch (const Error& error) {
-    return error.what();
+    std::string what = error.what();
+    return what.substr(0, what.find("\n  at "));
   }
   return "nothing was refused";
 }

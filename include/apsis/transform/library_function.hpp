@@ -6,6 +6,7 @@
 // default arguments. Parameters of the form `Array (*)(P...)` let the compiler find the one that computes
 // with Arrays; LibraryFunction gives the arguments that have defaults.
 
+#include "apsis/core/array.hpp"
 #include "apsis/tree/callable.hpp"
 #include "apsis/tree/map.hpp"
 
