@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <charconv>
 #include <unordered_map>
+#include <utility>
 
 #include "core/list.hpp"
 #include "ir/graph.hpp"
@@ -259,8 +260,12 @@ class Reader final : public ParamsReader {
       constexpr int deepest = 100;
       if (++reader.level_ > deepest) reader.error("no more than 100 regions or types within each other");
     }
-    ~Level() { --reader.level_; }
+    ~Level() {
+      --reader.level_;
+      reader.lists_ = lists;
+    }
     Reader& reader;
+    int lists = std::exchange(reader.lists_, 0);  // numbers of a region in a list are no entries of the list
   };
 
   static constexpr std::int64_t most = std::int64_t{1} << 46;

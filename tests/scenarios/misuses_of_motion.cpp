@@ -50,7 +50,7 @@ TEST(Misuses, KnownEnds) {
                 x);
   });
   // Reverse with one checkpoint.
-  expect_misuse("give at least 2 states or a positive number of bytes, or 0 for a tape without bound", [&] {
+  expect_misuse("2 or more, or 0 for a tape of all steps", [&] {
     grad([](const Array& y) {
       return sum(diffeqsolve(ODETerm{decay}, Tsit5{}, 0., 1., 0.1, y, {.checkpoints = 1}).ys);
     })(x);
@@ -141,7 +141,7 @@ TEST(Misuses, SwingUp) {
 
 TEST(Misuses, Predictive) {
   // A checkpoint too few.
-  expect_misuse("give at least 2 states or a positive number of bytes, or 0 for a tape without bound", [&] {
+  expect_misuse("2 or more, or 0 for a tape of all steps", [&] {
     grad([](const Array& v) {
       return fori_loop(0, 5, [](const Array&, const Array& s) { return sin(s); }, v, {.checkpoints = 1});
     })(1.);
@@ -188,7 +188,7 @@ TEST(Misuses, SteadyState) {
     })(2.);
   });
   // A map that is not linear.
-  expect_misuse("use forward mode (jvp, jacfwd), or a custom rule", [&] {
+  expect_misuse("give a linear function, or the derivative of this one", [&] {
     jacrev([](const Array& a) { return linear_transpose([](const Array& v) { return sin(v); }, a)(a); })(2.);
   });
 }

@@ -23,7 +23,7 @@ TEST(Misuses, LevenbergMarquardt) {
     sum(square(array({1., 2., 3.}) - array({1., 2.})));
   });
   // A Jacobian of an integer start.
-  expect_misuse("insert axes of size 1 with expand_dims or reshape", [&] {
+  expect_misuse("write 3. instead of 3, or convert with astype", [&] {
     jacfwd([](const Array& b) { return b * x; })(array({250, 1}));
   });
 }
@@ -113,7 +113,7 @@ TEST(Misuses, Greeks) {
     hessian([](const Array& s) { return s * s; })(array({1., 2.}));
   });
   // An integer spot.
-  expect_misuse("convert them with astype, or write 1. instead of 1",
+  expect_misuse("write 3. instead of 3, or convert with astype",
                 [&] { grad([](const Array& s) { return s * s; })(100); });
   // Gradient of a Boolean.
   expect_misuse("convert them with astype, or write 1. instead of 1",
