@@ -141,7 +141,7 @@ TEST(Misuses, SwingUp) {
 
 TEST(Misuses, Predictive) {
   // A checkpoint too few.
-  expect_misuse("2 or more, or 0 for a tape of all steps", [&] {
+  expect_misuse("give at least 2 states or a positive number of bytes, or 0 for a tape without bound", [&] {
     grad([](const Array& v) {
       return fori_loop(0, 5, [](const Array&, const Array& s) { return sin(s); }, v, {.checkpoints = 1});
     })(1.);
