@@ -6,6 +6,7 @@
 class Handle {
  public:
   explicit Handle(int number) : number_(number) {}
+  int number() const { return number_; }
 
  private:
   int number_;

@@ -27,7 +27,7 @@ std::vector<Array> associative_scan_call(const Callee& combine, std::span<const 
 /// write `vmap(f)` where it is meant for one entry. Differentiable both ways, and mappable. Throws if the
 /// entries differ in number, or `f` changes shapes or dtypes. (Blelloch 1990; JAX: lax.associative_scan.)
 template <class F, class T>
-requires(detail::CallableWith<F, T, T>) T
+requires(detail::is_callable_with<F, T, T>) T
     associative_scan(const F& f, const T& elems, const AssociativeScanOptions& options = {},
                      Loc loc = Loc::here()) {
   auto combine = [&f](const T& a, const T& b) { return T(f(a, b)); };
@@ -41,9 +41,9 @@ requires(detail::CallableWith<F, T, T>) T
 
 /// Refuses what cannot be called so.
 template <class F, class T>
-requires(!detail::CallableWith<F, T, T>) T
+requires(!detail::is_callable_with<F, T, T>) T
     associative_scan(const F&, const T& elems, const AssociativeScanOptions& = {}) {
-  static_assert(detail::CallableWith<F, T, T>,
+  static_assert(detail::is_callable_with<F, T, T>,
                 "associative_scan calls its operation as f(a, b): both must take the type of the entries");
   return elems;
 }

@@ -30,8 +30,8 @@ using branch_result_t =
 template <class Branches, class... A>
 inline constexpr bool are_branches = false;
 template <class First, class... F, class... A>
-requires(CallableWith<First, A...> &&
-         (CallableWith<F, A...> && ...)) inline constexpr bool are_branches<std::tuple<First, F...>, A...> =
+requires(is_callable_with<First, A...> &&
+         (is_callable_with<F, A...> && ...)) inline constexpr bool are_branches<std::tuple<First, F...>, A...> =
     !std::is_void_v<branch_result_t<First, A...>> &&
     (std::is_same_v<branch_result_t<First, A...>, branch_result_t<F, A...>> && ...);
 
@@ -94,7 +94,7 @@ template <class Branches, class... A>
 struct CheckBranches;
 template <class... F, class... A>
 struct CheckBranches<std::tuple<F...>, A...> {
-  static constexpr bool called = (CallableWith<F, A...> && ...);
+  static constexpr bool called = (is_callable_with<F, A...> && ...);
   static constexpr bool find_nothing() {
     if constexpr (called)
       return (std::is_void_v<branch_result_t<F, A...>> || ...);

@@ -70,9 +70,9 @@ inline constexpr bool is_root_result<std::pair<Root, Aux>, X> = std::is_same_v<R
 // What is asked of the functions of a solve: `fit`, and, where they do not, a sentence each in `Refused`.
 template <class Map, class B, class... Solve>
 struct LinearSolveFit {
-  static constexpr bool called = CallableWith<Map, B>;
+  static constexpr bool called = is_callable_with<Map, B>;
   static constexpr bool maps = std::is_convertible_v<rule_result_t<Map, B>, B>;
-  static constexpr bool solved = (CallableWith<Solve, LinearMap<B>, B> && ...);
+  static constexpr bool solved = (is_callable_with<Solve, LinearMap<B>, B> && ...);
   static constexpr bool solves = (std::is_convertible_v<rule_result_t<Solve, LinearMap<B>, B>, B> && ...);
   static constexpr bool fit = maps && solves;
   struct Refused {
@@ -86,11 +86,11 @@ struct LinearSolveFit {
 };
 template <class F, class X, class Solve, class TangentSolve>
 struct RootFit {
-  static constexpr bool called = CallableWith<F, X>;
+  static constexpr bool called = is_callable_with<F, X>;
   static constexpr bool maps = std::is_convertible_v<rule_result_t<F, X>, X>;
-  static constexpr bool solved = CallableWith<Solve, F, X>;
+  static constexpr bool solved = is_callable_with<Solve, F, X>;
   static constexpr bool solves = is_root_result<rule_result_t<Solve, F, X>, X>;
-  static constexpr bool tangent_solved = CallableWith<TangentSolve, LinearMap<X>, X>;
+  static constexpr bool tangent_solved = is_callable_with<TangentSolve, LinearMap<X>, X>;
   static constexpr bool tangent_solves =
       std::is_convertible_v<rule_result_t<TangentSolve, LinearMap<X>, X>, X>;
   static constexpr bool fit = maps && solves && tangent_solves;

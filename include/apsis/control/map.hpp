@@ -32,7 +32,7 @@ std::vector<Array> join_entries(std::span<const Array> whole, std::span<const Ar
 /// What `vmap(f)(xs)` computes, in the memory of one entry, or of `batch_size` entries, at a time.
 /// Differentiable both ways. Throws if the xs differ in length. (JAX: lax.map.)
 template <class F, class Xs>
-requires(detail::CallableWith<F, Xs>) auto sequential_map(const F& f, const Xs& xs,
+requires(detail::is_callable_with<F, Xs>) auto sequential_map(const F& f, const Xs& xs,
                                                           const MapOptions& options = {},
                                                           Loc loc = Loc::here()) {
   using namespace detail;
@@ -63,8 +63,8 @@ requires(detail::CallableWith<F, Xs>) auto sequential_map(const F& f, const Xs& 
 
 /// Refuses what cannot be called so.
 template <class F, class Xs>
-requires(!detail::CallableWith<F, Xs>) Xs sequential_map(const F&, const Xs& xs, const MapOptions& = {}) {
-  static_assert(detail::CallableWith<F, Xs>,
+requires(!detail::is_callable_with<F, Xs>) Xs sequential_map(const F&, const Xs& xs, const MapOptions& = {}) {
+  static_assert(detail::is_callable_with<F, Xs>,
                 "sequential_map calls its function as f(x): it must take the type of xs");
   return xs;
 }

@@ -30,7 +30,7 @@ struct RuleResult {
   using type = void;
 };
 template <class Rule, class... A>
-requires CallableWith<Rule, A...>
+requires is_callable_with<Rule, A...>
 struct RuleResult<Rule, A...> {
   using type = std::decay_t<std::invoke_result_t<const Rule&, const A&...>>;
 };
@@ -42,7 +42,7 @@ using rule_result_t = typename RuleResult<Rule, A...>::type;
 template <class Rule, class R, class... A>
 struct JvpRuleFit {
   using B = typename Bundle<A...>::type;
-  static constexpr bool called = CallableWith<Rule, B, B>;
+  static constexpr bool called = is_callable_with<Rule, B, B>;
   static constexpr bool fit = is_pair_of<rule_result_t<Rule, B, B>, R, R>;
   struct Refused {
     static_assert(
@@ -62,11 +62,11 @@ struct AnyPart {
 };
 template <bool symbolic, class Rule, class... A>
 struct ForwardRuleCall : RuleResult<Rule, A...> {
-  static constexpr bool called = CallableWith<Rule, A...>;
+  static constexpr bool called = is_callable_with<Rule, A...>;
 };
 template <class Rule, class... A>
 struct ForwardRuleCall<true, Rule, A...> : RuleResult<Rule, typename Bundle<A...>::type, A...> {
-  static constexpr bool called = CallableWith<Rule, typename Bundle<A...>::type, A...>;
+  static constexpr bool called = is_callable_with<Rule, typename Bundle<A...>::type, A...>;
 };
 template <class Result>
 struct ResidualsOf {
@@ -85,9 +85,9 @@ struct VjpRuleFit {
   static constexpr bool forward_fits = is_pair_of<typename ForwardCall::type, R, AnyPart>;
   static constexpr bool is_called_back() {
     if constexpr (symbolic)
-      return CallableWith<Backward, B, Residuals, R>;
+      return is_callable_with<Backward, B, Residuals, R>;
     else
-      return CallableWith<Backward, Residuals, R>;
+      return is_callable_with<Backward, Residuals, R>;
   }
   static constexpr bool fits_back() {
     if constexpr (symbolic)
@@ -129,7 +129,7 @@ struct VjpRuleFit {
 template <class Rule, class R, class... A>
 struct BatchRuleFit {
   using B = typename Bundle<A...>::type;
-  static constexpr bool called = CallableWith<Rule, std::int64_t, B, A...>;
+  static constexpr bool called = is_callable_with<Rule, std::int64_t, B, A...>;
   static constexpr bool fit = std::is_convertible_v<rule_result_t<Rule, std::int64_t, B, A...>, R>;
   struct Refused {
     static_assert(

@@ -95,7 +95,7 @@ auto named_scan(const char* name, const F& f, const Carry& init, const Xs& xs, c
 /// carry and the stacked ys. The carry keeps its structure, shapes and dtypes. `f` returns a std::pair.
 /// Differentiable both ways. Throws if the xs differ in length, or the carry changes.
 template <class F, class Carry, class Xs>
-requires(detail::CallableIntoPair<F, detail::carry_t<Carry>, Xs>) auto scan(const F& f, const Carry& init,
+requires(detail::returns_pair<F, detail::carry_t<Carry>, Xs>) auto scan(const F& f, const Carry& init,
                                                                             const Xs& xs,
                                                                             const ScanOptions& options = {},
                                                                             Loc loc = Loc::here()) {
@@ -104,15 +104,15 @@ requires(detail::CallableIntoPair<F, detail::carry_t<Carry>, Xs>) auto scan(cons
 
 /// Refuses what cannot be called so.
 template <class F, class Carry, class Xs>
-requires(!detail::CallableIntoPair<F, detail::carry_t<Carry>, Xs>) auto scan(const F&, const Carry& init,
+requires(!detail::returns_pair<F, detail::carry_t<Carry>, Xs>) auto scan(const F&, const Carry& init,
                                                                              const Xs& xs,
                                                                              const ScanOptions& = {}) {
   static_assert(
-      detail::CallableWith<F, detail::carry_t<Carry>, Xs>,
+      detail::is_callable_with<F, detail::carry_t<Carry>, Xs>,
       "scan calls its body as body(carry, x): it must take the type of the initial carry and that of xs "
       "(`const Nothing&` without xs), and return std::pair{carry, y}");
-  static_assert(!detail::CallableWith<F, detail::carry_t<Carry>, Xs> ||
-                    detail::CallableIntoPair<F, detail::carry_t<Carry>, Xs>,
+  static_assert(!detail::is_callable_with<F, detail::carry_t<Carry>, Xs> ||
+                    detail::returns_pair<F, detail::carry_t<Carry>, Xs>,
                 "the body of scan must return std::pair{carry, y}; without y, std::pair{carry, Nothing{}}");
   return std::pair<detail::carry_t<Carry>, Xs>(init, xs);
 }
@@ -120,7 +120,7 @@ requires(!detail::CallableIntoPair<F, detail::carry_t<Carry>, Xs>) auto scan(con
 /// Repeats `carry = body(i, carry)` for i = lo, …, hi - 1 (i is an i64 scalar). Bounds may be traced. The
 /// carry keeps its structure, shapes and dtypes. Differentiable both ways. Throws if the carry changes.
 template <class Body, class Carry>
-requires(detail::CallableInto<detail::carry_t<Carry>, Body, Array, detail::carry_t<Carry>>)
+requires(detail::returns_into<detail::carry_t<Carry>, Body, Array, detail::carry_t<Carry>>)
     detail::carry_t<Carry> fori_loop(const Array& lo, const Array& hi, const Body& body, const Carry& init,
                                      const ForiOptions& options = {}, Loc loc = Loc::here()) {
   using namespace detail;
@@ -153,14 +153,14 @@ requires(detail::CallableInto<detail::carry_t<Carry>, Body, Array, detail::carry
 
 /// Refuses what cannot be called so.
 template <class Body, class Carry>
-requires(!detail::CallableInto<detail::carry_t<Carry>, Body, Array, detail::carry_t<Carry>>)
+requires(!detail::returns_into<detail::carry_t<Carry>, Body, Array, detail::carry_t<Carry>>)
     detail::carry_t<Carry> fori_loop(const Array&, const Array&, const Body&, const Carry& init,
                                      const ForiOptions& = {}) {
-  constexpr bool called = detail::CallableWith<Body, Array, detail::carry_t<Carry>>;
+  constexpr bool called = detail::is_callable_with<Body, Array, detail::carry_t<Carry>>;
   static_assert(
       called,
       "fori_loop calls its body as body(i, carry): it must take an Array and the type of the initial carry");
-  static_assert(!called || detail::CallableInto<detail::carry_t<Carry>, Body, Array, detail::carry_t<Carry>>,
+  static_assert(!called || detail::returns_into<detail::carry_t<Carry>, Body, Array, detail::carry_t<Carry>>,
                 "the body of a loop must return the type of its carry");
   return init;
 }

@@ -107,8 +107,8 @@ carry_t<State> named_while(const char* name, const Cond& cond, const Body& body,
 /// vmap every lane runs at its own pace. Throws if the state changes its structure, shapes or dtypes, or
 /// after max_steps iterations.
 template <class Cond, class Body, class State>
-requires(detail::CallableInto<Array, Cond, detail::carry_t<State>>&&
-             detail::CallableInto<detail::carry_t<State>, Body, detail::carry_t<State>>)
+requires(detail::returns_into<Array, Cond, detail::carry_t<State>>&&
+             detail::returns_into<detail::carry_t<State>, Body, detail::carry_t<State>>)
     detail::carry_t<State> while_loop(const Cond& cond, const Body& body, const State& init,
                                       const WhileOptions& options = {}, Loc loc = Loc::here()) {
   return detail::named_while("while_loop", cond, body, init, options, loc);
@@ -116,18 +116,18 @@ requires(detail::CallableInto<Array, Cond, detail::carry_t<State>>&&
 
 /// Refuses what cannot be called so.
 template <class Cond, class Body, class State>
-requires(!detail::CallableInto<Array, Cond, detail::carry_t<State>> ||
-         !detail::CallableInto<detail::carry_t<State>, Body, detail::carry_t<State>>)
+requires(!detail::returns_into<Array, Cond, detail::carry_t<State>> ||
+         !detail::returns_into<detail::carry_t<State>, Body, detail::carry_t<State>>)
     detail::carry_t<State> while_loop(const Cond&, const Body&, const State& init, const WhileOptions& = {}) {
-  static_assert(detail::CallableWith<Cond, detail::carry_t<State>>,
+  static_assert(detail::is_callable_with<Cond, detail::carry_t<State>>,
                 "while_loop calls its condition as cond(state): it must take the type of the initial state");
-  static_assert(detail::CallableWith<Body, detail::carry_t<State>>,
+  static_assert(detail::is_callable_with<Body, detail::carry_t<State>>,
                 "while_loop calls its body as body(state): it must take the type of the initial state");
-  static_assert(!detail::CallableWith<Cond, detail::carry_t<State>> ||
-                    detail::CallableInto<Array, Cond, detail::carry_t<State>>,
+  static_assert(!detail::is_callable_with<Cond, detail::carry_t<State>> ||
+                    detail::returns_into<Array, Cond, detail::carry_t<State>>,
                 "the condition of while_loop must return a boolean Array");
-  static_assert(!detail::CallableWith<Body, detail::carry_t<State>> ||
-                    detail::CallableInto<detail::carry_t<State>, Body, detail::carry_t<State>>,
+  static_assert(!detail::is_callable_with<Body, detail::carry_t<State>> ||
+                    detail::returns_into<detail::carry_t<State>, Body, detail::carry_t<State>>,
                 "the body of while_loop must return the type of its state");
   return init;
 }

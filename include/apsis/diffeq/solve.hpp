@@ -172,13 +172,13 @@ constexpr void refuse_solve() {
 /// Refuses a vector field that does not take a time and a state, or does not return what it must.
 template <class F, class State>
 constexpr void refuse_vector_field() {
-  if constexpr (!CallableWith<F, Array, State>)
+  if constexpr (!is_callable_with<F, Array, State>)
     static_assert(
-        CallableWith<F, Array, State>,
+        is_callable_with<F, Array, State>,
         "diffeqsolve calls the vector field as f(t, y): it must take the time, an Array, and the type of the "
         "state y0; parameters are what f captures, or its fields");
   else
-    static_assert(CallableInto<State, F, Array, State>,
+    static_assert(returns_into<State, F, Array, State>,
                   "the vector field of diffeqsolve must return the slope, of the type of the state y0");
 }
 
@@ -213,7 +213,7 @@ detail::solution_t<Y> diffeqsolve(const Term& term, const Method&, const Array& 
     const auto slope_at = [](const void* c, const Array& t, std::span<const Array> y) {
       const auto& [f, like] = *static_cast<const Context*>(c);
       std::vector<Array> leaves;
-      if constexpr (detail::CallableInto<State, F, Array, State>) {
+      if constexpr (detail::returns_into<State, F, Array, State>) {
         State slope(f(t, detail::with_leaves(like, y)));
         detail::check_slope(detail::present_leaves(like), detail::present_leaves(slope));
         detail::collect_leaves(slope, leaves);

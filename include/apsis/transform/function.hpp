@@ -67,21 +67,26 @@ inline constexpr bool parameters_are_own = !requires {
   typename F::apsis_parameters;
 };
 
+template <class Result>
+struct CheckReturn {
+  static_assert(
+      !std::is_void_v<Result>,
+      "a transformed function must return its results: what it writes elsewhere is not transformed");
+};
+
 /// A call f(args…) on flat leaves. Runs any number of times; remembers the structure of the last result.
 template <class Function, class... A>
 class FlatFunction {
  public:
   using F = std::decay_t<Function>;  // a plain function is kept as a pointer
   using Returned = std::decay_t<typename CheckedResult<parameters_are_own<F>, F, const A&...>::type>;
-  static_assert(
-      !std::is_void_v<Returned>,
-      "a transformed function must return its results: what it writes elsewhere is not transformed");
   /// What is refused stands as an Array here, so that no other errors bury the sentence.
   static constexpr bool is_refused =
       std::is_void_v<Returned> || (parameters_are_own<F> && !fits_call<F, A...>());
   using Result = std::conditional_t<is_refused, Array, Returned>;
 
   FlatFunction(const F& f, const A&... args) : f_(f), args_(args...) {
+    (void)sizeof(CheckReturn<Returned>);
     if constexpr (is_tree_callable<F>) collect_leaves(f_, leaves_);
     function_leaves_ = leaves_.size();
     std::apply(
@@ -222,6 +227,12 @@ template <class Derived>
 inline constexpr bool may_return_nothing = requires {
   typename Derived::apsis_effects;
 };
+/// A generic callable that returns nothing when it is called so.
+template <class F, class... A>
+inline constexpr bool gives_nothing = false;
+template <class F, class... A>
+requires is_callable_with<F, A...>
+inline constexpr bool gives_nothing<F, A...> = std::is_void_v<std::invoke_result_t<const F&, const A&...>>;
 /// Refuses numbers that are no Array, for callables that take any arguments.
 template <class... A>
 struct CheckNumbers {
@@ -253,9 +264,7 @@ template <class Function, class... A>
 constexpr void refuse_call() {
   using F = std::decay_t<Function>;
   (void)sizeof(CheckCallable<F>);
-  static_assert(
-      !returns_nothing<F>,
-      "a transformed function must return its results: what it writes elsewhere is not transformed");
+  (void)sizeof(CheckReturn<typename KnownResult<F>::type>);
   if constexpr (!is_transformable<F>() || returns_nothing<F>)
     return;
   else if constexpr (!(NumberContainer<A> || ...) && !(is_admitted_tree<A> && ...))
@@ -294,9 +303,7 @@ struct Transformed<Derived, F, TypeList<P...>> {
         return Array();
       }
     } else {
-      static_assert(
-          !returns_nothing<F>,
-          "a transformed function must return its results: what it writes elsewhere is not transformed");
+      (void)sizeof(CheckReturn<typename KnownResult<F>::type>);
       return Array();
     }
   }
@@ -311,11 +318,17 @@ struct Transformed<Derived, F, void> {
   using apsis_callee = F;
   template <class... A>
   auto operator()(const A&... args) const {
-    if constexpr ((NumberContainer<A> || ...)) {
+    if constexpr (!is_transformable<F>()) {
+      (void)sizeof(CheckCallable<F>);
+      return Array();
+    } else if constexpr ((NumberContainer<A> || ...)) {
       (void)sizeof(CheckNumbers<A...>);
       return Array();
     } else if constexpr (!(is_admitted_tree<argument_t<A>> && ...)) {
       (void)sizeof(first_refusal_of<argument_t<A>...>);
+      return Array();
+    } else if constexpr (!may_return_nothing<Derived> && gives_nothing<F, argument_t<A>...>) {
+      (void)sizeof(CheckReturn<std::invoke_result_t<const F&, const argument_t<A>&...>>);
       return Array();
     } else if constexpr (RulesOf<Derived, F, argument_t<A>...>::fit) {
       return static_cast<const Derived*>(this)->template call<argument_t<A>...>(args...);

@@ -105,24 +105,28 @@ constexpr bool is_transformable() {
 
 namespace detail {
 
+// Variables, not concepts: why a concept does not hold is printed after the sentence of a static_assert.
 /// A callable that takes these arguments.
 template <class F, class... A>
-concept CallableWith = std::is_invocable_v<const F&, const A&...>;
+inline constexpr bool is_callable_with = std::is_invocable_v<const F&, const A&...>;
 /// One whose result is, or converts to, an `R`.
 template <class R, class F, class... A>
-concept CallableInto =
-    CallableWith<F, A...> && std::is_constructible_v<R, std::invoke_result_t<const F&, const A&...>>;
-/// One that returns a std::pair; or two things, in a tuple perhaps.
-template <class F, class... A>
-concept CallableIntoPair = CallableWith<F, A...> &&
-    requires(std::invoke_result_t<const F&, const A&...> result) {
+inline constexpr bool returns_into = false;
+template <class R, class F, class... A>
+requires is_callable_with<F, A...>
+inline constexpr bool returns_into<R, F, A...> =
+    std::is_constructible_v<R, std::invoke_result_t<const F&, const A&...>>;
+/// One that returns a std::pair.
+template <class T>
+concept PairLike = requires(const T& result) {
   result.first;
   result.second;
 };
 template <class F, class... A>
-concept CallableIntoTwo =
-    CallableWith<F, A...> &&
-    std::tuple_size<std::decay_t<std::invoke_result_t<const F&, const A&...>>>::value == 2;
+inline constexpr bool returns_pair = false;
+template <class F, class... A>
+requires is_callable_with<F, A...>
+inline constexpr bool returns_pair<F, A...> = PairLike<std::invoke_result_t<const F&, const A&...>>;
 
 /// Refuses what cannot be transformed, a sentence each.
 template <class F, bool known = callable_traits<F>::is_known>
@@ -201,7 +205,7 @@ inline constexpr bool returns_nothing = std::is_void_v<typename KnownResult<F>::
 template <class F, class... A>
 constexpr bool fits_call() {
   if constexpr (callable_traits<F>::is_known && is_transformable<F>()) {
-    return CallableWith<F, A...>;
+    return is_callable_with<F, A...>;
   } else {
     return is_transformable<F>();
   }
