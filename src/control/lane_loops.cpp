@@ -234,15 +234,16 @@ bool stays_in_registers(const Graph& body, MappedAxis axis, std::span<const char
 
 }  // namespace
 
-bool batch_in_registers(const Op& op, const Graph& body, const std::vector<bool>& varying,
-                        const BatchRule& r) {
+bool batch_in_registers(const Op& op, const Graph& body, const std::vector<bool>& varying, std::size_t consts,
+                        std::size_t carries, const BatchRule& r) {
   const auto is_list = [](const Array& a) { return a.aval().is_list(); };
   const std::vector<char> inputs(varying.begin(), varying.end());
   if (r.size < 2 || std::ranges::any_of(r.operands, is_list) || !stays_in_registers(body, r.size, inputs))
     return false;
   batch_as_lanes(op, r);
-  // What is the same in all lanes is so afterwards.
-  const std::vector<char> differ = varying_outputs(body, inputs);
+  // What is the same in all lanes is so afterwards. A loop that makes no trip gives what it began with.
+  std::vector<char> differ = varying_outputs(body, inputs);
+  for (std::size_t c = 0; c < carries; ++c) differ[c] |= inputs[consts + c];
   for (std::size_t i = 0; i < r.outs.size(); ++i) {
     if (differ[i] || is_list(r.outs[i])) continue;
     const Shape& shape = r.outs[i].shape();

@@ -32,8 +32,9 @@ bool keeps_own_pace(const WhileParams& loop, MappedAxis axis, std::span<const ch
 /// A loop that all lanes leave together, a scan for instance, may run in lanes all the same: as vmap's
 /// options say; left to us, if an iteration makes a few elements for each lane, which then stay in registers
 /// where whole arrays of them would go through memory. Notes the choice; false: nothing was done. `varying`:
-/// which inputs of the body differ, once all carries that come to differ are marked.
-bool batch_in_registers(const Op& op, const Graph& body, const std::vector<bool>& varying,
-                        const BatchRule& r);
+/// which inputs of the body, (constants | carries | …), differ, once all carries that come to differ are
+/// marked.
+bool batch_in_registers(const Op& op, const Graph& body, const std::vector<bool>& varying, std::size_t consts,
+                        std::size_t carries, const BatchRule& r);
 
 }  // namespace apsis::detail

@@ -211,7 +211,7 @@ void scan_batch(const BatchRule& r) {
   if (!uses_axis(scan_op, r.params, r.size.name)) {
     std::vector<bool> varying = in_mask;
     mark_dependent_carries(*p.body, varying, consts, carries);
-    if (batch_in_registers(scan_op, *p.body, varying, r)) return;
+    if (batch_in_registers(scan_op, *p.body, varying, consts, carries, r)) return;
   }
   GraphRef body = carry_fixpoint(
       in_mask, consts, carries, out_mask,

@@ -286,7 +286,7 @@ void batch_while(const Op& op, const WhileParams& p, const BindWhile& bind_loop,
                ? batch_as_lanes(op, r)
                : batch_in_lockstep(op, p, bind_loop, r);
 
-  if (!together && batch_in_registers(op, *p.body, in_mask, r)) return;
+  if (!together && batch_in_registers(op, *p.body, in_mask, n.consts, n.carries, r)) return;
 
   std::vector<bool> out_mask, predicate_mask;
   GraphRef body = carry_fixpoint(

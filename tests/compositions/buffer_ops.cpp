@@ -71,10 +71,6 @@ Tensor each(const Tensor& x, F&& f) {
   for (Number& e : r.elements) e = f(e);
   return r;
 }
-Tensor counted(const Tensor& x, long double factor, long double offset) {
-  return each(x, [&](const Number& e) { return Number(factor * e.value() + offset); });
-}
-
 const ArrayOp table[] = {
     // One row at a place: operands (array, row, place).
     {"set_i", nullptr,
@@ -239,34 +235,6 @@ const ArrayOp table[] = {
        Tensor r{shape_from(n.subspan(2)), {}};
        for (std::int64_t i = 0; i < r.shape.product(); ++i)
          r.elements.push_back(Number(n[0] + n[1] * static_cast<double>(i)) * x[0].elements[0]);
-       return r;
-     }},
-
-    // Integers.
-    {"index_of", nullptr, [](Arrays x, Statics, const Array&) { return as_index(x[0]); }, false, nullptr,
-     [](Tensors x, Statics) {
-       Tensor r{x[0].shape, {}, true};
-       for (std::size_t i = 0; i < x[0].elements.size(); ++i)
-         r.elements.push_back(Number(static_cast<long double>(as_index(x[0], i))));
-       return r;
-     }},
-    {"next_index", nullptr, [](Arrays x, Statics n, const Array&) { return x[0] + whole_number(n[0]); },
-     false, nullptr, [](Tensors x, Statics n) { return counted(x[0], 1, n[0]); }},
-    {"twice_index", nullptr, [](Arrays x, Statics n, const Array&) { return 2 * x[0] + whole_number(n[0]); },
-     false, nullptr, [](Tensors x, Statics n) { return counted(x[0], 2, n[0]); }},
-    {"modulo", nullptr, [](Arrays x, Statics n, const Array&) { return x[0] % whole_number(n[0]); }, false,
-     nullptr,
-     [](Tensors x, Statics n) {
-       return each(x[0], [&](const Number& e) {
-         return Number(static_cast<long double>(static_cast<std::int64_t>(e.value()) % whole_number(n[0])));
-       });
-     }},
-    {"quarter",  // operands: one that has the dtype wanted, the integer
-     nullptr, [](Arrays x, Statics, const Array&) { return astype(x[1], x[0].dtype()) * 0.25; }, false,
-     nullptr,
-     [](Tensors x, Statics) {
-       Tensor r = counted(x[1], 0.25L, 0);
-       r.index = false;
        return r;
      }},
 };

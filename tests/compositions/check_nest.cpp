@@ -1,4 +1,17 @@
 // How programs of nested loops are checked: a batch of one, or of its derivatives, must be the single calls.
+//
+// Compiling takes most of the time, so a seed runs its batch and one or two of the other ways:
+//   always   the batch with loops as the compiler chooses, called twice, memory spoiled in between; with the
+//            oracle, or, where that has no answer, another mode of differentiation in 30% of seeds
+//   30%      all lanes by single calls (a quarter of them by `jit`)
+//   25%      the evaluator
+//   20%      the batch in lockstep, or in lanes
+//   15%      op by op (a quarter), or with DisableJit
+//   10%      compiled at another width, level or instruction set; so are 15% of all other compilations
+// Those that differentiate the batch as a whole always run the single calls too, the evaluator and the other
+// loops in 25% each. Graphs of more than `long_graph` equations, a quarter of all, took two thirds of the
+// time: three in four of them are checked in a simpler mode (`simpler`) whose graph is shorter, and
+// undifferentiated at last.
 
 #include <cmath>
 
@@ -47,6 +60,20 @@ const char* const mode_names[] = {"value",
                                   "batch jacrev of jacfwd",
                                   "batch jacrev of jacrev",
                                   "batch grad"};
+
+/// What is checked instead, where the graph is long.
+Mode simpler(Mode mode) {
+  if (mode >= Mode::BatchJacrev || mode == Mode::Hessian || mode == Mode::HessianProduct) return Mode::Grad;
+  return Mode::Value;
+}
+constexpr std::size_t long_graph = 500;
+
+std::size_t equations(const detail::Graph& graph) {
+  std::size_t n = graph.eqns().size();
+  for (const detail::Eqn& e : graph.eqns())
+    detail::each_region(e.params, [&n](const detail::Graph& region) { n += equations(region); });
+  return n;
+}
 
 Shape shape_of(const Block& block, int name) {
   for (const auto& p : block.parameters)
@@ -98,9 +125,8 @@ class NestChecker {
   }
 
   std::optional<Failure> operator()() {
-    what_runs_ = "mode " + std::string(mode_names[static_cast<std::size_t>(mode_)]) + ", " +
-                 std::to_string(lanes_) + " lanes of arrays of up to " + std::to_string(elements_);
-    note_what_runs(what_runs_);
+    settle_mode();
+    say_what_runs();
     auto failure = mode_ >= Mode::BatchJacrev ? whole_batch() : lanes_of_one();
     if (failure) {
       failure->kind += std::string(", ") + mode_names[static_cast<std::size_t>(mode_)];
@@ -113,6 +139,12 @@ class NestChecker {
 
  private:
   using OptionalFailure = std::optional<Failure>;
+
+  void say_what_runs() {
+    what_runs_ = "mode " + std::string(mode_names[static_cast<std::size_t>(mode_)]) + ", " +
+                 std::to_string(lanes_) + " lanes of arrays of up to " + std::to_string(elements_);
+    note_what_runs(what_runs_);
+  }
 
   void choose_mode(bool small_in, bool small_out) {
     const std::int64_t roll = random_.below(100);
@@ -143,6 +175,22 @@ class NestChecker {
               : roll < 90 ? Mode::Jacrev
               : roll < 97 ? Mode::BatchJacrev
                           : Mode::BatchJacfwd;
+  }
+  std::function<Array(const Array&)> batched(LaneLoops loops) const {
+    return [this, loops](const Array& all) {
+      if (mode_ >= Mode::BatchJacrev) return of_batch(all, loops);
+      return vmap([this](const Array& x) { return one(x, mode_); }, {.loops = loops})(all);
+    };
+  }
+  /// Stages the batch, in the mode chosen or in a simpler one.
+  void settle_mode() {
+    const Array all = stack(xs_);
+    const bool any_length = random_.chance(25);
+    for (;; mode_ = simpler(mode_)) {
+      say_what_runs();
+      usual_ = testing::staged_call(batched(LaneLoops::Automatic), all);
+      if (any_length || mode_ == Mode::Value || equations(*usual_.graph) <= long_graph) return;
+    }
   }
   std::int64_t choose_lanes() {
     static const std::int64_t counts[] = {1, 2, 3, 4, 5, 7, 8, 9, 13, 16, 17, 21, 33};
@@ -189,24 +237,18 @@ class NestChecker {
 
   // Programs that run: staged, compiled with some setting, run twice.
 
-  struct Staged {
-    testing::StagedCall call;
-    Array got;
-  };
-  template <class F>
-  OptionalFailure staged_twice(const F& f, const Array& x, const char* what, Staged& out) {
-    out.call = testing::staged_call(f, x);
-    verify(*out.call.graph);
+  OptionalFailure run_twice(const testing::StagedCall& staged, const char* what, Array& got) {
+    verify(*staged.graph);
     // Mostly without optimisation, which is quick: what is tested comes before it.
     static const Setting quick{{.level = 0}, "at level 0"};
-    const Setting& setting = random_.chance(75) ? quick : any_setting();
+    const Setting& setting = random_.chance(85) ? quick : any_setting();
     note_what_runs(what_runs_ + ", " + what + " compiled " + setting.name);
-    const auto program = detail::compile(*out.call.graph, setting.options);
+    const auto program = detail::compile(*staged.graph, setting.options);
     spoil_free_memory(elements_ * lanes_);
-    out.got = detail::run(*program, out.call.inputs)[0];
+    got = detail::run(*program, staged.inputs)[0];
     spoil_free_memory(elements_ * lanes_);
-    const Array again = detail::run(*program, out.call.inputs)[0];
-    return unlike(again, out.got, "repeated", std::string(what) + ", called again, compiled " + setting.name);
+    const Array again = detail::run(*program, staged.inputs)[0];
+    return unlike(again, got, "repeated", std::string(what) + ", called again, compiled " + setting.name);
   }
   const Setting& any_setting() {
     return settings()[static_cast<std::size_t>(random_.below(static_cast<std::int64_t>(settings().size())))];
@@ -217,34 +259,29 @@ class NestChecker {
   }
 
   OptionalFailure lanes_of_one() {
-    const auto together = [this](LaneLoops loops) {
-      return [this, loops](const Array& x) {
-        return vmap([this](const Array& y) { return one(y, mode_); }, {.loops = loops})(x);
-      };
-    };
     const Array all = stack(xs_);
-    Staged usual;
-    if (auto f = staged_twice(together(LaneLoops::Automatic), all, "the batch", usual)) return f;
-    const Array& got = usual.got;
+    Array got;
+    if (auto f = run_twice(usual_, "the batch", got)) return f;
 
-    // Compiling is dear: one of the other ways for each seed.
+    // One of the other ways; their shares are said above.
     const std::int64_t way = random_.below(100);
     OptionalFailure failure;
     if (way < 25) {
-      failure = unlike(evaluated(usual.call), got, "bits", "the evaluator and the compiled batch");
-    } else if (way < 50) {
+      failure = unlike(evaluated(usual_), got, "bits", "the evaluator and the compiled batch");
+    } else if (way < 45) {
       const bool lockstep = random_.chance(50);
-      Staged other;
+      Array other;
       const char* name = lockstep ? "the batch in lockstep" : "the batch in lanes";
-      failure = staged_twice(together(lockstep ? LaneLoops::Lockstep : LaneLoops::Lanes), all, name, other);
-      if (!failure) failure = unlike(other.got, got, "loops", std::string(name) + " and as usual");
-    } else if (way < 60) {
+      failure = run_twice(
+          testing::staged_call(batched(lockstep ? LaneLoops::Lockstep : LaneLoops::Lanes), all), name, other);
+      if (!failure) failure = unlike(other, got, "loops", std::string(name) + " and as usual");
+    } else if (way < 55) {
       const Setting& s = any_setting();
       note_what_runs(what_runs_ + ", compiled " + s.name);
-      const Array other = detail::run(*detail::compile(*usual.call.graph, s.options), usual.call.inputs)[0];
+      const Array other = detail::run(*detail::compile(*usual_.graph, s.options), usual_.inputs)[0];
       failure = unlike(other, got, "widths", std::string("the batch compiled ") + s.name + " and otherwise");
-    } else if (way < 75) {
-      failure = op_by_op(got, together(LaneLoops::Automatic), all);
+    } else if (way < 70) {
+      failure = op_by_op(got, all);
     } else {
       failure = single_calls(got);
     }
@@ -252,12 +289,11 @@ class NestChecker {
     return derived(got);
   }
 
-  template <class F>
-  OptionalFailure op_by_op(const Array& got, const F& together, const Array& all) {
+  OptionalFailure op_by_op(const Array& got, const Array& all) {
     if (single_) return {};  // their fused multiply-adds differ: near, with no bound to be had in f32
     const auto lane = random_.below(lanes_);
     if (random_.chance(25)) {
-      const Array eager = together(all);
+      const Array eager = batched(LaneLoops::Automatic)(all);
       return far(eager.to_vector<double>(), got.to_vector<double>(), "eager",
                  "the batch op by op and compiled");
     }
@@ -323,24 +359,21 @@ class NestChecker {
   }
 
   OptionalFailure whole_batch() {
-    const auto whole = [this](LaneLoops loops) {
-      return [this, loops](const Array& z) { return of_batch(z, loops); };
-    };
     const Array all = stack(xs_);
-    Staged usual;
-    if (auto f = staged_twice(whole(LaneLoops::Automatic), all, "the whole", usual)) return f;
-    const std::vector<double> got = usual.got.to_vector<double>();
+    Array result;
+    if (auto f = run_twice(usual_, "the whole", result)) return f;
+    const std::vector<double> got = result.to_vector<double>();
     switch (random_.below(4)) {
       case 0:
-        if (auto f = unlike(evaluated(usual.call), usual.got, "bits", "the evaluator and the compiled whole"))
+        if (auto f = unlike(evaluated(usual_), result, "bits", "the evaluator and the compiled whole"))
           return f;
         break;
       case 1: {
-        Staged other;
+        Array other;
         const LaneLoops loops = random_.chance(50) ? LaneLoops::Lockstep : LaneLoops::Lanes;
         const char* name = loops == LaneLoops::Lanes ? "the whole in lanes" : "the whole in lockstep";
-        if (auto f = staged_twice(whole(loops), all, name, other)) return f;
-        if (auto f = far(other.got.to_vector<double>(), got, "loops", std::string(name) + " and as usual"))
+        if (auto f = run_twice(testing::staged_call(batched(loops), all), name, other)) return f;
+        if (auto f = far(other.to_vector<double>(), got, "loops", std::string(name) + " and as usual"))
           return f;
         break;
       }
@@ -552,6 +585,7 @@ class NestChecker {
   std::vector<double> weights_;
   std::vector<std::vector<double>> directions_;
   std::vector<Array> xs_;
+  testing::StagedCall usual_;
 };
 
 }  // namespace

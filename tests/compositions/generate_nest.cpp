@@ -13,7 +13,8 @@ namespace {
 struct Value {
   int name;
   Shape shape;
-  bool index = false;  // an integer
+  Dtype dtype = f64;  // or f32: what x has
+  bool real() const { return dtype == f64; }
 };
 
 // Sizes at which the compiler decides otherwise: loops written out and lists of few elements (16), arrays in
@@ -41,14 +42,16 @@ class NestGenerator {
     if (random_.chance(60)) carried.push_back(tame(b, scalar_of(b, x)));
     if (random_.chance(30)) carried.push_back(count_of(b, x));
     if (random_.chance(40) && parameter.size() == 1) carried.push_back(x);
+    if (random_.chance(30)) carried.push_back(integers_of(b, first));
     if (random_.chance(40)) ramp(b);
+    if (random_.chance(15)) integers_of(b, first);
     count_of(b, x);
 
     const int nests = random_.chance(90) ? 1 : 2;
     for (int i = 0; i < nests; ++i) nest(b, carried, large() || random_.chance(25) ? 2 : 3);
     std::vector<Value> ends;
     for (const Value& v : carried)
-      if (!v.index) ends.push_back(v);
+      if (v.real()) ends.push_back(v);
     const Value end = ends[static_cast<std::size_t>(
         random_.chance(70) ? 0 : random_.below(static_cast<std::int64_t>(ends.size())))];
     if (end.shape.product() <= 8 || (random_.chance(25) && whole)) {
@@ -99,26 +102,26 @@ class NestGenerator {
 
   // Steps.
 
-  Value parameter_of(Block& b, const Shape& shape, bool index = false) {
-    const Value v{next_name_++, shape, index};
+  Value parameter_of(Block& b, const Shape& shape, Dtype dtype = f64) {
+    const Value v{next_name_++, shape, dtype};
     b.parameters.push_back({v.name, shape});
     visible_.push_back(v);
     return v;
   }
   Value add(Block& b, const Shape& shape, const char* op, const Values& operands,
-            std::vector<double> numbers = {}, bool index = false) {
+            std::vector<double> numbers = {}, Dtype dtype = f64) {
     Step step{next_name_++, shape, op, {}, std::move(numbers)};
     for (const Value& v : operands) step.operands.push_back(v.name);
-    const Value made{step.name, shape, index};
+    const Value made{step.name, shape, dtype};
     visible_.push_back(made);
     b.steps.push_back(std::move(step));
     return made;
   }
 
-  Values all_of(const Shape& shape, bool index = false) const {
+  Values all_of(const Shape& shape, Dtype dtype = f64) const {
     Values fit;
     for (const Value& v : visible_)
-      if (v.shape == shape && v.index == index) fit.push_back(v);
+      if (v.shape == shape && v.dtype == dtype) fit.push_back(v);
     return fit;
   }
   /// One of them, of late more often than not.
@@ -161,7 +164,7 @@ class NestGenerator {
       }
     }
   }
-  Value count_of(Block& b, const Value& v) { return add(b, {}, "index_of", {scalar_of(b, v)}, {}, true); }
+  Value count_of(Block& b, const Value& v) { return add(b, {}, "index_of", {scalar_of(b, v)}, {}, i64); }
   Value scalar(Block& b) {
     const Values fit = all_of({});
     if (!fit.empty() && random_.chance(75)) return one_of(fit);
@@ -169,9 +172,10 @@ class NestGenerator {
     return buffers.empty() ? add(b, {}, "constant", {}, {eighths(-8, 8)}) : scalar_of(b, one_of(buffers));
   }
   Value index(Block& b) {
-    const Values fit = all_of({}, true);
+    const Values fit = all_of({}, i64), buffers = integer_buffers();
+    if (!buffers.empty() && random_.chance(15)) return index_in(b, one_of(buffers));
     if (!fit.empty() && random_.chance(92)) return one_of(fit);
-    return add(b, {}, "index_of", {add(b, {}, "constant", {}, {eighths(0, 16)})}, {}, true);
+    return add(b, {}, "index_of", {add(b, {}, "constant", {}, {eighths(0, 16)})}, {}, i64);
   }
   Value buffer(Block& b) {
     const Values fit = all_of(buffer_);
@@ -190,12 +194,112 @@ class NestGenerator {
             random_.chance(75) ? 1. : 0.};
   }
 
+  // Buffers of integers and masks, of every dtype.
+
+  Values integer_buffers() const {
+    Values fit;
+    for (const Value& v : visible_)
+      if (v.shape == buffer_ && !v.real()) fit.push_back(v);
+    return fit;
+  }
+  Value integers_of(Block& b, const Value& buffer) {
+    static const Dtype dtypes[] = {i64, i64, i32, i32, i16, i8, u8, u16, u32, u64, boolean, boolean, boolean};
+    const Dtype dtype = dtypes[random_.below(13)];
+    if (dtype == boolean) return mask(b, buffer);
+    return add(b, buffer.shape, "integers_of", {buffer}, {static_cast<double>(dtype)}, dtype);
+  }
+  Value mask(Block& b, const Value& buffer) {
+    return add(b, buffer.shape, "mask_above", {buffer}, {0.1414 + eighths(-4, 8)}, boolean);
+  }
+  /// A count or a place in what a buffer of integers holds.
+  Value index_in(Block& b, const Value& v) {
+    if (random_.chance(25))
+      return add(b, {}, "total_of", {v}, {static_cast<double>(2 + random_.below(6))}, i64);
+    const Values counts = all_of({}, i64);
+    if (counts.empty() || buffer_.size() > 1)
+      return random_.chance(50) ? add(b, {}, "place_of_largest", {buffer(b)}, {}, i64)
+                                : add(b, {}, "total_of", {v}, {5}, i64);
+    return add(b, {}, "widened", {add(b, {}, "read_i", {v, one_of(counts)}, place(), v.dtype)}, {}, i64);
+  }
+  /// A row for a buffer of integers.
+  Value integer_row(Block& b, const Value& v) {
+    if (v.dtype == boolean || buffer_.size() > 1)
+      return add(b, row(), "read_i", {one_of(all_of(buffer_, v.dtype)), index(b)}, place(), v.dtype);
+    return add(b, {}, "like_integers", {index(b), v}, {}, v.dtype);
+  }
+  Value next_integers(Block& b, const Value& v) {
+    const auto like = [&](const char* op, const Values& operands, std::vector<double> numbers = {}) {
+      return add(b, buffer_, op, operands, std::move(numbers), v.dtype);
+    };
+    const bool flags = v.dtype == boolean;
+    const auto other = [&] { return one_of(all_of(buffer_, v.dtype)); };
+    switch (random_.below(10)) {
+      case 0:
+        return flags ? like("mask_other", {v})
+                     : like("plus_bounded", {v}, {static_cast<double>(random_.below(5))});
+      case 1:
+        return flags ? like("mask_differ", {v, random_.chance(50) ? mask(b, buffer(b)) : other()})
+                     : like("sum_bounded", {v, other()});
+      case 2:
+        return like(random_.chance(50) ? "larger_integers" : "bits_of_both", {v, other()});
+      case 3:
+      case 4:
+        return like("set_i", {v, integer_row(b, v), index(b)}, place());
+      case 5:
+        return flags ? mask(b, buffer(b))
+                     : like("plus_bounded", {like("add_i", {v, integer_row(b, v), index(b)}, place())}, {0});
+      case 6: {
+        Shape some = buffer_;
+        some[0] = 1 + random_.below(std::min<std::int64_t>(rows(), 20));
+        const double count = static_cast<double>(some[0]);
+        if (random_.chance(50)) {
+          std::vector<double> from{1, 0, 0, count};
+          const Value part = add(b, some, "slice_i", {other(), index(b)}, from, v.dtype);
+          return like("set_slice_i", {v, part, index(b)}, {1, 0, 0});
+        }
+        const double stride = static_cast<double>(1 + random_.below(rows()));
+        const Value part = add(b, some, "gather_i", {other(), index(b)}, {stride, count}, v.dtype);
+        return like("scatter_set_i", {v, part, index(b)}, {1, count});
+      }
+      case 7:
+        return random_.chance(60) ? like("rolled", {v}, {static_cast<double>(1 + random_.below(3))})
+                                  : like("flip", {v}, {0});
+      case 8:
+        return like("chosen_by", {mask(b, buffer(b)), v, other()});
+      default: {
+        const Values places = all_of(buffer_, random_.chance(50) ? i64 : i32);
+        if (places.empty() || buffer_.size() > 1) return like("flip", {v}, {0});
+        return random_.chance(50) ? like("taken", {v, one_of(places)})
+                                  : like("set_at", {v, other(), one_of(places)});
+      }
+    }
+  }
+  /// A buffer made of one and of integers.
+  Value next_by_integers(Block& b, const Value& v, const Value& integers) {
+    const auto like = [&](const char* op, const Values& operands, std::vector<double> numbers = {}) {
+      return add(b, buffer_, op, operands, std::move(numbers));
+    };
+    if (integers.dtype == boolean) return like("chosen_by", {integers, v, buffer(b)});
+    switch (buffer_.size() > 1 ? 0 : random_.below(4)) {
+      case 0:
+        return like("lifted", {v, like("quarter", {v, integers})});
+      case 1:
+        return like("half_of_each", {v, like("taken", {v, integers})});
+      case 2:
+        return like("set_at", {v, tame(b, buffer(b)), integers});
+      default:  // all may go to one place
+        return like("added_at",
+                    {v, like("times", {tame(b, buffer(b))}, {0.5 / static_cast<double>(size_)}), integers});
+    }
+  }
+
   /// Another value in the place of one that is carried.
   Value next(Block& b, const Value& v) {
-    if (v.index)
+    if (!v.real() && v.shape == buffer_) return next_integers(b, v);
+    if (!v.real())
       return random_.chance(70)
-                 ? add(b, {}, "next_index", {v}, {static_cast<double>(1 + random_.below(2))}, true)
-                 : add(b, {}, "modulo", {add(b, {}, "twice_index", {v}, {1}, true)}, {7}, true);
+                 ? add(b, {}, "next_index", {v}, {static_cast<double>(1 + random_.below(2))}, i64)
+                 : add(b, {}, "modulo", {add(b, {}, "twice_index", {v}, {1}, i64)}, {7}, i64);
     if (v.shape == buffer_) return next_buffer(b, v);
     if (v.shape.empty()) return next_scalar(b, v);
     return random_.chance(50) ? add(b, v.shape, "half_of_each", {v, tame(b, one_of(all_of(v.shape)))})
@@ -223,6 +327,8 @@ class NestGenerator {
     const auto like = [&](const char* op, const Values& operands, std::vector<double> numbers = {}) {
       return add(b, buffer_, op, operands, std::move(numbers));
     };
+    if (const Values integers = integer_buffers(); !integers.empty() && random_.chance(20))
+      return next_by_integers(b, v, one_of(integers));
     const std::int64_t most = std::min<std::int64_t>(rows(), 20);
     Shape some = buffer_;
     some[0] = 1 + random_.below(random_.chance(70) ? most : rows());
@@ -361,23 +467,23 @@ class NestGenerator {
     if (levels == 2 && random_.chance(15)) nest(b, carried, 1);
     some(1);
     // Two buffers that take turns.
-    if (carried.size() > 1 && carried[0].shape == carried[1].shape && !carried[0].index &&
-        !carried[1].index && random_.chance(15))
+    if (carried.size() > 1 && carried[0].shape == carried[1].shape && carried[0].dtype == carried[1].dtype &&
+        random_.chance(15))
       std::swap(carried[0], carried[1]);
   }
 
-  Block body(const Values& start, int levels, bool counter, const Shape* entry, Value* y) {
+  Block body(const Values& start, int levels, bool counter, const Value* entry, Value* y) {
     const std::size_t outside = visible_.size();
     Block b;
-    if (counter) parameter_of(b, {}, true);
+    if (counter) parameter_of(b, {}, i64);
     Values carried;
-    for (const Value& v : start) carried.push_back(parameter_of(b, v.shape, v.index));
-    if (entry) parameter_of(b, *entry);
+    for (const Value& v : start) carried.push_back(parameter_of(b, v.shape, v.dtype));
+    if (entry) parameter_of(b, entry->shape, entry->dtype);
     statements(b, carried, levels);
     for (const Value& v : carried) b.results.push_back(v.name);
     if (y) {
       const Value& v = carried[0];
-      *y = v.index                                      ? tame(b, scalar(b))
+      *y = !v.real()                                    ? tame(b, scalar(b))
            : random_.chance(50) && runs_ * size_ < 2000 ? v
                                                         : tame(b, scalar_of(b, v));
       b.results.push_back(y->name);
@@ -389,7 +495,7 @@ class NestGenerator {
   void finish(Block& b, Values& carried, const std::vector<std::size_t>& chosen, Step step) {
     for (std::size_t i = 0; i < chosen.size(); ++i) {
       Value& v = carried[chosen[i]];
-      v = {next_name_++, v.shape, v.index};
+      v = {next_name_++, v.shape, v.dtype};
       if (i == 0) {
         step.name = v.name;
         step.shape = v.shape;
@@ -416,7 +522,7 @@ class NestGenerator {
     step.numbers[1] = is_while ? (random_.chance(20) ? 1 : random_.chance(20) ? 2 : 0) : random_.chance(55);
     const auto chosen = choose_carries(carried);
     const Values start = start_of(carried, chosen, step);
-    if (is_while && start[0].index) step.numbers[1] = 0;
+    if (is_while && !start[0].real()) step.numbers[1] = 0;
     if (is_while && step.numbers[1] == 2) step.numbers[2] = 0;
     step.operands.push_back(t.by.name);
     const std::int64_t most = std::max<std::int64_t>(1, static_cast<std::int64_t>(t.numbers[0]));
@@ -429,19 +535,20 @@ class NestGenerator {
   void scan(Block& b, Values& carried, int levels) {
     // Over a few rows of a buffer, or over all if they are few.
     Value xs = buffer(b);
+    if (const Values integers = integer_buffers(); !integers.empty() && random_.chance(30))
+      xs = one_of(integers);
     const std::int64_t most = std::max<std::int64_t>(1, std::min<std::int64_t>(5, 150'000 / (runs_ * size_)));
     if (rows() > (levels <= 1 && runs_ * size_ < 600 && random_.chance(30) ? 70 : most)) {
       Shape few = buffer_;
       few[0] = 1 + random_.below(most);
-      xs = add(b, few, "slice_i", {xs, index(b)}, {1, 0, 0, static_cast<double>(few[0])});
+      xs = add(b, few, "slice_i", {xs, index(b)}, {1, 0, 0, static_cast<double>(few[0])}, xs.dtype);
     }
     Step step{0, {}, "scan_all", {}, {random_.chance(30) ? 1. : 0., random_.chance(15) ? 3. : 0.}};
     const auto chosen = choose_carries(carried);
     const Values start = start_of(carried, chosen, step);
     step.operands.push_back(xs.name);
-    Shape entry = xs.shape;
-    entry.erase(0);
-    Value y{};
+    Value entry = xs, y{};
+    entry.shape.erase(0);
     const std::int64_t length = xs.shape[0];
     runs_ *= length;
     step.blocks.push_back(body(start, levels, false, &entry, &y));
@@ -454,7 +561,7 @@ class NestGenerator {
     b.steps.back().more.push_back({ys.name, ys.shape});
     visible_.push_back(ys);
     for (Value& v : carried)
-      if (v.shape.empty() && !v.index && random_.chance(40)) {
+      if (v.shape.empty() && v.real() && random_.chance(40)) {
         v = add(b, {}, "lifted", {v, add(b, {}, "mean", {ys})});
         break;
       }
@@ -475,14 +582,15 @@ class NestGenerator {
 
   /// A buffer's rows or elements, each by a nest of its own: lanes in lanes.
   void mapped(Block& b, Values& carried, int levels) {
-    if (rows() > 40 || size_ > 200 || carried[0].shape != buffer_) return wrapped(b, carried, levels);
+    if (rows() > 40 || size_ > 200 || carried[0].shape != buffer_ || !carried[0].real())
+      return wrapped(b, carried, levels);
     Step step{0, buffer_, "vmap", {carried[0].name}, {0, 0, static_cast<double>(random_.below(3))}};
     const std::int64_t lanes = rows();
     const Shape outside = std::exchange(buffer_, row());
     const std::int64_t size = std::exchange(size_, std::max<std::int64_t>(1, buffer_.product()));
     if (buffer_.empty()) buffer_ = {1};  // no buffer at all is a scalar
     runs_ *= lanes;
-    Values one{{0, row_shape(outside), false}};
+    Values one{{0, row_shape(outside)}};
     step.blocks.push_back(body(one, std::min(levels, 2), false, nullptr, nullptr));
     runs_ /= lanes;
     buffer_ = outside;
@@ -502,7 +610,7 @@ class NestGenerator {
     static const char* const ways[] = {"jit", "checkpoint", "checkpoint_dots", "closure", "jvp",
                                        "vjp", "jvp"};
     const auto at = static_cast<std::size_t>(random_.below(static_cast<std::int64_t>(carried.size())));
-    if (carried[at].index) return loop(b, carried, levels, "fori_all");
+    if (!carried[at].real()) return loop(b, carried, levels, "fori_all");
     std::int64_t way = random_.below(orders_ < 2 && !large() ? 7 : 4);
     if (way == 5 && carried[at].shape.product() > 6) way = 4;  // the oracle runs it for each element
     Step step{0, carried[at].shape, ways[way], {carried[at].name}};
@@ -520,7 +628,7 @@ class NestGenerator {
 
   void solve(Block& b, Values& carried) {
     const auto at = static_cast<std::size_t>(random_.below(static_cast<std::int64_t>(carried.size())));
-    if (carried[at].index || large()) return loop(b, carried, 1, "while_all");
+    if (!carried[at].real() || large()) return loop(b, carried, 1, "while_all");
     const bool adaptive = random_.chance(30);
     const std::int64_t method = adaptive ? 1 + random_.below(4) : random_.below(5);
     const Value p = scalar(b);

@@ -50,8 +50,10 @@ struct ArrayOp {
 };
 
 std::span<const ArrayOp> array_ops();
-/// Those on long arrays that loops read and write at places, and on the places.
+/// Those on long arrays that loops read and write at places.
 std::span<const ArrayOp> buffer_ops();
+/// Those on counts and places, and on buffers of integers and booleans.
+std::span<const ArrayOp> integer_ops();
 /// Null if there is none of that name.
 const ArrayOp* find_array_op(std::string_view name);
 

@@ -164,6 +164,29 @@ TEST(LaneNests, SharedCarriesBesideOwn) {
   expect_lanes_alone(f, start(20), counts());
 }
 
+// A trip makes the carry the same in all lanes; with none it is what each began with.
+TEST(LaneNests, CarriesThatATripMakesAlike) {
+  const Array x = start(4);
+  const auto alike = [](const Array& b, const Array&) { return full(b.shape(), 0.5); };
+  const auto counted = [&](const Array& b, const Array& n) { return times(n, b, alike); };
+  const auto scanned = [&](std::int64_t n) {
+    return [&, n](const Array& b) {
+      return scan(
+                 [&](const Array& c, const Array& e) {
+                   return std::pair{alike(c, e), sum(c)};
+                 },
+                 b, zeros({n}))
+          .first;
+    };
+  };
+  for (const LaneLoops loops : {LaneLoops::Automatic, LaneLoops::Lanes, LaneLoops::Lockstep})
+    for (const std::int64_t trips : {0, 1, 2}) {
+      const Array expected = trips == 0 ? x : full(x.shape(), 0.5);
+      expect_same_bits(jit(vmap(counted, {.in_axes = {0, {}}, .loops = loops}))(x, array(trips)), expected);
+      expect_same_bits(jit(vmap(scanned(trips), {.loops = loops}))(x), expected);
+    }
+}
+
 // Pull-backs of a batch of loops, more of them than the batch has lanes, and fewer.
 TEST(LaneNests, MoreCotangentsThanLanes) {
   const auto run = [](const Array& x) {
