@@ -54,20 +54,31 @@ void evaluate(const Op& op, const Params& params, std::span<const Array> in, std
   fail(messages::no_memory_for_op, {op.name, operands.empty() ? "none" : operands}, loc);
 }
 
-/// The lowest address that the stack of this thread may reach, so that what is left does for a trace and for
-/// compiling what was traced.
-const char* stack_limit() {
-  thread_local const char* const limit = [] {
+/// Whether the stack of this thread has room for a trace and for compiling what was traced. Unknown on a
+/// stack that is not the thread's own, a coroutine's.
+bool stack_has_room() {
+#ifdef APSIS_VALGRIND
+  return true;  // it maps the stack of the main thread page by page: that is all that there seems to be
+#endif
+  struct Stack {
+    const char *lowest = nullptr, *end = nullptr;
+  };
+  thread_local const Stack own = [] {
+    Stack found;
     pthread_attr_t attributes;
     void* lowest = nullptr;
     std::size_t size = 0;
     if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
       pthread_attr_getstack(&attributes, &lowest, &size);
       pthread_attr_destroy(&attributes);
+      found.lowest = static_cast<const char*>(lowest);
+      found.end = found.lowest + size;
     }
-    return static_cast<const char*>(lowest) + std::min<std::size_t>(512 << 10, size / 4);
+    return found;
   }();
-  return limit;
+  const auto* at = static_cast<const char*>(__builtin_frame_address(0));
+  if (at < own.lowest || at >= own.end) return true;
+  return at - own.lowest > std::min<std::ptrdiff_t>(512 << 10, (own.end - own.lowest) / 4);
 }
 
 /// Nothing recurses over the length of a program, but each trace within another does, and whoever goes
@@ -76,7 +87,7 @@ void check_depth(const Trace* parent, const char* name, Loc loc) {
   constexpr std::size_t deepest = 1000;
   std::size_t depth = 0;
   for (const Trace* t = parent; t; t = t->parent()) ++depth;
-  if (depth<deepest&& static_cast<const char*>(__builtin_frame_address(0))> stack_limit()) return;
+  if (depth < deepest && stack_has_room()) return;
   fail(messages::trace_depth, {name, std::to_string(depth)}, loc);
 }
 
