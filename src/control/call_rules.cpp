@@ -115,9 +115,9 @@ void called_batch(const Op& op, const BatchRule& r) {
   std::vector<bool> in_mask, out_mask;
   std::vector<Array> operands = lanes_first(r, in_mask);
   GraphRef region = batch_graph(called, r.size, in_mask, std::vector<bool>(called.outputs().size(), false),
-                                out_mask, operands);
+                                out_mask, avals_of(operands));
   r.outs = bind_all(op, with_called_region(r.params, region), operands);
-  for (bool mapped : out_mask) r.out_axes.push_back(mapped ? 0 : -1);
+  r.out_axes = places_of_results(r, called, out_mask);
 }
 
 std::vector<Array> lanes_first(const BatchRule& r, std::vector<bool>& mapped) {

@@ -215,10 +215,11 @@ void cond_batch(const BatchRule& r) {
   auto graphs = transform_branches(
       p, p.branches[0]->outputs().size(), out_mask,
       [&](const Graph& branch, const std::vector<bool>& instantiate, std::vector<bool>& found) {
-        return batch_graph(branch, r.size, in_mask, instantiate, found, std::span(operands).subspan(1));
+        return batch_graph(branch, r.size, in_mask, instantiate, found,
+                           avals_of(std::span(operands).subspan(1)));
       });
   r.outs = bind_all(cond_op, make_params(CondParams{std::move(graphs)}), operands);
-  for (bool mapped : out_mask) r.out_axes.push_back(mapped ? 0 : -1);
+  r.out_axes = places_of_results(r, *p.branches[0], out_mask);
 }
 
 void cond_jet(const JetRule& r) {

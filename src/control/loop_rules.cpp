@@ -135,6 +135,45 @@ bool records_lanes(const Graph& body) {
   return std::ranges::any_of(body.outputs(), [&](ValueId v) { return of_lanes(body.aval(v).list()); });
 }
 
+bool lists_by_lane(const BatchRule& r) {
+  for (std::size_t i = 0; i < r.operands.size(); ++i)
+    if (r.axes[i] >= 0 && r.axes[i] < lane_levels(r.operands[i].aval().list())) return true;
+  return false;
+}
+
+namespace {
+
+Array bind_mapped(const Array& mapped, const Array& shared, std::int64_t lanes,
+                  Array (*program)(const Array&, const Array&, int), int axis) {
+  const Aval avals[] = {unstacked(mapped.aval()), shared.aval()};
+  MapLanesParams p;
+  p.lanes = lanes;
+  p.in_axes = {0, -1};
+  p.region =
+      rewire(avals, [&](std::span<const Array> in) { return std::vector{program(in[0], in[1], axis)}; });
+  const Array operands[] = {mapped, shared};
+  return bind_all(map_lanes_op, make_params(std::move(p)), operands)[0];
+}
+
+/// Entry `k` along `axis` of an array, of all arrays of a list, or of those of the lists of all lanes.
+Array taken_at(const Array& a, const Array& k, int axis) {
+  const ListKind list = a.aval().list();
+  if (list == ListKind::None) return lax::dynamic_index(lax::move_axis(a, axis, 0), k);
+  if (of_lanes(list)) return bind_mapped(a, k, a.shape()[0], taken_at, axis - 1);
+  const Aval avals[] = {k.aval(), entry_aval(a.aval())};
+  const auto body = [&](std::span<const Array> in) { return std::vector{taken_at(in[1], in[0], axis)}; };
+  const Array operands[] = {k, a};
+  return bind_all(scan_op, make_params(ScanParams{rewire(avals, body), 1, 0, -1, false}), operands)[0];
+}
+
+/// Of a list whose entries have the mapped axis, a list for each lane.
+Array list_by_lane(const Array& list, int axis, std::int64_t lanes) {
+  const auto taken = [](const Array& k, const Array& all, int at) { return taken_at(all, k, at); };
+  return bind_mapped(lax::iota(Dtype::I64, {lanes}, 0), list, lanes, taken, axis);
+}
+
+}  // namespace
+
 void batch_as_lanes(const Op& op, const BatchRule& r) {
   if (uses_axis(op, r.params, r.size.name)) fail(messages::lockstep_tape, {std::string(r.size.name)});
   MapLanesParams p;
@@ -142,8 +181,12 @@ void batch_as_lanes(const Op& op, const BatchRule& r) {
   std::vector<Array> operands;
   std::vector<Aval> lane_avals;
   for (std::size_t i = 0; i < r.operands.size(); ++i) {
-    bool mapped = r.axes[i] >= 0;
-    operands.push_back(mapped ? with_axis(r.operands[i], r.axes[i], 0, r.size) : r.operands[i]);
+    const Array& a = r.operands[i];
+    const bool mapped = r.axes[i] >= 0, by_entry = mapped && r.axes[i] >= lane_levels(a.aval().list());
+    if (by_entry && a.aval().is_list())
+      operands.push_back(list_by_lane(a, r.axes[i], r.size));
+    else
+      operands.push_back(mapped ? with_axis(a, r.axes[i], 0, r.size) : a);
     lane_avals.push_back(mapped ? unstacked(operands.back().aval()) : operands.back().aval());
     p.in_axes.push_back(mapped ? 0 : -1);
   }

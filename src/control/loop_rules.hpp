@@ -79,6 +79,9 @@ class Widening {
   std::size_t copies_;
 };
 
+/// Whether an operand is a list for each lane: what reads it goes by the lanes. Of other mapped lists the
+/// entries have the mapped axis.
+bool lists_by_lane(const BatchRule& r);
 /// vmap of a loop whose lanes differ in length: `map_lanes` around the unbatched loop.
 void batch_as_lanes(const Op& op, const BatchRule& r);
 /// Whether a body for all lanes at once would record lists of lanes, those of a loop within whose lanes

@@ -187,7 +187,7 @@ void map_lanes_transpose(const TransposeRule& r) {
   take_cotangents(r, 0, found, out_mask);
   for (std::size_t i = 0; i < r.operands.size(); ++i) {
     if (p.in_axes[i] >= 0 || r.out[i].is_empty()) continue;
-    if (r.out[i].aval().is_list()) fail(messages::shared_tape, {});  // a sum of the lanes' lists
+    if (r.out[i].aval().is_list()) fail(messages::sum_of_tapes, {});
     r.out[i] = lax::reduce_sum(r.out[i], {0});
   }
 }
@@ -204,20 +204,28 @@ void map_lanes_jet(const JetRule& r) {
   take_jets(bind_lanes(region, p, axes, operands), out_mask, r);
 }
 
-/// The lanes of another axis that work together: each lane runs for all of them at once.
-void batch_inside(const BatchRule& r) {
+/// The region for all lanes of another axis at once.
+GraphRef region_inside(const BatchRule& r, std::vector<bool>& out_mask) {
   const auto& p = lanes_of(r.params);
-  std::vector<bool> in_mask, out_mask;
+  std::vector<bool> in_mask;
+  for (int axis : r.axes) in_mask.push_back(axis >= 0);
+  return batch_graph(*p.region, r.size, in_mask, std::vector<bool>(p.region->outputs().size(), false),
+                     out_mask);
+}
+
+/// The lanes of another axis that work together: each lane runs for all of them at once.
+void batch_inside(const BatchRule& r, const GraphRef& region, const std::vector<bool>& out_mask) {
+  const auto& p = lanes_of(r.params);
   std::vector<Array> operands;
   for (std::size_t i = 0; i < r.operands.size(); ++i) {
-    in_mask.push_back(r.axes[i] >= 0);
     int to = p.in_axes[i] < 0 ? 0 : 1;  // the lanes keep their axis in front
-    operands.push_back(in_mask[i] ? with_axis(r.operands[i], r.axes[i], to, r.size) : r.operands[i]);
+    operands.push_back(r.axes[i] >= 0 ? with_axis(r.operands[i], r.axes[i], to, r.size) : r.operands[i]);
   }
-  GraphRef region =
-      batch_graph(*p.region, r.size, in_mask, std::vector<bool>(p.region->outputs().size(), false), out_mask);
   r.outs = bind_lanes(region, p, p.in_axes, operands);
-  for (bool mapped : out_mask) r.out_axes.push_back(mapped ? 1 : -1);
+  for (std::size_t i = 0; i < r.outs.size(); ++i) {
+    const Aval &all = region->aval(region->outputs()[i]), &one = p.region->aval(p.region->outputs()[i]);
+    r.out_axes.push_back(out_mask[i] ? 1 + mapped_place(all, one) : -1);
+  }
 }
 
 /// Lanes that are to work in lockstep do so within each lane of the other axis, if nothing keeps them from
@@ -229,14 +237,34 @@ bool goes_inside(const MapLanesParams& p) {
          std::ranges::none_of(output_avals(*p.region), is_list);
 }
 
+/// Lists that all lanes of another axis share, the tape under the directions of a Jacobian above all: they
+/// are gone through once, for all directions. So the cotangents of the lists are sums within each entry,
+/// where lanes around would each have lists of their own to be added up.
+bool batch_over_lists(const BatchRule& r) {
+  const auto& p = lanes_of(r.params);
+  if (lists_by_lane(r)) return false;
+  std::vector<bool> out_mask;
+  const GraphRef region = region_inside(r, out_mask);
+  for (std::size_t i = 0; i < out_mask.size(); ++i)
+    if (region->aval(region->outputs()[i]).list() != p.region->aval(p.region->outputs()[i]).list())
+      return false;  // each direction at its own pace
+  batch_inside(r, region, out_mask);
+  return true;
+}
+
 // More lanes: the two lane axes become one. Lists have no such reshape; there the lanes nest.
 void map_lanes_batch(const BatchRule& r) {
   const auto& p = lanes_of(r.params);
-  if (uses_axis(*p.region, r.size.name) || goes_inside(p)) return batch_inside(r);
-  bool lists = false;
-  for (const Array& a : r.operands) lists |= a.aval().is_list();
-  for (const Aval& a : output_avals(*p.region)) lists |= a.is_list();
-  if (lists) return batch_as_lanes(map_lanes_op, r);
+  if (uses_axis(*p.region, r.size.name) || goes_inside(p)) {
+    std::vector<bool> out_mask;
+    const GraphRef region = region_inside(r, out_mask);
+    return batch_inside(r, region, out_mask);
+  }
+  const auto is_list = [](const Array& a) { return a.aval().is_list(); };
+  if (std::ranges::any_of(r.operands, is_list))
+    return batch_over_lists(r) ? void() : batch_as_lanes(map_lanes_op, r);
+  if (std::ranges::any_of(output_avals(*p.region), [](const Aval& a) { return a.is_list(); }))
+    return batch_as_lanes(map_lanes_op, r);
   std::vector<Array> operands;
   Dims axes;
   MapLanesParams all = p;

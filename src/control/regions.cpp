@@ -6,6 +6,7 @@
 #include "control/messages.hpp"
 #include "core/list.hpp"
 #include "ops/lax.hpp"
+#include "transform/batch.hpp"
 
 namespace apsis::detail {
 
@@ -132,6 +133,14 @@ void take_jets(std::span<const Array> results, const std::vector<bool>& mask, co
     r.outs[i] = results[i];
     for (std::size_t k = 0; mask[i] && k < r.order; ++k) r.out_series[i].push_back(results[next++]);
   }
+}
+
+std::vector<int> places_of_results(const BatchRule& rule, const Graph& lane,
+                                   const std::vector<bool>& mapped) {
+  std::vector<int> places;
+  for (std::size_t i = 0; i < mapped.size(); ++i)
+    places.push_back(mapped[i] ? mapped_place(rule.outs[i].aval(), lane.aval(lane.outputs()[i])) : -1);
+  return places;
 }
 
 std::vector<bool> inexact(std::span<const Aval> avals) {

@@ -59,6 +59,10 @@ void share_values(const Graph& region, std::span<const Array> operands, std::spa
 void take_cotangents(const TransposeRule& rule, std::size_t first, std::span<const Array> found,
                      const std::vector<bool>& mask);
 
+/// Where the results of a batched region, which are those of the equation, have the mapped axis; `lane` is
+/// the region of one lane.
+std::vector<int> places_of_results(const BatchRule& rule, const Graph& lane, const std::vector<bool>& mapped);
+
 /// Hands the results of a Taylor-mode program, (results…, derivatives of those marked…), to the rule.
 void take_jets(std::span<const Array> results, const std::vector<bool>& mask, const JetRule& rule);
 

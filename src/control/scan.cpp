@@ -203,8 +203,7 @@ void scan_linearize(const LinearizeRule& r) {
 void scan_batch(const BatchRule& r) {
   if (batch_of_one(scan_op, r)) return;
   const auto& p = scan_of(r.params);
-  for (const Array& a : r.operands)
-    if (of_lanes(a.aval().list())) return batch_as_lanes(scan_op, r);
+  if (lists_by_lane(r)) return batch_as_lanes(scan_op, r);
   auto consts = static_cast<std::size_t>(p.consts), carries = static_cast<std::size_t>(p.carries);
   std::vector<bool> in_mask, out_mask;
   for (int axis : r.axes) in_mask.push_back(axis >= 0);
@@ -229,8 +228,11 @@ void scan_batch(const BatchRule& r) {
   ScanParams wide = p;
   wide.body = body;
   r.outs = bind_all(scan_op, make_params(wide), operands);
-  for (std::size_t i = 0; i < r.outs.size(); ++i)
-    r.out_axes.push_back(!out_mask[i] ? -1 : i < carries || r.outs[i].aval().is_list() ? 0 : 1);
+  for (std::size_t i = 0; i < r.outs.size(); ++i) {
+    const Aval &whole = body->aval(body->outputs()[i]), &lane = p.body->aval(p.body->outputs()[i]);
+    const int place = mapped_place(whole, lane) + (i < carries || r.outs[i].aval().is_list() ? 0 : 1);
+    r.out_axes.push_back(out_mask[i] ? place : -1);
+  }
 }
 
 }  // namespace

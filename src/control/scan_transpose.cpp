@@ -221,6 +221,8 @@ void scan_transpose(const TransposeRule& r) {
   for (std::size_t i = 0; i < linear.size(); ++i) {
     if (!linear[i])
       given[i < consts ? Consts : Xs].push_back(r.operands[i]);
+    else if (r.avals[i].is_list() && i < consts)
+      fail(messages::sum_of_tapes, {});  // of lists that nobody knows the length of
     else if (i < consts)
       given[Sums].push_back(take_sum(r, i));
   }

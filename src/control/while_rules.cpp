@@ -286,6 +286,7 @@ void batch_while(const Op& op, const WhileParams& p, const BindWhile& bind_loop,
                ? batch_as_lanes(op, r)
                : batch_in_lockstep(op, p, bind_loop, r);
 
+  if (lists_by_lane(r)) return batch_as_lanes(op, r);
   if (!together && batch_in_registers(op, *p.body, in_mask, n.consts, n.carries, r)) return;
 
   std::vector<bool> out_mask, predicate_mask;
@@ -306,7 +307,7 @@ void batch_while(const Op& op, const WhileParams& p, const BindWhile& bind_loop,
     operands.push_back(mapped ? with_axis(r.operands[i], r.axes[i], 0, r.size) : r.operands[i]);
   }
   r.outs = bind_loop(wide, operands);
-  for (bool mapped : out_mask) r.out_axes.push_back(mapped ? 0 : -1);
+  r.out_axes = places_of_results(r, *p.body, out_mask);
 }
 
 }  // namespace apsis::detail

@@ -14,6 +14,10 @@ inline int lane_bits(ListKind list) { return static_cast<int>(list) & 15; }
 /// Lists of lanes within lanes have one level more for each: the first axis of the shape counts the outermost
 /// lanes.
 inline bool of_lanes(ListKind list) { return lane_bits(list) >= static_cast<int>(ListKind::PerLane); }
+/// How many levels of lanes: the first axes of the shape count them.
+inline int lane_levels(ListKind list) {
+  return of_lanes(list) ? lane_bits(list) - static_cast<int>(ListKind::One) : 0;
+}
 /// With lanes around it, and of one lane. What is no list stays none.
 inline ListKind with_lanes(ListKind list) {
   return list == ListKind::None ? list : static_cast<ListKind>(static_cast<int>(list) + 1);

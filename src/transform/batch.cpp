@@ -27,14 +27,14 @@ class LoopsScope {
 
 Aval without_axis(const Aval& aval, int axis) {
   AvalData data = *aval;
-  data.list = without_lanes(data.list);
+  if (axis < lane_levels(data.list)) data.list = without_lanes(data.list);
   data.shape.erase(static_cast<std::size_t>(axis));
   return Aval(data);
 }
 
-Aval with_leading_axis(const Aval& aval, std::int64_t size) {
-  AvalData data = *aval;
-  data.shape.insert(0, size);
+Aval with_mapped_axis(const Aval& lane, std::int64_t size) {
+  AvalData data = *lane;
+  data.shape.insert(static_cast<std::size_t>(lane_levels(data.list)), size);
   return Aval(data);
 }
 
@@ -132,8 +132,12 @@ BatchResult batch(const Callee& callee, MappedAxis axis, std::span<const Array> 
   return result;
 }
 
+int mapped_place(const Aval& whole, const Aval& lane) {
+  return whole.list() == lane.list() ? lane_levels(whole.list()) : 0;
+}
+
 Array with_axis(const Array& a, int axis, int to, std::int64_t size) {
-  if (axis == to) return a;
+  if (axis == to || (axis >= 0 && a.aval().is_list())) return a;
   if (axis >= 0) return lax::move_axis(a, axis, to);
   Shape shape = a.shape();
   shape.insert(static_cast<std::size_t>(to), size);
@@ -144,14 +148,14 @@ Array with_axis(const Array& a, int axis, int to, std::int64_t size) {
 
 GraphRef batch_graph(const Graph& graph, MappedAxis axis, const std::vector<bool>& in_mask,
                      const std::vector<bool>& instantiate, std::vector<bool>& out_mask,
-                     std::span<const Array> operands) {
+                     std::span<const Aval> operands) {
   std::vector<Aval> avals;
   std::vector<int> axes;
   for (ValueId v = 0; v < graph.input_count(); ++v) {
     const Aval& aval = graph.aval(v);
     const bool list = aval.is_list() && v < operands.size();
-    avals.push_back(list ? operands[v].aval() : in_mask[v] ? with_leading_axis(aval, axis) : aval);
-    axes.push_back(in_mask[v] ? 0 : -1);
+    avals.push_back(list ? operands[v] : in_mask[v] ? with_mapped_axis(aval, axis) : aval);
+    axes.push_back(in_mask[v] ? mapped_place(avals.back(), aval) : -1);
   }
   auto body = [&](std::span<const Array> in) {
     auto run = [&](std::span<const Array> inputs) { return interpret(graph, inputs); };

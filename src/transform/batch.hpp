@@ -71,15 +71,19 @@ struct BatchResult {
 BatchResult batch(const Callee& callee, MappedAxis axis, std::span<const Array> operands,
                   std::span<const int> axes, Loc loc = {}, LaneLoops loops = lane_loops());
 
-/// `a` with the mapped axis at `to`: moved there, or broadcast if it has none.
+/// Where the mapped axis of `whole` is, whose lanes' views are `lane`: in front, except for a list whose
+/// entries have it, so that its lists are as long for all: there it follows the lists' own lanes.
+int mapped_place(const Aval& whole, const Aval& lane);
+
+/// `a` with the mapped axis at `to`: moved there, or broadcast if it has none. That of a list stays.
 Array with_axis(const Array& a, int axis, int to, std::int64_t size);
 
 /// The graph over whole values: inputs marked `in_mask` have the mapped axis at 0; outputs marked in
 /// `out_mask` too. With `instantiate[i]` output i is mapped even if all lanes are equal. Where lists may be
-/// among the inputs, `operands` tell what they are: a list per lane, or one list of entries that have the
-/// mapped axis.
+/// among the inputs, `operands` tell what they are, a list per lane or one list of entries that have the
+/// mapped axis; left out, it is the latter.
 GraphRef batch_graph(const Graph& graph, MappedAxis axis, const std::vector<bool>& in_mask,
                      const std::vector<bool>& instantiate, std::vector<bool>& out_mask,
-                     std::span<const Array> operands = {});
+                     std::span<const Aval> operands = {});
 
 }  // namespace apsis::detail

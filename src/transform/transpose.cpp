@@ -15,24 +15,26 @@
 
 namespace apsis::detail {
 
-extern const Op broadcast_in_dim_op, concatenate_op, pad_op, reduce_sum_op, scan_op, select_op, slice_op;
+extern const Op broadcast_in_dim_op, concatenate_op, map_lanes_op, pad_op, reduce_sum_op, scan_op, select_op,
+    slice_op;
 
 namespace {
 
-/// Entry by entry: the records of a loop are read by more than one loop when it is differentiated again and
-/// again.
+/// Entry by entry, lane by lane: the records of a loop are read by more than one loop when it is
+/// differentiated again and again.
 Array add_lists(const Array& a, const Array& b) {
+  const bool lanes = of_lanes(a.aval().list());
   AvalData entry = *a.aval();
-  entry.list = entry_kind(entry.list);
+  entry.list = lanes ? without_lanes(entry.list) : entry_kind(entry.list);
+  if (lanes) entry.shape.erase(0);
   const Aval avals[] = {Aval(entry), Aval(entry)};
   const auto sum = [&](std::span<const Array> in) {
     return std::vector<Array>{in[0].aval().is_list() ? add_lists(in[0], in[1]) : lax::add(in[0], in[1])};
   };
-  ScanParams p;
-  p.body = stage_with(sum, avals, "transpose").graph;
-  p.length = -1;
+  const GraphRef body = stage_with(sum, avals, "transpose").graph;
   const Array lists[] = {a, b};
-  return bind_all(scan_op, make_params(p), lists)[0];
+  if (!lanes) return bind_all(scan_op, make_params(ScanParams{body, 0, 0, -1, false}), lists)[0];
+  return bind_all(map_lanes_op, make_params(MapLanesParams{body, a.shape()[0], {0, 0}, {}}), lists)[0];
 }
 
 bool has_regions(const Eqn& e) {

@@ -16,7 +16,6 @@ struct Tally {
   int programs = 0;
   int derived = 0;    // compared with the oracle
   int costly = 0;     // too costly for the oracle
-  int refused = 0;    // by an error that says what is not supported
   int undecided = 0;  // with a decision so close that rounding makes it, or values that are not finite
 };
 

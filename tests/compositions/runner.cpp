@@ -230,7 +230,6 @@ std::uint64_t check_in_children(const Seeds& seeds, const Check& check,
     tally.programs += t.programs;
     tally.derived += t.derived;
     tally.costly += t.costly;
-    tally.refused += t.refused;
     tally.undecided += t.undecided;
   }
   return std::min(shared.next.load(), seeds.first + seeds.count) - seeds.first;

@@ -60,16 +60,20 @@ APSIS_PROVOKES(lockstep_tape,
                     {.axis_name = "i"})(array({1., 2.})))
 
 APSIS_PROVOKES(
-    shared_tape,
-    "[vmap] the reverse mode of a derivative whose directions share the tape of a batch of loops, as in "
-    "jacrev(jacfwd(f)) or jacrev(jacrev(f)) with f a sum over a vmapped loop, is not supported; take "
-    "hessian(f) or jacrev(grad(f))",
-    jacrev(jacfwd([](const Array& x) {
-      return sum(vmap([&](const Array& bound) {
-        return while_loop([&](const Array& y) { return sum(y) < bound; },
-                          [](const Array& y) { return 1.3 * y + 0.1 * sin(y); }, x);
-      })(array({4., 9.})));
-    }))(array({1., 2.})))
+    sum_of_tapes,
+    "[grad] a loop, or a batch of loops, that goes back through a tape made outside of it has no "
+    "reverse mode, as where a loop's body calls the pull-back that vjp gave; call vjp in the body, "
+    "or take forward mode: jvp or jacfwd",
+    grad([](const Array& x) {
+      auto [y, pull] = vjp(
+          [](const Array& p) {
+            return while_loop([](const Array& a) { return a < 4.; },
+                              [](const Array& a) { return 1.3 * a + 0.1 * sin(a); }, p);
+          },
+          x);
+      return fori_loop(
+          0, 3, [&, back = pull](const Array&, const Array& z) { return std::get<0>(back(sin(z))); }, y);
+    })(array(1.)))
 
 APSIS_PROVOKES(lockstep_effect,
                "[while_loop] the lanes of axis \"i\" work together in a loop that they leave at different "
