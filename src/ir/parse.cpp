@@ -185,7 +185,8 @@ class Reader final : public ParamsReader {
         error("no more than 14 lists within each other");
       data.list = !per_lane || !of_lanes(data.list) ? listed(data.list) : data.list;
       if (per_lane) data.list = with_lanes(data.list);
-      if (static_cast<std::size_t>(lane_levels(data.list)) > data.shape.size()) error("an axis for each level of lanes");
+      if (static_cast<std::size_t>(lane_levels(data.list)) > data.shape.size())
+        error("an axis for each level of lanes");
       expect(">");
       return Aval(data);
     }
