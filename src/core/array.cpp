@@ -149,26 +149,13 @@ void fail_ragged(Loc loc) { fail(messages::ragged_literal, {}, loc); }
 
 }  // namespace detail
 
-namespace {
-
-/// The system promises more memory than there is, and ends the process that uses it: what cannot be is
-/// refused before.
-void* block_for(const Aval& aval) {
-  constexpr std::size_t large = std::size_t(1) << 30;
-  static const auto most = static_cast<std::size_t>(detail::machine_memory());
-  const std::size_t bytes = detail::block_size(aval);
-  if (bytes > large && bytes > most) detail::fail_memory(aval);
+Array allocate(const Aval& aval) {
+  void* block;
   try {
-    return detail::allocate_block(bytes);
+    block = detail::allocate_block(detail::block_size(aval));
   } catch (const std::bad_alloc&) {
     detail::fail_memory(aval);
   }
-}
-
-}  // namespace
-
-Array allocate(const Aval& aval) {
-  void* block = block_for(aval);
   auto* node = new (block) detail::BufferNode(aval, static_cast<char*>(block) + detail::header);
   if (detail::arrays_watched.load(std::memory_order_relaxed)) detail::note_array(node);
   return Array::adopt(node);

@@ -113,6 +113,15 @@ void count_memory(std::int64_t bytes) {
 
 namespace {
 
+/// The system promises more memory than there is, and ends the process that uses it: what cannot be is
+/// refused before.
+void refuse_beyond_memory(std::size_t bytes) {
+  constexpr std::size_t large = std::size_t(1) << 30;  // less is not worth the question
+  if (bytes <= large) return;
+  static const auto most = static_cast<std::size_t>(machine_memory());
+  if (bytes > most) throw std::bad_alloc();
+}
+
 void* new_block(std::size_t bytes) {
   std::size_t c = class_of(bytes);
   if (pooling && c < class_count) {
@@ -122,6 +131,7 @@ void* new_block(std::size_t bytes) {
       return block;
     }
   }
+  refuse_beyond_memory(bytes);
   std::size_t capacity = (c + 1) * alignment;
   if (pooling && bytes >= large_block) {
     capacity = large_capacity(bytes);

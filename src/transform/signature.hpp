@@ -15,11 +15,13 @@ struct CallSignature {
 
   explicit CallSignature(const JitCall& call);
   static std::uint64_t hash_of(const JitCall& call);
-  bool matches(const JitCall& call) const {
+  [[gnu::always_inline]] bool matches(const JitCall& call) const {
     if (type != call.type || avals.size() != call.nodes.size()) return false;
     for (std::size_t i = 0; i < avals.size(); ++i) {
-      Node* n = call.nodes[i];
-      if (n ? !(avals[i] == n->aval) : static_cast<bool>(avals[i])) return false;
+      const Node* n = call.nodes[i];
+      if (avals[i].node() == (n ? n->aval.node() : nullptr)) [[likely]]
+        continue;
+      if (!n || !(avals[i] == n->aval)) return false;
     }
     return call.key ? key == *call.key : key.empty();
   }
