@@ -75,10 +75,9 @@ class Tests {
         open.insert(open.end(), {operand(1), operand(0)});
       } else if (e && e->op == &convert_op && graph_.aval(operand(0)).dtype() == Dtype::Bool) {
         open.push_back(operand(0));
-      } else if (const ConstantParams* c = nullptr; e && e->op == &select_op && (c = literal(operand(2))) &&
-                                                    c->bits == 0 && never_zero(operand(1))) {
-        open.push_back(operand(0));
-      } else if (c = literal(v); !c || c->bits != 0) {
+      } else if (e && e->op == &select_op && never_zero(operand(1))) {
+        open.insert(open.end(), {operand(2), operand(0)});
+      } else if (const ConstantParams* c = literal(v); !c || c->bits != 0) {
         found_.push_back(v);
       }
     }

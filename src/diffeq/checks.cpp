@@ -1,5 +1,6 @@
 #include "diffeq/checks.hpp"
 
+#include <cmath>
 #include <limits>
 
 #include "apsis/control/error_if.hpp"
@@ -50,7 +51,16 @@ void InputChecks::found(const std::vector<Text>& texts, const Finding& finding) 
   refused_ = refused_.is_empty() ? bad : refused_ || bad;
 }
 
+int known_direction(const GivenTimes& given) {
+  const Array dt0 = given.dt0.is_empty() ? Array() : concrete_value(given.dt0);
+  if (dt0.is_empty()) return 0;
+  const double step = dt0.item<double>();
+  return std::isfinite(step) ? (step > 0) - (step < 0) : 0;
+}
+
 Array time_rounding(const Array& t0, const Array& t1) {
+  const Array start = concrete_value(t0);
+  if (!start.is_empty() && start.item<double>() == 0) return 100 * epsilon(t1.dtype()) * abs(t1);
   Array rounding = 100 * epsilon(t1.dtype()) * maximum(abs(t0), abs(t1)), length = abs(t1 - t0);
   return where(length == 0, rounding, minimum(rounding, 0.01 * length));
 }
@@ -137,6 +147,20 @@ std::vector<Array> as_times(std::span<const Array> values, Dtype dtype) {
   std::vector<Array> times;
   for (const Array& v : values) times.push_back(astype(v, dtype));
   return times;
+}
+
+/// Which text of `check_times` is about dt0. Of few ops where dt0 and t0 are known, as in most programs.
+Array first_step_code(const GivenTimes& given, const Array& dt0, const Array& t0, const Array& t1) {
+  const int known = known_direction(given);
+  const Array lost = value_or_later({given.dt0, given.t0}, [&](std::span<const Array> v) {
+    const std::vector<Array> times = as_times(v, given.dtype);
+    return times[1] + times[0] == times[1];
+  });
+  Array some = t0 != t1;
+  Array back = known == 0 ? some && (dt0 < 0) != (t1 < t0) : known < 0 ? t0 < t1 : t1 < t0;
+  Array code = where(back, 4, 0);
+  if (!is_concrete(lost) || lost.item<bool>()) code = where(back, 4, where(some && lost, 5, 0));
+  return known != 0 ? code : where(!isfinite(dt0) || (some && dt0 == 0), 3, code);
 }
 
 void check_step_to(InputChecks& checks, const StepTo& c, const GivenTimes& times) {
@@ -262,26 +286,22 @@ void check_structure(std::span<const Array> y0, const LeafNames& names, const Gi
 }
 
 void check_times(InputChecks& checks, const GivenTimes& times) {
-  const auto ends = [&](std::span<const Array> given) {
+  std::vector<Array> values{times.t0, times.t1};
+  if (!times.dt0.is_empty()) values.push_back(times.dt0);
+  const auto look = [&](std::span<const Array> given) {
     const std::vector<Array> v = as_times(given, times.dtype);
-    return Finding{where(!isfinite(v[0]), 1, where(!isfinite(v[1]), 2, 0)), {v[0], v[1]}};
+    Array step = v.size() == 3 ? first_step_code(times, v[2], v[0], v[1]) : Array(0);
+    return Finding{where(!isfinite(v[0]), 1, where(!isfinite(v[1]), 2, step)), v};
   };
-  checks.refuse({times.t0, times.t1}, ends, [] {
-    return std::vector{Text(messages::time_not_finite, {"t0", "{0}"}),
-                       Text(messages::time_not_finite, {"t1", "{1}"})};
+  checks.refuse(values, look, [&] {
+    std::vector texts{Text(messages::time_not_finite, {"t0", "{0}"}),
+                      Text(messages::time_not_finite, {"t1", "{1}"})};
+    if (times.dt0.is_empty()) return texts;
+    texts.push_back(Text(messages::first_step_value, {"{2}"}));
+    texts.push_back(Text(messages::first_step_direction, {"{2}", "{0}", "{1}"}));
+    texts.push_back(Text(messages::first_step_rounds, {"{2}", "{0}"}));
+    return texts;
   });
-  const auto first_step = [&](std::span<const Array> given) {
-    const std::vector<Array> v = as_times(given, times.dtype);
-    const Array &dt0 = v[0], &t0 = v[1], &t1 = v[2], some = t0 != t1;
-    Array wrong = !isfinite(dt0) || (some && dt0 == 0), back = some && (dt0 < 0) != (t1 < t0);
-    return Finding{where(wrong, 1, where(back, 2, where(some && t0 + dt0 == t0, 3, 0))), {dt0, t0, t1}};
-  };
-  if (!times.dt0.is_empty())
-    checks.refuse({times.dt0, times.t0, times.t1}, first_step, [] {
-      return std::vector{Text(messages::first_step_value, {"{0}"}),
-                         Text(messages::first_step_direction, {"{0}", "{1}", "{2}"}),
-                         Text(messages::first_step_rounds, {"{0}", "{1}"})};
-    });
   const auto saved = [&](std::span<const Array> given) {
     const std::vector<Array> v = as_times(given, times.dtype);
     const Array &ts = v[0], &t0 = v[1], &t1 = v[2], slack = time_rounding(t0, t1);

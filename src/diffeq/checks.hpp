@@ -58,7 +58,7 @@ class InputChecks {
   Array refused_;
 };
 
-/// A boolean of arrays: its value, found now, if they are known, so that nothing is left of it in the
+/// A function of arrays: its value, found now, if they are known, so that nothing is left of it in the
 /// program.
 template <class Look>
 Array value_or_later(std::vector<Array> values, const Look& look) {
@@ -82,6 +82,8 @@ struct GivenTimes {
   const Array& ts;   // empty if none were
   Dtype dtype;
 };
+/// 1 or -1, the direction of the solve as the sign of dt0 tells when the program is made; 0 if it does not.
+int known_direction(const GivenTimes& times);
 /// Refuses what is not of the shape or dtype it must be, and options that are no values of the program.
 void check_structure(std::span<const Array> y0, const LeafNames& names, const GivenTimes& times,
                      const SolveOptions& options, Loc loc);

@@ -32,12 +32,15 @@ Dtype common_dtype(std::span<const Array> times, std::span<const Array> y0) {
   return common.dtype;
 }
 
-/// 1, or -1 for a solve that goes back; a literal of the program where that is known.
-Array direction_of(const Array& t0, const Array& t1, Dtype dtype) {
+/// 1, or -1 for a solve that goes back; a literal of the program where that is known. A dt0 that leads
+/// elsewhere was refused.
+Array direction_of(const GivenTimes& times) {
   const auto back = [](std::span<const Array> v) { return v[1] < v[0]; };
-  const Array goes_back = value_or_later({t0, t1}, back);
+  const int by_step = known_direction(times);
+  const Array goes_back = value_or_later({times.t0, times.t1}, back);
   if (is_concrete(goes_back)) return goes_back.item<bool>() ? -1. : 1.;
-  return astype(where(goes_back, -1., 1.), dtype);
+  if (by_step != 0) return static_cast<double>(by_step);
+  return astype(where(goes_back, -1., 1.), times.dtype);
 }
 
 /// Forward save times with what lies beyond t0 or t1 by rounding moved there.
@@ -78,16 +81,12 @@ LoopState attempt(const Problem& p, const LoopState& s, Loc loc) {
   next.attempts = s.attempts + 1;
   next.accepted = s.accepted + where(accept, 1, 0);
   next.start = decision.start;
-  // A step that would end within some ULPs of t1, or beyond, ends there; but where such a one was rejected,
-  // half-way, as it would be the same once more.
-  const bool all_accepted = is_concrete(accept) && accept.item<bool>();
-  Array last = p.t1;
-  if (!all_accepted) last = where(accept, p.t1, next.start + stop_gradient(0.5 * (p.t1 - next.start)));
-  next.end = where(decision.end > p.clip_from, last, decision.end);
+  // A step that would end within some ULPs of t1, or beyond, ends there; but not where one was rejected that
+  // may have ended there: it would be the same once more.
+  next.end = where(accept && decision.end > p.clip_from, p.t1, decision.end);
   // Each attempt comes nearer to t1, or is shorter than the one before it from the same start. Otherwise it
   // would be made again and again.
-  Array nearer = next.start < next.end;
-  if (!all_accepted) nearer = nearer && (accept || next.end < s.end);
+  Array nearer = next.start < next.end && (accept || next.end < s.end);
   Array going_on = where(decision.code == 0 && !nearer, code_of(SolveResult::DtMinReached), decision.code);
   // The end is reached: what the controller says of further steps does not matter.
   Array arrived = where(decision.code == code_of(SolveResult::NonFinite), decision.code, 0);
@@ -151,8 +150,12 @@ FlatSolution solve_flat(const VectorField& field, const RungeKutta& method, cons
   check_controller(checks, options.controller, given, y0, field.state);
 
   for (Array& y : y0) y = astype(y, promote({dtype, false}, {y.dtype(), y.weak()}).dtype);
-  const Array direction = direction_of(t0, t1, dtype);
-  const auto forward = [&](const Array& t) { return t.is_empty() ? t : astype(t, dtype) * direction; };
+  const Array direction = direction_of(given);
+  const auto forward = [&](const Array& t) {
+    if (t.is_empty()) return t;
+    const bool known = is_concrete(t) && t.node()->literal && is_concrete(direction);
+    return known ? literal(dtype, t.item<double>() * direction.item<double>()) : astype(t, dtype) * direction;
+  };
   Problem p{method,  Field{field, direction}, forward(t0), forward(t1), forward(dt0), std::move(y0),
             Array(), checks.refused(),        Array(),     options};
   p.clip_from = p.t1 - time_rounding(p.t0, p.t1);
