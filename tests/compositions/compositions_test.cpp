@@ -7,8 +7,8 @@
 //
 // runs other seeds, or more (`*Random` for the other generator), in APSIS_COMPOSITIONS_WORKERS processes at
 // once. A program that crashes, or works for more than APSIS_COMPOSITIONS_LIMIT seconds (60), fails like one
-// that is wrong. What fails is cut down and written to compositions_failed_SEED.txt in the working directory;
-// put into corpus/ it stays a test.
+// that is wrong. What fails (the first APSIS_COMPOSITIONS_SHRINK of it, 10) is cut down and written to
+// compositions_failed_SEED.txt in the working directory; put into corpus/ it stays a test.
 
 #include <sys/resource.h>
 
@@ -36,7 +36,8 @@ struct Kind {
 };
 const Kind small_programs{"seed", generate, check}, nests{"nest", generate_nest, check_nest};
 
-constexpr std::size_t most_shrunk = 10;  // failures of one run; the others are named
+// Failures of one run, the others are named; under valgrind each would take an hour.
+constexpr std::size_t most_shrunk = 10;
 
 double from_environment(const char* name, double usual) {
   const char* asked = std::getenv(name);
@@ -98,9 +99,10 @@ void check_seeds(const Kind& kind, std::uint64_t first, std::uint64_t count, dou
             << " failed; " << tally.derived << " compared with exact derivatives; " << tally.costly
             << " too costly for that, " << tally.undecided
             << " at a kink or beyond measure; the others in single precision, for their bits\n";
+  const auto to_shrink = static_cast<std::size_t>(from_environment("APSIS_COMPOSITIONS_SHRINK", most_shrunk));
   std::size_t shrunk = 0;
   for (const auto& [seed, failure] : failures) {
-    if (shrunk++ < most_shrunk)
+    if (shrunk++ < to_shrink)
       shrink_and_keep(kind, seed, failure, seeds.one_limit);
     else
       ADD_FAILURE() << kind.word << ' ' << seed << ": " << failure.kind << "\n" << failure.text;
