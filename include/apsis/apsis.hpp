@@ -47,6 +47,7 @@
 #include "apsis/ops/omega.hpp"
 #include "apsis/ops/random.hpp"
 #include "apsis/ops/reduce.hpp"
+#include "apsis/ops/refused_operands.hpp"
 #include "apsis/ops/select.hpp"
 #include "apsis/ops/shape.hpp"
 #include "apsis/ops/sort.hpp"

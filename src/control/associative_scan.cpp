@@ -2,7 +2,7 @@
 
 #include "control/messages.hpp"
 #include "control/regions.hpp"
-#include "core/messages.hpp"
+#include "core/sizes.hpp"
 #include "ops/lax.hpp"
 
 namespace apsis::detail {
@@ -93,11 +93,7 @@ std::vector<Array> associative_scan_call(const Callee& combine, std::span<const 
   std::int64_t length = -1;
   for (std::size_t i = 0; i < values.size(); ++i) {
     int rank = values[i].ndim(), axis = options.axis < 0 ? options.axis + rank : options.axis;
-    if (axis < 0 || axis >= rank)
-      fail(messages::bad_axis,
-           {"associative_scan", std::to_string(options.axis), to_string(values[i].shape()),
-            std::to_string(rank)},
-           loc);
+    if (axis < 0 || axis >= rank) fail_axis("associative_scan", options.axis, values[i].shape(), loc);
     std::int64_t n = values[i].shape()[static_cast<std::size_t>(axis)];
     if (i > 0 && n != length)
       fail(messages::combine_lengths,

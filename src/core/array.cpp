@@ -180,8 +180,7 @@ void Array::throw_empty(Loc loc) { fail(messages::empty_array, {}, loc); }
 
 std::int64_t Array::dim(int axis, Loc loc) const {
   int rank = ndim(loc), at = axis < 0 ? axis + rank : axis;
-  if (at < 0 || at >= rank)
-    fail(messages::bad_axis, {"dim", std::to_string(axis), to_string(shape()), std::to_string(rank)}, loc);
+  if (at < 0 || at >= rank) detail::fail_axis("dim", axis, shape(), loc);
   return shape()[static_cast<std::size_t>(at)];
 }
 

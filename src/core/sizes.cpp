@@ -49,6 +49,14 @@ std::int64_t size_sum(std::int64_t a, std::int64_t b) {
   return a < 0 ? std::numeric_limits<std::int64_t>::min() : std::numeric_limits<std::int64_t>::max();
 }
 
+void fail_axis(const char* where, std::int64_t axis, const Shape& shape, Loc loc) {
+  const std::string rank = std::to_string(shape.rank());
+  fail(messages::bad_axis,
+       {where, std::to_string(axis), to_string(shape),
+        shape.rank() == 0 ? "a scalar has no axes" : "it must lie in [-" + rank + ", " + rank + ")"},
+       loc);
+}
+
 std::string bytes_text(double bytes) {
   static constexpr const char* units[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
   std::size_t unit = 0;

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "apsis/base/loc.hpp"
 #include "apsis/core/aval.hpp"
 
 namespace apsis::detail {
@@ -14,6 +15,9 @@ std::int64_t checked_count(Dtype dtype, const Shape& shape);
 /// that `checked_count` refuses.
 std::int64_t size_product(std::int64_t a, std::int64_t b);
 std::int64_t size_sum(std::int64_t a, std::int64_t b);
+
+/// The error of an axis that a shape does not have.
+[[noreturn]] void fail_axis(const char* where, std::int64_t axis, const Shape& shape, Loc loc);
 
 /// `24 bytes`, `3.2 GiB`.
 std::string bytes_text(double bytes);

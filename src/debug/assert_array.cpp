@@ -142,14 +142,14 @@ using namespace detail;
 void enable_asserts(bool on) { enabled = on; }
 bool asserts_enabled() { return enabled; }
 
-std::int64_t Dimensions::operator[](std::string_view name) const {
-  const std::int64_t* length = find(name);
-  if (!length) fail(messages::unknown_dimension, {std::string(name)});
+std::int64_t Dimensions::operator[](const DimensionName& name) const {
+  const std::int64_t* length = find(name.name);
+  if (!length) fail(messages::unknown_dimension, {std::string(name.name)}, name.loc);
   return *length;
 }
-Shape Dimensions::shape(std::initializer_list<std::string_view> names) const {
+Shape Dimensions::shape(std::initializer_list<std::string_view> names, Loc loc) const {
   Shape shape;
-  for (std::string_view name : names) shape.push_back((*this)[name]);
+  for (std::string_view name : names) shape.push_back((*this)[{name, loc}]);
   return shape;
 }
 void Dimensions::set(std::string_view name, std::int64_t length) {

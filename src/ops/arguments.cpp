@@ -1,6 +1,6 @@
 #include "ops/arguments.hpp"
 
-#include "core/messages.hpp"
+#include "core/sizes.hpp"
 #include "ops/lax.hpp"
 #include "ops/messages.hpp"
 #include "ops/table.hpp"
@@ -9,8 +9,7 @@ namespace apsis::detail {
 
 int checked_axis(const char* where, std::int64_t axis, const Shape& shape, Loc loc) {
   const std::int64_t rank = shape.rank(), at = axis < 0 ? axis + rank : axis;
-  if (at < 0 || at >= rank)
-    fail(messages::bad_axis, {where, std::to_string(axis), to_string(shape), std::to_string(rank)}, loc);
+  if (at < 0 || at >= rank) fail_axis(where, axis, shape, loc);
   return static_cast<int>(at);
 }
 

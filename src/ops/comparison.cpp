@@ -185,7 +185,12 @@ Array minimum(const Array& a, const Array& b, Loc loc) {
   return bind_matched(minimum_op, real_dtypes, a, b, loc);
 }
 Array clip(const Array& x, const Array& low, const Array& high, Loc loc) {
-  return minimum(maximum(x, low, loc), high, loc);
+  const auto limited = [loc](const Op& op, const Array& a, const Array& b) {
+    const Operands o = matched("clip", a, b, loc);
+    check_dtype("clip", real_dtypes, o.a.aval(), loc);
+    return bind1(op, {}, {o.a, o.b}, loc);
+  };
+  return limited(minimum_op, limited(maximum_op, x, low), high);
 }
 
 }  // namespace apsis

@@ -32,9 +32,9 @@ void check_dtype(const char* where, bool fits, const char* wanted, Dtype dtype, 
   if (!fits) fail(messages::dtype_not_supported, {where, wanted, std::string(name_of(dtype))}, loc);
 }
 
-void check_shape(const Shape& shape, Loc loc) {
+void check_shape(const char* where, const Shape& shape, Loc loc) {
   if (std::ranges::any_of(shape, [](std::int64_t size) { return size < 0; }))
-    fail(messages::negative_count, {"random", to_string(shape)}, loc);
+    fail(messages::negative_count, {where, to_string(shape)}, loc);
 }
 
 // The two random words of each element: its counter is its row-major number in 64 bits.
@@ -146,14 +146,14 @@ Array fold_in(const Array& key, const Array& data, Loc loc) {
 
 Array bits(const Array& key, const Shape& shape, Dtype dtype, Loc loc) {
   check_key("bits", key, loc);
-  check_shape(shape, loc);
+  check_shape("bits", shape, loc);
   check_dtype("bits", is_unsigned_integer(dtype), "unsigned integers", dtype, loc);
   return word_bits(key, shape, dtype);
 }
 
 Array uniform(const Array& key, const Shape& shape, Dtype dtype, Loc loc) {
   check_key("uniform", key, loc);
-  check_shape(shape, loc);
+  check_shape("uniform", shape, loc);
   check_dtype("uniform", is_floating(dtype), "floating dtypes", dtype, loc);
   return unit_uniform(key, shape, dtype);
 }
@@ -161,7 +161,7 @@ Array uniform(const Array& key, const Shape& shape, Dtype dtype, Loc loc) {
 Array uniform(const Array& key, const Shape& shape, Dtype dtype, const Array& low, const Array& high,
               Loc loc) {
   check_key("uniform", key, loc);
-  check_shape(shape, loc);
+  check_shape("uniform", shape, loc);
   check_dtype("uniform", is_floating(dtype), "floating dtypes", dtype, loc);
   return scaled_uniform(key, shape, dtype, to_shape("uniform", low, shape, dtype, loc),
                         to_shape("uniform", high, shape, dtype, loc));
@@ -169,7 +169,7 @@ Array uniform(const Array& key, const Shape& shape, Dtype dtype, const Array& lo
 
 Array normal(const Array& key, const Shape& shape, Dtype dtype, Loc loc) {
   check_key("normal", key, loc);
-  check_shape(shape, loc);
+  check_shape("normal", shape, loc);
   check_dtype("normal", is_floating(dtype), "floating dtypes", dtype, loc);
   Array u =
       scaled_uniform(key, shape, dtype, scalar(inside(-1, 0, dtype), dtype, shape), scalar(1, dtype, shape));
@@ -178,7 +178,7 @@ Array normal(const Array& key, const Shape& shape, Dtype dtype, Loc loc) {
 
 Array truncated_normal(const Array& key, double low, double high, const Shape& shape, Dtype dtype, Loc loc) {
   check_key("truncated_normal", key, loc);
-  check_shape(shape, loc);
+  check_shape("truncated_normal", shape, loc);
   check_dtype("truncated_normal", is_floating(dtype), "floating dtypes", dtype, loc);
   Array root = scalar(std::sqrt(2.0), dtype, shape);
   Array a = erf(lax::div(scalar(low, dtype, shape), root), loc),
@@ -193,7 +193,7 @@ Array truncated_normal(const Array& key, double low, double high, const Shape& s
 Array randint(const Array& key, const Shape& shape, const Array& low, const Array& high, Dtype dtype,
               Loc loc) {
   check_key("randint", key, loc);
-  check_shape(shape, loc);
+  check_shape("randint", shape, loc);
   check_dtype("randint", is_integer(dtype), "integers", dtype, loc);
   Dtype drawn = item_size(dtype) < 4 ? i32 : dtype;
   Dtype words = item_size(drawn) == 8 ? u64 : u32;
@@ -211,7 +211,7 @@ Array randint(const Array& key, const Shape& shape, const Array& low, const Arra
 
 Array bernoulli(const Array& key, const Array& p, const Shape& shape, Loc loc) {
   check_key("bernoulli", key, loc);
-  check_shape(shape, loc);
+  check_shape("bernoulli", shape, loc);
   Dtype dtype = is_floating(p.dtype()) ? p.dtype() : f64;
   return lax::lt(unit_uniform(key, shape, dtype), to_shape("bernoulli", p, shape, dtype, loc));
 }
@@ -219,12 +219,15 @@ Array bernoulli(const Array& key, const Array& p, const Shape& shape, Loc loc) {
 Array bernoulli(const Array& key, const Array& p, Loc loc) { return bernoulli(key, p, p.shape(), loc); }
 
 Array exponential(const Array& key, const Shape& shape, Dtype dtype, Loc loc) {
-  return lax::neg(log1p(lax::neg(uniform(key, shape, dtype, loc)), loc));
+  check_key("exponential", key, loc);
+  check_shape("exponential", shape, loc);
+  check_dtype("exponential", is_floating(dtype), "floating dtypes", dtype, loc);
+  return lax::neg(log1p(lax::neg(unit_uniform(key, shape, dtype)), loc));
 }
 
 Array gumbel(const Array& key, const Shape& shape, Dtype dtype, Loc loc) {
   check_key("gumbel", key, loc);
-  check_shape(shape, loc);
+  check_shape("gumbel", shape, loc);
   check_dtype("gumbel", is_floating(dtype), "floating dtypes", dtype, loc);
   int least = dtype == f64 ? -1022 : dtype == f16 ? -14 : -126;
   Array tiny = scalar(std::ldexp(1.0, least), dtype, shape);
@@ -240,6 +243,7 @@ Array categorical(const Array& key, const Array& logits, int axis, Loc loc) {
 
 // The largest of logits + Gumbel noise (Gumbel's maximum trick).
 Array categorical(const Array& key, const Array& logits, int axis, const Shape& shape, Loc loc) {
+  check_key("categorical", key, loc);
   int along = apsis::detail::checked_axis("categorical", axis, logits.shape(), loc);
   Shape batch = logits.shape(), noise = shape;
   batch.erase(static_cast<std::size_t>(along));
@@ -278,11 +282,15 @@ Array permutation(const Array& key, const Array& x, Loc loc) {
 }
 
 Array choice(const Array& key, const Array& x, const Shape& shape, Loc loc) {
+  check_key("choice", key, loc);
+  check_shape("choice", shape, loc);
   if (x.ndim() != 1 || x.size() == 0) fail(messages::choice_vector, {to_string(x.shape())}, loc);
   return take(x, randint(key, shape, 0, x.size(), i64, loc), 0, loc);
 }
 
 Array choice(const Array& key, const Array& x, const Shape& shape, const Array& p, Loc loc) {
+  check_key("choice", key, loc);
+  check_shape("choice", shape, loc);
   if (x.ndim() != 1 || x.size() == 0) fail(messages::choice_vector, {to_string(x.shape())}, loc);
   if (p.shape() != x.shape())
     fail(messages::choice_probabilities, {to_string(p.shape()), to_string(x.shape())}, loc);

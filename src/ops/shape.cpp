@@ -153,7 +153,7 @@ void detail::unstack_into(const Array& x, int axis, std::span<Array> out, Loc lo
   }
 }
 
-std::vector<Array> split(const Array& x, int parts, int axis, Loc loc) {
+std::vector<Array> split(const Array& x, std::int64_t parts, int axis, Loc loc) {
   int along = detail::checked_axis("split", axis, x.shape(), loc);
   std::int64_t size = x.dim(along);
   if (parts <= 0 || size % parts != 0)

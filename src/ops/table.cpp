@@ -46,11 +46,11 @@ const Op* find_op(std::string_view name) {
 
 namespace apsis {
 
-void register_op(const Op& op) {
+void register_op(const Op& op, Loc loc) {
   detail::Names& table = detail::names();
   std::unique_lock lock(table.mutex);
   auto [it, fresh] = table.ops.emplace(op.name, &op);
-  if (!fresh && it->second != &op) fail(messages::op_name_taken, {op.name});
+  if (!fresh && it->second != &op) fail(messages::op_name_taken, {op.name}, loc);
 }
 
 }  // namespace apsis

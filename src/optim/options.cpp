@@ -20,12 +20,13 @@ constexpr const char* texts[] = {"finite", "at least 0", "at least 0 and less th
 
 }  // namespace
 
-void check_option(const char* optimizer, const char* name, const Array& value, OptionRange range) {
+void check_option(const char* optimizer, const char* name, const Array& value, OptionRange range, Loc loc) {
   const Array known = concrete_value(value);
   if (known.is_empty()) return;
   for (double x : known.to_vector<double>())
     if (!holds(range, x))
-      fail(messages::optimizer_option, {optimizer, name, to_string(known), texts[static_cast<int>(range)]});
+      fail(messages::optimizer_option, {optimizer, name, to_string(known), texts[static_cast<int>(range)]},
+           loc);
 }
 
 }  // namespace apsis::detail

@@ -73,7 +73,7 @@ APSIS_PROVOKES(
       return sum(custom_linear_solve([](const Array& x) { return 2. * x; }, b, solve));
     })(x2))
 
-APSIS_PROVOKES_WITHOUT_PLACE(linear_argument,
+APSIS_PROVOKES(linear_argument,
                              "[linear_transpose] argument 0 is i64[], but a linear function takes floating "
                              "arrays; capture the others",
                              linear_transpose([](const Array& x) { return 2 * x; }, array(std::int64_t{1})))

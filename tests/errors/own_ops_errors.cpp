@@ -19,7 +19,7 @@ APSIS_PROVOKES_WITHOUT_PLACE(
     no_shape, "[my.shapeless] the op has no shape rule, which every op needs; give its Op a `shape`",
     bind1(shapeless, {}, {array(1.)}))
 
-APSIS_PROVOKES_WITHOUT_PLACE(
+APSIS_PROVOKES(
     op_name_taken,
     "[register_op] there is another op called 'sin'; give yours a name of its own, such as 'my.sin'",
     register_op(another_sin))

@@ -25,7 +25,7 @@ const Model one_layer{{Layer{1., 2.}}, {}};
 
 using namespace error_models;
 
-APSIS_PROVOKES_WITHOUT_PLACE(
+APSIS_PROVOKES(
     tree_mismatch,
     "[tree_map] tree 1 and tree 2 differ in structure: `layers` is a sequence of 2 in the first, a sequence "
     "of 1 in the second. Trees that are combined leaf by leaf need equal containers and equal static values",

@@ -62,15 +62,25 @@ class Extent {
 /// `{3, any_length, ellipsis, "n"}`.
 using ShapePattern = std::vector<Extent>;
 
+/// A name in `dims[name]`, with the place where it was written: an operator has no room for it.
+struct DimensionName {
+  std::string_view name;
+  Loc loc;
+  template <class T>
+  requires(std::is_convertible_v<const T&, std::string_view>)
+      DimensionName(const T& text, Loc l = Loc::here())
+      : name(text), loc(l) {}
+};
+
 /// Lengths by name. A name that an assertion meets for the first time takes the length it finds there.
 class Dimensions {
  public:
   Dimensions() = default;
   Dimensions(std::initializer_list<std::pair<std::string, std::int64_t>> lengths) : lengths_(lengths) {}
   /// The length of a name. Throws if it has none.
-  std::int64_t operator[](std::string_view name) const;
+  std::int64_t operator[](const DimensionName& name) const;
   /// The lengths of several names: dims.shape({"batch", "in"}).
-  Shape shape(std::initializer_list<std::string_view> names) const;
+  Shape shape(std::initializer_list<std::string_view> names, Loc loc = Loc::here()) const;
   /// Sets a name's length.
   void set(std::string_view name, std::int64_t length);
   /// Its length, or null.

@@ -20,6 +20,6 @@ namespace apsis {
 
 /// Makes an op known by its name, so that programs in text form that hold it can be read. It needs a `parse`
 /// rule if it has parameters. Safe to call twice, and from any thread. Throws if another op has the name.
-void register_op(const Op& op);
+void register_op(const Op& op, Loc loc = Loc::here());
 
 }  // namespace apsis

@@ -42,7 +42,7 @@ std::vector<Array> unstack(const Array& x, int axis = 0, Loc loc = Loc::here());
 template <std::size_t N>
 std::array<Array, N> unstack(const Array& x, int axis = 0, Loc loc = Loc::here());
 /// Equal parts along an axis. Throws if its size is not divisible.
-std::vector<Array> split(const Array& x, int parts, int axis = 0, Loc loc = Loc::here());
+std::vector<Array> split(const Array& x, std::int64_t parts, int axis = 0, Loc loc = Loc::here());
 /// Parts that begin at the given places of an axis, the first at 0.
 std::vector<Array> split_at(const Array& x, const Dims& places, int axis = 0, Loc loc = Loc::here());
 

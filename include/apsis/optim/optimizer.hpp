@@ -26,15 +26,15 @@ inline Array zero_moment(const Array& x) { return is_inexact(x.dtype()) ? zeros_
 
 enum class OptionRange : std::uint8_t { Finite, NotNegative, Fraction };
 /// Throws if an option whose value is known is out of its range.
-void check_option(const char* optimizer, const char* name, const Array& value, OptionRange range);
+void check_option(const char* optimizer, const char* name, const Array& value, OptionRange range, Loc loc);
 }  // namespace detail
 
 /// parameters + change, leaf by leaf; where the change is empty the parameter stays. Keeps the parameters'
 /// dtypes.
 template <class P>
-P apply_updates(const P& parameters, const P& change) {
+P apply_updates(const P& parameters, const P& change, Loc loc = Loc::here()) {
   return tree_map([](const Array& p, const Array& c) { return c.is_empty() ? p : p + astype(c, p.dtype()); },
-                  parameters, change);
+                  parameters, change, loc);
 }
 
 template <class P>
@@ -50,13 +50,14 @@ struct Sgd {
 
   /// Throws if an option is out of its range.
   template <class P>
-  SgdState<P> init(const P& parameters) const {
-    detail::check_option("Sgd", "learning_rate", learning_rate, detail::OptionRange::Finite);
-    detail::check_option("Sgd", "momentum", momentum, detail::OptionRange::Fraction);
+  SgdState<P> init(const P& parameters, Loc loc = Loc::here()) const {
+    detail::check_option("Sgd", "learning_rate", learning_rate, detail::OptionRange::Finite, loc);
+    detail::check_option("Sgd", "momentum", momentum, detail::OptionRange::Fraction, loc);
     return {tree_map(detail::zero_moment, parameters)};
   }
   template <class P>
-  std::pair<P, SgdState<P>> update(const P& gradient, const SgdState<P>& state) const {
+  std::pair<P, SgdState<P>> update(const P& gradient, const SgdState<P>& state, Loc loc = Loc::here()) const {
+    const LocScope place(loc);
     P trace =
         tree_map([&](const Array& g, const Array& t) { return g + momentum * t; }, gradient, state.trace);
     P direction =
@@ -80,16 +81,18 @@ struct Adam {
 
   /// Throws if an option is out of its range.
   template <class P>
-  AdamState<P> init(const P& parameters) const {
-    detail::check_option("Adam", "learning_rate", learning_rate, detail::OptionRange::Finite);
-    detail::check_option("Adam", "b1", b1, detail::OptionRange::Fraction);
-    detail::check_option("Adam", "b2", b2, detail::OptionRange::Fraction);
-    detail::check_option("Adam", "eps", eps, detail::OptionRange::NotNegative);
+  AdamState<P> init(const P& parameters, Loc loc = Loc::here()) const {
+    detail::check_option("Adam", "learning_rate", learning_rate, detail::OptionRange::Finite, loc);
+    detail::check_option("Adam", "b1", b1, detail::OptionRange::Fraction, loc);
+    detail::check_option("Adam", "b2", b2, detail::OptionRange::Fraction, loc);
+    detail::check_option("Adam", "eps", eps, detail::OptionRange::NotNegative, loc);
     P zero = tree_map(detail::zero_moment, parameters);
     return {array(std::int64_t{0}), zero, zero};
   }
   template <class P>
-  std::pair<P, AdamState<P>> update(const P& gradient, const AdamState<P>& state) const {
+  std::pair<P, AdamState<P>> update(const P& gradient, const AdamState<P>& state,
+                                    Loc loc = Loc::here()) const {
+    const LocScope place(loc);
     Array count = state.count + 1;
     P mean =
         tree_map([&](const Array& g, const Array& m) { return (1 - b1) * g + b1 * m; }, gradient, state.mean);

@@ -142,7 +142,8 @@ class Closure<R(A...)> {
 namespace detail {
 
 template <class F, class... A>
-auto closure_of(const F& f, const A&... args) {
+auto closure_of(Loc loc, const F& f, const A&... args) {
+  const LocScope place(loc);
   using Flat = FlatFunction<F, A...>;
   Flat flat(f, args...);
   auto result = [](const void* context) {
@@ -156,28 +157,18 @@ auto closure_of(const F& f, const A&... args) {
       callee_of(flat), flat.leaves(), flat.begin(0), structure_of(std::tuple<A...>(args...)), result, &flat));
 }
 
+template <class F, class... Args>
+auto closure_convert_at(Loc loc, const F& f, const Args&... args) {
+  return closure_of<std::decay_t<F>, argument_t<Args>...>(loc, f, args...);
+}
+
 }  // namespace detail
 
-/// `f`, traced on these arguments, as a value: the arrays that it uses from outside (captured by a lambda,
-/// traced ones included, or fields of a struct) are its leaves, and what it does with them is its program. It
-/// may cross any transformation and be stored in any tree; it serves arguments of these structures, shapes
-/// and dtypes only. Scalars written as numbers are part of the program; `array(2.)` makes a leaf. (JAX:
-/// closure_convert; Equinox: filter_closure_convert.)
-template <class F, class... Args>
-requires(!detail::RefusedCall<F, detail::argument_t<Args>...>) auto closure_convert(const F& f,
-                                                                                    const Args&... args) {
-  return detail::closure_of<std::decay_t<F>, detail::argument_t<Args>...>(f, args...);
-}
-template <class F, class... Args>
-requires detail::RefusedCall<F, detail::argument_t<Args>...>
-auto closure_convert(const F&, const Args&...) {
-  detail::refuse_call<F, detail::argument_t<Args>...>();
-  return Array();
-}
-template <class... P, class... Args>
-requires detail::TakesPlace<P...>
-auto closure_convert(Array (*f)(P...), const Args&... args) {
-  return closure_convert(detail::library_function(f, {}), args...);
-}
+/// `closure_convert(f, args…)`: `f`, traced on these arguments, as a value: the arrays that it uses from
+/// outside (captured by a lambda, traced ones included, or fields of a struct) are its leaves, and what it
+/// does with them is its program. It may cross any transformation and be stored in any tree; it serves
+/// arguments of these structures, shapes and dtypes only. Scalars written as numbers are part of the program;
+/// `array(2.)` makes a leaf. (JAX: closure_convert; Equinox: filter_closure_convert.)
+APSIS_TRANSFORM_CALL(closure_convert, Array())
 
 }  // namespace apsis

@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "apsis/base/with_place.hpp"
 #include "apsis/core/array.hpp"
 #include "apsis/transform/callee.hpp"
 #include "apsis/transform/library_function.hpp"
@@ -259,6 +260,8 @@ constexpr bool is_refused_call() {
 }
 template <class F, class... A>
 concept RefusedCall = is_refused_call<F, A...>();
+template <class F, class... Args>
+concept RefusedArguments = RefusedCall<F, argument_t<Args>...>;
 /// The sentence for it.
 template <class Function, class... A>
 constexpr void refuse_call() {
@@ -277,6 +280,27 @@ constexpr void refuse_call() {
     (void)sizeof(CheckArguments<FitOf<parameters_of<F>, A...>, A...>);
 }
 
+/// How many arguments a call must have so that it has these.
+constexpr std::size_t count_from(auto... number) {
+  std::size_t count = 0;
+  for (std::size_t n : {std::size_t{number}...}) count = count > n ? count : n + 1;
+  return count;
+}
+/// Whether a transformation is asked for an argument that a call does not have.
+template <class Derived>
+constexpr bool lacks_argument(std::size_t count) {
+  if constexpr (requires { Derived::apsis_arguments; })
+    return count < Derived::apsis_arguments;
+  else
+    return false;
+}
+template <class Derived, std::size_t count>
+struct CheckArgumentNumbers {
+  static_assert(!lacks_argument<Derived>(count),
+                "a derivative by an argument that the call does not have: arguments are numbered from 0, so "
+                "grad<1>(f) is by the second");
+};
+
 /// Base of the callables that transformations return. If F has one known signature so has the result: braces
 /// work at the call, errors are short, and an arithmetic argument at an Array parameter is dynamic. Otherwise
 /// any arguments are taken.
@@ -294,6 +318,9 @@ struct Transformed<Derived, F, TypeList<P...>> {
       return Array();
     } else if constexpr (!(is_admitted_tree<std::decay_t<P>> && ...)) {
       (void)sizeof(first_refusal_of<std::decay_t<P>...>);
+      return Array();
+    } else if constexpr (lacks_argument<Derived>(sizeof...(P))) {
+      (void)sizeof(CheckArgumentNumbers<Derived, sizeof...(P)>);
       return Array();
     } else if constexpr (!returns_nothing<F> || may_return_nothing<Derived>) {
       if constexpr (RulesOf<Derived, F, std::decay_t<P>...>::fit) {
@@ -327,6 +354,12 @@ struct Transformed<Derived, F, void> {
     } else if constexpr (!(is_admitted_tree<argument_t<A>> && ...)) {
       (void)sizeof(first_refusal_of<argument_t<A>...>);
       return Array();
+    } else if constexpr (lacks_argument<Derived>(sizeof...(A))) {
+      (void)sizeof(CheckArgumentNumbers<Derived, sizeof...(A)>);
+      return Array();
+    } else if constexpr (!is_callable_with<F, argument_t<A>...>) {
+      (void)sizeof(CheckArguments<FitOfCall<F, argument_t<A>...>, argument_t<A>...>);
+      return Array();
     } else if constexpr (!may_return_nothing<Derived> && gives_nothing<F, argument_t<A>...>) {
       (void)sizeof(CheckReturn<std::invoke_result_t<const F&, const argument_t<A>&...>>);
       return Array();
@@ -339,4 +372,50 @@ struct Transformed<Derived, F, void> {
   }
 };
 
+/// For what is refused, so that no other errors bury the sentence.
+struct RefusedFunction {
+  Array operator()(const auto&...) const { return {}; }
+};
+template <class A>
+struct CheckFunctionAlone {
+  static_assert(std::is_void_v<A>,
+                "a transformation takes the function and returns one, which takes the arguments: write "
+                "grad(f)(x), jit(f)(x), vmap(f)(x); the gradient by the second argument is grad<1>(f)");
+};
+
 }  // namespace apsis::detail
+
+/// Refuses `name(f, x)`, where `x` is none of the options.
+#define APSIS_REFUSE_ARGUMENTS(name, Options)                                                      \
+  template <std::size_t... N, class F, class A, class... B>                                        \
+  requires(!std::is_convertible_v<const A&, Options>) auto name(const F&, const A&, const B&...) { \
+    (void)sizeof(detail::CheckFunctionAlone<A>);                                                   \
+    return detail::RefusedFunction();                                                              \
+  }
+
+/// Declares `name(f, args…)`, a transformation of one call: `detail::name_at(place, f, args…)` for what can
+/// be transformed, a sentence for the rest, whose result is `refused`; see base/with_place.hpp.
+#define APSIS_TRANSFORM_CALL(name, refused)                                                               \
+  APSIS_UP_TO_SIX(APSIS_TRANSFORM_PLACED, name)                                                           \
+  template <class F, class... Args>                                                                       \
+  requires(sizeof...(Args) > 6 && !detail::RefusedArguments<F, Args...>) auto name(const F& f,            \
+                                                                                   const Args&... args) { \
+    return detail::name##_at({"", #name}, f, args...);                                                    \
+  }                                                                                                       \
+  template <class F, class... Args>                                                                       \
+  requires detail::RefusedArguments<F, Args...>                                                           \
+  auto name(const F&, const Args&...) {                                                                   \
+    detail::refuse_call<F, detail::argument_t<Args>...>();                                                \
+    return refused;                                                                                       \
+  }
+#define APSIS_TRANSFORM_PLACED(name, declared, types, parameters, arguments)              \
+  template <class F APSIS_LIST declared>                                                  \
+  requires(!detail::RefusedArguments<F APSIS_LIST types>) auto name(                      \
+      const F& f, APSIS_LIST parameters Loc loc = Loc::here()) {                          \
+    return detail::name##_at(loc, f APSIS_LIST arguments);                                \
+  }                                                                                       \
+  template <class... P APSIS_LIST declared>                                               \
+  requires detail::TakesPlace<P...>                                                       \
+  auto name(Array (*f)(P...), APSIS_LIST parameters Loc loc = Loc::here()) {              \
+    return detail::name##_at(loc, detail::library_function(f, loc) APSIS_LIST arguments); \
+  }

@@ -120,16 +120,18 @@ struct LossResult<std::tuple<V, Aux>> : LossResult<std::pair<V, Aux>> {};
 /// What `value_and_grad` returns; see there.
 template <class F, std::size_t... N>
 struct ValueAndGrad : detail::Transformed<ValueAndGrad<F, N...>, F> {
+  static constexpr std::size_t apsis_arguments = detail::count_from(N...);
   F f;
   Loc loc;
-  explicit ValueAndGrad(F function, Loc l = {}) : f(static_cast<F&&>(function)), loc(l) {}
+  const char* name;  // what errors call it
+  explicit ValueAndGrad(F function, Loc l = {}, const char* name_ = "grad")
+      : f(static_cast<F&&>(function)), loc(l), name(name_) {}
 
   template <class... A>
   auto call(const A&... args) const {
-    static_assert(((N < sizeof...(A)) && ...), "grad was asked for an argument that the call does not have");
     detail::FlatFunction<F, A...> flat(f, args...);
-    detail::GradientCall r = detail::gradient_call(
-        detail::callee_of(flat), flat.leaves(), detail::mark_arguments<N...>(flat, "grad", loc), "grad", loc);
+    detail::GradientCall r = detail::gradient_call(detail::callee_of(flat), flat.leaves(),
+                                                   detail::mark_arguments<N...>(flat, name, loc), name, loc);
     using Result = typename decltype(flat)::Result;
     if constexpr (detail::LossResult<Result>::has_aux) {
       auto [value, aux] = flat.rebuild(r.outs);
@@ -143,8 +145,10 @@ struct ValueAndGrad : detail::Transformed<ValueAndGrad<F, N...>, F> {
 /// What `grad` returns; see there.
 template <class F, std::size_t... N>
 struct Grad : detail::Transformed<Grad<F, N...>, F> {
+  static constexpr std::size_t apsis_arguments = detail::count_from(N...);
   ValueAndGrad<F, N...> inner;
-  explicit Grad(F function, Loc loc = {}) : inner(static_cast<F&&>(function), loc) {}
+  explicit Grad(F function, Loc loc = {}, const char* name = "grad")
+      : inner(static_cast<F&&>(function), loc, name) {}
 
   template <class... A>
   auto call(const A&... args) const {
@@ -201,6 +205,9 @@ auto grad(Array (*f)(P...), Loc loc = Loc::here()) {
   return grad<N...>(detail::library_function(f, loc), loc);
 }
 
+APSIS_REFUSE_ARGUMENTS(value_and_grad, Loc)
+APSIS_REFUSE_ARGUMENTS(grad, Loc)
+
 /// The pull-back of `vjp`: maps a cotangent of the result to cotangents of all arguments, a tuple. May be
 /// called again.
 template <class Result, class... A>
@@ -231,31 +238,25 @@ struct PullBack {
   }
 };
 
-/// f(args…) and its pull-back there. Empty leaves in a cotangent are zero. Throws if nothing in the arguments
-/// is floating.
+namespace detail {
 template <class F, class... Args>
-requires(!detail::RefusedCall<F, detail::argument_t<Args>...>) auto vjp(const F& f, const Args&... args) {
-  using namespace detail;
-  return [](const F& fn, const argument_t<Args>&... a) {
+auto vjp_at(Loc loc, const F& f, const Args&... args) {
+  return [loc](const F& fn, const argument_t<Args>&... a) {
     using Flat = FlatFunction<F, argument_t<Args>...>;
     Flat flat(fn, a...);
-    check_floating(flat, "vjp", {"", "vjp"});
-    LinearizedCall r = linearize_call(callee_of(flat), flat.leaves(),
-                                      std::vector<bool>(flat.leaves().size(), true), {"", "vjp"});
+    check_floating(flat, "vjp", loc);
+    LinearizedCall r =
+        linearize_call(callee_of(flat), flat.leaves(), std::vector<bool>(flat.leaves().size(), true), loc);
     PullBack<typename Flat::Result, argument_t<Args>...> pull{
         r.program, flat.prototype(), flat.present(), flat.arguments(), {}, flat.begin(0)};
     pull.arguments_present = take_structure(pull.arguments);
     return std::pair(flat.rebuild(r.outs), pull);
   }(f, args...);
 }
-template <class F, class... Args>
-requires detail::RefusedCall<F, detail::argument_t<Args>...>
-auto vjp(const F&, const Args&...) {
-  detail::refuse_call<F, detail::argument_t<Args>...>();
-  return std::pair<Array, Array>();
-}
-template <class... P, class... Args>
-requires detail::TakesPlace<P...>
-auto vjp(Array (*f)(P...), const Args&... args) { return vjp(detail::library_function(f, {}), args...); }
+}  // namespace detail
+
+/// `vjp(f, args…)`: f(args…) and its pull-back there. Empty leaves in a cotangent are zero. Throws if nothing
+/// in the arguments is floating.
+APSIS_TRANSFORM_CALL(vjp, (std::pair<Array, Array>()))
 
 }  // namespace apsis

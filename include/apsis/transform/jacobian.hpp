@@ -59,6 +59,7 @@ struct Jacobian {
 /// What jacfwd and jacrev return; see there.
 template <class F, bool forward, std::size_t... N>
 struct JacobianOf : detail::Transformed<JacobianOf<F, forward, N...>, F> {
+  static constexpr std::size_t apsis_arguments = detail::count_from(N...);
   F f;
   Loc loc;
   const char* name;  // what errors call it
@@ -68,8 +69,6 @@ struct JacobianOf : detail::Transformed<JacobianOf<F, forward, N...>, F> {
   template <class... A>
   auto call(const A&... args) const {
     using namespace detail;
-    static_assert(((N < sizeof...(A)) && ...),
-                  "jacfwd, jacrev or hessian was asked for an argument that the call does not have");
     using Flat = FlatFunction<F, A...>;
     using Out = typename Flat::Result;
     Flat flat(f, args...);
@@ -153,17 +152,21 @@ auto jacrev(Array (*f)(P...), Loc loc = Loc::here()) {
 /// over reverse.
 template <std::size_t... N, class F>
 auto hessian(F f, Loc loc = Loc::here()) {
-  auto gradient = grad<N...>(static_cast<F&&>(f), loc);
-  using G = decltype(gradient);
-  if constexpr (sizeof...(N) == 0)
-    return JacobianOf<G, true, 0>(static_cast<G&&>(gradient), loc, "hessian");
-  else
-    return JacobianOf<G, true, N...>(static_cast<G&&>(gradient), loc, "hessian");
+  if constexpr (sizeof...(N) == 0) {
+    return hessian<0>(static_cast<F&&>(f), loc);
+  } else {
+    using G = Grad<F, N...>;
+    return JacobianOf<G, true, N...>(G(static_cast<F&&>(f), loc, "hessian"), loc, "hessian");
+  }
 }
 template <std::size_t... N, class... P>
 requires detail::TakesPlace<P...>
 auto hessian(Array (*f)(P...), Loc loc = Loc::here()) {
   return hessian<N...>(detail::library_function(f, loc), loc);
 }
+
+APSIS_REFUSE_ARGUMENTS(jacfwd, Loc)
+APSIS_REFUSE_ARGUMENTS(jacrev, Loc)
+APSIS_REFUSE_ARGUMENTS(hessian, Loc)
 
 }  // namespace apsis

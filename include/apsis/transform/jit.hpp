@@ -123,11 +123,14 @@ class Jitted : public detail::Transformed<Jitted<F>, F> {
   detail::JitCore core_;
 };
 
-/// A jitted function is a tree if `f` is: its leaves are inputs, its copies share one cache.
+/// A jitted function is a tree if `f` is: its leaves are inputs, its copies share one cache. Options that
+/// make it another part of another program are static.
 template <detail::TreeFunction F>
 struct tree_trait<Jitted<F>> {
-  static constexpr const char* names = "function";
-  static constexpr decltype(auto) fields(auto& self, auto&& visit) { return visit(self.f_); }
+  static constexpr const char* names = "function, inline_calls, checks";
+  static constexpr decltype(auto) fields(auto& self, auto&& visit) {
+    return visit(self.f_, self.options().inline_calls, self.options().checks);
+  }
 };
 /// Otherwise (a lambda that captures) it is static: the same as its copies, another than any other.
 template <class F>
@@ -158,5 +161,7 @@ template <class Decorator, class F>
 auto wraps(const Decorator& decorator, const Jitted<F>& jitted, Loc loc = Loc::here()) {
   return jit(decorator(jitted.function()), jitted.options(), loc);
 }
+
+APSIS_REFUSE_ARGUMENTS(jit, JitOptions)
 
 }  // namespace apsis

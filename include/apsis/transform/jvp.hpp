@@ -132,34 +132,25 @@ struct PushForward {
   }
 };
 
-/// f(args…) and its derivative there as a reusable linear function. Throws if nothing in the arguments is
-/// floating.
+namespace detail {
 template <class F, class... Args>
-requires(!detail::RefusedCall<F, detail::argument_t<Args>...>) auto linearize(const F& f,
-                                                                              const Args&... args) {
-  using namespace detail;
-  return [](const F& fn, const argument_t<Args>&... a) {
+auto linearize_at(Loc loc, const F& f, const Args&... args) {
+  return [loc](const F& fn, const argument_t<Args>&... a) {
     using Flat = FlatFunction<F, argument_t<Args>...>;
     Flat flat(fn, a...);
-    check_floating(flat, "linearize", {"", "linearize"});
-    LinearizedCall r = linearize_call(callee_of(flat), flat.leaves(),
-                                      std::vector<bool>(flat.leaves().size(), true), {"", "linearize"});
+    check_floating(flat, "linearize", loc);
+    LinearizedCall r =
+        linearize_call(callee_of(flat), flat.leaves(), std::vector<bool>(flat.leaves().size(), true), loc);
     PushForward<typename Flat::Result, argument_t<Args>...> push{
         r.program, flat.prototype(), flat.present(), flat.arguments(), {}, flat.begin(0)};
     push.arguments_present = take_structure(push.arguments);
     return std::pair(flat.rebuild(r.outs), push);
   }(f, args...);
 }
-template <class F, class... Args>
-requires detail::RefusedCall<F, detail::argument_t<Args>...>
-auto linearize(const F&, const Args&...) {
-  detail::refuse_call<F, detail::argument_t<Args>...>();
-  return std::pair<Array, Array>();
-}
-template <class... P, class... Args>
-requires detail::TakesPlace<P...>
-auto linearize(Array (*f)(P...), const Args&... args) {
-  return linearize(detail::library_function(f, {}), args...);
-}
+}  // namespace detail
+
+/// `linearize(f, args…)`: f(args…) and its derivative there as a reusable linear function. Throws if nothing
+/// in the arguments is floating.
+APSIS_TRANSFORM_CALL(linearize, (std::pair<Array, Array>()))
 
 }  // namespace apsis

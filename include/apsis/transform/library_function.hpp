@@ -82,11 +82,15 @@ auto library_function(Array (*f)(P...), Loc loc) {
 
 }  // namespace detail
 
-/// tree_map for functions of the library: `tree_map(zeros_like, model)`.
-template <class... P, class T, class... Other>
-requires(detail::TakesPlace<P...>) std::remove_cvref_t<T> tree_map(Array (*f)(P...), T&& tree,
-                                                                   const Other&... other) {
-  return tree_map(detail::library_function(f, {}), static_cast<T&&>(tree), other...);
-}
+// tree_map for functions of the library: `tree_map(zeros_like, model)`.
+#define APSIS_TREE_MAP(name, declared, types, parameters, arguments)             \
+  template <class... P, class T APSIS_LIST declared>                             \
+  requires(detail::TakesPlace<P...>) std::remove_cvref_t<T> name(                \
+      Array (*f)(P...), T&& tree, APSIS_LIST parameters Loc loc = Loc::here()) { \
+    return detail::name##_at(loc, detail::library_function(f, loc),              \
+                             static_cast<T&&>(tree) APSIS_LIST arguments);       \
+  }
+APSIS_UP_TO_SIX(APSIS_TREE_MAP, tree_map)
+#undef APSIS_TREE_MAP
 
 }  // namespace apsis

@@ -30,35 +30,25 @@ struct LinearTranspose {
   }
 };
 
-/// The transpose of `f`, which must be linear in all its arguments. Only shapes and dtypes of `args` are
-/// used. Throws where an array of the arguments is not floating and, when the transpose is called, where `f`
-/// has an op that is not linear. (JAX: linear_transpose)
+namespace detail {
 template <class F, class... Args>
-requires(!detail::RefusedCall<F, detail::argument_t<Args>...>) auto linear_transpose(const F& f,
-                                                                                     const Args&... args) {
-  using namespace detail;
-  return [](const F& fn, const argument_t<Args>&... a) {
+auto linear_transpose_at(Loc loc, const F& f, const Args&... args) {
+  return [loc](const F& fn, const argument_t<Args>&... a) {
     auto opaque = [&fn](const argument_t<Args>&... x) { return fn(x...); };
     using Flat = FlatFunction<decltype(opaque), argument_t<Args>...>;
     Flat flat(opaque, a...);
-    LinearProgram program =
-        linear_program(callee_of(flat), flat.leaves(), "linear_transpose", {"", "linear_transpose"});
+    LinearProgram program = linear_program(callee_of(flat), flat.leaves(), "linear_transpose", loc);
     PullBack<typename Flat::Result, argument_t<Args>...> pull{
         program, flat.prototype(), flat.present(), flat.arguments(), {}, 0};
     pull.arguments_present = take_structure(pull.arguments);
     return LinearTranspose<typename Flat::Result, argument_t<Args>...>{pull};
   }(f, args...);
 }
-template <class F, class... Args>
-requires detail::RefusedCall<F, detail::argument_t<Args>...>
-auto linear_transpose(const F&, const Args&...) {
-  detail::refuse_call<F, detail::argument_t<Args>...>();
-  return Array();
-}
-template <class... P, class... Args>
-requires detail::TakesPlace<P...>
-auto linear_transpose(Array (*f)(P...), const Args&... args) {
-  return linear_transpose(detail::library_function(f, {}), args...);
-}
+}  // namespace detail
+
+/// `linear_transpose(f, args…)`: the transpose of `f`, which must be linear in all its arguments. Only shapes
+/// and dtypes of `args` are used. Throws where an array of the arguments is not floating and, when the
+/// transpose is called, where `f` has an op that is not linear. (JAX: linear_transpose)
+APSIS_TRANSFORM_CALL(linear_transpose, Array())
 
 }  // namespace apsis

@@ -158,71 +158,34 @@ Traced<F, A...> trace_call(TypeList<A...>, const Jitted<F>& f, Loc, const std::t
   return {f.function(), stages_of_call(f.function(), use, args...)};
 }
 
+template <class F, class... Args>
+auto trace_at(Loc loc, const F& f, const Args&... args) {
+  using Function = std::decay_t<F>;  // a plain function is kept as a pointer
+  return trace_call(call_types<Function, Args...>(), static_cast<const Function&>(f), loc, args...);
+}
+template <class F, class... Args>
+auto lower_at(Loc loc, const F& f, const Args&... args) {
+  return trace_at(loc, f, args...).lower();
+}
+template <class F, class... Args>
+auto compile_at(Loc loc, const F& f, const Args&... args) {
+  return trace_at(loc, f, args...).lower().compile({}, loc);
+}
+template <class F, class... Args>
+std::string make_graph_at(Loc loc, const F& f, const Args&... args) {
+  return trace_at(loc, f, args...).text();
+}
+
 }  // namespace detail
 
-/// Traces any callable on these arguments, ahead of time: whatever calling it would compute, decorators and
-/// transformations around a jitted function included.
-template <class F, class... Args>
-requires(!detail::RefusedCall<F, detail::argument_t<Args>...>) auto trace(const F& f, const Args&... args) {
-  using Function = std::decay_t<F>;  // a plain function is kept as a pointer
-  return detail::trace_call(detail::call_types<Function, Args...>(), static_cast<const Function&>(f), {},
-                            args...);
-}
-template <class F, class... Args>
-requires detail::RefusedCall<F, detail::argument_t<Args>...>
-auto trace(const F&, const Args&...) {
-  detail::refuse_call<F, detail::argument_t<Args>...>();
-  return Array();
-}
-template <class... P, class... Args>
-requires detail::TakesPlace<P...>
-auto trace(Array (*f)(P...), const Args&... args) { return trace(detail::library_function(f, {}), args...); }
+/// `trace(f, args…)`: traces any callable on these arguments, ahead of time: whatever calling it would
+/// compute, decorators and transformations around a jitted function included.
+APSIS_TRANSFORM_CALL(trace, Array())
 /// Traces and lowers; `.compile()` follows.
-template <class F, class... Args>
-requires(!detail::RefusedCall<F, detail::argument_t<Args>...>) auto lower(const F& f, const Args&... args) {
-  return trace(f, args...).lower();
-}
-template <class F, class... Args>
-requires detail::RefusedCall<F, detail::argument_t<Args>...>
-auto lower(const F&, const Args&...) {
-  detail::refuse_call<F, detail::argument_t<Args>...>();
-  return Array();
-}
-template <class... P, class... Args>
-requires detail::TakesPlace<P...>
-auto lower(Array (*f)(P...), const Args&... args) { return lower(detail::library_function(f, {}), args...); }
+APSIS_TRANSFORM_CALL(lower, Array())
 /// Traces, lowers and compiles for the signature of these arguments.
-template <class F, class... Args>
-requires(!detail::RefusedCall<F, detail::argument_t<Args>...>) auto compile(const F& f, const Args&... args) {
-  return lower(f, args...).compile();
-}
-template <class F, class... Args>
-requires detail::RefusedCall<F, detail::argument_t<Args>...>
-auto compile(const F&, const Args&...) {
-  detail::refuse_call<F, detail::argument_t<Args>...>();
-  return Array();
-}
-template <class... P, class... Args>
-requires detail::TakesPlace<P...>
-auto compile(Array (*f)(P...), const Args&... args) {
-  return compile(detail::library_function(f, {}), args...);
-}
+APSIS_TRANSFORM_CALL(compile, Array())
 /// The program that `f` is on these arguments, as text.
-template <class F, class... Args>
-requires(!detail::RefusedCall<F, detail::argument_t<Args>...>) std::string
-    make_graph(const F& f, const Args&... args) {
-  return trace(f, args...).text();
-}
-template <class F, class... Args>
-requires detail::RefusedCall<F, detail::argument_t<Args>...>
-auto make_graph(const F&, const Args&...) {
-  detail::refuse_call<F, detail::argument_t<Args>...>();
-  return std::string();
-}
-template <class... P, class... Args>
-requires detail::TakesPlace<P...>
-auto make_graph(Array (*f)(P...), const Args&... args) {
-  return make_graph(detail::library_function(f, {}), args...);
-}
+APSIS_TRANSFORM_CALL(make_graph, std::string())
 
 }  // namespace apsis

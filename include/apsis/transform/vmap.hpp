@@ -17,7 +17,10 @@ namespace apsis {
 
 namespace detail {
 inline constexpr int not_mapped = -1000000;
-}
+/// What braces with nothing in them are, where they could be several things: a number's own `{}` comes before
+/// those of classes.
+enum class NoChoice : unsigned char {};
+}  // namespace detail
 
 /// Which axis of an argument or result is mapped: a number for all its arrays (negative ones count from the
 /// end), `{}` for none, or a tree of the argument's own type with a number or `{}` a leaf.
@@ -26,7 +29,9 @@ class AxisSpec {
 
  public:
   AxisSpec() : axes_{detail::not_mapped} {}
-  AxisSpec(int axis) : axes_{axis} {}
+  AxisSpec(detail::NoChoice) : AxisSpec() {}  // {{}}
+  template <std::integral I>
+  AxisSpec(I axis) : axes_{static_cast<int>(axis)} {}
   template <class T>
   requires(!std::is_arithmetic_v<T> && !std::is_same_v<T, AxisSpec>) AxisSpec(const T& tree) : whole_(false) {
     for_each_leaf(tree, [this](const Array& a) {
@@ -163,6 +168,10 @@ template <class F>
 Vmap<F> vmap(F f, const detail::ListedAxes& in_axes, Loc loc = Loc::here()) {
   return Vmap<F>(static_cast<F&&>(f), {.in_axes = in_axes.given()}, loc);
 }
+template <class F>
+Vmap<F> vmap(F f, detail::NoChoice, Loc loc = Loc::here()) {
+  return Vmap<F>(static_cast<F&&>(f), {}, loc);
+}
 template <class... P>
 requires detail::TakesPlace<P...>
 auto vmap(Array (*f)(P...), VmapOptions options = {}, Loc loc = Loc::here()) {
@@ -173,5 +182,13 @@ requires detail::TakesPlace<P...>
 auto vmap(Array (*f)(P...), const detail::ListedAxes& in_axes, Loc loc = Loc::here()) {
   return vmap(detail::library_function(f, loc), in_axes, loc);
 }
+
+template <class... P>
+requires detail::TakesPlace<P...>
+auto vmap(Array (*f)(P...), detail::NoChoice, Loc loc = Loc::here()) {
+  return vmap(detail::library_function(f, loc), VmapOptions(), loc);
+}
+
+APSIS_REFUSE_ARGUMENTS(vmap, VmapOptions)
 
 }  // namespace apsis

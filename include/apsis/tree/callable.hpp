@@ -201,14 +201,13 @@ struct KnownResult {
 template <class F>
 inline constexpr bool returns_nothing = std::is_void_v<typename KnownResult<F>::type>;
 
-/// Refuses a call whose arguments do not fit, where that can be told without asking a generic callable.
+/// Whether a call's arguments fit. Asks a generic callable, so for calls that are made only.
 template <class F, class... A>
 constexpr bool fits_call() {
-  if constexpr (callable_traits<F>::is_known && is_transformable<F>()) {
+  if constexpr (is_transformable<F>())
     return is_callable_with<F, A...>;
-  } else {
-    return is_transformable<F>();
-  }
+  else
+    return false;
 }
 template <class F>
 constexpr bool count_fits_call(std::size_t count) {

@@ -49,12 +49,12 @@ std::pair<std::remove_cvref_t<T>, std::remove_cvref_t<T>> partition(T&& tree, Pr
   return parts;
 }
 
-/// For each leaf the first that is not empty. Static values are those of the first tree. Throws when the
-/// structures differ.
+namespace detail {
 template <class T, class... Other>
-std::remove_cvref_t<T> combine(T&& first, const Other&... other) {
+std::remove_cvref_t<T> combine_at(Loc loc, T&& first, const Other&... other) {
+  const LocScope place(loc);
   std::remove_cvref_t<T> result = static_cast<T&&>(first);
-  detail::zip_leaves(
+  zip_leaves(
       "combine", result,
       []<class Leaf>(Leaf& leaf, const auto&... others) {
         ((is_leaf<Leaf>::empty(leaf) ? void(leaf = others) : void()), ...);
@@ -62,5 +62,16 @@ std::remove_cvref_t<T> combine(T&& first, const Other&... other) {
       other...);
   return result;
 }
+}  // namespace detail
+
+/// `combine(tree, other…)`: for each leaf the first that is not empty. Static values are those of the first
+/// tree. Throws when the structures differ.
+#define APSIS_COMBINE(name, declared, types, parameters, arguments)                     \
+  template <class T APSIS_LIST declared>                                                \
+  std::remove_cvref_t<T> name(T&& first, APSIS_LIST parameters Loc loc = Loc::here()) { \
+    return detail::name##_at(loc, static_cast<T&&>(first) APSIS_LIST arguments);        \
+  }
+APSIS_UP_TO_SIX(APSIS_COMBINE, combine)
+#undef APSIS_COMBINE
 
 }  // namespace apsis

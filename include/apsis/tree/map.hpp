@@ -1,5 +1,6 @@
 #pragma once
 
+#include "apsis/base/with_place.hpp"
 #include "apsis/tree/equal.hpp"
 #include "apsis/tree/path.hpp"
 
@@ -54,13 +55,12 @@ std::vector<Leaf> tree_leaves(const T& tree) {
   return leaves;
 }
 
-/// A tree of the same type with the leaves `f(leaf, other leaf…)`. Static values are those of the first tree.
-/// Where the first tree's leaf is empty nothing is called and it stays empty (JAX's treatment of None);
-/// leaves of the other trees may be empty when `f` is called. Throws when the structures differ.
+namespace detail {
 template <class F, class T, class... Other>
-std::remove_cvref_t<T> tree_map(F&& f, T&& tree, const Other&... other) {
+std::remove_cvref_t<T> tree_map_at(Loc loc, F&& f, T&& tree, const Other&... other) {
+  const LocScope place(loc);
   std::remove_cvref_t<T> result = static_cast<T&&>(tree);
-  detail::zip_leaves(
+  zip_leaves(
       "tree_map", result,
       [&f](auto& leaf, const auto&... others) {
         using Leaf = std::remove_reference_t<decltype(leaf)>;
@@ -69,6 +69,19 @@ std::remove_cvref_t<T> tree_map(F&& f, T&& tree, const Other&... other) {
       other...);
   return result;
 }
+}  // namespace detail
+
+/// `tree_map(f, tree, other…)`: a tree of the same type with the leaves `f(leaf, other leaf…)`. Static values
+/// are those of the first tree. Where the first tree's leaf is empty nothing is called and it stays empty
+/// (JAX's treatment of None); leaves of the other trees may be empty when `f` is called. Throws when the
+/// structures differ.
+#define APSIS_TREE_MAP(name, declared, types, parameters, arguments)                                 \
+  template <class F, class T APSIS_LIST declared>                                                    \
+  std::remove_cvref_t<T> name(F&& f, T&& tree, APSIS_LIST parameters Loc loc = Loc::here()) {        \
+    return detail::name##_at(loc, static_cast<F&&>(f), static_cast<T&&>(tree) APSIS_LIST arguments); \
+  }
+APSIS_UP_TO_SIX(APSIS_TREE_MAP, tree_map)
+#undef APSIS_TREE_MAP
 
 /// As `tree_map`, with `f(path, leaf)`; paths as `tree_paths` gives them.
 template <class F, class T>

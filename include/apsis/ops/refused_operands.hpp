@@ -1,0 +1,69 @@
+#pragma once
+
+// What is no array where one is needed, refused with one sentence instead of a list of all that there is.
+
+#include "apsis/core/array.hpp"
+#include "apsis/tree/kind.hpp"
+
+namespace apsis {
+
+namespace detail {
+template <class T>
+concept IsArray = std::is_same_v<T, Array>;
+template <class T>
+concept NoOperand = !std::is_convertible_v<const T&, Operand>;
+template <class T>
+inline constexpr bool holds_numbers = false;
+template <class T>
+requires(SequenceLike<T> ||
+         ArrayLike<T>) inline constexpr bool holds_numbers<T> = std::is_arithmetic_v<typename T::value_type>;
+template <class T>
+inline constexpr bool never = false;
+template <class T>
+struct CheckOperand {
+  static_assert(!holds_numbers<T>, "a std::vector or std::array of numbers is no Array: write array(v)");
+  static_assert(!ComplexLike<T>,
+                "a complex number as operand: complex arrays are not computed with; keep the real and the "
+                "imaginary part in an array each");
+  static_assert(
+      holds_numbers<T> || ComplexLike<T>,
+      "an operand that is neither an Array nor a number; look at what a container or optional holds");
+};
+template <class T>
+struct CheckList {
+  static_assert(never<T>, "the arrays to join are a list: write concatenate({a, b}) and stack({a, b})");
+};
+}  // namespace detail
+
+#define APSIS_REFUSE_OPERAND(op)                        \
+  template <detail::IsArray A, detail::NoOperand V>     \
+  Array operator op(const A&, const V&) {               \
+    return Array(int(sizeof(detail::CheckOperand<V>))); \
+  }                                                     \
+  template <detail::NoOperand V, detail::IsArray A>     \
+  Array operator op(const V&, const A&) {               \
+    return Array(int(sizeof(detail::CheckOperand<V>))); \
+  }
+APSIS_REFUSE_OPERAND(+)
+APSIS_REFUSE_OPERAND(-)
+APSIS_REFUSE_OPERAND(*)
+APSIS_REFUSE_OPERAND(/)
+APSIS_REFUSE_OPERAND(%)
+APSIS_REFUSE_OPERAND(==)
+APSIS_REFUSE_OPERAND(!=)
+APSIS_REFUSE_OPERAND(<)
+APSIS_REFUSE_OPERAND(<=)
+APSIS_REFUSE_OPERAND(>)
+APSIS_REFUSE_OPERAND(>=)
+#undef APSIS_REFUSE_OPERAND
+
+template <detail::IsArray A, class... Other>
+Array concatenate(const A&, const Array&, const Other&...) {
+  return Array(int(sizeof(detail::CheckList<A>)));
+}
+template <detail::IsArray A, class... Other>
+Array stack(const A&, const Array&, const Other&...) {
+  return Array(int(sizeof(detail::CheckList<A>)));
+}
+
+}  // namespace apsis
