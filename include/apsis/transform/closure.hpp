@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "apsis/transform/function.hpp"
+#include "apsis/transform/declare.hpp"
 #include "apsis/tree/path.hpp"
 #include "apsis/tree/static_object.hpp"
 

@@ -5,7 +5,7 @@
 //   Array out = eval_shape(f, abstract_array({64, 2}, Dtype::F32));      // out.shape(), out.dtype(); no
 //   value
 
-#include "apsis/transform/function.hpp"
+#include "apsis/transform/declare.hpp"
 
 namespace apsis {
 

@@ -7,7 +7,7 @@
 //   auto [value, gradient] = value_and_grad(loss)(model, data);   // gradient is a Model
 //   auto [out, pull] = vjp(f, x, y);                           // pull(cotangent) → tuple of cotangents
 
-#include "apsis/transform/function.hpp"
+#include "apsis/transform/declare.hpp"
 #include "apsis/tree/static_object.hpp"
 
 namespace apsis {

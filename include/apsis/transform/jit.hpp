@@ -10,6 +10,7 @@
 
 #include "apsis/transform/checks.hpp"
 #include "apsis/transform/compile_options.hpp"
+#include "apsis/transform/declare.hpp"
 #include "apsis/transform/jit_call.hpp"
 #include "apsis/tree/static_object.hpp"
 

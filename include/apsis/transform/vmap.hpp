@@ -10,7 +10,7 @@
 
 #include <initializer_list>
 
-#include "apsis/transform/function.hpp"
+#include "apsis/transform/declare.hpp"
 #include "apsis/transform/lane_loops.hpp"
 
 namespace apsis {

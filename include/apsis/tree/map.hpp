@@ -71,15 +71,15 @@ std::remove_cvref_t<T> tree_map_at(Loc loc, F&& f, T&& tree, const Other&... oth
 }
 }  // namespace detail
 
-/// `tree_map(f, tree, other…)`: a tree of the same type with the leaves `f(leaf, other leaf…)`. Static values
-/// are those of the first tree. Where the first tree's leaf is empty nothing is called and it stays empty
-/// (JAX's treatment of None); leaves of the other trees may be empty when `f` is called. Throws when the
-/// structures differ.
 #define APSIS_TREE_MAP(name, declared, types, parameters, arguments)                                 \
   template <class F, class T APSIS_LIST declared>                                                    \
   std::remove_cvref_t<T> name(F&& f, T&& tree, APSIS_LIST parameters Loc loc = Loc::here()) {        \
     return detail::name##_at(loc, static_cast<F&&>(f), static_cast<T&&>(tree) APSIS_LIST arguments); \
   }
+/// `tree_map(f, tree, other…)`: a tree of the same type with the leaves `f(leaf, other leaf…)`. Static values
+/// are those of the first tree. Where the first tree's leaf is empty nothing is called and it stays empty
+/// (JAX's treatment of None); leaves of the other trees may be empty when `f` is called. Throws when the
+/// structures differ.
 APSIS_UP_TO_SIX(APSIS_TREE_MAP, tree_map)
 #undef APSIS_TREE_MAP
 
