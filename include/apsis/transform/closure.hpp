@@ -169,6 +169,12 @@ auto closure_convert_at(Loc loc, const F& f, const Args&... args) {
 /// does with them is its program. It may cross any transformation and be stored in any tree; it serves
 /// arguments of these structures, shapes and dtypes only. Scalars written as numbers are part of the program;
 /// `array(2.)` makes a leaf. (JAX: closure_convert; Equinox: filter_closure_convert.)
-APSIS_TRANSFORM_CALL(closure_convert, Array())
+APSIS_TRANSFORM_CALL(closure_convert)
+template <class F, class... Args>
+requires detail::RefusedArguments<F, Args...>
+auto closure_convert(const F&, const Args&...) {
+  detail::refuse_call<F, detail::argument_t<Args>...>();
+  return Array();
+}
 
 }  // namespace apsis

@@ -32,20 +32,15 @@ struct CheckFunctionAlone {
     return detail::RefusedFunction();                                                              \
   }
 
-/// Declares `name(f, args…)`, a transformation of one call: `detail::name_at(place, f, args…)` for what can
-/// be transformed, a sentence for the rest, whose result is `refused`; see base/with_place.hpp.
-#define APSIS_TRANSFORM_CALL(name, refused)                                                               \
+/// Declares `name(f, args…)`, a transformation of one call, as `detail::name_at(place, f, args…)`; see
+/// base/with_place.hpp. What is refused has an overload written out beside it: compilers print how a macro
+/// was expanded, line by line, after the sentence.
+#define APSIS_TRANSFORM_CALL(name)                                                                        \
   APSIS_UP_TO_SIX(APSIS_TRANSFORM_PLACED, name)                                                           \
   template <class F, class... Args>                                                                       \
   requires(sizeof...(Args) > 6 && !detail::RefusedArguments<F, Args...>) auto name(const F& f,            \
                                                                                    const Args&... args) { \
     return detail::name##_at({"", #name}, f, args...);                                                    \
-  }                                                                                                       \
-  template <class F, class... Args>                                                                       \
-  requires detail::RefusedArguments<F, Args...>                                                           \
-  auto name(const F&, const Args&...) {                                                                   \
-    detail::refuse_call<F, detail::argument_t<Args>...>();                                                \
-    return refused;                                                                                       \
   }
 #define APSIS_TRANSFORM_PLACED(name, declared, types, parameters, arguments)              \
   template <class F APSIS_LIST declared>                                                  \

@@ -27,6 +27,12 @@ auto eval_shape_at(Loc loc, const F& f, const Args&... args) {
 /// `eval_shape(f, args…)`: the result of `f(args…)` with abstract arrays in the place of arrays: structure,
 /// static values, shapes and dtypes, nothing computed. Of the arguments too only shapes and dtypes count, so
 /// they may be abstract. Throws what `f` throws. (JAX: eval_shape.)
-APSIS_TRANSFORM_CALL(eval_shape, Array())
+APSIS_TRANSFORM_CALL(eval_shape)
+template <class F, class... Args>
+requires detail::RefusedArguments<F, Args...>
+auto eval_shape(const F&, const Args&...) {
+  detail::refuse_call<F, detail::argument_t<Args>...>();
+  return Array();
+}
 
 }  // namespace apsis

@@ -257,6 +257,12 @@ auto vjp_at(Loc loc, const F& f, const Args&... args) {
 
 /// `vjp(f, args…)`: f(args…) and its pull-back there. Empty leaves in a cotangent are zero. Throws if nothing
 /// in the arguments is floating.
-APSIS_TRANSFORM_CALL(vjp, (std::pair<Array, Array>()))
+APSIS_TRANSFORM_CALL(vjp)
+template <class F, class... Args>
+requires detail::RefusedArguments<F, Args...>
+auto vjp(const F&, const Args&...) {
+  detail::refuse_call<F, detail::argument_t<Args>...>();
+  return std::pair<Array, Array>();
+}
 
 }  // namespace apsis

@@ -151,6 +151,12 @@ auto linearize_at(Loc loc, const F& f, const Args&... args) {
 
 /// `linearize(f, args…)`: f(args…) and its derivative there as a reusable linear function. Throws if nothing
 /// in the arguments is floating.
-APSIS_TRANSFORM_CALL(linearize, (std::pair<Array, Array>()))
+APSIS_TRANSFORM_CALL(linearize)
+template <class F, class... Args>
+requires detail::RefusedArguments<F, Args...>
+auto linearize(const F&, const Args&...) {
+  detail::refuse_call<F, detail::argument_t<Args>...>();
+  return std::pair<Array, Array>();
+}
 
 }  // namespace apsis

@@ -49,6 +49,12 @@ auto linear_transpose_at(Loc loc, const F& f, const Args&... args) {
 /// `linear_transpose(f, args…)`: the transpose of `f`, which must be linear in all its arguments. Only shapes
 /// and dtypes of `args` are used. Throws where an array of the arguments is not floating and, when the
 /// transpose is called, where `f` has an op that is not linear. (JAX: linear_transpose)
-APSIS_TRANSFORM_CALL(linear_transpose, Array())
+APSIS_TRANSFORM_CALL(linear_transpose)
+template <class F, class... Args>
+requires detail::RefusedArguments<F, Args...>
+auto linear_transpose(const F&, const Args&...) {
+  detail::refuse_call<F, detail::argument_t<Args>...>();
+  return Array();
+}
 
 }  // namespace apsis

@@ -180,12 +180,36 @@ std::string make_graph_at(Loc loc, const F& f, const Args&... args) {
 
 /// `trace(f, args…)`: traces any callable on these arguments, ahead of time: whatever calling it would
 /// compute, decorators and transformations around a jitted function included.
-APSIS_TRANSFORM_CALL(trace, Array())
+APSIS_TRANSFORM_CALL(trace)
+template <class F, class... Args>
+requires detail::RefusedArguments<F, Args...>
+auto trace(const F&, const Args&...) {
+  detail::refuse_call<F, detail::argument_t<Args>...>();
+  return Array();
+}
 /// Traces and lowers; `.compile()` follows.
-APSIS_TRANSFORM_CALL(lower, Array())
+APSIS_TRANSFORM_CALL(lower)
+template <class F, class... Args>
+requires detail::RefusedArguments<F, Args...>
+auto lower(const F&, const Args&...) {
+  detail::refuse_call<F, detail::argument_t<Args>...>();
+  return Array();
+}
 /// Traces, lowers and compiles for the signature of these arguments.
-APSIS_TRANSFORM_CALL(compile, Array())
+APSIS_TRANSFORM_CALL(compile)
+template <class F, class... Args>
+requires detail::RefusedArguments<F, Args...>
+auto compile(const F&, const Args&...) {
+  detail::refuse_call<F, detail::argument_t<Args>...>();
+  return Array();
+}
 /// The program that `f` is on these arguments, as text.
-APSIS_TRANSFORM_CALL(make_graph, std::string())
+APSIS_TRANSFORM_CALL(make_graph)
+template <class F, class... Args>
+requires detail::RefusedArguments<F, Args...>
+auto make_graph(const F&, const Args&...) {
+  detail::refuse_call<F, detail::argument_t<Args>...>();
+  return std::string();
+}
 
 }  // namespace apsis
