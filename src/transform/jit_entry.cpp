@@ -51,6 +51,7 @@ class Stager final : public TraceRequest {
 
 EntryRef trace_entry(const JitCall& call, const char* name, std::shared_ptr<const SignatureText> text,
                      const Checks& checks, Loc loc, const JitTable* table) {
+  const LocScope place(loc);
   EntryRef entry = EntryRef::adopt(new JitEntry(call));
   entry->text = std::move(text);
   Stager stager(*entry, table, name, loc);

@@ -74,9 +74,9 @@ APSIS_PROVOKES(
     })(x2))
 
 APSIS_PROVOKES(linear_argument,
-                             "[linear_transpose] argument 0 is i64[], but a linear function takes floating "
-                             "arrays; capture the others",
-                             linear_transpose([](const Array& x) { return 2 * x; }, array(std::int64_t{1})))
+               "[linear_transpose] argument 0 is i64[], but a linear function takes floating "
+               "arrays; capture the others",
+               linear_transpose([](const Array& x) { return 2 * x; }, array(std::int64_t{1})))
 
 APSIS_PROVOKES(
     not_linear,

@@ -15,8 +15,7 @@ APSIS_PROVOKES(assertion_values,
                  return x;
                })(array(1.)))
 
-APSIS_PROVOKES(
-    unknown_dimension,
-    "[Dimensions] no length is known by the name 'batch'; give it one with set, or meet it in an "
-    "assertion first",
-    Dimensions({{"in", 3}})["batch"])
+APSIS_PROVOKES(unknown_dimension,
+               "[Dimensions] no length is known by the name 'batch'; give it one with set, or meet it in an "
+               "assertion first",
+               Dimensions({{"in", 3}})["batch"])

@@ -64,14 +64,20 @@ std::remove_cvref_t<T> combine_at(Loc loc, T&& first, const Other&... other) {
 }
 }  // namespace detail
 
-#define APSIS_COMBINE(name, declared, types, parameters, arguments)                     \
-  template <class T APSIS_LIST declared>                                                \
-  std::remove_cvref_t<T> name(T&& first, APSIS_LIST parameters Loc loc = Loc::here()) { \
-    return detail::name##_at(loc, static_cast<T&&>(first) APSIS_LIST arguments);        \
+#define APSIS_COMBINE(name, declared, types, parameters, arguments)              \
+  template <class T APSIS_LIST declared>                                         \
+  requires(detail::is_one_type<T APSIS_LIST types>) std::remove_cvref_t<T> name( \
+      T&& first, APSIS_LIST parameters Loc loc = Loc::here()) {                  \
+    return detail::name##_at(loc, static_cast<T&&>(first) APSIS_LIST arguments); \
   }
 /// `combine(tree, other…)`: for each leaf the first that is not empty. Static values are those of the first
 /// tree. Throws when the structures differ.
 APSIS_UP_TO_SIX(APSIS_COMBINE, combine)
 #undef APSIS_COMBINE
+template <class T, class... Other>
+requires(!detail::is_one_type<T, Other...>) std::remove_cvref_t<T> combine(T&& first, const Other&...) {
+  (void)sizeof(detail::CheckOneType<T, Other...>);
+  return first;
+}
 
 }  // namespace apsis

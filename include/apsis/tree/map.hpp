@@ -25,11 +25,19 @@ struct LeafTable<T, false> {
   }
 };
 
+/// Whether trees can be combined leaf by leaf, by their types. (A place among them is none of them.)
+template <class T, class... Other>
+inline constexpr bool is_one_type = (std::is_same_v<std::remove_cvref_t<T>, Other> && ...) ||
+                                    (std::is_same_v<Other, Loc> || ...);
+template <class T, class... Other>
+struct CheckOneType {
+  static_assert(is_one_type<T, Other...>, "trees that are combined leaf by leaf must be of one type");
+};
+
 /// Calls `f(leaf, other...)` for the leaves of `tree` and those in the same place of the others.
 template <class T, class F, class... Other>
 void zip_leaves(const char* where, T& tree, F&& f, const Other&... other) {
-  static_assert((std::is_same_v<std::remove_const_t<T>, Other> && ...),
-                "trees that are combined leaf by leaf must be of one type");
+  (void)sizeof(CheckOneType<std::remove_const_t<T>, Other...>);
   if constexpr (!is_static_shape<T>) {
     std::size_t number = 1;
     (require_same_structure(where, tree_ref(tree), tree_ref(other), ++number), ...);
@@ -73,7 +81,8 @@ std::remove_cvref_t<T> tree_map_at(Loc loc, F&& f, T&& tree, const Other&... oth
 
 #define APSIS_TREE_MAP(name, declared, types, parameters, arguments)                                 \
   template <class F, class T APSIS_LIST declared>                                                    \
-  std::remove_cvref_t<T> name(F&& f, T&& tree, APSIS_LIST parameters Loc loc = Loc::here()) {        \
+  requires(detail::is_one_type<T APSIS_LIST types>) std::remove_cvref_t<T> name(                     \
+      F&& f, T&& tree, APSIS_LIST parameters Loc loc = Loc::here()) {                                \
     return detail::name##_at(loc, static_cast<F&&>(f), static_cast<T&&>(tree) APSIS_LIST arguments); \
   }
 /// `tree_map(f, tree, other…)`: a tree of the same type with the leaves `f(leaf, other leaf…)`. Static values
@@ -82,6 +91,11 @@ std::remove_cvref_t<T> tree_map_at(Loc loc, F&& f, T&& tree, const Other&... oth
 /// structures differ.
 APSIS_UP_TO_SIX(APSIS_TREE_MAP, tree_map)
 #undef APSIS_TREE_MAP
+template <class F, class T, class... Other>
+requires(!detail::is_one_type<T, Other...>) std::remove_cvref_t<T> tree_map(F&&, T&& tree, const Other&...) {
+  (void)sizeof(detail::CheckOneType<T, Other...>);
+  return tree;
+}
 
 /// As `tree_map`, with `f(path, leaf)`; paths as `tree_paths` gives them.
 template <class F, class T>
