@@ -13,6 +13,7 @@
 #include "codegen/simplify_loops.hpp"
 #include "core/memory.hpp"
 #include "ir/sites.hpp"
+#include "ops/index_params.hpp"
 
 namespace apsis::detail {
 namespace {
@@ -35,6 +36,8 @@ bool long_running(const Graph& graph) {
     // and m n multiply to the square of its multiply-adds.
     if (e.op->kind == OpKind::Contract) work = 16 * std::sqrt(sizes * work);
     if (e.op->kind == OpKind::Reduce) work = 4 * sizes;
+    // Each operand is copied by code of its own, which for a few elements is no loop.
+    if (e.op == &concatenate_op && work < 64 * static_cast<double>(e.operand_count)) work = 0;
     if (work >= large && e.op->kind != OpKind::View) return true;
   }
   return false;
@@ -155,7 +158,10 @@ LoweringOptions lowering_options(const Graph& graph, const CodegenOptions& optio
   // memory.
   if (unrolled_elements(graph, lowering.register_limit) > longest_unrolled) lowering.register_limit = 4;
   lowering.optimized = level_of(graph, options) != Level::None;
-  if (!lowering.optimized) lowering.many_loops = 3;
+  if (lowering.optimized)
+    lowering.longest_part = 400;  // LLVM's scheduler then compares every two accesses to memory in a block
+  else
+    lowering.many_loops = 3;
   lowering.vector_lanes = options.lanes;
   lowering.parallel = options.parallel;
   if (options.part > 0) lowering.longest_repeated = lowering.longest_part = options.part;
