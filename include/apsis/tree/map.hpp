@@ -59,6 +59,7 @@ std::vector<Leaf> tree_leaves(const T& tree) {
 /// leaves of the other trees may be empty when `f` is called. Throws when the structures differ.
 template <class F, class T, class... Other>
 std::remove_cvref_t<T> tree_map(F&& f, T&& tree, const Other&... other) {
+  check_nesting(tree);
   std::remove_cvref_t<T> result = static_cast<T&&>(tree);
   detail::zip_leaves(
       "tree_map", result,
