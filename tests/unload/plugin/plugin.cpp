@@ -24,7 +24,7 @@ struct Note {
   std::string text = "of the plugin";
   static void each(auto& self, auto&& visit) { visit("text", self.text); }
 };
-const Op own_op = {.name = "unload.negate", .shape = same_shape, .evaluate = negate};
+const Op own_op = {.name = "unload.negate", .kind = OpKind::Index, .shape = same_shape, .evaluate = negate};
 
 }  // namespace
 
