@@ -1,4 +1,5 @@
 #include "codegen/compile.hpp"
+#include "codegen/exit.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -209,6 +210,8 @@ std::shared_ptr<const Program> compile(const Graph& graph, const CodegenOptions&
 }
 
 std::string code_text(const Graph& given, const CodegenOptions& options) {
+  const CodeLease lease;
+  if (!lease) return {};  // the process ends
   const GraphRef rewritten = rewrite(given);
   const Graph& graph = *rewritten;
   std::unique_ptr<Builder> builder = make_builder(builder_options(graph, options));

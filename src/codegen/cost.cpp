@@ -4,6 +4,7 @@
 
 #include "apsis/core/emitter.hpp"
 #include "base/hash.hpp"
+#include "base/own_of_thread.hpp"
 
 namespace apsis::detail {
 namespace {
@@ -58,7 +59,8 @@ class CountingEmitter final : public Emitter {
 
 std::int64_t emission_cost(const Graph& graph, const Eqn& eqn) {
   // By op and dtypes: parameters make little difference.
-  thread_local std::unordered_map<std::uint64_t, std::int64_t> known;
+  struct Known : std::unordered_map<std::uint64_t, std::int64_t> {};
+  auto& known = own_of_thread<Known, Known>();
   CountingEmitter counter;
   std::vector<Value> in, out(eqn.result_count);
   std::uint64_t key = reinterpret_cast<std::uintptr_t>(eqn.op);

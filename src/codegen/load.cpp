@@ -5,6 +5,8 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "apsis/base/keep_library.hpp"
+#include "codegen/exit.hpp"
 #include "codegen/loader.hpp"
 #include "codegen/messages.hpp"
 
@@ -38,6 +40,7 @@ MakeBuilder load_code_generator(const std::string& path) {
     const char* reason = dlerror();
     fail(messages::no_code_generator, {path, reason ? reason : "it is another library"});
   }
+  end_leases_at_exit();
   return reinterpret_cast<MakeBuilder>(make);
 }
 
@@ -59,6 +62,7 @@ void* find_symbol(const char* name) {
 }
 
 void add_symbol(const char* name, void* address) {
+  keep_library(address);
   AddedSymbols& added = added_symbols();
   std::scoped_lock lock(added.mutex);
   added.addresses[name] = address;

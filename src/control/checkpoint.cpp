@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "apsis/base/keep_library.hpp"
 #include "control/call_rules.hpp"
 #include "control/messages.hpp"
 #include "ops/dot_params.hpp"
@@ -218,6 +219,7 @@ const Op checkpoint_op = {
 std::vector<Array> checkpoint_call(const Callee& callee, std::span<const Array> leaves,
                                    const CheckpointOptions& o, Loc loc) {
   if (!current_trace()) return callee(leaves);
+  keep_library(reinterpret_cast<const void*>(o.when));
   Staged staged = stage(callee, avals_of(leaves), "checkpoint", loc);
   std::vector<Array> operands(leaves.begin(), leaves.end());
   append(operands, staged.captures);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "apsis/base/keep_library.hpp"
 #include "control/messages.hpp"
 #include "ops/lax.hpp"
 #include "ops/program_array.hpp"
@@ -34,6 +35,8 @@ GraphRef closed(const GraphRef& graph, std::span<const Array> captured, const ch
 }
 
 CustomBinding bind_custom(const CustomCall& call, const char* name, std::span<const Array> traced) {
+  // The rules are of the same code.
+  keep_library(reinterpret_cast<const void*>(call.function.run));
   CustomBinding b;
   std::vector<Aval> avals = avals_of(call.leaves);
   b.argument_avals.assign(avals.begin() + static_cast<std::ptrdiff_t>(call.own), avals.end());

@@ -8,6 +8,7 @@
 
 #include "apsis/core/op.hpp"
 #include "apsis/core/watch.hpp"
+#include "base/own_of_thread.hpp"
 #include "base/place.hpp"
 #include "core/given_up.hpp"
 #include "core/in_progress.hpp"
@@ -26,7 +27,10 @@ std::uint64_t thread_number() {
 }
 
 void evaluate(const Op& op, const Params& params, std::span<const Array> in, std::span<Array> out, Loc loc) {
-  thread_local std::vector<Aval> in_avals, out_avals;
+  struct Avals {
+    std::vector<Aval> in, out;
+  };
+  auto& [in_avals, out_avals] = detail::own_of_thread<Avals, Avals>();
   for (const Array& a : in)
     if (detail::is_tracer(a)) detail::fail_leaked(a, op.name, loc);
   if (!op.evaluate) fail(messages::no_evaluate, {op.name}, loc);

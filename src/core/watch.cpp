@@ -4,6 +4,8 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "apsis/base/keep_library.hpp"
+
 namespace apsis::detail {
 
 std::atomic<int> arrays_watched{0}, tracers_watched{0};
@@ -88,7 +90,10 @@ std::vector<TracerWatch::Left> TracerWatch::left() const {
   return tracers().list([this](const Noted& n) { return n.watch == this; });
 }
 
-CompileListener on_compile(CompileListener next) { return listener.exchange(next); }
+CompileListener on_compile(CompileListener next) {
+  keep_library(reinterpret_cast<const void*>(next));
+  return listener.exchange(next);
+}
 CompileListener compile_listener() { return listener.load(std::memory_order_relaxed); }
 
 void note_array(const Node* node) { arrays().note(node, {0, nullptr, {0, node->aval, {}}}); }

@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <fstream>
 
+#include "apsis/base/keep_library.hpp"
+
 namespace apsis::debug {
 namespace {
 
@@ -18,7 +20,10 @@ bool under_debugger() {
 
 }  // namespace
 
-BreakpointHandler on_breakpoint(BreakpointHandler next) { return handler.exchange(next); }
+BreakpointHandler on_breakpoint(BreakpointHandler next) {
+  apsis::detail::keep_library(reinterpret_cast<const void*>(next));
+  return handler.exchange(next);
+}
 
 namespace detail {
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "apsis/base/keep_library.hpp"
 #include "apsis/base/named_scope.hpp"
 #include "base/hash.hpp"
 #include "core/messages.hpp"
@@ -112,6 +113,10 @@ void GraphBuilder::append(const Op& op, const Params& params, std::span<const Va
   op.shape(params, shape_in_, shape_out_);
   APSIS_ASSERT(shape_out_.size() == results.size());
 
+  // What a program points to.
+  keep_library(&op);
+  keep_library(loc.file);
+  if (params) keep_library(params.node()->table);
   auto index = static_cast<std::uint32_t>(eqns_.size());
   eqns_.push_back({&op, params, static_cast<std::uint32_t>(operands_.size()),
                    static_cast<std::uint32_t>(operands.size()), static_cast<ValueId>(avals_.size()),

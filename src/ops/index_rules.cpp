@@ -41,6 +41,9 @@ bool fits(const GatherParams& p, const Shape& operand, const Shape& indices) {
     return false;
   for (std::int64_t axis : p.collapsed_slice_dims)
     if (p.operand_batching_dims.contains(axis)) return false;
+  for (const Dims* axes : {&p.collapsed_slice_dims, &p.operand_batching_dims})
+    for (std::int64_t axis : *axes)
+      if (p.slice_sizes[static_cast<std::size_t>(axis)] != 1) return false;
   for (std::size_t k = 0; k < p.operand_batching_dims.size(); ++k)
     if (indices[static_cast<std::size_t>(p.start_indices_batching_dims[k])] >
         operand[static_cast<std::size_t>(p.operand_batching_dims[k])])

@@ -5,7 +5,11 @@ namespace {
 
 void reverse_shape(const Params& params, std::span<const Aval> in, std::vector<Aval>& out) {
   APSIS_ASSERT(in.size() == 1);
-  for (std::int64_t axis : params.as<ReverseParams>().axes) APSIS_ASSERT(axis >= 0 && axis < in[0].rank());
+  const Dims& axes = params.as<ReverseParams>().axes;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    APSIS_ASSERT(axes[i] >= 0 && axes[i] < in[0].rank());
+    for (std::size_t j = 0; j < i; ++j) APSIS_ASSERT(axes[j] != axes[i]);
+  }
   out.push_back(in[0]);
 }
 

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "apsis/base/keep_library.hpp"
 #include "apsis/ops/extend.hpp"
 #include "ir/graph.hpp"
 #include "ops/messages.hpp"
@@ -47,6 +48,7 @@ const Op* find_op(std::string_view name) {
 namespace apsis {
 
 void register_op(const Op& op, Loc loc) {
+  detail::keep_library(&op);
   detail::Names& table = detail::names();
   std::unique_lock lock(table.mutex);
   auto [it, fresh] = table.ops.emplace(op.name, &op);

@@ -11,6 +11,7 @@
 
 #include "apsis/core/watch.hpp"
 #include "base/hash.hpp"
+#include "codegen/exit.hpp"
 #include "runtime/disk_cache.hpp"
 #include "runtime/program_key.hpp"
 
@@ -136,6 +137,13 @@ std::shared_ptr<const Program> program_for(const GraphRef& given, const CodegenO
     if (disk_cache_on()) key = program_key(*graph, options);
     if (!key.empty()) program = load_kept(*graph, key);
     if (!program) {
+      const CodeLease lease;
+      if (!lease) {
+        lock.lock();
+        c.erase(mine);
+        c.compiled.notify_all();
+        return nullptr;
+      }
       auto start = std::chrono::steady_clock::now();
       image = compile_image(*graph, key.empty() ? options : for_keeping(options));
       program = load_program(*graph, *image);

@@ -7,7 +7,8 @@ namespace apsis::detail {
 /// The process-wide cache of compiled graphs: found by hash, verified by equality, so that a function traced
 /// again (temporaries, eager loops) is not compiled again. One compile a graph and options, while other
 /// threads that need it wait; published only after success. Looks on disk before it compiles
-/// (`disk_cache.hpp`). Bounded: the least recently used programs go, those in use live on with their users.
+/// (`disk_cache.hpp`). Null when the process ends and no code is generated any more. Bounded: the least
+/// recently used programs go, those in use live on with their users.
 std::shared_ptr<const Program> program_for(const GraphRef& graph, const CodegenOptions& options = {});
 
 /// Programs for which this process has generated code so far, for tests that count.

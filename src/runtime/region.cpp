@@ -26,6 +26,7 @@ bool run_compiled(const Op& op, const Params& params, std::span<const Array> in,
   if (interpreting()) return false;
   GraphRef graph = program_of(op, params, in, out.size());
   auto program = program_for(graph);
+  if (!program) return false;
   // Lists live inside programs; `run` copies those that come and go.
   bool lists = false;
   for (const Array& a : in) lists |= a.aval().is_list();

@@ -143,6 +143,7 @@ JitCore::~JitCore() {
 TraceCounts& JitCore::counts() const { return table_->counts; }
 std::int64_t JitCore::entry_count() const { return table_->entry_count(); }
 void JitCore::clear() const { table_->clear(); }
+Loc JitCore::place() const { return table_->counts.loc(); }
 const JitOptions& JitCore::options() const { return table_->options; }
 StaticObject& JitCore::identity() const { return table_->identity(); }
 
@@ -160,8 +161,8 @@ void JitCore::call(const JitCall& call, JitResults& results) const {
   if (runs && t.run_published(call, results)) return;
   if (running_directly()) return run_directly(call, t.options.checks, results);
   EntryRef entry = t.entry_for(call, runs);
-  if (runs)
-    run_entry(*entry, *entry->program.load(std::memory_order_acquire), call, results);
+  if (const Program* program = runs ? entry->program.load(std::memory_order_acquire) : nullptr)
+    run_entry(*entry, *program, call, results);
   else
     bind_entry(*entry, call, t.options.name, t.options.inline_calls, results);
   results.keep(entry.release(), &EntryRef::drop);

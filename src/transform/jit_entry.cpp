@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "apsis/base/keep_library.hpp"
 #include "ir/regions.hpp"
 #include "transform/op_checks.hpp"
 #include "transform/stage.hpp"
@@ -52,6 +53,7 @@ class Stager final : public TraceRequest {
 EntryRef trace_entry(const JitCall& call, const char* name, std::shared_ptr<const SignatureText> text,
                      const Checks& checks, Loc loc, const JitTable* table) {
   const LocScope place(loc);
+  keep_library(call.type);  // the entry's result is destroyed by code of the call's
   EntryRef entry = EntryRef::adopt(new JitEntry(call));
   entry->text = std::move(text);
   Stager stager(*entry, table, name, loc);

@@ -152,6 +152,7 @@ EntryRef JitTable::make(const JitCall& call, bool with_program, std::unique_lock
 void JitTable::add_program(JitEntry& entry) {
   if (entry.program.load(std::memory_order_acquire)) return;
   std::shared_ptr<const Program> program = program_for(entry.graph, codegen);
+  if (!program) return;
   std::scoped_lock lock(mutex_);
   if (entry.program_owner) return;
   entry.program_owner = program;

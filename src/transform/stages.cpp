@@ -89,7 +89,10 @@ void Stages::run(const JitCall& call, JitResults& results, Loc loc) const {
   const LocScope place(loc);
   SharedStages& s = *stages_of(shared_);
   check_call(s, call);
-  run_entry(*s.entry, *s.program, call, results);
+  if (s.program)
+    run_entry(*s.entry, *s.program, call, results);
+  else  // compiled as the process ends
+    bind_entry(*s.entry, call, "compile", false, results);
   results.keep(EntryRef(s.entry).release(), &EntryRef::drop);
 }
 

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "apsis/base/error.hpp"
+#include "apsis/base/keep_library.hpp"
 #include "apsis/tree/walk.hpp"
 
 namespace apsis::detail {
@@ -29,6 +30,7 @@ StaticObject::Table& StaticObject::table() {
 }
 
 StaticObject StaticObject::intern(const StaticObjectType& type, std::uint64_t hash, void* value) {
+  keep_library(&type);
   Table& t = table();
   std::unique_lock lock(t.mutex);
   auto [first, last] = t.by_hash.equal_range(hash);

@@ -2,6 +2,7 @@
 
 #include <atomic>
 
+#include "apsis/base/keep_library.hpp"
 #include "base/hash.hpp"
 #include "tree/messages.hpp"
 
@@ -28,6 +29,7 @@ struct TreeDef::Shared {
 
 TreeDef::TreeDef(const TreeType* type, void* prototype, std::size_t leaf_count)
     : shared_(new Shared{.type = type, .prototype = prototype, .leaf_count = leaf_count, .key = {}}) {
+  detail::keep_library(type);
   type->append_key(prototype, shared_->key);
 }
 

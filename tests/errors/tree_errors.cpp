@@ -1,7 +1,9 @@
 #include <map>
+#include <memory>
 #include <optional>
 
 #include "apsis/core/array.hpp"
+#include "apsis/transform/jit.hpp"
 #include "apsis/tree/at.hpp"
 #include "apsis/tree/map.hpp"
 #include "apsis/tree/tree.hpp"
@@ -20,6 +22,24 @@ struct Model {
 };
 const Model two_layers{{Layer{1., 2.}, Layer{3., 4.}}, {}};
 const Model one_layer{{Layer{1., 2.}}, {}};
+
+struct Node {
+  Array value;
+  std::shared_ptr<Node> next;
+};
+/// The next of its next, until it goes.
+struct Circle {
+  std::shared_ptr<Node> first = std::make_shared<Node>(Node{1., nullptr});
+  Circle() { first->next = first; }
+  ~Circle() { first->next = nullptr; }
+};
+/// A list of so many nodes.
+Node list_of(int nodes) {
+  Node first{1., nullptr};
+  for (int i = 1; i < nodes; ++i) first = Node{1., std::make_shared<Node>(std::move(first))};
+  return first;
+}
+Array value_of(const Node& node) { return node.value; }
 
 }  // namespace error_models
 
@@ -55,3 +75,16 @@ APSIS_PROVOKES(tree_type_differs,
                "[unflatten] the structure is of a tree of type error_models::Model, asked for "
                "error_models::Layer; unflatten to the type that was flattened",
                unflatten<Layer>(flatten(one_layer).def, std::vector<Array>{1., 2.}))
+
+APSIS_PROVOKES(
+    tree_cycle,
+    "[tree] pointers in a tree of type shared_ptr form a cycle: `next` is the tree itself again; "
+    "a tree has no way back: hold a number that says which (`Static<int>`) in place of the pointer",
+    const Circle circle;
+    jit([](const Node& node) { return value_of(node); })(*circle.first))
+
+APSIS_PROVOKES(tree_depth,
+               "[tree] a tree of type shared_ptr is nested more than 1000 levels deep: "
+               "`next.next.next.next.next` and on; hold the nodes of a long list in a std::vector, or stack "
+               "their arrays along a new axis",
+               jit([](const Node& node) { return value_of(node); })(list_of(2000)))

@@ -10,6 +10,7 @@
 
 #include "apsis/ops/extend.hpp"
 #include "ir/graph.hpp"
+#include "mutation.hpp"
 #include "ops/lax.hpp"
 #include "runtime/child.hpp"
 #include "runtime/program_file.hpp"
@@ -179,6 +180,48 @@ TEST(DiskCache, DamagedFilesAreMisses) {
   Bytes flipped = whole;
   flipped[flipped.size() / 2] ^= std::byte{1};
   expect_miss(flipped);
+}
+
+TEST(DiskCache, WhatIsNoFileOfItsIsAMiss) {
+  KeptIn kept;
+  Array x = array({0.25, -2., 1.}), first = scaled(9, x), other = scaled(10, x);
+  ASSERT_EQ(kept.folder.files().size(), 2u);
+  clear_disk_cache();
+  clear_program_cache();
+  expect_same_bits(scaled(9, x), first);
+  ASSERT_EQ(kept.folder.files().size(), 1u);
+  const std::filesystem::path file = kept.folder.files()[0];
+  const Bytes whole = read_file(file);
+  clear_program_cache();
+  expect_same_bits(scaled(10, x), other);
+  const auto files = kept.folder.files();
+  const Bytes of_another = read_file(files[0] == file ? files[1] : files[0]);
+  auto expect_miss = [&] {
+    clear_program_cache();
+    const CacheState before = cache_state();
+    expect_same_bits(scaled(9, x), first);
+    EXPECT_EQ(cache_state().compiled, before.compiled + 1);
+    std::filesystem::remove_all(file);
+  };
+  write_file(file, of_another);
+  expect_miss();
+  std::filesystem::create_directory(file);
+  expect_miss();
+  ASSERT_EQ(mkfifo(file.c_str(), 0600), 0);  // nobody writes to it
+  expect_miss();
+  std::filesystem::create_symlink(file, file);
+  expect_miss();
+  std::filesystem::create_symlink("/dev/zero", file);
+  expect_miss();
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    Mutation mutate(seed);
+    const std::string_view text(reinterpret_cast<const char*>(whole.data()), whole.size());
+    const std::string damaged = mutate(text, text);
+    if (damaged == text) continue;
+    const auto* begin = reinterpret_cast<const std::byte*>(damaged.data());
+    write_file(file, {begin, begin + damaged.size()});
+    expect_miss();
+  }
 }
 
 TEST(ProgramFile, AnyDamageIsNoticed) {

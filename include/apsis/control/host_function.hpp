@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "apsis/base/keep_library.hpp"
 #include "apsis/transform/function.hpp"
 
 namespace apsis::detail {
@@ -24,6 +25,7 @@ class HostFunction {
       static_cast<const Held<Call>&>(body).call(in, out);
     };
     held->destroy = [](const Body* body) { delete static_cast<const Held<Call>*>(body); };
+    keep_library(reinterpret_cast<const void*>(held->destroy));
     held->type = &identity<Call>;
     held->key = static_cast<StaticKey&&>(key);
     body_ = held;
@@ -112,7 +114,7 @@ void mark_present(const T& tree, std::vector<bool>& present) {
 /// `f`.
 template <class Result, class F, class Like, class... A>
 HostFunction host_function(const F& f, std::uint64_t identity, const Like& like, const A&... args) {
-  HostCall<F, Result, A...> call{f, std::tuple<A...>(args...), {}, {}};
+  HostCall<F, Result, A...> call{f, std::tuple<A...>(checked(args)...), {}, {}};
   (mark_present(args, call.in_present), ...);
   std::apply([](A&... a) { (clear_leaves(a), ...); }, call.args);
   if constexpr (!std::is_void_v<Result>) mark_present(like, call.out_present);

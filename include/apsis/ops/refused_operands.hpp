@@ -11,7 +11,7 @@ namespace detail {
 template <class T>
 concept IsArray = std::is_same_v<T, Array>;
 template <class T>
-concept NoOperand = !std::is_convertible_v<const T&, Operand>;
+concept NoOperand = !std::is_convertible_v<const T&, apsis::Operand>;
 template <class T>
 inline constexpr bool holds_numbers = false;
 template <class T>

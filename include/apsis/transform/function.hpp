@@ -32,6 +32,12 @@ inline constexpr bool is_tree_callable = tree_kind<F> == TreeKind::Fields;
 template <class F>
 concept TreeFunction = !is_refused(tree_kind<F>);
 
+/// For what copies a tree before it is walked.
+template <class T>
+const T& checked(const T& tree) {
+  check_nesting(tree);
+  return tree;
+}
 template <class T>
 void collect_leaves(const T& tree, std::vector<Array>& leaves) {
   for_each_leaf(tree, [&leaves](const Array& a) {
@@ -85,7 +91,7 @@ class FlatFunction {
       std::is_void_v<Returned> || (parameters_are_own<F> && !fits_call<F, A...>());
   using Result = std::conditional_t<is_refused, Array, Returned>;
 
-  FlatFunction(const F& f, const A&... args) : f_(f), args_(args...) {
+  FlatFunction(const F& f, const A&... args) : f_(f), args_(checked(args)...) {
     (void)sizeof(CheckReturn<Returned>);
     if constexpr (is_tree_callable<F>) collect_leaves(f_, leaves_);
     function_leaves_ = leaves_.size();
@@ -157,6 +163,7 @@ class FlatFunction {
  private:
   void set_result(Result r, std::vector<Array>& out) {
     present_.clear();
+    check_nesting(r);
     for_each_leaf(r, [&](Array& a) {
       present_.push_back(!a.is_empty());
       if (!a.is_empty()) out.push_back(a);
@@ -177,7 +184,7 @@ class FlatFunction {
 /// A copy of `tree` whose i-th non-empty leaf is replaced by values[i] (an empty value empties the leaf).
 template <class T>
 T with_leaves(const T& tree, std::span<const Array> values) {
-  T out = tree;
+  T out = checked(tree);
   std::size_t next = 0;
   replace_leaves(out, values, next);
   return out;
@@ -297,6 +304,37 @@ struct CheckArgumentNumbers {
                 "a derivative by an argument that the call does not have: arguments are numbered from 0, so "
                 "grad<1>(f) is by the second");
 };
+/// Where the user made a callable, for errors of its arguments.
+template <class Derived>
+Loc place_of(const Derived& callable) {
+  if constexpr (requires { callable.loc; })
+    return callable.loc;
+  else if constexpr (requires { callable.core().place(); })
+    return callable.core().place();
+  else if constexpr (requires { callable.inner.loc; })
+    return callable.inner.loc;
+  else
+    return {};
+}
+/// `body()`; trees that are nested too deeply are refused with the place of `callable`.
+template <class Derived, class Body>
+[[gnu::always_inline]] inline auto with_place_of(const Derived& callable, const Body& body) {
+  try {
+    return body();
+  } catch (const NestingError& error) {
+    error.rethrow_at(place_of(callable));
+  }
+}
+template <class... A>
+inline constexpr bool may_nest = ((count_leaves<std::decay_t<A>>() < 0) || ...);
+/// The call itself.
+template <class Derived, class... A>
+[[gnu::always_inline]] inline auto call_derived(const Derived& callable, const A&... args) {
+  if constexpr (may_nest<A...>)
+    return with_place_of(callable, [&] { return callable.call(args...); });
+  else
+    return callable.call(args...);
+}
 
 /// Base of the callables that transformations return. If F has one known signature so has the result: braces
 /// work at the call, errors are short, and an arithmetic argument at an Array parameter is dynamic. Otherwise
@@ -321,7 +359,7 @@ struct Transformed<Derived, F, TypeList<P...>> {
       return Array();
     } else if constexpr (!returns_nothing<F> || may_return_nothing<Derived>) {
       if constexpr (RulesOf<Derived, F, std::decay_t<P>...>::fit) {
-        return static_cast<const Derived*>(this)->call(args...);
+        return call_derived(*static_cast<const Derived*>(this), args...);
       } else {
         (void)sizeof(typename RulesOf<Derived, F, std::decay_t<P>...>::Refused);
         return Array();
@@ -361,7 +399,11 @@ struct Transformed<Derived, F, void> {
       (void)sizeof(CheckReturn<std::invoke_result_t<const F&, const argument_t<A>&...>>);
       return Array();
     } else if constexpr (RulesOf<Derived, F, argument_t<A>...>::fit) {
-      return static_cast<const Derived*>(this)->template call<argument_t<A>...>(args...);
+      const Derived& callable = *static_cast<const Derived*>(this);
+      if constexpr (may_nest<argument_t<A>...>)
+        return with_place_of(callable, [&] { return callable.template call<argument_t<A>...>(args...); });
+      else
+        return callable.template call<argument_t<A>...>(args...);
     } else {
       (void)sizeof(typename RulesOf<Derived, F, argument_t<A>...>::Refused);
       return Array();

@@ -62,6 +62,8 @@ class JitCore {
   std::int64_t entry_count() const;
   std::string explain() const;
   void clear() const;
+  /// Where it was made.
+  Loc place() const;
   const JitOptions& options() const;
   /// What tells the function from others in keys.
   StaticObject& identity() const;
@@ -96,9 +98,11 @@ class Jitted : public detail::Transformed<Jitted<F>, F> {
   /// leaves them as they are.
   template <class... A>
   requires(detail::gives_up<F, A...>()) auto operator()(A&&... args) const {
-    return detail::with_given_call(
-        f_, [this](const detail::JitCall& call, detail::JitResults& results) { core_.call(call, results); },
-        static_cast<A&&>(args)...);
+    return detail::with_place_of(*this, [&] {
+      return detail::with_given_call(
+          f_, [this](const detail::JitCall& call, detail::JitResults& results) { core_.call(call, results); },
+          static_cast<A&&>(args)...);
+    });
   }
   template <class... A>
   auto call(const A&... args) const {

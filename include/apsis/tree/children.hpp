@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "apsis/tree/check.hpp"
+#include "apsis/tree/nesting.hpp"
 
 namespace apsis::detail {
 
@@ -96,9 +97,54 @@ constexpr void visit_pointee(T& tree, Visit& visit) {
     tree.reset(copy);
     visit_element<T, floats>(*copy, visit, NoStep{});
   } else {
-    visit_element<std::remove_const_t<T>, floats>(*tree, visit, NoStep{});
+    // Who only reads the pointer only reads what it points to.
+    using Pointee = std::conditional_t<std::is_const_v<T>, const Element, typename T::element_type>;
+    visit_element<std::remove_const_t<T>, floats>(static_cast<Pointee&>(*tree), visit, NoStep{});
   }
 }
+
+template <Floats floats, class T>
+void walk(const T& tree, TreeVisitor& visitor);
+
+/// What a container, whose content its type does not tell, holds.
+template <class T>
+struct ContentOf {
+  template <class Bare>
+  static constexpr auto find() {
+    if constexpr (requires { typename Bare::mapped_type; })
+      return std::type_identity<typename Bare::mapped_type>{};
+    else if constexpr (requires { typename Bare::value_type; })
+      return std::type_identity<typename Bare::value_type>{};
+    else if constexpr (requires { typename Bare::element_type; })
+      return std::type_identity<std::remove_const_t<typename Bare::element_type>>{};
+    else
+      return std::type_identity<void>{};
+  }
+  using type = typename decltype(find<T>())::type;
+};
+/// Whether a container of leaves or of static values, which ends there.
+template <class T>
+constexpr bool holds_no_trees() {
+  using Content = typename ContentOf<T>::type;
+  if constexpr (std::is_void_v<Content>)
+    return false;
+  else
+    return tree_kind<Content> == TreeKind::Leaf || is_static_value<Content>;
+}
+
+/// Stands while the content of a container is walked that may hold others of its own type.
+template <Floats floats, class T>
+struct Nested : Nesting {
+  explicit Nested(const T& tree)
+      : Nesting(&tree, [](const void* t, TreeVisitor& visitor) {
+          walk<floats>(*static_cast<const T*>(t), visitor);
+        }) {}
+};
+struct NotNested {
+  explicit NotNested(const auto&) {}
+};
+template <Floats floats, class T>
+using NestedIn = std::conditional_t<holds_no_trees<T>(), NotNested, Nested<floats, T>>;
 
 /// Calls `visit(child, step)` for each child of `tree`, in order. Leaves and static values have none.
 template <Floats floats = Floats::Refused, class T, class Visit>
@@ -118,13 +164,17 @@ template <Floats floats = Floats::Refused, class T, class Visit>
       visit_element<Bare, floats>(tree[i], visit, IndexStep{i});
     }
   } else if constexpr (kind == TreeKind::Sequence) {
+    [[maybe_unused]] const NestedIn<floats, Bare> nested(tree);
     std::size_t i = 0;
     for (auto& element : tree) visit_element<Bare, floats>(element, visit, IndexStep{i++});
   } else if constexpr (kind == TreeKind::Optional) {
+    [[maybe_unused]] const NestedIn<floats, Bare> nested(tree);
     if (tree.has_value()) visit_element<Bare, floats>(*tree, visit, NoStep{});
   } else if constexpr (kind == TreeKind::Variant) {
+    [[maybe_unused]] const NestedIn<floats, Bare> nested(tree);
     visit_alternative<floats, 0>(tree, visit);
   } else if constexpr (kind == TreeKind::Map) {
+    [[maybe_unused]] const NestedIn<floats, Bare> nested(tree);
     using Key = typename Bare::key_type;
     if constexpr (requires { typename Bare::hasher; }) {
       for (auto* entry : sorted_entries(tree)) {
@@ -134,6 +184,7 @@ template <Floats floats = Floats::Refused, class T, class Visit>
       for (auto& entry : tree) visit_element<Bare, floats>(entry.second, visit, KeyStep<Key>{&entry.first});
     }
   } else if constexpr (kind == TreeKind::Pointer) {
+    [[maybe_unused]] const NestedIn<floats, Bare> nested(tree);
     visit_pointee<floats>(tree, visit);
   }
 }

@@ -34,6 +34,7 @@ void clear_leaves(T& tree, Predicate& wanted, bool keep) {
 /// empty.
 template <class T, class Predicate>
 std::remove_cvref_t<T> filter(T&& tree, Predicate&& wanted) {
+  check_nesting(tree);
   std::remove_cvref_t<T> result = static_cast<T&&>(tree);
   detail::clear_leaves(result, wanted, true);
   return result;
@@ -43,6 +44,7 @@ std::remove_cvref_t<T> filter(T&& tree, Predicate&& wanted) {
 /// and the rest; each is empty where the other is not. `combine` puts them together again.
 template <class T, class Predicate>
 std::pair<std::remove_cvref_t<T>, std::remove_cvref_t<T>> partition(T&& tree, Predicate&& wanted) {
+  check_nesting(tree);
   std::pair<std::remove_cvref_t<T>, std::remove_cvref_t<T>> parts{tree, static_cast<T&&>(tree)};
   detail::clear_leaves(parts.first, wanted, true);
   detail::clear_leaves(parts.second, wanted, false);
@@ -53,6 +55,7 @@ namespace detail {
 template <class T, class... Other>
 std::remove_cvref_t<T> combine_at(Loc loc, T&& first, const Other&... other) {
   const LocScope place(loc);
+  check_nesting(first);
   std::remove_cvref_t<T> result = static_cast<T&&>(first);
   zip_leaves(
       "combine", result,

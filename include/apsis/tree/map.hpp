@@ -67,6 +67,7 @@ namespace detail {
 template <class F, class T, class... Other>
 std::remove_cvref_t<T> tree_map_at(Loc loc, F&& f, T&& tree, const Other&... other) {
   const LocScope place(loc);
+  check_nesting(tree);
   std::remove_cvref_t<T> result = static_cast<T&&>(tree);
   zip_leaves(
       "tree_map", result,

@@ -77,6 +77,7 @@ template <class T, class F>
     using Trait = tree_trait<std::remove_const_t<T>>;
     using Leaf = std::conditional_t<std::is_const_v<T>, const typename Trait::leaf, typename Trait::leaf>;
     auto ref = Trait::erased(tree);
+    const Nested<Floats::Refused, std::remove_const_t<T>> nested(tree);
     LeafVisitor visit{const_cast<void*>(static_cast<const void*>(&f)), [](void* context, void* leaf) {
                         (*static_cast<F*>(context))(*static_cast<Leaf*>(leaf));
                       }};
@@ -166,6 +167,7 @@ void append_key(const T& tree, StaticKey& key) {
   } else if constexpr (kind == TreeKind::Erased) {
     ConstTreeRef ref = tree_trait<T>::erased(tree);
     key.append_value(ref.type);
+    const Nested<floats, T> nested(tree);
     if (ref.type) ref.type->append_key(ref.tree, key);
   } else if constexpr (kind != TreeKind::Leaf && !is_refused(kind)) {
     constexpr bool fixed =
@@ -231,6 +233,13 @@ template <class T, class F>
     detail::each_leaf(tree, f);
   else
     (void)sizeof(detail::refusal_of<std::remove_cvref_t<T>>);
+}
+
+/// Throws for a tree that is nested too deeply (a cycle of pointers, a list of many nodes), which copying it
+/// would not do.
+template <class T>
+void check_nesting(const T& tree) {
+  if constexpr (static_leaf_count<T> < 0) for_each_leaf(tree, [](const auto&) {});
 }
 
 /// The number of leaves of this tree, empty ones included.
@@ -344,6 +353,7 @@ void assign_leaves(T& tree, Leaves&& leaves, Loc loc = Loc::here()) {
 /// A copy of `prototype` with other leaves. Throws when their number differs.
 template <class T, class Leaves>
 T unflatten_like(const T& prototype, Leaves&& leaves, Loc loc = Loc::here()) {
+  check_nesting(prototype);
   T tree = prototype;
   assign_leaves(tree, static_cast<Leaves&&>(leaves), loc);
   return tree;

@@ -25,6 +25,7 @@ struct TreeNode {
   TreeKind kind;
   std::string_view (*type_name)();
   std::size_t size;  // children; for a variant the index of the alternative
+  const void* tree;
 };
 
 class TreeVisitor {
@@ -162,9 +163,9 @@ void walk_field(const Field& field, std::string_view name, TreeVisitor& visitor)
 /// Not by `children`: one function a struct, instead of one a field, keeps instantiations few.
 template <Floats floats, class T>
 void walk_fields(const T& tree, TreeVisitor& visitor) {
-  with_fields(tree, [&visitor]<class... Field>(const Field&... field) {
+  with_fields(tree, [&visitor, &tree]<class... Field>(const Field&... field) {
     [[maybe_unused]] const std::string_view* name = field_names<T>(std::index_sequence_for<Field...>{});
-    visitor.begin({TreeKind::Fields, &type_name_of<T>, sizeof...(Field)});
+    visitor.begin({TreeKind::Fields, &type_name_of<T>, sizeof...(Field), &tree});
     (walk_field<floats>(field, *name++, visitor), ...);
     visitor.end();
   });
@@ -182,11 +183,12 @@ void walk(const T& tree, TreeVisitor& visitor) {
     visitor.fixed(text, type_name<T>());
   } else if constexpr (kind == TreeKind::Erased) {
     ConstTreeRef ref = tree_trait<T>::erased(tree);
+    const Nested<floats, T> nested(tree);
     if (ref.type) ref.type->walk(ref.tree, visitor);
   } else if constexpr (kind == TreeKind::Fields) {
     walk_fields<floats>(tree, visitor);
   } else if constexpr (!is_refused(kind)) {
-    visitor.begin({kind, &type_name_of<T>, node_size(tree)});
+    visitor.begin({kind, &type_name_of<T>, node_size(tree), &tree});
     children<floats>(tree, [&visitor](const auto& child, auto step) {
       tell_step(visitor, step);
       walk<floats>(child, visitor);
