@@ -53,6 +53,7 @@
 #include "apsis/ops/sort.hpp"
 
 #include "apsis/transform/function.hpp"
+#include "apsis/transform/transformed.hpp"
 #include "apsis/transform/declare.hpp"
 
 #include "apsis/transform/block_until_ready.hpp"

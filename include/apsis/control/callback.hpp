@@ -13,6 +13,7 @@
 // than the program.
 
 #include "apsis/control/host_function.hpp"
+#include "apsis/transform/transformed.hpp"
 
 namespace apsis {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "apsis/transform/function.hpp"
+#include "apsis/transform/transformed.hpp"
 
 namespace apsis {
 

@@ -13,7 +13,7 @@
 //                             });
 
 #include "apsis/control/rule_fit.hpp"
-#include "apsis/transform/function.hpp"
+#include "apsis/transform/transformed.hpp"
 #include "apsis/tree/any_tree.hpp"
 
 namespace apsis {

@@ -3,7 +3,7 @@
 // What lives longer than it should, or at all.
 
 #include "apsis/core/watch.hpp"
-#include "apsis/transform/function.hpp"
+#include "apsis/transform/transformed.hpp"
 
 namespace apsis::debug {
 

@@ -4,7 +4,7 @@
 // with one sentence for what they refuse.
 
 #include "apsis/base/with_place.hpp"
-#include "apsis/transform/function.hpp"
+#include "apsis/transform/transformed.hpp"
 
 namespace apsis::detail {
 

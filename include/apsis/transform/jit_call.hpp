@@ -4,7 +4,7 @@
 
 #include <atomic>
 
-#include "apsis/transform/function.hpp"
+#include "apsis/transform/transformed.hpp"
 
 namespace apsis::detail {
 

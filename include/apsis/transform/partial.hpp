@@ -5,7 +5,7 @@
 //   Partial scaled{[](const Array& a, const Array& x) { return a * x; }, array(2.)};
 //   Array y = scaled(x);                       // and `scaled` may be an argument, a field, a loop's carry
 
-#include "apsis/transform/function.hpp"
+#include "apsis/transform/transformed.hpp"
 
 namespace apsis {
 
