@@ -69,7 +69,7 @@ TEST(Misuses, AssociativeScan) {
     associative_scan([](const Array& a, const Array& b) { return a + b; }, x, {.axis = 1});
   });
   // A scalar.
-  expect_misuse("it must lie in [-0, 0)",
+  expect_misuse("a scalar has no axes",
                 [&] { associative_scan([](const Array& a, const Array& b) { return a + b; }, array(1.)); });
 }
 
