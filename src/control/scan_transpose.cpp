@@ -154,21 +154,25 @@ class Unions {
   std::vector<Array> bases_;
 };
 
-/// For each value of a transposed body: a union in which it implies that one of them holds. The inputs from
-/// `first` on are the conditions `constant`.
-std::vector<Union> implied(const Graph& graph, std::size_t first, std::span<const Array> constant,
-                           Unions& unions) {
-  std::vector<Union> found(graph.value_count());
-  for (std::size_t k = 0; k < constant.size(); ++k) found[first + k] = unions.of(constant[k]);
+/// For each value of a transposed body: a union in which it implies that one of them holds, and whether it is
+/// that union. The inputs from `first` on are the conditions `constant`.
+struct Implied {
+  Union parts;
+  bool equal = false;
+};
+std::vector<Implied> implied(const Graph& graph, std::size_t first, std::span<const Array> constant,
+                             Unions& unions) {
+  std::vector<Implied> found(graph.value_count());
+  for (std::size_t k = 0; k < constant.size(); ++k) found[first + k] = {unions.of(constant[k]), true};
   for (const Eqn& e : graph.eqns()) {
     if (e.op != &bit_or_op && e.op != &bit_and_op) continue;
-    const Union &a = found[graph.operands(e)[0]], &b = found[graph.operands(e)[1]];
-    Union& result = found[e.first_result];
+    const Implied &a = found[graph.operands(e)[0]], &b = found[graph.operands(e)[1]];
+    Implied& result = found[e.first_result];
     if (e.op == &bit_and_op) {
-      result = a ? a : b;
-    } else if (a && b) {
-      result.emplace();
-      std::ranges::set_union(*a, *b, std::back_inserter(*result));
+      result.parts = a.parts ? a.parts : b.parts;
+    } else if (a.parts && b.parts) {
+      result = {std::vector<std::size_t>(), a.equal && b.equal};
+      std::ranges::set_union(*a.parts, *b.parts, std::back_inserter(*result.parts));
     }
   }
   return found;
@@ -239,6 +243,9 @@ void scan_transpose(const TransposeRule& r) {
   const auto is_held = [](const AxesCondition& c) { return !c.holds.is_empty(); };
   GraphRef transposed;
   Unions unions;
+  // Carries whose cotangent counts in fewer places after an iteration, with the output that says where: it
+  // becomes zero in the others.
+  std::vector<std::pair<std::size_t, std::size_t>> narrowed;
   for (bool settled = false; !settled;) {
     const HeldConditions conditions(held, r.given.subspan(std::min(carries, r.given.size())));
     given[Held] = conditions.constant;
@@ -254,18 +261,24 @@ void scan_transpose(const TransposeRule& r) {
     transposed = transpose_graph(*late.body, body_linear, ct_mask, instantiate, out_mask, sum_mask,
                                  conditional, conditions.given);
     settled = true;
+    narrowed.clear();
     const std::size_t first =
         transposed->input_count() - conditions.constant.size() - conditions.by_entry.size();
     std::size_t out = count(slice_mask(out_mask, 0, all.size()));
-    const std::vector<Union> conditions_of = implied(*transposed, first, conditions.constant, unions);
+    const std::vector<Implied> conditions_of = implied(*transposed, first, conditions.constant, unions);
     for (std::size_t k = 0; k < conditional.size(); ++k) {
       if (conditional[k] == Conditional::No) continue;
       const std::size_t c = k - given[Sums].size();
       const bool hands_on = out_mask[all.size() + k] && leads(held[c].axes);
-      const Union next = hands_on ? conditions_of[transposed->outputs()[out]] : Union();
+      const Implied own = hands_on ? conditions_of[transposed->outputs()[out]] : Implied();
+      const Union& next = own.parts;
+      const std::size_t says = out;
       out += out_mask[all.size() + k];
       const std::vector<std::size_t> now = unions.of(held[c].holds);
-      if (next && within(*next, now)) continue;
+      if (next && within(*next, now)) {
+        if (!own.equal || *next != now) narrowed.emplace_back(c, says);
+        continue;
+      }
       // It counts where something else does too, from now on or at all times.
       given[Carry][c] = guarded(given[Carry][c], Guard{held[c].holds, held[c].axes});
       std::vector<std::size_t> wider;
@@ -282,6 +295,10 @@ void scan_transpose(const TransposeRule& r) {
   const auto wire = [&](std::span<const Array> in) {
     const std::vector<Array> args = reordered(in, sizes, loop_order, body_order);
     std::vector<Array> outs = interpret(*transposed, args);
+    for (const auto& [c, says] : narrowed) {
+      Array& ct = outs[sizes[Sums] + c];
+      ct = guarded(ct, guard_of(outs[says]));
+    }
     outs.resize(cotangents);
     for (std::size_t c = 0; c < carries; ++c)
       if (late.late[c]) outs[sizes[Sums] + c] = args[plain + c];
