@@ -268,9 +268,15 @@ bool is_zeros(GraphBuilder& builder, ValueId v) {
   return e && e->op == &constant_op && e->params.as<ConstantParams>().bits == 0;
 }
 
+// A scatter of places that differ, one for each lane for instance, is like a slice that is written.
+bool replaces_places(const Eqn& e) {
+  if (e.op != &scatter_op) return e.op == &dynamic_update_slice_op;
+  const auto& p = e.params.as<ScatterParams>();
+  return p.kind == ScatterKind::Set && p.unique;
+}
+
 bool adds_in_place(const Eqn& e) {
-  return e.op == &dynamic_update_slice_op ||
-         (e.op == &scatter_op && e.params.as<ScatterParams>().kind == ScatterKind::Add);
+  return replaces_places(e) || (e.op == &scatter_op && e.params.as<ScatterParams>().kind == ScatterKind::Add);
 }
 
 // Whether v is zero but for what a few slices or scatters put there.
@@ -285,17 +291,28 @@ bool is_sparse(GraphBuilder& builder, ValueId v) {
   return false;
 }
 
-// For a slice that is written to `base` at `starts`: what it adds to the slice that is there, as the equation
-// that does so with its operand for that slice last. None if it replaces it.
-const Eqn* added_to_slice(GraphBuilder& builder, ValueId update, ValueId base,
-                          std::span<const ValueId> starts) {
+// What reads the places that an update replaces, and which operand of it is written there; the others say
+// where.
+struct Reader {
+  const Op* op;
+  Params params;
+  std::ptrdiff_t update;
+};
+Reader reader_of(GraphBuilder& builder, const Eqn& e) {
+  if (e.op == &scatter_op) return {&gather_op, make_params(e.params.as<ScatterParams>().places), 2};
+  return {&dynamic_slice_op, make_params(DynamicSliceParams{builder.aval(builder.operands(e)[1]).shape()}),
+          1};
+}
+
+// For an update that replaces places: what it adds to what is there, as the equation that does so with its
+// operand for that last. None if it is something else that is written.
+const Eqn* added_to_places(GraphBuilder& builder, ValueId update, const Reader& reader,
+                           std::span<const ValueId> read) {
   const Eqn* sum = builder.definition(update);
   if (!sum || (sum->op != &add_op && sum->op != &fma_op)) return nullptr;
-  const auto terms = builder.operands(*sum);
-  const Eqn* old = builder.definition(terms.back());
-  if (!old || old->op != &dynamic_slice_op) return nullptr;
-  const auto from = builder.operands(*old);
-  const bool same = from[0] == base && std::ranges::equal(from.subspan(1), starts);
+  const Eqn* old = builder.definition(builder.operands(*sum).back());
+  const bool same = old && old->op == reader.op && old->params == reader.params &&
+                    std::ranges::equal(builder.operands(*old), read);
   return same ? sum : nullptr;
 }
 
@@ -309,18 +326,20 @@ bool add_in_place(GraphBuilder& builder, ValueId x, ValueId y, std::span<ValueId
   const Params params = e->params;
   std::vector<ValueId> operands(builder.operands(*e).begin(), builder.operands(*e).end());
   const ValueId base = operands[0];
-  const bool first = is_zeros(builder, base);
+  const bool first = is_zeros(builder, base), replaces = replaces_places(*e);
+  const Reader reader = replaces ? reader_of(builder, *e) : Reader{};
   const Op* sum = &add_op;
-  std::vector<ValueId> terms;
-  if (&op == &dynamic_update_slice_op) {
-    const Eqn* added =
-        first ? nullptr : added_to_slice(builder, operands[1], base, std::span(operands).subspan(2));
+  std::vector<ValueId> terms, read = operands;
+  if (replaces) {
+    read.erase(read.begin() + reader.update);
+    const ValueId update = operands[static_cast<std::size_t>(reader.update)];
+    const Eqn* added = first ? nullptr : added_to_places(builder, update, reader, read);
     if (!first && !added) return false;
     if (added) {
       sum = added->op;
       terms.assign(builder.operands(*added).begin(), builder.operands(*added).end());
     } else {
-      terms = {operands[1], 0};
+      terms = {update, 0};
     }
   }
   operands[0] = x;
@@ -328,12 +347,10 @@ bool add_in_place(GraphBuilder& builder, ValueId x, ValueId y, std::span<ValueId
     const ValueId rest[] = {x, base};
     builder.add(add_op, {}, rest, {operands.data(), 1}, loc);
   }
-  if (!terms.empty()) {
-    DynamicSliceParams slice{builder.aval(operands[1]).shape()};
-    std::vector<ValueId> from = operands;
-    from.erase(from.begin() + 1);
-    builder.add(dynamic_slice_op, make_params(slice), from, {&terms.back(), 1}, loc);
-    builder.add(*sum, {}, terms, {operands.data() + 1, 1}, loc);
+  if (replaces) {
+    read[0] = operands[0];
+    builder.add(*reader.op, reader.params, read, {&terms.back(), 1}, loc);
+    builder.add(*sum, {}, terms, {&operands[static_cast<std::size_t>(reader.update)], 1}, loc);
   }
   builder.add(op, params, operands, results, loc);
   return true;
