@@ -52,9 +52,9 @@
 #include "apsis/ops/shape.hpp"
 #include "apsis/ops/sort.hpp"
 
+#include "apsis/transform/declare.hpp"
 #include "apsis/transform/function.hpp"
 #include "apsis/transform/transformed.hpp"
-#include "apsis/transform/declare.hpp"
 
 #include "apsis/transform/block_until_ready.hpp"
 #include "apsis/transform/cache.hpp"

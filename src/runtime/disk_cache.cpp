@@ -71,7 +71,8 @@ class Directory {
   std::int64_t max_bytes() const { return max_bytes_; }
 
   std::optional<ProgramImage> find(const std::string& key) const {
-    const File file(openat(directory_.get(), name_of(key).c_str(), O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC));
+    const File file(
+        openat(directory_.get(), name_of(key).c_str(), O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC));
     struct stat status;
     if (!file || fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_uid != geteuid() ||
         status.st_size > max_bytes_)

@@ -31,7 +31,8 @@ template <class Branches, class... A>
 inline constexpr bool are_branches = false;
 template <class First, class... F, class... A>
 requires(is_callable_with<First, A...> &&
-         (is_callable_with<F, A...> && ...)) inline constexpr bool are_branches<std::tuple<First, F...>, A...> =
+         (is_callable_with<F, A...> &&
+          ...)) inline constexpr bool are_branches<std::tuple<First, F...>, A...> =
     !std::is_void_v<branch_result_t<First, A...>> &&
     (std::is_same_v<branch_result_t<First, A...>, branch_result_t<F, A...>> && ...);
 

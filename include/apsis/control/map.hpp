@@ -33,8 +33,8 @@ std::vector<Array> join_entries(std::span<const Array> whole, std::span<const Ar
 /// Differentiable both ways. Throws if the xs differ in length. (JAX: lax.map.)
 template <class F, class Xs>
 requires(detail::is_callable_with<F, Xs>) auto sequential_map(const F& f, const Xs& xs,
-                                                          const MapOptions& options = {},
-                                                          Loc loc = Loc::here()) {
+                                                              const MapOptions& options = {},
+                                                              Loc loc = Loc::here()) {
   using namespace detail;
   auto one_by_one = [&loc](const auto& g, const Xs& entries) {
     return named_scan(

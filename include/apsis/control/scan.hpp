@@ -96,17 +96,17 @@ auto named_scan(const char* name, const F& f, const Carry& init, const Xs& xs, c
 /// Differentiable both ways. Throws if the xs differ in length, or the carry changes.
 template <class F, class Carry, class Xs>
 requires(detail::returns_pair<F, detail::carry_t<Carry>, Xs>) auto scan(const F& f, const Carry& init,
-                                                                            const Xs& xs,
-                                                                            const ScanOptions& options = {},
-                                                                            Loc loc = Loc::here()) {
+                                                                        const Xs& xs,
+                                                                        const ScanOptions& options = {},
+                                                                        Loc loc = Loc::here()) {
   return detail::named_scan("scan", f, init, xs, options, loc);
 }
 
 /// Refuses what cannot be called so.
 template <class F, class Carry, class Xs>
 requires(!detail::returns_pair<F, detail::carry_t<Carry>, Xs>) auto scan(const F&, const Carry& init,
-                                                                             const Xs& xs,
-                                                                             const ScanOptions& = {}) {
+                                                                         const Xs& xs,
+                                                                         const ScanOptions& = {}) {
   static_assert(
       detail::is_callable_with<F, detail::carry_t<Carry>, Xs>,
       "scan calls its body as body(carry, x): it must take the type of the initial carry and that of xs "
