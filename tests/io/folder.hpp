@@ -2,8 +2,6 @@
 
 // Files of one test: a directory that goes with it.
 
-#include <stdlib.h>
-
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -11,35 +9,20 @@
 #include <vector>
 
 #include "apsis/base/error.hpp"
+#include "temporary_folder.hpp"
 
 namespace apsis::testing {
 
-class Files {
+class Files : public Folder {
  public:
-  Files() {
-    std::string name = (std::filesystem::temp_directory_path() / "apsis-io-XXXXXX").string();
-    path_ = mkdtemp(name.data());
-  }
-  ~Files() { std::filesystem::remove_all(path_); }
-  Files(const Files&) = delete;
-  Files& operator=(const Files&) = delete;
-
-  std::string operator/(const std::string& name) const { return path_ + '/' + name; }
-  const std::string& path() const { return path_; }
+  std::string operator/(const std::string& name) const { return path() + '/' + name; }
   /// How many there are, hidden ones too.
-  std::size_t count() const {
-    std::size_t n = 0;
-    for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(path_)) ++n;
-    return n;
-  }
+  std::size_t count() const { return files().size(); }
   /// Writes a file, and says where it is.
   std::string with(const std::string& name, const std::string& bytes) const {
     std::ofstream(*this / name, std::ios::binary) << bytes;
     return *this / name;
   }
-
- private:
-  std::string path_;
 };
 
 inline std::string bytes_of(const std::string& path) {
