@@ -73,13 +73,6 @@ inline constexpr bool parameters_are_own = !requires {
   typename F::apsis_parameters;
 };
 
-template <class Result>
-struct CheckReturn {
-  static_assert(
-      !std::is_void_v<Result>,
-      "a transformed function must return its results: what it writes elsewhere is not transformed");
-};
-
 /// A call f(args…) on flat leaves. Runs any number of times; remembers the structure of the last result.
 template <class Function, class... A>
 class FlatFunction {

@@ -153,6 +153,12 @@ struct CheckCallable<F, false> {
                 "a pointer to a member function as transformed callable: write a lambda, as in "
                 "[](const Model& m, const Array& x) { return m.energy(x); }");
 };
+template <class Result>
+struct CheckReturn {
+  static_assert(
+      !std::is_void_v<Result>,
+      "a transformed function must return its results: what it writes elsewhere is not transformed");
+};
 /// Whether arguments of types `A` fit parameters of types `P`; `count_fits` where only their types do not.
 template <class Parameters, class... A>
 struct FitOf {
