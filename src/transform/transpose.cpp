@@ -267,7 +267,8 @@ class Backward {
     }
     const OpKind kind = e.op->kind;
     const bool whole = common.is_empty() || common.is_scalar();
-    if (takes_conditions(kind) && (!(same && whole) || (!common.is_empty() && makes_lists(e))))
+    if (takes_conditions(kind) &&
+        (!(same && whole) || (!common.is_empty() && (makes_lists(e) || continues_sums(e)))))
       return give(e);
     if (!same || kind == OpKind::Collective) return zeroed(e, common), Guard();
     if (!whole && kind != OpKind::Elementwise) return guard_along(e, common);
@@ -305,6 +306,13 @@ class Backward {
   bool makes_lists(const Eqn& e) const {
     return std::ranges::any_of(graph_.operands(e),
                                [&](ValueId v) { return linear_[v] && graph_.aval(v).is_list(); });
+  }
+
+  /// Whether its rule adds to sums that count everywhere: only what it adds is under the condition.
+  bool continues_sums(const Eqn& e) const {
+    return std::ranges::any_of(graph_.operands(e), [&](ValueId v) {
+      return is_large(v) && !cotangents_[v].is_empty() && guards_[v].is_empty();
+    });
   }
 
   /// The rule gets the cotangents as they are, with the conditions. What it returns counts where one of them
@@ -422,7 +430,9 @@ class Backward {
     const Guard guard = guard_through(e);
     for (std::size_t k = 0; k < ids.size(); ++k) {
       const Guard& held = guards_[ids[k]];
-      if (!is_large(ids[k]) || !(held.is_empty() || held == guard)) continue;
+      // What a rule adds to a sum without condition has none itself, or the rule knows where it counts.
+      const bool may_continue = held == guard || (held.is_empty() && !given_.empty());
+      if (!is_large(ids[k]) || !may_continue) continue;
       sums_[k] = std::exchange(cotangents_[ids[k]], {});
       taken_[k] = !sums_[k].is_empty();
     }

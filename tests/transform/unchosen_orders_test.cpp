@@ -128,6 +128,41 @@ TEST(UnchosenOrders, Branches) {
   expect_orders(f, 0., {2., 0., 0.});
 }
 
+// A large array has readers that count everywhere and others that were not chosen: both add to one sum.
+TEST(UnchosenOrders, ReadersOfALargeArray) {
+  const auto roots = [](const Array& v) {
+    return fori_loop(
+        0, 3, [&](const Array& i, const Array& s) { return s + sqrt(v[i]); }, array(0.));
+  };
+  const auto of_loop = [=](const Array& v, const Array& chosen) {
+    return sum(v * v) + where(chosen, roots(v), 0.);
+  };
+  const auto of_branch = [](const Array& v, const Array& chosen) {
+    const Array r = cond(
+        chosen, [](const Array& a) { return sum(a); }, [](const Array& a) { return sum(sqrt(a)); }, v);
+    return sum(v * v) + where(chosen, r, 0.);
+  };
+  const auto of_call = [](const Array& v, const Array& chosen) {
+    return sum(v * v) + where(chosen, checkpoint([](const Array& a) { return sum(sqrt(a)); })(v), 0.);
+  };
+  const auto within_loop = [=](const Array& v, const Array& chosen) {
+    return fori_loop(
+        0, 2,
+        [&](const Array& i, const Array& s) {
+          return s + v[i] * v[i] + sum(v) + where(chosen, roots(v), 0.);
+        },
+        array(0.));
+  };
+  const auto on_repeated = [](const auto& f) {
+    return [f](const Array& x) { return f(broadcast_to(x, {64}) * linspace(1., 2., 64), x > 0.); };
+  };
+  const double squares = 2. * sum(square(linspace(1., 2., 64))).item<double>();
+  expect_orders(on_repeated(of_loop), 0., {0., squares});
+  expect_orders(on_repeated(of_branch), 0., {0., squares});
+  expect_orders(on_repeated(of_call), 0., {0., squares});
+  expect_orders(on_repeated(within_loop), 0., {192., 2. * (1. + 64. * 64. / 63. / 63.)});
+}
+
 // Parts of an array of which only some were chosen.
 TEST(UnchosenOrders, PartsOfArrays) {
   auto f = [](const Array& x) {
