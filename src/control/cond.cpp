@@ -133,18 +133,31 @@ void cond_linearize(const LinearizeRule& r) {
 }
 
 // A large array that branches read is handed through them with the sum of its cotangents so far: a branch
-// that reads a slice adds to the slice.
+// that reads a slice adds to the slice. A condition that some branch has for a part of a cotangent is by
+// element in all of them.
 void cond_transpose(const TransposeRule& r) {
   std::vector<bool> linear(r.linear.begin() + 1, r.linear.end()), ct_mask = not_empty(r.cotangents), out_mask,
                                                                   sum_mask;
   const std::vector<Array> sums = take_sums(r, 1, sum_mask);
   const Conditions conditions(r);
+  const std::size_t cotangents = count(linear);
+  std::vector<Conditional> kinds(cotangents, Conditional::AsAWhole);
   auto graphs = transform_branches(
-      branches_of(r.params), 2 * count(linear), out_mask,
+      branches_of(r.params), 2 * cotangents, out_mask,
       [&](const Graph& branch, const std::vector<bool>& instantiate, std::vector<bool>& found) {
-        return transpose_graph(branch, linear, ct_mask, instantiate, found, sum_mask,
-                               std::vector<Conditional>(count(linear), Conditional::AsAWhole),
-                               conditions.given);
+        // At first each branch says what it has.
+        const bool first = count(instantiate) == 0;
+        const GraphRef made = transpose_graph(
+            branch, linear, ct_mask, instantiate, found, sum_mask,
+            first ? std::vector<Conditional>(cotangents, Conditional::ByAxes) : kinds, conditions.given);
+        std::size_t out = count(slice_mask(found, 0, cotangents));
+        for (std::size_t i = 0, k = 0; i < linear.size(); ++i) {
+          if (!linear[i]) continue;
+          const bool by_axes = found[cotangents + k] && made->aval(made->outputs()[out++]).rank() > 0;
+          if (by_axes && !r.avals[i + 1].is_list()) kinds[k] = Conditional::ByElement;
+          ++k;
+        }
+        return made;
       });
   if (count(out_mask) == 0) return;
   std::vector<Array> operands;

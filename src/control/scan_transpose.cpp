@@ -51,16 +51,20 @@ std::vector<T> reordered(std::span<const T> all, const std::array<std::size_t, g
   return joined(groups, to);
 }
 
-/// The conditions of cotangents in an iteration. Those of the carry stay as long as the body hands them on.
+/// The conditions of cotangents in an iteration. Those of sums and the carry stay as long as the body hands
+/// them on.
 struct HeldConditions {
-  /// `of_carry`: empty for carries that have none.
-  HeldConditions(std::span<const AxesCondition> of_carry, std::span<const AxesCondition> of_ys);
+  /// Empty for what has none.
+  HeldConditions(std::span<const AxesCondition> of_sums, std::span<const AxesCondition> of_carry,
+                 std::span<const AxesCondition> of_ys);
   GivenConditions given;
   std::vector<Array> constant, by_entry;
 };
 
-HeldConditions::HeldConditions(std::span<const AxesCondition> of_carry,
+HeldConditions::HeldConditions(std::span<const AxesCondition> of_sums,
+                               std::span<const AxesCondition> of_carry,
                                std::span<const AxesCondition> of_ys) {
+  given.of_sums.resize(of_sums.size());
   given.of_outputs.resize(of_carry.size() + of_ys.size());
   const auto add_constant = [&](GivenConditions::Use& use, const AxesCondition& one) {
     std::size_t k = 0;
@@ -68,6 +72,8 @@ HeldConditions::HeldConditions(std::span<const AxesCondition> of_carry,
     if (k == constant.size()) constant.push_back(one.holds);
     use = {static_cast<int>(k), one.axes};
   };
+  for (std::size_t s = 0; s < of_sums.size(); ++s)
+    if (!of_sums[s].holds.is_empty()) add_constant(given.of_sums[s], of_sums[s]);
   for (std::size_t c = 0; c < of_carry.size(); ++c)
     if (!of_carry[c].holds.is_empty()) add_constant(given.of_outputs[c], of_carry[c]);
   std::vector<std::size_t> entries;
@@ -92,13 +98,18 @@ HeldConditions::HeldConditions(std::span<const AxesCondition> of_carry,
   for (const Array& a : by_entry) given.avals.push_back(unstacked(a.aval()));
 }
 
+bool is_for_first_axes(const Array& condition, const Aval& value) {
+  const Shape &part = condition.shape(), &whole = value.shape();
+  return part.size() <= whole.size() && std::equal(part.begin(), part.end(), whole.begin());
+}
+
 /// The condition that each carry's cotangent has in all iterations, if the body hands it on: what it is given
 /// with, or, if it is zero at first, what some other cotangent is given with.
 std::vector<AxesCondition> conditions_of_carry(const TransposeRule& r, std::size_t first_carry,
                                                std::size_t carries, const std::vector<bool>& late) {
   std::vector<AxesCondition> found(carries);
   if (r.given.empty()) return found;
-  const HeldConditions all(r.given.first(carries), r.given.subspan(carries));
+  const HeldConditions all({}, r.given.first(carries), r.given.subspan(carries));
   for (std::size_t c = 0; c < carries; ++c) {
     if (late[c]) continue;
     if (!r.cotangents[c].is_empty()) {
@@ -106,9 +117,8 @@ std::vector<AxesCondition> conditions_of_carry(const TransposeRule& r, std::size
       continue;
     }
     for (const Array& holds : all.constant) {
-      const Shape &part = holds.shape(), &whole = r.avals[first_carry + c].shape();
-      if (part.size() <= whole.size() && std::equal(part.begin(), part.end(), whole.begin()))
-        found[c] = {holds, Dims::counting(part.size())};
+      if (is_for_first_axes(holds, r.avals[first_carry + c]))
+        found[c] = {holds, Dims::counting(holds.shape().size())};
     }
   }
   return found;
@@ -132,6 +142,9 @@ class Unions {
     known_.push_back({holds, {bases_.size() - 1}});
     return known_.back().parts;
   }
+  bool has(const Array& holds) const {
+    return std::ranges::any_of(known_, [&](const Known& k) { return k.holds.node() == holds.node(); });
+  }
   /// Empty if the parts are for different axes.
   Array made_of(const std::vector<std::size_t>& parts) {
     for (const Known& k : known_)
@@ -154,15 +167,43 @@ class Unions {
   std::vector<Array> bases_;
 };
 
+/// The condition that the cotangent of each linear const may have, if its entries along some axes have to do
+/// with the same entries of what the loop carries, as those of lanes have. One for whole arrays needs nothing
+/// of this.
+std::vector<AxesCondition> conditions_of_sums(const TransposeRule& r, std::size_t consts, Unions& unions) {
+  std::vector<AxesCondition> found;
+  for (std::size_t i = 0; i < consts; ++i) {
+    if (!r.linear[i]) continue;
+    AxesCondition& own = found.emplace_back();
+    const bool starts_from_zero = i >= r.sums.size() || r.sums[i].is_empty();
+    std::vector<std::size_t> parts;
+    for (const AxesCondition& one : r.given) {
+      const bool fits = !one.holds.is_empty() && one.holds.ndim() > 0 && leads(one.axes) &&
+                        is_for_first_axes(one.holds, r.avals[i]);
+      if (!starts_from_zero || !fits) continue;
+      std::vector<std::size_t> wider;
+      std::ranges::set_union(parts, unions.of(one.holds), std::back_inserter(wider));
+      parts = std::move(wider);
+    }
+    if (parts.empty()) continue;
+    own.holds = unions.made_of(parts);
+    if (!own.holds.is_empty()) own.axes = Dims::counting(own.holds.shape().size());
+  }
+  return found;
+}
+
 /// For each value of a transposed body: a union in which it implies that one of them holds, and whether it is
-/// that union. The inputs from `first` on are the conditions `constant`.
+/// that union. The first inputs say what of `open` still is, where that is a condition; those from `first` on
+/// are the conditions `constant`.
 struct Implied {
   Union parts;
   bool equal = false;
 };
-std::vector<Implied> implied(const Graph& graph, std::size_t first, std::span<const Array> constant,
-                             Unions& unions) {
+std::vector<Implied> implied(const Graph& graph, std::span<const Array> open, std::size_t first,
+                             std::span<const Array> constant, Unions& unions) {
   std::vector<Implied> found(graph.value_count());
+  for (std::size_t g = 0; g < open.size(); ++g)
+    if (unions.has(open[g])) found[g].parts = unions.of(open[g]);
   for (std::size_t k = 0; k < constant.size(); ++k) found[first + k] = {unions.of(constant[k]), true};
   for (const Eqn& e : graph.eqns()) {
     if (e.op != &bit_or_op && e.op != &bit_and_op) continue;
@@ -178,10 +219,10 @@ std::vector<Implied> implied(const Graph& graph, std::size_t first, std::span<co
   return found;
 }
 
-/// For a group of late carries: true where the cotangents of all count, or where they are given to.
-/// Cotangents that count elsewhere become zero there.
+/// For a group of late carries: where the cotangents of all count, if that is one condition for as many axes
+/// as what is open. Else true, and each is held to its own.
 Array open_at_first(const LateWrites& late, std::size_t group, std::span<const AxesCondition> given,
-                    std::span<Array> cotangents) {
+                    std::span<AxesCondition> held) {
   const AxesCondition* common = nullptr;
   bool same = true;
   for (std::size_t c = 0; c < late.group.size() && !given.empty(); ++c) {
@@ -195,8 +236,7 @@ Array open_at_first(const LateWrites& late, std::size_t group, std::span<const A
       common->axes.size() <= shape.size())
     return holds_in(guard_of(common->holds), shape);
   for (std::size_t c = 0; c < late.group.size() && !given.empty(); ++c)
-    if (late.group[c] == static_cast<int>(group))
-      cotangents[c] = guarded(cotangents[c], Guard{given[c].holds, given[c].axes});
+    if (late.group[c] == static_cast<int>(group)) held[c] = given[c];
   return lax::full(shape, Dtype::Bool, 1);
 }
 
@@ -215,13 +255,18 @@ void scan_transpose(const TransposeRule& r) {
   std::vector<bool> ct_mask = not_empty(r.cotangents);
   const LateWrites late(*p.body, linear, consts, carries, slice_mask(ct_mask, 0, carries));
   Groups<Array> given;
-  std::vector<AxesCondition> held = conditions_of_carry(r, consts, carries, late.late);
+  Unions unions;
+  // Of the sums, then of the carry.
+  std::vector<AxesCondition> held = conditions_of_sums(r, consts, unions);
+  const std::size_t sums = held.size();
+  for (AxesCondition& one : conditions_of_carry(r, consts, carries, late.late))
+    held.push_back(std::move(one));
   for (std::size_t c = 0; c < carries; ++c) {
     const Array& ct = r.cotangents[c];
     given[Carry].push_back(ct.is_empty() ? lax::full_like(r.avals[consts + c], 0) : ct);
   }
   for (std::size_t g = 0; g < late.open.size(); ++g)
-    given[Open].push_back(open_at_first(late, g, r.given, given[Carry]));
+    given[Open].push_back(open_at_first(late, g, r.given, std::span(held).subspan(sums)));
   for (std::size_t i = 0; i < linear.size(); ++i) {
     if (!linear[i])
       given[i < consts ? Consts : Xs].push_back(r.operands[i]);
@@ -242,20 +287,21 @@ void scan_transpose(const TransposeRule& r) {
   const std::size_t carried = given[Sums].size() + carries;
   const auto is_held = [](const AxesCondition& c) { return !c.holds.is_empty(); };
   GraphRef transposed;
-  Unions unions;
   // Carries whose cotangent counts in fewer places after an iteration, with the output that says where: it
   // becomes zero in the others.
   std::vector<std::pair<std::size_t, std::size_t>> narrowed;
   for (bool settled = false; !settled;) {
-    const HeldConditions conditions(held, r.given.subspan(std::min(carries, r.given.size())));
+    const std::span<const AxesCondition> all_held = held;
+    const HeldConditions conditions(all_held.first(sums), all_held.subspan(sums),
+                                    r.given.subspan(std::min(carries, r.given.size())));
     given[Held] = conditions.constant;
     given[HeldXs] = conditions.by_entry;
     std::vector<Conditional> conditional;
     std::vector<bool> instantiate = all;
     if (std::ranges::any_of(held, is_held)) {
       conditional.assign(all.size(), Conditional::No);
-      for (std::size_t c = 0; c < carries; ++c)
-        if (is_held(held[c])) conditional[given[Sums].size() + c] = Conditional::ByElement;
+      for (std::size_t k = 0; k < held.size(); ++k)
+        if (is_held(held[k]) && !(k >= sums && late.late[k - sums])) conditional[k] = Conditional::ByAxes;
       instantiate.resize(2 * all.size(), false);
     }
     transposed = transpose_graph(*late.body, body_linear, ct_mask, instantiate, out_mask, sum_mask,
@@ -265,26 +311,29 @@ void scan_transpose(const TransposeRule& r) {
     const std::size_t first =
         transposed->input_count() - conditions.constant.size() - conditions.by_entry.size();
     std::size_t out = count(slice_mask(out_mask, 0, all.size()));
-    const std::vector<Implied> conditions_of = implied(*transposed, first, conditions.constant, unions);
+    const std::vector<Implied> conditions_of =
+        implied(*transposed, given[Open], first, conditions.constant, unions);
     for (std::size_t k = 0; k < conditional.size(); ++k) {
       if (conditional[k] == Conditional::No) continue;
-      const std::size_t c = k - given[Sums].size();
-      const bool hands_on = out_mask[all.size() + k] && leads(held[c].axes);
+      const bool hands_on = out_mask[all.size() + k] && leads(held[k].axes);
       const Implied own = hands_on ? conditions_of[transposed->outputs()[out]] : Implied();
       const Union& next = own.parts;
       const std::size_t says = out;
       out += out_mask[all.size() + k];
-      const std::vector<std::size_t> now = unions.of(held[c].holds);
+      const std::vector<std::size_t> now = unions.of(held[k].holds);
       if (next && within(*next, now)) {
-        if (!own.equal || *next != now) narrowed.emplace_back(c, says);
+        if (k >= sums && (!own.equal || *next != now)) narrowed.emplace_back(k - sums, says);
         continue;
       }
       // It counts where something else does too, from now on or at all times.
-      given[Carry][c] = guarded(given[Carry][c], Guard{held[c].holds, held[c].axes});
+      if (k >= sums) {
+        Array& ct = given[Carry][k - sums];
+        ct = guarded(ct, Guard{held[k].holds, held[k].axes});
+      }
       std::vector<std::size_t> wider;
       if (next) std::ranges::set_union(now, *next, std::back_inserter(wider));
-      held[c].holds = next ? unions.made_of(wider) : Array();
-      if (held[c].holds.is_empty()) held[c] = {};
+      held[k].holds = next ? unions.made_of(wider) : Array();
+      if (held[k].holds.is_empty()) held[k] = {};
       settled = false;
     }
   }
@@ -323,9 +372,13 @@ void scan_transpose(const TransposeRule& r) {
     r.out[i] = ct;
     if (start && late.late[c]) {
       // Where a late carry starts from counts if no iteration has written it.
-      r.conditions[i] = found[carried + static_cast<std::size_t>(late.group[c])];
+      const Guard open = guard_of(found[carried + static_cast<std::size_t>(late.group[c])]);
+      const AxesCondition& own = held[sums + c];
+      r.conditions[i] = leading(*both(open, Guard{own.holds, own.axes}), ct.shape());
     } else if (start) {
-      r.conditions[i] = held[c].holds;
+      r.conditions[i] = held[sums + c].holds;
+    } else if (i < consts) {
+      r.conditions[i] = held[k - 1].holds;
     }
   }
 }

@@ -57,9 +57,19 @@ bool reshape_rewrite(GraphBuilder& builder, const Params& params, std::span<cons
                      std::span<ValueId> results, Loc loc) {
   if (rewrite_view(builder, reshape_op, params, operands[0], results[0], loc)) return true;
   const Eqn* inner = builder.definition(operands[0]);
-  if (!inner || inner->op != &reshape_op) return false;
+  if (!inner || (inner->op != &reshape_op && inner->op != &broadcast_in_dim_op)) return false;
   ValueId source = builder.operands(*inner)[0];
-  builder.add(reshape_op, params, {&source, 1}, results, loc);
+  if (inner->op == &reshape_op) {
+    builder.add(reshape_op, params, {&source, 1}, results, loc);
+    return true;
+  }
+  // One element repeated is the same in any shape.
+  if (builder.aval(source).size() != 1) return false;
+  ValueId element = source;
+  if (builder.aval(source).rank() > 0)
+    builder.add(reshape_op, make_params(ReshapeParams{Shape{}}), {&source, 1}, {&element, 1}, loc);
+  builder.add(broadcast_in_dim_op, make_params(BroadcastParams{params.as<ReshapeParams>().shape, Dims{}}),
+              {&element, 1}, results, loc);
   return true;
 }
 

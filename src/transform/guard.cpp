@@ -32,15 +32,6 @@ bool same_value(const Array& a, const Array& b) {
   return x.tag == y.tag && x.id == y.id;
 }
 
-/// The axis of a reshape's operand that is axis `axis` of its result, or -1.
-std::int64_t before_reshape(const Shape& operand, const Shape& result, std::size_t axis) {
-  std::int64_t after = 1, before = 1;
-  for (std::size_t i = axis + 1; i < result.size(); ++i) after *= result[i];
-  for (std::size_t i = operand.size(); i-- > 0; before *= operand[i])
-    if (before == after && operand[i] == result[axis] && operand[i] != 1) return static_cast<std::int64_t>(i);
-  return -1;
-}
-
 std::int64_t before_product(const DotParams& p, const Shape& a, const Shape& b, std::size_t k,
                             std::int64_t axis) {
   const DotSizes sizes(p, a, b);
@@ -60,7 +51,6 @@ std::int64_t operand_axis(const Graph& graph, const Eqn& e, std::size_t k, std::
   const auto stays = [&](bool untouched) { return untouched && from[at] == to[at] ? axis : -1; };
   if (e.op->kind == OpKind::Elementwise) return axis;
   if (e.op == &transpose_op) return e.params.as<TransposeParams>().permutation[at];
-  if (e.op == &reshape_op) return before_reshape(from, to, at);
   if (e.op == &reverse_op) return stays(!e.params.as<ReverseParams>().axes.contains(axis));
   if (e.op == &dynamic_slice_op) return stays(k == 0);
   if (e.op == &slice_op) return stays(e.params.as<SliceParams>().stride[at] == 1);
@@ -168,7 +158,63 @@ Repeated without_repetition(const Graph& graph, ValueId value) {
   return {value, Dims::counting(graph.aval(value).shape().size())};
 }
 
+namespace {
+
+/// Axes [a0, a1) of a reshape's operand that are axes [b0, b1) of its result.
+struct SameAxes {
+  std::size_t a0, a1, b0, b1;
+};
+std::vector<SameAxes> groups_of_axes(const Shape& operand, const Shape& result) {
+  std::vector<SameAxes> groups;
+  for (std::size_t a = 0, b = 0; a < operand.size() || b < result.size();) {
+    const std::size_t a0 = a, b0 = b;
+    std::int64_t before = a < operand.size() ? operand[a++] : 1, after = b < result.size() ? result[b++] : 1;
+    while (before != after) before < after ? before *= operand[a++] : after *= result[b++];
+    groups.push_back({a0, a, b0, b});
+  }
+  return groups;
+}
+
+/// The guard of a reshape's result, for its operand: for whole groups of axes that are the same elements.
+std::optional<Guard> before_reshape(const Guard& guard, const Shape& operand, const Shape& result) {
+  if (result.product() == 0) return std::nullopt;
+  Guard found;
+  Shape wide, narrow;
+  Dims in_result;
+  bool as_it_is = true;
+  for (const SameAxes& g : groups_of_axes(operand, result)) {
+    const auto is_inside = [&](std::int64_t axis) {
+      return g.b0 <= static_cast<std::size_t>(axis) && static_cast<std::size_t>(axis) < g.b1;
+    };
+    if (std::ranges::none_of(guard.axes, is_inside)) continue;
+    as_it_is = as_it_is && g.a1 - g.a0 == 1 && g.b1 - g.b0 == 1;
+    for (std::size_t b = g.b0; b < g.b1; ++b) {
+      in_result.push_back(static_cast<std::int64_t>(b));
+      wide.push_back(result[b]);
+    }
+    for (std::size_t a = g.a0; a < g.a1; ++a) {
+      found.axes.push_back(static_cast<std::int64_t>(a));
+      narrow.push_back(operand[a]);
+    }
+  }
+  Dims places;
+  for (std::int64_t axis : guard.axes) places.push_back(place_in(in_result, axis));
+  found.zeroed = guard.zeroed;
+  if (as_it_is && leads(places)) {
+    found.condition = guard.condition;
+    found.when = guard.when;
+  } else {
+    found.condition = lax::reshape(of_shape(holds(guard), wide, places), narrow);
+  }
+  return found;
+}
+
+}  // namespace
+
 std::optional<Guard> guard_for_operand(const Graph& graph, const Eqn& e, std::size_t k, const Guard& guard) {
+  if (e.op == &reshape_op)
+    return before_reshape(guard, graph.aval(graph.operands(e)[0]).shape(),
+                          graph.aval(e.first_result).shape());
   Guard found = guard;
   for (std::int64_t& axis : found.axes) {
     axis = operand_axis(graph, e, k, axis);

@@ -9,6 +9,7 @@
 #include "ir/interpret_with.hpp"
 #include "ir/regions.hpp"
 #include "ops/lax.hpp"
+#include "ops/view_params.hpp"
 #include "transform/guard.hpp"
 #include "transform/messages.hpp"
 #include "transform/stage.hpp"
@@ -85,7 +86,8 @@ class Backward {
     if (kind == Conditional::No || guard.is_empty()) return {};
     if (kind == Conditional::AsAWhole && !guard.is_scalar()) return {};
     guards_[v] = {};
-    return leading(guard, graph_.aval(v).shape());
+    const Shape& shape = graph_.aval(v).shape();
+    return kind == Conditional::ByElement ? holds_in(guard, shape) : leading(guard, shape);
   }
 
   /// Sums of what counts under the same condition stay under it; else they count where one of the summands
@@ -180,14 +182,20 @@ class Backward {
     return found;
   }
 
-  /// Lists are zero already where they do not count, which is a condition for the whole list.
+  /// Lists are zero already where they do not count, which is a condition for the whole list, or by lane.
   void add_list(ValueId v, Array more, Guard guard) {
-    if (!guard.is_empty() && !guard.is_scalar()) guard = {};
+    const bool by_lane = of_lanes(more.aval().list()) && guard.axes == Dims{0};
+    if (!guard.is_empty() && !guard.is_scalar() && !by_lane) guard = {};
     guard.zeroed = true;
     Array& sum = cotangents_[v];
     guards_[v] = sum.is_empty() ? guard : either(guards_[v], guard);
     guards_[v].zeroed = true;
     sum = sum.is_empty() ? std::move(more) : add_lists(sum, more);
+  }
+
+  void start_sum(ValueId v, const Array& sum, const Guard& guard) {
+    chooses_ |= !guard.is_empty();
+    add(v, sum, guard);
   }
 
   void add_to_output(ValueId v, const Array& cotangent, const Guard& guard) {
@@ -232,8 +240,12 @@ class Backward {
     const auto ids = graph_.operands(e);
     const Array ct = std::move(cotangents_[e.first_result]);
     const Guard guard = std::move(guards_[e.first_result]);
-    const Repeated condition = without_repetition(graph_, ids[0]);
-    const Array& chosen = values_[condition.source];
+    Repeated condition = without_repetition(graph_, ids[0]);
+    Array chosen = values_[condition.source];
+    if (chosen.size() == 1) {  // one choice for all elements, whatever the shape
+      chosen = lax::reshape(chosen, {});
+      condition.axes = {};
+    }
     const std::optional<bool> known = known_condition(chosen);
     for (const std::size_t k : {1, 2}) {
       const bool when = k == 1;
@@ -363,17 +375,28 @@ class Backward {
     return {};
   }
 
-  /// A condition by element is only laid out anew: repeated, or added up where the elements of the cotangent
-  /// were repeated.
-  Guard laid_out(const Eqn& e, Guard guard) {
-    const bool adds = e.op == &broadcast_in_dim_op;
-    if (adds) zeroed(e, guard);
+  /// A condition by element is only laid out anew, or added up where the elements of the cotangent were
+  /// repeated.
+  Guard laid_out(const Eqn& e, const Guard& guard) {
     const ValueId operand = graph_.operands(e)[0];
-    const Shape& shape = graph_.aval(operand).shape();
-    const Array where = holds_in(guard, graph_.aval(e.first_result).shape());
-    Array found = moved(e, adds ? lax::convert(where, Dtype::I64) : where)[0];
-    if (adds) found = lax::ne(found, lax::full(shape, Dtype::I64, 0));
-    return {found, Dims::counting(shape.size()), true, adds || guard.zeroed};
+    const Shape &shape = graph_.aval(operand).shape(), &repeated = graph_.aval(e.first_result).shape();
+    if (e.op != &broadcast_in_dim_op)
+      return {moved(e, holds_in(guard, repeated))[0], Dims::counting(shape.size()), true, guard.zeroed};
+    zeroed(e, guard);
+    Guard found;
+    Dims added;
+    const Dims& axes = e.params.as<BroadcastParams>().axes;
+    for (std::size_t i = 0; i < guard.axes.size(); ++i) {
+      const std::int64_t axis = guard.axes[i], of = std::ranges::find(axes, axis) - axes.begin();
+      const auto at = static_cast<std::size_t>(of);
+      if (at < axes.size() && shape[at] == repeated[static_cast<std::size_t>(axis)])
+        found.axes.push_back(of);
+      else
+        added.push_back(static_cast<std::int64_t>(i));
+    }
+    found.condition = lax::reduce_or(holds(guard), added);
+    found.zeroed = true;
+    return found;
   }
 
   bool is_large(ValueId v) const {
@@ -485,10 +508,14 @@ class Backward {
 std::vector<Array> pulled_back(const Graph& graph, const std::vector<bool>& linear,
                                std::span<const Array> inputs, std::span<const Array> cotangents,
                                std::span<const Array> sums, std::span<const Conditional> conditional,
-                               std::span<Array> conditions, std::span<const Guard> given) {
+                               std::span<Array> conditions, std::span<const Guard> given,
+                               std::span<const Guard> of_sums) {
   Backward backward(graph, linear, inputs);
-  for (ValueId v = 0, k = 0; v < graph.input_count() && !sums.empty(); ++v)
-    if (linear[v] && !sums[k++].is_empty()) backward.add(v, sums[k - 1]);
+  for (ValueId v = 0, k = 0; v < graph.input_count() && k < sums.size(); ++v) {
+    if (!linear[v]) continue;
+    if (!sums[k].is_empty()) backward.start_sum(v, sums[k], k < of_sums.size() ? of_sums[k] : Guard());
+    ++k;
+  }
   const auto outputs = graph.outputs();
   for (std::size_t i = 0; i < outputs.size(); ++i)
     backward.add_to_output(outputs[i], cotangents[i], i < given.size() ? given[i] : Guard());
@@ -507,7 +534,7 @@ std::vector<Array> pulled_back(const Graph& graph, const std::vector<bool>& line
 
 std::vector<Array> backward_pass(const Graph& graph, const std::vector<bool>& linear,
                                  std::span<const Array> inputs, std::span<const Array> cotangents) {
-  return pulled_back(graph, linear, inputs, cotangents, {}, {}, {}, {});
+  return pulled_back(graph, linear, inputs, cotangents, {}, {}, {}, {}, {});
 }
 
 GraphRef transpose_graph(const Graph& graph, const std::vector<bool>& linear,
@@ -531,16 +558,22 @@ GraphRef transpose_graph(const Graph& graph, const std::vector<bool>& linear,
       if (ct_mask[i]) cts[i] = in[next++];
     for (std::size_t k = 0; k < sum_mask.size(); ++k)
       if (sum_mask[k]) sums[k] = in[next++];
-    std::vector<Guard> guards(given.of_outputs.size());
-    for (std::size_t i = 0; i < guards.size(); ++i)
-      if (const GivenConditions::Use& use = given.of_outputs[i]; use.which >= 0)
-        guards[i] = {in[next + static_cast<std::size_t>(use.which)], use.axes};
+    const auto guards_for = [&](std::span<const GivenConditions::Use> uses) {
+      std::vector<Guard> guards(uses.size());
+      for (std::size_t i = 0; i < uses.size(); ++i)
+        if (uses[i].which >= 0)
+          guards[i] = {in[next + static_cast<std::size_t>(uses[i].which)], uses[i].axes};
+      return guards;
+    };
+    const std::vector<Guard> guards = guards_for(given.of_outputs), of_sums = guards_for(given.of_sums);
     std::vector<Array> conditions(conditional.size()), outs;
     const std::vector<Array> found =
-        pulled_back(graph, linear, inputs, cts, sums, conditional, conditions, guards);
+        pulled_back(graph, linear, inputs, cts, sums, conditional, conditions, guards, of_sums);
     out_mask.assign(found.size() + conditions.size(), false);
+    std::vector<Shape> shapes;
     for (ValueId v = 0, k = 0; v < graph.input_count(); ++v) {
       if (!linear[v]) continue;
+      shapes.push_back(graph.aval(v).shape());
       out_mask[k] = !found[k].is_empty() || instantiate[k];
       if (out_mask[k]) outs.push_back(found[k].is_empty() ? lax::full_like(graph.aval(v), 0) : found[k]);
       ++k;
@@ -548,10 +581,12 @@ GraphRef transpose_graph(const Graph& graph, const std::vector<bool>& linear,
     for (std::size_t k = 0; k < conditions.size(); ++k) {
       const std::size_t out = found.size() + k;
       out_mask[out] = !conditions[k].is_empty() || instantiate[out];
+      if (!out_mask[out]) continue;
       // A cotangent that is nothing does not count.
-      if (out_mask[out])
-        outs.push_back(conditions[k].is_empty() ? lax::full({}, Dtype::Bool, !found[k].is_empty())
-                                                : conditions[k]);
+      if (conditions[k].is_empty())
+        conditions[k] = lax::full(conditional[k] == Conditional::ByElement ? shapes[k] : Shape(), Dtype::Bool,
+                                  !found[k].is_empty());
+      outs.push_back(conditions[k]);
     }
     return outs;
   };

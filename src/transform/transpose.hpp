@@ -14,11 +14,12 @@ inline constexpr std::size_t small_sum = 256;
 std::vector<Array> backward_pass(const Graph& graph, const std::vector<bool>& linear,
                                  std::span<const Array> inputs, std::span<const Array> cotangents);
 
-/// Whether a cotangent may come with a condition under which it counts: one for the whole array, or also one
-/// for each element along its first axes. Without it is zero where it does not count.
-enum class Conditional : std::uint8_t { No, AsAWhole, ByElement };
+/// Whether a cotangent may come with a condition under which it counts: one for the whole array; also one for
+/// each element along its first axes; or one for each element, in any case. Without it is zero where it does
+/// not count.
+enum class Conditional : std::uint8_t { No, AsAWhole, ByAxes, ByElement };
 
-/// Conditions under which the cotangents of a graph's outputs count.
+/// Conditions under which the cotangents of a graph's outputs count, and what their sums start from.
 struct GivenConditions {
   struct Use {
     int which = -1;  // of the conditions; -1: none
@@ -26,6 +27,7 @@ struct GivenConditions {
   };
   std::vector<Aval> avals;      // of the conditions
   std::vector<Use> of_outputs;  // for the first outputs, or all
+  std::vector<Use> of_sums;     // for the sums of the first linear inputs, or all
 };
 
 /// The transposed graph: inputs are the non-linear inputs in order, then the cotangents of the outputs marked

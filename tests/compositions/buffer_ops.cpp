@@ -173,6 +173,22 @@ const ArrayOp table[] = {
        return r;
      }},
 
+    // Under a condition, that a scalar is above n[0]: the derivative of the first is NaN where it does not
+    // hold, and the second chooses another value there.
+    {"steep_if", nullptr,
+     [](Arrays x, Statics n, const Array&) {
+       return 0.5 * apsis::sqrt(where(x[1] > n[0], 1., 0.) * (1.25 + x[0] * x[0]));
+     },
+     false, nullptr,
+     [](Tensors x, Statics n) {
+       const bool holds = less(Number(n[0]), x[1].elements[0]);
+       return each(x[0], [&](const Number& e) {
+         return holds ? Number(0.5L) * sqrt(Number(1.25L) + e * e) : Number(0);
+       });
+     }},
+    {"chosen_if", nullptr, [](Arrays x, Statics n, const Array&) { return where(x[2] > n[0], x[0], x[1]); },
+     false, nullptr, [](Tensors x, Statics n) { return less(Number(n[0]), x[2].elements[0]) ? x[0] : x[1]; }},
+
     // To a scalar, or from one.
     {"mean", nullptr, [](Arrays x, Statics, const Array&) { return mean(x[0]); }, false, nullptr,
      [](Tensors x, Statics) { return scalar(total(x[0]) * part(x[0])); }},

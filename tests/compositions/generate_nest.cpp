@@ -4,6 +4,9 @@
 // step adds something bounded, or halves.
 
 #include <algorithm>
+#include <numeric>
+#include <optional>
+#include <utility>
 
 #include "compositions/generate.hpp"
 
@@ -30,6 +33,7 @@ class NestGenerator {
 
   Block program() {
     choose_sizes();
+    unchosen_ = random_.chance(15);
     Block b;
     const bool whole = random_.chance(25);  // the parameter is a buffer
     const Shape parameter = whole ? buffer_ : small_shape();
@@ -42,9 +46,9 @@ class NestGenerator {
     if (random_.chance(60)) carried.push_back(tame(b, scalar_of(b, x)));
     if (random_.chance(30)) carried.push_back(count_of(b, x));
     if (random_.chance(40) && parameter.size() == 1) carried.push_back(x);
-    if (random_.chance(30)) carried.push_back(integers_of(b, first));
+    if (!unchosen_ && random_.chance(30)) carried.push_back(integers_of(b, first));
     if (random_.chance(40)) ramp(b);
-    if (random_.chance(15)) integers_of(b, first);
+    if (!unchosen_ && random_.chance(15)) integers_of(b, first);
     count_of(b, x);
 
     const int nests = random_.chance(90) ? 1 : 2;
@@ -99,6 +103,12 @@ class NestGenerator {
     s.erase(0);
     return s;
   }
+
+  /// That a scalar is above a number.
+  struct Condition {
+    Value by;
+    double above;
+  };
 
   // Steps.
 
@@ -300,6 +310,8 @@ class NestGenerator {
       return random_.chance(70)
                  ? add(b, {}, "next_index", {v}, {static_cast<double>(1 + random_.below(2))}, i64)
                  : add(b, {}, "modulo", {add(b, {}, "twice_index", {v}, {1}, i64)}, {7}, i64);
+    if (condition_ && random_.chance(35))
+      return add(b, v.shape, "steep_if", {v, condition_->by}, {condition_->above});
     if (v.shape == buffer_) return next_buffer(b, v);
     if (v.shape.empty()) return next_scalar(b, v);
     return random_.chance(50) ? add(b, v.shape, "half_of_each", {v, tame(b, one_of(all_of(v.shape)))})
@@ -333,7 +345,7 @@ class NestGenerator {
     Shape some = buffer_;
     some[0] = 1 + random_.below(random_.chance(70) ? most : rows());
     const double count = static_cast<double>(some[0]);
-    switch (random_.below(20)) {
+    switch (unchosen_ ? 10 + random_.below(7) : random_.below(20)) {
       case 0:
       case 1:
       case 2:
@@ -356,8 +368,14 @@ class NestGenerator {
         const double stride = static_cast<double>(1 + random_.below(rows()));
         const Value part =
             add(b, some, "gather_i", {random_.chance(50) ? v : buffer(b), index(b)}, {stride, count});
-        return like(random_.chance(50) ? "scatter_add_i" : "scatter_set_i", {v, tame(b, part), index(b)},
-                    {random_.chance(50) ? stride : 1., count});
+        const std::int64_t step = random_.chance(50) ? static_cast<std::int64_t>(stride) : 1;
+        const std::vector<double> to{static_cast<double>(step), count};
+        if (random_.chance(50)) return like("scatter_set_i", {v, tame(b, part), index(b)}, to);
+        // Some go to the same place, where they add up.
+        const std::int64_t places = rows() / std::gcd(step, rows()), most = (some[0] + places - 1) / places;
+        return like("scatter_add_i",
+                    {v, add(b, some, "times", {tame(b, part)}, {1. / static_cast<double>(most)}), index(b)},
+                    to);
       }
       case 9: {
         const std::int64_t start = random_.below(rows());
@@ -427,8 +445,37 @@ class NestGenerator {
     return chosen;
   }
 
-  /// A nest, and some steps about it if there are levels left; replaces what it carries.
+  /// A nest that counts only under a condition, without which the derivatives of what it makes are NaN: other
+  /// values take the place of its results.
+  void unchosen_nest(Block& b, Values& carried, int levels) {
+    const Condition condition{scalar(b), 0.1414 + eighths(-4, 4)};
+    const std::optional<Condition> around = std::exchange(condition_, condition);
+    const Values before = carried;
+    const auto outside = static_cast<std::ptrdiff_t>(visible_.size());
+    nest_of_some_kind(b, carried, levels);
+    condition_ = around;
+    Values made(visible_.begin() + outside, visible_.end());
+    visible_.resize(static_cast<std::size_t>(outside));
+    for (std::size_t i = 0; i < carried.size(); ++i) {
+      if (carried[i].name == before[i].name) continue;
+      std::erase_if(made, [&](const Value& v) { return v.name == carried[i].name; });
+      carried[i] = chosen(b, carried[i], before[i], condition);
+    }
+    for (const Value& v : made)
+      if (const Values others = all_of(v.shape, v.dtype); !others.empty() && random_.chance(50))
+        chosen(b, v, one_of(others), condition);
+  }
+  Value chosen(Block& b, const Value& v, const Value& other, const Condition& condition) {
+    return add(b, v.shape, "chosen_if", {v, other, condition.by}, {condition.above}, v.dtype);
+  }
+
   void nest(Block& b, Values& carried, int levels) {
+    if (unchosen_ && random_.chance(50)) return unchosen_nest(b, carried, levels);
+    nest_of_some_kind(b, carried, levels);
+  }
+
+  /// A nest, and some steps about it if there are levels left; replaces what it carries.
+  void nest_of_some_kind(Block& b, Values& carried, int levels) {
     const std::int64_t kind = random_.below(100);
     if (levels <= 1 && random_.chance(12)) return solve(b, carried);
     if (kind < 32)
@@ -614,12 +661,15 @@ class NestGenerator {
     std::int64_t way = random_.below(orders_ < 2 && !large() ? 7 : 4);
     if (way == 5 && carried[at].shape.product() > 6) way = 4;  // the oracle runs it for each element
     Step step{0, carried[at].shape, ways[way], {carried[at].name}};
+    const std::optional<Condition> condition = condition_;
     if (way >= 4) {  // along the value itself
       ++orders_;
+      condition_.reset();  // derivatives are values here
       step.operands.push_back(carried[at].name);
     }
     step.blocks.push_back(body({carried[at]}, levels, false, nullptr, nullptr));
     if (way >= 4) --orders_;
+    condition_ = condition;
     carried[at].name = step.name = next_name_++;
     visible_.push_back(carried[at]);
     b.steps.push_back(std::move(step));
@@ -661,6 +711,9 @@ class NestGenerator {
 
   Random random_;
   Values visible_;
+  // Whether nests may be unchosen. What is promised of them ends where conditions by element meet indices.
+  bool unchosen_ = false;
+  std::optional<Condition> condition_;  // without which derivatives may be NaN
   Shape buffer_;
   std::int64_t size_ = 1, runs_ = 1;  // how often the body runs in which steps are made
   int next_name_ = 0, orders_ = 0;

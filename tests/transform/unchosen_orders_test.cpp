@@ -163,6 +163,68 @@ TEST(UnchosenOrders, ReadersOfALargeArray) {
   expect_orders(on_repeated(within_loop), 0., {192., 2. * (1. + 64. * 64. / 63. / 63.)});
 }
 
+// A derivative that is NaN where c is not above 0.5.
+Array steep(const Array& x, const Array& c) { return 0.5 * sqrt(where(c > 0.5, 1., 0.) * (1.25 + x * x)); }
+
+// Chosen by element after a branch, what comes before it is not.
+TEST(UnchosenOrders, ElementsOfBranches) {
+  const auto f = [](const Array& x, const Array& by) {
+    const Array u = cond(
+        by > 0., [](const Array& a) { return a * 2.; },
+        [](const Array& a) { return where(a > 10., a, a * 3.); }, steep(x, x));
+    return sum(where(x > 0.5, u, x));
+  };
+  const Array x = array({0.2, 0.7, 3.});
+  for (const double by : {1., -1.}) {
+    const auto slope = [&](const Array& v) {
+      return grad([&](const Array& u) { return f(u, array(by)); })(v);
+    };
+    const Array roots = sqrt(1.25 + x * x), want = where(x > 0.5, (by > 0. ? 1. : 1.5) * x / roots, 1.);
+    expect_near(slope(x), want);
+    expect_near(jit(slope)(x), want);
+    expect_near(jit(vmap(slope))(stack({x, x})), stack({want, want}));
+  }
+}
+
+// What a loop captures, starts from and goes on from, in lanes and in lockstep, with trips by lane and
+// without.
+TEST(UnchosenOrders, LoopsOfBatches) {
+  for (int kind = 0; kind < 12; ++kind) {
+    SCOPED_TRACE(kind);
+    const auto f = [&](const Array& c) {
+      const Array v = 0.3 + c * arange(4.), a = steep(v, c), trips = astype(c * 0. + 3., i64);
+      using State = std::pair<Array, Array>;
+      const State end = while_loop(
+          [&](const State& s) {
+            const Array more = s.first < (kind & 1 ? array(3) : trips);
+            return kind & 2 ? more && mean(s.second) < 2. : more;
+          },
+          [&](const State& s) {
+            const Array next = kind < 4 ? a : kind < 8 ? s.second + 0.625 : steep(s.second, c) * cos(c);
+            return State{s.first + 1, next};
+          },
+          State{array(0), a});
+      return sum(where(c > 0.5, end.second, v));
+    };
+    const Array x = array({0.2, 0.9, 0.3});
+    const auto batch = [&](LaneLoops loops) {
+      return [&f, loops](const Array& z) { return vmap(f, {.loops = loops})(z); };
+    };
+    const Array slopes = stack({grad(f)(x[0]), grad(f)(x[1]), grad(f)(x[2])});
+    EXPECT_EQ(slopes[0].item<double>(), 6.);
+    for (const LaneLoops loops : {LaneLoops::Lanes, LaneLoops::Lockstep}) {
+      const auto total = [&](const Array& z) { return sum(batch(loops)(z)); };
+      expect_near(grad(total)(x), slopes);
+      expect_near(jit(grad(total))(x), slopes);
+      expect_near(diag(jit(jacrev(batch(loops)))(x)), slopes);
+    }
+    const auto in_lanes = batch(LaneLoops::Lanes);
+    const Array curvature = jit(jacfwd(jacfwd(in_lanes)))(x);
+    expect_near(jit(jacrev(jacfwd(in_lanes)))(x), curvature);
+    expect_near(jit(jacrev(jacrev(in_lanes)))(x), curvature);
+  }
+}
+
 // Parts of an array of which only some were chosen.
 TEST(UnchosenOrders, PartsOfArrays) {
   auto f = [](const Array& x) {
