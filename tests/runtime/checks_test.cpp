@@ -261,5 +261,16 @@ TEST(Checks, NanDebugIsTheShortName) {
   EXPECT_EQ(failure_of([&] { f(array({1., -1.})); }).id, "check_nan_made");
 }
 
+// Whether it is checked is part of what a jitted function is, as an argument too.
+TEST(Checks, BelongToAFunctionGivenAsAnArgument) {
+  const auto root = [](const Array& x) { return sqrt(x); };
+  const auto apply = jit([](const auto& f, const Array& x) { return f(x); });
+  const auto checked = jit(root, {.checks = {.nan = true}}), unchecked = jit(root);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_TRUE(isnan(apply(unchecked, array(-1.))).item<bool>());
+    EXPECT_EQ(failure_of([&] { apply(checked, array(-1.)); }).id, "check_nan_made");
+  }
+}
+
 }  // namespace
 }  // namespace apsis::testing
