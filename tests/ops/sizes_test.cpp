@@ -198,8 +198,8 @@ TEST(Sizes, AxesOutOfRange) {
   EXPECT_NE(error_of([] { cumsum(x, {.axis = {half}}); }).find("out of range"), std::string::npos);
   EXPECT_NE(error_of([] { argmax(x, {.axis = {half}}); }).find("out of range"), std::string::npos);
   EXPECT_NE(error_of([] { squeeze(x, {{half, 1}}); }).find("out of range"), std::string::npos);
-  EXPECT_NE(error_of([] { flip(x, {{-half}}); }).find("out of range"), std::string::npos);
-  EXPECT_NE(error_of([] { transpose(x, {{half}}); }).find("out of range"), std::string::npos);
+  EXPECT_NE(error_of([] { flip(x, Dims{-half}); }).find("out of range"), std::string::npos);
+  EXPECT_NE(error_of([] { transpose(x, Dims{half}); }).find("out of range"), std::string::npos);
   constexpr int lowest = std::numeric_limits<int>::min();
   EXPECT_NE(error_of([] { sort(x, lowest); }).find("out of range"), std::string::npos);
   EXPECT_NE(error_of([] { expand_dims(x, lowest); }).find("out of range"), std::string::npos);
