@@ -12,7 +12,8 @@ void Lowering::enter(Pointer context) {
 }
 
 void Lowering::begin_function(Pointer context) {
-  outer_.push_back({std::move(arena), repeated, context_, scratch_, cancel_, failure_, failure_status_});
+  outer_.push_back(
+      {std::move(arena), repeated, in_loops, context_, scratch_, cancel_, failure_, failure_status_});
   arena = {};
   repeated = true;
   enter(context);
@@ -23,6 +24,7 @@ std::int64_t Lowering::end_function() {
   Outer& outer = outer_.back();
   arena = std::move(outer.arena);
   repeated = outer.repeated;
+  in_loops = outer.in_loops;
   context_ = outer.context;
   scratch_ = outer.scratch;
   cancel_ = outer.cancel;
@@ -32,13 +34,21 @@ std::int64_t Lowering::end_function() {
   return bytes;
 }
 
+bool Lowering::Pieces::is_long() const {
+  const LoweringOptions& options = lowering_.options_;
+  const std::int64_t written = lowering_.b.written() - start_,
+                     apart = written - (lowering_.in_loops - start_in_loops_);
+  if (lowering_.repeated && !in_part_) return written >= options.longest_repeated;
+  return apart >= options.longest_part || written >= options.longest_repeated;
+}
+
 void Lowering::Pieces::next() {
   Builder& b = lowering_.b;
-  const LoweringOptions& options = lowering_.options_;
-  const std::int64_t longest = lowering_.repeated ? options.longest_repeated : options.longest_part;
-  if (in_part_ ? b.written() >= options.longest_part : b.written() - start_ >= longest) {
+  if (is_long()) {
     join();
     b.begin_part();
+    start_ = b.written();
+    start_in_loops_ = lowering_.in_loops;
     b.open_pieces();
     lowering_.failures_.push_back({lowering_.failure_, lowering_.failure_status_});
     lowering_.failure_ = {};

@@ -19,9 +19,9 @@ struct LoweringOptions {
   std::ptrdiff_t many_loops = 6;     // programs with so many fused loops write equal ones once, as functions
   bool parallel = true;              // lanes are shared out to threads
   bool optimized = true;             // what loops carry stays in registers
-  // Operands that a region writes before it goes on in parts: what loops repeat, and all else. Within the
-  // first, values stay in registers as long as there are any; what is longer has more values alive than
-  // registers. Parts are short in both.
+  // Operands that a region writes before it goes on in parts: what loops repeat, and all else, which the
+  // loops in it do not count for. Within the first, values stay in registers as long as there are any; what
+  // is longer has more values alive than registers. Parts are short in both.
   std::int64_t longest_repeated = 8000, longest_part = 1500;
 };
 
@@ -33,7 +33,8 @@ class Lowering {
   Arena arena;
   std::vector<Kernel> kernels;
   std::int64_t loops = 0, equations = 0;
-  bool repeated = false;  // what is written runs many times in a call
+  std::int64_t in_loops = 0;  // operands written in loops so far
+  bool repeated = false;      // what is written runs many times in a call
   /// Fused loops written as functions, by what they do but for the parameters of their ops.
   struct SharedLoop {
     Function function;
@@ -53,7 +54,8 @@ class Lowering {
   /// become long.
   class Pieces {
    public:
-    explicit Pieces(Lowering& lowering) : lowering_(lowering), start_(lowering.b.written()) {
+    explicit Pieces(Lowering& lowering)
+        : lowering_(lowering), start_(lowering.b.written()), start_in_loops_(lowering.in_loops) {
       lowering_.b.open_pieces();
     }
     Pieces(const Pieces&) = delete;
@@ -64,9 +66,10 @@ class Lowering {
     void end();
 
    private:
+    bool is_long() const;
     void join();
     Lowering& lowering_;
-    std::int64_t start_;
+    std::int64_t start_, start_in_loops_;  // written before the piece, in all and in loops
     bool in_part_ = false;
   };
   Pointer context() const { return context_; }
@@ -92,6 +95,7 @@ class Lowering {
   struct Outer {
     Arena arena;
     bool repeated;
+    std::int64_t in_loops;
     Pointer context, scratch, cancel;
     Block failure;
     Value failure_status;

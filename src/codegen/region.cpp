@@ -85,7 +85,9 @@ void Region::run() {
   if (!scheduled_) schedule_ = make_schedule(graph_, lowering_.options().register_limit, {});
   // What is scheduled already is a loop's: its invariants were written before it.
   const bool outside = std::exchange(lowering_.repeated, lowering_.repeated || scheduled_);
+  const std::int64_t before = lowering_.b.written(), in_loops = lowering_.in_loops;
   run_items(schedule_.items);
+  if (scheduled_) lowering_.in_loops = in_loops + lowering_.b.written() - before;
   lowering_.repeated = outside;
 }
 
