@@ -130,5 +130,15 @@ TEST(Parts, ValuesCrossTheBordersOfParts) {
   }
 }
 
+// What follows a loop reads what the loop made where it is: its length is not that of the loop.
+TEST(Parts, GoOnBesideALongLoop) {
+  const auto f = [](const Array& x) {
+    const Array end = fori_loop(
+        0, 10, [](const Array&, const Array& y) { return chain(y, 300); }, x);
+    return sin(end) + end * chain(x, 20);
+  };
+  EXPECT_EQ(functions_of(f, array(0.5)).count, 1u);
+}
+
 }  // namespace
 }  // namespace apsis
