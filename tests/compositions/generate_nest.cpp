@@ -371,11 +371,12 @@ class NestGenerator {
         const std::int64_t step = random_.chance(50) ? static_cast<std::int64_t>(stride) : 1;
         const std::vector<double> to{static_cast<double>(step), count};
         if (random_.chance(50)) return like("scatter_set_i", {v, tame(b, part), index(b)}, to);
-        // Some go to the same place, where they add up.
+        // Some go to the same place, where they add up. (Elements that add to each other again and again are
+        // chaotic if they add more than a part.)
         const std::int64_t places = rows() / std::gcd(step, rows()), most = (some[0] + places - 1) / places;
-        return like("scatter_add_i",
-                    {v, add(b, some, "times", {tame(b, part)}, {1. / static_cast<double>(most)}), index(b)},
-                    to);
+        return like(
+            "scatter_add_i",
+            {v, add(b, some, "times", {tame(b, part)}, {0.125 / static_cast<double>(most)}), index(b)}, to);
       }
       case 9: {
         const std::int64_t start = random_.below(rows());
