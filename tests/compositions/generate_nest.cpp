@@ -432,7 +432,7 @@ class NestGenerator {
       offset = static_cast<double>(random_.below(most));
     }
     while (most > 1 && runs_ * most * size_ > (size_ > 20'000 ? 500'000 : 150'000)) --most;
-    const double kept = random_.chance(15) ? static_cast<double>(2 + random_.below(4)) : 0;
+    const double kept = random_.chance(15) && !unchosen_ ? static_cast<double>(2 + random_.below(4)) : 0;
     return {{static_cast<double>(most), 0, kept, each, offset}, index(b)};
   }
 
@@ -591,7 +591,8 @@ class NestGenerator {
       few[0] = 1 + random_.below(most);
       xs = add(b, few, "slice_i", {xs, index(b)}, {1, 0, 0, static_cast<double>(few[0])}, xs.dtype);
     }
-    Step step{0, {}, "scan_all", {}, {random_.chance(30) ? 1. : 0., random_.chance(15) ? 3. : 0.}};
+    Step step{
+        0, {}, "scan_all", {}, {random_.chance(30) ? 1. : 0., random_.chance(15) && !unchosen_ ? 3. : 0.}};
     const auto chosen = choose_carries(carried);
     const Values start = start_of(carried, chosen, step);
     step.operands.push_back(xs.name);
@@ -688,7 +689,7 @@ class NestGenerator {
               "solve",
               {carried[at].name, p.name},
               {static_cast<double>(method), adaptive ? 1. : 0., 0.75, random_.chance(60) ? 0.25 : 0.,
-               random_.chance(50) ? 0.15 : 0.22, random_.chance(15) ? 3. : 0., 0}};
+               random_.chance(50) ? 0.15 : 0.22, random_.chance(15) && !unchosen_ ? 3. : 0., 0}};
     const std::size_t outside = visible_.size();
     Block field;
     parameter_of(field, {});
@@ -712,7 +713,8 @@ class NestGenerator {
 
   Random random_;
   Values visible_;
-  // Whether nests may be unchosen. What is promised of them ends where conditions by element meet indices.
+  // Whether nests may be unchosen. What is promised of them ends where conditions by element meet indices,
+  // and at loops with checkpoints.
   bool unchosen_ = false;
   std::optional<Condition> condition_;  // without which derivatives may be NaN
   Shape buffer_;
