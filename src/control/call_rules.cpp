@@ -96,7 +96,7 @@ void called_transpose(const Op& op, const TransposeRule& r) {
   const Conditions conditions(r);
   GraphRef region = transpose_graph(
       called_region(r.params), linear, ct_mask, std::vector<bool>(2 * count(linear), false), out_mask,
-      sum_mask, std::vector<Conditional>(count(linear), Conditional::ByAxes), conditions.given);
+      sum_mask, std::vector(count(linear), Conditional{Conditional::any}), conditions.given);
   std::vector<Array> operands;
   for (std::size_t i = 0; i < r.operands.size(); ++i)
     if (!r.linear[i]) operands.push_back(r.operands[i]);

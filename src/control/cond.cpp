@@ -141,7 +141,7 @@ void cond_transpose(const TransposeRule& r) {
   const std::vector<Array> sums = take_sums(r, 1, sum_mask);
   const Conditions conditions(r);
   const std::size_t cotangents = count(linear);
-  std::vector<Conditional> kinds(cotangents, Conditional::AsAWhole);
+  std::vector<Conditional> kinds(cotangents, Conditional{0});
   auto graphs = transform_branches(
       branches_of(r.params), 2 * cotangents, out_mask,
       [&](const Graph& branch, const std::vector<bool>& instantiate, std::vector<bool>& found) {
@@ -149,12 +149,12 @@ void cond_transpose(const TransposeRule& r) {
         const bool first = count(instantiate) == 0;
         const GraphRef made = transpose_graph(
             branch, linear, ct_mask, instantiate, found, sum_mask,
-            first ? std::vector<Conditional>(cotangents, Conditional::ByAxes) : kinds, conditions.given);
+            first ? std::vector(cotangents, Conditional{Conditional::any}) : kinds, conditions.given);
         std::size_t out = count(slice_mask(found, 0, cotangents));
         for (std::size_t i = 0, k = 0; i < linear.size(); ++i) {
           if (!linear[i]) continue;
-          const bool by_axes = found[cotangents + k] && made->aval(made->outputs()[out++]).rank() > 0;
-          if (by_axes && !r.avals[i + 1].is_list()) kinds[k] = Conditional::ByElement;
+          const std::size_t axes = found[cotangents + k] ? made->aval(made->outputs()[out++]).rank() : 0;
+          if (!r.avals[i + 1].is_list()) kinds[k].axes = std::max(kinds[k].axes, static_cast<int>(axes));
           ++k;
         }
         return made;

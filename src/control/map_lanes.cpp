@@ -170,7 +170,7 @@ void map_lanes_transpose(const TransposeRule& r) {
   std::vector<Conditional> conditional;  // what lanes share is added up over them
   for (std::size_t i = 0; i < linear.size(); ++i) {
     plain[i] = !linear[i];
-    if (linear[i]) conditional.push_back(p.in_axes[i] >= 0 ? Conditional::ByAxes : Conditional::No);
+    if (linear[i]) conditional.push_back({p.in_axes[i] >= 0 ? Conditional::any : Conditional::no});
   }
   Dims axes = concatenated(marked_axes(p.in_axes, plain), Dims::filled(count(ct_mask), 0));
   const Conditions conditions = conditions_of_lane(r, axes);

@@ -98,6 +98,42 @@ HeldConditions::HeldConditions(std::span<const AxesCondition> of_sums,
   for (const Array& a : by_entry) given.avals.push_back(unstacked(a.aval()));
 }
 
+/// Conditions given for some of an iteration's axes, laid out for the first axes up to the last of these:
+/// only such ones are handed on.
+std::vector<AxesCondition> for_first_axes(const TransposeRule& r, std::size_t carries) {
+  std::vector<AxesCondition> found(r.given.begin(), r.given.end());
+  struct Known {
+    std::size_t from;
+    Dims axes;
+    Shape shape;
+    Array holds;
+  };
+  std::vector<Known> known;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    AxesCondition& one = found[i];
+    const std::int64_t first = i < carries ? 0 : 1;  // entries are along axis 0
+    if (one.holds.is_empty() || one.axes.contains(first - 1)) continue;
+    Dims axes = one.axes;
+    for (std::int64_t& axis : axes) axis -= first;
+    if (leads(axes)) continue;
+    const Shape& whole = r.cotangents[i].shape();
+    const auto count = static_cast<std::size_t>(*std::ranges::max_element(axes)) + 1;
+    const Shape shape(whole.data() + first, count);
+    const auto same = std::ranges::find_if(known, [&](const Known& k) {
+      return r.given[k.from].holds.node() == r.given[i].holds.node() && k.axes == axes && k.shape == shape;
+    });
+    if (same == known.end()) {
+      one.holds = holds_in(Guard{one.holds, axes}, shape);
+      known.push_back({i, axes, shape, one.holds});
+    } else {
+      one.holds = same->holds;
+    }
+    one.axes = Dims::counting(count);
+    for (std::int64_t& axis : one.axes) axis += first;
+  }
+  return found;
+}
+
 bool is_for_first_axes(const Array& condition, const Aval& value) {
   const Shape &part = condition.shape(), &whole = value.shape();
   return part.size() <= whole.size() && std::equal(part.begin(), part.end(), whole.begin());
@@ -105,15 +141,16 @@ bool is_for_first_axes(const Array& condition, const Aval& value) {
 
 /// The condition that each carry's cotangent has in all iterations, if the body hands it on: what it is given
 /// with, or, if it is zero at first, what some other cotangent is given with.
-std::vector<AxesCondition> conditions_of_carry(const TransposeRule& r, std::size_t first_carry,
-                                               std::size_t carries, const std::vector<bool>& late) {
+std::vector<AxesCondition> conditions_of_carry(const TransposeRule& r, std::span<const AxesCondition> given,
+                                               std::size_t first_carry, std::size_t carries,
+                                               const std::vector<bool>& late) {
   std::vector<AxesCondition> found(carries);
-  if (r.given.empty()) return found;
-  const HeldConditions all({}, r.given.first(carries), r.given.subspan(carries));
+  if (given.empty()) return found;
+  const HeldConditions all({}, given.first(carries), given.subspan(carries));
   for (std::size_t c = 0; c < carries; ++c) {
     if (late[c]) continue;
     if (!r.cotangents[c].is_empty()) {
-      found[c] = r.given[c];
+      found[c] = given[c];
       continue;
     }
     for (const Array& holds : all.constant) {
@@ -170,14 +207,15 @@ class Unions {
 /// The condition that the cotangent of each linear const may have, if its entries along some axes have to do
 /// with the same entries of what the loop carries, as those of lanes have. One for whole arrays needs nothing
 /// of this.
-std::vector<AxesCondition> conditions_of_sums(const TransposeRule& r, std::size_t consts, Unions& unions) {
+std::vector<AxesCondition> conditions_of_sums(const TransposeRule& r, std::span<const AxesCondition> given,
+                                              std::size_t consts, Unions& unions) {
   std::vector<AxesCondition> found;
   for (std::size_t i = 0; i < consts; ++i) {
     if (!r.linear[i]) continue;
     AxesCondition& own = found.emplace_back();
     const bool starts_from_zero = i >= r.sums.size() || r.sums[i].is_empty();
     std::vector<std::size_t> parts;
-    for (const AxesCondition& one : r.given) {
+    for (const AxesCondition& one : given) {
       const bool fits = !one.holds.is_empty() && one.holds.ndim() > 0 && leads(one.axes) &&
                         is_for_first_axes(one.holds, r.avals[i]);
       if (!starts_from_zero || !fits) continue;
@@ -192,31 +230,61 @@ std::vector<AxesCondition> conditions_of_sums(const TransposeRule& r, std::size_
   return found;
 }
 
-/// For each value of a transposed body: a union in which it implies that one of them holds, and whether it is
-/// that union. The first inputs say what of `open` still is, where that is a condition; those from `first` on
-/// are the conditions `constant`.
+/// A union of which a value implies that one holds, and whether it is that union.
 struct Implied {
   Union parts;
   bool equal = false;
 };
-std::vector<Implied> implied(const Graph& graph, std::span<const Array> open, std::size_t first,
-                             std::span<const Array> constant, Unions& unions) {
+
+Implied either(const Implied& a, const Implied& b) {
+  if (!a.parts || !b.parts) return {};
+  Implied all{std::vector<std::size_t>(), a.equal && b.equal};
+  std::ranges::set_union(*a.parts, *b.parts, std::back_inserter(*all.parts));
+  return all;
+}
+
+/// For each value of a graph, given those of its inputs.
+std::vector<Implied> implied(const Graph& graph, std::span<const Implied> inputs) {
   std::vector<Implied> found(graph.value_count());
-  for (std::size_t g = 0; g < open.size(); ++g)
-    if (unions.has(open[g])) found[g].parts = unions.of(open[g]);
-  for (std::size_t k = 0; k < constant.size(); ++k) found[first + k] = {unions.of(constant[k]), true};
+  std::ranges::copy(inputs, found.begin());
   for (const Eqn& e : graph.eqns()) {
-    if (e.op != &bit_or_op && e.op != &bit_and_op) continue;
-    const Implied &a = found[graph.operands(e)[0]], &b = found[graph.operands(e)[1]];
+    std::vector<Implied> in;
+    for (ValueId v : graph.operands(e)) in.push_back(found[v]);
     Implied& result = found[e.first_result];
-    if (e.op == &bit_and_op) {
-      result.parts = a.parts ? a.parts : b.parts;
-    } else if (a.parts && b.parts) {
-      result = {std::vector<std::size_t>(), a.equal && b.equal};
-      std::ranges::set_union(*a.parts, *b.parts, std::back_inserter(*result.parts));
+    if (e.op == &constant_op && e.params.as<ConstantParams>().bits == 0) {
+      result = {std::vector<std::size_t>(), true};  // what never holds implies everything
+    } else if (e.op == &broadcast_in_dim_op && in[0].parts && in[0].parts->empty()) {
+      result = in[0];
+    } else if (e.op == &bit_or_op) {
+      result = either(in[0], in[1]);
+    } else if (e.op == &bit_and_op) {
+      const bool first = in[0].parts && (!in[1].parts || within(*in[0].parts, *in[1].parts));
+      result.parts = in[first ? 0 : 1].parts;
+    } else if (e.op == &cond_op) {
+      bool other = false;
+      for (const GraphRef& branch : e.params.as<CondParams>().branches) {
+        const std::vector<Implied> of = implied(*branch, std::span(in).subspan(1));
+        for (std::uint32_t r = 0; r < e.result_count; ++r) {
+          Implied& one = found[e.first_result + r];
+          one = other ? either(one, of[branch->outputs()[r]]) : of[branch->outputs()[r]];
+        }
+        other = true;
+      }
+      for (std::uint32_t r = 0; r < e.result_count; ++r) found[e.first_result + r].equal = false;
     }
   }
   return found;
+}
+
+/// For each value of a transposed body, whose first inputs say what of `open` still is, where that is a
+/// condition; those from `first` on are the conditions `constant`.
+std::vector<Implied> implied(const Graph& graph, std::span<const Array> open, std::size_t first,
+                             std::span<const Array> constant, Unions& unions) {
+  std::vector<Implied> inputs(graph.input_count());
+  for (std::size_t g = 0; g < open.size(); ++g)
+    if (unions.has(open[g])) inputs[g].parts = unions.of(open[g]);
+  for (std::size_t k = 0; k < constant.size(); ++k) inputs[first + k] = {unions.of(constant[k]), true};
+  return implied(graph, inputs);
 }
 
 /// For a group of late carries: where the cotangents of all count, if that is one condition for as many axes
@@ -257,16 +325,17 @@ void scan_transpose(const TransposeRule& r) {
   Groups<Array> given;
   Unions unions;
   // Of the sums, then of the carry.
-  std::vector<AxesCondition> held = conditions_of_sums(r, consts, unions);
+  const std::vector<AxesCondition> conditions_given = for_first_axes(r, carries);
+  std::vector<AxesCondition> held = conditions_of_sums(r, conditions_given, consts, unions);
   const std::size_t sums = held.size();
-  for (AxesCondition& one : conditions_of_carry(r, consts, carries, late.late))
+  for (AxesCondition& one : conditions_of_carry(r, conditions_given, consts, carries, late.late))
     held.push_back(std::move(one));
   for (std::size_t c = 0; c < carries; ++c) {
     const Array& ct = r.cotangents[c];
     given[Carry].push_back(ct.is_empty() ? lax::full_like(r.avals[consts + c], 0) : ct);
   }
   for (std::size_t g = 0; g < late.open.size(); ++g)
-    given[Open].push_back(open_at_first(late, g, r.given, std::span(held).subspan(sums)));
+    given[Open].push_back(open_at_first(late, g, conditions_given, std::span(held).subspan(sums)));
   for (std::size_t i = 0; i < linear.size(); ++i) {
     if (!linear[i])
       given[i < consts ? Consts : Xs].push_back(r.operands[i]);
@@ -292,17 +361,18 @@ void scan_transpose(const TransposeRule& r) {
   std::vector<std::pair<std::size_t, std::size_t>> narrowed;
   for (bool settled = false; !settled;) {
     const std::span<const AxesCondition> all_held = held;
-    const HeldConditions conditions(all_held.first(sums), all_held.subspan(sums),
-                                    r.given.subspan(std::min(carries, r.given.size())));
+    const HeldConditions conditions(
+        all_held.first(sums), all_held.subspan(sums),
+        std::span(conditions_given).subspan(std::min(carries, conditions_given.size())));
     given[Held] = conditions.constant;
     given[HeldXs] = conditions.by_entry;
     std::vector<Conditional> conditional;
     std::vector<bool> instantiate = all;
     if (std::ranges::any_of(held, is_held)) {
-      conditional.assign(all.size(), Conditional::No);
+      conditional.resize(all.size());
       for (std::size_t k = 0; k < held.size(); ++k)
-        if (is_held(held[k]) && !(k >= sums && late.late[k - sums])) conditional[k] = Conditional::ByAxes;
-      instantiate.resize(2 * all.size(), false);
+        if (is_held(held[k]) && !(k >= sums && late.late[k - sums])) conditional[k].axes = Conditional::any;
+      for (Conditional c : conditional) instantiate.push_back(c.axes != Conditional::no);
     }
     transposed = transpose_graph(*late.body, body_linear, ct_mask, instantiate, out_mask, sum_mask,
                                  conditional, conditions.given);
@@ -314,7 +384,7 @@ void scan_transpose(const TransposeRule& r) {
     const std::vector<Implied> conditions_of =
         implied(*transposed, given[Open], first, conditions.constant, unions);
     for (std::size_t k = 0; k < conditional.size(); ++k) {
-      if (conditional[k] == Conditional::No) continue;
+      if (conditional[k].axes == Conditional::no) continue;
       const bool hands_on = out_mask[all.size() + k] && leads(held[k].axes);
       const Implied own = hands_on ? conditions_of[transposed->outputs()[out]] : Implied();
       const Union& next = own.parts;
@@ -322,7 +392,8 @@ void scan_transpose(const TransposeRule& r) {
       out += out_mask[all.size() + k];
       const std::vector<std::size_t> now = unions.of(held[k].holds);
       if (next && within(*next, now)) {
-        if (k >= sums && (!own.equal || *next != now)) narrowed.emplace_back(k - sums, says);
+        const bool fewer = !own.equal || *next != now;
+        if (k >= sums && fewer && !next->empty()) narrowed.emplace_back(k - sums, says);
         continue;
       }
       // It counts where something else does too, from now on or at all times.

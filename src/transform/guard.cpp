@@ -10,7 +10,7 @@
 
 namespace apsis::detail {
 
-extern const Op reduce_sum_op;
+extern const Op pad_op, reduce_sum_op;
 
 namespace {
 
@@ -54,6 +54,10 @@ std::int64_t operand_axis(const Graph& graph, const Eqn& e, std::size_t k, std::
   if (e.op == &reverse_op) return stays(!e.params.as<ReverseParams>().axes.contains(axis));
   if (e.op == &dynamic_slice_op) return stays(k == 0);
   if (e.op == &slice_op) return stays(e.params.as<SliceParams>().stride[at] == 1);
+  if (e.op == &pad_op) {
+    const auto& p = e.params.as<PadParams>();
+    return stays(k == 0 && p.low[at] == 0 && p.interior[at] == 0);
+  }
   if (e.op == &concatenate_op) return stays(e.params.as<ConcatenateParams>().axis != axis);
   if (e.op == &broadcast_in_dim_op) {
     const std::int64_t of = place_in(e.params.as<BroadcastParams>().axes, axis);

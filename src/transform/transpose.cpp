@@ -1,6 +1,7 @@
 #include "transform/transpose.hpp"
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <unordered_map>
 #include <utility>
@@ -16,8 +17,8 @@
 
 namespace apsis::detail {
 
-extern const Op broadcast_in_dim_op, concatenate_op, map_lanes_op, pad_op, reduce_sum_op, scan_op, select_op,
-    slice_op;
+extern const Op broadcast_in_dim_op, checkpoint_op, concatenate_op, map_lanes_op, pad_op, reduce_sum_op,
+    scan_op, select_op, slice_op;
 
 namespace {
 
@@ -42,6 +43,10 @@ bool has_regions(const Eqn& e) {
   bool found = false;
   each_region(e.params, [&](const Graph&) { found = true; });
   return found;
+}
+
+Shape first_axes(const Shape& shape, Conditional kind) {
+  return Shape(shape.data(), static_cast<std::size_t>(std::max(0, kind.axes)));
 }
 
 /// A slice, and the guard of its result's cotangent.
@@ -80,14 +85,16 @@ class Backward {
     return cotangents_[v];
   }
 
-  /// The condition under which the cotangent counts, for its first axes; empty: it is what it is.
+  /// The condition under which the cotangent counts; empty: it is what it is.
   Array take_condition(ValueId v, Conditional kind) {
     const Guard guard = guards_[v];
-    if (kind == Conditional::No || guard.is_empty()) return {};
-    if (kind == Conditional::AsAWhole && !guard.is_scalar()) return {};
-    guards_[v] = {};
+    if (kind.axes == Conditional::no || guard.is_empty()) return {};
     const Shape& shape = graph_.aval(v).shape();
-    return kind == Conditional::ByElement ? holds_in(guard, shape) : leading(guard, shape);
+    const bool any = kind.axes == Conditional::any;
+    if (!any && std::ranges::any_of(guard.axes, [&](std::int64_t axis) { return axis >= kind.axes; }))
+      return {};
+    guards_[v] = {};
+    return any ? leading(guard, shape) : holds_in(guard, first_axes(shape, kind));
   }
 
   /// Sums of what counts under the same condition stay under it; else they count where one of the summands
@@ -235,6 +242,16 @@ class Backward {
     guards_[v] = {};
   }
 
+  /// Where both hold, the same value for the same two, so that their sums stay under one condition.
+  std::optional<Guard> meet(const Guard& a, const Guard& b) {
+    if (a.is_empty() || b.is_empty() || a.has_condition_of(b)) return both(a, b);
+    auto& made = meetings_[{a.condition.node(), b.condition.node()}];
+    for (const Meeting& m : made)
+      if (m.a == a && m.b == b) return m.both;
+    made.push_back({a, b, *both(a, b)});
+    return made.back().both;
+  }
+
   /// Each branch gets the cotangent as it is, and counts where it was chosen.
   void transpose_select(const Eqn& e) {
     const auto ids = graph_.operands(e);
@@ -254,7 +271,7 @@ class Backward {
         unchosen_[ids[k]] = 1;
         continue;
       }
-      const auto where = known ? guard : both(guard, {chosen, condition.axes, when});
+      const auto where = known ? guard : meet(guard, {chosen, condition.axes, when});
       if (where) add(ids[k], ct, *where);
     }
   }
@@ -279,7 +296,7 @@ class Backward {
     }
     const OpKind kind = e.op->kind;
     const bool whole = common.is_empty() || common.is_scalar();
-    if (takes_conditions(kind) &&
+    if (takes_conditions(*e.op) &&
         (!(same && whole) || (!common.is_empty() && (makes_lists(e) || continues_sums(e)))))
       return give(e);
     if (!same || kind == OpKind::Collective) return zeroed(e, common), Guard();
@@ -310,8 +327,9 @@ class Backward {
     return is_large(v) && (graph_.aval(v).shape().product() > size || e.op->kind == OpKind::Index);
   }
 
-  static bool takes_conditions(OpKind kind) {
-    return kind == OpKind::Scan || kind == OpKind::Cond || kind == OpKind::Call || kind == OpKind::MapLanes;
+  static bool takes_conditions(const Op& op) {
+    return op.kind == OpKind::Scan || op.kind == OpKind::Cond || op.kind == OpKind::Call ||
+           op.kind == OpKind::MapLanes || &op == &checkpoint_op;
   }
 
   /// Whether some cotangents of its operands are lists.
@@ -480,7 +498,7 @@ class Backward {
       Guard own = taken_[k] ? guards_[ids[k]] : out_[k].aval().is_list() && given_.empty() ? Guard() : guard;
       own.zeroed = own.zeroed && guard.zeroed;
       if (!given_.empty() && !conditions_[k].is_empty()) own = {};  // it knows better
-      const auto where = both(own, guard_of(conditions_[k]));
+      const auto where = meet(own, guard_of(conditions_[k]));
       if (where) add(ids[k], out_[k], *where, slice);
     }
   }
@@ -496,6 +514,10 @@ class Backward {
   std::vector<AxesCondition> given_;                       // by result, if there are any
   std::vector<Array> moved_conditions_;                    // for `conditions_`, where the equation moves them
   std::unordered_map<ValueId, Parts> parts_;
+  struct Meeting {
+    Guard a, b, both;
+  };
+  std::map<std::pair<const void*, const void*>, std::vector<Meeting>> meetings_;  // by conditions
   std::vector<char> unchosen_;  // by value: some reader is in a branch that is known not to be chosen
   bool chooses_ = false;        // whether there may be conditions
   std::vector<Aval> avals_;
@@ -584,8 +606,7 @@ GraphRef transpose_graph(const Graph& graph, const std::vector<bool>& linear,
       if (!out_mask[out]) continue;
       // A cotangent that is nothing does not count.
       if (conditions[k].is_empty())
-        conditions[k] = lax::full(conditional[k] == Conditional::ByElement ? shapes[k] : Shape(), Dtype::Bool,
-                                  !found[k].is_empty());
+        conditions[k] = lax::full(first_axes(shapes[k], conditional[k]), Dtype::Bool, !found[k].is_empty());
       outs.push_back(conditions[k]);
     }
     return outs;

@@ -14,10 +14,13 @@ inline constexpr std::size_t small_sum = 256;
 std::vector<Array> backward_pass(const Graph& graph, const std::vector<bool>& linear,
                                  std::span<const Array> inputs, std::span<const Array> cotangents);
 
-/// Whether a cotangent may come with a condition under which it counts: one for the whole array; also one for
-/// each element along its first axes; or one for each element, in any case. Without it is zero where it does
-/// not count.
-enum class Conditional : std::uint8_t { No, AsAWhole, ByAxes, ByElement };
+/// Whether a cotangent may come with a condition under which it counts: one for so many of its first axes, or
+/// (`any`) for as many as it has one for. Else it is zero where it does not count.
+struct Conditional {
+  enum : int { no = -2, any = -1 };
+  int axes = no;
+  friend bool operator==(Conditional, Conditional) = default;
+};
 
 /// Conditions under which the cotangents of a graph's outputs count, and what their sums start from.
 struct GivenConditions {

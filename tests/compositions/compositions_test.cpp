@@ -105,7 +105,9 @@ void check_seeds(const Kind& kind, std::uint64_t first, std::uint64_t count, dou
     if (shrunk++ < to_shrink)
       shrink_and_keep(kind, seed, failure, seeds.one_limit);
     else
-      ADD_FAILURE() << kind.word << ' ' << seed << ": " << failure.kind << "\n" << failure.text;
+      ADD_FAILURE() << kind.word << ' ' << seed << ": " << failure.kind << "\n"
+                    << failure.text << "\n"
+                    << to_string(kind.generate(seed));
   }
   // The comparison must not be skipped unnoticed.
   EXPECT_GT(tally.derived, tally.programs / 2);

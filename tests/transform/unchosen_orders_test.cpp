@@ -225,6 +225,73 @@ TEST(UnchosenOrders, LoopsOfBatches) {
   }
 }
 
+// Branches in a loop in a loop, of which some neither read what the loop carries nor what others read; in
+// arrays of more than 256 bytes, whose cotangents are added up in place, and in small ones.
+TEST(UnchosenOrders, BranchesInLoopsOfBatches) {
+  for (int kind = 0; kind < 24; ++kind) {
+    SCOPED_TRACE(kind);
+    const std::int64_t n = kind & 1 ? 65 : 5;
+    const auto f = [&](const Array& c) {
+      return sum(fori_loop(
+          0, 3,
+          [&](const Array& i, const Array& b) {
+            const Array start = b + c;
+            const auto body = [&](const Array& k, const Array& s) {
+              const Array first = kind & 2 ? k % 2 == 0 : mean(s) > 0.7;
+              if (kind & 4) return where(first, b, steep(s, c));
+              return cond(
+                  first, [&](const Array&) { return b; },
+                  [&](const Array& z) { return steep(kind < 16 ? z : b, c); }, s);
+            };
+            if (kind & 8) return where(c > 0.5, fori_loop(0, 3, body, start), start);
+            using State = std::pair<Array, Array>;
+            const auto next = [&](const State& s) { return State{s.first + 1, body(s.first, s.second)}; };
+            const auto more = [&](const State& s) { return s.first < (kind < 16 ? i : array(2)); };
+            return where(c > 0.5, while_loop(more, next, State{array(0), start}).second, start);
+          },
+          full({n}, 0.5)));
+    };
+    const Array x = array({0.2, 0.6, 0.9});
+    const Array slopes = stack({grad(f)(x[0]), grad(f)(x[1]), grad(f)(x[2])});
+    EXPECT_EQ(slopes[0].item<double>(), 3. * static_cast<double>(n));
+    for (const LaneLoops loops : {LaneLoops::Lanes, LaneLoops::Lockstep}) {
+      const auto total = [&](const Array& z) { return sum(vmap(f, {.loops = loops})(z)); };
+      expect_near(grad(total)(x), slopes);
+      expect_near(jit(grad(total))(x), slopes);
+    }
+  }
+}
+
+// Conditions by lane behind the axis of the cotangents that a Jacobian is made of, through calls, loops that
+// are linear, parts and paddings.
+TEST(UnchosenOrders, JacobiansOfGradientsOfBatches) {
+  for (int kind = 0; kind < 16; ++kind) {
+    SCOPED_TRACE(kind);
+    const std::int64_t n = kind & 1 ? 65 : 5;
+    const auto f = [&](const Array& c) {
+      const Array v = 0.375 + c * arange(static_cast<double>(n)) / static_cast<double>(n);
+      const auto inner = [&](const Array& z) {
+        const auto body = [&](const Array&, const Array& s) {
+          return kind < 4 ? -s : kind < 8 ? roll(s, 2, 0) : kind < 12 ? pad(s, {1}, {-1}) : sin(s);
+        };
+        return steep(fori_loop(0, 4, body, z), c);
+      };
+      const Array w = where(c > 0.5, kind & 2 ? checkpoint(inner)(v) : inner(v), v);
+      return stack({mean(w), w[1]});
+    };
+    const Array x = array({0.2, 0.9, -0.3});
+    const auto batch = [&](const Array& z) { return sum(vmap(f)(z), {.axis = 0}); };
+    Array wanted = zeros({2, 3, 3});
+    for (int lane = 0; lane < 3; ++lane)
+      wanted = wanted.at(range(0, 2), lane, lane).set(jacfwd(jacfwd(f))(x[lane]));
+    EXPECT_TRUE(all(isfinite(wanted)).item<bool>());
+    expect_near(jit(jacrev(jacrev(batch)))(x), wanted);
+    expect_near(jit(jacrev(jacfwd(batch)))(x), wanted);
+    expect_near(jit(jacfwd(jacrev(batch)))(x), wanted);
+    expect_near(jacrev(jacrev(batch))(x), wanted);
+  }
+}
+
 // Parts of an array of which only some were chosen.
 TEST(UnchosenOrders, PartsOfArrays) {
   auto f = [](const Array& x) {

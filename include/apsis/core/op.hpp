@@ -73,8 +73,8 @@ struct TransposeRule {
   /// element): where false `out` is zero, so that what it is multiplied with on its way back does not matter,
   /// be it infinite. Left empty: `out` is what it is.
   std::span<Array> conditions = {};
-  /// The same for each of `cotangents`, which are not zero yet where it does not hold. Only scan, cond, call
-  /// and map_lanes are given any; other rules get zeros.
+  /// The same for each of `cotangents`, which are not zero yet where it does not hold. Only scan, cond, call,
+  /// checkpoint and map_lanes are given any; other rules get zeros.
   std::span<const AxesCondition> given = {};
 };
 
