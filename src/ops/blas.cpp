@@ -13,14 +13,6 @@ void blas_multiply(Dtype dtype, std::int64_t m, std::int64_t n, std::int64_t k, 
   const complex64 one64{1, 0}, zero64{0, 0};
   const complex128 one128{1, 0}, zero128{0, 0};
   switch (dtype) {
-    case Dtype::F32:
-      return cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, rows, columns, inner, 1.0f,
-                         static_cast<const float*>(a), inner, static_cast<const float*>(b), columns, 0.0f,
-                         static_cast<float*>(c), columns);
-    case Dtype::F64:
-      return cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, rows, columns, inner, 1.0,
-                         static_cast<const double*>(a), inner, static_cast<const double*>(b), columns, 0.0,
-                         static_cast<double*>(c), columns);
     case Dtype::C64:
       return cblas_cgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, rows, columns, inner, &one64, a, inner, b,
                          columns, &zero64, c, columns);
@@ -28,7 +20,7 @@ void blas_multiply(Dtype dtype, std::int64_t m, std::int64_t n, std::int64_t k, 
       return cblas_zgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, rows, columns, inner, &one128, a, inner,
                          b, columns, &zero128, c, columns);
     default:
-      APSIS_ASSERT(!"a dtype that BLAS has");
+      APSIS_ASSERT(!"complex");
   }
 }
 

@@ -6,8 +6,7 @@
 
 namespace apsis::detail {
 
-/// c = a·b for row-major contiguous m × k and k × n matrices of f32, f64, c64 or c128, by OpenBLAS (serial
-/// build).
+/// c = a·b for row-major contiguous m × k and k × n matrices of c64 or c128, by OpenBLAS (serial build).
 void blas_multiply(Dtype dtype, std::int64_t m, std::int64_t n, std::int64_t k, const void* a, const void* b,
                    void* c);
 

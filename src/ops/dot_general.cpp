@@ -8,6 +8,7 @@
 #include "ops/dot_params.hpp"
 #include "ops/index_rules.hpp"
 #include "ops/jet_rules.hpp"
+#include "ops/matrix_product.hpp"
 #include "ops/messages.hpp"
 
 namespace apsis::detail {
@@ -174,17 +175,7 @@ void multiply_k_ordered(const DotSizes& s, const void* a, const void* b, void* c
     }
 }
 
-void multiply(Dtype dtype, bool k_ordered, const DotSizes& s, const void* a, const void* b, void* c) {
-  bool in_blas = dtype == Dtype::F32 || dtype == Dtype::F64 || is_complex(dtype);
-  if (in_blas && !k_ordered && s.k > 0) {
-    std::size_t item = item_size(dtype);
-    for (std::int64_t matrix = 0; matrix < s.batch; ++matrix)
-      blas_multiply(dtype, s.m, s.n, s.k,
-                    static_cast<const char*>(a) + static_cast<std::size_t>(matrix * s.m * s.k) * item,
-                    static_cast<const char*>(b) + static_cast<std::size_t>(matrix * s.k * s.n) * item,
-                    static_cast<char*>(c) + static_cast<std::size_t>(matrix * s.m * s.n) * item);
-    return;
-  }
+void multiply(Dtype dtype, const DotSizes& s, const void* a, const void* b, void* c) {
   switch (dtype) {
     case Dtype::Bool:
       return multiply_k_ordered<bool>(s, a, b, c);
@@ -217,6 +208,69 @@ void multiply(Dtype dtype, bool k_ordered, const DotSizes& s, const void* a, con
   }
 }
 
+void multiply_in_blas(Dtype dtype, const DotSizes& s, const void* a, const void* b, void* c) {
+  const std::size_t item = item_size(dtype);
+  for (std::int64_t i = 0; i < s.batch; ++i)
+    blas_multiply(dtype, s.m, s.n, s.k,
+                  static_cast<const char*>(a) + static_cast<std::size_t>(i * s.m * s.k) * item,
+                  static_cast<const char*>(b) + static_cast<std::size_t>(i * s.k * s.n) * item,
+                  static_cast<char*>(c) + static_cast<std::size_t>(i * s.m * s.n) * item);
+}
+
+/// Axes [first, first + count) of a view as one, with its stride; nothing if they are not.
+std::optional<std::int64_t> merged(const View& view, std::size_t first, std::size_t count) {
+  std::int64_t stride = 1, length = 1;
+  for (std::size_t d = first + count; d-- > first;) {
+    if (view.shape[d] == 1) continue;
+    if (length == 1)
+      stride = view.strides[d];
+    else if (view.strides[d] != stride * length)
+      return std::nullopt;
+    length *= view.shape[d];
+  }
+  return stride;
+}
+
+/// An operand as matrices that lie in memory at any strides: copied only if groups of its axes cannot be one.
+struct StridedMatrices {
+  StridedMatrices(const Array& operand, const Dims& order, std::size_t batch_axes, std::size_t row_axes,
+                  std::vector<char>& storage)
+      : batch(batch_axes), view(permuted(operand.shape(), order)) {
+    const std::size_t column_axes = order.size() - batch - row_axes;
+    auto rows = merged(view, batch, row_axes), columns = merged(view, batch + row_axes, column_axes);
+    data = static_cast<const char*>(rows && columns ? data_of(operand)
+                                                    : as_matrices(operand, order, operand.dtype(), storage));
+    if (!rows || !columns) {
+      view = View::contiguous(view.shape);
+      rows = merged(view, batch, row_axes);
+      columns = merged(view, batch + row_axes, column_axes);
+    }
+    row_stride = *rows;
+    column_stride = *columns;
+    item = item_size(operand.dtype());
+  }
+  MatrixOperand matrix(std::int64_t number) const {
+    std::int64_t at = 0;
+    for (std::size_t d = batch; d-- > 0; number /= view.shape[d])
+      at += number % view.shape[d] * view.strides[d];
+    return {data + at * static_cast<std::int64_t>(item), row_stride, column_stride};
+  }
+  std::size_t batch, item;
+  View view;
+  const char* data;
+  std::int64_t row_stride, column_stride;
+};
+
+void multiply_large(const DotParams& p, const DotSizes& s, std::span<const Array> in, Array& out) {
+  std::vector<char> storage_a, storage_b;
+  const StridedMatrices a(in[0], order_of_a(p, s), p.batch_a.size(), s.free_a.size(), storage_a),
+      b(in[1], order_of_b(p, s), p.batch_b.size(), p.contract_b.size(), storage_b);
+  auto* result = mutable_data<char>(out);
+  const auto bytes = static_cast<std::size_t>(s.m * s.n) * item_size(out.dtype());
+  for (std::int64_t i = 0; i < s.batch; ++i, result += bytes)
+    matrix_product(out.dtype(), s.m, s.n, s.k, a.matrix(i), b.matrix(i), result);
+}
+
 Dtype compute_dtype(Dtype dtype) { return dtype == Dtype::F16 || dtype == Dtype::BF16 ? Dtype::F32 : dtype; }
 
 void dot_evaluate(const Params& params, std::span<const Array> in, std::span<Array> out) {
@@ -225,6 +279,8 @@ void dot_evaluate(const Params& params, std::span<const Array> in, std::span<Arr
   DotSizes s(p, in[0].shape(), in[1].shape());
   Dtype dtype = out[0].dtype(), compute = compute_dtype(dtype);
   std::vector<char> storage_a, storage_b, sums;
+  const bool large = s.k > 0 && !is_k_ordered(p, in[0].shape(), in[1].shape());
+  if (large && (dtype == Dtype::F32 || dtype == Dtype::F64)) return multiply_large(p, s, in, out[0]);
   const void* a = as_matrices(in[0], order_of_a(p, s), compute, storage_a);
   const void* b = as_matrices(in[1], order_of_b(p, s), compute, storage_b);
   void* c = mutable_data<char>(out[0]);
@@ -233,7 +289,8 @@ void dot_evaluate(const Params& params, std::span<const Array> in, std::span<Arr
     sums.resize(count * item_size(compute));
     c = sums.data();
   }
-  multiply(compute, is_k_ordered(p, in[0].shape(), in[1].shape()), s, a, b, c);
+  if (large && is_complex(dtype)) return multiply_in_blas(dtype, s, a, b, c);
+  multiply(compute, s, a, b, c);
   if (compute != dtype) convert_elements(compute, c, dtype, mutable_data<char>(out[0]), count);
 }
 
@@ -317,33 +374,43 @@ void dot_transpose(const TransposeRule& r) {
     r.out[1] = operand_cotangent(r.cotangents[0], r.operands[0], b, a);
 }
 
-// Operands that are both mapped gain a batch axis; one alone a free axis. Neither moves data.
+// Operands that are both mapped gain a batch axis; one alone a free axis. Neither moves data. Vectors that
+// one matrix is multiplied with are the rows of the left operand, whatever their place was: so the results
+// lie as the vectors do, and layers that follow one another need no transposes.
 void dot_batch(const BatchRule& r) {
   DotParams p = r.params.as<DotParams>();
-  Shape lanes[2] = {r.operands[0].shape(), r.operands[1].shape()};
+  Array operands[] = {r.operands[0], r.operands[1]};
+  int axes[] = {r.axes[0], r.axes[1]};
+  const bool vectors =
+      axes[0] < 0 && operands[1].shape().size() == 1 + p.contract_b.size() + p.batch_b.size();
+  if (vectors && !is_complex(operands[0].dtype())) {
+    std::swap(operands[0], operands[1]);
+    std::swap(axes[0], axes[1]);
+    std::swap(p.contract_a, p.contract_b);
+    std::swap(p.batch_a, p.batch_b);
+  }
+  Shape lanes[] = {operands[0].shape(), operands[1].shape()};
   for (int i : {0, 1})
-    if (r.axes[static_cast<std::size_t>(i)] >= 0)
-      lanes[i].erase(static_cast<std::size_t>(r.axes[static_cast<std::size_t>(i)]));
-  auto shift = [](Dims& axes, int inserted) {
-    for (std::int64_t& axis : axes) axis += axis >= inserted;
+    if (axes[i] >= 0) lanes[i].erase(static_cast<std::size_t>(axes[i]));
+  const auto shift = [](Dims& of, int inserted) {
+    for (std::int64_t& axis : of) axis += axis >= inserted;
   };
   int out_axis = 0;
-  if (r.axes[0] >= 0 && r.axes[1] >= 0) {
-    for (Dims* axes : {&p.contract_a, &p.batch_a}) shift(*axes, r.axes[0]);
-    for (Dims* axes : {&p.contract_b, &p.batch_b}) shift(*axes, r.axes[1]);
-    p.batch_a.insert(0, r.axes[0]);
-    p.batch_b.insert(0, r.axes[1]);
+  if (axes[0] >= 0 && axes[1] >= 0) {
+    for (Dims* of : {&p.contract_a, &p.batch_a}) shift(*of, axes[0]);
+    for (Dims* of : {&p.contract_b, &p.batch_b}) shift(*of, axes[1]);
+    p.batch_a.insert(0, axes[0]);
+    p.batch_b.insert(0, axes[1]);
   } else {
     p.k_ordered = is_k_ordered(p, lanes[0], lanes[1]);
-    bool left = r.axes[0] >= 0;
-    int axis = r.axes[left ? 0 : 1];
-    for (Dims* axes : {left ? &p.contract_a : &p.contract_b, left ? &p.batch_a : &p.batch_b})
-      shift(*axes, axis);
-    DotSizes s(p, r.operands[0].shape(), r.operands[1].shape());
+    const bool left = axes[0] >= 0;
+    const int axis = axes[left ? 0 : 1];
+    for (Dims* of : {left ? &p.contract_a : &p.contract_b, left ? &p.batch_a : &p.batch_b}) shift(*of, axis);
+    const DotSizes s(p, operands[0].shape(), operands[1].shape());
     out_axis = static_cast<int>(p.batch_a.size() + (left ? 0 : s.free_a.size()));
     for (std::int64_t other : left ? s.free_a : s.free_b) out_axis += other < axis;
   }
-  r.outs.push_back(bind1(dot_general_op, make_params(p), {r.operands[0], r.operands[1]}));
+  r.outs.push_back(bind1(dot_general_op, make_params(p), {operands[0], operands[1]}));
   r.out_axes.push_back(out_axis);
 }
 

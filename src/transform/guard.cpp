@@ -10,7 +10,7 @@
 
 namespace apsis::detail {
 
-extern const Op pad_op, reduce_sum_op;
+extern const Op reduce_sum_op;
 
 namespace {
 
@@ -43,6 +43,23 @@ std::int64_t before_product(const DotParams& p, const Shape& a, const Shape& b, 
   return k == 1 ? at(sizes.free_b, axis - batch - free_a) : -1;
 }
 
+/// The same for the array that a gather reads: an axis that all slices have whole, or one of batching.
+std::int64_t before_gather(const GatherParams& p, const Shape& from, std::int64_t axis) {
+  if (const std::int64_t offset = place_in(p.offset_dims, axis); offset >= 0) {
+    std::int64_t kept = -1, of = -1;
+    while (kept < offset) {
+      ++of;
+      kept += !p.collapsed_slice_dims.contains(of) && !p.operand_batching_dims.contains(of);
+    }
+    const auto at = static_cast<std::size_t>(of);
+    return p.slice_sizes[at] == from[at] ? of : -1;
+  }
+  std::int64_t of_indices = axis;
+  for (std::int64_t offset : p.offset_dims) of_indices -= offset < axis;
+  const std::int64_t batching = place_in(p.start_indices_batching_dims, of_indices);
+  return batching < 0 ? -1 : p.operand_batching_dims[static_cast<std::size_t>(batching)];
+}
+
 /// The axis of operand `k` that is axis `axis` of the result, entry by entry, or -1.
 std::int64_t operand_axis(const Graph& graph, const Eqn& e, std::size_t k, std::int64_t axis) {
   const auto operands = graph.operands(e);
@@ -53,6 +70,8 @@ std::int64_t operand_axis(const Graph& graph, const Eqn& e, std::size_t k, std::
   if (e.op == &transpose_op) return e.params.as<TransposeParams>().permutation[at];
   if (e.op == &reverse_op) return stays(!e.params.as<ReverseParams>().axes.contains(axis));
   if (e.op == &dynamic_slice_op) return stays(k == 0);
+  if (e.op == &dynamic_update_slice_op) return stays(k < 2 && graph.aval(operands[1]).shape()[at] == to[at]);
+  if (e.op == &gather_op) return k == 0 ? before_gather(e.params.as<GatherParams>(), from, axis) : -1;
   if (e.op == &slice_op) return stays(e.params.as<SliceParams>().stride[at] == 1);
   if (e.op == &pad_op) {
     const auto& p = e.params.as<PadParams>();

@@ -368,18 +368,29 @@ class Backward {
     return all;
   }
 
+  /// The guard for all operands of which there will be cotangents, if it is one.
+  std::optional<Guard> guard_for_operands(const Eqn& e, const Guard& guard) const {
+    std::optional<Guard> common;
+    const auto ids = graph_.operands(e);
+    for (std::size_t k = 0; k < ids.size(); ++k) {
+      if (!linear_[ids[k]]) continue;
+      std::optional<Guard> own = guard_for_operand(graph_, e, k, guard);
+      if (!own || (common && own->axes != common->axes)) return std::nullopt;
+      if (!common) common = std::move(own);
+    }
+    return common;
+  }
+
   /// Of a condition for some axes: it goes the way of the cotangent if entries along these do not meet. If
   /// they do, zeros are added up; of a product, made with zeros in the other factor too.
   Guard guard_along(const Eqn& e, const Guard& guard) {
     const auto ids = graph_.operands(e);
-    for (std::size_t k = 0; k < ids.size(); ++k) {
-      auto own = linear_[ids[k]] ? guard_for_operand(graph_, e, k, guard) : std::nullopt;
-      if (!own) continue;
+    if (std::optional<Guard> common = guard_for_operands(e, guard)) {
       if (e.op->kind == OpKind::Contract)
-        own->zeroed = false;
-      else if (grows(e, ids[k]))
-        own = zeroed(e, *own);
-      return *own;
+        common->zeroed = false;
+      else if (std::ranges::any_of(ids, [&](ValueId v) { return grows(e, v); }))
+        common = zeroed(e, *common);
+      return *common;
     }
     if (e.op->kind == OpKind::View || e.op == &reduce_sum_op) return laid_out(e, guard);
     if (e.op == &concatenate_op || (e.op == &pad_op && !linear_[ids[1]])) {

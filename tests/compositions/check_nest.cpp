@@ -563,7 +563,7 @@ class NestChecker {
     if (same(a, b)) return {};
     // Programs that are staged otherwise, as these are of one and of many lanes.
     const bool batches = std::string_view(kind) == "lanes" || std::string_view(kind) == "loops";
-    if (batches && large_product_)  // by OpenBLAS alone, in an order of its own
+    if (batches && large_product_)  // inline in lanes, in another order than alone
       return far(a.to_vector<double>(), b.to_vector<double>(), kind, what);
     if (batches && mode_ != Mode::Value && same_but_for_signs_of_zeros(a, b)) return {};
     return Failure{kind, what + " differ\n" + to_string(a) + "\n" + to_string(b) + first_difference(a, b)};

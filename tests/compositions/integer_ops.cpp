@@ -119,8 +119,13 @@ const ArrayOp table[] = {
      nullptr,
      [](Tensors x, Statics) {
        std::size_t at = 0;
-       for (std::size_t i = 1; i < x[0].elements.size(); ++i)
+       for (std::size_t i = 1; i < x[0].elements.size(); ++i) {
          if (less(x[0].elements[at], x[0].elements[i])) at = i;
+       }
+       // Equal here, these may differ by a rounding elsewhere.
+       const long double most = x[0].elements[at].value();
+       for (std::size_t i = 0; i < x[0].elements.size(); ++i)
+         if (i != at && x[0].elements[i].value() == most) account.ambiguous = true;
        return integer(static_cast<std::int64_t>(at));
      }},
 

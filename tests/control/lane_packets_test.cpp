@@ -114,7 +114,7 @@ TEST(LanePackets, RunLoopsWithinLoopsTogether) {
 }
 
 TEST(LanePackets, MultiplyByWideMatricesThemselves) {
-  // 6400 multiply-adds: a call of BLAS elsewhere, in lanes a part of the program, forwards and backwards.
+  // 6400 multiply-adds: a call of a kernel elsewhere, in lanes a part of the program, forwards and backwards.
   const Array w = reshape(cos(arange(6400.)), {80, 80}) * 0.1, xs = reshape(sin(arange(880.)), {11, 80});
   auto settle = [](const Array& m, const Array& x) {
     return while_loop([](const Array& v) { return sum(v * v) > 0.5; },

@@ -37,7 +37,7 @@ TEST(DotOrder, IsAFunctionOfTheNumberOfTerms) {
     const std::vector<double> a = numbers(n, 0.3), b = numbers(n, 1.1);
     const double expected = defined_dot(a, b), got = dot(array(a), array(b)).item<double>();
     EXPECT_EQ(std::memcmp(&got, &expected, sizeof got), 0) << got << " and " << expected;
-    if (n > 1000) continue;  // beyond is BLAS
+    if (n > 1000) continue;  // beyond are blocks
     // Each column of a matrix alike.
     std::vector<double> columns;
     for (double x : b)

@@ -54,7 +54,7 @@ inline void check_staged(const Function& f, std::span<const Array> in) {
 }
 
 /// Every input mapped, then each alone; lanes are the input, and the input in reverse order. The mapped axis
-/// is the last. Lanes are bitwise equal to single calls unless BLAS is in the way.
+/// is the last. Lanes are bitwise equal to single calls.
 inline void check_lanes(const Function& f, std::span<const Array> in, double blas_tolerance = 0) {
   namespace lax = detail::lax;
   auto reversed = [](const Array& a) { return lax::reverse(a, Dims::counting(a.shape().size())); };

@@ -115,7 +115,7 @@ TEST(Products, Einsum) {
   EXPECT_EQ(numbers(einsum("ij, j -> ij", {a, v})), numbers(a * v));
 }
 
-// Above the inline limit BLAS multiplies; halves are added up in f32 and rounded once.
+// Above the inline limit; halves are added up in f32 and rounded once.
 TEST(Products, LargeAndHalf) {
   const int n = 40;
   Array a = reshape(astype(arange(n * n) % 7, f64), {n, n}),

@@ -1,6 +1,7 @@
 #pragma once
 
-// Products of arrays. Small ones are sums of fused multiply-adds in order, larger ones go through OpenBLAS.
+// Products of arrays: sums of fused multiply-adds, whose order is a function of the sizes
+// (docs/design/numbers.md).
 
 #include <concepts>
 #include <string_view>

@@ -1,0 +1,200 @@
+// Products of large matrices: panels of both operands are copied into the order of reading, tiles of the
+// result are summed in registers. (Goto and van de Geijn, Anatomy of high-performance matrix multiplication,
+// ACM TOMS 34, 2008.)
+
+#include "ops/matrix_product.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <utility>
+
+#include "apsis/base/error.hpp"
+#include "ops/matrix_tiles.hpp"
+
+namespace apsis::detail {
+namespace {
+
+/// Terms of a chain, which is part of the order of sums.
+constexpr std::int64_t steps_at_once = 256;
+// What is copied at once stays in the second level of the cache (left) or the third (right).
+constexpr std::int64_t columns_at_once = 512, rows_at_once = 84;
+
+template <class T>
+struct Strided {
+  const T* data;
+  std::int64_t row_stride, column_stride;
+
+  const T* at(std::int64_t row, std::int64_t column) const {
+    return data + row * row_stride + column * column_stride;
+  }
+  Strided transposed() const { return {data, column_stride, row_stride}; }
+};
+
+/// Memory for panels, kept by each thread.
+template <class T>
+T* panel_memory(std::size_t which, std::int64_t elements) {
+  struct Free {
+    void operator()(void* p) const { std::free(p); }
+  };
+  struct Memory {
+    std::unique_ptr<void, Free> data;
+    std::size_t bytes = 0;
+  };
+  constexpr std::size_t page = 4096;
+  static thread_local std::array<Memory, 2> all;
+  Memory& memory = all[which];
+  const std::size_t bytes = (static_cast<std::size_t>(elements) * sizeof(T) + page - 1) / page * page;
+  if (memory.bytes < bytes) {
+    memory.data.reset(std::aligned_alloc(page, bytes));
+    memory.bytes = memory.data ? bytes : 0;
+    if (!memory.data) throw std::bad_alloc();
+  }
+  return static_cast<T*>(memory.data.get());
+}
+
+/// Lines of a matrix (rows of the left operand, columns of the right one) beside each other, for one step of
+/// k after the other; zeros for lines that a panel of `width` has too many.
+template <class T>
+void copy_panel(const T* from, std::int64_t line_stride, std::int64_t step_stride, std::int64_t lines,
+                std::int64_t width, std::int64_t steps, T* to) {
+  if (lines < width) std::fill_n(to, width * steps, T{});
+  if (line_stride == 1) {
+    for (std::int64_t k = 0; k < steps; ++k) std::copy_n(from + k * step_stride, lines, to + k * width);
+    return;
+  }
+  constexpr std::int64_t block = 8;  // steps; of each line a piece of a cache line is read
+  for (std::int64_t k0 = 0; k0 < steps; k0 += block)
+    for (std::int64_t i = 0; i < lines; ++i)
+      for (std::int64_t k = k0; k < std::min(k0 + block, steps); ++k)
+        to[k * width + i] = from[i * line_stride + k * step_stride];
+}
+
+/// A tile with fewer columns than the functions have goes by way of one that has as many.
+template <class T>
+void multiply_edge(void (*multiply)(const Tile<T>&), Tile<T> tile, std::int64_t rows, std::int64_t columns,
+                   std::int64_t width) {
+  T whole[most_tile_rows * 64 / sizeof(T) * 2] = {};
+  T* const result = std::exchange(tile.result, whole);
+  const std::int64_t stride = std::exchange(tile.stride, width);
+  for (std::int64_t i = 0; i < rows && tile.adds; ++i)
+    std::copy_n(result + i * stride, columns, whole + i * width);
+  multiply(tile);
+  for (std::int64_t i = 0; i < rows; ++i) std::copy_n(whole + i * width, columns, result + i * stride);
+}
+
+template <class T>
+void multiply_matrices(const Tiles<T>& tiles, std::int64_t m, std::int64_t n, std::int64_t k, Strided<T> a,
+                       Strided<T> b, T* c) {
+  const std::int64_t height = tiles.height, width = tiles.width;
+  const auto padded = [](std::int64_t lines, std::int64_t to) { return (lines + to - 1) / to * to; };
+  const std::int64_t most_steps = std::min(steps_at_once, k);
+  T* const right = panel_memory<T>(0, most_steps * padded(std::min(columns_at_once, n), width));
+  T* const left = panel_memory<T>(1, most_steps * padded(std::min(rows_at_once, m), height));
+  for (std::int64_t j0 = 0; j0 < n; j0 += columns_at_once)
+    for (std::int64_t k0 = 0; k0 < k; k0 += steps_at_once) {
+      const std::int64_t columns = std::min(columns_at_once, n - j0), steps = std::min(steps_at_once, k - k0);
+      for (std::int64_t j = 0; j < columns; j += width)
+        copy_panel(b.at(k0, j0 + j), b.column_stride, b.row_stride, std::min(width, columns - j), width,
+                   steps, right + j * steps);
+      for (std::int64_t i0 = 0; i0 < m; i0 += rows_at_once) {
+        const std::int64_t rows = std::min(rows_at_once, m - i0);
+        for (std::int64_t i = 0; i < rows; i += height)
+          copy_panel(a.at(i0 + i, k0), a.row_stride, a.column_stride, std::min(height, rows - i), height,
+                     steps, left + i * steps);
+        for (std::int64_t j = 0; j < columns; j += width)
+          for (std::int64_t i = 0; i < rows; i += height) {
+            const std::int64_t tall = std::min(height, rows - i), wide = std::min(width, columns - j);
+            const auto multiply = tiles.of_rows[static_cast<std::size_t>(tall - 1)];
+            const Tile<T> tile{
+                left + i * steps, right + j * steps, steps, c + (i0 + i) * n + j0 + j, n, k0 > 0};
+            if (wide == width)
+              multiply(tile);
+            else
+              multiply_edge(multiply, tile, tall, wide, width);
+          }
+      }
+    }
+}
+
+/// Two rows of terms, and the element of the result that their chain is added to.
+template <class T>
+struct Chain {
+  const T *left, *right;
+  T* result;
+  bool adds;  // to what the result holds
+};
+
+/// Several chains at a time: none waits for its last sum.
+template <class T, class ChainOf>
+void add_up_chains(std::int64_t count, std::int64_t steps, std::int64_t left_stride,
+                   std::int64_t right_stride, ChainOf&& chain_of) {
+  constexpr std::int64_t most = 8;
+  for (std::int64_t first = 0; first < count; first += most) {
+    const std::int64_t here = std::min(most, count - first);
+    Chain<T> chains[most];
+    for (std::int64_t i = 0; i < most; ++i) chains[i] = chain_of(first + std::min(i, here - 1));
+    T sums[most] = {};
+    for (std::int64_t k = 0; k < steps; ++k)
+      for (std::int64_t i = 0; i < most; ++i)
+        sums[i] = std::fma(chains[i].left[k * left_stride], chains[i].right[k * right_stride], sums[i]);
+    for (std::int64_t i = 0; i < here; ++i) {
+      T& result = *chains[i].result;
+      result = chains[i].adds ? result + sums[i] : sums[i];
+    }
+  }
+}
+
+/// A matrix whose rows lie together, with a vector.
+template <class T>
+void multiply_vector(std::int64_t m, std::int64_t k, Strided<T> a, const T* b, std::int64_t stride, T* c) {
+  const std::int64_t whole = k / steps_at_once, rest = k % steps_at_once;
+  const auto chain_of = [&](std::int64_t row, std::int64_t block) {
+    const std::int64_t from = block * steps_at_once;
+    return Chain<T>{a.at(row, from), b + from * stride, c + row, block > 0};
+  };
+  add_up_chains<T>(m * whole, steps_at_once, a.column_stride, stride,
+                   [&](std::int64_t n) { return chain_of(n / whole, n % whole); });
+  if (rest > 0)
+    add_up_chains<T>(m, rest, a.column_stride, stride,
+                     [&](std::int64_t row) { return chain_of(row, whole); });
+}
+
+template <class T>
+void multiply(const Tiles<T>& tiles, std::int64_t m, std::int64_t n, std::int64_t k, Strided<T> a,
+              Strided<T> b, T* c) {
+  if (k == 0) return void(std::fill_n(c, m * n, T{}));
+  if (n == 1 && a.row_stride != 1) return multiply_vector(m, k, a, b.data, b.row_stride, c);
+  if (m == 1 && b.column_stride != 1)
+    return multiply_vector(n, k, b.transposed(), a.data, a.column_stride, c);
+  if (n == 1) return multiply_matrices(tiles, n, m, k, b.transposed(), a.transposed(), c);
+  multiply_matrices(tiles, m, n, k, a, b, c);
+}
+
+template <class T>
+void multiply_as(std::int64_t m, std::int64_t n, std::int64_t k, const MatrixOperand& a,
+                 const MatrixOperand& b, void* c, bool wide_registers) {
+  const auto strided = [](const MatrixOperand& o) {
+    return Strided<T>{static_cast<const T*>(o.data), o.row_stride, o.column_stride};
+  };
+  multiply(wide_registers ? avx512_tiles<T>() : avx2_tiles<T>(), m, n, k, strided(a), strided(b),
+           static_cast<T*>(c));
+}
+
+}  // namespace
+
+bool has_wide_registers() {
+  static const bool has = __builtin_cpu_supports("avx512f");
+  return has;
+}
+
+void matrix_product(Dtype dtype, std::int64_t m, std::int64_t n, std::int64_t k, const MatrixOperand& a,
+                    const MatrixOperand& b, void* c, bool wide_registers) {
+  APSIS_ASSERT(dtype == Dtype::F32 || dtype == Dtype::F64);
+  (dtype == Dtype::F32 ? multiply_as<float> : multiply_as<double>)(m, n, k, a, b, c, wide_registers);
+}
+
+}  // namespace apsis::detail
