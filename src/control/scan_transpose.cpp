@@ -8,6 +8,7 @@
 #include <iterator>
 #include <optional>
 
+#include "control/call_rules.hpp"
 #include "control/late_writes.hpp"
 #include "control/loop_rules.hpp"
 #include "control/messages.hpp"
@@ -260,6 +261,10 @@ std::vector<Implied> implied(const Graph& graph, std::span<const Implied> inputs
     } else if (e.op == &bit_and_op) {
       const bool first = in[0].parts && (!in[1].parts || within(*in[0].parts, *in[1].parts));
       result.parts = in[first ? 0 : 1].parts;
+    } else if (e.op->kind == OpKind::Call || e.op == &checkpoint_op) {
+      const Graph& region = called_region(e.params);
+      const std::vector<Implied> of = implied(region, in);
+      for (std::uint32_t r = 0; r < e.result_count; ++r) found[e.first_result + r] = of[region.outputs()[r]];
     } else if (e.op == &cond_op) {
       bool other = false;
       for (const GraphRef& branch : e.params.as<CondParams>().branches) {

@@ -262,6 +262,43 @@ TEST(UnchosenOrders, BranchesInLoopsOfBatches) {
   }
 }
 
+// Branches by lane that hold loops and branches of their own: in lockstep they are calls, which hand out what
+// they combined.
+TEST(UnchosenOrders, NestsInBranchesOfBatches) {
+  for (int kind = 0; kind < 16; ++kind) {
+    SCOPED_TRACE(kind);
+    const std::int64_t n = kind & 1 ? 65 : 5;
+    const auto f = [&](const Array& c) {
+      const Array v = 0.375 + c * arange(static_cast<double>(n)) / static_cast<double>(n);
+      const auto body = [&](const Array&, const Array& b) {
+        const auto other = [&](const Array& z) {
+          if (kind & 2) return sin(z);
+          return where(c > 0.8,
+                       fori_loop(
+                           0, 2, [&](const Array&, const Array& q) { return sin(q) + z; }, z),
+                       z);
+        };
+        const auto first = [&](const Array& z) {
+          if (kind & 4) return steep(z, c);
+          return switch_(1,
+                         std::tuple{[&](const Array& q) { return q * b; },
+                                    [&](const Array& q) { return steep(steep(q, c) + z, c); }},
+                         z);
+        };
+        return cond(kind & 8 ? mean(b) + c > 0.7 : c > 0.3, first, other, b);
+      };
+      return mean(where(c > 0.5, fori_loop(0, 3, body, v), v));
+    };
+    const Array x = array({0.2, 0.4, 0.6, 0.9});
+    const Array slopes = stack({grad(f)(x[0]), grad(f)(x[1]), grad(f)(x[2]), grad(f)(x[3])});
+    EXPECT_TRUE(all(isfinite(slopes)).item<bool>());
+    for (const LaneLoops loops : {LaneLoops::Lanes, LaneLoops::Lockstep}) {
+      const auto total = [&](const Array& z) { return sum(vmap(f, {.loops = loops})(z)); };
+      expect_near(jit(grad(total))(x), slopes);
+    }
+  }
+}
+
 // Conditions by lane behind the axis of the cotangents that a Jacobian is made of, through calls, loops that
 // are linear, parts and paddings.
 TEST(UnchosenOrders, JacobiansOfGradientsOfBatches) {
