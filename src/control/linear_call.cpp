@@ -92,7 +92,7 @@ void linear_call_transpose(const TransposeRule& r) {
     r.out[i] = found[i - plain];
     const std::int64_t condition = p.conditions[i - plain];
     if (condition < 0) continue;
-    r.conditions[i] = found[static_cast<std::size_t>(p.linear + condition)];
+    r.conditions[i] = AxesCondition::for_first_axes(found[static_cast<std::size_t>(p.linear + condition)]);
   }
 }
 

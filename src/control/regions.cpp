@@ -124,7 +124,10 @@ void take_cotangents(const TransposeRule& r, std::size_t first, std::span<const 
   for (std::size_t i = first; i < r.linear.size(); ++i)
     if (r.linear[i]) take(k++, r.out[i]);
   for (std::size_t i = first; i < r.linear.size(); ++i)
-    if (r.linear[i]) take(k++, r.conditions[i]);
+    if (Array holds; r.linear[i]) {
+      take(k++, holds);
+      r.conditions[i] = AxesCondition::for_first_axes(holds);
+    }
 }
 
 void take_jets(std::span<const Array> results, const std::vector<bool>& mask, const JetRule& r) {

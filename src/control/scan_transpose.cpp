@@ -4,17 +4,15 @@
 
 #include <algorithm>
 #include <array>
-#include <deque>
-#include <iterator>
 #include <optional>
 
 #include "control/call_rules.hpp"
+#include "control/condition_unions.hpp"
 #include "control/late_writes.hpp"
 #include "control/loop_rules.hpp"
 #include "control/messages.hpp"
 #include "core/list.hpp"
 #include "ops/lax.hpp"
-#include "ops/table.hpp"
 #include "transform/guard.hpp"
 #include "transform/transpose.hpp"
 
@@ -82,16 +80,15 @@ HeldConditions::HeldConditions(std::span<const AxesCondition> of_sums,
     AxesCondition one = of_ys[y];
     if (one.holds.is_empty()) continue;
     GivenConditions::Use& use = given.of_outputs[of_carry.size() + y];
-    const auto at = static_cast<std::size_t>(std::ranges::find(one.axes, 0) - one.axes.begin());
-    const bool by_time = at < one.axes.size();
-    if (by_time) one.axes.erase(at);
+    const bool by_time = !one.axes.empty() && one.axes[0] == 0;
+    if (by_time) one.axes.erase(0);
     for (std::int64_t& axis : one.axes) --axis;
     if (!by_time) {
       add_constant(use, one);
       continue;
     }
     use = {static_cast<int>(by_entry.size()), one.axes};
-    by_entry.push_back(at == 0 ? one.holds : lax::move_axis(one.holds, static_cast<int>(at), 0));
+    by_entry.push_back(one.holds);
     entries.push_back(of_carry.size() + y);
   }
   for (std::size_t i : entries) given.of_outputs[i].which += static_cast<int>(constant.size());
@@ -99,10 +96,18 @@ HeldConditions::HeldConditions(std::span<const AxesCondition> of_sums,
   for (const Array& a : by_entry) given.avals.push_back(unstacked(a.aval()));
 }
 
+/// The axes of an entry, among those of the array of all entries.
+Dims after_time(Dims axes) {
+  for (std::int64_t& axis : axes) ++axis;
+  return axes;
+}
+
 /// Conditions given for some of an iteration's axes, laid out for the first axes up to the last of these:
-/// only such ones are handed on.
+/// only such ones are handed on. Axis 0 of entries is that of time, in lists too; a condition that has it has
+/// it first.
 std::vector<AxesCondition> for_first_axes(const TransposeRule& r, std::size_t carries) {
   std::vector<AxesCondition> found(r.given.begin(), r.given.end());
+  found.resize(r.cotangents.size());
   struct Known {
     std::size_t from;
     Dims axes;
@@ -112,14 +117,24 @@ std::vector<AxesCondition> for_first_axes(const TransposeRule& r, std::size_t ca
   std::vector<Known> known;
   for (std::size_t i = 0; i < found.size(); ++i) {
     AxesCondition& one = found[i];
-    const std::int64_t first = i < carries ? 0 : 1;  // entries are along axis 0
-    if (one.holds.is_empty() || one.axes.contains(first - 1)) continue;
+    if (one.holds.is_empty()) continue;
+    const bool list = r.cotangents[i].aval().is_list();
+    const std::int64_t first = i < carries ? 0 : 1;
+    if (list && first == 1) one.axes = after_time(one.axes);
+    if (one.axes.contains(first - 1)) {
+      const auto at = static_cast<std::size_t>(std::ranges::find(one.axes, 0) - one.axes.begin());
+      if (at == 0) continue;
+      one.holds = lax::move_axis(one.holds, static_cast<int>(at), 0);
+      one.axes.erase(at);
+      one.axes.insert(0, 0);
+      continue;
+    }
     Dims axes = one.axes;
     for (std::int64_t& axis : axes) axis -= first;
     if (leads(axes)) continue;
     const Shape& whole = r.cotangents[i].shape();
     const auto count = static_cast<std::size_t>(*std::ranges::max_element(axes)) + 1;
-    const Shape shape(whole.data() + first, count);
+    const Shape shape(whole.data() + (list ? 0 : first), count);
     const auto same = std::ranges::find_if(known, [&](const Known& k) {
       return r.given[k.from].holds.node() == r.given[i].holds.node() && k.axes == axes && k.shape == shape;
     });
@@ -135,160 +150,67 @@ std::vector<AxesCondition> for_first_axes(const TransposeRule& r, std::size_t ca
   return found;
 }
 
-bool is_for_first_axes(const Array& condition, const Aval& value) {
-  const Shape &part = condition.shape(), &whole = value.shape();
+bool is_for_first_axes(const Shape& part, const Aval& value) {
+  const Shape& whole = value.shape();
   return part.size() <= whole.size() && std::equal(part.begin(), part.end(), whole.begin());
+}
+
+/// What the cotangents of a loop are given with, as conditions for all iterations.
+std::vector<Array> for_all_iterations(const HeldConditions& conditions, Unions& unions) {
+  std::vector<Array> found;
+  for (const Array& holds : conditions.by_entry) found.push_back(unions.made_of(unions.of_any(holds)));
+  append(found, conditions.constant);
+  return found;
 }
 
 /// The condition that each carry's cotangent has in all iterations, if the body hands it on: what it is given
 /// with, or, if it is zero at first, what some other cotangent is given with.
 std::vector<AxesCondition> conditions_of_carry(const TransposeRule& r, std::span<const AxesCondition> given,
-                                               std::size_t first_carry, std::size_t carries,
+                                               std::span<const Array> conditions, std::size_t first_carry,
                                                const std::vector<bool>& late) {
-  std::vector<AxesCondition> found(carries);
-  if (given.empty()) return found;
-  const HeldConditions all({}, given.first(carries), given.subspan(carries));
-  for (std::size_t c = 0; c < carries; ++c) {
+  std::vector<AxesCondition> found(late.size());
+  for (std::size_t c = 0; c < late.size(); ++c) {
     if (late[c]) continue;
     if (!r.cotangents[c].is_empty()) {
       found[c] = given[c];
       continue;
     }
-    for (const Array& holds : all.constant) {
-      if (is_for_first_axes(holds, r.avals[first_carry + c]))
-        found[c] = {holds, Dims::counting(holds.shape().size())};
+    for (const Array& holds : conditions) {
+      if (is_for_first_axes(holds.shape(), r.avals[first_carry + c]))
+        found[c] = AxesCondition::for_first_axes(holds);
     }
   }
   return found;
 }
 
-/// Conditions as unions of those that the cotangents of a loop are given with, by number. Nothing: another
-/// one.
-using Union = std::optional<std::vector<std::size_t>>;
-
-bool within(const std::vector<std::size_t>& a, const std::vector<std::size_t>& b) {
-  return std::ranges::includes(b, a);
-}
-
-/// The conditions of carries, which may be unions.
-class Unions {
- public:
-  const std::vector<std::size_t>& of(const Array& holds) {
-    for (const Known& k : known_)
-      if (k.holds.node() == holds.node()) return k.parts;
-    bases_.push_back(holds);
-    known_.push_back({holds, {bases_.size() - 1}});
-    return known_.back().parts;
-  }
-  bool has(const Array& holds) const {
-    return std::ranges::any_of(known_, [&](const Known& k) { return k.holds.node() == holds.node(); });
-  }
-  /// Empty if the parts are for different axes.
-  Array made_of(const std::vector<std::size_t>& parts) {
-    for (const Known& k : known_)
-      if (k.parts == parts) return k.holds;
-    Array all = bases_[parts[0]];
-    for (std::size_t i = 1; i < parts.size(); ++i) {
-      if (bases_[parts[i]].shape() != all.shape()) return {};
-      all = lax::logical_or(all, bases_[parts[i]]);
-    }
-    known_.push_back({all, parts});
-    return all;
-  }
-
- private:
-  struct Known {
-    Array holds;
-    std::vector<std::size_t> parts;
-  };
-  std::deque<Known> known_;
-  std::vector<Array> bases_;
-};
-
 /// The condition that the cotangent of each linear const may have, if its entries along some axes have to do
 /// with the same entries of what the loop carries, as those of lanes have. One for whole arrays needs nothing
 /// of this.
-std::vector<AxesCondition> conditions_of_sums(const TransposeRule& r, std::span<const AxesCondition> given,
+std::vector<AxesCondition> conditions_of_sums(const TransposeRule& r, std::span<const Array> conditions,
                                               std::size_t consts, Unions& unions) {
   std::vector<AxesCondition> found;
   for (std::size_t i = 0; i < consts; ++i) {
     if (!r.linear[i]) continue;
     AxesCondition& own = found.emplace_back();
-    const bool starts_from_zero = i >= r.sums.size() || r.sums[i].is_empty();
-    std::vector<std::size_t> parts;
-    for (const AxesCondition& one : given) {
-      const bool fits = !one.holds.is_empty() && one.holds.ndim() > 0 && leads(one.axes) &&
-                        is_for_first_axes(one.holds, r.avals[i]);
-      if (!starts_from_zero || !fits) continue;
-      std::vector<std::size_t> wider;
-      std::ranges::set_union(parts, unions.of(one.holds), std::back_inserter(wider));
-      parts = std::move(wider);
-    }
-    if (parts.empty()) continue;
-    own.holds = unions.made_of(parts);
-    if (!own.holds.is_empty()) own.axes = Dims::counting(own.holds.shape().size());
-  }
-  return found;
-}
-
-/// A union of which a value implies that one holds, and whether it is that union.
-struct Implied {
-  Union parts;
-  bool equal = false;
-};
-
-Implied either(const Implied& a, const Implied& b) {
-  if (!a.parts || !b.parts) return {};
-  Implied all{std::vector<std::size_t>(), a.equal && b.equal};
-  std::ranges::set_union(*a.parts, *b.parts, std::back_inserter(*all.parts));
-  return all;
-}
-
-/// For each value of a graph, given those of its inputs.
-std::vector<Implied> implied(const Graph& graph, std::span<const Implied> inputs) {
-  std::vector<Implied> found(graph.value_count());
-  std::ranges::copy(inputs, found.begin());
-  for (const Eqn& e : graph.eqns()) {
-    std::vector<Implied> in;
-    for (ValueId v : graph.operands(e)) in.push_back(found[v]);
-    Implied& result = found[e.first_result];
-    if (e.op == &constant_op && e.params.as<ConstantParams>().bits == 0) {
-      result = {std::vector<std::size_t>(), true};  // what never holds implies everything
-    } else if (e.op == &broadcast_in_dim_op && in[0].parts && in[0].parts->empty()) {
-      result = in[0];
-    } else if (e.op == &bit_or_op) {
-      result = either(in[0], in[1]);
-    } else if (e.op == &bit_and_op) {
-      const bool first = in[0].parts && (!in[1].parts || within(*in[0].parts, *in[1].parts));
-      result.parts = in[first ? 0 : 1].parts;
-    } else if (e.op->kind == OpKind::Call || e.op == &checkpoint_op) {
-      const Graph& region = called_region(e.params);
-      const std::vector<Implied> of = implied(region, in);
-      for (std::uint32_t r = 0; r < e.result_count; ++r) found[e.first_result + r] = of[region.outputs()[r]];
-    } else if (e.op == &cond_op) {
-      bool other = false;
-      for (const GraphRef& branch : e.params.as<CondParams>().branches) {
-        const std::vector<Implied> of = implied(*branch, std::span(in).subspan(1));
-        for (std::uint32_t r = 0; r < e.result_count; ++r) {
-          Implied& one = found[e.first_result + r];
-          one = other ? either(one, of[branch->outputs()[r]]) : of[branch->outputs()[r]];
-        }
-        other = true;
-      }
-      for (std::uint32_t r = 0; r < e.result_count; ++r) found[e.first_result + r].equal = false;
-    }
+    if (i < r.sums.size() && !r.sums[i].is_empty()) continue;  // does not start from zero
+    Union all;
+    for (const Array& holds : conditions)
+      if (holds.ndim() > 0 && is_for_first_axes(holds.shape(), r.avals[i]))
+        all = either(all, unions.of(holds));
+    if (!all.parts.empty()) own = AxesCondition::for_first_axes(unions.made_of(all));
   }
   return found;
 }
 
 /// For each value of a transposed body, whose first inputs say what of `open` still is, where that is a
-/// condition; those from `first` on are the conditions `constant`.
+/// condition; those from `first` on are the conditions of the iteration.
 std::vector<Implied> implied(const Graph& graph, std::span<const Array> open, std::size_t first,
-                             std::span<const Array> constant, Unions& unions) {
+                             const HeldConditions& conditions, Unions& unions) {
   std::vector<Implied> inputs(graph.input_count());
   for (std::size_t g = 0; g < open.size(); ++g)
-    if (unions.has(open[g])) inputs[g].parts = unions.of(open[g]);
-  for (std::size_t k = 0; k < constant.size(); ++k) inputs[first + k] = {unions.of(constant[k]), true};
+    if (unions.has(open[g])) inputs[g].as = unions.of(open[g]);
+  for (const Array& holds : conditions.constant) inputs[first++] = {unions.of(holds), true};
+  for (const Array& holds : conditions.by_entry) inputs[first++] = {unions.of_any(holds), false};
   return implied(graph, inputs);
 }
 
@@ -298,17 +220,16 @@ Array open_at_first(const LateWrites& late, std::size_t group, std::span<const A
                     std::span<AxesCondition> held) {
   const AxesCondition* common = nullptr;
   bool same = true;
-  for (std::size_t c = 0; c < late.group.size() && !given.empty(); ++c) {
+  for (std::size_t c = 0; c < late.group.size(); ++c) {
     if (late.group[c] != static_cast<int>(group)) continue;
     same =
         same && (!common || (common->holds.node() == given[c].holds.node() && common->axes == given[c].axes));
     common = &given[c];
   }
   const Shape& shape = late.open[group].shape();
-  if (common && same && !common->holds.is_empty() && leads(common->axes) &&
-      common->axes.size() <= shape.size())
+  if (common && same && !common->holds.is_empty() && common->axes.size() <= shape.size())
     return holds_in(guard_of(common->holds), shape);
-  for (std::size_t c = 0; c < late.group.size() && !given.empty(); ++c)
+  for (std::size_t c = 0; c < late.group.size(); ++c)
     if (late.group[c] == static_cast<int>(group)) held[c] = given[c];
   return lax::full(shape, Dtype::Bool, 1);
 }
@@ -331,16 +252,19 @@ void scan_transpose(const TransposeRule& r) {
   Unions unions;
   // Of the sums, then of the carry.
   const std::vector<AxesCondition> conditions_given = for_first_axes(r, carries);
-  std::vector<AxesCondition> held = conditions_of_sums(r, conditions_given, consts, unions);
+  const auto of_carry = std::span(conditions_given).first(carries),
+             of_ys = std::span(conditions_given).subspan(carries);
+  const std::vector<Array> for_all = for_all_iterations(HeldConditions({}, of_carry, of_ys), unions);
+  std::vector<AxesCondition> held = conditions_of_sums(r, for_all, consts, unions);
   const std::size_t sums = held.size();
-  for (AxesCondition& one : conditions_of_carry(r, conditions_given, consts, carries, late.late))
+  for (AxesCondition& one : conditions_of_carry(r, of_carry, for_all, consts, late.late))
     held.push_back(std::move(one));
   for (std::size_t c = 0; c < carries; ++c) {
     const Array& ct = r.cotangents[c];
     given[Carry].push_back(ct.is_empty() ? lax::full_like(r.avals[consts + c], 0) : ct);
   }
   for (std::size_t g = 0; g < late.open.size(); ++g)
-    given[Open].push_back(open_at_first(late, g, conditions_given, std::span(held).subspan(sums)));
+    given[Open].push_back(open_at_first(late, g, of_carry, std::span(held).subspan(sums)));
   for (std::size_t i = 0; i < linear.size(); ++i) {
     if (!linear[i])
       given[i < consts ? Consts : Xs].push_back(r.operands[i]);
@@ -360,56 +284,73 @@ void scan_transpose(const TransposeRule& r) {
   std::fill_n(sum_mask.begin(), given[Sums].size(), true);
   const std::size_t carried = given[Sums].size() + carries;
   const auto is_held = [](const AxesCondition& c) { return !c.holds.is_empty(); };
+  std::vector<std::size_t> linear_xs;
+  for (std::size_t i = consts + carries; i < linear.size(); ++i)
+    if (linear[i]) linear_xs.push_back(i);
   GraphRef transposed;
-  // Carries whose cotangent counts in fewer places after an iteration, with the output that says where: it
-  // becomes zero in the others.
+  // Cotangents, by output, that count in fewer places than their condition says, with the output that says
+  // where: they become zero in the others.
   std::vector<std::pair<std::size_t, std::size_t>> narrowed;
+  std::vector<AxesCondition> of_xs;
   for (bool settled = false; !settled;) {
     const std::span<const AxesCondition> all_held = held;
-    const HeldConditions conditions(
-        all_held.first(sums), all_held.subspan(sums),
-        std::span(conditions_given).subspan(std::min(carries, conditions_given.size())));
+    const HeldConditions conditions(all_held.first(sums), all_held.subspan(sums), of_ys);
     given[Held] = conditions.constant;
     given[HeldXs] = conditions.by_entry;
     std::vector<Conditional> conditional;
     std::vector<bool> instantiate = all;
-    if (std::ranges::any_of(held, is_held)) {
+    if (!conditions.given.avals.empty()) {
       conditional.resize(all.size());
-      for (std::size_t k = 0; k < held.size(); ++k)
-        if (is_held(held[k]) && !(k >= sums && late.late[k - sums])) conditional[k].axes = Conditional::any;
-      for (Conditional c : conditional) instantiate.push_back(c.axes != Conditional::no);
+      for (std::size_t k = 0; k < all.size(); ++k) {
+        const bool is_asked = k >= held.size() || (is_held(held[k]) && !(k >= sums && late.late[k - sums]));
+        if (is_asked) conditional[k].axes = Conditional::any;
+        instantiate.push_back(is_asked && k < held.size());
+      }
     }
     transposed = transpose_graph(*late.body, body_linear, ct_mask, instantiate, out_mask, sum_mask,
                                  conditional, conditions.given);
     settled = true;
     narrowed.clear();
+    of_xs.assign(all.size() - held.size(), {});
     const std::size_t first =
         transposed->input_count() - conditions.constant.size() - conditions.by_entry.size();
     std::size_t out = count(slice_mask(out_mask, 0, all.size()));
-    const std::vector<Implied> conditions_of =
-        implied(*transposed, given[Open], first, conditions.constant, unions);
-    for (std::size_t k = 0; k < conditional.size(); ++k) {
-      if (conditional[k].axes == Conditional::no) continue;
-      const bool hands_on = out_mask[all.size() + k] && leads(held[k].axes);
-      const Implied own = hands_on ? conditions_of[transposed->outputs()[out]] : Implied();
-      const Union& next = own.parts;
-      const std::size_t says = out;
-      out += out_mask[all.size() + k];
-      const std::vector<std::size_t> now = unions.of(held[k].holds);
+    const std::vector<Implied> conditions_of = implied(*transposed, given[Open], first, conditions, unions);
+    for (std::size_t k = 0, cotangent = 0; k < conditional.size(); ++k) {
+      cotangent += out_mask[k];
+      if (!out_mask[all.size() + k]) continue;
+      const std::size_t says = out++;
+      const ValueId value = transposed->outputs()[says];
+      const Implied& own = conditions_of[value];
+      const std::optional<Union>& next = own.as;
+      if (k >= held.size()) {
+        AxesCondition& one = of_xs[k - held.size()];
+        const bool list = r.avals[linear_xs[k - held.size()]].is_list();
+        const std::size_t entries = first + conditions.constant.size();
+        const bool by_entry = !list && entries <= value && value < transposed->input_count();
+        if (by_entry)
+          one = AxesCondition::for_first_axes(conditions.by_entry[value - entries]);
+        else if (next && !next->parts.empty())
+          one = AxesCondition::for_first_axes(unions.made_of(*next));
+        if (!list && !by_entry) one.axes = after_time(one.axes);
+        // Lists are zero already where they do not count.
+        const bool exact = !list && is_held(one) && (by_entry || own.equal);
+        const Aval& entry = transposed->aval(transposed->outputs()[cotangent - 1]);
+        if (!exact && !entry.is_list()) narrowed.emplace_back(cotangent - 1, says);
+        continue;
+      }
+      const Union now = unions.of(held[k].holds);
       if (next && within(*next, now)) {
-        const bool fewer = !own.equal || *next != now;
-        if (k >= sums && fewer && !next->empty()) narrowed.emplace_back(k - sums, says);
+        const bool fewer = !own.equal || next->parts != now.parts;
+        if (k >= sums && fewer && !next->parts.empty()) narrowed.emplace_back(cotangent - 1, says);
         continue;
       }
       // It counts where something else does too, from now on or at all times.
       if (k >= sums) {
         Array& ct = given[Carry][k - sums];
-        ct = guarded(ct, Guard{held[k].holds, held[k].axes});
+        ct = guarded(ct, guard_of(held[k]));
       }
-      std::vector<std::size_t> wider;
-      if (next) std::ranges::set_union(now, *next, std::back_inserter(wider));
-      held[k].holds = next ? unions.made_of(wider) : Array();
-      if (held[k].holds.is_empty()) held[k] = {};
+      held[k] = next ? AxesCondition::for_first_axes(unions.made_of(either(now, *next))) : AxesCondition();
       settled = false;
     }
   }
@@ -420,10 +361,8 @@ void scan_transpose(const TransposeRule& r) {
   const auto wire = [&](std::span<const Array> in) {
     const std::vector<Array> args = reordered(in, sizes, loop_order, body_order);
     std::vector<Array> outs = interpret(*transposed, args);
-    for (const auto& [c, says] : narrowed) {
-      Array& ct = outs[sizes[Sums] + c];
-      ct = guarded(ct, guard_of(outs[says]));
-    }
+    for (const auto& [cotangent, says] : narrowed)
+      outs[cotangent] = guarded(outs[cotangent], guard_of(outs[says]));
     outs.resize(cotangents);
     for (std::size_t c = 0; c < carries; ++c)
       if (late.late[c]) outs[sizes[Sums] + c] = args[plain + c];
@@ -450,11 +389,10 @@ void scan_transpose(const TransposeRule& r) {
       // Where a late carry starts from counts if no iteration has written it.
       const Guard open = guard_of(found[carried + static_cast<std::size_t>(late.group[c])]);
       const AxesCondition& own = held[sums + c];
-      r.conditions[i] = leading(*both(open, Guard{own.holds, own.axes}), ct.shape());
-    } else if (start) {
-      r.conditions[i] = held[sums + c].holds;
-    } else if (i < consts) {
-      r.conditions[i] = held[k - 1].holds;
+      const Guard where = *both(open, guard_of(own));
+      r.conditions[i] = {holds(where), where.axes};
+    } else {
+      r.conditions[i] = k <= held.size() ? held[k - 1] : of_xs[k - 1 - held.size()];
     }
   }
 }

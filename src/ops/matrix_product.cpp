@@ -186,12 +186,6 @@ void multiply_as(std::int64_t m, std::int64_t n, std::int64_t k, const MatrixOpe
 
 }  // namespace
 
-bool has_wide_registers() {
-  static const bool has = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-                          __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
-  return has;
-}
-
 void matrix_product(Dtype dtype, std::int64_t m, std::int64_t n, std::int64_t k, const MatrixOperand& a,
                     const MatrixOperand& b, void* c, bool wide_registers) {
   APSIS_ASSERT(dtype == Dtype::F32 || dtype == Dtype::F64);

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "apsis/core/dtype.hpp"
+#include "base/processor.hpp"
 
 namespace apsis::detail {
 
@@ -12,13 +13,10 @@ struct MatrixOperand {
   std::int64_t row_stride, column_stride;
 };
 
-/// Processors with AVX-512 have wide registers.
-bool has_wide_registers();
-
 /// c = a·b for m × k and k × n matrices of f32 or f64, c row-major and contiguous. The order of sums depends
 /// on k alone: blocks of 256 terms, each a chain of multiply-adds from 0, added up one after the other. So
 /// the bits are the same on all processors, and for all m, n and strides.
 void matrix_product(Dtype dtype, std::int64_t m, std::int64_t n, std::int64_t k, const MatrixOperand& a,
-                    const MatrixOperand& b, void* c, bool wide_registers = has_wide_registers());
+                    const MatrixOperand& b, void* c, bool wide_registers = has_avx512());
 
 }  // namespace apsis::detail

@@ -100,10 +100,12 @@ bool Guard::has_condition_of(const Guard& o) const {
   return same_value(condition, o.condition) && axes == o.axes;
 }
 
-Guard guard_of(const Array& condition) {
-  if (condition.is_empty()) return {};
-  return {condition, Dims::counting(static_cast<std::size_t>(condition.ndim()))};
+Guard guard_of(const AxesCondition& condition) {
+  if (condition.holds.is_empty()) return {};
+  return {condition.holds, condition.axes};
 }
+
+Guard guard_of(const Array& condition) { return guard_of(AxesCondition::for_first_axes(condition)); }
 
 Array holds(const Guard& guard) { return guard.when ? guard.condition : lax::logical_not(guard.condition); }
 

@@ -24,6 +24,7 @@ struct Guard {
   }
 };
 
+Guard guard_of(const AxesCondition& condition);
 /// A condition for the first axes of an array.
 Guard guard_of(const Array& condition);
 inline bool leads(const Dims& axes) { return axes == Dims::counting(axes.size()); }

@@ -189,10 +189,11 @@ class Backward {
     return found;
   }
 
-  /// Lists are zero already where they do not count, which is a condition for the whole list, or by lane.
+  /// Lists are zero already where they do not count, which is a condition for each entry, or for the whole
+  /// list of each lane.
   void add_list(ValueId v, Array more, Guard guard) {
-    const bool by_lane = of_lanes(more.aval().list()) && guard.axes == Dims{0};
-    if (!guard.is_empty() && !guard.is_scalar() && !by_lane) guard = {};
+    const bool by_lane = guard.is_empty() || guard.is_scalar() || guard.axes == Dims{0};
+    if (of_lanes(more.aval().list()) && !by_lane) guard = {};
     guard.zeroed = true;
     Array& sum = cotangents_[v];
     guards_[v] = sum.is_empty() ? guard : either(guards_[v], guard);
@@ -394,7 +395,8 @@ class Backward {
     }
     if (e.op->kind == OpKind::View || e.op == &reduce_sum_op) return laid_out(e, guard);
     if (e.op == &concatenate_op || (e.op == &pad_op && !linear_[ids[1]])) {
-      moved_conditions_ = moved(e, holds_in(guard, graph_.aval(e.first_result).shape()));
+      for (Array& holds : moved(e, holds_in(guard, graph_.aval(e.first_result).shape())))
+        moved_conditions_.push_back(AxesCondition::for_first_axes(std::move(holds)));
       return {};
     }
     for (std::size_t k = 0; k < ids.size() && e.op->kind == OpKind::Contract; ++k)
@@ -508,7 +510,7 @@ class Backward {
       // What was added to a sum is no longer apart from it, and counts where the sum does.
       Guard own = taken_[k] ? guards_[ids[k]] : out_[k].aval().is_list() && given_.empty() ? Guard() : guard;
       own.zeroed = own.zeroed && guard.zeroed;
-      if (!given_.empty() && !conditions_[k].is_empty()) own = {};  // it knows better
+      if (!given_.empty() && !conditions_[k].holds.is_empty()) own = {};  // it knows better
       const auto where = meet(own, guard_of(conditions_[k]));
       if (where) add(ids[k], out_[k], *where, slice);
     }
@@ -516,14 +518,15 @@ class Backward {
 
   const Graph& graph_;
   std::vector<Array> values_, cotangents_;
-  std::vector<Guard> guards_;                              // of the cotangents
-  std::vector<char> linear_, awaited_;                     // by value; awaited: what a waiting equation reads
-  std::vector<std::uint32_t> first_reader_;                // by value, of the linear equations
-  std::vector<std::uint32_t> waiting_;                     // equations, the last of the program first
-  std::vector<Array> operands_, out_, sums_, conditions_;  // of the equation at hand
-  std::vector<char> taken_;                                // sums that its rule went on from
-  std::vector<AxesCondition> given_;                       // by result, if there are any
-  std::vector<Array> moved_conditions_;                    // for `conditions_`, where the equation moves them
+  std::vector<Guard> guards_;                    // of the cotangents
+  std::vector<char> linear_, awaited_;           // by value; awaited: what a waiting equation reads
+  std::vector<std::uint32_t> first_reader_;      // by value, of the linear equations
+  std::vector<std::uint32_t> waiting_;           // equations, the last of the program first
+  std::vector<Array> operands_, out_, sums_;     // of the equation at hand
+  std::vector<AxesCondition> conditions_;        // the same
+  std::vector<char> taken_;                      // sums that its rule went on from
+  std::vector<AxesCondition> given_;             // by result, if there are any
+  std::vector<AxesCondition> moved_conditions_;  // for `conditions_`, where the equation moves them
   std::unordered_map<ValueId, Parts> parts_;
   struct Meeting {
     Guard a, b, both;

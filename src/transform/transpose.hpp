@@ -19,7 +19,6 @@ std::vector<Array> backward_pass(const Graph& graph, const std::vector<bool>& li
 struct Conditional {
   enum : int { no = -2, any = -1 };
   int axes = no;
-  friend bool operator==(Conditional, Conditional) = default;
 };
 
 /// Conditions under which the cotangents of a graph's outputs count, and what their sums start from.

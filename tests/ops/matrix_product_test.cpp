@@ -63,7 +63,7 @@ void expect_defined(std::int64_t m, std::int64_t n, std::int64_t k) {
                 return right[static_cast<std::size_t>(s * b.row_stride + j * b.column_stride)];
               }));
       for (const bool wide : {false, true}) {
-        if (wide && !detail::has_wide_registers()) continue;
+        if (wide && !detail::has_avx512()) continue;
         std::vector<T> got(expected.size() + 1, T(-7));  // and nothing behind the result is written
         matrix_product(dtype_here<T>, m, n, k, a, b, got.data(), wide);
         EXPECT_EQ(got.back(), T(-7));

@@ -44,6 +44,20 @@ void expect_sums(const Function& f, double at, double elsewhere, double first, d
   expect_near(jit(twice)(x), array(second));
 }
 
+/// The derivatives at the numbers x, which those of the batch equal in lanes and in lockstep, compiled or
+/// not.
+Array gradients_of_batch(const Function& f, const Array& x) {
+  std::vector<Array> slopes;
+  for (std::int64_t i = 0; i < x.size(); ++i) slopes.push_back(grad(f)(x[i]));
+  const Array expected = stack(slopes);
+  for (const LaneLoops loops : {LaneLoops::Lanes, LaneLoops::Lockstep}) {
+    const auto total = [&](const Array& z) { return sum(vmap(f, {.loops = loops})(z)); };
+    expect_near(grad(total)(x), expected);
+    expect_near(jit(grad(total))(x), expected);
+  }
+  return expected;
+}
+
 Array positive(const Array& x) { return x > 0.; }
 
 TEST(UnchosenOrders, ChoicesAmongChoices) {
@@ -252,13 +266,7 @@ TEST(UnchosenOrders, BranchesInLoopsOfBatches) {
           full({n}, 0.5)));
     };
     const Array x = array({0.2, 0.6, 0.9});
-    const Array slopes = stack({grad(f)(x[0]), grad(f)(x[1]), grad(f)(x[2])});
-    EXPECT_EQ(slopes[0].item<double>(), 3. * static_cast<double>(n));
-    for (const LaneLoops loops : {LaneLoops::Lanes, LaneLoops::Lockstep}) {
-      const auto total = [&](const Array& z) { return sum(vmap(f, {.loops = loops})(z)); };
-      expect_near(grad(total)(x), slopes);
-      expect_near(jit(grad(total))(x), slopes);
-    }
+    EXPECT_EQ(gradients_of_batch(f, x)[0].item<double>(), 3. * static_cast<double>(n));
   }
 }
 
@@ -290,12 +298,83 @@ TEST(UnchosenOrders, NestsInBranchesOfBatches) {
       return mean(where(c > 0.5, fori_loop(0, 3, body, v), v));
     };
     const Array x = array({0.2, 0.4, 0.6, 0.9});
-    const Array slopes = stack({grad(f)(x[0]), grad(f)(x[1]), grad(f)(x[2]), grad(f)(x[3])});
-    EXPECT_TRUE(all(isfinite(slopes)).item<bool>());
-    for (const LaneLoops loops : {LaneLoops::Lanes, LaneLoops::Lockstep}) {
-      const auto total = [&](const Array& z) { return sum(vmap(f, {.loops = loops})(z)); };
-      expect_near(jit(grad(total))(x), slopes);
-    }
+    EXPECT_TRUE(all(isfinite(gradients_of_batch(f, x))).item<bool>());
+  }
+}
+
+using State = std::pair<Array, Array>;
+
+/// Three trips of a loop: of known length, over entries, of unknown length. The step is given an entry, or
+/// `start`.
+Array loop_of_kind(int kind, const Array& start,
+                   const std::function<Array(const Array&, const Array&)>& step) {
+  if (kind == 0)
+    return fori_loop(
+        0, 3, [&](const Array&, const Array& q) { return step(q, start); }, start);
+  if (kind == 1)
+    return scan(
+               [&](const Array& q, const Array& x) {
+                 return State{step(q, x), q};
+               },
+               start, stack({start, 2. * start, sin(start)}))
+        .first;
+  const auto more = [&](const State& s) { return s.first < 3 && mean(s.second) < 20.; };
+  return while_loop(
+             more,
+             [&](const State& s) {
+               return State{s.first + 1, step(s.second, start)};
+             },
+             State{array(0), start})
+      .second;
+}
+
+/// First and second derivatives of a batch, which are those of its single calls. The first number chooses
+/// nothing.
+void expect_curvatures(const Function& f, const Array& x) {
+  gradients_of_batch(f, x);
+  std::vector<Array> single;
+  const auto twice = grad([&](const Array& z) { return grad(f)(z); });
+  for (std::int64_t i = 0; i < x.size(); ++i) single.push_back(twice(x[i]));
+  EXPECT_EQ(single[0].item<double>(), 0.);
+  const auto total = [&](const Array& z) { return sum(vmap(f)(z)); };
+  const auto of_batch = grad([&](const Array& z) { return sum(grad(total)(z)); });
+  for (const Array& found : {of_batch(x), jit(of_batch)(x), jit(vmap(twice))(x)})
+    expect_near(found, stack(single));
+}
+
+// What a loop records for its way back is one more thing that a lane may not have chosen: in arrays, in lists
+// of loops of unknown length, and beside the entries that a scan was given.
+TEST(UnchosenOrders, RecordsOfLoopsOfBatches) {
+  for (int kind = 0; kind < 12; ++kind) {
+    SCOPED_TRACE(kind);
+    const auto f = [&](const Array& c) {
+      const Array start = 0.375 + c * arange(65.) / 65.;
+      const auto step = [&](const Array& q, const Array& x) -> Array {
+        if (kind % 4 == 1) return where(q > 0.4, steep(q, c), 2. * q) + x;
+        if (kind % 4 == 2)
+          return cond(
+              c < 0.7, [&](const Array& z) { return steep(z, c) + x; }, [](const Array& z) { return 2. * z; },
+              q);
+        return kind % 4 == 3 ? steep(q, c) * x : steep(q, c) + x;
+      };
+      const Array end = where(c > 0.55, loop_of_kind(kind / 4, start, step), start);
+      return mean(end) + end[1];
+    };
+    expect_curvatures(f, array({0.2, 0.6, 0.9}));
+  }
+}
+
+TEST(UnchosenOrders, RecordsOfNestsOfBatches) {
+  for (int kind = 0; kind < 9; ++kind) {
+    SCOPED_TRACE(kind);
+    const auto f = [&](const Array& c) {
+      const Array start = 0.375 + c * arange(65.) / 65.;
+      const auto inner = [&](const Array& q, const Array& x) { return 0.5 * steep(q, c) + 0.25 * q * x; };
+      const auto outer = [&](const Array& q, const Array& x) { return loop_of_kind(kind % 3, q, inner) * x; };
+      const Array end = where(c > 0.55, loop_of_kind(kind / 3, start, outer), start);
+      return mean(end) + end[1];
+    };
+    expect_curvatures(f, array({0.2, 0.6, 0.9}));
   }
 }
 

@@ -54,6 +54,11 @@ struct JvpRule {
 struct AxesCondition {
   Array holds;
   Dims axes;
+  /// For the first axes of an array: a scalar, one boolean for each lane, one for each element.
+  static AxesCondition for_first_axes(Array holds) {
+    const auto count = holds.is_empty() ? 0 : static_cast<std::size_t>(holds.ndim());
+    return {std::move(holds), Dims::counting(count)};
+  }
 };
 
 /// Arguments and results of a transpose rule. `operands[i]` is empty for an operand the op is linear in,
@@ -69,10 +74,9 @@ struct TransposeRule {
   /// A rule that goes on from such a sum, instead of making one of its own from zeros, takes it away from
   /// here and returns the new one in `out`. One that leaves it here has `out` added to it.
   std::span<Array> sums = {};
-  /// A boolean for each of `out`, of the shape of its first axes (a scalar, one for each lane, one for each
-  /// element): where false `out` is zero, so that what it is multiplied with on its way back does not matter,
-  /// be it infinite. Left empty: `out` is what it is.
-  std::span<Array> conditions = {};
+  /// A condition for each of `out`: where it does not hold `out` is zero, so that what it is multiplied with
+  /// on its way back does not matter, be it infinite. Left empty: `out` is what it is.
+  std::span<AxesCondition> conditions = {};
   /// The same for each of `cotangents`, which are not zero yet where it does not hold. Only scan, cond, call,
   /// checkpoint and map_lanes are given any; other rules get zeros.
   std::span<const AxesCondition> given = {};

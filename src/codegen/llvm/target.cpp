@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "apsis/base/error.hpp"
+#include "base/processor.hpp"
 
 namespace apsis::detail {
 namespace {
@@ -24,10 +25,7 @@ constexpr bool any_processor = true;
 constexpr bool any_processor = false;
 #endif
 
-bool machine_has_avx512() {
-  return !any_processor && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
-}
+bool machine_has_avx512() { return !any_processor && has_avx512(); }
 
 Cpu cpu_of(Isa isa) {
   if (isa == Isa::Avx2 || any_processor) return {"x86-64-v3", ""};
