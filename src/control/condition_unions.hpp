@@ -13,6 +13,7 @@ namespace apsis::detail {
 struct Union {
   std::vector<std::size_t> parts;
   std::size_t axes = static_cast<std::size_t>(-1);
+  friend bool operator==(const Union&, const Union&) = default;
 };
 
 bool within(const Union& a, const Union& b);

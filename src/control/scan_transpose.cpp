@@ -341,7 +341,7 @@ void scan_transpose(const TransposeRule& r) {
       }
       const Union now = unions.of(held[k].holds);
       if (next && within(*next, now)) {
-        const bool fewer = !own.equal || next->parts != now.parts;
+        const bool fewer = !own.equal || *next != now;
         if (k >= sums && fewer && !next->parts.empty()) narrowed.emplace_back(cotangent - 1, says);
         continue;
       }
