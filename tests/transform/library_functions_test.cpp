@@ -112,10 +112,13 @@ TEST(StaticNumbers, ComputeAsTheNumbersTheyHold) {
   EXPECT_EQ(sum, 3);
 }
 
-TEST(Streams, TakeArrays) {
+TEST(Streams, TakeArraysShapesAndDtypes) {
   std::ostringstream text;
   text << "x = " << array({1., 2.}) << ", " << 1 << ", " << Static<double>(0.5) << '\n';
   EXPECT_EQ(text.str(), "x = [1. 2.], 1, 0.5\n");
+  std::ostringstream kind;
+  kind << zeros({2, 3}).dtype() << ' ' << zeros({2, 3}).shape() << ' ' << array(1).shape();
+  EXPECT_EQ(kind.str(), "f64 [2, 3] []");
 }
 
 TEST(Leaves, OfAPartialAndActivationsByTheirNames) {

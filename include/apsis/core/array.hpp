@@ -266,15 +266,16 @@ Array array(T value) {
 
 /// As NumPy prints it, with dtype and shape for tracers.
 std::string to_string(const Array& a);
-/// `std::cout << x`, with the text of to_string. For any stream that takes C strings: streams are not
-/// included.
-template <class Stream, class A>
-requires(std::is_same_v<A, Array>&& requires(Stream& stream) {
+/// `std::cout << x`, `<< x.shape()`, `<< x.dtype()`, with the text of to_string. For any stream that takes C
+/// strings: streams are not included.
+template <class Stream, class T>
+requires((std::is_same_v<T, Array> || std::is_same_v<T, Shape> ||
+          std::is_same_v<T, Dtype>)&&requires(Stream& stream) {
   typename Stream::traits_type;
   stream << "";
 }) Stream&
-operator<<(Stream& stream, const A& array) {
-  stream << to_string(array).c_str();
+operator<<(Stream& stream, const T& value) {
+  stream << to_string(value).c_str();
   return stream;
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <type_traits>
 
@@ -154,6 +155,7 @@ constexpr bool is_complex(Dtype d) { return d >= Dtype::C64; }
 constexpr bool is_inexact(Dtype d) { return d >= Dtype::BF16; }
 /// `bool i8 … f64 c128`.
 std::string_view name_of(Dtype dtype);
+inline std::string to_string(Dtype dtype) { return std::string(name_of(dtype)); }
 
 /// A dtype that is weak when it came from C++ scalars alone: it decides only where nothing else does.
 struct WeakDtype {
