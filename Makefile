@@ -46,10 +46,11 @@ docs:
 format:
 	git ls-files '*.hpp' '*.cpp' | xargs clang-format -i
 
-# What a reviewer would send back before reading: layout, headers that lean on others, formatting.
+# What a reviewer would send back before reading: layout, headers that lean on others, names without a comment, formatting.
 check:
 	tools/check_structure.py
 	tools/check_headers.py --jobs $(JOBS)
+	tools/check_docs.py
 	git ls-files '*.hpp' '*.cpp' | xargs clang-format --dry-run --Werror
 
 clean:

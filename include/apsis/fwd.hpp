@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+/// Arrays, transformations of functions, loops, and differential equations.
 namespace apsis {
 
 class Array;

@@ -10,6 +10,7 @@
 
 namespace apsis {
 
+/// Options of `associative_scan`.
 struct AssociativeScanOptions {
   /// From the end: entry i is `en ∘ … ∘ ei`.
   bool reverse = false;

@@ -19,19 +19,21 @@ namespace apsis {
 
 /// How vmap calls a callback, with JAX's names.
 enum class VmapMethod : std::uint8_t {
-  Sequential,  // once for each lane, in the order of the lanes
-  ExpandDims,  // once, mapped arguments with the lanes along a new axis 0, the others with an axis of size 1
-               // there
-  BroadcastAll,  // once, all arguments with the lanes along a new axis 0
-  Refuse         // an error
+  Sequential,  ///< once for each lane, in the order of the lanes
+  ExpandDims,  ///< once, mapped arguments with the lanes along a new axis 0, the others with an axis of size
+               ///< 1 there
+  BroadcastAll,  ///< once, all arguments with the lanes along a new axis 0
+  Refuse         ///< an error
 };
 
+/// Options of `pure_callback`.
 struct PureCallbackOptions {
   VmapMethod vmap_method = VmapMethod::Sequential;
   /// Shown in printed programs and errors.
   const char* name = "callback";
 };
 
+/// Options of `io_callback`.
 struct IoCallbackOptions {
   /// Vmap refuses it, and lanes that each run at their own pace, as they have no one order.
   bool ordered = false;

@@ -59,7 +59,7 @@ class InterruptScope {
   CancelToken& token_;
   CancelScope scope_;
   CancelToken* previous_token_ = nullptr;
-  alignas(16) unsigned char previous_action_[256];  // struct sigaction
+  alignas(16) unsigned char previous_action_[256];  ///< struct sigaction
 };
 
 }  // namespace apsis

@@ -15,8 +15,8 @@ namespace apsis {
 
 /// A value that a checkpointed function computes, as a policy sees it.
 struct Saveable {
-  std::string_view op;    // that computes it: "dot_general", "exp", …
-  std::string_view name;  // given by checkpoint_name, or empty
+  std::string_view op;    ///< that computes it: "dot_general", "exp", …
+  std::string_view name;  ///< given by checkpoint_name, or empty
   const Aval& aval;
 };
 

@@ -32,6 +32,7 @@ class AxisNames {
   std::vector<std::string> names_;
 };
 
+/// Options of `all_gather` and `psum_scatter`.
 struct CollectiveOptions {
   /// The axis of the array that lanes are gathered along, or scattered from.
   int axis = 0;
@@ -49,8 +50,9 @@ Array axis_index(const AxisNames& axes, Loc loc = Loc::here());
 Array psum(const Array& x, const AxisNames& axes, Loc loc = Loc::here());
 /// The mean over all lanes; of integers, a float.
 Array pmean(const Array& x, const AxisNames& axes, Loc loc = Loc::here());
-/// The largest and the least over all lanes. Lanes that tie share the derivative.
+/// The largest over all lanes. Lanes that tie share the derivative.
 Array pmax(const Array& x, const AxisNames& axes, Loc loc = Loc::here());
+/// The least over all lanes. Lanes that tie share the derivative.
 Array pmin(const Array& x, const AxisNames& axes, Loc loc = Loc::here());
 
 /// The values of all lanes along a new axis of the result (tiled: one after the other along an old one), the
@@ -117,9 +119,10 @@ T ppermute(const T& tree, const AxisNames& axis, const std::vector<std::pair<int
   return detail::map_arrays(tree, [&](const Array& a) { return ppermute(a, axis, pairs, loc); });
 }
 
-/// Whether any, or every, element is true in any, or every, lane of every vmap around, named or not: a scalar
+/// Whether any element is true in any lane of every vmap around, named or not: a scalar
 /// that is not mapped. (Equinox: unvmap_any, unvmap_all.) Throws unless `x` is boolean.
 Array unvmap_any(const Array& x, Loc loc = Loc::here());
+/// Whether every element is true in every lane of every vmap around; otherwise as unvmap_any.
 Array unvmap_all(const Array& x, Loc loc = Loc::here());
 /// The largest element of all lanes. Not differentiable.
 Array unvmap_max(const Array& x, Loc loc = Loc::here());

@@ -20,6 +20,7 @@ namespace apsis {
 
 /// Asks custom_jvp and custom_vjp for zeros as empty Arrays, and for which inputs are differentiated.
 struct SymbolicZeros {};
+/// The tag: `custom_jvp(f, rule, symbolic_zeros)`.
 inline constexpr SymbolicZeros symbolic_zeros{};
 
 namespace detail {

@@ -27,6 +27,7 @@ struct LinearMap {
   }
 };
 
+/// Options of `custom_linear_solve`.
 struct LinearSolveOptions {
   /// The map is its own transpose: then one solver serves both.
   bool symmetric = false;

@@ -10,6 +10,7 @@
 
 namespace apsis {
 
+/// Options of `map`.
 struct MapOptions {
   /// Entries that run at once, by vmap; 0: one by one.
   std::int64_t batch_size = 0;

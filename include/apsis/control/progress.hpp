@@ -15,9 +15,10 @@
 
 namespace apsis {
 
+/// How far a loop or a solve is: the argument of the function that it reports to.
 struct ProgressReport {
-  std::int64_t steps = 0;  // iterations made so far
-  double fraction = 0;     // how much of the work that is, from 0 to 1; NaN where nobody knows
+  std::int64_t steps = 0;  ///< iterations made so far
+  double fraction = 0;     ///< how much of the work that is, from 0 to 1; NaN where nobody knows
   /// Under vmap, of loops whose lanes each run at their own pace: the lane that steps and fraction are of,
   /// the outermost vmap first. Empty otherwise.
   std::vector<std::int64_t> lane = {};
@@ -32,7 +33,7 @@ struct TextMeter {
 /// program was called. It may be called from another thread than the program, but one call of it at a time.
 class ProgressFunction {
  public:
-  ProgressFunction() = default;  // a TextMeter
+  ProgressFunction() = default;  ///< a TextMeter
   template <class F>
   requires(std::is_invocable_v<const F&, const ProgressReport&>) ProgressFunction(F f)
       : function_(call_of(static_cast<F&&>(f))), set_(true) {}

@@ -9,6 +9,7 @@
 
 namespace apsis {
 
+/// Options of `scan`.
 struct ScanOptions {
   /// Needed only without xs.
   std::int64_t length = -1;

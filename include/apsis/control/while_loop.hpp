@@ -17,6 +17,7 @@ namespace apsis {
 /// mode is refused. Forward mode goes through all three.
 enum class Loop : std::uint8_t { Checkpointed, Bounded, Lax };
 
+/// Options of `while_loop` and `while_loop_result`.
 struct WhileOptions {
   /// More iterations than this are an error, which is thrown before there is a result or a gradient; -1: no
   /// bound (other negative numbers are refused). See while_loop_result for a loop that stops there.
@@ -135,11 +136,12 @@ requires(!detail::returns_into<Array, Cond, detail::carry_t<State>> ||
 /// How a loop ended; the numbers are those of SolveResult.
 enum class LoopResult : std::int64_t { Successful = 0, MaxStepsReached = 1 };
 
+/// What `while_loop_result` returns.
 template <class State>
 struct LoopEnd {
   State state;
-  Array steps;   // i64: iterations made
-  Array result;  // i64: a LoopResult
+  Array steps;   ///< i64: iterations made
+  Array result;  ///< i64: a LoopResult
 };
 
 /// while_loop, but max_steps is where the loop stops: the result says whether it did, under vmap that of each

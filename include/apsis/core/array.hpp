@@ -71,6 +71,8 @@ Array weak_scalar(T value);
 
 }  // namespace detail
 
+/// An n-dimensional array of one dtype: a handle to elements, which do not change, or to the value of a
+/// program that is being traced. Copies share the elements.
 class Array {
  public:
   /// Empty: no array at all. Gradients are empty where nothing is differentiable.
@@ -188,7 +190,7 @@ template <>
 struct is_leaf<Array> : std::true_type {
   static bool empty(const Array& a) { return a.is_empty(); }
   static bool equal(const Array& a, const Array& b);
-  static void print(std::string& out, const Array& a);  // `f32[64,2]`
+  static void print(std::string& out, const Array& a);  ///< `f32[64,2]`
 };
 
 /// An operand of an operator: an Array or a scalar, with the place where it was written, so that errors can
@@ -213,6 +215,7 @@ T* mutable_data(Array& a) {
 }
 /// The elements of a concrete array, untyped.
 inline const void* data_of(const Array& a) { return static_cast<const detail::BufferNode*>(a.node())->data; }
+/// Whether the elements are there: `x` is neither empty nor a tracer.
 inline bool is_concrete(const Array& a) {
   return a.node() && (a.node()->kind == detail::NodeKind::Buffer || a.node()->kind == detail::NodeKind::List);
 }

@@ -26,16 +26,26 @@ enum class Dtype : std::uint8_t {
   C64,
   C128
 };
+/// How many dtypes there are.
 inline constexpr int dtype_count = 15;
 
-inline constexpr Dtype boolean = Dtype::Bool;
-inline constexpr Dtype i8 = Dtype::I8, i16 = Dtype::I16, i32 = Dtype::I32, i64 = Dtype::I64;
-inline constexpr Dtype u8 = Dtype::U8, u16 = Dtype::U16, u32 = Dtype::U32, u64 = Dtype::U64;
-inline constexpr Dtype bf16 = Dtype::BF16, f16 = Dtype::F16, f32 = Dtype::F32, f64 = Dtype::F64;
-inline constexpr Dtype c64 = Dtype::C64, c128 = Dtype::C128;
+inline constexpr Dtype boolean = Dtype::Bool;  ///< One byte, 0 or 1.
+inline constexpr Dtype i8 = Dtype::I8;         ///< Signed integers of 8 bits.
+inline constexpr Dtype i16 = Dtype::I16;       ///< Signed integers of 16 bits.
+inline constexpr Dtype i32 = Dtype::I32;       ///< Signed integers of 32 bits.
+inline constexpr Dtype i64 = Dtype::I64;       ///< Signed integers of 64 bits.
+inline constexpr Dtype u8 = Dtype::U8;         ///< Unsigned integers of 8 bits.
+inline constexpr Dtype u16 = Dtype::U16;       ///< Unsigned integers of 16 bits.
+inline constexpr Dtype u32 = Dtype::U32;       ///< Unsigned integers of 32 bits.
+inline constexpr Dtype u64 = Dtype::U64;       ///< Unsigned integers of 64 bits.
+inline constexpr Dtype bf16 = Dtype::BF16;     ///< Floats with the range of f32 and 8 bits of precision.
+inline constexpr Dtype f16 = Dtype::F16;       ///< IEEE 754 binary16.
+inline constexpr Dtype f32 = Dtype::F32;       ///< IEEE 754 binary32, C++'s float.
+inline constexpr Dtype f64 = Dtype::F64;       ///< IEEE 754 binary64, C++'s double.
+inline constexpr Dtype c64 = Dtype::C64;       ///< Complex numbers of two f32.
+inline constexpr Dtype c128 = Dtype::C128;     ///< Complex numbers of two f64.
 
-/// Storage types of the two half-width floats: bits only; arithmetic is done in f32 and rounded to nearest
-/// even.
+/// Storage type of bf16: bits only; arithmetic is done in f32 and rounded to nearest even.
 struct bfloat16 {
   std::uint16_t bits = 0;
   bfloat16() = default;
@@ -43,6 +53,7 @@ struct bfloat16 {
   explicit operator float() const;
   friend bool operator==(const bfloat16&, const bfloat16&) = default;
 };
+/// Storage type of f16, as bfloat16 of bf16.
 struct float16 {
   std::uint16_t bits = 0;
   float16() = default;
@@ -50,11 +61,12 @@ struct float16 {
   explicit operator float() const;
   friend bool operator==(const float16&, const float16&) = default;
 };
-/// Storage types of the complex numbers, laid out as std::complex.
+/// Storage type of c64, laid out as std::complex<float>.
 struct complex64 {
   float real = 0, imag = 0;
   friend bool operator==(const complex64&, const complex64&) = default;
 };
+/// Storage type of c128, laid out as std::complex<double>.
 struct complex128 {
   double real = 0, imag = 0;
   friend bool operator==(const complex128&, const complex128&) = default;
@@ -146,15 +158,21 @@ constexpr std::size_t item_size(Dtype dtype) {
   constexpr std::uint8_t sizes[dtype_count] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 2, 4, 8, 8, 16};
   return sizes[static_cast<int>(dtype)];
 }
+/// i8 … i64.
 constexpr bool is_signed_integer(Dtype d) { return d >= Dtype::I8 && d <= Dtype::I64; }
+/// u8 … u64.
 constexpr bool is_unsigned_integer(Dtype d) { return d >= Dtype::U8 && d <= Dtype::U64; }
+/// Signed or unsigned integers; not booleans.
 constexpr bool is_integer(Dtype d) { return d >= Dtype::I8 && d <= Dtype::U64; }
+/// bf16, f16, f32, f64.
 constexpr bool is_floating(Dtype d) { return d >= Dtype::BF16 && d <= Dtype::F64; }
+/// c64, c128.
 constexpr bool is_complex(Dtype d) { return d >= Dtype::C64; }
 /// Floating or complex: the dtypes that have tangents.
 constexpr bool is_inexact(Dtype d) { return d >= Dtype::BF16; }
 /// `bool i8 … f64 c128`.
 std::string_view name_of(Dtype dtype);
+/// The same as a string.
 inline std::string to_string(Dtype dtype) { return std::string(name_of(dtype)); }
 
 /// A dtype that is weak when it came from C++ scalars alone: it decides only where nothing else does.

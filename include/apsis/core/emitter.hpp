@@ -25,6 +25,8 @@ enum class Compare : std::uint8_t { Eq, Ne, Lt, Le, Gt, Ge };  // floats: ordere
 
 }  // namespace detail
 
+/// Writes the machine code of an op that works element by element: what an op's `emit` function is given.
+/// Each method writes one instruction, or a few, and returns its result.
 class Emitter {
  public:
   using Value = detail::Value;
@@ -40,13 +42,13 @@ class Emitter {
   // Floats.
   virtual Value div(Value a, Value b) = 0;
   virtual Value fma(Value a, Value b, Value c) = 0;
-  virtual Value neg(Value a) = 0;  // flips the sign bit; integers: 0 - a
+  virtual Value neg(Value a) = 0;  ///< flips the sign bit; integers: 0 - a
   virtual Value sqrt(Value a) = 0;
-  virtual Value abs(Value a) = 0;  // clears the sign bit
+  virtual Value abs(Value a) = 0;  ///< clears the sign bit
   virtual Value floor(Value a) = 0;
   virtual Value ceil(Value a) = 0;
   virtual Value trunc(Value a) = 0;
-  virtual Value rint(Value a) = 0;  // to nearest, ties to even
+  virtual Value rint(Value a) = 0;  ///< to nearest, ties to even
   // Integers; the divisor must not be zero nor the quotient overflow: callers guard with select, in dead
   // lanes too.
   virtual Value integer_div(Value a, Value b) = 0;
@@ -58,7 +60,7 @@ class Emitter {
   virtual Value bit_not(Value a) = 0;
   /// Shift counts must be below the width: callers guard.
   virtual Value shift_left(Value a, Value count) = 0;
-  virtual Value shift_right(Value a, Value count) = 0;  // arithmetic for signed, logical for unsigned
+  virtual Value shift_right(Value a, Value count) = 0;  ///< arithmetic for signed, logical for unsigned
   virtual Value population_count(Value a) = 0;
   virtual Value leading_zeros(Value a) = 0;
 

@@ -10,7 +10,7 @@
 template <>
 struct std::hash<apsis::Array> {
   hash() = delete;
-  std::size_t operator()(const apsis::Array&) const;  // not deleted too: one error is enough
+  std::size_t operator()(const apsis::Array&) const;  ///< not deleted too: one error is enough
 };
 template <>
 struct std::less<apsis::Array> {

@@ -22,20 +22,20 @@ struct View;
 
 /// What an op is to fusion, batching and code generation.
 enum class OpKind : std::uint8_t {
-  Constant,     // a literal
-  Elementwise,  // out[i] = f(in0[i], in1[i], …), equal shapes
-  View,         // out is a strided view of its one operand (broadcast, transpose, slice, reshape, reverse)
-  Reduce,       // sums and the like over axes
-  Contract,     // dot_general
-  Index,  // gather, scatter, dynamic slices, concatenate, pad, iota, sort: a kernel, or unrolled when small
+  Constant,     ///< a literal
+  Elementwise,  ///< out[i] = f(in0[i], in1[i], …), equal shapes
+  View,         ///< out is a strided view of its one operand (broadcast, transpose, slice, reshape, reverse)
+  Reduce,       ///< sums and the like over axes
+  Contract,     ///< dot_general
+  Index,  ///< gather, scatter, dynamic slices, concatenate, pad, iota, sort: a kernel, or unrolled when small
   While,
   Scan,
   Cond,
   MapLanes,
-  Call,        // a region called as a function
-  Custom,      // a call with rules of its own; compiled as a call of its first region, on all operands
-  Collective,  // works across the lanes of a named axis; gone when the vmap of that axis has run
-  Effect       // callbacks, prints, checks
+  Call,        ///< a region called as a function
+  Custom,      ///< a call with rules of its own; compiled as a call of its first region, on all operands
+  Collective,  ///< works across the lanes of a named axis; gone when the vmap of that axis has run
+  Effect       ///< callbacks, prints, checks
 };
 
 /// Arguments and results of an op's jvp rule. A tangent that is zero is an empty Array; a rule is called only
@@ -45,8 +45,8 @@ struct JvpRule {
   const Params& params;
   std::span<const Array> primals;
   std::span<const Array> tangents;
-  std::span<Array> outs;          // to be filled in
-  std::span<Array> out_tangents;  // to be filled in; left empty = zero
+  std::span<Array> outs;          ///< to be filled in
+  std::span<Array> out_tangents;  ///< to be filled in; left empty = zero
 };
 
 /// A boolean for some of the axes of an array: axis i of `holds` is axis `axes[i]` of the array, in this
@@ -69,7 +69,7 @@ struct TransposeRule {
   std::span<const Aval> avals;
   std::span<const bool> linear;
   std::span<const Array> cotangents;
-  std::span<Array> out;  // cotangents of the linear operands; left empty = zero
+  std::span<Array> out;  ///< cotangents of the linear operands; left empty = zero
   /// What other equations have added up for those linear operands that are large arrays; empty: nothing yet.
   /// A rule that goes on from such a sum, instead of making one of its own from zeros, takes it away from
   /// here and returns the new one in `out`. One that leaves it here has `out` added to it.
@@ -94,10 +94,10 @@ struct MappedAxis {
 /// Arguments and results of a batching rule. `axes[i]` is the mapped axis of operand i, or -1.
 struct BatchRule {
   const Params& params;
-  MappedAxis size;  // of the mapped axis
+  MappedAxis size;  ///< of the mapped axis
   std::span<const Array> operands;
   std::span<const int> axes;
-  std::vector<Array>& outs;  // to be filled in, one per result
+  std::vector<Array>& outs;  ///< to be filled in, one per result
   std::vector<int>& out_axes;
 };
 
@@ -126,10 +126,12 @@ struct JetRule {
   std::span<std::vector<Array>> out_series;
 };
 
+/// An operation: its name, how results are computed and compiled, and its rules under each transformation.
+/// Ops are constants; a user's own are declared like those of the library.
 struct Op {
   const char* name;
   OpKind kind;
-  bool effect = false;  // never merged with an equal one, never removed
+  bool effect = false;  ///< never merged with an equal one, never removed
   /// Checks the operands and gives the results' avals. Throws apsis::Error.
   void (*shape)(const Params&, std::span<const Aval> in, std::vector<Aval>& out) = nullptr;
   /// Computes concrete results from concrete operands. `out` is allocated by `shape`.

@@ -2,6 +2,7 @@
 
 #include "apsis/core/array.hpp"
 
+/// Printing, breakpoints and checks inside programs.
 namespace apsis::debug {
 
 /// `x` itself. Prints a line to the standard output each time a transformation comes by: staging, jvp,

@@ -23,7 +23,9 @@ namespace apsis {
 /// Turns all assertions of this room on or off, in every thread; they are on at first. Assertions in programs
 /// that are compiled already stay as they were when those were traced.
 void enable_asserts(bool on = true);
+/// Turns all assertions of this room off, in every thread.
 inline void disable_asserts() { enable_asserts(false); }
+/// Whether assertions are on.
 bool asserts_enabled();
 
 /// What an assertion says first when it fails: what the caller knows about the array.
@@ -31,6 +33,7 @@ struct AssertOptions {
   std::string_view message = {};
 };
 
+/// The type of `any_length`.
 struct AnyLength {};
 /// In a pattern: one axis of any length.
 inline constexpr AnyLength any_length{};
@@ -105,9 +108,10 @@ void assert_equal_shape(std::initializer_list<Array> arrays, const AssertOptions
                         Loc loc = Loc::here());
 void assert_equal_shape(std::initializer_list<Array> arrays, const std::vector<int>& axes,
                         const AssertOptions& options = {}, Loc loc = Loc::here());
-/// The same of the first (last) `count` axes.
+/// The same of the first `count` axes.
 void assert_equal_shape_prefix(std::initializer_list<Array> arrays, int count,
                                const AssertOptions& options = {}, Loc loc = Loc::here());
+/// The same of the last `count` axes.
 void assert_equal_shape_suffix(std::initializer_list<Array> arrays, int count,
                                const AssertOptions& options = {}, Loc loc = Loc::here());
 
@@ -134,14 +138,18 @@ void assert_equal_size(std::initializer_list<Array> arrays, const AssertOptions&
 
 /// A condition on a length: a number, or `at_least(2)` and its like.
 struct LengthBound {
-  std::int64_t low, high;  // inclusive
+  std::int64_t low, high;  ///< inclusive
   LengthBound(std::int64_t least, std::int64_t most) : low(least), high(most) {}
   template <std::integral I>
   LengthBound(I exactly) : low(static_cast<std::int64_t>(exactly)), high(low) {}
 };
+/// Lengths of this number or more.
 LengthBound at_least(std::int64_t length);
+/// Lengths of this number or less.
 LengthBound at_most(std::int64_t length);
+/// Lengths above this number.
 inline LengthBound more_than(std::int64_t length) { return at_least(length + 1); }
+/// Lengths below this number.
 inline LengthBound less_than(std::int64_t length) { return at_most(length - 1); }
 /// Throws unless x has the axis (counted from the end when negative) and its length is as required.
 void assert_axis_dimension(const Array& x, int axis, const LengthBound& length,
@@ -154,6 +162,7 @@ void assert_broadcastable(const Array& x, const Shape& shape, const AssertOption
 void assert_divisible(std::int64_t number, std::int64_t divisor, const AssertOptions& options = {},
                       Loc loc = Loc::here());
 
+/// The kinds of dtypes that `assert_dtype` takes.
 enum class DtypeKind : std::uint8_t {
   Bool,
   Integer,

@@ -6,6 +6,7 @@
 
 namespace apsis {
 
+/// Options of `assert_numerical_gradients`.
 struct GradientCheckOptions {
   /// Derivatives up to this order.
   int order = 1;

@@ -21,6 +21,7 @@ struct CloseOptions {
   double atol = 0;
   std::string_view message = {};
 };
+/// How near is near, counted in floats.
 struct UlpOptions {
   /// Floats of the dtype between the two, at most. Zeros of both signs are one.
   std::int64_t ulps = 1;
@@ -119,12 +120,13 @@ template <class T>
 void assert_tree_full(const T& tree, const AssertOptions& options = {}, Loc loc = Loc::here()) {
   detail::assert_tree_full(detail::checked_leaves(tree), options, loc);
 }
-/// Throws unless the shape of every leaf begins (ends) with these lengths.
+/// Throws unless the shape of every leaf begins with these lengths.
 template <class T>
 void assert_tree_shape_prefix(const T& tree, const Shape& prefix, const AssertOptions& options = {},
                               Loc loc = Loc::here()) {
   detail::assert_tree_shape_part(detail::checked_leaves(tree), prefix, true, options, loc);
 }
+/// Throws unless the shape of every leaf ends with these lengths.
 template <class T>
 void assert_tree_shape_suffix(const T& tree, const Shape& suffix, const AssertOptions& options = {},
                               Loc loc = Loc::here()) {

@@ -22,6 +22,7 @@ struct Format {
   Format(const char* format, Loc where = Loc::here()) : text(format), loc(where) {}
 };
 
+/// An argument of `debug::print`: an array or a scalar, with a name or without.
 struct Argument {
   const char* name = "";
   Array value;

@@ -17,38 +17,42 @@ namespace apsis {
 struct ControllerStart {
   const Array& t0;
   const Array& t1;
-  const Array& dt0;  // empty if none was given
+  const Array& dt0;  ///< empty if none was given
   std::span<const Array> y0;
-  std::span<const Array> slope;  // dy/dt there
-  int order;                     // of the error estimate; 0 if the solver has none
+  std::span<const Array> slope;  ///< dy/dt there
+  int order;                     ///< of the error estimate; 0 if the solver has none
   std::vector<Array> (*slope_at)(const void* context, const Array& t, std::span<const Array> y);
   const void* context;
 };
+/// What a controller says of the first step.
 struct FirstStep {
-  Array end;                 // of the first step
-  std::vector<Array> state;  // the controller's own
-  bool tells_error = false;  // whether next_step fills in error_square
+  Array end;                 ///< of the first step
+  std::vector<Array> state;  ///< the controller's own
+  bool tells_error = false;  ///< whether next_step fills in error_square
 };
 /// What it sees after each attempt.
 struct ControllerStep {
   const Array& t0;
   const Array& t1;
-  const Array& end;  // of the whole solve
+  const Array& end;  ///< of the whole solve
   std::span<const Array> y0, y1;
-  std::span<const Array> error;  // the estimate; empty if the solver has none
+  std::span<const Array> error;  ///< the estimate; empty if the solver has none
   int order;
   std::span<const Array> state;
 };
+/// What it says of an attempt, and of the next.
 struct NextStep {
-  Array accept;      // boolean
-  Array start, end;  // of the next attempt
+  Array accept;      ///< boolean
+  Array start, end;  ///< of the next attempt
   std::vector<Array> state;
-  Array code;  // i64: a SolveResult, 0 to go on
+  Array code;  ///< i64: a SolveResult, 0 to go on
   /// The square of this attempt's error relative to what is allowed, for what a failed solve says; empty: not
   /// known.
   Array error_square = {};
 };
 
+/// A step size controller: says how long the first step is, and after each attempt whether it counts and how
+/// long the next one is.
 template <class C>
 concept StepController = requires(const C& c, const ControllerStart& start, const ControllerStep& step) {
   { c.first_step(start) } -> std::same_as<FirstStep>;
@@ -64,7 +68,7 @@ struct ConstantStepSize {
 
 /// Steps that end at the given times: ts[0] is t0, the last t1, up to rounding; dt0 must not be given.
 struct StepTo {
-  Times ts;  // at least two, each beyond the one before
+  Times ts;  ///< at least two, each beyond the one before
   FirstStep first_step(const ControllerStart& start) const;
   NextStep next_step(const ControllerStep& step) const;
 };

@@ -14,9 +14,9 @@ struct RungeKutta {
   const char* name;
   int order;
   std::vector<double> c;
-  std::vector<std::vector<double>> a;  // row i has i entries
+  std::vector<std::vector<double>> a;  ///< row i has i entries
   std::vector<double> b;
-  std::vector<double> error;  // b minus the weights of the embedded method; empty: no estimate of the error
+  std::vector<double> error;  ///< b minus the weights of the embedded method; empty: no estimate of the error
   /// Dense output: y(t + θ h) = y + h Σ_d θ^(d+1) Σ_i dense[d][i] k[i].
   std::vector<std::vector<double>> dense;
   /// The last stage is the slope at the end of the step, and so the next step's first.

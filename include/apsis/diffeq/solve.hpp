@@ -30,7 +30,7 @@ ODETerm(F) -> ODETerm<F>;
 /// in the last row. With nothing asked for, t1. Rows that are not used are +inf, their times too.
 struct SaveAt {
   bool t0 = false;
-  /// Times from t0 to t1, in the order of the solve, as an Array or as `{0., 0.5, 1.}`; by dense output
+  /// Times from t0 to t1, in the order of the solve, as an Array or a list in braces; by dense output
   /// inside the steps. A time within rounding (100 ULP) beyond t0 or t1 is t0 or t1.
   Times ts = {};
   /// Every n-th accepted step, 0 = none; there is room for max_steps / n of them.
@@ -48,6 +48,7 @@ enum class SolveResult : std::int64_t {
   Refused = 100
 };
 
+/// Options of `diffeqsolve`.
 struct SolveOptions {
   Controller controller = {};
   SaveAt saveat = {};
@@ -66,16 +67,18 @@ struct SolveOptions {
   Progress progress = {};
 };
 
+/// How many steps a solve made: attempts, and how many of them were accepted and rejected.
 struct SolveStats {
-  Array num_steps, num_accepted_steps, num_rejected_steps;  // i64
+  Array num_steps, num_accepted_steps, num_rejected_steps;  ///< i64
 };
 
+/// What `diffeqsolve` returns.
 template <class Y>
 struct Solution {
-  Array ts;  // times saved
-  Y ys;      // states saved, stacked along axis 0
+  Array ts;  ///< times saved
+  Y ys;      ///< states saved, stacked along axis 0
   SolveStats stats;
-  Array result;  // i64: a SolveResult
+  Array result;  ///< i64: a SolveResult
 };
 
 namespace detail {

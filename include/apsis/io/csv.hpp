@@ -9,8 +9,8 @@ namespace apsis {
 
 /// A table of numbers.
 struct Table {
-  std::vector<std::string> names;  // of the columns
-  Array values;                    // f64[rows, columns]
+  std::vector<std::string> names;  ///< of the columns
+  Array values;                    ///< f64[rows, columns]
   /// A column by name, f64[rows]. Throws for a name that is not there, listing those that are.
   Array column(const std::string& name, Loc loc = Loc::here()) const;
 };

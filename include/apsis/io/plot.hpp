@@ -13,17 +13,19 @@
 
 namespace apsis {
 
+/// One curve, band, line or map of a figure. Made by the methods of Figure.
 struct Series {
   enum class Kind { Line, Dashed, Points, Band, Mark, Map };
   Kind kind;
-  std::vector<double> x, y, high;  // high: the upper edge of a band, the values of a map
+  std::vector<double> x, y, high;  ///< high: the upper edge of a band, the values of a map
   std::string label, color;
 };
 
+/// A plot with its series, drawn by gnuplot.
 struct Figure {
   std::string title, xlabel, ylabel;
   bool log_y = false, log_color = false;
-  int width = 1100, height = 620;  // pixels
+  int width = 1100, height = 620;  ///< pixels
   std::vector<Series> series;
 
   // All texts are shown as they are, whatever they hold; of more than 500 bytes the rest is left out.

@@ -34,12 +34,13 @@ Array zero_init(const Array& key, const Shape& shape, std::int64_t fan_in, std::
 
 /// weight · x + bias.
 struct Linear {
-  Array weight;  // [out, in]
-  Array bias;    // [out]; empty: none
+  Array weight;  ///< [out, in]
+  Array bias;    ///< [out]; empty: none
   /// x: [in] → [out]. Throws for another shape.
   Array operator()(const Array& x, Loc loc = Loc::here()) const;
 };
 
+/// Options of `make_linear`: numbers of features, initialisers and dtype.
 struct LinearOptions {
   std::int64_t in = 1, out = 1;
   bool use_bias = true;
@@ -58,13 +59,15 @@ struct MLP {
   Array operator()(const Array& x, Loc loc = Loc::here()) const;
 };
 
+/// Options of `make_mlp`.
 struct MLPOptions {
   std::int64_t in = 1, out = 1, width = 32;
-  std::int64_t depth = 2;  // hidden layers; 0: one linear layer
+  std::int64_t depth = 2;  ///< hidden layers; 0: one linear layer
   Activation activation = tanh, final_activation = identity;
   Initializer weight_init = uniform_fan_in, bias_init = uniform_fan_in;
   Dtype dtype = f64;
 };
+/// Throws if a size is not positive, or the depth is negative.
 MLP make_mlp(const MLPOptions& options, const Array& key, Loc loc = Loc::here());
 
 }  // namespace apsis::nn

@@ -11,14 +11,18 @@ Array arange_integers(std::int64_t start, std::int64_t stop, std::int64_t step, 
 Array arange_reals(double start, double stop, double step, Loc loc);
 }  // namespace detail
 
+/// All elements 0. Throws if the shape is too large.
 Array zeros(const Shape& shape, Dtype dtype = f64, Loc loc = Loc::here());
+/// All elements 1. Throws if the shape is too large.
 Array ones(const Shape& shape, Dtype dtype = f64, Loc loc = Loc::here());
 /// Every element equal to a scalar, of its dtype. Throws if `value` is no scalar.
 Array full(const Shape& shape, const Array& value, Loc loc = Loc::here());
 Array full(const Shape& shape, const Array& value, Dtype dtype, Loc loc = Loc::here());
 /// The shape and dtype of `x`.
 Array zeros_like(const Array& x, Loc loc = Loc::here());
+/// Ones of the shape and dtype of `x`.
 Array ones_like(const Array& x, Loc loc = Loc::here());
+/// A scalar in every place, with the shape and dtype of `x`.
 Array full_like(const Array& x, const Array& value, Loc loc = Loc::here());
 
 /// start, start + step, … before stop. Throws for step 0, and where the length is not finite.

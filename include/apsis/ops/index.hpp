@@ -26,6 +26,7 @@ struct Bound {
                                              : std::numeric_limits<std::int64_t>::max()),
         open(false) {}
 };
+/// A slice of an axis: see `range`.
 struct Range {
   Bound start, stop;
   std::int64_t step = 1;
@@ -36,7 +37,9 @@ constexpr Range range(Bound start = {}, Bound stop = {}, std::int64_t step = 1) 
   return {start, stop, step};
 }
 
+/// The type of `ellipsis`.
 struct Ellipsis {};
+/// The type of `newaxis`.
 struct NewAxis {};
 /// Stands for as many whole axes as are left.
 inline constexpr Ellipsis ellipsis{};

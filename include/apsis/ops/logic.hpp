@@ -12,9 +12,11 @@ Array logical_or(const Array& a, const Array& b, Loc loc = Loc::here());   ///< 
 Array logical_xor(const Array& a, const Array& b, Loc loc = Loc::here());  ///< Either, not both.
 Array logical_not(const Array& a, Loc loc = Loc::here());                  ///< Whether a is 0.
 
-// Elementwise, on both operands always: they do not stop after the first as C++'s own do. Exact parameter
-// types, because C++'s own would convert an Array to bool.
+// Exact parameter types, because C++'s own operators would convert an Array to bool.
+
+/// As logical_and: both operands are computed always, other than C++'s own.
 inline Array operator&&(const Array& a, const Operand& b) { return logical_and(a, b.array, b.loc); }
+/// As logical_or: both operands are computed always, other than C++'s own.
 inline Array operator||(const Array& a, const Operand& b) { return logical_or(a, b.array, b.loc); }
 inline Array operator!(const Array& a) { return logical_not(a, {}); }  ///< As logical_not.
 template <detail::Scalar T>

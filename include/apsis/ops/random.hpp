@@ -13,6 +13,7 @@
 
 #include "apsis/core/array.hpp"
 
+/// Random numbers from keys: the same key gives the same numbers on every machine.
 namespace apsis::random {
 
 /// The key of a seed.

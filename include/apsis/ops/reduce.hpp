@@ -18,20 +18,23 @@ struct Axes {
   Axes(Dims axes) : list(static_cast<Dims&&>(axes)), all(false) {}
 };
 
+/// Options of reductions.
 struct ReduceOptions {
   Axes axis = {};
-  bool keepdims = false;  // the reduced axes stay, with size 1
+  bool keepdims = false;  ///< the reduced axes stay, with size 1
 };
 
+/// Options of `var` and `std_`.
 struct VarianceOptions {
   Axes axis = {};
   bool keepdims = false;
-  double ddof = 0;  // the divisor is the number of elements less this
+  double ddof = 0;  ///< the divisor is the number of elements less this
 };
 
+/// Options of cumulative sums and their kin.
 struct CumulativeOptions {
-  Axes axis = {};        // one; without, over all elements in row-major order
-  bool reverse = false;  // from the last entry to the first
+  Axes axis = {};        ///< one; without, over all elements in row-major order
+  bool reverse = false;  ///< from the last entry to the first
 };
 
 // All throw for an axis that is not there or is named twice.
@@ -61,10 +64,13 @@ Array norm(const Array& x, const ReduceOptions& options = {}, Loc loc = Loc::her
 /// log(sum(exp(x))) without overflow.
 Array logsumexp(const Array& x, const ReduceOptions& options = {}, Loc loc = Loc::here());
 
-/// Running sums, products and extrema along one axis. Same shape and dtype; booleans count as i64.
+/// Running sums along one axis. Same shape and dtype; booleans count as i64.
 Array cumsum(const Array& x, const CumulativeOptions& options = {}, Loc loc = Loc::here());
+/// Running products, otherwise as cumsum.
 Array cumprod(const Array& x, const CumulativeOptions& options = {}, Loc loc = Loc::here());
+/// The largest of the entries up to each, otherwise as cumsum.
 Array cummax(const Array& x, const CumulativeOptions& options = {}, Loc loc = Loc::here());
+/// The least of the entries up to each, otherwise as cumsum.
 Array cummin(const Array& x, const CumulativeOptions& options = {}, Loc loc = Loc::here());
 
 }  // namespace apsis

@@ -22,6 +22,7 @@ Array ravel(const Array& x, Loc loc = Loc::here());
 Array transpose(const Array& x, const Axes& permutation = {}, Loc loc = Loc::here());
 /// Moves one axis to another place; the others keep their order.
 Array moveaxis(const Array& x, int source, int destination, Loc loc = Loc::here());
+/// Two axes change places.
 Array swapaxes(const Array& x, int first, int second, Loc loc = Loc::here());
 /// Without the named axes, or all of size 1. Throws if a named one is not of size 1.
 Array squeeze(const Array& x, const Axes& axes = {}, Loc loc = Loc::here());
@@ -58,8 +59,9 @@ Array flip(const Array& x, const Axes& axes = {}, Loc loc = Loc::here());
 Array diff(const Array& x, int axis = -1, Loc loc = Loc::here());
 /// `low[i]` and `high[i]` copies of `value` before and after axis i; negative numbers crop.
 Array pad(const Array& x, const Dims& low, const Dims& high, const Array& value = 0, Loc loc = Loc::here());
-/// The last two axes with zeros above (tril) or below (triu) the k-th diagonal.
+/// The last two axes with zeros above the k-th diagonal.
 Array tril(const Array& x, int k = 0, Loc loc = Loc::here());
+/// The last two axes with zeros below the k-th diagonal.
 Array triu(const Array& x, int k = 0, Loc loc = Loc::here());
 /// A vector as the diagonal of a square matrix, or the diagonal of a matrix.
 Array diag(const Array& x, Loc loc = Loc::here());

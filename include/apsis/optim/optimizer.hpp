@@ -37,15 +37,16 @@ P apply_updates(const P& parameters, const P& change, Loc loc = Loc::here()) {
                   parameters, change, loc);
 }
 
+/// What `Sgd` keeps between updates.
 template <class P>
 struct SgdState {
-  P trace;  // zeros without momentum
+  P trace;  ///< zeros without momentum
 };
 
 /// Stochastic gradient descent, with momentum if it is not zero.
 struct Sgd {
-  Array learning_rate = 1e-3;  // finite
-  Array momentum = 0.;         // at least 0, less than 1
+  Array learning_rate = 1e-3;  ///< finite
+  Array momentum = 0.;         ///< at least 0, less than 1
   bool nesterov = false;
 
   /// Throws if an option is out of its range.
@@ -67,17 +68,18 @@ struct Sgd {
   }
 };
 
+/// What `Adam` keeps between updates.
 template <class P>
 struct AdamState {
-  Array count;  // i64: updates so far
+  Array count;  ///< i64: updates so far
   P mean, square;
 };
 
 /// Kingma and Ba, Adam: a method for stochastic optimization, ICLR 2015.
 struct Adam {
-  Array learning_rate = 1e-3;  // finite
-  Array b1 = 0.9, b2 = 0.999;  // at least 0, less than 1
-  Array eps = 1e-8;            // at least 0
+  Array learning_rate = 1e-3;  ///< finite
+  Array b1 = 0.9, b2 = 0.999;  ///< at least 0, less than 1
+  Array eps = 1e-8;            ///< at least 0
 
   /// Throws if an option is out of its range.
   template <class P>

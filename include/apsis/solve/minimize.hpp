@@ -9,12 +9,14 @@
 
 namespace apsis {
 
+/// Options of `minimize`.
 struct MinimizeOptions {
   /// Stop when no entry of the gradient is larger than this; 0 or more.
   double gradient_tolerance = 1e-8;
-  std::int64_t max_steps = 500;  // 0 or more
+  std::int64_t max_steps = 500;  ///< 0 or more
 };
 
+/// How a minimisation ended.
 enum class MinimizeResult : std::int64_t {
   Converged = 0,
   MaxStepsReached = 1,
@@ -22,12 +24,13 @@ enum class MinimizeResult : std::int64_t {
   NonFinite = 3
 };
 
+/// What `minimize` returns.
 template <class P>
 struct Minimum {
   P parameters;
-  Array value, gradient_norm;  // the largest entry of the gradient
-  Array steps;                 // i64
-  Array result;                // i64: a MinimizeResult
+  Array value, gradient_norm;  ///< the largest entry of the gradient
+  Array steps;                 ///< i64
+  Array result;                ///< i64: a MinimizeResult
 };
 
 namespace detail {

@@ -15,6 +15,7 @@
 
 namespace apsis {
 
+/// Options of `set_disk_cache`.
 struct DiskCacheOptions {
   /// Whether to keep programs on disk.
   bool on = true;
@@ -48,14 +49,15 @@ void clear_caches();
 
 /// What the caches hold and did in this process.
 struct CacheState {
-  std::int64_t programs = 0;  // in memory
+  std::int64_t programs = 0;  ///< in memory
   std::int64_t program_limit = 0;
-  std::int64_t compiled = 0;   // programs for which code was generated
-  std::int64_t loaded = 0;     // programs that were found on disk
-  std::string directory = {};  // where programs are kept on disk; empty: they are not
-  std::string why_off = {};    // where that was asked for and is not possible
+  std::int64_t compiled = 0;   ///< programs for which code was generated
+  std::int64_t loaded = 0;     ///< programs that were found on disk
+  std::string directory = {};  ///< where programs are kept on disk; empty: they are not
+  std::string why_off = {};    ///< where that was asked for and is not possible
   std::int64_t max_bytes = 0;
 };
+/// What the caches of this process hold and did so far.
 CacheState cache_state();
 
 }  // namespace apsis

@@ -61,6 +61,7 @@ std::vector<Array> call_closure(const StaticObject& program, std::span<const Arr
 
 }  // namespace detail
 
+/// A function as data: see the specialisation for signatures `R(A...)`.
 template <class Signature>
 class Closure;
 

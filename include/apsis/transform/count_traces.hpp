@@ -12,6 +12,7 @@
 
 namespace apsis {
 
+/// Options of `assert_max_traces`.
 struct TraceOptions {
   /// What errors and `explain` call the function.
   const char* name = "function";

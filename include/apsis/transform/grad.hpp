@@ -123,7 +123,7 @@ struct ValueAndGrad : detail::Transformed<ValueAndGrad<F, N...>, F> {
   static constexpr std::size_t apsis_arguments = detail::count_from(N...);
   F f;
   Loc loc;
-  const char* name;  // what errors call it
+  const char* name;  ///< what errors call it
   explicit ValueAndGrad(F function, Loc l = {}, const char* name_ = "grad")
       : f(static_cast<F&&>(function)), loc(l), name(name_) {}
 
@@ -213,11 +213,11 @@ APSIS_REFUSE_ARGUMENTS(grad, Loc)
 template <class Result, class... A>
 struct PullBack {
   detail::LinearProgram program;
-  Result result;  // structure only: leaves are empty
+  Result result;  ///< structure only: leaves are empty
   std::vector<bool> present;
-  std::tuple<A...> arguments;  // structure only
+  std::tuple<A...> arguments;  ///< structure only
   std::vector<bool> arguments_present;
-  std::size_t first = 0;  // leaves of the callable itself come before those of the arguments
+  std::size_t first = 0;  ///< leaves of the callable itself come before those of the arguments
 
   /// Throws where the cotangent is another tree than the result, or its arrays have other shapes or dtypes.
   std::tuple<A...> operator()(const Result& cotangent, Loc loc = Loc::here()) const {

@@ -39,9 +39,9 @@ std::size_t leaf_number(const T& tree, const Array* leaf) {
 /// shape followed by the input leaf's; empty where either is not floating.
 template <class Out, class In>
 struct Jacobian {
-  std::vector<Array> blocks;                  // by leaf of Out, then leaf of In
-  std::vector<std::int64_t> heights, widths;  // elements of each leaf of Out and In
-  Out out;                                    // structures; their leaves are empty
+  std::vector<Array> blocks;                  ///< by leaf of Out, then leaf of In
+  std::vector<std::int64_t> heights, widths;  ///< elements of each leaf of Out and In
+  Out out;                                    ///< structures; their leaves are empty
   In in;
 
   /// The block of an Array member of Out and one of In.
@@ -62,7 +62,7 @@ struct JacobianOf : detail::Transformed<JacobianOf<F, forward, N...>, F> {
   static constexpr std::size_t apsis_arguments = detail::count_from(N...);
   F f;
   Loc loc;
-  const char* name;  // what errors call it
+  const char* name;  ///< what errors call it
   explicit JacobianOf(F function, Loc l = {}, const char* name_ = forward ? "jacfwd" : "jacrev")
       : f(static_cast<F&&>(function)), loc(l), name(name_) {}
 

@@ -16,6 +16,7 @@
 
 namespace apsis {
 
+/// Options of `jit`.
 struct JitOptions {
   /// Shown in printed programs, in `explain` and in errors.
   const char* name = "jit";

@@ -100,9 +100,9 @@ struct PushForward {
   detail::LinearProgram program;
   Result result;
   std::vector<bool> present;
-  std::tuple<A...> arguments;  // structure only
+  std::tuple<A...> arguments;  ///< structure only
   std::vector<bool> arguments_present;
-  std::size_t first = 0;  // leaves of the callable itself come before those of the arguments
+  std::size_t first = 0;  ///< leaves of the callable itself come before those of the arguments
 
   /// Throws where a tangent is another tree than its argument, or its arrays have other shapes or dtypes.
   Result operator()(const A&... tangents, Loc loc = Loc::here()) const {

@@ -91,6 +91,7 @@ struct ListedAxes {
 };
 }  // namespace detail
 
+/// Options of `vmap`.
 struct VmapOptions {
   [[no_unique_address]] detail::ByName by_name = detail::ByName::only();
   /// One entry an argument, or one axis for all; by default axis 0 of every array.

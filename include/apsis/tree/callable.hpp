@@ -74,8 +74,9 @@ constexpr bool any_changeable(TypeList<A...>) {
 
 }  // namespace detail
 
-/// The signature of a function pointer, or of a class with one call operator that is no template: `::result`,
-/// `::arguments` (a `TypeList`), `::is_const`. `is_known` is false for generic and overloaded callables.
+/// The signature of a function pointer, or of a class with one call operator that is no template: its members
+/// are `result`, `arguments` (a `TypeList`) and `is_const`. `is_known` is false for generic and overloaded
+/// callables.
 template <class F>
 struct callable_traits {
   static constexpr bool is_known = false;

@@ -9,7 +9,7 @@ namespace apsis {
 /// equal bits are the same key, and -0.0 is another key than 0.0.
 template <class T>
 struct Static {
-  using is_apsis_static = void;  // how lower layers recognise a Static without naming it
+  using is_apsis_static = void;  ///< how lower layers recognise a Static without naming it
   using value_type = T;
 
   T value{};

@@ -37,6 +37,7 @@ struct TreeRef {
   const TreeType* type;
   void* tree;
 };
+/// A tree that is only read, whose type is known at run time only.
 struct ConstTreeRef {
   const TreeType* type;
   const void* tree;
