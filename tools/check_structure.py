@@ -11,12 +11,12 @@ import re
 import sys
 
 # Each room may include itself and the rooms before it.
-ROOMS = ["base", "tree", "core", "ir", "ops", "codegen", "runtime", "transform", "control",
+ROOMS = ["base", "tree", "core", "ir", "ops", "passes", "codegen", "runtime", "transform", "control",
          "solve", "nn", "optim", "diffeq", "debug", "io"]
 # Rooms written on the public API only, as a user's own code would be.
 OUTER = {"solve", "nn", "optim", "diffeq", "debug", "io"}
 # Rooms without public headers.
-PRIVATE = {"ir", "codegen", "runtime"}
+PRIVATE = {"ir", "passes", "codegen", "runtime"}
 # Headers above the rooms: the umbrella, which only users include, and forward declarations, which anyone may.
 UMBRELLA, FORWARD = "apsis.hpp", "fwd.hpp"
 # A header that says so in one of its first lines is left to those who include it themselves.

@@ -6,15 +6,14 @@
 #include <unordered_map>
 
 #include "codegen/cancel.hpp"
-#include "codegen/cost.hpp"
-#include "codegen/defer_errors.hpp"
 #include "codegen/loader.hpp"
 #include "codegen/messages.hpp"
 #include "codegen/region.hpp"
-#include "codegen/simplify_loops.hpp"
 #include "core/memory.hpp"
-#include "ir/sites.hpp"
 #include "ops/index_params.hpp"
+#include "passes/analysis/cost.hpp"
+#include "passes/analysis/fusible.hpp"
+#include "passes/pipeline.hpp"
 
 namespace apsis::detail {
 namespace {
@@ -169,13 +168,10 @@ LoweringOptions lowering_options(const Graph& graph, const CodegenOptions& optio
   return lowering;
 }
 
-/// The program as it is written.
-GraphRef rewrite(const Graph& given) { return defer_errors(*simplify_loops(*with_sites(GraphRef(&given)))); }
-
 }  // namespace
 
 ProgramImage compile_image(const Graph& given, const CodegenOptions& options) {
-  const GraphRef rewritten = rewrite(given);
+  const GraphRef rewritten = run_passes(given);
   const Graph& graph = *rewritten;
   std::unique_ptr<Builder> builder = make_builder(builder_options(graph, options));
   Lowering lowering(*builder, lowering_options(graph, options));
@@ -212,7 +208,7 @@ std::shared_ptr<const Program> compile(const Graph& graph, const CodegenOptions&
 std::string code_text(const Graph& given, const CodegenOptions& options) {
   const CodeLease lease;
   if (!lease) return {};  // the process ends
-  const GraphRef rewritten = rewrite(given);
+  const GraphRef rewritten = run_passes(given);
   const Graph& graph = *rewritten;
   std::unique_ptr<Builder> builder = make_builder(builder_options(graph, options));
   Lowering lowering(*builder, lowering_options(graph, options));

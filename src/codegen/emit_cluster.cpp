@@ -7,9 +7,9 @@
 #include <optional>
 
 #include "codegen/combine.hpp"
-#include "codegen/cost.hpp"
 #include "codegen/region.hpp"
 #include "ops/table.hpp"
+#include "passes/analysis/cost.hpp"
 
 namespace apsis::detail {
 namespace {

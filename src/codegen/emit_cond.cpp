@@ -3,8 +3,9 @@
 
 #include <algorithm>
 
-#include "codegen/analysis.hpp"
 #include "codegen/region.hpp"
+#include "passes/analysis/lane_variance.hpp"
+#include "passes/analysis/updates.hpp"
 
 namespace apsis::detail {
 

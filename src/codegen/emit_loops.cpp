@@ -5,6 +5,8 @@
 #include "codegen/list_access.hpp"
 #include "codegen/loop_carries.hpp"
 #include "core/list.hpp"
+#include "ir/loop.hpp"
+#include "passes/analysis/lane_variance.hpp"
 
 namespace apsis::detail {
 
@@ -42,10 +44,7 @@ bool only_scanned(const Graph& graph, ValueId list) {
   if (std::ranges::find(graph.outputs(), list) != graph.outputs().end()) return false;
   return std::ranges::all_of(graph.eqns(), [&](const Eqn& e) {
     auto whole = graph.operands(e);
-    if (e.op->kind == OpKind::Scan) {
-      const auto& p = e.params.as<ScanParams>();
-      whole = whole.first(static_cast<std::size_t>(p.consts + p.carries));
-    }
+    if (e.op->kind == OpKind::Scan) whole = whole.first(Loop(e).first_x());
     return std::ranges::find(whole, list) == whole.end();
   });
 }
@@ -53,11 +52,9 @@ bool only_scanned(const Graph& graph, ValueId list) {
 }  // namespace
 
 void Region::emit_while(const Eqn& e) {
-  const auto& p = e.params.as<WhileParams>();
+  const Loop p(e);
   auto operands = graph_.operands(e);
-  auto cond_consts = static_cast<std::size_t>(p.cond_consts),
-       consts = static_cast<std::size_t>(p.body_consts);
-  auto count = static_cast<std::size_t>(p.carries);
+  const std::size_t cond_consts = p.cond_consts, consts = p.consts, count = p.carries;
   bool lanes_differ = false, wide = false;
   std::vector<char> varying_carry(count, 0);
   if (lanes_ > 1) {
@@ -189,10 +186,9 @@ void Region::emit_while(const Eqn& e) {
 }
 
 void Region::emit_scan(const Eqn& e) {
-  const auto& p = e.params.as<ScanParams>();
+  const Loop p(e);
   auto operands = graph_.operands(e);
-  auto consts = static_cast<std::size_t>(p.consts), count = static_cast<std::size_t>(p.carries);
-  std::size_t first_x = consts + count;
+  const std::size_t consts = p.consts, count = p.carries, first_x = p.first_x();
   bool lanes_differ = false;
   std::vector<char> varying_carry(count, 0), varying_result(e.result_count, 0);
   if (lanes_ > 1) {

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "codegen/analysis.hpp"
-#include "codegen/defer_errors.hpp"
-#include "codegen/schedule.hpp"
 #include "ops/index_params.hpp"
+#include "passes/analysis/fusible.hpp"
+#include "passes/analysis/updates.hpp"
+#include "passes/group_error_checks.hpp"
 
 namespace apsis::detail {
 namespace {
@@ -104,7 +104,7 @@ class Inputs {
 // may read the input after the first of them.
 std::vector<std::int32_t> overwritable_inputs(const Graph& given) {
   // What errors are found from is read once more where they may be raised.
-  const GraphRef deferred = defer_errors(given);
+  const GraphRef deferred = group_error_checks(given);
   const Graph& graph = *deferred;
   std::vector<std::int32_t> found(graph.outputs().size(), -1);
   Inputs inputs(graph);

@@ -5,7 +5,7 @@
 
 #include "codegen/messages.hpp"
 #include "ir/effects.hpp"
-#include "ir/sites.hpp"
+#include "passes/error_sites.hpp"
 
 namespace apsis::detail {
 namespace {

@@ -53,7 +53,7 @@ std::int32_t apsis_call_kernel(apsis::detail::CallContext* context, std::int64_t
 /// Copies an input to where it is updated, unless it was given up and lies there.
 void apsis_copy_given(void* to, const void* from, std::int64_t bytes) noexcept;
 /// Keeps the error of a loop that went past its declared bound. Returns Failed.
-/// `site`: see ir/sites.hpp.
+/// `site`: see passes/error_sites.hpp.
 std::int32_t apsis_fail_max_steps(apsis::detail::CallContext* context, std::int64_t max_steps,
                                   std::int64_t site) noexcept;
 }

@@ -24,15 +24,15 @@ LaneCode::LaneCode(Lowering& lowering, const MapLanesParams& params, LaneSplit s
       tape_offsets_(split_.region->outputs().size(), 0) {
   known_.resize(split_.region->value_count());
   if (split_.loop && split_.loop->op->kind == OpKind::Scan && width > 1) {
-    const LoopParts loop(*split_.loop);
+    const Loop loop(*split_.loop);
     if (loop.body->outputs().size() == loop.carries)
       outer_ = split_outer_sums(*loop.body, loop.consts, loop.carries, lowering.options().register_limit);
   }
   if (choose && split_.loop && params.lanes >= 16 * width && latency_bound()) width_ *= 2;
 }
 
-LoopParts LaneCode::loop_parts() const {
-  LoopParts loop(*split_.loop);
+Loop LaneCode::loop_parts() const {
+  Loop loop(*split_.loop);
   if (outer_.body) loop.body = outer_.body.get();
   return loop;
 }
@@ -47,25 +47,22 @@ bool LaneCode::latency_bound() const {
   const auto operands = split_.region->operands(*split_.loop);
   for (std::size_t k = 0; k < operands.size(); ++k)
     if (split_.slots[k] && !lies_apart(k)) elements += split_.region->aval(operands[k]).size();
-  return elements <= most_elements && LoopParts(*split_.loop).body->eqns().size() <= most_equations;
+  return elements <= most_elements && Loop(*split_.loop).body->eqns().size() <= most_equations;
 }
 
 /// Whether each lane has its array in one piece: one of which an iteration reads and writes slices. Lanes are
 /// at different ones, so that neighbours would share no access, and all of a lane's elements come and go with
 /// it.
 bool LaneCode::lies_apart(std::size_t operand) const {
-  const LoopParts loop = loop_parts();
+  const Loop loop = loop_parts();
   const Aval& aval = split_.region->aval(split_.region->operands(*split_.loop)[operand]);
   const std::int64_t limit = lowering_.options().register_limit;
   if (width_ == 1 || in_registers(aval) || operand >= loop.first_x()) return false;
-  if (operand < loop.cond_consts) return only_sliced(*loop.cond, static_cast<ValueId>(operand), -1, limit);
-  const auto in_body = static_cast<ValueId>(operand - loop.cond_consts);
-  if (operand < loop.first_carry()) return only_sliced(*loop.body, in_body, -1, limit);
   const std::size_t carry = operand - loop.first_carry();
-  if (std::ranges::find(outer_.sums, carry, &OuterSum::carry) != outer_.sums.end()) return false;
-  return carry_use(*loop.body, in_body, loop.body->outputs()[carry]) != CarryUse::Replaced &&
-         only_sliced(*loop.body, in_body, static_cast<std::int64_t>(carry), limit) &&
-         (!loop.cond || only_sliced(*loop.cond, static_cast<ValueId>(loop.cond_consts + carry), -1, limit));
+  if (operand >= loop.first_carry() &&
+      std::ranges::find(outer_.sums, carry, &OuterSum::carry) != outer_.sums.end())
+    return false;
+  return loop_only_slices(loop, operand, limit);
 }
 
 Function LaneCode::write() {
@@ -149,8 +146,15 @@ void LaneCode::load_shared() {
     known_[split_.shared_values[i]] = shared.output(i);
 }
 
+bool is_read(const Graph& graph, ValueId value) {
+  return std::ranges::any_of(graph.eqns(), [&](const Eqn& e) {
+    const auto operands = graph.operands(e);
+    return std::ranges::find(operands, value) != operands.end();
+  });
+}
+
 /// Whether an input of what comes before the loop is nothing but the start of slots whose lanes lie apart.
-bool LaneCode::passed_on(const LanePart& part, ValueId input) const {
+bool LaneCode::passed_on(const GraphPart& part, ValueId input) const {
   if (&part != &split_.before) return false;
   const Graph& graph = *part.graph;
   if (is_read(graph, input)) return false;
@@ -159,7 +163,7 @@ bool LaneCode::passed_on(const LanePart& part, ValueId input) const {
   return true;
 }
 
-void LaneCode::bind(Region& region, const LanePart& part, Value ids, Value mask) {
+void LaneCode::bind(Region& region, const GraphPart& part, Value ids, Value mask) {
   for (std::size_t i = 0; i < part.inputs.size(); ++i) {
     const ValueId v = part.inputs[i];
     const bool of_lane =

@@ -6,11 +6,11 @@
 // whole packet a step, and the events that say when which slot held which lane. A scan over such lists
 // replays the events, forwards or backwards.
 
-#include "codegen/analysis.hpp"
-#include "codegen/lane_split.hpp"
 #include "codegen/list_access.hpp"
 #include "codegen/outer_sums.hpp"
 #include "codegen/region.hpp"
+#include "passes/analysis/updates.hpp"
+#include "passes/split_lanes.hpp"
 
 namespace apsis::detail {
 
@@ -50,10 +50,10 @@ class LaneCode {
   };
 
   /// The loop, its body without the sums of `outer_`.
-  LoopParts loop_parts() const;
+  Loop loop_parts() const;
   bool latency_bound() const;
   bool lies_apart(std::size_t operand) const;
-  bool passed_on(const LanePart& part, ValueId input) const;
+  bool passed_on(const GraphPart& part, ValueId input) const;
   void load_shared();
   /// From here on the packet's lanes are `ids`: what errors call them.
   void note_lanes(Value ids);
@@ -101,7 +101,7 @@ class LaneCode {
   Function write_outer_sums();
 
   /// The inputs of what comes before or after the loop, for the lanes `ids`; `mask`: those that matter.
-  void bind(Region& region, const LanePart& part, Value ids, Value mask = {});
+  void bind(Region& region, const GraphPart& part, Value ids, Value mask = {});
   Place input(ValueId v, Value ids, Value mask);
   Place list_place(ConstPointer value, ConstPointer list);
   Place target(std::size_t output, Value id);

@@ -11,7 +11,7 @@ namespace apsis::detail {
 ///   step:   the loop's body, for all slots; back to head
 ///   retire: the region's rest for the lanes that ended, whose results are stored; back to load
 void LaneCode::write_refilled() {
-  const LoopParts loop(*split_.loop);
+  const Loop loop(*split_.loop);
   b_.set_lanes(width_);
   Region homes(lowering_, *split_.shared.graph, width_, b_.constant(Dtype::Bool, 0));
   make_slots(homes);

@@ -17,7 +17,7 @@ constexpr std::int64_t id_bytes = sizeof(std::int64_t);
 
 /// What the loop records, in the order of its results.
 std::vector<Aval> LaneCode::recorded() const {
-  const LoopParts loop(*split_.loop);
+  const Loop loop(*split_.loop);
   std::vector<Aval> values;
   for (std::size_t i = loop.carries; i < loop.body->outputs().size(); ++i)
     values.push_back(loop.body->aval(loop.body->outputs()[i]));
@@ -47,7 +47,7 @@ void LaneCode::publish_tape(const ListWriter& tape, Pointer events) {
   b_.set_lanes(1);
   const Operand both[] = {tape.header(), events};
   b_.call_runtime_void("apsis_list_set_events", both);
-  const LoopParts loop(*split_.loop);
+  const Loop loop(*split_.loop);
   const auto outputs = split_.region->outputs();
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     if (!split_.region->aval(outputs[i]).is_list()) continue;
@@ -94,7 +94,7 @@ Value LaneCode::mask_of(Value bits) {
 ///
 /// or backwards, with turn before head; then those leave that had entered.
 void LaneCode::write_replayed() {
-  const LoopParts loop = loop_parts();
+  const Loop loop = loop_parts();
   const Graph& graph = *split_.region;
   const auto operands = graph.operands(*split_.loop);
   b_.set_lanes(width_);

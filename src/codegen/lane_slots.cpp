@@ -22,7 +22,7 @@ bool has_regions(const Graph& graph) {
 
 /// All slots start empty; no lane reads what is in them.
 void LaneCode::make_slots(Region& homes) {
-  const LoopParts loop = loop_parts();
+  const Loop loop = loop_parts();
   const auto operands = split_.region->operands(*split_.loop);
   for (std::size_t k = 0; k < operands.size(); ++k) {
     if (!split_.slots[k]) continue;
@@ -55,7 +55,7 @@ void LaneCode::make_slots(Region& homes) {
 
 void LaneCode::bind_operand(Region* cond, Region& body, std::size_t k, const Place& place,
                             const Place& for_body) {
-  const LoopParts loop = loop_parts();
+  const Loop loop = loop_parts();
   if (cond && (k < loop.cond_consts || k >= loop.first_carry()))
     cond->bind_input(static_cast<ValueId>(k < loop.cond_consts ? k : k - loop.consts), place);
   if (k >= loop.cond_consts) body.bind_input(static_cast<ValueId>(k - loop.cond_consts), for_body);
@@ -63,7 +63,7 @@ void LaneCode::bind_operand(Region* cond, Region& body, std::size_t k, const Pla
 
 /// What the loop computes from values that all lanes share is computed before it.
 void LaneCode::hoist(Region* cond, Region& body) {
-  const LoopParts loop = loop_parts();
+  const Loop loop = loop_parts();
   const auto operands = split_.region->operands(*split_.loop);
   std::vector<char> cond_fixed(cond ? loop.cond->input_count() : 0, 0),
       body_fixed(loop.body->input_count(), 0);
@@ -81,7 +81,7 @@ void LaneCode::hoist(Region* cond, Region& body) {
 /// Slots at rest run along in the body; only where they might loop for ever, or call something, are they held
 /// back.
 void LaneCode::bind_slots(Region* cond, Region& body, Value active) {
-  const LoopParts loop = loop_parts();
+  const Loop loop = loop_parts();
   if (has_regions(*loop.body) || loop.body->has_effect()) body.set_mask(active);
   for (const Slot& slot : slots_)
     bind_operand(cond, body, slot.operand, slot_place(slot), slot_place(slot, body.mask()));
@@ -176,7 +176,7 @@ void LaneCode::enter_lanes(Value ids, Value mask) {
 }
 
 void LaneCode::leave_lanes(Value ids, Value mask) {
-  const LoopParts loop = loop_parts();
+  const Loop loop = loop_parts();
   const auto operands = split_.region->operands(*split_.loop);
   for (std::size_t r = 0; r < loop.carries; ++r) {
     const std::size_t k = loop.first_carry() + r;
@@ -207,7 +207,7 @@ void LaneCode::leave_lanes(Value ids, Value mask) {
 }
 
 void LaneCode::run_body(Region& body, std::span<const Place> records) {
-  const LoopParts loop = loop_parts();
+  const Loop loop = loop_parts();
   for (const Slot& slot : slots_)
     if (slot.takes_turns())
       body.hint_output(slot.operand - loop.first_carry(), spare_place(slot, body.mask()));

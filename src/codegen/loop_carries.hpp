@@ -3,8 +3,8 @@
 // The carried values of a loop while it is written: phis for registers; for arrays in memory a home, or two
 // that take turns when an iteration makes the array anew.
 
-#include "codegen/analysis.hpp"
 #include "codegen/region.hpp"
+#include "passes/analysis/updates.hpp"
 
 namespace apsis::detail {
 

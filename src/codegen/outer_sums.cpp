@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/copy.hpp"
 #include "ops/table.hpp"
 #include "ops/view_params.hpp"
 
@@ -77,22 +78,6 @@ class Finder {
   const Graph& body_;
   std::vector<std::uint32_t> uses_;
 };
-
-/// The body with other outputs.
-GraphRef with_outputs(const Graph& body, std::span<const ValueId> outputs) {
-  GraphBuilder builder;
-  std::vector<ValueId> values(body.value_count()), operands, results, made;
-  for (ValueId v = 0; v < body.input_count(); ++v) values[v] = builder.input(body.aval(v));
-  for (const Eqn& e : body.eqns()) {
-    operands.clear();
-    for (ValueId v : body.operands(e)) operands.push_back(values[v]);
-    results.assign(e.result_count, 0);
-    builder.append(*e.op, e.params, operands, results, e.loc);
-    std::ranges::copy(results, values.begin() + e.first_result);
-  }
-  for (ValueId v : outputs) made.push_back(values[v]);
-  return builder.finish(made);
-}
 
 /// A stretch of an axis in steps of one length.
 struct Stretch {

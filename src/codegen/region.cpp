@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <utility>
 
-#include "codegen/analysis.hpp"
 #include "codegen/lane_loop.hpp"
 #include "codegen/list_access.hpp"
 #include "core/undefined_memory.hpp"
 #include "ir/effects.hpp"
 #include "ops/dot_params.hpp"
 #include "ops/index_params.hpp"
+#include "passes/analysis/updates.hpp"
 
 namespace apsis::detail {
 

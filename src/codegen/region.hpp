@@ -3,12 +3,12 @@
 // Writes the code of one Graph: a program, a loop's body or condition, a branch. All of it is written for a
 // number of lanes: 1, or that of a packet, in which every lane runs the region on values of its own.
 
-#include "codegen/lane_split.hpp"
 #include "codegen/loop_nest.hpp"
 #include "codegen/lowering.hpp"
 #include "codegen/schedule.hpp"
 #include "codegen/target.hpp"
 #include "ir/regions.hpp"
+#include "passes/split_lanes.hpp"
 
 namespace apsis::detail {
 

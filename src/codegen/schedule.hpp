@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "ir/graph.hpp"
+#include "passes/analysis/fusible.hpp"
 
 namespace apsis::detail {
 
@@ -23,16 +23,6 @@ struct Schedule {
   std::vector<char>
       copied;  // by equation: the part of an array that it takes outlives an update of the array
 };
-
-/// True if a value of this kind is held in registers, one a element.
-bool in_registers(const Aval& aval, std::int64_t limit);
-
-/// True if the op can be part of a fused loop: elementwise, emitted, on real dtypes.
-bool fusible(const Graph& graph, const Eqn& eqn);
-
-/// True for a reduction of a whole array to one element that comes out the same in any order, and if it meets
-/// an element twice: a fused loop that goes over the array accumulates it.
-bool accumulates(const Graph& graph, const Eqn& eqn);
 
 /// `invariant_inputs` is empty, or has one entry an input.
 Schedule make_schedule(const Graph& graph, std::int64_t register_limit,

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <numeric>
 
-#include "codegen/analysis.hpp"
 #include "codegen/schedule.hpp"
 #include "ops/index_params.hpp"
+#include "passes/analysis/updates.hpp"
 
 namespace apsis::detail {
 namespace {

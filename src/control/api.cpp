@@ -137,7 +137,8 @@ std::vector<Array> checkpointed_scan(const ScanParams& scan, std::span<const Arr
 
 void check_options(const WhileOptions& options, Loc loc) {
   if (options.max_steps < -1) fail(messages::negative_bound, {std::to_string(options.max_steps)}, loc);
-  if (options.kind == Loop::Bounded && options.max_steps < 0) fail(messages::bounded_without_bound, {}, loc);
+  if (options.kind == apsis::Loop::Bounded && options.max_steps < 0)
+    fail(messages::bounded_without_bound, {}, loc);
 }
 
 void report_directly(const Progress& progress, std::int64_t steps, std::int64_t length, Loc loc) {
@@ -204,7 +205,7 @@ std::vector<Array> while_call(const char* name, const Callee& cond, const Callee
     operands.push_back(literal(Dtype::I64, 0));
   }
   const Keeping keep{options.checkpoints, options.checkpoint_bytes, -1};
-  std::vector<Array> end = keep.bounded() && options.kind != Loop::Lax
+  std::vector<Array> end = keep.bounded() && options.kind != apsis::Loop::Lax
                                ? checkpointed_while(p, keep, operands, loc)
                                : bind_all(while_op, make_params(p), operands, loc);
   end.resize(carry.size());

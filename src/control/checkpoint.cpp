@@ -7,9 +7,11 @@
 #include "apsis/base/keep_library.hpp"
 #include "control/call_rules.hpp"
 #include "control/messages.hpp"
+#include "ir/copy.hpp"
 #include "ops/dot_params.hpp"
 #include "ops/table.hpp"
 #include "ops/view_params.hpp"
+#include "passes/inline_calls.hpp"
 #include "transform/linearize.hpp"
 
 namespace apsis::detail {
@@ -60,70 +62,6 @@ struct CheckpointParams {
   }
 };
 
-/// Adds what a graph computes, calls in it opened up; returns its outputs.
-std::vector<ValueId> append_opened(GraphBuilder& builder, const Graph& graph,
-                                   std::span<const ValueId> inputs) {
-  std::vector<ValueId> renumber(inputs.begin(), inputs.end()), operands, results, outs;
-  renumber.resize(graph.value_count());
-  for (const Eqn& e : graph.eqns()) {
-    operands.clear();
-    for (ValueId v : graph.operands(e)) operands.push_back(renumber[v]);
-    if (e.op == &call_op) {
-      results = append_opened(builder, called_region(e.params), operands);
-    } else {
-      results.resize(e.result_count);
-      builder.append(*e.op, e.params, operands, results, e.loc);
-    }
-    std::ranges::copy(results, renumber.begin() + e.first_result);
-  }
-  for (ValueId v : graph.outputs()) outs.push_back(renumber[v]);
-  return outs;
-}
-
-/// The graph without calls, so that policies see into jitted functions.
-GraphRef opened(const Graph& graph) {
-  GraphBuilder builder;
-  std::vector<ValueId> inputs;
-  for (ValueId v = 0; v < graph.input_count(); ++v) inputs.push_back(builder.input(graph.aval(v)));
-  return builder.finish(append_opened(builder, graph, inputs));
-}
-
-enum class Effects { Kept, Left };
-
-/// The part of a graph that computes `outputs` from its inputs and the values `given`, which become further
-/// inputs; with all its effects, or with those only that are in what is computed.
-GraphRef part_of(const Graph& graph, std::span<const ValueId> given, std::span<const ValueId> outputs,
-                 Effects effects) {
-  std::vector<char> known(graph.value_count(), 0), needed(graph.value_count(), 0),
-      runs(graph.eqns().size(), 0);
-  for (ValueId v : given) known[v] = 1;
-  for (ValueId v : outputs) needed[v] = 1;
-  for (std::size_t i = runs.size(); i-- > 0;) {
-    const Eqn& e = graph.eqns()[i];
-    runs[i] = effects == Effects::Kept && has_effect(*e.op, e.params);
-    for (ValueId v = e.first_result; v < e.first_result + e.result_count; ++v)
-      runs[i] |= needed[v] && !known[v];
-    if (!runs[i]) continue;
-    for (ValueId v : graph.operands(e)) needed[v] = 1;
-  }
-  GraphBuilder builder;
-  std::vector<ValueId> renumber(graph.value_count()), operands, results, outs;
-  for (ValueId v = 0; v < graph.input_count(); ++v) renumber[v] = builder.input(graph.aval(v));
-  for (ValueId v : given) renumber[v] = builder.input(graph.aval(v));
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    if (!runs[i]) continue;
-    const Eqn& e = graph.eqns()[i];
-    operands.clear();
-    for (ValueId v : graph.operands(e)) operands.push_back(renumber[v]);
-    results.resize(e.result_count);
-    builder.append(*e.op, e.params, operands, results, e.loc);
-    for (std::uint32_t r = 0; r < e.result_count; ++r)
-      if (!known[e.first_result + r]) renumber[e.first_result + r] = results[r];
-  }
-  for (ValueId v : outputs) outs.push_back(renumber[v]);
-  return builder.finish(outs);
-}
-
 /// Whether what an equation computes cannot be computed again: a function of the host with effects returned
 /// it.
 bool happens_once(const Eqn& e) {
@@ -154,6 +92,11 @@ std::vector<ValueId> choose(const CheckpointParams& policy, const Graph& graph,
   return kept;
 }
 
+/// The index of a value in a sorted list that has it.
+std::size_t place_in(const std::vector<ValueId>& sorted, ValueId v) {
+  return static_cast<std::size_t>(std::ranges::lower_bound(sorted, v) - sorted.begin());
+}
+
 void checkpoint_shape(const Params& params, std::span<const Aval> in, std::vector<Aval>& out) {
   called_shape("checkpoint", params, in, out);
 }
@@ -168,27 +111,34 @@ void checkpoint_batch(const BatchRule& r) { called_batch(checkpoint_op, r); }
 // computes its residuals from that and from the operands.
 void checkpoint_linearize(const LinearizeRule& r) {
   SplitCall split = split_call(called_region(r.params), r);
-  const GraphRef all_known = opened(*split.known);
+  const GraphRef all_known = inline_calls(*split.known);
   const Graph& known = *all_known;
   auto outputs = known.outputs();
   std::size_t outs = count(split.known_mask), inputs = split.known_in.size();
   std::vector<ValueId> kept = choose(r.params.as<CheckpointParams>(), known, outputs.subspan(outs));
+  std::vector<char> is_kept(known.value_count(), 0);
+  for (ValueId v : kept) is_kept[v] = 1;
+  const GraphPart part = extract(known, outputs.subspan(outs), is_kept);
   // What has effects has had them when this is run again.
-  const GraphRef again = without_effects(*part_of(known, kept, outputs.subspan(outs), Effects::Left));
+  const GraphRef again = without_effects(*part.graph);
   std::vector<ValueId> forward(outputs.begin(), outputs.begin() + static_cast<std::ptrdiff_t>(outs));
   forward.insert(forward.end(), kept.begin(), kept.end());
   std::vector<Array> results =
-      bind_all(checkpoint_op, with_called_region(r.params, part_of(known, {}, forward, Effects::Kept)),
-               split.known_in);
+      bind_all(checkpoint_op, with_called_region(r.params, with_outputs(known, forward)), split.known_in);
   if (count(split.out_mask) == 0) return split.take(r, results, {});
 
-  std::vector<Aval> avals = input_avals(*again);
+  // (operands known…, kept…, tangents…) → the tangents that come out
+  std::vector<Aval> avals;
+  for (const Array& x : split.known_in) avals.push_back(x.aval());
+  for (ValueId v : kept) avals.push_back(known.aval(v));
   for (std::size_t i = 0; i < split.tangents_in.size(); ++i)
     avals.push_back(split.linear->aval(static_cast<ValueId>(i)));
   GraphRef tangent = rewire(avals, [&](std::span<const Array> in) {
     std::size_t from = inputs + kept.size();
     std::vector<Array> args(in.begin() + static_cast<std::ptrdiff_t>(from), in.end());
-    append(args, interpret(*again, in.first(from)));
+    std::vector<Array> read;
+    for (ValueId v : part.inputs) read.push_back(v < inputs ? in[v] : in[inputs + place_in(kept, v)]);
+    append(args, interpret(*again, read));
     return interpret(*split.linear, args);
   });
   std::vector<bool> used;

@@ -20,9 +20,9 @@
 #include "control/linear_call.hpp"
 #include "control/loop_rules.hpp"
 #include "control/while_rules.hpp"
-#include "ir/dead_carries.hpp"
 #include "ops/lax.hpp"
 #include "ops/program_array.hpp"
+#include "passes/loop_dce.hpp"
 #include "runtime/region.hpp"
 #include "transform/transpose.hpp"
 
@@ -370,9 +370,9 @@ Keeping settled(Keeping asked, std::int64_t max_steps, std::span<const std::size
 Arrays keep_states(const Keeping& asked, const WhileParams& p, const Graph& tangent,
                    std::span<const Array> operands, const LoopTangents& given, Trace* trace,
                    Arrays& results) {
-  const WhileParts n(p);
+  const Loop n(p);
   const Replay replay(p, tangent, given);
-  const auto body_in = operands.subspan(n.cond), carry = body_in.subspan(n.consts);
+  const auto body_in = operands.subspan(n.cond_consts), carry = body_in.subspan(n.consts);
   const Keeping keep = settled(asked, p.max_steps, replay.kept, carry);
   const Array kept_at = keep.length >= 0 ? kept_numbers(keep) : number(-1);
   const Sweep sweep = sweep_forwards(p, keep, replay, kept_at, operands);

@@ -7,11 +7,14 @@
 
 #include "apsis/base/named_scope.hpp"
 #include "base/place.hpp"
-#include "codegen/analysis.hpp"
-#include "codegen/cost.hpp"
+#include "ir/copy.hpp"
 #include "ir/effects.hpp"
+#include "ir/loop.hpp"
 #include "ops/dot_params.hpp"
 #include "ops/lax.hpp"
+#include "passes/analysis/cost.hpp"
+#include "passes/analysis/lane_variance.hpp"
+#include "passes/analysis/updates.hpp"
 #include "transform/batch.hpp"
 #include "transform/trace_watch.hpp"
 
@@ -33,10 +36,9 @@ double elements(const Graph& graph, const Eqn& e) {
 std::vector<char> region_inputs(const Graph& region, const Eqn& e, std::span<const char> operands) {
   bool apart = false;
   if (e.op->kind == OpKind::While) {
-    const auto& p = e.params.as<WhileParams>();
-    const bool condition = &region == &*p.cond;
-    const auto own = operands.subspan(static_cast<std::size_t>(condition ? 0 : p.cond_consts),
-                                      static_cast<std::size_t>(condition ? p.cond_consts : p.body_consts));
+    const Loop loop(e);
+    const auto own = &region == loop.cond ? operands.first(loop.cond_consts)
+                                          : operands.subspan(loop.cond_consts, loop.consts);
     std::vector<char> in(own.begin(), own.end());
     std::ranges::copy(varying_carries(e, operands, apart), std::back_inserter(in));
     return in;
@@ -45,7 +47,7 @@ std::vector<char> region_inputs(const Graph& region, const Eqn& e, std::span<con
                        operands.end());
   if (e.op->kind == OpKind::Scan)
     std::ranges::copy(varying_carries(e, operands, apart),
-                      in.begin() + static_cast<std::ptrdiff_t>(e.params.as<ScanParams>().consts));
+                      in.begin() + static_cast<std::ptrdiff_t>(Loop(e).consts));
   in.resize(region.input_count(), 1);
   return in;
 }
@@ -93,7 +95,7 @@ void meet_equations(const Graph& graph, std::span<const char> varying, const Vis
     for (ValueId v : graph.operands(e)) operands.push_back(values[v]);
     const std::vector<char> results = varying_results(graph, e, operands);
     std::ranges::copy(results, values.begin() + e.first_result);
-    const auto length = e.op->kind == OpKind::Scan ? e.params.as<ScanParams>().length : 1;
+    const auto length = e.op->kind == OpKind::Scan ? Loop(e).length : 1;
     bool regions = false;
     each_region(e.params, [&](const Graph& region) {
       regions = true;
@@ -165,26 +167,17 @@ void extend(const Met& m, Extent& extent) {
 GraphRef with_lane_products(const GraphRef& region) {
   if (!has_large_product(*region)) return region;
   const Graph& graph = *region;
-  GraphBuilder builder;
-  std::vector<ValueId> values(graph.value_count()), operands, outputs;
-  for (ValueId v = 0; v < graph.input_count(); ++v) values[v] = builder.input(graph.aval(v));
+  std::vector<Params> params;
   for (const Eqn& e : graph.eqns()) {
-    ScopeOf scope(e.scope);
-    operands.clear();
-    for (ValueId v : graph.operands(e)) operands.push_back(values[v]);
-    Params params =
-        map_regions(e.params, [](const Graph& inner) { return with_lane_products(GraphRef(&inner)); });
-    if (e.op == &dot_general_op) {
-      auto p = e.params.as<DotParams>();
-      p.k_ordered = fits_lanes(
-          p, DotSizes(p, graph.aval(graph.operands(e)[0]).shape(), graph.aval(graph.operands(e)[1]).shape()));
-      params = make_params(std::move(p));
-    }
-    builder.append(*e.op, params, operands, {values.data() + e.first_result, e.result_count}, e.loc);
-    builder.copy_lanes(graph, e, values);
+    params.push_back(
+        map_regions(e.params, [](const Graph& inner) { return with_lane_products(GraphRef(&inner)); }));
+    if (e.op != &dot_general_op) continue;
+    auto p = e.params.as<DotParams>();
+    p.k_ordered = fits_lanes(
+        p, DotSizes(p, graph.aval(graph.operands(e)[0]).shape(), graph.aval(graph.operands(e)[1]).shape()));
+    params.back() = make_params(std::move(p));
   }
-  for (ValueId v : graph.outputs()) outputs.push_back(values[v]);
-  return builder.finish(outputs);
+  return with_params(graph, params);
 }
 
 IterationWork work_of(const Graph& graph, std::span<const char> varying) {

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "control/regions.hpp"
+#include "ir/loop.hpp"
 
 namespace apsis::detail {
 

@@ -6,6 +6,7 @@
 
 #include "apsis/ops/comparison.hpp"
 #include "ir/interpret_with.hpp"
+#include "ir/loop.hpp"
 #include "ops/index_rules.hpp"
 #include "ops/program_array.hpp"
 #include "ops/table.hpp"
@@ -97,21 +98,11 @@ std::optional<Uses::Link> Uses::link_of(const Eqn& e, std::size_t result) const 
   if (e.op == &dynamic_update_slice_op && small_part(1)) return Link{0, choice_of(e) ? 2u : 1u};
   if (e.op == &scatter_op && small_part(2) && !e.params.as<ScatterParams>().places.start_index_map.empty())
     return Link{0, 1};
-  if (e.op == &while_op) {
-    const auto& p = e.params.as<WhileParams>();
-    const auto cond_consts = static_cast<std::size_t>(p.cond_consts),
-               consts = static_cast<std::size_t>(p.body_consts);
-    const bool carried = result < static_cast<std::size_t>(p.carries);
-    if (!carried || Uses(*p.cond).reads_[cond_consts + result] > 0) return {};
-    if (source_of(*p.body, result) != consts + result) return {};
-    return Link{cond_consts + consts + result, 1};
-  }
-  if (e.op == &scan_op) {
-    const auto& p = e.params.as<ScanParams>();
-    const auto consts = static_cast<std::size_t>(p.consts);
-    if (result >= static_cast<std::size_t>(p.carries) || source_of(*p.body, result) != consts + result)
-      return {};
-    return Link{consts + result, 1};
+  if (is_loop(e)) {
+    const Loop loop(e);
+    if (result >= loop.carries || (loop.cond && Uses(*loop.cond).reads_[loop.in_cond(result)] > 0)) return {};
+    if (source_of(*loop.body, result) != loop.in_body(result)) return {};
+    return Link{loop.first_carry() + result, 1};
   }
   if (e.op == &cond_op) {
     const auto& branches = e.params.as<CondParams>().branches;
@@ -212,17 +203,11 @@ void bind_masked(const Eqn& e, std::span<const std::size_t> results, std::vector
     in.insert(in.begin() + at, going);
     apsis::bind(*e.op, params, in, out, e.loc);
   };
-  if (e.op == &while_op) {
-    WhileParams p = e.params.as<WhileParams>();
-    p.body = masked_region(*p.body, results);
-    ++p.body_consts;
-    return with_going(p.cond_consts, make_params(p));
-  }
-  if (e.op == &scan_op) {
-    ScanParams p = e.params.as<ScanParams>();
-    p.body = masked_region(*p.body, results);
-    ++p.consts;
-    return with_going(0, make_params(p));
+  if (is_loop(e)) {
+    const Loop loop(e);
+    const LoopRegions regions{GraphRef(loop.cond), masked_region(*loop.body, results), loop.cond_consts,
+                              loop.consts + 1, loop.carries};
+    return with_going(static_cast<std::ptrdiff_t>(loop.cond_consts), with_loop_regions(e, regions));
   }
   if (e.op == &cond_op) {
     CondParams p = e.params.as<CondParams>();

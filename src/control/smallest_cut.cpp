@@ -140,11 +140,11 @@ namespace {
 
 /// How many entries a list is taken to have that this equation makes; null: an input.
 std::int64_t nominal_entries(const Eqn* maker) {
-  if (maker && maker->op->kind == OpKind::While)
-    if (const std::int64_t bound = maker->params.as<WhileParams>().max_steps; bound >= 0)
-      return std::min(bound, nominal_iterations);
-  if (maker && maker->op->kind == OpKind::Scan)
-    if (const std::int64_t length = maker->params.as<ScanParams>().length; length >= 0) return length;
+  if (maker && is_loop(*maker)) {
+    const Loop loop(*maker);
+    if (loop.max_steps >= 0) return std::min(loop.max_steps, nominal_iterations);
+    if (loop.length >= 0) return loop.length;
+  }
   return nominal_iterations;
 }
 

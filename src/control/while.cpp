@@ -23,12 +23,12 @@ void while_shape(const Params& params, std::span<const Aval> in, std::vector<Ava
                  q.body_consts <= left - q.cond_consts && q.carries == left - q.cond_consts - q.body_consts);
   }
   const auto& p = while_of(params);
-  WhileParts n(p);
-  std::vector<Aval> cond_in(in.begin(), in.begin() + static_cast<std::ptrdiff_t>(n.cond));
-  auto carry = in.subspan(n.cond + n.consts);
+  Loop n(p);
+  std::vector<Aval> cond_in(in.begin(), in.begin() + static_cast<std::ptrdiff_t>(n.cond_consts));
+  auto carry = in.subspan(n.first_carry());
   cond_in.insert(cond_in.end(), carry.begin(), carry.end());
   check_region_operands("while_loop", *p.cond, cond_in);
-  check_region_operands("while_loop", *p.body, in.subspan(n.cond));
+  check_region_operands("while_loop", *p.body, in.subspan(n.cond_consts));
   std::vector<Aval> predicate = output_avals(*p.cond);
   if (predicate.size() != 1 || predicate[0].dtype() != Dtype::Bool || predicate[0].rank() != 0)
     fail(messages::condition_not_bool, {predicate.empty() ? "nothing" : to_string(predicate[0])});
@@ -41,17 +41,18 @@ void while_shape(const Params& params, std::span<const Aval> in, std::vector<Ava
 void while_evaluate(const Params& params, std::span<const Array> in, std::span<Array> out) {
   if (run_compiled(while_op, params, in, out)) return;
   const auto& p = while_of(params);
-  WhileParts n(p);
-  std::vector<Array> cond_in(in.begin(), in.begin() + static_cast<std::ptrdiff_t>(n.cond));
-  std::vector<Array> body_in(in.begin() + static_cast<std::ptrdiff_t>(n.cond), in.end());
-  append(cond_in, in.subspan(n.cond + n.consts));
+  Loop n(p);
+  std::vector<Array> cond_in(in.begin(), in.begin() + static_cast<std::ptrdiff_t>(n.cond_consts));
+  std::vector<Array> body_in(in.begin() + static_cast<std::ptrdiff_t>(n.cond_consts), in.end());
+  append(cond_in, in.subspan(n.first_carry()));
   std::vector<std::vector<Array>> lists(out.size() - n.carries);
   for (std::int64_t step = 0; interpret(*p.cond, cond_in)[0].item<bool>(); ++step) {
     if (p.max_steps >= 0 && step >= p.max_steps)
       fail(messages::max_steps_exceeded, {std::to_string(p.max_steps)});
     poll_cancelled();
     std::vector<Array> results = interpret(*p.body, body_in);
-    for (std::size_t c = 0; c < n.carries; ++c) cond_in[n.cond + c] = body_in[n.consts + c] = results[c];
+    for (std::size_t c = 0; c < n.carries; ++c)
+      cond_in[n.cond_consts + c] = body_in[n.consts + c] = results[c];
     for (std::size_t y = 0; y < lists.size(); ++y) lists[y].push_back(results[n.carries + y]);
   }
   for (std::size_t c = 0; c < n.carries; ++c) out[c] = body_in[n.consts + c];
@@ -68,7 +69,7 @@ std::vector<Array> bind_while(const WhileParams& loop, std::span<const Array> op
 /// bound under `trace`. Returns the results of the latter.
 std::vector<Array> taped_while(const WhileParams& p, const Graph& tangent, std::span<const Array> operands,
                                const LoopTangents& tangents, Trace* trace, std::vector<Array>& results) {
-  WhileParts n(p);
+  Loop n(p);
   Recording recording(*p.body, tangent, n.consts, n.carries, true);
   WhileParams primal = p;
   primal.body = recording.body;
@@ -77,8 +78,8 @@ std::vector<Array> taped_while(const WhileParams& p, const Graph& tangent, std::
   // The tangent loop scans the tape: consts = (body consts, unchanging carries, tangent consts), carry =
   // tangent carry.
   std::vector<Array> linear;
-  append(linear, operands.subspan(n.cond, n.consts));
-  for (std::size_t c : recording.unchanging) linear.push_back(operands[n.cond + n.consts + c]);
+  append(linear, operands.subspan(n.cond_consts, n.consts));
+  for (std::size_t c : recording.unchanging) linear.push_back(operands[n.first_carry() + c]);
   append(linear, tangents.consts);
   auto consts = static_cast<std::int64_t>(linear.size());
   append(linear, tangents.carry);

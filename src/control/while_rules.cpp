@@ -25,7 +25,7 @@ std::vector<Array> widened_while(const WhileParams& p, const BindWhile& bind_loo
                                  std::span<const Array> primals, std::vector<bool> in_mask,
                                  std::size_t copies, std::vector<bool>& out_mask, Make&& make,
                                  Tangents&& tangents) {
-  WhileParts n(p);
+  Loop n(p);
   GraphRef body = carry_fixpoint(in_mask, n.consts, n.carries, out_mask, make, p.body->outputs().size());
   Widening w({n.consts, n.carries, 0}, in_mask, out_mask, copies);
   WhileParams wide = p;
@@ -36,18 +36,19 @@ std::vector<Array> widened_while(const WhileParams& p, const BindWhile& bind_loo
   std::vector<Aval> cond_in = input_avals(*p.cond), body_in = input_avals(*wide.body);
   cond_in.insert(cond_in.end(), body_in.begin() + static_cast<std::ptrdiff_t>(w.width(0) + n.carries),
                  body_in.end());
-  wide.cond = rewire(
-      cond_in, [&](std::span<const Array> in) { return interpret(*p.cond, in.first(n.cond + n.carries)); });
-  std::vector<Array> operands(primals.begin(), primals.begin() + static_cast<std::ptrdiff_t>(n.cond));
-  append(operands, w.operands(primals.subspan(n.cond), tangents(in_mask)));
+  wide.cond = rewire(cond_in, [&](std::span<const Array> in) {
+    return interpret(*p.cond, in.first(n.cond_consts + n.carries));
+  });
+  std::vector<Array> operands(primals.begin(), primals.begin() + static_cast<std::ptrdiff_t>(n.cond_consts));
+  append(operands, w.operands(primals.subspan(n.cond_consts), tangents(in_mask)));
   return w.tangents_last(bind_loop(wide, operands));
 }
 
 void split_while(const Op& op, const WhileParams& p, const TapeWhile& tape, const LinearizeRule& r) {
   if (p.kind == LoopKind::Lax) fail(messages::lax_loop_reverse, {});
-  WhileParts n(p);
-  std::vector<bool> mask = not_empty(r.tangents), cond_mask = slice_mask(mask, 0, n.cond);
-  SplitLoop split(*p.body, slice_mask(mask, n.cond, n.consts + n.carries), n.consts, n.carries);
+  Loop n(p);
+  std::vector<bool> mask = not_empty(r.tangents), cond_mask = slice_mask(mask, 0, n.cond_consts);
+  SplitLoop split(*p.body, slice_mask(mask, n.cond_consts, n.consts + n.carries), n.consts, n.carries);
   std::vector<bool> carry_mask = slice_mask(split.in_mask, n.consts, n.carries);
   cond_mask.insert(cond_mask.end(), carry_mask.begin(), carry_mask.end());
   const SplitGraph condition = split_known(*p.cond, cond_mask);
@@ -55,7 +56,7 @@ void split_while(const Op& op, const WhileParams& p, const TapeWhile& tape, cons
   WhileParams known = p;
   known.cond = known_part(condition, {false});
   known.body = split.body;
-  known.cond_consts = p.cond_consts - static_cast<std::int64_t>(count(slice_mask(mask, 0, n.cond)));
+  known.cond_consts = p.cond_consts - static_cast<std::int64_t>(count(slice_mask(mask, 0, n.cond_consts)));
   known.body_consts =
       p.body_consts - static_cast<std::int64_t>(count(slice_mask(split.in_mask, 0, n.consts)));
   known.carries = p.carries - static_cast<std::int64_t>(count(carry_mask));
@@ -63,10 +64,10 @@ void split_while(const Op& op, const WhileParams& p, const TapeWhile& tape, cons
   std::vector<Array> operands, results;
   for (std::size_t i = 0; i < mask.size(); ++i) {
     const Array& a = mask[i] ? r.tangents[i] : r.primals[i];
-    if (i < n.cond ? !mask[i] : !split.in_mask[i - n.cond])
+    if (i < n.cond_consts ? !mask[i] : !split.in_mask[i - n.cond_consts])
       operands.push_back(a);
-    else if (i >= n.cond)
-      (i < n.cond + n.consts ? tangents.consts : tangents.carry).push_back(a);
+    else if (i >= n.cond_consts)
+      (i < n.first_carry() ? tangents.consts : tangents.carry).push_back(a);
   }
   std::vector<Array> found = tape(known, *split.tangent, operands, tangents, r.tangent_trace, results);
   for (std::size_t i = 0, next = 0, next_tangent = 0; i < r.outs.size(); ++i)
@@ -141,7 +142,7 @@ std::vector<Array> run_for_lanes_that_go_on(const Graph& graph, std::vector<Arra
 /// keeps its carry: the parts of it that an iteration updates, or all of it. The predicate of each lane is
 /// carried along, so that it is computed once an iteration.
 void batch_in_lockstep(const Op& op, const WhileParams& p, const BindWhile& bind_loop, const BatchRule& r) {
-  WhileParts n(p);
+  Loop n(p);
   // Collectives over the lanes see those that have ended with what they ended with.
   const bool together = uses_axis(op, r.params, r.size.name);
   std::string axis(r.size.name);
@@ -150,24 +151,24 @@ void batch_in_lockstep(const Op& op, const WhileParams& p, const BindWhile& bind
   std::vector<bool> mask, out_mask;
   std::vector<Array> operands;
   for (std::size_t i = 0; i < r.operands.size(); ++i) {
-    bool carry = i >= n.cond + n.consts;
+    bool carry = i >= n.first_carry();
     mask.push_back(carry || r.axes[i] >= 0);
     operands.push_back(mask[i] ? with_axis(r.operands[i], r.axes[i], 0, r.size) : r.operands[i]);
   }
-  std::vector<bool> cond_mask = slice_mask(mask, 0, n.cond), all(n.carries, true);
+  std::vector<bool> cond_mask = slice_mask(mask, 0, n.cond_consts), all(n.carries, true);
   cond_mask.insert(cond_mask.end(), n.carries, true);
   GraphRef cond = batch_graph(*p.cond, r.size, cond_mask, {true}, out_mask);
   // An update that is left out has an index beyond all bounds, and the others are clamped: checks of indices
   // would see the one, and not the program's own.
   const MaskedUpdates masked(*p.body, n.consts, n.carries, !staging_is_checked());
-  std::vector<bool> body_mask = slice_mask(mask, n.cond, n.consts + n.carries);
+  std::vector<bool> body_mask = slice_mask(mask, n.cond_consts, n.consts + n.carries);
   body_mask.insert(body_mask.begin(), true);
   body_mask.resize(masked.body->input_count(), true);
   GraphRef body = batch_graph(*masked.body, r.size, body_mask, all, out_mask);
   // Not of what tells who goes on, and not of what stays as it is in ended lanes.
   std::vector<bool> stand_in(body_mask.size(), false);
   if (!together)
-    std::copy_n(mask.begin() + static_cast<std::ptrdiff_t>(n.cond), n.consts + n.carries,
+    std::copy_n(mask.begin() + static_cast<std::ptrdiff_t>(n.cond_consts), n.consts + n.carries,
                 stand_in.begin() + 1);
   auto test = [&](std::span<const Array> cond_consts, std::span<const Array> carry) {
     std::vector<Array> in(cond_consts.begin(), cond_consts.end());
@@ -176,25 +177,24 @@ void batch_in_lockstep(const Op& op, const WhileParams& p, const BindWhile& bind
   };
 
   // (cond constants, body constants | predicates, carry)
-  std::vector<Array> start(operands.begin(),
-                           operands.begin() + static_cast<std::ptrdiff_t>(n.cond + n.consts));
+  std::vector<Array> start(operands.begin(), operands.begin() + static_cast<std::ptrdiff_t>(n.first_carry()));
   auto first = std::span<const Array>(operands);
-  start.push_back(test(first.first(n.cond), first.subspan(n.cond + n.consts)));
-  append(start, first.subspan(n.cond + n.consts));
+  start.push_back(test(first.first(n.cond_consts), first.subspan(n.first_carry())));
+  append(start, first.subspan(n.first_carry()));
   std::vector<Aval> avals, carry_avals;
   for (const Array& a : start) avals.push_back(a.aval());
-  carry_avals.assign(avals.begin() + static_cast<std::ptrdiff_t>(n.cond + n.consts), avals.end());
+  carry_avals.assign(avals.begin() + static_cast<std::ptrdiff_t>(n.first_carry()), avals.end());
   WhileParams wide = p;
   wide.cond_consts = 0;
-  wide.body_consts = static_cast<std::int64_t>(n.cond + n.consts);
+  wide.body_consts = static_cast<std::int64_t>(n.first_carry());
   wide.carries = p.carries + 1;
   wide.cond = rewire(
       carry_avals, [](std::span<const Array> in) { return std::vector<Array>{lax::reduce_or(in[0], {0})}; });
   wide.body = rewire(avals, [&](std::span<const Array> in) {
-    Array going = in[n.cond + n.consts];
-    std::vector<Array> args(in.begin() + static_cast<std::ptrdiff_t>(n.cond),
-                            in.begin() + static_cast<std::ptrdiff_t>(n.cond + n.consts));
-    auto old = in.subspan(n.cond + n.consts + 1);
+    Array going = in[n.first_carry()];
+    std::vector<Array> args(in.begin() + static_cast<std::ptrdiff_t>(n.cond_consts),
+                            in.begin() + static_cast<std::ptrdiff_t>(n.first_carry()));
+    auto old = in.subspan(n.first_carry() + 1);
     append(args, old);
     args.insert(args.begin(), going);
     append(args, marked(old, masked.updated));
@@ -202,7 +202,7 @@ void batch_in_lockstep(const Op& op, const WhileParams& p, const BindWhile& bind
     for (std::size_t c = 0; c < carry.size(); ++c)
       if (!masked.updated[c])
         carry[c] = lax::select(lax::broadcast_in_dim(going, carry[c].shape(), {0}), carry[c], old[c]);
-    carry.insert(carry.begin(), test(in.first(n.cond), carry));
+    carry.insert(carry.begin(), test(in.first(n.cond_consts), carry));
     return carry;
   });
   r.outs = bind_loop(wide, start);
@@ -213,8 +213,8 @@ void batch_in_lockstep(const Op& op, const WhileParams& p, const BindWhile& bind
 }  // namespace
 
 void jvp_while(const WhileParams& p, const BindWhile& bind_loop, const JvpRule& r) {
-  WhileParts n(p);
-  auto primals = r.primals.subspan(n.cond), tangents = r.tangents.subspan(n.cond);
+  Loop n(p);
+  auto primals = r.primals.subspan(n.cond_consts), tangents = r.tangents.subspan(n.cond_consts);
   std::vector<bool> out_mask;
   auto make = [&](const std::vector<bool>& inputs, const std::vector<bool>& inst, std::vector<bool>& found) {
     return jvp_graph(*p.body, inputs, inst, found);
@@ -229,9 +229,9 @@ void jvp_while(const WhileParams& p, const BindWhile& bind_loop, const JvpRule& 
 }
 
 void jet_while(const WhileParams& p, const BindWhile& bind_loop, const JetRule& r) {
-  WhileParts n(p);
-  auto primals = r.primals.subspan(n.cond);
-  auto series = r.series.subspan(n.cond);
+  Loop n(p);
+  auto primals = r.primals.subspan(n.cond_consts);
+  auto series = r.series.subspan(n.cond_consts);
   std::vector<bool> out_mask;
   auto make = [&](const std::vector<bool>& inputs, const std::vector<bool>& inst, std::vector<bool>& found) {
     return jet_graph(*p.body, r.order, inputs, inst, found);
@@ -243,9 +243,9 @@ void jet_while(const WhileParams& p, const BindWhile& bind_loop, const JetRule& 
 }
 
 void linearize_while(const Op& op, const WhileParams& p, const TapeWhile& tape, const LinearizeRule& r) {
-  WhileParts n(p);
+  Loop n(p);
   if (is_mixed(r)) return split_while(op, p, tape, r);
-  auto primals = r.primals.subspan(n.cond), tangents = r.tangents.subspan(n.cond);
+  auto primals = r.primals.subspan(n.cond_consts), tangents = r.tangents.subspan(n.cond_consts);
   std::vector<bool> in_mask = not_empty(tangents), out_mask;
   GraphRef tangent = carry_fixpoint(
       in_mask, n.consts, n.carries, out_mask,
@@ -268,16 +268,16 @@ void linearize_while(const Op& op, const WhileParams& p, const TapeWhile& tape, 
 
 void batch_while(const Op& op, const WhileParams& p, const BindWhile& bind_loop, const BatchRule& r) {
   if (batch_of_one(op, r)) return;
-  WhileParts n(p);
+  Loop n(p);
   std::vector<bool> in_mask;
-  for (std::size_t i = n.cond; i < r.axes.size(); ++i) in_mask.push_back(r.axes[i] >= 0);
+  for (std::size_t i = n.cond_consts; i < r.axes.size(); ++i) in_mask.push_back(r.axes[i] >= 0);
   bool together = uses_axis(op, r.params, r.size.name);
 
   // Do the lanes differ in length? Then each may run at its own pace, unless they work together on the way.
   if (!together) mark_dependent_carries(*p.body, in_mask, n.consts, n.carries);
   auto cond_mask = [&] {
     std::vector<bool> mask;
-    for (std::size_t i = 0; i < n.cond; ++i) mask.push_back(r.axes[i] >= 0);
+    for (std::size_t i = 0; i < n.cond_consts; ++i) mask.push_back(r.axes[i] >= 0);
     for (std::size_t c = 0; c < n.carries; ++c) mask.push_back(in_mask[n.consts + c]);
     return mask;
   };
@@ -303,7 +303,7 @@ void batch_while(const Op& op, const WhileParams& p, const BindWhile& bind_loop,
   if (predicate_mask[0]) return batch_in_lockstep(op, p, bind_loop, r);
   std::vector<Array> operands;
   for (std::size_t i = 0; i < r.operands.size(); ++i) {
-    bool mapped = i >= n.cond ? in_mask[i - n.cond] : r.axes[i] >= 0;
+    bool mapped = i >= n.cond_consts ? in_mask[i - n.cond_consts] : r.axes[i] >= 0;
     operands.push_back(mapped ? with_axis(r.operands[i], r.axes[i], 0, r.size) : r.operands[i]);
   }
   r.outs = bind_loop(wide, operands);

@@ -9,15 +9,6 @@
 
 namespace apsis::detail {
 
-/// Operand counts: condition constants, body constants, carry.
-struct WhileParts {
-  std::size_t cond, consts, carries;
-  explicit WhileParts(const WhileParams& p)
-      : cond(static_cast<std::size_t>(p.cond_consts)),
-        consts(static_cast<std::size_t>(p.body_consts)),
-        carries(static_cast<std::size_t>(p.carries)) {}
-};
-
 /// Binds a loop on these operands.
 using BindWhile = std::function<std::vector<Array>(const WhileParams&, std::span<const Array>)>;
 

@@ -2,9 +2,8 @@
 
 #include <algorithm>
 
+#include "ir/copy.hpp"
 #include "ir/effects.hpp"
-
-#include "apsis/base/named_scope.hpp"
 
 namespace apsis::detail {
 namespace {
@@ -77,19 +76,11 @@ GraphRef without_effects(const Graph& graph) {
     if (const Eqn& e = graph.eqns()[i]; is_needed(e))
       for (ValueId v : graph.operands(e)) needed[v] = 1;
   GraphBuilder builder;
-  std::vector<ValueId> values(graph.value_count()), operands, outputs;
-  for (ValueId v = 0; v < graph.input_count(); ++v) values[v] = builder.input(graph.aval(v));
-  for (const Eqn& e : graph.eqns()) {
-    if (!is_needed(e)) continue;
-    ScopeOf scope(e.scope);
-    operands.clear();
-    for (ValueId v : graph.operands(e)) operands.push_back(values[v]);
-    builder.append(*e.op, map_regions(e.params, [](const Graph& region) { return without_effects(region); }),
-                   operands, {values.data() + e.first_result, e.result_count}, e.loc);
-    builder.copy_lanes(graph, e, values);
-  }
-  for (ValueId v : graph.outputs()) outputs.push_back(values[v]);
-  return builder.finish(outputs);
+  GraphCopy copy(builder, graph);
+  copy.add_inputs();
+  for (const Eqn& e : graph.eqns())
+    if (is_needed(e)) copy.add(e, map_regions(e.params, without_effects));
+  return builder.finish(copy.outputs());
 }
 
 }  // namespace apsis::detail

@@ -137,6 +137,9 @@ void each_region(const Params& params, Visit&& visit) {
 /// The parameters with `map(region)` in the place of each region.
 template <class Map>
 Params map_regions(const Params& params, Map&& map) {
+  bool any = false;
+  each_region(params, [&](const Graph&) { any = true; });
+  if (!any) return params;
   struct Context {
     std::remove_reference_t<Map>& map;
     std::vector<GraphRef> made;
@@ -146,7 +149,7 @@ Params map_regions(const Params& params, Map&& map) {
     use.made.push_back(use.map(*static_cast<const Graph*>(graph)));
     return use.made.back().get();
   };
-  return params ? Params::adopt(params.node()->table->with_regions(*params.node(), run, &context)) : params;
+  return Params::adopt(params.node()->table->with_regions(*params.node(), run, &context));
 }
 /// An op with an effect, or with a region in which something has one: never merged, never removed.
 bool has_effect(const Op& op, const Params& params);
@@ -242,10 +245,6 @@ Array constant_value(const Params& params);
 /// Runs a graph under the current trace, one bind an equation: inlining, transformation and the evaluator in
 /// one. With no current trace this is the reference evaluator.
 std::vector<Array> interpret(const Graph& graph, std::span<const Array> inputs);
-
-/// The program alone, which is all that compilation asks for: ops with rules of their own become calls, here
-/// and in all regions.
-GraphRef without_custom(const GraphRef& graph);
 
 /// The text form; see print.cpp for the grammar. Reads back by `parse_graph`.
 std::string to_string(const Graph& graph);

@@ -17,7 +17,8 @@ struct WhileParams {
   std::int64_t cond_consts = 0, body_consts = 0, carries = 0;
   std::int64_t max_steps = -1;
   LoopKind kind = LoopKind::Checkpointed;
-  /// No part of the program: in code generation, which place errors of the loop name (see ir/sites.hpp).
+  /// No part of the program: in code generation, which place errors of the loop name (see
+  /// passes/error_sites.hpp).
   std::int64_t site = -1;
   static void each(auto& self, auto&& visit) {
     visit("cond_consts", self.cond_consts);

@@ -56,6 +56,23 @@ T* panel_memory(std::size_t which, std::int64_t elements) {
   return static_cast<T*>(memory.data.get());
 }
 
+/// Four steps of four lines change places, from lines to steps.
+template <class T>
+void transpose_block(const T* from, std::int64_t line_stride, T* to, std::int64_t width) {
+  typedef T Four __attribute__((vector_size(4 * sizeof(T))));
+  Four line[4];
+  for (int i = 0; i < 4; ++i) __builtin_memcpy(&line[i], from + i * line_stride, sizeof(Four));
+  const Four low01 = __builtin_shufflevector(line[0], line[1], 0, 4, 1, 5),
+             high01 = __builtin_shufflevector(line[0], line[1], 2, 6, 3, 7),
+             low23 = __builtin_shufflevector(line[2], line[3], 0, 4, 1, 5),
+             high23 = __builtin_shufflevector(line[2], line[3], 2, 6, 3, 7);
+  const Four step[] = {__builtin_shufflevector(low01, low23, 0, 1, 4, 5),
+                       __builtin_shufflevector(low01, low23, 2, 3, 6, 7),
+                       __builtin_shufflevector(high01, high23, 0, 1, 4, 5),
+                       __builtin_shufflevector(high01, high23, 2, 3, 6, 7)};
+  for (int k = 0; k < 4; ++k) __builtin_memcpy(to + k * width, &step[k], sizeof(Four));
+}
+
 /// Lines of a matrix (rows of the left operand, columns of the right one) beside each other, for one step of
 /// k after the other; zeros for lines that a panel of `width` has too many.
 template <class T>
@@ -66,11 +83,13 @@ void copy_panel(const T* from, std::int64_t line_stride, std::int64_t step_strid
     for (std::int64_t k = 0; k < steps; ++k) std::copy_n(from + k * step_stride, lines, to + k * width);
     return;
   }
-  constexpr std::int64_t block = 8;  // steps; of each line a piece of a cache line is read
-  for (std::int64_t k0 = 0; k0 < steps; k0 += block)
-    for (std::int64_t i = 0; i < lines; ++i)
-      for (std::int64_t k = k0; k < std::min(k0 + block, steps); ++k)
-        to[k * width + i] = from[i * line_stride + k * step_stride];
+  const std::int64_t block_lines = step_stride == 1 ? lines / 4 * 4 : 0, block_steps = steps / 4 * 4;
+  for (std::int64_t i = 0; i < block_lines; i += 4)
+    for (std::int64_t k = 0; k < block_steps; k += 4)
+      transpose_block(from + i * line_stride + k, line_stride, to + k * width + i, width);
+  for (std::int64_t i = 0; i < lines; ++i)
+    for (std::int64_t k = i < block_lines ? block_steps : 0; k < steps; ++k)
+      to[k * width + i] = from[i * line_stride + k * step_stride];
 }
 
 /// A tile with fewer columns than the functions have goes by way of one that has as many.
@@ -86,31 +105,62 @@ void multiply_edge(void (*multiply)(const Tile<T>&), Tile<T> tile, std::int64_t 
   for (std::int64_t i = 0; i < rows; ++i) std::copy_n(whole + i * width, columns, result + i * stride);
 }
 
+/// A panel of an operand: copied to memory of its own, or where it is.
+template <class T>
+struct Panel {
+  const T* data;
+  std::int64_t line, step;  // strides
+};
+
+/// Whether rows of the left operand are copied. They are read once for each tile of columns. Elements far
+/// apart are another page at each step; rows one cache line of a set apart push each other out of the cache.
+template <class T>
+bool copies_left(std::int64_t columns, std::int64_t width, const Strided<T>& a) {
+  constexpr std::int64_t few_tiles = 4, far = 2048;  // bytes
+  const auto bytes = [](std::int64_t stride) { return stride * static_cast<std::int64_t>(sizeof(T)); };
+  return columns > few_tiles * width || bytes(a.column_stride) >= far || bytes(a.row_stride) % far == 0;
+}
+/// Whether columns of the right operand are copied: they are read once for each tile of rows, with all
+/// columns of a tile in one piece.
+template <class T>
+bool copies_right(std::int64_t rows, std::int64_t height, const Strided<T>& b) {
+  constexpr std::int64_t few_tiles = 6;
+  return b.column_stride != 1 || rows > few_tiles * height;
+}
+
 template <class T>
 void multiply_matrices(const Tiles<T>& tiles, std::int64_t m, std::int64_t n, std::int64_t k, Strided<T> a,
                        Strided<T> b, T* c) {
   const std::int64_t height = tiles.height, width = tiles.width;
   const auto padded = [](std::int64_t lines, std::int64_t to) { return (lines + to - 1) / to * to; };
   const std::int64_t most_steps = std::min(steps_at_once, k);
+  const bool copy_left = copies_left(n, width, a), copy_right = copies_right(m, height, b);
   T* const right = panel_memory<T>(0, most_steps * padded(std::min(columns_at_once, n), width));
   T* const left = panel_memory<T>(1, most_steps * padded(std::min(rows_at_once, m), height));
   for (std::int64_t j0 = 0; j0 < n; j0 += columns_at_once)
     for (std::int64_t k0 = 0; k0 < k; k0 += steps_at_once) {
       const std::int64_t columns = std::min(columns_at_once, n - j0), steps = std::min(steps_at_once, k - k0);
+      // A tile reads whole registers: the last columns are copied, as what follows them may be nobody's.
+      const auto right_copied = [&](std::int64_t j) { return copy_right || columns - j < width; };
       for (std::int64_t j = 0; j < columns; j += width)
-        copy_panel(b.at(k0, j0 + j), b.column_stride, b.row_stride, std::min(width, columns - j), width,
-                   steps, right + j * steps);
+        if (right_copied(j))
+          copy_panel(b.at(k0, j0 + j), b.column_stride, b.row_stride, std::min(width, columns - j), width,
+                     steps, right + j * steps);
       for (std::int64_t i0 = 0; i0 < m; i0 += rows_at_once) {
         const std::int64_t rows = std::min(rows_at_once, m - i0);
-        for (std::int64_t i = 0; i < rows; i += height)
+        for (std::int64_t i = 0; copy_left && i < rows; i += height)
           copy_panel(a.at(i0 + i, k0), a.row_stride, a.column_stride, std::min(height, rows - i), height,
                      steps, left + i * steps);
         for (std::int64_t j = 0; j < columns; j += width)
           for (std::int64_t i = 0; i < rows; i += height) {
             const std::int64_t tall = std::min(height, rows - i), wide = std::min(width, columns - j);
             const auto multiply = tiles.of_rows[static_cast<std::size_t>(tall - 1)];
-            const Tile<T> tile{
-                left + i * steps, right + j * steps, steps, c + (i0 + i) * n + j0 + j, n, k0 > 0};
+            const Panel<T> l = copy_left ? Panel<T>{left + i * steps, 1, height}
+                                         : Panel<T>{a.at(i0 + i, k0), a.row_stride, a.column_stride};
+            const Panel<T> r = right_copied(j) ? Panel<T>{right + j * steps, 1, width}
+                                               : Panel<T>{b.at(k0, j0 + j), 1, b.row_stride};
+            const Tile<T> tile{l.data, l.line, l.step, r.data, r.step, steps, c + (i0 + i) * n + j0 + j,
+                               n,      k0 > 0};
             if (wide == width)
               multiply(tile);
             else

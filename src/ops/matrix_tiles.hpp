@@ -9,11 +9,14 @@
 
 namespace apsis::detail {
 
-/// A tile of a product of matrices, whose sums fit into registers. Of both operands, what one step of k needs
-/// lies together.
+/// A tile of a product of matrices, whose sums fit into registers. Strides are in elements; of the right
+/// operand what one step of k needs lies together.
 template <class T>
 struct Tile {
-  const T *left, *right;
+  const T* left;
+  std::int64_t left_row, left_step;
+  const T* right;
+  std::int64_t right_step;
   std::int64_t steps;  // of k
   T* result;
   std::int64_t stride;  // between rows of the result
@@ -42,10 +45,11 @@ Tiles<float> avx512_tiles();
 template <>
 Tiles<double> avx512_tiles();
 
-/// Two registers' columns.
-template <class T, int register_bytes, int height, int rows>
+/// Two registers' columns. Three rows of the left operand are found from one address: that is as many as one
+/// stride and a scale reach, and leaves a register for each address.
+template <class T, int register_bytes, int rows>
 void multiply_tile(const Tile<T>& t) {
-  constexpr int lanes = register_bytes / static_cast<int>(sizeof(T));
+  constexpr int lanes = register_bytes / static_cast<int>(sizeof(T)), reached = 3;
   using Vector = typename math::PackOf<T, lanes>::type;
   const auto load = [](const T* from) {
     Vector v;
@@ -53,13 +57,16 @@ void multiply_tile(const Tile<T>& t) {
     return v;
   };
   Vector sums[rows][2] = {};
-  const T *left = t.left, *right = t.right;
-  for (std::int64_t k = 0; k < t.steps; ++k, left += height, right += 2 * lanes) {
+  const std::int64_t row = t.left_row, left_step = t.left_step, right_step = t.right_step;
+  const T *left[(rows + reached - 1) / reached], *right = t.right;
+  for (int i = 0; i < rows; i += reached) left[i / reached] = t.left + i * row;
+  for (std::int64_t k = 0; k < t.steps; ++k, right += right_step) {
     const Vector b[] = {load(right), load(right + lanes)};
     for (int i = 0; i < rows; ++i) {
-      const Vector a = left[i] - Vector{};  // the same in all lanes
+      const Vector a = left[i / reached][i % reached * row] - Vector{};  // the same in all lanes
       for (int j = 0; j < 2; ++j) sums[i][j] = math::Register<register_bytes>::fma(a, b[j], sums[i][j]);
     }
+    for (const T*& l : left) l += left_step;
   }
   for (int i = 0; i < rows; ++i)
     for (int j = 0; j < 2; ++j) {
@@ -74,7 +81,7 @@ constexpr Tiles<T> tiles_of() {
   return []<std::size_t... r>(std::index_sequence<r...>) {
     return Tiles<T>{height,
                     2 * register_bytes / static_cast<int>(sizeof(T)),
-                    {multiply_tile<T, register_bytes, height, static_cast<int>(r) + 1>...}};
+                    {multiply_tile<T, register_bytes, static_cast<int>(r) + 1>...}};
   }
   (std::make_index_sequence<height>());
 }

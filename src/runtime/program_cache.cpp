@@ -12,6 +12,7 @@
 #include "apsis/core/watch.hpp"
 #include "base/hash.hpp"
 #include "codegen/exit.hpp"
+#include "passes/strip_custom.hpp"
 #include "runtime/disk_cache.hpp"
 #include "runtime/program_key.hpp"
 
@@ -114,7 +115,7 @@ void tell_of_compile(const Program& program, std::chrono::steady_clock::time_poi
 }  // namespace
 
 std::shared_ptr<const Program> program_for(const GraphRef& given, const CodegenOptions& options) {
-  const GraphRef graph = without_custom(given);
+  const GraphRef graph = strip_custom(*given);
   Cache& c = cache();
   std::unique_lock lock(c.mutex);
   for (;;) {

@@ -3,6 +3,7 @@
 #include "transform/stages.hpp"
 
 #include "ir/text.hpp"
+#include "passes/strip_custom.hpp"
 #include "runtime/program_cache.hpp"
 #include "transform/compile_options.hpp"
 #include "transform/messages.hpp"
@@ -99,7 +100,7 @@ void Stages::run(const JitCall& call, JitResults& results, Loc loc) const {
 std::string Stages::graph_text() const { return text_with_scopes(*stages_of(shared_)->entry->graph); }
 std::string Stages::code_text() const {
   const SharedStages& s = *stages_of(shared_);
-  return detail::code_text(*without_custom(s.entry->graph), s.codegen);
+  return detail::code_text(*strip_custom(*s.entry->graph), s.codegen);
 }
 
 }  // namespace apsis::detail

@@ -530,11 +530,12 @@ class NestChecker {
       };
       const Tensor at = tensor(x.to_vector<double>());
       const auto keep = [&](const Number& n) { want.push_back(static_cast<double>(n.value())); };
+      Unit first;
+      // Of a value the slope is asked for as well: it says how much rounding grows.
+      const Tensor moved = first.along(at, tensor(directions_[0]));
       if (mode_ == Mode::Value) {
-        for (const Number& e : evaluate(program_, at).elements) keep(e);
+        for (const Number& e : evaluate(program_, moved).elements) keep(e);
       } else {
-        Unit first;
-        const Tensor moved = first.along(at, tensor(directions_[0]));
         if (mode_ == Mode::Hessian || mode_ == Mode::HessianProduct) {
           Unit second;
           const Tensor y = evaluate(program_, second.along(moved, tensor(directions_[1])));

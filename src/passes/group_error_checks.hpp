@@ -8,6 +8,6 @@ namespace apsis::detail {
 /// becomes one test that none of them has anything to raise. Only where the test fails does `raise_when`
 /// compute again, with the evaluator and in the order of the program, what each of them looks at. Inputs and
 /// outputs stay as they are.
-GraphRef defer_errors(const Graph& graph);
+GraphRef group_error_checks(const Graph& graph);
 
 }  // namespace apsis::detail

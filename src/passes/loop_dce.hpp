@@ -8,7 +8,7 @@ namespace apsis::detail {
 /// the ys that nobody reads, and the constants and xs that only these need; with maps over lanes without the
 /// results that nobody reads. A derivative reads the record of a loop, and not the buffer that the loop
 /// filled on its way. Inputs and outputs of the graph stay.
-GraphRef without_dead_carries(const Graph& graph);
+GraphRef remove_dead_carries(const Graph& graph);
 
 /// The inputs that the marked outputs, and effects, are computed from, through loops as above.
 std::vector<char> inputs_read(const Graph& graph, const std::vector<char>& outputs);

@@ -1,6 +1,6 @@
-#include "ir/sites.hpp"
+#include "passes/error_sites.hpp"
 
-#include "apsis/base/named_scope.hpp"
+#include "ir/copy.hpp"
 #include "ir/regions.hpp"
 
 namespace apsis::detail {
@@ -10,7 +10,7 @@ bool has_bound(const Eqn& e) {
   return e.op->kind == OpKind::While && e.params.as<WhileParams>().max_steps >= 0;
 }
 
-/// The regions that are part of the program: of an op with rules of its own the first, as `without_custom`
+/// The regions that are part of the program: of an op with rules of its own the first, as `strip_custom`
 /// has it.
 template <class Visit>
 void each_region_run(const Eqn& e, Visit&& visit) {
@@ -32,25 +32,17 @@ bool has_sites(const Graph& graph) {
 
 GraphRef numbered(const Graph& graph, std::int64_t& next) {
   if (!has_sites(graph)) return GraphRef(&graph);
-  GraphBuilder builder;
-  std::vector<ValueId> values(graph.value_count()), operands, outputs;
-  for (ValueId v = 0; v < graph.input_count(); ++v) values[v] = builder.input(graph.aval(v));
+  std::vector<Params> params;
   for (const Eqn& e : graph.eqns()) {
-    ScopeOf scope(e.scope);
-    operands.clear();
-    for (ValueId v : graph.operands(e)) operands.push_back(values[v]);
-    Params params = e.params;
+    Params p = e.params;
     if (has_bound(e)) {
-      auto loop = params.as<WhileParams>();
+      auto loop = p.as<WhileParams>();
       loop.site = next++;
-      params = make_params(std::move(loop));
+      p = make_params(std::move(loop));
     }
-    params = map_regions(params, [&](const Graph& region) { return numbered(region, next); });
-    builder.append(*e.op, params, operands, {values.data() + e.first_result, e.result_count}, e.loc);
-    builder.copy_lanes(graph, e, values);
+    params.push_back(map_regions(p, [&](const Graph& region) { return numbered(region, next); }));
   }
-  for (ValueId v : graph.outputs()) outputs.push_back(values[v]);
-  return builder.finish(outputs);
+  return with_params(graph, params);
 }
 
 /// Counts `site` down to the loop that has the number.
@@ -68,9 +60,9 @@ const Eqn* find(const Graph& graph, std::int64_t& site) {
 
 }  // namespace
 
-GraphRef with_sites(const GraphRef& graph) {
+GraphRef number_error_sites(const Graph& graph) {
   std::int64_t next = 0;
-  return numbered(*graph, next);
+  return numbered(graph, next);
 }
 
 Loc place_of_site(const Graph& graph, std::int64_t site) {

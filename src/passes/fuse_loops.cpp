@@ -1,14 +1,17 @@
-#include "codegen/merge_loops.hpp"
+#include "passes/fuse_loops.hpp"
 
 #include <algorithm>
 #include <unordered_map>
 
+#include "ir/copy.hpp"
 #include "ir/loop.hpp"
 
 namespace apsis::detail {
 namespace {
 
 using Values = std::vector<ValueId>;
+
+GraphRef fused(const Graph& graph);
 
 /// The operands of a loop, by what they are to it.
 struct Operands {
@@ -17,7 +20,7 @@ struct Operands {
     cond_consts = all.first(loop.cond_consts);
     consts = all.subspan(loop.cond_consts, loop.consts);
     carries = all.subspan(loop.first_carry(), loop.carries);
-    xs = all.subspan(loop.first_carry() + loop.carries);
+    xs = all.subspan(loop.first_x());
   }
   Loop loop;
   std::span<const ValueId> cond_consts, consts, carries, xs;
@@ -46,27 +49,20 @@ bool find_inputs(std::span<const ValueId> operands, const InputOf& input_of, Val
   return true;
 }
 
-/// Adds the equations of `graph`, whose inputs are the first of `values`; its outputs.
-Values append_graph(GraphBuilder& builder, const Graph& graph, Values values) {
-  values.resize(graph.value_count());
-  Values operands, outputs;
-  for (const Eqn& e : graph.eqns()) {
-    operands.clear();
-    for (ValueId v : graph.operands(e)) operands.push_back(values[v]);
-    builder.append(*e.op, e.params, operands, {values.data() + e.first_result, e.result_count}, e.loc);
-  }
-  for (ValueId v : graph.outputs()) outputs.push_back(values[v]);
-  return outputs;
+/// Adds the equations of a graph whose inputs have numbers; the numbers of its outputs.
+Values append_graph(GraphBuilder& builder, const Graph& graph, const Values& inputs) {
+  GraphCopy copy(builder, graph);
+  copy.set_inputs(inputs);
+  copy.add_equations();
+  return copy.outputs();
 }
 
 bool end_alike(const Eqn& a, const Eqn& b) {
   if (a.op != b.op) return false;
-  if (a.op->kind == OpKind::While) {
-    const auto &p = a.params.as<WhileParams>(), &q = b.params.as<WhileParams>();
-    return p.max_steps == q.max_steps && p.kind == q.kind;
-  }
-  const auto &p = a.params.as<ScanParams>(), &q = b.params.as<ScanParams>();
-  return p.length == q.length && p.reverse == q.reverse;
+  const Loop p(a), q(b);
+  if (a.op->kind == OpKind::While && a.params.as<WhileParams>().kind != b.params.as<WhileParams>().kind)
+    return false;
+  return p.max_steps == q.max_steps && p.length == q.length && p.reverse == q.reverse;
 }
 
 /// The loop `a` that also records what the later loop `b` does, if a does all else that b does.
@@ -79,17 +75,8 @@ class Merged {
   explicit operator bool() const { return found_; }
 
   Params params() const {
-    const auto consts = static_cast<std::int64_t>(a_.consts.size() + more_consts_.size());
-    if (eqn_.op->kind == OpKind::While) {
-      auto p = eqn_.params.as<WhileParams>();
-      p.body_consts = consts;
-      p.body = body_;
-      return make_params(std::move(p));
-    }
-    auto p = eqn_.params.as<ScanParams>();
-    p.consts = consts;
-    p.body = body_;
-    return make_params(std::move(p));
+    return with_loop_regions(eqn_, {GraphRef(a_.loop.cond), body_, a_.cond_consts.size(),
+                                    a_.consts.size() + more_consts_.size(), a_.carries.size()});
   }
   Values operands() const {
     Values all;
@@ -102,7 +89,7 @@ class Merged {
   /// Which result of the loop is result r of b.
   std::size_t result_of(std::size_t r) const {
     const std::size_t carries = carry_of_.size();
-    return r < carries ? carry_of_[r] : a_.loop.body.outputs().size() + r - carries;
+    return r < carries ? carry_of_[r] : a_.loop.body->outputs().size() + r - carries;
   }
 
  private:
@@ -132,7 +119,7 @@ class Merged {
 
   /// Whether the carries of b come out as those of a do. Makes the body of both.
   bool same_body() {
-    const Graph &a = a_.loop.body, &b = b_.loop.body;
+    const Graph &a = *a_.loop.body, &b = *b_.loop.body;
     const std::size_t consts = a_.consts.size(), carries = a_.carries.size();
     GraphBuilder builder;
     InputOf input_of;
@@ -155,7 +142,7 @@ class Merged {
     if (!find_inputs(b_.xs, x_of, in_b)) return false;
     Values outputs = append_graph(builder, a, in_a), of_b = append_graph(builder, b, in_b);
     outputs.insert(outputs.end(), of_b.begin(), of_b.end());
-    const GraphRef both = merge_loops(*builder.finish(outputs));
+    const GraphRef both = fused(*builder.finish(outputs));
     const std::size_t count = a.outputs().size();
     for (std::size_t k = 0; k < carry_of_.size(); ++k)
       if (both->outputs()[count + k] != both->outputs()[carry_of_[k]]) return false;
@@ -163,9 +150,10 @@ class Merged {
     if (carry_of_.empty() && std::ranges::find_first_of(of_first, of_second) == of_first.end())
       return false;  // they have nothing in common but their length
     GraphBuilder final_builder;
-    Values inputs;
-    for (ValueId v = 0; v < both->input_count(); ++v) inputs.push_back(final_builder.input(both->aval(v)));
-    outputs = append_graph(final_builder, *both, inputs);
+    GraphCopy copy(final_builder, *both);
+    copy.add_inputs();
+    copy.add_equations();
+    outputs = copy.outputs();
     outputs.erase(outputs.begin() + static_cast<std::ptrdiff_t>(count),
                   outputs.begin() + static_cast<std::ptrdiff_t>(count + carry_of_.size()));
     body_ = final_builder.finish(outputs);
@@ -194,31 +182,24 @@ GraphRef replaced(const Graph& graph, std::span<const Pair> pairs) {
   for (const Pair& p : pairs) pair_of[p.first] = pair_of[p.second] = &p;
   std::unordered_map<const Pair*, Values> results_of;
   GraphBuilder builder;
-  Values values(graph.value_count()), operands, outputs;
-  for (ValueId v = 0; v < graph.input_count(); ++v) values[v] = builder.input(graph.aval(v));
+  GraphCopy copy(builder, graph);
+  copy.add_inputs();
   for (const Eqn& e : graph.eqns()) {
     const auto found = pair_of.find(&e);
     const Pair* pair = found == pair_of.end() ? nullptr : found->second;
-    if (pair && &e == pair->second) {
-      const Values& results = results_of[pair];
-      for (std::uint32_t r = 0; r < e.result_count; ++r)
-        values[e.first_result + r] = results[pair->merged.result_of(r)];
-      continue;
-    }
-    operands.clear();
-    if (pair) {
-      for (ValueId v : pair->merged.operands()) operands.push_back(values[v]);
+    if (!pair) {
+      copy.add(e);
+    } else if (&e == pair->first) {
       Values& results = results_of[pair];
       results.resize(pair->merged.result_count());
-      builder.append(*e.op, pair->merged.params(), operands, results, e.loc);
-      std::copy_n(results.begin(), e.result_count, values.begin() + e.first_result);
-      continue;
+      builder.append(*e.op, pair->merged.params(), copy(pair->merged.operands()), results, e.loc);
+      for (std::uint32_t r = 0; r < e.result_count; ++r) copy[e.first_result + r] = results[r];
+    } else {
+      for (std::uint32_t r = 0; r < e.result_count; ++r)
+        copy[e.first_result + r] = results_of[pair][pair->merged.result_of(r)];
     }
-    for (ValueId v : graph.operands(e)) operands.push_back(values[v]);
-    builder.append(*e.op, e.params, operands, {values.data() + e.first_result, e.result_count}, e.loc);
   }
-  for (ValueId v : graph.outputs()) outputs.push_back(values[v]);
-  return builder.finish(outputs);
+  return builder.finish(copy.outputs());
 }
 
 /// The loops of a graph, in program order, by what they start from or go over: of those that may record what
@@ -287,15 +268,20 @@ std::vector<Pair> find_pairs(const Graph& graph) {
   return pairs;
 }
 
-}  // namespace
-
-GraphRef merge_loops(const Graph& graph) {
+/// The same without what is in regions.
+GraphRef fused(const Graph& graph) {
   GraphRef current(&graph);
   for (;;) {
     const std::vector<Pair> pairs = find_pairs(*current);
     if (pairs.empty()) return current;
     current = replaced(*current, pairs);
   }
+}
+
+}  // namespace
+
+GraphRef fuse_loops(const Graph& graph) {
+  return has_loop(graph) ? with_regions(*fused(graph), fuse_loops) : GraphRef(&graph);
 }
 
 }  // namespace apsis::detail

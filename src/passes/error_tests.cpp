@@ -2,7 +2,7 @@
 // conditions that it is made of. A test that a value has no NaN needs not be made where what is computed from
 // the value is tested too, by an op that passes each NaN on: of a chain of such ops the last result is left.
 
-#include "codegen/error_tests.hpp"
+#include "passes/error_tests.hpp"
 
 #include <algorithm>
 

@@ -1,8 +1,8 @@
 // Loops do not carry what nobody reads, nor compute again what does not change.
 
-#include "codegen/simplify_loops.hpp"
 #include "codegen/compiled_equal.hpp"
 #include "ir/regions.hpp"
+#include "passes/pipeline.hpp"
 
 namespace apsis::detail {
 namespace {
@@ -27,7 +27,7 @@ const Eqn& loop_in(const Graph& graph) {
 
 GraphRef checked(std::string_view text) {
   expect_compiled_equal(text);
-  GraphRef given = parse_graph(text), simple = simplify_loops(*given);
+  GraphRef given = parse_graph(text), simple = run_passes(*given);
   verify(*simple);
   std::vector<Array> inputs;
   for (ValueId v = 0; v < given->input_count(); ++v) inputs.push_back(filled(given->aval(v), 7 + v));

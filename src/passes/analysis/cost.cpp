@@ -1,4 +1,4 @@
-#include "codegen/cost.hpp"
+#include "passes/analysis/cost.hpp"
 
 #include <unordered_map>
 

@@ -1,7 +1,7 @@
 // Errors apart from the program: how many tests are left of its checks, and that what they find stays the
 // same.
 
-#include "codegen/defer_errors.hpp"
+#include "passes/group_error_checks.hpp"
 
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ using testing::staged_call;
 
 template <class F, class... A>
 GraphRef checked(const F& f, const Checks& checks, const A&... args) {
-  return defer_errors(*with_checks(*staged_call(f, args...).graph, checks));
+  return group_error_checks(*with_checks(*staged_call(f, args...).graph, checks));
 }
 
 int count(const Graph& graph, const Op& op) {
@@ -41,7 +41,7 @@ const Graph& raised_by(const Graph& graph) {
 
 TEST(DeferErrors, LeaveProgramsWithoutErrorsAlone) {
   const GraphRef graph = staged_call([](const Array& x) { return sin(x); }, array(1.)).graph;
-  EXPECT_EQ(defer_errors(*graph).get(), graph.get());
+  EXPECT_EQ(group_error_checks(*graph).get(), graph.get());
 }
 
 TEST(DeferErrors, OneTestIsLeftOfAChain) {
@@ -80,7 +80,7 @@ TEST(DeferErrors, ErrorsAreNotPutOffPastLoopsAndEffects) {
     error_if(y > 8., "long after");
     return y;
   };
-  const GraphRef graph = defer_errors(*staged_call(f, array(1.)).graph);
+  const GraphRef graph = group_error_checks(*staged_call(f, array(1.)).graph);
   EXPECT_EQ(count(*graph, raise_when_op), 3) << to_string(*graph);
   std::vector<OpKind> order;
   for (const Eqn& e : graph->eqns())

@@ -1,63 +1,25 @@
-#include "codegen/lane_split.hpp"
+#include "passes/split_lanes.hpp"
 
 #include <algorithm>
 
-#include "codegen/analysis.hpp"
-#include "codegen/inline_calls.hpp"
+#include "ir/copy.hpp"
+#include "ir/loop.hpp"
+#include "passes/analysis/lane_variance.hpp"
+#include "passes/inline_calls.hpp"
 
 namespace apsis::detail {
 namespace {
 
-/// The graph that computes `outputs` from values that are given, those marked in `given` and the region's
-/// inputs, and has the effects of the equations `effects`.
-LanePart extract(const Graph& graph, std::span<const ValueId> outputs, const std::vector<char>& given,
-                 std::span<const Eqn> effects = {}) {
-  std::vector<char> wanted(graph.value_count(), 0);
-  for (ValueId v : outputs) wanted[v] = 1;
-  const auto stops = [&](ValueId v) { return v < graph.input_count() || given[v]; };
-  const auto runs = [&](const Eqn& e) {
-    for (std::uint32_t r = 0; r < e.result_count; ++r)
-      if (wanted[e.first_result + r] && !stops(e.first_result + r)) return true;
-    const bool among = !effects.empty() && &e >= &effects.front() && &e <= &effects.back();
-    return among && has_effect(*e.op, e.params);
-  };
-  const auto eqns = graph.eqns();
-  for (auto e = eqns.rbegin(); e != eqns.rend(); ++e)
-    if (runs(*e))
-      for (ValueId v : graph.operands(*e)) wanted[v] = 1;
-
-  GraphBuilder builder;
-  std::vector<ValueId> values(graph.value_count()), operands, results;
-  std::vector<ValueId> origin;  // of the builder's inputs
-  for (ValueId v = 0; v < graph.value_count(); ++v)
-    if (wanted[v] && stops(v)) {
-      values[v] = builder.input(graph.aval(v));
-      origin.push_back(v);
-    }
-  for (const Eqn& e : eqns) {
-    if (!runs(e)) continue;
-    operands.clear();
-    for (ValueId v : graph.operands(e)) operands.push_back(values[v]);
-    results.assign(e.result_count, 0);
-    builder.append(*e.op, e.params, operands, results, e.loc);
-    for (std::uint32_t r = 0; r < e.result_count; ++r)
-      if (!stops(e.first_result + r)) values[e.first_result + r] = results[r];
-  }
-  std::vector<ValueId> made;
-  for (ValueId v : outputs) made.push_back(values[v]);
-  return {builder.finish(made), std::move(origin)};
-}
-
 bool is_list_loop(const Eqn& e) {
-  if (e.op->kind == OpKind::While)
-    return static_cast<std::int64_t>(e.result_count) > e.params.as<WhileParams>().carries;
-  return e.op->kind == OpKind::Scan && e.params.as<ScanParams>().length < 0;
+  if (!is_loop(e)) return false;
+  const Loop loop(e);
+  return loop.cond ? e.result_count > loop.carries : loop.length < 0;
 }
 
 /// Whether the lists that a loop reads are the region's inputs, one a lane, and those it makes nothing but
 /// its outputs.
 bool lists_cross(const Graph& region, const std::vector<char>& varying, const Eqn& loop) {
-  const LoopParts parts(loop);
+  const Loop parts(loop);
   const auto operands = region.operands(loop);
   for (std::size_t k = parts.first_x(); k < operands.size(); ++k)
     if (operands[k] >= region.input_count() || !varying[operands[k]]) return false;
@@ -89,7 +51,7 @@ const Eqn* find_loop(const Graph& region, const std::vector<char>& varying) {
       if (!apart) continue;
     }
     if (lists) return &e;
-    const std::size_t length = LoopParts(e).body->eqns().size();
+    const std::size_t length = Loop(e).body->eqns().size();
     if (length < longest) continue;
     longest = length;
     found = &e;
@@ -113,32 +75,9 @@ bool lists_fit(const Graph& region, const std::vector<char>& varying, const Eqn*
 
 }  // namespace
 
-LoopParts::LoopParts(const Eqn& loop) {
-  if (loop.op->kind == OpKind::While) {
-    const auto& p = loop.params.as<WhileParams>();
-    cond = p.cond.get();
-    body = p.body.get();
-    cond_consts = static_cast<std::size_t>(p.cond_consts);
-    consts = static_cast<std::size_t>(p.body_consts);
-    carries = static_cast<std::size_t>(p.carries);
-    max_steps = p.max_steps;
-    site = p.site;
-    reverse = false;
-  } else {
-    const auto& p = loop.params.as<ScanParams>();
-    cond = nullptr;
-    body = p.body.get();
-    cond_consts = 0;
-    consts = static_cast<std::size_t>(p.consts);
-    carries = static_cast<std::size_t>(p.carries);
-    max_steps = site = -1;
-    reverse = p.reverse;
-  }
-}
-
 LaneSplit split_lanes(const Graph& region, std::span<const char> mapped_inputs, bool refill) {
   LaneSplit s;
-  s.region = with_calls_inlined(region);
+  s.region = inline_calls(region);
   const Graph& graph = *s.region;
   s.varying.assign(graph.value_count(), 0);
   std::copy(mapped_inputs.begin(), mapped_inputs.end(), s.varying.begin());
@@ -160,13 +99,12 @@ LaneSplit split_lanes(const Graph& region, std::span<const char> mapped_inputs, 
     given[v] = !s.varying[v] && graph.definition(v)->op->kind != OpKind::Constant;
   std::vector<char> needed(graph.value_count(), 0);
   if (s.loop) {
-    const LoopParts p(*s.loop);
+    const Loop p(*s.loop);
     const auto operands = graph.operands(*s.loop);
     std::vector<ValueId> loaded;
     for (std::size_t k = 0; k < operands.size(); ++k) {
       const bool carried = k >= p.first_carry() && k < p.first_x();
-      const bool changes =
-          carried && p.body->outputs()[k - p.first_carry()] != static_cast<ValueId>(k - p.cond_consts);
+      const bool changes = carried && !p.unchanging(k - p.first_carry());
       const bool entries = k >= p.first_x();
       s.slots.push_back(!entries && (changes || s.varying[operands[k]]));
       if (s.slots[k])
@@ -179,7 +117,7 @@ LaneSplit split_lanes(const Graph& region, std::span<const char> mapped_inputs, 
   }
   // Each effect happens once: before the loop, in it, or after it.
   s.after = extract(graph, graph.outputs(), given, graph.eqns().subspan(s.loop ? loop_at + 1 : 0));
-  for (const LanePart* part : {&s.before, &s.after})
+  for (const GraphPart* part : {&s.before, &s.after})
     for (ValueId v : part->inputs) needed[v] = 1;
   for (ValueId v = graph.input_count(); v < graph.value_count(); ++v)
     if (needed[v] && !s.varying[v]) s.shared_values.push_back(v);

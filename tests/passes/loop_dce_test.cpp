@@ -1,6 +1,6 @@
 // What loops carry, record and read for nobody goes, and nothing else.
 
-#include "ir/dead_carries.hpp"
+#include "passes/loop_dce.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@ namespace apsis::detail {
 namespace {
 
 std::string pruned(std::string_view text) {
-  const GraphRef lean = without_dead_carries(*parse_graph(text));
+  const GraphRef lean = remove_dead_carries(*parse_graph(text));
   verify(*lean);
   return to_string(*lean);
 }

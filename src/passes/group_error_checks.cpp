@@ -1,14 +1,15 @@
-#include "codegen/defer_errors.hpp"
+#include "passes/group_error_checks.hpp"
 
 #include <algorithm>
 
-#include "codegen/analysis.hpp"
-#include "codegen/error_tests.hpp"
-#include "codegen/schedule.hpp"
+#include "ir/copy.hpp"
 #include "ir/effects.hpp"
 #include "ops/convert_params.hpp"
 #include "ops/reduce_params.hpp"
 #include "ops/table.hpp"
+#include "passes/analysis/fusible.hpp"
+#include "passes/analysis/updates.hpp"
+#include "passes/error_tests.hpp"
 
 namespace apsis::detail {
 namespace {
@@ -59,12 +60,12 @@ bool ends_group(const Graph& graph, const Eqn& e) {
   return has_effect(*e.op, e.params) || (e.op->kind == OpKind::Elementwise && !e.op->emit);
 }
 
-class Deferral {
+class Grouping {
  public:
-  explicit Deferral(const Graph& graph) : graph_(graph), values_(graph.value_count()) {}
+  explicit Grouping(const Graph& graph) : graph_(graph), copy_(builder_, graph) {}
 
   GraphRef run() {
-    for (ValueId v = 0; v < graph_.input_count(); ++v) values_[v] = builder_.input(graph_.aval(v));
+    copy_.add_inputs();
     const auto count = static_cast<std::uint32_t>(graph_.eqns().size());
     for (std::uint32_t i = 0; i < count; ++i) {
       const Eqn& e = graph_.eqns()[i];
@@ -76,22 +77,13 @@ class Deferral {
         raise(i);
         first_ = i + 1;
       }
-      const auto apart = [](const Graph& region) { return defer_errors(region); };
-      append(builder_, e, map_regions(e.params, apart), values_);
+      copy_.add(e, map_regions(e.params, group_error_checks));
     }
     raise(count);
-    std::vector<ValueId> outputs;
-    for (ValueId v : graph_.outputs()) outputs.push_back(values_[v]);
-    return builder_.finish(outputs);
+    return builder_.finish(copy_.outputs());
   }
 
  private:
-  void append(GraphBuilder& builder, const Eqn& e, const Params& params, std::vector<ValueId>& values) const {
-    std::vector<ValueId> operands;
-    for (ValueId v : graph_.operands(e)) operands.push_back(values[v]);
-    builder.append(*e.op, params, operands, {values.data() + e.first_result, e.result_count}, e.loc);
-  }
-
   ValueId append1(const Op& op, const Params& params, std::initializer_list<ValueId> operands) {
     ValueId result = 0;
     builder_.append(op, params, operands, {&result, 1});
@@ -102,7 +94,7 @@ class Deferral {
   ValueId any_of(std::span<const ValueId> tests) {
     std::vector<ValueId> open;
     for (ValueId v : tests) {
-      ValueId test = values_[v];
+      ValueId test = copy_[v];
       const Aval& aval = builder_.aval(test);
       if (aval.dtype() != Dtype::Bool)
         test = append1(convert_op, make_params(ConvertParams{Dtype::Bool, false}), {test});
@@ -146,35 +138,35 @@ class Deferral {
       for (ValueId v : graph_.operands(e)) needed[v] = 1;
     }
     GraphBuilder builder;
-    std::vector<ValueId> values(graph_.value_count());
+    GraphCopy copy(builder, graph_);
     for (ValueId v = 0; v < graph_.value_count(); ++v) {
       if (!needed[v]) continue;
       if (const Eqn* e = graph_.definition(v); e && e->op->kind == OpKind::Constant) {
-        append(builder, *e, e->params, values);
+        copy.add(*e);
         continue;
       }
-      values[v] = builder.input(graph_.aval(v));
-      operands.push_back(values_[v]);
+      copy.add_input(v);
+      operands.push_back(copy_[v]);
     }
     for (std::uint32_t i = first_; i < end; ++i) {
       const Eqn& e = graph_.eqns()[i];
-      if (again[i - first_] || e.op == &error_if_op) append(builder, e, e.params, values);
+      if (again[i - first_] || e.op == &error_if_op) copy.add(e);
     }
     return builder.finish({});
   }
 
   const Graph& graph_;
   GraphBuilder builder_;
-  std::vector<ValueId> values_;        // by value of the graph: its number in the builder
+  GraphCopy copy_;
   std::vector<std::uint32_t> errors_;  // that wait
   std::uint32_t first_ = 0;            // equation of the group
 };
 
 }  // namespace
 
-GraphRef defer_errors(const Graph& graph) {
+GraphRef group_error_checks(const Graph& graph) {
   if (!has_errors(graph)) return GraphRef(&graph);
-  return Deferral(graph).run();
+  return Grouping(graph).run();
 }
 
 }  // namespace apsis::detail

@@ -6,27 +6,9 @@
 #include <span>
 #include <vector>
 
-#include "ir/regions.hpp"
+#include "ir/copy.hpp"
 
 namespace apsis::detail {
-
-/// The parts of a while or a scan under common names. The condition is null in a scan.
-struct LoopParts {
-  explicit LoopParts(const Eqn& loop);
-  const Graph *cond, *body;
-  std::size_t cond_consts, consts, carries;
-  std::int64_t max_steps, site;
-  bool reverse;
-  std::size_t first_carry() const { return cond_consts + consts; }
-  /// Of a scan: the operands from here on are read entry by entry.
-  std::size_t first_x() const { return first_carry() + carries; }
-};
-
-/// A piece of a region as a graph of its own. `inputs` are the values of the region that it reads.
-struct LanePart {
-  GraphRef graph;
-  std::vector<ValueId> inputs;
-};
 
 struct LaneSplit {
   GraphRef region;            // calls put in place
@@ -36,10 +18,10 @@ struct LaneSplit {
   const Eqn* loop = nullptr;
   bool lists_fit = true;    // all lists that come into the region or leave it are the loop's
   std::vector<char> slots;  // by operand of the loop: whether each lane of a packet has its own
-  LanePart shared;          // → shared_values
+  GraphPart shared;         // → shared_values
   std::vector<ValueId> shared_values;
-  LanePart before;  // → the loop's operands that are slots
-  LanePart after;   // → the region's outputs; it reads the loop's results, and computes again what it needs
+  GraphPart before;  // → the loop's operands that are slots
+  GraphPart after;  // → the region's outputs; it reads the loop's results, and computes again what it needs
                     // from before
 };
 

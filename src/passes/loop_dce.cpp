@@ -1,8 +1,9 @@
-#include "ir/dead_carries.hpp"
+#include "passes/loop_dce.hpp"
 
 #include <algorithm>
 
 #include "apsis/base/named_scope.hpp"
+#include "ir/copy.hpp"
 #include "ir/loop.hpp"
 
 namespace apsis::detail {
@@ -42,7 +43,7 @@ Kept kept_of(const Eqn& e, const Marks& values) {
   }
   for (bool settled = false; !settled;) {
     settled = true;
-    in_body = live_values(loop.body, kept.results);
+    in_body = live_values(*loop.body, kept.results);
     for (std::size_t c = 0; c < loop.carries; ++c)
       if (in_body[loop.consts + c] && !kept.results[c]) {
         kept.results[c] = 1;
@@ -50,13 +51,13 @@ Kept kept_of(const Eqn& e, const Marks& values) {
       }
   }
   std::copy_n(in_cond.begin(), loop.cond_consts, kept.operands.begin());
-  std::copy_n(in_body.begin(), loop.body.input_count(),
+  std::copy_n(in_body.begin(), loop.body->input_count(),
               kept.operands.begin() + static_cast<std::ptrdiff_t>(loop.cond_consts));
   const auto carries = kept.operands.begin() + static_cast<std::ptrdiff_t>(loop.first_carry()),
              xs = carries + static_cast<std::ptrdiff_t>(loop.carries);
   std::copy_n(kept.results.begin(), loop.carries, carries);
   // The length of lists is told by one of them.
-  if (loop.lists && std::find(xs, kept.operands.end(), 1) == kept.operands.end()) *xs = 1;
+  if (!loop.cond && loop.length < 0 && std::find(xs, kept.operands.end(), 1) == kept.operands.end()) *xs = 1;
   return kept;
 }
 
@@ -101,63 +102,65 @@ Params cut_down(const Eqn& e, const Kept& kept) {
     const auto first = kept.operands.begin() + static_cast<std::ptrdiff_t>(from);
     return Marks(first, first + static_cast<std::ptrdiff_t>(count));
   };
-  const auto count = [](const Marks& marks) { return std::ranges::count(marks, char{1}); };
-  const GraphRef body = prune(loop.body, part(loop.cond_consts, loop.body.input_count()), kept.results);
-  const auto consts = count(part(loop.cond_consts, loop.consts)),
-             carries = count(part(loop.first_carry(), loop.carries));
-  if (e.op->kind == OpKind::Scan) {
-    ScanParams p = e.params.as<ScanParams>();
-    p.body = body;
-    p.consts = consts;
-    p.carries = carries;
-    return make_params(p);
+  const auto count = [](const Marks& marks) {
+    return static_cast<std::size_t>(std::ranges::count(marks, char{1}));
+  };
+  LoopRegions regions{{},
+                      prune(*loop.body, part(loop.cond_consts, loop.body->input_count()), kept.results),
+                      count(part(0, loop.cond_consts)),
+                      count(part(loop.cond_consts, loop.consts)),
+                      count(part(loop.first_carry(), loop.carries))};
+  if (loop.cond) {
+    Marks cond_in = part(0, loop.cond_consts);
+    const Marks state = part(loop.first_carry(), loop.carries);
+    cond_in.insert(cond_in.end(), state.begin(), state.end());
+    regions.cond = prune(*loop.cond, cond_in, Marks(1, 1));
   }
-  WhileParams p = e.params.as<WhileParams>();
-  Marks cond_in = part(0, loop.cond_consts), state = part(loop.first_carry(), loop.carries);
-  cond_in.insert(cond_in.end(), state.begin(), state.end());
-  p.cond_consts = count(part(0, loop.cond_consts));
-  p.body_consts = consts;
-  p.carries = carries;
-  p.cond = prune(*loop.cond, cond_in, Marks(1, 1));
-  p.body = body;
-  return make_params(p);
+  return with_loop_regions(e, regions);
+}
+
+/// Adds a loop, or a map over lanes, with fewer operands and results.
+void add_cut_down(GraphBuilder& builder, GraphCopy& copy, const Graph& graph, const Eqn& e,
+                  const Kept& kept) {
+  const auto all = graph.operands(e);
+  std::vector<ValueId> operands;
+  for (std::size_t k = 0; k < all.size(); ++k)
+    if (kept.operands[k]) operands.push_back(copy[all[k]]);
+  std::vector<ValueId> results(static_cast<std::size_t>(std::ranges::count(kept.results, char{1})));
+  const ScopeOf scope(e.scope);
+  builder.append(*e.op, cut_down(e, kept), operands, results, e.loc);
+  for (std::uint32_t r = 0, next = 0; r < e.result_count; ++r) {
+    if (!kept.results[r]) continue;
+    builder.set_lanes(results[next], graph.lanes(e.first_result + r));
+    copy[e.first_result + r] = results[next++];
+  }
 }
 
 /// The graph from the marked inputs to the marked outputs; nothing that is needed may hang on the others.
 GraphRef prune(const Graph& graph, const Marks& inputs, const Marks& outputs) {
   const Marks live = live_values(graph, outputs);
   GraphBuilder builder;
-  std::vector<ValueId> values(graph.value_count()), operands, results, ends;
+  GraphCopy copy(builder, graph);
   for (ValueId v = 0; v < graph.input_count(); ++v)
-    if (inputs[v]) values[v] = builder.input(graph.aval(v));
+    if (inputs[v]) copy.add_input(v);
   for (const Eqn& e : graph.eqns()) {
     const auto first = live.begin() + e.first_result;
     if (std::find(first, first + e.result_count, 1) == first + e.result_count && !has_effect(*e.op, e.params))
       continue;
-    const Kept kept =
-        is_cut_down(e) ? kept_of(e, live) : Kept{Marks(e.operand_count, 1), Marks(e.result_count, 1)};
-    operands.clear();
-    const auto old = graph.operands(e);
-    for (std::size_t k = 0; k < old.size(); ++k)
-      if (kept.operands[k]) operands.push_back(values[old[k]]);
-    const ScopeOf scope(e.scope);
-    results.resize(static_cast<std::size_t>(std::ranges::count(kept.results, char{1})));
-    builder.append(*e.op, is_cut_down(e) ? cut_down(e, kept) : map_regions(e.params, without_dead_carries),
-                   operands, results, e.loc);
-    for (std::uint32_t r = 0, next = 0; r < e.result_count; ++r) {
-      if (!kept.results[r]) continue;
-      builder.set_lanes(results[next], graph.lanes(e.first_result + r));
-      values[e.first_result + r] = results[next++];
-    }
+    if (is_cut_down(e))
+      add_cut_down(builder, copy, graph, e, kept_of(e, live));
+    else
+      copy.add(e, map_regions(e.params, remove_dead_carries));
   }
+  std::vector<ValueId> ends;
   for (std::size_t i = 0; i < outputs.size(); ++i)
-    if (outputs[i]) ends.push_back(values[graph.outputs()[i]]);
+    if (outputs[i]) ends.push_back(copy[graph.outputs()[i]]);
   return builder.finish(ends);
 }
 
 }  // namespace
 
-GraphRef without_dead_carries(const Graph& graph) {
+GraphRef remove_dead_carries(const Graph& graph) {
   if (!has_loop(graph)) return GraphRef(&graph);
   return prune(graph, Marks(graph.input_count(), 1), Marks(graph.outputs().size(), 1));
 }

@@ -8,7 +8,7 @@
 namespace apsis::detail {
 
 /// The program with the loops that have a bound numbered, in regions too.
-GraphRef with_sites(const GraphRef& graph);
+GraphRef number_error_sites(const Graph& graph);
 /// The place of the loop that has this number in an equal program; not known if there is none.
 Loc place_of_site(const Graph& graph, std::int64_t site);
 

@@ -1,0 +1,83 @@
+#pragma once
+
+// Graphs made from graphs: what every rewrite of programs is written with.
+
+#include "ir/graph.hpp"
+
+namespace apsis::detail {
+
+/// Copies equations of a graph into a builder, with their places, scopes and lanes, and keeps the number that
+/// each of the graph's values has there.
+class GraphCopy {
+ public:
+  /// Nothing has a number yet. Both must outlive the copy.
+  GraphCopy(GraphBuilder& builder, const Graph& graph)
+      : builder_(builder), graph_(graph), numbers_(graph.value_count(), unknown) {}
+
+  /// Adds the graph's inputs as inputs of the builder.
+  void add_inputs() {
+    for (ValueId v = 0; v < graph_.input_count(); ++v) add_input(v);
+  }
+  /// Adds an input for a value, whatever makes it in the graph.
+  void add_input(ValueId v) { numbers_[v] = builder_.input(graph_.aval(v)); }
+  /// Values of the builder stand for the graph's inputs.
+  void set_inputs(std::span<const ValueId> numbers) {
+    std::copy(numbers.begin(), numbers.end(), numbers_.begin());
+  }
+
+  /// The equation with the same parameters, or with others. Its operands must have numbers; results that have
+  /// a number keep it.
+  void add(const Eqn& e) { add(e, e.params); }
+  void add(const Eqn& e, const Params& params);
+  /// All equations.
+  void add_equations() {
+    for (const Eqn& e : graph_.eqns()) add(e);
+  }
+
+  /// The number that stands for a value; may be set.
+  ValueId& operator[](ValueId v) { return numbers_[v]; }
+  ValueId operator[](ValueId v) const { return numbers_[v]; }
+  bool knows(ValueId v) const { return numbers_[v] != unknown; }
+  /// The numbers that stand for some values: operands, outputs.
+  std::vector<ValueId> operator()(std::span<const ValueId> values) const;
+  std::vector<ValueId> outputs() const { return (*this)(graph_.outputs()); }
+
+ private:
+  static constexpr ValueId unknown = 0xffffffffu;
+  GraphBuilder& builder_;
+  const Graph& graph_;
+  std::vector<ValueId> numbers_;  // by value of the graph
+  std::vector<ValueId> results_;  // of the equation that is added
+};
+
+/// The graph with other outputs, and without what only the old ones needed.
+GraphRef with_outputs(const Graph& graph, std::span<const ValueId> outputs);
+
+/// A part of a graph as a graph of its own. `inputs`: the values of the graph that it reads, in their order.
+struct GraphPart {
+  GraphRef graph;
+  std::vector<ValueId> inputs;
+};
+/// The part that computes `outputs` from the graph's inputs and the values marked in `given`, and has the
+/// effects of the equations `effects`.
+GraphPart extract(const Graph& graph, std::span<const ValueId> outputs, const std::vector<char>& given,
+                  std::span<const Eqn> effects = {});
+
+/// The graph with other parameters of its equations, in their order.
+GraphRef with_params(const Graph& graph, std::span<const Params> params);
+
+/// The graph with `map(region)` in the place of each region; itself if no region changes.
+template <class Map>
+GraphRef with_regions(const Graph& graph, Map&& map) {
+  bool changes = false;
+  std::vector<Params> params;
+  for (const Eqn& e : graph.eqns())
+    params.push_back(map_regions(e.params, [&](const Graph& region) {
+      GraphRef made = map(region);
+      changes = changes || made.get() != &region;
+      return made;
+    }));
+  return changes ? with_params(graph, params) : GraphRef(&graph);
+}
+
+}  // namespace apsis::detail

@@ -1,0 +1,19 @@
+#pragma once
+
+// What may share a loop over the elements of arrays, and what needs none.
+
+#include "ir/graph.hpp"
+
+namespace apsis::detail {
+
+/// True if a value of this kind is held in registers, one a element.
+bool in_registers(const Aval& aval, std::int64_t limit);
+
+/// True if the op can be part of a fused loop: elementwise, emitted, on real dtypes.
+bool fusible(const Graph& graph, const Eqn& eqn);
+
+/// True for a reduction of a whole array to one element that comes out the same in any order, and if it meets
+/// an element twice: a fused loop that goes over the array accumulates it.
+bool accumulates(const Graph& graph, const Eqn& eqn);
+
+}  // namespace apsis::detail

@@ -1,0 +1,63 @@
+#include "passes/pipeline.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+#include "passes/error_sites.hpp"
+#include "passes/fuse_loops.hpp"
+#include "passes/group_error_checks.hpp"
+#include "passes/hoist_invariants.hpp"
+#include "passes/inline_calls.hpp"
+#include "passes/loop_dce.hpp"
+
+namespace apsis::detail {
+namespace {
+
+// A pass may rely on what those before it did, and keeps it.
+constexpr Pass table[] = {
+    // Loops with a bound get the numbers that their errors are told by. First: the numbers are those of the
+    // traced program, which names the places in the user's source.
+    {"number_error_sites", number_error_sites},
+    // Carries and records that nothing reads go, so that what follows sees what loops are for.
+    {"remove_dead_carries", remove_dead_carries},
+    // Loops of functions stand beside those of their callers,
+    {"inline_calls_with_loops", inline_calls_with_loops},
+    // and become one with them where they do the same.
+    {"fuse_loops", fuse_loops},
+    // What is the same in every iteration is computed once. After fusion: a loop that is hoisted out of
+    // another
+    // is no longer beside its copy.
+    {"hoist_invariants", hoist_invariants},
+    // One test for each group of checks. Last: it splits the program where values are computed again for
+    // errors.
+    {"group_error_checks", group_error_checks},
+};
+
+/// Whether `list` is "all" or has the name among its names with commas between.
+bool names(std::string_view list, std::string_view name) {
+  if (list == "all") return true;
+  while (!list.empty()) {
+    const std::size_t end = std::min(list.find(','), list.size());
+    if (list.substr(0, end) == name) return true;
+    list.remove_prefix(std::min(end + 1, list.size()));
+  }
+  return false;
+}
+
+}  // namespace
+
+std::span<const Pass> passes() { return table; }
+
+GraphRef run_passes(const Graph& graph) {
+  const char* printed = std::getenv("APSIS_PRINT_PASSES");
+  GraphRef current(&graph);
+  for (const Pass& pass : table) {
+    current = pass.run(*current);
+    if (printed && names(printed, pass.name))
+      std::fprintf(stderr, "-- after %s\n%s\n", pass.name, to_string(*current).c_str());
+  }
+  return current;
+}
+
+}  // namespace apsis::detail
