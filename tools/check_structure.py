@@ -13,6 +13,15 @@ import sys
 # Each room may include itself and the rooms before it.
 ROOMS = ["base", "tree", "core", "ir", "ops", "passes", "codegen", "runtime", "transform", "control",
          "solve", "nn", "optim", "diffeq", "debug", "io"]
+# Folders of a room in src: each may include itself and those before it. "." is what stands beside them.
+FOLDERS = {
+    "ops": ["math", "."],
+    "passes": ["analysis", "."],
+    "codegen": ["builder", "plan", "support", "emit", "lanes", "compile", "llvm"],
+    "transform": ["stage", "checks", "batch", "derivatives", "jit", "api"],
+    "control": ["common", "effects", "tape", "calls", "collectives", "flow", "api"],
+    "diffeq": [".", "controllers", "solvers"],
+}
 # Rooms written on the public API only, as a user's own code would be.
 OUTER = {"solve", "nn", "optim", "diffeq", "debug", "io"}
 # Rooms without public headers.
@@ -89,6 +98,12 @@ class Checker:
                 if lines not in README_LINES:
                     self.report(readme, 1, f"{lines} lines: a room's README has about ten")
 
+        for room in sorted(p for p in private.glob("*") if p.name in ROOMS):
+            folders = {path.parent.name if path.parent != room else "." for path in room.glob("**/*.?pp")}
+            for folder in sorted(folders - set(FOLDERS.get(room.name, ["."]))):
+                self.report(room / folder, 1, f"'{folder}' is no folder of '{room.name}': FOLDERS in "
+                                              "tools/check_structure.py has them in their order")
+
     def check_globals(self, private):
         """HACKING.md lists every source with state that outlives a call."""
         hacking = self.root / "HACKING.md"
@@ -161,8 +176,19 @@ class Checker:
             return  # reported by check_rooms
         if ROOMS.index(target_room) > ROOMS.index(room):
             self.report(path, number, f"'{name}': room '{room}' comes before room '{target_room}' and may not include it")
+        if not public and not target_public and target_room == room:
+            self.check_folders(path, number, relative, target_path)
         if room in OUTER and target_room != room and not target_public:
             self.report(path, number, f"'{name}': room '{room}' is written on the public API only")
+
+    def check_folders(self, path, number, relative, target):
+        """Both are files in src, of one room."""
+        folders = FOLDERS.get(relative.parts[0], ["."])
+        own, other = (f.parts[1] if len(f.parts) > 2 else "." for f in (relative, target))
+        if own not in folders or other not in folders:
+            return  # reported by check_rooms
+        if folders.index(other) > folders.index(own):
+            self.report(path, number, f"'{target}': folder '{own}' comes before folder '{other}' and may not include it")
 
     def resolve(self, path, name):
         """(is public, path within include/apsis or src) of an included file of ours, else None."""

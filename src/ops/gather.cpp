@@ -36,23 +36,41 @@ void gather_evaluate(const Params& params, std::span<const Array> in, std::span<
   const auto& p = params.as<GatherParams>();
   Dtype dtype = out[0].dtype();
   std::size_t item = item_size(dtype);
-  Placement place(p, in[0].shape(), in[1].shape());
-  StridedCopy slice(place.slice, place.operand_strides, place.slice_strides, item);
-  StridedCopy filling(place.slice, Dims::filled(place.slice.size(), 0), place.slice_strides, item);
+  const Placement place(p, in[0].shape(), in[1].shape());
   std::uint64_t missing[2] = {0, 0};
   if (p.mode == OutOfBounds::Fill) {
     // NaN + 0i for complex numbers.
     Dtype part = dtype == Dtype::C64 ? Dtype::F32 : dtype == Dtype::C128 ? Dtype::F64 : dtype;
     missing[0] = missing_bits(part, p.mode);
   }
-  auto* indices = static_cast<const std::int64_t*>(data_of(in[1]));
-  for (std::int64_t row = 0; row < place.rows; ++row) {
-    Placement::Pair at = place.base(row);
-    if (place.add_starts(indices, row, at.operand) || p.mode == OutOfBounds::Clip)
-      slice.run(data_of(in[0]), at.operand, mutable_data<char>(out[0]), at.result);
+  const auto* indices = static_cast<const std::int64_t*>(data_of(in[1]));
+  const bool clips = p.mode == OutOfBounds::Clip;
+  const auto* from = static_cast<const char*>(data_of(in[0]));
+  auto* to = mutable_data<char>(out[0]);
+  const std::int64_t piece = place.piece();
+  const bool single = piece == 1 && as_words(item, [&](auto word) {
+                        using Word = decltype(word);
+                        const auto* elements = reinterpret_cast<const Word*>(from);
+                        auto* results = reinterpret_cast<Word*>(to);
+                        const auto other = static_cast<Word>(missing[0]);
+                        place.each_row(indices, [=](std::int64_t operand, std::int64_t result, bool inside) {
+                          const Word element = elements[operand];
+                          results[result] = inside || clips ? element : other;
+                        });
+                      });
+  if (single) return;
+  const StridedCopy slice(place.slice, place.operand_strides, place.slice_strides, item);
+  const StridedCopy filling(place.slice, Dims::filled(place.slice.size(), 0), place.slice_strides, item);
+  const std::size_t piece_bytes = static_cast<std::size_t>(piece) * item;
+  place.each_row(indices, [&](std::int64_t operand, std::int64_t result, bool inside) {
+    if (!inside && !clips)
+      filling.run(missing, 0, to, result);
+    else if (piece > 0)
+      std::memcpy(to + static_cast<std::size_t>(result) * item,
+                  from + static_cast<std::size_t>(operand) * item, piece_bytes);
     else
-      filling.run(missing, 0, mutable_data<char>(out[0]), at.result);
-  }
+      slice.run(from, operand, to, result);
+  });
 }
 
 void gather_emit(Emitter& e, const Params& params, std::span<const Aval> in_avals, std::span<const Value> in,

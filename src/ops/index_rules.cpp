@@ -103,16 +103,20 @@ Placement::Pair Placement::base(std::int64_t row) const {
   return at;
 }
 
-bool Placement::add_starts(const std::int64_t* indices, std::int64_t row,
-                           std::int64_t& operand_offset) const {
-  bool inside = true;
-  for (const Start& s : starts) {
-    std::int64_t start = indices[row * vector_length + s.entry];
-    std::int64_t clamped = std::clamp<std::int64_t>(start, 0, std::max<std::int64_t>(s.limit, 0));
-    inside = inside && clamped == start;
-    operand_offset += clamped * s.stride;
+Dims Placement::operand_steps() const {
+  Dims steps = Dims::filled(batch.size(), 0);
+  for (const Shared& s : shared) steps[s.batch_axis] += s.stride;
+  return steps;
+}
+
+std::int64_t Placement::piece() const {
+  std::int64_t elements = 1;
+  for (std::size_t i = slice.size(); i-- > 0;) {
+    if (slice[i] == 1) continue;
+    if (operand_strides[i] != elements || slice_strides[i] != elements) return 0;
+    elements *= slice[i];
   }
-  return inside;
+  return elements;
 }
 
 std::vector<Placement::Pair> Placement::elements() const {

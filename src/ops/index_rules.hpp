@@ -55,11 +55,96 @@ struct Placement {
   Placement(const GatherParams& p, const Shape& operand, const Dims& strides, const Shape& indices);
   /// Offsets of a row that do not depend on the indices.
   Pair base(std::int64_t row) const;
-  /// Adds the starts read from `indices`, clamped; false if one was out of bounds.
-  bool add_starts(const std::int64_t* indices, std::int64_t row, std::int64_t& operand_offset) const;
+  /// Calls visit(offset in the operand, offset in the result, whether all starts were in bounds) for each
+  /// row, in order. Starts are clamped.
+  template <class Visit>
+  void each_row(const std::int64_t* indices, Visit&& visit) const;
   /// Offsets of the slice's elements, in row-major order of the slice.
   std::vector<Pair> elements() const;
+  /// The elements of a slice that is one piece in the operand and in the result; 0 of others.
+  std::int64_t piece() const;
+
+ private:
+  Dims operand_steps() const;  // from one index to the next along each axis of the batch
+  template <class AddStarts, class Visit>
+  void walk_rows(const std::int64_t* indices, AddStarts&& add_starts, Visit&& visit) const;
 };
+
+// The innermost axis of the batch is a plain loop; the others count like an odometer.
+template <class AddStarts, class Visit>
+void Placement::walk_rows(const std::int64_t* indices, AddStarts&& add_starts, Visit&& visit) const {
+  if (rows == 0) return;
+  const Dims steps = operand_steps();
+  const std::size_t outer = batch.empty() ? 0 : batch.size() - 1;
+  const std::int64_t inner = batch.empty() ? 1 : batch.back(), length = vector_length;
+  const std::int64_t operand_step = batch.empty() ? 0 : steps.back(),
+                     result_step = batch.empty() ? 0 : batch_strides.back();
+  Dims index = Dims::filled(outer, 0);
+  for (Pair first{0, 0};;) {
+    Pair at = first;
+    for (std::int64_t i = 0; i < inner; ++i, indices += length) {
+      std::int64_t offset = at.operand;
+      const bool inside = add_starts(indices, offset);
+      visit(offset, at.result, inside);
+      at.operand += operand_step;
+      at.result += result_step;
+    }
+    std::size_t axis = outer;
+    for (;;) {
+      if (axis == 0) return;
+      --axis;
+      first.operand += steps[axis];
+      first.result += batch_strides[axis];
+      if (++index[axis] < batch[axis]) break;
+      first.operand -= steps[axis] * batch[axis];
+      first.result -= batch_strides[axis] * batch[axis];
+      index[axis] = 0;
+    }
+  }
+}
+
+template <class Visit>
+void Placement::each_row(const std::int64_t* indices, Visit&& visit) const {
+  const auto add = [](const Start& s, const std::int64_t* vector, std::int64_t& offset) {
+    const std::int64_t start = vector[s.entry];
+    const std::int64_t clamped = start < 0 ? 0 : start > s.limit ? (s.limit < 0 ? 0 : s.limit) : start;
+    offset += clamped * s.stride;
+    return clamped == start;
+  };
+  if (starts.size() == 1) {
+    const Start only = starts[0];
+    return walk_rows(
+        indices,
+        [&, only](const std::int64_t* vector, std::int64_t& offset) { return add(only, vector, offset); },
+        visit);
+  }
+  walk_rows(
+      indices,
+      [&](const std::int64_t* vector, std::int64_t& offset) {
+        bool inside = true;
+        for (const Start& s : starts) inside &= add(s, vector, offset);
+        return inside;
+      },
+      visit);
+}
+
+/// Calls work(number type) with an integer type as wide as an element of up to 8 bytes, which is moved as
+/// one.
+template <class Work>
+bool as_words(std::size_t item_bytes, Work&& work) {
+  switch (item_bytes) {
+    case 1:
+      return work(std::uint8_t()), true;
+    case 2:
+      return work(std::uint16_t()), true;
+    case 4:
+      return work(std::uint32_t()), true;
+    case 8:
+      return work(std::uint64_t()), true;
+    default:
+      return false;
+  }
+}
 
 /// The bits of what an index out of bounds yields, of a dtype that is not complex.
 std::uint64_t missing_bits(Dtype dtype, OutOfBounds mode);

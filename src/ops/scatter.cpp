@@ -96,20 +96,72 @@ T combine(ScatterKind kind, T old, T update) {
   }
 }
 
+template <ScatterKind kind, class T>
+void combine_rows(const Placement& place, bool clips, const std::int64_t* indices, const T* source,
+                  T* target) {
+  if (place.piece() == 1)
+    return place.each_row(indices, [=](std::int64_t operand, std::int64_t update, bool inside) {
+      if (inside || clips) target[operand] = combine(kind, target[operand], source[update]);
+    });
+  if (const std::int64_t piece = place.piece(); piece > 0)
+    return place.each_row(indices, [=](std::int64_t operand, std::int64_t update, bool inside) {
+      if (!inside && !clips) return;
+      for (std::int64_t k = 0; k < piece; ++k)
+        target[operand + k] = combine(kind, target[operand + k], source[update + k]);
+    });
+  const auto pairs = place.elements();
+  place.each_row(indices, [&](std::int64_t operand, std::int64_t update, bool inside) {
+    if (!inside && !clips) return;
+    for (const Placement::Pair& pair : pairs) {
+      T& old = target[operand + pair.operand];
+      old = combine(kind, old, source[update + pair.result]);
+    }
+  });
+}
+
 template <class T>
 void scatter_combine(const Placement& place, const ScatterParams& p, const std::int64_t* indices,
                      const void* updates, void* out) {
   auto* target = static_cast<T*>(out);
   auto* source = static_cast<const T*>(updates);
-  auto pairs = place.elements();
-  for (std::int64_t row = 0; row < place.rows; ++row) {
-    Placement::Pair at = place.base(row);
-    if (!place.add_starts(indices, row, at.operand) && p.places.mode != OutOfBounds::Clip) continue;
-    for (const Placement::Pair& pair : pairs) {
-      T& old = target[at.operand + pair.operand];
-      old = combine(p.kind, old, source[at.result + pair.result]);
-    }
+  const bool clips = p.places.mode == OutOfBounds::Clip;
+  switch (p.kind) {
+    case ScatterKind::Set:
+      return combine_rows<ScatterKind::Set>(place, clips, indices, source, target);
+    case ScatterKind::Add:
+      return combine_rows<ScatterKind::Add>(place, clips, indices, source, target);
+    case ScatterKind::Mul:
+      return combine_rows<ScatterKind::Mul>(place, clips, indices, source, target);
+    case ScatterKind::Min:
+      return combine_rows<ScatterKind::Min>(place, clips, indices, source, target);
+    case ScatterKind::Max:
+      return combine_rows<ScatterKind::Max>(place, clips, indices, source, target);
   }
+}
+
+/// Sets slices, whatever their elements are.
+void set_rows(const Placement& place, bool clips, const std::int64_t* indices, const char* updates,
+              char* target, std::size_t item) {
+  const std::int64_t piece = place.piece();
+  const bool single = piece == 1 && as_words(item, [&](auto word) {
+                        using Word = decltype(word);
+                        const auto* source = reinterpret_cast<const Word*>(updates);
+                        auto* elements = reinterpret_cast<Word*>(target);
+                        place.each_row(indices, [=](std::int64_t operand, std::int64_t update, bool inside) {
+                          if (inside || clips) elements[operand] = source[update];
+                        });
+                      });
+  if (single) return;
+  const StridedCopy slice(place.slice, place.slice_strides, place.operand_strides, item);
+  const std::size_t piece_bytes = static_cast<std::size_t>(piece) * item;
+  place.each_row(indices, [&](std::int64_t operand, std::int64_t update, bool inside) {
+    if (!inside && !clips) return;
+    if (piece > 0)
+      std::memcpy(target + static_cast<std::size_t>(operand) * item,
+                  updates + static_cast<std::size_t>(update) * item, piece_bytes);
+    else
+      slice.run(updates, update, target, operand);
+  });
 }
 
 void scatter_evaluate(const Params& params, std::span<const Array> in, std::span<Array> out) {
@@ -119,18 +171,12 @@ void scatter_evaluate(const Params& params, std::span<const Array> in, std::span
   auto* target = mutable_data<char>(out[0]);
   // Compiled code scatters in place where it can.
   if (data_of(in[0]) != target) copy_view(View::contiguous(in[0].shape()), data_of(in[0]), target, item);
-  Placement place(p.places, in[0].shape(), in[1].shape());
+  const Placement place(p.places, in[0].shape(), in[1].shape());
   auto* indices = static_cast<const std::int64_t*>(data_of(in[1]));
   const void* updates = data_of(in[2]);
-  if (p.kind == ScatterKind::Set) {
-    StridedCopy slice(place.slice, place.slice_strides, place.operand_strides, item);
-    for (std::int64_t row = 0; row < place.rows; ++row) {
-      Placement::Pair at = place.base(row);
-      if (place.add_starts(indices, row, at.operand) || p.places.mode == OutOfBounds::Clip)
-        slice.run(updates, at.result, target, at.operand);
-    }
-    return;
-  }
+  if (p.kind == ScatterKind::Set)
+    return set_rows(place, p.places.mode == OutOfBounds::Clip, indices, static_cast<const char*>(updates),
+                    target, item);
   switch (dtype) {
     case Dtype::Bool:
       return scatter_combine<bool>(place, p, indices, updates, target);

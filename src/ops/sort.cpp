@@ -2,13 +2,14 @@
 
 #include <algorithm>
 #include <bit>
-#include <numeric>
+#include <cstring>
 
 #include "apsis/ops/index.hpp"
 #include "ops/arguments.hpp"
 #include "ops/elementwise.hpp"
 #include "ops/index_rules.hpp"
 #include "ops/messages.hpp"
+#include "ops/sort_lines.hpp"
 
 namespace apsis {
 namespace detail {
@@ -24,66 +25,37 @@ void sort_shape(const Params& params, std::span<const Aval> in, std::vector<Aval
   out.assign(in.begin(), in.end());
 }
 
-// -1, 0, 1. NaN is after all numbers and equal to itself.
-template <class T>
-int order(const T& a, const T& b) {
-  if constexpr (std::is_same_v<T, bfloat16> || std::is_same_v<T, float16>) {
-    return order(static_cast<float>(a), static_cast<float>(b));
-  } else if constexpr (std::is_same_v<T, complex64> || std::is_same_v<T, complex128>) {
-    int by_real = order(a.real, b.real);
-    return by_real ? by_real : order(a.imag, b.imag);
-  } else {
-    if (a < b) return -1;
-    if (b < a) return 1;
-    if constexpr (std::is_floating_point_v<T>)
-      return int(a != a) - int(b != b);
-    else
-      return 0;
-  }
-}
-
-using Order = int (*)(const void* data, std::int64_t a, std::int64_t b);
-template <class T>
-int order_at(const void* data, std::int64_t a, std::int64_t b) {
-  auto* elements = static_cast<const T*>(data);
-  return order(elements[a], elements[b]);
-}
-
-Order order_of(Dtype dtype) {
-  constexpr Order orders[dtype_count] = {
-      order_at<bool>,          order_at<std::int8_t>,  order_at<std::int16_t>,  order_at<std::int32_t>,
-      order_at<std::int64_t>,  order_at<std::uint8_t>, order_at<std::uint16_t>, order_at<std::uint32_t>,
-      order_at<std::uint64_t>, order_at<bfloat16>,     order_at<float16>,       order_at<float>,
-      order_at<double>,        order_at<complex64>,    order_at<complex128>};
-  return orders[static_cast<int>(dtype)];
-}
-
 void sort_evaluate(const Params& params, std::span<const Array> in, std::span<Array> out) {
   const auto& p = params.as<SortParams>();
   const Shape& shape = in[0].shape();
-  std::size_t axis = axis_of(params);
-  std::int64_t count = shape[axis], stride = View::contiguous(shape).strides[axis];
+  const std::size_t axis = axis_of(params);
+  const std::int64_t count = shape[axis], stride = View::contiguous(shape).strides[axis];
   if (in[0].size() == 0) return;
-  std::vector<std::int64_t> permutation(static_cast<std::size_t>(count));
+  LineSorter order;
+  std::vector<SortKey> keys(static_cast<std::size_t>(p.num_keys));
   for (std::int64_t line = 0, lines = in[0].size() / count; line < lines; ++line) {
-    std::int64_t first = line / stride * stride * count + line % stride;
-    std::iota(permutation.begin(), permutation.end(), std::int64_t{0});
-    std::ranges::stable_sort(permutation, [&](std::int64_t a, std::int64_t b) {
-      for (std::int64_t key = 0; key < p.num_keys; ++key) {
-        const Array& keys = in[static_cast<std::size_t>(key)];
-        int o = order_of(keys.dtype())(data_of(keys), first + a * stride, first + b * stride);
-        if (o) return o < 0;
-      }
-      return false;
-    });
+    const std::int64_t first = line / stride * stride * count + line % stride;
+    const auto at_first = [&](const Array& a, const void* data) {
+      return static_cast<const char*>(data) + static_cast<std::size_t>(first) * item_size(a.dtype());
+    };
+    for (std::size_t k = 0; k < keys.size(); ++k)
+      keys[k] = {at_first(in[k], data_of(in[k])), stride, in[k].dtype()};
+    if (in.size() == 1 && sort_values(keys[0], count, const_cast<char*>(at_first(out[0], data_of(out[0])))))
+      continue;
+    order.sort(keys, count);
     for (std::size_t i = 0; i < in.size(); ++i) {
-      std::size_t item = item_size(in[i].dtype());
-      auto* from = static_cast<const char*>(data_of(in[i]));
-      auto* to = mutable_data<char>(out[i]);
+      const std::size_t item = item_size(in[i].dtype());
+      const auto* from = at_first(in[i], data_of(in[i]));
+      auto* to = const_cast<char*>(at_first(out[i], data_of(out[i])));
+      const auto move = [&](auto word) {
+        using Word = decltype(word);
+        for (std::int64_t k = 0; k < count; ++k)
+          reinterpret_cast<Word*>(to)[k * stride] = reinterpret_cast<const Word*>(from)[order[k] * stride];
+      };
+      if (as_words(item, move)) continue;
       for (std::int64_t k = 0; k < count; ++k)
-        std::copy_n(
-            from + static_cast<std::size_t>(first + permutation[static_cast<std::size_t>(k)] * stride) * item,
-            item, to + static_cast<std::size_t>(first + k * stride) * item);
+        std::memcpy(to + static_cast<std::size_t>(k * stride) * item,
+                    from + static_cast<std::size_t>(order[k] * stride) * item, item);
     }
   }
 }

@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "codegen/compile.hpp"
+#include "codegen/compile/compile.hpp"
 
 namespace apsis::detail {
 

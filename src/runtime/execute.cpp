@@ -1,6 +1,6 @@
 #include "runtime/execute.hpp"
 
-#include "codegen/cancel.hpp"
+#include "codegen/support/cancel.hpp"
 #include "core/memory.hpp"
 #include "core/undefined_memory.hpp"
 

@@ -11,7 +11,7 @@
 
 #include "apsis/core/watch.hpp"
 #include "base/hash.hpp"
-#include "codegen/exit.hpp"
+#include "codegen/builder/exit.hpp"
 #include "passes/strip_custom.hpp"
 #include "runtime/disk_cache.hpp"
 #include "runtime/program_key.hpp"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "codegen/compile.hpp"
+#include "codegen/compile/compile.hpp"
 
 namespace apsis::detail {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "codegen/compile.hpp"
+#include "codegen/compile/compile.hpp"
 
 namespace apsis::detail {
 

@@ -7,7 +7,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "codegen/load.hpp"
+#include "codegen/builder/load.hpp"
 #include "ir/regions.hpp"
 #include "ops/table.hpp"
 #include "runtime/build_id.hpp"

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "codegen/compile.hpp"
+#include "codegen/compile/compile.hpp"
 
 namespace apsis::detail {
 

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "apsis/base/error.hpp"
-#include "codegen/abi.hpp"
-#include "codegen/builder.hpp"
-#include "codegen/loader.hpp"
+#include "codegen/builder/abi.hpp"
+#include "codegen/builder/builder.hpp"
+#include "codegen/builder/loader.hpp"
 
 namespace apsis::detail {
 namespace {

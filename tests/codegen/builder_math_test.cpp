@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "codegen/builder.hpp"
+#include "codegen/builder/builder.hpp"
 #include "ops/emitter_model.hpp"
 #include "ops/math/functions.hpp"
 

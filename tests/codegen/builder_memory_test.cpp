@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "codegen/builder.hpp"
+#include "codegen/builder/builder.hpp"
 
 namespace apsis::detail {
 namespace {

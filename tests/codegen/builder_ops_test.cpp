@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "codegen/builder.hpp"
+#include "codegen/builder/builder.hpp"
 #include "core/convert.hpp"
 
 namespace apsis::detail {

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "codegen/compile.hpp"
+#include "codegen/compile/compile.hpp"
 #include "core/list.hpp"
 #include "ops/lax.hpp"
 #include "runtime/region.hpp"

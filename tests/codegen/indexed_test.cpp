@@ -1,7 +1,7 @@
 // Gather and scatter with few index vectors, which are written out: the evaluator's bits for every dtype,
 // mode and kind, with indices that repeat and that are out of bounds, for one lane and for many.
 
-#include "codegen/lowering.hpp"
+#include "codegen/emit/lowering.hpp"
 #include "transform/checks.hpp"
 
 namespace apsis::testing {

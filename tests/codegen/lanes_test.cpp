@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "apsis/base/error.hpp"
-#include "codegen/compile.hpp"
-#include "codegen/lanes.hpp"
-#include "control/regions.hpp"
+#include "codegen/compile/compile.hpp"
+#include "codegen/support/lanes.hpp"
+#include "control/common/regions.hpp"
 #include "ops/lax.hpp"
 #include "runtime/region.hpp"
 

@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "codegen/compiled_equal.hpp"
-#include "codegen/lanes.hpp"
+#include "codegen/support/lanes.hpp"
 #include "transform/checks.hpp"
 
 namespace apsis::testing {

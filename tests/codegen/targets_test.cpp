@@ -5,7 +5,7 @@
 
 #include <type_traits>
 
-#include "codegen/region.hpp"
+#include "codegen/emit/region.hpp"
 
 namespace apsis::detail {
 namespace {

@@ -4,7 +4,7 @@
 #include <random>
 
 #include "codegen/compiled_equal.hpp"
-#include "codegen/in_place.hpp"
+#include "codegen/plan/in_place.hpp"
 #include "ir/regions.hpp"
 #include "ops/index_params.hpp"
 #include "ops/reduce_params.hpp"

@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "codegen/compile.hpp"
+#include "codegen/compile/compile.hpp"
 #include "compositions/check.hpp"
 #include "compositions/forms.hpp"
 

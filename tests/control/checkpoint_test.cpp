@@ -1,7 +1,7 @@
 // Reverse mode in bounded memory: the same gradients as with a tape of every step, and no more forward steps
 // than the schedules promise.
 
-#include "control/checkpoint_schedule.hpp"
+#include "control/flow/checkpoint_schedule.hpp"
 #include "control/ticking.hpp"
 #include "transform/checks.hpp"
 

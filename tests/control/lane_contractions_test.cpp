@@ -1,7 +1,7 @@
 // Products inside loops of lanes: lanes, lockstep and single calls give the same bits, at the lengths and
 // numbers of results around which the code changes, with matrices that the lanes share and with their own.
 
-#include "codegen/compile.hpp"
+#include "codegen/compile/compile.hpp"
 #include "transform/checks.hpp"
 
 namespace apsis::testing {

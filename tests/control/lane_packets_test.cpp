@@ -4,7 +4,7 @@
 #include <regex>
 
 #include "apsis/ops/extend.hpp"
-#include "codegen/lanes.hpp"
+#include "codegen/support/lanes.hpp"
 #include "transform/checks.hpp"
 
 namespace apsis::testing {

@@ -1,7 +1,7 @@
 // Reverse mode through loops in lanes: what the lanes record goes on tapes of whole packets, and every lane's
 // gradient is bit for bit that of a single call.
 
-#include "codegen/lanes.hpp"
+#include "codegen/support/lanes.hpp"
 #include "transform/checks.hpp"
 
 namespace apsis::testing {

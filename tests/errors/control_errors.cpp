@@ -1,8 +1,8 @@
 #include <apsis/apsis.hpp>
 
 #include "apsis/core/op.hpp"
-#include "codegen/compile.hpp"
-#include "codegen/load.hpp"
+#include "codegen/builder/load.hpp"
+#include "codegen/compile/compile.hpp"
 #include "errors/provoke.hpp"
 #include "ir/graph.hpp"
 

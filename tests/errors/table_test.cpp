@@ -13,8 +13,9 @@ namespace {
 std::set<std::string> ids_of_tables() {
   const std::regex row(R"(^APSIS_MESSAGE\((\w+),)");
   std::set<std::string> ids;
-  for (const auto& room : std::filesystem::directory_iterator(APSIS_SOURCE_DIR "/src")) {
-    std::ifstream table(room.path() / "messages.inc");
+  for (const auto& file : std::filesystem::recursive_directory_iterator(APSIS_SOURCE_DIR "/src")) {
+    if (file.path().filename() != "messages.inc") continue;
+    std::ifstream table(file.path());
     std::smatch match;
     for (std::string line; std::getline(table, line);) {
       if (std::regex_search(line, match, row)) {

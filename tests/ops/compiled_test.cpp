@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <span>
 
-#include "codegen/compile.hpp"
+#include "codegen/compile/compile.hpp"
 #include "ops/records.hpp"
 
 namespace apsis::testing {

@@ -8,8 +8,8 @@
 
 #include "ops/lax.hpp"
 #include "ops/records.hpp"
-#include "transform/jvp.hpp"
-#include "transform/linearize.hpp"
+#include "transform/derivatives/jvp.hpp"
+#include "transform/derivatives/linearize.hpp"
 
 namespace apsis::testing {
 namespace {

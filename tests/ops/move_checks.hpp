@@ -12,7 +12,7 @@
 
 #include "apsis/apsis.hpp"
 #include "ops/lax.hpp"
-#include "transform/stage.hpp"
+#include "transform/stage/stage.hpp"
 
 namespace apsis::checks {
 

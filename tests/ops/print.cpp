@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "ops/golden_arrays.hpp"
-#include "transform/stage.hpp"
+#include "transform/stage/stage.hpp"
 
 namespace apsis {
 namespace {

@@ -9,8 +9,8 @@
 #include <thread>
 
 #include "apsis/apsis.hpp"
-#include "codegen/cancel.hpp"
-#include "codegen/compile.hpp"
+#include "codegen/compile/compile.hpp"
+#include "codegen/support/cancel.hpp"
 #include "ir/graph.hpp"
 #include "ir/regions.hpp"
 #include "mutation.hpp"

@@ -5,13 +5,13 @@
 
 #include <gtest/gtest.h>
 
-#include "codegen/in_place.hpp"
-#include "control/regions.hpp"
+#include "codegen/plan/in_place.hpp"
+#include "control/common/regions.hpp"
 #include "ir/effects.hpp"
 #include "ops/lax.hpp"
 #include "ops/table.hpp"
 #include "transform/checks.hpp"
-#include "transform/op_checks.hpp"
+#include "transform/checks/op_checks.hpp"
 
 namespace apsis::detail {
 namespace {

@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include "codegen/compile.hpp"
+#include "codegen/compile/compile.hpp"
 #include "runtime/program_file.hpp"
 #include "transform/checks.hpp"
-#include "transform/op_checks.hpp"
+#include "transform/checks/op_checks.hpp"
 
 namespace apsis::testing {
 namespace {

@@ -97,6 +97,21 @@ class CheckStructure(unittest.TestCase):
         found = self.check({"src/codegen/plan.cpp": "#include <llvm-c/Core.h>\n", "src/codegen/README.md": README})
         self.assertIn("src/codegen/plan.cpp:1: <llvm-c/Core.h>: LLVM is seen in src/codegen/llvm only", found)
 
+    def test_folders_of_a_room_have_an_order(self):
+        found = self.check({
+            "src/codegen/builder/builder.hpp": self.header('"codegen/emit/region.hpp"'),
+            "src/codegen/emit/region.hpp": self.header('"codegen/builder/builder.hpp"'),
+            "src/codegen/other/thing.cpp": "",
+            "src/passes/analysis/cost.cpp": '#include "passes/pipeline.hpp"\n',
+            "src/passes/pipeline.hpp": self.header('"passes/analysis/cost.hpp"'),
+            "src/passes/analysis/cost.hpp": self.header(),
+            "src/codegen/README.md": README, "src/passes/README.md": README,
+        })
+        self.assertIn("src/codegen/other:1: 'other' is no folder of 'codegen': FOLDERS in tools/check_structure.py", found)
+        self.assertIn("src/codegen/builder/builder.hpp:2: 'codegen/emit/region.hpp': folder 'builder' comes before folder 'emit'", found)
+        self.assertIn("src/passes/analysis/cost.cpp:1: 'passes/pipeline.hpp': folder 'analysis' comes before folder '.'", found)
+        self.assertEqual(3, len(found.splitlines()))
+
     def test_lengths_guards_and_unfinished_work(self):
         found = self.check({
             "include/apsis/core/long.hpp": self.header() + "// text\n" * 400,

@@ -11,7 +11,7 @@
 #include <apsis/apsis.hpp>
 
 #include "runtime/region.hpp"
-#include "transform/stage.hpp"
+#include "transform/stage/stage.hpp"
 
 namespace apsis::testing {
 

@@ -7,8 +7,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "codegen/arena.hpp"
-#include "codegen/builder.hpp"
+#include "codegen/builder/builder.hpp"
+#include "codegen/plan/arena.hpp"
 
 namespace apsis::detail {
 

@@ -2,7 +2,7 @@
 
 #include <llvm-c/TargetMachine.h>
 
-#include "codegen/builder.hpp"
+#include "codegen/builder/builder.hpp"
 
 namespace apsis::detail {
 

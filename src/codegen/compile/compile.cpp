@@ -1,0 +1,264 @@
+#include "codegen/compile/compile.hpp"
+#include "codegen/builder/exit.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+
+#include "codegen/builder/loader.hpp"
+#include "codegen/builder/messages.hpp"
+#include "codegen/emit/region.hpp"
+#include "codegen/support/cancel.hpp"
+#include "core/memory.hpp"
+#include "ops/index_params.hpp"
+#include "passes/analysis/cost.hpp"
+#include "passes/analysis/fusible.hpp"
+#include "passes/pipeline.hpp"
+
+namespace apsis::detail {
+namespace {
+
+/// Whether a call may take so long that better code is worth several times the time to compile: loops of
+/// unknown or declared length, arrays that are large.
+bool long_running(const Graph& graph) {
+  constexpr double large = 1 << 15;  // elements
+  for (const Eqn& e : graph.eqns()) {
+    if (e.op->kind == OpKind::While || e.op->kind == OpKind::Scan || e.op->kind == OpKind::MapLanes)
+      return true;
+    for (const Graph* region : regions_of(e.params))
+      if (long_running(*region)) return true;
+    double work = 0, sizes = 1;
+    for (std::uint32_t r = 0; r < e.result_count; ++r)
+      work += static_cast<double>(graph.aval(e.first_result + r).size());
+    for (ValueId v : graph.operands(e)) sizes *= static_cast<double>(graph.aval(v).size());
+    // The inner loops of contractions and reductions carry sums, which the fast level keeps in memory; a
+    // program with a contraction is likely to be called often. Of a product of matrices, the sizes m k, k n
+    // and m n multiply to the square of its multiply-adds.
+    if (e.op->kind == OpKind::Contract) work = 16 * std::sqrt(sizes * work);
+    if (e.op->kind == OpKind::Reduce) work = 4 * sizes;
+    // Each operand is copied by code of its own, which for a few elements is no loop.
+    if (e.op == &concatenate_op && work < 64 * static_cast<double>(e.operand_count)) work = 0;
+    if (work >= large && e.op->kind != OpKind::View) return true;
+  }
+  return false;
+}
+
+Level level_of(const Graph& graph, const CodegenOptions& options) {
+  if (options.level >= 0) return static_cast<Level>(options.level);
+  return long_running(graph) ? Level::Less : Level::None;
+}
+
+/// Counts the equations of each op that takes many instructions.
+void count_costly(const Graph& graph, std::unordered_map<const Op*, int>& counts) {
+  constexpr std::int64_t costly = 16;
+  for (const Eqn& e : graph.eqns()) {
+    for (const Graph* region : regions_of(e.params)) count_costly(*region, counts);
+    if (e.result_count > 0 && fusible(graph, e) && emission_cost(graph, e) >= costly) ++counts[e.op];
+  }
+}
+
+/// A program that is compiled fast calls the library's elementary functions, and gets one copy of each other
+/// one that it repeats often.
+BuilderOptions builder_options(const Graph& graph, const CodegenOptions& options) {
+  constexpr int often = 4;
+  BuilderOptions result{.isa = options.isa};
+  if (level_of(graph, options) != Level::None) return result;
+  result.inline_library_uses = 0;
+  std::unordered_map<const Op*, int> counts;
+  count_costly(graph, counts);
+  if (std::ranges::any_of(counts, [](const auto& c) { return c.second > often; })) result.inline_uses = 0;
+  return result;
+}
+
+/// Writes the entry function of a program: (context, inputs, outputs) → status.
+void write_entry(Lowering& lowering, const Graph& graph) {
+  Builder& b = lowering.b;
+  const Type parameters[] = {pointer_type, pointer_type, pointer_type};
+  const Type results[] = {{Dtype::I32, 1}};
+  b.begin(b.declare("entry", parameters, results, true));
+  lowering.enter(b.pointer_parameter(0));
+  Pointer in = b.pointer_parameter(1), out = b.pointer_parameter(2);
+  auto element = [&](Pointer table, std::size_t i) {
+    return b.load_pointer(b.offset(table, static_cast<std::int64_t>(i * sizeof(void*))));
+  };
+
+  Region region(lowering, graph);
+  Lowering::Pieces inputs(lowering);
+  for (ValueId v = 0; v < graph.input_count(); ++v) {
+    inputs.next();
+    const Aval& aval = graph.aval(v);
+    Place place;
+    place.kind = Place::Kind::Memory;
+    place.view = View::contiguous(aval.shape());
+    place.base = element(in, v);
+    if (aval.is_list()) {
+      place.kind = Place::Kind::List;
+      place.offset = b.load_element(b.offset(place.base, offsetof(ListValue, offset)), Dtype::I64);
+      place.base = b.load_pointer(b.offset(place.base, offsetof(ListValue, list)));
+    }
+    if (region.in_registers(aval)) {
+      place.elements = region.registers(place, aval);
+      place.kind = Place::Kind::Registers;
+    }
+    region.bind_input(v, std::move(place));
+  }
+  inputs.end();
+  std::vector<Place> targets;
+  Lowering::Pieces outputs(lowering);
+  for (std::size_t i = 0; i < graph.outputs().size(); ++i) {
+    outputs.next();
+    Place place;
+    place.kind = Place::Kind::Memory;
+    place.view = View::contiguous(graph.aval(graph.outputs()[i]).shape());
+    place.base = element(out, i);
+    targets.push_back(place);
+    region.hint_output(i, place);
+  }
+  outputs.end();
+  region.run();
+  std::vector<Place> tables;  // alive to the end
+  Lowering::Pieces written(lowering);
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    written.next();
+    const bool unpack = region.output(i).kind == Place::Kind::List && region.output(i).lanes > 1;
+    if (unpack) tables.push_back(region.lists_of_lanes(region.output(i), graph.aval(graph.outputs()[i])));
+    const Place& made = unpack ? tables.back() : region.output(i);
+    if (made.kind == Place::Kind::List) {
+      b.set_lanes(1);
+      const Pointer value = region.overwrite(targets[i]).base();
+      b.store_pointer(b.offset(value, offsetof(ListValue, list)), made.base);
+      b.store(b.offset(value, offsetof(ListValue, offset)), made.offset);
+    } else {
+      region.write_output(i, targets[i]);
+    }
+  }
+  written.end();
+  b.set_lanes(1);
+  Value ok = b.constant(Dtype::I32, 0);
+  b.return_values({&ok, 1});
+  b.end();
+}
+
+/// Elements that would be computed one by one if arrays up to `limit` elements lived in registers.
+std::int64_t unrolled_elements(const Graph& graph, std::int64_t limit) {
+  std::int64_t count = 0;
+  for (const Eqn& e : graph.eqns()) {
+    for (const Graph* region : regions_of(e.params)) count += unrolled_elements(*region, limit);
+    if (e.op->kind == OpKind::View || e.op->kind == OpKind::Constant) continue;
+    for (std::uint32_t r = 0; r < e.result_count; ++r)
+      if (in_registers(graph.aval(e.first_result + r), limit)) count += graph.aval(e.first_result + r).size();
+  }
+  return count;
+}
+
+LoweringOptions lowering_options(const Graph& graph, const CodegenOptions& options) {
+  constexpr std::int64_t longest_unrolled = 50000;
+  LoweringOptions lowering;
+  // A program so long that unrolling it would take long to compile keeps all but its smallest arrays in
+  // memory.
+  if (unrolled_elements(graph, lowering.register_limit) > longest_unrolled) lowering.register_limit = 4;
+  lowering.optimized = level_of(graph, options) != Level::None;
+  if (lowering.optimized)
+    lowering.longest_part = 400;  // LLVM's scheduler then compares every two accesses to memory in a block
+  else
+    lowering.many_loops = 3;
+  lowering.vector_lanes = options.lanes;
+  lowering.parallel = options.parallel;
+  if (options.part > 0) lowering.longest_repeated = lowering.longest_part = options.part;
+  return lowering;
+}
+
+}  // namespace
+
+ProgramImage compile_image(const Graph& given, const CodegenOptions& options) {
+  const GraphRef rewritten = run_passes(given);
+  const Graph& graph = *rewritten;
+  std::unique_ptr<Builder> builder = make_builder(builder_options(graph, options));
+  Lowering lowering(*builder, lowering_options(graph, options));
+  write_entry(lowering, graph);
+
+  ProgramImage image;
+  image.object = builder->object({.level = level_of(graph, options)});
+  image.kernels = std::move(lowering.kernels);
+  image.scratch_bytes = lowering.arena.peak();
+  image.equations = lowering.equations;
+  image.loops = lowering.loops;
+  return image;
+}
+
+std::shared_ptr<const Program> load_program(const Graph& graph, const ProgramImage& image) {
+  auto program = std::make_shared<Program>();
+  program->code = load_object(image.object);
+  program->entry = reinterpret_cast<Entry>(program->code->find("entry"));
+  if (!program->entry) throw InternalError("a compiled object has no entry");
+  program->code_bytes = program->code->size();
+  program->scratch_bytes = image.scratch_bytes;
+  program->kernels = image.kernels;
+  program->equations = image.equations;
+  program->loops = image.loops;
+  for (ValueId v = 0; v < graph.input_count(); ++v) program->inputs.push_back(graph.aval(v));
+  for (ValueId v : graph.outputs()) program->outputs.push_back(graph.aval(v));
+  return program;
+}
+
+std::shared_ptr<const Program> compile(const Graph& graph, const CodegenOptions& options) {
+  return load_program(graph, compile_image(graph, options));
+}
+
+std::string code_text(const Graph& given, const CodegenOptions& options) {
+  const CodeLease lease;
+  if (!lease) return {};  // the process ends
+  const GraphRef rewritten = run_passes(given);
+  const Graph& graph = *rewritten;
+  std::unique_ptr<Builder> builder = make_builder(builder_options(graph, options));
+  Lowering lowering(*builder, lowering_options(graph, options));
+  write_entry(lowering, graph);
+  return builder->text();
+}
+
+std::vector<Array> run(const Program& program, std::span<const Array> inputs, const Graph* graph) {
+  APSIS_ASSERT(inputs.size() == program.inputs.size());
+  CallState state;
+  state.graph = graph;
+  std::vector<const void*> in;
+  std::vector<void*> out;
+  std::vector<Array> results(program.outputs.size());
+  std::vector<ListArgument> in_lists(inputs.size()), out_lists(results.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    APSIS_ASSERT(inputs[i].shape() == program.inputs[i].shape() &&
+                 inputs[i].dtype() == program.inputs[i].dtype());
+    bool list = program.inputs[i].is_list();
+    if (list) in_lists[i].take(state.lists, inputs[i]);
+    in.push_back(list ? in_lists[i].value() : data_of(inputs[i]));
+  }
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const Aval& aval = program.outputs[i];
+    if (!aval.is_list()) results[i] = allocate(aval);
+    out.push_back(aval.is_list() ? out_lists[i].value() : mutable_data<void>(results[i]));
+  }
+  struct Scratch {
+    void* data;
+    std::size_t bytes;
+    explicit Scratch(std::size_t n) : data(allocate_block(n)), bytes(n) {}
+    ~Scratch() { free_block(data, bytes); }
+  } scratch(static_cast<std::size_t>(program.scratch_bytes));
+  CallContext context{scratch.data, cancel_flag, program.kernels.data(), &state};
+  raise(static_cast<Status>(program.entry(&context, in.data(), out.data())), state);
+  for (std::size_t i = 0; i < results.size(); ++i)
+    if (program.outputs[i].is_list()) results[i] = out_lists[i].give(program.outputs[i]);
+  return results;
+}
+
+constinit thread_local const std::uint32_t* cancel_flag = &never_cancelled;
+
+void poll_cancelled() {
+  if (__atomic_load_n(cancel_flag, __ATOMIC_RELAXED) != 0) fail(messages::cancelled, {});
+}
+
+void raise_failure(Status status, const CallState& state) {
+  if (state.error) std::rethrow_exception(state.error);
+  if (status == Status::Cancelled) fail(messages::cancelled, {});
+  throw InternalError("a program returned a status that nobody knows");
+}
+
+}  // namespace apsis::detail

@@ -1,0 +1,149 @@
+#include "codegen/emit/contraction.hpp"
+
+#include <algorithm>
+
+#include "codegen/emit/products.hpp"
+#include "codegen/emit/row_contraction.hpp"
+#include "ops/dot_order.hpp"
+
+namespace apsis::detail {
+namespace {
+
+constexpr int in_flight = 4;  // vectors of sums, to hide the latency of multiply-add
+
+/// Rows of a matrix times vectors, if it can be seen so.
+bool write_rows(Lowering& lowering, const Contraction& c, int vector) {
+  const Shape& shape = c.shape;
+  if (!knows_row_contraction(c.result.dtype, shape.empty() ? 1 : shape.back(), c.count, vector)) return false;
+  const std::int64_t apart_a = shape.empty() ? 0 : c.a.view.strides.back(),
+                     apart_b = shape.empty() ? 0 : c.b.view.strides.back();
+  const bool read_alike = !c.in_chains() || (c.step_a == 1 && c.step_b == 1);
+  const bool rows_of_a = apart_a > 1 && apart_b == 0 && c.step_a == 1 && read_alike,
+             rows_of_b = apart_b > 1 && apart_a == 0 && c.step_b == 1 && read_alike;
+  // Where the chains are the vector, each result may be a row of its own.
+  const bool lone = !rows_of_a && !rows_of_b && c.in_chains() && c.step_a == 1 && c.step_b == 1;
+  if (!rows_of_a && !rows_of_b && !lone) return false;
+  RowContraction rows{.shape = shape,
+                      .matrix = rows_of_b ? c.b : c.a,
+                      .vector = rows_of_b ? c.a : c.b,
+                      .result = c.result,
+                      .rows = lone ? 1 : shape.back(),
+                      .columns = c.count,
+                      .row_stride = rows_of_b ? apart_b : apart_a,
+                      .vector_stride = rows_of_b ? c.step_a : c.step_b,
+                      .result_stride = lone ? 1 : c.result.view.strides.back()};
+  if (!lone) {
+    rows.shape.erase(rows.shape.size() - 1);
+    for (View* view : {&rows.matrix.view, &rows.vector.view, &rows.result.view}) {
+      view->shape = rows.shape;
+      view->strides.erase(rows.shape.size());
+    }
+  }
+  write_row_contraction(lowering.b, rows, vector);
+  return true;
+}
+
+void append_word(std::string& key, std::int64_t word) {
+  key.append(reinterpret_cast<const char*>(&word), sizeof word);
+}
+
+/// What makes two contractions the same code: all but addresses.
+std::string key_of(const Contraction& c) {
+  std::string key = "contraction";
+  append_word(key, static_cast<std::int64_t>(c.compute));
+  for (std::int64_t n : c.shape) append_word(key, n);
+  const auto append_access = [&](const auto& access) {
+    append_word(key, static_cast<std::int64_t>(access.dtype));
+    append_word(key, access.lanes);
+    for (std::int64_t stride : access.view.strides) append_word(key, stride);
+  };
+  append_access(c.a);
+  append_access(c.b);
+  append_access(c.result);
+  for (std::int64_t n : {c.step_a, c.step_b, c.count}) append_word(key, n);
+  return key;
+}
+
+}  // namespace
+
+bool Contraction::in_chains() const { return is_floating(compute) && count >= dot_sequential_below; }
+
+void write_contraction(Lowering& lowering, const Contraction& c) {
+  Builder& b = lowering.b;
+  const Dtype dtype = c.result.dtype;
+  const int lanes = c.result.lanes, vector = lowering.vector_lanes(item_size(c.compute));
+  if (lanes == 1 && write_rows(lowering, c, vector)) return;
+
+  // Vectors of neighbouring results; in packets, where the lanes are the vector, several results at once.
+  Shape shape = c.shape;
+  Access in_a = c.a, in_b = c.b;
+  Sink result = c.result;
+  ProductSteps steps{c.step_a, c.step_b};
+  std::int64_t group = 1;
+  int width = 1;
+  if (lanes == 1) {
+    width = in_flight * vector;
+  } else if (!shape.empty()) {
+    const std::size_t last = shape.size() - 1;
+    // Two chains at a time; registers hold the operands and the sums at rest, too.
+    const std::int64_t most_sums = b.vector_bytes() == 64 ? 16 : 8;
+    const std::int64_t registers = std::max<std::int64_t>(1, lanes / vector),
+                       most = c.in_chains() ? most_sums / (2 * registers) : 2 * in_flight;
+    for (std::int64_t g = 2; g <= most; ++g)
+      if (shape[last] % g == 0) group = g;
+    steps.shift_a = c.a.view.strides[last];
+    steps.shift_b = c.b.view.strides[last];
+    steps.shift = c.result.view.strides[last];
+    shape[last] /= group;
+    for (View* view : {&in_a.view, &in_b.view, &result.view}) {
+      view->shape = shape;
+      view->strides[last] *= group;
+    }
+  }
+
+  LoopNest nest(b, shape, {in_a, in_b}, {&result, 1}, width, lanes);
+  nest.open();
+  const auto item = static_cast<std::int64_t>(item_size(dtype));
+  steps.bytes_a = c.step_a * item * c.a.lanes;
+  steps.bytes_b = c.step_b * item * c.b.lanes;
+  const Products products(b, nest, steps, dtype, c.compute, group);
+  const Products::Sums sums = c.in_chains() ? products.in_chains(c.count) : products.in_order(c.count);
+  for (std::int64_t g = 0; g < group; ++g) {
+    const Value sum = sums[static_cast<std::size_t>(g)];
+    b.set_lanes(b.lanes_of(sum));
+    nest.store(0, c.compute == dtype ? sum : b.convert(sum, dtype), g * steps.shift);
+  }
+  nest.close();
+}
+
+void call_contraction(Lowering& lowering, const Contraction& contraction) {
+  Builder& b = lowering.b;
+  Contraction inner = contraction;
+  std::vector<Operand> arguments;
+  std::vector<Type> parameters;
+  b.set_lanes(1);
+  const auto pass = [&](auto& access) {
+    const std::int64_t bytes = static_cast<std::int64_t>(item_size(access.dtype)) * access.lanes;
+    arguments.push_back(b.offset(access.base, access.view.offset * bytes));
+    parameters.push_back(pointer_type);
+    access.view.offset = 0;
+  };
+  pass(inner.a);
+  pass(inner.b);
+  pass(inner.result);
+  auto& known = lowering.shared_loops[key_of(inner)];
+  if (known.empty()) {
+    const Function f = b.declare("contraction", parameters, {});
+    known.push_back({f, {}});
+    b.begin(f);
+    inner.a.base = b.pointer_parameter(0);
+    inner.b.base = b.pointer_parameter(1);
+    inner.result.base = b.pointer_parameter(2);
+    write_contraction(lowering, inner);
+    b.return_values({});
+    b.end();
+  }
+  b.call(known[0].function, arguments, {});
+}
+
+}  // namespace apsis::detail

@@ -1,0 +1,329 @@
+// Fused loops: elementwise equations on arrays of one shape, one vector of elements an iteration, and
+// reductions of such arrays that come out the same in any order: each keeps a vector of partial results.
+// Programs of many loops often repeat the same one on other arrays (the layers of a network, the stages of a
+// solver, a long chain): such a loop is written once, as a function.
+
+#include <algorithm>
+#include <optional>
+
+#include "codegen/emit/combine.hpp"
+#include "codegen/emit/region.hpp"
+#include "ops/table.hpp"
+#include "passes/analysis/cost.hpp"
+
+namespace apsis::detail {
+namespace {
+
+void append_word(std::string& key, std::uint64_t word) {
+  key.append(reinterpret_cast<const char*>(&word), sizeof word);
+}
+
+template <class A>
+void append_view(std::string& key, const A& a) {
+  append_word(key, static_cast<std::uint64_t>(a.dtype) | static_cast<std::uint64_t>(a.lanes) << 8);
+  for (std::int64_t s : a.view.strides) append_word(key, static_cast<std::uint64_t>(s));
+}
+
+/// What the reduction of any elements with this gives back: the bits of an element of `dtype`.
+std::uint64_t neutral_bits(const Op& op, Dtype dtype) {
+  const std::uint64_t sign = std::uint64_t{1} << (dtype == Dtype::Bool ? 0 : 8 * item_size(dtype) - 1),
+                      ones = 2 * sign - 1;
+  if (&op == &reduce_or_op) return 0;
+  if (&op == &reduce_and_op) return ones;
+  const bool most = &op == &reduce_min_op;
+  if (dtype == Dtype::F32) return (most ? 0 : sign) | 0x7f800000u;
+  if (dtype == Dtype::F64) return (most ? 0 : sign) | 0x7ff0000000000000u;
+  if (!is_signed_integer(dtype)) return most ? ones : 0;
+  return most ? sign - 1 : sign;
+}
+
+/// Whether a reduction is accumulated in the negative: that no element was set so far. A comparison under a
+/// mask of lanes is one instruction.
+bool accumulates_negated(const Op& op, Dtype dtype) { return &op == &reduce_or_op && dtype == Dtype::Bool; }
+
+/// Whether some element was set, as a byte in memory that is written when one is met: for code that would
+/// keep a mask on the stack, and take it from there and put it back in every iteration.
+class Mark {
+ public:
+  explicit Mark(Builder& b) : b_(b), byte_(b.stack(1)) { set(false); }
+  void set_if_any(Value v) {
+    const Block met = b_.make_block("met"), go_on = b_.make_block("go_on");
+    b_.set_lanes(b_.lanes_of(v));
+    const Value some = b_.lanes_of(v) > 1 ? b_.any(v) : v;
+    b_.set_lanes(1);
+    b_.branch(some, met, go_on, Likely::False);
+    b_.set_position(met);
+    set(true);
+    b_.jump(go_on);
+    b_.set_position(go_on);
+  }
+  Value get() const {
+    b_.set_lanes(1);
+    return b_.load_element(byte_, Dtype::Bool);
+  }
+
+ private:
+  void set(bool value) {
+    b_.set_lanes(1);
+    b_.store(byte_, b_.constant(Dtype::Bool, value));
+  }
+  Builder& b_;
+  Pointer byte_;
+};
+
+}  // namespace
+
+/// A fused loop before it is written. Values are numbered: leaves by their first use, then results.
+struct Region::FusedLoop {
+  struct Step {
+    const Eqn* eqn;
+    std::vector<std::uint32_t> operands;
+    std::vector<std::uint32_t> stores;  // by result: a sink, or none; nothing for a reduction
+  };
+  static constexpr std::uint32_t none = 0xffffffffu;
+  Shape shape;
+  std::vector<Access> accesses;            // leaves in memory
+  std::vector<Sink> sinks;                 // what is stored
+  std::vector<Value> scalars;              // leaves in registers
+  std::vector<std::uint32_t> leaf_access;  // by leaf: its access, or none
+  std::vector<Step> steps;
+  std::vector<Type> totals;  // by reduction
+  std::uint32_t values = 0;
+  int lanes = 1, width = 1;
+
+  /// What makes two loops the same code: all but addresses and scalars.
+  std::string key() const {
+    std::string key;
+    append_word(key, shape.size());
+    for (std::int64_t n : shape) append_word(key, static_cast<std::uint64_t>(n));
+    append_word(key, static_cast<std::uint64_t>(lanes) << 32 | static_cast<std::uint64_t>(width));
+    for (const Access& a : accesses) {
+      append_view(key, a);
+      // The place of an iota is in the code, not in its address.
+      append_word(key, a.base.handle ? ~std::uint64_t{0} : static_cast<std::uint64_t>(a.view.offset));
+    }
+    for (const Sink& s : sinks) append_view(key, s);
+    std::size_t scalar = 0;
+    for (std::uint32_t a : leaf_access)
+      append_word(key, a == none ? 1000 + static_cast<std::uint64_t>(scalars[scalar++].dtype) : a);
+    for (const Step& s : steps) {
+      append_word(key, reinterpret_cast<std::uintptr_t>(s.eqn->op));
+      for (std::uint32_t v : s.operands) append_word(key, v);
+      for (std::uint32_t a : s.stores) append_word(key, a);
+    }
+    return key;
+  }
+  bool same_params(const std::vector<Params>& params) const {
+    for (std::size_t i = 0; i < steps.size(); ++i)
+      if (!(steps[i].eqn->params == params[i])) return false;
+    return true;
+  }
+};
+
+void Region::emit_cluster(std::span<const std::uint32_t> eqns) {
+  FusedLoop loop;
+  std::unordered_map<ValueId, std::uint32_t> numbers, inner_uses;
+  {
+    const Eqn& first = graph_.eqns()[eqns[0]];
+    loop.shape =
+        graph_.aval(accumulates(graph_, first) ? graph_.operands(first)[0] : first.first_result).shape();
+  }
+  std::size_t widest = 1;
+  std::vector<char> varying;  // by number: whether lanes differ
+
+  for (std::uint32_t i : eqns) {
+    const Eqn& e = graph_.eqns()[i];
+    for (ValueId v = e.first_result; v < e.first_result + e.result_count; ++v) numbers[v] = FusedLoop::none;
+  }
+  for (std::uint32_t i : eqns) {
+    for (ValueId v : graph_.operands(graph_.eqns()[i])) {
+      ++inner_uses[v];
+      if (!numbers.try_emplace(v, static_cast<std::uint32_t>(loop.leaf_access.size())).second) continue;
+      const Place& place = places_[v];
+      Dtype dtype = graph_.aval(v).dtype();
+      widest = std::max(widest, item_size(dtype));
+      loop.lanes = std::max(loop.lanes, lanes_of(place));
+      varying.push_back(static_cast<char>(lanes_of(place) > 1));
+      if (place.kind == Place::Kind::Registers) {
+        loop.leaf_access.push_back(FusedLoop::none);
+        loop.scalars.push_back(place.elements[0]);
+      } else {
+        loop.leaf_access.push_back(static_cast<std::uint32_t>(loop.accesses.size()));
+        loop.accesses.push_back(
+            {place.view, place.kind == Place::Kind::Iota ? ConstPointer{} : place.base, dtype, place.lanes});
+      }
+    }
+  }
+  loop.values = static_cast<std::uint32_t>(loop.leaf_access.size());
+  std::vector<std::pair<ValueId, Place>> stored;
+  std::vector<ValueId> reduced;
+  std::int64_t cost = 0;
+  for (std::uint32_t i : eqns) {
+    const Eqn& e = graph_.eqns()[i];
+    FusedLoop::Step step{&e, {}, {}};
+    bool varies = false;
+    for (ValueId v : graph_.operands(e)) {
+      step.operands.push_back(numbers[v]);
+      varies = varies || varying[numbers[v]];
+    }
+    if (accumulates(graph_, e)) {
+      const Dtype dtype = combined_dtype(graph_.aval(e.first_result).dtype());
+      widest = std::max(widest, item_size(dtype));
+      loop.totals.push_back({dtype, varies ? loop.lanes : 1});
+      reduced.push_back(e.first_result);
+      loop.steps.push_back(std::move(step));
+      continue;
+    }
+    cost += emission_cost(graph_, e);
+    for (ValueId v = e.first_result; v < e.first_result + e.result_count; ++v) {
+      numbers[v] = loop.values++;
+      varying.push_back(static_cast<char>(varies));
+      widest = std::max(widest, item_size(graph_.aval(v).dtype()));
+      step.stores.push_back(FusedLoop::none);
+      if (uses_[v] == inner_uses[v]) continue;
+      // What is used elsewhere is stored; what lanes share once, though others in the loop are not.
+      const Destination made = destination(v, varies ? loop.lanes : 1);
+      step.stores.back() = static_cast<std::uint32_t>(loop.sinks.size());
+      loop.sinks.push_back(made.sink(graph_.aval(v).dtype()));
+      stored.emplace_back(v, made.place());
+    }
+    loop.steps.push_back(std::move(step));
+  }
+  loop.width = loop.lanes > 1 ? 1 : lowering_.vector_lanes(widest);
+  // What is accumulated waits for the iteration before: in a short loop, several vectors side by side hide
+  // that.
+  constexpr std::int64_t short_wait = 12;
+  constexpr int most_lanes = 32;
+  if (!reduced.empty() && cost <= short_wait && loop.width > 1)
+    loop.width = std::min(4 * loop.width, most_lanes);
+  ++lowering_.loops;
+  const Values totals = shares_loops_ ? call_loop(loop) : write_loop(loop);
+  for (auto& [v, place] : stored) define(v, std::move(place));
+  for (std::size_t i = 0; i < reduced.size(); ++i) {
+    const Dtype dtype = graph_.aval(reduced[i]).dtype();
+    b_.set_lanes(b_.lanes_of(totals[i]));
+    Place place;
+    place.kind = Place::Kind::Registers;
+    place.elements = {totals[i].dtype == dtype ? totals[i] : b_.convert(totals[i], dtype)};
+    define(reduced[i], std::move(place));
+  }
+}
+
+/// Gives what the reductions come to.
+std::vector<Value> Region::write_loop(const FusedLoop& loop) {
+  LoopNest nest(b_, loop.shape, loop.accesses, loop.sinks, loop.width, loop.lanes);
+  struct Total {
+    Combine combine;
+    bool negated;
+    std::optional<Mark> mark;  // stands for what is carried
+    std::size_t carried;
+  };
+  std::vector<Total> reductions;
+  std::size_t carried = 0;
+  for (const FusedLoop::Step& step : loop.steps) {
+    if (!step.stores.empty()) continue;
+    const Type& total = loop.totals[reductions.size()];
+    const bool negated = accumulates_negated(*step.eqn->op, total.dtype);
+    const Op& op = negated ? reduce_and_op : *step.eqn->op;
+    reductions.push_back({Combine(b_, op, total.dtype), negated, {}, carried});
+    if (negated && loop.lanes == 1 && !lowering_.options().optimized) {
+      reductions.back().mark.emplace(b_);
+      continue;
+    }
+    b_.set_lanes(loop.lanes > 1 ? total.lanes : nest.width());
+    nest.carry(b_.constant(total.dtype, neutral_bits(op, total.dtype)));
+    ++carried;
+  }
+  nest.open();
+  Values values(loop.values), in, out;
+  std::size_t scalar = 0, reduced = 0;
+  for (std::size_t leaf = 0; leaf < loop.leaf_access.size(); ++leaf)
+    if (loop.leaf_access[leaf] == FusedLoop::none) values[leaf] = loop.scalars[scalar++];
+  auto next = static_cast<std::uint32_t>(loop.leaf_access.size());
+  for (const FusedLoop::Step& step : loop.steps) {
+    in.clear();
+    for (std::uint32_t v : step.operands) {
+      if (!values[v].handle) values[v] = nest.load(loop.leaf_access[v]);
+      in.push_back(values[v]);
+    }
+    if (step.stores.empty()) {
+      Total& reduction = reductions[reduced++];
+      if (reduction.mark) {
+        reduction.mark->set_if_any(in[0]);
+        continue;
+      }
+      Value &total = nest.carried(reduction.carried), v = in[0];
+      b_.set_lanes(b_.lanes_of(v));
+      if (v.dtype != total.dtype) v = b_.convert(v, total.dtype);
+      if (reduction.negated) v = b_.bit_not(v);
+      b_.set_lanes(b_.lanes_of(total));
+      if (b_.lanes_of(v) < b_.lanes_of(total)) v = b_.splat(v);
+      total = reduction.combine(total, v);
+      continue;
+    }
+    out.assign(step.stores.size(), {});
+    emit_op(*step.eqn, in, out);
+    for (std::size_t r = 0; r < out.size(); ++r) {
+      values[next++] = out[r];
+      if (step.stores[r] != FusedLoop::none) nest.store(step.stores[r], out[r]);
+    }
+  }
+  nest.close();
+  Values totals;
+  for (const Total& reduction : reductions) {
+    if (reduction.mark) {
+      totals.push_back(reduction.mark->get());
+      continue;
+    }
+    const Value last = nest.carried(reduction.carried);
+    const Value total = loop.lanes > 1 ? last : reduction.combine.across(last);
+    b_.set_lanes(b_.lanes_of(total));
+    totals.push_back(reduction.negated ? b_.bit_not(total) : total);
+  }
+  return totals;
+}
+
+/// Calls the function that holds this loop; writes it the first time.
+std::vector<Value> Region::call_loop(const FusedLoop& loop) {
+  b_.set_lanes(1);
+  std::vector<Operand> arguments;
+  std::vector<Type> parameters;
+  FusedLoop inner = loop;
+  const auto pass = [&](auto& access) {
+    if (!access.base.handle) return;
+    std::int64_t bytes = static_cast<std::int64_t>(item_size(access.dtype)) * access.lanes;
+    arguments.push_back(b_.offset(access.base, access.view.offset * bytes));
+    parameters.push_back(pointer_type);
+    access.view.offset = 0;
+  };
+  for (Access& access : inner.accesses) pass(access);
+  for (Sink& sink : inner.sinks) pass(sink);
+  for (Value v : loop.scalars) {
+    arguments.push_back(v);
+    parameters.push_back({v.dtype, b_.lanes_of(v)});
+  }
+  std::string key = inner.key();
+  for (Type t : parameters) append_word(key, static_cast<std::uint64_t>(t.lanes));
+  auto& found = lowering_.shared_loops[key];
+  auto known = std::ranges::find_if(found, [&](const auto& f) { return loop.same_params(f.params); });
+  if (known == found.end()) {
+    Function f = b_.declare("loop", parameters, loop.totals);
+    std::vector<Params> params;
+    for (const FusedLoop::Step& s : loop.steps) params.push_back(s.eqn->params);
+    found.push_back({f, std::move(params)});
+    known = found.end() - 1;
+    b_.begin(f);
+    int next = 0;
+    for (Access& a : inner.accesses)
+      if (a.base.handle) a.base = b_.pointer_parameter(next++);
+    for (Sink& s : inner.sinks) s.base = b_.pointer_parameter(next++);
+    for (Value& v : inner.scalars) v = b_.parameter(next++);
+    b_.return_values(write_loop(inner));
+    b_.end();
+  }
+  Values totals(loop.totals.size());
+  b_.call(known->function, arguments, totals);
+  return totals;
+}
+
+}  // namespace apsis::detail

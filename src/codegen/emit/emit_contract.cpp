@@ -1,0 +1,122 @@
+// Contractions whose order of accumulation is fixed (see dot_params.hpp). Others, the large ones, are calls
+// of the kernel, which uses BLAS.
+
+#include <algorithm>
+
+#include "codegen/emit/contraction.hpp"
+#include "codegen/emit/region.hpp"
+#include "ops/dot_order.hpp"
+#include "ops/dot_params.hpp"
+
+namespace apsis::detail {
+namespace {
+
+constexpr std::int64_t packing_reuse =
+    4;  // reading an operand so often pays for a copy in the order of reading
+
+/// The contracted axes as one walk through both operands; false if they are not one.
+bool merge_contracted(const DotParams& p, const View& a, const View& b, std::int64_t& stride_a,
+                      std::int64_t& stride_b) {
+  stride_a = stride_b = 0;
+  std::int64_t count = 1;
+  for (std::size_t i = p.contract_a.size(); i-- > 0;) {
+    auto axis_a = static_cast<std::size_t>(p.contract_a[i]),
+         axis_b = static_cast<std::size_t>(p.contract_b[i]);
+    std::int64_t n = a.shape[axis_a];
+    if (n == 1) continue;
+    if (count == 1) {
+      stride_a = a.strides[axis_a];
+      stride_b = b.strides[axis_b];
+    } else if (a.strides[axis_a] != stride_a * count || b.strides[axis_b] != stride_b * count) {
+      return false;
+    }
+    count *= n;
+  }
+  return true;
+}
+
+}  // namespace
+
+/// A copy with the elements along `axis` next to each other.
+Place Region::packed(const Place& place, const Aval& aval, std::size_t axis) {
+  Place copy_of = allocate(aval, place.lanes).place();
+  std::int64_t step = aval.shape()[axis];
+  copy_of.view.strides[axis] = 1;
+  for (std::size_t d = aval.shape().size(); d-- > 0;) {
+    if (d == axis) continue;
+    copy_of.view.strides[d] = step;
+    step *= aval.shape()[d];
+  }
+  copy(place, aval, overwrite(copy_of));
+  return copy_of;
+}
+
+bool Region::emit_contract(const Eqn& e) {
+  const auto& p = e.params.as<DotParams>();
+  auto operands = graph_.operands(e);
+  const Aval &in_a = graph_.aval(operands[0]), &in_b = graph_.aval(operands[1]),
+             &out = graph_.aval(e.first_result);
+  DotSizes sizes(p, in_a.shape(), in_b.shape());
+  Dtype dtype = out.dtype(), compute = item_size(dtype) == 2 && is_floating(dtype) ? Dtype::F32 : dtype;
+  if (is_complex(dtype) || !is_k_ordered(p, in_a.shape(), in_b.shape()) || out.size() == 0 || sizes.k == 0)
+    return false;
+  Place a = in_memory(places_[operands[0]], in_a), b = in_memory(places_[operands[1]], in_b);
+  // Neighbouring results read neighbours along the last free axis of b. Where these lie apart, b is
+  // transposed first, if enough rows of a share the work.
+  if (a.lanes == 1 && b.lanes == 1 && !sizes.free_b.empty() && sizes.n >= 4 && sizes.m >= packing_reuse) {
+    auto last = static_cast<std::size_t>(sizes.free_b.back());
+    if (b.view.strides[last] != 1 && b.view.strides[last] != 0) b = packed(b, in_b, last);
+  }
+  // A vector that meets the rows of a matrix is read as they are.
+  const bool in_chains = is_floating(compute) && sizes.k >= dot_sequential_below;
+  if (in_chains && a.lanes == 1 && b.lanes == 1 && p.contract_a.size() == 1) {
+    const auto axis_a = static_cast<std::size_t>(p.contract_a[0]),
+               axis_b = static_cast<std::size_t>(p.contract_b[0]);
+    const bool rows_a = a.view.strides[axis_a] == 1, rows_b = b.view.strides[axis_b] == 1;
+    if (sizes.n == 1 && rows_a && !rows_b)
+      b = packed(b, in_b, axis_b);
+    else if (sizes.m == 1 && rows_b && !rows_a)
+      a = packed(a, in_a, axis_a);
+  }
+  std::int64_t step_a = 0, step_b = 0;
+  if (!merge_contracted(p, a.view, b.view, step_a, step_b)) {
+    a = contiguous(a, in_a);
+    b = contiguous(b, in_b);
+    if (!merge_contracted(p, a.view, b.view, step_a, step_b)) return false;
+  }
+
+  // Both operands and the result as views of the result's shape.
+  View view_a{out.shape(), {}, a.view.offset}, view_b{out.shape(), {}, b.view.offset};
+  auto walk = [](View& view, const View& from, const Dims& axes) {
+    for (std::int64_t axis : axes) view.strides.push_back(from.strides[static_cast<std::size_t>(axis)]);
+  };
+  walk(view_a, a.view, p.batch_a);
+  walk(view_a, a.view, sizes.free_a);
+  for (std::size_t i = 0; i < sizes.free_b.size(); ++i) view_a.strides.push_back(0);
+  walk(view_b, b.view, p.batch_b);
+  for (std::size_t i = 0; i < sizes.free_a.size(); ++i) view_b.strides.push_back(0);
+  walk(view_b, b.view, sizes.free_b);
+
+  const int lanes = std::max(a.lanes, b.lanes);
+  const Destination result = in_registers(out) ? allocate(out, lanes) : destination(e.first_result, lanes);
+  const Contraction contraction{.shape = out.shape(),
+                                .a = {view_a, a.base, dtype, a.lanes},
+                                .b = {view_b, b.base, dtype, b.lanes},
+                                .result = result.sink(dtype),
+                                .step_a = step_a,
+                                .step_b = step_b,
+                                .count = sizes.k,
+                                .compute = compute};
+  if (contraction.in_chains())
+    call_contraction(lowering_, contraction);
+  else
+    write_contraction(lowering_, contraction);
+  ++lowering_.loops;
+  if (in_registers(out))
+    define_loaded(e.first_result, result.place());
+  else
+    define(e.first_result, result.place());
+  return true;
+}
+
+}  // namespace apsis::detail

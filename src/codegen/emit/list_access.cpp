@@ -1,0 +1,248 @@
+#include "codegen/emit/list_access.hpp"
+
+#include <algorithm>
+
+namespace apsis::detail {
+namespace {
+
+constexpr auto list_value_bytes = static_cast<std::int64_t>(sizeof(ListValue));
+
+std::int64_t bytes_of_list(int lanes) { return list_value_bytes + (lanes > 1 ? lanes * 8 : 0); }
+
+}  // namespace
+
+ListWriter::ListWriter(Lowering& lowering, std::span<const Aval> values, int lanes)
+    : lowering_(lowering), b_(lowering.b), values_(values.begin(), values.end()), lanes_(lanes) {
+  lists_ = std::ranges::count_if(values_, &Aval::is_list);
+  bytes_ = lists_ * bytes_of_list(lanes);
+  std::int64_t list = 0;
+  for (const Aval& aval : values_) {
+    if (aval.is_list()) {
+      offsets_.push_back(list++ * bytes_of_list(lanes));
+      continue;
+    }
+    auto item = static_cast<std::int64_t>(item_size(aval.dtype()));
+    bytes_ = (bytes_ + item - 1) / item * item;
+    offsets_.push_back(bytes_);
+    bytes_ += static_cast<std::int64_t>(aval.bytes()) * lanes;
+  }
+  bytes_ = std::max<std::int64_t>(8, (bytes_ + 7) / 8 * 8);
+  owner_ = std::make_shared<Buffer>();
+  owner_->records = true;
+}
+
+void ListWriter::make() {
+  b_.set_lanes(1);
+  const Operand arguments[] = {lowering_.context(), b_.index(bytes_)};
+  header_ = lowering_.make("apsis_list_make", arguments);
+  if (lists_ > 0) {
+    b_.store(b_.offset(header_, offsetof(List, lists)), b_.index(lists_));
+    b_.store(b_.offset(header_, offsetof(List, list_bytes)), b_.index(bytes_of_list(lanes_)));
+  }
+  start_ = b_.null_pointer();
+  start_room_ = b_.index(0);
+}
+
+void ListWriter::make(Value length, bool reverse) {
+  make();
+  fixed_ = true;
+  reverse_ = reverse;
+  const Operand arguments[] = {lowering_.context(), header_, length};
+  lowering_.check(b_.call_runtime("apsis_list_grow", Dtype::I32, arguments));
+  start_ = b_.load_pointer(b_.offset(header_, offsetof(List, at)));
+  start_room_ = b_.load_element(b_.offset(header_, offsetof(List, room)), Dtype::I64);
+  Value spare = b_.sub(start_room_, length);
+  const Operand end[] = {header_, spare};
+  b_.call_runtime_void("apsis_list_close", end);
+  if (!reverse) return;
+  start_ = b_.offset(start_, b_.mul(b_.sub(length, b_.index(1)), b_.index(bytes_)));
+  b_.store_pointer(b_.offset(header_, offsetof(List, at)), start_);
+}
+
+void ListWriter::resume() {
+  b_.set_lanes(1);
+  start_ = b_.load_pointer(b_.offset(header_, offsetof(List, at)));
+  if (!fixed_) start_room_ = b_.load_element(b_.offset(header_, offsetof(List, room)), Dtype::I64);
+}
+
+void ListWriter::suspend() {
+  b_.set_lanes(1);
+  b_.store_pointer(b_.offset(header_, offsetof(List, at)), at_);
+  if (!fixed_) b_.store(b_.offset(header_, offsetof(List, room)), room_);
+}
+
+void ListWriter::open(Block before) {
+  b_.set_lanes(1);
+  at_ = b_.pointer_phi();
+  b_.add_incoming(at_, start_, before);
+  if (fixed_) return;
+  room_ = b_.phi(Dtype::I64);
+  b_.add_incoming(room_, start_room_, before);
+}
+
+void ListWriter::next() {
+  b_.set_lanes(1);
+  current_ = at_;
+  if (values_.empty()) {
+    left_ = b_.add(room_, b_.index(1));
+  } else if (!fixed_) {
+    Block here = b_.position(), grow = b_.make_block("grow"), go_on = b_.make_block("append");
+    b_.branch(b_.compare(Compare::Eq, room_, b_.index(0)), grow, go_on, Likely::False);
+    b_.set_position(grow);
+    const Operand arguments[] = {lowering_.context(), header_, b_.index(1)};
+    lowering_.check(b_.call_runtime("apsis_list_grow", Dtype::I32, arguments));
+    Pointer fresh = b_.load_pointer(b_.offset(header_, offsetof(List, at)));
+    Value fresh_room = b_.load_element(b_.offset(header_, offsetof(List, room)), Dtype::I64);
+    Block grown = b_.position();
+    b_.jump(go_on);
+    b_.set_position(go_on);
+    current_ = b_.pointer_phi();
+    Value room = b_.phi(Dtype::I64);
+    b_.add_incoming(current_, at_, here);
+    b_.add_incoming(current_, fresh, grown);
+    b_.add_incoming(room, room_, here);
+    b_.add_incoming(room, fresh_room, grown);
+    left_ = b_.sub(room, b_.index(1));
+  }
+  next_ = values_.empty() ? current_ : b_.offset(current_, reverse_ ? -bytes_ : bytes_);
+}
+
+Place ListWriter::field(std::size_t i, Value active) const {
+  Place place;
+  place.kind = Place::Kind::Memory;
+  place.base = b_.offset(current_, offsets_[i]);
+  place.view = View::contiguous(values_[i].shape());
+  place.lanes = lanes_;
+  place.kept = active;
+  return place;
+}
+
+void ListWriter::link(Block latch) {
+  b_.add_incoming(at_, next_, latch);
+  if (!fixed_) b_.add_incoming(room_, left_, latch);
+}
+
+void ListWriter::close() {
+  if (fixed_) return;
+  b_.set_lanes(1);
+  if (values_.empty()) return b_.store(b_.offset(header_, offsetof(List, count)), room_);
+  const Operand arguments[] = {header_, room_};
+  b_.call_runtime_void("apsis_list_close", arguments);
+}
+
+void ListWriter::close_suspended() {
+  if (fixed_) return;
+  resume();
+  room_ = start_room_;
+  close();
+}
+
+Place ListWriter::counted() const {
+  Place place;
+  place.kind = Place::Kind::List;
+  place.lanes = lanes_;
+  place.base = header_;
+  place.buffer = owner_;
+  return place;
+}
+
+Place ListWriter::list(std::size_t i, Value counts) const {
+  Place place = counted();
+  if (counts.handle) place.elements = {counts};
+  place.offset = b_.index(offsets_[i]);
+  return place;
+}
+
+ListReader::ListReader(Lowering& lowering, ConstPointer list, bool reverse) : b_(lowering.b), list_(list) {
+  b_.set_lanes(1);
+  length_ = b_.load_element(b_.offset(list, offsetof(List, count)), Dtype::I64);
+  cursor_ = b_.stack(sizeof(ListCursor));
+  const Operand arguments[] = {list, cursor_, b_.index(reverse ? 1 : 0)};
+  b_.call_runtime_void("apsis_list_open", arguments);
+  step_ = b_.load_element(b_.offset(cursor_, offsetof(ListCursor, step)), Dtype::I64);
+  start_ = b_.null_pointer();
+  start_left_ = b_.index(0);
+}
+
+void ListReader::resume() {
+  b_.set_lanes(1);
+  start_ = b_.load_pointer(b_.offset(cursor_, offsetof(ListCursor, at)));
+  start_left_ = b_.load_element(b_.offset(cursor_, offsetof(ListCursor, left)), Dtype::I64);
+}
+
+void ListReader::suspend() {
+  b_.set_lanes(1);
+  b_.store_pointer(b_.offset(cursor_, offsetof(ListCursor, at)), at_);
+  b_.store(b_.offset(cursor_, offsetof(ListCursor, left)), left_);
+}
+
+void ListReader::open(Block before) {
+  if (!reads_) return;
+  b_.set_lanes(1);
+  at_ = b_.pointer_phi();
+  left_ = b_.phi(Dtype::I64);
+  b_.add_incoming(at_, start_, before);
+  b_.add_incoming(left_, start_left_, before);
+}
+
+void ListReader::next() {
+  if (!reads_) return;
+  b_.set_lanes(1);
+  Block here = b_.position(), advance = b_.make_block("advance"), go_on = b_.make_block("read");
+  b_.branch(b_.compare(Compare::Eq, left_, b_.index(0)), advance, go_on, Likely::False);
+  b_.set_position(advance);
+  const Operand arguments[] = {cursor_};
+  b_.call_runtime_void("apsis_list_advance", arguments);
+  Pointer fresh = b_.load_pointer(b_.offset(cursor_, offsetof(ListCursor, at)));
+  Value fresh_left = b_.load_element(b_.offset(cursor_, offsetof(ListCursor, left)), Dtype::I64);
+  b_.jump(go_on);
+  b_.set_position(go_on);
+  current_ = b_.pointer_phi();
+  Value left = b_.phi(Dtype::I64);
+  b_.add_incoming(current_, at_, here);
+  b_.add_incoming(current_, fresh, advance);
+  b_.add_incoming(left, left_, here);
+  b_.add_incoming(left, fresh_left, advance);
+  rest_ = b_.sub(left, b_.index(1));
+  next_ = b_.offset(current_, step_);
+}
+
+Place ListReader::field(const Place& list, const Aval& aval) const {
+  Place place;
+  place.base = b_.offset(current_, list.offset);
+  place.lanes = list.lanes;
+  if (!aval.is_list()) {
+    place.kind = Place::Kind::Memory;
+    place.view = View::contiguous(aval.shape());
+    return place;
+  }
+  b_.set_lanes(1);
+  const ConstPointer value = place.base;
+  place.kind = Place::Kind::List;
+  place.base = b_.load_pointer(b_.offset(value, offsetof(ListValue, list)));
+  place.offset = b_.load_element(b_.offset(value, offsetof(ListValue, offset)), Dtype::I64);
+  if (place.lanes > 1) {
+    b_.set_lanes(place.lanes);
+    place.elements = {b_.load(b_.offset(value, list_value_bytes), Dtype::I64)};
+  }
+  return place;
+}
+
+void write_list(Builder& b, const Place& list, const Destination& to) {
+  const Pointer value = to.base();
+  b.set_lanes(1);
+  b.store_pointer(b.offset(value, offsetof(ListValue, list)), list.base);
+  b.store(b.offset(value, offsetof(ListValue, offset)), list.offset);
+  if (list.lanes == 1) return;
+  const Value all = b.load_element(b.offset(list.base, offsetof(List, count)), Dtype::I64);
+  b.set_lanes(list.lanes);
+  b.store(b.offset(value, list_value_bytes), list.elements.empty() ? b.splat(all) : list.elements[0]);
+}
+
+void ListReader::link(Block latch) {
+  if (!reads_) return;
+  b_.add_incoming(at_, next_, latch);
+  b_.add_incoming(left_, rest_, latch);
+}
+
+}  // namespace apsis::detail

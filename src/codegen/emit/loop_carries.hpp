@@ -1,0 +1,52 @@
+#pragma once
+
+// The carried values of a loop while it is written: phis for registers; for arrays in memory a home, or two
+// that take turns when an iteration makes the array anew.
+
+#include "codegen/emit/region.hpp"
+#include "passes/analysis/updates.hpp"
+
+namespace apsis::detail {
+
+class LoopCarries {
+ public:
+  /// `first_input`: the body's input that is the first carry. `varying`: which carries differ from lane to
+  /// lane.
+  LoopCarries(Region& outer, const Graph& body, std::size_t first_input, std::vector<char> varying);
+
+  /// Takes the initial value of the next carry, whose last value will be `result`; called once for each,
+  /// before the loop. `last`: nobody else will read the initial value, so that an array in memory may be
+  /// updated where it is.
+  void start(Place initial, bool last, ValueId result);
+  /// In the loop's head, reached from `before`.
+  void open(Block before);
+  /// Where carry i is during an iteration.
+  const Place& place(std::size_t i) const { return carries_[i].now; }
+  bool unchanged(std::size_t i) const { return carries_[i].use == CarryUse::Unchanged; }
+  /// Tells the body where to make its outputs.
+  void hint(Region& body);
+  /// At the end of an iteration: takes the body's outputs. Lanes outside `mask` keep their values.
+  void close(Region& body, Value mask);
+  /// After the last jump to the head from `latch`.
+  void link(Block latch);
+
+ private:
+  struct Carry {
+    Aval aval;
+    CarryUse use;
+    int lanes;
+    Place initial, now, next;
+    std::vector<Value> phis, updated;
+    Pointer now_phi, next_phi;
+    BufferRef first, second;
+  };
+  Region& outer_;
+  Builder& b_;
+  const Graph& body_;
+  std::size_t first_input_;
+  std::vector<char> varying_;
+  std::vector<Carry> carries_;
+  bool masked_ = false;  // lanes leave the loop one by one: those that have left keep their homes
+};
+
+}  // namespace apsis::detail

@@ -1,0 +1,229 @@
+#include "codegen/emit/loop_nest.hpp"
+
+#include <algorithm>
+
+namespace apsis::detail {
+
+Value from_index(Builder& b, Value index, Dtype dtype) {
+  if (dtype == Dtype::I64) return index;
+  // Indices are below 2^24 wherever a half-width float can tell them apart: f32 between rounds nothing twice.
+  if (item_size(dtype) == 2 && is_floating(dtype)) index = b.convert(index, Dtype::F32);
+  return b.convert(index, dtype);
+}
+
+CountedLoop::CountedLoop(Builder& b, Value n) : b_(b), n_(n) { open(); }
+
+CountedLoop::CountedLoop(Builder& b, std::int64_t n, std::int64_t step, std::span<Value> carried)
+    : b_(b), fixed_(n), step_(step), carried_(carried) {
+  open();
+}
+
+void CountedLoop::open() {
+  Block before = b_.position();
+  head_ = b_.make_block("loop");
+  b_.jump(head_);
+  b_.set_position(head_);
+  b_.set_lanes(1);
+  index_ = b_.phi(Dtype::I64);
+  b_.add_incoming(index_, b_.index(0), before);
+  for (Value& v : carried_) {
+    b_.set_lanes(b_.lanes_of(v));
+    phis_.push_back(b_.phi(v.dtype));
+    b_.add_incoming(phis_.back(), v, before);
+    v = phis_.back();
+  }
+  b_.set_lanes(1);
+}
+
+void CountedLoop::close() {
+  Block after = b_.make_block("after");
+  b_.set_lanes(1);
+  Value next = b_.add(index_, b_.index(step_));
+  Value more;
+  if (fixed_ >= 0 && fixed_ % step_ != 0) {
+    Value last = b_.index(fixed_ - step_);
+    next = b_.select(b_.compare(Compare::Gt, next, last), last, next);
+    more = b_.compare(Compare::Ne, index_, last);
+  } else {
+    more = b_.compare(Compare::Lt, next, fixed_ >= 0 ? b_.index(fixed_) : n_);
+  }
+  b_.add_incoming(index_, next, b_.position());
+  for (std::size_t i = 0; i < phis_.size(); ++i) b_.add_incoming(phis_[i], carried_[i], b_.position());
+  b_.branch(more, head_, after, Likely::True);
+  b_.set_position(after);
+}
+
+LoopNest::LoopNest(Builder& b, const Shape& shape, std::vector<Access> reads, std::span<const Sink> sinks,
+                   int width, int lanes)
+    : b_(b), accesses_(std::move(reads)), reads_(accesses_.size()), lanes_(lanes) {
+  for (const Sink& sink : sinks) {
+    accesses_.push_back({sink.view, sink.base, sink.dtype, sink.lanes});
+    masks_.push_back(sink.mask);
+  }
+  collapse(shape);
+  choose_axis(width);
+}
+
+/// Drops axes of size 1 and merges neighbours that every access walks as one.
+void LoopNest::collapse(const Shape& shape) {
+  strides_.resize(accesses_.size());
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    if (shape[d] == 1) continue;
+    bool merges = !extents_.empty() && std::ranges::all_of(accesses_, [&](const Access& a) {
+      return strides_[static_cast<std::size_t>(&a - accesses_.data())].back() == a.view.strides[d] * shape[d];
+    });
+    if (merges)
+      extents_.back() *= shape[d];
+    else
+      extents_.push_back(shape[d]);
+    for (std::size_t a = 0; a < accesses_.size(); ++a) {
+      if (merges)
+        strides_[a].back() = accesses_[a].view.strides[d];
+      else
+        strides_[a].push_back(accesses_[a].view.strides[d]);
+    }
+  }
+}
+
+/// Vectorises along the axis with the least work: iterations times accesses, a strided one counting an
+/// element each.
+void LoopNest::choose_axis(int width) {
+  if (width <= 1 || extents_.empty()) {
+    axis_ = static_cast<int>(extents_.size()) - 1;
+    return;
+  }
+  std::int64_t best = -1;
+  for (std::size_t d = extents_.size(); d-- > 0;) {
+    int lanes = width;
+    while (lanes > extents_[d]) lanes /= 2;
+    std::int64_t work = (extents_[d] + lanes - 1) / lanes, each = 1;
+    for (std::size_t o = 0; o < extents_.size(); ++o)
+      if (o != d) work *= extents_[o];
+    for (const auto& strides : strides_) each += strides[d] == 0 || strides[d] == 1 ? 1 : lanes;
+    if (best < 0 || work * each < best) {
+      best = work * each;
+      axis_ = static_cast<int>(d);
+      width_ = lanes;
+    }
+  }
+}
+
+void LoopNest::open() {
+  b_.set_lanes(1);
+  pointers_.resize(accesses_.size());
+  places_.resize(accesses_.size());
+  auto bytes = [&](std::size_t a) {
+    return static_cast<std::int64_t>(item_size(accesses_[a].dtype)) * accesses_[a].lanes;
+  };
+  for (std::size_t a = 0; a < accesses_.size(); ++a) {
+    if (accesses_[a].base.handle)
+      pointers_[a] = b_.offset(Pointer{accesses_[a].base.handle}, accesses_[a].view.offset * bytes(a));
+    else
+      places_[a] = b_.index(accesses_[a].view.offset);
+  }
+  for (std::size_t d = 0; d < extents_.size(); ++d) {
+    if (static_cast<int>(d) == axis_) continue;
+    loops_.emplace_back(b_, extents_[d], 1, carried_);
+    Value i = loops_.back().index();
+    for (std::size_t a = 0; a < accesses_.size(); ++a) {
+      std::int64_t stride = strides_[a][d];
+      if (stride == 0) continue;
+      if (accesses_[a].base.handle)
+        pointers_[a] = b_.offset(pointers_[a], b_.mul(i, b_.index(stride * bytes(a))));
+      else
+        places_[a] = b_.add(places_[a], b_.mul(i, b_.index(stride)));
+    }
+  }
+  if (axis_ >= 0 && extents_[static_cast<std::size_t>(axis_)] > width_) {
+    loops_.emplace_back(b_, extents_[static_cast<std::size_t>(axis_)], width_, carried_);
+    inner_ = loops_.back().index();
+    inner_zero_ = false;
+  }
+}
+
+void LoopNest::close() {
+  b_.set_lanes(1);
+  for (; !loops_.empty(); loops_.pop_back()) loops_.back().close();
+}
+
+Value LoopNest::inner_offset(std::int64_t scale) {
+  return scale == 1 ? inner_ : b_.mul(inner_, b_.index(scale));
+}
+
+/// stride · (0, 1, …, width - 1).
+Value LoopNest::lane_places(std::int64_t stride) {
+  b_.set_lanes(width_);
+  Value lanes = b_.lane_numbers();
+  return stride == 1 ? lanes : b_.mul(lanes, b_.constant(Dtype::I64, static_cast<std::uint64_t>(stride)));
+}
+
+Pointer LoopNest::address(std::size_t a) {
+  const Access& access = accesses_[a];
+  std::int64_t stride = axis_ < 0 ? 0 : strides_[a][static_cast<std::size_t>(axis_)];
+  std::int64_t bytes = static_cast<std::int64_t>(item_size(access.dtype)) * access.lanes;
+  b_.set_lanes(1);
+  return stride == 0 || inner_zero_ ? pointers_[a] : b_.offset(pointers_[a], inner_offset(stride * bytes));
+}
+
+Value LoopNest::load(std::size_t a, std::int64_t shift, Value bytes) {
+  const Access& access = accesses_[a];
+  std::int64_t stride = axis_ < 0 ? 0 : strides_[a][static_cast<std::size_t>(axis_)];
+  b_.set_lanes(1);
+  if (!access.base.handle) {
+    Value place = places_[a];
+    if (stride != 0 && !inner_zero_) place = b_.add(place, inner_offset(stride));
+    if (stride != 0 && width_ > 1) {
+      Value lanes = lane_places(stride);
+      place = b_.add(b_.splat(place), lanes);
+    }
+    return from_index(b_, place, access.dtype);
+  }
+  ConstPointer p = current(a);
+  if (shift != 0) p = b_.offset(p, shift * static_cast<std::int64_t>(item_size(access.dtype)) * access.lanes);
+  if (bytes.handle) p = b_.offset(p, bytes);
+  if (access.lanes > 1) {
+    b_.set_lanes(access.lanes);
+    return b_.load(p, access.dtype);
+  }
+  if (stride == 0 || width_ == 1) return b_.load_element(p, access.dtype);
+  b_.set_lanes(width_);
+  if (stride == 1) return b_.load(p, access.dtype);
+  return load_apart(p, access.dtype, stride);
+}
+
+/// `width_` elements, `stride` apart. Every other one: of two vectors side by side that end with the last
+/// element, which takes a tenth of the time of a gather.
+Value LoopNest::load_apart(ConstPointer p, Dtype dtype, std::int64_t stride) {
+  if (stride != 2) return b_.gather(p, lane_places(stride), dtype);
+  Value low = b_.load(p, dtype);
+  Value high = b_.load(b_.offset(p, (width_ - 1) * static_cast<std::int64_t>(item_size(dtype))), dtype);
+  std::vector<int> from;
+  for (int i = 0; i < width_; ++i) from.push_back(2 * i < width_ ? 2 * i : 2 * i + 1);
+  return b_.shuffle(low, high, from);
+}
+
+Value LoopNest::load_vector(std::size_t a, Value bytes, int width) {
+  ConstPointer p = current(a);
+  if (bytes.handle) p = b_.offset(p, bytes);
+  b_.set_lanes(width);
+  return b_.load(p, accesses_[a].dtype);
+}
+
+void LoopNest::store(std::size_t sink, Value v, std::int64_t shift) {
+  const std::size_t a = reads_ + sink;
+  const Access& access = accesses_[a];
+  std::int64_t stride = axis_ < 0 ? 0 : strides_[a][static_cast<std::size_t>(axis_)];
+  Pointer p = address(a);
+  if (shift != 0) p = b_.offset(p, shift * static_cast<std::int64_t>(item_size(access.dtype)) * access.lanes);
+  int lanes = access.lanes > 1 ? access.lanes : width_;
+  b_.set_lanes(lanes);
+  if (lanes > 1 && b_.lanes_of(v) == 1) v = b_.splat(v);
+  if (masks_[sink].handle)
+    b_.masked_store(p, v, masks_[sink]);
+  else if (access.lanes > 1 || width_ == 1 || stride == 1)
+    b_.store(p, v);
+  else
+    b_.scatter(p, lane_places(stride), v);
+}
+
+}  // namespace apsis::detail

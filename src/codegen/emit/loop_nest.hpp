@@ -1,0 +1,106 @@
+#pragma once
+
+// Loops over the elements of an array shape, vectorised along one axis, in which strided views of memory are
+// read and written.
+
+#include <span>
+#include <vector>
+
+#include "codegen/builder/builder.hpp"
+#include "ir/view.hpp"
+
+namespace apsis::detail {
+
+/// One array that the loop reads. A null base is an iota: the element's value is its place in the view.
+struct Access {
+  View view;
+  ConstPointer base;
+  Dtype dtype;
+  int lanes = 1;  // neighbouring copies of each element
+};
+
+/// One that it writes.
+struct Sink {
+  View view;
+  Pointer base;
+  Dtype dtype;
+  int lanes;
+  Value mask;  // of the lanes that are written; no handle: all
+};
+
+/// An I64 index as an element of an iota.
+Value from_index(Builder& b, Value index, Dtype dtype);
+
+/// A loop `for (i = 0; i < n; i += step)`, written from both ends. The trip count is at least one. `carried`
+/// are values that pass from each iteration to the next: on opening they become the current ones, which may
+/// be replaced; after `close` they are the last.
+class CountedLoop {
+ public:
+  CountedLoop(Builder& b, Value n);
+  /// Positions of vectors of `step` elements in n; the last one is moved back so that it ends at n.
+  CountedLoop(Builder& b, std::int64_t n, std::int64_t step, std::span<Value> carried = {});
+  Value index() const { return index_; }
+  /// Continues after the loop.
+  void close();
+
+ private:
+  void open();
+  Builder& b_;
+  Value n_, index_;
+  std::int64_t fixed_ = -1, step_ = 1;
+  Block head_;
+  std::span<Value> carried_;
+  std::vector<Value> phis_;  // of what is carried
+};
+
+class LoopNest {
+ public:
+  /// `width`: elements an iteration where that pays, a power of two. Accesses that hold `lanes` > 1 copies of
+  /// each element are read lane by lane, and then the width must be 1.
+  LoopNest(Builder& b, const Shape& shape, std::vector<Access> reads, std::span<const Sink> sinks, int width,
+           int lanes = 1);
+
+  /// Before `open`: a value that passes from each iteration to the next, `initial` in the first.
+  void carry(Value initial) { carried_.push_back(initial); }
+  /// The i-th of them: the current one, which may be replaced; after `close` the last.
+  Value& carried(std::size_t i) { return carried_[i]; }
+  /// Opens the loops. Between open and close, `load` and `store` work on the current elements.
+  void open();
+  void close();
+  /// The current elements; one scalar where all are the same. `shift`: places further on in memory, and
+  /// `bytes` more.
+  Value load(std::size_t read, std::int64_t shift = 0, Value bytes = {});
+  /// `width` neighbouring elements from the current one on, `bytes` further.
+  Value load_vector(std::size_t read, Value bytes, int width);
+  void store(std::size_t sink, Value v, std::int64_t shift = 0);
+  /// The address of the first of the current elements.
+  ConstPointer current(std::size_t read) { return address(read); }
+  Pointer current_sink(std::size_t sink) { return address(reads_ + sink); }
+  /// How many elements, or lanes, the values of an iteration have.
+  int width() const { return width_ > 1 ? width_ : lanes_; }
+
+ private:
+  void collapse(const Shape& shape);
+  void choose_axis(int width);
+  Value inner_offset(std::int64_t scale);
+  Value lane_places(std::int64_t stride);
+  Value load_apart(ConstPointer p, Dtype dtype, std::int64_t stride);
+  Pointer address(std::size_t access);
+
+  Builder& b_;
+  std::vector<Access> accesses_;  // what is read, then what is written
+  std::size_t reads_;
+  std::vector<Value> masks_;  // by sink
+  std::vector<std::int64_t> extents_;
+  std::vector<std::vector<std::int64_t>> strides_;  // by access, by collapsed axis
+  int axis_ = -1;                                   // the vectorised one
+  int width_ = 1, lanes_;
+  std::vector<CountedLoop> loops_;
+  std::vector<Value> carried_;
+  std::vector<Pointer> pointers_;  // by access
+  std::vector<Value> places_;      // of iotas
+  Value inner_;
+  bool inner_zero_ = true;
+};
+
+}  // namespace apsis::detail

@@ -1,0 +1,228 @@
+// map_lanes: the chunk function, and the call that shares the lanes out.
+
+#include <algorithm>
+
+#include "codegen/lanes/lane_code.hpp"
+#include "core/list.hpp"
+#include "ir/effects.hpp"
+
+namespace apsis::detail {
+namespace {
+
+bool has_list(const Graph& graph, const Eqn& e) {
+  for (ValueId v : graph.operands(e))
+    if (graph.aval(v).is_list()) return true;
+  for (std::uint32_t r = 0; r < e.result_count; ++r)
+    if (graph.aval(e.first_result + r).is_list()) return true;
+  return false;
+}
+
+/// Whether output i of a lane is a list that a loop in it records.
+bool records_list(const Graph& region, std::size_t i) {
+  const ValueId v = region.outputs()[i];
+  const Eqn* e = region.definition(v);
+  return region.aval(v).is_list() && !of_lanes(region.aval(v).list()) && e &&
+         (e->op->kind == OpKind::While || e->op->kind == OpKind::Scan);
+}
+
+/// Whether some list that a lane gives might be one that it was given.
+bool hands_on_list(const Graph& region) {
+  for (std::size_t i = 0; i < region.outputs().size(); ++i)
+    if (region.aval(region.outputs()[i]).is_list() && !records_list(region, i)) return true;
+  return false;
+}
+
+/// Stands for the lists in tables of lanes.
+BufferRef owner_of_lists(std::span<const Place> tables, std::int64_t lanes, int packet) {
+  auto owner = std::make_shared<Buffer>();
+  owner->records = true;
+  owner->lanes = lanes;
+  owner->packet = packet;
+  for (const Place& table : tables) {
+    owner->tables.push_back(table.base);
+    owner->parts.push_back(table.buffer);
+  }
+  return owner;
+}
+
+/// Whether some value cannot be held one lane beside the other: complex numbers; lists that a branch hands
+/// on, or lanes within the lane.
+bool needs_lanes_alone(const Graph& graph) {
+  for (ValueId v = 0; v < graph.value_count(); ++v)
+    if (is_complex(graph.aval(v).dtype())) return true;
+  for (const Eqn& e : graph.eqns()) {
+    if ((e.op->kind == OpKind::MapLanes || e.op->kind == OpKind::Cond) && has_list(graph, e)) return true;
+    for (const Graph* region : regions_of(e.params))
+      if (needs_lanes_alone(*region)) return true;
+  }
+  return false;
+}
+
+/// Lanes of a packet: as many as a register holds of the widest float that the region works with. Weak values
+/// are constants and settings, which do not decide.
+std::size_t widest_float(const Graph& graph) {
+  std::size_t bytes = 0;
+  for (ValueId v = 0; v < graph.value_count(); ++v)
+    if (is_floating(graph.aval(v).dtype()) && !graph.aval(v).weak())
+      bytes = std::max(bytes, item_size(graph.aval(v).dtype()));
+  for (const Eqn& e : graph.eqns())
+    for (const Graph* region : regions_of(e.params)) bytes = std::max(bytes, widest_float(*region));
+  return bytes;
+}
+
+}  // namespace
+
+/// Lists of lanes as a list each, where they are on the tapes of packets.
+Place Region::lists_of_lanes(const Place& tapes, const Aval& aval) {
+  const std::int64_t lanes = aval.shape()[0];
+  Place table = allocate(Aval(Dtype::U64, {lanes}), 1).place();
+  table.kind = Place::Kind::List;
+  b_.set_lanes(1);
+  table.offset = b_.index(0);
+  const Operand arguments[] = {lowering_.context(),
+                               tapes.base,
+                               b_.index(lanes),
+                               b_.index(tapes.lanes),
+                               tapes.offset,
+                               b_.index(lanes == 0 ? 0 : aval.size() / lanes),
+                               b_.index(static_cast<std::int64_t>(item_size(aval.dtype()))),
+                               b_.index(list_depth(aval.list())),
+                               table.base};
+  lowering_.check(b_.call_runtime("apsis_lists_of_lanes", Dtype::I32, arguments));
+  return table;
+}
+
+void Region::free_lists_of_lanes(const Buffer& lists) {
+  b_.set_lanes(1);
+  const auto count = static_cast<std::int64_t>(lists.tables.size());
+  const Pointer tables = b_.stack(lists.tables.size() * sizeof(void*));
+  for (std::int64_t i = 0; i < count; ++i)
+    b_.store_pointer(b_.offset(tables, i * static_cast<std::int64_t>(sizeof(void*))),
+                     lists.tables[static_cast<std::size_t>(i)]);
+  const Operand arguments[] = {lowering_.context(), tables, b_.index(count), b_.index(lists.lanes),
+                               b_.index(lists.packet)};
+  b_.call_runtime_void("apsis_lists_free", arguments);
+}
+
+/// How the lanes run: how many a packet holds, and what the loop in it is. Lists that come in must be on
+/// tapes of one width.
+Region::Packets Region::plan_packets(const Eqn& e) {
+  const auto& p = e.params.as<MapLanesParams>();
+  std::vector<char> mapped;
+  for (std::int64_t axis : p.in_axes) mapped.push_back(axis >= 0);
+  Packets packets;
+  const auto alone = [&] { return Packets{1, false, split_lanes(*p.region, mapped, false)}; };
+  if (calls_host(*p.region) || needs_lanes_alone(*p.region)) return alone();
+  packets.width = lowering_.vector_lanes(std::clamp<std::size_t>(widest_float(*p.region), 4, 8));
+  packets.may_double = lowering_.options().vector_lanes == 0;
+  const auto operands = graph_.operands(e);
+  bool first = true;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    if (!mapped[i] || !graph_.aval(operands[i]).is_list()) continue;
+    const int lanes = places_[operands[i]].lanes;
+    if (!first && lanes != packets.width) return alone();
+    packets.width = lanes;
+    packets.may_double = first = false;
+  }
+  if (packets.width == 1) return alone();
+  packets.split = split_lanes(*p.region, mapped, true);
+  if (!packets.split.lists_fit) return alone();
+  return packets;
+}
+
+void Region::emit_packets(const Eqn& e) {
+  const auto& p = e.params.as<MapLanesParams>();
+  // Functions of the host are called in the order of the lanes.
+  const bool parallel = lowering_.options().parallel && !calls_host(*p.region);
+  const auto operands = graph_.operands(e);
+  Packets packets = plan_packets(e);
+  // Lists from one tape are read together.
+  std::vector<std::size_t> tapes(operands.size(), 0);
+  for (std::size_t i = 0; i < operands.size(); ++i)
+    while (graph_.aval(operands[i]).is_list() &&
+           places_[operands[tapes[i]]].base.handle != places_[operands[i]].base.handle)
+      ++tapes[i];
+  const int width = packets.width;
+  LaneCode code(lowering_, p, std::move(packets.split), std::move(tapes), width,
+                packets.may_double && width > 1);
+  const Function chunk = code.write();
+
+  b_.set_lanes(1);
+  const Pointer table = b_.stack((operands.size() + e.result_count) * sizeof(void*));
+  std::vector<Place> in, out;       // alive until the call
+  std::vector<BufferRef> unpacked;  // lists that were made for it
+  std::int64_t at = 0;
+  const auto pass = [&](ConstPointer p) {
+    b_.set_lanes(1);
+    b_.store_pointer(b_.offset(table, static_cast<std::int64_t>(sizeof(void*)) * at++), p);
+  };
+  const auto list_value = [&](ConstPointer list, Value offset) {
+    b_.set_lanes(1);
+    const Pointer value = b_.stack(sizeof(ListValue));
+    b_.store_pointer(b_.offset(value, offsetof(ListValue, list)), list);
+    b_.store(b_.offset(value, offsetof(ListValue, offset)), offset);
+    return value;
+  };
+  for (ValueId v : operands) {
+    const Aval& aval = graph_.aval(v);
+    if (aval.is_list()) {
+      const bool unpack = of_lanes(aval.list()) && code.width() == 1 && places_[v].lanes > 1;
+      if (unpack) {
+        // Of lanes of their own, which need not be those of this equation: it may give all to each of its
+        // lanes.
+        in.push_back(lists_of_lanes(places_[v], aval));
+        unpacked.push_back(owner_of_lists({&in.back(), 1}, aval.shape()[0], 1));
+      }
+      const Place& place = unpack ? in.back() : places_[v];
+      pass(list_value(place.base, place.offset));
+    } else {
+      in.push_back(contiguous(places_[v], aval));
+      pass(b_.offset(in.back().base, in.back().view.offset * bytes_of(in.back(), aval.dtype())));
+    }
+  }
+  std::vector<Pointer> lists;
+  for (std::uint32_t r = 0; r < e.result_count; ++r) {
+    const ValueId v = e.first_result + r;
+    if (graph_.aval(v).is_list()) {
+      // A table of the lanes' lists, or of the chunks' tapes, which are fewer, in place of elements.
+      Place tables = allocate(Aval(Dtype::U64, {p.lanes}), 1).place();
+      tables.kind = Place::Kind::List;
+      tables.lanes = code.width();
+      out.push_back(std::move(tables));
+      lists.push_back(list_value(out.back().base, b_.index(0)));
+      pass(lists.back());
+    } else {
+      out.push_back(destination(v, 1).place());
+      pass(b_.offset(out.back().base, out.back().view.offset * bytes_of(out.back(), graph_.aval(v).dtype())));
+    }
+  }
+  b_.set_lanes(1);
+  const Operand arguments[] = {lowering_.context(), b_.address_of(chunk),   table,
+                               b_.index(p.lanes),   b_.index(code.width()), b_.index(code.scratch_bytes()),
+                               b_.index(parallel)};
+  lowering_.check(b_.call_runtime("apsis_run_lanes", Dtype::I32, arguments));
+  // Lists go when the last of their values is read, as those do that a loop makes outside lanes.
+  if (!hands_on_list(*p.region))
+    for (const BufferRef& lists : unpacked) free_lists_of_lanes(*lists);
+  std::vector<Place> recorded;
+  for (std::uint32_t r = 0; r < e.result_count; ++r)
+    if (records_list(*p.region, r)) recorded.push_back(out[r]);
+  const BufferRef owner = owner_of_lists(recorded, p.lanes, code.width());
+  for (std::uint32_t r = 0; r < e.result_count; ++r)
+    if (records_list(*p.region, r)) out[r].buffer = owner;
+  auto list = lists.begin();
+  b_.set_lanes(1);
+  for (std::uint32_t r = 0; r < e.result_count; ++r) {
+    const ValueId v = e.first_result + r;
+    if (graph_.aval(v).is_list()) {
+      const Value offset = b_.load_element(b_.offset(*list++, offsetof(ListValue, offset)), Dtype::I64);
+      out[r].offset = code.width() > 1 ? b_.index(code.tape_offset(r)) : offset;
+    }
+    if (in_registers(graph_.aval(v)))
+      define_loaded(v, out[r]);
+    else
+      define(v, std::move(out[r]));
+  }
+}
+
+}  // namespace apsis::detail

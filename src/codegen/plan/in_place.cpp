@@ -1,0 +1,123 @@
+#include "codegen/plan/in_place.hpp"
+
+#include <algorithm>
+
+#include "ops/index_params.hpp"
+#include "passes/analysis/fusible.hpp"
+#include "passes/analysis/updates.hpp"
+#include "passes/group_error_checks.hpp"
+
+namespace apsis::detail {
+namespace {
+
+/// Loops over such an array never read an element after they have written it: the last vector of others
+/// overlaps the one before (CountedLoop).
+bool divides_into_vectors(const Shape& shape) {
+  constexpr std::int64_t widest = 64;
+  return std::ranges::all_of(shape,
+                             [](std::int64_t n) { return n > 0 && (n % widest == 0 || (n & (n - 1)) == 0); });
+}
+
+/// Whether the equation has read its operands when it has been written, so that nothing refers to them later.
+bool reads_at_once(const Graph& graph, const Eqn& e) {
+  constexpr std::int64_t always_in_registers = 4;
+  if (e.op->kind == OpKind::View || e.op == &dynamic_slice_op)
+    return in_registers(graph.aval(e.first_result), always_in_registers);
+  return fusible(graph, e) || e.op->kind == OpKind::Reduce || e.op->kind == OpKind::Contract;
+}
+
+/// The equations that `v` is computed by.
+std::vector<char> ancestors(const Graph& graph, ValueId v) {
+  std::vector<char> value(graph.value_count(), 0), eqn(graph.eqns().size(), 0);
+  value[v] = 1;
+  for (std::size_t i = graph.eqns().size(); i-- > 0;) {
+    const Eqn& e = graph.eqns()[i];
+    for (std::uint32_t r = 0; r < e.result_count; ++r) eqn[i] |= value[e.first_result + r];
+    if (eqn[i])
+      for (ValueId o : graph.operands(e)) value[o] = 1;
+  }
+  return eqn;
+}
+
+/// Which equations read each input, and what output may lie under it.
+class Inputs {
+ public:
+  explicit Inputs(const Graph& graph)
+      : graph_(graph), taken_(graph.input_count(), 0), readers_(graph.input_count()) {
+    for (std::uint32_t i = 0; i < graph.eqns().size(); ++i)
+      for (ValueId v : graph.operands(graph.eqns()[i]))
+        if (v < graph.input_count()) readers_[v].push_back(&graph.eqns()[i]);
+    for (ValueId v : graph.outputs())
+      if (v < graph.input_count()) taken_[v] = 1;
+  }
+
+  /// An input of the value's shape that is read only by what the value is computed by.
+  std::int32_t free_after(ValueId value) {
+    const std::vector<char> before = ancestors(graph_, value);
+    for (ValueId i = 0; i < graph_.input_count(); ++i)
+      if (!taken_[i] && alike(i, value) && all_before(i, before, nullptr)) return take(i);
+    return -1;
+  }
+
+  /// The input that the value is an update of, if nothing reads it once it has been updated.
+  std::int32_t updated(ValueId value) {
+    const Eqn* first = nullptr;
+    while (const Eqn* e = graph_.definition(value)) {
+      const std::uint32_t result = value - e->first_result;
+      const std::int64_t operand = updated_operand(*e, result);
+      const bool hidden = e->op->kind == OpKind::Cond || e->op->kind == OpKind::Call;
+      if (operand < 0 || hidden || loop_carry_use(*e, result) != CarryUse::InPlace) return -1;
+      first = e;
+      value = graph_.operands(*e)[static_cast<std::size_t>(operand)];
+    }
+    if (!first || taken_[value] || std::ranges::count(graph_.operands(*first), value) != 1) return -1;
+    return all_before(value, ancestors(graph_, first->first_result), first) ? take(value) : -1;
+  }
+
+ private:
+  bool alike(ValueId a, ValueId b) const {
+    return graph_.aval(a).dtype() == graph_.aval(b).dtype() &&
+           graph_.aval(a).shape() == graph_.aval(b).shape();
+  }
+  bool all_before(ValueId input, const std::vector<char>& before, const Eqn* last) const {
+    return std::ranges::all_of(readers_[input], [&](const Eqn* e) {
+      return e == last ||
+             (before[static_cast<std::size_t>(e - graph_.eqns().data())] && reads_at_once(graph_, *e));
+    });
+  }
+  std::int32_t take(ValueId input) {
+    taken_[input] = 1;
+    return static_cast<std::int32_t>(input);
+  }
+
+  const Graph& graph_;
+  std::vector<char> taken_;
+  std::vector<std::vector<const Eqn*>> readers_;
+};
+
+}  // namespace
+
+// An output is written element by element in the last of its loops. An input of its shape may lie under it if
+// everything that reads the input comes before that loop, or is part of it and reads the element that is
+// about to be written: so if all its readers are among the equations that the output is computed by, and none
+// keeps a view of it. Or the output is an input updated in part, by equations or in loops: then nothing else
+// may read the input after the first of them.
+std::vector<std::int32_t> overwritable_inputs(const Graph& given) {
+  // What errors are found from is read once more where they may be raised.
+  const GraphRef deferred = group_error_checks(given);
+  const Graph& graph = *deferred;
+  std::vector<std::int32_t> found(graph.outputs().size(), -1);
+  Inputs inputs(graph);
+  for (std::size_t o = 0; o < found.size(); ++o) {
+    const ValueId v = graph.outputs()[o];
+    const Eqn* e = graph.definition(v);
+    if (!e) continue;
+    if (fusible(graph, *e) && divides_into_vectors(graph.aval(v).shape()))
+      found[o] = inputs.free_after(v);
+    else if (std::ranges::count(graph.outputs(), v) == 1)
+      found[o] = inputs.updated(v);
+  }
+  return found;
+}
+
+}  // namespace apsis::detail

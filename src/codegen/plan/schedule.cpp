@@ -1,0 +1,169 @@
+#include "codegen/plan/schedule.hpp"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "codegen/plan/update_order.hpp"
+#include "ops/table.hpp"
+#include "passes/analysis/cost.hpp"
+
+namespace apsis::detail {
+namespace {
+
+constexpr std::int64_t held_limit = 1 << 20;  // bytes of invariant arrays kept through a loop
+
+// Instructions in one loop. Where the arrays stay in the cache, a loop short enough that the machine overlaps
+// several of its iterations beats a longer one, whose iterations each wait for a chain of results; and short
+// loops are often alike, and then compiled once. Larger arrays are worth more: each loop reads them from
+// memory.
+constexpr std::int64_t cached_bytes = 256 << 10, short_loop = 60, long_loop = 1500, accumulation_cost = 3;
+
+std::int64_t loop_limit(std::int64_t bytes) { return bytes <= cached_bytes ? short_loop : long_loop; }
+
+bool has_region(OpKind kind) {
+  return kind == OpKind::While || kind == OpKind::Scan || kind == OpKind::Cond || kind == OpKind::MapLanes;
+}
+
+/// Which equations depend on invariant inputs only, and may run though the loop might make no trip.
+std::vector<char> find_invariant(const Graph& graph, std::span<const char> invariant_inputs) {
+  std::vector<char> value(graph.value_count(), 0), eqn(graph.eqns().size(), 0);
+  if (invariant_inputs.empty()) return eqn;
+  std::copy(invariant_inputs.begin(), invariant_inputs.end(), value.begin());
+  std::int64_t held = 0;
+  for (std::size_t i = 0; i < eqn.size(); ++i) {
+    const Eqn& e = graph.eqns()[i];
+    if (has_effect(*e.op, e.params) || has_region(e.op->kind) || e.op->kind == OpKind::Call) continue;
+    if (!std::ranges::all_of(graph.operands(e), [&](ValueId v) { return value[v] != 0; })) continue;
+    std::int64_t bytes = 0;
+    if (e.op->kind != OpKind::View)
+      for (std::uint32_t r = 0; r < e.result_count; ++r)
+        bytes += static_cast<std::int64_t>(graph.aval(e.first_result + r).bytes());
+    if (held + bytes > held_limit) continue;
+    held += bytes;
+    eqn[i] = 1;
+    for (std::uint32_t r = 0; r < e.result_count; ++r) value[e.first_result + r] = 1;
+  }
+  return eqn;
+}
+
+/// The array that says what loop an equation may be part of: its result, or what it reduces. Null if it
+/// stands alone.
+const Aval* looped(const Graph& graph, const Eqn& e, std::int64_t limit) {
+  const bool reduced = accumulates(graph, e);
+  if (!reduced && (e.result_count == 0 || !fusible(graph, e))) return nullptr;
+  const Aval& aval = graph.aval(reduced ? graph.operands(e)[0] : e.first_result);
+  return in_registers(aval, limit) ? nullptr : &aval;
+}
+
+/// Comparisons whose results are only asked whether some element is set. They ride along in the loop of what
+/// they look at: another loop would cost more than they do.
+std::vector<char> find_tests(const Graph& graph) {
+  std::vector<char> only_tested(graph.value_count(), 1), tests(graph.eqns().size(), 0);
+  for (ValueId v : graph.outputs()) only_tested[v] = 0;
+  for (std::size_t i = graph.eqns().size(); i-- > 0;) {
+    const Eqn& e = graph.eqns()[i];
+    tests[i] = e.result_count == 1 && graph.aval(e.first_result).dtype() == Dtype::Bool &&
+               (e.op == &reduce_or_op || (e.op->kind == OpKind::Elementwise && only_tested[e.first_result]));
+    if (e.op == &reduce_or_op) continue;
+    for (ValueId v : graph.operands(e)) only_tested[v] = only_tested[v] && tests[i];
+  }
+  return tests;
+}
+
+/// Numbers that say what may share a loop: equal for equal shapes.
+class ShapeNumbers {
+ public:
+  std::uint32_t of(const Shape& shape) {
+    std::string key(reinterpret_cast<const char*>(shape.data()), shape.size() * sizeof(std::int64_t));
+    return numbers_.try_emplace(std::move(key), static_cast<std::uint32_t>(numbers_.size())).first->second;
+  }
+
+ private:
+  std::unordered_map<std::string, std::uint32_t> numbers_;
+};
+
+/// Orders the chosen equations by steps. Within a step come first the equations that stand alone, in program
+/// order, then the clusters. An equation that needs a cluster's result as a whole belongs to a later step
+/// than the cluster; one of the same shape that needs it element by element may join it. So every cluster can
+/// run as one loop. What a reduction gives is there when its loop has ended. Updates of arrays wait for what
+/// reads them.
+std::vector<Item> order(const Graph& graph, std::int64_t limit, const UpdateOrder& updates,
+                        const std::vector<char>& chosen, char want) {
+  constexpr std::uint32_t alone = 0xffffffffu;
+  struct Place {
+    std::uint32_t step = 0, shape = alone;  // `alone`: not made by a cluster
+  };
+  std::vector<Place> places(graph.value_count());
+  ShapeNumbers shapes;
+  struct Key {
+    std::uint32_t step, shape, eqn;
+  };
+  std::vector<Key> keys;
+  std::uint32_t effect_step = 0;
+  std::vector<Place> places_of_eqns(graph.eqns().size());
+  for (std::uint32_t i : updates.eqns) {
+    if (chosen[i] != want) continue;
+    const Eqn& e = graph.eqns()[i];
+    const Aval* loop = looped(graph, e, limit);
+    Place place{0, loop ? shapes.of(loop->shape()) : alone};
+    for (ValueId v : graph.operands(e)) {
+      const Place& p = places[v];
+      bool whole = p.shape != alone && p.shape != place.shape;
+      place.step = std::max(place.step, p.step + (whole ? 1 : 0));
+    }
+    for (std::uint32_t reader : updates.after[i]) {
+      const Place& p = places_of_eqns[reader];
+      place.step = std::max(place.step, p.step + (p.shape != alone ? 1 : 0));
+    }
+    if (has_effect(*e.op, e.params)) place.step = effect_step = std::max(effect_step, place.step);
+    places_of_eqns[i] = place;
+    const Place made = loop && accumulates(graph, e) ? Place{place.step + 1, alone} : place;
+    for (std::uint32_t r = 0; r < e.result_count; ++r) places[e.first_result + r] = made;
+    keys.push_back({place.step, place.shape, i});
+  }
+  std::stable_sort(keys.begin(), keys.end(), [](const Key& a, const Key& b) {
+    if (a.step != b.step) return a.step < b.step;
+    // `alone` is the greatest number; adding one puts it first.
+    return a.shape + 1 < b.shape + 1;
+  });
+  std::vector<Item> items;
+  const std::vector<char> tests = find_tests(graph);
+  std::int64_t cost = 0, bytes = 0;  // of the loop so far, and of its largest array
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const Eqn& e = graph.eqns()[keys[i].eqn];
+    bool joins = i > 0 && keys[i].shape != alone && keys[i].shape == keys[i - 1].shape &&
+                 keys[i].step == keys[i - 1].step;
+    const Aval* loop = looped(graph, e, limit);
+    const bool reduced = loop && accumulates(graph, e);
+    const bool free = tests[keys[i].eqn] != 0;
+    const std::int64_t more = !loop || free ? 0 : reduced ? accumulation_cost : emission_cost(graph, e);
+    const auto size = loop ? static_cast<std::int64_t>(loop->bytes()) : 0;
+    // A reduction is never worth a loop of its own.
+    if (!joins || (!reduced && !free && cost + more > loop_limit(std::max(bytes, size)))) {
+      items.push_back({loop != nullptr, {}});
+      cost = bytes = 0;
+    }
+    bytes = std::max(bytes, size);
+    cost += more;
+    items.back().eqns.push_back(keys[i].eqn);
+  }
+  // A reduction by itself goes faster with several partial results than as a loop with one.
+  for (Item& item : items)
+    item.cluster = item.cluster && (item.eqns.size() > 1 || !accumulates(graph, graph.eqns()[item.eqns[0]]));
+  return items;
+}
+
+}  // namespace
+
+Schedule make_schedule(const Graph& graph, std::int64_t register_limit,
+                       std::span<const char> invariant_inputs) {
+  std::vector<char> invariant = find_invariant(graph, invariant_inputs);
+  UpdateOrder updates = order_updates(graph, register_limit);
+  Schedule schedule;
+  if (!invariant_inputs.empty()) schedule.invariant = order(graph, register_limit, updates, invariant, 1);
+  schedule.items = order(graph, register_limit, updates, invariant, 0);
+  schedule.copied = std::move(updates.copied);
+  return schedule;
+}
+
+}  // namespace apsis::detail

@@ -1,0 +1,251 @@
+#include "control/flow/lane_loops.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <numeric>
+
+#include "apsis/base/named_scope.hpp"
+#include "base/place.hpp"
+#include "ir/copy.hpp"
+#include "ir/effects.hpp"
+#include "ir/loop.hpp"
+#include "ops/dot_params.hpp"
+#include "ops/lax.hpp"
+#include "passes/analysis/cost.hpp"
+#include "passes/analysis/lane_variance.hpp"
+#include "passes/analysis/updates.hpp"
+#include "transform/batch/batch.hpp"
+#include "transform/stage/trace_watch.hpp"
+
+namespace apsis::detail {
+namespace {
+
+double elements(const Graph& graph, const Eqn& e) {
+  double most = 0;
+  for (ValueId v : graph.operands(e))
+    if (!graph.aval(v).is_list()) most = std::max(most, static_cast<double>(graph.aval(v).size()));
+  for (std::uint32_t r = 0; r < e.result_count; ++r)
+    if (const Aval& a = graph.aval(e.first_result + r); !a.is_list())
+      most = std::max(most, static_cast<double>(a.size()));
+  return most;
+}
+
+/// Which inputs of a region of an equation differ: a loop's condition and body take their own constants and
+/// the carry, any other region the last operands.
+std::vector<char> region_inputs(const Graph& region, const Eqn& e, std::span<const char> operands) {
+  bool apart = false;
+  if (e.op->kind == OpKind::While) {
+    const Loop loop(e);
+    const auto own = &region == loop.cond ? operands.first(loop.cond_consts)
+                                          : operands.subspan(loop.cond_consts, loop.consts);
+    std::vector<char> in(own.begin(), own.end());
+    std::ranges::copy(varying_carries(e, operands, apart), std::back_inserter(in));
+    return in;
+  }
+  std::vector<char> in(operands.end() - std::min<std::ptrdiff_t>(region.input_count(), std::ssize(operands)),
+                       operands.end());
+  if (e.op->kind == OpKind::Scan)
+    std::ranges::copy(varying_carries(e, operands, apart),
+                      in.begin() + static_cast<std::ptrdiff_t>(Loop(e).consts));
+  in.resize(region.input_count(), 1);
+  return in;
+}
+
+bool fits_lanes(const DotParams& p, const DotSizes& s) {
+  return p.k_ordered || s.m * s.n * s.k <= lane_dot_limit;
+}
+
+bool has_large_product(const Graph& graph) {
+  return std::ranges::any_of(graph.eqns(), [&](const Eqn& e) {
+    if (e.op == &dot_general_op) {
+      const Shape &a = graph.aval(graph.operands(e)[0]).shape(),
+                  &b = graph.aval(graph.operands(e)[1]).shape();
+      const auto& p = e.params.as<DotParams>();
+      return !is_k_ordered(p, a, b) && fits_lanes(p, DotSizes(p, a, b));
+    }
+    bool found = false;
+    each_region(e.params, [&](const Graph& region) { found |= has_large_product(region); });
+    return found;
+  });
+}
+
+/// Of an elementwise equation or the like.
+double operations_of(const Graph& graph, const Eqn& e) {
+  return (e.op->emit ? static_cast<double>(emission_cost(graph, e)) : 1) * elements(graph, e);
+}
+
+/// An equation of a loop's body, or of a region in it.
+struct Met {
+  const Graph& graph;
+  const Eqn& eqn;
+  std::span<const char> operands;  // which of them differ from lane to lane
+  bool own;                        // whether a result does
+  bool regions;                    // whether it has regions; their equations are met before
+  double times;                    // that it runs in an iteration, by the lengths of the scans around it
+};
+
+/// Calls `visit` with each of them; `varying`: the inputs that differ from lane to lane.
+template <class Visit>
+void meet_equations(const Graph& graph, std::span<const char> varying, const Visit& visit, double times = 1) {
+  std::vector<char> values(graph.value_count(), 0), operands;
+  std::ranges::copy(varying, values.begin());
+  for (const Eqn& e : graph.eqns()) {
+    operands.clear();
+    for (ValueId v : graph.operands(e)) operands.push_back(values[v]);
+    const std::vector<char> results = varying_results(graph, e, operands);
+    std::ranges::copy(results, values.begin() + e.first_result);
+    const auto length = e.op->kind == OpKind::Scan ? Loop(e).length : 1;
+    bool regions = false;
+    each_region(e.params, [&](const Graph& region) {
+      regions = true;
+      meet_equations(region, region_inputs(region, e, operands), visit,
+                     times * static_cast<double>(std::max<std::int64_t>(length, 1)));
+    });
+    const bool own = std::ranges::any_of(results, [](char v) { return v != 0; });
+    visit(Met{graph, e, operands, own, regions, times});
+  }
+}
+
+void add_equation(const Met& m, IterationWork& work) {
+  if (m.eqn.op != &dot_general_op) {
+    work.all += m.times * operations_of(m.graph, m.eqn);
+    return;
+  }
+  const auto& p = m.eqn.params.as<DotParams>();
+  const auto shape = [&](std::size_t i) -> const Shape& {
+    return m.graph.aval(m.graph.operands(m.eqn)[i]).shape();
+  };
+  const DotSizes sizes(p, shape(0), shape(1));
+  const double count = m.times * static_cast<double>(sizes.batch) * static_cast<double>(sizes.m) *
+                       static_cast<double>(sizes.n) * static_cast<double>(sizes.k);
+  work.all += count;
+  if (m.operands[0] != m.operands[1] && !fits_lanes(p, sizes)) work.shared_products += count;
+}
+
+std::string operations(double count) {
+  std::string digits = std::to_string(std::llround(count));
+  for (std::ptrdiff_t at = std::ssize(digits) - 3; at > 0; at -= 3)
+    digits.insert(static_cast<std::size_t>(at), ",");
+  return digits;
+}
+
+void note(MappedAxis axis, bool apart, bool lanes, const std::string& why) {
+  const Loc loc = current_place();
+  std::string place = "a loop";
+  if (loc.known()) place += std::string(" at ") + loc.file + ":" + std::to_string(loc.line);
+  note_choice(place + ", which " + std::to_string(axis.size) + " lanes leave " +
+              (apart ? "at different times" : "together") + ", runs in " +
+              (lanes ? "lanes: " : "lockstep: ") + why);
+}
+
+/// Elements of an array up to which lanes hold it in registers.
+constexpr std::int64_t register_elements = 64;
+
+/// The largest array that an equation makes, and the operations that lanes share and do not.
+struct Extent {
+  std::int64_t largest = 0;
+  double own = 0, shared = 0;
+  bool written_out = true;  // no calls
+};
+
+void extend(const Met& m, Extent& extent) {
+  const Eqn& e = m.eqn;
+  for (std::uint32_t r = 0; r < e.result_count; ++r) {
+    if (updated_operand(e, r) >= 0) continue;  // a part of it is made
+    const Aval& a = m.graph.aval(e.first_result + r);
+    extent.largest = std::max(extent.largest, a.is_list() ? 0 : a.size());
+  }
+  if (m.regions) return;
+  const bool constant = e.op->kind == OpKind::Constant;
+  extent.written_out &= constant || e.op->kind == OpKind::View || e.op->emit || e.op->emit_unrolled;
+  if (!constant) (m.own ? extent.own : extent.shared) += operations_of(m.graph, e);
+}
+
+}  // namespace
+
+GraphRef with_lane_products(const GraphRef& region) {
+  if (!has_large_product(*region)) return region;
+  const Graph& graph = *region;
+  std::vector<Params> params;
+  for (const Eqn& e : graph.eqns()) {
+    params.push_back(
+        map_regions(e.params, [](const Graph& inner) { return with_lane_products(GraphRef(&inner)); }));
+    if (e.op != &dot_general_op) continue;
+    auto p = e.params.as<DotParams>();
+    p.k_ordered = fits_lanes(
+        p, DotSizes(p, graph.aval(graph.operands(e)[0]).shape(), graph.aval(graph.operands(e)[1]).shape()));
+    params.back() = make_params(std::move(p));
+  }
+  return with_params(graph, params);
+}
+
+IterationWork work_of(const Graph& graph, std::span<const char> varying) {
+  IterationWork work;
+  meet_equations(graph, varying, [&](const Met& m) {
+    // What all lanes share is computed once in either form.
+    if (!m.regions && m.own) add_equation(m, work);
+  });
+  return work;
+}
+
+bool keeps_own_pace(const WhileParams& loop, MappedAxis axis, std::span<const char> varying) {
+  const auto choose = [&](bool lanes, const std::string& why) {
+    note(axis, true, lanes, why);
+    return lanes;
+  };
+  if (lane_loops() == LaneLoops::Lanes) return choose(true, "so the vmap asks");
+  if (static_cast<std::int64_t>(loop.body->outputs().size()) > loop.carries)
+    return choose(true, "it keeps a tape, since the gradient is inside of the vmap");
+  if (has_effect_in_lanes(*loop.body) || has_effect_in_lanes(*loop.cond))
+    return choose(true, "it has effects");
+  if (lane_loops() == LaneLoops::Lockstep) return choose(false, "so the vmap asks");
+  const IterationWork work = work_of(*loop.body, varying);
+  const std::string found = "of the " + operations(work.all) + " operations of an iteration of a lane, " +
+                            operations(work.shared_products) + " are large products with shared arrays";
+  return choose(2 * work.shared_products <= work.all, found);
+}
+
+namespace {
+
+bool stays_in_registers(const Graph& body, MappedAxis axis, std::span<const char> varying) {
+  const auto choose = [&](bool lanes, const std::string& why) {
+    note(axis, false, lanes, why);
+    return lanes;
+  };
+  if (has_effect_in_lanes(body)) return choose(false, "it has effects");
+  if (lane_loops() != LaneLoops::Automatic)
+    return choose(lane_loops() == LaneLoops::Lanes, "so the vmap asks");
+  Extent extent;
+  meet_equations(body, varying, [&](const Met& m) { extend(m, extent); });
+  if (!extent.written_out) return choose(false, "an iteration calls functions");
+  const std::string found = "an iteration of a lane makes arrays of up to " + std::to_string(extent.largest) +
+                            " elements, and of its " + operations(extent.own + extent.shared) +
+                            " operations lanes share " + operations(extent.shared);
+  return choose(extent.largest <= register_elements && extent.shared <= extent.own, found);
+}
+
+}  // namespace
+
+bool batch_in_registers(const Op& op, const Graph& body, const std::vector<bool>& varying, std::size_t consts,
+                        std::size_t carries, const BatchRule& r) {
+  const auto is_list = [](const Array& a) { return a.aval().is_list(); };
+  const std::vector<char> inputs(varying.begin(), varying.end());
+  if (r.size < 2 || std::ranges::any_of(r.operands, is_list) || !stays_in_registers(body, r.size, inputs))
+    return false;
+  batch_as_lanes(op, r);
+  // What is the same in all lanes is so afterwards. A loop that makes no trip gives what it began with.
+  std::vector<char> differ = varying_outputs(body, inputs);
+  for (std::size_t c = 0; c < carries; ++c) differ[c] |= inputs[consts + c];
+  for (std::size_t i = 0; i < r.outs.size(); ++i) {
+    if (differ[i] || is_list(r.outs[i])) continue;
+    const Shape& shape = r.outs[i].shape();
+    Dims start = Dims::filled(shape.size(), 0), limit = shape;
+    limit[0] = 1;
+    r.outs[i] = lax::squeeze_axis(lax::slice(r.outs[i], start, limit), 0);
+    r.out_axes[i] = -1;
+  }
+  return true;
+}
+
+}  // namespace apsis::detail

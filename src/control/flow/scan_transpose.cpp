@@ -1,0 +1,400 @@
+// The way back through a scan.
+
+#include "control/flow/scan_transpose.hpp"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "control/common/call_rules.hpp"
+#include "control/common/messages.hpp"
+#include "control/flow/condition_unions.hpp"
+#include "control/flow/loop_rules.hpp"
+#include "control/tape/late_writes.hpp"
+#include "core/list.hpp"
+#include "ops/lax.hpp"
+#include "transform/derivatives/guard.hpp"
+#include "transform/derivatives/transpose.hpp"
+
+namespace apsis::detail {
+namespace {
+
+/// What a transposed body takes, in its order: what is open of late carries, the constants and entries that
+/// the body is not linear in, the cotangents of the carry and of the ys, the sums of those of the linear
+/// constants, the conditions of cotangents, the same for all iterations or by entry.
+enum Group : std::size_t { Open, Consts, Xs, Carry, Ys, Sums, Held, HeldXs };
+constexpr std::size_t group_count = 8;
+using GroupOrder = std::array<Group, group_count>;
+constexpr GroupOrder body_order{Open, Consts, Xs, Carry, Ys, Sums, Held, HeldXs},
+    loop_order{Consts, Held, Sums, Carry, Open, Xs, HeldXs, Ys};  // (constants | carry | entries)
+
+template <class T>
+using Groups = std::array<std::vector<T>, group_count>;
+
+template <class T>
+std::vector<T> joined(const Groups<T>& groups, const GroupOrder& order) {
+  std::vector<T> all;
+  for (Group g : order) all.insert(all.end(), groups[g].begin(), groups[g].end());
+  return all;
+}
+
+/// What is in one order, in the other.
+template <class T>
+std::vector<T> reordered(std::span<const T> all, const std::array<std::size_t, group_count>& sizes,
+                         const GroupOrder& from, const GroupOrder& to) {
+  Groups<T> groups;
+  for (Group g : from) {
+    groups[g].assign(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(sizes[g]));
+    all = all.subspan(sizes[g]);
+  }
+  return joined(groups, to);
+}
+
+/// The conditions of cotangents in an iteration. Those of sums and the carry stay as long as the body hands
+/// them on.
+struct HeldConditions {
+  /// Empty for what has none.
+  HeldConditions(std::span<const AxesCondition> of_sums, std::span<const AxesCondition> of_carry,
+                 std::span<const AxesCondition> of_ys);
+  GivenConditions given;
+  std::vector<Array> constant, by_entry;
+};
+
+HeldConditions::HeldConditions(std::span<const AxesCondition> of_sums,
+                               std::span<const AxesCondition> of_carry,
+                               std::span<const AxesCondition> of_ys) {
+  given.of_sums.resize(of_sums.size());
+  given.of_outputs.resize(of_carry.size() + of_ys.size());
+  const auto add_constant = [&](GivenConditions::Use& use, const AxesCondition& one) {
+    std::size_t k = 0;
+    while (k < constant.size() && constant[k].node() != one.holds.node()) ++k;
+    if (k == constant.size()) constant.push_back(one.holds);
+    use = {static_cast<int>(k), one.axes};
+  };
+  for (std::size_t s = 0; s < of_sums.size(); ++s)
+    if (!of_sums[s].holds.is_empty()) add_constant(given.of_sums[s], of_sums[s]);
+  for (std::size_t c = 0; c < of_carry.size(); ++c)
+    if (!of_carry[c].holds.is_empty()) add_constant(given.of_outputs[c], of_carry[c]);
+  std::vector<std::size_t> entries;
+  for (std::size_t y = 0; y < of_ys.size(); ++y) {
+    AxesCondition one = of_ys[y];
+    if (one.holds.is_empty()) continue;
+    GivenConditions::Use& use = given.of_outputs[of_carry.size() + y];
+    const bool by_time = !one.axes.empty() && one.axes[0] == 0;
+    if (by_time) one.axes.erase(0);
+    for (std::int64_t& axis : one.axes) --axis;
+    if (!by_time) {
+      add_constant(use, one);
+      continue;
+    }
+    use = {static_cast<int>(by_entry.size()), one.axes};
+    by_entry.push_back(one.holds);
+    entries.push_back(of_carry.size() + y);
+  }
+  for (std::size_t i : entries) given.of_outputs[i].which += static_cast<int>(constant.size());
+  for (const Array& a : constant) given.avals.push_back(a.aval());
+  for (const Array& a : by_entry) given.avals.push_back(unstacked(a.aval()));
+}
+
+/// The axes of an entry, among those of the array of all entries.
+Dims after_time(Dims axes) {
+  for (std::int64_t& axis : axes) ++axis;
+  return axes;
+}
+
+/// Conditions given for some of an iteration's axes, laid out for the first axes up to the last of these:
+/// only such ones are handed on. Axis 0 of entries is that of time, in lists too; a condition that has it has
+/// it first.
+std::vector<AxesCondition> for_first_axes(const TransposeRule& r, std::size_t carries) {
+  std::vector<AxesCondition> found(r.given.begin(), r.given.end());
+  found.resize(r.cotangents.size());
+  struct Known {
+    std::size_t from;
+    Dims axes;
+    Shape shape;
+    Array holds;
+  };
+  std::vector<Known> known;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    AxesCondition& one = found[i];
+    if (one.holds.is_empty()) continue;
+    const bool list = r.cotangents[i].aval().is_list();
+    const std::int64_t first = i < carries ? 0 : 1;
+    if (list && first == 1) one.axes = after_time(one.axes);
+    if (one.axes.contains(first - 1)) {
+      const auto at = static_cast<std::size_t>(std::ranges::find(one.axes, 0) - one.axes.begin());
+      if (at == 0) continue;
+      one.holds = lax::move_axis(one.holds, static_cast<int>(at), 0);
+      one.axes.erase(at);
+      one.axes.insert(0, 0);
+      continue;
+    }
+    Dims axes = one.axes;
+    for (std::int64_t& axis : axes) axis -= first;
+    if (leads(axes)) continue;
+    const Shape& whole = r.cotangents[i].shape();
+    const auto count = static_cast<std::size_t>(*std::ranges::max_element(axes)) + 1;
+    const Shape shape(whole.data() + (list ? 0 : first), count);
+    const auto same = std::ranges::find_if(known, [&](const Known& k) {
+      return r.given[k.from].holds.node() == r.given[i].holds.node() && k.axes == axes && k.shape == shape;
+    });
+    if (same == known.end()) {
+      one.holds = holds_in(Guard{one.holds, axes}, shape);
+      known.push_back({i, axes, shape, one.holds});
+    } else {
+      one.holds = same->holds;
+    }
+    one.axes = Dims::counting(count);
+    for (std::int64_t& axis : one.axes) axis += first;
+  }
+  return found;
+}
+
+bool is_for_first_axes(const Shape& part, const Aval& value) {
+  const Shape& whole = value.shape();
+  return part.size() <= whole.size() && std::equal(part.begin(), part.end(), whole.begin());
+}
+
+/// What the cotangents of a loop are given with, as conditions for all iterations.
+std::vector<Array> for_all_iterations(const HeldConditions& conditions, Unions& unions) {
+  std::vector<Array> found;
+  for (const Array& holds : conditions.by_entry) found.push_back(unions.made_of(unions.of_any(holds)));
+  append(found, conditions.constant);
+  return found;
+}
+
+/// The condition that each carry's cotangent has in all iterations, if the body hands it on: what it is given
+/// with, or, if it is zero at first, what some other cotangent is given with.
+std::vector<AxesCondition> conditions_of_carry(const TransposeRule& r, std::span<const AxesCondition> given,
+                                               std::span<const Array> conditions, std::size_t first_carry,
+                                               const std::vector<bool>& late) {
+  std::vector<AxesCondition> found(late.size());
+  for (std::size_t c = 0; c < late.size(); ++c) {
+    if (late[c]) continue;
+    if (!r.cotangents[c].is_empty()) {
+      found[c] = given[c];
+      continue;
+    }
+    for (const Array& holds : conditions) {
+      if (is_for_first_axes(holds.shape(), r.avals[first_carry + c]))
+        found[c] = AxesCondition::for_first_axes(holds);
+    }
+  }
+  return found;
+}
+
+/// The condition that the cotangent of each linear const may have, if its entries along some axes have to do
+/// with the same entries of what the loop carries, as those of lanes have. One for whole arrays needs nothing
+/// of this.
+std::vector<AxesCondition> conditions_of_sums(const TransposeRule& r, std::span<const Array> conditions,
+                                              std::size_t consts, Unions& unions) {
+  std::vector<AxesCondition> found;
+  for (std::size_t i = 0; i < consts; ++i) {
+    if (!r.linear[i]) continue;
+    AxesCondition& own = found.emplace_back();
+    if (i < r.sums.size() && !r.sums[i].is_empty()) continue;  // does not start from zero
+    Union all;
+    for (const Array& holds : conditions)
+      if (holds.ndim() > 0 && is_for_first_axes(holds.shape(), r.avals[i]))
+        all = either(all, unions.of(holds));
+    if (!all.parts.empty()) own = AxesCondition::for_first_axes(unions.made_of(all));
+  }
+  return found;
+}
+
+/// For each value of a transposed body, whose first inputs say what of `open` still is, where that is a
+/// condition; those from `first` on are the conditions of the iteration.
+std::vector<Implied> implied(const Graph& graph, std::span<const Array> open, std::size_t first,
+                             const HeldConditions& conditions, Unions& unions) {
+  std::vector<Implied> inputs(graph.input_count());
+  for (std::size_t g = 0; g < open.size(); ++g)
+    if (unions.has(open[g])) inputs[g].as = unions.of(open[g]);
+  for (const Array& holds : conditions.constant) inputs[first++] = {unions.of(holds), true};
+  for (const Array& holds : conditions.by_entry) inputs[first++] = {unions.of_any(holds), false};
+  return implied(graph, inputs);
+}
+
+/// For a group of late carries: where the cotangents of all count, if that is one condition for as many axes
+/// as what is open. Else true, and each is held to its own.
+Array open_at_first(const LateWrites& late, std::size_t group, std::span<const AxesCondition> given,
+                    std::span<AxesCondition> held) {
+  const AxesCondition* common = nullptr;
+  bool same = true;
+  for (std::size_t c = 0; c < late.group.size(); ++c) {
+    if (late.group[c] != static_cast<int>(group)) continue;
+    same =
+        same && (!common || (common->holds.node() == given[c].holds.node() && common->axes == given[c].axes));
+    common = &given[c];
+  }
+  const Shape& shape = late.open[group].shape();
+  if (common && same && !common->holds.is_empty() && common->axes.size() <= shape.size())
+    return holds_in(guard_of(common->holds), shape);
+  for (std::size_t c = 0; c < late.group.size(); ++c)
+    if (late.group[c] == static_cast<int>(group)) held[c] = given[c];
+  return lax::full(shape, Dtype::Bool, 1);
+}
+
+}  // namespace
+
+// Backwards over the entries: the carry is (sums of the cotangents of the linear consts, cotangents of the
+// carry, what is open of late carries).
+void scan_transpose(const TransposeRule& r) {
+  const auto& p = r.params.as<ScanParams>();
+  auto consts = static_cast<std::size_t>(p.consts), carries = static_cast<std::size_t>(p.carries);
+  // A carry that starts from known zeros is linear too if the body makes it so.
+  std::vector<bool> linear(r.linear.begin(), r.linear.end());
+  mark_dependent_carries(*p.body, linear, consts, carries);
+  for (std::size_t c = 0; c < carries; ++c)
+    if (!linear[consts + c]) fail(messages::loop_not_transposable, {"scan"});
+  std::vector<bool> ct_mask = not_empty(r.cotangents);
+  const LateWrites late(*p.body, linear, consts, carries, slice_mask(ct_mask, 0, carries));
+  Groups<Array> given;
+  Unions unions;
+  // Of the sums, then of the carry.
+  const std::vector<AxesCondition> conditions_given = for_first_axes(r, carries);
+  const auto of_carry = std::span(conditions_given).first(carries),
+             of_ys = std::span(conditions_given).subspan(carries);
+  const std::vector<Array> for_all = for_all_iterations(HeldConditions({}, of_carry, of_ys), unions);
+  std::vector<AxesCondition> held = conditions_of_sums(r, for_all, consts, unions);
+  const std::size_t sums = held.size();
+  for (AxesCondition& one : conditions_of_carry(r, of_carry, for_all, consts, late.late))
+    held.push_back(std::move(one));
+  for (std::size_t c = 0; c < carries; ++c) {
+    const Array& ct = r.cotangents[c];
+    given[Carry].push_back(ct.is_empty() ? lax::full_like(r.avals[consts + c], 0) : ct);
+  }
+  for (std::size_t g = 0; g < late.open.size(); ++g)
+    given[Open].push_back(open_at_first(late, g, of_carry, std::span(held).subspan(sums)));
+  for (std::size_t i = 0; i < linear.size(); ++i) {
+    if (!linear[i])
+      given[i < consts ? Consts : Xs].push_back(r.operands[i]);
+    else if (r.avals[i].is_list() && i < consts)
+      fail(messages::sum_of_tapes, {});  // of lists that nobody knows the length of
+    else if (i < consts)
+      given[Sums].push_back(take_sum(r, i));
+  }
+  std::fill_n(ct_mask.begin(), carries, true);
+  given[Ys] = marked(r.cotangents.subspan(carries), slice_mask(ct_mask, carries, ct_mask.size() - carries));
+
+  std::vector<bool> body_linear(late.open.size(), false), out_mask, all, sum_mask(count(linear), false);
+  body_linear.insert(body_linear.end(), linear.begin(), linear.end());
+  // Of lists nobody knows the length before there is one.
+  for (std::size_t i = 0; i < linear.size(); ++i)
+    if (linear[i]) all.push_back(i < consts + carries || list_depth(r.avals[i].list()) < 2);
+  std::fill_n(sum_mask.begin(), given[Sums].size(), true);
+  const std::size_t carried = given[Sums].size() + carries;
+  const auto is_held = [](const AxesCondition& c) { return !c.holds.is_empty(); };
+  std::vector<std::size_t> linear_xs;
+  for (std::size_t i = consts + carries; i < linear.size(); ++i)
+    if (linear[i]) linear_xs.push_back(i);
+  GraphRef transposed;
+  // Cotangents, by output, that count in fewer places than their condition says, with the output that says
+  // where: they become zero in the others.
+  std::vector<std::pair<std::size_t, std::size_t>> narrowed;
+  std::vector<AxesCondition> of_xs;
+  for (bool settled = false; !settled;) {
+    const std::span<const AxesCondition> all_held = held;
+    const HeldConditions conditions(all_held.first(sums), all_held.subspan(sums), of_ys);
+    given[Held] = conditions.constant;
+    given[HeldXs] = conditions.by_entry;
+    std::vector<Conditional> conditional;
+    std::vector<bool> instantiate = all;
+    if (!conditions.given.avals.empty()) {
+      conditional.resize(all.size());
+      for (std::size_t k = 0; k < all.size(); ++k) {
+        const bool is_asked = k >= held.size() || (is_held(held[k]) && !(k >= sums && late.late[k - sums]));
+        if (is_asked) conditional[k].axes = Conditional::any;
+        instantiate.push_back(is_asked && k < held.size());
+      }
+    }
+    transposed = transpose_graph(*late.body, body_linear, ct_mask, instantiate, out_mask, sum_mask,
+                                 conditional, conditions.given);
+    settled = true;
+    narrowed.clear();
+    of_xs.assign(all.size() - held.size(), {});
+    const std::size_t first =
+        transposed->input_count() - conditions.constant.size() - conditions.by_entry.size();
+    std::size_t out = count(slice_mask(out_mask, 0, all.size()));
+    const std::vector<Implied> conditions_of = implied(*transposed, given[Open], first, conditions, unions);
+    for (std::size_t k = 0, cotangent = 0; k < conditional.size(); ++k) {
+      cotangent += out_mask[k];
+      if (!out_mask[all.size() + k]) continue;
+      const std::size_t says = out++;
+      const ValueId value = transposed->outputs()[says];
+      const Implied& own = conditions_of[value];
+      const std::optional<Union>& next = own.as;
+      if (k >= held.size()) {
+        AxesCondition& one = of_xs[k - held.size()];
+        const bool list = r.avals[linear_xs[k - held.size()]].is_list();
+        const std::size_t entries = first + conditions.constant.size();
+        const bool by_entry = !list && entries <= value && value < transposed->input_count();
+        if (by_entry)
+          one = AxesCondition::for_first_axes(conditions.by_entry[value - entries]);
+        else if (next && !next->parts.empty())
+          one = AxesCondition::for_first_axes(unions.made_of(*next));
+        if (!list && !by_entry) one.axes = after_time(one.axes);
+        // Lists are zero already where they do not count.
+        const bool exact = !list && is_held(one) && (by_entry || own.equal);
+        const Aval& entry = transposed->aval(transposed->outputs()[cotangent - 1]);
+        if (!exact && !entry.is_list()) narrowed.emplace_back(cotangent - 1, says);
+        continue;
+      }
+      const Union now = unions.of(held[k].holds);
+      if (next && within(*next, now)) {
+        const bool fewer = !own.equal || *next != now;
+        if (k >= sums && fewer && !next->parts.empty()) narrowed.emplace_back(cotangent - 1, says);
+        continue;
+      }
+      // It counts where something else does too, from now on or at all times.
+      if (k >= sums) {
+        Array& ct = given[Carry][k - sums];
+        ct = guarded(ct, guard_of(held[k]));
+      }
+      held[k] = next ? AxesCondition::for_first_axes(unions.made_of(either(now, *next))) : AxesCondition();
+      settled = false;
+    }
+  }
+  std::array<std::size_t, group_count> sizes;
+  for (Group g : body_order) sizes[g] = given[g].size();
+  const std::size_t plain = sizes[Open] + sizes[Consts] + sizes[Xs],
+                    cotangents = count(slice_mask(out_mask, 0, all.size()));
+  const auto wire = [&](std::span<const Array> in) {
+    const std::vector<Array> args = reordered(in, sizes, loop_order, body_order);
+    std::vector<Array> outs = interpret(*transposed, args);
+    for (const auto& [cotangent, says] : narrowed)
+      outs[cotangent] = guarded(outs[cotangent], guard_of(outs[says]));
+    outs.resize(cotangents);
+    for (std::size_t c = 0; c < carries; ++c)
+      if (late.late[c]) outs[sizes[Sums] + c] = args[plain + c];
+    const std::vector<Array> open = interpret(*late.next, std::span(args).first(plain));
+    outs.insert(outs.begin() + static_cast<std::ptrdiff_t>(carried), open.begin(), open.end());
+    return outs;
+  };
+  const std::vector<Aval> avals = input_avals(*transposed);
+  const ScanParams backward{rewire(reordered<Aval>(avals, sizes, body_order, loop_order), wire),
+                            static_cast<std::int64_t>(sizes[Consts] + sizes[Held]),
+                            static_cast<std::int64_t>(carried + sizes[Open]), p.length, !p.reverse};
+  const std::vector<Array> found = bind_all(scan_op, make_params(backward), joined(given, loop_order));
+
+  for (std::size_t i = 0, k = 0, next = 0; i < linear.size(); ++i) {
+    if (!linear[i] || !out_mask[k++]) continue;
+    const Array& ct = found[i < consts + carries ? next : next + sizes[Open]];
+    ++next;
+    if (!r.linear[i]) continue;
+    const bool start = i >= consts && i < consts + carries;
+    const std::size_t c = i - consts;
+    if (start && late.late[c] && r.cotangents[c].is_empty()) continue;
+    r.out[i] = ct;
+    if (start && late.late[c]) {
+      // Where a late carry starts from counts if no iteration has written it.
+      const Guard open = guard_of(found[carried + static_cast<std::size_t>(late.group[c])]);
+      const AxesCondition& own = held[sums + c];
+      const Guard where = *both(open, guard_of(own));
+      r.conditions[i] = {holds(where), where.axes};
+    } else {
+      r.conditions[i] = k <= held.size() ? held[k - 1] : of_xs[k - 1 - held.size()];
+    }
+  }
+}
+
+}  // namespace apsis::detail

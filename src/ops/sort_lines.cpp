@@ -1,0 +1,194 @@
+#include "ops/sort_lines.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <numeric>
+#include <type_traits>
+#include <utility>
+
+namespace apsis::detail {
+namespace {
+
+/// Lines up to here are sorted by comparison: counting digits costs more.
+constexpr std::int64_t short_line = 256;
+
+template <class T>
+constexpr bool is_small_float = std::is_same_v<T, bfloat16> || std::is_same_v<T, float16>;
+
+/// The word type of an element type.
+template <class T>
+using WordOf = std::conditional_t<(sizeof(T) > 4), std::uint64_t, std::uint32_t>;
+
+template <class Word>
+constexpr Word top_bit = Word{1} << (sizeof(Word) * 8 - 1);
+
+/// The word that an element is sorted by.
+template <class T>
+WordOf<T> word_of(T x) {
+  using Word = WordOf<T>;
+  if constexpr (is_small_float<T>) {
+    return word_of(static_cast<float>(x));
+  } else if constexpr (std::is_floating_point_v<T>) {
+    if (x != x) return ~Word{0};
+    const Word bits = std::bit_cast<Word>(x + T{0});  // -0 + 0 is 0
+    return bits & top_bit<Word> ? ~bits : bits | top_bit<Word>;
+  } else if constexpr (std::is_signed_v<T>) {
+    return static_cast<Word>(static_cast<std::make_signed_t<Word>>(x)) ^ top_bit<Word>;
+  } else {
+    return static_cast<Word>(x);
+  }
+}
+
+/// The element that has a word, which is not that of NaN.
+template <class T>
+T element_of(WordOf<T> word) {
+  using Word = WordOf<T>;
+  if constexpr (is_small_float<T>)
+    return T(element_of<float>(word));
+  else if constexpr (std::is_floating_point_v<T>)
+    return std::bit_cast<T>(word & top_bit<Word> ? word ^ top_bit<Word> : ~word);
+  else if constexpr (std::is_signed_v<T>)
+    return static_cast<T>(word ^ top_bit<Word>);
+  else
+    return static_cast<T>(word);
+}
+
+/// Whether another element may have the same word.
+template <class T>
+bool is_shared(T x) {
+  if constexpr (is_small_float<T>)
+    return is_shared(static_cast<float>(x));
+  else if constexpr (std::is_floating_point_v<T>)
+    return x != x || (x == 0 && std::signbit(x));
+  else
+    return false;
+}
+
+/// Sorts entries by the words `word(entry)`, stably. Returns where they are: in `from` or in `to`.
+template <class Entry, class WordOfEntry>
+Entry* sort_by_digits(Entry* from, Entry* to, std::size_t count, WordOfEntry&& word) {
+  using Word = decltype(word(*from));
+  constexpr std::size_t digits = sizeof(Word), values = 256;
+  std::array<std::array<std::size_t, values>, digits> counts{};
+  const auto digit_of = [&](const Entry& e, std::size_t d) { return (word(e) >> (8 * d)) & (values - 1); };
+  for (std::size_t i = 0; i < count; ++i)
+    for (std::size_t d = 0; d < digits; ++d) ++counts[d][digit_of(from[i], d)];
+  for (std::size_t d = 0; d < digits; ++d) {
+    auto& places = counts[d];
+    if (places[digit_of(from[0], d)] == count) continue;  // all have it
+    std::size_t next = 0;
+    for (std::size_t& place : places) place = std::exchange(next, next + place);
+    for (std::size_t i = 0; i < count; ++i) to[places[digit_of(from[i], d)]++] = from[i];
+    std::swap(from, to);
+  }
+  return from;
+}
+
+/// A word and the number of its element.
+template <class Word>
+struct Numbered {
+  Word word;
+  std::int64_t number;
+};
+
+/// Orders the elements `order` by one key, stably.
+template <class T>
+void order_by(const SortKey& key, std::vector<std::int64_t>& order, std::vector<std::uint64_t>& memory) {
+  using Entry = Numbered<WordOf<T>>;
+  const std::size_t count = order.size();
+  memory.resize(2 * count * sizeof(Entry) / sizeof(std::uint64_t));
+  auto* entries = reinterpret_cast<Entry*>(memory.data());
+  const auto* elements = static_cast<const T*>(key.first);
+  for (std::size_t i = 0; i < count; ++i) entries[i] = {word_of(elements[order[i] * key.stride]), order[i]};
+  if (static_cast<std::int64_t>(count) <= short_line)
+    std::stable_sort(entries, entries + count,
+                     [](const Entry& a, const Entry& b) { return a.word < b.word; });
+  else
+    entries = sort_by_digits(entries, entries + count, count, [](const Entry& e) { return e.word; });
+  for (std::size_t i = 0; i < count; ++i) order[i] = entries[i].number;
+}
+
+template <class T>
+bool sort_line(const SortKey& line, std::int64_t count, void* to) {
+  using Word = WordOf<T>;
+  const auto n = static_cast<std::size_t>(count);
+  std::vector<Word> words(2 * n);
+  const auto* elements = static_cast<const T*>(line.first);
+  for (std::size_t i = 0; i < n; ++i) {
+    const T x = elements[static_cast<std::int64_t>(i) * line.stride];
+    if (is_shared(x)) return false;
+    words[i] = word_of(x);
+  }
+  Word* sorted = words.data();
+  if (count <= short_line)
+    std::sort(sorted, sorted + n);
+  else
+    sorted = sort_by_digits(sorted, sorted + n, n, [](Word w) { return w; });
+  auto* results = static_cast<T*>(to);
+  for (std::size_t i = 0; i < n; ++i)
+    results[static_cast<std::int64_t>(i) * line.stride] = element_of<T>(sorted[i]);
+  return true;
+}
+
+/// Calls work(element type) for a dtype that is not complex.
+template <class Work>
+auto with_real_type(Dtype dtype, Work&& work) {
+  switch (dtype) {
+    case Dtype::Bool:
+      return work(bool());
+    case Dtype::I8:
+      return work(std::int8_t());
+    case Dtype::I16:
+      return work(std::int16_t());
+    case Dtype::I32:
+      return work(std::int32_t());
+    case Dtype::I64:
+      return work(std::int64_t());
+    case Dtype::U8:
+      return work(std::uint8_t());
+    case Dtype::U16:
+      return work(std::uint16_t());
+    case Dtype::U32:
+      return work(std::uint32_t());
+    case Dtype::U64:
+      return work(std::uint64_t());
+    case Dtype::BF16:
+      return work(bfloat16());
+    case Dtype::F16:
+      return work(float16());
+    case Dtype::F32:
+      return work(float());
+    default:
+      return work(double());
+  }
+}
+
+}  // namespace
+
+void LineSorter::sort(const std::vector<SortKey>& keys, std::int64_t count) {
+  order_.resize(static_cast<std::size_t>(count));
+  std::iota(order_.begin(), order_.end(), std::int64_t{0});
+  const auto by = [&](const SortKey& key) {
+    with_real_type(key.dtype, [&](auto type) { order_by<decltype(type)>(key, order_, memory_); });
+  };
+  // The last key first: each order keeps what those before it made, among equals.
+  for (auto key = keys.rbegin(); key != keys.rend(); ++key) {
+    if (!is_complex(key->dtype)) {
+      by(*key);
+      continue;
+    }
+    const Dtype part = key->dtype == Dtype::C64 ? Dtype::F32 : Dtype::F64;
+    const auto* real = static_cast<const char*>(key->first);
+    by({real + item_size(part), 2 * key->stride, part});
+    by({real, 2 * key->stride, part});
+  }
+}
+
+bool sort_values(const SortKey& line, std::int64_t count, void* to) {
+  return !is_complex(line.dtype) &&
+         with_real_type(line.dtype, [&](auto type) { return sort_line<decltype(type)>(line, count, to); });
+}
+
+}  // namespace apsis::detail
