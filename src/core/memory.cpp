@@ -1,12 +1,15 @@
 #include "core/memory.hpp"
 
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <cstdio>
+#include <mutex>
 #include <new>
+#include <vector>
 
 namespace apsis::detail {
 namespace {
@@ -19,7 +22,7 @@ constexpr std::uint32_t class_limit = 64;  // blocks kept per class and thread
 // computing their elements.
 constexpr std::size_t large_block = 64 << 10;
 constexpr std::size_t large_count = 8;
-constexpr std::size_t large_limit = 64 << 20;  // bytes kept per thread
+constexpr std::size_t large_limit = 8 << 20;  // bytes kept per thread
 
 struct Pool {
   struct Free {
@@ -40,6 +43,83 @@ struct Pool {
 constinit thread_local Pool pool [[gnu::tls_model("initial-exec")]]{};
 
 void release(void* block) { ::operator delete (block, std::align_val_t{alignment}); }
+
+// Blocks of a huge page and more are mapped by themselves, so that the system may back them by huge pages: a
+// fault for every 512 small pages. They are kept for all threads together. While one is kept, the system may
+// take its pages back if it runs short of memory.
+constexpr std::size_t huge_page = 2 << 20;
+
+struct MappedBlocks {
+  struct Block {
+    void* data;
+    std::size_t capacity;
+  };
+  std::mutex mutex;
+  std::vector<Block> kept;  // the oldest first
+  std::size_t bytes = 0;
+  const std::size_t limit =
+      static_cast<std::size_t>(std::min<std::int64_t>(machine_memory() / 8, std::int64_t{2} << 30));
+};
+/// Never destroyed: arrays in static storage are freed late.
+MappedBlocks& mapped_blocks() {
+  static MappedBlocks& all = *new MappedBlocks;
+  return all;
+}
+
+/// Whole pages, from a multiple of their size on; null if the system has none.
+void* map_block(std::size_t capacity) {
+  void* mapped =
+      mmap(nullptr, capacity + huge_page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapped == MAP_FAILED) return nullptr;
+  auto* first = static_cast<char*>(mapped);
+  const std::size_t before = (huge_page - reinterpret_cast<std::uintptr_t>(first) % huge_page) % huge_page;
+  if (before > 0) munmap(first, before);
+  if (before < huge_page) munmap(first + before + capacity, huge_page - before);
+  madvise(first + before, capacity, MADV_HUGEPAGE);
+  return first + before;
+}
+
+/// Unmaps the oldest blocks, of `bytes` together or all. The mutex is held.
+void drop_mapped(MappedBlocks& all, std::size_t bytes) {
+  std::size_t count = 0;
+  for (std::size_t dropped = 0; count < all.kept.size() && dropped < bytes; ++count) {
+    const auto& [data, capacity] = all.kept[count];
+    munmap(data, capacity);
+    dropped += capacity;
+    all.bytes -= capacity;
+  }
+  all.kept.erase(all.kept.begin(), all.kept.begin() + static_cast<std::ptrdiff_t>(count));
+}
+
+void* take_mapped(std::size_t capacity) {
+  MappedBlocks& all = mapped_blocks();
+  const std::lock_guard lock(all.mutex);
+  const auto last =
+      std::ranges::find(all.kept.rbegin(), all.kept.rend(), capacity, &MappedBlocks::Block::capacity);
+  if (last == all.kept.rend()) {
+    drop_mapped(all, capacity);  // so that no more is held than was in use at one time
+    void* data = map_block(capacity);
+    if (!data && all.bytes > 0) {
+      drop_mapped(all, all.bytes);
+      data = map_block(capacity);
+    }
+    if (!data) throw std::bad_alloc();
+    return data;
+  }
+  void* data = last->data;
+  all.kept.erase(last.base() - 1);
+  all.bytes -= capacity;
+  return data;
+}
+
+void give_mapped(void* data, std::size_t capacity) {
+  MappedBlocks& all = mapped_blocks();
+  madvise(data, capacity, MADV_FREE);
+  const std::lock_guard lock(all.mutex);
+  all.kept.push_back({data, capacity});
+  all.bytes += capacity;
+  if (all.bytes > all.limit) drop_mapped(all, all.bytes - all.limit);
+}
 
 /// Takes entry i out of the large blocks.
 void* remove_large(std::size_t i) {
@@ -80,9 +160,9 @@ constexpr bool pooling = true;
 std::size_t class_of(std::size_t bytes) { return bytes == 0 ? 0 : (bytes - 1) / alignment; }
 
 /// What is allocated for a large request: rounded up to one of eight sizes an octave, so that similar ones
-/// can share.
+/// can share; of huge pages a whole number.
 std::size_t large_capacity(std::size_t bytes) {
-  const std::size_t unit = std::bit_floor(bytes) / 8;
+  const std::size_t unit = std::max(std::bit_floor(bytes) / 8, bytes >= huge_page ? huge_page : 0);
   return (bytes + unit - 1) / unit * unit;
 }
 
@@ -122,48 +202,55 @@ void refuse_beyond_memory(std::size_t bytes) {
   if (bytes > most) throw std::bad_alloc();
 }
 
-void* new_block(std::size_t bytes) {
-  std::size_t c = class_of(bytes);
-  if (pooling && c < class_count) {
-    if (auto* block = pool.heads[c]) {
-      pool.heads[c] = block->next;
-      --pool.counts[c];
-      return block;
-    }
-  }
+// What no free list of small blocks has: out of the way of the calls that are made for every small array.
+[[gnu::noinline]] void* new_block(std::size_t bytes) {
   refuse_beyond_memory(bytes);
-  std::size_t capacity = (c + 1) * alignment;
+  std::size_t capacity = (class_of(bytes) + 1) * alignment;
   if (pooling && bytes >= large_block) {
     capacity = large_capacity(bytes);
+    if (capacity >= huge_page) return take_mapped(capacity);
     if (void* block = take_large(capacity)) return block;
   }
   return ::operator new (capacity, std::align_val_t{alignment});
 }
 
+[[gnu::noinline]] void give_back(void* block, std::size_t bytes) {
+  if (pooling && bytes >= large_block) {
+    const std::size_t capacity = large_capacity(bytes);
+    if (capacity >= huge_page) return give_mapped(block, capacity);
+    if (!pool.closed) {
+      watch_pool();
+      if (keep_large(block, capacity)) return;
+    }
+  }
+  release(block);
+}
+
 }  // namespace
 
 void* allocate_block(std::size_t bytes) {
-  void* block = new_block(bytes);
+  const std::size_t c = class_of(bytes);
+  void* block = pooling && c < class_count ? pool.heads[c] : nullptr;
+  if (block) {
+    pool.heads[c] = static_cast<Pool::Free*>(block)->next;
+    --pool.counts[c];
+  } else {
+    block = new_block(bytes);
+  }
   count_memory(static_cast<std::int64_t>(bytes));
   return block;
 }
 
 void free_block(void* block, std::size_t bytes) {
   count_memory(-static_cast<std::int64_t>(bytes));
-  std::size_t c = class_of(bytes);
-  if (pooling && c < class_count && !pool.closed && pool.counts[c] < class_limit) {
-    watch_pool();
-    auto* free = static_cast<Pool::Free*>(block);
-    free->next = pool.heads[c];
-    pool.heads[c] = free;
-    ++pool.counts[c];
-    return;
-  }
-  if (pooling && bytes >= large_block && !pool.closed) {
-    watch_pool();
-    if (keep_large(block, large_capacity(bytes))) return;
-  }
-  release(block);
+  const std::size_t c = class_of(bytes);
+  if (!pooling || c >= class_count || pool.closed || pool.counts[c] >= class_limit)
+    return give_back(block, bytes);
+  watch_pool();
+  auto* free = static_cast<Pool::Free*>(block);
+  free->next = pool.heads[c];
+  pool.heads[c] = free;
+  ++pool.counts[c];
 }
 
 MemoryUse memory_use() { return pool.use; }

@@ -72,4 +72,25 @@ TEST(memory, use_counts_what_is_alive_and_remembers_the_most) {
   EXPECT_EQ(memory_use().peak, before);
 }
 
+#if !defined(APSIS_SANITIZED) && !defined(APSIS_VALGRIND)
+// Sizes that share a capacity share memory; another size is none of the kept block's, whichever thread freed
+// it.
+TEST(Memory, LargeBlocksAreKeptForAllThreads) {
+  constexpr std::size_t bytes = 48 << 20;
+  void* first = allocate_block(bytes);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(first) % (2 << 20), 0u);
+  std::memset(first, 1, bytes);
+  std::thread([&] { free_block(first, bytes); }).join();
+  void* second = allocate_block(bytes - 1000);
+  EXPECT_EQ(first, second);
+  void* other = allocate_block(2 * bytes);
+  EXPECT_NE(other, second);
+  std::memset(second, 2, bytes - 1000);
+  std::memset(other, 3, 2 * bytes);
+  EXPECT_EQ(static_cast<unsigned char*>(second)[bytes - 1001], 2);
+  free_block(second, bytes - 1000);
+  free_block(other, 2 * bytes);
+}
+#endif
+
 }  // namespace
