@@ -111,6 +111,8 @@ class Region {
   bool emit_dynamic_slice(const Eqn& e);
   bool emit_dynamic_update_slice(const Eqn& e);
   struct IndexedSlice;
+  class WhileWriter;
+  class ScanWriter;
   IndexedSlice indexed_slice(const Place& array, Dtype dtype, const Placement& placement,
                              std::span<const Value> indices, std::int64_t row, OutOfBounds mode);
   Value load_indexed(const IndexedSlice& slice, const Place& array, Dtype dtype, std::int64_t distance);
