@@ -49,6 +49,9 @@ class LaneCode {
     Pointer home, spare;
   };
 
+  class Refill;
+  class Replay;
+
   /// The loop, its body without the sums of `outer_`.
   Loop loop_parts() const;
   bool latency_bound() const;

@@ -10,144 +10,222 @@ namespace apsis::detail {
 ///   head:   which lanes go on? if some do not: retire, otherwise step
 ///   step:   the loop's body, for all slots; back to head
 ///   retire: the region's rest for the lanes that ended, whose results are stored; back to load
-void LaneCode::write_refilled() {
-  const Loop loop(*split_.loop);
-  b_.set_lanes(width_);
-  Region homes(lowering_, *split_.shared.graph, width_, b_.constant(Dtype::Bool, 0));
-  make_slots(homes);
-  Region cond(lowering_, *loop.cond, width_), body(lowering_, *loop.body, width_);
-  hoist(&cond, body);
-  const std::vector<Aval> values = recorded();
-  const bool taped = !values.empty();
-  ListWriter tape(lowering_, values, width_);
-  Pointer events;
-  if (taped) {
-    tape.make();
-    events = make_events();
-    publish_tape(tape, events);
+class LaneCode::Refill {
+ public:
+  explicit Refill(LaneCode& lanes)
+      : lanes_(lanes),
+        b_(lanes.b_),
+        width_(lanes.width_),
+        loop_(*lanes.split_.loop),
+        homes_(lanes.lowering_, *lanes.split_.shared.graph, width_, b_.constant(Dtype::Bool, 0)),
+        cond_(lanes.lowering_, *loop_.cond, width_),
+        body_(lanes.lowering_, *loop_.body, width_),
+        values_(lanes.recorded()),
+        tape_(lanes.lowering_, values_, width_) {}
+
+  void write() {
+    lanes_.make_slots(homes_);
+    lanes_.hoist(&cond_, body_);
+    if (taped()) {
+      tape_.make();
+      events_ = lanes_.make_events();
+      lanes_.publish_tape(tape_, events_);
+    }
+    b_.set_lanes(width_);
+    const Value all_lanes = b_.constant(Dtype::Bool, 1), no_lane = b_.constant(Dtype::Bool, 0);
+    zero_ = b_.constant(Dtype::I64, 0);
+    one_ = b_.constant(Dtype::I64, 1);
+    end_ = b_.splat(lanes_.last_);
+    below_ = b_.sub(b_.shift_left(one_, b_.lane_numbers()), one_);
+    const Block before = b_.position(), load = b_.make_block("load"), fill = b_.make_block("fill"),
+                head = b_.make_block("head"), step = b_.make_block("step"), retire = b_.make_block("retire"),
+                done = b_.make_block("done");
+    b_.jump(load);
+    b_.set_position(load);
+    open_load(before, all_lanes, no_lane);
+    b_.branch(choose_lanes(), fill, done, Likely::True);
+    b_.set_position(fill);
+    fill_slots();
+    b_.jump(head);
+    b_.set_position(head);
+    b_.branch(ask_who_goes_on(), retire, step, Likely::False);
+    b_.set_position(step);
+    write_step(head);
+    b_.set_position(retire);
+    write_retire(load);
+    b_.set_position(done);
+    close();
   }
 
-  b_.set_lanes(width_);
-  const Value all_lanes = b_.constant(Dtype::Bool, 1), no_lane = b_.constant(Dtype::Bool, 0);
-  const Value zero = b_.constant(Dtype::I64, 0), one = b_.constant(Dtype::I64, 1), end = b_.splat(last_);
-  const Value below = b_.sub(b_.shift_left(one, b_.lane_numbers()), one);
-  const Block before = b_.position(), load = b_.make_block("load"), fill = b_.make_block("fill"),
-              head = b_.make_block("head"), step = b_.make_block("step"), retire = b_.make_block("retire"),
-              done = b_.make_block("done");
-  b_.jump(load);
+ private:
+  /// What passes from one load of slots to the next.
+  struct Passed {
+    Value free_slots;      // by lane: the slot's lane has ended
+    Value resting;         // by lane: the slot has a lane
+    Value ids, trips;      // by lane: its number, its iterations so far (no handle: unbounded)
+    Value next_lane;       // of the chunk
+    Value steps, refills;  // so far, for the statistics
+    Value steps_since;     // the last event; no handle: nothing is recorded
+  };
 
-  b_.set_position(load);
-  b_.set_lanes(width_);
-  const Value free_slots = b_.phi(Dtype::Bool), resting = b_.phi(Dtype::Bool), old_ids = b_.phi(Dtype::I64);
-  const Value old_trips = loop.max_steps >= 0 ? b_.phi(Dtype::I64) : Value{};
-  b_.set_lanes(1);
-  const Value next_lane = b_.phi(Dtype::I64), steps_so_far = b_.phi(Dtype::I64), refills = b_.phi(Dtype::I64);
-  const Value steps_since = taped ? b_.phi(Dtype::I64) : Value{};
-  const std::vector<SlotPhis> loading = open_slots(before);
-  b_.add_incoming(free_slots, all_lanes, before);
-  b_.add_incoming(resting, no_lane, before);
-  b_.add_incoming(old_ids, zero, before);
-  if (old_trips.handle) b_.add_incoming(old_trips, zero, before);
-  b_.add_incoming(next_lane, first_, before);
-  b_.add_incoming(steps_so_far, b_.index(0), before);
-  b_.add_incoming(refills, b_.index(-1), before);
-  if (taped) b_.add_incoming(steps_since, b_.index(0), before);
-  // The n-th free slot gets the n-th lane to come.
-  const Value free_bits = b_.mask_bits(free_slots);
-  b_.set_lanes(width_);
-  const Value rank = b_.population_count(b_.bit_and(b_.splat(free_bits), below));
-  const Value ids = b_.select(free_slots, b_.add(b_.splat(next_lane), rank), old_ids);
-  const Value loaded = b_.bit_and(free_slots, b_.compare(Compare::Lt, ids, end));
-  const Value active = b_.bit_or(b_.bit_and(resting, b_.bit_not(free_slots)), loaded);
-  if (taped) record_event(events, steps_since, b_.bit_and(free_slots, resting), loaded, old_ids, ids);
-  b_.set_lanes(1);
-  b_.branch(b_.any(active), fill, done, Likely::True);
+  bool taped() const { return !values_.empty(); }
+  bool bounded() const { return loop_.max_steps >= 0; }
 
-  b_.set_position(fill);
-  const Value next_after = b_.add(next_lane, b_.population_count(free_bits));
-  // Events that brought a lane; when none is left slots only fall idle.
-  const Value refills_after = b_.add(refills, b_.convert(b_.any(loaded), Dtype::I64));
-  b_.set_lanes(width_);
-  const Value trips = old_trips.handle ? b_.select(free_slots, zero, old_trips) : Value{};
-  enter_lanes(ids, loaded);
-  if (taped) tape.resume();
-  const Block filled = b_.position();
-  b_.jump(head);
-
-  b_.set_position(head);
-  b_.set_lanes(1);
-  const Value steps = b_.phi(Dtype::I64);
-  b_.add_incoming(steps, steps_so_far, filled);
-  b_.set_lanes(width_);
-  const Value trip = trips.handle ? b_.phi(Dtype::I64) : Value{};
-  if (trip.handle) b_.add_incoming(trip, trips, filled);
-  const std::vector<SlotPhis> current = open_slots(filled);
-  if (taped) tape.open(filled);
-  bind_slots(&cond, body, active);
-  cond.set_mask(active);
-  cond.run();
-  const Value go_on =
-      splat_to_width(cond.registers(cond.output(0), loop.cond->aval(loop.cond->outputs()[0]))[0]);
-  const Value ended = b_.bit_and(active, b_.bit_not(go_on));
-  b_.branch(b_.any(ended), retire, step, Likely::False);
-
-  b_.set_position(step);
-  if (trip.handle) {
+  void open_load(Block before, Value all_lanes, Value no_lane) {
     b_.set_lanes(width_);
-    const Value limit = b_.constant(Dtype::I64, static_cast<std::uint64_t>(loop.max_steps));
-    const Value exceeded = b_.bit_and(active, b_.compare(Compare::Ge, trip, limit));
+    at_load_.free_slots = b_.phi(Dtype::Bool);
+    at_load_.resting = b_.phi(Dtype::Bool);
+    at_load_.ids = b_.phi(Dtype::I64);
+    if (bounded()) at_load_.trips = b_.phi(Dtype::I64);
+    b_.set_lanes(1);
+    at_load_.next_lane = b_.phi(Dtype::I64);
+    at_load_.steps = b_.phi(Dtype::I64);
+    at_load_.refills = b_.phi(Dtype::I64);
+    if (taped()) at_load_.steps_since = b_.phi(Dtype::I64);
+    slots_at_load_ = lanes_.open_slots(before);
+    link_load({all_lanes, no_lane, zero_, zero_, lanes_.first_, b_.index(0), b_.index(-1), b_.index(0)},
+              before);
+  }
+
+  void link_load(const Passed& passed, Block from) {
+    const auto link = [&](Value phi, Value v) {
+      if (phi.handle) b_.add_incoming(phi, v, from);
+    };
+    link(at_load_.free_slots, passed.free_slots);
+    link(at_load_.resting, passed.resting);
+    link(at_load_.ids, passed.ids);
+    link(at_load_.trips, passed.trips);
+    link(at_load_.next_lane, passed.next_lane);
+    link(at_load_.steps, passed.steps);
+    link(at_load_.refills, passed.refills);
+    link(at_load_.steps_since, passed.steps_since);
+  }
+
+  /// The n-th free slot gets the n-th lane to come. Whether some slot has a lane.
+  Value choose_lanes() {
+    const Passed& at = at_load_;
+    free_bits_ = b_.mask_bits(at.free_slots);
+    b_.set_lanes(width_);
+    const Value rank = b_.population_count(b_.bit_and(b_.splat(free_bits_), below_));
+    ids_ = b_.select(at.free_slots, b_.add(b_.splat(at.next_lane), rank), at.ids);
+    loaded_ = b_.bit_and(at.free_slots, b_.compare(Compare::Lt, ids_, end_));
+    active_ = b_.bit_or(b_.bit_and(at.resting, b_.bit_not(at.free_slots)), loaded_);
+    if (taped())
+      lanes_.record_event(events_, at.steps_since, b_.bit_and(at.free_slots, at.resting), loaded_, at.ids,
+                          ids_);
+    b_.set_lanes(1);
+    return b_.any(active_);
+  }
+
+  void fill_slots() {
+    next_lane_ = b_.add(at_load_.next_lane, b_.population_count(free_bits_));
+    // Events that brought a lane; when none is left slots only fall idle.
+    refills_ = b_.add(at_load_.refills, b_.convert(b_.any(loaded_), Dtype::I64));
+    b_.set_lanes(width_);
+    if (bounded()) trips_ = b_.select(at_load_.free_slots, zero_, at_load_.trips);
+    lanes_.enter_lanes(ids_, loaded_);
+    if (taped()) tape_.resume();
+    filled_ = b_.position();
+  }
+
+  /// Opens an iteration and asks the condition. Whether some lane has ended.
+  Value ask_who_goes_on() {
+    b_.set_lanes(1);
+    steps_ = b_.phi(Dtype::I64);
+    b_.add_incoming(steps_, at_load_.steps, filled_);
+    b_.set_lanes(width_);
+    if (bounded()) {
+      trip_ = b_.phi(Dtype::I64);
+      b_.add_incoming(trip_, trips_, filled_);
+    }
+    slots_at_head_ = lanes_.open_slots(filled_);
+    if (taped()) tape_.open(filled_);
+    lanes_.bind_slots(&cond_, body_, active_);
+    cond_.set_mask(active_);
+    cond_.run();
+    const Aval& answer = loop_.cond->aval(loop_.cond->outputs()[0]);
+    const Value go_on = lanes_.splat_to_width(cond_.registers(cond_.output(0), answer)[0]);
+    ended_ = b_.bit_and(active_, b_.bit_not(go_on));
+    return b_.any(ended_);
+  }
+
+  void check_bound() {
+    if (!bounded()) return;
+    b_.set_lanes(width_);
+    const Value limit = b_.constant(Dtype::I64, static_cast<std::uint64_t>(loop_.max_steps));
+    const Value exceeded = b_.bit_and(active_, b_.compare(Compare::Ge, trip_, limit));
     const Block report = b_.make_block("exceeded"), below_limit = b_.make_block("below");
     b_.branch(b_.any(exceeded), report, below_limit, Likely::False);
     b_.set_position(report);
     b_.set_lanes(1);
-    const Operand arguments[] = {lowering_.context(), b_.index(loop.max_steps), b_.index(loop.site)};
-    lowering_.check(b_.call_runtime("apsis_fail_max_steps", Dtype::I32, arguments));
+    const Operand arguments[] = {lanes_.lowering_.context(), b_.index(loop_.max_steps), b_.index(loop_.site)};
+    lanes_.lowering_.check(b_.call_runtime("apsis_fail_max_steps", Dtype::I32, arguments));
     b_.jump(below_limit);
     b_.set_position(below_limit);
   }
-  if (taped) tape.next();
-  std::vector<Place> records;
-  for (std::size_t i = 0; i < values.size(); ++i) records.push_back(tape.field(i, body.mask()));
-  run_body(body, records);
-  lowering_.poll();
-  b_.set_lanes(1);
-  const Value steps_after = b_.add(steps, b_.index(1));
-  b_.set_lanes(width_);
-  const Value trip_after = trip.handle ? b_.add(trip, one) : Value{};
-  const Block latch = b_.position();
-  b_.jump(head);
-  b_.add_incoming(steps, steps_after, latch);
-  if (trip.handle) b_.add_incoming(trip, trip_after, latch);
-  link_slots(current, latch);
-  if (taped) tape.link(latch);
 
-  b_.set_position(retire);
-  restore_slots(current);
-  if (taped) tape.suspend();
-  leave_lanes(ids, ended);
-  lowering_.poll();
-  b_.set_lanes(1);
-  const Value since = taped ? b_.sub(steps, steps_so_far) : Value{};
-  const Block retired = b_.position();
-  b_.jump(load);
-  b_.add_incoming(free_slots, ended, retired);
-  b_.add_incoming(resting, active, retired);
-  b_.add_incoming(old_ids, ids, retired);
-  if (old_trips.handle) b_.add_incoming(old_trips, trip, retired);
-  b_.add_incoming(next_lane, next_after, retired);
-  b_.add_incoming(steps_so_far, steps, retired);
-  b_.add_incoming(refills, refills_after, retired);
-  if (taped) b_.add_incoming(steps_since, since, retired);
-  link_slots(loading, retired);
-
-  b_.set_position(done);
-  b_.set_lanes(1);
-  if (taped) {
-    tape.close_suspended();
-    close_events(events);
+  void write_step(Block head) {
+    check_bound();
+    if (taped()) tape_.next();
+    std::vector<Place> records;
+    for (std::size_t i = 0; i < values_.size(); ++i) records.push_back(tape_.field(i, body_.mask()));
+    lanes_.run_body(body_, records);
+    lanes_.lowering_.poll();
+    b_.set_lanes(1);
+    const Value steps_after = b_.add(steps_, b_.index(1));
+    b_.set_lanes(width_);
+    const Value trip_after = bounded() ? b_.add(trip_, one_) : Value{};
+    const Block latch = b_.position();
+    b_.jump(head);
+    b_.add_incoming(steps_, steps_after, latch);
+    if (bounded()) b_.add_incoming(trip_, trip_after, latch);
+    lanes_.link_slots(slots_at_head_, latch);
+    if (taped()) tape_.link(latch);
   }
-  const Operand counts[] = {steps_so_far, refills};
-  b_.call_runtime_void("apsis_count_lanes", counts);
+
+  void write_retire(Block load) {
+    lanes_.restore_slots(slots_at_head_);
+    if (taped()) tape_.suspend();
+    lanes_.leave_lanes(ids_, ended_);
+    lanes_.lowering_.poll();
+    b_.set_lanes(1);
+    const Value since = taped() ? b_.sub(steps_, at_load_.steps) : Value{};
+    const Block retired = b_.position();
+    b_.jump(load);
+    link_load({ended_, active_, ids_, trip_, next_lane_, steps_, refills_, since}, retired);
+    lanes_.link_slots(slots_at_load_, retired);
+  }
+
+  void close() {
+    b_.set_lanes(1);
+    if (taped()) {
+      tape_.close_suspended();
+      lanes_.close_events(events_);
+    }
+    const Operand counts[] = {at_load_.steps, at_load_.refills};
+    b_.call_runtime_void("apsis_count_lanes", counts);
+  }
+
+  LaneCode& lanes_;
+  Builder& b_;
+  const int width_;
+  const Loop loop_;
+  Region homes_, cond_, body_;
+  const std::vector<Aval> values_;  // that the loop records
+  ListWriter tape_;
+  Pointer events_;
+  Value zero_, one_, end_, below_;  // by lane; below: the bits of the lanes before it
+  Passed at_load_;
+  std::vector<SlotPhis> slots_at_load_, slots_at_head_;
+  Value free_bits_, ids_, loaded_, active_;  // after load
+  Value next_lane_, refills_, trips_;        // after fill
+  Block filled_;
+  Value steps_, trip_, ended_;  // of an iteration
+};
+
+void LaneCode::write_refilled() {
+  b_.set_lanes(width_);
+  Refill(*this).write();
 }
 
 }  // namespace apsis::detail

@@ -93,171 +93,221 @@ Value LaneCode::mask_of(Value bits) {
 ///   turn:  lanes leave the loop and others enter; back to event
 ///
 /// or backwards, with turn before head; then those leave that had entered.
-void LaneCode::write_replayed() {
-  const Loop loop = loop_parts();
-  const Graph& graph = *split_.region;
-  const auto operands = graph.operands(*split_.loop);
-  b_.set_lanes(width_);
-  Region homes(lowering_, *split_.shared.graph, width_, b_.constant(Dtype::Bool, 0));
-  make_slots(homes);
-  open_outer_sums(homes);
-  Region body(lowering_, *loop.body, width_);
-  hoist(nullptr, body);
+class LaneCode::Replay {
+ public:
+  explicit Replay(LaneCode& lanes)
+      : lanes_(lanes),
+        b_(lanes.b_),
+        width_(lanes.width_),
+        loop_(lanes.loop_parts()),
+        homes_(lanes.lowering_, *lanes.split_.shared.graph, width_, b_.constant(Dtype::Bool, 0)),
+        body_(lanes.lowering_, *loop_.body, width_),
+        values_(lanes.recorded()),
+        tape_(lanes.lowering_, values_, width_) {}
 
-  // One reader a tape; operand k is read by readers[reader_of[k - first_x]].
-  std::vector<ListReader> readers;
-  std::vector<std::size_t> reader_of, tape_of;
-  std::vector<Place> fields;
-  for (std::size_t k = loop.first_x(); k < operands.size(); ++k) {
-    const ValueId v = operands[k];
-    const auto known = std::ranges::find(tape_of, tapes_[v]);
-    reader_of.push_back(static_cast<std::size_t>(known - tape_of.begin()));
-    const Pointer header =
-        b_.load_pointer(entry_of_chunk(b_.load_pointer(b_.offset(in_[v], offsetof(ListValue, list)))));
-    if (known == tape_of.end()) {
-      tape_of.push_back(tapes_[v]);
-      readers.emplace_back(lowering_, header, loop.reverse).reads_records();
-    }
-    fields.push_back(list_place(in_[v], header));
-    fields.back().lanes = width_;
-  }
-  b_.set_lanes(1);
-  const Pointer events = b_.load_pointer(b_.offset(readers[0].list(), offsetof(List, events)));
-  const Value event_count = b_.load_element(b_.offset(events, offsetof(List, count)), Dtype::I64);
-  const Pointer cursor = b_.stack(sizeof(ListCursor));
-  const Operand opening[] = {events, cursor, b_.index(loop.reverse)};
-  b_.call_runtime_void("apsis_list_open", opening);
-  const std::vector<Aval> values = recorded();
-  const bool taped = !values.empty();
-  ListWriter tape(lowering_, values, width_);
-  if (taped) {
-    tape.make(readers[0].length(), loop.reverse);
-    publish_tape(tape, events);
-  }
-
-  b_.set_lanes(width_);
-  const Value no_lane = b_.constant(Dtype::Bool, 0);
-  const Block before = b_.position(), event = b_.make_block("event"), found = b_.make_block("found"),
-              head = b_.make_block("head"), step = b_.make_block("step"), stepped = b_.make_block("stepped"),
-              done = b_.make_block("done");
-  b_.jump(event);
-
-  b_.set_position(event);
-  b_.set_lanes(width_);
-  const Value resting = b_.phi(Dtype::Bool);
-  b_.add_incoming(resting, no_lane, before);
-  b_.set_lanes(1);
-  const Value number = b_.phi(Dtype::I64), steps_so_far = b_.phi(Dtype::I64);
-  b_.add_incoming(number, b_.index(0), before);
-  b_.add_incoming(steps_so_far, b_.index(0), before);
-  const std::vector<SlotPhis> waiting = open_slots(before);
-  b_.set_lanes(1);
-  b_.branch(b_.compare(Compare::Lt, number, event_count), found, done, Likely::True);
-
-  b_.set_position(found);
-  const Operand next[] = {cursor};
-  const Pointer record = b_.call_runtime_pointer("apsis_list_next", next);
-  const auto field = [&](std::size_t at) {
+  void write() {
+    lanes_.make_slots(homes_);
+    lanes_.open_outer_sums(homes_);
+    lanes_.hoist(nullptr, body_);
+    open_tapes();
+    b_.set_lanes(width_);
+    const Value no_lane = b_.constant(Dtype::Bool, 0);
+    const Block before = b_.position(), event = b_.make_block("event"), found = b_.make_block("found"),
+                head = b_.make_block("head"), step = b_.make_block("step"),
+                stepped = b_.make_block("stepped"), done = b_.make_block("done");
+    b_.jump(event);
+    b_.set_position(event);
+    open_event(before, no_lane);
+    b_.branch(b_.compare(Compare::Lt, number_, event_count_), found, done, Likely::True);
+    b_.set_position(found);
+    read_event();
+    if (loop_.reverse) turn();
+    for (ListReader& r : readers_) r.resume();
+    if (taped()) tape_.resume();
+    const Block ready = b_.position();
+    b_.jump(head);
+    b_.set_position(head);
+    open_head(ready);
+    b_.branch(b_.compare(Compare::Lt, trip_, steps_), step, stepped, Likely::True);
+    b_.set_position(step);
+    write_step(head);
+    b_.set_position(stepped);
+    end_steps(event);
+    b_.set_position(done);
     b_.set_lanes(1);
-    return b_.load_element(b_.offset(record, static_cast<std::int64_t>(at)), Dtype::I64);
-  };
-  const Value steps = field(offsetof(PacketEvent, steps));
-  const Value left = mask_of(field(offsetof(PacketEvent, left))),
-              entered = mask_of(field(offsetof(PacketEvent, entered)));
-  b_.set_lanes(width_);
-  const Value ids_before = b_.load(b_.offset(record, event_ids), Dtype::I64);
-  const Value ids_after = b_.load(b_.offset(record, event_ids + id_bytes * width_), Dtype::I64);
-  const Value leaving = loop.reverse ? entered : left, entering = loop.reverse ? left : entered;
-  const Value active_after = b_.bit_or(b_.bit_and(resting, b_.bit_not(leaving)), entering);
-  const auto turn = [&] {
+    const Operand counts[] = {steps_so_far_, b_.index(0)};
+    b_.call_runtime_void("apsis_count_lanes", counts);
+  }
+
+ private:
+  bool taped() const { return !values_.empty(); }
+
+  /// One reader a tape; the x with number k is read by readers_[reader_of_[k]].
+  void open_tapes() {
+    const auto operands = lanes_.split_.region->operands(*lanes_.split_.loop);
+    std::vector<std::size_t> tape_of;
+    for (std::size_t k = loop_.first_x(); k < operands.size(); ++k) {
+      const ValueId v = operands[k];
+      const auto known = std::ranges::find(tape_of, lanes_.tapes_[v]);
+      reader_of_.push_back(static_cast<std::size_t>(known - tape_of.begin()));
+      const Pointer table = b_.load_pointer(b_.offset(lanes_.in_[v], offsetof(ListValue, list)));
+      const Pointer header = b_.load_pointer(lanes_.entry_of_chunk(table));
+      if (known == tape_of.end()) {
+        tape_of.push_back(lanes_.tapes_[v]);
+        readers_.emplace_back(lanes_.lowering_, header, loop_.reverse).reads_records();
+      }
+      fields_.push_back(lanes_.list_place(lanes_.in_[v], header));
+      fields_.back().lanes = width_;
+    }
+    b_.set_lanes(1);
+    const Pointer events = b_.load_pointer(b_.offset(readers_[0].list(), offsetof(List, events)));
+    event_count_ = b_.load_element(b_.offset(events, offsetof(List, count)), Dtype::I64);
+    cursor_ = b_.stack(sizeof(ListCursor));
+    const Operand opening[] = {events, cursor_, b_.index(loop_.reverse)};
+    b_.call_runtime_void("apsis_list_open", opening);
+    if (!taped()) return;
+    tape_.make(readers_[0].length(), loop_.reverse);
+    lanes_.publish_tape(tape_, events);
+  }
+
+  /// What passes from event to event.
+  void open_event(Block before, Value no_lane) {
+    b_.set_lanes(width_);
+    resting_ = b_.phi(Dtype::Bool);
+    b_.add_incoming(resting_, no_lane, before);
+    b_.set_lanes(1);
+    number_ = b_.phi(Dtype::I64);
+    steps_so_far_ = b_.phi(Dtype::I64);
+    b_.add_incoming(number_, b_.index(0), before);
+    b_.add_incoming(steps_so_far_, b_.index(0), before);
+    slots_at_event_ = lanes_.open_slots(before);
+    b_.set_lanes(1);
+  }
+
+  void read_event() {
+    const Operand next[] = {cursor_};
+    const Pointer record = b_.call_runtime_pointer("apsis_list_next", next);
+    const auto field = [&](std::size_t at) {
+      b_.set_lanes(1);
+      return b_.load_element(b_.offset(record, static_cast<std::int64_t>(at)), Dtype::I64);
+    };
+    steps_ = field(offsetof(PacketEvent, steps));
+    const Value left = lanes_.mask_of(field(offsetof(PacketEvent, left))),
+                entered = lanes_.mask_of(field(offsetof(PacketEvent, entered)));
+    b_.set_lanes(width_);
+    const Value ids_before = b_.load(b_.offset(record, event_ids), Dtype::I64),
+                ids_after = b_.load(b_.offset(record, event_ids + id_bytes * width_), Dtype::I64);
+    leaving_ = loop_.reverse ? entered : left;
+    entering_ = loop_.reverse ? left : entered;
+    leaving_ids_ = loop_.reverse ? ids_after : ids_before;
+    entering_ids_ = loop_.reverse ? ids_before : ids_after;
+    active_after_ = b_.bit_or(b_.bit_and(resting_, b_.bit_not(leaving_)), entering_);
+  }
+
+  /// Lanes leave the loop, and others enter.
+  void turn() {
     const Block leave = b_.make_block("leave"), enter = b_.make_block("enter"), load = b_.make_block("load"),
                 turned = b_.make_block("turned");
     b_.set_lanes(1);
-    b_.branch(b_.any(leaving), leave, enter);
+    b_.branch(b_.any(leaving_), leave, enter);
     b_.set_position(leave);
-    leave_lanes(loop.reverse ? ids_after : ids_before, leaving);
+    lanes_.leave_lanes(leaving_ids_, leaving_);
     b_.jump(enter);
     b_.set_position(enter);
     b_.set_lanes(1);
-    b_.branch(b_.any(entering), load, turned);
+    b_.branch(b_.any(entering_), load, turned);
     b_.set_position(load);
-    const Block entered_none = enter;
-    std::vector<Slot> kept = slots_;
+    std::vector<Slot> kept = lanes_.slots_;
     b_.set_lanes(width_);
-    enter_lanes(loop.reverse ? ids_before : ids_after, entering);
+    lanes_.enter_lanes(entering_ids_, entering_);
     const Block loaded = b_.position();
     b_.jump(turned);
     b_.set_position(turned);
-    const std::vector<SlotPhis> phis = open_slots(loaded);
-    std::swap(slots_, kept);
-    link_slots(phis, entered_none);
-    restore_slots(phis);
-  };
-
-  if (loop.reverse) turn();
-  for (ListReader& r : readers) r.resume();
-  if (taped) tape.resume();
-  const Value active = loop.reverse ? active_after : resting;
-  const Block ready = b_.position();
-  b_.jump(head);
-  b_.set_position(head);
-  b_.set_lanes(1);
-  const Value trip = b_.phi(Dtype::I64);
-  b_.add_incoming(trip, b_.index(0), ready);
-  const std::vector<SlotPhis> current = open_slots(ready);
-  for (ListReader& r : readers) r.open(ready);
-  if (taped) tape.open(ready);
-  b_.set_lanes(1);
-  b_.branch(b_.compare(Compare::Lt, trip, steps), step, stepped, Likely::True);
-
-  b_.set_position(step);
-  for (ListReader& r : readers) r.next();
-  if (taped) tape.next();
-  bind_slots(nullptr, body, active);
-  for (std::size_t i = 0; i < fields.size(); ++i) {
-    const auto input = static_cast<ValueId>(loop.first_x() + i);
-    const Aval& aval = loop.body->aval(input);
-    Place place = readers[reader_of[i]].field(fields[i], aval);
-    if (in_registers(aval)) {
-      place.elements = body.registers(place, aval);
-      place.kind = Place::Kind::Registers;
-    }
-    body.bind_input(input, std::move(place));
+    const std::vector<SlotPhis> phis = lanes_.open_slots(loaded);
+    std::swap(lanes_.slots_, kept);
+    lanes_.link_slots(phis, enter);
+    lanes_.restore_slots(phis);
   }
-  std::vector<Place> records = outer_vectors(body.mask());
-  for (std::size_t i = 0; i < values.size(); ++i) records.push_back(tape.field(i, body.mask()));
-  run_body(body, records);
-  keep_outer_vectors();
-  lowering_.poll();
-  b_.set_lanes(1);
-  const Value next_trip = b_.add(trip, b_.index(1));
-  const Block latch = b_.position();
-  b_.jump(head);
-  b_.add_incoming(trip, next_trip, latch);
-  link_slots(current, latch);
-  for (ListReader& r : readers) r.link(latch);
-  if (taped) tape.link(latch);
 
-  b_.set_position(stepped);
-  restore_slots(current);
-  flush_outer_sums();
-  for (ListReader& r : readers) r.suspend();
-  if (taped) tape.suspend();
-  b_.set_lanes(1);
-  const Value all_steps = b_.add(steps_so_far, steps), next_number = b_.add(number, b_.index(1));
-  if (!loop.reverse) turn();
-  lowering_.poll();
-  const Block last = b_.position();
-  b_.jump(event);
-  b_.add_incoming(resting, active_after, last);
-  b_.add_incoming(number, next_number, last);
-  b_.add_incoming(steps_so_far, all_steps, last);
-  link_slots(waiting, last);
+  /// What passes from step to step.
+  void open_head(Block ready) {
+    b_.set_lanes(1);
+    trip_ = b_.phi(Dtype::I64);
+    b_.add_incoming(trip_, b_.index(0), ready);
+    slots_at_head_ = lanes_.open_slots(ready);
+    for (ListReader& r : readers_) r.open(ready);
+    if (taped()) tape_.open(ready);
+    b_.set_lanes(1);
+  }
 
-  b_.set_position(done);
-  b_.set_lanes(1);
-  const Operand counts[] = {steps_so_far, b_.index(0)};
-  b_.call_runtime_void("apsis_count_lanes", counts);
+  void write_step(Block head) {
+    for (ListReader& r : readers_) r.next();
+    if (taped()) tape_.next();
+    lanes_.bind_slots(nullptr, body_, loop_.reverse ? active_after_ : resting_);
+    for (std::size_t i = 0; i < fields_.size(); ++i) {
+      const auto input = static_cast<ValueId>(loop_.first_x() + i);
+      const Aval& aval = loop_.body->aval(input);
+      Place place = readers_[reader_of_[i]].field(fields_[i], aval);
+      if (lanes_.in_registers(aval)) {
+        place.elements = body_.registers(place, aval);
+        place.kind = Place::Kind::Registers;
+      }
+      body_.bind_input(input, std::move(place));
+    }
+    std::vector<Place> records = lanes_.outer_vectors(body_.mask());
+    for (std::size_t i = 0; i < values_.size(); ++i) records.push_back(tape_.field(i, body_.mask()));
+    lanes_.run_body(body_, records);
+    lanes_.keep_outer_vectors();
+    lanes_.lowering_.poll();
+    b_.set_lanes(1);
+    const Value next_trip = b_.add(trip_, b_.index(1));
+    const Block latch = b_.position();
+    b_.jump(head);
+    b_.add_incoming(trip_, next_trip, latch);
+    lanes_.link_slots(slots_at_head_, latch);
+    for (ListReader& r : readers_) r.link(latch);
+    if (taped()) tape_.link(latch);
+  }
+
+  /// All steps up to the event have been made.
+  void end_steps(Block event) {
+    lanes_.restore_slots(slots_at_head_);
+    lanes_.flush_outer_sums();
+    for (ListReader& r : readers_) r.suspend();
+    if (taped()) tape_.suspend();
+    b_.set_lanes(1);
+    const Value all_steps = b_.add(steps_so_far_, steps_), next_number = b_.add(number_, b_.index(1));
+    if (!loop_.reverse) turn();
+    lanes_.lowering_.poll();
+    const Block last = b_.position();
+    b_.jump(event);
+    b_.add_incoming(resting_, active_after_, last);
+    b_.add_incoming(number_, next_number, last);
+    b_.add_incoming(steps_so_far_, all_steps, last);
+    lanes_.link_slots(slots_at_event_, last);
+  }
+
+  LaneCode& lanes_;
+  Builder& b_;
+  const int width_;
+  const Loop loop_;
+  Region homes_, body_;
+  const std::vector<Aval> values_;  // that the loop records
+  ListWriter tape_;
+  std::vector<ListReader> readers_;
+  std::vector<std::size_t> reader_of_;
+  std::vector<Place> fields_;  // by x
+  Pointer cursor_;             // in the events
+  Value event_count_;
+  Value resting_, number_, steps_so_far_;  // at an event: the lanes in the loop, its number
+  Value steps_, leaving_, entering_, leaving_ids_, entering_ids_, active_after_;  // of the event
+  Value trip_;
+  std::vector<SlotPhis> slots_at_event_, slots_at_head_;
+};
+
+void LaneCode::write_replayed() {
+  b_.set_lanes(width_);
+  Replay(*this).write();
 }
 
 }  // namespace apsis::detail
