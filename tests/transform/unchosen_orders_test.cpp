@@ -409,6 +409,64 @@ TEST(UnchosenOrders, JacobiansOfGradientsOfBatches) {
 }
 
 // Parts of an array of which only some were chosen.
+/// Infinite slopes where `by` is not above 0.25, and chosen only where it is.
+Array steep_if(const Array& x, const Array& by) {
+  return where(by > 0.25, sqrt(where(by > 0.25, 1., 0.) * (1.25 + x * x)), x);
+}
+
+// What chooses is read from, or written to, an array at a place that each lane has of its own. The Hessian of
+// a batch's sum has the second derivatives of its lanes on its diagonal.
+TEST(UnchosenOrders, PlacesByLane) {
+  const auto ramp = [](const Array& x) { return (0.375 + 0.25 * arange(5.)) * x; };
+  const auto place = [](const Array& x) { return astype(abs(x) * 3., i64) % 5; };
+  const Function functions[] = {
+      [&](const Array& x) {
+        const Array y = ramp(x), by = y[place(x)];
+        return sum(steep_if(y * cos(by), by));
+      },
+      [&](const Array& x) {  // a row of a matrix
+        const Array y = outer(ramp(x), ramp(x) + 0.5), row = y[place(x)];
+        return sum(steep_if(row * cos(row[1]), row[2]));
+      },
+      [&](const Array& x) {  // a column
+        const Array y = outer(ramp(x), ramp(x) + 0.5), column = y(range(), place(x));
+        return sum(steep_if(column * cos(column), column));
+      },
+      [&](const Array& x) {
+        const Array y = ramp(x), z = y.at(place(x)).set(x * x), by = z[1];
+        return sum(steep_if(z * cos(by), by));
+      },
+      [&](const Array& x) {
+        const Array y = ramp(x), z = y.at(stack({place(x), place(x + 0.5)})).add(sin(x)), by = z[place(x)];
+        return sum(steep_if(z, by) * steep_if(by, z[0]));
+      },
+      [&](const Array& x) {
+        const Array y = ramp(x), z = take_along_axis(y, stack({place(x), place(2. * x)}), 0);
+        return sum(steep_if(z * cos(z[0]), z[1]));
+      },
+      [&](const Array& x) {
+        const Array y = ramp(x), by = y[place(x)];
+        return sum(fori_loop(
+            0, place(x) % 3 + 1, [&](const Array&, const Array& z) { return steep_if(z * cos(by), by); }, y));
+      },
+  };
+  const Array x = array({-1.7, -0.4, 0.3, 0.7, 1.2});
+  int number = 0;
+  for (const Function& f : functions) {
+    SCOPED_TRACE("function " + std::to_string(number++));
+    std::vector<Array> seconds;
+    for (std::int64_t i = 0; i < x.size(); ++i) seconds.push_back(jacfwd(jacfwd(f))(x[i]));
+    const Array expected = diag(stack(seconds));
+    const auto total = [&](const Array& v) { return sum(vmap(f)(v)); };
+    for (int modes = 0; modes < 4; ++modes) {
+      SCOPED_TRACE("forward where the bit is set: " + std::to_string(modes));
+      const Function h = derivative(derivative(total, modes & 1), modes >> 1 & 1);
+      expect_near(h(x), expected);
+      expect_near(jit(h)(x), expected);
+    }
+  }
+}
+
 TEST(UnchosenOrders, PartsOfArrays) {
   auto f = [](const Array& x) {
     const Array s = sqrt(stack({x, x + 1.}));

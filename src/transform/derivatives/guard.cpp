@@ -60,6 +60,26 @@ std::int64_t before_gather(const GatherParams& p, const Shape& from, std::int64_
   return batching < 0 ? -1 : p.operand_batching_dims[static_cast<std::size_t>(batching)];
 }
 
+/// The same for the updates of a scatter: an axis of the array that all slices have whole, or one of
+/// batching.
+std::int64_t before_scatter(const GatherParams& p, const Shape& array, std::int64_t axis) {
+  const auto is_dropped = [&](std::int64_t a) {
+    return p.collapsed_slice_dims.contains(a) || p.operand_batching_dims.contains(a);
+  };
+  const std::int64_t batching = place_in(p.operand_batching_dims, axis);
+  const auto at = static_cast<std::size_t>(axis);
+  std::int64_t left =
+      0;  // axes of the updates of the same kind, of slices or of the indices, that come before
+  if (batching >= 0) {
+    left = p.start_indices_batching_dims[static_cast<std::size_t>(batching)];
+  } else {
+    if (is_dropped(axis) || p.slice_sizes[at] != array[at]) return -1;
+    for (std::int64_t a = 0; a < axis; ++a) left += !is_dropped(a);
+  }
+  for (std::int64_t of = 0;; ++of)
+    if (p.offset_dims.contains(of) == (batching < 0) && left-- == 0) return of;
+}
+
 /// The axis of operand `k` that is axis `axis` of the result, entry by entry, or -1.
 std::int64_t operand_axis(const Graph& graph, const Eqn& e, std::size_t k, std::int64_t axis) {
   const auto operands = graph.operands(e);
@@ -72,6 +92,10 @@ std::int64_t operand_axis(const Graph& graph, const Eqn& e, std::size_t k, std::
   if (e.op == &dynamic_slice_op) return stays(k == 0);
   if (e.op == &dynamic_update_slice_op) return stays(k < 2 && graph.aval(operands[1]).shape()[at] == to[at]);
   if (e.op == &gather_op) return k == 0 ? before_gather(e.params.as<GatherParams>(), from, axis) : -1;
+  if (e.op == &scatter_op) {
+    if (k == 0) return axis;
+    return k == 2 ? before_scatter(e.params.as<ScatterParams>().places, to, axis) : -1;
+  }
   if (e.op == &slice_op) return stays(e.params.as<SliceParams>().stride[at] == 1);
   if (e.op == &pad_op) {
     const auto& p = e.params.as<PadParams>();
