@@ -234,167 +234,240 @@ Array open_at_first(const LateWrites& late, std::size_t group, std::span<const A
   return lax::full(shape, Dtype::Bool, 1);
 }
 
-}  // namespace
-
-// Backwards over the entries: the carry is (sums of the cotangents of the linear consts, cotangents of the
-// carry, what is open of late carries).
-void scan_transpose(const TransposeRule& r) {
-  const auto& p = r.params.as<ScanParams>();
-  auto consts = static_cast<std::size_t>(p.consts), carries = static_cast<std::size_t>(p.carries);
-  // A carry that starts from known zeros is linear too if the body makes it so.
+/// Which inputs of the body are linear. A carry that starts from known zeros is, too, if the body makes it
+/// so.
+std::vector<bool> linear_inputs(const TransposeRule& r, const Loop& loop) {
   std::vector<bool> linear(r.linear.begin(), r.linear.end());
-  mark_dependent_carries(*p.body, linear, consts, carries);
-  for (std::size_t c = 0; c < carries; ++c)
-    if (!linear[consts + c]) fail(messages::loop_not_transposable, {"scan"});
-  std::vector<bool> ct_mask = not_empty(r.cotangents);
-  const LateWrites late(*p.body, linear, consts, carries, slice_mask(ct_mask, 0, carries));
-  Groups<Array> given;
-  Unions unions;
-  // Of the sums, then of the carry.
-  const std::vector<AxesCondition> conditions_given = for_first_axes(r, carries);
-  const auto of_carry = std::span(conditions_given).first(carries),
-             of_ys = std::span(conditions_given).subspan(carries);
-  const std::vector<Array> for_all = for_all_iterations(HeldConditions({}, of_carry, of_ys), unions);
-  std::vector<AxesCondition> held = conditions_of_sums(r, for_all, consts, unions);
-  const std::size_t sums = held.size();
-  for (AxesCondition& one : conditions_of_carry(r, of_carry, for_all, consts, late.late))
-    held.push_back(std::move(one));
-  for (std::size_t c = 0; c < carries; ++c) {
-    const Array& ct = r.cotangents[c];
-    given[Carry].push_back(ct.is_empty() ? lax::full_like(r.avals[consts + c], 0) : ct);
-  }
-  for (std::size_t g = 0; g < late.open.size(); ++g)
-    given[Open].push_back(open_at_first(late, g, of_carry, std::span(held).subspan(sums)));
-  for (std::size_t i = 0; i < linear.size(); ++i) {
-    if (!linear[i])
-      given[i < consts ? Consts : Xs].push_back(r.operands[i]);
-    else if (r.avals[i].is_list() && i < consts)
-      fail(messages::sum_of_tapes, {});  // of lists that nobody knows the length of
-    else if (i < consts)
-      given[Sums].push_back(take_sum(r, i));
-  }
-  std::fill_n(ct_mask.begin(), carries, true);
-  given[Ys] = marked(r.cotangents.subspan(carries), slice_mask(ct_mask, carries, ct_mask.size() - carries));
+  mark_dependent_carries(*loop.body, linear, loop.consts, loop.carries);
+  for (std::size_t c = 0; c < loop.carries; ++c)
+    if (!linear[loop.consts + c]) fail(messages::loop_not_transposable, {"scan"});
+  return linear;
+}
 
-  std::vector<bool> body_linear(late.open.size(), false), out_mask, all, sum_mask(count(linear), false);
-  body_linear.insert(body_linear.end(), linear.begin(), linear.end());
-  // Of lists nobody knows the length before there is one.
-  for (std::size_t i = 0; i < linear.size(); ++i)
-    if (linear[i]) all.push_back(i < consts + carries || list_depth(r.avals[i].list()) < 2);
-  std::fill_n(sum_mask.begin(), given[Sums].size(), true);
-  const std::size_t carried = given[Sums].size() + carries;
-  const auto is_held = [](const AxesCondition& c) { return !c.holds.is_empty(); };
-  std::vector<std::size_t> linear_xs;
-  for (std::size_t i = consts + carries; i < linear.size(); ++i)
-    if (linear[i]) linear_xs.push_back(i);
-  GraphRef transposed;
+bool is_held(const AxesCondition& c) { return !c.holds.is_empty(); }
+
+/// Backwards over the entries: the carry is (sums of the cotangents of the linear consts, cotangents of the
+/// carry, what is open of late carries).
+class Backward {
+ public:
+  explicit Backward(const TransposeRule& r)
+      : r_(r),
+        loop_(r.params.as<ScanParams>()),
+        linear_(linear_inputs(r, loop_)),
+        ct_mask_(not_empty(r.cotangents)),
+        late_(*loop_.body, linear_, loop_.consts, loop_.carries, slice_mask(ct_mask_, 0, loop_.carries)),
+        conditions_given_(for_first_axes(r, loop_.carries)),
+        of_carry_(std::span(conditions_given_).first(loop_.carries)),
+        of_ys_(std::span(conditions_given_).subspan(loop_.carries)) {
+    hold_conditions();
+    gather_operands();
+    list_linear_inputs();
+  }
+
+  void run() {
+    while (!settle()) {
+    }
+    give(bind_backward());
+  }
+
+ private:
+  /// Under which conditions the cotangents that are carried count at first: the sums, then those of the
+  /// carry.
+  void hold_conditions() {
+    const std::vector<Array> for_all = for_all_iterations(HeldConditions({}, of_carry_, of_ys_), unions_);
+    held_ = conditions_of_sums(r_, for_all, loop_.consts, unions_);
+    sums_ = held_.size();
+    for (AxesCondition& one : conditions_of_carry(r_, of_carry_, for_all, loop_.consts, late_.late))
+      held_.push_back(std::move(one));
+  }
+
+  void gather_operands() {
+    const std::size_t consts = loop_.consts, carries = loop_.carries;
+    for (std::size_t c = 0; c < carries; ++c) {
+      const Array& ct = r_.cotangents[c];
+      given_[Carry].push_back(ct.is_empty() ? lax::full_like(r_.avals[consts + c], 0) : ct);
+    }
+    for (std::size_t g = 0; g < late_.open.size(); ++g)
+      given_[Open].push_back(open_at_first(late_, g, of_carry_, std::span(held_).subspan(sums_)));
+    for (std::size_t i = 0; i < linear_.size(); ++i) {
+      if (!linear_[i])
+        given_[i < consts ? Consts : Xs].push_back(r_.operands[i]);
+      else if (r_.avals[i].is_list() && i < consts)
+        fail(messages::sum_of_tapes, {});  // of lists that nobody knows the length of
+      else if (i < consts)
+        given_[Sums].push_back(take_sum(r_, i));
+    }
+    std::fill_n(ct_mask_.begin(), carries, true);
+    given_[Ys] =
+        marked(r_.cotangents.subspan(carries), slice_mask(ct_mask_, carries, ct_mask_.size() - carries));
+  }
+
+  void list_linear_inputs() {
+    const std::size_t first_x = loop_.first_x();
+    body_linear_.assign(late_.open.size(), false);
+    body_linear_.insert(body_linear_.end(), linear_.begin(), linear_.end());
+    for (std::size_t i = 0; i < linear_.size(); ++i) {
+      if (!linear_[i]) continue;
+      // Of lists nobody knows the length before there is one.
+      all_.push_back(i < first_x || list_depth(r_.avals[i].list()) < 2);
+      if (i >= first_x) linear_xs_.push_back(i);
+    }
+    sum_mask_.assign(all_.size(), false);
+    std::fill_n(sum_mask_.begin(), given_[Sums].size(), true);
+  }
+
+  /// Transposes the body under the conditions that are held. False if the cotangent of some carry counts
+  /// elsewhere too when it comes out: then that condition is weaker now.
+  bool settle() {
+    const std::span<const AxesCondition> all_held = held_;
+    const HeldConditions conditions(all_held.first(sums_), all_held.subspan(sums_), of_ys_);
+    given_[Held] = conditions.constant;
+    given_[HeldXs] = conditions.by_entry;
+    std::vector<Conditional> conditional;
+    std::vector<bool> instantiate = all_;
+    if (!conditions.given.avals.empty()) {
+      conditional.resize(all_.size());
+      for (std::size_t k = 0; k < all_.size(); ++k) {
+        const bool is_asked =
+            k >= held_.size() || (is_held(held_[k]) && !(k >= sums_ && late_.late[k - sums_]));
+        if (is_asked) conditional[k].axes = Conditional::any;
+        instantiate.push_back(is_asked && k < held_.size());
+      }
+    }
+    transposed_ = transpose_graph(*late_.body, body_linear_, ct_mask_, instantiate, out_mask_, sum_mask_,
+                                  conditional, conditions.given);
+    narrowed_.clear();
+    of_xs_.assign(all_.size() - held_.size(), {});
+    bool settled = true;
+    const std::size_t first =
+        transposed_->input_count() - conditions.constant.size() - conditions.by_entry.size();
+    const std::vector<Implied> implied_by = implied(*transposed_, given_[Open], first, conditions, unions_);
+    std::size_t out = count(slice_mask(out_mask_, 0, all_.size()));
+    for (std::size_t k = 0, cotangent = 0; k < conditional.size(); ++k) {
+      cotangent += out_mask_[k];
+      if (!out_mask_[all_.size() + k]) continue;
+      const std::size_t says = out++;
+      const ValueId value = transposed_->outputs()[says];
+      if (k >= held_.size())
+        take_condition_of_x(k - held_.size(), cotangent - 1, says, implied_by[value], conditions,
+                            first + conditions.constant.size());
+      else
+        settled = hold(k, cotangent - 1, says, implied_by[value]) && settled;
+    }
+    return settled;
+  }
+
+  /// The condition of the cotangent of an x, which output `says` tells. `entries`: the first input of the
+  /// transposed body that is a condition by entry.
+  void take_condition_of_x(std::size_t x, std::size_t cotangent, std::size_t says, const Implied& own,
+                           const HeldConditions& conditions, std::size_t entries) {
+    const ValueId value = transposed_->outputs()[says];
+    AxesCondition& one = of_xs_[x];
+    const bool list = r_.avals[linear_xs_[x]].is_list();
+    const bool by_entry = !list && entries <= value && value < transposed_->input_count();
+    if (by_entry)
+      one = AxesCondition::for_first_axes(conditions.by_entry[value - entries]);
+    else if (own.as && !own.as->parts.empty())
+      one = AxesCondition::for_first_axes(unions_.made_of(*own.as));
+    if (!list && !by_entry) one.axes = after_time(one.axes);
+    // Lists are zero already where they do not count.
+    const bool exact = !list && is_held(one) && (by_entry || own.equal);
+    if (!exact && !transposed_->aval(transposed_->outputs()[cotangent]).is_list())
+      narrowed_.emplace_back(cotangent, says);
+  }
+
+  /// Whether what is carried at k counts, when it comes out, only where it does now. Else it counts where it
+  /// comes out too, from now on, or everywhere.
+  bool hold(std::size_t k, std::size_t cotangent, std::size_t says, const Implied& own) {
+    const Union now = unions_.of(held_[k].holds);
+    if (own.as && within(*own.as, now)) {
+      const bool fewer = !own.equal || *own.as != now;
+      if (k >= sums_ && fewer && !own.as->parts.empty()) narrowed_.emplace_back(cotangent, says);
+      return true;
+    }
+    if (k >= sums_) {
+      Array& ct = given_[Carry][k - sums_];
+      ct = guarded(ct, guard_of(held_[k]));
+    }
+    held_[k] =
+        own.as ? AxesCondition::for_first_axes(unions_.made_of(either(now, *own.as))) : AxesCondition();
+    return false;
+  }
+
+  std::size_t carried() const { return given_[Sums].size() + loop_.carries; }
+
+  std::vector<Array> bind_backward() {
+    std::array<std::size_t, group_count> sizes;
+    for (Group g : body_order) sizes[g] = given_[g].size();
+    const std::size_t plain = sizes[Open] + sizes[Consts] + sizes[Xs],
+                      cotangents = count(slice_mask(out_mask_, 0, all_.size()));
+    const auto wire = [&](std::span<const Array> in) {
+      const std::vector<Array> args = reordered(in, sizes, loop_order, body_order);
+      std::vector<Array> outs = interpret(*transposed_, args);
+      for (const auto& [cotangent, says] : narrowed_)
+        outs[cotangent] = guarded(outs[cotangent], guard_of(outs[says]));
+      outs.resize(cotangents);
+      for (std::size_t c = 0; c < loop_.carries; ++c)
+        if (late_.late[c]) outs[sizes[Sums] + c] = args[plain + c];
+      const std::vector<Array> open = interpret(*late_.next, std::span(args).first(plain));
+      outs.insert(outs.begin() + static_cast<std::ptrdiff_t>(carried()), open.begin(), open.end());
+      return outs;
+    };
+    const std::vector<Aval> avals = input_avals(*transposed_);
+    const ScanParams backward{rewire(reordered<Aval>(avals, sizes, body_order, loop_order), wire),
+                              static_cast<std::int64_t>(sizes[Consts] + sizes[Held]),
+                              static_cast<std::int64_t>(carried() + sizes[Open]), loop_.length,
+                              !loop_.reverse};
+    return bind_all(scan_op, make_params(backward), joined(given_, loop_order));
+  }
+
+  /// What the rule returns: cotangents of the operands, and where they count.
+  void give(const std::vector<Array>& found) {
+    const std::size_t consts = loop_.consts, first_x = loop_.first_x();
+    for (std::size_t i = 0, k = 0, next = 0; i < linear_.size(); ++i) {
+      if (!linear_[i] || !out_mask_[k++]) continue;
+      const Array& ct = found[i < first_x ? next : next + given_[Open].size()];
+      ++next;
+      if (!r_.linear[i]) continue;
+      const bool late = i >= consts && i < first_x && late_.late[i - consts];
+      const std::size_t c = i - consts;
+      if (late && r_.cotangents[c].is_empty()) continue;
+      r_.out[i] = ct;
+      if (late) {
+        // Where a late carry starts from counts if no iteration has written it.
+        const Guard open = guard_of(found[carried() + static_cast<std::size_t>(late_.group[c])]);
+        const Guard where = *both(open, guard_of(held_[sums_ + c]));
+        r_.conditions[i] = {holds(where), where.axes};
+      } else {
+        r_.conditions[i] = k <= held_.size() ? held_[k - 1] : of_xs_[k - 1 - held_.size()];
+      }
+    }
+  }
+
+  const TransposeRule& r_;
+  const Loop loop_;
+  const std::vector<bool> linear_;  // by input of the body
+  std::vector<bool> ct_mask_;
+  const LateWrites late_;
+  const std::vector<AxesCondition> conditions_given_;
+  const std::span<const AxesCondition> of_carry_, of_ys_;
+  Unions unions_;
+  Groups<Array> given_;
+  std::vector<AxesCondition> held_;  // of the sums, then of the carry
+  std::size_t sums_ = 0;
+  // By linear input: whether its cotangent is wanted, even if zero, and whether it starts from a sum.
+  std::vector<bool> all_, sum_mask_;
+  std::vector<bool> body_linear_, out_mask_;
+  std::vector<std::size_t> linear_xs_;
+  GraphRef transposed_;
   // Cotangents, by output, that count in fewer places than their condition says, with the output that says
   // where: they become zero in the others.
-  std::vector<std::pair<std::size_t, std::size_t>> narrowed;
-  std::vector<AxesCondition> of_xs;
-  for (bool settled = false; !settled;) {
-    const std::span<const AxesCondition> all_held = held;
-    const HeldConditions conditions(all_held.first(sums), all_held.subspan(sums), of_ys);
-    given[Held] = conditions.constant;
-    given[HeldXs] = conditions.by_entry;
-    std::vector<Conditional> conditional;
-    std::vector<bool> instantiate = all;
-    if (!conditions.given.avals.empty()) {
-      conditional.resize(all.size());
-      for (std::size_t k = 0; k < all.size(); ++k) {
-        const bool is_asked = k >= held.size() || (is_held(held[k]) && !(k >= sums && late.late[k - sums]));
-        if (is_asked) conditional[k].axes = Conditional::any;
-        instantiate.push_back(is_asked && k < held.size());
-      }
-    }
-    transposed = transpose_graph(*late.body, body_linear, ct_mask, instantiate, out_mask, sum_mask,
-                                 conditional, conditions.given);
-    settled = true;
-    narrowed.clear();
-    of_xs.assign(all.size() - held.size(), {});
-    const std::size_t first =
-        transposed->input_count() - conditions.constant.size() - conditions.by_entry.size();
-    std::size_t out = count(slice_mask(out_mask, 0, all.size()));
-    const std::vector<Implied> conditions_of = implied(*transposed, given[Open], first, conditions, unions);
-    for (std::size_t k = 0, cotangent = 0; k < conditional.size(); ++k) {
-      cotangent += out_mask[k];
-      if (!out_mask[all.size() + k]) continue;
-      const std::size_t says = out++;
-      const ValueId value = transposed->outputs()[says];
-      const Implied& own = conditions_of[value];
-      const std::optional<Union>& next = own.as;
-      if (k >= held.size()) {
-        AxesCondition& one = of_xs[k - held.size()];
-        const bool list = r.avals[linear_xs[k - held.size()]].is_list();
-        const std::size_t entries = first + conditions.constant.size();
-        const bool by_entry = !list && entries <= value && value < transposed->input_count();
-        if (by_entry)
-          one = AxesCondition::for_first_axes(conditions.by_entry[value - entries]);
-        else if (next && !next->parts.empty())
-          one = AxesCondition::for_first_axes(unions.made_of(*next));
-        if (!list && !by_entry) one.axes = after_time(one.axes);
-        // Lists are zero already where they do not count.
-        const bool exact = !list && is_held(one) && (by_entry || own.equal);
-        const Aval& entry = transposed->aval(transposed->outputs()[cotangent - 1]);
-        if (!exact && !entry.is_list()) narrowed.emplace_back(cotangent - 1, says);
-        continue;
-      }
-      const Union now = unions.of(held[k].holds);
-      if (next && within(*next, now)) {
-        const bool fewer = !own.equal || *next != now;
-        if (k >= sums && fewer && !next->parts.empty()) narrowed.emplace_back(cotangent - 1, says);
-        continue;
-      }
-      // It counts where something else does too, from now on or at all times.
-      if (k >= sums) {
-        Array& ct = given[Carry][k - sums];
-        ct = guarded(ct, guard_of(held[k]));
-      }
-      held[k] = next ? AxesCondition::for_first_axes(unions.made_of(either(now, *next))) : AxesCondition();
-      settled = false;
-    }
-  }
-  std::array<std::size_t, group_count> sizes;
-  for (Group g : body_order) sizes[g] = given[g].size();
-  const std::size_t plain = sizes[Open] + sizes[Consts] + sizes[Xs],
-                    cotangents = count(slice_mask(out_mask, 0, all.size()));
-  const auto wire = [&](std::span<const Array> in) {
-    const std::vector<Array> args = reordered(in, sizes, loop_order, body_order);
-    std::vector<Array> outs = interpret(*transposed, args);
-    for (const auto& [cotangent, says] : narrowed)
-      outs[cotangent] = guarded(outs[cotangent], guard_of(outs[says]));
-    outs.resize(cotangents);
-    for (std::size_t c = 0; c < carries; ++c)
-      if (late.late[c]) outs[sizes[Sums] + c] = args[plain + c];
-    const std::vector<Array> open = interpret(*late.next, std::span(args).first(plain));
-    outs.insert(outs.begin() + static_cast<std::ptrdiff_t>(carried), open.begin(), open.end());
-    return outs;
-  };
-  const std::vector<Aval> avals = input_avals(*transposed);
-  const ScanParams backward{rewire(reordered<Aval>(avals, sizes, body_order, loop_order), wire),
-                            static_cast<std::int64_t>(sizes[Consts] + sizes[Held]),
-                            static_cast<std::int64_t>(carried + sizes[Open]), p.length, !p.reverse};
-  const std::vector<Array> found = bind_all(scan_op, make_params(backward), joined(given, loop_order));
+  std::vector<std::pair<std::size_t, std::size_t>> narrowed_;
+  std::vector<AxesCondition> of_xs_;
+};
 
-  for (std::size_t i = 0, k = 0, next = 0; i < linear.size(); ++i) {
-    if (!linear[i] || !out_mask[k++]) continue;
-    const Array& ct = found[i < consts + carries ? next : next + sizes[Open]];
-    ++next;
-    if (!r.linear[i]) continue;
-    const bool start = i >= consts && i < consts + carries;
-    const std::size_t c = i - consts;
-    if (start && late.late[c] && r.cotangents[c].is_empty()) continue;
-    r.out[i] = ct;
-    if (start && late.late[c]) {
-      // Where a late carry starts from counts if no iteration has written it.
-      const Guard open = guard_of(found[carried + static_cast<std::size_t>(late.group[c])]);
-      const AxesCondition& own = held[sums + c];
-      const Guard where = *both(open, guard_of(own));
-      r.conditions[i] = {holds(where), where.axes};
-    } else {
-      r.conditions[i] = k <= held.size() ? held[k - 1] : of_xs[k - 1 - held.size()];
-    }
-  }
-}
+}  // namespace
+
+void scan_transpose(const TransposeRule& r) { Backward(r).run(); }
 
 }  // namespace apsis::detail
