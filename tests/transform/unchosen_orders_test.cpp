@@ -467,6 +467,46 @@ TEST(UnchosenOrders, PlacesByLane) {
   }
 }
 
+// The vmap of a gradient, where the same condition is computed twice: two tracers of one value are one
+// condition.
+TEST(UnchosenOrders, EqualConditionsUnderVmap) {
+  struct State {
+    Array x, mean;
+  };
+  const auto f = [](const Array& v) {
+    const Array start = (0.375 + 0.06 * arange(20.)) * v[2], by = sin(v[1]);
+    const auto made = fori_loop(
+        0, 2,
+        [&](const Array&, const State& s) {
+          const Array root = 0.5 * sqrt(where(by > 0.25, 1., 0.) * (1.25 + s.x * s.x));
+          return State{root, sin(mean(s.x * s.x))};
+        },
+        State{start, by});
+    const State chosen{where(by > 0.25, made.x, start), where(by > 0.25, made.mean, by)};
+    const auto [end, entries] = scan(
+        [](const State& s, const Array& x) {
+          const State next = cond(
+              Array(1.75) > 0.5,
+              [](const State& z) {
+                return State{sin(z.x), z.mean + 0.5};
+              },
+              [](const State& z) {
+                return State{cos(z.x), z.mean};
+              },
+              s);
+          return std::pair{next, sin(x)};
+        },
+        chosen, arange(4.));
+    return mean(end.x) + entries[0];
+  };
+  const Array x = array({{0.3, -1., 0.7}, {0.3, 0.2, -0.4}, {0.1, 1., 0.7}});
+  const Array expected = stack({grad(f)(x[0]), grad(f)(x[1]), grad(f)(x[2])});
+  for (const LaneLoops loops : {LaneLoops::Automatic, LaneLoops::Lanes, LaneLoops::Lockstep}) {
+    expect_near(vmap(grad(f), {.loops = loops})(x), expected);
+    expect_near(jit(vmap(grad(f), {.loops = loops}))(x), expected);
+  }
+}
+
 TEST(UnchosenOrders, PartsOfArrays) {
   auto f = [](const Array& x) {
     const Array s = sqrt(stack({x, x + 1.}));

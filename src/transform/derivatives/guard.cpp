@@ -1,6 +1,7 @@
 #include "transform/derivatives/guard.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "ops/dot_params.hpp"
 #include "ops/index_params.hpp"
@@ -24,12 +25,25 @@ Array of_shape(const Array& condition, const Shape& shape, const Dims& axes) {
   return as_it_is ? condition : lax::broadcast_in_dim(condition, shape, axes);
 }
 
+/// Whether two conditions are known to be one: the same value of a program, lane by lane under vmap, or equal
+/// elements where functions are called op by op.
 bool same_value(const Array& a, const Array& b) {
   if (a.node() == b.node()) return true;
   if (a.is_empty() || b.is_empty()) return false;
-  if (a.node()->kind != NodeKind::Stage || b.node()->kind != NodeKind::Stage) return false;
-  const auto &x = *static_cast<const StageNode*>(a.node()), &y = *static_cast<const StageNode*>(b.node());
-  return x.tag == y.tag && x.id == y.id;
+  if (a.node()->kind != b.node()->kind) return false;
+  if (a.node()->kind == NodeKind::Buffer)
+    return a.dtype() == b.dtype() && a.shape() == b.shape() &&
+           std::memcmp(data_of(a), data_of(b), static_cast<std::size_t>(a.size()) * item_size(a.dtype())) ==
+               0;
+  if (a.node()->kind == NodeKind::Stage) {
+    const auto &x = *static_cast<const StageNode*>(a.node()), &y = *static_cast<const StageNode*>(b.node());
+    return x.tag == y.tag && x.id == y.id;
+  }
+  if (a.node()->kind == NodeKind::Batch) {
+    const auto &x = *static_cast<const BatchNode*>(a.node()), &y = *static_cast<const BatchNode*>(b.node());
+    return x.tag == y.tag && x.axis == y.axis && same_value(x.value, y.value);
+  }
+  return false;
 }
 
 std::int64_t before_product(const DotParams& p, const Shape& a, const Shape& b, std::size_t k,
