@@ -25,7 +25,6 @@ Loop::Loop(const ScanParams& p)
     : body(p.body.get()),
       consts(static_cast<std::size_t>(p.consts)),
       carries(static_cast<std::size_t>(p.carries)),
-      xs(body->input_count() - consts - carries),
       length(p.length),
       reverse(p.reverse) {}
 

@@ -28,7 +28,7 @@ struct Loop {
 
   const Graph* cond = nullptr;
   const Graph* body;
-  std::size_t cond_consts = 0, consts, carries, xs = 0;
+  std::size_t cond_consts = 0, consts, carries;
   std::int64_t max_steps = -1;  // of a while; -1: no bound
   std::int64_t site = -1;       // see WhileParams
   std::int64_t length = -1;     // of a scan; -1: that of its lists

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "ops/dtype_set.hpp"
 #include "ops/index_rules.hpp"
 #include "ops/messages.hpp"
 
@@ -126,8 +127,8 @@ void scatter_combine(const Placement& place, const ScatterParams& p, const std::
   auto* source = static_cast<const T*>(updates);
   const bool clips = p.places.mode == OutOfBounds::Clip;
   switch (p.kind) {
-    case ScatterKind::Set:
-      return combine_rows<ScatterKind::Set>(place, clips, indices, source, target);
+    case ScatterKind::Set:  // set_rows
+      break;
     case ScatterKind::Add:
       return combine_rows<ScatterKind::Add>(place, clips, indices, source, target);
     case ScatterKind::Mul:
@@ -177,38 +178,8 @@ void scatter_evaluate(const Params& params, std::span<const Array> in, std::span
   if (p.kind == ScatterKind::Set)
     return set_rows(place, p.places.mode == OutOfBounds::Clip, indices, static_cast<const char*>(updates),
                     target, item);
-  switch (dtype) {
-    case Dtype::Bool:
-      return scatter_combine<bool>(place, p, indices, updates, target);
-    case Dtype::I8:
-      return scatter_combine<std::int8_t>(place, p, indices, updates, target);
-    case Dtype::I16:
-      return scatter_combine<std::int16_t>(place, p, indices, updates, target);
-    case Dtype::I32:
-      return scatter_combine<std::int32_t>(place, p, indices, updates, target);
-    case Dtype::I64:
-      return scatter_combine<std::int64_t>(place, p, indices, updates, target);
-    case Dtype::U8:
-      return scatter_combine<std::uint8_t>(place, p, indices, updates, target);
-    case Dtype::U16:
-      return scatter_combine<std::uint16_t>(place, p, indices, updates, target);
-    case Dtype::U32:
-      return scatter_combine<std::uint32_t>(place, p, indices, updates, target);
-    case Dtype::U64:
-      return scatter_combine<std::uint64_t>(place, p, indices, updates, target);
-    case Dtype::BF16:
-      return scatter_combine<bfloat16>(place, p, indices, updates, target);
-    case Dtype::F16:
-      return scatter_combine<float16>(place, p, indices, updates, target);
-    case Dtype::F32:
-      return scatter_combine<float>(place, p, indices, updates, target);
-    case Dtype::F64:
-      return scatter_combine<double>(place, p, indices, updates, target);
-    case Dtype::C64:
-      return scatter_combine<complex64>(place, p, indices, updates, target);
-    case Dtype::C128:
-      return scatter_combine<complex128>(place, p, indices, updates, target);
-  }
+  visit_dtype<all_dtypes>(
+      dtype, [&]<class T>(std::type_identity<T>) { scatter_combine<T>(place, p, indices, updates, target); });
 }
 
 void scatter_emit(Emitter& e, const Params& params, std::span<const Aval> in_avals, std::span<const Value> in,

@@ -8,6 +8,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "ops/dtype_set.hpp"
+
 namespace apsis::detail {
 namespace {
 
@@ -132,46 +134,14 @@ bool sort_line(const SortKey& line, std::int64_t count, void* to) {
   return true;
 }
 
-/// Calls work(element type) for a dtype that is not complex.
-template <class Work>
-auto with_real_type(Dtype dtype, Work&& work) {
-  switch (dtype) {
-    case Dtype::Bool:
-      return work(bool());
-    case Dtype::I8:
-      return work(std::int8_t());
-    case Dtype::I16:
-      return work(std::int16_t());
-    case Dtype::I32:
-      return work(std::int32_t());
-    case Dtype::I64:
-      return work(std::int64_t());
-    case Dtype::U8:
-      return work(std::uint8_t());
-    case Dtype::U16:
-      return work(std::uint16_t());
-    case Dtype::U32:
-      return work(std::uint32_t());
-    case Dtype::U64:
-      return work(std::uint64_t());
-    case Dtype::BF16:
-      return work(bfloat16());
-    case Dtype::F16:
-      return work(float16());
-    case Dtype::F32:
-      return work(float());
-    default:
-      return work(double());
-  }
-}
-
 }  // namespace
 
 void LineSorter::sort(const std::vector<SortKey>& keys, std::int64_t count) {
   order_.resize(static_cast<std::size_t>(count));
   std::iota(order_.begin(), order_.end(), std::int64_t{0});
   const auto by = [&](const SortKey& key) {
-    with_real_type(key.dtype, [&](auto type) { order_by<decltype(type)>(key, order_, memory_); });
+    visit_dtype<real_dtypes>(key.dtype,
+                             [&]<class T>(std::type_identity<T>) { order_by<T>(key, order_, memory_); });
   };
   // The last key first: each order keeps what those before it made, among equals.
   for (auto key = keys.rbegin(); key != keys.rend(); ++key) {
@@ -187,8 +157,11 @@ void LineSorter::sort(const std::vector<SortKey>& keys, std::int64_t count) {
 }
 
 bool sort_values(const SortKey& line, std::int64_t count, void* to) {
-  return !is_complex(line.dtype) &&
-         with_real_type(line.dtype, [&](auto type) { return sort_line<decltype(type)>(line, count, to); });
+  if (is_complex(line.dtype)) return false;
+  bool sorted = false;
+  visit_dtype<real_dtypes>(line.dtype,
+                           [&]<class T>(std::type_identity<T>) { sorted = sort_line<T>(line, count, to); });
+  return sorted;
 }
 
 }  // namespace apsis::detail

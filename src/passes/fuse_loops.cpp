@@ -149,14 +149,10 @@ class Merged {
     const auto of_first = both->outputs().first(count), of_second = both->outputs().subspan(count);
     if (carry_of_.empty() && std::ranges::find_first_of(of_first, of_second) == of_first.end())
       return false;  // they have nothing in common but their length
-    GraphBuilder final_builder;
-    GraphCopy copy(final_builder, *both);
-    copy.add_inputs();
-    copy.add_equations();
-    outputs = copy.outputs();
-    outputs.erase(outputs.begin() + static_cast<std::ptrdiff_t>(count),
-                  outputs.begin() + static_cast<std::ptrdiff_t>(count + carry_of_.size()));
-    body_ = final_builder.finish(outputs);
+    outputs.assign(of_first.begin(), of_first.end());
+    const auto more = of_second.subspan(carry_of_.size());
+    outputs.insert(outputs.end(), more.begin(), more.end());
+    body_ = with_outputs(*both, outputs);
     return true;
   }
 
