@@ -44,6 +44,10 @@ bool Unions::has(const Array& holds) const {
   return std::ranges::any_of(known_, [&](const Known& k) { return k.holds.node() == holds.node(); });
 }
 
+void Unions::add(const Array& holds, const Union& as) {
+  if (!has(holds)) known_.push_back({holds, as});
+}
+
 Array Unions::made_of(const Union& all) {
   std::size_t axes = all.axes;
   for (std::size_t part : all.parts) axes = std::min(axes, bases_[part].shape().size());

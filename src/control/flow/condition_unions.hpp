@@ -27,6 +27,8 @@ class Unions {
   /// Of a condition by entry of a loop: whether it holds in any.
   Union of_any(const Array& by_entry);
   bool has(const Array& holds) const;
+  /// Another array that says the same as a union.
+  void add(const Array& holds, const Union& as);
   /// Of a union that is not empty.
   Array made_of(const Union& all);
 

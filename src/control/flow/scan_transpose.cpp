@@ -217,7 +217,7 @@ std::vector<Implied> implied(const Graph& graph, std::span<const Array> open, st
 /// For a group of late carries: where the cotangents of all count, if that is one condition for as many axes
 /// as what is open. Else true, and each is held to its own.
 Array open_at_first(const LateWrites& late, std::size_t group, std::span<const AxesCondition> given,
-                    std::span<AxesCondition> held) {
+                    std::span<AxesCondition> held, Unions& unions) {
   const AxesCondition* common = nullptr;
   bool same = true;
   for (std::size_t c = 0; c < late.group.size(); ++c) {
@@ -227,8 +227,11 @@ Array open_at_first(const LateWrites& late, std::size_t group, std::span<const A
     common = &given[c];
   }
   const Shape& shape = late.open[group].shape();
-  if (common && same && !common->holds.is_empty() && common->axes.size() <= shape.size())
-    return holds_in(guard_of(common->holds), shape);
+  if (common && same && !common->holds.is_empty() && common->axes.size() <= shape.size()) {
+    const Array open = holds_in(guard_of(common->holds), shape);
+    unions.add(open, unions.of(common->holds));
+    return open;
+  }
   for (std::size_t c = 0; c < late.group.size(); ++c)
     if (late.group[c] == static_cast<int>(group)) held[c] = given[c];
   return lax::full(shape, Dtype::Bool, 1);
@@ -288,7 +291,7 @@ class Backward {
       given_[Carry].push_back(ct.is_empty() ? lax::full_like(r_.avals[consts + c], 0) : ct);
     }
     for (std::size_t g = 0; g < late_.open.size(); ++g)
-      given_[Open].push_back(open_at_first(late_, g, of_carry_, std::span(held_).subspan(sums_)));
+      given_[Open].push_back(open_at_first(late_, g, of_carry_, std::span(held_).subspan(sums_), unions_));
     for (std::size_t i = 0; i < linear_.size(); ++i) {
       if (!linear_[i])
         given_[i < consts ? Consts : Xs].push_back(r_.operands[i]);

@@ -31,7 +31,7 @@ struct Part {
       const bool input = v < graph->input_count();
       if (!input && !lists && graph->aval(v).is_list())
         bytes[v] = never_kept;
-      else if (!input || !once[v])
+      else if (bytes[v] != never_kept && !(input && once[v]))
         bytes[v] = std::min(bytes[v], never_kept / std::max<std::int64_t>(times, 1)) * times;
     }
     kept_input.assign(graph->input_count(), 0);
