@@ -1,5 +1,7 @@
 #include "runtime/execute.hpp"
 
+#include <new>
+
 #include "codegen/support/cancel.hpp"
 #include "core/memory.hpp"
 #include "core/undefined_memory.hpp"
@@ -58,13 +60,15 @@ class Scratch {
 
 }  // namespace
 
-void execute(const Program& program, const Graph& graph, const void* const* in, void* const* out) {
+void execute(const Program& program, const Graph& graph, const void* const* in, void* const* out) try {
   poll_cancelled();
   Scratch scratch(static_cast<std::size_t>(program.scratch_bytes));
   CallState state;
   state.graph = &graph;
   CallContext context{scratch.data, cancel_flag, program.kernels.data(), &state};
   raise(static_cast<Status>(program.entry(&context, in, out)), state);
+} catch (const std::bad_alloc&) {
+  fail_memory(program, graph);
 }
 
 std::vector<Array> execute(const Program& program, const Graph& graph, std::span<const Array> inputs) {

@@ -3,6 +3,8 @@
 #include "apsis/core/op.hpp"
 #include "codegen/builder/load.hpp"
 #include "codegen/compile/compile.hpp"
+#include "core/memory.hpp"
+#include "core/sizes.hpp"
 #include "errors/provoke.hpp"
 #include "ir/graph.hpp"
 
@@ -22,7 +24,8 @@ struct Counter {
 APSIS_PROVOKES(
     carry_mismatch,
     "[while_loop] the body must return the carry with the shapes and dtypes it got: carry is f64[2] on "
-    "entry and f64[] on return; convert it in the body, or start from a carry of that dtype",
+    "entry and f64[] on return; make the body return what it got, or start from a carry of that shape and "
+    "dtype",
     while_loop([](const Array& x) { return sum(x) < 10.; }, [](const Array& x) { return sum(x); },
                array({1., 2.})))
 
@@ -169,6 +172,15 @@ APSIS_PROVOKES_WITHOUT_PLACE(
       detail::ListStore store(4096);
       store.grow(*store.make(64), 1000);
     })
+
+APSIS_PROVOKES(
+    no_memory_for_program,
+    "[jit] memory ran out as a compiled program ran: it needs 256 TiB beside its results and what loops "
+    "record, and this process may use " +
+        detail::bytes_text(static_cast<double>(detail::machine_memory())) +
+        " in all; the largest value of the program is f64[17592186044416] (128 TiB), made here; make it "
+        "smaller, or work through it in parts",
+    jit([](const Array& x) { return sum(cumsum(x * arange(std::int64_t(1) << 44))); })(array(1.)))
 
 APSIS_PROVOKES(checkpoints,
                "[while_loop] checkpoints is 1 and checkpoint_bytes 0: give at least 2 states or a positive "

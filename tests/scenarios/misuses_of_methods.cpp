@@ -42,7 +42,7 @@ TEST(Misuses, Recurrent) {
     dot(ones({2, 4}), concatenate({ones({2}), ones({1})}));
   });
   // The gate as a matrix.
-  expect_misuse("convert it in the body, or start from a carry of that dtype", [&] {
+  expect_misuse("make the body return what it got, or start from a carry of that shape and dtype", [&] {
     scan([](const Array& h, const Array& v) { return std::pair{outer(h, h) * v, v}; }, ones({2}), x);
   });
   // Series along a missing axis.
@@ -122,7 +122,7 @@ TEST(Misuses, LynxAndHare) {
 
 TEST(Misuses, Metropolis) {
   // Counting by a Boolean.
-  expect_misuse("convert it in the body, or start from a carry of that dtype", [&] {
+  expect_misuse("make the body return what it got, or start from a carry of that shape and dtype", [&] {
     scan([](const Array& c, const Array& v) { return std::pair{c || (v > 1.), v}; }, 0, x);
   });
   // A draw of bernoulli with shapes that do not fit.
@@ -144,7 +144,7 @@ TEST(Misuses, Hamiltonian) {
   expect_misuse("reduce it (sum, mean), or use jacrev for functions with many results",
                 [&] { grad([](const Array& q) { return q * q; })(x); });
   // Momentum of another dtype.
-  expect_misuse("convert it in the body, or start from a carry of that dtype", [&] {
+  expect_misuse("make the body return what it got, or start from a carry of that shape and dtype", [&] {
     while_loop([](const Array& p) { return sum(p) < 3.f; }, [](const Array& p) { return p + astype(p, f64); },
                astype(x, f32));
   });
@@ -177,7 +177,7 @@ TEST(Misuses, PageRank) {
 
 TEST(Misuses, Knapsack) {
   // A table of doubles.
-  expect_misuse("convert it in the body, or start from a carry of that dtype", [&] {
+  expect_misuse("make the body return what it got, or start from a carry of that shape and dtype", [&] {
     fori_loop(
         0, 3, [](const Array& i, const Array& t) { return t.at(i).set(0.5) * 0.5; }, zeros({3}, i64));
   });

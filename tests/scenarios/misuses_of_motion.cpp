@@ -99,7 +99,7 @@ TEST(Misuses, Walk) {
     while_loop([](const Array& a) { return a; }, [](const Array& a) { return a - 1.; }, 3.);
   });
   // A position that becomes a double.
-  expect_misuse("convert it in the body, or start from a carry of that dtype", [&] {
+  expect_misuse("make the body return what it got, or start from a carry of that shape and dtype", [&] {
     while_loop([](const Array& a) { return a < 3; }, [](const Array& a) { return a + 0.5; }, array(0));
   });
   // If of a traced value.

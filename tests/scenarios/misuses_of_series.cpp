@@ -44,7 +44,7 @@ TEST(Misuses, GaussNewton) {
 
 TEST(Misuses, Kalman) {
   // A state that grows.
-  expect_misuse("convert it in the body, or start from a carry of that dtype", [&] {
+  expect_misuse("make the body return what it got, or start from a carry of that shape and dtype", [&] {
     scan(
         [](const Array& c, const Array& y) {
           return std::pair{concatenate({c, expand_dims(y, 0)}), y};
@@ -138,7 +138,7 @@ TEST(Misuses, BinomialTree) {
   // One level too many.
   expect_misuse("insert axes of size 1 with expand_dims or reshape", [&] { x[range(1, {})] + x; });
   // Value of the wrong length.
-  expect_misuse("convert it in the body, or start from a carry of that dtype", [&] {
+  expect_misuse("make the body return what it got, or start from a carry of that shape and dtype", [&] {
     fori_loop(
         0, 3, [](const Array&, const Array& v) { return v[range(1, {})]; }, x);
   });

@@ -234,6 +234,16 @@ detail::solution_t<Y> diffeqsolve(const Term& term, const Method&, const Array& 
   }
 }
 
+/// Refuses arguments for the vector field between the state and the options.
+template <class Term, class Method, class Y, class Args>
+Solution<Array> diffeqsolve(const Term&, const Method&, const Array&, const Array&, const Array&, const Y&,
+                            const Args&, const SolveOptions&) {
+  static_assert(sizeof(Args) == 0,
+                "diffeqsolve passes nothing on to the vector field but time and state: parameters are what "
+                "it captures, or its fields");
+  return {};
+}
+
 /// Refuses calls with other arguments.
 template <class... A>
 requires(sizeof...(A) < 6 || sizeof...(A) > 8) Solution<Array> diffeqsolve(const A&...) {

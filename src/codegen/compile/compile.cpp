@@ -10,6 +10,7 @@
 #include "codegen/emit/region.hpp"
 #include "codegen/support/cancel.hpp"
 #include "core/memory.hpp"
+#include "core/sizes.hpp"
 #include "ops/index_params.hpp"
 #include "passes/analysis/cost.hpp"
 #include "passes/analysis/fusible.hpp"
@@ -216,7 +217,7 @@ std::string code_text(const Graph& given, const CodegenOptions& options) {
   return builder->text();
 }
 
-std::vector<Array> run(const Program& program, std::span<const Array> inputs, const Graph* graph) {
+std::vector<Array> run(const Program& program, std::span<const Array> inputs, const Graph* graph) try {
   APSIS_ASSERT(inputs.size() == program.inputs.size());
   CallState state;
   state.graph = graph;
@@ -247,12 +248,43 @@ std::vector<Array> run(const Program& program, std::span<const Array> inputs, co
   for (std::size_t i = 0; i < results.size(); ++i)
     if (program.outputs[i].is_list()) results[i] = out_lists[i].give(program.outputs[i]);
   return results;
+} catch (const std::bad_alloc&) {
+  if (!graph) throw;
+  fail_memory(program, *graph);
 }
 
 constinit thread_local const std::uint32_t* cancel_flag = &never_cancelled;
 
 void poll_cancelled() {
   if (__atomic_load_n(cancel_flag, __ATOMIC_RELAXED) != 0) fail(messages::cancelled, {});
+}
+
+namespace {
+
+struct LargestValue {
+  Aval aval{Dtype::Bool, {}};
+  Loc made;
+  void look_at(const Graph& graph) {
+    for (const Eqn& e : graph.eqns()) {
+      for (std::uint32_t r = 0; r < e.result_count; ++r) {
+        const Aval& one = graph.aval(e.first_result + r);
+        if (one.bytes() > aval.bytes()) aval = one, made = e.loc;
+      }
+      each_region(e.params, [&](const Graph& region) { look_at(region); });
+    }
+  }
+};
+
+}  // namespace
+
+void fail_memory(const Program& program, const Graph& graph) {
+  LargestValue largest;
+  largest.look_at(graph);
+  const auto text = [](std::int64_t bytes) { return bytes_text(static_cast<double>(bytes)); };
+  fail(messages::no_memory_for_program,
+       {text(program.scratch_bytes), text(machine_memory()), to_string(largest.aval),
+        text(largest.aval.bytes())},
+       largest.made);
 }
 
 void raise_failure(Status status, const CallState& state) {

@@ -68,6 +68,9 @@ inline void raise(Status status, const CallState& state) {
     raise_failure(status, state);
 }
 
+/// Throws what a call has to say that found no memory. `graph`: as for `run`.
+[[noreturn]] void fail_memory(const Program& program, const Graph& graph);
+
 /// The code of a program as text, for tests and for people.
 std::string code_text(const Graph& graph, const CodegenOptions& options = {});
 
