@@ -11,17 +11,37 @@ namespace {
 
 using Marks = std::vector<char>;
 
-Marks live_values(const Graph& graph, const Marks& outputs);
-
 /// What a loop, or a map over lanes, keeps of its operands and results.
 struct Kept {
   Marks operands, results;
 };
 
+/// Cuts down the graphs of a program. On the way back through a loop over lists its linear ones are made, so
+/// another has to tell the length; the first is none of the linear ones, and stays if `will_be_transposed`.
+class Cutting {
+ public:
+  explicit Cutting(bool will_be_transposed) : will_be_transposed_(will_be_transposed) {}
+  /// The values that the marked outputs, and effects, are computed from.
+  Marks live_values(const Graph& graph, const Marks& outputs) const;
+  /// The graph from all inputs to all outputs.
+  GraphRef whole(const Graph& graph) const;
+  /// The graph from the marked inputs to the marked outputs; nothing that is needed may hang on the others.
+  GraphRef prune(const Graph& graph, const Marks& inputs, const Marks& outputs) const;
+
+ private:
+  Kept kept_of_lanes(const Eqn& e, const Marks& values) const;
+  Kept kept_of(const Eqn& e, const Marks& values) const;
+  Params cut_down(const Eqn& e, const Kept& kept) const;
+  void add_cut_down(GraphBuilder& builder, GraphCopy& copy, const Graph& graph, const Eqn& e,
+                    const Kept& kept) const;
+
+  const bool will_be_transposed_;
+};
+
 bool is_cut_down(const Eqn& e) { return is_loop(e) || e.op->kind == OpKind::MapLanes; }
 
 /// The results that are read, and the operands that a lane reads for them.
-Kept kept_of_lanes(const Eqn& e, const Marks& values) {
+Kept Cutting::kept_of_lanes(const Eqn& e, const Marks& values) const {
   const auto first = values.begin() + e.first_result;
   Kept kept{{}, Marks(first, first + e.result_count)};
   kept.operands = live_values(*e.params.as<MapLanesParams>().region, kept.results);
@@ -31,7 +51,7 @@ Kept kept_of_lanes(const Eqn& e, const Marks& values) {
 
 /// The carries and ys whose results are read, the carries that these, the condition or an effect are computed
 /// from, and of constants and xs what is read.
-Kept kept_of(const Eqn& e, const Marks& values) {
+Kept Cutting::kept_of(const Eqn& e, const Marks& values) const {
   if (e.op->kind == OpKind::MapLanes) return kept_of_lanes(e, values);
   const Loop loop(e);
   const auto first = values.begin() + e.first_result;
@@ -57,12 +77,13 @@ Kept kept_of(const Eqn& e, const Marks& values) {
              xs = carries + static_cast<std::ptrdiff_t>(loop.carries);
   std::copy_n(kept.results.begin(), loop.carries, carries);
   // The length of lists is told by one of them.
-  if (!loop.cond && loop.length < 0 && std::find(xs, kept.operands.end(), 1) == kept.operands.end()) *xs = 1;
+  if (!loop.cond && loop.length < 0 &&
+      (will_be_transposed_ || std::find(xs, kept.operands.end(), 1) == kept.operands.end()))
+    *xs = 1;
   return kept;
 }
 
-/// The values that the marked outputs, and effects, are computed from.
-Marks live_values(const Graph& graph, const Marks& outputs) {
+Marks Cutting::live_values(const Graph& graph, const Marks& outputs) const {
   Marks live(graph.value_count(), 0);
   for (std::size_t i = 0; i < outputs.size(); ++i)
     if (outputs[i]) live[graph.outputs()[i]] = 1;
@@ -85,9 +106,7 @@ Marks live_values(const Graph& graph, const Marks& outputs) {
   return live;
 }
 
-GraphRef prune(const Graph& graph, const Marks& inputs, const Marks& outputs);
-
-Params cut_down(const Eqn& e, const Kept& kept) {
+Params Cutting::cut_down(const Eqn& e, const Kept& kept) const {
   if (e.op->kind == OpKind::MapLanes) {
     MapLanesParams p = e.params.as<MapLanesParams>();
     Dims axes;
@@ -120,8 +139,8 @@ Params cut_down(const Eqn& e, const Kept& kept) {
 }
 
 /// Adds a loop, or a map over lanes, with fewer operands and results.
-void add_cut_down(GraphBuilder& builder, GraphCopy& copy, const Graph& graph, const Eqn& e,
-                  const Kept& kept) {
+void Cutting::add_cut_down(GraphBuilder& builder, GraphCopy& copy, const Graph& graph, const Eqn& e,
+                           const Kept& kept) const {
   const auto all = graph.operands(e);
   std::vector<ValueId> operands;
   for (std::size_t k = 0; k < all.size(); ++k)
@@ -136,8 +155,7 @@ void add_cut_down(GraphBuilder& builder, GraphCopy& copy, const Graph& graph, co
   }
 }
 
-/// The graph from the marked inputs to the marked outputs; nothing that is needed may hang on the others.
-GraphRef prune(const Graph& graph, const Marks& inputs, const Marks& outputs) {
+GraphRef Cutting::prune(const Graph& graph, const Marks& inputs, const Marks& outputs) const {
   const Marks live = live_values(graph, outputs);
   GraphBuilder builder;
   GraphCopy copy(builder, graph);
@@ -150,7 +168,7 @@ GraphRef prune(const Graph& graph, const Marks& inputs, const Marks& outputs) {
     if (is_cut_down(e))
       add_cut_down(builder, copy, graph, e, kept_of(e, live));
     else
-      copy.add(e, map_regions(e.params, remove_dead_carries));
+      copy.add(e, map_regions(e.params, [&](const Graph& region) { return whole(region); }));
   }
   std::vector<ValueId> ends;
   for (std::size_t i = 0; i < outputs.size(); ++i)
@@ -158,15 +176,18 @@ GraphRef prune(const Graph& graph, const Marks& inputs, const Marks& outputs) {
   return builder.finish(ends);
 }
 
-}  // namespace
-
-GraphRef remove_dead_carries(const Graph& graph) {
+GraphRef Cutting::whole(const Graph& graph) const {
   if (!has_loop(graph)) return GraphRef(&graph);
   return prune(graph, Marks(graph.input_count(), 1), Marks(graph.outputs().size(), 1));
 }
 
+}  // namespace
+
+GraphRef remove_dead_carries(const Graph& graph) { return Cutting(false).whole(graph); }
+GraphRef remove_dead_carries_of_linear(const Graph& graph) { return Cutting(true).whole(graph); }
+
 std::vector<char> inputs_read(const Graph& graph, const std::vector<char>& outputs) {
-  Marks live = live_values(graph, outputs);
+  Marks live = Cutting(false).live_values(graph, outputs);
   live.resize(graph.input_count());
   return live;
 }

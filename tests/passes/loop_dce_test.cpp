@@ -63,6 +63,19 @@ TEST(DeadCarries, OfAScanOfLists) {
 })");
 }
 
+// The first list stays beside the second, which is read, if that is made on the way back.
+TEST(DeadCarries, OfALinearScanOfLists) {
+  const std::string_view text = R"((v0: f64[], v1: list<f64[]>, v2: list<f64[]>) {
+  v3: f64[] = scan{consts=0, carries=1, length=-1, reverse=false, body=(v0: f64[], v1: f64[], v2: f64[]) {
+    v3: f64[] = add(v0, v2)
+    return v3
+  }}(v0, v1, v2)
+  return v3
+})";
+  EXPECT_NE(pruned(text).find("(v0, v2)\n"), std::string::npos) << pruned(text);
+  EXPECT_EQ(to_string(*remove_dead_carries_of_linear(*parse_graph(text))), text);
+}
+
 // An inner loop whose results are read in turn by dead carries only.
 TEST(DeadCarries, InLoopsWithinLoops) {
   const std::string lean = pruned(R"((v0: f64[], v1: f64[4]) {

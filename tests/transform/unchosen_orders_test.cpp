@@ -408,6 +408,33 @@ TEST(UnchosenOrders, JacobiansOfGradientsOfBatches) {
   }
 }
 
+// The same through loops over large arrays, whose way back counts for a lane if it does for any tangent.
+TEST(UnchosenOrders, JacobiansOfLoopsOfBatches) {
+  for (int kind = 0; kind < 12; ++kind) {
+    SCOPED_TRACE(kind);
+    const auto f = [&](const Array& c) {
+      const Array start = c + arange(65.) / 650.;
+      const auto step = [&](const Array& q, const Array& x) {
+        return kind % 2 ? steep(q, c) * x : sqrt(where(q > 0.5, 1., 0.) * q);
+      };
+      const Array end = where(c > 0.5, loop_of_kind(kind / 4, start, step), start);
+      return mean(end) + end[1];
+    };
+    const Array x = array({0.4, 0.9, 0.3});
+    const auto batch = [&](const Array& z) {
+      return vmap(f, {.loops = kind & 2 ? LaneLoops::Lockstep : LaneLoops::Automatic})(z);
+    };
+    Array wanted = zeros({3, 3, 3});
+    for (int lane = 0; lane < 3; ++lane) wanted = wanted.at(lane, lane, lane).set(jacfwd(jacfwd(f))(x[lane]));
+    EXPECT_TRUE(all(isfinite(wanted)).item<bool>());
+    expect_near(jit(jacrev(jacfwd(batch)))(x), wanted);
+    expect_near(jit(jacrev(jacrev(batch)))(x), wanted);
+    const auto slopes = [&](const Array& z) { return sum(jacfwd(batch)(z)); };
+    expect_near(grad(slopes)(x), sum(wanted, {.axis = {0, 1}}));
+    expect_near(jit(grad(slopes))(x), sum(wanted, {.axis = {0, 1}}));
+  }
+}
+
 // Parts of an array of which only some were chosen.
 /// Infinite slopes where `by` is not above 0.25, and chosen only where it is.
 Array steep_if(const Array& x, const Array& by) {

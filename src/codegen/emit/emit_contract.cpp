@@ -11,6 +11,7 @@
 namespace apsis::detail {
 namespace {
 
+constexpr std::int64_t worth_sharing = 128;  // multiply-adds that take longer than a call
 constexpr std::int64_t packing_reuse =
     4;  // reading an operand so often pays for a copy in the order of reading
 
@@ -107,7 +108,7 @@ bool Region::emit_contract(const Eqn& e) {
                                 .step_b = step_b,
                                 .count = sizes.k,
                                 .compute = compute};
-  if (contraction.in_chains())
+  if (contraction.in_chains() || out.size() * sizes.k >= worth_sharing)
     call_contraction(lowering_, contraction);
   else
     write_contraction(lowering_, contraction);

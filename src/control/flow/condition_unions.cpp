@@ -25,6 +25,16 @@ Union either(const Union& a, const Union& b) {
   return all;
 }
 
+namespace {
+
+Dims axes_from(std::size_t first, std::size_t end) {
+  Dims axes;
+  for (std::size_t axis = first; axis < end; ++axis) axes.push_back(static_cast<std::int64_t>(axis));
+  return axes;
+}
+
+}  // namespace
+
 Union Unions::of(const Array& holds) {
   for (const Known& k : known_)
     if (k.holds.node() == holds.node()) return k.as;
@@ -33,11 +43,25 @@ Union Unions::of(const Array& holds) {
   return known_.back().as;
 }
 
-Union Unions::of_any(const Array& by_entry) {
-  for (const auto& [entries, any] : any_)
-    if (entries.node() == by_entry.node()) return of(any);
-  any_.emplace_back(by_entry, lax::reduce_or(by_entry, {0}));
-  return of(any_.back().second);
+Union Unions::of_any(const Array& by_entry) { return of(any_along(by_entry, {0})); }
+
+Union Unions::of_any_along(const Union& all, const Dims& axes) {
+  const std::size_t kept = all.axes - axes.size();
+  if (axes == axes_from(kept, all.axes)) return {all.parts, kept};
+  Union found;
+  for (std::size_t part : all.parts) {
+    Dims reduced = axes;
+    for (std::int64_t axis : axes_from(all.axes, bases_[part].shape().size())) reduced.push_back(axis);
+    found = either(found, of(any_along(bases_[part], reduced)));
+  }
+  return found;
+}
+
+Array Unions::any_along(const Array& holds, const Dims& axes) {
+  for (const Reduced& r : reduced_)
+    if (r.from.node() == holds.node() && r.axes == axes) return r.any;
+  reduced_.push_back({holds, axes, lax::reduce_or(holds, axes)});
+  return reduced_.back().any;
 }
 
 bool Unions::has(const Array& holds) const {
@@ -49,19 +73,15 @@ void Unions::add(const Array& holds, const Union& as) {
 }
 
 Array Unions::made_of(const Union& all) {
-  std::size_t axes = all.axes;
-  for (std::size_t part : all.parts) axes = std::min(axes, bases_[part].shape().size());
   for (const Known& k : known_)
-    if (k.as.parts == all.parts && k.as.axes == axes) return k.holds;
+    if (k.as == all) return k.holds;
   Array holds;
   for (std::size_t part : all.parts) {
-    Dims more;
-    for (std::size_t axis = axes; axis < bases_[part].shape().size(); ++axis)
-      more.push_back(static_cast<std::int64_t>(axis));
-    const Array one = more.empty() ? bases_[part] : lax::reduce_or(bases_[part], more);
+    const Dims more = axes_from(all.axes, bases_[part].shape().size());
+    const Array one = more.empty() ? bases_[part] : any_along(bases_[part], more);
     holds = holds.is_empty() ? one : lax::logical_or(holds, one);
   }
-  known_.push_back({holds, {all.parts, axes}});
+  known_.push_back({holds, all});
   return holds;
 }
 
@@ -83,50 +103,63 @@ bool keeps_first_axes(const Graph& graph, const Eqn& broadcast) {
   return leads(axes) && std::equal(from.begin(), from.end(), to.begin());
 }
 
-/// What is reduced along its last axes.
-bool keeps_first_axes_of_all(const Graph& graph, const Eqn& reduction) {
-  const std::size_t kept = graph.aval(reduction.first_result).shape().size();
-  return std::ranges::none_of(reduction.params.as<ReduceParams>().axes,
-                              [&](std::int64_t axis) { return static_cast<std::size_t>(axis) < kept; });
+/// What values imply. Inside of lanes, the axes of these are the first that a union has, and no value has
+/// them.
+class Implications {
+ public:
+  explicit Implications(Unions& unions, std::size_t lanes = 0) : unions_(unions), lanes_(lanes) {}
+  std::vector<Implied> of_values(const Graph& graph, std::span<const Implied> inputs) const;
+
+ private:
+  /// Whether a union is for more axes than those of lanes.
+  bool has_own_axes(const Implied& a) const { return a.as && !is_nowhere(a) && a.as->axes > lanes_; }
+  Implied of_reduction(const Eqn& e, const Implied& in) const;
+  std::vector<Implied> of_region(const Graph& region, const Eqn& e, std::span<const Implied> in) const;
+  std::vector<Implied> of_lanes(const Eqn& e, std::vector<Implied> in) const;
+  std::vector<Implied> of_branches(const Eqn& e, std::span<const Implied> in) const;
+
+  Unions& unions_;
+  const std::size_t lanes_;
+};
+
+Implied Implications::of_reduction(const Eqn& e, const Implied& in) const {
+  if (!in.as || is_nowhere(in)) return in;
+  const Dims& axes = e.params.as<ReduceParams>().axes;
+  Dims of_union;
+  for (std::int64_t axis : axes) {
+    const auto outside = static_cast<std::size_t>(axis) + lanes_;
+    if (outside < in.as->axes) of_union.push_back(static_cast<std::int64_t>(outside));
+  }
+  return {unions_.of_any_along(*in.as, of_union), in.equal && of_union.size() == axes.size()};
 }
 
 /// Of the results of an equation that runs a region on its operands, from the second on of a cond.
-std::vector<Implied> implied_by_region(const Graph& region, const Eqn& e, std::span<const Implied> in) {
-  const std::vector<Implied> of = implied(region, in);
+std::vector<Implied> Implications::of_region(const Graph& region, const Eqn& e,
+                                             std::span<const Implied> in) const {
+  const std::vector<Implied> of = of_values(region, in);
   std::vector<Implied> results;
   for (std::uint32_t r = 0; r < e.result_count; ++r) results.push_back(of[region.outputs()[r]]);
   return results;
 }
 
-/// In a lane the first axis, which is that of lanes, is not there.
-std::vector<Implied> implied_by_lanes(const Eqn& e, std::vector<Implied> in) {
+std::vector<Implied> Implications::of_lanes(const Eqn& e, std::vector<Implied> in) const {
   const auto& p = e.params.as<MapLanesParams>();
-  for (std::size_t k = 0; k < in.size(); ++k) {
-    if (!in[k].as || is_nowhere(in[k])) continue;
-    if (p.in_axes[k] != 0 || in[k].as->axes == 0)
-      in[k] = {};
-    else
-      --in[k].as->axes;
-  }
-  std::vector<Implied> results = implied_by_region(*p.region, e, in);
-  for (Implied& one : results)
-    if (one.as && !is_nowhere(one)) ++one.as->axes;
-  return results;
+  for (std::size_t k = 0; k < in.size(); ++k)
+    if (p.in_axes[k] != 0 && has_own_axes(in[k])) in[k] = {};
+  return Implications(unions_, lanes_ + 1).of_region(*p.region, e, in);
 }
 
-std::vector<Implied> implied_by_branches(const Eqn& e, std::span<const Implied> in) {
+std::vector<Implied> Implications::of_branches(const Eqn& e, std::span<const Implied> in) const {
   std::vector<Implied> results;
   for (const GraphRef& branch : e.params.as<CondParams>().branches) {
-    const std::vector<Implied> of = implied_by_region(*branch, e, in);
+    const std::vector<Implied> of = of_region(*branch, e, in);
     if (results.empty()) results = of;
     for (std::size_t r = 0; r < of.size(); ++r) results[r] = {either(results[r], of[r]).as, false};
   }
   return results;
 }
 
-}  // namespace
-
-std::vector<Implied> implied(const Graph& graph, std::span<const Implied> inputs) {
+std::vector<Implied> Implications::of_values(const Graph& graph, std::span<const Implied> inputs) const {
   std::vector<Implied> found(graph.value_count());
   std::ranges::copy(inputs, found.begin());
   for (const Eqn& e : graph.eqns()) {
@@ -136,25 +169,29 @@ std::vector<Implied> implied(const Graph& graph, std::span<const Implied> inputs
     if (e.op == &constant_op && e.params.as<ConstantParams>().bits == 0) {
       result = {Union(), true};  // what never holds implies everything
     } else if (e.op == &broadcast_in_dim_op) {
-      if (is_nowhere(in[0]) || keeps_first_axes(graph, e)) result = in[0];
+      if (!has_own_axes(in[0]) || keeps_first_axes(graph, e)) result = in[0];
     } else if (e.op == &reduce_or_op) {
-      if (!in[0].as || !keeps_first_axes_of_all(graph, e)) continue;
-      const std::size_t axes = graph.aval(e.first_result).shape().size();
-      result = {Union{in[0].as->parts, std::min(in[0].as->axes, axes)}, is_nowhere(in[0])};
+      result = of_reduction(e, in[0]);
     } else if (e.op == &bit_or_op) {
       result = either(in[0], in[1]);
     } else if (e.op == &bit_and_op) {
       const bool first = in[0].as && (!in[1].as || within(*in[0].as, *in[1].as));
       result.as = in[first ? 0 : 1].as;
     } else if (e.op == &map_lanes_op) {
-      std::ranges::copy(implied_by_lanes(e, in), found.begin() + e.first_result);
+      std::ranges::copy(of_lanes(e, in), found.begin() + e.first_result);
     } else if (e.op->kind == OpKind::Call || e.op == &checkpoint_op) {
-      std::ranges::copy(implied_by_region(called_region(e.params), e, in), found.begin() + e.first_result);
+      std::ranges::copy(of_region(called_region(e.params), e, in), found.begin() + e.first_result);
     } else if (e.op == &cond_op) {
-      std::ranges::copy(implied_by_branches(e, std::span(in).subspan(1)), found.begin() + e.first_result);
+      std::ranges::copy(of_branches(e, std::span(in).subspan(1)), found.begin() + e.first_result);
     }
   }
   return found;
+}
+
+}  // namespace
+
+std::vector<Implied> implied(const Graph& graph, std::span<const Implied> inputs, Unions& unions) {
+  return Implications(unions).of_values(graph, inputs);
 }
 
 }  // namespace apsis::detail

@@ -19,13 +19,15 @@ struct Union {
 bool within(const Union& a, const Union& b);
 Union either(const Union& a, const Union& b);
 
-/// The conditions that the cotangents of a loop are given with, and unions of these. All are for first axes
-/// of the same arrays.
+/// The conditions that the cotangents of a loop are given with, and unions of these. All of a union are for
+/// first axes of the same arrays.
 class Unions {
  public:
   Union of(const Array& holds);
   /// Of a condition by entry of a loop: whether it holds in any.
   Union of_any(const Array& by_entry);
+  /// Where a union that is not empty holds in any entry along some of its axes: for the others.
+  Union of_any_along(const Union& all, const Dims& axes);
   bool has(const Array& holds) const;
   /// Another array that says the same as a union.
   void add(const Array& holds, const Union& as);
@@ -37,9 +39,16 @@ class Unions {
     Array holds;
     Union as;
   };
+  struct Reduced {
+    Array from;
+    Dims axes;
+    Array any;
+  };
+  Array any_along(const Array& holds, const Dims& axes);
+
   std::deque<Known> known_;
   std::vector<Array> bases_;
-  std::vector<std::pair<Array, Array>> any_;
+  std::vector<Reduced> reduced_;
 };
 
 /// A union that a value implies, and whether it is that union. Nothing: another one.
@@ -49,6 +58,6 @@ struct Implied {
 };
 
 /// For each value of a graph, given those of its inputs.
-std::vector<Implied> implied(const Graph& graph, std::span<const Implied> inputs);
+std::vector<Implied> implied(const Graph& graph, std::span<const Implied> inputs, Unions& unions);
 
 }  // namespace apsis::detail

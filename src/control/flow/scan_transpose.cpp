@@ -211,7 +211,7 @@ std::vector<Implied> implied(const Graph& graph, std::span<const Array> open, st
     if (unions.has(open[g])) inputs[g].as = unions.of(open[g]);
   for (const Array& holds : conditions.constant) inputs[first++] = {unions.of(holds), true};
   for (const Array& holds : conditions.by_entry) inputs[first++] = {unions.of_any(holds), false};
-  return implied(graph, inputs);
+  return implied(graph, inputs, unions);
 }
 
 /// For a group of late carries: where the cotangents of all count, if that is one condition for as many axes

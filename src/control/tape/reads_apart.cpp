@@ -285,8 +285,9 @@ std::vector<Array> split_scan(const ScanParams& p, std::span<const Array> in, co
   // (kept and linear constants | carry | kept and linear xs, what was computed)
   Flags left = body.kept_input;
   for (std::size_t i = 0; i < left.size(); ++i) left[i] |= linear[i];
-  // One list tells how many iterations there are.
-  if (lists && body.computed.empty() && std::find(left.begin() + first_x, left.end(), 1) == left.end())
+  // One list tells how many iterations there are, on the way back too, where linear ones are made.
+  const auto kept_x = body.kept_input.begin() + first_x;
+  if (lists && body.computed.empty() && std::find(kept_x, body.kept_input.end(), 1) == body.kept_input.end())
     left[static_cast<std::size_t>(known_x)] = 1;
   rest.consts = std::count(left.begin(), left.begin() + p.consts, char{1});
   avals.clear();

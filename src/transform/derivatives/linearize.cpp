@@ -102,7 +102,8 @@ Linearized linearize(const Callee& callee, std::span<const Array> primals, const
       if (!tangent.is_empty()) out_tangents.push_back(tangent);
     }
   }
-  result.linear.graph = remove_dead_carries(*tangents.finish(out_tangents, result.linear.residuals));
+  result.linear.graph =
+      remove_dead_carries_of_linear(*tangents.finish(out_tangents, result.linear.residuals));
   return result;
 }
 
@@ -153,7 +154,7 @@ GraphRef tangent_graph(const Graph& graph, const std::vector<bool>& in_mask,
     return outs;
   };
   const GraphRef staged = stage_with(body, avals_with_tangents(graph, in_mask), "linearize").graph;
-  GraphRef made = remove_dead_carries(*without_effects(*staged));
+  GraphRef made = remove_dead_carries_of_linear(*without_effects(*staged));
   if (made->has_effect()) fail(messages::effect_again, {});
   return made;
 }
