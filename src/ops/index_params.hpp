@@ -4,6 +4,7 @@
 
 #include "apsis/core/make_params.hpp"
 #include "apsis/core/op.hpp"
+#include "ir/view.hpp"
 
 namespace apsis::detail {
 
@@ -34,6 +35,12 @@ struct PadParams {
     visit("interior", self.interior);
   }
 };
+
+/// What of an array lands in the padded one, as parts of the views of both.
+struct Landing {
+  View from, to;
+};
+Landing landing(const PadParams& p, const View& in, const View& out);
 
 /// dynamic_slice: operands (array, one i64 scalar start an axis), clamped so that the slice lies inside.
 /// dynamic_update_slice: operands (array, update, starts…), no parameters.

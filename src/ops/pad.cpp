@@ -4,6 +4,22 @@
 #include "ops/index_rules.hpp"
 
 namespace apsis::detail {
+
+Landing landing(const PadParams& p, const View& in, const View& out) {
+  Landing land{in, out};
+  for (std::size_t i = 0; i < in.shape.size(); ++i) {
+    std::int64_t step = p.interior[i] + 1;
+    std::int64_t first = p.low[i] >= 0 ? 0 : (-p.low[i] + step - 1) / step;  // low + first·step ≥ 0
+    std::int64_t room = out.shape[i] - 1 - p.low[i];                         // low + last·step < out
+    std::int64_t last = room < 0 ? -1 : std::min(in.shape[i] - 1, room / step);
+    land.from.shape[i] = land.to.shape[i] = std::max<std::int64_t>(last - first + 1, 0);
+    land.from.offset += first * land.from.strides[i];
+    land.to.offset += (p.low[i] + first * step) * land.to.strides[i];
+    land.to.strides[i] *= step;
+  }
+  return land;
+}
+
 namespace {
 
 void pad_shape(const Params& params, std::span<const Aval> in, std::vector<Aval>& out) {
@@ -26,30 +42,11 @@ void pad_shape(const Params& params, std::span<const Aval> in, std::vector<Aval>
   out.push_back(Aval(in[0].dtype(), shape, in[0].weak() && in[1].weak()));
 }
 
-// The part of the operand that lands in the result, as views of both.
-struct Landing {
-  View from, to;
-};
-
-Landing landing(const PadParams& p, const Shape& in, const Shape& out) {
-  Landing land{View::contiguous(in), View::contiguous(out)};
-  for (std::size_t i = 0; i < in.size(); ++i) {
-    std::int64_t step = p.interior[i] + 1;
-    std::int64_t first = p.low[i] >= 0 ? 0 : (-p.low[i] + step - 1) / step;  // low + first·step ≥ 0
-    std::int64_t room = out[i] - 1 - p.low[i];                               // low + last·step < out
-    std::int64_t last = room < 0 ? -1 : std::min(in[i] - 1, room / step);
-    land.from.shape[i] = land.to.shape[i] = std::max<std::int64_t>(last - first + 1, 0);
-    land.from.offset += first * land.from.strides[i];
-    land.to.offset += (p.low[i] + first * step) * land.to.strides[i];
-    land.to.strides[i] *= step;
-  }
-  return land;
-}
-
 void pad_evaluate(const Params& params, std::span<const Array> in, std::span<Array> out) {
   std::size_t item = item_size(out[0].dtype());
   fill_elements(mutable_data<char>(out[0]), data_of(in[1]), out[0].size(), item);
-  Landing land = landing(params.as<PadParams>(), in[0].shape(), out[0].shape());
+  Landing land =
+      landing(params.as<PadParams>(), View::contiguous(in[0].shape()), View::contiguous(out[0].shape()));
   StridedCopy(land.from.shape, land.from.strides, land.to.strides, item)
       .run(data_of(in[0]), land.from.offset, mutable_data<char>(out[0]), land.to.offset);
 }
@@ -57,7 +54,8 @@ void pad_evaluate(const Params& params, std::span<const Array> in, std::span<Arr
 void pad_emit(Emitter&, const Params& params, std::span<const Aval> in_avals, std::span<const Value> in,
               std::span<const Aval> out_avals, std::span<Value> out) {
   std::ranges::fill(out, in.back());
-  Landing land = landing(params.as<PadParams>(), in_avals[0].shape(), out_avals[0].shape());
+  Landing land = landing(params.as<PadParams>(), View::contiguous(in_avals[0].shape()),
+                         View::contiguous(out_avals[0].shape()));
   for (std::int64_t i = 0, n = land.from.shape.product(); i < n; ++i)
     out[static_cast<std::size_t>(land.to.at(i))] = in[static_cast<std::size_t>(land.from.at(i))];
 }

@@ -89,7 +89,7 @@ struct Region::FusedLoop {
   std::vector<Step> steps;
   std::vector<Type> totals;  // by reduction
   std::uint32_t values = 0;
-  int lanes = 1, width = 1;
+  int lanes = 1, width = 1, most_phases = 1;
 
   /// What makes two loops the same code: all but addresses and scalars.
   std::string key() const {
@@ -196,6 +196,9 @@ void Region::emit_cluster(std::span<const std::uint32_t> eqns) {
   constexpr int most_lanes = 32;
   if (!reduced.empty() && cost <= short_wait && loop.width > 1)
     loop.width = std::min(4 * loop.width, most_lanes);
+  constexpr std::int64_t most_phases = 16, most_in_phases = 256;
+  loop.most_phases = static_cast<int>(
+      std::clamp<std::int64_t>(most_in_phases / std::max<std::int64_t>(cost, 1), 1, most_phases));
   ++lowering_.loops;
   const Values totals = shares_loops_ ? call_loop(loop) : write_loop(loop);
   for (auto& [v, place] : stored) define(v, std::move(place));
@@ -209,16 +212,18 @@ void Region::emit_cluster(std::span<const std::uint32_t> eqns) {
   }
 }
 
+/// A reduction while the loop is written.
+struct Region::Reduction {
+  Combine combine;
+  bool negated;
+  std::optional<Mark> mark;  // stands for what is carried
+  std::size_t carried;
+};
+
 /// Gives what the reductions come to.
 std::vector<Value> Region::write_loop(const FusedLoop& loop) {
-  LoopNest nest(b_, loop.shape, loop.accesses, loop.sinks, loop.width, loop.lanes);
-  struct Total {
-    Combine combine;
-    bool negated;
-    std::optional<Mark> mark;  // stands for what is carried
-    std::size_t carried;
-  };
-  std::vector<Total> reductions;
+  LoopNest nest(b_, loop.shape, loop.accesses, loop.sinks, loop.width, loop.lanes, loop.most_phases);
+  std::vector<Reduction> reductions;
   std::size_t carried = 0;
   for (const FusedLoop::Step& step : loop.steps) {
     if (!step.stores.empty()) continue;
@@ -235,6 +240,27 @@ std::vector<Value> Region::write_loop(const FusedLoop& loop) {
     ++carried;
   }
   nest.open();
+  for (int phase = 0; phase < nest.phases(); ++phase) {
+    nest.set_phase(phase);
+    write_elements(loop, nest, reductions);
+  }
+  nest.close();
+  Values totals;
+  for (const Reduction& reduction : reductions) {
+    if (reduction.mark) {
+      totals.push_back(reduction.mark->get());
+      continue;
+    }
+    const Value last = nest.carried(reduction.carried);
+    const Value total = loop.lanes > 1 ? last : reduction.combine.across(last);
+    b_.set_lanes(b_.lanes_of(total));
+    totals.push_back(reduction.negated ? b_.bit_not(total) : total);
+  }
+  return totals;
+}
+
+/// All equations for the current elements.
+void Region::write_elements(const FusedLoop& loop, LoopNest& nest, std::span<Reduction> reductions) {
   Values values(loop.values), in, out;
   std::size_t scalar = 0, reduced = 0;
   for (std::size_t leaf = 0; leaf < loop.leaf_access.size(); ++leaf)
@@ -247,18 +273,7 @@ std::vector<Value> Region::write_loop(const FusedLoop& loop) {
       in.push_back(values[v]);
     }
     if (step.stores.empty()) {
-      Total& reduction = reductions[reduced++];
-      if (reduction.mark) {
-        reduction.mark->set_if_any(in[0]);
-        continue;
-      }
-      Value &total = nest.carried(reduction.carried), v = in[0];
-      b_.set_lanes(b_.lanes_of(v));
-      if (v.dtype != total.dtype) v = b_.convert(v, total.dtype);
-      if (reduction.negated) v = b_.bit_not(v);
-      b_.set_lanes(b_.lanes_of(total));
-      if (b_.lanes_of(v) < b_.lanes_of(total)) v = b_.splat(v);
-      total = reduction.combine(total, v);
+      accumulate(nest, reductions[reduced++], in[0]);
       continue;
     }
     out.assign(step.stores.size(), {});
@@ -268,19 +283,17 @@ std::vector<Value> Region::write_loop(const FusedLoop& loop) {
       if (step.stores[r] != FusedLoop::none) nest.store(step.stores[r], out[r]);
     }
   }
-  nest.close();
-  Values totals;
-  for (const Total& reduction : reductions) {
-    if (reduction.mark) {
-      totals.push_back(reduction.mark->get());
-      continue;
-    }
-    const Value last = nest.carried(reduction.carried);
-    const Value total = loop.lanes > 1 ? last : reduction.combine.across(last);
-    b_.set_lanes(b_.lanes_of(total));
-    totals.push_back(reduction.negated ? b_.bit_not(total) : total);
-  }
-  return totals;
+}
+
+void Region::accumulate(LoopNest& nest, Reduction& reduction, Value v) {
+  if (reduction.mark) return reduction.mark->set_if_any(v);
+  Value& total = nest.carried(reduction.carried);
+  b_.set_lanes(b_.lanes_of(v));
+  if (v.dtype != total.dtype) v = b_.convert(v, total.dtype);
+  if (reduction.negated) v = b_.bit_not(v);
+  b_.set_lanes(b_.lanes_of(total));
+  if (b_.lanes_of(v) < b_.lanes_of(total)) v = b_.splat(v);
+  total = reduction.combine(total, v);
 }
 
 /// Calls the function that holds this loop; writes it the first time.

@@ -17,6 +17,49 @@ void Region::emit_iota(const Eqn& e) {
   define(e.first_result, std::move(place));
 }
 
+/// Parts that are a few columns each: the vectors of the result are put together from columns. False if that
+/// is not what they are.
+bool Region::interleave(const Eqn& e, const Destination& whole) {
+  constexpr int most_columns = 8;
+  const Aval& aval = graph_.aval(e.first_result);
+  const auto last = static_cast<std::size_t>(e.params.as<ConcatenateParams>().axis);
+  const Shape& shape = aval.shape();
+  if (last + 1 != shape.size() || shape[last] > most_columns || is_complex(aval.dtype())) return false;
+  std::vector<Access> columns;
+  for (ValueId v : graph_.operands(e)) {
+    const Place& part = places_[v];
+    if (part.kind != Place::Kind::Memory) return false;
+    for (std::int64_t column = 0; column < graph_.aval(v).shape()[last]; ++column) {
+      columns.push_back({part.view, part.base, aval.dtype(), 1});
+      View& view = columns.back().view;
+      view.offset += column * view.strides[last];
+      view.strides[last] = 0;
+    }
+  }
+  const Sink sink = whole.sink(aval.dtype());
+  LoopNest nest(b_, shape, columns, {&sink, 1}, lowering_.vector_lanes(item_size(aval.dtype())), 1,
+                most_columns);
+  if (nest.phases() != std::ssize(columns)) return false;
+  nest.open();
+  for (int phase = 0; phase < nest.phases(); ++phase) {
+    nest.set_phase(phase);
+    Value all = nest.load(0);
+    for (std::size_t column = 1; column < columns.size(); ++column) {
+      const Value one = nest.load(column);
+      std::vector<int> from;
+      for (int lane = 0; lane < nest.width(); ++lane) {
+        const bool own = static_cast<std::size_t>((phase * nest.width() + lane) % nest.phases()) == column;
+        from.push_back(own ? nest.width() + lane : lane);
+      }
+      all = b_.shuffle(all, one, from);
+    }
+    nest.store(0, all);
+  }
+  nest.close();
+  ++lowering_.loops;
+  return true;
+}
+
 /// Each part is copied to its own slice of the result.
 bool Region::emit_concatenate(const Eqn& e) {
   const Aval& aval = graph_.aval(e.first_result);
@@ -24,6 +67,10 @@ bool Region::emit_concatenate(const Eqn& e) {
   int lanes = 1;
   for (ValueId v : graph_.operands(e)) lanes = std::max(lanes, lanes_of(places_[v]));
   const Destination whole = in_registers(aval) ? allocate(aval, lanes) : destination(e.first_result, lanes);
+  if (lanes == 1 && interleave(e, whole)) {
+    define(e.first_result, whole.place());
+    return true;
+  }
   View part = whole.place().view;
   Lowering::Pieces pieces(lowering_);
   for (ValueId v : graph_.operands(e)) {
@@ -38,6 +85,44 @@ bool Region::emit_concatenate(const Eqn& e) {
   else
     define(e.first_result, whole.place());
   return true;
+}
+
+/// The array, and slabs of the padding value before and behind it along each axis. Where the value goes
+/// between elements too, it goes everywhere first.
+void Region::emit_pad(const Eqn& e) {
+  const auto operands = graph_.operands(e);
+  const Aval& aval = graph_.aval(e.first_result);
+  const auto& p = e.params.as<PadParams>();
+  Place array = in_memory(places_[operands[0]], graph_.aval(operands[0])), value = places_[operands[1]];
+  const int lanes = std::max(array.lanes, lanes_of(value));
+  const Destination whole = in_registers(aval) ? allocate(aval, lanes) : destination(e.first_result, lanes);
+  const auto fill = [&](const View& slab) {
+    value.view.shape = slab.shape;
+    value.view.strides = Dims::filled(slab.shape.size(), 0);
+    copy(value, Aval(aval.dtype(), slab.shape), whole.part(b_, slab, 0));
+  };
+  const Landing land = landing(p, array.view, whole.place().view);
+  View around = whole.place().view;
+  const bool apart = std::ranges::any_of(p.interior, [](std::int64_t n) { return n > 0; });
+  if (apart) fill(around);
+  for (std::size_t d = 0; d < p.low.size() && !apart; ++d) {
+    const std::int64_t before = std::min(std::max<std::int64_t>(p.low[d], 0), around.shape[d]);
+    View slab = around;
+    slab.shape[d] = before;
+    fill(slab);
+    const std::int64_t behind = before + land.to.shape[d];
+    slab.shape[d] = around.shape[d] - behind;
+    slab.offset += behind * slab.strides[d];
+    fill(slab);
+    around.shape[d] = land.to.shape[d];
+    around.offset += before * around.strides[d];
+  }
+  array.view = land.from;
+  copy(array, Aval(aval.dtype(), land.to.shape), whole.part(b_, land.to, 0));
+  if (in_registers(aval))
+    define_loaded(e.first_result, whole.place());
+  else
+    define(e.first_result, whole.place());
 }
 
 Value Region::clamped_index(ValueId index, std::int64_t limit) {

@@ -54,14 +54,14 @@ void CountedLoop::close() {
 }
 
 LoopNest::LoopNest(Builder& b, const Shape& shape, std::vector<Access> reads, std::span<const Sink> sinks,
-                   int width, int lanes)
+                   int width, int lanes, int most_phases)
     : b_(b), accesses_(std::move(reads)), reads_(accesses_.size()), lanes_(lanes) {
   for (const Sink& sink : sinks) {
     accesses_.push_back({sink.view, sink.base, sink.dtype, sink.lanes});
     masks_.push_back(sink.mask);
   }
   collapse(shape);
-  choose_axis(width);
+  choose_axis(width, most_phases);
 }
 
 /// Drops axes of size 1 and merges neighbours that every access walks as one.
@@ -87,7 +87,7 @@ void LoopNest::collapse(const Shape& shape) {
 
 /// Vectorises along the axis with the least work: iterations times accesses, a strided one counting an
 /// element each.
-void LoopNest::choose_axis(int width) {
+void LoopNest::choose_axis(int width, int most_phases) {
   if (width <= 1 || extents_.empty()) {
     axis_ = static_cast<int>(extents_.size()) - 1;
     return;
@@ -106,6 +106,32 @@ void LoopNest::choose_axis(int width) {
       width_ = lanes;
     }
   }
+  if (!can_take_phases(width, most_phases) || work_in_phases(width) >= best) return;
+  phases_ = static_cast<int>(extents_.back());
+  axis_ = static_cast<int>(extents_.size()) - 2;
+  width_ = width;
+}
+
+/// What is written has no gaps.
+bool LoopNest::can_take_phases(int width, int most_phases) const {
+  const std::size_t rank = extents_.size();
+  if (rank < 2 || extents_[rank - 1] > most_phases || extents_[rank - 2] < width) return false;
+  return std::all_of(strides_.begin() + static_cast<std::ptrdiff_t>(reads_), strides_.end(),
+                     [&](const auto& s) { return s[rank - 1] == 1 && s[rank - 2] == extents_[rank - 1]; });
+}
+
+/// As above, in phases.
+std::int64_t LoopNest::work_in_phases(int width) const {
+  const std::size_t rank = extents_.size();
+  const std::int64_t n = extents_[rank - 1], rows = extents_[rank - 2];
+  std::int64_t work = (rows + width - 1) / width * n, each = 1;
+  for (std::size_t o = 0; o + 2 < rank; ++o) work *= extents_[o];
+  for (const auto& s : strides_) {
+    const bool few =
+        s[rank - 2] == 0 || (s[rank - 1] == 0 && s[rank - 2] == 1) || (s[rank - 1] == 1 && s[rank - 2] == n);
+    each += few ? 1 : width;
+  }
+  return work * each;
 }
 
 void LoopNest::open() {
@@ -122,7 +148,7 @@ void LoopNest::open() {
       places_[a] = b_.index(accesses_[a].view.offset);
   }
   for (std::size_t d = 0; d < extents_.size(); ++d) {
-    if (static_cast<int>(d) == axis_) continue;
+    if (static_cast<int>(d) == axis_ || (phases_ > 1 && d + 1 == extents_.size())) continue;
     loops_.emplace_back(b_, extents_[d], 1, carried_);
     Value i = loops_.back().index();
     for (std::size_t a = 0; a < accesses_.size(); ++a) {
@@ -134,6 +160,7 @@ void LoopNest::open() {
         places_[a] = b_.add(places_[a], b_.mul(i, b_.index(stride)));
     }
   }
+  if (phases_ > 1) open_phases();
   if (axis_ >= 0 && extents_[static_cast<std::size_t>(axis_)] > width_) {
     loops_.emplace_back(b_, extents_[static_cast<std::size_t>(axis_)], width_, carried_);
     inner_ = loops_.back().index();
@@ -157,6 +184,59 @@ Value LoopNest::lane_places(std::int64_t stride) {
   return stride == 1 ? lanes : b_.mul(lanes, b_.constant(Dtype::I64, static_cast<std::uint64_t>(stride)));
 }
 
+/// The places of a phase's elements in the view of an access, from the first row on.
+Value LoopNest::phase_places(std::size_t a, int phase) {
+  const auto axis = static_cast<std::size_t>(axis_);
+  b_.set_lanes(width_);
+  Value places = b_.constant(Dtype::I64, 0);
+  for (int lane = 0; lane < width_; ++lane) {
+    const std::int64_t k = phase * width_ + lane;
+    places = b_.insert(places, lane,
+                       b_.index(k / phases_ * strides_[a][axis] + k % phases_ * strides_[a][axis + 1]));
+  }
+  return places;
+}
+
+void LoopNest::open_phases() {
+  number_of_row_.assign(accesses_.size(), {});
+  row_of_all_.assign(accesses_.size(), {});
+  const auto axis = static_cast<std::size_t>(axis_);
+  for (std::size_t a = 0; a < reads_; ++a) {
+    if (!accesses_[a].base.handle || strides_[a][axis] != 0 || strides_[a][axis + 1] == 0) continue;
+    for (int phase = 0; phase < phases_; ++phase) {
+      const Value places = phase_places(a, phase);
+      row_of_all_[a].push_back(b_.gather(pointers_[a], places, accesses_[a].dtype));
+    }
+  }
+  b_.set_lanes(1);
+}
+
+/// Something that is not the same for all elements.
+Value LoopNest::load_in_phase(std::size_t a) {
+  const Access& access = accesses_[a];
+  const auto axis = static_cast<std::size_t>(axis_);
+  const std::int64_t row_stride = strides_[a][axis], stride = strides_[a][axis + 1];
+  if (row_stride == 0) return row_of_all_[a][static_cast<std::size_t>(phase_)];
+  const ConstPointer p = current(a);
+  if (stride == 1 && row_stride == phases_) {
+    const ConstPointer here =
+        b_.offset(p, phase_ * width_ * static_cast<std::int64_t>(item_size(access.dtype)));
+    b_.set_lanes(width_);
+    return b_.load(here, access.dtype);
+  }
+  if (stride != 0) {
+    const Value places = phase_places(a, phase_);
+    return b_.gather(p, places, access.dtype);
+  }
+  Value& rows = number_of_row_[a];
+  b_.set_lanes(width_);
+  if (phase_ == 0)
+    rows = row_stride == 1 ? b_.load(p, access.dtype) : load_apart(p, access.dtype, row_stride);
+  std::vector<int> from;
+  for (int lane = 0; lane < width_; ++lane) from.push_back((phase_ * width_ + lane) / phases_);
+  return b_.shuffle(rows, rows, from);
+}
+
 Pointer LoopNest::address(std::size_t a) {
   const Access& access = accesses_[a];
   std::int64_t stride = axis_ < 0 ? 0 : strides_[a][static_cast<std::size_t>(axis_)];
@@ -169,15 +249,20 @@ Value LoopNest::load(std::size_t a, std::int64_t shift, Value bytes) {
   const Access& access = accesses_[a];
   std::int64_t stride = axis_ < 0 ? 0 : strides_[a][static_cast<std::size_t>(axis_)];
   b_.set_lanes(1);
+  const bool alike = stride == 0 && (phases_ == 1 || strides_[a].back() == 0);
   if (!access.base.handle) {
     Value place = places_[a];
     if (stride != 0 && !inner_zero_) place = b_.add(place, inner_offset(stride));
-    if (stride != 0 && width_ > 1) {
+    if (phases_ > 1 && !alike) {
+      const Value places = phase_places(a, phase_);
+      place = b_.add(b_.splat(place), places);
+    } else if (stride != 0 && width_ > 1) {
       Value lanes = lane_places(stride);
       place = b_.add(b_.splat(place), lanes);
     }
     return from_index(b_, place, access.dtype);
   }
+  if (phases_ > 1 && !alike) return load_in_phase(a);
   ConstPointer p = current(a);
   if (shift != 0) p = b_.offset(p, shift * static_cast<std::int64_t>(item_size(access.dtype)) * access.lanes);
   if (bytes.handle) p = b_.offset(p, bytes);
@@ -214,6 +299,10 @@ void LoopNest::store(std::size_t sink, Value v, std::int64_t shift) {
   const Access& access = accesses_[a];
   std::int64_t stride = axis_ < 0 ? 0 : strides_[a][static_cast<std::size_t>(axis_)];
   Pointer p = address(a);
+  if (phases_ > 1) {
+    stride = 1;
+    p = b_.offset(p, phase_ * width_ * static_cast<std::int64_t>(item_size(access.dtype)));
+  }
   if (shift != 0) p = b_.offset(p, shift * static_cast<std::int64_t>(item_size(access.dtype)) * access.lanes);
   int lanes = access.lanes > 1 ? access.lanes : width_;
   b_.set_lanes(lanes);

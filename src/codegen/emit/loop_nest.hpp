@@ -53,12 +53,21 @@ class CountedLoop {
   std::vector<Value> phis_;  // of what is carried
 };
 
+/// A short last axis may be walked together with the one before it. An iteration is then `width` rows of n
+/// elements, which are n vectors: n phases.
+///
+///     rows of 3 elements, vectors of 4   phase 0        phase 1        phase 2
+///     the elements of an array           a0 a1 a2 b0    b1 b2 c0 c1    c2 d0 d1 d2
+///     one number v a row, shuffled       va va va vb    vb vb vc vc    vc vd vd vd
+///     a row w that is the same for all   w0 w1 w2 w0    w1 w2 w0 w1    w2 w0 w1 w2
+///
+/// The code between `open` and `close` is written once for each phase, if the caller allows `most_phases`.
 class LoopNest {
  public:
   /// `width`: elements an iteration where that pays, a power of two. Accesses that hold `lanes` > 1 copies of
-  /// each element are read lane by lane, and then the width must be 1.
+  /// each element are read lane by lane, and then the width must be 1. `most_phases`: see above.
   LoopNest(Builder& b, const Shape& shape, std::vector<Access> reads, std::span<const Sink> sinks, int width,
-           int lanes = 1);
+           int lanes = 1, int most_phases = 1);
 
   /// Before `open`: a value that passes from each iteration to the next, `initial` in the first.
   void carry(Value initial) { carried_.push_back(initial); }
@@ -67,6 +76,8 @@ class LoopNest {
   /// Opens the loops. Between open and close, `load` and `store` work on the current elements.
   void open();
   void close();
+  int phases() const { return phases_; }
+  void set_phase(int phase) { phase_ = phase; }
   /// The current elements; one scalar where all are the same. `shift`: places further on in memory, and
   /// `bytes` more.
   Value load(std::size_t read, std::int64_t shift = 0, Value bytes = {});
@@ -81,9 +92,14 @@ class LoopNest {
 
  private:
   void collapse(const Shape& shape);
-  void choose_axis(int width);
+  void choose_axis(int width, int most_phases);
+  bool can_take_phases(int width, int most_phases) const;
+  std::int64_t work_in_phases(int width) const;
+  void open_phases();
   Value inner_offset(std::int64_t scale);
   Value lane_places(std::int64_t stride);
+  Value phase_places(std::size_t access, int phase);
+  Value load_in_phase(std::size_t access);
   Value load_apart(ConstPointer p, Dtype dtype, std::int64_t stride);
   Pointer address(std::size_t access);
 
@@ -95,6 +111,9 @@ class LoopNest {
   std::vector<std::vector<std::int64_t>> strides_;  // by access, by collapsed axis
   int axis_ = -1;                                   // the vectorised one
   int width_ = 1, lanes_;
+  int phases_ = 1, phase_ = 0;  // more than one: the size of the last axis; the vectorised one is before it
+  std::vector<std::vector<Value>> row_of_all_;  // by access, by phase
+  std::vector<Value> number_of_row_;            // by access: of `width` rows
   std::vector<CountedLoop> loops_;
   std::vector<Value> carried_;
   std::vector<Pointer> pointers_;  // by access

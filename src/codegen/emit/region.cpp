@@ -154,6 +154,7 @@ void Region::emit(const Eqn& e) {
   if (emit_unrolled(e)) return;
   if (e.op == &iota_op && !is_complex(graph_.aval(e.first_result).dtype())) return emit_iota(e);
   if (e.op == &concatenate_op && emit_concatenate(e)) return;
+  if (e.op == &pad_op) return emit_pad(e);
   if (e.op == &dynamic_slice_op && emit_dynamic_slice(e)) return;
   if (e.op == &dynamic_update_slice_op && emit_dynamic_update_slice(e)) return;
   if (e.op == &gather_op && emit_gather(e)) return;
@@ -214,7 +215,9 @@ void Region::emit_view(const Eqn& e) {
   }
   Place place = from.kind == Place::Kind::Registers ? in_memory(from, in) : from;
   if (!e.op->view(e.params, out, place.view, view)) {
-    place = contiguous(place, in);
+    const Destination made = destination(source, place.lanes);
+    copy(place, in, made);
+    place = made.place();
     APSIS_ASSERT(e.op->view(e.params, out, place.view, view));
   }
   place.view = view;
@@ -416,6 +419,7 @@ Place Region::contiguous(const Place& place, const Aval& aval) {
 }
 
 void Region::copy(const Place& from, const Aval& aval, const Target& target) {
+  constexpr int most_phases = 16;
   if (aval.size() == 0) return;
   const Place& to = target.place();
   auto item = static_cast<std::int64_t>(item_size(aval.dtype()));
@@ -466,9 +470,12 @@ void Region::copy(const Place& from, const Aval& aval, const Target& target) {
   if (from.kind == Place::Kind::Iota) reads[0].base = {};
   int lanes = std::max(to.lanes, lanes_of(from));
   LoopNest nest(b_, shape, reads, {&sink, 1}, lanes > 1 ? 1 : lowering_.vector_lanes(item_size(sink.dtype)),
-                lanes);
+                lanes, most_phases);
   nest.open();
-  nest.store(0, reads.empty() ? from.elements[0] : nest.load(0));
+  for (int phase = 0; phase < nest.phases(); ++phase) {
+    nest.set_phase(phase);
+    nest.store(0, reads.empty() ? from.elements[0] : nest.load(0));
+  }
   nest.close();
 }
 

@@ -103,11 +103,16 @@ class Region {
                    std::span<const Destination> out);
   void call_kernel_lanes(const Eqn& e, std::int64_t kernel);
   struct FusedLoop;
+  struct Reduction;
   void emit_cluster(std::span<const std::uint32_t> eqns);
   Values write_loop(const FusedLoop& loop);
+  void write_elements(const FusedLoop& loop, LoopNest& nest, std::span<Reduction> reductions);
+  void accumulate(LoopNest& nest, Reduction& reduction, Value v);
   Values call_loop(const FusedLoop& loop);
   void emit_iota(const Eqn& e);
   bool emit_concatenate(const Eqn& e);
+  bool interleave(const Eqn& e, const Destination& whole);
+  void emit_pad(const Eqn& e);
   bool emit_dynamic_slice(const Eqn& e);
   bool emit_dynamic_update_slice(const Eqn& e);
   struct IndexedSlice;

@@ -1,0 +1,105 @@
+// Arrays whose last axis is short: rows are walked several at once, one vector of their elements in each
+// phase.
+
+#include <string>
+
+#include "codegen/compiled_equal.hpp"
+
+namespace apsis::detail {
+namespace {
+
+std::string shaped(const std::string& dtype, std::initializer_list<std::int64_t> shape) {
+  return dtype + to_string(Dims(shape));
+}
+
+constexpr const char* dtypes[] = {"f64", "f32", "f16", "bf16", "i32", "i8", "u64"};
+
+/// Elements, a number a row, a row for all, places: each with the others.
+TEST(ShortAxes, OfEverySizeAndDtype) {
+  for (const std::string dtype : dtypes)
+    for (std::int64_t rows : {7, 8, 31, 130})
+      for (std::int64_t n : {2, 3, 5, 16, 17}) {
+        const std::string t = shaped(dtype, {rows, n}), to = "shape=" + to_string(Dims{rows, n});
+        expect_compiled_equal(
+            "(v0: " + t + ", v1: " + shaped(dtype, {rows}) + ", v2: " + shaped(dtype, {n}) +
+                ") {\n v3: " + t + " = broadcast_in_dim{" + to + ", axes=[0]}(v1)\n v4: " + t +
+                " = broadcast_in_dim{" + to + ", axes=[1]}(v2)\n v5: " + t + " = iota{dtype=" + dtype + ", " +
+                to + ", axis=1}()\n v6: " + t + " = mul(v0, v3)\n v7: " + t + " = add(v6, v4)\n v8: " + t +
+                " = add(v7, v5)\n v9: " + dtype + "[] = reduce_max{axes=[0, 1]}(v8)\n return v8, v9, v6\n}",
+            static_cast<std::uint64_t>(rows * 100 + n));
+      }
+}
+
+/// Elements backwards, columns, numbers of every other row.
+TEST(ShortAxes, WithGaps) {
+  for (const std::string dtype : dtypes)
+    for (std::int64_t n : {2, 3, 5}) {
+      const std::string t = shaped(dtype, {40, n}), column = shaped(dtype, {40});
+      expect_compiled_equal("(v0: " + t + ", v1: " + shaped(dtype, {n, 40}) + ", v2: " + shaped(dtype, {80}) +
+                            ") {\n v3: " + t + " = transpose{permutation=[1, 0]}(v1)\n v4: " + t +
+                            " = reverse{axes=[0, 1]}(v0)\n v5: " + column +
+                            " = slice{start=[0], limit=[80], stride=[2]}(v2)\n v6: " + t +
+                            " = broadcast_in_dim{shape=" + to_string(Dims{40, n}) +
+                            ", axes=[0]}(v5)\n v7: " + t + " = mul(v0, v6)\n v8: " + t +
+                            " = add(v7, v4)\n v9: " + t + " = mul(v0, v3)\n return v8, v9\n}");
+    }
+}
+
+TEST(ShortAxes, WithinOuterAxes) {
+  expect_compiled_equal(R"((v0: f64[5,40,3], v1: f64[40,3], v2: f64[5,40], v3: f64[5,3]) {
+    v4: f64[5,40,3] = broadcast_in_dim{shape=[5, 40, 3], axes=[1, 2]}(v1)
+    v5: f64[5,40,3] = broadcast_in_dim{shape=[5, 40, 3], axes=[0, 1]}(v2)
+    v6: f64[5,40,3] = broadcast_in_dim{shape=[5, 40, 3], axes=[0, 2]}(v3)
+    v7: f64[5,40,3] = sub(v0, v4)
+    v8: f64[5,40,3] = mul(v7, v5)
+    v9: f64[5,40,3] = add(v8, v6)
+    v10: bool[5,40,3] = lt(v9, v0)
+    v11: f64[5,40,3] = select(v10, v9, v6)
+    return v11, v10
+  })");
+}
+
+TEST(ShortAxes, RepeatedElements) {
+  for (const char* dtype : {"f64", "f32", "bf16", "i8", "bool", "c64", "c128"})
+    for (std::int64_t count : {2, 3, 5, 16, 20})
+      expect_compiled_equal("(v0: " + shaped(dtype, {37}) + ") {\n v1: " + shaped(dtype, {37, count}) +
+                            " = broadcast_in_dim{shape=[37, " + std::to_string(count) +
+                            "], axes=[0]}(v0)\n v2: " + shaped(dtype, {37 * count}) + " = reshape{shape=[" +
+                            std::to_string(37 * count) + "]}(v1)\n return v2\n}");
+}
+
+/// Columns side by side: stacked, joined, backwards, and broadcast.
+TEST(ShortAxes, InterleavedColumns) {
+  for (const char* dtype : {"f64", "f32", "bf16", "i8", "bool", "c64"})
+    for (std::int64_t rows : {1, 8, 9, 40, 130}) {
+      const std::string one = shaped(dtype, {rows, 1}), two = shaped(dtype, {rows, 2});
+      expect_compiled_equal("(v0: " + one + ", v1: " + two + ", v2: " + one + ") {\n v3: " + two +
+                            " = reverse{axes=[0, 1]}(v1)\n v4: " + shaped(dtype, {rows, 4}) +
+                            " = concatenate{axis=1}(v0, v3, v2)\n v5: " + shaped(dtype, {rows, 2}) +
+                            " = concatenate{axis=1}(v2, v0)\n v6: " + shaped(dtype, {rows, 9}) +
+                            " = concatenate{axis=1}(v4, v1, v2, v1)\n return v4, v5, v6\n}");
+    }
+}
+
+/// A pad: slabs around the array, nothing of it left, elements apart; and what the pad is a part of.
+TEST(ShortAxes, Pads) {
+  const struct {
+    Dims low, high, interior;
+  } pads[] = {{{1, 2}, {3, 0}, {0, 0}},   {{-1, 0}, {0, -2}, {0, 0}}, {{2, 0}, {-8, 1}, {0, 0}},
+              {{0, 1}, {2, -1}, {1, 3}},  {{-7, 1}, {2, 1}, {0, 0}},  {{-3, -4}, {1, 0}, {2, 1}},
+              {{0, 40}, {60, 0}, {0, 0}}, {{0, 0}, {-7, 5}, {0, 0}}};
+  for (const char* dtype : {"f64", "bf16", "i8", "bool", "c64", "c128"})
+    for (const auto& p : pads) {
+      const std::int64_t n[] = {7, 9};
+      std::int64_t m[2];
+      for (std::size_t d = 0; d < 2; ++d) m[d] = p.low[d] + p.high[d] + n[d] + (n[d] - 1) * p.interior[d];
+      const std::string to = shaped(dtype, {m[0], m[1]}), turned = shaped(dtype, {m[1], m[0]});
+      expect_compiled_equal("(v0: " + shaped(dtype, {7, 9}) + ", v1: " + dtype + "[]) {\n v2: " + to +
+                            " = pad{low=" + to_string(p.low) + ", high=" + to_string(p.high) +
+                            ", interior=" + to_string(p.interior) + "}(v0, v1)\n v3: " + turned +
+                            " = transpose{permutation=[1, 0]}(v2)\n return v3, v2\n}");
+    }
+}
+
+}  // namespace
+}  // namespace apsis::detail
