@@ -94,7 +94,8 @@ class Checker {
     for (double v : points(shape_, seed_)) x.elements.push_back(Number(v));
     try {
       Tensor answer = evaluate(program_, x);
-      if (account.ambiguous || !std::isfinite(account.largest) || account.largest > 1e9L) {
+      if (account.ambiguous || !std::isfinite(account.largest) || account.largest > 1e9L ||
+          account.error > tolerance * std::max(1.L, account.largest)) {
         ++tally_.undecided;
         return false;
       }

@@ -26,8 +26,8 @@ namespace apsis::compositions {
 namespace {
 
 // A trip may make an error larger by a quarter, programs make up to sixty of them in a row:
-// 2^-53 · 1.25^60 is 7e-11, of the largest number met on the way, derivatives included. What is wrong is off
-// by per cents.
+// 2^-53 · 1.25^60 is 7e-11, of the largest number met on the way, derivatives included. Where errors grow
+// more, the oracle says so and has no answer. What is wrong is off by per cents.
 constexpr double tolerance = 1e-9;
 
 constexpr std::size_t oracle_limit = 150'000;
@@ -549,7 +549,8 @@ class NestChecker {
         }
       }
       largest_ = static_cast<double>(account.largest);
-      if (account.ambiguous || !(largest_ < 1e9)) return ++tally.undecided, false;
+      if (account.ambiguous || !(largest_ < 1e9) || account.error > tolerance * std::max(1., largest_))
+        return ++tally.undecided, false;
       return ++tally.derived, true;
     } catch (const TooCostly&) {
       account.order = 0;

@@ -11,7 +11,12 @@ namespace {
 
 std::size_t masks() { return std::size_t{1} << account.order; }
 
-const Number& noted(const Number& a) {
+constexpr long double rounding = 0x1p-53L;
+
+/// `error`: what those of the operands come to.
+Number noted(Number a, long double error) {
+  a.error = error + rounding * std::abs(a.c[0]);
+  account.error = std::max(account.error, a.error);
   if ((account.work += masks()) > account.limit) throw TooCostly{};
   for (std::size_t m = 0; m < masks(); ++m) account.largest = std::max(account.largest, std::abs(a.c[m]));
   return a;
@@ -23,14 +28,15 @@ template <class D>
 Number lifted(const Number& a, D&& d) {
   Number nilpotent = a, power(1), sum(d(0));
   nilpotent.c[0] = 0;
-  long double factorial = 1;
-  for (int j = 1; j <= account.order; ++j) {
+  long double factorial = 1, error = 0;
+  for (int j = 1; j <= std::max(account.order, 1); ++j) {
     power = power * nilpotent;
     factorial *= j;
     const long double slope = d(j) / factorial;
+    if (j == 1) error = std::abs(slope) * a.error;
     for (std::size_t m = 1; m < masks(); ++m) sum.c[m] += slope * power.c[m];
   }
-  return noted(sum);
+  return noted(sum, error);
 }
 
 /// xᵖ.
@@ -47,12 +53,13 @@ Number power(const Number& a, long double p) {
 Number operator+(const Number& a, const Number& b) {
   Number r;
   for (std::size_t m = 0; m < masks(); ++m) r.c[m] = a.c[m] + b.c[m];
-  return noted(r);
+  return noted(r, a.error + b.error);
 }
 Number operator-(const Number& a, const Number& b) { return a + -b; }
 Number operator-(const Number& a) {
   Number r;
   for (std::size_t m = 0; m < masks(); ++m) r.c[m] = -a.c[m];
+  r.error = a.error;
   return r;
 }
 Number operator*(const Number& a, const Number& b) {
@@ -63,7 +70,7 @@ Number operator*(const Number& a, const Number& b) {
       if (s == 0) break;
     }
   }
-  return noted(r);
+  return noted(r, std::abs(a.c[0]) * b.error + std::abs(b.c[0]) * a.error);
 }
 Number operator/(const Number& a, const Number& b) { return a * reciprocal(b); }
 Number reciprocal(const Number& a) { return power(a, -1); }

@@ -11,6 +11,26 @@ Value from_index(Builder& b, Value index, Dtype dtype) {
   return b.convert(index, dtype);
 }
 
+void transpose_square(Builder& b, std::span<Value> rows) {
+  const int side = static_cast<int>(rows.size());
+  std::vector<int> low(rows.size()), high(rows.size());
+  for (int step = side / 2; step > 0; step /= 2) {
+    for (int j = 0; j < side; ++j) {
+      const bool second = (j & step) != 0;
+      low[static_cast<std::size_t>(j)] = second ? side + j - step : j;
+      high[static_cast<std::size_t>(j)] = second ? side + j : j + step;
+    }
+    for (int i = 0; i < side; ++i) {
+      if (i & step) continue;
+      Value& x = rows[static_cast<std::size_t>(i)];
+      Value& y = rows[static_cast<std::size_t>(i + step)];
+      const Value upper = b.shuffle(x, y, low);
+      y = b.shuffle(x, y, high);
+      x = upper;
+    }
+  }
+}
+
 CountedLoop::CountedLoop(Builder& b, Value n) : b_(b), n_(n) { open(); }
 
 CountedLoop::CountedLoop(Builder& b, std::int64_t n, std::int64_t step, std::span<Value> carried)
@@ -106,10 +126,34 @@ void LoopNest::choose_axis(int width, int most_phases) {
       width_ = lanes;
     }
   }
-  if (!can_take_phases(width, most_phases) || work_in_phases(width) >= best) return;
-  phases_ = static_cast<int>(extents_.back());
-  axis_ = static_cast<int>(extents_.size()) - 2;
-  width_ = width;
+  if (can_take_phases(width, most_phases) && work_in_phases(width) < best) {
+    phases_ = static_cast<int>(extents_.back());
+    axis_ = static_cast<int>(extents_.size()) - 2;
+    width_ = width;
+  } else if (width_ > 1 && width_ <= most_phases) {
+    choose_square();
+  }
+}
+
+/// What is written has no gaps along one axis of the squares, and something that is read has none along the
+/// other.
+void LoopNest::choose_square() {
+  const auto axis = static_cast<std::size_t>(axis_);
+  if (std::any_of(strides_.begin() + static_cast<std::ptrdiff_t>(reads_), strides_.end(),
+                  [&](const auto& s) { return s[axis] != 1; }))
+    return;
+  for (std::size_t down = 0; down < extents_.size(); ++down) {
+    if (down == axis || extents_[down] < width_) continue;
+    for (std::size_t a = 0; a < reads_; ++a)
+      if (is_turned(a, down)) down_ = static_cast<int>(down);
+  }
+  if (down_ >= 0) phases_ = width_;
+}
+
+bool LoopNest::is_turned(std::size_t a, std::size_t down) const {
+  const Dtype dtype = accesses_[a].dtype;
+  return accesses_[a].base.handle && dtype != Dtype::Bool && item_size(dtype) >= 4 &&
+         strides_[a][down] == 1 && std::abs(strides_[a][static_cast<std::size_t>(axis_)]) > 1;
 }
 
 /// What is written has no gaps.
@@ -147,9 +191,10 @@ void LoopNest::open() {
     else
       places_[a] = b_.index(accesses_[a].view.offset);
   }
+  const bool rows = phases_ > 1 && down_ < 0;
   for (std::size_t d = 0; d < extents_.size(); ++d) {
-    if (static_cast<int>(d) == axis_ || (phases_ > 1 && d + 1 == extents_.size())) continue;
-    loops_.emplace_back(b_, extents_[d], 1, carried_);
+    if (static_cast<int>(d) == axis_ || (rows && d + 1 == extents_.size())) continue;
+    loops_.emplace_back(b_, extents_[d], static_cast<int>(d) == down_ ? width_ : 1, carried_);
     Value i = loops_.back().index();
     for (std::size_t a = 0; a < accesses_.size(); ++a) {
       std::int64_t stride = strides_[a][d];
@@ -160,7 +205,8 @@ void LoopNest::open() {
         places_[a] = b_.add(places_[a], b_.mul(i, b_.index(stride)));
     }
   }
-  if (phases_ > 1) open_phases();
+  if (rows) open_rows();
+  squares_.assign(accesses_.size(), {});
   if (axis_ >= 0 && extents_[static_cast<std::size_t>(axis_)] > width_) {
     loops_.emplace_back(b_, extents_[static_cast<std::size_t>(axis_)], width_, carried_);
     inner_ = loops_.back().index();
@@ -197,7 +243,7 @@ Value LoopNest::phase_places(std::size_t a, int phase) {
   return places;
 }
 
-void LoopNest::open_phases() {
+void LoopNest::open_rows() {
   number_of_row_.assign(accesses_.size(), {});
   row_of_all_.assign(accesses_.size(), {});
   const auto axis = static_cast<std::size_t>(axis_);
@@ -211,8 +257,8 @@ void LoopNest::open_phases() {
   b_.set_lanes(1);
 }
 
-/// Something that is not the same for all elements.
-Value LoopNest::load_in_phase(std::size_t a) {
+/// Of rows, something that is not the same for all elements.
+Value LoopNest::load_in_rows(std::size_t a) {
   const Access& access = accesses_[a];
   const auto axis = static_cast<std::size_t>(axis_);
   const std::int64_t row_stride = strides_[a][axis], stride = strides_[a][axis + 1];
@@ -237,6 +283,28 @@ Value LoopNest::load_in_phase(std::size_t a) {
   return b_.shuffle(rows, rows, from);
 }
 
+/// An array whose elements are neighbours down the square.
+Value LoopNest::load_turned(std::size_t a) {
+  std::vector<Value>& square = squares_[a];
+  if (phase_ == 0) {
+    const Access& access = accesses_[a];
+    const std::int64_t bytes =
+        strides_[a][static_cast<std::size_t>(axis_)] * static_cast<std::int64_t>(item_size(access.dtype));
+    const ConstPointer p = current(a);
+    b_.set_lanes(width_);
+    square.clear();
+    for (int lane = 0; lane < width_; ++lane)
+      square.push_back(b_.load(b_.offset(p, lane * bytes), access.dtype));
+    transpose_square(b_, square);
+  }
+  return square[static_cast<std::size_t>(phase_)];
+}
+
+/// How far down the square this phase is.
+std::int64_t LoopNest::places_down(std::size_t a) const {
+  return down_ < 0 ? 0 : phase_ * strides_[a][static_cast<std::size_t>(down_)];
+}
+
 Pointer LoopNest::address(std::size_t a) {
   const Access& access = accesses_[a];
   std::int64_t stride = axis_ < 0 ? 0 : strides_[a][static_cast<std::size_t>(axis_)];
@@ -249,11 +317,12 @@ Value LoopNest::load(std::size_t a, std::int64_t shift, Value bytes) {
   const Access& access = accesses_[a];
   std::int64_t stride = axis_ < 0 ? 0 : strides_[a][static_cast<std::size_t>(axis_)];
   b_.set_lanes(1);
-  const bool alike = stride == 0 && (phases_ == 1 || strides_[a].back() == 0);
+  const bool rows = phases_ > 1 && down_ < 0, alike = stride == 0 && (!rows || strides_[a].back() == 0);
   if (!access.base.handle) {
     Value place = places_[a];
     if (stride != 0 && !inner_zero_) place = b_.add(place, inner_offset(stride));
-    if (phases_ > 1 && !alike) {
+    if (down_ >= 0) place = b_.add(place, b_.index(places_down(a)));
+    if (rows && !alike) {
       const Value places = phase_places(a, phase_);
       place = b_.add(b_.splat(place), places);
     } else if (stride != 0 && width_ > 1) {
@@ -262,8 +331,10 @@ Value LoopNest::load(std::size_t a, std::int64_t shift, Value bytes) {
     }
     return from_index(b_, place, access.dtype);
   }
-  if (phases_ > 1 && !alike) return load_in_phase(a);
+  if (rows && !alike) return load_in_rows(a);
+  if (down_ >= 0 && is_turned(a, static_cast<std::size_t>(down_))) return load_turned(a);
   ConstPointer p = current(a);
+  shift += places_down(a);
   if (shift != 0) p = b_.offset(p, shift * static_cast<std::int64_t>(item_size(access.dtype)) * access.lanes);
   if (bytes.handle) p = b_.offset(p, bytes);
   if (access.lanes > 1) {
@@ -299,7 +370,8 @@ void LoopNest::store(std::size_t sink, Value v, std::int64_t shift) {
   const Access& access = accesses_[a];
   std::int64_t stride = axis_ < 0 ? 0 : strides_[a][static_cast<std::size_t>(axis_)];
   Pointer p = address(a);
-  if (phases_ > 1) {
+  shift += places_down(a);
+  if (phases_ > 1 && down_ < 0) {
     stride = 1;
     p = b_.offset(p, phase_ * width_ * static_cast<std::int64_t>(item_size(access.dtype)));
   }

@@ -53,6 +53,10 @@ class CountedLoop {
   std::vector<Value> phis_;  // of what is carried
 };
 
+/// The rows of a square become its columns. (Each stage swaps the halves of ever smaller blocks across the
+/// diagonal.)
+void transpose_square(Builder& b, std::span<Value> rows);
+
 /// A short last axis may be walked together with the one before it. An iteration is then `width` rows of n
 /// elements, which are n vectors: n phases.
 ///
@@ -60,6 +64,9 @@ class CountedLoop {
 ///     the elements of an array           a0 a1 a2 b0    b1 b2 c0 c1    c2 d0 d1 d2
 ///     one number v a row, shuffled       va va va vb    vb vb vc vc    vc vd vd vd
 ///     a row w that is the same for all   w0 w1 w2 w0    w1 w2 w0 w1    w2 w0 w1 w2
+///
+/// Where one array is read across the others, as a transpose is, an iteration is a square of `width` rows and
+/// columns: each row is a phase. The array's part of it is loaded along its own rows and turned in registers.
 ///
 /// The code between `open` and `close` is written once for each phase, if the caller allows `most_phases`.
 class LoopNest {
@@ -95,11 +102,15 @@ class LoopNest {
   void choose_axis(int width, int most_phases);
   bool can_take_phases(int width, int most_phases) const;
   std::int64_t work_in_phases(int width) const;
-  void open_phases();
+  void choose_square();
+  bool is_turned(std::size_t access, std::size_t down) const;
+  void open_rows();
   Value inner_offset(std::int64_t scale);
   Value lane_places(std::int64_t stride);
   Value phase_places(std::size_t access, int phase);
-  Value load_in_phase(std::size_t access);
+  Value load_in_rows(std::size_t access);
+  Value load_turned(std::size_t access);
+  std::int64_t places_down(std::size_t access) const;
   Value load_apart(ConstPointer p, Dtype dtype, std::int64_t stride);
   Pointer address(std::size_t access);
 
@@ -111,9 +122,11 @@ class LoopNest {
   std::vector<std::vector<std::int64_t>> strides_;  // by access, by collapsed axis
   int axis_ = -1;                                   // the vectorised one
   int width_ = 1, lanes_;
-  int phases_ = 1, phase_ = 0;  // more than one: the size of the last axis; the vectorised one is before it
+  int phases_ = 1, phase_ = 0;  // of rows: the size of the last axis; the vectorised one is before it
+  int down_ = -1;               // of squares: the other axis
   std::vector<std::vector<Value>> row_of_all_;  // by access, by phase
   std::vector<Value> number_of_row_;            // by access: of `width` rows
+  std::vector<std::vector<Value>> squares_;     // by access: what is read across, turned
   std::vector<CountedLoop> loops_;
   std::vector<Value> carried_;
   std::vector<Pointer> pointers_;  // by access

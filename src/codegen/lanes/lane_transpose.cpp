@@ -13,27 +13,6 @@ int block_side(const Builder& b, Dtype dtype, int lanes) {
   return std::min(lanes, b.vector_bytes() / static_cast<int>(item_size(dtype)));
 }
 
-/// A square of vectors; each stage swaps the halves of ever smaller blocks across the diagonal.
-void transpose(Builder& b, std::vector<Value>& rows) {
-  const int side = static_cast<int>(rows.size());
-  std::vector<int> low(rows.size()), high(rows.size());
-  for (int step = side / 2; step > 0; step /= 2) {
-    for (int j = 0; j < side; ++j) {
-      const bool second = (j & step) != 0;
-      low[static_cast<std::size_t>(j)] = second ? side + j - step : j;
-      high[static_cast<std::size_t>(j)] = second ? side + j : j + step;
-    }
-    for (int i = 0; i < side; ++i) {
-      if (i & step) continue;
-      Value& x = rows[static_cast<std::size_t>(i)];
-      Value& y = rows[static_cast<std::size_t>(i + step)];
-      const Value upper = b.shuffle(x, y, low);
-      y = b.shuffle(x, y, high);
-      x = upper;
-    }
-  }
-}
-
 /// Calls `block(first, apart, packet)` for each square of `side` lanes, the first of them `first`, and as
 /// many elements: where the lanes' elements are, and where those of the packet.
 template <class Apart, class Packet, class Block>
@@ -89,7 +68,7 @@ void put_side_by_side(Builder& b, const LaneArrays& a, ConstPointer all_apart, P
       std::vector<Value> rows;
       b.set_lanes(static_cast<int>(apart.size()));
       for (ConstPointer p : apart) rows.push_back(b.load(p, a.dtype));
-      transpose(b, rows);
+      transpose_square(b, rows);
       for (std::size_t k = 0; k < rows.size(); ++k)
         b.store(b.offset(packet, static_cast<std::int64_t>(k) * next), rows[k]);
       b.set_lanes(1);
@@ -116,7 +95,7 @@ void put_apart(Builder& b, const LaneArrays& a, ConstPointer all_packet, Pointer
                  b.set_lanes(static_cast<int>(apart.size()));
                  for (std::size_t k = 0; k < apart.size(); ++k)
                    rows.push_back(b.load(b.offset(packet, static_cast<std::int64_t>(k) * next), a.dtype));
-                 transpose(b, rows);
+                 transpose_square(b, rows);
                  for (std::size_t i = 0; i < rows.size(); ++i)
                    b.masked_store(apart[i], rows[i], b.splat(b.extract(mask, first + static_cast<int>(i))));
                  b.set_lanes(1);

@@ -1,5 +1,5 @@
-// Arrays whose last axis is short: rows are walked several at once, one vector of their elements in each
-// phase.
+// Loops over arrays whose last axis is short, where rows are walked several at once, and over arrays of which
+// one is read across the others, where squares are turned in registers.
 
 #include <string>
 
@@ -66,6 +66,44 @@ TEST(ShortAxes, RepeatedElements) {
                             " = broadcast_in_dim{shape=[37, " + std::to_string(count) +
                             "], axes=[0]}(v0)\n v2: " + shaped(dtype, {37 * count}) + " = reshape{shape=[" +
                             std::to_string(37 * count) + "]}(v1)\n return v2\n}");
+}
+
+/// One array, or two, read across the others: with numbers by row and by column, places, and gaps.
+TEST(TurnedArrays, OfEverySizeAndDtype) {
+  for (const std::string dtype : {"f64", "f32", "bf16", "i32", "i8", "u64", "bool"})
+    for (std::int64_t rows : {8, 17, 40})
+      for (std::int64_t n : {9, 16, 35}) {
+        const std::string t = shaped(dtype, {rows, n}), to = "shape=" + to_string(Dims{rows, n}),
+                          turned = shaped(dtype, {n, rows});
+        const std::string both = dtype == "bool" ? "bit_xor" : "mul",
+                          other = dtype == "bool" ? "bit_or" : "add";
+        expect_compiled_equal(
+            "(v0: " + t + ", v1: " + turned + ", v2: " + shaped(dtype, {rows}) +
+                ", v3: " + shaped(dtype, {n}) + ", v4: " + turned + ") {\n v5: " + t +
+                " = transpose{permutation=[1, 0]}(v1)\n v6: " + t + " = broadcast_in_dim{" + to +
+                ", axes=[0]}(v2)\n v7: " + t + " = broadcast_in_dim{" + to + ", axes=[1]}(v3)\n v8: " + t +
+                " = transpose{permutation=[1, 0]}(v4)\n v9: " + t + " = " + both + "(v0, v5)\n v10: " + t +
+                " = " + other + "(v9, v6)\n v11: " + t + " = " + both + "(v10, v7)\n v12: " + t + " = " +
+                other + "(v11, v8)\n v13: i64[" + std::to_string(rows) + "," + std::to_string(n) +
+                "] = iota{dtype=i64, " + to + ", axis=0}()\n v14: i64[" + std::to_string(rows) + "," +
+                std::to_string(n) + "] = add(v13, v13)\n return v12, v9, v14\n}",
+            static_cast<std::uint64_t>(rows * 100 + n));
+      }
+}
+
+TEST(TurnedArrays, OfSeveralAxes) {
+  for (const char* permutation : {"[2, 0, 1]", "[1, 2, 0]", "[2, 1, 0]", "[0, 2, 1]", "[1, 0, 2]"}) {
+    std::int64_t from[3];
+    const std::int64_t shape[] = {19, 20, 21};
+    for (int d = 0; d < 3; ++d) from[permutation[1 + 3 * d] - '0'] = shape[d];
+    expect_compiled_equal(
+        "(v0: f64[19,20,21], v1: " + shaped("f64", {from[0], from[1], from[2]}) +
+        ") {\n v2: f64[19,20,21] = transpose{permutation=" + permutation +
+        "}(v1)\n v3: f64[19,20,21] = iota{dtype=f64, shape=[19, 20, 21], axis=1}()\n v4: "
+        "f64[19,20,21] = mul(v0, v2)\n v5: f64[19,20,21] = add(v4, v3)\n v6: f64[] = "
+        "reduce_min{axes=[0, 1, 2]}(v5)\n v7: f64[19,20,21] = reverse{axes=[1, 2]}(v2)\n v8: "
+        "f64[19,20,21] = add(v7, v0)\n return v5, v6, v8\n}");
+  }
 }
 
 /// Columns side by side: stacked, joined, backwards, and broadcast.
