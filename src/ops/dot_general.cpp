@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <vector>
 
 #include "core/convert.hpp"
@@ -10,6 +11,7 @@
 #include "ops/jet_rules.hpp"
 #include "ops/matrix_product.hpp"
 #include "ops/messages.hpp"
+#include "ops/view_rules.hpp"
 
 namespace apsis::detail {
 
@@ -431,6 +433,41 @@ Array outer_product(const Array& a, const Array& b, const DotParams& p) {
                   spread(b, p.batch_b, s.free_b, batch + static_cast<std::int64_t>(s.free_a.size())));
 }
 
+/// Where an operand's axes are in what it is a transpose of; nothing where that would change the order of the
+/// result's axes.
+std::optional<Dims> axes_below(const Dims& permutation, const Dims& free, const Dims& axes) {
+  for (std::size_t i = 1; i < free.size(); ++i)
+    if (permutation[static_cast<std::size_t>(free[i - 1])] > permutation[static_cast<std::size_t>(free[i])])
+      return std::nullopt;
+  Dims below;
+  for (std::int64_t axis : axes) below.push_back(permutation[static_cast<std::size_t>(axis)]);
+  return below;
+}
+
+/// Transposes of operands are read as they lie.
+bool dot_rewrite(GraphBuilder& builder, const Params& params, std::span<const ValueId> operands,
+                 std::span<ValueId> results, Loc loc) {
+  DotParams p = params.as<DotParams>();
+  ValueId sources[] = {operands[0], operands[1]};
+  const DotSizes sizes(p, builder.aval(operands[0]).shape(), builder.aval(operands[1]).shape());
+  const auto look_below = [&](ValueId& source, const Dims& free, Dims& contract, Dims& batch) {
+    const Eqn* e = builder.definition(source);
+    if (!e || e->op != &transpose_op) return;
+    const Dims& permutation = e->params.as<TransposeParams>().permutation;
+    const auto contract_below = axes_below(permutation, free, contract),
+               batch_below = axes_below(permutation, free, batch);
+    if (!contract_below || !batch_below) return;
+    contract = *contract_below;
+    batch = *batch_below;
+    source = builder.operands(*e)[0];
+  };
+  look_below(sources[0], sizes.free_a, p.contract_a, p.batch_a);
+  look_below(sources[1], sizes.free_b, p.contract_b, p.batch_b);
+  if (sources[0] == operands[0] && sources[1] == operands[1]) return false;
+  builder.append(dot_general_op, make_params(std::move(p)), sources, results, loc);
+  return true;
+}
+
 void dot_jet(const JetRule& r) {
   jet_of_product(r, [&](const Array& a, const Array& b) { return bind1(dot_general_op, r.params, {a, b}); });
 }
@@ -447,6 +484,7 @@ const Op dot_general_op = {
     .batch = dot_batch,
     .jet = dot_jet,
     .emit_unrolled = dot_emit,
+    .rewrite = dot_rewrite,
     .parse = parse_params<DotParams>,
 };
 

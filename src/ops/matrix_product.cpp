@@ -213,6 +213,15 @@ void multiply_vector(std::int64_t m, std::int64_t k, Strided<T> a, const T* b, s
                      [&](std::int64_t row) { return chain_of(row, whole); });
 }
 
+/// A vector with a matrix whose rows lie together.
+template <class T>
+void multiply_row(const Tiles<T>& tiles, std::int64_t n, std::int64_t k, Strided<T> a, Strided<T> b, T* c) {
+  for (std::int64_t j = 0; j < n; j += most_row_columns)
+    for (std::int64_t k0 = 0; k0 < k; k0 += steps_at_once)
+      tiles.row({a.at(0, k0), a.column_stride, b.at(k0, j), b.row_stride, std::min(steps_at_once, k - k0),
+                 std::min(most_row_columns, n - j), c + j, k0 > 0});
+}
+
 template <class T>
 void multiply(const Tiles<T>& tiles, std::int64_t m, std::int64_t n, std::int64_t k, Strided<T> a,
               Strided<T> b, T* c) {
@@ -220,7 +229,8 @@ void multiply(const Tiles<T>& tiles, std::int64_t m, std::int64_t n, std::int64_
   if (n == 1 && a.row_stride != 1) return multiply_vector(m, k, a, b.data, b.row_stride, c);
   if (m == 1 && b.column_stride != 1)
     return multiply_vector(n, k, b.transposed(), a.data, a.column_stride, c);
-  if (n == 1) return multiply_matrices(tiles, n, m, k, b.transposed(), a.transposed(), c);
+  if (n == 1) return multiply_row(tiles, m, k, b.transposed(), a.transposed(), c);
+  if (m == 1) return multiply_row(tiles, n, k, a, b, c);
   multiply_matrices(tiles, m, n, k, a, b, c);
 }
 

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 
 #include "ops/math/pack_model.hpp"
@@ -23,13 +25,27 @@ struct Tile {
   bool adds;            // to what the result holds
 };
 
-constexpr int most_tile_rows = 14;
+/// A row times a matrix whose rows lie together: at most `most_row_columns` columns.
+template <class T>
+struct Row {
+  const T* left;
+  std::int64_t left_step;
+  const T* right;
+  std::int64_t right_step;
+  std::int64_t steps, columns;
+  T* result;
+  bool adds;
+};
 
-/// The functions for tiles of `width` columns and 1 to `height` rows.
+constexpr int most_tile_rows = 14;
+constexpr std::int64_t most_row_columns = 512;
+
+/// The functions for tiles of `width` columns and 1 to `height` rows, and for a row of any number of columns.
 template <class T>
 struct Tiles {
   std::int64_t height, width;
   std::array<void (*)(const Tile<T>&), most_tile_rows> of_rows;
+  void (*row)(const Row<T>&);
 };
 /// For registers of 32 bytes, and for those of 64 that only some processors have.
 template <class T>
@@ -76,12 +92,45 @@ void multiply_tile(const Tile<T>& t) {
     }
 }
 
+/// Rows of the matrix are read from one end to the other, a few side by side, as memory gives them fastest;
+/// sums stay in the first cache.
+template <class T, int register_bytes>
+void multiply_row(const Row<T>& r) {
+  constexpr int lanes = register_bytes / static_cast<int>(sizeof(T)), together = 8;
+  using Register = math::Register<register_bytes>;
+  using Vector = typename math::PackOf<T, lanes>::type;
+  const auto load = [](const T* from) {
+    Vector v;
+    __builtin_memcpy(&v, from, sizeof v);
+    return v;
+  };
+  alignas(register_bytes) T sums[most_row_columns] = {};
+  const std::int64_t whole = r.columns / lanes * lanes;
+  const auto add_rows = [&](std::int64_t k, auto count) {
+    const T* right = r.right + k * r.right_step;
+    Vector a[count()];
+    for (int i = 0; i < count(); ++i) a[i] = r.left[(k + i) * r.left_step] - Vector{};  // in all lanes
+    for (std::int64_t j = 0; j < whole; j += lanes) {
+      Vector sum = load(sums + j);
+      for (int i = 0; i < count(); ++i) sum = Register::fma(a[i], load(right + i * r.right_step + j), sum);
+      __builtin_memcpy(sums + j, &sum, sizeof sum);
+    }
+    for (std::int64_t j = whole; j < r.columns; ++j)
+      for (int i = 0; i < count(); ++i) sums[j] = std::fma(a[i][0], right[i * r.right_step + j], sums[j]);
+  };
+  std::int64_t k = 0;
+  for (; k + together <= r.steps; k += together) add_rows(k, std::integral_constant<int, together>());
+  for (; k < r.steps; ++k) add_rows(k, std::integral_constant<int, 1>());
+  for (std::int64_t j = 0; j < r.columns; ++j) r.result[j] = r.adds ? r.result[j] + sums[j] : sums[j];
+}
+
 template <class T, int register_bytes, int height>
 constexpr Tiles<T> tiles_of() {
   return []<std::size_t... r>(std::index_sequence<r...>) {
     return Tiles<T>{height,
                     2 * register_bytes / static_cast<int>(sizeof(T)),
-                    {multiply_tile<T, register_bytes, static_cast<int>(r) + 1>...}};
+                    {multiply_tile<T, register_bytes, static_cast<int>(r) + 1>...},
+                    multiply_row<T, register_bytes>};
   }
   (std::make_index_sequence<height>());
 }
