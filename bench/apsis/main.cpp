@@ -61,6 +61,7 @@ int main(int argc, char** argv) {
       {"neural-ode", bench::neural_ode},
       {"neural-ode-first", bench::neural_ode_first},
       {"elementwise", bench::elementwise},
+      {"arrays", bench::arrays},
   };
   if (argc != 2) {
     std::fprintf(stderr, "usage: %s GROUP\n", argv[0]);

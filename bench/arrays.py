@@ -1,0 +1,49 @@
+#!/usr/bin/env python3
+"""Runs the array programs of Apsis and JAX one after the other; prints the slowest first and the mean.
+
+usage: bench/arrays.py [--build DIR] [--threads one|all]
+
+The ratio is JAX's time over Apsis' time. Answers are compared, f32 to 1e-3 and f64 to 1e-8 of the largest.
+"""
+
+import argparse
+import math
+import pathlib
+import sys
+
+import run
+
+
+def far(a, b, tolerance):
+    largest = max([1.0] + [abs(v) for v in b if math.isfinite(v)])
+    return any(not abs(x - y) <= tolerance * largest for x, y in zip(a, b)) or len(a) != len(b)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", default="build", type=pathlib.Path)
+    parser.add_argument("--threads", default="one", choices=("one", "all"))
+    options = parser.parse_args()
+    session = run.Session(options.build, sys.stderr)
+    session.round(run.Group("arrays", "arrays.py", []), options.threads, True)
+    rows = []
+    for (side, name, threads), mine in session.last.items():
+        theirs = session.last.get(("peer", name, threads))
+        if side != "apsis" or not theirs:
+            continue
+        if far(mine["answer"], theirs["answer"], 1e-3 if "/f32" in name else 1e-8):
+            session.failures.append(f"{name}: {mine['answer']} and {theirs['answer']}")
+        rows.append((theirs["value"] / mine["value"], name, mine["value"], theirs["value"]))
+    for ratio, name, mine, theirs in sorted(rows):
+        print(f"{ratio:7.2f}  {name:40} apsis {mine:12.1f} us   jax {theirs:12.1f} us")
+    if rows:
+        mean = math.exp(sum(math.log(row[0]) for row in rows) / len(rows))
+        behind = sum(row[0] < 0.95 for row in rows)
+        print(f"{len(rows)} programs, geometric mean {mean:.2f}, {behind} below 0.95, worst {min(rows)[0]:.2f}")
+    for failure in session.failures:
+        print("FAILED", failure)
+    return 1 if session.failures or not rows else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
