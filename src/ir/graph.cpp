@@ -141,105 +141,144 @@ GraphRef GraphBuilder::finish(std::span<const ValueId> outputs) {
   return finish(outputs, inputs_.size(), none);
 }
 
-GraphRef GraphBuilder::finish(std::span<const ValueId> outputs, std::size_t fixed,
-                              std::vector<ValueId>& captures) {
+/// Makes the Graph of a program: what its outputs and effects need, in an order and with numbers that depend
+/// on nothing else.
+class GraphBuilder::Finish {
+ public:
+  Finish(const GraphBuilder& builder, std::size_t fixed, std::vector<ValueId>& captures)
+      : builder_(builder),
+        fixed_(fixed),
+        captures_(captures),
+        seen_(builder.eqns_.size(), 0),
+        numbers_(builder.avals_.size(), unseen) {
+    captures_.clear();
+    for (std::size_t i = 0; i < fixed; ++i) numbers_[builder.inputs_[i]] = static_cast<ValueId>(i);
+  }
+
+  void visit(std::span<const ValueId> outputs) {
+    for (std::uint32_t e : builder_.effects_) {
+      visit_eqn(e);
+      drain();
+    }
+    for (ValueId v : outputs) {
+      visit_value(v);
+      drain();
+    }
+  }
+
+  GraphRef graph(std::span<const ValueId> outputs) {
+    graph_ = new Graph;
+    GraphRef result(graph_);
+    graph_->input_count_ = static_cast<std::uint32_t>(fixed_ + captures_.size());
+    reserve();
+    for (std::size_t i = 0; i < fixed_; ++i) graph_->avals_.push_back(builder_.avals_[builder_.inputs_[i]]);
+    for (ValueId v : captures_) graph_->avals_.push_back(builder_.avals_[v]);
+    graph_->hash_ = graph_->input_count_;
+    for (const Aval& a : graph_->avals_) mix(a.hash());
+    for (std::uint32_t e : order_) add(builder_.eqns_[e]);
+    for (ValueId v : outputs) {
+      graph_->outputs_.push_back(numbers_[v]);
+      mix(numbers_[v]);
+    }
+    if (!builder_.lanes_.empty()) graph_->lanes_.resize(graph_->avals_.size());
+    for (ValueId v = 0; v < builder_.lanes_.size(); ++v)
+      if (numbers_[v] != unseen) graph_->lanes_[numbers_[v]] = builder_.lanes_[v];
+    return result;
+  }
+
+ private:
+  static constexpr ValueId unseen = 0xffffffffu;
+
   // Depth-first postorder over equations, with an explicit stack of (equation, next operand).
-  constexpr ValueId unseen = 0xffffffffu;
-  std::vector<char> seen(eqns_.size(), 0);
-  std::vector<std::uint32_t> order;
-  std::vector<ValueId> renumber(avals_.size(), unseen);
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> stack;
-  captures.clear();
-  for (std::size_t i = 0; i < fixed; ++i) renumber[inputs_[i]] = static_cast<ValueId>(i);
 
-  auto visit_value = [&](ValueId v) {
-    std::uint32_t d = definer_[v];
-    if (d != no_eqn) {
-      if (!seen[d]) {
-        seen[d] = 1;
-        stack.push_back({d, 0});
-      }
-    } else if (renumber[v] == unseen) {
-      renumber[v] = static_cast<ValueId>(fixed + captures.size());
-      captures.push_back(v);
-    }
-  };
-  auto drain = [&] {
-    while (!stack.empty()) {
-      auto& [e, next] = stack.back();
-      if (next == eqns_[e].operand_count) {
-        order.push_back(e);
-        stack.pop_back();
+  void visit_eqn(std::uint32_t e) {
+    if (seen_[e]) return;
+    seen_[e] = 1;
+    stack_.push_back({e, 0});
+  }
+
+  void visit_value(ValueId v) {
+    const std::uint32_t definer = builder_.definer_[v];
+    if (definer != no_eqn) return visit_eqn(definer);
+    if (numbers_[v] != unseen) return;
+    numbers_[v] = static_cast<ValueId>(fixed_ + captures_.size());
+    captures_.push_back(v);
+  }
+
+  void drain() {
+    while (!stack_.empty()) {
+      auto& [e, next] = stack_.back();
+      if (next == builder_.eqns_[e].operand_count) {
+        order_.push_back(e);
+        stack_.pop_back();
       } else {
-        visit_value(operands_[eqns_[e].first_operand + next++]);
+        visit_value(builder_.operands_[builder_.eqns_[e].first_operand + next++]);
       }
     }
-  };
-  for (std::uint32_t e : effects_) {
-    if (!seen[e]) {
-      seen[e] = 1;
-      stack.push_back({e, 0});
-    }
-    drain();
-  }
-  for (ValueId v : outputs) {
-    visit_value(v);
-    drain();
   }
 
-  auto* graph = new Graph;
-  GraphRef result(graph);
-  graph->input_count_ = static_cast<std::uint32_t>(fixed + captures.size());
-  std::size_t results = 0, operands = 0;
-  for (std::uint32_t e : order) {
-    results += eqns_[e].result_count;
-    operands += eqns_[e].operand_count;
-  }
-  graph->avals_.reserve(graph->input_count_ + results);
-  graph->definer_.reserve(results);
-  graph->operands_.reserve(operands);
-  for (std::size_t i = 0; i < fixed; ++i) graph->avals_.push_back(avals_[inputs_[i]]);
-  for (ValueId v : captures) graph->avals_.push_back(avals_[v]);
-  graph->eqns_.reserve(order.size());
-  std::uint64_t hash = graph->input_count_;
-  for (const Aval& a : graph->avals_) hash = hash_mix(hash, a.hash());
-  for (std::uint32_t e : order) {
-    Eqn eqn = eqns_[e];
-    graph->has_effect_ |= has_effect(*eqn.op, eqn.params);
-    auto add_axis = [&](std::string_view axis) {
-      if (std::ranges::find(graph->axes_, axis) == graph->axes_.end()) graph->axes_.emplace_back(axis);
-    };
-    if (eqn.op->axis) add_axis(eqn.op->axis(eqn.params));
-    each_region(eqn.params, [&](const Graph& region) {
-      for (const std::string& axis : region.axes()) add_axis(axis);
-    });
-    hash = hash_mix(hash_text(hash, eqn.op->name), eqn.params.hash());
-    auto old_operands = this->operands(eqn);
-    eqn.first_operand = static_cast<std::uint32_t>(graph->operands_.size());
-    for (ValueId v : old_operands) {
-      graph->operands_.push_back(renumber[v]);
-      hash = hash_mix(hash, renumber[v]);
+  void reserve() {
+    std::size_t results = 0, operands = 0;
+    for (std::uint32_t e : order_) {
+      results += builder_.eqns_[e].result_count;
+      operands += builder_.eqns_[e].operand_count;
     }
-    auto first = static_cast<ValueId>(graph->avals_.size());
+    graph_->avals_.reserve(graph_->input_count_ + results);
+    graph_->definer_.reserve(results);
+    graph_->operands_.reserve(operands);
+    graph_->eqns_.reserve(order_.size());
+  }
+
+  void add(Eqn eqn) {
+    note_properties(eqn);
+    graph_->hash_ = hash_mix(hash_text(graph_->hash_, eqn.op->name), eqn.params.hash());
+    const auto operands = builder_.operands(eqn);
+    eqn.first_operand = static_cast<std::uint32_t>(graph_->operands_.size());
+    for (ValueId v : operands) {
+      graph_->operands_.push_back(numbers_[v]);
+      mix(numbers_[v]);
+    }
+    const auto first = static_cast<ValueId>(graph_->avals_.size());
     for (std::uint32_t r = 0; r < eqn.result_count; ++r) {
-      renumber[eqn.first_result + r] = first + r;
-      graph->avals_.push_back(avals_[eqn.first_result + r]);
-      graph->definer_.push_back(static_cast<std::uint32_t>(graph->eqns_.size()));
+      numbers_[eqn.first_result + r] = first + r;
+      graph_->avals_.push_back(builder_.avals_[eqn.first_result + r]);
+      graph_->definer_.push_back(static_cast<std::uint32_t>(graph_->eqns_.size()));
     }
     eqn.first_result = first;
-    graph->has_custom_ |= eqn.op->kind == OpKind::Custom;
-    for (const Graph* region : regions_of(eqn.params)) graph->has_custom_ |= region->has_custom_;
-    graph->eqns_.push_back(std::move(eqn));
+    graph_->eqns_.push_back(std::move(eqn));
   }
-  for (ValueId v : outputs) {
-    graph->outputs_.push_back(renumber[v]);
-    hash = hash_mix(hash, renumber[v]);
+
+  /// What a Graph has if one of its equations, or a region of one, has it.
+  void note_properties(const Eqn& eqn) {
+    const auto add_axis = [&](std::string_view axis) {
+      if (std::ranges::find(graph_->axes_, axis) == graph_->axes_.end()) graph_->axes_.emplace_back(axis);
+    };
+    graph_->has_effect_ |= has_effect(*eqn.op, eqn.params);
+    graph_->has_custom_ |= eqn.op->kind == OpKind::Custom;
+    if (eqn.op->axis) add_axis(eqn.op->axis(eqn.params));
+    each_region(eqn.params, [&](const Graph& region) {
+      graph_->has_custom_ |= region.has_custom_;
+      for (const std::string& axis : region.axes()) add_axis(axis);
+    });
   }
-  graph->hash_ = hash;
-  if (!lanes_.empty()) graph->lanes_.resize(graph->avals_.size());
-  for (ValueId v = 0; v < lanes_.size(); ++v)
-    if (renumber[v] != unseen) graph->lanes_[renumber[v]] = lanes_[v];
-  return result;
+
+  void mix(std::uint64_t word) { graph_->hash_ = hash_mix(graph_->hash_, word); }
+
+  const GraphBuilder& builder_;
+  const std::size_t fixed_;
+  std::vector<ValueId>& captures_;
+  std::vector<char> seen_;        // by equation of the builder
+  std::vector<ValueId> numbers_;  // by value of the builder
+  std::vector<std::uint32_t> order_;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> stack_;
+  Graph* graph_ = nullptr;
+};
+
+GraphRef GraphBuilder::finish(std::span<const ValueId> outputs, std::size_t fixed,
+                              std::vector<ValueId>& captures) {
+  Finish finish(*this, fixed, captures);
+  finish.visit(outputs);
+  return finish.graph(outputs);
 }
 
 }  // namespace apsis::detail

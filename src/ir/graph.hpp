@@ -205,6 +205,7 @@ class GraphBuilder {
 
  private:
   static constexpr std::uint32_t no_eqn = 0xffffffffu;
+  class Finish;
   std::uint64_t key_of(const Op& op, const Params& params, std::span<const ValueId> operands) const;
   void grow();
 

@@ -120,95 +120,125 @@ struct Region::FusedLoop {
   }
 };
 
-void Region::emit_cluster(std::span<const std::uint32_t> eqns) {
-  FusedLoop loop;
-  std::unordered_map<ValueId, std::uint32_t> numbers, inner_uses;
-  {
-    const Eqn& first = graph_.eqns()[eqns[0]];
+/// Makes a fused loop of equations.
+class Region::Fusion {
+ public:
+  Fusion(Region& region, std::span<const std::uint32_t> eqns) : region_(region), graph_(region.graph_) {
+    for (std::uint32_t i : eqns) eqns_.push_back(&graph_.eqns()[i]);
+    const Eqn& first = *eqns_[0];
     loop.shape =
         graph_.aval(accumulates(graph_, first) ? graph_.operands(first)[0] : first.first_result).shape();
+    number_leaves();
+    for (const Eqn* e : eqns_) accumulates(graph_, *e) ? add_reduction(*e) : add_elementwise(*e);
+    choose_width();
   }
-  std::size_t widest = 1;
-  std::vector<char> varying;  // by number: whether lanes differ
 
-  for (std::uint32_t i : eqns) {
-    const Eqn& e = graph_.eqns()[i];
-    for (ValueId v = e.first_result; v < e.first_result + e.result_count; ++v) numbers[v] = FusedLoop::none;
-  }
-  for (std::uint32_t i : eqns) {
-    for (ValueId v : graph_.operands(graph_.eqns()[i])) {
-      ++inner_uses[v];
-      if (!numbers.try_emplace(v, static_cast<std::uint32_t>(loop.leaf_access.size())).second) continue;
-      const Place& place = places_[v];
-      Dtype dtype = graph_.aval(v).dtype();
-      widest = std::max(widest, item_size(dtype));
-      loop.lanes = std::max(loop.lanes, lanes_of(place));
-      varying.push_back(static_cast<char>(lanes_of(place) > 1));
-      if (place.kind == Place::Kind::Registers) {
-        loop.leaf_access.push_back(FusedLoop::none);
-        loop.scalars.push_back(place.elements[0]);
-      } else {
-        loop.leaf_access.push_back(static_cast<std::uint32_t>(loop.accesses.size()));
-        loop.accesses.push_back(
-            {place.view, place.kind == Place::Kind::Iota ? ConstPointer{} : place.base, dtype, place.lanes});
-      }
-    }
-  }
-  loop.values = static_cast<std::uint32_t>(loop.leaf_access.size());
+  FusedLoop loop;
   std::vector<std::pair<ValueId, Place>> stored;
   std::vector<ValueId> reduced;
-  std::int64_t cost = 0;
-  for (std::uint32_t i : eqns) {
-    const Eqn& e = graph_.eqns()[i];
-    FusedLoop::Step step{&e, {}, {}};
-    bool varies = false;
+
+ private:
+  void number_leaves() {
+    for (const Eqn* e : eqns_)
+      for (ValueId v = e->first_result; v < e->first_result + e->result_count; ++v)
+        numbers_[v] = FusedLoop::none;
+    for (const Eqn* e : eqns_)
+      for (ValueId v : graph_.operands(*e)) {
+        ++inner_uses_[v];
+        if (numbers_.try_emplace(v, static_cast<std::uint32_t>(loop.leaf_access.size())).second) add_leaf(v);
+      }
+    loop.values = static_cast<std::uint32_t>(loop.leaf_access.size());
+  }
+
+  void add_leaf(ValueId v) {
+    const Place& place = region_.places_[v];
+    const Dtype dtype = graph_.aval(v).dtype();
+    widest_ = std::max(widest_, item_size(dtype));
+    loop.lanes = std::max(loop.lanes, region_.lanes_of(place));
+    varying_.push_back(static_cast<char>(region_.lanes_of(place) > 1));
+    if (place.kind == Place::Kind::Registers) {
+      loop.leaf_access.push_back(FusedLoop::none);
+      loop.scalars.push_back(place.elements[0]);
+    } else {
+      loop.leaf_access.push_back(static_cast<std::uint32_t>(loop.accesses.size()));
+      loop.accesses.push_back(
+          {place.view, place.kind == Place::Kind::Iota ? ConstPointer{} : place.base, dtype, place.lanes});
+    }
+  }
+
+  /// Its operands; whether lanes differ in some.
+  std::pair<FusedLoop::Step, bool> step_of(const Eqn& e) const {
+    std::pair<FusedLoop::Step, bool> step{{&e, {}, {}}, false};
     for (ValueId v : graph_.operands(e)) {
-      step.operands.push_back(numbers[v]);
-      varies = varies || varying[numbers[v]];
+      const std::uint32_t number = numbers_.at(v);
+      step.first.operands.push_back(number);
+      step.second = step.second || varying_[number];
     }
-    if (accumulates(graph_, e)) {
-      const Dtype dtype = combined_dtype(graph_.aval(e.first_result).dtype());
-      widest = std::max(widest, item_size(dtype));
-      loop.totals.push_back({dtype, varies ? loop.lanes : 1});
-      reduced.push_back(e.first_result);
-      loop.steps.push_back(std::move(step));
-      continue;
-    }
-    cost += emission_cost(graph_, e);
+    return step;
+  }
+
+  void add_reduction(const Eqn& e) {
+    auto [step, varies] = step_of(e);
+    const Dtype dtype = combined_dtype(graph_.aval(e.first_result).dtype());
+    widest_ = std::max(widest_, item_size(dtype));
+    loop.totals.push_back({dtype, varies ? loop.lanes : 1});
+    reduced.push_back(e.first_result);
+    loop.steps.push_back(std::move(step));
+  }
+
+  void add_elementwise(const Eqn& e) {
+    auto [step, varies] = step_of(e);
+    cost_ += emission_cost(graph_, e);
     for (ValueId v = e.first_result; v < e.first_result + e.result_count; ++v) {
-      numbers[v] = loop.values++;
-      varying.push_back(static_cast<char>(varies));
-      widest = std::max(widest, item_size(graph_.aval(v).dtype()));
+      numbers_[v] = loop.values++;
+      varying_.push_back(static_cast<char>(varies));
+      widest_ = std::max(widest_, item_size(graph_.aval(v).dtype()));
       step.stores.push_back(FusedLoop::none);
-      if (uses_[v] == inner_uses[v]) continue;
+      if (region_.uses_[v] == inner_uses_[v]) continue;
       // What is used elsewhere is stored; what lanes share once, though others in the loop are not.
-      const Destination made = destination(v, varies ? loop.lanes : 1);
+      const Destination made = region_.destination(v, varies ? loop.lanes : 1);
       step.stores.back() = static_cast<std::uint32_t>(loop.sinks.size());
       loop.sinks.push_back(made.sink(graph_.aval(v).dtype()));
       stored.emplace_back(v, made.place());
     }
     loop.steps.push_back(std::move(step));
   }
-  loop.width = loop.lanes > 1 ? 1 : lowering_.vector_lanes(widest);
-  // What is accumulated waits for the iteration before: in a short loop, several vectors side by side hide
-  // that.
-  constexpr std::int64_t short_wait = 12;
-  constexpr int most_lanes = 32;
-  if (!reduced.empty() && cost <= short_wait && loop.width > 1)
-    loop.width = std::min(4 * loop.width, most_lanes);
-  constexpr std::int64_t most_phases = 16, most_in_phases = 256;
-  loop.most_phases = static_cast<int>(
-      std::clamp<std::int64_t>(most_in_phases / std::max<std::int64_t>(cost, 1), 1, most_phases));
+
+  void choose_width() {
+    loop.width = loop.lanes > 1 ? 1 : region_.lowering_.vector_lanes(widest_);
+    // What is accumulated waits for the iteration before: in a short loop, several vectors side by side hide
+    // that.
+    constexpr std::int64_t short_wait = 12;
+    constexpr int most_lanes = 32;
+    if (!reduced.empty() && cost_ <= short_wait && loop.width > 1)
+      loop.width = std::min(4 * loop.width, most_lanes);
+    constexpr std::int64_t most_phases = 16, most_in_phases = 256;
+    loop.most_phases = static_cast<int>(
+        std::clamp<std::int64_t>(most_in_phases / std::max<std::int64_t>(cost_, 1), 1, most_phases));
+  }
+
+  Region& region_;
+  const Graph& graph_;
+  std::vector<const Eqn*> eqns_;
+  std::unordered_map<ValueId, std::uint32_t> numbers_, inner_uses_;
+  std::vector<char> varying_;  // by number: whether lanes differ
+  std::size_t widest_ = 1;
+  std::int64_t cost_ = 0;
+};
+
+void Region::emit_cluster(std::span<const std::uint32_t> eqns) {
+  Fusion fusion(*this, eqns);
   ++lowering_.loops;
-  const Values totals = shares_loops_ ? call_loop(loop) : write_loop(loop);
-  for (auto& [v, place] : stored) define(v, std::move(place));
-  for (std::size_t i = 0; i < reduced.size(); ++i) {
-    const Dtype dtype = graph_.aval(reduced[i]).dtype();
+  const Values totals = shares_loops_ ? call_loop(fusion.loop) : write_loop(fusion.loop);
+  for (auto& [v, place] : fusion.stored) define(v, std::move(place));
+  for (std::size_t i = 0; i < fusion.reduced.size(); ++i) {
+    const ValueId v = fusion.reduced[i];
+    const Dtype dtype = graph_.aval(v).dtype();
     b_.set_lanes(b_.lanes_of(totals[i]));
     Place place;
     place.kind = Place::Kind::Registers;
     place.elements = {totals[i].dtype == dtype ? totals[i] : b_.convert(totals[i], dtype)};
-    define(reduced[i], std::move(place));
+    define(v, std::move(place));
   }
 }
 

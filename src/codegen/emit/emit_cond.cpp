@@ -29,6 +29,139 @@ std::ptrdiff_t borrow(std::span<const GraphRef> branches, std::size_t result, in
 
 }  // namespace
 
+/// All lanes take one branch. Results meet in phis, or in one place in memory: that of an operand, else a new
+/// one.
+class Region::CondWriter {
+ public:
+  CondWriter(Region& outer, const Eqn& e, std::span<const Place> in, std::vector<char> lent)
+      : outer_(outer),
+        b_(outer.b_),
+        e_(e),
+        branches_(e.params.as<CondParams>().branches),
+        in_(in),
+        lent_(std::move(lent)) {
+    plan_results();
+  }
+
+  void write(Value index) {
+    std::vector<Block> starts;
+    for (std::size_t k = 0; k < branches_.size(); ++k) starts.push_back(b_.make_block("branch"));
+    const Block after = b_.make_block("join");
+    b_.set_lanes(1);
+    if (branches_.size() == 1)
+      b_.jump(starts[0]);
+    else if (branches_.size() == 2)
+      b_.branch(b_.compare(Compare::Eq, index, b_.index(0)), starts[0], starts[1]);
+    else
+      b_.switch_to(index, starts, starts.back());
+    for (std::size_t k = 0; k < branches_.size(); ++k) {
+      b_.set_position(starts[k]);
+      write_branch(*branches_[k]);
+      ends_.push_back(b_.position());
+      b_.jump(after);
+    }
+    b_.set_position(after);
+    for (std::uint32_t r = 0; r < results_.size(); ++r)
+      outer_.define(e_.first_result + r, joined(results_[r]));
+  }
+
+ private:
+  struct Result {
+    Aval aval;
+    int lanes;
+    Place place;
+    bool borrowed = false;
+    std::vector<std::vector<Value>> elements;  // by branch
+    std::vector<Place> lists;                  // by branch
+    bool in_memory() const { return place.kind == Place::Kind::Memory; }
+  };
+
+  void plan_results() {
+    std::vector<char> flags{0};
+    for (const Place& place : in_) flags.push_back(static_cast<char>(outer_.lanes_of(place) > 1));
+    const std::vector<char> varying =
+        outer_.lanes_ > 1 ? varying_results(outer_.graph_, e_, flags) : std::vector<char>(e_.result_count, 0);
+    for (std::uint32_t r = 0; r < e_.result_count; ++r) {
+      const ValueId v = e_.first_result + r;
+      Result& result = results_.emplace_back();
+      result.aval = outer_.graph_.aval(v);
+      result.lanes = varying[r] ? outer_.lanes_ : 1;
+      if (result.aval.is_list() || outer_.in_registers(result.aval)) continue;
+      const std::ptrdiff_t i = borrow(branches_, r, result.lanes, in_, lent_);
+      result.borrowed = i >= 0;
+      result.place = i >= 0 ? in_[static_cast<std::size_t>(i)] : outer_.destination(v, result.lanes).place();
+    }
+    for (Result& r : results_)
+      if (r.place.buffer) ++r.place.buffer->holders;
+  }
+
+  void write_branch(const Graph& graph) {
+    Region branch(outer_.lowering_, graph, outer_.lanes_, outer_.mask_);
+    for (std::size_t i = 0; i < in_.size(); ++i) branch.bind_input(static_cast<ValueId>(i), in_[i]);
+    for (std::uint32_t r = 0; r < results_.size(); ++r)
+      if (results_[r].in_memory() && !results_[r].borrowed) branch.hint_output(r, results_[r].place);
+    branch.run();
+    for (std::uint32_t r = 0; r < results_.size(); ++r) {
+      Result& result = results_[r];
+      if (result.aval.is_list()) {
+        result.lists.push_back(branch.output(r));
+      } else if (result.in_memory()) {
+        if (!result.borrowed) branch.write_output(r, result.place);
+      } else {
+        result.elements.push_back(outer_.registers(branch.output(r), result.aval));
+        b_.set_lanes(result.lanes);
+        for (Value& v : result.elements.back())
+          if (result.lanes > b_.lanes_of(v)) v = b_.splat(v);
+      }
+    }
+    // Last, as another result may be a view of what is overwritten.
+    for (std::uint32_t r = 0; r < results_.size(); ++r)
+      if (results_[r].borrowed) branch.write_output(r, results_[r].place);
+  }
+
+  Place joined(Result& result) {
+    if (result.aval.is_list()) return joined_list(result);
+    if (result.in_memory()) {
+      --result.place.buffer->holders;
+      return std::move(result.place);
+    }
+    Place place;
+    place.kind = Place::Kind::Registers;
+    b_.set_lanes(result.lanes);
+    for (std::size_t i = 0; i < result.elements[0].size(); ++i) {
+      const Value phi = b_.phi(result.aval.dtype());
+      for (std::size_t k = 0; k < ends_.size(); ++k) b_.add_incoming(phi, result.elements[k][i], ends_[k]);
+      place.elements.push_back(phi);
+    }
+    return place;
+  }
+
+  Place joined_list(const Result& result) {
+    Place place = result.lists[0];
+    // Which list it is shows at run time only: none of them may be given back before the call ends.
+    place.buffer = std::make_shared<Buffer>();
+    for (const Place& list : result.lists) place.buffer->parts.push_back(list.buffer);
+    const Pointer base = b_.pointer_phi();
+    place.base = base;
+    b_.set_lanes(1);
+    place.offset = b_.phi(Dtype::I64);
+    for (std::size_t k = 0; k < ends_.size(); ++k) {
+      b_.add_incoming(base, result.lists[k].base, ends_[k]);
+      b_.add_incoming(place.offset, result.lists[k].offset, ends_[k]);
+    }
+    return place;
+  }
+
+  Region& outer_;
+  Builder& b_;
+  const Eqn& e_;
+  const std::vector<GraphRef>& branches_;
+  const std::span<const Place> in_;
+  std::vector<char> lent_;
+  std::vector<Result> results_;
+  std::vector<Block> ends_;
+};
+
 void Region::emit_cond(const Eqn& e) {
   const auto operands = graph_.operands(e);
   const auto branches = static_cast<std::int64_t>(e.params.as<CondParams>().branches.size());
@@ -46,112 +179,9 @@ void Region::emit_cond(const Eqn& e) {
   if (b_.lanes_of(index) > 1)
     emit_cond_lanes(e, index, in, lent);
   else
-    emit_cond_alike(e, index, in, lent);
+    CondWriter(*this, e, in, lent).write(index);
   for (std::size_t i = 0; i < in.size(); ++i)
     if (lent[i]) --in[i].buffer->holders;
-}
-
-/// All lanes take one branch.
-void Region::emit_cond_alike(const Eqn& e, Value index, std::span<const Place> in, std::vector<char> lent) {
-  const auto& branches = e.params.as<CondParams>().branches;
-  std::vector<char> flags;
-  for (const Place& place : in) flags.push_back(static_cast<char>(lanes_of(place) > 1));
-  flags.insert(flags.begin(), 0);
-  std::vector<char> varying_result =
-      lanes_ > 1 ? varying_results(graph_, e, flags) : std::vector<char>(e.result_count, 0);
-
-  // Results meet in phis, or in one place in memory: that of an operand, else a new one.
-  struct Result {
-    Aval aval;
-    int lanes;
-    Place place;
-    bool borrowed = false;
-    std::vector<std::vector<Value>> elements;  // by branch
-    std::vector<Place> lists;                  // by branch
-  };
-  std::vector<Result> results;
-  for (std::uint32_t r = 0; r < e.result_count; ++r) {
-    ValueId v = e.first_result + r;
-    Result result{graph_.aval(v), varying_result[r] ? lanes_ : 1, {}, false, {}, {}};
-    if (!result.aval.is_list() && !in_registers(result.aval)) {
-      const std::ptrdiff_t i = borrow(branches, r, result.lanes, in, lent);
-      result.borrowed = i >= 0;
-      result.place = i >= 0 ? in[static_cast<std::size_t>(i)] : destination(v, result.lanes).place();
-    }
-    results.push_back(std::move(result));
-  }
-  for (Result& r : results)
-    if (r.place.buffer) ++r.place.buffer->holders;
-
-  std::vector<Block> starts, ends;
-  for (std::size_t k = 0; k < branches.size(); ++k) starts.push_back(b_.make_block("branch"));
-  Block after = b_.make_block("join");
-  b_.set_lanes(1);
-  if (branches.size() == 1)
-    b_.jump(starts[0]);
-  else if (branches.size() == 2)
-    b_.branch(b_.compare(Compare::Eq, index, b_.index(0)), starts[0], starts[1]);
-  else
-    b_.switch_to(index, starts, starts.back());
-  for (std::size_t k = 0; k < branches.size(); ++k) {
-    b_.set_position(starts[k]);
-    Region branch(lowering_, *branches[k], lanes_, mask_);
-    for (std::size_t i = 0; i < in.size(); ++i) branch.bind_input(static_cast<ValueId>(i), in[i]);
-    for (std::uint32_t r = 0; r < results.size(); ++r)
-      if (results[r].place.kind == Place::Kind::Memory && !results[r].borrowed)
-        branch.hint_output(r, results[r].place);
-    branch.run();
-    for (std::uint32_t r = 0; r < results.size(); ++r) {
-      Result& result = results[r];
-      if (result.aval.is_list()) {
-        result.lists.push_back(branch.output(r));
-      } else if (result.place.kind == Place::Kind::Memory) {
-        if (!result.borrowed) branch.write_output(r, result.place);
-      } else {
-        result.elements.push_back(registers(branch.output(r), result.aval));
-        b_.set_lanes(result.lanes);
-        for (Value& v : result.elements.back())
-          if (result.lanes > b_.lanes_of(v)) v = b_.splat(v);
-      }
-    }
-    // Last, as another result may be a view of what is overwritten.
-    for (std::uint32_t r = 0; r < results.size(); ++r)
-      if (results[r].borrowed) branch.write_output(r, results[r].place);
-    ends.push_back(b_.position());
-    b_.jump(after);
-  }
-
-  b_.set_position(after);
-  for (std::uint32_t r = 0; r < results.size(); ++r) {
-    Result& result = results[r];
-    Place place;
-    if (result.aval.is_list()) {
-      place = result.lists[0];
-      // Which list it is shows at run time only: none of them may be given back before the call ends.
-      place.buffer = std::make_shared<Buffer>();
-      for (const Place& list : result.lists) place.buffer->parts.push_back(list.buffer);
-      const Pointer base = b_.pointer_phi();
-      place.base = base;
-      b_.set_lanes(1);
-      place.offset = b_.phi(Dtype::I64);
-      for (std::size_t k = 0; k < ends.size(); ++k) {
-        b_.add_incoming(base, result.lists[k].base, ends[k]);
-        b_.add_incoming(place.offset, result.lists[k].offset, ends[k]);
-      }
-    } else if (result.place.kind == Place::Kind::Memory) {
-      --result.place.buffer->holders;
-      place = std::move(result.place);
-    } else {
-      place.kind = Place::Kind::Registers;
-      b_.set_lanes(result.lanes);
-      for (std::size_t i = 0; i < result.elements[0].size(); ++i) {
-        Value phi = b_.phi(result.aval.dtype());
-        for (std::size_t k = 0; k < ends.size(); ++k) b_.add_incoming(phi, result.elements[k][i], ends[k]);
-        place.elements.push_back(phi);
-      }
-    }
-    define(e.first_result + r, std::move(place));
-  }
 }
 
 /// Each branch that some lane takes runs under a mask.

@@ -103,6 +103,7 @@ class Region {
                    std::span<const Destination> out);
   void call_kernel_lanes(const Eqn& e, std::int64_t kernel);
   struct FusedLoop;
+  class Fusion;
   struct Reduction;
   void emit_cluster(std::span<const std::uint32_t> eqns);
   Values write_loop(const FusedLoop& loop);
@@ -116,6 +117,8 @@ class Region {
   bool emit_dynamic_slice(const Eqn& e);
   bool emit_dynamic_update_slice(const Eqn& e);
   struct IndexedSlice;
+  class CondWriter;
+  class PacketsCall;
   class WhileWriter;
   class ScanWriter;
   IndexedSlice indexed_slice(const Place& array, Dtype dtype, const Placement& placement,
@@ -143,7 +146,6 @@ class Region {
   Value reduce_across(const ReduceLine& line, Value start, std::int64_t count);
   void emit_call(const Eqn& e);
   void emit_cond(const Eqn& e);
-  void emit_cond_alike(const Eqn& e, Value index, std::span<const Place> in, std::vector<char> lent);
   void emit_cond_lanes(const Eqn& e, Value index, std::span<const Place> in, std::vector<char> lent);
   void emit_map_lanes(const Eqn& e);
   void emit_while(const Eqn& e);

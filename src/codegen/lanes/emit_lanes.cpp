@@ -130,10 +130,118 @@ Region::Packets Region::plan_packets(const Eqn& e) {
   return packets;
 }
 
+/// A call of the function that runs a chunk of lanes: the table of what it is given, and what it makes.
+class Region::PacketsCall {
+ public:
+  PacketsCall(Region& outer, const Eqn& e, LaneCode& code)
+      : outer_(outer), b_(outer.b_), e_(e), p_(e.params.as<MapLanesParams>()), code_(code) {
+    b_.set_lanes(1);
+    table_ = b_.stack((outer_.graph_.operands(e).size() + e.result_count) * sizeof(void*));
+  }
+
+  void pass_operands() {
+    for (ValueId v : outer_.graph_.operands(e_)) {
+      const Aval& aval = outer_.graph_.aval(v);
+      if (aval.is_list())
+        pass_list(outer_.places_[v], aval);
+      else
+        pass_array(in_.emplace_back(outer_.contiguous(outer_.places_[v], aval)), aval);
+    }
+  }
+
+  void make_results() {
+    for (std::uint32_t r = 0; r < e_.result_count; ++r) {
+      const ValueId v = e_.first_result + r;
+      const Aval& aval = outer_.graph_.aval(v);
+      if (!aval.is_list()) {
+        pass_array(out_.emplace_back(outer_.destination(v, 1).place()), aval);
+        continue;
+      }
+      // A table of the lanes' lists, or of the chunks' tapes, which are fewer, in place of elements.
+      Place tables = outer_.allocate(Aval(Dtype::U64, {p_.lanes}), 1).place();
+      tables.kind = Place::Kind::List;
+      tables.lanes = code_.width();
+      out_.push_back(std::move(tables));
+      lists_.push_back(list_value(out_.back().base, b_.index(0)));
+      pass(lists_.back());
+    }
+  }
+
+  void call(Function chunk, bool parallel) {
+    b_.set_lanes(1);
+    const Operand arguments[] = {
+        outer_.lowering_.context(), b_.address_of(chunk),    table_,
+        b_.index(p_.lanes),         b_.index(code_.width()), b_.index(code_.scratch_bytes()),
+        b_.index(parallel)};
+    outer_.lowering_.check(b_.call_runtime("apsis_run_lanes", Dtype::I32, arguments));
+    // Lists go when the last of their values is read, as those do that a loop makes outside lanes.
+    if (!hands_on_list(*p_.region))
+      for (const BufferRef& lists : unpacked_) outer_.free_lists_of_lanes(*lists);
+  }
+
+  void define_results() {
+    std::vector<Place> recorded;
+    for (std::uint32_t r = 0; r < e_.result_count; ++r)
+      if (records_list(*p_.region, r)) recorded.push_back(out_[r]);
+    const BufferRef owner = owner_of_lists(recorded, p_.lanes, code_.width());
+    for (std::uint32_t r = 0; r < e_.result_count; ++r)
+      if (records_list(*p_.region, r)) out_[r].buffer = owner;
+    auto list = lists_.begin();
+    b_.set_lanes(1);
+    for (std::uint32_t r = 0; r < e_.result_count; ++r) {
+      const ValueId v = e_.first_result + r;
+      if (outer_.graph_.aval(v).is_list()) {
+        const Value offset = b_.load_element(b_.offset(*list++, offsetof(ListValue, offset)), Dtype::I64);
+        out_[r].offset = code_.width() > 1 ? b_.index(code_.tape_offset(r)) : offset;
+      }
+      if (outer_.in_registers(outer_.graph_.aval(v)))
+        outer_.define_loaded(v, out_[r]);
+      else
+        outer_.define(v, std::move(out_[r]));
+    }
+  }
+
+ private:
+  void pass(ConstPointer p) {
+    b_.set_lanes(1);
+    b_.store_pointer(b_.offset(table_, static_cast<std::int64_t>(sizeof(void*)) * passed_++), p);
+  }
+  void pass_array(const Place& place, const Aval& aval) {
+    pass(b_.offset(place.base, place.view.offset * outer_.bytes_of(place, aval.dtype())));
+  }
+  void pass_list(const Place& given, const Aval& aval) {
+    const bool unpack = of_lanes(aval.list()) && code_.width() == 1 && given.lanes > 1;
+    if (unpack) {
+      // Of lanes of their own, which need not be those of this equation: it may give all to each of its
+      // lanes.
+      in_.push_back(outer_.lists_of_lanes(given, aval));
+      unpacked_.push_back(owner_of_lists({&in_.back(), 1}, aval.shape()[0], 1));
+    }
+    const Place& place = unpack ? in_.back() : given;
+    pass(list_value(place.base, place.offset));
+  }
+  Pointer list_value(ConstPointer list, Value offset) {
+    b_.set_lanes(1);
+    const Pointer value = b_.stack(sizeof(ListValue));
+    b_.store_pointer(b_.offset(value, offsetof(ListValue, list)), list);
+    b_.store(b_.offset(value, offsetof(ListValue, offset)), offset);
+    return value;
+  }
+
+  Region& outer_;
+  Builder& b_;
+  const Eqn& e_;
+  const MapLanesParams& p_;
+  LaneCode& code_;
+  Pointer table_;
+  std::int64_t passed_ = 0;
+  std::vector<Place> in_, out_;      // alive until the call
+  std::vector<BufferRef> unpacked_;  // lists that were made for it
+  std::vector<Pointer> lists_;       // among the results
+};
+
 void Region::emit_packets(const Eqn& e) {
   const auto& p = e.params.as<MapLanesParams>();
-  // Functions of the host are called in the order of the lanes.
-  const bool parallel = lowering_.options().parallel && !calls_host(*p.region);
   const auto operands = graph_.operands(e);
   Packets packets = plan_packets(e);
   // Lists from one tape are read together.
@@ -142,87 +250,15 @@ void Region::emit_packets(const Eqn& e) {
     while (graph_.aval(operands[i]).is_list() &&
            places_[operands[tapes[i]]].base.handle != places_[operands[i]].base.handle)
       ++tapes[i];
-  const int width = packets.width;
-  LaneCode code(lowering_, p, std::move(packets.split), std::move(tapes), width,
-                packets.may_double && width > 1);
+  LaneCode code(lowering_, p, std::move(packets.split), std::move(tapes), packets.width,
+                packets.may_double && packets.width > 1);
   const Function chunk = code.write();
-
-  b_.set_lanes(1);
-  const Pointer table = b_.stack((operands.size() + e.result_count) * sizeof(void*));
-  std::vector<Place> in, out;       // alive until the call
-  std::vector<BufferRef> unpacked;  // lists that were made for it
-  std::int64_t at = 0;
-  const auto pass = [&](ConstPointer p) {
-    b_.set_lanes(1);
-    b_.store_pointer(b_.offset(table, static_cast<std::int64_t>(sizeof(void*)) * at++), p);
-  };
-  const auto list_value = [&](ConstPointer list, Value offset) {
-    b_.set_lanes(1);
-    const Pointer value = b_.stack(sizeof(ListValue));
-    b_.store_pointer(b_.offset(value, offsetof(ListValue, list)), list);
-    b_.store(b_.offset(value, offsetof(ListValue, offset)), offset);
-    return value;
-  };
-  for (ValueId v : operands) {
-    const Aval& aval = graph_.aval(v);
-    if (aval.is_list()) {
-      const bool unpack = of_lanes(aval.list()) && code.width() == 1 && places_[v].lanes > 1;
-      if (unpack) {
-        // Of lanes of their own, which need not be those of this equation: it may give all to each of its
-        // lanes.
-        in.push_back(lists_of_lanes(places_[v], aval));
-        unpacked.push_back(owner_of_lists({&in.back(), 1}, aval.shape()[0], 1));
-      }
-      const Place& place = unpack ? in.back() : places_[v];
-      pass(list_value(place.base, place.offset));
-    } else {
-      in.push_back(contiguous(places_[v], aval));
-      pass(b_.offset(in.back().base, in.back().view.offset * bytes_of(in.back(), aval.dtype())));
-    }
-  }
-  std::vector<Pointer> lists;
-  for (std::uint32_t r = 0; r < e.result_count; ++r) {
-    const ValueId v = e.first_result + r;
-    if (graph_.aval(v).is_list()) {
-      // A table of the lanes' lists, or of the chunks' tapes, which are fewer, in place of elements.
-      Place tables = allocate(Aval(Dtype::U64, {p.lanes}), 1).place();
-      tables.kind = Place::Kind::List;
-      tables.lanes = code.width();
-      out.push_back(std::move(tables));
-      lists.push_back(list_value(out.back().base, b_.index(0)));
-      pass(lists.back());
-    } else {
-      out.push_back(destination(v, 1).place());
-      pass(b_.offset(out.back().base, out.back().view.offset * bytes_of(out.back(), graph_.aval(v).dtype())));
-    }
-  }
-  b_.set_lanes(1);
-  const Operand arguments[] = {lowering_.context(), b_.address_of(chunk),   table,
-                               b_.index(p.lanes),   b_.index(code.width()), b_.index(code.scratch_bytes()),
-                               b_.index(parallel)};
-  lowering_.check(b_.call_runtime("apsis_run_lanes", Dtype::I32, arguments));
-  // Lists go when the last of their values is read, as those do that a loop makes outside lanes.
-  if (!hands_on_list(*p.region))
-    for (const BufferRef& lists : unpacked) free_lists_of_lanes(*lists);
-  std::vector<Place> recorded;
-  for (std::uint32_t r = 0; r < e.result_count; ++r)
-    if (records_list(*p.region, r)) recorded.push_back(out[r]);
-  const BufferRef owner = owner_of_lists(recorded, p.lanes, code.width());
-  for (std::uint32_t r = 0; r < e.result_count; ++r)
-    if (records_list(*p.region, r)) out[r].buffer = owner;
-  auto list = lists.begin();
-  b_.set_lanes(1);
-  for (std::uint32_t r = 0; r < e.result_count; ++r) {
-    const ValueId v = e.first_result + r;
-    if (graph_.aval(v).is_list()) {
-      const Value offset = b_.load_element(b_.offset(*list++, offsetof(ListValue, offset)), Dtype::I64);
-      out[r].offset = code.width() > 1 ? b_.index(code.tape_offset(r)) : offset;
-    }
-    if (in_registers(graph_.aval(v)))
-      define_loaded(v, out[r]);
-    else
-      define(v, std::move(out[r]));
-  }
+  PacketsCall call(*this, e, code);
+  call.pass_operands();
+  call.make_results();
+  // Functions of the host are called in the order of the lanes.
+  call.call(chunk, lowering_.options().parallel && !calls_host(*p.region));
+  call.define_results();
 }
 
 }  // namespace apsis::detail

@@ -247,21 +247,84 @@ Kept kept_at_the_end(const Keeping& keep, const Inputs& in) {
   return kept;
 }
 
-/// Backwards, each step from the last state kept before it. Returns the cotangents, and for each late carry
-/// what no step has written.
-Arrays pull_cotangents(const Keeping& keep, const Replay& replay, std::span<const Array> operands) {
-  Inputs in(replay, operands);
+/// Backwards, each step from the last state kept before it.
+class PullBack {
+ public:
+  PullBack(const Keeping& keep, const Replay& replay, std::span<const Array> operands)
+      : keep_(keep), replay_(replay), in_(replay, operands) {}
+
+  /// The cotangents, and for each late carry what no step has written.
+  Arrays run() const {
+    Back start{in_.count, kept_at_the_end(keep_, in_), {}, {in_.rest.begin(), in_.rest.end()}, {}};
+    for (const Aval& a : replay_.late->open) start.open.push_back(lax::full_like(a, 1));
+    for (std::size_t i = 0; i < replay_.linear_consts; ++i) {
+      const auto input = static_cast<ValueId>(replay_.plain + replay_.kept.size() + i);
+      start.consts.push_back(lax::full_like(replay_.tangent->aval(input), 0));
+    }
+    const Back end =
+        while_loop([](const Back& b) { return b.left > 0; }, [&](const Back& b) { return before(b); }, start);
+    Arrays out = end.consts;
+    append(out, end.carry);
+    append(out, end.open);
+    return out;
+  }
+
+ private:
+  /// A state on the way to the step that is reversed next, and the states kept so far.
   struct Walk {
     Array at;
     Arrays x;
     Kept kept;
   };
   struct Back {
-    Array left;
+    Array left;  // steps
     Kept kept;
     Arrays consts, carry, open;
   };
-  const auto advance = [&](const Array& from, const Array& to, const Arrays& state) {
+
+  /// One step less.
+  Back before(const Back& b) const {
+    const Array last = b.left - 1;
+    const Walk walk = further_states(last_state(b), last);
+    const Arrays all = step_back(advance(walk.at, last, walk.x), b);
+    const std::span<const Array> found(all);
+    Back next{last, walk.kept, {}, {}, {}};
+    append(next.consts, found.first(replay_.linear_consts));
+    append(next.carry, found.subspan(replay_.linear_consts, replay_.linear_carries));
+    append(next.open, found.subspan(replay_.linear_consts + replay_.linear_carries));
+    // The state of the step just reversed is not needed again.
+    next.kept.top = walk.kept.top - where(walk.kept.at[walk.kept.top] == last, 1, 0);
+    return next;
+  }
+
+  Walk last_state(const Back& b) const {
+    Walk walk{b.kept.at[b.kept.top], {}, b.kept};
+    if (replay_.kept.empty()) return walk;
+    const Array row = row_of(b.kept.top, keep_, in_);
+    for (const Array& a : b.kept.store) walk.x.push_back(lax::dynamic_index(a, row));
+    return walk;
+  }
+
+  /// Keeps further states on the way, as long as there is room.
+  Walk further_states(const Walk& from, const Array& last) const {
+    if (replay_.kept.empty()) return from;
+    const std::int64_t highest = keep_.states - 1;
+    return while_loop([&](const Walk& w) { return w.at < last && w.kept.top < highest; },
+                      [&](const Walk& w) {
+                        Walk next = w;
+                        next.at = w.at + steps_to_next(last - w.at + 1, keep_.states - w.kept.top);
+                        next.x = advance(w.at, next.at, w.x);
+                        next.kept.top = w.kept.top + 1;
+                        next.kept.at = w.kept.at.at(next.kept.top).set(next.at);
+                        const Array row = row_of(next.kept.top, keep_, in_);
+                        for (std::size_t i = 0; i < next.x.size(); ++i)
+                          next.kept.store[i] = lax::dynamic_update_index(w.kept.store[i], next.x[i], row);
+                        return next;
+                      },
+                      from);
+  }
+
+  Arrays advance(const Array& from, const Array& to, const Arrays& state) const {
     if (state.empty()) return state;
     struct Forward {
       Array at;
@@ -269,71 +332,28 @@ Arrays pull_cotangents(const Keeping& keep, const Replay& replay, std::span<cons
     };
     return while_loop([&](const Forward& f) { return f.at < to; },
                       [&](const Forward& f) {
-                        return Forward{f.at + 1, run_step(*replay.step, in.plain, f.x)};
+                        return Forward{f.at + 1, run_step(*replay_.step, in_.plain, f.x)};
                       },
                       Forward{from, state})
         .x;
-  };
-  const LateWrites& late = *replay.late;
-  const auto step_back = [&](const Arrays& state, const Back& b) {
+  }
+
+  Arrays step_back(const Arrays& state, const Back& b) const {
+    const LateWrites& late = *replay_.late;
     Arrays plain = b.open, cotangents = b.carry;
-    append(plain, in.plain);
+    append(plain, in_.plain);
     append(cotangents, b.consts);
-    Arrays found = run_step(*replay.transposed, plain, state, cotangents);
+    Arrays found = run_step(*replay_.transposed, plain, state, cotangents);
     for (std::size_t c = 0; c < b.carry.size(); ++c)
-      if (late.late[c]) found[replay.linear_consts + c] = b.carry[c];
+      if (late.late[c]) found[replay_.linear_consts + c] = b.carry[c];
     append(found, run_step(*late.next, plain, state));
     return found;
-  };
-  Back start{in.count, kept_at_the_end(keep, in), {}, {in.rest.begin(), in.rest.end()}, {}};
-  for (const Aval& a : late.open) start.open.push_back(lax::full_like(a, 1));
-  for (std::size_t i = 0; i < replay.linear_consts; ++i) {
-    const auto input = static_cast<ValueId>(replay.plain + replay.kept.size() + i);
-    start.consts.push_back(lax::full_like(replay.tangent->aval(input), 0));
   }
-  Back end = while_loop([](const Back& b) { return b.left > 0; },
-                        [&](const Back& b) {
-                          Array last = b.left - 1;
-                          const std::int64_t highest = keep.states - 1;
-                          Walk walk{b.kept.at[b.kept.top], {}, b.kept};
-                          if (!replay.kept.empty()) {
-                            const Array row = row_of(b.kept.top, keep, in);
-                            for (const Array& a : b.kept.store) walk.x.push_back(lax::dynamic_index(a, row));
-                          }
-                          // Further states on the way, as long as there is room.
-                          if (!replay.kept.empty())
-                            walk = while_loop(
-                                [&](const Walk& w) { return w.at < last && w.kept.top < highest; },
-                                [&](const Walk& w) {
-                                  Walk next = w;
-                                  next.at = w.at + steps_to_next(last - w.at + 1, keep.states - w.kept.top);
-                                  next.x = advance(w.at, next.at, w.x);
-                                  next.kept.top = w.kept.top + 1;
-                                  next.kept.at = w.kept.at.at(next.kept.top).set(next.at);
-                                  Array row = row_of(next.kept.top, keep, in);
-                                  for (std::size_t i = 0; i < next.x.size(); ++i)
-                                    next.kept.store[i] =
-                                        lax::dynamic_update_index(w.kept.store[i], next.x[i], row);
-                                  return next;
-                                },
-                                walk);
-                          Arrays state = advance(walk.at, last, walk.x);
-                          const Arrays all = step_back(state, b);
-                          const std::span<const Array> found(all);
-                          Back next{last, walk.kept, {}, {}, {}};
-                          append(next.consts, found.first(replay.linear_consts));
-                          append(next.carry, found.subspan(replay.linear_consts, replay.linear_carries));
-                          append(next.open, found.subspan(replay.linear_consts + replay.linear_carries));
-                          // The state of the step just reversed is not needed again.
-                          next.kept.top = walk.kept.top - where(walk.kept.at[walk.kept.top] == last, 1, 0);
-                          return next;
-                        },
-                        start);
-  Arrays out = end.consts;
-  append(out, end.carry);
-  append(out, end.open);
-  return out;
-}
+
+  const Keeping& keep_;
+  const Replay& replay_;
+  const Inputs in_;
+};
 
 /// The numbers of the states that a loop of known length keeps at first; after the last one no other.
 Array kept_numbers(const Keeping& keep) {
@@ -392,8 +412,7 @@ Arrays keep_states(const Keeping& asked, const WhileParams& p, const Graph& tang
   for (const Aval& a : output_avals(*replay.tangent)) back.push_back(a);
   LinearCallParams linear;
   linear.region = rewire(avals, [&](std::span<const Array> a) { return push_tangents(replay, a); });
-  linear.transposed =
-      rewire(back, [&](std::span<const Array> a) { return pull_cotangents(keep, replay, a); });
+  linear.transposed = rewire(back, [&](std::span<const Array> a) { return PullBack(keep, replay, a).run(); });
   linear.linear = static_cast<std::int64_t>(replay.linear_consts + replay.linear_carries);
   // Where a late carry starts from counts if no iteration has written it.
   linear.conditions = Dims::filled(replay.linear_consts, -1);
