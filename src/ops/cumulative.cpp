@@ -1,30 +1,40 @@
-// Running sums, products and extrema along one axis, combined strictly in order.
+// Running sums, products and extrema along one axis, combined in order. Sums in blocks, each from its first
+// element, and with what all blocks before it come to: rounding grows with the number of blocks.
+
+#include <limits>
 
 #include "ops/axis_walk.hpp"
 #include "ops/elementwise.hpp"
 #include "ops/extrema.hpp"
 #include "ops/reduce_params.hpp"
+#include "ops/sum_order.hpp"
 
 namespace apsis::detail {
 namespace {
 
+constexpr std::int64_t one_block = std::numeric_limits<std::int64_t>::max();
+
 struct CumSum {
   static constexpr const char* name = "cumsum";
+  static constexpr std::int64_t block = sum_block;
   static constexpr DtypeSet dtypes = number_dtypes;
   static auto combine(const auto& m, auto a, auto b) { return m.add(a, b); }
 };
 struct CumProd {
   static constexpr const char* name = "cumprod";
+  static constexpr std::int64_t block = one_block;
   static constexpr DtypeSet dtypes = number_dtypes;
   static auto combine(const auto& m, auto a, auto b) { return m.mul(a, b); }
 };
 struct CumMax {
   static constexpr const char* name = "cummax";
+  static constexpr std::int64_t block = one_block;
   static constexpr DtypeSet dtypes = number_dtypes;
   static auto combine(const auto& m, auto a, auto b) { return larger(m, a, b); }
 };
 struct CumMin {
   static constexpr const char* name = "cummin";
+  static constexpr std::int64_t block = one_block;
   static constexpr DtypeSet dtypes = number_dtypes;
   static auto combine(const auto& m, auto a, auto b) { return smaller(m, a, b); }
 };
@@ -38,13 +48,13 @@ void cumulative_shape(const Params& params, std::span<const Aval> in, std::vecto
   out.push_back(in[0]);
 }
 
-// Visits each line's places in the order of accumulation.
+// Visits each line's places, with their numbers in it, in the order of accumulation.
 template <class Visit>
 void visit_lines(const Shape& shape, const CumulativeParams& p, const Visit& visit) {
   const AxisWalk walk(shape, {p.axis});
   for (std::int64_t start : walk.starts)
     for (std::int64_t i = 0; i < walk.length; ++i)
-      visit(static_cast<std::size_t>(walk.at(start, p.reverse ? walk.length - 1 - i : i)), i == 0);
+      visit(static_cast<std::size_t>(walk.at(start, p.reverse ? walk.length - 1 - i : i)), i);
 }
 
 template <class Text>
@@ -54,9 +64,12 @@ void cumulative_evaluate(const Params& params, std::span<const Array> in, std::s
     const ElementModel<C> m;
     const auto* a = static_cast<const T*>(data_of(in[0]));
     auto* r = mutable_data<T>(out[0]);
-    C total{};
-    visit_lines(in[0].shape(), params.as<CumulativeParams>(), [&](std::size_t place, bool first) {
-      total = first ? static_cast<C>(a[place]) : Text::combine(m, total, static_cast<C>(a[place]));
+    C before{}, block{}, total{};
+    visit_lines(in[0].shape(), params.as<CumulativeParams>(), [&](std::size_t place, std::int64_t i) {
+      const bool first = i % Text::block == 0;
+      if (first) before = total;
+      block = first ? static_cast<C>(a[place]) : Text::combine(m, block, static_cast<C>(a[place]));
+      total = i < Text::block ? block : Text::combine(m, before, block);
       r[place] = static_cast<T>(total);
     });
   });
@@ -69,9 +82,9 @@ void cumulative_emit(Emitter& e, const Params& params, std::span<const Aval> in_
     using C = ComputeOf<T>;
     const EmitterModel<C> m{&e};
     Lane<C> total;
-    visit_lines(in_avals[0].shape(), params.as<CumulativeParams>(), [&](std::size_t place, bool first) {
+    visit_lines(in_avals[0].shape(), params.as<CumulativeParams>(), [&](std::size_t place, std::int64_t i) {
       Lane<C> x{std::is_same_v<T, C> ? in[place] : e.convert(in[place], dtype_of<C>)};
-      total = first ? x : Text::combine(m, total, x);
+      total = i == 0 ? x : Text::combine(m, total, x);  // all in one block
       out[place] = std::is_same_v<T, C> ? total.v : e.convert(total.v, dtype_of<T>);
     });
   });

@@ -64,7 +64,7 @@ Array norm(const Array& x, const ReduceOptions& options = {}, Loc loc = Loc::her
 /// log(sum(exp(x))) without overflow.
 Array logsumexp(const Array& x, const ReduceOptions& options = {}, Loc loc = Loc::here());
 
-/// Running sums along one axis. Same shape and dtype; booleans count as i64.
+/// Running sums along one axis, added up in blocks of 4096. Same shape and dtype; booleans count as i64.
 Array cumsum(const Array& x, const CumulativeOptions& options = {}, Loc loc = Loc::here());
 /// Running products, otherwise as cumsum.
 Array cumprod(const Array& x, const CumulativeOptions& options = {}, Loc loc = Loc::here());
