@@ -1,6 +1,7 @@
 // Loops over arrays whose last axis is short, where rows are walked several at once, and over arrays of which
 // one is read across the others, where squares are turned in registers.
 
+#include <array>
 #include <string>
 
 #include "codegen/compiled_equal.hpp"
@@ -117,6 +118,20 @@ TEST(ShortAxes, InterleavedColumns) {
                             " = concatenate{axis=1}(v2, v0)\n v6: " + shaped(dtype, {rows, 9}) +
                             " = concatenate{axis=1}(v4, v1, v2, v1)\n return v4, v5, v6\n}");
     }
+}
+
+/// Columns of a padding value beside those of an array.
+TEST(ShortAxes, PadsOfColumns) {
+  for (const char* dtype : {"f64", "f32", "bf16", "i8", "bool", "c64"})
+    for (std::int64_t rows : {1, 8, 40, 131})
+      for (const auto& [low, n, high] :
+           {std::array<std::int64_t, 3>{0, 1, 2}, {1, 1, 1}, {2, 3, 0}, {0, 5, 4}, {0, 2, 0}}) {
+        const std::string in = shaped(dtype, {rows, n}), out = shaped(dtype, {rows, low + n + high});
+        expect_compiled_equal("(v0: " + in + ", v1: " + dtype + "[]) {\n v2: " + in +
+                              " = reverse{axes=[0]}(v0)\n v3: " + out +
+                              " = pad{low=" + to_string(Dims{0, low}) + ", high=" + to_string(Dims{0, high}) +
+                              ", interior=[0, 0]}(v2, v1)\n return v3\n}");
+      }
 }
 
 /// A pad: slabs around the array, nothing of it left, elements apart; and what the pad is a part of.

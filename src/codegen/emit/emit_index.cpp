@@ -6,6 +6,26 @@
 #include "ops/index_params.hpp"
 
 namespace apsis::detail {
+namespace {
+
+constexpr int most_interleaved = 8;
+
+bool has_few_columns(const Aval& aval) {
+  return aval.rank() > 0 && aval.shape().back() <= most_interleaved && !is_complex(aval.dtype());
+}
+
+/// Columns of the padding value before and behind all of those of the array.
+bool is_pad_of_columns(const PadParams& p) {
+  const auto none = [](const Dims& n, std::size_t count) {
+    return std::all_of(n.begin(), n.begin() + static_cast<std::ptrdiff_t>(count),
+                       [](auto k) { return k == 0; });
+  };
+  const std::size_t last = p.low.size() - 1;
+  return none(p.interior, last + 1) && none(p.low, last) && none(p.high, last) && p.low[last] >= 0 &&
+         p.high[last] >= 0;
+}
+
+}  // namespace
 
 void Region::emit_iota(const Eqn& e) {
   const auto& p = e.params.as<IotaParams>();
@@ -17,41 +37,39 @@ void Region::emit_iota(const Eqn& e) {
   define(e.first_result, std::move(place));
 }
 
-/// Parts that are a few columns each: the vectors of the result are put together from columns. False if that
-/// is not what they are.
-bool Region::interleave(const Eqn& e, const Destination& whole) {
-  constexpr int most_columns = 8;
-  const Aval& aval = graph_.aval(e.first_result);
-  const auto last = static_cast<std::size_t>(e.params.as<ConcatenateParams>().axis);
-  const Shape& shape = aval.shape();
-  if (last + 1 != shape.size() || shape[last] > most_columns || is_complex(aval.dtype())) return false;
-  std::vector<Access> columns;
-  for (ValueId v : graph_.operands(e)) {
-    const Place& part = places_[v];
-    if (part.kind != Place::Kind::Memory) return false;
-    for (std::int64_t column = 0; column < graph_.aval(v).shape()[last]; ++column) {
-      columns.push_back({part.view, part.base, aval.dtype(), 1});
-      View& view = columns.back().view;
-      view.offset += column * view.strides[last];
-      view.strides[last] = 0;
-    }
+/// The columns of an array, each as if it were the array.
+void Region::append_columns(const Place& array, std::int64_t count, Dtype dtype,
+                            std::vector<Access>& columns) {
+  for (std::int64_t column = 0; column < count; ++column) {
+    columns.push_back({array.view, array.base, dtype, 1});
+    View& view = columns.back().view;
+    const std::size_t last = view.strides.size() - 1;
+    view.offset += column * view.strides[last];
+    view.strides[last] = 0;
   }
+}
+
+/// An array with few columns, from these: its vectors are put together in registers. False if there are too
+/// few rows for it.
+bool Region::interleave(const Aval& aval, std::span<const Access> columns, const Destination& whole) {
   const Sink sink = whole.sink(aval.dtype());
-  LoopNest nest(b_, shape, columns, {&sink, 1}, lowering_.vector_lanes(item_size(aval.dtype())), 1,
-                most_columns);
+  LoopNest nest(b_, aval.shape(), {columns.begin(), columns.end()}, {&sink, 1},
+                lowering_.vector_lanes(item_size(aval.dtype())), 1, most_interleaved);
   if (nest.phases() != std::ssize(columns)) return false;
   nest.open();
   for (int phase = 0; phase < nest.phases(); ++phase) {
     nest.set_phase(phase);
-    Value all = nest.load(0);
-    for (std::size_t column = 1; column < columns.size(); ++column) {
-      const Value one = nest.load(column);
+    Value all;
+    for (std::size_t column = 0; column < columns.size(); ++column) {
+      Value one = nest.load(column);
+      b_.set_lanes(nest.width());
+      if (b_.lanes_of(one) == 1) one = b_.splat(one);
       std::vector<int> from;
       for (int lane = 0; lane < nest.width(); ++lane) {
         const bool own = static_cast<std::size_t>((phase * nest.width() + lane) % nest.phases()) == column;
         from.push_back(own ? nest.width() + lane : lane);
       }
-      all = b_.shuffle(all, one, from);
+      all = column == 0 ? one : b_.shuffle(all, one, from);
     }
     nest.store(0, all);
   }
@@ -67,9 +85,14 @@ bool Region::emit_concatenate(const Eqn& e) {
   int lanes = 1;
   for (ValueId v : graph_.operands(e)) lanes = std::max(lanes, lanes_of(places_[v]));
   const Destination whole = in_registers(aval) ? allocate(aval, lanes) : destination(e.first_result, lanes);
-  if (lanes == 1 && interleave(e, whole)) {
-    define(e.first_result, whole.place());
-    return true;
+  if (lanes == 1 && has_few_columns(aval) && axis + 1 == aval.shape().size()) {
+    std::vector<Place> parts;  // alive until they have been read
+    std::vector<Access> columns;
+    for (ValueId v : graph_.operands(e)) {
+      parts.push_back(in_memory(places_[v], graph_.aval(v)));
+      append_columns(parts.back(), parts.back().view.shape.back(), aval.dtype(), columns);
+    }
+    if (interleave(aval, columns, whole)) return define(e.first_result, whole.place()), true;
   }
   View part = whole.place().view;
   Lowering::Pieces pieces(lowering_);
@@ -102,6 +125,15 @@ void Region::emit_pad(const Eqn& e) {
     copy(value, Aval(aval.dtype(), slab.shape), whole.part(b_, slab, 0));
   };
   const Landing land = landing(p, array.view, whole.place().view);
+  if (lanes == 1 && has_few_columns(aval) && is_pad_of_columns(p)) {
+    const Place one = in_memory(value, Aval(aval.dtype(), {}));
+    const Access beside{
+        {aval.shape(), Dims::filled(aval.shape().size(), 0), one.view.offset}, one.base, aval.dtype(), 1};
+    std::vector<Access> columns(static_cast<std::size_t>(p.low.back()), beside);
+    append_columns(array, array.view.shape.back(), aval.dtype(), columns);
+    columns.insert(columns.end(), static_cast<std::size_t>(p.high.back()), beside);
+    if (interleave(aval, columns, whole)) return define(e.first_result, whole.place());
+  }
   View around = whole.place().view;
   const bool apart = std::ranges::any_of(p.interior, [](std::int64_t n) { return n > 0; });
   if (apart) fill(around);

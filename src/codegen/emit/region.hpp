@@ -112,7 +112,8 @@ class Region {
   Values call_loop(const FusedLoop& loop);
   void emit_iota(const Eqn& e);
   bool emit_concatenate(const Eqn& e);
-  bool interleave(const Eqn& e, const Destination& whole);
+  void append_columns(const Place& array, std::int64_t count, Dtype dtype, std::vector<Access>& columns);
+  bool interleave(const Aval& aval, std::span<const Access> columns, const Destination& whole);
   void emit_pad(const Eqn& e);
   bool emit_dynamic_slice(const Eqn& e);
   bool emit_dynamic_update_slice(const Eqn& e);
