@@ -97,5 +97,108 @@ TEST(FusedReductions, InLoopsThatAreFunctions) {
   expect_compiled_equal(text + " return " + v + "\n}");
 }
 
+/// Dims as in the text form, "2, 3".
+std::string listed(const std::vector<std::int64_t>& dims) {
+  std::string text;
+  for (std::int64_t n : dims) text += (text.empty() ? "" : ", ") + std::to_string(n);
+  return text;
+}
+
+/// Sums of what a loop makes, over each choice of axes, next to what it stores. Lengths are at and around
+/// those where the order of sums changes, and where a vector is full.
+TEST(FusedSums, OverEveryChoiceOfAxes) {
+  const std::vector<std::int64_t> shapes[] = {
+      {40},      {4101},     {12300},    {17, 19},    {300, 9},    {9, 300},      {4099, 5},  {5, 4099},
+      {33, 130}, {3, 64, 5}, {5, 9, 32}, {6, 11, 96}, {2, 300, 3}, {2, 3, 5, 32}, {70, 1, 33}};
+  for (const auto& shape : shapes) {
+    for (unsigned chosen = 1; chosen < 1u << shape.size(); ++chosen) {
+      std::vector<std::int64_t> axes, kept;
+      for (std::size_t d = 0; d < shape.size(); ++d)
+        (chosen >> d & 1 ? axes : kept).push_back(chosen >> d & 1 ? static_cast<std::int64_t>(d) : shape[d]);
+      for (const char* dtype : {"f64", "f32", "bf16", "i32"}) {
+        if (shape.size() > 2 && dtype[0] != 'f') continue;
+        const std::string s = dtype, t = s + "[" + listed(shape) + "]", r = s + "[" + listed(kept) + "]",
+                          over = "{axes=[" + listed(axes) + "]}";
+        expect_compiled_equal("(v0: " + t + ", v1: " + t + ") {\n v2: " + t + " = mul(v0, v1)\n v3: " + r +
+                              " = reduce_sum" + over + "(v2)\n v4: " + t + " = sub(v2, v0)\n v5: " + t +
+                              " = mul(v4, v4)\n v6: " + r + " = reduce_sum" + over + "(v5)\n v7: " + r +
+                              " = reduce_max" + over + "(v4)\n return v3, v4, v6, v7\n}");
+      }
+    }
+  }
+}
+
+/// Operands that are broadcast, transposed, a part of an array, or made of nothing; sums of a long body.
+TEST(FusedSums, OfEveryKindOfOperand) {
+  for (const char* over : {"0", "1", "0, 1"}) {
+    const std::string axes = "{axes=[" + std::string(over) + "]}", r = std::string("f64[") +
+                                                                       (over[1]          ? ""
+                                                                        : over[0] == '0' ? "96"
+                                                                                         : "70") +
+                                                                       "]";
+    std::string text = R"((v0: f64[96,70], v1: f64[96], v2: f64[70], v3: f64[75,200], v4: f64[]) {
+      v5: f64[70,96] = transpose{permutation=[1, 0]}(v0)
+      v6: f64[70,96] = broadcast_in_dim{shape=[70, 96], axes=[1]}(v1)
+      v7: f64[70,96] = broadcast_in_dim{shape=[70, 96], axes=[0]}(v2)
+      v8: f64[70,96] = slice{start=[3, 4], limit=[73, 196], stride=[1, 2]}(v3)
+      v9: f64[70,96] = iota{dtype=f64, shape=[70, 96], axis=0}()
+      v10: f64[70,96] = broadcast_in_dim{shape=[70, 96], axes=[]}(v4)
+)";
+    int next = 11;
+    std::string outputs;
+    const auto add = [&](const std::string& body) {
+      text += "      v" + std::to_string(next) + ": f64[70,96] = " + body + "\n";
+      text += "      v" + std::to_string(next + 1) + ": " + r + " = reduce_sum" + axes + "(v" +
+              std::to_string(next) + ")\n";
+      outputs += (outputs.empty() ? "v" : ", v") + std::to_string(next + 1);
+      next += 2;
+    };
+    add("mul(v6, v7)");
+    add("mul(v5, v6)");
+    add("add(v5, v7)");
+    add("mul(v8, v6)");
+    add("mul(v9, v7)");
+    add("mul(v10, v10)");
+    add("sin(v6)");
+    add("exp(v5)");
+    expect_compiled_equal(text + "      return " + outputs + "\n}");
+  }
+}
+
+TEST(FusedSums, HaveNoLoopOfTheirOwn) {
+  for (const char* test : {R"((v0: f32[1000], v1: f32[1000]) {
+    v2: f32[1000] = mul(v0, v1)
+    v3: f32[] = reduce_sum{axes=[0]}(v2)
+    v4: f32[1000] = add(v0, v1)
+    v5: f32[] = reduce_sum{axes=[0]}(v4)
+    return v3, v4, v5
+  })",
+                           R"((v0: f32[50,40], v1: f32[40]) {
+    v2: f32[50,40] = broadcast_in_dim{shape=[50, 40], axes=[1]}(v1)
+    v3: f32[50,40] = mul(v0, v2)
+    v4: f32[40] = reduce_sum{axes=[0]}(v3)
+    return v4
+  })"}) {
+    expect_compiled_equal(test);
+    EXPECT_EQ(compile(*parse_graph(test))->loops, 1);
+  }
+}
+
+/// What is summed keeps the zeros' signs, and sums with one term give it back.
+TEST(FusedSums, KeepZeros) {
+  const GraphRef graph = parse_graph(R"((v0: f64[40,20], v1: f64[40,20]) {
+    v2: f64[40,20] = mul(v0, v1)
+    v3: f64[40] = reduce_sum{axes=[1]}(v2)
+    v4: f64[40,20] = add(v0, v0)
+    v5: f64[20] = reduce_sum{axes=[0]}(v4)
+    v6: f64[] = reduce_prod{axes=[0, 1]}(v1)
+    return v3, v5, v6
+  })");
+  for (double all : {0., -0.}) {
+    const Array inputs[] = {lax::full({40, 20}, Dtype::F64, all), lax::full({40, 20}, Dtype::F64, 1.)};
+    expect_compiled_equal(*graph, inputs);
+  }
+}
+
 }  // namespace
 }  // namespace apsis::detail

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "codegen/emit/fused_loop.hpp"
 #include "codegen/emit/region.hpp"
 #include "ops/index_rules.hpp"
 
@@ -90,7 +91,7 @@ bool Region::emit_gather(const Eqn& e) {
       if (slice.inside.handle) {
         b_.set_lanes(1);
         Value choice[] = {slice.inside, v, b_.constant(in.dtype(), missing_bits(in.dtype(), p.mode))};
-        align(choice);
+        align(b_, choice);
         v = b_.select(choice[0], choice[1], choice[2]);
       }
       result.elements[static_cast<std::size_t>(first + pair.result)] = v;
@@ -129,7 +130,7 @@ bool Region::emit_scatter(const Eqn& e) {
       Value kept = slice.inside;  // an update outside is dropped
       if (p.kind != ScatterKind::Set || (kept.handle && lanes == 1)) {
         Value pair_of[] = {load_indexed(slice, place, aval.dtype(), pair.operand), v};
-        align(pair_of);
+        align(b_, pair_of);
         v = emit_combined(b_, p.kind, pair_of[0], pair_of[1]);
         if (kept.handle && lanes == 1) v = b_.select(kept, v, pair_of[0]);
       }

@@ -1,203 +1,180 @@
-// Reductions over axes of arrays in memory, in the order of ops/sum_order.hpp.
+// Sums and other reductions over axes of arrays, in the order of ops/sum_order.hpp: what a loop of them
+// walks, and how.
 
 #include <algorithm>
+#include <bit>
+#include <utility>
 
-#include "codegen/emit/combine.hpp"
-#include "codegen/emit/region.hpp"
+#include "codegen/emit/fusion.hpp"
+#include "ops/reduce_params.hpp"
 #include "ops/sum_order.hpp"
-#include "ops/table.hpp"
+#include "passes/analysis/fusible.hpp"
 
 namespace apsis::detail {
-namespace {
 
-int partials_of(std::int64_t count) {
-  return count < sum_sequential_below     ? 1
-         : count < sum_few_partials_below ? sum_few_partials
-                                          : sum_many_partials;
-}
+/// The axes that disappear, those that all arrays walk as one taken together: none, one or two.
+struct Region::Fusion::SumAxes {
+  std::int64_t terms = 1, inner = 1;
+  std::vector<WalkStrides> strides;  // by view
+  bool few = true;                   // there are at most two
 
-}  // namespace
+  SumAxes(const Shape& shape, const Dims& axes, const std::vector<View>& views) : strides(views.size()) {
+    int found = 0;
+    for (std::size_t d = shape.size(); d-- > 0;) {
+      const std::int64_t n = shape[d];
+      if (!axes.contains(static_cast<std::int64_t>(d)) || n == 1) continue;
+      std::int64_t& extent = found == 2 ? outer_ : inner;
+      const auto continues = [&](const View& view) {
+        const WalkStrides& s = strides[static_cast<std::size_t>(&view - views.data())];
+        return view.strides[d] == (found == 2 ? s.outer : s.inner) * extent;
+      };
+      terms *= n;
+      if (found > 0 && std::ranges::all_of(views, continues)) {
+        extent *= n;
+        continue;
+      }
+      if (found++ == 2) few = false;
+      for (std::size_t i = 0; i < views.size(); ++i)
+        (found == 2 ? strides[i].outer : strides[i].inner) = views[i].strides[d];
+      (found == 2 ? outer_ : inner) = n;
+    }
+  }
 
-/// What one line of a reduction needs: element i of the line is at `start` + i · stride.
-struct Region::ReduceLine {
-  const Combine& combine;
-  LoopNest& nest;
-  Dtype dtype, compute;
-  std::int64_t stride, bytes;
-  bool contiguous;  // one result at a time: neighbouring elements are the vector
+ private:
+  std::int64_t outer_ = 1;
 };
 
-bool Region::emit_reduce(const Eqn& e) {
-  constexpr const Op* plain[] = {&reduce_sum_op, &reduce_prod_op, &reduce_max_op,
-                                 &reduce_min_op, &reduce_and_op,  &reduce_or_op};
-  if (std::ranges::find(plain, e.op) == std::end(plain)) return false;
-  const Dims& axes = e.params.as<ReduceParams>().axes;
-  ValueId operand = graph_.operands(e)[0];
-  const Aval &in = graph_.aval(operand), &out = graph_.aval(e.first_result);
-  Dtype dtype = in.dtype(), compute = combined_dtype(dtype);
-  if (is_complex(dtype) || in.size() == 0) return false;
-  Place from = in_memory(places_[operand], in);
+const Dims& Region::Fusion::axes() const {
+  const auto sum = std::ranges::find_if(eqns_, [&](const Eqn* e) { return reduces(graph_, *e); });
+  return (*sum)->params.as<ReduceParams>().axes;
+}
 
-  // The reduced axes as one walk, and the others as a view of the result's shape.
-  std::int64_t count = 1, stride = 0;
-  View view{out.shape(), {}, from.view.offset};
-  for (std::size_t d = in.shape().size(); d-- > 0;) {
-    std::int64_t n = in.shape()[d];
-    if (!axes.contains(static_cast<std::int64_t>(d)) || n == 1) continue;
-    if (count == 1)
-      stride = from.view.strides[d];
-    else if (from.view.strides[d] != stride * count) {
-      if (from.view.is_contiguous()) return false;
-      from = this->contiguous(from, in);
-      view.offset = from.view.offset;
-      d = in.shape().size();
-      count = 1;
-      continue;
-    }
-    count *= n;
+/// Of what is read, then of what will be stored.
+std::vector<View> Region::Fusion::views() const {
+  std::vector<View> views;
+  for (const Access& a : loop.accesses) views.push_back(a.view);
+  for (const Stored& s : stored_) {
+    const Place& hint = region_.hints_[s.value];
+    views.push_back(hint.kind == Place::Kind::None ? View::contiguous(shape_) : hint.view);
   }
-  for (std::size_t d = 0; d < in.shape().size(); ++d)
-    if (!axes.contains(static_cast<std::int64_t>(d))) view.strides.push_back(from.view.strides[d]);
+  return views;
+}
 
-  int lanes = from.lanes;
-  bool along =
-      lanes == 1 && stride == 1 && count >= sum_sequential_below && lowering_.options().vector_lanes != 1;
-  const Destination result = in_registers(out) ? allocate(out, lanes) : destination(e.first_result, lanes);
-  const Sink sink = result.sink(dtype);
-  LoopNest nest(b_, out.shape(), {{view, from.base, dtype, lanes}}, {&sink, 1},
-                along || lanes > 1 ? 1 : lowering_.vector_lanes(item_size(compute)), lanes);
-  Combine combine(b_, *e.op, compute);
-  ReduceLine line{combine, nest, dtype, compute, stride, bytes_of(from, dtype), along};
-  nest.open();
-  Value total = reduce_blocks(line, count);
-  b_.set_lanes(b_.lanes_of(total));
-  nest.store(0, compute == dtype ? total : b_.convert(total, dtype));
-  nest.close();
-  ++lowering_.loops;
-  if (in_registers(out))
-    define_loaded(e.first_result, result.place());
-  else
-    define(e.first_result, result.place());
+/// Whether neighbouring terms are neighbours in memory, in each array that has different ones.
+bool Region::Fusion::can_walk_along(const SumAxes& axes) const {
+  if (loop.lanes > 1 || axes.terms < sum_sequential_below || region_.lowering_.options().vector_lanes == 1)
+    return false;
+  if (axes.inner != axes.terms && axes.inner % sum_many_partials != 0) return false;
+  const auto reads = axes.strides.begin() + std::ssize(loop.accesses);
+  const auto one = [](const WalkStrides& s) { return s.inner == 1; };
+  return std::any_of(axes.strides.begin(), reads, one) && std::all_of(reads, axes.strides.end(), one) &&
+         std::all_of(axes.strides.begin(), reads,
+                     [](const WalkStrides& s) { return s.inner == 0 || s.inner == 1; });
+}
+
+/// Whether neighbouring sums have neighbouring terms, in each array that has different ones.
+bool Region::Fusion::has_lines_side_by_side() const {
+  constexpr std::int64_t few = 4;
+  const std::vector<View> views = this->views();
+  for (std::size_t d = 0; d < shape_.size(); ++d) {
+    if (axes().contains(static_cast<std::int64_t>(d)) || shape_[d] < few) continue;
+    const auto ok = [&](const View& v) {
+      return v.strides[d] == 1 || (v.strides[d] == 0 && &v < &views[0] + loop.accesses.size());
+    };
+    if (std::ranges::all_of(views, ok)) return true;
+  }
+  return false;
+}
+
+bool Region::Fusion::can_sum() const {
+  const SumAxes sum(shape_, axes(), views());
+  return sum.few && (loop.lanes > 1 || can_walk_along(sum) || has_lines_side_by_side());
+}
+
+bool Region::Fusion::walks_one_axis() const {
+  const SumAxes sum(shape_, axes(), views());
+  return sum.few && sum.inner == sum.terms;
+}
+
+bool Region::Fusion::in_order() {
+  const SumAxes sum(shape_, axes(), views());
+  if (!sum.few) return false;
+  const bool along = can_walk_along(sum);
+  place_results();
+  for (std::size_t d = 0; d < shape_.size(); ++d)
+    if (!axes().contains(static_cast<std::int64_t>(d))) loop.shape.push_back(shape_[d]);
+  const auto take_apart = [&](auto& access, std::size_t i) {
+    View view{loop.shape, {}, access.view.offset};
+    for (std::size_t d = 0; d < shape_.size(); ++d)
+      if (!axes().contains(static_cast<std::int64_t>(d))) view.strides.push_back(access.view.strides[d]);
+    access.view = std::move(view);
+    access.walk = sum.strides[i];
+  };
+  for (std::size_t i = 0; i < loop.accesses.size(); ++i) take_apart(loop.accesses[i], i);
+  for (std::size_t i = 0; i < loop.sinks.size(); ++i) take_apart(loop.sinks[i], loop.accesses.size() + i);
+  loop.walk = {sum.terms, sum.inner, along};
+  for (std::size_t i = 0; i < reduced.size(); ++i) {
+    const Aval& aval = graph_.aval(reduced[i]);
+    const int lanes = loop.lanes > 1 ? loop.totals[i].lanes : 1;
+    const Destination made =
+        region_.in_registers(aval) ? region_.allocate(aval, lanes) : region_.destination(reduced[i], lanes);
+    loop.sinks.push_back(made.sink(aval.dtype()));
+    results.emplace_back(reduced[i], made.place());
+  }
+  const int registers = loop.lanes > 1 ? 1 : region_.lowering_.vector_lanes(widest_);
+  if (along) {
+    loop.width = cost_ <= short_wait ? sum_many_partials : std::min(registers, sum_many_partials);
+  } else if (registers > 1) {
+    // Partial results of a strip of sums side by side stay in the first cache.
+    constexpr std::size_t strip_bytes = 512, most_lanes = 64;
+    const auto most =
+        static_cast<int>(std::bit_floor(std::min(strip_bytes / widest_ / reduced.size(), most_lanes)));
+    loop.width = std::max(registers, cost_ <= short_wait ? most : std::min(2 * registers, most));
+  }
   return true;
 }
 
-/// Blocks of `sum_block` elements, combined in order.
-Value Region::reduce_blocks(const ReduceLine& line, std::int64_t count) {
-  std::int64_t full = count / sum_block, rest = count % sum_block;
-  if (full == 0) return reduce_block(line, {}, rest);
-  Value total = reduce_block(line, {}, sum_block);
-  if (full > 1) {
-    CountedLoop loop(b_, full - 1, 1, {&total, 1});
-    Value bytes = b_.mul(b_.add(loop.index(), b_.index(1)), b_.index(sum_block * line.stride * line.bytes));
-    total = line.combine(total, reduce_block(line, bytes, sum_block));
-    loop.close();
+bool Region::emit_reduce(const Eqn& e) {
+  if (!reduces(graph_, e)) return false;
+  const auto number = static_cast<std::uint32_t>(&e - graph_.eqns().data());
+  const ValueId operand = graph_.operands(e)[0];
+  Fusion fusion(*this, {&number, 1});
+  if (fusion.can_sum() || fusion.walks_one_axis()) {
+    fusion.in_order();
+    emit_loop(fusion);
+    return true;
   }
-  if (rest) {
-    b_.set_lanes(1);
-    total =
-        line.combine(total, reduce_block(line, b_.index(full * sum_block * line.stride * line.bytes), rest));
+  // A copy that has the terms of each sum one after the other.
+  const Aval& aval = graph_.aval(operand);
+  const Dims& axes = e.params.as<ReduceParams>().axes;
+  Dims order;
+  for (const bool reduced : {false, true})
+    for (std::size_t d = 0; d < aval.shape().size(); ++d)
+      if (axes.contains(static_cast<std::int64_t>(d)) == reduced)
+        order.push_back(static_cast<std::int64_t>(d));
+  Place from = in_memory(places_[operand], aval);
+  View turned{{}, {}, from.view.offset};
+  for (std::int64_t d : order) {
+    turned.shape.push_back(aval.shape()[static_cast<std::size_t>(d)]);
+    turned.strides.push_back(from.view.strides[static_cast<std::size_t>(d)]);
   }
-  return total;
-}
-
-Value Region::reduce_block(const ReduceLine& line, Value start, std::int64_t count) {
-  return line.contiguous ? reduce_along(line, start, count) : reduce_across(line, start, count);
-}
-
-/// One result: the partial sums are the lanes of a vector.
-Value Region::reduce_along(const ReduceLine& line, Value start, std::int64_t count) {
-  int partials = partials_of(count);
-  auto address = [&](Value bytes) {
-    b_.set_lanes(1);
-    if (!start.handle) return bytes;
-    return bytes.handle ? b_.add(start, bytes) : start;
-  };
-  auto load = [&](Value bytes, int width) {
-    Value v = line.nest.load_vector(0, address(bytes), width);
-    return line.compute == line.dtype ? v : b_.convert(v, line.compute);
-  };
-  if (partials == 1) {
-    Value total = load({}, 1);
-    for (std::int64_t i = 1; i < count; ++i) {
-      b_.set_lanes(1);
-      total = line.combine(total, load(b_.index(i * line.bytes), 1));
-    }
-    return total;
+  const Aval stored(aval.dtype(), turned.shape);
+  from.view = turned;
+  const Destination made = allocate(stored, from.lanes);
+  copy(from, stored, made);
+  Place copied = made.place();
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const auto d = static_cast<std::size_t>(order[i]);
+    turned.shape[d] = aval.shape()[d];
+    turned.strides[d] = made.place().view.strides[i];
   }
-  Value partial = load({}, partials);
-  std::int64_t groups = count / partials, rest = count % partials;
-  if (groups > 1) {
-    CountedLoop loop(b_, groups - 1, 1, {&partial, 1});
-    Value bytes = b_.mul(b_.add(loop.index(), b_.index(1)), b_.index(partials * line.bytes));
-    partial = line.combine(partial, load(bytes, partials));
-    loop.close();
-  }
-  // The last elements meet the first partial sums; lanes without one keep theirs.
-  for (std::int64_t j = 0; j < rest; ++j) {
-    b_.set_lanes(1);
-    Value x = load(b_.index((groups * partials + j) * line.bytes), 1);
-    partial =
-        b_.insert(partial, static_cast<int>(j), line.combine(b_.extract(partial, static_cast<int>(j)), x));
-  }
-  return line.combine.across(partial);
-}
-
-/// Several results, or lanes, at once: each partial sum is a vector of them.
-Value Region::reduce_across(const ReduceLine& line, Value start, std::int64_t count) {
-  int partials = partials_of(count), width = line.nest.width();
-  auto element = [&](Value bytes) {
-    b_.set_lanes(1);
-    if (start.handle) bytes = bytes.handle ? b_.add(start, bytes) : start;
-    Value v = line.nest.load(0, 0, bytes);
-    b_.set_lanes(b_.lanes_of(v));
-    if (line.compute != line.dtype) v = b_.convert(v, line.compute);
-    b_.set_lanes(width);
-    return width > 1 && b_.lanes_of(v) == 1 ? b_.splat(v) : v;
-  };
-  auto at = [&](std::int64_t i) {
-    b_.set_lanes(1);
-    return b_.index(i * line.stride * line.bytes);
-  };
-  // Elements `first`, `first` + step, …, `terms` of them.
-  auto strided = [&](Value first, std::int64_t step, std::int64_t terms) {
-    Value total = element(first);
-    if (terms == 1) return total;
-    CountedLoop loop(b_, terms - 1, 1, {&total, 1});
-    Value bytes = b_.mul(b_.add(loop.index(), b_.index(1)), at(step));
-    total = line.combine(total, element(b_.add(first, bytes)));
-    loop.close();
-    return total;
-  };
-  if (partials == 1) return strided(at(0), 1, count);
-
-  // Partial sums j < rest have one element more.
-  b_.set_lanes(1);
-  std::int64_t vector_bytes = static_cast<std::int64_t>(item_size(line.compute)) * width;
-  Pointer sums = b_.stack(static_cast<std::size_t>(vector_bytes * partials));
-  std::int64_t terms = count / partials, rest = count % partials;
-  auto run = [&](std::int64_t first, std::int64_t n, std::int64_t each) {
-    if (n == 0) return;
-    b_.set_lanes(1);
-    CountedLoop loop(b_, n, 1);
-    Value j = b_.add(loop.index(), b_.index(first));
-    Value total = strided(b_.mul(j, at(1)), partials, each);
-    b_.set_lanes(1);
-    Pointer slot = b_.offset(sums, b_.mul(j, b_.index(vector_bytes)));
-    b_.store(slot, total);
-    loop.close();
-  };
-  run(0, rest, terms + 1);
-  run(rest, partials - rest, terms);
-  std::vector<Value> partial;
-  for (int j = 0; j < partials; ++j) {
-    b_.set_lanes(width);
-    partial.push_back(b_.load(b_.offset(sums, j * vector_bytes), line.compute));
-  }
-  for (int half = partials / 2; half > 0; half /= 2)
-    for (int j = 0; j < half; ++j)
-      partial[static_cast<std::size_t>(j)] =
-          line.combine(partial[static_cast<std::size_t>(j)], partial[static_cast<std::size_t>(j + half)]);
-  return partial[0];
+  copied.view = {turned.shape, turned.strides, made.place().view.offset};
+  Place original = std::exchange(places_[operand], std::move(copied));
+  Fusion again(*this, {&number, 1});
+  again.in_order();
+  emit_loop(again);
+  places_[operand] = std::move(original);
+  return true;
 }
 
 }  // namespace apsis::detail

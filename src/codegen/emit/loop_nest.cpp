@@ -31,7 +31,9 @@ void transpose_square(Builder& b, std::span<Value> rows) {
   }
 }
 
-CountedLoop::CountedLoop(Builder& b, Value n) : b_(b), n_(n) { open(); }
+CountedLoop::CountedLoop(Builder& b, Value n, std::span<Value> carried) : b_(b), n_(n), carried_(carried) {
+  open();
+}
 
 CountedLoop::CountedLoop(Builder& b, std::int64_t n, std::int64_t step, std::span<Value> carried)
     : b_(b), fixed_(n), step_(step), carried_(carried) {
@@ -77,7 +79,7 @@ LoopNest::LoopNest(Builder& b, const Shape& shape, std::vector<Access> reads, st
                    int width, int lanes, int most_phases)
     : b_(b), accesses_(std::move(reads)), reads_(accesses_.size()), lanes_(lanes) {
   for (const Sink& sink : sinks) {
-    accesses_.push_back({sink.view, sink.base, sink.dtype, sink.lanes});
+    accesses_.push_back({sink.view, sink.base, sink.dtype, sink.lanes, sink.walk});
     masks_.push_back(sink.mask);
   }
   collapse(shape);
@@ -219,13 +221,45 @@ void LoopNest::close() {
   for (; !loops_.empty(); loops_.pop_back()) loops_.back().close();
 }
 
-Value LoopNest::inner_offset(std::int64_t scale) {
-  return scale == 1 ? inner_ : b_.mul(inner_, b_.index(scale));
+std::int64_t LoopNest::stride(std::size_t a) const {
+  if (along_ > 0) return accesses_[a].walk.inner;
+  return axis_ < 0 ? 0 : strides_[a][static_cast<std::size_t>(axis_)];
+}
+
+void LoopNest::walk_to(Value i, std::int64_t inner, int along) {
+  const auto walks = [](const Access& a) { return a.walk.outer != 0; };
+  along_ = along;
+  walked_inner_ = i;
+  walked_outer_ = {};
+  if (!std::ranges::any_of(accesses_, walks)) return;
+  b_.set_lanes(1);
+  walked_outer_ = b_.integer_div(i, b_.index(inner));
+  walked_inner_ = b_.sub(i, b_.mul(walked_outer_, b_.index(inner)));
+}
+
+void LoopNest::end_walk() {
+  along_ = 0;
+  walked_outer_ = walked_inner_ = {};
+}
+
+/// How far the current elements are from those that the loops are at, times `scale`.
+Value LoopNest::current_place(std::size_t a, std::int64_t scale) {
+  Value place;
+  const auto add = [&](Value i, std::int64_t stride) {
+    if (!i.handle || stride == 0) return;
+    if (stride * scale != 1) i = b_.mul(i, b_.index(stride * scale));
+    place = place.handle ? b_.add(place, i) : i;
+  };
+  b_.set_lanes(1);
+  if (!inner_zero_) add(inner_, strides_[a][static_cast<std::size_t>(axis_)]);
+  add(walked_outer_, accesses_[a].walk.outer);
+  add(walked_inner_, accesses_[a].walk.inner);
+  return place;
 }
 
 /// stride · (0, 1, …, width - 1).
 Value LoopNest::lane_places(std::int64_t stride) {
-  b_.set_lanes(width_);
+  b_.set_lanes(vector());
   Value lanes = b_.lane_numbers();
   return stride == 1 ? lanes : b_.mul(lanes, b_.constant(Dtype::I64, static_cast<std::uint64_t>(stride)));
 }
@@ -307,25 +341,23 @@ std::int64_t LoopNest::places_down(std::size_t a) const {
 
 Pointer LoopNest::address(std::size_t a) {
   const Access& access = accesses_[a];
-  std::int64_t stride = axis_ < 0 ? 0 : strides_[a][static_cast<std::size_t>(axis_)];
-  std::int64_t bytes = static_cast<std::int64_t>(item_size(access.dtype)) * access.lanes;
-  b_.set_lanes(1);
-  return stride == 0 || inner_zero_ ? pointers_[a] : b_.offset(pointers_[a], inner_offset(stride * bytes));
+  const Value bytes = current_place(a, static_cast<std::int64_t>(item_size(access.dtype)) * access.lanes);
+  return bytes.handle ? b_.offset(pointers_[a], bytes) : pointers_[a];
 }
 
 Value LoopNest::load(std::size_t a, std::int64_t shift, Value bytes) {
   const Access& access = accesses_[a];
-  std::int64_t stride = axis_ < 0 ? 0 : strides_[a][static_cast<std::size_t>(axis_)];
+  const std::int64_t stride = this->stride(a);
   b_.set_lanes(1);
   const bool rows = phases_ > 1 && down_ < 0, alike = stride == 0 && (!rows || strides_[a].back() == 0);
   if (!access.base.handle) {
     Value place = places_[a];
-    if (stride != 0 && !inner_zero_) place = b_.add(place, inner_offset(stride));
+    if (const Value further = current_place(a, 1); further.handle) place = b_.add(place, further);
     if (down_ >= 0) place = b_.add(place, b_.index(places_down(a)));
     if (rows && !alike) {
       const Value places = phase_places(a, phase_);
       place = b_.add(b_.splat(place), places);
-    } else if (stride != 0 && width_ > 1) {
+    } else if (stride != 0 && vector() > 1) {
       Value lanes = lane_places(stride);
       place = b_.add(b_.splat(place), lanes);
     }
@@ -341,8 +373,8 @@ Value LoopNest::load(std::size_t a, std::int64_t shift, Value bytes) {
     b_.set_lanes(access.lanes);
     return b_.load(p, access.dtype);
   }
-  if (stride == 0 || width_ == 1) return b_.load_element(p, access.dtype);
-  b_.set_lanes(width_);
+  if (stride == 0 || vector() == 1) return b_.load_element(p, access.dtype);
+  b_.set_lanes(vector());
   if (stride == 1) return b_.load(p, access.dtype);
   return load_apart(p, access.dtype, stride);
 }
@@ -352,23 +384,16 @@ Value LoopNest::load(std::size_t a, std::int64_t shift, Value bytes) {
 Value LoopNest::load_apart(ConstPointer p, Dtype dtype, std::int64_t stride) {
   if (stride != 2) return b_.gather(p, lane_places(stride), dtype);
   Value low = b_.load(p, dtype);
-  Value high = b_.load(b_.offset(p, (width_ - 1) * static_cast<std::int64_t>(item_size(dtype))), dtype);
+  Value high = b_.load(b_.offset(p, (vector() - 1) * static_cast<std::int64_t>(item_size(dtype))), dtype);
   std::vector<int> from;
-  for (int i = 0; i < width_; ++i) from.push_back(2 * i < width_ ? 2 * i : 2 * i + 1);
+  for (int i = 0; i < vector(); ++i) from.push_back(2 * i < vector() ? 2 * i : 2 * i + 1);
   return b_.shuffle(low, high, from);
-}
-
-Value LoopNest::load_vector(std::size_t a, Value bytes, int width) {
-  ConstPointer p = current(a);
-  if (bytes.handle) p = b_.offset(p, bytes);
-  b_.set_lanes(width);
-  return b_.load(p, accesses_[a].dtype);
 }
 
 void LoopNest::store(std::size_t sink, Value v, std::int64_t shift) {
   const std::size_t a = reads_ + sink;
   const Access& access = accesses_[a];
-  std::int64_t stride = axis_ < 0 ? 0 : strides_[a][static_cast<std::size_t>(axis_)];
+  std::int64_t stride = this->stride(a);
   Pointer p = address(a);
   shift += places_down(a);
   if (phases_ > 1 && down_ < 0) {
@@ -376,12 +401,12 @@ void LoopNest::store(std::size_t sink, Value v, std::int64_t shift) {
     p = b_.offset(p, phase_ * width_ * static_cast<std::int64_t>(item_size(access.dtype)));
   }
   if (shift != 0) p = b_.offset(p, shift * static_cast<std::int64_t>(item_size(access.dtype)) * access.lanes);
-  int lanes = access.lanes > 1 ? access.lanes : width_;
+  int lanes = access.lanes > 1 ? access.lanes : vector();
   b_.set_lanes(lanes);
   if (lanes > 1 && b_.lanes_of(v) == 1) v = b_.splat(v);
   if (masks_[sink].handle)
     b_.masked_store(p, v, masks_[sink]);
-  else if (access.lanes > 1 || width_ == 1 || stride == 1)
+  else if (access.lanes > 1 || vector() == 1 || stride == 1)
     b_.store(p, v);
   else
     b_.scatter(p, lane_places(stride), v);

@@ -11,12 +11,18 @@
 
 namespace apsis::detail {
 
+/// Strides of what the body of a loop walks by itself: along one axis, or along two that are counted as one.
+struct WalkStrides {
+  std::int64_t outer = 0, inner = 0;
+};
+
 /// One array that the loop reads. A null base is an iota: the element's value is its place in the view.
 struct Access {
   View view;
   ConstPointer base;
   Dtype dtype;
   int lanes = 1;  // neighbouring copies of each element
+  WalkStrides walk = {};
 };
 
 /// One that it writes.
@@ -26,6 +32,7 @@ struct Sink {
   Dtype dtype;
   int lanes;
   Value mask;  // of the lanes that are written; no handle: all
+  WalkStrides walk = {};
 };
 
 /// An I64 index as an element of an iota.
@@ -36,7 +43,7 @@ Value from_index(Builder& b, Value index, Dtype dtype);
 /// be replaced; after `close` they are the last.
 class CountedLoop {
  public:
-  CountedLoop(Builder& b, Value n);
+  CountedLoop(Builder& b, Value n, std::span<Value> carried = {});
   /// Positions of vectors of `step` elements in n; the last one is moved back so that it ends at n.
   CountedLoop(Builder& b, std::int64_t n, std::int64_t step, std::span<Value> carried = {});
   Value index() const { return index_; }
@@ -85,19 +92,25 @@ class LoopNest {
   void close();
   int phases() const { return phases_; }
   void set_phase(int phase) { phase_ = phase; }
+  /// Goes to place `i` (a scalar I64) of the axis that the caller walks, or of the two, the second of which
+  /// has `inner` places. `along` > 0: the current elements are so many neighbours of that axis.
+  void walk_to(Value i, std::int64_t inner, int along);
+  /// Back to where the loops are.
+  void end_walk();
   /// The current elements; one scalar where all are the same. `shift`: places further on in memory, and
   /// `bytes` more.
   Value load(std::size_t read, std::int64_t shift = 0, Value bytes = {});
-  /// `width` neighbouring elements from the current one on, `bytes` further.
-  Value load_vector(std::size_t read, Value bytes, int width);
   void store(std::size_t sink, Value v, std::int64_t shift = 0);
   /// The address of the first of the current elements.
   ConstPointer current(std::size_t read) { return address(read); }
   Pointer current_sink(std::size_t sink) { return address(reads_ + sink); }
   /// How many elements, or lanes, the values of an iteration have.
-  int width() const { return width_ > 1 ? width_ : lanes_; }
+  int width() const { return vector() > 1 ? vector() : lanes_; }
 
  private:
+  /// The elements of a vector, and how far they are apart.
+  int vector() const { return along_ > 0 ? along_ : width_; }
+  std::int64_t stride(std::size_t access) const;
   void collapse(const Shape& shape);
   void choose_axis(int width, int most_phases);
   bool can_take_phases(int width, int most_phases) const;
@@ -105,7 +118,7 @@ class LoopNest {
   void choose_square();
   bool is_turned(std::size_t access, std::size_t down) const;
   void open_rows();
-  Value inner_offset(std::int64_t scale);
+  Value current_place(std::size_t access, std::int64_t scale);
   Value lane_places(std::int64_t stride);
   Value phase_places(std::size_t access, int phase);
   Value load_in_rows(std::size_t access);
@@ -129,8 +142,10 @@ class LoopNest {
   std::vector<std::vector<Value>> squares_;     // by access: what is read across, turned
   std::vector<CountedLoop> loops_;
   std::vector<Value> carried_;
-  std::vector<Pointer> pointers_;  // by access
-  std::vector<Value> places_;      // of iotas
+  std::vector<Pointer> pointers_;      // by access
+  std::vector<Value> places_;          // of iotas
+  Value walked_outer_, walked_inner_;  // no handle: 0
+  int along_ = 0;
   Value inner_;
   bool inner_zero_ = true;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "codegen/emit/fused_loop.hpp"
 #include "codegen/emit/lane_loop.hpp"
 #include "codegen/emit/list_access.hpp"
 #include "core/undefined_memory.hpp"
@@ -234,18 +235,8 @@ bool Region::is_copied(const Eqn& e) const {
   return schedule_.copied[static_cast<std::size_t>(&e - graph_.eqns().data())] != 0;
 }
 
-int Region::align(std::span<Value> values) {
-  int lanes = 1;
-  for (Value v : values) lanes = std::max(lanes, b_.lanes_of(v));
-  b_.set_lanes(lanes);
-  if (lanes > 1)
-    for (Value& v : values)
-      if (b_.lanes_of(v) == 1) v = b_.splat(v);
-  return lanes;
-}
-
 void Region::emit_op(const Eqn& e, std::span<Value> in, std::span<Value> out) {
-  align(in);
+  align(b_, in);
   e.op->emit(b_, e.params, in, out);
 }
 
@@ -284,7 +275,7 @@ bool Region::emit_unrolled(const Eqn& e) {
     in.insert(in.end(), elements.begin(), elements.end());
   }
   out.resize(size);
-  align(in);
+  align(b_, in);
   e.op->emit_unrolled(b_, e.params, in_avals, in, out_avals, out);
   auto next = out.begin();
   for (std::uint32_t r = 0; r < e.result_count; ++r) {

@@ -12,6 +12,7 @@
 
 namespace apsis::detail {
 
+struct FusedLoop;
 struct Placement;
 enum class OutOfBounds : std::uint8_t;
 
@@ -102,13 +103,9 @@ class Region {
   void call_kernel(std::int64_t number, const Eqn& e, std::span<const Place> in,
                    std::span<const Destination> out);
   void call_kernel_lanes(const Eqn& e, std::int64_t kernel);
-  struct FusedLoop;
   class Fusion;
-  struct Reduction;
   void emit_cluster(std::span<const std::uint32_t> eqns);
-  Values write_loop(const FusedLoop& loop);
-  void write_elements(const FusedLoop& loop, LoopNest& nest, std::span<Reduction> reductions);
-  void accumulate(LoopNest& nest, Reduction& reduction, Value v);
+  void emit_loop(Fusion& fusion);
   Values call_loop(const FusedLoop& loop);
   void emit_iota(const Eqn& e);
   bool emit_concatenate(const Eqn& e);
@@ -139,12 +136,7 @@ class Region {
                        const Shape& sizes);
   bool emit_contract(const Eqn& e);
   Place packed(const Place& place, const Aval& aval, std::size_t axis);
-  struct ReduceLine;
   bool emit_reduce(const Eqn& e);
-  Value reduce_blocks(const ReduceLine& line, std::int64_t count);
-  Value reduce_block(const ReduceLine& line, Value start, std::int64_t count);
-  Value reduce_along(const ReduceLine& line, Value start, std::int64_t count);
-  Value reduce_across(const ReduceLine& line, Value start, std::int64_t count);
   void emit_call(const Eqn& e);
   void emit_cond(const Eqn& e);
   void emit_cond_lanes(const Eqn& e, Value index, std::span<const Place> in, std::vector<char> lent);
@@ -164,8 +156,6 @@ class Region {
   /// Whether the part of an array that the equation takes must not be a view of it.
   bool is_copied(const Eqn& e) const;
 
-  /// Brings values to one number of lanes and makes that current.
-  int align(std::span<Value> values);
   void emit_op(const Eqn& e, std::span<Value> in, std::span<Value> out);
   /// A scalar I64 index in [0, limit], the same for all lanes, or one a lane.
   Value clamped_index(ValueId index, std::int64_t limit);

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "codegen/plan/update_order.hpp"
+#include "ops/reduce_params.hpp"
 #include "ops/table.hpp"
 #include "passes/analysis/cost.hpp"
 
@@ -19,6 +20,9 @@ constexpr std::int64_t held_limit = 1 << 20;  // bytes of invariant arrays kept 
 constexpr std::int64_t cached_bytes = 256 << 10, short_loop = 60, long_loop = 1500, accumulation_cost = 3;
 
 std::int64_t loop_limit(std::int64_t bytes) { return bytes <= cached_bytes ? short_loop : long_loop; }
+
+/// Whether it is a reduction that has an order.
+bool sums(const Graph& graph, const Eqn& e) { return reduces(graph, e) && !accumulates(graph, e); }
 
 bool has_region(OpKind kind) {
   return kind == OpKind::While || kind == OpKind::Scan || kind == OpKind::Cond || kind == OpKind::MapLanes;
@@ -49,7 +53,7 @@ std::vector<char> find_invariant(const Graph& graph, std::span<const char> invar
 /// The array that says what loop an equation may be part of: its result, or what it reduces. Null if it
 /// stands alone.
 const Aval* looped(const Graph& graph, const Eqn& e, std::int64_t limit) {
-  const bool reduced = accumulates(graph, e);
+  const bool reduced = reduces(graph, e);
   if (!reduced && (e.result_count == 0 || !fusible(graph, e))) return nullptr;
   const Aval& aval = graph.aval(reduced ? graph.operands(e)[0] : e.first_result);
   return in_registers(aval, limit) ? nullptr : &aval;
@@ -82,6 +86,22 @@ class ShapeNumbers {
   std::unordered_map<std::string, std::uint32_t> numbers_;
 };
 
+/// Whether a loop may hold one more reduction: sums go over its elements in the order of their axes.
+bool agrees(const Graph& graph, const Item& loop, const Eqn& e) {
+  return std::ranges::all_of(loop.eqns, [&](std::uint32_t i) {
+    const Eqn& other = graph.eqns()[i];
+    if (!reduces(graph, other)) return true;
+    return sums(graph, e) == sums(graph, other) &&
+           (!sums(graph, e) || e.params.as<ReduceParams>().axes == other.params.as<ReduceParams>().axes);
+  });
+}
+
+/// Each as an item of its own.
+void flush(std::vector<std::uint32_t>& eqns, std::vector<Item>& items) {
+  for (std::uint32_t i : eqns) items.push_back({false, {i}});
+  eqns.clear();
+}
+
 /// Orders the chosen equations by steps. Within a step come first the equations that stand alone, in program
 /// order, then the clusters. An equation that needs a cluster's result as a whole belongs to a later step
 /// than the cluster; one of the same shape that needs it element by element may join it. So every cluster can
@@ -105,6 +125,9 @@ std::vector<Item> order(const Graph& graph, std::int64_t limit, const UpdateOrde
     if (chosen[i] != want) continue;
     const Eqn& e = graph.eqns()[i];
     const Aval* loop = looped(graph, e, limit);
+    // A sum joins the loop that makes its terms, or stands alone.
+    if (loop && sums(graph, e) && places[graph.operands(e)[0]].shape != shapes.of(loop->shape()))
+      loop = nullptr;
     Place place{0, loop ? shapes.of(loop->shape()) : alone};
     for (ValueId v : graph.operands(e)) {
       const Place& p = places[v];
@@ -117,7 +140,7 @@ std::vector<Item> order(const Graph& graph, std::int64_t limit, const UpdateOrde
     }
     if (has_effect(*e.op, e.params)) place.step = effect_step = std::max(effect_step, place.step);
     places_of_eqns[i] = place;
-    const Place made = loop && accumulates(graph, e) ? Place{place.step + 1, alone} : place;
+    const Place made = loop && reduces(graph, e) ? Place{place.step + 1, alone} : place;
     for (std::uint32_t r = 0; r < e.result_count; ++r) places[e.first_result + r] = made;
     keys.push_back({place.step, place.shape, i});
   }
@@ -128,28 +151,35 @@ std::vector<Item> order(const Graph& graph, std::int64_t limit, const UpdateOrde
   });
   std::vector<Item> items;
   const std::vector<char> tests = find_tests(graph);
-  std::int64_t cost = 0, bytes = 0;  // of the loop so far, and of its largest array
+  std::int64_t cost = 0, bytes = 0;       // of the loop so far, and of its largest array
+  std::vector<std::uint32_t> stragglers;  // reductions that the loop cannot hold too
   for (std::size_t i = 0; i < keys.size(); ++i) {
     const Eqn& e = graph.eqns()[keys[i].eqn];
-    bool joins = i > 0 && keys[i].shape != alone && keys[i].shape == keys[i - 1].shape &&
-                 keys[i].step == keys[i - 1].step;
-    const Aval* loop = looped(graph, e, limit);
-    const bool reduced = loop && accumulates(graph, e);
+    const bool in_loop = keys[i].shape != alone;
+    const bool joins =
+        in_loop && i > 0 && keys[i].shape == keys[i - 1].shape && keys[i].step == keys[i - 1].step;
+    if (!joins) flush(stragglers, items);
+    const bool reduced = in_loop && reduces(graph, e);
+    if (joins && reduced && !agrees(graph, items.back(), e)) {
+      stragglers.push_back(keys[i].eqn);
+      continue;
+    }
     const bool free = tests[keys[i].eqn] != 0;
-    const std::int64_t more = !loop || free ? 0 : reduced ? accumulation_cost : emission_cost(graph, e);
-    const auto size = loop ? static_cast<std::int64_t>(loop->bytes()) : 0;
+    const std::int64_t more = !in_loop || free ? 0 : reduced ? accumulation_cost : emission_cost(graph, e);
+    const auto size = in_loop ? static_cast<std::int64_t>(looped(graph, e, limit)->bytes()) : 0;
     // A reduction is never worth a loop of its own.
     if (!joins || (!reduced && !free && cost + more > loop_limit(std::max(bytes, size)))) {
-      items.push_back({loop != nullptr, {}});
+      items.push_back({in_loop, {}});
       cost = bytes = 0;
     }
     bytes = std::max(bytes, size);
     cost += more;
     items.back().eqns.push_back(keys[i].eqn);
   }
+  flush(stragglers, items);
   // A reduction by itself goes faster with several partial results than as a loop with one.
   for (Item& item : items)
-    item.cluster = item.cluster && (item.eqns.size() > 1 || !accumulates(graph, graph.eqns()[item.eqns[0]]));
+    item.cluster = item.cluster && (item.eqns.size() > 1 || !reduces(graph, graph.eqns()[item.eqns[0]]));
   return items;
 }
 

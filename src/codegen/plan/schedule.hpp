@@ -10,7 +10,7 @@
 namespace apsis::detail {
 
 /// One equation, or a cluster: elementwise equations on arrays of one shape in memory, and reductions of such
-/// arrays, written as one loop.
+/// arrays, written as one loop. Sums in it are over the same axes.
 struct Item {
   bool cluster = false;
   std::vector<std::uint32_t> eqns;  // in program order

@@ -18,6 +18,14 @@ bool fusible(const Graph& graph, const Eqn& eqn) {
   return std::ranges::all_of(graph.operands(eqn), real);
 }
 
+bool reduces(const Graph& graph, const Eqn& eqn) {
+  constexpr const Op* plain[] = {&reduce_sum_op, &reduce_prod_op, &reduce_max_op,
+                                 &reduce_min_op, &reduce_and_op,  &reduce_or_op};
+  if (std::ranges::find(plain, eqn.op) == std::end(plain)) return false;
+  const Aval& aval = graph.aval(graph.operands(eqn)[0]);
+  return !is_complex(aval.dtype()) && aval.size() > 0;
+}
+
 bool accumulates(const Graph& graph, const Eqn& eqn) {
   constexpr const Op* any_order[] = {&reduce_and_op, &reduce_or_op, &reduce_max_op, &reduce_min_op};
   if (std::ranges::find(any_order, eqn.op) == std::end(any_order)) return false;

@@ -12,6 +12,9 @@ bool in_registers(const Aval& aval, std::int64_t limit);
 /// True if the op can be part of a fused loop: elementwise, emitted, on real dtypes.
 bool fusible(const Graph& graph, const Eqn& eqn);
 
+/// True for sums, products, extremes, `all` and `any` of elements that are not complex, if there are any.
+bool reduces(const Graph& graph, const Eqn& eqn);
+
 /// True for a reduction of a whole array to one element that comes out the same in any order, and if it meets
 /// an element twice: a fused loop that goes over the array accumulates it.
 bool accumulates(const Graph& graph, const Eqn& eqn);

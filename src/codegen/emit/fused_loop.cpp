@@ -1,0 +1,204 @@
+#include "codegen/emit/fused_loop.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "codegen/emit/combine.hpp"
+#include "ops/table.hpp"
+
+namespace apsis::detail {
+namespace {
+
+void append_word(std::string& key, std::uint64_t word) {
+  key.append(reinterpret_cast<const char*>(&word), sizeof word);
+}
+
+template <class A>
+void append_view(std::string& key, const A& a) {
+  append_word(key, static_cast<std::uint64_t>(a.dtype) | static_cast<std::uint64_t>(a.lanes) << 8);
+  for (std::int64_t s : a.view.strides) append_word(key, static_cast<std::uint64_t>(s));
+  append_word(key, static_cast<std::uint64_t>(a.walk.outer));
+  append_word(key, static_cast<std::uint64_t>(a.walk.inner));
+}
+
+/// Whether a reduction is accumulated in the negative: that no element was set so far. A comparison under a
+/// mask of lanes is one instruction.
+bool accumulates_negated(const Op& op, Dtype dtype) { return &op == &reduce_or_op && dtype == Dtype::Bool; }
+
+/// Whether some element was set, as a byte in memory that is written when one is met: for code that would
+/// keep a mask on the stack, and take it from there and put it back in every iteration.
+class Mark {
+ public:
+  explicit Mark(Builder& b) : b_(b), byte_(b.stack(1)) { set(false); }
+  void set_if_any(Value v) {
+    const Block met = b_.make_block("met"), go_on = b_.make_block("go_on");
+    b_.set_lanes(b_.lanes_of(v));
+    const Value some = b_.lanes_of(v) > 1 ? b_.any(v) : v;
+    b_.set_lanes(1);
+    b_.branch(some, met, go_on, Likely::False);
+    b_.set_position(met);
+    set(true);
+    b_.jump(go_on);
+    b_.set_position(go_on);
+  }
+  Value get() const {
+    b_.set_lanes(1);
+    return b_.load_element(byte_, Dtype::Bool);
+  }
+
+ private:
+  void set(bool value) {
+    b_.set_lanes(1);
+    b_.store(byte_, b_.constant(Dtype::Bool, value));
+  }
+  Builder& b_;
+  Pointer byte_;
+};
+
+/// A reduction in any order while the loop is written.
+struct Reduction {
+  Combine combine;
+  bool negated;
+  std::optional<Mark> mark;  // stands for what is carried
+  std::size_t carried;
+};
+
+void accumulate(Builder& b, LoopNest& nest, Reduction& reduction, Value v) {
+  if (reduction.mark) return reduction.mark->set_if_any(v);
+  Value& total = nest.carried(reduction.carried);
+  b.set_lanes(b.lanes_of(v));
+  if (v.dtype != total.dtype) v = b.convert(v, total.dtype);
+  if (reduction.negated) v = b.bit_not(v);
+  b.set_lanes(b.lanes_of(total));
+  if (b.lanes_of(v) < b.lanes_of(total)) v = b.splat(v);
+  total = reduction.combine(total, v);
+}
+
+}  // namespace
+
+std::string FusedLoop::key() const {
+  std::string key;
+  append_word(key, shape.size());
+  for (std::int64_t n : shape) append_word(key, static_cast<std::uint64_t>(n));
+  append_word(key, static_cast<std::uint64_t>(lanes) << 32 | static_cast<std::uint64_t>(width));
+  append_word(key, static_cast<std::uint64_t>(walk.terms));
+  append_word(key, static_cast<std::uint64_t>(walk.inner) << 1 | static_cast<std::uint64_t>(walk.along));
+  for (const Access& a : accesses) {
+    append_view(key, a);
+    // The place of an iota is in the code, not in its address.
+    append_word(key, a.base.handle ? ~std::uint64_t{0} : static_cast<std::uint64_t>(a.view.offset));
+  }
+  for (const Sink& s : sinks) append_view(key, s);
+  std::size_t scalar = 0;
+  for (std::uint32_t a : leaf_access)
+    append_word(key, a == none ? 1000 + static_cast<std::uint64_t>(scalars[scalar++].dtype) : a);
+  for (const Step& s : steps) {
+    append_word(key, reinterpret_cast<std::uintptr_t>(s.eqn->op));
+    for (std::uint32_t v : s.operands) append_word(key, v);
+    for (std::uint32_t a : s.stores) append_word(key, a);
+  }
+  return key;
+}
+
+bool FusedLoop::same_params(const std::vector<Params>& params) const {
+  for (std::size_t i = 0; i < steps.size(); ++i)
+    if (!(steps[i].eqn->params == params[i])) return false;
+  return true;
+}
+
+int align(Builder& b, std::span<Value> values) {
+  int lanes = 1;
+  for (Value v : values) lanes = std::max(lanes, b.lanes_of(v));
+  b.set_lanes(lanes);
+  if (lanes > 1)
+    for (Value& v : values)
+      if (b.lanes_of(v) == 1) v = b.splat(v);
+  return lanes;
+}
+
+std::uint64_t neutral_bits(const Op& op, Dtype dtype) {
+  const std::uint64_t sign = std::uint64_t{1} << (dtype == Dtype::Bool ? 0 : 8 * item_size(dtype) - 1),
+                      ones = 2 * sign - 1;
+  if (&op == &reduce_or_op) return 0;
+  if (&op == &reduce_and_op) return ones;
+  // -0 + x is x, also where x is 0 or -0.
+  if (&op == &reduce_sum_op) return is_floating(dtype) ? sign : 0;
+  if (&op == &reduce_prod_op)
+    return dtype == Dtype::F32 ? 0x3f800000u : dtype == Dtype::F64 ? 0x3ff0000000000000u : 1;
+  const bool most = &op == &reduce_min_op;
+  if (dtype == Dtype::F32) return (most ? 0 : sign) | 0x7f800000u;
+  if (dtype == Dtype::F64) return (most ? 0 : sign) | 0x7ff0000000000000u;
+  if (!is_signed_integer(dtype)) return most ? ones : 0;
+  return most ? sign - 1 : sign;
+}
+
+void write_elements(Builder& b, const FusedLoop& loop, LoopNest& nest,
+                    const std::function<void(std::size_t, Value)>& reduce) {
+  std::vector<Value> values(loop.values), in, out;
+  std::size_t scalar = 0, reduced = 0;
+  for (std::size_t leaf = 0; leaf < loop.leaf_access.size(); ++leaf)
+    if (loop.leaf_access[leaf] == FusedLoop::none) values[leaf] = loop.scalars[scalar++];
+  auto next = static_cast<std::uint32_t>(loop.leaf_access.size());
+  for (const FusedLoop::Step& step : loop.steps) {
+    in.clear();
+    for (std::uint32_t v : step.operands) {
+      if (!values[v].handle) values[v] = nest.load(loop.leaf_access[v]);
+      in.push_back(values[v]);
+    }
+    if (step.stores.empty()) {
+      reduce(reduced++, in[0]);
+      continue;
+    }
+    out.assign(step.stores.size(), {});
+    align(b, in);
+    step.eqn->op->emit(b, step.eqn->params, in, out);
+    for (std::size_t r = 0; r < out.size(); ++r) {
+      values[next++] = out[r];
+      if (step.stores[r] != FusedLoop::none) nest.store(step.stores[r], out[r]);
+    }
+  }
+}
+
+std::vector<Value> write_loop(Builder& b, const FusedLoop& loop, bool optimized) {
+  if (loop.walk.terms > 0) {
+    write_sums(b, loop);
+    return {};
+  }
+  LoopNest nest(b, loop.shape, loop.accesses, loop.sinks, loop.width, loop.lanes, loop.most_phases);
+  std::vector<Reduction> reductions;
+  std::size_t carried = 0;
+  for (const FusedLoop::Step& step : loop.steps) {
+    if (!step.stores.empty()) continue;
+    const Type& total = loop.totals[reductions.size()];
+    const bool negated = accumulates_negated(*step.eqn->op, total.dtype);
+    const Op& op = negated ? reduce_and_op : *step.eqn->op;
+    reductions.push_back({Combine(b, op, total.dtype), negated, {}, carried});
+    if (negated && loop.lanes == 1 && !optimized) {
+      reductions.back().mark.emplace(b);
+      continue;
+    }
+    b.set_lanes(loop.lanes > 1 ? total.lanes : nest.width());
+    nest.carry(b.constant(total.dtype, neutral_bits(op, total.dtype)));
+    ++carried;
+  }
+  nest.open();
+  for (int phase = 0; phase < nest.phases(); ++phase) {
+    nest.set_phase(phase);
+    write_elements(b, loop, nest, [&](std::size_t i, Value v) { accumulate(b, nest, reductions[i], v); });
+  }
+  nest.close();
+  std::vector<Value> totals;
+  for (const Reduction& reduction : reductions) {
+    if (reduction.mark) {
+      totals.push_back(reduction.mark->get());
+      continue;
+    }
+    const Value last = nest.carried(reduction.carried);
+    const Value total = loop.lanes > 1 ? last : reduction.combine.across(last);
+    b.set_lanes(b.lanes_of(total));
+    totals.push_back(reduction.negated ? b.bit_not(total) : total);
+  }
+  return totals;
+}
+
+}  // namespace apsis::detail

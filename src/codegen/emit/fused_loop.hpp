@@ -1,0 +1,63 @@
+#pragma once
+
+// A loop over the elements of arrays of one shape before it is written: elementwise equations, and reductions
+// of what they give. Those that come out the same in any order reduce the whole array. Sums have an order
+// (ops/sum_order.hpp), and the loop then goes over the elements in it.
+
+#include <functional>
+#include <string>
+
+#include "codegen/emit/loop_nest.hpp"
+#include "ir/graph.hpp"
+
+namespace apsis::detail {
+
+/// Values are numbered: leaves by their first use, then results.
+struct FusedLoop {
+  struct Step {
+    const Eqn* eqn;
+    std::vector<std::uint32_t> operands;
+    std::vector<std::uint32_t> stores;  // by result: a sink, or none; nothing for a reduction
+  };
+  static constexpr std::uint32_t none = 0xffffffffu;
+
+  Shape shape;                             // without the axes that sums are over
+  std::vector<Access> accesses;            // leaves in memory
+  std::vector<Sink> sinks;                 // what is stored; then, by sum, its results
+  std::vector<Value> scalars;              // leaves in registers
+  std::vector<std::uint32_t> leaf_access;  // by leaf: its access, or none
+  std::vector<Step> steps;
+  std::vector<Type> totals;  // by reduction
+  std::uint32_t values = 0;
+  int lanes = 1, width = 1, most_phases = 1;
+  /// Of sums: the terms of each. They are walked along one axis, or along two, the second of `inner` places.
+  /// `along`: terms are neighbours in memory, and a vector holds several of them.
+  struct Walk {
+    std::int64_t terms = 0, inner = 1;
+    bool along = false;
+  } walk;
+
+  /// What makes two loops the same code: all but addresses, scalars and the parameters of ops.
+  std::string key() const;
+  bool same_params(const std::vector<Params>& params) const;
+};
+
+/// Writes all equations for the current elements. `reduce` gets the number of each reduction, and what it is
+/// given.
+void write_elements(Builder& b, const FusedLoop& loop, LoopNest& nest,
+                    const std::function<void(std::size_t, Value)>& reduce);
+
+/// Brings values to one number of lanes and makes that current.
+int align(Builder& b, std::span<Value> values);
+
+/// What the reduction of any elements with this gives back: the bits of an element of `dtype`.
+std::uint64_t neutral_bits(const Op& op, Dtype dtype);
+
+/// Writes the loop. Gives what its reductions come to; sums are stored. `optimized`: what is carried stays in
+/// registers.
+std::vector<Value> write_loop(Builder& b, const FusedLoop& loop, bool optimized);
+
+/// The same of a loop with sums.
+void write_sums(Builder& b, const FusedLoop& loop);
+
+}  // namespace apsis::detail

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <unordered_map>
+
+#include "codegen/emit/fused_loop.hpp"
+#include "codegen/emit/region.hpp"
+
+namespace apsis::detail {
+
+/// Makes a fused loop of equations. Nothing is written, and no memory is taken, before the order of the
+/// elements is chosen.
+class Region::Fusion {
+ public:
+  Fusion(Region& region, std::span<const std::uint32_t> eqns);
+
+  /// Before `in_order`: whether the sums can be part of the loop without loads or stores of single elements.
+  bool can_sum() const;
+  /// The same: whether the axes that disappear are one walk through every array.
+  bool walks_one_axis() const;
+  /// Chooses the order: that of the sums. False, and nothing is done, if the loop cannot follow it.
+  bool in_order();
+  /// Any: there are no sums.
+  void in_any_order();
+
+  FusedLoop loop;
+  std::vector<std::pair<ValueId, Place>> results;  // what is stored
+  std::vector<ValueId> reduced;                    // by total
+
+ private:
+  static constexpr std::int64_t short_wait = 12;  // instructions
+  struct SumAxes;
+  void number_leaves();
+  void add_leaf(ValueId v);
+  std::pair<FusedLoop::Step, bool> step_of(const Eqn& e) const;
+  void add_reduction(const Eqn& e);
+  void add_elementwise(const Eqn& e);
+  void place_results();
+  std::vector<View> views() const;
+  const Dims& axes() const;
+  bool can_walk_along(const SumAxes& axes) const;
+  bool has_lines_side_by_side() const;
+
+  Region& region_;
+  const Graph& graph_;
+  Shape shape_;
+  std::vector<const Eqn*> eqns_;
+  std::unordered_map<ValueId, std::uint32_t> numbers_, inner_uses_;
+  std::vector<char> varying_;  // by number: whether lanes differ
+  struct Stored {
+    ValueId value;
+    int lanes;
+  };
+  std::vector<Stored> stored_;
+  std::size_t widest_ = 1;
+  std::int64_t cost_ = 0;
+};
+
+}  // namespace apsis::detail
