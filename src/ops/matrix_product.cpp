@@ -198,7 +198,18 @@ void add_up_chains(std::int64_t count, std::int64_t steps, std::int64_t left_str
   }
 }
 
-/// A matrix whose rows lie together, with a vector.
+/// A matrix whose rows are without gaps, with a vector.
+template <class T>
+void multiply_rows(const Tiles<T>& tiles, std::int64_t m, std::int64_t k, Strided<T> a, const T* b,
+                   std::int64_t stride, T* c) {
+  constexpr std::int64_t rows_at_once = 32;
+  for (std::int64_t i = 0; i < m; i += rows_at_once)
+    for (std::int64_t k0 = 0; k0 < k; k0 += steps_at_once)
+      tiles.rows({a.at(i, k0), a.row_stride, b + k0 * stride, stride, std::min(rows_at_once, m - i),
+                  std::min(steps_at_once, k - k0), c + i, k0 > 0});
+}
+
+/// Any matrix, with a vector.
 template <class T>
 void multiply_vector(std::int64_t m, std::int64_t k, Strided<T> a, const T* b, std::int64_t stride, T* c) {
   const std::int64_t whole = k / steps_at_once, rest = k % steps_at_once;
@@ -226,6 +237,9 @@ template <class T>
 void multiply(const Tiles<T>& tiles, std::int64_t m, std::int64_t n, std::int64_t k, Strided<T> a,
               Strided<T> b, T* c) {
   if (k == 0) return void(std::fill_n(c, m * n, T{}));
+  if (n == 1 && a.column_stride == 1) return multiply_rows(tiles, m, k, a, b.data, b.row_stride, c);
+  if (m == 1 && b.row_stride == 1)
+    return multiply_rows(tiles, n, k, b.transposed(), a.data, a.column_stride, c);
   if (n == 1 && a.row_stride != 1) return multiply_vector(m, k, a, b.data, b.row_stride, c);
   if (m == 1 && b.column_stride != 1)
     return multiply_vector(n, k, b.transposed(), a.data, a.column_stride, c);

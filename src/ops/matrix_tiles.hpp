@@ -37,15 +37,29 @@ struct Row {
   bool adds;
 };
 
+/// A matrix whose rows are without gaps, times a vector. A chain of `steps` terms for each row.
+template <class T>
+struct Rows {
+  const T* matrix;
+  std::int64_t stride;  // between rows
+  const T* vector;
+  std::int64_t vector_step;
+  std::int64_t rows, steps;
+  T* result;
+  bool adds;
+};
+
 constexpr int most_tile_rows = 14;
 constexpr std::int64_t most_row_columns = 512;
 
-/// The functions for tiles of `width` columns and 1 to `height` rows, and for a row of any number of columns.
+/// The functions for tiles of `width` columns and 1 to `height` rows, for a row of any number of columns, and
+/// for any number of rows.
 template <class T>
 struct Tiles {
   std::int64_t height, width;
   std::array<void (*)(const Tile<T>&), most_tile_rows> of_rows;
   void (*row)(const Row<T>&);
+  void (*rows)(const Rows<T>&);
 };
 /// For registers of 32 bytes, and for those of 64 that only some processors have.
 template <class T>
@@ -124,13 +138,64 @@ void multiply_row(const Row<T>& r) {
   for (std::int64_t j = 0; j < r.columns; ++j) r.result[j] = r.adds ? r.result[j] + sums[j] : sums[j];
 }
 
+/// One stage of the transposition of as many registers as they have lanes: the halves of blocks of 2 · `step`
+/// change places across the diagonal.
+template <int step, class Vector, std::size_t... lane>
+void swap_halves(Vector& x, Vector& y, std::index_sequence<lane...>) {
+  constexpr int lanes = sizeof...(lane);
+  const Vector low = __builtin_shufflevector(
+      x, y, ((lane & step) != 0 ? lanes + static_cast<int>(lane) - step : static_cast<int>(lane))...);
+  y = __builtin_shufflevector(
+      x, y, ((lane & step) != 0 ? lanes + static_cast<int>(lane) : static_cast<int>(lane) + step)...);
+  x = low;
+}
+
+template <int step, int lanes, class Vector>
+void transpose_registers(Vector (&rows)[lanes]) {
+  for (int i = 0; i < lanes; ++i)
+    if ((i & step) == 0) swap_halves<step>(rows[i], rows[i + step], std::make_index_sequence<lanes>());
+  if constexpr (step > 1) transpose_registers<step / 2>(rows);
+}
+
+/// As many rows at a time as a register has lanes, each with a chain of its own: blocks of the matrix are
+/// turned in registers.
+template <class T, int register_bytes>
+void multiply_rows(const Rows<T>& r) {
+  constexpr int lanes = register_bytes / static_cast<int>(sizeof(T));
+  using Register = math::Register<register_bytes>;
+  using Vector = typename math::PackOf<T, lanes>::type;
+  const std::int64_t whole = r.steps / lanes * lanes;
+  for (std::int64_t i = 0; i < r.rows; i += lanes) {
+    const auto here = static_cast<int>(r.rows - i < lanes ? r.rows - i : lanes);
+    const T* row[lanes];
+    for (int j = 0; j < lanes; ++j) row[j] = r.matrix + (i + (j < here ? j : 0)) * r.stride;
+    Vector sum = {};
+    const auto add = [&](const Vector& terms, std::int64_t k) {
+      sum = Register::fma(terms, r.vector[k * r.vector_step] - Vector{}, sum);
+    };
+    for (std::int64_t k = 0; k < whole; k += lanes) {
+      Vector block[lanes];
+      for (int j = 0; j < lanes; ++j) __builtin_memcpy(&block[j], row[j] + k, sizeof(Vector));
+      transpose_registers<lanes / 2>(block);
+      for (int j = 0; j < lanes; ++j) add(block[j], k + j);
+    }
+    for (std::int64_t k = whole; k < r.steps; ++k) {
+      Vector terms;
+      for (int j = 0; j < lanes; ++j) terms[j] = row[j][k];
+      add(terms, k);
+    }
+    for (int j = 0; j < here; ++j) r.result[i + j] = r.adds ? r.result[i + j] + sum[j] : sum[j];
+  }
+}
+
 template <class T, int register_bytes, int height>
 constexpr Tiles<T> tiles_of() {
   return []<std::size_t... r>(std::index_sequence<r...>) {
     return Tiles<T>{height,
                     2 * register_bytes / static_cast<int>(sizeof(T)),
                     {multiply_tile<T, register_bytes, static_cast<int>(r) + 1>...},
-                    multiply_row<T, register_bytes>};
+                    multiply_row<T, register_bytes>,
+                    multiply_rows<T, register_bytes>};
   }
   (std::make_index_sequence<height>());
 }
