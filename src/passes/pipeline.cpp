@@ -10,6 +10,7 @@
 #include "passes/hoist_invariants.hpp"
 #include "passes/inline_calls.hpp"
 #include "passes/loop_dce.hpp"
+#include "passes/pick_elements.hpp"
 
 namespace apsis::detail {
 namespace {
@@ -29,6 +30,8 @@ constexpr Pass table[] = {
     // another
     // is no longer beside its copy.
     {"hoist_invariants", hoist_invariants},
+    // Gathers of single elements become part of loops.
+    {"pick_elements", pick_elements},
     // One test for each group of checks. Last: it splits the program where values are computed again for
     // errors.
     {"group_error_checks", group_error_checks},

@@ -53,6 +53,68 @@ TEST(Indexed, ReadsAsTheEvaluatorDoes) {
     }
 }
 
+/// Many indices, in the loop that computes them and uses what is read.
+TEST(Indexed, PicksAsTheEvaluatorDoes) {
+  const Array at = remainder(arange(100) * 37, 90) - 45, other = remainder(arange(100) * 11, 13) - 6,
+              square = reshape(at, {10, 10});
+  for (Dtype dtype : dtypes)
+    for (IndexMode mode : modes) {
+      SCOPED_TRACE(std::string(name_of(dtype)) + (mode == IndexMode::Clip ? ", clipped" : ", filled"));
+      const Array line = table_of(dtype, {40}), table = table_of(dtype, {40, 7}),
+                  one = table_of(dtype, {40, 1});
+      expect_same_compiled([=](const Array& x, const Array& i) { return x.at(i).get(mode); }, line, at);
+      expect_same_compiled(
+          [=](const Array& x, const Array& i) { return x.at(i * 2 + 1).get(mode) == x.at(i).get(mode); },
+          line, square);
+      expect_same_compiled(
+          [=](const Array& x, const Array& i, const Array& j) { return x.at(i, j).get(mode); }, table, at,
+          other);
+      expect_same_compiled(
+          [=](const Array& x, const Array& i, const Array& j) { return transpose(x).at(j + 1, i).get(mode); },
+          table, at, other);
+      expect_same_compiled([=](const Array& x, const Array& i) { return x.at(i, 0).get(mode); }, one, at);
+      expect_same_compiled(
+          [=](const Array& x, const Array& i) { return flip(x, 0).at(transpose(i)).get(mode); }, line,
+          square);
+      expect_same_compiled(
+          [=](const Array& x, const Array& i) {
+            return vmap([=](const Array& row, const Array& j) { return row.at(j).get(mode); })(x, i);
+          },
+          table_of(dtype, {10, 7}), square);
+      expect_same_compiled(
+          [=](const Array& x, const Array& i) { return take_along_axis(x, remainder(i, 10), 0); },
+          table_of(dtype, {10, 10}), square);
+    }
+}
+
+/// An array by places that it holds itself, computed in the same loop and as a whole.
+TEST(Indexed, PicksFromWhatTheLoopMakes) {
+  const Array at = remainder(arange(100) * 37, 100);
+  expect_same_compiled([](const Array& i) { return i(i) + i(i(i + 1)); }, at);
+  expect_same_compiled(
+      [](const Array& i, const Array& x) {
+        const Array y = exp(x) * 2.;
+        return std::pair{y(i) - y, sum(y(i) * x)};
+      },
+      at, linspace(-1., 1., 100));
+  expect_same_compiled([](const Array& i) { return (arange(100) * 3)(i) + full({100}, 2)(i); }, at);
+  // Each lane from a table of its own, and all from one, in loops of different lengths.
+  const auto walk = [](const Array& n, const Array& table, const Array& shared, const Array& i) {
+    return fori_loop(
+        0, n,
+        [&](const Array& k, const Array& x) { return x(remainder(i + k, 64)) * 0.5 + shared(i) + sin(x); },
+        table);
+  };
+  const Array lengths = array({3, 0, 7, 1, 5, 2, 4, 9, 1}), tables = cos(reshape(arange(9. * 64), {9, 64})),
+              places = remainder(arange(64) * 5, 64);
+  const Array all = jit(vmap(walk, {.in_axes = {0, 0, {}, {}}, .loops = LaneLoops::Lanes}))(
+      lengths, tables, sin(arange(64.)), places);
+  for (std::int64_t lane = 0; lane < 9; ++lane) {
+    detail::InterpretScope interpreted;
+    expect_same_bits(Array(all[lane]), walk(lengths[lane], tables[lane], sin(arange(64.)), places));
+  }
+}
+
 TEST(Indexed, WritesAsTheEvaluatorDoes) {
   const Array at = array({3, -1, 40, 3, -50, 0});
   for (Dtype dtype : dtypes)
@@ -122,6 +184,8 @@ TEST(Indexed, WithoutACall) {
   const Array x = table_of(f64, {40}), at = array({3, 5, 3});
   f(x, at);
   EXPECT_EQ(compile(f, x, at).code_text().find("apsis_call_kernel"), std::string::npos);
+  auto many = jit([](const Array& x, const Array& i) { return x(i) * x(i + 1); });
+  EXPECT_EQ(compile(many, x, arange(39)).code_text().find("apsis_call_kernel"), std::string::npos);
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ void Region::Fusion::number_leaves() {
     for (ValueId v = e->first_result; v < e->first_result + e->result_count; ++v)
       numbers_[v] = FusedLoop::none;
   for (const Eqn* e : eqns_)
-    for (ValueId v : graph_.operands(*e)) {
+    for (ValueId v : operands_by_element(graph_, *e)) {
       ++inner_uses_[v];
       if (numbers_.try_emplace(v, static_cast<std::uint32_t>(loop.leaf_access.size())).second) add_leaf(v);
     }
@@ -50,10 +50,20 @@ void Region::Fusion::add_leaf(ValueId v) {
   }
 }
 
+/// An array that elements are picked from.
+std::uint32_t Region::Fusion::add_table(ValueId v) {
+  const Aval& aval = graph_.aval(v);
+  const Place place = region_.in_memory(region_.places_[v], aval);
+  loop.lanes = std::max(loop.lanes, place.lanes);
+  loop.tables.push_back({place.view, place.base, aval.dtype(), place.lanes});
+  tables_.push_back(place);
+  return static_cast<std::uint32_t>(loop.tables.size() - 1);
+}
+
 /// Its operands; whether lanes differ in some.
 std::pair<FusedLoop::Step, bool> Region::Fusion::step_of(const Eqn& e) const {
   std::pair<FusedLoop::Step, bool> step{{&e, {}, {}}, false};
-  for (ValueId v : graph_.operands(e)) {
+  for (ValueId v : operands_by_element(graph_, e)) {
     const std::uint32_t number = numbers_.at(v);
     step.first.operands.push_back(number);
     step.second = step.second || varying_[number];
@@ -72,6 +82,10 @@ void Region::Fusion::add_reduction(const Eqn& e) {
 
 void Region::Fusion::add_elementwise(const Eqn& e) {
   auto [step, varies] = step_of(e);
+  if (e.op == &pick_op) {
+    step.table = add_table(graph_.operands(e)[0]);
+    varies = varies || loop.tables[step.table].lanes > 1;
+  }
   cost_ += emission_cost(graph_, e);
   for (ValueId v = e.first_result; v < e.first_result + e.result_count; ++v) {
     numbers_[v] = loop.values++;
@@ -162,6 +176,7 @@ std::vector<Value> Region::call_loop(const FusedLoop& loop) {
     access.view.offset = 0;
   };
   for (Access& access : inner.accesses) pass(access);
+  for (Access& table : inner.tables) pass(table);
   for (Sink& sink : inner.sinks) pass(sink);
   for (Value v : loop.scalars) {
     arguments.push_back(v);
@@ -181,6 +196,7 @@ std::vector<Value> Region::call_loop(const FusedLoop& loop) {
     int next = 0;
     for (Access& a : inner.accesses)
       if (a.base.handle) a.base = b_.pointer_parameter(next++);
+    for (Access& t : inner.tables) t.base = b_.pointer_parameter(next++);
     for (Sink& s : inner.sinks) s.base = b_.pointer_parameter(next++);
     for (Value& v : inner.scalars) v = b_.parameter(next++);
     b_.return_values(write_loop(b_, inner, lowering_.options().optimized));

@@ -4,7 +4,9 @@
 #include <optional>
 
 #include "codegen/emit/combine.hpp"
+#include "ops/index_rules.hpp"
 #include "ops/table.hpp"
+#include "passes/analysis/pick.hpp"
 
 namespace apsis::detail {
 namespace {
@@ -74,6 +76,37 @@ void accumulate(Builder& b, LoopNest& nest, Reduction& reduction, Value v) {
   total = reduction.combine(total, v);
 }
 
+/// The elements of a table at these indices, one a lane.
+Value pick(Builder& b, const Access& table, const PickParams& p, std::span<const Value> indices) {
+  const auto constant = [&](std::int64_t value) {
+    return b.constant(Dtype::I64, static_cast<std::uint64_t>(value));
+  };
+  b.set_lanes(std::max(table.lanes, b.lanes_of(indices[0])));
+  Value element = constant(0), inside;
+  for (std::size_t k = 0; k < indices.size(); ++k) {
+    const auto axis = static_cast<std::size_t>(p.axes[k]);
+    const Value i = b.lanes_of(indices[k]) < b.lanes() ? b.splat(indices[k]) : indices[k];
+    const Value least = constant(0), most = constant(table.view.shape[axis] - 1);
+    const Value below = b.compare(Compare::Lt, i, least), above = b.compare(Compare::Gt, i, most);
+    if (p.mode != OutOfBounds::Clip) {
+      const Value here = b.bit_not(b.bit_or(below, above));
+      inside = inside.handle ? b.bit_and(inside, here) : here;
+    }
+    const Value clamped = b.select(below, least, b.select(above, most, i));
+    element = b.add(element, b.mul(clamped, constant(table.view.strides[axis])));
+  }
+  if (table.lanes > 1) element = b.add(b.mul(element, constant(table.lanes)), b.lane_numbers());
+  const auto bytes = static_cast<std::int64_t>(item_size(table.dtype));
+  const ConstPointer first = b.offset(table.base, table.view.offset * bytes * table.lanes);
+  Value v;
+  if (b.lanes() > 1)
+    v = b.gather(first, element, table.dtype);
+  else
+    v = b.load_element(b.offset(first, b.mul(element, b.index(bytes))), table.dtype);
+  if (!inside.handle) return v;
+  return b.select(inside, v, b.constant(table.dtype, missing_bits(table.dtype, p.mode)));
+}
+
 }  // namespace
 
 std::string FusedLoop::key() const {
@@ -88,6 +121,10 @@ std::string FusedLoop::key() const {
     // The place of an iota is in the code, not in its address.
     append_word(key, a.base.handle ? ~std::uint64_t{0} : static_cast<std::uint64_t>(a.view.offset));
   }
+  for (const Access& t : tables) {
+    append_view(key, t);
+    for (std::int64_t n : t.view.shape) append_word(key, static_cast<std::uint64_t>(n));
+  }
   for (const Sink& s : sinks) append_view(key, s);
   std::size_t scalar = 0;
   for (std::uint32_t a : leaf_access)
@@ -96,6 +133,7 @@ std::string FusedLoop::key() const {
     append_word(key, reinterpret_cast<std::uintptr_t>(s.eqn->op));
     for (std::uint32_t v : s.operands) append_word(key, v);
     for (std::uint32_t a : s.stores) append_word(key, a);
+    append_word(key, s.table);
   }
   return key;
 }
@@ -151,7 +189,10 @@ void write_elements(Builder& b, const FusedLoop& loop, LoopNest& nest,
     }
     out.assign(step.stores.size(), {});
     align(b, in);
-    step.eqn->op->emit(b, step.eqn->params, in, out);
+    if (step.table == FusedLoop::none)
+      step.eqn->op->emit(b, step.eqn->params, in, out);
+    else
+      out[0] = pick(b, loop.tables[step.table], step.eqn->params.as<PickParams>(), in);
     for (std::size_t r = 0; r < out.size(); ++r) {
       values[next++] = out[r];
       if (step.stores[r] != FusedLoop::none) nest.store(step.stores[r], out[r]);

@@ -14,15 +14,17 @@ namespace apsis::detail {
 
 /// Values are numbered: leaves by their first use, then results.
 struct FusedLoop {
+  static constexpr std::uint32_t none = 0xffffffffu;
   struct Step {
     const Eqn* eqn;
     std::vector<std::uint32_t> operands;
     std::vector<std::uint32_t> stores;  // by result: a sink, or none; nothing for a reduction
+    std::uint32_t table = none;         // of a pick: the array
   };
-  static constexpr std::uint32_t none = 0xffffffffu;
 
   Shape shape;                             // without the axes that sums are over
   std::vector<Access> accesses;            // leaves in memory
+  std::vector<Access> tables;              // what elements are picked from
   std::vector<Sink> sinks;                 // what is stored; then, by sum, its results
   std::vector<Value> scalars;              // leaves in registers
   std::vector<std::uint32_t> leaf_access;  // by leaf: its access, or none

@@ -31,6 +31,7 @@ class Region::Fusion {
   struct SumAxes;
   void number_leaves();
   void add_leaf(ValueId v);
+  std::uint32_t add_table(ValueId v);
   std::pair<FusedLoop::Step, bool> step_of(const Eqn& e) const;
   void add_reduction(const Eqn& e);
   void add_elementwise(const Eqn& e);
@@ -44,6 +45,7 @@ class Region::Fusion {
   const Graph& graph_;
   Shape shape_;
   std::vector<const Eqn*> eqns_;
+  std::vector<Place> tables_;  // alive until the loop is written
   std::unordered_map<ValueId, std::uint32_t> numbers_, inner_uses_;
   std::vector<char> varying_;  // by number: whether lanes differ
   struct Stored {

@@ -150,6 +150,10 @@ void Region::emit(const Eqn& e) {
   }
   if (e.op == &raise_when_op) return emit_raise_when(e);
   if (e.op == &progress_op) return emit_progress(e);
+  if (e.op == &pick_op) {
+    const auto number = static_cast<std::uint32_t>(&e - graph_.eqns().data());
+    return emit_cluster({&number, 1});
+  }
   if (fusible(graph_, e)) return emit_elementwise_registers(e);
   if (emit_nothing(e)) return;
   if (emit_unrolled(e)) return;

@@ -129,9 +129,11 @@ std::vector<Item> order(const Graph& graph, std::int64_t limit, const UpdateOrde
     if (loop && sums(graph, e) && places[graph.operands(e)[0]].shape != shapes.of(loop->shape()))
       loop = nullptr;
     Place place{0, loop ? shapes.of(loop->shape()) : alone};
-    for (ValueId v : graph.operands(e)) {
-      const Place& p = places[v];
-      bool whole = p.shape != alone && p.shape != place.shape;
+    const auto operands = graph.operands(e);
+    const std::size_t first_by_element = loop ? operands.size() - operands_by_element(graph, e).size() : 0;
+    for (std::size_t k = 0; k < operands.size(); ++k) {
+      const Place& p = places[operands[k]];
+      bool whole = p.shape != alone && (p.shape != place.shape || k < first_by_element);
       place.step = std::max(place.step, p.step + (whole ? 1 : 0));
     }
     for (std::uint32_t reader : updates.after[i]) {

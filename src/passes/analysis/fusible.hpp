@@ -3,14 +3,21 @@
 // What may share a loop over the elements of arrays, and what needs none.
 
 #include "ir/graph.hpp"
+#include "passes/analysis/pick.hpp"
 
 namespace apsis::detail {
 
 /// True if a value of this kind is held in registers, one a element.
 bool in_registers(const Aval& aval, std::int64_t limit);
 
-/// True if the op can be part of a fused loop: elementwise, emitted, on real dtypes.
+/// True if the op can be part of a fused loop: elementwise, emitted, on real dtypes; or a pick of elements.
 bool fusible(const Graph& graph, const Eqn& eqn);
+
+/// The operands of such an op whose elements are those of its result's shape: all, but for the array that
+/// elements are picked from, which comes first.
+inline std::span<const ValueId> operands_by_element(const Graph& graph, const Eqn& eqn) {
+  return graph.operands(eqn).subspan(eqn.op == &pick_op ? 1 : 0);
+}
 
 /// True for sums, products, extremes, `all` and `any` of elements that are not complex, if there are any.
 bool reduces(const Graph& graph, const Eqn& eqn);

@@ -1,0 +1,115 @@
+#include "passes/pick_elements.hpp"
+
+#include <algorithm>
+
+#include "ir/copy.hpp"
+#include "ir/regions.hpp"
+#include "ops/index_params.hpp"
+#include "ops/table.hpp"
+#include "ops/view_params.hpp"
+#include "passes/analysis/pick.hpp"
+
+namespace apsis::detail {
+namespace {
+
+/// Whether each index vector takes one element, and all axes of the result are those of the indices.
+bool takes_elements(const Graph& graph, const Eqn& e) {
+  constexpr std::int64_t few = 32;  // elements, which are written out
+  if (e.op != &gather_op) return false;
+  const auto& p = e.params.as<GatherParams>();
+  const Aval &array = graph.aval(graph.operands(e)[0]), &out = graph.aval(e.first_result);
+  return p.offset_dims.empty() && out.size() > few && array.size() > 0 && !is_complex(array.dtype()) &&
+         p.collapsed_slice_dims.size() + p.operand_batching_dims.size() > 0 &&
+         std::ranges::all_of(p.slice_sizes, [](std::int64_t n) { return n == 1; });
+}
+
+class Rewriter {
+ public:
+  Rewriter(GraphBuilder& builder, GraphCopy& copy, const Graph& graph)
+      : builder_(builder), copy_(copy), graph_(graph) {}
+
+  void replace(const Eqn& e) {
+    const auto& p = e.params.as<GatherParams>();
+    const Shape& shape = graph_.aval(e.first_result).shape();
+    const ValueId array = graph_.operands(e)[0];
+    std::vector<ValueId> operands = {copy_[array]};
+    PickParams pick{{}, p.mode};
+    for (std::size_t k = 0; k < p.start_index_map.size(); ++k) {
+      const std::int64_t axis = p.start_index_map[k];
+      pick.axes.push_back(axis);
+      operands.push_back(entry(graph_.operands(e)[1], static_cast<std::int64_t>(k), shape, e.loc));
+    }
+    // An axis that the array shares with the indices: the place of the result's element.
+    for (std::size_t k = 0; k < p.operand_batching_dims.size(); ++k) {
+      pick.axes.push_back(p.operand_batching_dims[k]);
+      operands.push_back(add(
+          iota_op, make_params(IotaParams{Dtype::I64, shape, p.start_indices_batching_dims[k]}), {}, e.loc));
+    }
+    copy_[e.first_result] = add(pick_op, make_params(pick), operands, e.loc);
+  }
+
+  /// Whether the axes that are not indexed have one place.
+  static bool covers(const Graph& graph, const Eqn& e) {
+    const auto& p = e.params.as<GatherParams>();
+    const Shape& shape = graph.aval(graph.operands(e)[0]).shape();
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+      const auto axis = static_cast<std::int64_t>(d);
+      if (shape[d] != 1 && !p.start_index_map.contains(axis) && !p.operand_batching_dims.contains(axis))
+        return false;
+    }
+    return p.start_index_map.size() + p.operand_batching_dims.size() > 0;
+  }
+
+ private:
+  ValueId add(const Op& op, const Params& params, std::span<const ValueId> operands, Loc loc) {
+    ValueId result;
+    builder_.append(op, params, operands, {&result, 1}, loc);
+    return result;
+  }
+
+  /// Entry k of all index vectors, as an array of this shape.
+  ValueId entry(ValueId vectors, std::int64_t k, const Shape& shape, Loc loc) {
+    const Eqn* made = graph_.definition(vectors);
+    const std::int64_t last = static_cast<std::int64_t>(graph_.aval(vectors).rank()) - 1;
+    if (made && made->op == &concatenate_op && made->params.as<ConcatenateParams>().axis == last) {
+      for (ValueId part : graph_.operands(*made)) {
+        const std::int64_t entries = graph_.aval(part).shape().back();
+        if (k < entries) return entry(part, k, shape, loc);
+        k -= entries;
+      }
+    }
+    if (made && made->op == &reshape_op && graph_.aval(graph_.operands(*made)[0]).shape() == shape)
+      return copy_[graph_.operands(*made)[0]];
+    ValueId column = copy_[vectors];
+    Shape one = graph_.aval(vectors).shape();
+    if (one.back() > 1) {
+      SliceParams slice{Dims::filled(one.size(), 0), one, Dims::filled(one.size(), 1)};
+      slice.start[static_cast<std::size_t>(last)] = k;
+      slice.limit[static_cast<std::size_t>(last)] = k + 1;
+      column = add(slice_op, make_params(slice), {&column, 1}, loc);
+    }
+    return add(reshape_op, make_params(ReshapeParams{shape}), {&column, 1}, loc);
+  }
+
+  GraphBuilder& builder_;
+  GraphCopy& copy_;
+  const Graph& graph_;
+};
+
+}  // namespace
+
+GraphRef pick_elements(const Graph& graph) {
+  const auto changes = [&](const Eqn& e) { return takes_elements(graph, e) && Rewriter::covers(graph, e); };
+  GraphRef made(&graph);
+  if (std::ranges::any_of(graph.eqns(), changes)) {
+    GraphBuilder builder;
+    GraphCopy copy(builder, graph);
+    copy.add_inputs();
+    Rewriter rewriter(builder, copy, graph);
+    for (const Eqn& e : graph.eqns()) changes(e) ? rewriter.replace(e) : copy.add(e);
+    made = builder.finish(copy.outputs());
+  }
+  return with_regions(*made, pick_elements);
+}
+
+}  // namespace apsis::detail

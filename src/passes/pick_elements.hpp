@@ -1,0 +1,13 @@
+#pragma once
+
+// Gathers of single elements become part of fused loops.
+
+#include "ir/graph.hpp"
+
+namespace apsis::detail {
+
+/// Large gathers whose slices are single elements become picks. Their indices are read from where index
+/// vectors were put together, so that the loop that computes them can be that of the gather.
+GraphRef pick_elements(const Graph& graph);
+
+}  // namespace apsis::detail
