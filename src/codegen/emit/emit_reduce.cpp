@@ -79,7 +79,8 @@ bool Region::Fusion::has_lines_side_by_side() const {
   for (std::size_t d = 0; d < shape_.size(); ++d) {
     if (axes().contains(static_cast<std::int64_t>(d)) || shape_[d] < few) continue;
     const auto ok = [&](const View& v) {
-      return v.strides[d] == 1 || (v.strides[d] == 0 && &v < &views[0] + loop.accesses.size());
+      const bool read = &v < views.data() + loop.accesses.size();
+      return v.strides[d] == 1 || (read && v.strides[d] >= 0 && v.strides[d] <= LoopNest::most_apart);
     };
     if (std::ranges::all_of(views, ok)) return true;
   }

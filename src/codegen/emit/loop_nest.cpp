@@ -121,7 +121,11 @@ void LoopNest::choose_axis(int width, int most_phases) {
     std::int64_t work = (extents_[d] + lanes - 1) / lanes, each = 1;
     for (std::size_t o = 0; o < extents_.size(); ++o)
       if (o != d) work *= extents_[o];
-    for (const auto& strides : strides_) each += strides[d] == 0 || strides[d] == 1 ? 1 : lanes;
+    for (std::size_t a = 0; a < strides_.size(); ++a) {
+      const std::int64_t stride = strides_[a][d];
+      const bool near = a < reads_ && stride > 1 && stride <= most_apart;
+      each += stride == 0 || stride == 1 ? 1 : near ? std::min<std::int64_t>(2 * stride, lanes) : lanes;
+    }
     if (best < 0 || work * each < best) {
       best = work * each;
       axis_ = static_cast<int>(d);
@@ -379,15 +383,24 @@ Value LoopNest::load(std::size_t a, std::int64_t shift, Value bytes) {
   return load_apart(p, access.dtype, stride);
 }
 
-/// `width_` elements, `stride` apart. Every other one: of two vectors side by side that end with the last
-/// element, which takes a tenth of the time of a gather.
+/// A vector of elements, `stride` apart. If they are near, of vectors side by side, the last of which ends
+/// with the last element: that takes a tenth of the time of a gather.
 Value LoopNest::load_apart(ConstPointer p, Dtype dtype, std::int64_t stride) {
-  if (stride != 2) return b_.gather(p, lane_places(stride), dtype);
-  Value low = b_.load(p, dtype);
-  Value high = b_.load(b_.offset(p, (vector() - 1) * static_cast<std::int64_t>(item_size(dtype))), dtype);
-  std::vector<int> from;
-  for (int i = 0; i < vector(); ++i) from.push_back(2 * i < vector() ? 2 * i : 2 * i + 1);
-  return b_.shuffle(low, high, from);
+  const std::int64_t lanes = vector(), last = (lanes - 1) * (stride - 1);
+  if (stride < 2 || stride > most_apart) return b_.gather(p, lane_places(stride), dtype);
+  Value all;
+  for (std::int64_t part = 0; part < stride; ++part) {
+    const std::int64_t start = part + 1 < stride ? part * lanes : last;
+    const Value v = b_.load(b_.offset(p, start * static_cast<std::int64_t>(item_size(dtype))), dtype);
+    std::vector<int> from;
+    for (std::int64_t i = 0; i < lanes; ++i) {
+      const bool here = std::min(i * stride / lanes, stride - 1) == part;
+      from.push_back(static_cast<int>(here ? lanes + i * stride - start : i));
+    }
+    all = part == 0 ? v : all;
+    all = b_.shuffle(all, v, from);
+  }
+  return all;
 }
 
 void LoopNest::store(std::size_t sink, Value v, std::int64_t shift) {

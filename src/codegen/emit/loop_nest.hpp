@@ -78,6 +78,9 @@ void transpose_square(Builder& b, std::span<Value> rows);
 /// The code between `open` and `close` is written once for each phase, if the caller allows `most_phases`.
 class LoopNest {
  public:
+  /// Elements that are no further apart than this are loaded as vectors and put together.
+  static constexpr std::int64_t most_apart = 4;
+
   /// `width`: elements an iteration where that pays, a power of two. Accesses that hold `lanes` > 1 copies of
   /// each element are read lane by lane, and then the width must be 1. `most_phases`: see above.
   LoopNest(Builder& b, const Shape& shape, std::vector<Access> reads, std::span<const Sink> sinks, int width,
