@@ -7,6 +7,7 @@
 
 #include "codegen/emit/combine.hpp"
 #include "codegen/emit/fusion.hpp"
+#include "ops/index_params.hpp"
 #include "ops/table.hpp"
 #include "passes/analysis/cost.hpp"
 #include "passes/analysis/fusible.hpp"
@@ -31,6 +32,8 @@ void Region::Fusion::number_leaves() {
       ++inner_uses_[v];
       if (numbers_.try_emplace(v, static_cast<std::uint32_t>(loop.leaf_access.size())).second) add_leaf(v);
     }
+  for (const Eqn* e : eqns_)
+    if (e->op == &pad_op) add_filling(graph_.operands(*e)[1]);
   loop.values = static_cast<std::uint32_t>(loop.leaf_access.size());
 }
 
@@ -56,8 +59,37 @@ std::uint32_t Region::Fusion::add_table(ValueId v) {
   const Place place = region_.in_memory(region_.places_[v], aval);
   loop.lanes = std::max(loop.lanes, place.lanes);
   loop.tables.push_back({place.view, place.base, aval.dtype(), place.lanes});
-  tables_.push_back(place);
+  read_.push_back(place);
   return static_cast<std::uint32_t>(loop.tables.size() - 1);
+}
+
+/// The scalar that a pad puts around an array.
+void Region::Fusion::add_filling(ValueId v) {
+  if (!numbers_.try_emplace(v, static_cast<std::uint32_t>(loop.leaf_access.size())).second) return;
+  const Value filling = region_.registers(region_.places_[v], graph_.aval(v))[0];
+  const int lanes = region_.b_.lanes_of(filling);
+  loop.lanes = std::max(loop.lanes, lanes);
+  varying_.push_back(static_cast<char>(lanes > 1));
+  loop.leaf_access.push_back(FusedLoop::none);
+  loop.scalars.push_back(filling);
+}
+
+/// What a pad reads: an array with elements in a part of the result.
+std::uint32_t Region::Fusion::add_padded(const Eqn& e) {
+  const ValueId v = graph_.operands(e)[0];
+  const Aval& aval = graph_.aval(v);
+  const auto& p = e.params.as<PadParams>();
+  Place place = region_.in_memory(region_.places_[v], aval);
+  Access access{{shape_, place.view.strides, place.view.offset}, place.base, aval.dtype(), place.lanes};
+  for (std::size_t d = 0; d < shape_.size(); ++d) {
+    access.view.offset -= p.low[d] * access.view.strides[d];
+    access.within.push_back(
+        {std::max<std::int64_t>(p.low[d], 0), std::min(p.low[d] + aval.shape()[d], shape_[d])});
+  }
+  loop.lanes = std::max(loop.lanes, place.lanes);
+  loop.accesses.push_back(std::move(access));
+  read_.push_back(std::move(place));
+  return static_cast<std::uint32_t>(loop.accesses.size() - 1);
 }
 
 /// Its operands; whether lanes differ in some.
@@ -85,6 +117,12 @@ void Region::Fusion::add_elementwise(const Eqn& e) {
   if (e.op == &pick_op) {
     step.table = add_table(graph_.operands(e)[0]);
     varies = varies || loop.tables[step.table].lanes > 1;
+  }
+  if (e.op == &pad_op) {
+    const std::uint32_t filling = numbers_.at(graph_.operands(e)[1]);
+    step.operands = {filling};
+    step.padded = add_padded(e);
+    varies = varying_[filling] || loop.accesses[step.padded].lanes > 1;
   }
   cost_ += emission_cost(graph_, e);
   for (ValueId v = e.first_result; v < e.first_result + e.result_count; ++v) {

@@ -88,6 +88,7 @@ bool Region::Fusion::has_lines_side_by_side() const {
 }
 
 bool Region::Fusion::can_sum() const {
+  if (std::ranges::any_of(loop.accesses, [](const Access& a) { return !a.within.empty(); })) return false;
   const SumAxes sum(shape_, axes(), views());
   return sum.few && (loop.lanes > 1 || can_walk_along(sum) || has_lines_side_by_side());
 }

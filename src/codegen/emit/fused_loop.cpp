@@ -107,6 +107,15 @@ Value pick(Builder& b, const Access& table, const PickParams& p, std::span<const
   return b.select(inside, v, b.constant(table.dtype, missing_bits(table.dtype, p.mode)));
 }
 
+/// An array in a part of the shape, and `filling` around it.
+Value load_padded(Builder& b, LoopNest& nest, std::uint32_t access, Value filling) {
+  Value choice[3];
+  choice[1] = nest.load_within(access, choice[0]);
+  choice[2] = filling;
+  align(b, choice);
+  return b.select(choice[0], choice[1], choice[2]);
+}
+
 }  // namespace
 
 std::string FusedLoop::key() const {
@@ -118,6 +127,10 @@ std::string FusedLoop::key() const {
   append_word(key, static_cast<std::uint64_t>(walk.inner) << 1 | static_cast<std::uint64_t>(walk.along));
   for (const Access& a : accesses) {
     append_view(key, a);
+    for (const Span& s : a.within) {
+      append_word(key, static_cast<std::uint64_t>(s.low));
+      append_word(key, static_cast<std::uint64_t>(s.high));
+    }
     // The place of an iota is in the code, not in its address.
     append_word(key, a.base.handle ? ~std::uint64_t{0} : static_cast<std::uint64_t>(a.view.offset));
   }
@@ -133,7 +146,7 @@ std::string FusedLoop::key() const {
     append_word(key, reinterpret_cast<std::uintptr_t>(s.eqn->op));
     for (std::uint32_t v : s.operands) append_word(key, v);
     for (std::uint32_t a : s.stores) append_word(key, a);
-    append_word(key, s.table);
+    append_word(key, static_cast<std::uint64_t>(s.table) << 32 | s.padded);
   }
   return key;
 }
@@ -189,10 +202,12 @@ void write_elements(Builder& b, const FusedLoop& loop, LoopNest& nest,
     }
     out.assign(step.stores.size(), {});
     align(b, in);
-    if (step.table == FusedLoop::none)
-      step.eqn->op->emit(b, step.eqn->params, in, out);
-    else
+    if (step.table != FusedLoop::none)
       out[0] = pick(b, loop.tables[step.table], step.eqn->params.as<PickParams>(), in);
+    else if (step.padded != FusedLoop::none)
+      out[0] = load_padded(b, nest, step.padded, in[0]);
+    else
+      step.eqn->op->emit(b, step.eqn->params, in, out);
     for (std::size_t r = 0; r < out.size(); ++r) {
       values[next++] = out[r];
       if (step.stores[r] != FusedLoop::none) nest.store(step.stores[r], out[r]);

@@ -20,6 +20,7 @@ struct FusedLoop {
     std::vector<std::uint32_t> operands;
     std::vector<std::uint32_t> stores;  // by result: a sink, or none; nothing for a reduction
     std::uint32_t table = none;         // of a pick: the array
+    std::uint32_t padded = none;        // of a pad: the access
   };
 
   Shape shape;                             // without the axes that sums are over

@@ -32,6 +32,8 @@ class Region::Fusion {
   void number_leaves();
   void add_leaf(ValueId v);
   std::uint32_t add_table(ValueId v);
+  void add_filling(ValueId v);
+  std::uint32_t add_padded(const Eqn& e);
   std::pair<FusedLoop::Step, bool> step_of(const Eqn& e) const;
   void add_reduction(const Eqn& e);
   void add_elementwise(const Eqn& e);
@@ -45,7 +47,7 @@ class Region::Fusion {
   const Graph& graph_;
   Shape shape_;
   std::vector<const Eqn*> eqns_;
-  std::vector<Place> tables_;  // alive until the loop is written
+  std::vector<Place> read_;  // alive until the loop is written
   std::unordered_map<ValueId, std::uint32_t> numbers_, inner_uses_;
   std::vector<char> varying_;  // by number: whether lanes differ
   struct Stored {

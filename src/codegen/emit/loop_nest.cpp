@@ -89,11 +89,18 @@ LoopNest::LoopNest(Builder& b, const Shape& shape, std::vector<Access> reads, st
 /// Drops axes of size 1 and merges neighbours that every access walks as one.
 void LoopNest::collapse(const Shape& shape) {
   strides_.resize(accesses_.size());
+  within_.resize(accesses_.size());
+  const auto fills = [&](const Access& a, std::size_t d) {
+    return a.within.empty() || (a.within[d].low == 0 && a.within[d].high == shape[d]);
+  };
+  std::size_t before = 0;  // the axis that was kept last
   for (std::size_t d = 0; d < shape.size(); ++d) {
     if (shape[d] == 1) continue;
     bool merges = !extents_.empty() && std::ranges::all_of(accesses_, [&](const Access& a) {
-      return strides_[static_cast<std::size_t>(&a - accesses_.data())].back() == a.view.strides[d] * shape[d];
+      return fills(a, before) && fills(a, d) &&
+             strides_[static_cast<std::size_t>(&a - accesses_.data())].back() == a.view.strides[d] * shape[d];
     });
+    before = d;
     if (merges)
       extents_.back() *= shape[d];
     else
@@ -103,8 +110,26 @@ void LoopNest::collapse(const Shape& shape) {
         strides_[a].back() = accesses_[a].view.strides[d];
       else
         strides_[a].push_back(accesses_[a].view.strides[d]);
+      if (accesses_[a].within.empty()) continue;
+      if (merges)
+        within_[a].back() = {0, extents_.back()};
+      else
+        within_[a].push_back(accesses_[a].within[d]);
     }
   }
+}
+
+bool LoopNest::fills(std::size_t a, std::size_t axis) const {
+  return within_[a].empty() || (within_[a][axis].low == 0 && within_[a][axis].high == extents_[axis]);
+}
+
+/// Whether a place, or which of some, is in a span.
+Value LoopNest::is_within(Value place, Span span) {
+  const auto constant = [&](std::int64_t n) {
+    return b_.constant(Dtype::I64, static_cast<std::uint64_t>(n));
+  };
+  return b_.bit_and(b_.compare(Compare::Ge, place, constant(span.low)),
+                    b_.compare(Compare::Lt, place, constant(span.high)));
 }
 
 /// Vectorises along the axis with the least work: iterations times accesses, a strided one counting an
@@ -132,6 +157,8 @@ void LoopNest::choose_axis(int width, int most_phases) {
       width_ = lanes;
     }
   }
+  // An array that is not everywhere is read in vectors of its own.
+  if (std::ranges::any_of(accesses_, [](const Access& a) { return !a.within.empty(); })) return;
   if (can_take_phases(width, most_phases) && work_in_phases(width) < best) {
     phases_ = static_cast<int>(extents_.back());
     axis_ = static_cast<int>(extents_.size()) - 2;
@@ -198,11 +225,16 @@ void LoopNest::open() {
       places_[a] = b_.index(accesses_[a].view.offset);
   }
   const bool rows = phases_ > 1 && down_ < 0;
+  inside_.assign(accesses_.size(), {});
   for (std::size_t d = 0; d < extents_.size(); ++d) {
     if (static_cast<int>(d) == axis_ || (rows && d + 1 == extents_.size())) continue;
     loops_.emplace_back(b_, extents_[d], static_cast<int>(d) == down_ ? width_ : 1, carried_);
     Value i = loops_.back().index();
     for (std::size_t a = 0; a < accesses_.size(); ++a) {
+      if (!fills(a, d)) {
+        const Value here = is_within(i, within_[a][d]);
+        inside_[a] = inside_[a].handle ? b_.bit_and(inside_[a], here) : here;
+      }
       std::int64_t stride = strides_[a][d];
       if (stride == 0) continue;
       if (accesses_[a].base.handle)
@@ -401,6 +433,31 @@ Value LoopNest::load_apart(ConstPointer p, Dtype dtype, std::int64_t stride) {
     all = b_.shuffle(all, v, from);
   }
   return all;
+}
+
+Value LoopNest::load_within(std::size_t a, Value& inside) {
+  const Access& access = accesses_[a];
+  const std::int64_t stride = this->stride(a);
+  const ConstPointer p = current(a);
+  const bool cut = axis_ >= 0 && !fills(a, static_cast<std::size_t>(axis_));
+  inside = inside_[a];
+  b_.set_lanes(1);
+  if (cut) {
+    Value place = inner_zero_ ? b_.index(0) : inner_;
+    if (width_ > 1) {
+      const Value first = place, further = lane_places(1);
+      place = b_.add(b_.splat(first), further);
+    }
+    const Value here = is_within(place, within_[a][static_cast<std::size_t>(axis_)]);
+    if (inside.handle && width_ > 1) inside = b_.splat(inside);
+    inside = inside.handle ? b_.bit_and(inside, here) : here;
+  }
+  if (!inside.handle) inside = b_.constant(Dtype::Bool, 1);
+  const int lanes = access.lanes > 1 ? access.lanes : stride == 0 && !cut ? 1 : width_;
+  b_.set_lanes(lanes);
+  if (lanes > 1 && b_.lanes_of(inside) == 1) inside = b_.splat(inside);
+  if (access.lanes > 1 || lanes == 1 || stride == 1) return b_.masked_load(p, access.dtype, inside);
+  return b_.gather(p, lane_places(stride), access.dtype, inside);
 }
 
 void LoopNest::store(std::size_t sink, Value v, std::int64_t shift) {

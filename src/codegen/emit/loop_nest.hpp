@@ -16,6 +16,11 @@ struct WalkStrides {
   std::int64_t outer = 0, inner = 0;
 };
 
+/// The places of an axis from `low` to before `high`.
+struct Span {
+  std::int64_t low = 0, high = 0;
+};
+
 /// One array that the loop reads. A null base is an iota: the element's value is its place in the view.
 struct Access {
   View view;
@@ -23,6 +28,9 @@ struct Access {
   Dtype dtype;
   int lanes = 1;  // neighbouring copies of each element
   WalkStrides walk = {};
+  /// By axis, or nothing: where the array has elements. The view is that of a whole array: its places outside
+  /// are not touched.
+  std::vector<Span> within = {};
 };
 
 /// One that it writes.
@@ -103,6 +111,9 @@ class LoopNest {
   /// The current elements; one scalar where all are the same. `shift`: places further on in memory, and
   /// `bytes` more.
   Value load(std::size_t read, std::int64_t shift = 0, Value bytes = {});
+  /// The same of an array that has elements in a part of the shape only: zeros elsewhere. `inside` says of
+  /// which of the elements they are.
+  Value load_within(std::size_t read, Value& inside);
   void store(std::size_t sink, Value v, std::int64_t shift = 0);
   /// The address of the first of the current elements.
   ConstPointer current(std::size_t read) { return address(read); }
@@ -119,6 +130,8 @@ class LoopNest {
   bool can_take_phases(int width, int most_phases) const;
   std::int64_t work_in_phases(int width) const;
   void choose_square();
+  bool fills(std::size_t access, std::size_t axis) const;
+  Value is_within(Value place, Span span);
   bool is_turned(std::size_t access, std::size_t down) const;
   void open_rows();
   Value current_place(std::size_t access, std::int64_t scale);
@@ -136,6 +149,7 @@ class LoopNest {
   std::vector<Value> masks_;  // by sink
   std::vector<std::int64_t> extents_;
   std::vector<std::vector<std::int64_t>> strides_;  // by access, by collapsed axis
+  std::vector<std::vector<Span>> within_;           // the same; of accesses that are not everywhere
   int axis_ = -1;                                   // the vectorised one
   int width_ = 1, lanes_;
   int phases_ = 1, phase_ = 0;  // of rows: the size of the last axis; the vectorised one is before it
@@ -146,6 +160,7 @@ class LoopNest {
   std::vector<CountedLoop> loops_;
   std::vector<Value> carried_;
   std::vector<Pointer> pointers_;      // by access
+  std::vector<Value> inside_;          // by access: of the loops that are open; no handle: yes
   std::vector<Value> places_;          // of iotas
   Value walked_outer_, walked_inner_;  // no handle: 0
   int along_ = 0;

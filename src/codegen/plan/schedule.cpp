@@ -54,7 +54,7 @@ std::vector<char> find_invariant(const Graph& graph, std::span<const char> invar
 /// stands alone.
 const Aval* looped(const Graph& graph, const Eqn& e, std::int64_t limit) {
   const bool reduced = reduces(graph, e);
-  if (!reduced && (e.result_count == 0 || !fusible(graph, e))) return nullptr;
+  if (!reduced && (e.result_count == 0 || !(fusible(graph, e) || pads_around(graph, e)))) return nullptr;
   const Aval& aval = graph.aval(reduced ? graph.operands(e)[0] : e.first_result);
   return in_registers(aval, limit) ? nullptr : &aval;
 }
@@ -72,6 +72,15 @@ std::vector<char> find_tests(const Graph& graph) {
     for (ValueId v : graph.operands(e)) only_tested[v] = only_tested[v] && tests[i];
   }
   return tests;
+}
+
+/// Values that an elementwise equation reads.
+std::vector<char> find_read_by_element(const Graph& graph) {
+  std::vector<char> read(graph.value_count(), 0);
+  for (const Eqn& e : graph.eqns())
+    if (e.op->kind == OpKind::Elementwise && fusible(graph, e))
+      for (ValueId v : graph.operands(e)) read[v] = 1;
+  return read;
 }
 
 /// Numbers that say what may share a loop: equal for equal shapes.
@@ -121,10 +130,13 @@ std::vector<Item> order(const Graph& graph, std::int64_t limit, const UpdateOrde
   std::vector<Key> keys;
   std::uint32_t effect_step = 0;
   std::vector<Place> places_of_eqns(graph.eqns().size());
+  const std::vector<char> read_by_element = find_read_by_element(graph);
   for (std::uint32_t i : updates.eqns) {
     if (chosen[i] != want) continue;
     const Eqn& e = graph.eqns()[i];
     const Aval* loop = looped(graph, e, limit);
+    // A pad is part of a loop that reads it.
+    if (loop && e.op == &pad_op && !read_by_element[e.first_result]) loop = nullptr;
     // A sum joins the loop that makes its terms, or stands alone.
     if (loop && sums(graph, e) && places[graph.operands(e)[0]].shape != shapes.of(loop->shape()))
       loop = nullptr;
@@ -180,8 +192,10 @@ std::vector<Item> order(const Graph& graph, std::int64_t limit, const UpdateOrde
   }
   flush(stragglers, items);
   // A reduction by itself goes faster with several partial results than as a loop with one.
-  for (Item& item : items)
-    item.cluster = item.cluster && (item.eqns.size() > 1 || !reduces(graph, graph.eqns()[item.eqns[0]]));
+  for (Item& item : items) {
+    const Eqn& first = graph.eqns()[item.eqns[0]];
+    item.cluster = item.cluster && (item.eqns.size() > 1 || !(reduces(graph, first) || first.op == &pad_op));
+  }
   return items;
 }
 

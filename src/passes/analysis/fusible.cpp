@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ops/index_params.hpp"
 #include "ops/table.hpp"
 
 namespace apsis::detail {
@@ -17,6 +18,27 @@ bool fusible(const Graph& graph, const Eqn& eqn) {
   for (std::uint32_t r = 0; r < eqn.result_count; ++r)
     if (!real(eqn.first_result + r)) return false;
   return std::ranges::all_of(graph.operands(eqn), real);
+}
+
+std::span<const ValueId> operands_by_element(const Graph& graph, const Eqn& eqn) {
+  const auto operands = graph.operands(eqn);
+  return operands.subspan(eqn.op == &pick_op ? 1 : eqn.op == &pad_op ? operands.size() : 0);
+}
+
+bool pads_around(const Graph& graph, const Eqn& eqn) {
+  constexpr std::int64_t short_row = 16;
+  if (eqn.op != &pad_op) return false;
+  const Aval &from = graph.aval(graph.operands(eqn)[0]), &to = graph.aval(eqn.first_result);
+  // Of smaller elements single ones cannot be left out of a load.
+  if (is_complex(to.dtype()) || item_size(to.dtype()) < 4 || to.rank() == 0) return false;
+  if (to.rank() > 1 && to.shape().back() <= short_row) return false;
+  const auto& p = eqn.params.as<PadParams>();
+  for (std::size_t d = 0; d < to.shape().size(); ++d) {
+    const std::int64_t n = from.shape()[d];
+    if (p.interior[d] != 0 || std::max<std::int64_t>(p.low[d], 0) >= std::min(p.low[d] + n, to.shape()[d]))
+      return false;
+  }
+  return true;
 }
 
 bool reduces(const Graph& graph, const Eqn& eqn) {
