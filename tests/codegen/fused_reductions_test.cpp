@@ -165,6 +165,26 @@ TEST(FusedSums, OfEveryKindOfOperand) {
   }
 }
 
+/// Of terms that are the same along some of the axes, and of nothing else.
+TEST(FusedSums, OfRepeatedElements) {
+  for (const char* axes : {"0", "1", "0, 1", "0, 2", "1, 2", "0, 1, 2"})
+    for (const char* from : {"[3]{axes=[0]}", "[32]{axes=[2]}", "[5]{axes=[1]}", "[]{axes=[]}"}) {
+      const std::string source(from), shape = source.substr(0, source.find(']') + 1),
+                                      how = source.substr(source.find('{') + 1);
+      const std::int64_t sizes[] = {3, 5, 32};
+      std::vector<std::int64_t> kept;
+      for (int d = 0; d < 3; ++d)
+        if (std::string_view(axes).find(static_cast<char>('0' + d)) == std::string_view::npos)
+          kept.push_back(sizes[d]);
+      const std::string r = "f64[" + listed(kept) + "]";
+      expect_compiled_equal("(v0: f64" + shape +
+                            ") {\n v1: f64[3,5,32] = broadcast_in_dim{shape=[3, 5, 32], " + how +
+                            "(v0)\n v2: " + r + " = reduce_sum{axes=[" + axes +
+                            "]}(v1)\n v3: f64[3,5,32] = sin(v1)\n v4: " + r + " = reduce_sum{axes=[" + axes +
+                            "]}(v3)\n return v2, v4\n}");
+    }
+}
+
 TEST(FusedSums, HaveNoLoopOfTheirOwn) {
   for (const char* test : {R"((v0: f32[1000], v1: f32[1000]) {
     v2: f32[1000] = mul(v0, v1)

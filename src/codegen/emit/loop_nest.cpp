@@ -263,11 +263,10 @@ std::int64_t LoopNest::stride(std::size_t a) const {
 }
 
 void LoopNest::walk_to(Value i, std::int64_t inner, int along) {
-  const auto walks = [](const Access& a) { return a.walk.outer != 0; };
   along_ = along;
   walked_inner_ = i;
   walked_outer_ = {};
-  if (!std::ranges::any_of(accesses_, walks)) return;
+  if (inner == 0) return;
   b_.set_lanes(1);
   walked_outer_ = b_.integer_div(i, b_.index(inner));
   walked_inner_ = b_.sub(i, b_.mul(walked_outer_, b_.index(inner)));

@@ -103,8 +103,8 @@ class LoopNest {
   void close();
   int phases() const { return phases_; }
   void set_phase(int phase) { phase_ = phase; }
-  /// Goes to place `i` (a scalar I64) of the axis that the caller walks, or of the two, the second of which
-  /// has `inner` places. `along` > 0: the current elements are so many neighbours of that axis.
+  /// Goes to place `i` (a scalar I64) of the axis that the caller walks; or of the two, if `inner` > 0: so
+  /// many places has the second. `along` > 0: the current elements are so many neighbours of that axis.
   void walk_to(Value i, std::int64_t inner, int along);
   /// Back to where the loops are.
   void end_walk();

@@ -79,7 +79,8 @@ class OrderedSums {
 
   /// `step` neighbouring terms from `first` on.
   Values terms(Value first, int step) {
-    nest_.walk_to(first, loop_.walk.inner, loop_.walk.along ? step : 0);
+    const FusedLoop::Walk& walk = loop_.walk;
+    nest_.walk_to(first, walk.inner < walk.terms ? walk.inner : 0, walk.along ? step : 0);
     Values values(sums_.size());
     write_elements(b_, loop_, nest_, [&](std::size_t i, Value v) {
       const Sum& sum = sums_[i];
