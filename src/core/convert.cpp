@@ -4,6 +4,8 @@
 #include <limits>
 #include <type_traits>
 
+#include "core/halves.hpp"
+
 namespace apsis::detail {
 namespace {
 
@@ -15,7 +17,7 @@ constexpr bool is_complex_type = std::is_same_v<T, complex64> || std::is_same_v<
 template <class To, class From>
 To convert_one(From x) {
   if constexpr (is_half<From>)
-    return convert_one<To>(static_cast<float>(x));
+    return convert_one<To>(widened(x));
   else if constexpr (is_complex_type<From>) {
     if constexpr (std::is_same_v<To, bool>)
       return x.real != 0 || x.imag != 0;
@@ -28,7 +30,9 @@ To convert_one(From x) {
   } else if constexpr (std::is_same_v<To, bool>) {
     return x != From(0);
   } else if constexpr (is_half<To>) {
-    return To(static_cast<float>(x));
+    To half;
+    round_to(half, static_cast<float>(x));
+    return half;
   } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
     if (x != x) return 0;
     // Both bounds are powers of two (or zero), exact in every float type.

@@ -1,7 +1,8 @@
 #include "apsis/core/dtype.hpp"
 
-#include <bit>
 #include <cmath>
+
+#include "core/halves.hpp"
 
 namespace apsis {
 
@@ -11,18 +12,11 @@ std::string_view name_of(Dtype dtype) {
   return names[static_cast<int>(dtype)];
 }
 
-// Round to nearest even; NaN stays a quiet NaN (a truncated payload could become infinity).
-bfloat16::bfloat16(float value) {
-  auto word = std::bit_cast<std::uint32_t>(value);
-  if (value != value)
-    bits = static_cast<std::uint16_t>((word >> 16) | 0x40u);
-  else
-    bits = static_cast<std::uint16_t>((word + 0x7fffu + ((word >> 16) & 1u)) >> 16);
-}
-bfloat16::operator float() const { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
+bfloat16::bfloat16(float value) { detail::round_to(*this, value); }
+bfloat16::operator float() const { return detail::widened(*this); }
 
-float16::float16(float value) { bits = std::bit_cast<std::uint16_t>(static_cast<_Float16>(value)); }
-float16::operator float() const { return static_cast<float>(std::bit_cast<_Float16>(bits)); }
+float16::float16(float value) { detail::round_to(*this, value); }
+float16::operator float() const { return detail::widened(*this); }
 
 namespace {
 

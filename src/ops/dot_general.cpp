@@ -7,6 +7,7 @@
 #include "ops/blas.hpp"
 #include "ops/dot_order.hpp"
 #include "ops/dot_params.hpp"
+#include "ops/dtype_set.hpp"
 #include "ops/index_rules.hpp"
 #include "ops/jet_rules.hpp"
 #include "ops/matrix_product.hpp"
@@ -282,7 +283,7 @@ void dot_evaluate(const Params& params, std::span<const Array> in, std::span<Arr
   Dtype dtype = out[0].dtype(), compute = compute_dtype(dtype);
   std::vector<char> storage_a, storage_b, sums;
   const bool large = s.k > 0 && !is_k_ordered(p, in[0].shape(), in[1].shape());
-  if (large && (dtype == Dtype::F32 || dtype == Dtype::F64)) return multiply_large(p, s, in, out[0]);
+  if (large && contains(number_dtypes, dtype)) return multiply_large(p, s, in, out[0]);
   const void* a = as_matrices(in[0], order_of_a(p, s), compute, storage_a);
   const void* b = as_matrices(in[1], order_of_b(p, s), compute, storage_b);
   void* c = mutable_data<char>(out[0]);

@@ -10,8 +10,8 @@ namespace apsis::detail {
 ///
 /// Order of accumulation: where `is_k_ordered`, each result element is the sum of a_k · b_k over the
 /// contracted elements in row-major order of contract_a, in the order of ops/dot_order.hpp, in f32 or f64
-/// (half floats accumulate in f32 and round once). Elsewhere, in f32 and f64, in that of
-/// ops/matrix_product.hpp; of complex products BLAS decides.
+/// (half floats accumulate in f32 and round once). Elsewhere in that of ops/matrix_product.hpp; of complex
+/// products BLAS decides.
 struct DotParams {
   Dims contract_a, contract_b, batch_a, batch_b;
   /// Set by vmap, so that lanes which became a free axis keep the order they have alone.

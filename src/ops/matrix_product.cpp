@@ -6,13 +6,16 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
+#include <bit>
+#include <concepts>
 #include <cstdlib>
 #include <memory>
 #include <new>
 #include <utility>
 
-#include "apsis/base/error.hpp"
+#include "core/convert.hpp"
+#include "core/halves.hpp"
+#include "ops/dtype_set.hpp"
 #include "ops/matrix_tiles.hpp"
 
 namespace apsis::detail {
@@ -22,6 +25,21 @@ namespace {
 constexpr std::int64_t steps_at_once = 256;
 // What is copied at once stays in the second level of the cache (left) or the third (right).
 constexpr std::int64_t columns_at_once = 512, rows_at_once = 84;
+/// Rows of sums that are kept before they become elements of the result.
+constexpr std::int64_t rows_of_sums = 3 * rows_at_once;
+
+/// How the elements of a type are read, and what they are added up in: half floats in f32, integers without
+/// their signs, as the low bits of sums and products do not depend on them.
+template <class Element>
+struct Computed {
+  using Stored = Element;
+  using Sum = ComputeOf<Element>;
+};
+template <std::integral Element>
+struct Computed<Element> {
+  using Stored = std::make_unsigned_t<Element>;
+  using Sum = std::conditional_t<sizeof(Element) == 1, std::uint16_t, Stored>;
+};
 
 template <class T>
 struct Strided {
@@ -45,7 +63,7 @@ T* panel_memory(std::size_t which, std::int64_t elements) {
     std::size_t bytes = 0;
   };
   constexpr std::size_t page = 4096;
-  static thread_local std::array<Memory, 2> all;
+  static thread_local std::array<Memory, 3> all;
   Memory& memory = all[which];
   const std::size_t bytes = (static_cast<std::size_t>(elements) * sizeof(T) + page - 1) / page * page;
   if (memory.bytes < bytes) {
@@ -56,31 +74,65 @@ T* panel_memory(std::size_t which, std::int64_t elements) {
   return static_cast<T*>(memory.data.get());
 }
 
-/// Four steps of four lines change places, from lines to steps.
 template <class T>
-void transpose_block(const T* from, std::int64_t line_stride, T* to, std::int64_t width) {
-  typedef T Four __attribute__((vector_size(4 * sizeof(T))));
-  Four line[4];
-  for (int i = 0; i < 4; ++i) __builtin_memcpy(&line[i], from + i * line_stride, sizeof(Four));
-  const Four low01 = __builtin_shufflevector(line[0], line[1], 0, 4, 1, 5),
-             high01 = __builtin_shufflevector(line[0], line[1], 2, 6, 3, 7),
-             low23 = __builtin_shufflevector(line[2], line[3], 0, 4, 1, 5),
-             high23 = __builtin_shufflevector(line[2], line[3], 2, 6, 3, 7);
-  const Four step[] = {__builtin_shufflevector(low01, low23, 0, 1, 4, 5),
-                       __builtin_shufflevector(low01, low23, 2, 3, 6, 7),
-                       __builtin_shufflevector(high01, high23, 0, 1, 4, 5),
-                       __builtin_shufflevector(high01, high23, 2, 3, 6, 7)};
-  for (int k = 0; k < 4; ++k) __builtin_memcpy(to + k * width, &step[k], sizeof(Four));
+using Four = typename math::PackOf<T, 4>::type;
+
+/// Elements of an operand in the type of the sums: one, and four that follow one another.
+template <class T, class Element>
+T loaded(const Element* from) {
+  if constexpr (std::is_integral_v<T> || std::is_same_v<T, Element>)
+    return *from;
+  else
+    return widened(*from);
+}
+template <class T, class Element>
+Four<T> loaded_four(const Element* from) {
+  if constexpr (std::is_same_v<Element, float16>) {
+    return _mm_cvtph_ps(_mm_loadu_si64(from));
+  } else if constexpr (std::is_same_v<Element, bfloat16>) {
+    return std::bit_cast<Four<T>>(_mm_slli_epi32(_mm_cvtepu16_epi32(_mm_loadu_si64(from)), 16));
+  } else {
+    Four<Element> four;
+    __builtin_memcpy(&four, from, sizeof four);
+    return __builtin_convertvector(four, Four<T>);
+  }
+}
+
+template <class T, class Element>
+void copy_line(const Element* from, std::int64_t count, T* to) {
+  std::int64_t i = 0;
+  if constexpr (std::is_same_v<Element, float16>)  // the compiler does not vectorise its conversion
+    for (; i + 4 <= count; i += 4) {
+      const Four<T> four = loaded_four<T>(from + i);
+      __builtin_memcpy(to + i, &four, sizeof four);
+    }
+  for (; i < count; ++i) to[i] = loaded<T>(from + i);
+}
+
+/// Four steps of four lines change places, from lines to steps.
+template <class T, class Element>
+void transpose_block(const Element* from, std::int64_t line_stride, T* to, std::int64_t width) {
+  Four<T> line[4];
+  for (int i = 0; i < 4; ++i) line[i] = loaded_four<T>(from + i * line_stride);
+  const Four<T> low01 = __builtin_shufflevector(line[0], line[1], 0, 4, 1, 5),
+                high01 = __builtin_shufflevector(line[0], line[1], 2, 6, 3, 7),
+                low23 = __builtin_shufflevector(line[2], line[3], 0, 4, 1, 5),
+                high23 = __builtin_shufflevector(line[2], line[3], 2, 6, 3, 7);
+  const Four<T> step[] = {__builtin_shufflevector(low01, low23, 0, 1, 4, 5),
+                          __builtin_shufflevector(low01, low23, 2, 3, 6, 7),
+                          __builtin_shufflevector(high01, high23, 0, 1, 4, 5),
+                          __builtin_shufflevector(high01, high23, 2, 3, 6, 7)};
+  for (int k = 0; k < 4; ++k) __builtin_memcpy(to + k * width, &step[k], sizeof(Four<T>));
 }
 
 /// Lines of a matrix (rows of the left operand, columns of the right one) beside each other, for one step of
 /// k after the other; zeros for lines that a panel of `width` has too many.
-template <class T>
-void copy_panel(const T* from, std::int64_t line_stride, std::int64_t step_stride, std::int64_t lines,
+template <class T, class Element>
+void copy_panel(const Element* from, std::int64_t line_stride, std::int64_t step_stride, std::int64_t lines,
                 std::int64_t width, std::int64_t steps, T* to) {
   if (lines < width) std::fill_n(to, width * steps, T{});
   if (line_stride == 1) {
-    for (std::int64_t k = 0; k < steps; ++k) std::copy_n(from + k * step_stride, lines, to + k * width);
+    for (std::int64_t k = 0; k < steps; ++k) copy_line(from + k * step_stride, lines, to + k * width);
     return;
   }
   const std::int64_t block_lines = step_stride == 1 ? lines / 4 * 4 : 0, block_steps = steps / 4 * 4;
@@ -89,7 +141,7 @@ void copy_panel(const T* from, std::int64_t line_stride, std::int64_t step_strid
       transpose_block(from + i * line_stride + k, line_stride, to + k * width + i, width);
   for (std::int64_t i = 0; i < lines; ++i)
     for (std::int64_t k = i < block_lines ? block_steps : 0; k < steps; ++k)
-      to[k * width + i] = from[i * line_stride + k * step_stride];
+      to[k * width + i] = loaded<T>(from + i * line_stride + k * step_stride);
 }
 
 /// A tile with fewer columns than the functions have goes by way of one that has as many.
@@ -111,6 +163,13 @@ struct Panel {
   const T* data;
   std::int64_t line, step;  // strides
 };
+template <class T, class Element>
+Panel<T> panel_of(bool copied, const T* copy, std::int64_t width, const Element* there, std::int64_t line,
+                  std::int64_t step) {
+  if constexpr (std::is_same_v<T, Element>)
+    if (!copied) return {there, line, step};
+  return {copy, 1, width};
+}
 
 /// Whether rows of the left operand are copied. They are read once for each tile of columns. Elements far
 /// apart are another page at each step; rows one cache line of a set apart push each other out of the cache.
@@ -128,13 +187,15 @@ bool copies_right(std::int64_t rows, std::int64_t height, const Strided<T>& b) {
   return b.column_stride != 1 || rows > few_tiles * height;
 }
 
-template <class T>
-void multiply_matrices(const Tiles<T>& tiles, std::int64_t m, std::int64_t n, std::int64_t k, Strided<T> a,
-                       Strided<T> b, T* c) {
+template <class T, class Element>
+void multiply_matrices(const Tiles<T>& tiles, std::int64_t m, std::int64_t n, std::int64_t k,
+                       Strided<Element> a, Strided<Element> b, T* c) {
   const std::int64_t height = tiles.height, width = tiles.width;
   const auto padded = [](std::int64_t lines, std::int64_t to) { return (lines + to - 1) / to * to; };
   const std::int64_t most_steps = std::min(steps_at_once, k);
-  const bool copy_left = copies_left(n, width, a), copy_right = copies_right(m, height, b);
+  constexpr bool converts = !std::is_same_v<T, Element>;
+  const bool copy_left = converts || copies_left(n, width, a),
+             copy_right = converts || copies_right(m, height, b);
   T* const right = panel_memory<T>(0, most_steps * padded(std::min(columns_at_once, n), width));
   T* const left = panel_memory<T>(1, most_steps * padded(std::min(rows_at_once, m), height));
   for (std::int64_t j0 = 0; j0 < n; j0 += columns_at_once)
@@ -155,10 +216,10 @@ void multiply_matrices(const Tiles<T>& tiles, std::int64_t m, std::int64_t n, st
           for (std::int64_t i = 0; i < rows; i += height) {
             const std::int64_t tall = std::min(height, rows - i), wide = std::min(width, columns - j);
             const auto multiply = tiles.of_rows[static_cast<std::size_t>(tall - 1)];
-            const Panel<T> l = copy_left ? Panel<T>{left + i * steps, 1, height}
-                                         : Panel<T>{a.at(i0 + i, k0), a.row_stride, a.column_stride};
-            const Panel<T> r = right_copied(j) ? Panel<T>{right + j * steps, 1, width}
-                                               : Panel<T>{b.at(k0, j0 + j), 1, b.row_stride};
+            const auto l = panel_of(copy_left, left + i * steps, height, a.at(i0 + i, k0), a.row_stride,
+                                    a.column_stride);
+            const auto r =
+                panel_of(right_copied(j), right + j * steps, width, b.at(k0, j0 + j), 1, b.row_stride);
             const Tile<T> tile{l.data, l.line, l.step, r.data, r.step, steps, c + (i0 + i) * n + j0 + j,
                                n,      k0 > 0};
             if (wide == width)
@@ -190,7 +251,8 @@ void add_up_chains(std::int64_t count, std::int64_t steps, std::int64_t left_str
     T sums[most] = {};
     for (std::int64_t k = 0; k < steps; ++k)
       for (std::int64_t i = 0; i < most; ++i)
-        sums[i] = std::fma(chains[i].left[k * left_stride], chains[i].right[k * right_stride], sums[i]);
+        sums[i] =
+            multiply_add<T>(chains[i].left[k * left_stride], chains[i].right[k * right_stride], sums[i]);
     for (std::int64_t i = 0; i < here; ++i) {
       T& result = *chains[i].result;
       result = chains[i].adds ? result + sums[i] : sums[i];
@@ -236,7 +298,6 @@ void multiply_row(const Tiles<T>& tiles, std::int64_t n, std::int64_t k, Strided
 template <class T>
 void multiply(const Tiles<T>& tiles, std::int64_t m, std::int64_t n, std::int64_t k, Strided<T> a,
               Strided<T> b, T* c) {
-  if (k == 0) return void(std::fill_n(c, m * n, T{}));
   if (n == 1 && a.column_stride == 1) return multiply_rows(tiles, m, k, a, b.data, b.row_stride, c);
   if (m == 1 && b.row_stride == 1)
     return multiply_rows(tiles, n, k, b.transposed(), a.data, a.column_stride, c);
@@ -248,22 +309,45 @@ void multiply(const Tiles<T>& tiles, std::int64_t m, std::int64_t n, std::int64_
   multiply_matrices(tiles, m, n, k, a, b, c);
 }
 
-template <class T>
+/// Elements of another type than the sums': converted when panels are copied. A block of sums is complete
+/// before it is converted to elements of the result.
+template <class T, class Element>
+void multiply(const Tiles<T>& tiles, std::int64_t m, std::int64_t n, std::int64_t k, Strided<Element> a,
+              Strided<Element> b, Element* c) {
+  if (n == 1 && m > 1) return multiply(tiles, 1, m, k, b.transposed(), a.transposed(), c);
+  T* const sums = panel_memory<T>(2, std::min(rows_of_sums, m) * std::min(columns_at_once, n));
+  for (std::int64_t i0 = 0; i0 < m; i0 += rows_of_sums)
+    for (std::int64_t j0 = 0; j0 < n; j0 += columns_at_once) {
+      const std::int64_t rows = std::min(rows_of_sums, m - i0), columns = std::min(columns_at_once, n - j0);
+      multiply_matrices(tiles, rows, columns, k, {a.at(i0, 0), a.row_stride, a.column_stride},
+                        Strided<Element>{b.at(0, j0), b.row_stride, b.column_stride}, sums);
+      const std::int64_t lines = columns == n ? 1 : rows;  // without gaps
+      for (std::int64_t i = 0; i < lines; ++i)
+        convert_elements(dtype_of_type<T>::value, sums + i * columns, dtype_of_type<Element>::value,
+                         c + (i0 + i) * n + j0, static_cast<std::size_t>(rows / lines * columns));
+    }
+}
+
+template <class Element>
 void multiply_as(std::int64_t m, std::int64_t n, std::int64_t k, const MatrixOperand& a,
                  const MatrixOperand& b, void* c, bool wide_registers) {
+  using Stored = typename Computed<Element>::Stored;
+  using Sum = typename Computed<Element>::Sum;
+  auto* const result = static_cast<Stored*>(c);
+  if (k == 0) return void(std::fill_n(result, m * n, Stored{}));
   const auto strided = [](const MatrixOperand& o) {
-    return Strided<T>{static_cast<const T*>(o.data), o.row_stride, o.column_stride};
+    return Strided<Stored>{static_cast<const Stored*>(o.data), o.row_stride, o.column_stride};
   };
-  multiply(wide_registers ? avx512_tiles<T>() : avx2_tiles<T>(), m, n, k, strided(a), strided(b),
-           static_cast<T*>(c));
+  multiply(wide_registers ? avx512_tiles<Sum>() : avx2_tiles<Sum>(), m, n, k, strided(a), strided(b), result);
 }
 
 }  // namespace
 
 void matrix_product(Dtype dtype, std::int64_t m, std::int64_t n, std::int64_t k, const MatrixOperand& a,
                     const MatrixOperand& b, void* c, bool wide_registers) {
-  APSIS_ASSERT(dtype == Dtype::F32 || dtype == Dtype::F64);
-  (dtype == Dtype::F32 ? multiply_as<float> : multiply_as<double>)(m, n, k, a, b, c, wide_registers);
+  visit_dtype<number_dtypes>(dtype, [&]<class Element>(std::type_identity<Element>) {
+    multiply_as<Element>(m, n, k, a, b, c, wide_registers);
+  });
 }
 
 }  // namespace apsis::detail

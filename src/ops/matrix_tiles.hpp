@@ -68,12 +68,41 @@ template <>
 Tiles<float> avx2_tiles();
 template <>
 Tiles<double> avx2_tiles();
+template <>
+Tiles<std::uint16_t> avx2_tiles();
+template <>
+Tiles<std::uint32_t> avx2_tiles();
+template <>
+Tiles<std::uint64_t> avx2_tiles();
 template <class T>
 Tiles<T> avx512_tiles();
 template <>
 Tiles<float> avx512_tiles();
 template <>
 Tiles<double> avx512_tiles();
+template <>
+Tiles<std::uint16_t> avx512_tiles();
+template <>
+Tiles<std::uint32_t> avx512_tiles();
+template <>
+Tiles<std::uint64_t> avx512_tiles();
+
+/// sum + a·b of registers: of floats rounded once, of integers as they wrap.
+template <class T, int register_bytes, class Vector>
+[[gnu::always_inline]] inline Vector multiply_add(const Vector& a, const Vector& b, const Vector& sum) {
+  if constexpr (std::is_floating_point_v<T>)
+    return math::Register<register_bytes>::fma(a, b, sum);
+  else
+    return sum + a * b;
+}
+/// The same of two numbers.
+template <class T>
+[[gnu::always_inline]] inline T multiply_add(T a, T b, T sum) {
+  if constexpr (std::is_floating_point_v<T>)
+    return std::fma(a, b, sum);
+  else
+    return static_cast<T>(sum + std::uint64_t{a} * b);
+}
 
 /// Two registers' columns. Three rows of the left operand are found from one address: that is as many as one
 /// stride and a scale reach, and leaves a register for each address.
@@ -94,7 +123,7 @@ void multiply_tile(const Tile<T>& t) {
     const Vector b[] = {load(right), load(right + lanes)};
     for (int i = 0; i < rows; ++i) {
       const Vector a = left[i / reached][i % reached * row] - Vector{};  // the same in all lanes
-      for (int j = 0; j < 2; ++j) sums[i][j] = math::Register<register_bytes>::fma(a, b[j], sums[i][j]);
+      for (int j = 0; j < 2; ++j) sums[i][j] = multiply_add<T, register_bytes>(a, b[j], sums[i][j]);
     }
     for (const T*& l : left) l += left_step;
   }
@@ -111,7 +140,6 @@ void multiply_tile(const Tile<T>& t) {
 template <class T, int register_bytes>
 void multiply_row(const Row<T>& r) {
   constexpr int lanes = register_bytes / static_cast<int>(sizeof(T)), together = 8;
-  using Register = math::Register<register_bytes>;
   using Vector = typename math::PackOf<T, lanes>::type;
   const auto load = [](const T* from) {
     Vector v;
@@ -126,11 +154,13 @@ void multiply_row(const Row<T>& r) {
     for (int i = 0; i < count(); ++i) a[i] = r.left[(k + i) * r.left_step] - Vector{};  // in all lanes
     for (std::int64_t j = 0; j < whole; j += lanes) {
       Vector sum = load(sums + j);
-      for (int i = 0; i < count(); ++i) sum = Register::fma(a[i], load(right + i * r.right_step + j), sum);
+      for (int i = 0; i < count(); ++i)
+        sum = multiply_add<T, register_bytes>(a[i], load(right + i * r.right_step + j), sum);
       __builtin_memcpy(sums + j, &sum, sizeof sum);
     }
     for (std::int64_t j = whole; j < r.columns; ++j)
-      for (int i = 0; i < count(); ++i) sums[j] = std::fma(a[i][0], right[i * r.right_step + j], sums[j]);
+      for (int i = 0; i < count(); ++i)
+        sums[j] = multiply_add<T>(a[i][0], right[i * r.right_step + j], sums[j]);
   };
   std::int64_t k = 0;
   for (; k + together <= r.steps; k += together) add_rows(k, std::integral_constant<int, together>());
@@ -162,7 +192,6 @@ void transpose_registers(Vector (&rows)[lanes]) {
 template <class T, int register_bytes>
 void multiply_rows(const Rows<T>& r) {
   constexpr int lanes = register_bytes / static_cast<int>(sizeof(T));
-  using Register = math::Register<register_bytes>;
   using Vector = typename math::PackOf<T, lanes>::type;
   const std::int64_t whole = r.steps / lanes * lanes;
   for (std::int64_t i = 0; i < r.rows; i += lanes) {
@@ -171,7 +200,7 @@ void multiply_rows(const Rows<T>& r) {
     for (int j = 0; j < lanes; ++j) row[j] = r.matrix + (i + (j < here ? j : 0)) * r.stride;
     Vector sum = {};
     const auto add = [&](const Vector& terms, std::int64_t k) {
-      sum = Register::fma(terms, r.vector[k * r.vector_step] - Vector{}, sum);
+      sum = multiply_add<T, register_bytes>(terms, r.vector[k * r.vector_step] - Vector{}, sum);
     };
     for (std::int64_t k = 0; k < whole; k += lanes) {
       Vector block[lanes];

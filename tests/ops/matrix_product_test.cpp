@@ -18,33 +18,47 @@ using detail::matrix_product;
 using detail::MatrixOperand;
 
 template <class T>
-constexpr Dtype dtype_here = sizeof(T) == 8 ? Dtype::F64 : Dtype::F32;
+constexpr bool is_half = std::is_same_v<T, bfloat16> || std::is_same_v<T, float16>;
 
+/// Integers: of all sizes, so that products and sums wrap.
 template <class T>
 std::vector<T> numbers(std::int64_t count, double phase) {
   std::vector<T> all;
-  for (std::int64_t i = 0; i < count; ++i)
-    all.push_back(static_cast<T>(std::sin(phase + 1.7 * static_cast<double>(i))));
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double x = std::sin(phase + 1.7 * static_cast<double>(i));
+    if constexpr (std::is_integral_v<T>)
+      all.push_back(static_cast<T>(static_cast<std::int64_t>(x * 9e18)));
+    else
+      all.push_back(static_cast<T>(static_cast<std::conditional_t<is_half<T>, float, T>>(x)));
+  }
   return all;
 }
 
-/// Blocks of 256 terms, each a chain, added up in order.
+/// Blocks of 256 terms, each a chain, added up in order: halves in f32, rounded once. Integers wrap.
 template <class T>
 T defined(std::int64_t k, const auto& left, const auto& right) {
-  T sum = 0;
-  for (std::int64_t first = 0; first < k; first += 256) {
-    T chain = 0;
-    for (std::int64_t i = first; i < std::min(first + 256, k); ++i)
-      chain = std::fma(left(i), right(i), chain);
-    sum = first == 0 ? chain : sum + chain;
+  if constexpr (std::is_integral_v<T>) {
+    std::uint64_t sum = 0;
+    for (std::int64_t i = 0; i < k; ++i)
+      sum += static_cast<std::uint64_t>(left(i)) * static_cast<std::uint64_t>(right(i));
+    return static_cast<T>(sum);
+  } else {
+    using Sum = std::conditional_t<is_half<T>, float, T>;
+    Sum sum = 0;
+    for (std::int64_t first = 0; first < k; first += 256) {
+      Sum chain = 0;
+      for (std::int64_t i = first; i < std::min(first + 256, k); ++i)
+        chain = std::fma(static_cast<Sum>(left(i)), static_cast<Sum>(right(i)), chain);
+      sum = first == 0 ? chain : sum + chain;
+    }
+    return static_cast<T>(sum);
   }
-  return sum;
 }
 
 template <class T>
 void expect_defined(std::int64_t m, std::int64_t n, std::int64_t k) {
-  SCOPED_TRACE(std::to_string(m) + " by " + std::to_string(n) + " of " + std::to_string(k) + " terms, " +
-               std::to_string(sizeof(T)) + " bytes");
+  SCOPED_TRACE(std::to_string(m) + " by " + std::to_string(n) + " of " + std::to_string(k) + " terms of " +
+               to_string(dtype_of_type<T>::value));
   // A little more than the matrices: strides are not those of contiguous ones.
   const std::vector<T> left = numbers<T>((m + 2) * (k + 3), 0.2), right = numbers<T>((k + 2) * (n + 3), 0.9);
   std::vector<MatrixOperand> as{{left.data(), k, 1}, {left.data(), 1, m}, {left.data(), k + 3, 1}},
@@ -64,9 +78,10 @@ void expect_defined(std::int64_t m, std::int64_t n, std::int64_t k) {
               }));
       for (const bool wide : {false, true}) {
         if (wide && !detail::has_avx512()) continue;
-        std::vector<T> got(expected.size() + 1, T(-7));  // and nothing behind the result is written
-        matrix_product(dtype_here<T>, m, n, k, a, b, got.data(), wide);
-        EXPECT_EQ(got.back(), T(-7));
+        const T mark = right[0];  // nothing behind the result is written
+        std::vector<T> got(expected.size() + 1, mark);
+        matrix_product(dtype_of_type<T>::value, m, n, k, a, b, got.data(), wide);
+        EXPECT_EQ(got.back(), mark);
         EXPECT_EQ(std::memcmp(got.data(), expected.data(), expected.size() * sizeof(T)), 0)
             << "strides " << a.row_stride << ", " << a.column_stride << " and " << b.row_stride << ", "
             << b.column_stride << (wide ? ", wide registers" : "");
@@ -74,8 +89,14 @@ void expect_defined(std::int64_t m, std::int64_t n, std::int64_t k) {
     }
 }
 
+template <class T>
+struct MatrixProductOf : ::testing::Test {};
+using Elements = ::testing::Types<double, float, bfloat16, float16, std::int8_t, std::uint8_t, std::int16_t,
+                                  std::uint16_t, std::int32_t, std::uint32_t, std::int64_t, std::uint64_t>;
+TYPED_TEST_SUITE(MatrixProductOf, Elements, );
+
 // Sizes about those of tiles, panels and chains.
-TEST(MatrixProduct, IsAsDefined) {
+TYPED_TEST(MatrixProductOf, IsAsDefined) {
   for (const std::int64_t k : {0, 1, 7, 255, 256, 257, 700}) {
     for (const auto& [m, n] : std::vector<std::pair<std::int64_t, std::int64_t>>{{0, 3},
                                                                                  {3, 0},
@@ -89,13 +110,15 @@ TEST(MatrixProduct, IsAsDefined) {
                                                                                  {13, 15},
                                                                                  {14, 16},
                                                                                  {15, 17},
-                                                                                 {29, 33}}) {
-      expect_defined<double>(m, n, k);
-      expect_defined<float>(m, n, k);
+                                                                                 {29, 33},
+                                                                                 {16, 65}}) {
+      expect_defined<TypeParam>(m, n, k);
     }
   }
-  expect_defined<double>(85, 513, 9);
-  expect_defined<float>(170, 530, 260);
+  expect_defined<TypeParam>(85, 530, 260);
+  expect_defined<TypeParam>(254, 530, 9);
+  expect_defined<TypeParam>(1, 530, 260);
+  expect_defined<TypeParam>(530, 1, 260);
 }
 
 TEST(MatrixProduct, KeepsNaNInItsPlace) {
@@ -114,10 +137,12 @@ TEST(MatrixProduct, KeepsNaNInItsPlace) {
 
 // A batch is its single products, at sizes that are no longer part of the program, whatever is mapped.
 TEST(MatrixProduct, OfABatchIsThatOfItsLanes) {
-  for (const Dtype dtype : {f64, f32}) {
-    const Array w = astype(reshape(sin(arange(90. * 70.)), {90, 70}), dtype),
-                vs = astype(reshape(cos(arange(11. * 70.)), {11, 70}), dtype),
-                ms = astype(reshape(sin(arange(3. * 70. * 80.)), {3, 70, 80}), dtype);
+  for (const Dtype dtype : {f64, f32, bf16, f16, i8, i16, i32, i64, u8, u16, u32, u64}) {
+    const auto numbers = [dtype](const Array& x, const Shape& shape) {
+      return astype(astype(reshape(100. * x, shape), is_floating(dtype) ? f64 : i64), dtype);
+    };
+    const Array w = numbers(sin(arange(90. * 70.)), {90, 70}), vs = numbers(cos(arange(11. * 70.)), {11, 70}),
+                ms = numbers(sin(arange(3. * 70. * 80.)), {3, 70, 80});
     const auto expect_lanes = [](const auto& f, const Array& batch, const Array& shared) {
       const Array all = jit(vmap(f, {.in_axes = {{}, 0}}))(shared, batch);
       for (std::int64_t i = 0; i < batch.dim(0); ++i)

@@ -1,5 +1,5 @@
 // Contractions whose order of accumulation is fixed (see dot_params.hpp). Others, the large ones, are calls
-// of the kernel, which uses BLAS.
+// of the evaluator, which has a kernel for them.
 
 #include <algorithm>
 
