@@ -4,6 +4,7 @@
 #include <random>
 
 #include "codegen/compiled_equal.hpp"
+#include "ops/convert_params.hpp"
 #include "ops/index_params.hpp"
 #include "ops/reduce_params.hpp"
 #include "ops/view_params.hpp"
@@ -14,9 +15,11 @@ namespace {
 class RandomProgram {
  public:
   explicit RandomProgram(std::uint32_t seed) : random_(seed) {
-    for (Shape shape : {Shape{}, Shape{3}, Shape{24}, Shape{4, 24}, Shape{24, 4}, Shape{2, 3}})
+    for (Shape shape :
+         {Shape{}, Shape{3}, Shape{24}, Shape{4, 24}, Shape{24, 4}, Shape{2, 3}, Shape{300}, Shape{5, 300}})
       input(Aval(f64, shape));
     start_ = input(Aval(i64, {}));
+    filling_ = values_.front();
     for (int i = 0; i < 40; ++i) step();
   }
 
@@ -46,17 +49,20 @@ class RandomProgram {
       if (shape(v) == wanted) fitting.push_back(v);
     return fitting[below(fitting.size())];
   }
-  void add(const char* op, std::vector<ValueId> operands, Params params = {}) {
+  ValueId append(const char* op, std::vector<ValueId> operands, Params params = {}) {
     ValueId v;
     builder_.append(*find_op(op), params, operands, {&v, 1});
-    values_.push_back(v);
+    return v;
+  }
+  void add(const char* op, std::vector<ValueId> operands, Params params = {}) {
+    values_.push_back(append(op, std::move(operands), std::move(params)));
   }
 
   void step() {
     ValueId v = any();
     const Shape s = shape(v);
     auto rank = static_cast<std::size_t>(s.rank());
-    switch (below(11)) {
+    switch (below(13)) {
       case 0:
         return add("mul", {v, like(s)});
       case 1:
@@ -99,6 +105,30 @@ class RandomProgram {
         if (rank == 0 || s.product() > 200) return;
         return add("concatenate", {v, like(s), v}, make_params(ConcatenateParams{number(s.rank())}));
       }
+      case 10: {
+        if (s.product() > 2000) return;
+        PadParams p;
+        for (std::int64_t n : s) {
+          p.low.push_back(number(6) - 2);
+          p.high.push_back(std::max(number(6) - 2, 1 - n - p.low.back()));
+          p.interior.push_back(below(8) == 0);
+        }
+        return add("pad", {v, filling_}, make_params(p));
+      }
+      case 11: {
+        // Elements of a line at places that are computed.
+        ValueId line = any();
+        if (shape(line).size() != 1 || shape(line)[0] == 0) return;
+        ValueId places = append("convert", {v}, make_params(ConvertParams{i64}));
+        Shape vectors = s;
+        vectors.push_back(1);
+        places = append("reshape", {places}, make_params(ReshapeParams{vectors}));
+        GatherParams p;
+        p.collapsed_slice_dims = p.start_index_map = {0};
+        p.slice_sizes = {1};
+        p.mode = below(2) ? OutOfBounds::Clip : OutOfBounds::Zero;
+        return add("gather", {line, places}, make_params(p));
+      }
       default: {
         std::vector<ValueId> operands = {v};
         DynamicSliceParams p;
@@ -114,11 +144,11 @@ class RandomProgram {
   std::mt19937 random_;
   GraphBuilder builder_;
   std::vector<ValueId> values_;
-  ValueId start_;
+  ValueId start_, filling_;
 };
 
 TEST(LoweringRandom, ProgramsEqualTheEvaluator) {
-  for (std::uint32_t seed = 0; seed < 25; ++seed) {
+  for (std::uint32_t seed = 0; seed < 60; ++seed) {
     SCOPED_TRACE(seed);
     GraphRef graph = RandomProgram(seed).finish();
     std::vector<Array> inputs;
