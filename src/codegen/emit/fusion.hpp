@@ -7,8 +7,8 @@
 
 namespace apsis::detail {
 
-/// Makes a fused loop of equations. Nothing is written, and no memory is taken, before the order of the
-/// elements is chosen.
+/// Makes a fused loop of equations. No memory is taken for what it stores before the order of the elements is
+/// chosen.
 class Region::Fusion {
  public:
   Fusion(Region& region, std::span<const std::uint32_t> eqns);
