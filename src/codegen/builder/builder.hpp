@@ -127,6 +127,8 @@ class Builder : public Emitter {
   ConstPointer offset(ConstPointer p, std::int64_t bytes) { return offset(Pointer{p.handle}, bytes); }
   ConstPointer offset(ConstPointer p, Value bytes) { return offset(Pointer{p.handle}, bytes); }
   virtual Pointer null_pointer() = 0;
+  virtual Pointer choose(Value condition, ConstPointer if_true,
+                         ConstPointer if_false) = 0;  // condition: scalar
   virtual Value is_null(ConstPointer p) = 0;
   /// `lanes()` neighbouring elements.
   virtual Value load(ConstPointer p, Dtype dtype) = 0;

@@ -101,6 +101,7 @@ class LlvmBuilder final : public Builder {
   Pointer offset(Pointer p, std::int64_t bytes) override;
   Pointer offset(Pointer p, Value bytes) override;
   Pointer null_pointer() override;
+  Pointer choose(Value condition, ConstPointer if_true, ConstPointer if_false) override;
   Value is_null(ConstPointer p) override;
   Value load(ConstPointer p, Dtype dtype) override;
   void store(Pointer p, Value v) override;

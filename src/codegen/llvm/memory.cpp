@@ -12,6 +12,9 @@ Pointer LlvmBuilder::offset(Pointer p, Value bytes) {
   LLVMValueRef index = ref(bytes);
   return {LLVMBuildGEP2(ir_, i8_, ref(p), &index, 1, "")};
 }
+Pointer LlvmBuilder::choose(Value condition, ConstPointer if_true, ConstPointer if_false) {
+  return {LLVMBuildSelect(ir_, ref(condition), ref(if_true), ref(if_false), "")};
+}
 Pointer LlvmBuilder::null_pointer() { return {LLVMConstNull(pointer_)}; }
 Value LlvmBuilder::is_null(ConstPointer p) { return {LLVMBuildIsNull(ir_, ref(p), ""), Dtype::Bool}; }
 
