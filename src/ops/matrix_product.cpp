@@ -114,15 +114,8 @@ template <class T, class Element>
 void transpose_block(const Element* from, std::int64_t line_stride, T* to, std::int64_t width) {
   Four<T> line[4];
   for (int i = 0; i < 4; ++i) line[i] = loaded_four<T>(from + i * line_stride);
-  const Four<T> low01 = __builtin_shufflevector(line[0], line[1], 0, 4, 1, 5),
-                high01 = __builtin_shufflevector(line[0], line[1], 2, 6, 3, 7),
-                low23 = __builtin_shufflevector(line[2], line[3], 0, 4, 1, 5),
-                high23 = __builtin_shufflevector(line[2], line[3], 2, 6, 3, 7);
-  const Four<T> step[] = {__builtin_shufflevector(low01, low23, 0, 1, 4, 5),
-                          __builtin_shufflevector(low01, low23, 2, 3, 6, 7),
-                          __builtin_shufflevector(high01, high23, 0, 1, 4, 5),
-                          __builtin_shufflevector(high01, high23, 2, 3, 6, 7)};
-  for (int k = 0; k < 4; ++k) __builtin_memcpy(to + k * width, &step[k], sizeof(Four<T>));
+  transpose_registers<2>(line);
+  for (int k = 0; k < 4; ++k) __builtin_memcpy(to + k * width, &line[k], sizeof(Four<T>));
 }
 
 /// Lines of a matrix (rows of the left operand, columns of the right one) beside each other, for one step of

@@ -169,7 +169,10 @@ void Region::emit_cluster(std::span<const std::uint32_t> eqns) {
     fusion.in_any_order();
     return emit_loop(fusion);
   }
-  if (fusion.can_sum() && fusion.in_order()) return emit_loop(fusion);
+  if (fusion.can_sum()) {
+    fusion.in_order();
+    return emit_loop(fusion);
+  }
   // The sums by themselves, of arrays.
   std::vector<std::uint32_t> others;
   std::ranges::copy_if(eqns, std::back_inserter(others),

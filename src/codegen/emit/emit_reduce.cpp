@@ -98,9 +98,9 @@ bool Region::Fusion::walks_one_axis() const {
   return sum.few && sum.inner == sum.terms;
 }
 
-bool Region::Fusion::in_order() {
+void Region::Fusion::in_order() {
   const SumAxes sum(shape_, axes(), views());
-  if (!sum.few) return false;
+  APSIS_ASSERT(sum.few);
   const bool along = can_walk_along(sum);
   place_results();
   for (std::size_t d = 0; d < shape_.size(); ++d)
@@ -133,7 +133,6 @@ bool Region::Fusion::in_order() {
         static_cast<int>(std::bit_floor(std::min(strip_bytes / widest_ / reduced.size(), most_lanes)));
     loop.width = std::max(registers, cost_ <= short_wait ? most : std::min(2 * registers, most));
   }
-  return true;
 }
 
 bool Region::emit_reduce(const Eqn& e) {

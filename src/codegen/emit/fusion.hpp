@@ -17,8 +17,8 @@ class Region::Fusion {
   bool can_sum() const;
   /// The same: whether the axes that disappear are one walk through every array.
   bool walks_one_axis() const;
-  /// Chooses the order: that of the sums. False, and nothing is done, if the loop cannot follow it.
-  bool in_order();
+  /// Chooses the order: that of the sums, over one axis or two.
+  void in_order();
   /// Any: there are no sums.
   void in_any_order();
 
