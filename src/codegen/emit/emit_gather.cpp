@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "codegen/emit/element_at.hpp"
 #include "codegen/emit/fused_loop.hpp"
 #include "codegen/emit/region.hpp"
 #include "ops/index_rules.hpp"
@@ -32,30 +33,16 @@ Region::IndexedSlice Region::indexed_slice(const Place& array, Dtype dtype, cons
   for (const Placement::Start& s : placement.starts)
     lanes = std::max(lanes, b_.lanes_of(of_row[static_cast<std::size_t>(s.entry)]));
   b_.set_lanes(lanes);
-  const auto constant = [&](std::int64_t value) {
-    return b_.constant(Dtype::I64, static_cast<std::uint64_t>(value));
-  };
-  Value element = constant(0);
-  for (const Placement::Start& s : placement.starts) {
-    Value i = of_row[static_cast<std::size_t>(s.entry)];
-    if (b_.lanes_of(i) < lanes) i = b_.splat(i);
-    const Value least = constant(0), most = constant(std::max<std::int64_t>(s.limit, 0));
-    const Value below = b_.compare(Compare::Lt, i, least), above = b_.compare(Compare::Gt, i, most);
-    if (mode != OutOfBounds::Clip) {
-      const Value here = b_.bit_not(b_.bit_or(below, above));
-      slice.inside = slice.inside.handle ? b_.bit_and(slice.inside, here) : here;
-    }
-    i = b_.select(below, least, b_.select(above, most, i));
-    element = b_.add(element, b_.mul(i, constant(s.stride)));
-  }
+  ElementAt at(b_, mode);
+  for (const Placement::Start& s : placement.starts)
+    at.add(of_row[static_cast<std::size_t>(s.entry)], std::max<std::int64_t>(s.limit, 0), s.stride);
+  slice.inside = at.inside();
   const std::int64_t bytes = bytes_of(array, dtype), known = array.view.offset + placement.base(row).operand;
   slice.bytes = b_.index(known * bytes);
-  if (lanes == 1) {
-    slice.bytes = b_.add(slice.bytes, b_.mul(element, b_.index(bytes)));
-  } else {
-    slice.first = element;
-    if (array.lanes > 1) slice.first = b_.add(b_.mul(element, constant(array.lanes)), b_.lane_numbers());
-  }
+  if (lanes == 1)
+    slice.bytes = b_.add(slice.bytes, b_.mul(at.element(), b_.index(bytes)));
+  else
+    slice.first = at.element_of_lane(array.lanes);
   return slice;
 }
 

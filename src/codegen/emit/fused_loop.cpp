@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "codegen/emit/combine.hpp"
+#include "codegen/emit/element_at.hpp"
 #include "ops/index_rules.hpp"
 #include "ops/table.hpp"
 #include "passes/analysis/pick.hpp"
@@ -78,24 +79,13 @@ void accumulate(Builder& b, LoopNest& nest, Reduction& reduction, Value v) {
 
 /// The elements of a table at these indices, one a lane.
 Value pick(Builder& b, const Access& table, const PickParams& p, std::span<const Value> indices) {
-  const auto constant = [&](std::int64_t value) {
-    return b.constant(Dtype::I64, static_cast<std::uint64_t>(value));
-  };
   b.set_lanes(std::max(table.lanes, b.lanes_of(indices[0])));
-  Value element = constant(0), inside;
+  ElementAt at(b, p.mode);
   for (std::size_t k = 0; k < indices.size(); ++k) {
     const auto axis = static_cast<std::size_t>(p.axes[k]);
-    const Value i = b.lanes_of(indices[k]) < b.lanes() ? b.splat(indices[k]) : indices[k];
-    const Value least = constant(0), most = constant(table.view.shape[axis] - 1);
-    const Value below = b.compare(Compare::Lt, i, least), above = b.compare(Compare::Gt, i, most);
-    if (p.mode != OutOfBounds::Clip) {
-      const Value here = b.bit_not(b.bit_or(below, above));
-      inside = inside.handle ? b.bit_and(inside, here) : here;
-    }
-    const Value clamped = b.select(below, least, b.select(above, most, i));
-    element = b.add(element, b.mul(clamped, constant(table.view.strides[axis])));
+    at.add(indices[k], table.view.shape[axis] - 1, table.view.strides[axis]);
   }
-  if (table.lanes > 1) element = b.add(b.mul(element, constant(table.lanes)), b.lane_numbers());
+  const Value element = at.element_of_lane(table.lanes);
   const auto bytes = static_cast<std::int64_t>(item_size(table.dtype));
   const ConstPointer first = b.offset(table.base, table.view.offset * bytes * table.lanes);
   Value v;
@@ -103,8 +93,8 @@ Value pick(Builder& b, const Access& table, const PickParams& p, std::span<const
     v = b.gather(first, element, table.dtype);
   else
     v = b.load_element(b.offset(first, b.mul(element, b.index(bytes))), table.dtype);
-  if (!inside.handle) return v;
-  return b.select(inside, v, b.constant(table.dtype, missing_bits(table.dtype, p.mode)));
+  if (!at.inside().handle) return v;
+  return b.select(at.inside(), v, b.constant(table.dtype, missing_bits(table.dtype, p.mode)));
 }
 
 /// An array in a part of the shape, and `filling` around it.
