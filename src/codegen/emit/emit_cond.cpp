@@ -9,22 +9,29 @@
 
 namespace apsis::detail {
 
+struct BranchOperand {
+  Place kept;          // read after the branches too, or
+  Home lent;           // used for the last time: the branches may overwrite it
+  bool taken = false;  // a result is made there
+  const Location& where() const { return lent ? static_cast<const Location&>(lent) : kept; }
+  Place value() const { return lent ? lent.value() : kept; }
+};
+
 namespace {
 
 /// The operand in whose memory a result is made: one that is lent, that every branch passes on or updates in
-/// place, and that no other result has taken. -1: none.
-std::ptrdiff_t borrow(std::span<const GraphRef> branches, std::size_t result, int lanes,
-                      std::span<const Place> in, std::vector<char>& lent) {
+/// place, and that no other result has taken. No home: none.
+Home borrow(std::span<const GraphRef> branches, std::size_t result, int lanes, std::span<BranchOperand> in) {
   for (std::size_t i = 0; i < in.size(); ++i) {
-    if (!lent[i] || in[i].lanes != lanes) continue;
+    if (!in[i].lent || in[i].taken || in[i].lent.lanes != lanes) continue;
     const bool kept = std::ranges::all_of(branches, [&](const GraphRef& g) {
       return carry_use(*g, static_cast<ValueId>(i), g->outputs()[result]) != CarryUse::Replaced;
     });
     if (!kept) continue;
-    lent[i] = 0;
-    return static_cast<std::ptrdiff_t>(i);
+    in[i].taken = true;
+    return in[i].lent;
   }
-  return -1;
+  return {};
 }
 
 }  // namespace
@@ -33,13 +40,8 @@ std::ptrdiff_t borrow(std::span<const GraphRef> branches, std::size_t result, in
 /// one.
 class Region::CondWriter {
  public:
-  CondWriter(Region& outer, const Eqn& e, std::span<const Place> in, std::vector<char> lent)
-      : outer_(outer),
-        b_(outer.b_),
-        e_(e),
-        branches_(e.params.as<CondParams>().branches),
-        in_(in),
-        lent_(std::move(lent)) {
+  CondWriter(Region& outer, const Eqn& e, std::span<BranchOperand> in)
+      : outer_(outer), b_(outer.b_), e_(e), branches_(e.params.as<CondParams>().branches), in_(in) {
     plan_results();
   }
 
@@ -69,16 +71,16 @@ class Region::CondWriter {
   struct Result {
     Aval aval;
     int lanes;
-    Place place;
-    bool borrowed = false;
+    Home home;                                 // in memory
+    bool borrowed = false;                     // that of an operand
     std::vector<std::vector<Value>> elements;  // by branch
     std::vector<Place> lists;                  // by branch
-    bool in_memory() const { return place.kind == Place::Kind::Memory; }
   };
 
   void plan_results() {
     std::vector<char> flags{0};
-    for (const Place& place : in_) flags.push_back(static_cast<char>(outer_.lanes_of(place) > 1));
+    for (const BranchOperand& operand : in_)
+      flags.push_back(static_cast<char>(outer_.lanes_of(operand.where()) > 1));
     const std::vector<char> varying =
         outer_.lanes_ > 1 ? varying_results(outer_.graph_, e_, flags) : std::vector<char>(e_.result_count, 0);
     for (std::uint32_t r = 0; r < e_.result_count; ++r) {
@@ -87,26 +89,24 @@ class Region::CondWriter {
       result.aval = outer_.graph_.aval(v);
       result.lanes = varying[r] ? outer_.lanes_ : 1;
       if (result.aval.is_list() || outer_.in_registers(result.aval)) continue;
-      const std::ptrdiff_t i = borrow(branches_, r, result.lanes, in_, lent_);
-      result.borrowed = i >= 0;
-      result.place = i >= 0 ? in_[static_cast<std::size_t>(i)] : outer_.destination(v, result.lanes).place();
+      result.home = borrow(branches_, r, result.lanes, in_);
+      result.borrowed = static_cast<bool>(result.home);
+      if (!result.home) result.home = Home(outer_.destination(v, result.lanes).place());
     }
-    for (Result& r : results_)
-      if (r.place.buffer) ++r.place.buffer->holders;
   }
 
   void write_branch(const Graph& graph) {
     Region branch(outer_.lowering_, graph, outer_.lanes_, outer_.mask_);
-    for (std::size_t i = 0; i < in_.size(); ++i) branch.bind_input(static_cast<ValueId>(i), in_[i]);
+    for (std::size_t i = 0; i < in_.size(); ++i) branch.bind_input(static_cast<ValueId>(i), in_[i].value());
     for (std::uint32_t r = 0; r < results_.size(); ++r)
-      if (results_[r].in_memory() && !results_[r].borrowed) branch.hint_output(r, results_[r].place);
+      if (results_[r].home && !results_[r].borrowed) branch.hint_output(r, results_[r].home.value());
     branch.run();
     for (std::uint32_t r = 0; r < results_.size(); ++r) {
       Result& result = results_[r];
       if (result.aval.is_list()) {
         result.lists.push_back(branch.output(r));
-      } else if (result.in_memory()) {
-        if (!result.borrowed) branch.write_output(r, result.place);
+      } else if (result.home) {
+        if (!result.borrowed) branch.write_output(r, result.home.value());
       } else {
         result.elements.push_back(outer_.registers(branch.output(r), result.aval));
         b_.set_lanes(result.lanes);
@@ -116,15 +116,12 @@ class Region::CondWriter {
     }
     // Last, as another result may be a view of what is overwritten.
     for (std::uint32_t r = 0; r < results_.size(); ++r)
-      if (results_[r].borrowed) branch.write_output(r, results_[r].place);
+      if (results_[r].borrowed) branch.write_output(r, results_[r].home.value());
   }
 
   Place joined(Result& result) {
     if (result.aval.is_list()) return joined_list(result);
-    if (result.in_memory()) {
-      --result.place.buffer->holders;
-      return std::move(result.place);
-    }
+    if (result.home) return result.home.value();
     Place place;
     place.kind = Place::Kind::Registers;
     b_.set_lanes(result.lanes);
@@ -139,8 +136,9 @@ class Region::CondWriter {
   Place joined_list(const Result& result) {
     Place place = result.lists[0];
     // Which list it is shows at run time only: none of them may be given back before the call ends.
-    place.buffer = std::make_shared<Buffer>();
-    for (const Place& list : result.lists) place.buffer->parts.push_back(list.buffer);
+    const auto buffer = std::make_shared<Buffer>();
+    for (const Place& list : result.lists) buffer->parts.push_back(list.buffer);
+    place.buffer = BufferReader(buffer);
     const Pointer base = b_.pointer_phi();
     place.base = base;
     b_.set_lanes(1);
@@ -156,8 +154,7 @@ class Region::CondWriter {
   Builder& b_;
   const Eqn& e_;
   const std::vector<GraphRef>& branches_;
-  const std::span<const Place> in_;
-  std::vector<char> lent_;
+  const std::span<BranchOperand> in_;
   std::vector<Result> results_;
   std::vector<Block> ends_;
 };
@@ -167,28 +164,26 @@ void Region::emit_cond(const Eqn& e) {
   const auto branches = static_cast<std::int64_t>(e.params.as<CondParams>().branches.size());
   const Value index = clamped_index(operands[0], branches - 1);
   // An array used for the last time may be overwritten by the branches.
-  std::vector<Place> in(operands.size() - 1);
-  std::vector<char> lent(in.size(), 0);
-  for (std::size_t i = 0; i < in.size(); ++i) {
+  std::vector<BranchOperand> in;
+  for (ValueId v : operands.subspan(1)) {
     bool last = false;
-    in[i] = take(operands[i + 1], last);
-    if (!last || !may_update(in[i])) continue;
-    lent[i] = 1;
-    ++in[i].buffer->holders;
+    Place place = take(v, last);
+    if (last && may_update(place))
+      in.push_back({{}, Home(std::move(place))});
+    else
+      in.push_back({std::move(place), {}});
   }
   if (b_.lanes_of(index) > 1)
-    emit_cond_lanes(e, index, in, lent);
+    emit_cond_lanes(e, index, in);
   else
-    CondWriter(*this, e, in, lent).write(index);
-  for (std::size_t i = 0; i < in.size(); ++i)
-    if (lent[i]) --in[i].buffer->holders;
+    CondWriter(*this, e, in).write(index);
 }
 
 /// Each branch that some lane takes runs under a mask.
-void Region::emit_cond_lanes(const Eqn& e, Value index, std::span<const Place> in, std::vector<char> lent) {
+void Region::emit_cond_lanes(const Eqn& e, Value index, std::span<BranchOperand> in) {
   const auto& branches = e.params.as<CondParams>().branches;
   struct Result {
-    Place place;                // in memory
+    Home home;                  // in memory
     bool borrowed = false;      // that of an operand
     std::vector<Value> values;  // in registers, as known so far
   };
@@ -197,11 +192,9 @@ void Region::emit_cond_lanes(const Eqn& e, Value index, std::span<const Place> i
     const Aval& aval = graph_.aval(e.first_result + r);
     APSIS_ASSERT(!aval.is_list());
     if (!in_registers(aval)) {
-      const std::ptrdiff_t i = borrow(branches, r, lanes_, in, lent);
-      results[r].borrowed = i >= 0;
-      results[r].place =
-          i >= 0 ? in[static_cast<std::size_t>(i)] : destination(e.first_result + r, lanes_).place();
-      ++results[r].place.buffer->holders;
+      results[r].home = borrow(branches, r, lanes_, in);
+      results[r].borrowed = static_cast<bool>(results[r].home);
+      if (!results[r].home) results[r].home = Home(destination(e.first_result + r, lanes_).place());
       continue;
     }
     b_.set_lanes(lanes_);
@@ -216,13 +209,13 @@ void Region::emit_cond_lanes(const Eqn& e, Value index, std::span<const Place> i
     b_.branch(b_.any(taken), start, after);
     b_.set_position(start);
     Region branch(lowering_, *branches[k], lanes_, taken);
-    for (std::size_t i = 0; i < in.size(); ++i) branch.bind_input(static_cast<ValueId>(i), in[i]);
+    for (std::size_t i = 0; i < in.size(); ++i) branch.bind_input(static_cast<ValueId>(i), in[i].value());
     branch.run();
     std::vector<std::vector<Value>> chosen(results.size());
     for (std::uint32_t r = 0; r < results.size(); ++r) {
       const Aval& aval = graph_.aval(e.first_result + r);
-      if (results[r].place.kind == Place::Kind::Memory) {
-        if (!results[r].borrowed) branch.copy(branch.output(r), aval, branch.update(results[r].place));
+      if (const Home& home = results[r].home) {
+        if (!results[r].borrowed) branch.copy(branch.output(r), aval, branch.update(home.value()));
         continue;
       }
       std::vector<Value> values = registers(branch.output(r), aval);
@@ -233,8 +226,9 @@ void Region::emit_cond_lanes(const Eqn& e, Value index, std::span<const Place> i
       }
     }
     for (std::uint32_t r = 0; r < results.size(); ++r)
-      if (results[r].borrowed && !same_memory(branch.output(r), results[r].place))
-        branch.copy(branch.output(r), graph_.aval(e.first_result + r), branch.update(results[r].place));
+      if (results[r].borrowed && !same_memory(branch.output(r), results[r].home))
+        branch.copy(branch.output(r), graph_.aval(e.first_result + r),
+                    branch.update(results[r].home.value()));
     Block end = b_.position();
     b_.jump(after);
     b_.set_position(after);
@@ -249,13 +243,14 @@ void Region::emit_cond_lanes(const Eqn& e, Value index, std::span<const Place> i
     }
   }
   for (std::uint32_t r = 0; r < e.result_count; ++r) {
-    if (results[r].place.kind == Place::Kind::None) {
-      results[r].place.kind = Place::Kind::Registers;
-      results[r].place.elements = std::move(results[r].values);
+    Place place;
+    if (results[r].home) {
+      place = results[r].home.value();
     } else {
-      --results[r].place.buffer->holders;
+      place.kind = Place::Kind::Registers;
+      place.elements = std::move(results[r].values);
     }
-    define(e.first_result + r, std::move(results[r].place));
+    define(e.first_result + r, std::move(place));
   }
 }
 

@@ -237,10 +237,10 @@ bool Region::emit_dynamic_slice(const Eqn& e) {
     Value offset = dynamic_offset(place, in, operands.subspan(1), out.shape());
     place.base = b_.offset(place.base, offset);
     place.view.shape = out.shape();
-    const Place& target = hints_[e.first_result];
+    const Home& target = hints_[e.first_result];
     if (in_registers(out)) {
       define_loaded(e.first_result, place);
-    } else if (is_copied(e) || (target.kind == Place::Kind::Memory && target.lanes == place.lanes)) {
+    } else if (is_copied(e) || (target && target.lanes == place.lanes)) {
       // Made at its place at once: the array may then be overwritten.
       const Destination made = destination(e.first_result, place.lanes);
       copy(place, out, made);

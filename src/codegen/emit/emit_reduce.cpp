@@ -54,8 +54,8 @@ std::vector<View> Region::Fusion::views() const {
   std::vector<View> views;
   for (const Access& a : loop.accesses) views.push_back(a.view);
   for (const Stored& s : stored_) {
-    const Place& hint = region_.hints_[s.value];
-    views.push_back(hint.kind == Place::Kind::None ? View::contiguous(shape_) : hint.view);
+    const Home& hint = region_.hints_[s.value];
+    views.push_back(hint ? hint.view : View::contiguous(shape_));
   }
   return views;
 }

@@ -142,7 +142,7 @@ Place ListWriter::counted() const {
   place.kind = Place::Kind::List;
   place.lanes = lanes_;
   place.base = header_;
-  place.buffer = owner_;
+  place.buffer = BufferReader(owner_);
   return place;
 }
 

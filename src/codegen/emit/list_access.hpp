@@ -48,7 +48,7 @@ class ListWriter {
   Pointer header_, start_, at_, current_;
   Value start_room_, room_, left_;
   Pointer next_;
-  BufferRef owner_;
+  BufferOwner owner_;
 };
 
 /// Puts a list into a record of a list of lists, in a field at `value`.

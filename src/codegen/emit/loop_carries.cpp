@@ -4,10 +4,9 @@ namespace apsis::detail {
 namespace {
 
 /// One buffer in the name of two, for an array that is in either.
-BufferRef both(const BufferRef& a, const BufferRef& b) {
+BufferOwner both(BufferReader a, const BufferReader& b) {
   auto buffer = std::make_shared<Buffer>();
-  buffer->parts = {a, b};
-  buffer->writable = true;
+  buffer->parts = {std::move(a), b};
   return buffer;
 }
 
@@ -52,11 +51,7 @@ void LoopCarries::start(Place initial, bool last, ValueId result) {
     c.initial = home.place();
   }
   c.initial.view = View::contiguous(c.aval.shape());
-  c.first = c.initial.buffer;
-  if (c.use == CarryUse::Replaced) {
-    c.next = outer_.allocate(c.aval, c.lanes).place();
-    c.second = c.next.buffer;
-  }
+  if (c.use == CarryUse::Replaced) c.next = outer_.allocate(c.aval, c.lanes).place();
 }
 
 void LoopCarries::open(Block before) {
@@ -76,19 +71,15 @@ void LoopCarries::open(Block before) {
       c.next_phi = b_.pointer_phi();
       b_.add_incoming(c.now_phi, c.initial.base, before);
       b_.add_incoming(c.next_phi, c.next.base, before);
-      c.now = c.initial;
+      // Not writable while the loop runs: the array is made anew in the other one.
+      c.either = both(std::move(c.initial.buffer), c.next.buffer);
+      c.now = {std::move(c.initial), BufferReader(c.either)};
       c.now.base = c.now_phi;
-      c.now.buffer = both(c.first, c.second);
-      c.now.buffer->writable = false;  // the array is made anew in the other home
       c.next.base = c.next_phi;
     } else {
       // Places of the body may overwrite the home once nothing else in the body reads it.
-      c.now = c.initial;
+      c.home = Home(std::move(c.initial));
     }
-  }
-  for (Carry& c : carries_) {
-    c.initial.buffer = nullptr;
-    if (c.use == CarryUse::InPlace && c.first) c.first->holders += 2;  // `first` and `now`
   }
 }
 
@@ -107,7 +98,7 @@ void LoopCarries::close(Region& body, Value mask) {
     Carry& c = carries_[i];
     if (c.use == CarryUse::Unchanged) continue;
     const Place& made = body.output(i);
-    if (c.initial.kind == Place::Kind::Registers) {
+    if (c.now.kind == Place::Kind::Registers) {
       c.updated = outer_.registers(made, c.aval);
       for (std::size_t k = 0; k < c.updated.size(); ++k) {
         b_.set_lanes(c.lanes);
@@ -120,9 +111,10 @@ void LoopCarries::close(Region& body, Value mask) {
   }
   for (std::size_t i = 0; i < carries_.size(); ++i) {
     Carry& c = carries_[i];
-    if (c.initial.kind == Place::Kind::Registers || c.use == CarryUse::Unchanged) continue;
+    if (c.now.kind == Place::Kind::Registers || c.use == CarryUse::Unchanged) continue;
     if (c.use == CarryUse::InPlace) {
-      if (!same_memory(body.output(i), c.now)) body.copy(body.output(i), c.aval, body.update(c.now));
+      if (!same_memory(body.output(i), c.home))
+        body.copy(body.output(i), c.aval, body.update(c.home.value()));
     } else if (mask.handle) {
       body.copy(c.next, c.aval, body.update(c.now));
     }
@@ -137,8 +129,7 @@ void LoopCarries::link(Block latch) {
       b_.add_incoming(c.now_phi, masked_ ? c.now_phi : c.next_phi, latch);
       b_.add_incoming(c.next_phi, masked_ ? c.next_phi : c.now_phi, latch);
     }
-    if (c.use == CarryUse::Replaced && c.now.buffer) c.now.buffer->writable = true;
-    if (c.use == CarryUse::InPlace && c.first) c.first->holders -= 2;
+    if (c.either) c.either->writable = true;
   }
 }
 

@@ -21,7 +21,7 @@ class LoopCarries {
   /// In the loop's head, reached from `before`.
   void open(Block before);
   /// Where carry i is during an iteration.
-  const Place& place(std::size_t i) const { return carries_[i].now; }
+  Place place(std::size_t i) const { return carries_[i].home ? carries_[i].home.value() : carries_[i].now; }
   bool unchanged(std::size_t i) const { return carries_[i].use == CarryUse::Unchanged; }
   /// Tells the body where to make its outputs.
   void hint(Region& body);
@@ -38,7 +38,8 @@ class LoopCarries {
     Place initial, now, next;
     std::vector<Value> phis, updated;
     Pointer now_phi, next_phi;
-    BufferRef first, second;
+    BufferOwner either;  // stands for the memory of `now` and `next`
+    Home home;           // in place of `now`: an array that is updated where it is
   };
   Region& outer_;
   Builder& b_;

@@ -80,7 +80,7 @@ void Lowering::Pieces::join() {
   b.next_piece();
 }
 
-BufferRef Lowering::allocate(std::int64_t bytes) {
+BufferOwner Lowering::allocate(std::int64_t bytes) {
   auto buffer = std::make_shared<Buffer>();
   buffer->arena = &arena;
   buffer->bytes = bytes;

@@ -76,7 +76,7 @@ class Lowering {
   /// The address of a range of scratch memory.
   Pointer scratch(std::int64_t offset) { return b.offset(scratch_, offset); }
   /// A buffer of its own.
-  BufferRef allocate(std::int64_t bytes);
+  BufferOwner allocate(std::int64_t bytes);
   /// Leaves the function with `status` unless it is Ok.
   void check(Value status);
   /// What an entry of the runtime makes; leaves the function if it could not.

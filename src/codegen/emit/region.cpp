@@ -32,14 +32,14 @@ void Region::hint_output(std::size_t output, const Place& target) {
   ValueId v = graph_.outputs()[output];
   if (in_registers(graph_.aval(v)) || graph_.aval(v).is_list()) return;
   Place place = target;
-  // The place is the value's own from here on: its buffer counts only those who know it through the value,
-  // and not the hints.
-  place.buffer = std::make_shared<Buffer>();
-  place.buffer->writable = true;
-  if (target.buffer) place.buffer->parts = {target.buffer};
+  // The value made there is the memory's only one, whoever has it under another name.
+  const auto buffer = std::make_shared<Buffer>();
+  buffer->writable = true;
+  buffer->parts = {target.buffer};
+  place.buffer = BufferReader(buffer);
   bool updated = false;
   while (const Eqn* e = graph_.definition(v)) {
-    if (hints_[v].kind != Place::Kind::None) return;
+    if (hints_[v]) return;
     ValueId u;
     if (e->op->kind == OpKind::View) {
       // What a reshape reads may be made at the place of its result.
@@ -50,15 +50,13 @@ void Region::hint_output(std::size_t output, const Place& target) {
           e->op->view(e->params, graph_.aval(v), View::contiguous(graph_.aval(u).shape()), view) &&
           view.is_contiguous() && view.offset == 0;
       if (!same) {
-        hints_[v] = place;
-        ++place.buffer->holders;
+        hints_[v] = Home(std::move(place));
         return;
       }
       place.view.shape = graph_.aval(u).shape();
       place.view.strides = View::contiguous(place.view.shape).strides;
     } else {
-      hints_[v] = place;
-      ++place.buffer->holders;
+      hints_[v] = Home(Place(place));
       // What an update changes may be made at the place of its result, if nothing else reads it.
       const std::uint32_t result = v - e->first_result;
       const std::int64_t operand = updated_operand(*e, result);
@@ -117,8 +115,7 @@ void Region::release_operands(const Eqn& e) {
 void Region::release(Place& place) {
   // A loop inside a loop records anew in each iteration: what was recorded goes when the last of its values
   // is read.
-  if (place.kind == Place::Kind::List && place.buffer && place.buffer->records &&
-      place.buffer.use_count() == 1) {
+  if (place.kind == Place::Kind::List && place.buffer.alone() && place.buffer->records) {
     b_.set_lanes(1);
     const Operand arguments[] = {lowering_.context(), place.base};
     if (place.buffer->tables.empty())
@@ -293,7 +290,7 @@ bool Region::emit_unrolled(const Eqn& e) {
   return true;
 }
 
-int Region::lanes_of(const Place& place) const {
+int Region::lanes_of(const Location& place) const {
   if (place.kind != Place::Kind::Registers) return place.lanes;
   int lanes = 1;
   for (Value v : place.elements) lanes = std::max(lanes, b_.lanes_of(v));
@@ -321,8 +318,8 @@ void Region::define_loaded(ValueId v, const Place& memory) {
 }
 
 Destination Region::destination(ValueId v, int lanes) {
-  const Place& hint = hints_[v];
-  if (hint.kind != Place::Kind::None && hint.lanes == lanes && is_own(hint)) return Destination(hint);
+  const Home& hint = hints_[v];
+  if (hint && hint.lanes == lanes && is_own(hint)) return Destination(hint.value());
   return allocate(graph_.aval(v), lanes);
 }
 
@@ -342,7 +339,7 @@ Destination Region::allocate(const Aval& aval, int lanes) {
   place.kind = Place::Kind::Memory;
   place.lanes = lanes;
   place.view = View::contiguous(aval.shape());
-  place.buffer = lowering_.allocate(static_cast<std::int64_t>(aval.bytes()) * lanes);
+  place.buffer = BufferReader(lowering_.allocate(static_cast<std::int64_t>(aval.bytes()) * lanes));
   place.base = lowering_.scratch(place.buffer->offset);
   place.kept = mask_;
   if (marks_memory) mark_unwritten(place, aval);
@@ -524,8 +521,7 @@ void Region::emit_call(const Eqn& e) {
     inner.bind_input(static_cast<ValueId>(i), take(operands[i], last));
   }
   for (std::uint32_t r = 0; r < e.result_count; ++r)
-    if (hints_[e.first_result + r].kind != Place::Kind::None)
-      inner.hint_output(r, hints_[e.first_result + r]);
+    if (const Home& hint = hints_[e.first_result + r]) inner.hint_output(r, hint.value());
   inner.run();
   for (std::uint32_t r = 0; r < e.result_count; ++r) define(e.first_result + r, inner.output(r));
 }

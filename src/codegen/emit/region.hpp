@@ -12,6 +12,7 @@
 
 namespace apsis::detail {
 
+struct BranchOperand;
 struct FusedLoop;
 struct Placement;
 enum class OutOfBounds : std::uint8_t;
@@ -59,7 +60,7 @@ class Region {
   /// Where the result v is to be made.
   Destination destination(ValueId v, int lanes);
   /// Whether somebody reads the place's elements of active lanes at most.
-  bool is_own(const Place& place) const { return place.kept.handle == mask_.handle; }
+  bool is_own(const Location& place) const { return place.kept.handle == mask_.handle; }
   /// Whether an array that is used for the last time may be updated where it is.
   bool may_update(const Place& place) const {
     return place.exclusive() && place.view.is_contiguous() && (place.lanes > 1 || is_own(place));
@@ -80,7 +81,7 @@ class Region {
   /// The same, to write them: the lane must be active.
   Target of_lane(const Target& target, const Aval& aval, Value lane);
   /// How many copies of each element a place has: 1 when all lanes share it.
-  int lanes_of(const Place& place) const;
+  int lanes_of(const Location& place) const;
 
  private:
   using Values = std::vector<Value>;
@@ -139,7 +140,7 @@ class Region {
   bool emit_reduce(const Eqn& e);
   void emit_call(const Eqn& e);
   void emit_cond(const Eqn& e);
-  void emit_cond_lanes(const Eqn& e, Value index, std::span<const Place> in, std::vector<char> lent);
+  void emit_cond_lanes(const Eqn& e, Value index, std::span<BranchOperand> in);
   void emit_map_lanes(const Eqn& e);
   void emit_while(const Eqn& e);
   void emit_scan(const Eqn& e);
@@ -172,7 +173,7 @@ class Region {
   Value mask_;
   std::vector<Place> places_;        // by value
   std::vector<std::uint32_t> uses_;  // by value: operands and outputs that are still to come
-  std::vector<Place> hints_;         // by value
+  std::vector<Home> hints_;          // by value
   Schedule schedule_;
   bool scheduled_ = false;
   bool shares_loops_ = false;  // there are so many fused loops that equal ones become functions

@@ -15,7 +15,8 @@ class Region;
 class Target {
  public:
   /// The same memory, to be read.
-  const Place& place() const { return place_; }
+  const Place& place() const& { return place_; }
+  Place place() && { return std::move(place_); }
   /// For loops over elements. Lanes must be neighbours.
   Sink sink(Dtype dtype) const { return {place_.view, base_, dtype, place_.lanes, mask_}; }
   /// The part that begins `bytes` further on: a scalar I64, or a number.

@@ -33,7 +33,7 @@ bool hands_on_list(const Graph& region) {
 }
 
 /// Stands for the lists in tables of lanes.
-BufferRef owner_of_lists(std::span<const Place> tables, std::int64_t lanes, int packet) {
+BufferOwner owner_of_lists(std::span<const Place> tables, std::int64_t lanes, int packet) {
   auto owner = std::make_shared<Buffer>();
   owner->records = true;
   owner->lanes = lanes;
@@ -176,16 +176,16 @@ class Region::PacketsCall {
     outer_.lowering_.check(b_.call_runtime("apsis_run_lanes", Dtype::I32, arguments));
     // Lists go when the last of their values is read, as those do that a loop makes outside lanes.
     if (!hands_on_list(*p_.region))
-      for (const BufferRef& lists : unpacked_) outer_.free_lists_of_lanes(*lists);
+      for (const BufferOwner& lists : unpacked_) outer_.free_lists_of_lanes(*lists);
   }
 
   void define_results() {
     std::vector<Place> recorded;
     for (std::uint32_t r = 0; r < e_.result_count; ++r)
       if (records_list(*p_.region, r)) recorded.push_back(out_[r]);
-    const BufferRef owner = owner_of_lists(recorded, p_.lanes, code_.width());
+    const BufferOwner owner = owner_of_lists(recorded, p_.lanes, code_.width());
     for (std::uint32_t r = 0; r < e_.result_count; ++r)
-      if (records_list(*p_.region, r)) out_[r].buffer = owner;
+      if (records_list(*p_.region, r)) out_[r].buffer = BufferReader(owner);
     auto list = lists_.begin();
     b_.set_lanes(1);
     for (std::uint32_t r = 0; r < e_.result_count; ++r) {
@@ -235,9 +235,9 @@ class Region::PacketsCall {
   LaneCode& code_;
   Pointer table_;
   std::int64_t passed_ = 0;
-  std::vector<Place> in_, out_;      // alive until the call
-  std::vector<BufferRef> unpacked_;  // lists that were made for it
-  std::vector<Pointer> lists_;       // among the results
+  std::vector<Place> in_, out_;        // alive until the call
+  std::vector<BufferOwner> unpacked_;  // lists that were made for it
+  std::vector<Pointer> lists_;         // among the results
 };
 
 void Region::emit_packets(const Eqn& e) {

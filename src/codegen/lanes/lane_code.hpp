@@ -37,10 +37,10 @@ class LaneCode {
     std::size_t operand;
     Aval aval;
     CarryUse use = CarryUse::Unchanged;
-    Values now;         // registers
-    Place home, spare;  // memory: `spare` takes turns with `home` when an iteration makes the array anew
+    Values now;        // registers
+    Home home, spare;  // memory: `spare` takes turns with `home` when an iteration makes the array anew
     Pointer home_now, spare_now;
-    bool in_memory() const { return home.kind == Place::Kind::Memory; }
+    bool in_memory() const { return static_cast<bool>(home); }
     bool takes_turns() const { return in_memory() && use == CarryUse::Replaced; }
   };
   // The phis of the slots at the head of a block.

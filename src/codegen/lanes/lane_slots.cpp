@@ -8,10 +8,10 @@ namespace apsis::detail {
 namespace {
 
 /// What a piece reads must not be overwritten by it: the buffer under another name.
-BufferRef read_only(const BufferRef& a, const BufferRef& b) {
+BufferReader read_only(const Home& a, const Home& b) {
   auto buffer = std::make_shared<Buffer>();
-  buffer->parts = {a, b};
-  return buffer;
+  buffer->parts = {a.value().buffer, b.value().buffer};
+  return BufferReader(buffer);
 }
 
 bool has_regions(const Graph& graph) {
@@ -37,19 +37,17 @@ void LaneCode::make_slots(Region& homes) {
       slot.now.assign(static_cast<std::size_t>(slot.aval.size()), b_.constant(slot.aval.dtype(), 0));
       continue;
     }
-    const Destination home = homes.allocate(slot.aval, width_);
-    slot.home = home.place();
+    Destination home = homes.allocate(slot.aval, width_);
     slot.home_now = home.base();
+    slot.home = Home(std::move(home).place());
     if (lies_apart(k)) {
       b_.set_lanes(width_);
       slot.home.apart = b_.mul(b_.lane_numbers(), b_.splat(b_.index(slot.aval.size())));
     }
-    // What nobody but the slot holds, the body may update.
-    if (slot.use == CarryUse::InPlace) slot.home.buffer->holders = 1;
     if (slot.use != CarryUse::Replaced) continue;
-    const Destination spare = homes.allocate(slot.aval, width_);
-    slot.spare = spare.place();
+    Destination spare = homes.allocate(slot.aval, width_);
     slot.spare_now = spare.base();
+    slot.spare = Home(std::move(spare).place());
   }
 }
 
@@ -130,7 +128,7 @@ void LaneCode::restore_slots(const std::vector<SlotPhis>& phis) {
 
 Place LaneCode::slot_place(const Slot& slot) const {
   Place place = slot_place(slot, {});
-  if (slot.in_memory()) place.buffer = read_only(slot.home.buffer, slot.spare.buffer);
+  if (slot.in_memory()) place.buffer = read_only(slot.home, slot.spare);
   return place;
 }
 
@@ -141,15 +139,16 @@ Place LaneCode::slot_place(const Slot& slot, Value active) const {
     place.elements = slot.now;
     return place;
   }
-  Place place = slot.home;
+  Place place = slot.home.value();
   place.base = slot.home_now;
   place.kept = active;
-  if (slot.takes_turns()) place.buffer = read_only(slot.home.buffer, slot.spare.buffer);
+  // The body updates what it changes in place, once nothing else reads it.
+  if (slot.use != CarryUse::InPlace) place.buffer = read_only(slot.home, slot.spare);
   return place;
 }
 
 Place LaneCode::spare_place(const Slot& slot, Value active) const {
-  Place place = slot.spare;
+  Place place = slot.spare.value();
   place.base = slot.spare_now;
   place.kept = active;
   return place;
@@ -158,7 +157,7 @@ Place LaneCode::spare_place(const Slot& slot, Value active) const {
 /// Puts what was made for the lanes of `mask` in the slot's place.
 void LaneCode::blend(Slot& slot, const Place& fresh, Region& made_by, Value mask) {
   if (slot.in_memory()) {
-    Place home = slot.home;
+    Place home = slot.home.value();
     home.base = slot.home_now;
     return made_by.copy(fresh, slot.aval, made_by.update(home));
   }
