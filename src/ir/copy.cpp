@@ -1,5 +1,8 @@
 #include "ir/copy.hpp"
 
+#include <algorithm>
+#include <numeric>
+
 #include "apsis/base/named_scope.hpp"
 
 namespace apsis::detail {
@@ -19,42 +22,76 @@ std::vector<ValueId> GraphCopy::operator()(std::span<const ValueId> values) cons
   return numbers;
 }
 
-GraphRef with_outputs(const Graph& graph, std::span<const ValueId> outputs) {
+namespace {
+
+/// What `outputs` are computed from, and what these equations do: by value.
+std::vector<char> needed_for(const Graph& graph, std::span<const ValueId> outputs,
+                             const std::vector<char>& given, std::span<const Eqn> effects,
+                             std::vector<const Eqn*>& run) {
+  std::vector<char> needed(graph.value_count(), 0);
+  for (ValueId v : outputs) needed[v] = 1;
+  const auto runs = [&](const Eqn& e) {
+    for (std::uint32_t r = 0; r < e.result_count; ++r)
+      if (needed[e.first_result + r] && (given.empty() || !given[e.first_result + r])) return true;
+    const bool among = !effects.empty() && &e >= &effects.front() && &e <= &effects.back();
+    return among && has_effect(*e.op, e.params);
+  };
+  const auto eqns = graph.eqns();
+  for (auto e = eqns.rbegin(); e != eqns.rend(); ++e) {
+    if (!runs(*e)) continue;
+    run.push_back(&*e);
+    for (ValueId v : graph.operands(*e)) needed[v] = 1;
+  }
+  std::ranges::reverse(run);
+  return needed;
+}
+
+}  // namespace
+
+GraphRef extract(const Graph& graph, std::span<const ValueId> outputs, std::span<const ValueId> given,
+                 std::span<const Eqn> effects) {
   GraphBuilder builder;
   GraphCopy copy(builder, graph);
-  copy.add_inputs();
-  copy.add_equations();
+  std::vector<char> is_given(graph.value_count(), 0);
+  for (ValueId v : given) {
+    is_given[v] = 1;
+    copy.add_input(v);
+  }
+  std::vector<const Eqn*> run;
+  const std::vector<char> needed = needed_for(graph, outputs, is_given, effects, run);
+  for (ValueId v = 0; v < graph.input_count(); ++v) APSIS_ASSERT(!needed[v] || is_given[v]);
+  for (const Eqn* e : run) copy.add(*e);
   return builder.finish(copy(outputs));
 }
 
 GraphPart extract(const Graph& graph, std::span<const ValueId> outputs, const std::vector<char>& given,
                   std::span<const Eqn> effects) {
-  std::vector<char> wanted(graph.value_count(), 0);
-  for (ValueId v : outputs) wanted[v] = 1;
-  const auto stops = [&](ValueId v) { return v < graph.input_count() || given[v]; };
-  const auto runs = [&](const Eqn& e) {
-    for (std::uint32_t r = 0; r < e.result_count; ++r)
-      if (wanted[e.first_result + r] && !stops(e.first_result + r)) return true;
-    const bool among = !effects.empty() && &e >= &effects.front() && &e <= &effects.back();
-    return among && has_effect(*e.op, e.params);
-  };
-  const auto eqns = graph.eqns();
-  for (auto e = eqns.rbegin(); e != eqns.rend(); ++e)
-    if (runs(*e))
-      for (ValueId v : graph.operands(*e)) wanted[v] = 1;
-
-  GraphBuilder builder;
-  GraphCopy copy(builder, graph);
   GraphPart part;
+  std::vector<const Eqn*> run;
+  const std::vector<char> needed = needed_for(graph, outputs, given, effects, run);
   for (ValueId v = 0; v < graph.value_count(); ++v)
-    if (wanted[v] && stops(v)) {
-      copy.add_input(v);
-      part.inputs.push_back(v);
-    }
-  for (const Eqn& e : eqns)
-    if (runs(e)) copy.add(e);
-  part.graph = builder.finish(copy(outputs));
+    if (needed[v] && (v < graph.input_count() || (!given.empty() && given[v]))) part.inputs.push_back(v);
+  part.graph = extract(graph, outputs, part.inputs, effects);
   return part;
+}
+
+std::vector<Array> interpret(const GraphPart& part, std::span<const Array> values) {
+  std::vector<Array> inputs;
+  for (ValueId v : part.inputs) inputs.push_back(values[v]);
+  return interpret(*part.graph, inputs);
+}
+
+GraphRef with_outputs(const Graph& graph, std::span<const ValueId> outputs) {
+  std::vector<ValueId> inputs(graph.input_count());
+  std::iota(inputs.begin(), inputs.end(), ValueId{0});
+  return extract(graph, outputs, inputs, graph.eqns());
+}
+
+GraphRef with_outputs(const Graph& graph, const std::vector<bool>& marked) {
+  std::vector<ValueId> outputs;
+  for (std::size_t i = 0; i < marked.size(); ++i)
+    if (marked[i]) outputs.push_back(graph.outputs()[i]);
+  return with_outputs(graph, outputs);
 }
 
 GraphRef with_params(const Graph& graph, std::span<const Params> params) {

@@ -50,18 +50,26 @@ class GraphCopy {
   std::vector<ValueId> results_;  // of the equation that is added
 };
 
-/// The graph with other outputs, and without what only the old ones needed.
-GraphRef with_outputs(const Graph& graph, std::span<const ValueId> outputs);
+/// The part of a graph that computes `outputs` from the values `given`, which are its inputs in this order,
+/// and has the effects of the equations `effects`.
+GraphRef extract(const Graph& graph, std::span<const ValueId> outputs, std::span<const ValueId> given,
+                 std::span<const Eqn> effects = {});
 
 /// A part of a graph as a graph of its own. `inputs`: the values of the graph that it reads, in their order.
 struct GraphPart {
   GraphRef graph;
   std::vector<ValueId> inputs;
 };
-/// The part that computes `outputs` from the graph's inputs and the values marked in `given`, and has the
-/// effects of the equations `effects`.
-GraphPart extract(const Graph& graph, std::span<const ValueId> outputs, const std::vector<char>& given,
+/// The same, of the graph's inputs and the values marked in `given` (by value; empty: none) whatever is read.
+GraphPart extract(const Graph& graph, std::span<const ValueId> outputs, const std::vector<char>& given = {},
                   std::span<const Eqn> effects = {});
+/// Runs a part. `values`: by value of the graph, those at least that the part reads.
+std::vector<Array> interpret(const GraphPart& part, std::span<const Array> values);
+
+/// The graph with other outputs, and without what only the old ones needed; with those of its own outputs
+/// that are marked.
+GraphRef with_outputs(const Graph& graph, std::span<const ValueId> outputs);
+GraphRef with_outputs(const Graph& graph, const std::vector<bool>& marked);
 
 /// The graph with other parameters of its equations, in their order.
 GraphRef with_params(const Graph& graph, std::span<const Params> params);

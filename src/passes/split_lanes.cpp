@@ -121,7 +121,7 @@ LaneSplit split_lanes(const Graph& region, std::span<const char> mapped_inputs, 
     for (ValueId v : part->inputs) needed[v] = 1;
   for (ValueId v = graph.input_count(); v < graph.value_count(); ++v)
     if (needed[v] && !s.varying[v]) s.shared_values.push_back(v);
-  s.shared = extract(graph, s.shared_values, std::vector<char>(graph.value_count(), 0));
+  s.shared = extract(graph, s.shared_values);
   return s;
 }
 

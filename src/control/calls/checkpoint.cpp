@@ -12,7 +12,7 @@
 #include "ops/table.hpp"
 #include "ops/view_params.hpp"
 #include "passes/inline_calls.hpp"
-#include "transform/derivatives/linearize.hpp"
+#include "transform/derivatives/split.hpp"
 
 namespace apsis::detail {
 namespace {
@@ -110,7 +110,7 @@ void checkpoint_batch(const BatchRule& r) { called_batch(checkpoint_op, r); }
 // The program is split in its known and its linear part. The known part returns what is kept; the linear part
 // computes its residuals from that and from the operands.
 void checkpoint_linearize(const LinearizeRule& r) {
-  SplitCall split = split_call(called_region(r.params), r);
+  const SplitCall split(called_region(r.params), r);
   const GraphRef all_known = inline_calls(*split.known);
   const Graph& known = *all_known;
   auto outputs = known.outputs();
@@ -133,7 +133,7 @@ void checkpoint_linearize(const LinearizeRule& r) {
   for (ValueId v : kept) avals.push_back(known.aval(v));
   for (std::size_t i = 0; i < split.tangents_in.size(); ++i)
     avals.push_back(split.linear->aval(static_cast<ValueId>(i)));
-  GraphRef tangent = rewire(avals, [&](std::span<const Array> in) {
+  const GraphRef tangent = rewire(avals, [&](std::span<const Array> in) {
     std::size_t from = inputs + kept.size();
     std::vector<Array> args(in.begin() + static_cast<std::ptrdiff_t>(from), in.end());
     std::vector<Array> read;
@@ -141,14 +141,13 @@ void checkpoint_linearize(const LinearizeRule& r) {
     append(args, interpret(*again, read));
     return interpret(*split.linear, args);
   });
-  std::vector<bool> used;
-  tangent = without_unused_inputs(*tangent, used);
-  std::vector<Array> operands = split.known_in;
-  append(operands, std::span(results).subspan(outs));
-  append(operands, split.tangents_in);
+  const GraphPart used = extract(*tangent, tangent->outputs(), std::vector<char>(), tangent->eqns());
+  std::vector<Array> all = split.known_in, operands;
+  append(all, std::span(results).subspan(outs));
+  append(all, split.tangents_in);
+  for (ValueId v : used.inputs) operands.push_back(all[v]);
   TraceScope scope(r.tangent_trace);
-  split.take(r, results,
-             bind_all(checkpoint_op, with_called_region(r.params, tangent), marked(operands, used)));
+  split.take(r, results, bind_all(checkpoint_op, with_called_region(r.params, used.graph), operands));
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include "transform/batch/batch.hpp"
 #include "transform/derivatives/jet.hpp"
 #include "transform/derivatives/jvp.hpp"
-#include "transform/derivatives/linearize.hpp"
+#include "transform/derivatives/split.hpp"
 #include "transform/derivatives/transpose.hpp"
 
 namespace apsis::detail {
@@ -31,25 +31,6 @@ Params with_called_region(const Params& params, const GraphRef& region) {
     return std::exchange(r.done, true) ? old : r.region;
   };
   return Params::adopt(params.node()->table->with_regions(*params.node(), map, &replace));
-}
-
-GraphRef without_unused_inputs(const Graph& graph, std::vector<bool>& used) {
-  used.assign(graph.input_count(), false);
-  auto read = [&](ValueId v) {
-    if (v < graph.input_count()) used[v] = true;
-  };
-  for (const Eqn& e : graph.eqns())
-    for (ValueId v : graph.operands(e)) read(v);
-  for (ValueId v : graph.outputs()) read(v);
-  std::vector<Aval> avals, all = input_avals(graph);
-  for (std::size_t i = 0; i < all.size(); ++i)
-    if (used[i]) avals.push_back(all[i]);
-  return rewire(avals, [&](std::span<const Array> in) {
-    std::vector<Array> inputs;
-    for (std::size_t i = 0, next = 0; i < all.size(); ++i)
-      inputs.push_back(used[i] ? in[next++] : lax::full_like(all[i], 0));
-    return interpret(graph, inputs);
-  });
 }
 
 void called_shape(const char* op, const Params& params, std::span<const Aval> in, std::vector<Aval>& out) {
@@ -79,7 +60,7 @@ void called_jvp(const Op& op, const JvpRule& r) {
 }
 
 void called_linearize(const Op& op, const LinearizeRule& r) {
-  SplitCall split = split_call(called_region(r.params), r);
+  const SplitCall split(called_region(r.params), r);
   std::vector<Array> results = split.known->eqns().empty()
                                    ? interpret(*split.known, split.known_in)
                                    : bind_all(op, with_called_region(r.params, split.known), split.known_in);

@@ -11,9 +11,6 @@ const Graph& called_region(const Params& params);
 /// The parameters with another region.
 Params with_called_region(const Params& params, const GraphRef& region);
 
-/// A program that drops the inputs it does not read, and which of them those were.
-GraphRef without_unused_inputs(const Graph& graph, std::vector<bool>& used);
-
 /// The operands of a batching rule with mapped axes in front, and which of them are mapped.
 std::vector<Array> lanes_first(const BatchRule& r, std::vector<bool>& mapped);
 

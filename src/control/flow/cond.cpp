@@ -13,7 +13,7 @@
 #include "transform/checks/op_checks.hpp"
 #include "transform/derivatives/jet.hpp"
 #include "transform/derivatives/jvp.hpp"
-#include "transform/derivatives/linearize.hpp"
+#include "transform/derivatives/split.hpp"
 #include "transform/derivatives/transpose.hpp"
 
 namespace apsis::detail {
@@ -87,49 +87,29 @@ void cond_jvp(const JvpRule& r) {
   }
 }
 
-/// The results that depend on values of the tangent program are computed by a cond of their own, which
-/// computes the rest of what they need again.
-void split_cond(const LinearizeRule& r) {
-  if (r.primals[0].is_empty()) return stage_whole(cond_op, r);
-  const auto& p = branches_of(r.params);
-  std::vector<bool> in_mask = not_empty(r.tangents.subspan(1)), out_mask(r.outs.size(), false);
-  std::vector<SplitGraph> splits;
-  for (const GraphRef& branch : p.branches) {
-    splits.push_back(split_known(*branch, in_mask));
-    out_mask = mask_or(out_mask, splits.back().out_mask);
-  }
-  std::vector<Array> operands = marked(r.primals, not_empty(r.primals));
-  CondParams known, linear;
-  for (const SplitGraph& split : splits) {
-    known.branches.push_back(known_part(split, out_mask));
-    linear.branches.push_back(linear_part(split, out_mask));
-  }
-  std::vector<Array> results = bind_all(cond_op, make_params(std::move(known)), operands);
-  append(operands, marked(r.tangents.subspan(1), in_mask));
-  TraceScope scope(r.tangent_trace);
-  std::vector<Array> tangents = bind_all(cond_op, make_params(std::move(linear)), operands);
-  for (std::size_t i = 0, next = 0, next_tangent = 0; i < r.outs.size(); ++i)
-    out_mask[i] ? r.out_tangents[i] = tangents[next_tangent++] : r.outs[i] = results[next++];
-}
-
 // The tangent branches compute what they need of the primal again: the branches' residuals would all differ.
 void cond_linearize(const LinearizeRule& r) {
-  if (is_mixed(r)) return split_cond(r);
-  std::vector<Array> results = bind_all(cond_op, r.params, r.primals);
-  for (std::size_t i = 0; i < r.outs.size(); ++i) r.outs[i] = results[i];
+  if (r.primals[0].is_empty()) return stage_whole(cond_op, r);
+  const auto& p = branches_of(r.params);
   std::vector<bool> in_mask = not_empty(r.tangents.subspan(1)), out_mask;
-  auto graphs = transform_branches(
-      branches_of(r.params), r.outs.size(), out_mask,
+  std::vector<Split> splits;  // the last of each branch are those with equal masks
+  CondParams known, linear;
+  linear.branches = transform_branches(
+      p, r.outs.size(), out_mask,
       [&](const Graph& branch, const std::vector<bool>& instantiate, std::vector<bool>& found) {
-        return tangent_graph(branch, in_mask, instantiate, found);
+        splits.push_back(split(branch, in_mask, marked_operands(r), Keep::Nothing, instantiate));
+        found = splits.back().out_mask;
+        return splits.back().linear;
       });
-  if (count(out_mask) == 0) return;
-  std::vector<Array> operands(r.primals.begin(), r.primals.end());
-  append(operands, marked(r.tangents.subspan(1), in_mask));
-  TraceScope scope(r.tangent_trace);
-  std::vector<Array> tangents = bind_all(cond_op, make_params(CondParams{std::move(graphs)}), operands);
-  for (std::size_t i = 0, next = 0; i < r.outs.size(); ++i)
-    if (out_mask[i]) r.out_tangents[i] = tangents[next++];
+  for (const Split& s : std::span(splits).last(p.branches.size())) known.branches.push_back(s.known);
+  std::vector<Array> operands = marked(r.primals, not_empty(r.primals)), tangents;
+  const std::vector<Array> results = bind_all(cond_op, make_params(std::move(known)), operands);
+  if (count(out_mask) > 0) {
+    append(operands, marked(r.tangents.subspan(1), in_mask));
+    TraceScope scope(r.tangent_trace);
+    tangents = bind_all(cond_op, make_params(std::move(linear)), operands);
+  }
+  splits.back().take(r, results, tangents);
 }
 
 // A large array that branches read is handed through them with the sum of its cotangents so far: a branch

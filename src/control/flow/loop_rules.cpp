@@ -8,7 +8,6 @@
 #include "core/list.hpp"
 #include "ops/lax.hpp"
 #include "transform/batch/batch.hpp"
-#include "transform/derivatives/linearize.hpp"
 
 namespace apsis::detail {
 
@@ -51,20 +50,35 @@ void mark_dependent_carries(const Graph& body, std::vector<bool>& in_mask, std::
   }
 }
 
-SplitLoop::SplitLoop(const Graph& whole, std::vector<bool> marked, std::size_t consts, std::size_t carries)
-    : in_mask(std::move(marked)) {
-  SplitGraph split;
-  for (bool settled = false; !settled;) {
-    settled = true;
-    split = split_known(whole, in_mask);
-    out_mask = split.out_mask;
-    for (std::size_t c = 0; c < carries; ++c) {
-      settled &= in_mask[consts + c] || !out_mask[c];
-      in_mask[consts + c] = out_mask[c] = in_mask[consts + c] || out_mask[c];
+SplitLoop::SplitLoop(const Graph& body, const LinearizeRule& r, std::size_t first, std::size_t all_consts,
+                     std::size_t all_carries)
+    : in_mask(not_empty(r.tangents.subspan(first))), consts(all_consts), carries(all_carries) {
+  const Marked what = marked_operands(r);
+  carry_fixpoint(
+      in_mask, all_consts, all_carries, out_mask,
+      [&](const std::vector<bool>& ins, const std::vector<bool>& instantiate, std::vector<bool>& found) {
+        static_cast<Split&>(*this) = split(body, ins, what, Keep::Nothing, instantiate);
+        found = out_mask;
+        return linear;
+      },
+      r.outs.size());
+  for (std::size_t i = 0; i < in_mask.size(); ++i) {
+    const Array &primal = r.primals[first + i], &tangent = r.tangents[first + i];
+    const bool is_const = i < all_consts, is_carry = !is_const && i < all_consts + all_carries;
+    if (what == Marked::Moving || !in_mask[i]) {
+      operands.push_back(primal);
+    } else {
+      consts -= is_const;
+      carries -= is_carry;
     }
+    if (!in_mask[i]) continue;
+    auto& group = is_const ? tangents.consts : is_carry ? tangents.carry : tangents.xs;
+    // A carry that comes to depend on others starts from what is known, or has no tangent yet.
+    if (tangent.is_empty())
+      group.push_back(what == Marked::Moving ? lax::full_like(primal.aval(), 0) : primal);
+    else
+      group.push_back(tangent);
   }
-  body = known_part(split, out_mask);
-  tangent = linear_part(split, out_mask);
 }
 
 std::size_t Widening::moving(int group) const {

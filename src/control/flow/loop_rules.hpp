@@ -6,6 +6,7 @@
 
 #include "control/common/regions.hpp"
 #include "ir/loop.hpp"
+#include "transform/derivatives/split.hpp"
 
 namespace apsis::detail {
 
@@ -25,13 +26,16 @@ std::vector<bool> dependence(const Graph& graph, const std::vector<bool>& in_mas
 void mark_dependent_carries(const Graph& body, std::vector<bool>& in_mask, std::size_t consts,
                             std::size_t carries);
 
-/// A loop that carries values of a tangent program (a jvp rule made it), split in the loop over what is known
-/// and the rest. The masks mark the rest; that of the inputs grows by the carries that depend on it.
-struct SplitLoop {
-  SplitLoop(const Graph& body, std::vector<bool> marked, std::size_t consts, std::size_t carries);
-  std::vector<bool> in_mask, out_mask;
-  GraphRef body;     // of the inputs known: (consts, carries, xs) → (carries, ys)
-  GraphRef tangent;  // (inputs of `body`…, the rest…) → the rest of (carries, ys)
+/// A loop in two: one over what is known, whose body is `known`, and one over the rest, whose body is to be
+/// made of `linear`.
+struct SplitLoop : Split {
+  /// `first`: the first operand that is the body's.
+  SplitLoop(const Graph& body, const LinearizeRule& r, std::size_t first, std::size_t consts,
+            std::size_t carries);
+  std::vector<bool> in_mask;    // the body's inputs that the loop over the rest has
+  std::size_t consts, carries;  // of the loop over what is known
+  std::vector<Array> operands;  // of its body
+  LoopTangents tangents;        // operands of the other
 };
 
 /// Transforms a loop body until the carries that come out marked are those that went in marked:

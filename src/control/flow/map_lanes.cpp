@@ -7,13 +7,14 @@
 #include "control/flow/lane_loops.hpp"
 #include "control/flow/loop_rules.hpp"
 #include "core/list.hpp"
+#include "ir/copy.hpp"
 #include "ir/effects.hpp"
 #include "ops/lax.hpp"
 #include "runtime/region.hpp"
 #include "transform/batch/batch.hpp"
 #include "transform/derivatives/jet.hpp"
 #include "transform/derivatives/jvp.hpp"
-#include "transform/derivatives/linearize.hpp"
+#include "transform/derivatives/split.hpp"
 #include "transform/derivatives/transpose.hpp"
 
 namespace apsis::detail {
@@ -69,16 +70,6 @@ Dims concatenated(Dims a, const Dims& b) {
   return a;
 }
 
-/// The graph that computes the outputs marked, or those that are not.
-GraphRef outputs_among(const Graph& graph, const std::vector<bool>& mask, bool marked_ones) {
-  return rewire(input_avals(graph), [&](std::span<const Array> in) {
-    std::vector<Array> all = interpret(graph, in), some;
-    for (std::size_t i = 0; i < all.size(); ++i)
-      if (mask[i] == marked_ones) some.push_back(all[i]);
-    return some;
-  });
-}
-
 /// What a lane gives as it was given it, the tape that a derivative keeps for the next one above all, is the
 /// operand: lanes have no part in it. The lanes are those of `p`.
 std::vector<Array> bind_lanes(const GraphRef& region, const MapLanesParams& p, const Dims& in_axes,
@@ -88,7 +79,7 @@ std::vector<Array> bind_lanes(const GraphRef& region, const MapLanesParams& p, c
   for (ValueId v : region->outputs()) made.push_back(!given(v));
   std::vector<Array> results, all;
   if (count(made) > 0 || region->has_effect()) {
-    const GraphRef rest = count(made) == made.size() ? region : outputs_among(*region, made, true);
+    const GraphRef rest = count(made) == made.size() ? region : with_outputs(*region, made);
     results =
         bind_all(map_lanes_op,
                  make_params(MapLanesParams{with_lane_products(rest), p.lanes, in_axes, p.nest}), operands);
@@ -115,7 +106,7 @@ void map_lanes_jvp(const JvpRule& r) {
 
 void map_lanes_linearize(const LinearizeRule& r) {
   const auto& p = lanes_of(r.params);
-  SplitCall split = split_call(*p.region, r);
+  const SplitCall split(*p.region, r);
   const Dims known_axes = marked_axes(p.in_axes, split.known_operands);
   const std::size_t outs = count(split.known_mask);
   // Residuals that do not depend on the lane, weights above all, are no lane's own.
@@ -123,15 +114,16 @@ void map_lanes_linearize(const LinearizeRule& r) {
   for (std::int64_t axis : known_axes) mapped.push_back(axis >= 0);
   if (!split.known->has_effect()) by_lane = dependence(*split.known, mapped);
   std::fill_n(by_lane.begin(), outs, true);
+  std::vector<bool> common = by_lane;
+  common.flip();
   std::vector<Array> shared, results;
-  if (count(by_lane) < by_lane.size())
-    shared = interpret(*outputs_among(*split.known, by_lane, false), split.known_in);
+  if (count(common) > 0) shared = interpret(*with_outputs(*split.known, common), split.known_in);
   if (count(by_lane) > 0 || split.known->has_effect())
-    results = bind_lanes(outputs_among(*split.known, by_lane, true), p, known_axes, split.known_in);
+    results = bind_lanes(with_outputs(*split.known, by_lane), p, known_axes, split.known_in);
   std::vector<Array> operands = split.tangents_in;
   Dims axes = marked_axes(p.in_axes, split.tangent_operands);
-  for (std::size_t i = outs, own = i, common = 0; i < by_lane.size(); ++i) {
-    operands.push_back(by_lane[i] ? results[own++] : shared[common++]);
+  for (std::size_t i = outs, own = i, next = 0; i < by_lane.size(); ++i) {
+    operands.push_back(by_lane[i] ? results[own++] : shared[next++]);
     axes.push_back(by_lane[i] ? 0 : -1);
   }
   TraceScope scope(r.tangent_trace);

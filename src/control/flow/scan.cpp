@@ -12,7 +12,6 @@
 #include "transform/batch/batch.hpp"
 #include "transform/derivatives/jet.hpp"
 #include "transform/derivatives/jvp.hpp"
-#include "transform/derivatives/linearize.hpp"
 
 namespace apsis::detail {
 namespace {
@@ -153,51 +152,19 @@ std::vector<Array> taped_scan(const ScanParams& p, const Graph& tangent, std::sp
   return bind_all(scan_op, make_params(over_records), linear);
 }
 
-void split_scan(const LinearizeRule& r) {
-  const auto& p = scan_of(r.params);
-  auto consts = static_cast<std::size_t>(p.consts), carries = static_cast<std::size_t>(p.carries);
-  SplitLoop split(*p.body, not_empty(r.tangents), consts, carries);
-  ScanParams known = p;
-  known.body = split.body;
-  known.consts -= static_cast<std::int64_t>(count(slice_mask(split.in_mask, 0, consts)));
-  known.carries -= static_cast<std::int64_t>(count(slice_mask(split.in_mask, consts, carries)));
-  LoopTangents tangents;
-  std::vector<Array> operands, results;
-  for (std::size_t i = 0; i < r.primals.size(); ++i) {
-    const Array& a = r.primals[i].is_empty() ? r.tangents[i] : r.primals[i];
-    auto& group = i < consts ? tangents.consts : i < consts + carries ? tangents.carry : tangents.xs;
-    (split.in_mask[i] ? group : operands).push_back(a);
-  }
-  std::vector<Array> found = taped_scan(known, *split.tangent, operands, tangents, r.tangent_trace, results);
-  for (std::size_t i = 0, next = 0, next_tangent = 0; i < r.outs.size(); ++i)
-    split.out_mask[i] ? r.out_tangents[i] = found[next_tangent++] : r.outs[i] = results[next++];
-}
-
 void scan_linearize(const LinearizeRule& r) {
-  if (is_mixed(r)) return split_scan(r);
   const auto& p = scan_of(r.params);
-  auto consts = static_cast<std::size_t>(p.consts), carries = static_cast<std::size_t>(p.carries);
-  std::size_t outs = r.outs.size(), inputs = r.primals.size();
-  std::vector<bool> in_mask = not_empty(r.tangents), out_mask;
-  GraphRef tangent = carry_fixpoint(
-      in_mask, consts, carries, out_mask,
-      [&](const std::vector<bool>& ins, const std::vector<bool>& inst, std::vector<bool>& found) {
-        return tangent_graph(*p.body, ins, inst, found);
-      },
-      outs);
-  if (count(out_mask) == 0) return bind(scan_op, r.params, r.primals, r.outs);
-
-  std::vector<Array> full = instantiate(r.primals, r.tangents, in_mask), results;
-  auto group = [&](std::size_t from, std::size_t n) {
-    return marked(std::span(full).subspan(from, n), slice_mask(in_mask, from, n));
-  };
-  LoopTangents given{group(0, consts), group(consts, carries),
-                     group(consts + carries, inputs - consts - carries)};
-  std::vector<Array> found = taped_scan(p, *tangent, r.primals, given, r.tangent_trace, results);
-  for (std::size_t i = 0, next = 0; i < outs; ++i) {
-    r.outs[i] = results[i];
-    if (out_mask[i]) r.out_tangents[i] = found[next++];
-  }
+  const SplitLoop split(*p.body, r, 0, static_cast<std::size_t>(p.consts),
+                        static_cast<std::size_t>(p.carries));
+  if (!is_mixed(r) && count(split.out_mask) == 0) return bind(scan_op, r.params, r.primals, r.outs);
+  ScanParams known = p;
+  known.body = split.known;
+  known.consts = static_cast<std::int64_t>(split.consts);
+  known.carries = static_cast<std::int64_t>(split.carries);
+  std::vector<Array> results;
+  const std::vector<Array> found =
+      taped_scan(known, *split.linear, split.operands, split.tangents, r.tangent_trace, results);
+  split.take(r, results, found);
 }
 
 void scan_batch(const BatchRule& r) {

@@ -13,7 +13,6 @@
 #include "transform/checks/op_checks.hpp"
 #include "transform/derivatives/jet.hpp"
 #include "transform/derivatives/jvp.hpp"
-#include "transform/derivatives/linearize.hpp"
 
 namespace apsis::detail {
 namespace {
@@ -42,36 +41,6 @@ std::vector<Array> widened_while(const WhileParams& p, const BindWhile& bind_loo
   std::vector<Array> operands(primals.begin(), primals.begin() + static_cast<std::ptrdiff_t>(n.cond_consts));
   append(operands, w.operands(primals.subspan(n.cond_consts), tangents(in_mask)));
   return w.tangents_last(bind_loop(wide, operands));
-}
-
-void split_while(const Op& op, const WhileParams& p, const TapeWhile& tape, const LinearizeRule& r) {
-  if (p.kind == LoopKind::Lax) fail(messages::lax_loop_reverse, {});
-  Loop n(p);
-  std::vector<bool> mask = not_empty(r.tangents), cond_mask = slice_mask(mask, 0, n.cond_consts);
-  SplitLoop split(*p.body, slice_mask(mask, n.cond_consts, n.consts + n.carries), n.consts, n.carries);
-  std::vector<bool> carry_mask = slice_mask(split.in_mask, n.consts, n.carries);
-  cond_mask.insert(cond_mask.end(), carry_mask.begin(), carry_mask.end());
-  const SplitGraph condition = split_known(*p.cond, cond_mask);
-  if (count(carry_mask) == n.carries || condition.out_mask[0]) return stage_whole(op, r);
-  WhileParams known = p;
-  known.cond = known_part(condition, {false});
-  known.body = split.body;
-  known.cond_consts = p.cond_consts - static_cast<std::int64_t>(count(slice_mask(mask, 0, n.cond_consts)));
-  known.body_consts =
-      p.body_consts - static_cast<std::int64_t>(count(slice_mask(split.in_mask, 0, n.consts)));
-  known.carries = p.carries - static_cast<std::int64_t>(count(carry_mask));
-  LoopTangents tangents;
-  std::vector<Array> operands, results;
-  for (std::size_t i = 0; i < mask.size(); ++i) {
-    const Array& a = mask[i] ? r.tangents[i] : r.primals[i];
-    if (i < n.cond_consts ? !mask[i] : !split.in_mask[i - n.cond_consts])
-      operands.push_back(a);
-    else if (i >= n.cond_consts)
-      (i < n.first_carry() ? tangents.consts : tangents.carry).push_back(a);
-  }
-  std::vector<Array> found = tape(known, *split.tangent, operands, tangents, r.tangent_trace, results);
-  for (std::size_t i = 0, next = 0, next_tangent = 0; i < r.outs.size(); ++i)
-    split.out_mask[i] ? r.out_tangents[i] = found[next_tangent++] : r.outs[i] = results[next++];
 }
 
 /// The values of the first lane that goes on in the place of those of lanes that have ended, which would else
@@ -243,27 +212,29 @@ void jet_while(const WhileParams& p, const BindWhile& bind_loop, const JetRule& 
 }
 
 void linearize_while(const Op& op, const WhileParams& p, const TapeWhile& tape, const LinearizeRule& r) {
-  Loop n(p);
-  if (is_mixed(r)) return split_while(op, p, tape, r);
-  auto primals = r.primals.subspan(n.cond_consts), tangents = r.tangents.subspan(n.cond_consts);
-  std::vector<bool> in_mask = not_empty(tangents), out_mask;
-  GraphRef tangent = carry_fixpoint(
-      in_mask, n.consts, n.carries, out_mask,
-      [&](const std::vector<bool>& inputs, const std::vector<bool>& inst, std::vector<bool>& found) {
-        return tangent_graph(*p.body, inputs, inst, found);
-      },
-      r.outs.size());
-  if (count(out_mask) == 0) return apsis::bind(op, r.params, r.primals, r.outs);
+  const Loop n(p);
+  const SplitLoop body(*p.body, r, n.cond_consts, n.consts, n.carries);
+  if (!is_mixed(r) && count(body.out_mask) == 0) return apsis::bind(op, r.params, r.primals, r.outs);
   if (p.kind == LoopKind::Lax) fail(messages::lax_loop_reverse, {});
-
-  std::vector<Array> full = instantiate(primals, tangents, in_mask), results;
-  LoopTangents given{marked(std::span(full).first(n.consts), slice_mask(in_mask, 0, n.consts)),
-                     marked(std::span(full).subspan(n.consts), slice_mask(in_mask, n.consts, n.carries))};
-  std::vector<Array> found = tape(p, *tangent, r.primals, given, r.tangent_trace, results);
-  for (std::size_t i = 0, next = 0; i < r.outs.size(); ++i) {
-    r.outs[i] = results[i];
-    if (out_mask[i]) r.out_tangents[i] = found[next++];
+  WhileParams known = p;
+  const auto cond_in = r.primals.first(n.cond_consts);
+  std::vector<Array> operands = marked(cond_in, not_empty(cond_in)), results;
+  known.cond_consts = std::ssize(operands);
+  if (is_mixed(r)) {
+    std::vector<bool> cond_mask = not_empty(r.tangents.first(n.cond_consts)),
+                      carry_mask = slice_mask(body.in_mask, n.consts, n.carries);
+    cond_mask.insert(cond_mask.end(), carry_mask.begin(), carry_mask.end());
+    const Split cond = split(*p.cond, cond_mask, Marked::Unknown, Keep::Nothing, {false});
+    if (body.carries == 0 || cond.out_mask[0]) return stage_whole(op, r);
+    known.cond = cond.known;
   }
+  known.body = body.known;
+  known.body_consts = static_cast<std::int64_t>(body.consts);
+  known.carries = static_cast<std::int64_t>(body.carries);
+  append(operands, body.operands);
+  const std::vector<Array> found =
+      tape(known, *body.linear, operands, body.tangents, r.tangent_trace, results);
+  body.take(r, results, found);
 }
 
 void batch_while(const Op& op, const WhileParams& p, const BindWhile& bind_loop, const BatchRule& r) {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "control/tape/smallest_cut.hpp"
+#include "ir/copy.hpp"
 #include "ops/lax.hpp"
 #include "ops/table.hpp"
 #include "transform/derivatives/guard.hpp"
@@ -70,7 +70,7 @@ void LateWrites::make_next(const Graph& whole, const std::vector<bool>& linear,
     std::vector<Array> values(whole.value_count()), outs;
     for (ValueId v = 0, next = 0; v < whole.input_count(); ++v)
       if (!linear[v]) values[v] = plain[next++];
-    std::vector<Array> found = interpret_part(whole, std::move(values), wanted);
+    const std::vector<Array> found = interpret(extract(whole, wanted), values);
     for (std::size_t g = 0, next = 0; g < groups.size(); ++g) {
       Guard all = guard_of(lax::full({}, Dtype::Bool, 1));
       for (std::size_t k = 0; k < groups[g].size(); ++k) {

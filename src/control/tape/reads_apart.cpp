@@ -5,6 +5,7 @@
 #include "apsis/base/named_scope.hpp"
 #include "control/common/regions.hpp"
 #include "control/tape/smallest_cut.hpp"
+#include "ir/copy.hpp"
 #include "ops/lax.hpp"
 #include "transform/derivatives/transpose.hpp"
 
@@ -43,25 +44,33 @@ struct Part {
     }
   }
 
-  /// The values computed, from the inputs that are not linear.
-  std::vector<Array> compute(std::span<const Array> inputs) const {
-    std::vector<Array> values(graph->value_count());
-    for (ValueId v = 0, next = 0; v < graph->input_count(); ++v)
-      if (!linear[v]) values[v] = inputs[next++];
-    return interpret_part(*graph, std::move(values), computed);
-  }
+  /// (inputs that are not linear…) → the values computed.
+  GraphRef reads() const { return extract(*graph, computed, inputs_among(inverted(linear))); }
 
-  /// The outputs. `inputs` of those that are not kept are empty.
-  std::vector<Array> finish(std::span<const Array> inputs, std::span<const Array> of_computed) const {
-    std::vector<Array> values(inputs.begin(), inputs.end());
-    values.resize(graph->value_count());
-    for (std::size_t i = 0; i < computed.size(); ++i) values[computed[i]] = of_computed[i];
-    return interpret_part(*graph, std::move(values), graph->outputs());
+  /// (inputs marked…, the values computed…) → the outputs.
+  GraphRef rest(const Flags& marked) const {
+    std::vector<ValueId> given = inputs_among(marked);
+    given.insert(given.end(), computed.begin(), computed.end());
+    return extract(*graph, graph->outputs(), given);
+  }
+  /// The inputs that the outputs are computed from beside the values computed.
+  Flags left() const {
+    Flags marked = kept_input;
+    for (std::size_t i = 0; i < marked.size(); ++i) marked[i] |= linear[i];
+    return marked;
   }
 
   GraphRef graph;
   Flags linear, kept_input;       // by input
   std::vector<ValueId> computed;  // values of the graph that are no inputs
+
+ private:
+  static std::vector<ValueId> inputs_among(const Flags& marked) {
+    std::vector<ValueId> inputs;
+    for (ValueId v = 0; v < marked.size(); ++v)
+      if (marked[v]) inputs.push_back(v);
+    return inputs;
+  }
 };
 
 /// Whether no part keeps some large operand.
@@ -166,15 +175,14 @@ std::vector<Array> run_by_list(const Part& branch, std::span<const Array> operan
   reads.cond = rewire(counts, [](std::span<const Array> in) { return std::vector{lax::lt(in[1], in[0])}; });
   reads.body = rewire(avals_of(std::span(start).subspan(1)), [&](std::span<const Array> in) {
     std::vector<Array> outs{lax::add(in.back(), literal(1))};
-    append(outs, branch.compute(in.first(in.size() - 1)));
+    append(outs, interpret(*branch.reads(), in.first(in.size() - 1)));
     return outs;
   });
   std::vector<Array> lists = bind_all(while_op, make_params(std::move(reads)), start);
   lists.erase(lists.begin());
 
   // (kept and linear operands | results | what was computed) → results.
-  Flags left = branch.kept_input;
-  for (std::size_t i = 0; i < left.size(); ++i) left[i] |= branch.linear[i];
+  const Flags left = branch.left();
   std::vector<Array> all = among(operands, left);
   ScanParams rest;
   rest.consts = std::ssize(all);
@@ -184,9 +192,9 @@ std::vector<Array> run_by_list(const Part& branch, std::span<const Array> operan
   std::vector<Aval> avals = avals_of(all);
   for (ValueId v : branch.computed) avals.push_back(branch.graph->aval(v));
   rest.body = rewire(avals, [&](std::span<const Array> in) {
-    std::size_t next = 0;
-    const std::vector<Array> args = spread(in, left, next);
-    return branch.finish(args, in.subspan(next + results.size()));
+    std::vector<Array> args(in.begin(), in.begin() + rest.consts);
+    append(args, in.subspan(args.size() + results.size()));
+    return interpret(*branch.rest(left), args);
   });
   append(all, lists);
   return bind_all(scan_op, make_params(std::move(rest)), all);
@@ -215,7 +223,7 @@ std::vector<Array> split_cond(const CondParams& p, std::span<const Array> in, co
     reads.branches.push_back(
         rewire(avals_of(std::span(known).subspan(1)), [&](std::span<const Array> inputs) {
           std::vector<Array> found, outs;
-          if (!branches[b].listed) found = branches[b].part.compute(inputs);
+          if (!branches[b].listed) found = interpret(*branches[b].part.reads(), inputs);
           for (const Aval& aval : common.avals) outs.push_back(lax::full_like(aval, 0));
           for (std::size_t i = 0; i < found.size(); ++i) outs[common.places[b][i]] = found[i];
           return outs;
@@ -235,13 +243,15 @@ std::vector<Array> split_cond(const CondParams& p, std::span<const Array> in, co
         return zeros;
       }
       std::size_t next = 0;
-      std::vector<Array> args = spread(inputs, kept_by_cond, next), computed;
+      std::vector<Array> all = spread(inputs, kept_by_cond, next), computed;
       for (std::size_t at : common.places[b]) computed.push_back(inputs[next + at]);
       next += common.avals.size();
       const std::vector<Array> moving = spread(inputs, linear, next);
-      for (std::size_t i = 0; i < args.size(); ++i)
-        if (linear[i]) args[i] = moving[i];
-      return branches[b].part.finish(args, computed);
+      for (std::size_t i = 0; i < all.size(); ++i)
+        if (linear[i]) all[i] = moving[i];
+      std::vector<Array> args = among(all, branches[b].part.left());
+      append(args, computed);
+      return interpret(*branches[b].part.rest(branches[b].part.left()), args);
     }));
   }
   left.insert(left.begin(), in[0]);
@@ -271,34 +281,22 @@ std::vector<Array> split_scan(const ScanParams& p, std::span<const Array> in, co
 
   // The reads: (known constants | known xs) → what is computed.
   std::vector<Array> known = among(in, inverted(linear)), stacks;
-  std::vector<Aval> avals, all = input_avals(*p.body);
   ScanParams reads = p, rest = p;
   reads.carries = 0;
   reads.consts = std::count(linear.begin(), linear.begin() + p.consts, char{0});
-  for (std::size_t i = 0; i < all.size(); ++i)
-    if (!linear[i]) avals.push_back(all[i]);
   if (!body.computed.empty()) {
-    reads.body = rewire(avals, [&](std::span<const Array> inputs) { return body.compute(inputs); });
+    reads.body = body.reads();
     stacks = bind_all(scan_op, make_params(std::move(reads)), known);
   }
 
   // (kept and linear constants | carry | kept and linear xs, what was computed)
-  Flags left = body.kept_input;
-  for (std::size_t i = 0; i < left.size(); ++i) left[i] |= linear[i];
+  Flags left = body.left();
   // One list tells how many iterations there are, on the way back too, where linear ones are made.
   const auto kept_x = body.kept_input.begin() + first_x;
   if (lists && body.computed.empty() && std::find(kept_x, body.kept_input.end(), 1) == body.kept_input.end())
     left[static_cast<std::size_t>(known_x)] = 1;
   rest.consts = std::count(left.begin(), left.begin() + p.consts, char{1});
-  avals.clear();
-  for (std::size_t i = 0; i < all.size(); ++i)
-    if (left[i]) avals.push_back(all[i]);
-  for (ValueId v : body.computed) avals.push_back(body.graph->aval(v));
-  rest.body = rewire(avals, [&](std::span<const Array> inputs) {
-    std::size_t next = 0;
-    const std::vector<Array> args = spread(inputs, left, next);
-    return body.finish(args, inputs.subspan(next));
-  });
+  rest.body = body.rest(left);
   std::vector<Array> operands = among(in, left);
   append(operands, stacks);
   return bind_all(scan_op, make_params(std::move(rest)), operands);

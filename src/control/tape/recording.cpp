@@ -4,6 +4,7 @@
 
 #include "control/tape/reads_apart.hpp"
 #include "control/tape/smallest_cut.hpp"
+#include "ir/copy.hpp"
 
 namespace apsis::detail {
 namespace {
@@ -45,9 +46,8 @@ Recording::Recording(const Graph& old_body, const Graph& tangent, std::size_t co
     recorded_.push_back(static_cast<ValueId>(consts + smallest));
   }
   const auto wire = [&](std::span<const Array> in) {
-    std::vector<Array> outs = interpret(old_body, in), values(in.begin(), in.end());
-    values.resize(tangent_->value_count());
-    append(outs, interpret_part(*tangent_, std::move(values), recorded_));
+    std::vector<Array> outs = interpret(old_body, in);
+    append(outs, interpret(extract(*tangent_, recorded_), in));
     return outs;
   };
   body = rewire(input_avals(old_body), wire);
@@ -77,9 +77,8 @@ void Recording::keep_smallest(std::vector<char> carry) {
 
 GraphRef Recording::tangent_body(const Graph& old_body, std::size_t tangent_xs, std::size_t consts,
                                  std::size_t carries) const {
-  const Graph& tangent = *tangent_;
-  std::vector<Aval> avals;
-  const std::size_t first_x = consts + carries, inputs = old_body.input_count(), all = tangent.input_count();
+  const std::size_t first_x = consts + carries, inputs = old_body.input_count(),
+                    all = tangent_->input_count();
   // In the order of the new inputs: which value of the tangent graph each is.
   std::vector<ValueId> order;
   const auto take = [&](std::size_t from, std::size_t to) {
@@ -91,13 +90,7 @@ GraphRef Recording::tangent_body(const Graph& old_body, std::size_t tangent_xs, 
   take(first_x, inputs);
   order.insert(order.end(), recorded_.begin(), recorded_.end());
   take(all - tangent_xs, all);
-  for (ValueId v : order) avals.push_back(tangent.aval(v));
-  const auto wire = [&](std::span<const Array> in) {
-    std::vector<Array> values(tangent.value_count());
-    for (std::size_t i = 0; i < order.size(); ++i) values[order[i]] = in[i];
-    return interpret_part(tangent, std::move(values), tangent.outputs());
-  };
-  return rewire(avals, wire);
+  return extract(*tangent_, tangent_->outputs(), order);
 }
 
 }  // namespace apsis::detail

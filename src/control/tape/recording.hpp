@@ -13,8 +13,8 @@ namespace apsis::detail {
 /// tangent part reads.)
 class Recording {
  public:
-  /// A body and its tangent_graph. With `at_least_one`, something is recorded even if nothing is read: the
-  /// list then counts the iterations.
+  /// A body and its linear part, split so that nothing is kept. With `at_least_one`, something is recorded
+  /// even if nothing is read: the list then counts the iterations.
   Recording(const Graph& body, const Graph& tangent, std::size_t consts, std::size_t carries,
             bool at_least_one = false);
 
@@ -22,7 +22,7 @@ class Recording {
   std::vector<std::size_t> unchanging;  // carries that are read, and that the body returns as they came
 
   /// (consts, unchanging carries, tangent consts | tangent carry | xs, records, tangent xs) → outputs of the
-  /// tangent_graph, of whose tangents the last `tangent_xs` are of xs.
+  /// linear part, of whose tangents the last `tangent_xs` are of xs.
   GraphRef tangent_body(const Graph& body, std::size_t tangent_xs, std::size_t consts,
                         std::size_t carries) const;
 

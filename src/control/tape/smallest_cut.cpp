@@ -172,40 +172,4 @@ std::vector<std::int64_t> bytes_of_values(const Graph& graph) {
   return all;
 }
 
-std::vector<Array> interpret_part(const Graph& graph, std::vector<Array> values,
-                                  std::span<const ValueId> wanted) {
-  std::vector<char> needed(graph.value_count(), 0);
-  for (ValueId v : wanted) needed[v] = 1;
-  const auto runs = [&](const Eqn& e) {
-    for (std::uint32_t r = 0; r < e.result_count; ++r)
-      if (needed[e.first_result + r] && values[e.first_result + r].is_empty()) return true;
-    return false;
-  };
-  const auto eqns = graph.eqns();
-  std::vector<char> run(eqns.size(), 0);
-  for (std::size_t i = eqns.size(); i-- > 0;) {
-    run[i] = runs(eqns[i]);
-    if (!run[i]) continue;
-    for (ValueId v : graph.operands(eqns[i])) needed[v] = 1;
-  }
-  std::vector<Array> in, out;
-  for (std::size_t i = 0; i < eqns.size(); ++i) {
-    const Eqn& e = eqns[i];
-    if (!run[i]) continue;
-    in.clear();
-    for (ValueId v : graph.operands(e)) in.push_back(values[v]);
-    out.assign(e.result_count, {});
-    if (e.op == &constant_op)
-      out[0] = constant_value(e.params);
-    else
-      bind(*e.op, e.params, in, out, e.loc);
-    note_lanes(graph, e, out);
-    for (std::uint32_t r = 0; r < e.result_count; ++r)
-      if (values[e.first_result + r].is_empty()) values[e.first_result + r] = out[r];
-  }
-  std::vector<Array> found;
-  for (ValueId v : wanted) found.push_back(values[v]);
-  return found;
-}
-
 }  // namespace apsis::detail

@@ -33,8 +33,4 @@ constexpr std::int64_t nominal_iterations = 64;
 /// it, or it is an input: others, those of branches and of lanes, are never kept.
 std::vector<std::int64_t> bytes_of_values(const Graph& graph);
 
-/// Computes `wanted` values of a graph. `values` holds those that are known, by value; the others are empty.
-std::vector<Array> interpret_part(const Graph& graph, std::vector<Array> values,
-                                  std::span<const ValueId> wanted);
-
 }  // namespace apsis::detail

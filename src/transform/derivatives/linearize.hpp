@@ -56,43 +56,9 @@ std::vector<Array> push_forward(const Linear& linear, std::span<const Array> tan
 /// Applies its transpose to cotangents (one an output, empty = zero); empty results are zero.
 std::vector<Array> pull_back(const Linear& linear, std::span<const Array> cotangents);
 
-/// The graph of (inputs…, tangents of the inputs marked) → (tangents of the outputs marked in `out_mask`), in
-/// which all that is nonlinear is computed from the inputs again: the body of a reverse loop. Unlike
-/// `jvp_graph`, it can be transposed. With `instantiate[i]`, output i gets a tangent even if it is zero.
-GraphRef tangent_graph(const Graph& graph, const std::vector<bool>& in_mask,
-                       const std::vector<bool>& instantiate, std::vector<bool>& out_mask);
-
-/// A graph split in two: `known` maps its inputs to (the outputs of `known_mask`…, residuals…), `linear` maps
-/// (tangents…, residuals…) to the outputs of `out_mask`.
-struct SplitGraph {
-  GraphRef known, linear;
-  std::size_t residual_count = 0;
-  std::vector<bool> known_mask, out_mask;
-};
-/// Into values and tangents: `known` takes and returns what the graph does, `linear` takes tangents of the
-/// inputs marked and returns tangents.
-SplitGraph split_graph(const Graph& graph, const std::vector<bool>& in_mask);
-/// Into what does not depend on the inputs marked, and what does: `linear` takes these, `known` the others.
-SplitGraph split_known(const Graph& graph, const std::vector<bool>& in_mask);
-
-/// A region split as a linearization rule wants it, with the operands of both parts. (`linear` takes the
-/// residuals after `tangents`.)
-struct SplitCall : SplitGraph {
-  std::vector<bool> known_operands, tangent_operands;
-  std::vector<Array> known_in, tangents_in;
-  /// Hands results of `known` and `linear` to the rule.
-  void take(const LinearizeRule& r, std::span<const Array> results, std::span<const Array> tangents) const;
-};
-SplitCall split_call(const Graph& region, const LinearizeRule& r);
-
 /// Whether some operands are values of the tangent program: then the rule splits the op, or stages it as it
 /// is.
 bool is_mixed(const LinearizeRule& r);
 void stage_whole(const Op& op, const LinearizeRule& r);
-/// The parts of what `split_known` split, each without residuals: `linear_part` takes (the inputs known…, the
-/// others…) to the outputs of `out_mask`, computing again what it needs, `known_part` the inputs known to the
-/// other outputs. The mask may mark outputs that are known.
-GraphRef known_part(const SplitGraph& split, const std::vector<bool>& out_mask);
-GraphRef linear_part(const SplitGraph& split, const std::vector<bool>& out_mask);
 
 }  // namespace apsis::detail
