@@ -201,7 +201,7 @@ std::vector<Array> run_by_list(const Part& branch, std::span<const Array> operan
 }
 
 /// The results of a cond; nothing if reading apart frees no operand.
-std::vector<Array> split_cond(const CondParams& p, std::span<const Array> in, const Flags& linear_operands) {
+std::vector<Array> cond_apart(const CondParams& p, std::span<const Array> in, const Flags& linear_operands) {
   const std::span<const Array> operands = in.subspan(1);
   const Flags linear(linear_operands.begin() + 1, linear_operands.end());
   std::vector<Branch> branches;
@@ -264,7 +264,7 @@ std::vector<Array> split_cond(const CondParams& p, std::span<const Array> in, co
 }
 
 /// The same of a scan whose carries are linear.
-std::vector<Array> split_scan(const ScanParams& p, std::span<const Array> in, const Flags& linear_operands) {
+std::vector<Array> scan_apart(const ScanParams& p, std::span<const Array> in, const Flags& linear_operands) {
   const auto consts = static_cast<std::size_t>(p.consts), carries = static_cast<std::size_t>(p.carries);
   Flags linear = linear_operands, once(in.size(), 0);
   std::fill_n(linear.begin() + p.consts, carries, char{1});
@@ -302,9 +302,9 @@ std::vector<Array> split_scan(const ScanParams& p, std::span<const Array> in, co
   return bind_all(scan_op, make_params(std::move(rest)), operands);
 }
 
-std::vector<Array> split(const Eqn& e, std::span<const Array> in, const Flags& linear) {
-  if (e.op->kind == OpKind::Cond && !linear[0]) return split_cond(e.params.as<CondParams>(), in, linear);
-  if (e.op->kind == OpKind::Scan) return split_scan(e.params.as<ScanParams>(), in, linear);
+std::vector<Array> apart(const Eqn& e, std::span<const Array> in, const Flags& linear) {
+  if (e.op->kind == OpKind::Cond && !linear[0]) return cond_apart(e.params.as<CondParams>(), in, linear);
+  if (e.op->kind == OpKind::Scan) return scan_apart(e.params.as<ScanParams>(), in, linear);
   if (e.op->kind == OpKind::Call)
     return interpret(*with_reads_apart(*e.params.as<CallParams>().region, linear), in);
   return {};
@@ -344,7 +344,7 @@ GraphRef with_reads_apart(const Graph& graph, const std::vector<char>& linear_in
         flags.push_back(linear[v]);
       }
       out.clear();
-      if (reads_in_region(graph, e, linear)) out = split(e, in, flags);
+      if (reads_in_region(graph, e, linear)) out = apart(e, in, flags);
       if (out.empty()) {
         out.assign(e.result_count, {});
         if (e.op == &constant_op)
