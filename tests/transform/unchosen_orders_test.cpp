@@ -380,6 +380,39 @@ TEST(UnchosenOrders, RecordsOfNestsOfBatches) {
 
 // Conditions by lane behind the axis of the cotangents that a Jacobian is made of, through calls, loops that
 // are linear, parts and paddings.
+// What an inner loop writes and does not read counts as long as no iteration has written it; what the array
+// that it reads gets is added to a sum that the outer loop has begun.
+TEST(UnchosenOrders, WritesInNestsThatReadALargeArray) {
+  using Arrays = std::vector<Array>;
+  for (const std::int64_t size : {3, 59}) {
+    auto f = [size](const Array& x) {
+      const Array trips = where(x > 0.5, 3, 2), zero = array(std::int64_t{0});
+      const auto steep = [&](const Array& v) { return 0.5 * sqrt(where(x > 0.25, 1., 0.) * (1.25 + v * v)); };
+      const auto inner = [&](const Array& b, const Array& from) {
+        return fori_loop(
+            0, trips, [&](const Array&, const Array&) { return sin(mean(b * b)); }, from);
+      };
+      const auto middle = [&](const Array& b, const Array& from) {
+        return while_loop([&](const Arrays& s) { return s[0] < trips; },
+                          [&](const Arrays& s) {
+                            return Arrays{s[0] + 1, steep(inner(b, s[1]))};
+                          },
+                          Arrays{zero, from})[1];
+      };
+      const Arrays end = fori_loop(
+          0, trips,
+          [&](const Array&, const Arrays& s) {
+            return Arrays{s[0] + sin(s[1]), where(x > 0.25, middle(s[0], s[1]), s[1])};
+          },
+          Arrays{linspace(0.5, 1.5, size) * x, array(0.25)});
+      return mean(end[0]);
+    };
+    const Array slopes = gradients_of_batch(f, array({0.75, 0.125, 0.375, 0.25}));
+    EXPECT_NEAR(slopes[1].item<double>(), 1., 1e-14);  // of the mean of the first carry alone
+    EXPECT_NEAR(slopes[3].item<double>(), 1., 1e-14);
+  }
+}
+
 TEST(UnchosenOrders, JacobiansOfGradientsOfBatches) {
   for (int kind = 0; kind < 16; ++kind) {
     SCOPED_TRACE(kind);

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "control/common/call_rules.hpp"
+#include "ir/loop.hpp"
 #include "ops/lax.hpp"
 #include "ops/reduce_params.hpp"
 #include "ops/table.hpp"
@@ -117,6 +118,7 @@ class Implications {
   std::vector<Implied> of_region(const Graph& region, const Eqn& e, std::span<const Implied> in) const;
   std::vector<Implied> of_lanes(const Eqn& e, std::vector<Implied> in) const;
   std::vector<Implied> of_branches(const Eqn& e, std::span<const Implied> in) const;
+  std::vector<Implied> of_scan(const Eqn& e, std::span<const Implied> in) const;
 
   Unions& unions_;
   const std::size_t lanes_;
@@ -159,6 +161,28 @@ std::vector<Implied> Implications::of_branches(const Eqn& e, std::span<const Imp
   return results;
 }
 
+/// A carry that no iteration widens implies what it starts from: what is open of late carries, above all.
+std::vector<Implied> Implications::of_scan(const Eqn& e, std::span<const Implied> in) const {
+  const Loop loop(e.params.as<ScanParams>());
+  std::vector<Implied> inputs(in.begin(), in.end());
+  std::fill(inputs.begin() + static_cast<std::ptrdiff_t>(loop.first_x()), inputs.end(), Implied());
+  for (std::size_t c = 0; c < loop.carries; ++c) inputs[loop.consts + c].equal = false;
+  for (bool settled = false; !settled;) {
+    settled = true;
+    const std::vector<Implied> found = of_values(*loop.body, inputs);
+    for (std::size_t c = 0; c < loop.carries; ++c) {
+      Implied& carry = inputs[loop.consts + c];
+      const Implied& next = found[loop.body->outputs()[c]];
+      if (!carry.as || (next.as && within(*next.as, *carry.as))) continue;
+      carry = {};
+      settled = false;
+    }
+  }
+  std::vector<Implied> results(e.result_count);
+  std::copy_n(inputs.begin() + static_cast<std::ptrdiff_t>(loop.consts), loop.carries, results.begin());
+  return results;
+}
+
 std::vector<Implied> Implications::of_values(const Graph& graph, std::span<const Implied> inputs) const {
   std::vector<Implied> found(graph.value_count());
   std::ranges::copy(inputs, found.begin());
@@ -183,6 +207,8 @@ std::vector<Implied> Implications::of_values(const Graph& graph, std::span<const
       std::ranges::copy(of_region(called_region(e.params), e, in), found.begin() + e.first_result);
     } else if (e.op == &cond_op) {
       std::ranges::copy(of_branches(e, std::span(in).subspan(1)), found.begin() + e.first_result);
+    } else if (e.op == &scan_op) {
+      std::ranges::copy(of_scan(e, in), found.begin() + e.first_result);
     }
   }
   return found;
