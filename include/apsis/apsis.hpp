@@ -90,6 +90,22 @@
 #include "apsis/control/scan.hpp"
 #include "apsis/control/while_loop.hpp"
 
+#include "apsis/array/calculus.hpp"
+#include "apsis/array/creation.hpp"
+#include "apsis/array/dtype.hpp"
+#include "apsis/array/elementwise.hpp"
+#include "apsis/array/index.hpp"
+#include "apsis/array/product.hpp"
+#include "apsis/array/quantile.hpp"
+#include "apsis/array/random.hpp"
+#include "apsis/array/reduce.hpp"
+#include "apsis/array/segment.hpp"
+#include "apsis/array/shape.hpp"
+#include "apsis/array/sized.hpp"
+#include "apsis/array/sort.hpp"
+#include "apsis/array/special.hpp"
+#include "apsis/array/statistics.hpp"
+
 #include "apsis/solve/minimize.hpp"
 
 #include "apsis/nn/activation.hpp"

@@ -1,0 +1,165 @@
+#include "apsis/array/index.hpp"
+
+#include "apsis/array/shape.hpp"
+#include "apsis/ops/arithmetic.hpp"
+#include "apsis/ops/comparison.hpp"
+#include "apsis/ops/convert.hpp"
+#include "apsis/ops/creation.hpp"
+#include "apsis/ops/select.hpp"
+#include "array/messages.hpp"
+#include "array/support.hpp"
+
+namespace apsis {
+using namespace detail::arrays;
+
+Array put_along_axis(const Array& x, const Array& indices, const Array& values, int axis, Loc loc) {
+  const LocScope place(loc);
+  const int along = checked_axis("put_along_axis", axis, x);
+  if (indices.ndim() != x.ndim())
+    fail(messages::array_sizes, {"put_along_axis", to_string(x.aval()),
+                                 "indices " + to_string(indices.aval()), "both need as many axes"});
+  Shape shape = x.shape();
+  shape[static_cast<std::size_t>(along)] = indices.dim(along);
+  std::vector<Index> index;
+  for (int i = 0; i < x.ndim(); ++i)
+    index.emplace_back(i == along ? broadcast_to(indices, shape) : iota(shape, i));
+  return IndexUpdate(x, static_cast<std::vector<Index>&&>(index)).set(values);
+}
+
+Array select(std::span<const Array> conditions, std::span<const Array> choices, const Array& otherwise,
+             Loc loc) {
+  const LocScope place(loc);
+  if (conditions.size() != choices.size())
+    fail(messages::array_sizes, {"select", std::to_string(conditions.size()) + " conditions",
+                                 std::to_string(choices.size()) + " choices", "give one choice a condition"});
+  Array chosen = otherwise;
+  for (std::size_t i = conditions.size(); i-- > 0;) chosen = where(conditions[i], choices[i], chosen);
+  return chosen;
+}
+Array select(std::initializer_list<Array> conditions, std::initializer_list<Array> choices,
+             const Array& otherwise, Loc loc) {
+  return select(std::span<const Array>(conditions.begin(), conditions.size()),
+                std::span<const Array>(choices.begin(), choices.size()), otherwise, loc);
+}
+
+namespace {
+
+Array within(const Array& index, std::int64_t n, OutOfBounds mode) {
+  return mode == OutOfBounds::Wrap ? index % n : clip(index, 0, n - 1);
+}
+
+std::span<const Array> span_of(std::initializer_list<Array> list) { return {list.begin(), list.size()}; }
+
+}  // namespace
+
+Array choose(const Array& which, std::span<const Array> choices, OutOfBounds mode, Loc loc) {
+  const LocScope place(loc);
+  if (choices.empty()) fail(messages::array_empty, {"choose"});
+  check_dtype("choose", is_integer(which.dtype()), "integers", which);
+  const Array number = within(which, static_cast<std::int64_t>(choices.size()), mode);
+  Array chosen = choices[0];
+  for (std::size_t i = 1; i < choices.size(); ++i)
+    chosen = where(number == static_cast<std::int64_t>(i), choices[i], chosen);
+  const Shape shapes[] = {chosen.shape(), which.shape()};
+  return broadcast_to(chosen, common_shape("choose", shapes));
+}
+Array choose(const Array& which, std::initializer_list<Array> choices, OutOfBounds mode, Loc loc) {
+  return choose(which, span_of(choices), mode, loc);
+}
+
+std::vector<Array> ix_(std::initializer_list<Array> vectors, Loc loc) {
+  const LocScope place(loc);
+  std::vector<Array> out;
+  for (const Array& v : vectors) {
+    check_rank("ix_", v.ndim() == 1, "one axis", v);
+    Shape own = Dims::filled(vectors.size(), 1);
+    own[out.size()] = v.size();
+    out.push_back(reshape(v, own));
+  }
+  return out;
+}
+
+std::vector<Array> diag_indices(std::int64_t n, int ndim, Loc loc) {
+  const LocScope place(loc);
+  check_count("diag_indices", std::min<std::int64_t>(n, ndim));
+  return std::vector<Array>(static_cast<std::size_t>(ndim), arange(n));
+}
+
+std::vector<Array> diag_indices_from(const Array& x, Loc loc) {
+  const LocScope place(loc);
+  check_rank("diag_indices_from", x.ndim() >= 2, "two axes or more", x);
+  for (int axis = 1; axis < x.ndim(); ++axis)
+    if (x.dim(axis) != x.dim(0))
+      fail(messages::array_sizes, {"diag_indices_from", "axis 0 of " + to_string(x.aval()),
+                                   "axis " + std::to_string(axis), "their sizes must be equal"});
+  return diag_indices(x.dim(0), x.ndim());
+}
+
+namespace {
+
+/// Rows and columns of a matrix' elements on one side of a diagonal, in row-major order.
+std::array<Array, 2> triangle(std::int64_t n, std::int64_t m, std::int64_t k, bool lower) {
+  check_count("tril_indices", n);
+  if (m < 0) m = n;
+  std::vector<std::int64_t> rows, columns;
+  for (std::int64_t i = 0; i < n; ++i)
+    for (std::int64_t j = 0; j < m; ++j)
+      if (lower ? j - i <= k : j - i >= k) {
+        rows.push_back(i);
+        columns.push_back(j);
+      }
+  return {numbers(rows), numbers(columns)};
+}
+
+}  // namespace
+
+std::array<Array, 2> tril_indices(std::int64_t n, int k, std::int64_t m, Loc loc) {
+  const LocScope place(loc);
+  return triangle(n, m, k, true);
+}
+std::array<Array, 2> triu_indices(std::int64_t n, int k, std::int64_t m, Loc loc) {
+  const LocScope place(loc);
+  return triangle(n, m, k, false);
+}
+std::array<Array, 2> tril_indices_from(const Array& x, int k, Loc loc) {
+  const LocScope place(loc);
+  check_rank("tril_indices_from", x.ndim() == 2, "two axes", x);
+  return triangle(x.dim(0), x.dim(1), k, true);
+}
+std::array<Array, 2> triu_indices_from(const Array& x, int k, Loc loc) {
+  const LocScope place(loc);
+  check_rank("triu_indices_from", x.ndim() == 2, "two axes", x);
+  return triangle(x.dim(0), x.dim(1), k, false);
+}
+
+std::vector<Array> unravel_index(const Array& numbers, const Shape& shape, Loc loc) {
+  const LocScope place(loc);
+  check_dtype("unravel_index", is_integer(numbers.dtype()), "integers", numbers);
+  const std::int64_t n = shape.product();
+  Array rest = clip(where(numbers < 0, numbers + n, numbers), 0, std::max<std::int64_t>(n - 1, 0));
+  std::vector<Array> out(shape.size());
+  for (std::size_t axis = shape.size(); axis-- > 0;) {
+    const std::int64_t size = std::max<std::int64_t>(shape[axis], 1);
+    out[axis] = rest % size;
+    rest = floor_divide(rest, size);
+  }
+  return out;
+}
+
+Array ravel_multi_index(std::span<const Array> indices, const Shape& shape, OutOfBounds mode, Loc loc) {
+  const LocScope place(loc);
+  if (indices.size() != shape.size())
+    fail(messages::array_sizes, {"ravel_multi_index", std::to_string(indices.size()) + " indices",
+                                 "shape " + to_string(shape), "give one index an axis"});
+  Array number = array(std::int64_t{0});
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+    check_dtype("ravel_multi_index", is_integer(indices[axis].dtype()), "integers", indices[axis]);
+    number = number * shape[axis] + within(indices[axis], shape[axis], mode);
+  }
+  return number;
+}
+Array ravel_multi_index(std::initializer_list<Array> indices, const Shape& shape, OutOfBounds mode, Loc loc) {
+  return ravel_multi_index(span_of(indices), shape, mode, loc);
+}
+
+}  // namespace apsis

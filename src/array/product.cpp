@@ -1,0 +1,76 @@
+#include "apsis/array/product.hpp"
+
+#include "apsis/array/creation.hpp"
+#include "apsis/ops/arithmetic.hpp"
+#include "apsis/ops/reduce.hpp"
+#include "apsis/ops/shape.hpp"
+#include "array/messages.hpp"
+#include "array/support.hpp"
+
+namespace apsis {
+using namespace detail::arrays;
+
+Array vecdot(const Array& a, const Array& b, int axis, Loc loc) {
+  const LocScope place(loc);
+  const int of_a = checked_axis("vecdot", axis, a), of_b = checked_axis("vecdot", axis, b);
+  const Array rows = expand_dims(moveaxis(a, of_a, -1), -2), columns = expand_dims(moveaxis(b, of_b, -1), -1);
+  return squeeze(matmul(rows, columns), {-2, -1});
+}
+
+Array matvec(const Array& matrix, const Array& vector, Loc loc) {
+  const LocScope place(loc);
+  check_rank("matvec", matrix.ndim() >= 2, "two axes or more as matrix", matrix);
+  check_rank("matvec", vector.ndim() >= 1, "an axis or more as vector", vector);
+  return squeeze(matmul(matrix, expand_dims(vector, -1)), {-1});
+}
+
+Array vecmat(const Array& vector, const Array& matrix, Loc loc) {
+  const LocScope place(loc);
+  check_rank("vecmat", vector.ndim() >= 1, "an axis or more as vector", vector);
+  check_rank("vecmat", matrix.ndim() >= 2, "two axes or more as matrix", matrix);
+  return squeeze(matmul(expand_dims(vector, -2), matrix), {-2});
+}
+
+// Axis i of the result is a pair: which element of a, which of b.
+Array kron(const Array& a, const Array& b, Loc loc) {
+  const LocScope place(loc);
+  const std::size_t rank = std::max(a.shape().size(), b.shape().size());
+  Shape of_a, of_b, joined;
+  for (std::size_t i = 0; i < rank; ++i) {
+    auto size = [&](const Array& x) {
+      const std::size_t missing = rank - x.shape().size();
+      return i < missing ? 1 : x.shape()[i - missing];
+    };
+    for (std::int64_t n : {size(a), std::int64_t{1}}) of_a.push_back(n);
+    for (std::int64_t n : {std::int64_t{1}, size(b)}) of_b.push_back(n);
+    joined.push_back(size(a) * size(b));
+  }
+  return reshape(reshape(a, of_a) * reshape(b, of_b), joined);
+}
+
+Array cross(const Array& a, const Array& b, const CrossOptions& options, Loc loc) {
+  const LocScope place(loc);
+  const Array left = moveaxis(a, checked_axis("cross", options.axis_a, a), 0);
+  const Array right = moveaxis(b, checked_axis("cross", options.axis_b, b), 0);
+  const std::int64_t of_a = left.dim(0), of_b = right.dim(0);
+  if (of_a < 2 || of_a > 3 || of_b < 2 || of_b > 3)
+    fail(messages::array_sizes,
+         {"cross", to_string(a.aval()), to_string(b.aval()), "vectors need 2 or 3 components"});
+  auto minor = [&](int i, int j) {
+    // A vector of 2 components has 0 as its third.
+    auto term = [&](int p, int q) {
+      return p < of_a && q < of_b ? left[p] * right[q] : zeros_like(left[0] * right[0]);
+    };
+    return term(i, j) - term(j, i);
+  };
+  if (of_a == 2 && of_b == 2) return minor(0, 1);
+  const Array c = stack({minor(1, 2), minor(2, 0), minor(0, 1)});
+  return moveaxis(c, 0, checked_axis("cross", options.axis_c, c));
+}
+
+Array trace(const Array& x, const DiagonalOptions& options, Loc loc) {
+  const LocScope place(loc);
+  return sum(diagonal(x, options.offset, options.axis1, options.axis2), {.axis = -1});
+}
+
+}  // namespace apsis
