@@ -29,8 +29,7 @@ std::vector<std::int64_t> current_lanes() {
 
 bool calls_host(const Graph& graph) {
   return std::ranges::any_of(graph.eqns(), [](const Eqn& e) {
-    bool found = e.op->kind == OpKind::Effect && e.op != &error_if_op && e.op != &raise_when_op &&
-                 e.op != &progress_op;
+    bool found = e.op->kind == OpKind::Effect && !e.op->written_out;
     each_region(e.params, [&](const Graph& region) { found |= calls_host(region); });
     return found;
   });
@@ -38,7 +37,7 @@ bool calls_host(const Graph& graph) {
 
 bool has_effect_in_lanes(const Graph& graph) {
   return graph.has_effect() && std::ranges::any_of(graph.eqns(), [](const Eqn& e) {
-           bool found = e.op->effect && e.op != &progress_op;
+           bool found = e.op->effect && !e.op->shared_by_lanes;
            each_region(e.params, [&](const Graph& region) { found |= has_effect_in_lanes(region); });
            return found;
          });

@@ -36,6 +36,14 @@ std::vector<const Graph*> regions_of(const Params& params) {
   return found;
 }
 
+std::int64_t operand_axis(const Graph& graph, const Eqn& e, std::size_t k, std::int64_t axis) {
+  if (e.op->kind == OpKind::Elementwise) return axis;
+  if (!e.op->operand_axis) return -1;
+  std::vector<Aval> in;
+  for (ValueId v : graph.operands(e)) in.push_back(graph.aval(v));
+  return e.op->operand_axis(e.params, in, graph.aval(e.first_result), k, axis);
+}
+
 GraphBuilder::GraphBuilder() = default;
 GraphBuilder::~GraphBuilder() = default;
 

@@ -151,6 +151,9 @@ Params map_regions(const Params& params, Map&& map) {
   };
   return Params::adopt(params.node()->table->with_regions(*params.node(), run, &context));
 }
+/// The axis of operand k whose entries are, one by one, what those of axis `axis` of the result are computed
+/// from; -1: there is none.
+std::int64_t operand_axis(const Graph& graph, const Eqn& e, std::size_t k, std::int64_t axis);
 /// An op with an effect, or with a region in which something has one: never merged, never removed.
 bool has_effect(const Op& op, const Params& params);
 /// Whether an op works across the lanes of the mapped axis: a collective over it, or a region with one in it.

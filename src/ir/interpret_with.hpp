@@ -13,7 +13,7 @@ void run_equations(const Graph& graph, std::vector<Array>& values, Run&& run) {
   std::vector<Array> in;
   for (const Eqn& e : graph.eqns()) {
     const std::span<Array> out{values.data() + e.first_result, e.result_count};
-    if (e.op == &constant_op) {
+    if (e.op->kind == OpKind::Constant) {
       out[0] = constant_value(e.params);
       continue;
     }

@@ -87,7 +87,7 @@ std::string to_string(const Graph& graph) {
     if (e.result_count) out += " = ";
     out += e.op->name;
     print_params(out, e.params);
-    if (e.op == &constant_op) {
+    if (e.op->kind == OpKind::Constant) {
       out += "  # " + to_string(constant_value(e.params));
     } else {
       out += '(';

@@ -59,6 +59,7 @@ struct Div : Binary {
 // the divisor is zero.
 struct Rem : Binary {
   static constexpr const char* name = "rem";
+  static constexpr std::int8_t divisor = 1;
   static constexpr DtypeSet dtypes = number_dtypes;
   static constexpr bool elementary = true;
   template <class M>
@@ -107,7 +108,7 @@ struct Sign : Unary {
   }
 };
 
-APSIS_ELEMENTARY_BINARY(CopySign, copysign)
+APSIS_ELEMENTARY_BINARY(CopySign, copysign, false)
 
 void add_jvp(const JvpRule& r) {
   r.outs[0] = lax::add(r.primals[0], r.primals[1]);
@@ -243,7 +244,7 @@ bool find_product(GraphBuilder& builder, ValueId v, bool negate, ValueId& a, Val
   if (dtype != Dtype::F32 && dtype != Dtype::F64) return false;
   std::vector<std::pair<const Op*, Params>> views;
   const Eqn* e = builder.definition(v);
-  for (; e && (e->op == &broadcast_in_dim_op || e->op == &reshape_op);
+  for (; e && (e->op->view_kind == ViewKind::Repeated || e->op->view_kind == ViewKind::Reshaped);
        e = builder.definition(builder.operands(*e)[0]))
     views.emplace_back(e->op, e->params);
   if (!e || e->op != &mul_op) return false;
@@ -264,19 +265,21 @@ void append_fma(GraphBuilder& builder, ValueId a, ValueId b, ValueId c, std::spa
 
 bool is_zeros(GraphBuilder& builder, ValueId v) {
   const Eqn* e = builder.definition(v);
-  if (e && e->op == &broadcast_in_dim_op) e = builder.definition(builder.operands(*e)[0]);
-  return e && e->op == &constant_op && e->params.as<ConstantParams>().bits == 0;
+  if (e && e->op->view_kind == ViewKind::Repeated) e = builder.definition(builder.operands(*e)[0]);
+  return e && e->op->kind == OpKind::Constant && e->params.as<ConstantParams>().bits == 0;
 }
 
 // A scatter of places that differ, one for each lane for instance, is like a slice that is written.
 bool replaces_places(const Eqn& e) {
-  if (e.op != &scatter_op) return e.op == &dynamic_update_slice_op;
+  if (e.op->updates < 0) return false;
+  if (!e.op->places) return true;
   const auto& p = e.params.as<ScatterParams>();
   return p.kind == ScatterKind::Set && p.unique;
 }
 
 bool adds_in_place(const Eqn& e) {
-  return replaces_places(e) || (e.op == &scatter_op && e.params.as<ScatterParams>().kind == ScatterKind::Add);
+  return replaces_places(e) ||
+         (e.op->updates >= 0 && e.op->places && e.params.as<ScatterParams>().kind == ScatterKind::Add);
 }
 
 // Whether v is zero but for what a few slices or scatters put there.
@@ -299,9 +302,10 @@ struct Reader {
   std::ptrdiff_t update;
 };
 Reader reader_of(GraphBuilder& builder, const Eqn& e) {
-  if (e.op == &scatter_op) return {&gather_op, make_params(e.params.as<ScatterParams>().places), 2};
-  return {&dynamic_slice_op, make_params(DynamicSliceParams{builder.aval(builder.operands(e)[1]).shape()}),
-          1};
+  const std::ptrdiff_t written = e.op->written;
+  if (e.op->places) return {&gather_op, make_params(e.op->places(e.params)), written};
+  const ValueId update = builder.operands(e)[static_cast<std::size_t>(written)];
+  return {&dynamic_slice_op, make_params(DynamicSliceParams{builder.aval(update).shape()}), written};
 }
 
 // For an update that replaces places: what it adds to what is there, as the equation that does so with its
@@ -428,6 +432,7 @@ const Op add_op = {
     .batch = elementwise_batch<add_op>,
     .emit = elementwise_emit<Add>,
     .rewrite = add_rewrite,
+    .spreads_nan = true,
 };
 
 const Op sub_op = {
@@ -440,6 +445,7 @@ const Op sub_op = {
     .batch = elementwise_batch<sub_op>,
     .emit = elementwise_emit<Sub>,
     .rewrite = sub_rewrite,
+    .spreads_nan = true,
 };
 
 const Op mul_op = {
@@ -453,6 +459,7 @@ const Op mul_op = {
     .jet = mul_jet,
     .emit = elementwise_emit<Mul>,
     .rewrite = mul_rewrite,
+    .spreads_nan = true,
 };
 
 const Op div_op = {
@@ -466,6 +473,8 @@ const Op div_op = {
     .jet = div_jet,
     .emit = elementwise_emit<Div>,
     .rewrite = div_rewrite,
+    .spreads_nan = true,
+    .divisor = 1,
 };
 
 constinit const Op copysign_op = elementwise_op<CopySign, copysign_op>(copysign_jvp);
@@ -481,6 +490,7 @@ const Op neg_op = {
     .batch = elementwise_batch<neg_op>,
     .emit = elementwise_emit<Neg>,
     .rewrite = neg_rewrite,
+    .spreads_nan = true,
 };
 
 const Op fma_op = {
@@ -493,6 +503,7 @@ const Op fma_op = {
     .batch = elementwise_batch<fma_op>,
     .jet = fma_jet,
     .emit = elementwise_emit<Fma>,
+    .spreads_nan = true,
 };
 
 const Op abs_op = {
@@ -503,6 +514,7 @@ const Op abs_op = {
     .jvp = abs_jvp,
     .batch = elementwise_batch<abs_op>,
     .emit = elementwise_emit<Abs>,
+    .spreads_nan = true,
 };
 
 const Op sign_op = {
@@ -513,6 +525,7 @@ const Op sign_op = {
     .jvp = zero_jvp<sign_op>,
     .batch = elementwise_batch<sign_op>,
     .emit = elementwise_emit<Sign>,
+    .spreads_nan = true,
 };
 
 }  // namespace apsis::detail

@@ -67,6 +67,7 @@ const Op optimization_barrier_op = {
     .transpose = barrier_transpose,
     .batch = barrier_batch,
     .emit_unrolled = barrier_emit,
+    .moves = true,
 };
 
 }  // namespace apsis::detail

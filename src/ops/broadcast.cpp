@@ -1,3 +1,4 @@
+#include "ops/operand_axis.hpp"
 #include "ops/view_rules.hpp"
 
 namespace apsis::detail {
@@ -74,12 +75,20 @@ bool broadcast_rewrite(GraphBuilder& builder, const Params& params, std::span<co
     return true;
   }
   // A scalar with axes of size 1 put around it.
-  if (inner->op == &reshape_op && builder.aval(builder.operands(*inner)[0]).rank() == 0) {
+  if (inner->op->view_kind == ViewKind::Reshaped && builder.aval(builder.operands(*inner)[0]).rank() == 0) {
     ValueId source = builder.operands(*inner)[0];
     builder.add(broadcast_in_dim_op, make_params(BroadcastParams{p.shape, {}}), {&source, 1}, results, loc);
     return true;
   }
   return false;
+}
+
+std::int64_t broadcast_operand_axis(const Params& params, std::span<const Aval> in, const Aval& out,
+                                    std::size_t, std::int64_t axis) {
+  const std::int64_t of = place_in(params.as<BroadcastParams>().axes, axis);
+  const bool stretched =
+      of >= 0 && in[0].shape()[static_cast<std::size_t>(of)] != out.shape()[static_cast<std::size_t>(axis)];
+  return stretched ? -1 : of;
 }
 
 }  // namespace
@@ -96,6 +105,10 @@ const Op broadcast_in_dim_op = {
     .view = broadcast_view,
     .rewrite = broadcast_rewrite,
     .parse = parse_params<BroadcastParams>,
+    .spreads_nan = true,
+    .moves = true,
+    .view_kind = ViewKind::Repeated,
+    .operand_axis = broadcast_operand_axis,
 };
 
 }  // namespace apsis::detail

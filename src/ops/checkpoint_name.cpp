@@ -38,6 +38,7 @@ const Op checkpoint_name_op = {
     .emit_unrolled = emit_view<checkpoint_name_view>,
     .view = checkpoint_name_view,
     .parse = parse_params<CheckpointNameParams>,
+    .moves = true,
 };
 
 }  // namespace apsis::detail

@@ -139,6 +139,7 @@ const Op maximum_op = {
     .jvp = maximum_jvp,
     .batch = elementwise_batch<maximum_op>,
     .emit = elementwise_emit<Maximum>,
+    .spreads_nan = true,
 };
 
 const Op minimum_op = {
@@ -149,6 +150,7 @@ const Op minimum_op = {
     .jvp = minimum_jvp,
     .batch = elementwise_batch<minimum_op>,
     .emit = elementwise_emit<Minimum>,
+    .spreads_nan = true,
 };
 
 }  // namespace apsis::detail

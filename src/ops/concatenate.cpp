@@ -1,6 +1,7 @@
 #include "ir/graph.hpp"
 #include "ops/elementwise.hpp"
 #include "ops/index_rules.hpp"
+#include "ops/operand_axis.hpp"
 
 namespace apsis::detail {
 namespace {
@@ -78,6 +79,11 @@ bool concatenate_rewrite(GraphBuilder&, const Params&, std::span<const ValueId> 
   return true;
 }
 
+std::int64_t concatenate_operand_axis(const Params& params, std::span<const Aval> in, const Aval& out,
+                                      std::size_t k, std::int64_t axis) {
+  return params.as<ConcatenateParams>().axis == axis || !same_length(in[k], out, axis) ? -1 : axis;
+}
+
 }  // namespace
 
 const Op concatenate_op = {
@@ -91,6 +97,11 @@ const Op concatenate_op = {
     .emit_unrolled = concatenate_emit,
     .rewrite = concatenate_rewrite,
     .parse = parse_params<ConcatenateParams>,
+    .spreads_nan = true,
+    .moves = true,
+    .cheap = true,
+    .operand_axis = concatenate_operand_axis,
+    .moves_cotangents = 255,
 };
 
 }  // namespace apsis::detail

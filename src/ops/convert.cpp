@@ -95,6 +95,7 @@ const Op convert_op = {
     .emit = convert_emit,
     .rewrite = convert_rewrite,
     .parse = parse_params<ConvertParams>,
+    .spreads_nan = true,
 };
 
 }  // namespace apsis::detail

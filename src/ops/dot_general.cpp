@@ -453,7 +453,7 @@ bool dot_rewrite(GraphBuilder& builder, const Params& params, std::span<const Va
   const DotSizes sizes(p, builder.aval(operands[0]).shape(), builder.aval(operands[1]).shape());
   const auto look_below = [&](ValueId& source, const Dims& free, Dims& contract, Dims& batch) {
     const Eqn* e = builder.definition(source);
-    if (!e || e->op != &transpose_op) return;
+    if (!e || e->op->view_kind != ViewKind::Permuted) return;
     const Dims& permutation = e->params.as<TransposeParams>().permutation;
     const auto contract_below = axes_below(permutation, free, contract),
                batch_below = axes_below(permutation, free, batch);
@@ -473,6 +473,18 @@ void dot_jet(const JetRule& r) {
   jet_of_product(r, [&](const Array& a, const Array& b) { return bind1(dot_general_op, r.params, {a, b}); });
 }
 
+std::int64_t dot_operand_axis(const Params& params, std::span<const Aval> in, const Aval&, std::size_t k,
+                              std::int64_t axis) {
+  const auto& p = params.as<DotParams>();
+  const DotSizes sizes(p, in[0].shape(), in[1].shape());
+  const auto batch = static_cast<std::int64_t>(p.batch_a.size()),
+             free_a = static_cast<std::int64_t>(sizes.free_a.size());
+  const auto at = [](const Dims& dims, std::int64_t i) { return dims[static_cast<std::size_t>(i)]; };
+  if (axis < batch) return at(k == 0 ? p.batch_a : p.batch_b, axis);
+  if (axis < batch + free_a) return k == 0 ? at(sizes.free_a, axis - batch) : -1;
+  return k == 1 ? at(sizes.free_b, axis - batch - free_a) : -1;
+}
+
 }  // namespace
 
 const Op dot_general_op = {
@@ -487,6 +499,7 @@ const Op dot_general_op = {
     .emit_unrolled = dot_emit,
     .rewrite = dot_rewrite,
     .parse = parse_params<DotParams>,
+    .operand_axis = dot_operand_axis,
 };
 
 namespace lax {

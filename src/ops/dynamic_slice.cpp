@@ -2,6 +2,7 @@
 
 #include "ir/graph.hpp"
 #include "ops/index_rules.hpp"
+#include "ops/operand_axis.hpp"
 #include "ops/view_params.hpp"
 
 namespace apsis::detail {
@@ -136,7 +137,7 @@ bool dynamic_slice_rewrite(GraphBuilder& builder, const Params& params, std::spa
   SliceParams fixed;
   for (std::size_t i = 0; i < shape.size(); ++i) {
     const Eqn* start = builder.definition(operands[i + 1]);
-    if (!start || start->op != &constant_op) return false;
+    if (!start || start->op->kind != OpKind::Constant) return false;
     std::int64_t at = constant_value(start->params).item<std::int64_t>();
     fixed.start.push_back(std::clamp<std::int64_t>(at, 0, shape[i] - p.sizes[i]));
     fixed.limit.push_back(fixed.start[i] + p.sizes[i]);
@@ -216,6 +217,16 @@ void dynamic_update_batch(const BatchRule& r) {
   r.out_axes.push_back(0);
 }
 
+std::int64_t dynamic_slice_operand_axis(const Params&, std::span<const Aval> in, const Aval& out,
+                                        std::size_t k, std::int64_t axis) {
+  return k == 0 && same_length(in[0], out, axis) ? axis : -1;
+}
+
+std::int64_t dynamic_update_operand_axis(const Params&, std::span<const Aval> in, const Aval& out,
+                                         std::size_t k, std::int64_t axis) {
+  return k < 2 && same_length(in[1], out, axis) ? axis : -1;
+}
+
 }  // namespace
 
 const Op dynamic_slice_op = {
@@ -229,6 +240,9 @@ const Op dynamic_slice_op = {
     .emit_unrolled = dynamic_slice_emit,
     .rewrite = dynamic_slice_rewrite,
     .parse = parse_params<DynamicSliceParams>,
+    .moves = true,
+    .starts = 1,
+    .operand_axis = dynamic_slice_operand_axis,
 };
 
 const Op dynamic_update_slice_op = {
@@ -240,6 +254,11 @@ const Op dynamic_update_slice_op = {
     .transpose = dynamic_update_transpose,
     .batch = dynamic_update_batch,
     .emit_unrolled = dynamic_update_emit,
+    .moves = true,
+    .updates = 0,
+    .written = 1,
+    .starts = 2,
+    .operand_axis = dynamic_update_operand_axis,
 };
 
 }  // namespace apsis::detail

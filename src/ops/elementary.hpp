@@ -18,13 +18,14 @@
     }                                                                \
   };
 
-/// The text of a function of two floating-point numbers.
-#define APSIS_ELEMENTARY_BINARY(Text, function_)                          \
+/// The text of a function of two floating-point numbers; whether it is NaN where one of them is.
+#define APSIS_ELEMENTARY_BINARY(Text, function_, spreads_nan_)            \
   struct Text : Binary {                                                  \
     static constexpr const char* name = #function_;                       \
     static constexpr DtypeSet dtypes = float_dtypes;                      \
     static constexpr bool elementary = true;                              \
     static constexpr const char* library_name = "apsis_" #function_;      \
+    static constexpr bool spreads_nan = spreads_nan_;                     \
     template <class M>                                                    \
     static auto compute(const M& m, auto x, auto y) {                     \
       return math::function_(math::Real<M>{m, x}, math::Real<M>{m, y}).v; \

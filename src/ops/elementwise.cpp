@@ -64,7 +64,7 @@ bool fold_literals(GraphBuilder& builder, const Op& op, const Params& params,
   std::vector<Array> values;
   for (ValueId v : operands) {
     const Eqn* e = builder.definition(v);
-    if (!e || e->op != &constant_op) return false;
+    if (!e || e->op->kind != OpKind::Constant) return false;
     values.push_back(constant_value(e->params));
   }
   std::vector<Aval> in, out;
@@ -80,7 +80,7 @@ bool is_literal(const GraphBuilder& builder, ValueId v, double value) {
   ValueId scalar = v;
   if (builder.aval(v).rank() > 0 && !find_splat(builder, v, scalar)) return false;
   const Eqn* e = builder.definition(scalar);
-  if (!e || e->op != &constant_op || is_complex(builder.aval(v).dtype())) return false;
+  if (!e || e->op->kind != OpKind::Constant || is_complex(builder.aval(v).dtype())) return false;
   Array literal = constant_value(e->params);
   double number;
   convert_elements(literal.dtype(), data_of(literal), Dtype::F64, &number, 1);

@@ -24,18 +24,19 @@
 
 namespace apsis::detail {
 
-/// What a text is: how many operands, and whether the result is boolean instead of the operands' dtype.
+/// What a text is: how many operands, and whether the result is boolean instead of the operands' dtype. The
+/// other members are facts of the op (see Op), which a text that differs has as members of its own.
 struct Unary {
   static constexpr std::size_t arity = 1;
   static constexpr bool predicate = false;
+  static constexpr bool spreads_nan = true;
+  static constexpr std::int8_t divisor = -1;
 };
-struct Binary {
+struct Binary : Unary {
   static constexpr std::size_t arity = 2;
-  static constexpr bool predicate = false;
 };
-struct Ternary {
+struct Ternary : Unary {
   static constexpr std::size_t arity = 3;
-  static constexpr bool predicate = false;
 };
 struct UnaryPredicate {
   static constexpr std::size_t arity = 1;
@@ -199,6 +200,8 @@ constexpr Op elementwise_op(void (*jvp)(const JvpRule&)) {
       .jvp = jvp,
       .batch = elementwise_batch<op>,
       .emit = elementwise_emit<Text>,
+      .spreads_nan = Text::spreads_nan,
+      .divisor = Text::divisor,
   };
 }
 

@@ -76,6 +76,7 @@ const Op forbid_op = {
     .emit = forbid_emit,
     .rewrite = forbid_rewrite,
     .parse = parse_params<ForbidParams>,
+    .spreads_nan = true,
 };
 
 Array forbid(const Array& x, Forbid what, std::string_view name, Loc loc) {

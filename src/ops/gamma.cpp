@@ -162,6 +162,7 @@ const Op polygamma_op = {
     .batch = elementwise_batch<polygamma_op>,
     .emit = polygamma_emit,
     .parse = parse_params<PolygammaParams>,
+    .spreads_nan = true,
 };
 
 }  // namespace apsis::detail

@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "ops/index_rules.hpp"
+#include "ops/operand_axis.hpp"
 
 namespace apsis::detail {
 
@@ -140,6 +141,28 @@ void gather_batch(const BatchRule& r) {
   r.out_axes.push_back(0);
 }
 
+const GatherParams& gather_places(const Params& params) { return params.as<GatherParams>(); }
+
+// An axis that all slices have whole, or one of batching.
+std::int64_t gather_operand_axis(const Params& params, std::span<const Aval> in, const Aval&, std::size_t k,
+                                 std::int64_t axis) {
+  if (k > 0) return -1;
+  const auto& p = params.as<GatherParams>();
+  if (const std::int64_t offset = place_in(p.offset_dims, axis); offset >= 0) {
+    std::int64_t kept = -1, of = -1;
+    while (kept < offset) {
+      ++of;
+      kept += !p.collapsed_slice_dims.contains(of) && !p.operand_batching_dims.contains(of);
+    }
+    const auto at = static_cast<std::size_t>(of);
+    return p.slice_sizes[at] == in[0].shape()[at] ? of : -1;
+  }
+  std::int64_t of_indices = axis;
+  for (std::int64_t offset : p.offset_dims) of_indices -= offset < axis;
+  const std::int64_t batching = place_in(p.start_indices_batching_dims, of_indices);
+  return batching < 0 ? -1 : p.operand_batching_dims[static_cast<std::size_t>(batching)];
+}
+
 }  // namespace
 
 const Op gather_op = {
@@ -152,6 +175,8 @@ const Op gather_op = {
     .batch = gather_batch,
     .emit_unrolled = gather_emit,
     .parse = parse_params<GatherParams>,
+    .places = gather_places,
+    .operand_axis = gather_operand_axis,
 };
 
 }  // namespace apsis::detail

@@ -60,6 +60,7 @@ const Op iota_op = {
     .emit_unrolled = iota_emit,
     .not_differentiable = "iota has no operand",
     .parse = parse_params<IotaParams>,
+    .cheap = true,
 };
 
 }  // namespace apsis::detail

@@ -99,6 +99,7 @@ const Op bit_and_op = {
     .batch = elementwise_batch<bit_and_op>,
     .emit = elementwise_emit<BitAnd>,
     .not_differentiable = discrete,
+    .logic = Logic::All,
 };
 
 const Op bit_or_op = {
@@ -109,6 +110,7 @@ const Op bit_or_op = {
     .batch = elementwise_batch<bit_or_op>,
     .emit = elementwise_emit<BitOr>,
     .not_differentiable = discrete,
+    .logic = Logic::Any,
 };
 
 const Op bit_xor_op = {

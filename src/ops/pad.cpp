@@ -2,6 +2,7 @@
 
 #include "ir/graph.hpp"
 #include "ops/index_rules.hpp"
+#include "ops/operand_axis.hpp"
 
 namespace apsis::detail {
 
@@ -124,6 +125,14 @@ bool pad_rewrite(GraphBuilder& builder, const Params& params, std::span<const Va
   return true;
 }
 
+std::int64_t pad_operand_axis(const Params& params, std::span<const Aval> in, const Aval& out, std::size_t k,
+                              std::int64_t axis) {
+  if (k > 0) return -1;
+  const auto& p = params.as<PadParams>();
+  const auto at = static_cast<std::size_t>(axis);
+  return p.low[at] == 0 && p.interior[at] == 0 && same_length(in[0], out, axis) ? axis : -1;
+}
+
 }  // namespace
 
 const Op pad_op = {
@@ -137,6 +146,11 @@ const Op pad_op = {
     .emit_unrolled = pad_emit,
     .rewrite = pad_rewrite,
     .parse = parse_params<PadParams>,
+    .moves = true,
+    .fused_read = FusedRead::Padded,
+    .cheap = true,
+    .operand_axis = pad_operand_axis,
+    .moves_cotangents = 1,
 };
 
 }  // namespace apsis::detail

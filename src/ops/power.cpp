@@ -15,11 +15,13 @@ struct Sqrt : Unary {
 };
 APSIS_ELEMENTARY(Rsqrt, rsqrt)
 APSIS_ELEMENTARY(Cbrt, cbrt)
-APSIS_ELEMENTARY_BINARY(Hypot, hypot)
+// An infinite side hides a NaN.
+APSIS_ELEMENTARY_BINARY(Hypot, hypot, false)
 
 // Integers: binary powers, wrapping; 0 where the power is a fraction.
 struct Pow : Binary {
   static constexpr const char* name = "pow";
+  static constexpr bool spreads_nan = false;  // 1 to the power of anything is 1
   static constexpr const char* library_name = "apsis_pow";
   static constexpr DtypeSet dtypes = number_dtypes;
   static constexpr bool elementary = true;

@@ -308,6 +308,37 @@ void arg_batch(const BatchRule& r) {
   r.out_axes.push_back(0);
 }
 
+std::uint64_t sign_bit(Dtype dtype) {
+  return std::uint64_t{1} << (dtype == Dtype::Bool ? 0 : 8 * item_size(dtype) - 1);
+}
+std::uint64_t all_bits(Dtype dtype) { return 2 * sign_bit(dtype) - 1; }
+
+std::uint64_t or_neutral(Dtype) { return 0; }
+std::uint64_t and_neutral(Dtype dtype) { return all_bits(dtype); }
+// -0 + x is x, also where x is 0 or -0.
+std::uint64_t sum_neutral(Dtype dtype) { return is_floating(dtype) ? sign_bit(dtype) : 0; }
+std::uint64_t prod_neutral(Dtype dtype) {
+  return dtype == Dtype::F32 ? 0x3f800000u : dtype == Dtype::F64 ? 0x3ff0000000000000u : 1;
+}
+
+std::uint64_t infinity_bits(Dtype dtype) { return dtype == Dtype::F32 ? 0x7f800000u : 0x7ff0000000000000u; }
+std::uint64_t max_neutral(Dtype dtype) {
+  if (is_floating(dtype)) return sign_bit(dtype) | infinity_bits(dtype);
+  return is_signed_integer(dtype) ? sign_bit(dtype) : 0;
+}
+std::uint64_t min_neutral(Dtype dtype) {
+  if (is_floating(dtype)) return infinity_bits(dtype);
+  return is_signed_integer(dtype) ? sign_bit(dtype) - 1 : all_bits(dtype);
+}
+
+std::int64_t reduce_operand_axis(const Params& params, std::span<const Aval>, const Aval&, std::size_t,
+                                 std::int64_t axis) {
+  const Dims& gone = params.as<ReduceParams>().axes;
+  std::int64_t of = 0;
+  for (std::int64_t kept = axis;; ++of)
+    if (!gone.contains(of) && kept-- == 0) return of;
+}
+
 }  // namespace
 
 const Op reduce_sum_op = {
@@ -320,6 +351,10 @@ const Op reduce_sum_op = {
     .batch = reduce_batch<reduce_sum_op>,
     .emit_unrolled = reduce_emit<Sum>,
     .parse = parse_params<ReduceParams>,
+    .spreads_nan = true,
+    .operand_axis = reduce_operand_axis,
+    .neutral = sum_neutral,
+    .moves_cotangents = 1,
 };
 
 const Op reduce_prod_op = {
@@ -331,6 +366,8 @@ const Op reduce_prod_op = {
     .batch = reduce_batch<reduce_prod_op>,
     .emit_unrolled = reduce_emit<Prod>,
     .parse = parse_params<ReduceParams>,
+    .spreads_nan = true,
+    .neutral = prod_neutral,
 };
 
 const Op reduce_max_op = {
@@ -342,6 +379,9 @@ const Op reduce_max_op = {
     .batch = reduce_batch<reduce_max_op>,
     .emit_unrolled = reduce_emit<Max>,
     .parse = parse_params<ReduceParams>,
+    .spreads_nan = true,
+    .neutral = max_neutral,
+    .any_order = true,
 };
 
 const Op reduce_min_op = {
@@ -353,6 +393,9 @@ const Op reduce_min_op = {
     .batch = reduce_batch<reduce_min_op>,
     .emit_unrolled = reduce_emit<Min>,
     .parse = parse_params<ReduceParams>,
+    .spreads_nan = true,
+    .neutral = min_neutral,
+    .any_order = true,
 };
 
 const Op reduce_and_op = {
@@ -364,6 +407,9 @@ const Op reduce_and_op = {
     .emit_unrolled = reduce_emit<And>,
     .not_differentiable = "booleans and integers have no tangents",
     .parse = parse_params<ReduceParams>,
+    .logic = Logic::All,
+    .neutral = and_neutral,
+    .any_order = true,
 };
 
 const Op reduce_or_op = {
@@ -375,6 +421,9 @@ const Op reduce_or_op = {
     .emit_unrolled = reduce_emit<Or>,
     .not_differentiable = "booleans and integers have no tangents",
     .parse = parse_params<ReduceParams>,
+    .logic = Logic::Any,
+    .neutral = or_neutral,
+    .any_order = true,
 };
 
 const Op argmax_op = {

@@ -57,7 +57,7 @@ bool reshape_rewrite(GraphBuilder& builder, const Params& params, std::span<cons
                      std::span<ValueId> results, Loc loc) {
   if (rewrite_view(builder, reshape_op, params, operands[0], results[0], loc)) return true;
   const Eqn* inner = builder.definition(operands[0]);
-  if (!inner || (inner->op != &reshape_op && inner->op != &broadcast_in_dim_op)) return false;
+  if (!inner || (inner->op != &reshape_op && inner->op->view_kind != ViewKind::Repeated)) return false;
   ValueId source = builder.operands(*inner)[0];
   if (inner->op == &reshape_op) {
     builder.add(reshape_op, params, {&source, 1}, results, loc);
@@ -87,6 +87,10 @@ const Op reshape_op = {
     .view = reshape_view,
     .rewrite = reshape_rewrite,
     .parse = parse_params<ReshapeParams>,
+    .spreads_nan = true,
+    .moves = true,
+    .view_kind = ViewKind::Reshaped,
+    .moves_cotangents = 1,
 };
 
 }  // namespace apsis::detail

@@ -44,6 +44,11 @@ bool reverse_rewrite(GraphBuilder& builder, const Params& params, std::span<cons
   return true;
 }
 
+std::int64_t reverse_operand_axis(const Params& params, std::span<const Aval>, const Aval&, std::size_t,
+                                  std::int64_t axis) {
+  return params.as<ReverseParams>().axes.contains(axis) ? -1 : axis;
+}
+
 }  // namespace
 
 const Op reverse_op = {
@@ -58,6 +63,11 @@ const Op reverse_op = {
     .view = reverse_view,
     .rewrite = reverse_rewrite,
     .parse = parse_params<ReverseParams>,
+    .spreads_nan = true,
+    .moves = true,
+    .view_kind = ViewKind::Reversed,
+    .operand_axis = reverse_operand_axis,
+    .moves_cotangents = 1,
 };
 
 }  // namespace apsis::detail

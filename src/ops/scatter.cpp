@@ -4,6 +4,7 @@
 #include "ops/dtype_set.hpp"
 #include "ops/index_rules.hpp"
 #include "ops/messages.hpp"
+#include "ops/operand_axis.hpp"
 
 namespace apsis::detail {
 
@@ -324,6 +325,33 @@ void scatter_batch(const BatchRule& r) {
   r.out_axes.push_back(0);
 }
 
+const GatherParams& scatter_places(const Params& params) { return params.as<ScatterParams>().places; }
+
+// Of the updates: an axis of the array that all slices have whole, or one of batching.
+std::int64_t updates_axis(const GatherParams& p, const Shape& array, std::int64_t axis) {
+  const auto is_dropped = [&](std::int64_t a) {
+    return p.collapsed_slice_dims.contains(a) || p.operand_batching_dims.contains(a);
+  };
+  const std::int64_t batching = place_in(p.operand_batching_dims, axis);
+  const auto at = static_cast<std::size_t>(axis);
+  // Axes of the updates of the same kind, of slices or of the indices, that come before.
+  std::int64_t left = 0;
+  if (batching >= 0) {
+    left = p.start_indices_batching_dims[static_cast<std::size_t>(batching)];
+  } else {
+    if (is_dropped(axis) || p.slice_sizes[at] != array[at]) return -1;
+    for (std::int64_t a = 0; a < axis; ++a) left += !is_dropped(a);
+  }
+  for (std::int64_t of = 0;; ++of)
+    if (p.offset_dims.contains(of) == (batching < 0) && left-- == 0) return of;
+}
+
+std::int64_t scatter_operand_axis(const Params& params, std::span<const Aval>, const Aval& out, std::size_t k,
+                                  std::int64_t axis) {
+  if (k == 0) return axis;
+  return k == 2 ? updates_axis(params.as<ScatterParams>().places, out.shape(), axis) : -1;
+}
+
 }  // namespace
 
 const Op scatter_op = {
@@ -336,6 +364,10 @@ const Op scatter_op = {
     .batch = scatter_batch,
     .emit_unrolled = scatter_emit,
     .parse = parse_params<ScatterParams>,
+    .updates = 0,
+    .written = 2,
+    .places = scatter_places,
+    .operand_axis = scatter_operand_axis,
 };
 
 }  // namespace apsis::detail

@@ -104,6 +104,8 @@ const Op select_op = {
     .batch = elementwise_batch<select_op>,
     .emit = select_emit,
     .rewrite = select_rewrite,
+    .moves = true,
+    .chooses = true,
 };
 
 const Op is_finite_op = {
@@ -127,6 +129,8 @@ const Op stop_gradient_op = {
     .batch = elementwise_batch<stop_gradient_op>,
     .emit = stop_gradient_emit,
     .parse = parse_params<StopGradientParams>,
+    .spreads_nan = true,
+    .moves = true,
 };
 
 }  // namespace apsis::detail

@@ -1,3 +1,4 @@
+#include "ops/operand_axis.hpp"
 #include "ops/view_rules.hpp"
 
 namespace apsis::detail {
@@ -71,6 +72,12 @@ bool slice_rewrite(GraphBuilder& builder, const Params& params, std::span<const 
   return true;
 }
 
+std::int64_t slice_operand_axis(const Params& params, std::span<const Aval> in, const Aval& out, std::size_t,
+                                std::int64_t axis) {
+  const bool whole = params.as<SliceParams>().stride[static_cast<std::size_t>(axis)] == 1;
+  return whole && same_length(in[0], out, axis) ? axis : -1;
+}
+
 }  // namespace
 
 const Op slice_op = {
@@ -85,6 +92,10 @@ const Op slice_op = {
     .view = slice_view,
     .rewrite = slice_rewrite,
     .parse = parse_params<SliceParams>,
+    .moves = true,
+    .view_kind = ViewKind::Part,
+    .operand_axis = slice_operand_axis,
+    .moves_cotangents = 1,
 };
 
 }  // namespace apsis::detail

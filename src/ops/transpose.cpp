@@ -53,6 +53,11 @@ bool transpose_rewrite(GraphBuilder& builder, const Params& params, std::span<co
   return true;
 }
 
+std::int64_t transpose_operand_axis(const Params& params, std::span<const Aval>, const Aval&, std::size_t,
+                                    std::int64_t axis) {
+  return params.as<TransposeParams>().permutation[static_cast<std::size_t>(axis)];
+}
+
 }  // namespace
 
 const Op transpose_op = {
@@ -67,6 +72,11 @@ const Op transpose_op = {
     .view = transpose_view,
     .rewrite = transpose_rewrite,
     .parse = parse_params<TransposeParams>,
+    .spreads_nan = true,
+    .moves = true,
+    .view_kind = ViewKind::Permuted,
+    .operand_axis = transpose_operand_axis,
+    .moves_cotangents = 1,
 };
 
 }  // namespace apsis::detail

@@ -13,7 +13,7 @@ APSIS_ELEMENTARY(Tan, tan)
 APSIS_ELEMENTARY(Asin, asin)
 APSIS_ELEMENTARY(Acos, acos)
 APSIS_ELEMENTARY(Atan, atan)
-APSIS_ELEMENTARY_BINARY(Atan2, atan2)
+APSIS_ELEMENTARY_BINARY(Atan2, atan2, true)
 
 Array sin_derivative(const Array& x, const Array&) { return apply(cos_op, x); }
 Array cos_derivative(const Array& x, const Array&) { return lax::neg(apply(sin_op, x)); }

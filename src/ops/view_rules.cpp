@@ -4,7 +4,7 @@ namespace apsis::detail {
 
 bool find_splat(const GraphBuilder& builder, ValueId v, ValueId& scalar) {
   const Eqn* e = builder.definition(v);
-  if (!e || e->op != &broadcast_in_dim_op) return false;
+  if (!e || e->op->view_kind != ViewKind::Repeated) return false;
   ValueId source = builder.operands(*e)[0];
   if (builder.aval(source).rank() != 0) return false;
   scalar = source;
@@ -24,7 +24,7 @@ bool rewrite_view(GraphBuilder& builder, const Op& op, const Params& params, Val
     }
   }
   ValueId scalar;
-  if (&op != &broadcast_in_dim_op && find_splat(builder, operand, scalar)) {
+  if (op.view_kind != ViewKind::Repeated && find_splat(builder, operand, scalar)) {
     builder.add(broadcast_in_dim_op, make_params(BroadcastParams{out[0].shape(), {}}), {&scalar, 1},
                 {&result, 1}, loc);
     return true;

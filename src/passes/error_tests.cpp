@@ -6,16 +6,13 @@
 
 #include <algorithm>
 
-#include "ops/nan_flow.hpp"
 #include "ops/table.hpp"
 
 namespace apsis::detail {
 namespace {
 
 /// Views that show every element of what they are views of.
-bool shows_all(const Op& op) {
-  return &op == &broadcast_in_dim_op || &op == &reshape_op || &op == &transpose_op || &op == &reverse_op;
-}
+bool shows_all(const Op& op) { return op.view_kind != ViewKind::None && op.view_kind != ViewKind::Part; }
 
 class Tests {
  public:
@@ -40,7 +37,7 @@ class Tests {
   const ConstantParams* literal(ValueId v) const {
     const Eqn* e = graph_.definition(v);
     while (e && shows_all(*e->op)) e = graph_.definition(graph_.operands(*e)[0]);
-    return e && e->op == &constant_op ? &e->params.as<ConstantParams>() : nullptr;
+    return e && e->op->kind == OpKind::Constant ? &e->params.as<ConstantParams>() : nullptr;
   }
 
   /// Whether no element of a code is zero: codes choose between literals.
@@ -52,7 +49,7 @@ class Tests {
       const ConstantParams* c = literal(v);
       if (c && c->bits != 0) continue;
       const Eqn* e = graph_.definition(v);
-      if (!e || e->op != &select_op) return false;
+      if (!e || !e->op->chooses) return false;
       open.insert(open.end(), {graph_.operands(*e)[1], graph_.operands(*e)[2]});
     }
     return true;
@@ -69,13 +66,11 @@ class Tests {
       const Eqn* e = graph_.definition(v);
       const bool boolean = graph_.aval(v).dtype() == Dtype::Bool;
       const auto operand = [&](std::size_t i) { return graph_.operands(*e)[i]; };
-      if (e && (shows_all(*e->op) || (boolean && e->op == &reduce_or_op))) {
-        open.push_back(operand(0));
-      } else if (e && boolean && e->op == &bit_or_op) {
-        open.insert(open.end(), {operand(1), operand(0)});
+      if (e && (shows_all(*e->op) || (boolean && e->op->logic == Logic::Any))) {
+        for (std::size_t i = e->operand_count; i-- > 0;) open.push_back(operand(i));
       } else if (e && e->op == &convert_op && graph_.aval(operand(0)).dtype() == Dtype::Bool) {
         open.push_back(operand(0));
-      } else if (e && e->op == &select_op && never_zero(operand(1))) {
+      } else if (e && e->op->chooses && never_zero(operand(1))) {
         open.insert(open.end(), {operand(2), operand(0)});
       } else if (const ConstantParams* c = literal(v); !c || c->bits != 0) {
         found_.push_back(v);
@@ -97,7 +92,7 @@ class Tests {
       if (nan_tested(v) != none) tested[nan_tested(v)] = 1;
     for (std::uint32_t i = last; i-- > from_;) {
       const Eqn& e = graph_.eqns()[i];
-      if (e.result_count != 1 || !spreads_nan(*e.op)) continue;
+      if (e.result_count != 1 || !e.op->spreads_nan) continue;
       const ValueId result = e.first_result;
       if (!tested[result] && !covered[result]) continue;
       const auto passes = [&](ValueId v) {

@@ -14,9 +14,11 @@
 namespace apsis::detail {
 namespace {
 
+bool is_check(const Eqn& e) { return e.op == &error_if_op; }
+
 bool has_errors(const Graph& graph) {
   return graph.has_effect() && std::ranges::any_of(graph.eqns(), [](const Eqn& e) {
-           bool found = e.op == &error_if_op;
+           bool found = is_check(e);
            each_region(e.params, [&](const Graph& region) { found = found || has_errors(region); });
            return found;
          });
@@ -35,7 +37,7 @@ bool computed_again(const Graph& graph, const Eqn& e) {
       // The user's own ops may differ from the evaluator in the last bit, and what depends on it.
       return std::ranges::find(op_table(), e.op) != op_table().end();
     default:
-      return e.op == &concatenate_op || e.op == &iota_op || e.op == &pad_op;
+      return e.op->cheap;
   }
 }
 
@@ -69,7 +71,7 @@ class Grouping {
     const auto count = static_cast<std::uint32_t>(graph_.eqns().size());
     for (std::uint32_t i = 0; i < count; ++i) {
       const Eqn& e = graph_.eqns()[i];
-      if (e.op == &error_if_op) {
+      if (is_check(e)) {
         errors_.push_back(i);
         continue;
       }
@@ -150,7 +152,7 @@ class Grouping {
     }
     for (std::uint32_t i = first_; i < end; ++i) {
       const Eqn& e = graph_.eqns()[i];
-      if (again[i - first_] || e.op == &error_if_op) copy.add(e);
+      if (again[i - first_] || is_check(e)) copy.add(e);
     }
     return builder.finish({});
   }

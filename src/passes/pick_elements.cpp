@@ -15,8 +15,8 @@ namespace {
 /// Whether each index vector takes one element, and all axes of the result are those of the indices.
 bool takes_elements(const Graph& graph, const Eqn& e) {
   constexpr std::int64_t few = 32;  // elements, which are written out
-  if (e.op != &gather_op) return false;
-  const auto& p = e.params.as<GatherParams>();
+  if (!e.op->places || e.op->updates >= 0) return false;
+  const GatherParams& p = e.op->places(e.params);
   const Aval &array = graph.aval(graph.operands(e)[0]), &out = graph.aval(e.first_result);
   return p.offset_dims.empty() && out.size() > few && array.size() > 0 && !is_complex(array.dtype()) &&
          p.collapsed_slice_dims.size() + p.operand_batching_dims.size() > 0 &&
@@ -78,7 +78,8 @@ class Rewriter {
         k -= entries;
       }
     }
-    if (made && made->op == &reshape_op && graph_.aval(graph_.operands(*made)[0]).shape() == shape)
+    if (made && made->op->view_kind == ViewKind::Reshaped &&
+        graph_.aval(graph_.operands(*made)[0]).shape() == shape)
       return copy_[graph_.operands(*made)[0]];
     ValueId column = copy_[vectors];
     Shape one = graph_.aval(vectors).shape();

@@ -16,6 +16,7 @@ class Emitter;
 struct Op;
 namespace detail {
 class GraphBuilder;
+struct GatherParams;
 struct Value;
 struct View;
 }  // namespace detail
@@ -36,6 +37,26 @@ enum class OpKind : std::uint8_t {
   Custom,      ///< a call with rules of its own; compiled as a call of its first region, on all operands
   Collective,  ///< works across the lanes of a named axis; gone when the vmap of that axis has run
   Effect       ///< callbacks, prints, checks
+};
+
+/// What a view op does with the elements of its operand.
+enum class ViewKind : std::uint8_t {
+  None,      ///< no view, or one that nothing is known of
+  Part,      ///< the result has some of them
+  Reversed,  ///< all, in the opposite order along some axes
+  Permuted,  ///< all, with the axes in another order
+  Reshaped,  ///< all in row-major order: only the shape differs
+  Repeated   ///< all, repeated along further axes
+};
+
+/// What a boolean result says of boolean operands, or of the elements that a reduction meets.
+enum class Logic : std::uint8_t { None, Any, All };
+
+/// How a fused loop reads operand 0 of an op that is not elementwise.
+enum class FusedRead : std::uint8_t {
+  None,       ///< not at all: the op is no part of a fused loop
+  AtIndices,  ///< at the places that the other operands give, element by element
+  Padded      ///< where the result's element lies inside of it; elsewhere operand 1, a scalar, is the result
 };
 
 /// Arguments and results of an op's jvp rule. A tangent that is zero is an empty Array; a rule is called only
@@ -77,8 +98,8 @@ struct TransposeRule {
   /// A condition for each of `out`: where it does not hold `out` is zero, so that what it is multiplied with
   /// on its way back does not matter, be it infinite. Left empty: `out` is what it is.
   std::span<AxesCondition> conditions = {};
-  /// The same for each of `cotangents`, which are not zero yet where it does not hold. Only scan, cond, call,
-  /// checkpoint and map_lanes are given any; other rules get zeros.
+  /// The same for each of `cotangents`, which are not zero yet where it does not hold. Only rules of ops with
+  /// `takes_conditions` are given any; others get zeros.
   std::span<const AxesCondition> given = {};
 };
 
@@ -164,6 +185,48 @@ struct Op {
                   std::span<std::uint32_t> results, Loc loc) = nullptr;
   /// Reads the parameters from the Graph text form (see `ParamsReader`).
   Params (*parse)(detail::ParamsReader&) = nullptr;
+
+  // Facts, by which passes, derivatives and code generation treat all ops that have them alike. An op of
+  // which a fact is not known leaves it at its default.
+
+  /// A NaN in any floating operand always shows as a NaN in a result that is floating and has elements.
+  bool spreads_nan = false;
+  /// Elements of the result are elements of operands, chosen without a look at their values.
+  bool moves = false;
+  /// Operands (condition, a, b): the element of a where the condition holds, else that of b.
+  bool chooses = false;
+  /// The operand by which it divides, where a zero is worth a warning; -1: none.
+  std::int8_t divisor = -1;
+  Logic logic = Logic::None;
+  ViewKind view_kind = ViewKind::None;
+  FusedRead fused_read = FusedRead::None;
+  /// Of an index op: to compute the result again costs no more than to keep it.
+  bool cheap = false;
+  /// The operand that the result is an update of, so that it may lie in the same memory; -1: none.
+  std::int8_t updates = -1;
+  /// The operand that holds the new elements of an update; -1: none.
+  std::int8_t written = -1;
+  /// The first of the operands that say where a slice of operand 0 starts, one for each axis; -1: none.
+  std::int8_t starts = -1;
+  /// Which elements of operand 0 the index vectors in operand 1 mean.
+  const detail::GatherParams& (*places)(const Params&) = nullptr;
+  /// The axis of operand k whose entries are, one by one, what those of axis `axis` of the result are
+  /// computed from; -1: there is none. Elementwise ops need no rule.
+  std::int64_t (*operand_axis)(const Params&, std::span<const Aval> in, const Aval& out, std::size_t k,
+                               std::int64_t axis) = nullptr;
+  /// Reductions that fused loops may hold: the bits of the element that changes no result.
+  std::uint64_t (*neutral)(Dtype) = nullptr;
+  /// Reductions: elements may be met in any order, and more than once.
+  bool any_order = false;
+  /// How many operands, the first ones, get their cotangents by moving or repeating elements of the result's.
+  std::uint8_t moves_cotangents = 0;
+  /// Whether the transpose rule makes use of `TransposeRule::given`.
+  bool takes_conditions = false;
+  /// Effects: compiled code has them written out, where others call a function of the host for each lane.
+  bool written_out = false;
+  /// Effects: one for all lanes together, whether or not some of them have ended.
+  bool shared_by_lanes = false;
+
   /// Of an op from outside the library: programs that hold it are kept on disk only if this is not 0. Raise
   /// it when the op's results change.
   std::uint32_t version = 0;

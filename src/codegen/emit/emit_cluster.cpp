@@ -8,7 +8,6 @@
 #include "codegen/emit/combine.hpp"
 #include "codegen/emit/fusion.hpp"
 #include "ops/index_params.hpp"
-#include "ops/table.hpp"
 #include "passes/analysis/cost.hpp"
 #include "passes/analysis/fusible.hpp"
 
@@ -33,7 +32,7 @@ void Region::Fusion::number_leaves() {
       if (numbers_.try_emplace(v, static_cast<std::uint32_t>(loop.leaf_access.size())).second) add_leaf(v);
     }
   for (const Eqn* e : eqns_)
-    if (e->op == &pad_op) add_filling(graph_.operands(*e)[1]);
+    if (e->op->fused_read == FusedRead::Padded) add_filling(graph_.operands(*e)[1]);
   loop.values = static_cast<std::uint32_t>(loop.leaf_access.size());
 }
 
@@ -114,11 +113,11 @@ void Region::Fusion::add_reduction(const Eqn& e) {
 
 void Region::Fusion::add_elementwise(const Eqn& e) {
   auto [step, varies] = step_of(e);
-  if (e.op == &pick_op) {
+  if (e.op->fused_read == FusedRead::AtIndices) {
     step.table = add_table(graph_.operands(e)[0]);
     varies = varies || loop.tables[step.table].lanes > 1;
   }
-  if (e.op == &pad_op) {
+  if (e.op->fused_read == FusedRead::Padded) {
     const std::uint32_t filling = numbers_.at(graph_.operands(e)[1]);
     step.operands = {filling};
     step.padded = add_padded(e);

@@ -27,14 +27,18 @@ bool is_pad_of_columns(const PadParams& p) {
 
 }  // namespace
 
-void Region::emit_iota(const Eqn& e) {
+bool Region::emit_iota(const Eqn& e) {
+  if (is_complex(graph_.aval(e.first_result).dtype())) return false;
   const auto& p = e.params.as<IotaParams>();
   Place place;
   place.kind = Place::Kind::Iota;
   place.view = {p.shape, Dims::filled(p.shape.size(), 0), 0};
   place.view.strides[static_cast<std::size_t>(p.axis)] = 1;
-  if (in_registers(graph_.aval(e.first_result))) return define_loaded(e.first_result, place);
-  define(e.first_result, std::move(place));
+  if (in_registers(graph_.aval(e.first_result)))
+    define_loaded(e.first_result, place);
+  else
+    define(e.first_result, std::move(place));
+  return true;
 }
 
 /// The columns of an array, each as if it were the array.

@@ -21,7 +21,7 @@ const ConstantParams* step_of(const Graph& body, ValueId input, ValueId output) 
   const auto terms = body.operands(*sum);
   for (std::size_t i = 0; i < 2; ++i) {
     const Eqn* by = body.definition(terms[1 - i]);
-    if (terms[i] == input && by && by->op == &constant_op) return &by->params.as<ConstantParams>();
+    if (terms[i] == input && by && by->op->kind == OpKind::Constant) return &by->params.as<ConstantParams>();
   }
   return nullptr;
 }

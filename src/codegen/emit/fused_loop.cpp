@@ -26,7 +26,7 @@ void append_view(std::string& key, const A& a) {
 
 /// Whether a reduction is accumulated in the negative: that no element was set so far. A comparison under a
 /// mask of lanes is one instruction.
-bool accumulates_negated(const Op& op, Dtype dtype) { return &op == &reduce_or_op && dtype == Dtype::Bool; }
+bool accumulates_negated(const Op& op, Dtype dtype) { return op.logic == Logic::Any && dtype == Dtype::Bool; }
 
 /// Whether some element was set, as a byte in memory that is written when one is met: for code that would
 /// keep a mask on the stack, and take it from there and put it back in every iteration.
@@ -157,22 +157,6 @@ int align(Builder& b, std::span<Value> values) {
   return lanes;
 }
 
-std::uint64_t neutral_bits(const Op& op, Dtype dtype) {
-  const std::uint64_t sign = std::uint64_t{1} << (dtype == Dtype::Bool ? 0 : 8 * item_size(dtype) - 1),
-                      ones = 2 * sign - 1;
-  if (&op == &reduce_or_op) return 0;
-  if (&op == &reduce_and_op) return ones;
-  // -0 + x is x, also where x is 0 or -0.
-  if (&op == &reduce_sum_op) return is_floating(dtype) ? sign : 0;
-  if (&op == &reduce_prod_op)
-    return dtype == Dtype::F32 ? 0x3f800000u : dtype == Dtype::F64 ? 0x3ff0000000000000u : 1;
-  const bool most = &op == &reduce_min_op;
-  if (dtype == Dtype::F32) return (most ? 0 : sign) | 0x7f800000u;
-  if (dtype == Dtype::F64) return (most ? 0 : sign) | 0x7ff0000000000000u;
-  if (!is_signed_integer(dtype)) return most ? ones : 0;
-  return most ? sign - 1 : sign;
-}
-
 void write_elements(Builder& b, const FusedLoop& loop, LoopNest& nest,
                     const std::function<void(std::size_t, Value)>& reduce) {
   std::vector<Value> values(loop.values), in, out;
@@ -224,7 +208,7 @@ std::vector<Value> write_loop(Builder& b, const FusedLoop& loop, bool optimized)
       continue;
     }
     b.set_lanes(loop.lanes > 1 ? total.lanes : nest.width());
-    nest.carry(b.constant(total.dtype, neutral_bits(op, total.dtype)));
+    nest.carry(b.constant(total.dtype, op.neutral(total.dtype)));
     ++carried;
   }
   nest.open();

@@ -53,9 +53,6 @@ void write_elements(Builder& b, const FusedLoop& loop, LoopNest& nest,
 /// Brings values to one number of lanes and makes that current.
 int align(Builder& b, std::span<Value> values);
 
-/// What the reduction of any elements with this gives back: the bits of an element of `dtype`.
-std::uint64_t neutral_bits(const Op& op, Dtype dtype);
-
 /// Writes the loop. Gives what its reductions come to; sums are stored. `optimized`: what is carried stays in
 /// registers.
 std::vector<Value> write_loop(Builder& b, const FusedLoop& loop, bool optimized);

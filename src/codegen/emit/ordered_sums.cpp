@@ -25,8 +25,7 @@ class OrderedSums {
     for (const FusedLoop::Step& step : loop.steps) {
       if (!step.stores.empty()) continue;
       const Type& total = loop.totals[sums_.size()];
-      sums_.push_back(
-          {Combine(b, *step.eqn->op, total.dtype), total, neutral_bits(*step.eqn->op, total.dtype)});
+      sums_.push_back({Combine(b, *step.eqn->op, total.dtype), total, step.eqn->op->neutral(total.dtype)});
     }
   }
 

@@ -145,23 +145,27 @@ void Region::emit(const Eqn& e) {
     default:
       break;
   }
-  if (e.op == &raise_when_op) return emit_raise_when(e);
-  if (e.op == &progress_op) return emit_progress(e);
-  if (e.op == &pick_op) {
+  if (e.op->fused_read == FusedRead::AtIndices) {
     const auto number = static_cast<std::uint32_t>(&e - graph_.eqns().data());
     return emit_cluster({&number, 1});
   }
   if (fusible(graph_, e)) return emit_elementwise_registers(e);
   if (emit_nothing(e)) return;
   if (emit_unrolled(e)) return;
-  if (e.op == &iota_op && !is_complex(graph_.aval(e.first_result).dtype())) return emit_iota(e);
-  if (e.op == &concatenate_op && emit_concatenate(e)) return;
-  if (e.op == &pad_op) return emit_pad(e);
-  if (e.op == &dynamic_slice_op && emit_dynamic_slice(e)) return;
-  if (e.op == &dynamic_update_slice_op && emit_dynamic_update_slice(e)) return;
-  if (e.op == &gather_op && emit_gather(e)) return;
-  if (e.op == &scatter_op && emit_scatter(e)) return;
-  if (e.op == &dot_general_op && emit_contract(e)) return;
+  // Ops with code of their own.
+  static constexpr std::pair<const Op*, bool (*)(Region&, const Eqn&)> writers[] = {
+      {&concatenate_op, write<&Region::emit_concatenate>},
+      {&dot_general_op, write<&Region::emit_contract>},
+      {&dynamic_slice_op, write<&Region::emit_dynamic_slice>},
+      {&dynamic_update_slice_op, write<&Region::emit_dynamic_update_slice>},
+      {&gather_op, write<&Region::emit_gather>},
+      {&iota_op, write<&Region::emit_iota>},
+      {&pad_op, write<&Region::emit_pad>},
+      {&progress_op, write<&Region::emit_progress>},
+      {&raise_when_op, write<&Region::emit_raise_when>},
+      {&scatter_op, write<&Region::emit_scatter>}};
+  for (const auto& [op, writer] : writers)
+    if (op == e.op && writer(*this, e)) return;
   if (e.op->kind == OpKind::Reduce && emit_reduce(e)) return;
   emit_kernel(e);
 }

@@ -99,6 +99,14 @@ class Region {
   void emit_kernel(const Eqn& e);
   bool emit_nothing(const Eqn& e);
   std::int64_t add_kernel(const Eqn& e);
+  /// Calls a function that writes an equation; false if that says that it cannot.
+  template <auto writer>
+  static bool write(Region& region, const Eqn& e) {
+    if constexpr (std::is_void_v<decltype((region.*writer)(e))>)
+      return (region.*writer)(e), true;
+    else
+      return (region.*writer)(e);
+  }
   void emit_raise_when(const Eqn& e);
   void emit_progress(const Eqn& e);
   void call_kernel(std::int64_t number, const Eqn& e, std::span<const Place> in,
@@ -108,7 +116,7 @@ class Region {
   void emit_cluster(std::span<const std::uint32_t> eqns);
   void emit_loop(Fusion& fusion);
   Values call_loop(const FusedLoop& loop);
-  void emit_iota(const Eqn& e);
+  bool emit_iota(const Eqn& e);
   bool emit_concatenate(const Eqn& e);
   void append_columns(const Place& array, std::int64_t count, Dtype dtype, std::vector<Access>& columns);
   bool interleave(const Aval& aval, std::span<const Access> columns, const Destination& whole);

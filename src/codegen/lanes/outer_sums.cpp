@@ -57,7 +57,7 @@ class Finder {
   /// The vector that a matrix repeats, and the axis it lies along.
   bool spread(ValueId matrix, const Shape& shape, ValueId& vector, std::int64_t& axis) const {
     const Eqn* e = matrix < body_.input_count() ? nullptr : body_.definition(matrix);
-    if (!e || e->op != &broadcast_in_dim_op) return false;
+    if (!e || e->op->view_kind != ViewKind::Repeated) return false;
     const Dims& axes = e->params.as<BroadcastParams>().axes;
     vector = body_.operands(*e)[0];
     if (axes.size() != 1) return false;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "ops/index_params.hpp"
 #include "passes/analysis/fusible.hpp"
 #include "passes/analysis/updates.hpp"
 #include "passes/group_error_checks.hpp"
@@ -21,8 +20,7 @@ bool divides_into_vectors(const Shape& shape) {
 /// Whether the equation has read its operands when it has been written, so that nothing refers to them later.
 bool reads_at_once(const Graph& graph, const Eqn& e) {
   constexpr std::int64_t always_in_registers = 4;
-  if (e.op->kind == OpKind::View || e.op == &dynamic_slice_op)
-    return in_registers(graph.aval(e.first_result), always_in_registers);
+  if (may_be_view(e)) return in_registers(graph.aval(e.first_result), always_in_registers);
   return fusible(graph, e) || e.op->kind == OpKind::Reduce || e.op->kind == OpKind::Contract;
 }
 

@@ -5,7 +5,6 @@
 
 #include "codegen/plan/update_order.hpp"
 #include "ops/reduce_params.hpp"
-#include "ops/table.hpp"
 #include "passes/analysis/cost.hpp"
 
 namespace apsis::detail {
@@ -66,9 +65,10 @@ std::vector<char> find_tests(const Graph& graph) {
   for (ValueId v : graph.outputs()) only_tested[v] = 0;
   for (std::size_t i = graph.eqns().size(); i-- > 0;) {
     const Eqn& e = graph.eqns()[i];
+    const bool asks = e.op->kind == OpKind::Reduce && e.op->logic == Logic::Any;
     tests[i] = e.result_count == 1 && graph.aval(e.first_result).dtype() == Dtype::Bool &&
-               (e.op == &reduce_or_op || (e.op->kind == OpKind::Elementwise && only_tested[e.first_result]));
-    if (e.op == &reduce_or_op) continue;
+               (asks || (e.op->kind == OpKind::Elementwise && only_tested[e.first_result]));
+    if (asks) continue;
     for (ValueId v : graph.operands(e)) only_tested[v] = only_tested[v] && tests[i];
   }
   return tests;
@@ -136,7 +136,7 @@ std::vector<Item> order(const Graph& graph, std::int64_t limit, const UpdateOrde
     const Eqn& e = graph.eqns()[i];
     const Aval* loop = looped(graph, e, limit);
     // A pad is part of a loop that reads it.
-    if (loop && e.op == &pad_op && !read_by_element[e.first_result]) loop = nullptr;
+    if (loop && e.op->fused_read == FusedRead::Padded && !read_by_element[e.first_result]) loop = nullptr;
     // A sum joins the loop that makes its terms, or stands alone.
     if (loop && sums(graph, e) && places[graph.operands(e)[0]].shape != shapes.of(loop->shape()))
       loop = nullptr;
@@ -194,7 +194,8 @@ std::vector<Item> order(const Graph& graph, std::int64_t limit, const UpdateOrde
   // A reduction by itself goes faster with several partial results than as a loop with one.
   for (Item& item : items) {
     const Eqn& first = graph.eqns()[item.eqns[0]];
-    item.cluster = item.cluster && (item.eqns.size() > 1 || !(reduces(graph, first) || first.op == &pad_op));
+    item.cluster = item.cluster && (item.eqns.size() > 1 ||
+                                    !(reduces(graph, first) || first.op->fused_read == FusedRead::Padded));
   }
   return items;
 }

@@ -4,7 +4,6 @@
 #include <numeric>
 
 #include "codegen/plan/schedule.hpp"
-#include "ops/index_params.hpp"
 #include "passes/analysis/updates.hpp"
 
 namespace apsis::detail {
@@ -56,8 +55,7 @@ class Orderer {
 
   /// Whether the equation's result may be a view of its first operand.
   bool makes_view(const Eqn& e) const {
-    return (e.op->kind == OpKind::View || e.op == &dynamic_slice_op) &&
-           !in_registers(graph_.aval(e.first_result), limit_);
+    return may_be_view(e) && !in_registers(graph_.aval(e.first_result), limit_);
   }
 
   /// Brings what reads `v`, views of it included, before the equation that updates it.

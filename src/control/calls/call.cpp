@@ -29,6 +29,7 @@ const Op call_op = {
     .batch = call_batch,
     .jet = called_jet,
     .parse = parse_params<CallParams>,
+    .takes_conditions = true,
 };
 
 }  // namespace apsis::detail

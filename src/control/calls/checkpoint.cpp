@@ -54,7 +54,8 @@ struct CheckpointParams {
       return std::ranges::find(list, name) != list.end();
     };
     if (everything) return true;
-    if (e.op == &dot_general_op && (dots || (dots_without_batch && e.params.as<DotParams>().batch_a.empty())))
+    if (e.op->kind == OpKind::Contract &&
+        (dots || (dots_without_batch && e.params.as<DotParams>().batch_a.empty())))
       return true;
     if (!name.empty() && (among(names) || (!names_but.empty() && !among(names_but)))) return true;
     if (!all_but.empty() && (name.empty() || !among(all_but))) return true;
@@ -163,6 +164,7 @@ const Op checkpoint_op = {
     .batch = checkpoint_batch,
     .jet = called_jet,
     .parse = parse_params<CheckpointParams>,
+    .takes_conditions = true,
 };
 
 std::vector<Array> checkpoint_call(const Callee& callee, std::span<const Array> leaves,

@@ -181,6 +181,7 @@ const Op raise_when_op = {
     .evaluate = raise_when_evaluate,
     .not_differentiable = "it has no result",
     .parse = parse_params<RaiseWhenParams>,
+    .written_out = true,
 };
 
 const Op error_if_op = {
@@ -192,6 +193,7 @@ const Op error_if_op = {
     .batch = error_if_batch,
     .not_differentiable = "it has no result",
     .parse = parse_params<ErrorIfParams>,
+    .written_out = true,
 };
 
 }  // namespace detail

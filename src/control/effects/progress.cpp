@@ -98,6 +98,8 @@ const Op progress_op = {
     .evaluate = progress_evaluate,
     .batch = progress_batch,
     .not_differentiable = "it has no result",
+    .written_out = true,
+    .shared_by_lanes = true,
 };
 
 }  // namespace detail

@@ -240,6 +240,7 @@ const Op cond_op = {
     .batch = cond_batch,
     .jet = cond_jet,
     .parse = parse_params<CondParams>,
+    .takes_conditions = true,
 };
 
 }  // namespace apsis::detail

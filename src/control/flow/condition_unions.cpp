@@ -3,17 +3,13 @@
 #include <algorithm>
 #include <iterator>
 
-#include "control/common/call_rules.hpp"
-#include "ir/loop.hpp"
+#include "ir/region_flow.hpp"
 #include "ops/lax.hpp"
 #include "ops/reduce_params.hpp"
-#include "ops/table.hpp"
 #include "ops/view_params.hpp"
 #include "transform/derivatives/guard.hpp"
 
 namespace apsis::detail {
-
-extern const Op reduce_or_op;
 
 bool within(const Union& a, const Union& b) {
   return a.axes >= b.axes && std::ranges::includes(b.parts, a.parts);
@@ -115,10 +111,8 @@ class Implications {
   /// Whether a union is for more axes than those of lanes.
   bool has_own_axes(const Implied& a) const { return a.as && !is_nowhere(a) && a.as->axes > lanes_; }
   Implied of_reduction(const Eqn& e, const Implied& in) const;
-  std::vector<Implied> of_region(const Graph& region, const Eqn& e, std::span<const Implied> in) const;
-  std::vector<Implied> of_lanes(const Eqn& e, std::vector<Implied> in) const;
-  std::vector<Implied> of_branches(const Eqn& e, std::span<const Implied> in) const;
-  std::vector<Implied> of_scan(const Eqn& e, std::span<const Implied> in) const;
+  std::vector<Implied> of_regions(const Eqn& e, std::span<const Implied> in) const;
+  std::vector<Implied> of_loop(const RegionFlow& body, const Eqn& e, std::span<const Implied> in) const;
 
   Unions& unions_;
   const std::size_t lanes_;
@@ -135,51 +129,50 @@ Implied Implications::of_reduction(const Eqn& e, const Implied& in) const {
   return {unions_.of_any_along(*in.as, of_union), in.equal && of_union.size() == axes.size()};
 }
 
-/// Of the results of an equation that runs a region on its operands, from the second on of a cond.
-std::vector<Implied> Implications::of_region(const Graph& region, const Eqn& e,
-                                             std::span<const Implied> in) const {
-  const std::vector<Implied> of = of_values(region, in);
-  std::vector<Implied> results;
-  for (std::uint32_t r = 0; r < e.result_count; ++r) results.push_back(of[region.outputs()[r]]);
-  return results;
-}
-
-std::vector<Implied> Implications::of_lanes(const Eqn& e, std::vector<Implied> in) const {
-  const auto& p = e.params.as<MapLanesParams>();
-  for (std::size_t k = 0; k < in.size(); ++k)
-    if (p.in_axes[k] != 0 && has_own_axes(in[k])) in[k] = {};
-  return Implications(unions_, lanes_ + 1).of_region(*p.region, e, in);
-}
-
-std::vector<Implied> Implications::of_branches(const Eqn& e, std::span<const Implied> in) const {
-  std::vector<Implied> results;
-  for (const GraphRef& branch : e.params.as<CondParams>().branches) {
-    const std::vector<Implied> of = of_region(*branch, e, in);
-    if (results.empty()) results = of;
-    for (std::size_t r = 0; r < of.size(); ++r) results[r] = {either(results[r], of[r]).as, false};
-  }
-  return results;
-}
-
 /// A carry that no iteration widens implies what it starts from: what is open of late carries, above all.
-std::vector<Implied> Implications::of_scan(const Eqn& e, std::span<const Implied> in) const {
-  const Loop loop(e.params.as<ScanParams>());
-  std::vector<Implied> inputs(in.begin(), in.end());
-  std::fill(inputs.begin() + static_cast<std::ptrdiff_t>(loop.first_x()), inputs.end(), Implied());
-  for (std::size_t c = 0; c < loop.carries; ++c) inputs[loop.consts + c].equal = false;
+std::vector<Implied> Implications::of_loop(const RegionFlow& body, const Eqn& e,
+                                           std::span<const Implied> in) const {
+  std::vector<Implied> inputs(body.region->input_count());
+  for (std::size_t i = 0; i < body.consts + body.carries; ++i) inputs[i] = in[body.operand_of(i)];
+  const std::span<Implied> carries = std::span(inputs).subspan(body.consts, body.carries);
+  for (Implied& carry : carries) carry.equal = false;
   for (bool settled = false; !settled;) {
     settled = true;
-    const std::vector<Implied> found = of_values(*loop.body, inputs);
-    for (std::size_t c = 0; c < loop.carries; ++c) {
-      Implied& carry = inputs[loop.consts + c];
-      const Implied& next = found[loop.body->outputs()[c]];
-      if (!carry.as || (next.as && within(*next.as, *carry.as))) continue;
-      carry = {};
+    const std::vector<Implied> found = of_values(*body.region, inputs);
+    for (std::size_t c = 0; c < carries.size(); ++c) {
+      const Implied& next = found[body.region->outputs()[c]];
+      if (!carries[c].as || (next.as && within(*next.as, *carries[c].as))) continue;
+      carries[c] = {};
       settled = false;
     }
   }
   std::vector<Implied> results(e.result_count);
-  std::copy_n(inputs.begin() + static_cast<std::ptrdiff_t>(loop.consts), loop.carries, results.begin());
+  std::ranges::copy(carries, results.begin());
+  return results;
+}
+
+/// Of the results of an equation with regions. What loops with a condition give is not known.
+std::vector<Implied> Implications::of_regions(const Eqn& e, std::span<const Implied> in) const {
+  std::vector<Implied> results(e.result_count);
+  bool first = true;
+  for (const RegionFlow& flow : region_flows(e)) {
+    if (!flow.gives_results) break;
+    if (flow.runs == Runs::Repeatedly) return of_loop(flow, e, in);
+    std::vector<Implied> inputs;
+    for (std::size_t i = 0; i < flow.consts; ++i) {
+      const std::size_t k = flow.operand_of(i);
+      const bool entry = flow.lane_axes && (*flow.lane_axes)[k] >= 0;
+      inputs.push_back(flow.lane_axes && !entry && has_own_axes(in[k]) ? Implied() : in[k]);
+    }
+    const std::vector<Implied> found =
+        Implications(unions_, lanes_ + (flow.lane_axes ? 1 : 0)).of_values(*flow.region, inputs);
+    for (std::uint32_t r = 0; r < e.result_count; ++r) {
+      const Implied& of = found[flow.region->outputs()[r]];
+      results[r] = first ? of : either(results[r], of);
+      if (flow.runs == Runs::Chosen) results[r].equal = false;
+    }
+    first = false;
+  }
   return results;
 }
 
@@ -190,25 +183,17 @@ std::vector<Implied> Implications::of_values(const Graph& graph, std::span<const
     std::vector<Implied> in;
     for (ValueId v : graph.operands(e)) in.push_back(found[v]);
     Implied& result = found[e.first_result];
-    if (e.op == &constant_op && e.params.as<ConstantParams>().bits == 0) {
+    if (e.op->kind == OpKind::Constant && e.params.as<ConstantParams>().bits == 0) {
       result = {Union(), true};  // what never holds implies everything
-    } else if (e.op == &broadcast_in_dim_op) {
+    } else if (e.op->view_kind == ViewKind::Repeated) {
       if (!has_own_axes(in[0]) || keeps_first_axes(graph, e)) result = in[0];
-    } else if (e.op == &reduce_or_op) {
-      result = of_reduction(e, in[0]);
-    } else if (e.op == &bit_or_op) {
-      result = either(in[0], in[1]);
-    } else if (e.op == &bit_and_op) {
+    } else if (e.op->logic == Logic::Any) {
+      result = e.op->kind == OpKind::Reduce ? of_reduction(e, in[0]) : either(in[0], in[1]);
+    } else if (e.op->logic == Logic::All && e.op->kind == OpKind::Elementwise) {
       const bool first = in[0].as && (!in[1].as || within(*in[0].as, *in[1].as));
       result.as = in[first ? 0 : 1].as;
-    } else if (e.op == &map_lanes_op) {
-      std::ranges::copy(of_lanes(e, in), found.begin() + e.first_result);
-    } else if (e.op->kind == OpKind::Call || e.op == &checkpoint_op) {
-      std::ranges::copy(of_region(called_region(e.params), e, in), found.begin() + e.first_result);
-    } else if (e.op == &cond_op) {
-      std::ranges::copy(of_branches(e, std::span(in).subspan(1)), found.begin() + e.first_result);
-    } else if (e.op == &scan_op) {
-      std::ranges::copy(of_scan(e, in), found.begin() + e.first_result);
+    } else {
+      std::ranges::copy(of_regions(e, in), found.begin() + e.first_result);
     }
   }
   return found;

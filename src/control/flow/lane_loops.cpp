@@ -9,7 +9,7 @@
 #include "base/place.hpp"
 #include "ir/copy.hpp"
 #include "ir/effects.hpp"
-#include "ir/loop.hpp"
+#include "ir/region_flow.hpp"
 #include "ops/dot_params.hpp"
 #include "ops/lax.hpp"
 #include "passes/analysis/cost.hpp"
@@ -31,24 +31,19 @@ double elements(const Graph& graph, const Eqn& e) {
   return most;
 }
 
-/// Which inputs of a region of an equation differ: a loop's condition and body take their own constants and
-/// the carry, any other region the last operands.
+/// Which inputs of a region of an equation differ. Regions of rules take the last operands.
 std::vector<char> region_inputs(const Graph& region, const Eqn& e, std::span<const char> operands) {
-  bool apart = false;
-  if (e.op->kind == OpKind::While) {
-    const Loop loop(e);
-    const auto own = &region == loop.cond ? operands.first(loop.cond_consts)
-                                          : operands.subspan(loop.cond_consts, loop.consts);
-    std::vector<char> in(own.begin(), own.end());
-    std::ranges::copy(varying_carries(e, operands, apart), std::back_inserter(in));
-    return in;
-  }
   std::vector<char> in(operands.end() - std::min<std::ptrdiff_t>(region.input_count(), std::ssize(operands)),
                        operands.end());
-  if (e.op->kind == OpKind::Scan)
-    std::ranges::copy(varying_carries(e, operands, apart),
-                      in.begin() + static_cast<std::ptrdiff_t>(Loop(e).consts));
   in.resize(region.input_count(), 1);
+  for (const RegionFlow& flow : region_flows(e)) {
+    if (flow.region != &region) continue;
+    for (std::size_t i = 0; i < in.size(); ++i) in[i] = operands[flow.operand_of(i)];
+    bool apart = false;
+    if (flow.runs == Runs::Repeatedly)
+      std::ranges::copy(varying_carries(e, operands, apart),
+                        in.begin() + static_cast<std::ptrdiff_t>(flow.consts));
+  }
   return in;
 }
 
@@ -58,7 +53,7 @@ bool fits_lanes(const DotParams& p, const DotSizes& s) {
 
 bool has_large_product(const Graph& graph) {
   return std::ranges::any_of(graph.eqns(), [&](const Eqn& e) {
-    if (e.op == &dot_general_op) {
+    if (e.op->kind == OpKind::Contract) {
       const Shape &a = graph.aval(graph.operands(e)[0]).shape(),
                   &b = graph.aval(graph.operands(e)[1]).shape();
       const auto& p = e.params.as<DotParams>();
@@ -108,7 +103,7 @@ void meet_equations(const Graph& graph, std::span<const char> varying, const Vis
 }
 
 void add_equation(const Met& m, IterationWork& work) {
-  if (m.eqn.op != &dot_general_op) {
+  if (m.eqn.op->kind != OpKind::Contract) {
     work.all += m.times * operations_of(m.graph, m.eqn);
     return;
   }
@@ -171,7 +166,7 @@ GraphRef with_lane_products(const GraphRef& region) {
   for (const Eqn& e : graph.eqns()) {
     params.push_back(
         map_regions(e.params, [](const Graph& inner) { return with_lane_products(GraphRef(&inner)); }));
-    if (e.op != &dot_general_op) continue;
+    if (e.op->kind != OpKind::Contract) continue;
     auto p = e.params.as<DotParams>();
     p.k_ordered = fits_lanes(
         p, DotSizes(p, graph.aval(graph.operands(e)[0]).shape(), graph.aval(graph.operands(e)[1]).shape()));

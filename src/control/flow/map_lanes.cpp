@@ -305,6 +305,7 @@ const Op map_lanes_op = {
     .batch = map_lanes_batch,
     .jet = map_lanes_jet,
     .parse = parse_params<MapLanesParams>,
+    .takes_conditions = true,
 };
 
 }  // namespace apsis::detail

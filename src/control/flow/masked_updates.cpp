@@ -6,11 +6,9 @@
 
 #include "apsis/ops/comparison.hpp"
 #include "ir/interpret_with.hpp"
-#include "ir/loop.hpp"
+#include "ir/region_flow.hpp"
 #include "ops/index_rules.hpp"
 #include "ops/program_array.hpp"
-#include "ops/table.hpp"
-#include "ops/view_params.hpp"
 
 namespace apsis::detail {
 namespace {
@@ -45,9 +43,12 @@ class Uses {
   /// that is updated) the first two.
   std::optional<std::pair<ValueId, ValueId>> choice_of(const Eqn& update) const {
     const auto operands = graph_.operands(update);
-    const Eqn* select = definition(operands[1], select_op);
-    const Eqn* old = select ? definition(graph_.operands(*select)[2], dynamic_slice_op) : nullptr;
-    if (!old || reads_[operands[1]] != 1 || reads_[graph_.operands(*select)[2]] != 1) return {};
+    const Eqn* select = definition(operands[1]);
+    if (!select || !select->op->chooses) return {};
+    const Eqn* old = definition(graph_.operands(*select)[2]);
+    if (!old || old->op->starts < 0 || old->op->updates >= 0 || reads_[operands[1]] != 1 ||
+        reads_[graph_.operands(*select)[2]] != 1)
+      return {};
     const auto from = graph_.operands(*old);
     if (from[0] != operands[0] || !std::ranges::equal(from.subspan(1), operands.subspan(2))) return {};
     return std::pair(graph_.operands(*select)[0], graph_.operands(*select)[1]);
@@ -58,8 +59,8 @@ class Uses {
     while (graph_.aval(v).rank() > 0) {
       if (made_by_[v] == none) return none;
       const Eqn& e = graph_.eqns()[made_by_[v]];
-      const bool repeats =
-          e.op == &broadcast_in_dim_op || (e.op == &reshape_op && graph_.aval(v).size() == 1);
+      const bool repeats = e.op->view_kind == ViewKind::Repeated ||
+                           (e.op->view_kind == ViewKind::Reshaped && graph_.aval(v).size() == 1);
       if (!repeats) return none;
       v = graph_.operands(e)[0];
     }
@@ -74,9 +75,8 @@ class Uses {
   std::optional<Link> link_of(const Eqn& e, std::size_t result) const;
 
  private:
-  const Eqn* definition(ValueId v, const Op& op) const {
-    return made_by_[v] != none && graph_.eqns()[made_by_[v]].op == &op ? &graph_.eqns()[made_by_[v]]
-                                                                       : nullptr;
+  const Eqn* definition(ValueId v) const {
+    return made_by_[v] != none ? &graph_.eqns()[made_by_[v]] : nullptr;
   }
 
   const Graph& graph_;
@@ -91,31 +91,31 @@ std::optional<std::size_t> source_of(const Graph& region, std::size_t output) {
 }
 
 std::optional<Uses::Link> Uses::link_of(const Eqn& e, std::size_t result) const {
-  const auto small_part = [&](std::size_t part) {
+  if (e.op->updates >= 0) {
     const auto operands = graph_.operands(e);
-    return 2 * graph_.aval(operands[part]).size() <= graph_.aval(operands[0]).size();
-  };
-  if (e.op == &dynamic_update_slice_op && small_part(1)) return Link{0, choice_of(e) ? 2u : 1u};
-  if (e.op == &scatter_op && small_part(2) && !e.params.as<ScatterParams>().places.start_index_map.empty())
-    return Link{0, 1};
-  if (is_loop(e)) {
-    const Loop loop(e);
-    if (result >= loop.carries || (loop.cond && Uses(*loop.cond).reads_[loop.in_cond(result)] > 0)) return {};
-    if (source_of(*loop.body, result) != loop.in_body(result)) return {};
-    return Link{loop.first_carry() + result, 1};
+    const auto size = [&](std::int8_t k) {
+      return graph_.aval(operands[static_cast<std::size_t>(k)]).size();
+    };
+    if (2 * size(e.op->written) > size(e.op->updates)) return {};
+    if (e.op->places && e.op->places(e.params).start_index_map.empty()) return {};
+    return Link{static_cast<std::size_t>(e.op->updates), !e.op->places && choice_of(e) ? 2u : 1u};
   }
-  if (e.op == &cond_op) {
-    const auto& branches = e.params.as<CondParams>().branches;
-    const std::optional<std::size_t> source = source_of(*branches[0], result);
-    const auto agrees = [&](const GraphRef& b) { return source_of(*b, result) == source; };
-    if (!source || !std::ranges::all_of(branches, agrees)) return {};
-    return Link{1 + *source, 1};
+  std::optional<std::size_t> updated;
+  for (const RegionFlow& flow : region_flows(e)) {
+    if (flow.runs == Runs::ByLane || flow.runs == Runs::Wrapped) return {};
+    if (flow.runs == Runs::Repeatedly && result >= flow.carries) return {};
+    if (!flow.gives_results) {
+      if (Uses(*flow.region).reads_[flow.consts + result] > 0) return {};
+      continue;
+    }
+    const std::optional<std::size_t> source = source_of(*flow.region, result);
+    if (!source || (flow.runs == Runs::Repeatedly && *source != flow.consts + result)) return {};
+    const std::size_t operand = flow.operand_of(*source);
+    if (updated && *updated != operand) return {};
+    updated = operand;
   }
-  if (e.op == &call_op) {
-    const std::optional<std::size_t> source = source_of(*e.params.as<CallParams>().region, result);
-    if (source) return Link{*source, 1};
-  }
-  return {};
+  if (!updated) return {};
+  return Link{*updated, 1};
 }
 
 std::optional<Chain> Uses::chain_to(std::size_t output) const {
@@ -199,24 +199,16 @@ GraphRef masked_region(const Graph& region, std::span<const std::size_t> outputs
 /// An equation with regions that update: these get `going` as one more constant.
 void bind_masked(const Eqn& e, std::span<const std::size_t> results, std::vector<Array> in,
                  const Array& going, std::span<Array> out) {
-  const auto with_going = [&](std::int64_t at, Params params) {
-    in.insert(in.begin() + at, going);
-    apsis::bind(*e.op, params, in, out, e.loc);
-  };
+  in.insert(in.begin() + static_cast<std::ptrdiff_t>(region_flows(e).back().first_operand), going);
+  Params params;
   if (is_loop(e)) {
     const Loop loop(e);
-    const LoopRegions regions{GraphRef(loop.cond), masked_region(*loop.body, results), loop.cond_consts,
-                              loop.consts + 1, loop.carries};
-    return with_going(static_cast<std::ptrdiff_t>(loop.cond_consts), with_loop_regions(e, regions));
+    params = with_loop_regions(e, {GraphRef(loop.cond), masked_region(*loop.body, results), loop.cond_consts,
+                                   loop.consts + 1, loop.carries});
+  } else {
+    params = map_regions(e.params, [&](const Graph& region) { return masked_region(region, results); });
   }
-  if (e.op == &cond_op) {
-    CondParams p = e.params.as<CondParams>();
-    for (GraphRef& branch : p.branches) branch = masked_region(*branch, results);
-    return with_going(1, make_params(p));
-  }
-  CallParams p = e.params.as<CallParams>();
-  p.region = masked_region(*p.region, results);
-  with_going(0, make_params(p));
+  apsis::bind(*e.op, params, in, out, e.loc);
 }
 
 GraphRef masked(const Graph& graph, std::span<const std::size_t> outputs) {
@@ -239,7 +231,7 @@ GraphRef masked(const Graph& graph, std::span<const std::size_t> outputs) {
       if (update == updates.end()) return apsis::bind(*e.op, e.params, in, out, e.loc);
       const LocScope place(e.loc);
       const std::size_t first = update->second[0].second;
-      if (e.op == &dynamic_update_slice_op) {
+      if (e.op->starts >= 0) {
         Array chosen = going, fresh = in[1];
         const auto starts = std::span<const Array>(in).subspan(2);
         if (const auto choice = uses.choice_of(e)) {
@@ -252,7 +244,7 @@ GraphRef masked(const Graph& graph, std::span<const std::size_t> outputs) {
                                 lax::dynamic_slice(current[first], starts, fresh.shape()));
         }
         out[0] = masked_slice(current[first], fresh, starts, chosen);
-      } else if (e.op == &scatter_op) {
+      } else if (e.op->places) {
         out[0] = masked_scatter(e.params.as<ScatterParams>(), current[first], in[1], in[2], going);
       } else {
         std::vector<std::size_t> results;

@@ -215,6 +215,7 @@ const Op scan_op = {
     .batch = scan_batch,
     .jet = scan_jet,
     .parse = parse_params<ScanParams>,
+    .takes_conditions = true,
 };
 
 }  // namespace apsis::detail

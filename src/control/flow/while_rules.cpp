@@ -6,9 +6,7 @@
 #include "control/flow/masked_updates.hpp"
 #include "ir/effects.hpp"
 #include "ir/interpret_with.hpp"
-#include "ops/index_params.hpp"
 #include "ops/lax.hpp"
-#include "ops/view_params.hpp"
 #include "transform/batch/batch.hpp"
 #include "transform/checks/op_checks.hpp"
 #include "transform/derivatives/jet.hpp"
@@ -60,21 +58,11 @@ Array from_lanes_that_go_on(const Array& a, const Array& going, std::int64_t lan
 
 /// Whether an equation takes a smaller part of each lane, the lanes staying along axis 0.
 bool takes_parts_of_lanes(const Graph& graph, const Eqn& e) {
-  if (e.op != &slice_op && e.op != &dynamic_slice_op && e.op != &gather_op) return false;
+  const bool at_indices = (e.op->starts >= 0 || e.op->places) && e.op->updates < 0;
+  if (e.op->view_kind != ViewKind::Part && !at_indices) return false;
   const Aval &from = graph.aval(graph.operands(e)[0]), &part = graph.aval(e.first_result);
-  if (part.size() >= from.size()) return false;
-  const std::int64_t lanes = from.shape()[0];
-  if (e.op == &slice_op) {
-    const auto& p = e.params.as<SliceParams>();
-    return p.start[0] == 0 && p.limit[0] == lanes && p.stride[0] == 1;
-  }
-  if (e.op == &dynamic_slice_op) return part.shape()[0] == lanes;
-  const auto& p = e.params.as<GatherParams>();
-  if (p.offset_dims.contains(0))
-    return p.slice_sizes[0] == lanes && !p.collapsed_slice_dims.contains(0) &&
-           !p.operand_batching_dims.contains(0);
-  return !p.operand_batching_dims.empty() && p.operand_batching_dims[0] == 0 &&
-         p.start_indices_batching_dims[0] == 0;
+  if (part.size() >= from.size() || part.rank() == 0) return false;
+  return operand_axis(graph, e, 0, 0) == 0;
 }
 
 /// Inputs of a program over all lanes that it reads in such parts only.

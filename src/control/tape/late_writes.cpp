@@ -4,7 +4,6 @@
 
 #include "ir/copy.hpp"
 #include "ops/lax.hpp"
-#include "ops/table.hpp"
 #include "transform/derivatives/guard.hpp"
 
 namespace apsis::detail {
@@ -13,7 +12,7 @@ namespace apsis::detail {
 bool LateWrites::find(const Graph& body, std::span<const std::uint32_t> reads, ValueId carry, ValueId output,
                       Literals& literals) {
   ValueId v = output;
-  for (const Eqn* e = body.definition(v); e && e->op == &select_op && reads[v] == 1; e = body.definition(v)) {
+  for (const Eqn* e = body.definition(v); e && e->op->chooses && reads[v] == 1; e = body.definition(v)) {
     const auto ids = body.operands(*e);
     if ((ids[1] == carry) == (ids[2] == carry)) break;
     const bool when = ids[2] == carry;

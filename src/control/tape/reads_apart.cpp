@@ -347,7 +347,7 @@ GraphRef with_reads_apart(const Graph& graph, const std::vector<char>& linear_in
       if (reads_in_region(graph, e, linear)) out = apart(e, in, flags);
       if (out.empty()) {
         out.assign(e.result_count, {});
-        if (e.op == &constant_op)
+        if (e.op->kind == OpKind::Constant)
           out[0] = constant_value(e.params);
         else
           bind(*e.op, e.params, in, out, e.loc);

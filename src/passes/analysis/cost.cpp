@@ -5,8 +5,6 @@
 #include "apsis/core/emitter.hpp"
 #include "base/hash.hpp"
 #include "base/own_of_thread.hpp"
-#include "ops/table.hpp"
-#include "passes/analysis/pick.hpp"
 
 namespace apsis::detail {
 namespace {
@@ -62,8 +60,8 @@ class CountingEmitter final : public Emitter {
 std::int64_t emission_cost(const Graph& graph, const Eqn& eqn) {
   constexpr std::int64_t pick_cost = 12;  // an index
   constexpr std::int64_t pad_cost = 4;
-  if (eqn.op == &pad_op) return pad_cost;
-  if (eqn.op == &pick_op) return pick_cost * (eqn.operand_count - 1);
+  if (eqn.op->fused_read == FusedRead::Padded) return pad_cost;
+  if (eqn.op->fused_read == FusedRead::AtIndices) return pick_cost * (eqn.operand_count - 1);
   // By op and dtypes: parameters make little difference.
   struct Known : std::unordered_map<std::uint64_t, std::int64_t> {};
   auto& known = own_of_thread<Known, Known>();

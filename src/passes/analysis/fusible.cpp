@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "ops/index_params.hpp"
-#include "ops/table.hpp"
 
 namespace apsis::detail {
 
@@ -12,7 +11,7 @@ bool in_registers(const Aval& aval, std::int64_t limit) {
 }
 
 bool fusible(const Graph& graph, const Eqn& eqn) {
-  if (eqn.op == &pick_op) return true;
+  if (eqn.op->fused_read == FusedRead::AtIndices) return true;
   if (eqn.op->kind != OpKind::Elementwise || !eqn.op->emit) return false;
   auto real = [&](ValueId v) { return !is_complex(graph.aval(v).dtype()); };
   for (std::uint32_t r = 0; r < eqn.result_count; ++r)
@@ -22,12 +21,20 @@ bool fusible(const Graph& graph, const Eqn& eqn) {
 
 std::span<const ValueId> operands_by_element(const Graph& graph, const Eqn& eqn) {
   const auto operands = graph.operands(eqn);
-  return operands.subspan(eqn.op == &pick_op ? 1 : eqn.op == &pad_op ? operands.size() : 0);
+  switch (eqn.op->fused_read) {
+    case FusedRead::AtIndices:
+      return operands.subspan(1);
+    case FusedRead::Padded:
+      return {};
+    case FusedRead::None:
+      break;
+  }
+  return operands;
 }
 
 bool pads_around(const Graph& graph, const Eqn& eqn) {
   constexpr std::int64_t short_row = 16;
-  if (eqn.op != &pad_op) return false;
+  if (eqn.op->fused_read != FusedRead::Padded) return false;
   const Aval &from = graph.aval(graph.operands(eqn)[0]), &to = graph.aval(eqn.first_result);
   // Of smaller elements single ones cannot be left out of a load.
   if (is_complex(to.dtype()) || item_size(to.dtype()) < 4 || to.rank() == 0) return false;
@@ -42,16 +49,13 @@ bool pads_around(const Graph& graph, const Eqn& eqn) {
 }
 
 bool reduces(const Graph& graph, const Eqn& eqn) {
-  constexpr const Op* plain[] = {&reduce_sum_op, &reduce_prod_op, &reduce_max_op,
-                                 &reduce_min_op, &reduce_and_op,  &reduce_or_op};
-  if (std::ranges::find(plain, eqn.op) == std::end(plain)) return false;
+  if (!eqn.op->neutral) return false;
   const Aval& aval = graph.aval(graph.operands(eqn)[0]);
   return !is_complex(aval.dtype()) && aval.size() > 0;
 }
 
 bool accumulates(const Graph& graph, const Eqn& eqn) {
-  constexpr const Op* any_order[] = {&reduce_and_op, &reduce_or_op, &reduce_max_op, &reduce_min_op};
-  if (std::ranges::find(any_order, eqn.op) == std::end(any_order)) return false;
+  if (!eqn.op->any_order) return false;
   return graph.aval(graph.operands(eqn)[0]).size() > 1 && graph.aval(eqn.first_result).size() == 1;
 }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/list.hpp"
-#include "ir/loop.hpp"
+#include "ir/region_flow.hpp"
 
 namespace apsis::detail {
 namespace {
@@ -71,20 +71,21 @@ std::vector<char> varying_outputs(const Graph& graph, std::span<const char> inpu
 }
 
 std::vector<char> varying_results(const Graph& graph, const Eqn& e, std::span<const char> operands) {
-  switch (e.op->kind) {
-    case OpKind::Call:
-      return varying_outputs(*e.params.as<CallParams>().region, operands);
-    case OpKind::Cond: {
-      std::vector<char> results(e.result_count, operands[0]);
-      for (const GraphRef& branch : e.params.as<CondParams>().branches) {
-        std::vector<char> found = varying_outputs(*branch, operands.subspan(1));
+  const std::vector<RegionFlow> flows = region_flows(e);
+  const Runs runs = flows.empty() ? Runs::Wrapped : flows[0].runs;
+  switch (runs) {
+    case Runs::Repeatedly:
+      return varying_loop_results(graph, e, operands);
+    case Runs::Once:
+    case Runs::Chosen: {
+      std::vector<char> results(e.result_count, runs == Runs::Chosen ? operands[0] : char{0});
+      for (const RegionFlow& flow : flows) {
+        const std::vector<char> found =
+            varying_outputs(*flow.region, operands.subspan(flow.first_operand, flow.consts));
         for (std::size_t r = 0; r < results.size(); ++r) results[r] |= found[r];
       }
       return results;
     }
-    case OpKind::While:
-    case OpKind::Scan:
-      return varying_loop_results(graph, e, operands);
     // What an effect gives, a callback's result, may be another in each lane.
     default:
       return std::vector<char>(e.result_count, static_cast<char>(any(operands) || e.op->effect));

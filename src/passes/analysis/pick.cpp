@@ -20,6 +20,7 @@ const Op pick_op = {
     .kind = OpKind::Index,
     .shape = pick_shape,
     .not_differentiable = "it is made after all derivatives",
+    .fused_read = FusedRead::AtIndices,
 };
 
 }  // namespace apsis::detail

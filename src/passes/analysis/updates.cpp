@@ -2,27 +2,22 @@
 
 #include <algorithm>
 
-#include "ir/loop.hpp"
+#include "ir/region_flow.hpp"
 #include "ir/view.hpp"
-#include "ops/index_params.hpp"
 #include "passes/analysis/fusible.hpp"
 
 namespace apsis::detail {
+
 std::int64_t updated_operand(const Eqn& eqn, std::uint32_t result) {
-  if (eqn.op == &dynamic_update_slice_op || eqn.op == &scatter_op) return 0;
-  if (is_loop(eqn)) {
-    const Loop loop(eqn);
-    return result < loop.carries ? static_cast<std::int64_t>(loop.first_carry() + result) : -1;
+  if (eqn.op->updates >= 0) return result == 0 ? eqn.op->updates : -1;
+  for (const RegionFlow& flow : region_flows(eqn)) {
+    if (flow.runs == Runs::Wrapped || flow.runs == Runs::ByLane) return -1;
+    if (result < flow.carries) return static_cast<std::int64_t>(flow.operand_of(flow.consts + result));
+    if (flow.runs == Runs::Repeatedly) return -1;
+    for (ValueId input = 0; input < flow.region->input_count(); ++input)
+      if (carry_use(*flow.region, input, flow.region->outputs()[result]) != CarryUse::Replaced)
+        return static_cast<std::int64_t>(flow.operand_of(input));
   }
-  const auto updated_input = [&](const Graph& region) -> std::int64_t {
-    for (ValueId input = 0; input < region.input_count(); ++input)
-      if (carry_use(region, input, region.outputs()[result]) != CarryUse::Replaced) return input;
-    return -1;
-  };
-  if (eqn.op->kind == OpKind::Call) return updated_input(*eqn.params.as<CallParams>().region);
-  if (eqn.op->kind == OpKind::Cond)
-    for (const GraphRef& branch : eqn.params.as<CondParams>().branches)
-      if (const std::int64_t input = updated_input(*branch); input >= 0) return input + 1;
   return -1;
 }
 
@@ -47,40 +42,40 @@ bool only_sliced(const Graph& graph, ValueId input, std::int64_t output, std::in
     if (k >= loop.first_carry() && k < loop.first_x()) is_array[e.first_result + k - loop.first_carry()] = 1;
     return loop_only_slices(loop, k, register_limit);
   };
-  // A call, or a branch, with its operand what all its regions do with their input; one result is the array
-  // in each of them.
-  const auto sliced_by_branches = [&](const Eqn& e, std::size_t k) {
-    const bool is_call = e.op->kind == OpKind::Call;
-    if (k == 0 && !is_call) return false;
-    const std::vector<GraphRef> branches =
-        is_call ? std::vector{e.params.as<CallParams>().region} : e.params.as<CondParams>().branches;
-    const auto in_branch = static_cast<ValueId>(is_call ? k : k - 1);
+  // Another op with its operand what all its regions do with their input; one result is the array in each of
+  // them.
+  const auto sliced_by_regions = [&](const Eqn& e, const std::vector<RegionFlow>& flows, std::size_t k) {
+    if (k < flows[0].first_operand) return false;
+    const auto input = static_cast<ValueId>(k - flows[0].first_operand);
+    const auto keeps = [&](const RegionFlow& flow, std::int64_t result) {
+      return carry_use(*flow.region, input, flow.region->outputs()[static_cast<std::size_t>(result)]) !=
+             CarryUse::Replaced;
+    };
     std::int64_t result = -1;
     for (std::uint32_t r = 0; r < e.result_count; ++r)
-      if (carry_use(*branches[0], in_branch, branches[0]->outputs()[r]) != CarryUse::Replaced) result = r;
+      if (keeps(flows[0], r)) result = r;
     if (result >= 0) is_array[e.first_result + static_cast<std::size_t>(result)] = 1;
-    return std::ranges::all_of(branches, [&](const GraphRef& branch) {
-      return only_sliced(*branch, in_branch, result, register_limit) &&
-             (result < 0 ||
-              carry_use(*branch, in_branch, branch->outputs()[static_cast<std::size_t>(result)]) !=
-                  CarryUse::Replaced);
+    return std::ranges::all_of(flows, [&](const RegionFlow& flow) {
+      return only_sliced(*flow.region, input, result, register_limit) && (result < 0 || keeps(flow, result));
     });
   };
   for (const Eqn& e : graph.eqns()) {
     const auto operands = graph.operands(e);
-    const bool updates = e.op == &dynamic_update_slice_op;
+    const bool updates = e.op->updates >= 0;
     for (std::size_t k = 0; k < operands.size(); ++k) {
       if (!is_array[operands[k]]) continue;
       if (is_loop(e)) {
         if (!sliced_by_loop(e, k)) return false;
         continue;
       }
-      if (e.op->kind == OpKind::Cond || e.op->kind == OpKind::Call) {
-        if (!sliced_by_branches(e, k)) return false;
+      const std::vector<RegionFlow> flows = region_flows(e);
+      if (!flows.empty() && (flows[0].runs == Runs::Chosen || flows[0].runs == Runs::Once)) {
+        if (!sliced_by_regions(e, flows, k)) return false;
         continue;
       }
-      if ((!updates && e.op != &dynamic_slice_op) || k > 0) return false;
-      const Aval& slice = graph.aval(updates ? operands[1] : e.first_result);
+      if (e.op->starts < 0 || k > 0) return false;
+      const Aval& slice =
+          graph.aval(updates ? operands[static_cast<std::size_t>(e.op->written)] : e.first_result);
       if (!in_registers(slice, register_limit) && !View{slice.shape(), whole.strides, 0}.is_contiguous())
         return false;
       is_array[e.first_result] = updates;

@@ -18,6 +18,11 @@ CarryUse carry_use(const Graph& body, ValueId input, ValueId output);
 /// The operand of `eqn` that its result `result` may be an update of; -1 when it is made anew.
 std::int64_t updated_operand(const Eqn& eqn, std::uint32_t result);
 
+/// Whether the result may be a view of the first operand: nothing is copied.
+inline bool may_be_view(const Eqn& e) {
+  return e.op->kind == OpKind::View || (e.op->starts >= 0 && e.op->updates < 0);
+}
+
 /// The same of an equation that updates: what it does to the operand that its result is an update of.
 CarryUse loop_carry_use(const Eqn& eqn, std::uint32_t result);
 

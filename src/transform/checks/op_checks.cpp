@@ -16,8 +16,6 @@
 
 namespace apsis::detail {
 
-extern const Op broadcast_in_dim_op, div_op, rem_op, select_op, stop_gradient_op;
-
 namespace {
 
 thread_local bool is_checked = false;
@@ -53,7 +51,7 @@ bool may_be_nan(const Array& a) { return !a.is_empty() && is_floating(a.dtype())
 bool makes_numbers(const Eqn& e) {
   return (e.op->kind == OpKind::Elementwise || e.op->kind == OpKind::Reduce ||
           e.op->kind == OpKind::Contract) &&
-         e.op != &select_op && e.op != &stop_gradient_op;
+         !e.op->moves;
 }
 
 /// Whether a check for NaN has seen the results of `e`, or those that they are copies of. `free`: values
@@ -87,15 +85,17 @@ void check_nan(const Eqn& e, std::span<const Array> in, std::span<const LaneAxes
 /// Whether all elements are a literal that is not zero.
 bool never_zero(const Graph& graph, ValueId v) {
   const Eqn* e = graph.definition(v);
-  while (e && e->op == &broadcast_in_dim_op) e = graph.definition(graph.operands(*e)[0]);
+  while (e && e->op->view_kind == ViewKind::Repeated) e = graph.definition(graph.operands(*e)[0]);
   if (!e || e->op->kind != OpKind::Constant) return false;
   const Array value = constant_value(e->params);
   return !is_complex(value.dtype()) && value.item<double>() != 0;
 }
 
 void check_division(const Graph& graph, const Eqn& e, std::span<const Array> in, const LaneAxes& lanes) {
-  if ((e.op == &div_op || e.op == &rem_op) && !never_zero(graph, graph.operands(e)[1]))
-    raise_if(any_by_lane(lax::eq(in[1], lax::full_like(in[1].aval(), 0)), lanes), {messages::check_division},
+  if (e.op->divisor < 0) return;
+  const auto k = static_cast<std::size_t>(e.op->divisor);
+  if (!never_zero(graph, graph.operands(e)[k]))
+    raise_if(any_by_lane(lax::eq(in[k], lax::full_like(in[k].aval(), 0)), lanes), {messages::check_division},
              e);
 }
 
@@ -111,22 +111,23 @@ void check_starts(const Eqn& e, const Array& starts, const LaneAxes& lanes, std:
             literal(Dtype::I64, static_cast<double>(last)), literal(Dtype::I64, static_cast<double>(axis))});
 }
 
-void check_index(const Eqn& e, std::span<const Array> in, const LaneAxes& result) {
-  if (e.op->kind != OpKind::Index || in.empty()) return;
+/// `out`: the aval of the result.
+void check_index(const Eqn& e, std::span<const Array> in, const Aval& out, const LaneAxes& result) {
+  if (in.empty()) return;
+  const Op& op = *e.op;
   const Shape& array = in[0].shape();
-  if (e.op == &dynamic_slice_op || e.op == &dynamic_update_slice_op) {
-    bool update = e.op == &dynamic_update_slice_op;
-    const Shape& sizes = update ? in[1].shape() : e.params.as<DynamicSliceParams>().sizes;
+  if (op.starts >= 0) {
+    const Shape& sizes = op.written < 0 ? out.shape() : in[static_cast<std::size_t>(op.written)].shape();
     for (std::size_t k = 0; k < array.size(); ++k) {
       const auto axis = static_cast<std::int64_t>(k);
       if (!result.contains(axis))
-        check_starts(e, in[k + (update ? 2 : 1)], {}, array[k] - sizes[k], axis_in_lane(axis, result));
+        check_starts(e, in[static_cast<std::size_t>(op.starts) + k], {}, array[k] - sizes[k],
+                     axis_in_lane(axis, result));
     }
-    return;
   }
-  if (e.op != &gather_op && e.op != &scatter_op) return;
-  const bool reads = e.op == &gather_op;
-  const GatherParams& p = reads ? e.params.as<GatherParams>() : e.params.as<ScatterParams>().places;
+  if (!op.places) return;
+  const bool reads = op.updates < 0;
+  const GatherParams& p = op.places(e.params);
   if (p.mode == OutOfBounds::Zero) return;  // says itself what is out of range
   const IndexLanes lanes = reads ? lanes_of_gather(p, array, result) : lanes_of_scatter(p, result);
   Array indices = in[1];
@@ -170,7 +171,7 @@ GraphRef with_checks(const Graph& graph, const Checks& checks) {
       const LaneAxes own = lanes_of_result(graph, e, lanes);
       if (e.result_count == 1) lanes[e.first_result] = own;
       if (checks.division) check_division(graph, e, in, own);
-      if (checks.index) check_index(e, in, own);
+      if (checks.index && e.result_count == 1) check_index(e, in, graph.aval(e.first_result), own);
       bind(*e.op, map_regions(e.params, [&](const Graph& region) { return with_checks(region, checks); }), in,
            out, e.loc);
       note_lanes(graph, e, out);

@@ -3,22 +3,13 @@
 #include <algorithm>
 #include <cstring>
 
-#include "ops/dot_params.hpp"
-#include "ops/index_params.hpp"
 #include "ops/lax.hpp"
-#include "ops/reduce_params.hpp"
+#include "ops/operand_axis.hpp"
 #include "ops/view_params.hpp"
 
 namespace apsis::detail {
 
-extern const Op reduce_sum_op;
-
 namespace {
-
-std::int64_t place_in(const Dims& dims, std::int64_t axis) {
-  const auto at = std::ranges::find(dims, axis);
-  return at == dims.end() ? -1 : at - dims.begin();
-}
 
 Array of_shape(const Array& condition, const Shape& shape, const Dims& axes) {
   const bool as_it_is = condition.shape() == shape && leads(axes);
@@ -44,92 +35,6 @@ bool same_value(const Array& a, const Array& b) {
     return x.tag == y.tag && x.axis == y.axis && same_value(x.value, y.value);
   }
   return false;
-}
-
-std::int64_t before_product(const DotParams& p, const Shape& a, const Shape& b, std::size_t k,
-                            std::int64_t axis) {
-  const DotSizes sizes(p, a, b);
-  const auto batch = static_cast<std::int64_t>(p.batch_a.size()),
-             free_a = static_cast<std::int64_t>(sizes.free_a.size());
-  const auto at = [](const Dims& dims, std::int64_t i) { return dims[static_cast<std::size_t>(i)]; };
-  if (axis < batch) return at(k == 0 ? p.batch_a : p.batch_b, axis);
-  if (axis < batch + free_a) return k == 0 ? at(sizes.free_a, axis - batch) : -1;
-  return k == 1 ? at(sizes.free_b, axis - batch - free_a) : -1;
-}
-
-/// The same for the array that a gather reads: an axis that all slices have whole, or one of batching.
-std::int64_t before_gather(const GatherParams& p, const Shape& from, std::int64_t axis) {
-  if (const std::int64_t offset = place_in(p.offset_dims, axis); offset >= 0) {
-    std::int64_t kept = -1, of = -1;
-    while (kept < offset) {
-      ++of;
-      kept += !p.collapsed_slice_dims.contains(of) && !p.operand_batching_dims.contains(of);
-    }
-    const auto at = static_cast<std::size_t>(of);
-    return p.slice_sizes[at] == from[at] ? of : -1;
-  }
-  std::int64_t of_indices = axis;
-  for (std::int64_t offset : p.offset_dims) of_indices -= offset < axis;
-  const std::int64_t batching = place_in(p.start_indices_batching_dims, of_indices);
-  return batching < 0 ? -1 : p.operand_batching_dims[static_cast<std::size_t>(batching)];
-}
-
-/// The same for the updates of a scatter: an axis of the array that all slices have whole, or one of
-/// batching.
-std::int64_t before_scatter(const GatherParams& p, const Shape& array, std::int64_t axis) {
-  const auto is_dropped = [&](std::int64_t a) {
-    return p.collapsed_slice_dims.contains(a) || p.operand_batching_dims.contains(a);
-  };
-  const std::int64_t batching = place_in(p.operand_batching_dims, axis);
-  const auto at = static_cast<std::size_t>(axis);
-  std::int64_t left =
-      0;  // axes of the updates of the same kind, of slices or of the indices, that come before
-  if (batching >= 0) {
-    left = p.start_indices_batching_dims[static_cast<std::size_t>(batching)];
-  } else {
-    if (is_dropped(axis) || p.slice_sizes[at] != array[at]) return -1;
-    for (std::int64_t a = 0; a < axis; ++a) left += !is_dropped(a);
-  }
-  for (std::int64_t of = 0;; ++of)
-    if (p.offset_dims.contains(of) == (batching < 0) && left-- == 0) return of;
-}
-
-/// The axis of operand `k` that is axis `axis` of the result, entry by entry, or -1.
-std::int64_t operand_axis(const Graph& graph, const Eqn& e, std::size_t k, std::int64_t axis) {
-  const auto operands = graph.operands(e);
-  const Shape &from = graph.aval(operands[k]).shape(), &to = graph.aval(e.first_result).shape();
-  const auto at = static_cast<std::size_t>(axis);
-  const auto stays = [&](bool untouched) { return untouched && from[at] == to[at] ? axis : -1; };
-  if (e.op->kind == OpKind::Elementwise) return axis;
-  if (e.op == &transpose_op) return e.params.as<TransposeParams>().permutation[at];
-  if (e.op == &reverse_op) return stays(!e.params.as<ReverseParams>().axes.contains(axis));
-  if (e.op == &dynamic_slice_op) return stays(k == 0);
-  if (e.op == &dynamic_update_slice_op) return stays(k < 2 && graph.aval(operands[1]).shape()[at] == to[at]);
-  if (e.op == &gather_op) return k == 0 ? before_gather(e.params.as<GatherParams>(), from, axis) : -1;
-  if (e.op == &scatter_op) {
-    if (k == 0) return axis;
-    return k == 2 ? before_scatter(e.params.as<ScatterParams>().places, to, axis) : -1;
-  }
-  if (e.op == &slice_op) return stays(e.params.as<SliceParams>().stride[at] == 1);
-  if (e.op == &pad_op) {
-    const auto& p = e.params.as<PadParams>();
-    return stays(k == 0 && p.low[at] == 0 && p.interior[at] == 0);
-  }
-  if (e.op == &concatenate_op) return stays(e.params.as<ConcatenateParams>().axis != axis);
-  if (e.op == &broadcast_in_dim_op) {
-    const std::int64_t of = place_in(e.params.as<BroadcastParams>().axes, axis);
-    return of >= 0 && from[static_cast<std::size_t>(of)] == to[at] ? of : -1;
-  }
-  if (e.op == &reduce_sum_op) {
-    const Dims& gone = e.params.as<ReduceParams>().axes;
-    std::int64_t of = 0;
-    for (std::int64_t kept = axis;; ++of)
-      if (!gone.contains(of) && kept-- == 0) return of;
-  }
-  if (e.op == &dot_general_op)
-    return before_product(e.params.as<DotParams>(), graph.aval(operands[0]).shape(),
-                          graph.aval(operands[1]).shape(), k, axis);
-  return -1;
 }
 
 }  // namespace
@@ -209,7 +114,7 @@ std::optional<bool> known_condition(const Array& condition) {
 
 Repeated without_repetition(const Graph& graph, ValueId value) {
   const Eqn* made = graph.definition(value);
-  if (made && made->op == &broadcast_in_dim_op) {
+  if (made && made->op->view_kind == ViewKind::Repeated) {
     const ValueId source = graph.operands(*made)[0];
     const Dims& axes = made->params.as<BroadcastParams>().axes;
     bool stretches = false;
@@ -275,7 +180,7 @@ std::optional<Guard> before_reshape(const Guard& guard, const Shape& operand, co
 }  // namespace
 
 std::optional<Guard> guard_for_operand(const Graph& graph, const Eqn& e, std::size_t k, const Guard& guard) {
-  if (e.op == &reshape_op)
+  if (e.op->view_kind == ViewKind::Reshaped)
     return before_reshape(guard, graph.aval(graph.operands(e)[0]).shape(),
                           graph.aval(e.first_result).shape());
   Guard found = guard;

@@ -123,7 +123,7 @@ std::vector<JetValue> run_jet(const Graph& graph, std::vector<JetValue> inputs, 
   std::vector<Array> primals, outs;
   std::vector<std::vector<Array>> series, out_series;
   for (const Eqn& e : graph.eqns()) {
-    if (e.op == &constant_op) {
+    if (e.op->kind == OpKind::Constant) {
       values[e.first_result].value = constant_value(e.params);
       continue;
     }

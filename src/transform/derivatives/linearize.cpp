@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "ops/lax.hpp"
-#include "ops/view_params.hpp"
 #include "passes/loop_dce.hpp"
 #include "transform/derivatives/jvp.hpp"
 #include "transform/derivatives/transpose.hpp"
@@ -66,7 +65,7 @@ void LinearizeTrace::process(const Op& op, const Params& params, std::span<const
     if (any) return bind_discrete(op, params, primals, out, loc);
     bind(op, params, primals, out, loc);
     // Conditions for rows or whole arrays are such to whoever transposes.
-    if (&op == &broadcast_in_dim_op && primals[0].dtype() == Dtype::Bool)
+    if (op.view_kind == ViewKind::Repeated && primals[0].dtype() == Dtype::Bool)
       tangent_trace_.repeat(out[0], primals[0], params);
     return;
   }

@@ -17,8 +17,7 @@
 
 namespace apsis::detail {
 
-extern const Op broadcast_in_dim_op, checkpoint_op, concatenate_op, map_lanes_op, pad_op, reduce_sum_op,
-    scan_op, select_op, slice_op;
+extern const Op map_lanes_op, scan_op;
 
 namespace {
 
@@ -229,7 +228,7 @@ class Backward {
     run_equations(graph_, values_, [&](const Eqn& e, std::span<const Array> in, std::span<Array> out) {
       char depends = 0;
       for (ValueId v : graph_.operands(e)) depends |= linear_[v];
-      chooses_ |= e.op == &select_op;
+      chooses_ |= e.op->chooses;
       std::fill_n(linear_.begin() + e.first_result, e.result_count, depends);
       if (!depends) return bind(*e.op, e.params, in, out, e.loc);
       const auto i = static_cast<std::uint32_t>(&e - graph_.eqns().data());
@@ -297,7 +296,7 @@ class Backward {
     }
     const OpKind kind = e.op->kind;
     const bool whole = common.is_empty() || common.is_scalar();
-    if (takes_conditions(*e.op) &&
+    if (e.op->takes_conditions &&
         (!(same && whole) || (!common.is_empty() && (makes_lists(e) || continues_sums(e)))))
       return give(e);
     if (!same || kind == OpKind::Collective) return zeroed(e, common), Guard();
@@ -326,11 +325,6 @@ class Backward {
     for (std::uint32_t r = 0; r < e.result_count; ++r)
       size = std::max(size, graph_.aval(e.first_result + r).shape().product());
     return is_large(v) && (graph_.aval(v).shape().product() > size || e.op->kind == OpKind::Index);
-  }
-
-  static bool takes_conditions(const Op& op) {
-    return op.kind == OpKind::Scan || op.kind == OpKind::Cond || op.kind == OpKind::Call ||
-           op.kind == OpKind::MapLanes || &op == &checkpoint_op;
   }
 
   /// Whether some cotangents of its operands are lists.
@@ -393,8 +387,10 @@ class Backward {
         common = zeroed(e, *common);
       return *common;
     }
-    if (e.op->kind == OpKind::View || e.op == &reduce_sum_op) return laid_out(e, guard);
-    if (e.op == &concatenate_op || (e.op == &pad_op && !linear_[ids[1]])) {
+    if (e.op->kind == OpKind::View || (e.op->kind == OpKind::Reduce && e.op->moves_cotangents))
+      return laid_out(e, guard);
+    const auto others = ids.subspan(std::min<std::size_t>(e.op->moves_cotangents, ids.size()));
+    if (e.op->moves_cotangents && std::ranges::none_of(others, [&](ValueId v) { return linear_[v] != 0; })) {
       for (Array& holds : moved(e, holds_in(guard, graph_.aval(e.first_result).shape())))
         moved_conditions_.push_back(AxesCondition::for_first_axes(std::move(holds)));
       return {};
@@ -411,7 +407,7 @@ class Backward {
   Guard laid_out(const Eqn& e, const Guard& guard) {
     const ValueId operand = graph_.operands(e)[0];
     const Shape &shape = graph_.aval(operand).shape(), &repeated = graph_.aval(e.first_result).shape();
-    if (e.op != &broadcast_in_dim_op)
+    if (e.op->view_kind != ViewKind::Repeated)
       return {moved(e, holds_in(guard, repeated))[0], Dims::counting(shape.size()), true, guard.zeroed};
     zeroed(e, guard);
     Guard found;
@@ -464,7 +460,7 @@ class Backward {
     if (!e.op->transpose) fail(messages::no_transpose, {e.op->name}, e.loc);
     ScopeOf scope(e.scope);
     LocScope place(e.loc);
-    if (e.op == &select_op) return transpose_select(e);
+    if (e.op->chooses) return transpose_select(e);
     const auto ids = graph_.operands(e);
     if (ids.size() > mask_size_) mask_.reset(new bool[mask_size_ = ids.size()]);
     operands_.assign(ids.size(), {});
@@ -480,7 +476,7 @@ class Backward {
       avals_.push_back(graph_.aval(ids[k]));
     }
     Slice slice;
-    if (e.op == &slice_op) slice = {&e, guards_[e.first_result]};
+    if (e.op->view_kind == ViewKind::Part) slice = {&e, guards_[e.first_result]};
     const Guard guard = guard_through(e);
     for (std::size_t k = 0; k < ids.size(); ++k) {
       const Guard& held = guards_[ids[k]];
