@@ -170,3 +170,9 @@ Real<M> erf_inv(Real<M> x) {
 }
 
 }  // namespace apsis::detail::math
+
+// See functions.hpp.
+#define APSIS_ERROR_FUNCTION_FUNCTIONS(X) \
+  X(erf, 1, 1.3, 1.3, own)                \
+  X(erfc, 1, 0.6, 1.8, wide)              \
+  X(erf_inv, 1, 1.9, 1.8, own)

@@ -170,3 +170,9 @@ Real<M> expm1(Real<M> x) {
 }
 
 }  // namespace apsis::detail::math
+
+// See functions.hpp.
+#define APSIS_EXP_FUNCTIONS(X) \
+  X(exp, 1, 1.2, 1.2, own)     \
+  X(exp2, 1, 1, 1, own)        \
+  X(expm1, 1, 1.7, 1.7, own)

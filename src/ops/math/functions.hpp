@@ -11,43 +11,21 @@
 #include "ops/math/rounding.hpp"
 #include "ops/math/trigonometric.hpp"
 
-// Every elementary function: X(name, arity, bound in ULP for f32, for f64). Each is a template
-// `Real<M> name(Real<M>...)` of this namespace; the bounds are what tests/math asserts.
-#define APSIS_MATH_FUNCTIONS(X) \
-  X(sqrt, 1, 0.5, 0.5)          \
-  X(rsqrt, 1, 1.6, 1.6)         \
-  X(cbrt, 1, 0.6, 0.6)          \
-  X(hypot, 2, 0.6, 1.1)         \
-  X(pow, 2, 0.6, 1.5)           \
-  X(exp, 1, 1.2, 1.2)           \
-  X(exp2, 1, 1, 1)              \
-  X(expm1, 1, 1.7, 1.7)         \
-  X(log, 1, 1, 1)               \
-  X(log2, 1, 0.6, 0.6)          \
-  X(log10, 1, 0.6, 0.6)         \
-  X(log1p, 1, 1.7, 1.7)         \
-  X(sin, 1, 1.8, 1.8)           \
-  X(cos, 1, 1.8, 1.8)           \
-  X(tan, 1, 1.9, 1.9)           \
-  X(asin, 1, 1.4, 1.4)          \
-  X(acos, 1, 1.4, 1.4)          \
-  X(atan, 1, 1.4, 1.4)          \
-  X(atan2, 2, 1.6, 1.6)         \
-  X(sinh, 1, 1.8, 1.8)          \
-  X(cosh, 1, 1.7, 1.7)          \
-  X(tanh, 1, 1.9, 1.9)          \
-  X(asinh, 1, 1.8, 1.8)         \
-  X(acosh, 1, 1.7, 1.7)         \
-  X(atanh, 1, 1.8, 1.8)         \
-  X(logistic, 1, 1.9, 1.9)      \
-  X(erf, 1, 1.3, 1.3)           \
-  X(erfc, 1, 0.6, 1.8)          \
-  X(erf_inv, 1, 1.9, 1.8)       \
-  X(lgamma, 1, 0.6, 1.8)        \
-  X(digamma, 1, 0.6, 1.8)       \
-  X(ceil, 1, 0, 0)              \
-  X(trunc, 1, 0, 0)             \
-  X(fmod, 2, 0, 0)
+// Every elementary function, as its family's header lists it: X(name, arity, bound in ULP for f32, for f64,
+// machine code). Each is a template `Real<M> name(Real<M>...)` of this namespace; the bounds are what
+// tests/math asserts. Of functions of many instructions the library itself holds machine code (library.hpp),
+// for f32 computed in f32 (`own`) or in f64 (`wide`); of the others (`none`) programs hold copies.
+#define APSIS_MATH_FUNCTIONS(X)            \
+  APSIS_POWER_FUNCTIONS(X)                 \
+  APSIS_EXP_FUNCTIONS(X)                   \
+  APSIS_LOG_FUNCTIONS(X)                   \
+  APSIS_TRIGONOMETRIC_FUNCTIONS(X)         \
+  APSIS_INVERSE_TRIGONOMETRIC_FUNCTIONS(X) \
+  APSIS_HYPERBOLIC_FUNCTIONS(X)            \
+  APSIS_INVERSE_HYPERBOLIC_FUNCTIONS(X)    \
+  APSIS_ERROR_FUNCTION_FUNCTIONS(X)        \
+  APSIS_GAMMA_FUNCTIONS(X)                 \
+  APSIS_ROUNDING_FUNCTIONS(X)
 
 namespace apsis::detail::math {
 
@@ -58,7 +36,7 @@ struct FunctionRecord {
   double ulp_f32, ulp_f64;
 };
 
-#define APSIS_MATH_RECORD(name, arity, f32, f64) {#name, arity, f32, f64},
+#define APSIS_MATH_RECORD(name, arity, f32, f64, code) {#name, arity, f32, f64},
 inline constexpr FunctionRecord functions[] = {APSIS_MATH_FUNCTIONS(APSIS_MATH_RECORD)};
 #undef APSIS_MATH_RECORD
 

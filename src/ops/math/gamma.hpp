@@ -121,3 +121,8 @@ Real<M> digamma(Real<M> x) {
 }
 
 }  // namespace apsis::detail::math
+
+// See functions.hpp.
+#define APSIS_GAMMA_FUNCTIONS(X) \
+  X(lgamma, 1, 0.6, 1.8, wide)   \
+  X(digamma, 1, 0.6, 1.8, wide)

@@ -104,3 +104,10 @@ Real<M> tanh(Real<M> x) {
 }
 
 }  // namespace apsis::detail::math
+
+// See functions.hpp.
+#define APSIS_HYPERBOLIC_FUNCTIONS(X) \
+  X(sinh, 1, 1.8, 1.8, own)           \
+  X(cosh, 1, 1.7, 1.7, own)           \
+  X(tanh, 1, 1.9, 1.9, own)           \
+  X(logistic, 1, 1.9, 1.9, own)

@@ -58,3 +58,9 @@ Real<M> atanh(Real<M> x) {
 }
 
 }  // namespace apsis::detail::math
+
+// See functions.hpp.
+#define APSIS_INVERSE_HYPERBOLIC_FUNCTIONS(X) \
+  X(asinh, 1, 1.8, 1.8, own)                  \
+  X(acosh, 1, 1.7, 1.7, own)                  \
+  X(atanh, 1, 1.8, 1.8, own)

@@ -126,3 +126,10 @@ Real<M> atan2(Real<M> y, Real<M> x) {
 }
 
 }  // namespace apsis::detail::math
+
+// See functions.hpp.
+#define APSIS_INVERSE_TRIGONOMETRIC_FUNCTIONS(X) \
+  X(asin, 1, 1.4, 1.4, own)                      \
+  X(acos, 1, 1.4, 1.4, own)                      \
+  X(atan, 1, 1.4, 1.4, own)                      \
+  X(atan2, 2, 1.6, 1.6, own)

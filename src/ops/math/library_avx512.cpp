@@ -5,6 +5,7 @@
 using namespace apsis::detail::math;
 
 extern "C" {
-#define APSIS_FUNCTIONS(name, arity, how) APSIS_PACK_FUNCTIONS(name, arity, how, 64, f32x16, f64x8)
-APSIS_LIBRARY_FUNCTIONS(APSIS_FUNCTIONS)
+#define APSIS_FUNCTIONS(name, arity, f32, f64, code) \
+  APSIS_PACK_FUNCTIONS(name, arity, code, 64, f32x16, f64x8)
+APSIS_MATH_FUNCTIONS(APSIS_FUNCTIONS)
 }

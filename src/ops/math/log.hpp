@@ -195,3 +195,10 @@ Real<M> log10(Real<M> x) {
 }
 
 }  // namespace apsis::detail::math
+
+// See functions.hpp.
+#define APSIS_LOG_FUNCTIONS(X) \
+  X(log, 1, 1, 1, own)         \
+  X(log2, 1, 0.6, 0.6, wide)   \
+  X(log10, 1, 0.6, 0.6, wide)  \
+  X(log1p, 1, 1.7, 1.7, own)

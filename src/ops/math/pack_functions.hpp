@@ -1,7 +1,7 @@
 #pragma once
 
-// Definitions of the library's functions of registers: APSIS_PACK_FUNCTIONS(name, arity, how, register bytes,
-// suffix of f32, suffix of f64).
+// Definitions of the library's functions of registers: APSIS_PACK_FUNCTIONS(name, arity, machine code as in
+// functions.hpp, register bytes, suffix of f32, suffix of f64).
 
 #include "ops/math/functions.hpp"
 #include "ops/math/library.hpp"
@@ -25,8 +25,11 @@ using PackValue = typename PackModel<T, register_bytes>::F;
                                                                PackValue<T, bytes> y) { \
     return name(Pack<T, bytes>{{}, x}, Pack<T, bytes>{{}, y}).v;                        \
   }
-#define APSIS_PACK_F32_own(name, arity, bytes, suffix) APSIS_PACK_FUNCTION_##arity(name, float, bytes, suffix)
-#define APSIS_PACK_F32_wide(name, arity, bytes, suffix)
-#define APSIS_PACK_FUNCTIONS(name, arity, how, bytes, suffix_f32, suffix_f64) \
-  APSIS_PACK_F32_##how(name, arity, bytes, suffix_f32)                        \
+#define APSIS_PACK_none(name, arity, bytes, suffix_f32, suffix_f64)
+#define APSIS_PACK_wide(name, arity, bytes, suffix_f32, suffix_f64) \
+  APSIS_PACK_FUNCTION_##arity(name, double, bytes, suffix_f64)
+#define APSIS_PACK_own(name, arity, bytes, suffix_f32, suffix_f64) \
+  APSIS_PACK_FUNCTION_##arity(name, float, bytes, suffix_f32)      \
       APSIS_PACK_FUNCTION_##arity(name, double, bytes, suffix_f64)
+#define APSIS_PACK_FUNCTIONS(name, arity, code, bytes, suffix_f32, suffix_f64) \
+  APSIS_PACK_##code(name, arity, bytes, suffix_f32, suffix_f64)

@@ -138,3 +138,11 @@ Real<M> hypot(Real<M> x, Real<M> y) {
 }
 
 }  // namespace apsis::detail::math
+
+// See functions.hpp.
+#define APSIS_POWER_FUNCTIONS(X) \
+  X(sqrt, 1, 0.5, 0.5, none)     \
+  X(rsqrt, 1, 1.6, 1.6, none)    \
+  X(cbrt, 1, 0.6, 0.6, own)      \
+  X(hypot, 2, 0.6, 1.1, wide)    \
+  X(pow, 2, 0.6, 1.5, wide)

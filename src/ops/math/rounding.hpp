@@ -33,3 +33,9 @@ Real<M> fmod(Real<M> x, Real<M> y) {
 }
 
 }  // namespace apsis::detail::math
+
+// See functions.hpp.
+#define APSIS_ROUNDING_FUNCTIONS(X) \
+  X(ceil, 1, 0, 0, none)            \
+  X(trunc, 1, 0, 0, none)           \
+  X(fmod, 2, 0, 0, none)

@@ -131,3 +131,9 @@ Real<M> tan(Real<M> x) {
 }
 
 }  // namespace apsis::detail::math
+
+// See functions.hpp.
+#define APSIS_TRIGONOMETRIC_FUNCTIONS(X) \
+  X(sin, 1, 1.8, 1.8, own)               \
+  X(cos, 1, 1.8, 1.8, own)               \
+  X(tan, 1, 1.9, 1.9, own)
