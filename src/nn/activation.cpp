@@ -58,11 +58,6 @@ Array hard_sigmoid(const Array& x) { return relu6(x + 3.) / 6.; }
 Array hard_silu(const Array& x) { return x * hard_sigmoid(x); }
 Array sparse_plus(const Array& x) { return where(x <= -1, 0, where(x >= 1, x, 0.25 * square(x + 1.))); }
 Array sparse_sigmoid(const Array& x) { return 0.5 * clip(x + 1., 0, 2); }
-// Each branch sees a number at which it is finite where it is not taken.
-Array log1mexp(const Array& x) {
-  const Array near = x < 0.69314718055994530942;
-  return where(near, log(-expm1(-where(near, x, 0.5))), log1p(-exp(-where(near, 1., x))));
-}
 
 Array glu(const Array& x, int axis, Loc loc) {
   const LocScope place(loc);

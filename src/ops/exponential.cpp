@@ -14,6 +14,7 @@ APSIS_ELEMENTARY(Exp2, exp2)
 APSIS_ELEMENTARY(Expm1, expm1)
 APSIS_ELEMENTARY(Log, log)
 APSIS_ELEMENTARY(Log1p, log1p)
+APSIS_ELEMENTARY(Log1mexp, log1mexp)
 APSIS_ELEMENTARY(Log2, log2)
 APSIS_ELEMENTARY(Log10, log10)
 APSIS_ELEMENTARY(Logistic, logistic)
@@ -37,6 +38,11 @@ Array exp2_derivative(const Array&, const Array& result) { return scaled(result,
 Array expm1_derivative(const Array&, const Array& result) { return plus(result, 1); }
 Array log_derivative(const Array& x, const Array&) { return reciprocal(x); }
 Array log1p_derivative(const Array& x, const Array&) { return reciprocal(plus(x, 1)); }
+// e^-x / (1 - e^-x) in a form whose own derivatives are finite wherever they should be.
+Array log1mexp_derivative(const Array& x, const Array&) {
+  const Array negative = lax::neg(x);
+  return lax::div(apply(exp_op, negative), lax::neg(apply(expm1_op, negative)));
+}
 Array log2_derivative(const Array& x, const Array&) { return reciprocal(scaled(x, std::numbers::ln2)); }
 Array log10_derivative(const Array& x, const Array&) { return reciprocal(scaled(x, std::numbers::ln10)); }
 Array logistic_derivative(const Array&, const Array& result) {
@@ -64,6 +70,8 @@ constinit const Op exp2_op = elementwise_op<Exp2, exp2_op>(unary_jvp<exp2_op, ex
 constinit const Op expm1_op = elementwise_op<Expm1, expm1_op>(unary_jvp<expm1_op, expm1_derivative>);
 constinit const Op log_op = elementwise_op<Log, log_op>(unary_jvp<log_op, log_derivative>);
 constinit const Op log1p_op = elementwise_op<Log1p, log1p_op>(unary_jvp<log1p_op, log1p_derivative>);
+constinit const Op log1mexp_op =
+    elementwise_op<Log1mexp, log1mexp_op>(unary_jvp<log1mexp_op, log1mexp_derivative>);
 constinit const Op log2_op = elementwise_op<Log2, log2_op>(unary_jvp<log2_op, log2_derivative>);
 constinit const Op log10_op = elementwise_op<Log10, log10_op>(unary_jvp<log10_op, log10_derivative>);
 constinit const Op logaddexp_op = elementwise_op<LogAddExp, logaddexp_op>(
@@ -84,6 +92,7 @@ Array log(const Array& x, Loc loc) { return bind_floating(log_op, x, loc); }
 Array log2(const Array& x, Loc loc) { return bind_floating(log2_op, x, loc); }
 Array log10(const Array& x, Loc loc) { return bind_floating(log10_op, x, loc); }
 Array log1p(const Array& x, Loc loc) { return bind_floating(log1p_op, x, loc); }
+Array log1mexp(const Array& x, Loc loc) { return bind_floating(log1mexp_op, x, loc); }
 Array logistic(const Array& x, Loc loc) { return bind_floating(logistic_op, x, loc); }
 Array logaddexp(const Array& x, const Array& y, Loc loc) { return bind_floating(logaddexp_op, x, y, loc); }
 

@@ -53,8 +53,6 @@ Array hard_silu(const Array& x);
 Array sparse_plus(const Array& x);
 /// Its derivative: (x + 1) / 2, clipped to [0, 1].
 Array sparse_sigmoid(const Array& x);
-/// log(1 - exp(-x)) for x ≥ 0, exact near 0 and far from it (Mächler 2012).
-Array log1mexp(const Array& x);
 /// The first half of an axis times the sigmoid of the second (Dauphin et al. 2017). Throws for an odd size.
 Array glu(const Array& x, int axis = -1, Loc loc = Loc::here());
 
@@ -80,7 +78,7 @@ Array one_hot(const Array& x, std::int64_t n, Dtype dtype = f64, int axis = -1, 
 
 namespace apsis {
 // (tanh and sigmoid are among the elementary functions.)
-using nn::celu, nn::gelu_tanh, nn::glu, nn::hard_sigmoid, nn::hard_silu, nn::hard_tanh, nn::log1mexp;
+using nn::celu, nn::gelu_tanh, nn::glu, nn::hard_sigmoid, nn::hard_silu, nn::hard_tanh;
 using nn::elu, nn::gelu, nn::leaky_relu, nn::log_softmax, nn::relu, nn::silu, nn::softmax, nn::softplus;
 using nn::log_sigmoid, nn::logmeanexp, nn::mish, nn::one_hot, nn::relu6, nn::selu, nn::soft_sign;
 using nn::sparse_plus, nn::sparse_sigmoid, nn::squareplus, nn::standardize;

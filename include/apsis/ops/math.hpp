@@ -35,6 +35,8 @@ Array log2(const Array& x, Loc loc = Loc::here());   ///< To base 2.
 Array log10(const Array& x, Loc loc = Loc::here());  ///< To base 10.
 /// log(1 + x), exact near 0.
 Array log1p(const Array& x, Loc loc = Loc::here());
+/// log(1 - exp(-x)) for x > 0, exact near 0 and far out; as jax.nn.log1mexp.
+Array log1mexp(const Array& x, Loc loc = Loc::here());
 /// log(exp(x) + exp(y)) without overflow.
 Array logaddexp(const Array& x, const Array& y, Loc loc = Loc::here());
 /// 1 / (1 + exp(-x)).

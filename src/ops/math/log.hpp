@@ -120,6 +120,36 @@ Real<M> log1p(Real<M> x) {
   return select(x > T(-1), finite, select(x == T(-1), x.constant(-L::infinity), L::nan));
 }
 
+/// log(1 - e^-x) for x > 0. Error below 1.7 ULP.
+template <Model M>
+Real<M> log1mexp(Real<M> x) {
+  using T = typename M::Scalar;
+  using C = ExpConstants<T>;
+  using L = Format<T>;
+  // Further out -e^-x is the result, to the last digit.
+  constexpr T far = is_f32<M> ? T(19) : T(40);
+  // e^-x = 2^k (1 + p + p_low), with k = 0 for small x, so that nothing cancels in 1 - e^-x.
+  const Real<M> exponent = -at_most(x, far);
+  constexpr T shifter = L::shifter + T(L::bias);
+  const Real<M> shifted = select(exponent > T(-0.52), x.constant(shifter), fma(exponent, C::log2_e, shifter));
+  const Real<M> k = shifted - shifter;
+  const Real<M> r = fma(k, -C::ln2_low, fma(k, -C::ln2_high, exponent));
+  const Real<M> square = r * r;
+  const auto [p, p_low] = fast_two_sum(r, square * two_way(r, square, C::q_expm1));
+  const Real<M> power = from_bits(to_bits(shifted) << L::mantissa_bits);
+  const auto [rest, rest_low] = fast_two_sum(x.constant(1), -power);
+  const auto [high, high_low] = two_sum(rest, -(power * p));
+  const Real<M> low = fma(-power, p_low, rest_low + high_low);
+  // The logarithm is taken of a normal number.
+  constexpr int lift = L::mantissa_bits + 1;
+  const Mask<M> subnormal = high < L::smallest_normal;
+  const Real<M> scale = select(subnormal, x.constant(T(typename L::Integer{1} << lift)), x.constant(1));
+  const Real<M> near =
+      log_of_pair(high * scale, low * scale, select(subnormal, x.constant(T(-lift)), x.constant(0)));
+  const Real<M> regular = select(x > far, -exp(-x), near);
+  return select(x > 0, regular, select(x == 0, x.constant(-L::infinity), L::nan));
+}
+
 struct Log2Constants {
   static constexpr double c0_high = 0x1.71547652b82fep+1, c0_low = 0x1.777d0ffda0d24p-55;
   static constexpr double c1_high = 0x1.ec709dc3a03fdp-1, c1_low = 0x1.d27f05548af0cp-55;
@@ -201,4 +231,5 @@ Real<M> log10(Real<M> x) {
   X(log, 1, 1, 1, own)         \
   X(log2, 1, 0.6, 0.6, wide)   \
   X(log10, 1, 0.6, 0.6, wide)  \
-  X(log1p, 1, 1.7, 1.7, own)
+  X(log1p, 1, 1.7, 1.7, own)   \
+  X(log1mexp, 1, 1.7, 1.7, own)
