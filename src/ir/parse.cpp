@@ -77,9 +77,9 @@ class Reader final : public ParamsReader {
     expect("\"");
     std::string out;
     for (; at_ < text_.size() && text_[at_] != '"'; ++at_) {
-      const bool escaped = text_[at_] == '\\';
+      const bool escaped = text_[at_] == '\\' && at_ + 1 < text_.size();
       if (escaped) ++at_;
-      if (at_ < text_.size()) out += escaped && text_[at_] == 'n' ? '\n' : text_[at_];
+      out += escaped && text_[at_] == 'n' ? '\n' : text_[at_];
     }
     expect("\"");
     return out;
