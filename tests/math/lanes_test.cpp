@@ -154,7 +154,7 @@ void compare(const char* name, Lane lane, Scalar scalar, int arity) {
 
 #define APSIS_CALL_1(name, make, x, y) math::name(make(x))
 #define APSIS_CALL_2(name, make, x, y) math::name(make(x), make(y))
-#define APSIS_COMPARE(name, arity, f32, f64, code)                                                         \
+#define APSIS_COMPARE(name, arity, f32, f64, code)                                                        \
   compare<float>(                                                                                         \
       #name, [](auto x, [[maybe_unused]] auto y) { return APSIS_CALL_##arity(name, four, x, y).v.lane; }, \
       [](auto x, [[maybe_unused]] auto y) { return APSIS_CALL_##arity(name, one, x, y).v; }, arity);      \
