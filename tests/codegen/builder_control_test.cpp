@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <bit>
 #include <cmath>
@@ -12,7 +13,7 @@
 
 #include "apsis/base/error.hpp"
 #include "codegen/builder/abi.hpp"
-#include "codegen/builder/builder.hpp"
+#include "codegen/builder/control.hpp"
 #include "codegen/builder/loader.hpp"
 
 namespace apsis::detail {
@@ -37,25 +38,18 @@ std::unique_ptr<Code> weighted_sum(int lanes, Level level) {
   b->begin(b->declare("f", parameters, results, true));
   const Value n = b->parameter(0), x = b->parameter(1);
   b->set_lanes(lanes);
-  const Block before = b->position(), loop = b->make_block("loop"), done = b->make_block("done");
-  const Value zero = f64_constant(*b, 0), all_x = b->splat(x), numbers = b->lane_numbers();
-  b->branch(b->compare(Compare::Gt, n, b->index(0)), loop, done, Likely::True);
-  b->set_position(loop);
-  const Value sum = b->phi(Dtype::F64);
-  b->set_lanes(1);
-  const Value i = b->phi(Dtype::I64);
-  b->set_lanes(lanes);
-  const Value term = b->convert(b->add(numbers, b->splat(i)), Dtype::F64);
-  const Value next = b->fma(term, all_x, sum), next_i = b->add(i, b->index(lanes));
-  b->add_incoming(sum, zero, before);
-  b->add_incoming(sum, next, loop);
-  b->add_incoming(i, b->index(0), before);
-  b->add_incoming(i, next_i, loop);
-  b->branch(b->compare(Compare::Lt, next_i, n), loop, done, Likely::True);
-  b->set_position(done);
-  const Value total = b->phi(Dtype::F64);
-  b->add_incoming(total, zero, before);
-  b->add_incoming(total, next, loop);
+  const Value all_x = b->splat(x), numbers = b->lane_numbers();
+  const Variable sum = b->make_variable(f64_constant(*b, 0)), i = b->make_variable(b->index(0));
+  const Variable carried[] = {sum, i};
+  const auto more = [&] { return b->compare(Compare::Lt, b->get(i), n); };
+  const auto add = [&] {
+    const Value term = b->convert(b->add(numbers, b->splat(b->get(i))), Dtype::F64);
+    b->set(sum, b->fma(term, all_x, b->get(sum)));
+    b->set(i, b->add(b->get(i), b->index(lanes)));
+  };
+  if_(
+      *b, more(), [&] { loop(*b, carried, more, add, Likely::True); }, Likely::True);
+  const Value total = b->get(sum);
   Value result = b->extract(total, 0);
   for (int lane = 1; lane < lanes; ++lane) result = b->add(result, b->extract(total, lane));
   const Value out[] = {result};
@@ -64,7 +58,7 @@ std::unique_ptr<Code> weighted_sum(int lanes, Level level) {
   return b->finish({.level = level});
 }
 
-TEST(BuilderControl, LoopWithPhi) {
+TEST(BuilderControl, LoopThatCarries) {
   for (int lanes : {1, 4, 8})
     for (Level level : levels) {
       const auto code = weighted_sum(lanes, level);
@@ -134,39 +128,113 @@ TEST(BuilderControl, FunctionsOfManyValues) {
     }
 }
 
-TEST(BuilderControl, SwitchAndUnreachable) {
+TEST(BuilderControl, Choose) {
+  for (Level level : levels)
+    for (int ways : {1, 2, 6}) {
+      auto b = make_builder();
+      const Type parameters[] = {i64_type}, results[] = {i64_type};
+      b->begin(b->declare("f", parameters, results, true));
+      const Variable chosen = b->make_variable(i64_type);
+      choose(*b, b->parameter(0), ways, [&](int i) { b->set(chosen, b->index(i * i * 11 - 5)); });
+      const Value out[] = {b->get(chosen)};
+      b->return_values(out);
+      b->end();
+      const auto code = b->finish({.level = level});
+      const auto f = reinterpret_cast<std::int64_t (*)(std::int64_t)>(code->find("f"));
+      for (std::int64_t i = -2; i < 8; ++i) {
+        const std::int64_t way = i < 0 || i >= ways ? ways - 1 : i;
+        EXPECT_EQ(f(i), way * way * 11 - 5);
+      }
+    }
+}
+
+// Variables that are set on one way, on both, within one another, and in a loop within a way; an address; and
+// a way that leaves the function.
+TEST(BuilderControl, VariablesWhereWaysMeet) {
   for (Level level : levels) {
     auto b = make_builder();
-    const Type parameters[] = {i64_type}, results[] = {i64_type};
+    const Type parameters[] = {i64_type, pointer_type}, results[] = {{Dtype::I32, 1}};
     b->begin(b->declare("f", parameters, results, true));
-    const auto give = [&](std::int64_t x) {
-      const Value v[] = {b->index(x)};
-      b->return_values(v);
+    const Value n = b->parameter(0);
+    const auto above = [&](std::int64_t k) { return b->compare(Compare::Gt, n, b->index(k)); };
+    const Variable one = b->make_variable(b->index(1)), both = b->make_variable(i64_type),
+                   untouched = b->make_variable(b->index(7));
+    const Variable at = b->make_variable(b->pointer_parameter(1));
+    FunctionExit exit;
+    const auto high = [&] {
+      b->set(one, b->index(2));
+      if_(*b, above(20), [&] { b->set(one, b->add(b->get(one), b->index(100))); });
+      b->set(both, b->get(one));
+      if_(*b, above(30), [&] { exit.leave(*b, b->constant(Dtype::I32, 9)); });
+      exit.leave_if(*b, above(25), b->constant(Dtype::I32, 8));
     };
-    const Block never = b->make_block("never"), start = b->make_block("start"),
-                otherwise = b->make_block("otherwise");
-    b->branch(b->compare(Compare::Eq, b->parameter(0), b->index(123456)), never, start, Likely::False);
-    b->set_position(never);
-    b->unreachable();
-    std::vector<Block> blocks;
-    for (int i = 0; i < 6; ++i) blocks.push_back(b->make_block("case"));
-    b->set_position(start);
-    b->switch_to(b->parameter(0), blocks, otherwise);
-    for (int i = 0; i < 6; ++i) {
-      b->set_position(blocks[static_cast<std::size_t>(i)]);
-      give(i * i * 11 - 5);
-    }
-    b->set_position(otherwise);
-    give(-1);
+    const auto low = [&] {
+      const Variable left = b->make_variable(n);
+      b->set(both, b->index(0));
+      const Variable carried[] = {left, both};
+      const auto some = [&] { return b->compare(Compare::Gt, b->get(left), b->index(0)); };
+      loop(*b, carried, some, [&] {
+        b->set(left, b->sub(b->get(left), b->index(1)));
+        b->set(both, b->add(b->get(both), b->get(left)));
+      });
+      b->set(at, b->offset(b->get_pointer(at), 24));
+    };
+    if_else(*b, above(10), high, low);
+    b->store(b->get_pointer(at), b->get(one));
+    b->store(b->offset(b->get_pointer(at), 8), b->get(both));
+    b->store(b->offset(b->get_pointer(at), 16), b->get(untouched));
+    const Value ok[] = {b->constant(Dtype::I32, 0)};
+    b->return_values(ok);
     b->end();
     const auto code = b->finish({.level = level});
-    const auto f = reinterpret_cast<std::int64_t (*)(std::int64_t)>(code->find("f"));
-    for (std::int64_t i = -2; i < 8; ++i) EXPECT_EQ(f(i), i < 0 || i >= 6 ? -1 : i * i * 11 - 5);
+    const auto f = reinterpret_cast<std::int32_t (*)(std::int64_t, std::int64_t*)>(code->find("f"));
+    using Six = std::array<std::int64_t, 6>;
+    const auto of = [&](std::int64_t k, std::int32_t status) {
+      Six out{};
+      EXPECT_EQ(f(k, out.data()), status);
+      return out;
+    };
+    EXPECT_EQ(of(5, 0), (Six{0, 0, 0, 1, 10, 7}));
+    EXPECT_EQ(of(15, 0), (Six{2, 2, 7, 0, 0, 0}));
+    EXPECT_EQ(of(21, 0), (Six{102, 102, 7, 0, 0, 0}));
+    EXPECT_EQ(of(26, 8), Six{});
+    EXPECT_EQ(of(31, 9), Six{});
   }
 }
 
-// A while over a linked list: pointers through phis.
-TEST(BuilderControl, PointerPhi) {
+TEST(BuilderControl, EachBit) {
+  auto b = make_builder();
+  const Type parameters[] = {i64_type, pointer_type};
+  b->begin(b->declare("f", parameters, {}, true));
+  each_bit(*b, b->parameter(0), [&](Value lane) {
+    b->store(b->offset(b->pointer_parameter(1), b->mul(lane, b->index(8))), lane);
+  });
+  b->return_values({});
+  b->end();
+  const auto code = b->finish({});
+  std::array<std::int64_t, 64> out;
+  out.fill(-1);
+  reinterpret_cast<void (*)(std::uint64_t, std::int64_t*)>(code->find("f"))(0x8000000000000012u, out.data());
+  for (std::int64_t i = 0; i < 64; ++i)
+    EXPECT_EQ(out[static_cast<std::size_t>(i)], i == 1 || i == 4 || i == 63 ? i : -1);
+}
+
+// What a loop sets and does not carry would be lost.
+TEST(BuilderErrors, LoopThatDoesNotCarryWhatItSets) {
+  auto b = make_builder();
+  b->begin(b->declare("f", {}, {}, true));
+  const Variable v = b->make_variable(b->index(0));
+  const auto write = [&] {
+    loop(
+        *b, {}, [&] { return b->constant(Dtype::Bool, 0); }, [&] { b->set(v, b->index(1)); });
+  };
+  EXPECT_THROW(write(), InternalError);
+  EXPECT_THROW(b->set(v, b->constant(Dtype::F64, 0)), InternalError);
+  EXPECT_THROW(b->get(b->make_variable(Type{Dtype::I64, 1})), InternalError);
+}
+
+// A while over a linked list.
+TEST(BuilderControl, CarriedAddress) {
   struct Link {
     const Link* next;
     std::int64_t value;
@@ -175,22 +243,18 @@ TEST(BuilderControl, PointerPhi) {
   auto b = make_builder();
   const Type parameters[] = {pointer_type}, results[] = {i64_type};
   b->begin(b->declare("f", parameters, results, true));
-  const Block before = b->position(), head = b->make_block("head"), body = b->make_block("body"),
-              done = b->make_block("done");
-  b->jump(head);
-  b->set_position(head);
-  const Pointer at = b->pointer_phi();
-  const Value sum = b->phi(Dtype::I64);
-  const Value address = b->call_runtime("apsis_test_address", Dtype::I64, std::vector<Operand>{at});
-  b->branch(b->compare(Compare::Ne, address, b->index(0)), body, done);
-  b->set_position(body);
-  b->add_incoming(at, b->pointer_parameter(0), before);
-  b->add_incoming(at, b->load_pointer(at), body);
-  b->add_incoming(sum, b->index(0), before);
-  b->add_incoming(sum, b->add(sum, b->load_element(b->offset(at, 8), Dtype::I64)), body);
-  b->jump(head);
-  b->set_position(done);
-  const Value out[] = {sum};
+  const Variable at = b->make_variable(b->pointer_parameter(0)), sum = b->make_variable(b->index(0));
+  const Variable carried[] = {at, sum};
+  const auto some = [&] {
+    const Operand link[] = {b->get_pointer(at)};
+    return b->compare(Compare::Ne, b->call_runtime("apsis_test_address", Dtype::I64, link), b->index(0));
+  };
+  loop(*b, carried, some, [&] {
+    const Pointer link = b->get_pointer(at);
+    b->set(sum, b->add(b->get(sum), b->load_element(b->offset(link, 8), Dtype::I64)));
+    b->set(at, b->load_pointer(link));
+  });
+  const Value out[] = {b->get(sum)};
   b->return_values(out);
   b->end();
   const auto code = b->finish({});

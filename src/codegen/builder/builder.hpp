@@ -6,7 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -46,6 +46,12 @@ struct Type {
   int lanes = 1;  // 0: a pointer
 };
 inline constexpr Type pointer_type{Dtype::U64, 0};
+
+/// What may be set again on the way that control takes: a value, or an address.
+struct Variable {
+  int number = -1;
+  bool made() const { return number >= 0; }
+};
 
 /// An argument of a call.
 struct Operand {
@@ -157,20 +163,14 @@ class Builder : public Emitter {
   /// Read-only data of the module, aligned to 64 bytes.
   virtual Pointer constant_data(std::span<const std::byte> bytes) = 0;
 
-  // Control flow. What follows jump, branch, switch_to, return_values or unreachable needs a new position.
-  virtual Block make_block(const char* name) = 0;
-  virtual void set_position(Block block) = 0;
-  virtual Block position() const = 0;
-  virtual void jump(Block to) = 0;
-  virtual void branch(Value condition, Block if_true, Block if_false, Likely likely = Likely::Unknown) = 0;
-  /// To `blocks[index]`, or `otherwise` when the scalar I64 index is out of range.
-  virtual void switch_to(Value index, std::span<const Block> blocks, Block otherwise) = 0;
-  virtual void unreachable() = 0;
-  /// First in its block. Its incoming values may be added later, one a predecessor.
-  virtual Value phi(Dtype dtype) = 0;
-  virtual Pointer pointer_phi() = 0;
-  virtual void add_incoming(Value phi, Value v, Block from) = 0;
-  virtual void add_incoming(Pointer phi, ConstPointer v, Block from) = 0;
+  // Variables. What is set in a loop or on one of several ways is seen after it: see control.hpp.
+  Variable make_variable(Type type);
+  Variable make_variable(Value initial);
+  Variable make_variable(ConstPointer initial);
+  void set(Variable variable, Value v);
+  void set(Variable variable, ConstPointer p);
+  Value get(Variable variable) const;
+  Pointer get_pointer(Variable variable) const;
 
   // Functions. Exported ones (found by `Code::find`) follow the C convention and have scalar or pointer
   // parameters and at most one result; so do those whose address is taken. Any number of results stays in
@@ -218,6 +218,49 @@ class Builder : public Emitter {
   std::unique_ptr<Code> finish(const CodeOptions& options);
   /// The module as text, for tests and for people.
   virtual std::string text() const = 0;
+
+ protected:
+  // Blocks and phis are the business of control.hpp alone.
+  friend class Ways;
+  friend class LoopBlocks;
+  friend class FunctionExit;
+  virtual Block make_block(const char* name) = 0;
+  /// What follows a jump, a branch or a return needs a new position.
+  virtual void set_position(Block block) = 0;
+  virtual Block position() const = 0;
+  virtual void jump(Block to) = 0;
+  virtual void branch(Value condition, Block if_true, Block if_false, Likely likely) = 0;
+  /// To `blocks[index]`; to the last one when the scalar I64 index is out of range.
+  virtual void switch_to(Value index, std::span<const Block> blocks) = 0;
+  /// First in its block. Its incoming values may be added later, one a predecessor.
+  virtual Operand phi(Type type) = 0;
+  virtual void add_incoming(Operand phi, Operand v, Block from) = 0;
+
+ private:
+  struct VariableState {
+    Type type;
+    void* now;  // null: not set yet
+  };
+  struct Setting {
+    int variable;
+    void* before;
+  };
+  // A loop or a way that is being written: what there was before it.
+  struct Scope {
+    std::size_t settings;
+    int variables;
+  };
+  VariableState& state_of(Variable v) { return variables_[static_cast<std::size_t>(v.number)]; }
+  const VariableState& state_of(Variable v) const { return variables_[static_cast<std::size_t>(v.number)]; }
+  void set_handle(Variable variable, void* handle);
+  void* make_phi(Variable variable);
+  void open_scope();
+  /// The variables from outside that were set in the scope, and what they are; they are as before it again.
+  std::map<int, void*> close_scope();
+  std::vector<VariableState> variables_;
+  std::vector<Setting> settings_;  // in the scopes
+  std::vector<Scope> scopes_;
+  bool left_ = false;  // control has left the way being written
 };
 
 /// A Builder of an empty module. Loads the module of code generation the first time; throws Error when that

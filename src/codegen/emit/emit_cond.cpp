@@ -36,8 +36,8 @@ Home borrow(std::span<const GraphRef> branches, std::size_t result, int lanes, s
 
 }  // namespace
 
-/// All lanes take one branch. Results meet in phis, or in one place in memory: that of an operand, else a new
-/// one.
+/// All lanes take one branch. Results are variables, or meet in one place in memory: that of an operand, else
+/// a new one.
 class Region::CondWriter {
  public:
   CondWriter(Region& outer, const Eqn& e, std::span<BranchOperand> in)
@@ -46,23 +46,9 @@ class Region::CondWriter {
   }
 
   void write(Value index) {
-    std::vector<Block> starts;
-    for (std::size_t k = 0; k < branches_.size(); ++k) starts.push_back(b_.make_block("branch"));
-    const Block after = b_.make_block("join");
     b_.set_lanes(1);
-    if (branches_.size() == 1)
-      b_.jump(starts[0]);
-    else if (branches_.size() == 2)
-      b_.branch(b_.compare(Compare::Eq, index, b_.index(0)), starts[0], starts[1]);
-    else
-      b_.switch_to(index, starts, starts.back());
-    for (std::size_t k = 0; k < branches_.size(); ++k) {
-      b_.set_position(starts[k]);
-      write_branch(*branches_[k]);
-      ends_.push_back(b_.position());
-      b_.jump(after);
-    }
-    b_.set_position(after);
+    choose(b_, index, static_cast<int>(branches_.size()),
+           [&](int k) { write_branch(*branches_[static_cast<std::size_t>(k)]); });
     for (std::uint32_t r = 0; r < results_.size(); ++r)
       outer_.define(e_.first_result + r, joined(results_[r]));
   }
@@ -71,10 +57,11 @@ class Region::CondWriter {
   struct Result {
     Aval aval;
     int lanes;
-    Home home;                                 // in memory
-    bool borrowed = false;                     // that of an operand
-    std::vector<std::vector<Value>> elements;  // by branch
-    std::vector<Place> lists;                  // by branch
+    Home home;                       // in memory
+    bool borrowed = false;           // that of an operand
+    std::vector<Variable> elements;  // in registers
+    Variable list, offset;
+    std::vector<Place> lists;  // by branch
   };
 
   void plan_results() {
@@ -88,7 +75,16 @@ class Region::CondWriter {
       Result& result = results_.emplace_back();
       result.aval = outer_.graph_.aval(v);
       result.lanes = varying[r] ? outer_.lanes_ : 1;
-      if (result.aval.is_list() || outer_.in_registers(result.aval)) continue;
+      if (result.aval.is_list()) {
+        result.list = b_.make_variable(pointer_type);
+        result.offset = b_.make_variable(Type{Dtype::I64, 1});
+        continue;
+      }
+      if (outer_.in_registers(result.aval)) {
+        for (std::int64_t i = 0; i < result.aval.size(); ++i)
+          result.elements.push_back(b_.make_variable(Type{result.aval.dtype(), result.lanes}));
+        continue;
+      }
       result.home = borrow(branches_, r, result.lanes, in_);
       result.borrowed = static_cast<bool>(result.home);
       if (!result.home) result.home = Home(outer_.destination(v, result.lanes).place());
@@ -105,13 +101,16 @@ class Region::CondWriter {
       Result& result = results_[r];
       if (result.aval.is_list()) {
         result.lists.push_back(branch.output(r));
+        b_.set(result.list, branch.output(r).base);
+        b_.set(result.offset, branch.output(r).offset);
       } else if (result.home) {
         if (!result.borrowed) branch.write_output(r, result.home.value());
       } else {
-        result.elements.push_back(outer_.registers(branch.output(r), result.aval));
+        const Values elements = outer_.registers(branch.output(r), result.aval);
         b_.set_lanes(result.lanes);
-        for (Value& v : result.elements.back())
-          if (result.lanes > b_.lanes_of(v)) v = b_.splat(v);
+        for (std::size_t i = 0; i < elements.size(); ++i)
+          b_.set(result.elements[i],
+                 result.lanes > b_.lanes_of(elements[i]) ? b_.splat(elements[i]) : elements[i]);
       }
     }
     // Last, as another result may be a view of what is overwritten.
@@ -124,12 +123,7 @@ class Region::CondWriter {
     if (result.home) return result.home.value();
     Place place;
     place.kind = Place::Kind::Registers;
-    b_.set_lanes(result.lanes);
-    for (std::size_t i = 0; i < result.elements[0].size(); ++i) {
-      const Value phi = b_.phi(result.aval.dtype());
-      for (std::size_t k = 0; k < ends_.size(); ++k) b_.add_incoming(phi, result.elements[k][i], ends_[k]);
-      place.elements.push_back(phi);
-    }
+    for (Variable v : result.elements) place.elements.push_back(b_.get(v));
     return place;
   }
 
@@ -139,14 +133,8 @@ class Region::CondWriter {
     const auto buffer = std::make_shared<Buffer>();
     for (const Place& list : result.lists) buffer->parts.push_back(list.buffer);
     place.buffer = BufferReader(buffer);
-    const Pointer base = b_.pointer_phi();
-    place.base = base;
-    b_.set_lanes(1);
-    place.offset = b_.phi(Dtype::I64);
-    for (std::size_t k = 0; k < ends_.size(); ++k) {
-      b_.add_incoming(base, result.lists[k].base, ends_[k]);
-      b_.add_incoming(place.offset, result.lists[k].offset, ends_[k]);
-    }
+    place.base = b_.get_pointer(result.list);
+    place.offset = b_.get(result.offset);
     return place;
   }
 
@@ -156,7 +144,6 @@ class Region::CondWriter {
   const std::vector<GraphRef>& branches_;
   const std::span<BranchOperand> in_;
   std::vector<Result> results_;
-  std::vector<Block> ends_;
 };
 
 void Region::emit_cond(const Eqn& e) {
@@ -183,9 +170,9 @@ void Region::emit_cond(const Eqn& e) {
 void Region::emit_cond_lanes(const Eqn& e, Value index, std::span<BranchOperand> in) {
   const auto& branches = e.params.as<CondParams>().branches;
   struct Result {
-    Home home;                  // in memory
-    bool borrowed = false;      // that of an operand
-    std::vector<Value> values;  // in registers, as known so far
+    Home home;                       // in memory
+    bool borrowed = false;           // that of an operand
+    std::vector<Variable> elements;  // in registers
   };
   std::vector<Result> results(e.result_count);
   for (std::uint32_t r = 0; r < e.result_count; ++r) {
@@ -198,49 +185,37 @@ void Region::emit_cond_lanes(const Eqn& e, Value index, std::span<BranchOperand>
       continue;
     }
     b_.set_lanes(lanes_);
-    results[r].values.assign(static_cast<std::size_t>(aval.size()), b_.constant(aval.dtype(), 0));
+    for (std::int64_t i = 0; i < aval.size(); ++i)
+      results[r].elements.push_back(b_.make_variable(b_.constant(aval.dtype(), 0)));
   }
-  for (std::size_t k = 0; k < branches.size(); ++k) {
-    b_.set_lanes(lanes_);
-    Value taken = b_.compare(Compare::Eq, index, b_.constant(Dtype::I64, k));
-    if (mask_.handle) taken = b_.bit_and(taken, mask_);
-    Block before = b_.position(), start = b_.make_block("branch"), after = b_.make_block("next");
-    b_.set_lanes(1);
-    b_.branch(b_.any(taken), start, after);
-    b_.set_position(start);
-    Region branch(lowering_, *branches[k], lanes_, taken);
+  const auto write_branch = [&](const Graph& graph, Value taken) {
+    Region branch(lowering_, graph, lanes_, taken);
     for (std::size_t i = 0; i < in.size(); ++i) branch.bind_input(static_cast<ValueId>(i), in[i].value());
     branch.run();
-    std::vector<std::vector<Value>> chosen(results.size());
     for (std::uint32_t r = 0; r < results.size(); ++r) {
       const Aval& aval = graph_.aval(e.first_result + r);
       if (const Home& home = results[r].home) {
         if (!results[r].borrowed) branch.copy(branch.output(r), aval, branch.update(home.value()));
         continue;
       }
-      std::vector<Value> values = registers(branch.output(r), aval);
+      const Values values = registers(branch.output(r), aval);
       b_.set_lanes(lanes_);
       for (std::size_t i = 0; i < values.size(); ++i) {
-        if (b_.lanes_of(values[i]) == 1) values[i] = b_.splat(values[i]);
-        chosen[r].push_back(b_.select(taken, values[i], results[r].values[i]));
+        const Value v = b_.lanes_of(values[i]) == 1 ? b_.splat(values[i]) : values[i];
+        b_.set(results[r].elements[i], b_.select(taken, v, b_.get(results[r].elements[i])));
       }
     }
     for (std::uint32_t r = 0; r < results.size(); ++r)
       if (results[r].borrowed && !same_memory(branch.output(r), results[r].home))
         branch.copy(branch.output(r), graph_.aval(e.first_result + r),
                     branch.update(results[r].home.value()));
-    Block end = b_.position();
-    b_.jump(after);
-    b_.set_position(after);
+  };
+  for (std::size_t k = 0; k < branches.size(); ++k) {
     b_.set_lanes(lanes_);
-    for (std::uint32_t r = 0; r < results.size(); ++r) {
-      for (std::size_t i = 0; i < chosen[r].size(); ++i) {
-        Value phi = b_.phi(graph_.aval(e.first_result + r).dtype());
-        b_.add_incoming(phi, results[r].values[i], before);
-        b_.add_incoming(phi, chosen[r][i], end);
-        results[r].values[i] = phi;
-      }
-    }
+    Value taken = b_.compare(Compare::Eq, index, b_.constant(Dtype::I64, k));
+    if (mask_.handle) taken = b_.bit_and(taken, mask_);
+    b_.set_lanes(1);
+    if_(b_, b_.any(taken), [&] { write_branch(*branches[k], taken); });
   }
   for (std::uint32_t r = 0; r < e.result_count; ++r) {
     Place place;
@@ -248,7 +223,7 @@ void Region::emit_cond_lanes(const Eqn& e, Value index, std::span<BranchOperand>
       place = results[r].home.value();
     } else {
       place.kind = Place::Kind::Registers;
-      place.elements = std::move(results[r].values);
+      for (Variable v : results[r].elements) place.elements.push_back(b_.get(v));
     }
     define(e.first_result + r, std::move(place));
   }

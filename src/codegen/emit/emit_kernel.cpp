@@ -71,28 +71,25 @@ void Region::call_kernel_lanes(const Eqn& e, std::int64_t number) {
     out.push_back(destination(e.first_result + r, lanes_));
     out_lane.push_back(allocate(graph_.aval(e.first_result + r), 1));
   }
+  const auto call_one = [&](Value lane) {
+    if (e.op->kind == OpKind::Effect)
+      b_.store(b_.offset(lowering_.context(), offsetof(CallContext, slot)), lane);
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      const Aval& aval = graph_.aval(operands[i]);
+      if (in[i].lanes > 1) copy(of_lane(in[i], aval, lane), aval, overwrite(in_lane[i]));
+    }
+    call_kernel(number, e, in_lane, out_lane);
+    for (std::uint32_t r = 0; r < e.result_count; ++r) {
+      const Aval& aval = graph_.aval(e.first_result + r);
+      copy(out_lane[r].place(), aval, of_lane(out[r], aval, lane));
+    }
+  };
   b_.set_lanes(1);
   CountedLoop loop(b_, lanes_, 1);
-  Block skip = b_.make_block("skip");
-  if (mask_.handle) {
-    Block active = b_.make_block("active");
-    b_.branch(b_.extract(mask_, loop.index()), active, skip);
-    b_.set_position(active);
-  }
-  if (e.op->kind == OpKind::Effect)
-    b_.store(b_.offset(lowering_.context(), offsetof(CallContext, slot)), loop.index());
-  for (std::size_t i = 0; i < in.size(); ++i) {
-    const Aval& aval = graph_.aval(operands[i]);
-    if (in[i].lanes > 1) copy(of_lane(in[i], aval, loop.index()), aval, overwrite(in_lane[i]));
-  }
-  call_kernel(number, e, in_lane, out_lane);
-  for (std::uint32_t r = 0; r < e.result_count; ++r) {
-    const Aval& aval = graph_.aval(e.first_result + r);
-    copy(out_lane[r].place(), aval, of_lane(out[r], aval, loop.index()));
-  }
-  b_.set_lanes(1);
-  b_.jump(skip);
-  b_.set_position(skip);
+  if (mask_.handle)
+    if_(b_, b_.extract(mask_, loop.index()), [&] { call_one(loop.index()); });
+  else
+    call_one(loop.index());
   loop.close();
   for (std::uint32_t r = 0; r < e.result_count; ++r) {
     if (in_registers(graph_.aval(e.first_result + r)))
@@ -111,13 +108,12 @@ void Region::emit_raise_when(const Eqn& e) {
     if (mask_.handle) failed = b_.bit_and(failed, mask_);
     failed = b_.any(failed);
   }
-  const Block raise = b_.make_block("error"), go_on = b_.make_block("no_error");
   b_.set_lanes(1);
-  b_.branch(failed, raise, go_on, Likely::False);
-  b_.set_position(raise);
-  emit_kernel(e);
-  lowering_.fail(Status::Failed);
-  b_.set_position(go_on);
+  const auto raise = [&] {
+    emit_kernel(e);
+    lowering_.fail(Status::Failed);
+  };
+  if_(b_, failed, raise, Likely::False);
 }
 
 /// The program goes on after a comparison, or two; only where a report may be due is the op called.
@@ -156,24 +152,21 @@ void Region::emit_progress(const Eqn& e) {
   } else if (lanes > 1) {
     due = b_.extract(due, 0);
   }
-  const Block report = b_.make_block("progress"), go_on = b_.make_block("no_progress");
   b_.set_lanes(1);
-  b_.branch(due, report, go_on, Likely::False);
-  b_.set_position(report);
-  if (lanes_ > 1) b_.store(b_.offset(lowering_.context(), offsetof(CallContext, slot)), first);
-  std::vector<Place> in;
-  for (ValueId v : operands) {
-    Place place = places_[v];
-    Value element = registers(place, graph_.aval(v))[0];
-    if (b_.lanes_of(element) > 1) element = b_.extract(element, first);
-    place = {};
-    place.kind = Place::Kind::Registers;
-    place.elements = {element};
-    in.push_back(contiguous(place, graph_.aval(v)));
-  }
-  call_kernel(number, e, in, {});
-  b_.jump(go_on);
-  b_.set_position(go_on);
+  const auto report = [&] {
+    if (lanes_ > 1) b_.store(b_.offset(lowering_.context(), offsetof(CallContext, slot)), first);
+    std::vector<Place> in;
+    for (ValueId v : operands) {
+      Value element = registers(places_[v], graph_.aval(v))[0];
+      if (b_.lanes_of(element) > 1) element = b_.extract(element, first);
+      Place place;
+      place.kind = Place::Kind::Registers;
+      place.elements = {element};
+      in.push_back(contiguous(place, graph_.aval(v)));
+    }
+    call_kernel(number, e, in, {});
+  };
+  if_(b_, due, report, Likely::False);
 }
 
 }  // namespace apsis::detail

@@ -33,18 +33,16 @@ class Region::ScanWriter {
     length_ = loop_.length < 0 ? readers_[0].length() : b_.index(loop_.length);
     if (!recorded_.empty()) tape_->make(length_, loop_.reverse);
     make_stacks();
-    const Block before = b_.position(), head = b_.make_block("scan"), inside = b_.make_block("body"),
-                after = b_.make_block("done");
-    b_.jump(head);
-    b_.set_position(head);
-    open(before);
-    b_.branch(b_.compare(Compare::Lt, trip_, length_), inside, after);
-    b_.set_position(inside);
-    bind_entries();
-    write_body();
-    link();
-    b_.jump(head);
-    b_.set_position(after);
+    const auto more = [&] { return b_.compare(Compare::Lt, b_.get(trip_), length_); };
+    const auto iterate = [&] {
+      carries_.open();
+      bind_entries();
+      write_body();
+      outer_.lowering_.poll();
+      b_.set_lanes(1);
+      b_.set(trip_, b_.add(b_.get(trip_), b_.index(1)));
+    };
+    loop(b_, make_variables(), more, iterate);
     define_results();
   }
 
@@ -110,14 +108,12 @@ class Region::ScanWriter {
   }
 
   /// What passes from each iteration to the next.
-  void open(Block before) {
-    b_.set_lanes(1);
-    trip_ = b_.phi(Dtype::I64);
-    b_.add_incoming(trip_, b_.index(0), before);
-    carries_.open(before);
-    for (ListReader& r : readers_) r.open(before);
-    if (!recorded_.empty()) tape_->open(before);
-    b_.set_lanes(1);
+  std::vector<Variable> make_variables() {
+    std::vector<Variable> carried{trip_ = b_.make_variable(b_.index(0))};
+    carries_.add_variables(carried);
+    for (const ListReader& r : readers_) r.add_variables(carried);
+    if (!recorded_.empty()) tape_->add_variables(carried);
+    return carried;
   }
 
   /// Entry `index_` of something stacked along axis 0.
@@ -150,7 +146,9 @@ class Region::ScanWriter {
   }
 
   void bind_entries() {
-    index_ = loop_.reverse ? b_.sub(b_.sub(length_, b_.index(1)), trip_) : trip_;
+    const Value trip = b_.get(trip_);
+    b_.set_lanes(1);
+    index_ = loop_.reverse ? b_.sub(b_.sub(length_, b_.index(1)), trip) : trip;
     if (entries_.handle) {
       b_.set_lanes(outer_.lanes_);
       mask_ = b_.compare(Compare::Lt, b_.splat(index_), entries_);
@@ -178,17 +176,6 @@ class Region::ScanWriter {
     body_.run();
     for (std::size_t y = 0; y < stacks_.size(); ++y) body_.write_output(loop_.carries + y, targets[y]);
     carries_.close(body_, mask_);
-  }
-
-  /// The end of an iteration.
-  void link() {
-    outer_.lowering_.poll();
-    b_.set_lanes(1);
-    b_.add_incoming(trip_, b_.add(trip_, b_.index(1)), b_.position());
-    const Block latch = b_.position();
-    carries_.link(latch);
-    for (ListReader& r : readers_) r.link(latch);
-    if (!recorded_.empty()) tape_->link(latch);
   }
 
   void define_results() {
@@ -219,7 +206,8 @@ class Region::ScanWriter {
   std::vector<Place> xs_, stacks_;  // by x; by y, those that are no lists
   std::vector<ListReader> readers_;
   std::vector<std::size_t> reader_of_;  // by x
-  Value length_, trip_, index_;
+  Value length_, index_;
+  Variable trip_;
   Value entries_;  // where lanes differ in length, the length in each
   Value mask_;     // the lanes that have this entry; no handle: all
 };

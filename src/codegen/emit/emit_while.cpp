@@ -64,18 +64,13 @@ class Region::WhileWriter {
   void write() {
     bind_fixed();
     if (!lists_.empty()) tape_.make();
-    const Block before = b_.position(), head = b_.make_block("while"), inside = b_.make_block("body"),
-                after = b_.make_block("done");
-    b_.jump(head);
-    b_.set_position(head);
-    open(before);
-    b_.branch(test(), inside, after);
-    b_.set_position(inside);
-    check_bound();
-    write_body();
-    link();
-    b_.jump(head);
-    b_.set_position(after);
+    const auto iterate = [&] {
+      check_bound();
+      write_body();
+      count();
+    };
+    loop(
+        b_, make_variables(), [&] { return test(); }, iterate);
     define_results();
   }
 
@@ -145,27 +140,24 @@ class Region::WhileWriter {
   }
 
   /// What passes from each iteration to the next.
-  void open(Block before) {
-    carries_.open(before);
-    if (loop_.max_steps >= 0) {
-      b_.set_lanes(1);
-      steps_ = b_.phi(Dtype::I64);
-      b_.add_incoming(steps_, b_.index(0), before);
+  std::vector<Variable> make_variables() {
+    std::vector<Variable> carried;
+    carries_.add_variables(carried);
+    if (loop_.max_steps >= 0) carried.push_back(steps_ = b_.make_variable(b_.index(0)));
+    if (lists_.empty()) return carried;
+    if (lanes_differ_) {
+      b_.set_lanes(outer_.lanes_);
+      carried.push_back(entries_ = b_.make_variable(b_.constant(Dtype::I64, 0)));
     }
-    if (!lists_.empty()) {
-      if (lanes_differ_) {
-        b_.set_lanes(outer_.lanes_);
-        entries_ = b_.phi(Dtype::I64);
-        b_.add_incoming(entries_, b_.constant(Dtype::I64, 0), before);
-      }
-      tape_.open(before);
-    }
-    for (std::size_t c = 0; c < loop_.carries; ++c)
-      if (!carries_.unchanged(c)) bind_carry(c);
+    tape_.add_variables(carried);
+    return carried;
   }
 
   /// Whether some lane goes on; the body is written for those that do.
   Value test() {
+    carries_.open();
+    for (std::size_t c = 0; c < loop_.carries; ++c)
+      if (!carries_.unchanged(c)) bind_carry(c);
     cond_.run();
     Value go_on = outer_.registers(cond_.output(0), loop_.cond->aval(loop_.cond->outputs()[0]))[0];
     if (b_.lanes_of(go_on) > 1) {
@@ -180,13 +172,12 @@ class Region::WhileWriter {
 
   void check_bound() {
     if (loop_.max_steps < 0) return;
-    const Operand arguments[] = {outer_.lowering_.context(), b_.index(loop_.max_steps), b_.index(loop_.site)};
-    const Block exceeded = b_.make_block("exceeded"), below = b_.make_block("below");
-    b_.branch(b_.compare(Compare::Ge, steps_, b_.index(loop_.max_steps)), exceeded, below, Likely::False);
-    b_.set_position(exceeded);
-    outer_.lowering_.check(b_.call_runtime("apsis_fail_max_steps", Dtype::I32, arguments));
-    b_.jump(below);
-    b_.set_position(below);
+    const auto fail = [&] {
+      const Operand arguments[] = {outer_.lowering_.context(), b_.index(loop_.max_steps),
+                                   b_.index(loop_.site)};
+      outer_.lowering_.check(b_.call_runtime("apsis_fail_max_steps", Dtype::I32, arguments));
+    };
+    if_(b_, b_.compare(Compare::Ge, b_.get(steps_), b_.index(loop_.max_steps)), fail, Likely::False);
   }
 
   void write_body() {
@@ -203,18 +194,14 @@ class Region::WhileWriter {
   }
 
   /// The end of an iteration.
-  void link() {
+  void count() {
     outer_.lowering_.poll();
     b_.set_lanes(1);
-    if (loop_.max_steps >= 0) b_.add_incoming(steps_, b_.add(steps_, b_.index(1)), b_.position());
-    if (entries_.handle) {
-      b_.set_lanes(outer_.lanes_);
-      Value inside = mask_.handle ? mask_ : b_.constant(Dtype::Bool, 1);
-      b_.add_incoming(entries_, b_.add(entries_, b_.convert(inside, Dtype::I64)), b_.position());
-    }
-    const Block latch = b_.position();
-    carries_.link(latch);
-    if (!lists_.empty()) tape_.link(latch);
+    if (steps_.made()) b_.set(steps_, b_.add(b_.get(steps_), b_.index(1)));
+    if (!entries_.made()) return;
+    b_.set_lanes(outer_.lanes_);
+    const Value inside = mask_.handle ? mask_ : b_.constant(Dtype::Bool, 1);
+    b_.set(entries_, b_.add(b_.get(entries_), b_.convert(inside, Dtype::I64)));
   }
 
   void define_results() {
@@ -222,7 +209,8 @@ class Region::WhileWriter {
     for (std::size_t c = 0; c < loop_.carries; ++c)
       outer_.define(e_.first_result + static_cast<ValueId>(c), carries_.place(c));
     for (const MadeList& list : lists_) {
-      Place place = list.step.handle ? tape_.counted() : tape_.list(list.field, entries_);
+      Place place = list.step.handle ? tape_.counted()
+                                     : tape_.list(list.field, entries_.made() ? b_.get(entries_) : Value{});
       place.first = list.first;
       place.step = list.step;
       outer_.define(e_.first_result + static_cast<ValueId>(list.output), std::move(place));
@@ -238,9 +226,9 @@ class Region::WhileWriter {
   LoopCarries carries_;
   std::vector<MadeList> lists_;
   ListWriter tape_;
-  Value steps_;    // iterations so far, where they are bounded
-  Value entries_;  // of each lane, where lanes differ in their number
-  Value mask_;     // the lanes that go on; no handle: all
+  Variable steps_;    // iterations so far, where they are bounded
+  Variable entries_;  // of each lane, where lanes differ in their number
+  Value mask_;        // the lanes that go on; no handle: all
 };
 
 void Region::emit_while(const Eqn& e) {

@@ -34,15 +34,8 @@ class Mark {
  public:
   explicit Mark(Builder& b) : b_(b), byte_(b.stack(1)) { set(false); }
   void set_if_any(Value v) {
-    const Block met = b_.make_block("met"), go_on = b_.make_block("go_on");
-    b_.set_lanes(b_.lanes_of(v));
-    const Value some = b_.lanes_of(v) > 1 ? b_.any(v) : v;
-    b_.set_lanes(1);
-    b_.branch(some, met, go_on, Likely::False);
-    b_.set_position(met);
-    set(true);
-    b_.jump(go_on);
-    b_.set_position(go_on);
+    if_(
+        b_, b_.lanes_of(v) > 1 ? b_.any(v) : v, [&] { set(true); }, Likely::False);
   }
   Value get() const {
     b_.set_lanes(1);

@@ -39,8 +39,8 @@ void ListWriter::make() {
     b_.store(b_.offset(header_, offsetof(List, lists)), b_.index(lists_));
     b_.store(b_.offset(header_, offsetof(List, list_bytes)), b_.index(bytes_of_list(lanes_)));
   }
-  start_ = b_.null_pointer();
-  start_room_ = b_.index(0);
+  at_ = b_.make_variable(b_.null_pointer());
+  room_ = b_.make_variable(b_.index(0));
 }
 
 void ListWriter::make(Value length, bool reverse) {
@@ -49,62 +49,34 @@ void ListWriter::make(Value length, bool reverse) {
   reverse_ = reverse;
   const Operand arguments[] = {lowering_.context(), header_, length};
   lowering_.check(b_.call_runtime("apsis_list_grow", Dtype::I32, arguments));
-  start_ = b_.load_pointer(b_.offset(header_, offsetof(List, at)));
-  start_room_ = b_.load_element(b_.offset(header_, offsetof(List, room)), Dtype::I64);
-  Value spare = b_.sub(start_room_, length);
-  const Operand end[] = {header_, spare};
+  Pointer start = b_.load_pointer(b_.offset(header_, offsetof(List, at)));
+  const Value room = b_.load_element(b_.offset(header_, offsetof(List, room)), Dtype::I64);
+  const Operand end[] = {header_, b_.sub(room, length)};
   b_.call_runtime_void("apsis_list_close", end);
-  if (!reverse) return;
-  start_ = b_.offset(start_, b_.mul(b_.sub(length, b_.index(1)), b_.index(bytes_)));
-  b_.store_pointer(b_.offset(header_, offsetof(List, at)), start_);
+  if (reverse) start = b_.offset(start, b_.mul(b_.sub(length, b_.index(1)), b_.index(bytes_)));
+  b_.set(at_, start);
 }
 
-void ListWriter::resume() {
-  b_.set_lanes(1);
-  start_ = b_.load_pointer(b_.offset(header_, offsetof(List, at)));
-  if (!fixed_) start_room_ = b_.load_element(b_.offset(header_, offsetof(List, room)), Dtype::I64);
-}
-
-void ListWriter::suspend() {
-  b_.set_lanes(1);
-  b_.store_pointer(b_.offset(header_, offsetof(List, at)), at_);
-  if (!fixed_) b_.store(b_.offset(header_, offsetof(List, room)), room_);
-}
-
-void ListWriter::open(Block before) {
-  b_.set_lanes(1);
-  at_ = b_.pointer_phi();
-  b_.add_incoming(at_, start_, before);
-  if (fixed_) return;
-  room_ = b_.phi(Dtype::I64);
-  b_.add_incoming(room_, start_room_, before);
+void ListWriter::add_variables(std::vector<Variable>& carried) const {
+  if (!values_.empty()) carried.push_back(at_);
+  if (!fixed_) carried.push_back(room_);
 }
 
 void ListWriter::next() {
   b_.set_lanes(1);
-  current_ = at_;
-  if (values_.empty()) {
-    left_ = b_.add(room_, b_.index(1));
-  } else if (!fixed_) {
-    Block here = b_.position(), grow = b_.make_block("grow"), go_on = b_.make_block("append");
-    b_.branch(b_.compare(Compare::Eq, room_, b_.index(0)), grow, go_on, Likely::False);
-    b_.set_position(grow);
+  if (values_.empty()) return b_.set(room_, b_.add(b_.get(room_), b_.index(1)));
+  const auto grow = [&] {
     const Operand arguments[] = {lowering_.context(), header_, b_.index(1)};
     lowering_.check(b_.call_runtime("apsis_list_grow", Dtype::I32, arguments));
-    Pointer fresh = b_.load_pointer(b_.offset(header_, offsetof(List, at)));
-    Value fresh_room = b_.load_element(b_.offset(header_, offsetof(List, room)), Dtype::I64);
-    Block grown = b_.position();
-    b_.jump(go_on);
-    b_.set_position(go_on);
-    current_ = b_.pointer_phi();
-    Value room = b_.phi(Dtype::I64);
-    b_.add_incoming(current_, at_, here);
-    b_.add_incoming(current_, fresh, grown);
-    b_.add_incoming(room, room_, here);
-    b_.add_incoming(room, fresh_room, grown);
-    left_ = b_.sub(room, b_.index(1));
+    b_.set(at_, b_.load_pointer(b_.offset(header_, offsetof(List, at))));
+    b_.set(room_, b_.load_element(b_.offset(header_, offsetof(List, room)), Dtype::I64));
+  };
+  if (!fixed_) {
+    if_(b_, b_.compare(Compare::Eq, b_.get(room_), b_.index(0)), grow, Likely::False);
+    b_.set(room_, b_.sub(b_.get(room_), b_.index(1)));
   }
-  next_ = values_.empty() ? current_ : b_.offset(current_, reverse_ ? -bytes_ : bytes_);
+  current_ = b_.get_pointer(at_);
+  b_.set(at_, b_.offset(current_, reverse_ ? -bytes_ : bytes_));
 }
 
 Place ListWriter::field(std::size_t i, Value active) const {
@@ -117,24 +89,13 @@ Place ListWriter::field(std::size_t i, Value active) const {
   return place;
 }
 
-void ListWriter::link(Block latch) {
-  b_.add_incoming(at_, next_, latch);
-  if (!fixed_) b_.add_incoming(room_, left_, latch);
-}
-
 void ListWriter::close() {
   if (fixed_) return;
   b_.set_lanes(1);
-  if (values_.empty()) return b_.store(b_.offset(header_, offsetof(List, count)), room_);
-  const Operand arguments[] = {header_, room_};
+  const Value room = b_.get(room_);
+  if (values_.empty()) return b_.store(b_.offset(header_, offsetof(List, count)), room);
+  const Operand arguments[] = {header_, room};
   b_.call_runtime_void("apsis_list_close", arguments);
-}
-
-void ListWriter::close_suspended() {
-  if (fixed_) return;
-  resume();
-  room_ = start_room_;
-  close();
 }
 
 Place ListWriter::counted() const {
@@ -160,51 +121,29 @@ ListReader::ListReader(Lowering& lowering, ConstPointer list, bool reverse) : b_
   const Operand arguments[] = {list, cursor_, b_.index(reverse ? 1 : 0)};
   b_.call_runtime_void("apsis_list_open", arguments);
   step_ = b_.load_element(b_.offset(cursor_, offsetof(ListCursor, step)), Dtype::I64);
-  start_ = b_.null_pointer();
-  start_left_ = b_.index(0);
+  at_ = b_.make_variable(b_.null_pointer());
+  left_ = b_.make_variable(b_.index(0));
 }
 
-void ListReader::resume() {
-  b_.set_lanes(1);
-  start_ = b_.load_pointer(b_.offset(cursor_, offsetof(ListCursor, at)));
-  start_left_ = b_.load_element(b_.offset(cursor_, offsetof(ListCursor, left)), Dtype::I64);
-}
-
-void ListReader::suspend() {
-  b_.set_lanes(1);
-  b_.store_pointer(b_.offset(cursor_, offsetof(ListCursor, at)), at_);
-  b_.store(b_.offset(cursor_, offsetof(ListCursor, left)), left_);
-}
-
-void ListReader::open(Block before) {
+void ListReader::add_variables(std::vector<Variable>& carried) const {
   if (!reads_) return;
-  b_.set_lanes(1);
-  at_ = b_.pointer_phi();
-  left_ = b_.phi(Dtype::I64);
-  b_.add_incoming(at_, start_, before);
-  b_.add_incoming(left_, start_left_, before);
+  carried.push_back(at_);
+  carried.push_back(left_);
 }
 
 void ListReader::next() {
   if (!reads_) return;
   b_.set_lanes(1);
-  Block here = b_.position(), advance = b_.make_block("advance"), go_on = b_.make_block("read");
-  b_.branch(b_.compare(Compare::Eq, left_, b_.index(0)), advance, go_on, Likely::False);
-  b_.set_position(advance);
-  const Operand arguments[] = {cursor_};
-  b_.call_runtime_void("apsis_list_advance", arguments);
-  Pointer fresh = b_.load_pointer(b_.offset(cursor_, offsetof(ListCursor, at)));
-  Value fresh_left = b_.load_element(b_.offset(cursor_, offsetof(ListCursor, left)), Dtype::I64);
-  b_.jump(go_on);
-  b_.set_position(go_on);
-  current_ = b_.pointer_phi();
-  Value left = b_.phi(Dtype::I64);
-  b_.add_incoming(current_, at_, here);
-  b_.add_incoming(current_, fresh, advance);
-  b_.add_incoming(left, left_, here);
-  b_.add_incoming(left, fresh_left, advance);
-  rest_ = b_.sub(left, b_.index(1));
-  next_ = b_.offset(current_, step_);
+  const auto advance = [&] {
+    const Operand arguments[] = {cursor_};
+    b_.call_runtime_void("apsis_list_advance", arguments);
+    b_.set(at_, b_.load_pointer(b_.offset(cursor_, offsetof(ListCursor, at))));
+    b_.set(left_, b_.load_element(b_.offset(cursor_, offsetof(ListCursor, left)), Dtype::I64));
+  };
+  if_(b_, b_.compare(Compare::Eq, b_.get(left_), b_.index(0)), advance, Likely::False);
+  current_ = b_.get_pointer(at_);
+  b_.set(left_, b_.sub(b_.get(left_), b_.index(1)));
+  b_.set(at_, b_.offset(current_, step_));
 }
 
 Place ListReader::field(const Place& list, const Aval& aval) const {
@@ -237,12 +176,6 @@ void write_list(Builder& b, const Place& list, const Destination& to) {
   const Value all = b.load_element(b.offset(list.base, offsetof(List, count)), Dtype::I64);
   b.set_lanes(list.lanes);
   b.store(b.offset(value, list_value_bytes), list.elements.empty() ? b.splat(all) : list.elements[0]);
-}
-
-void ListReader::link(Block latch) {
-  if (!reads_) return;
-  b_.add_incoming(at_, next_, latch);
-  b_.add_incoming(left_, rest_, latch);
 }
 
 }  // namespace apsis::detail

@@ -17,19 +17,13 @@ class ListWriter {
   /// Before the loop. For lists of known length the records are made at once.
   void make();
   void make(Value length, bool reverse);
-  /// A loop that is left and entered again keeps its place in the list's header: to be called before each
-  /// `open`, and after the loop.
-  void resume();
-  void suspend();
-  void open(Block before);
+  /// After `make`: what loops carry in which records are written.
+  void add_variables(std::vector<Variable>& carried) const;
   /// In the iteration: makes room, after which `field` is valid. `active`: the lanes that the record is for.
   void next();
   Place field(std::size_t i, Value active) const;
-  void link(Block latch);
   /// After the loop.
   void close();
-  /// The same of a loop that was suspended.
-  void close_suspended();
   /// The list of value i. `counts`: where lanes differ in length, the length in each.
   Place list(std::size_t i, Value counts = {}) const;
   /// One of as many entries that is in no record.
@@ -45,9 +39,8 @@ class ListWriter {
   std::int64_t bytes_ = 0, lists_ = 0;
   int lanes_;
   bool reverse_ = false, fixed_ = false;
-  Pointer header_, start_, at_, current_;
-  Value start_room_, room_, left_;
-  Pointer next_;
+  Pointer header_, current_;
+  Variable at_, room_;  // the next record, and how many there is room for
   BufferOwner owner_;
 };
 
@@ -62,19 +55,17 @@ class ListReader {
   Value length() const { return length_; }
   /// Without this, nothing but the length is of interest, and the records are not gone through.
   void reads_records() { reads_ = true; }
-  /// A loop that is left and entered again keeps its place in memory: as for ListWriter.
-  void resume();
-  void suspend();
-  void open(Block before);
+  /// As for ListWriter.
+  void add_variables(std::vector<Variable>& carried) const;
   void next();
   Place field(const Place& list, const Aval& aval) const;
-  void link(Block latch);
 
  private:
   Builder& b_;
   ConstPointer list_;
-  Pointer cursor_, start_, at_, current_, next_;
-  Value length_, step_, start_left_, left_, rest_;
+  Pointer cursor_, current_;
+  Value length_, step_;
+  Variable at_, left_;  // the next record, and how many are left in its chunk
   bool reads_ = false;
 };
 

@@ -31,11 +31,10 @@ void LoopCarries::start(Place initial, bool last, ValueId result) {
     return;
   }
   if (outer_.in_registers(c.aval)) {
-    c.initial.kind = Place::Kind::Registers;
-    c.initial.elements = outer_.registers(initial, c.aval);
-    for (Value& v : c.initial.elements) {
+    c.now.kind = Place::Kind::Registers;
+    for (Value v : outer_.registers(initial, c.aval)) {
       b_.set_lanes(c.lanes);
-      if (c.lanes > b_.lanes_of(v)) v = b_.splat(v);
+      c.elements.push_back(b_.make_variable(c.lanes > b_.lanes_of(v) ? b_.splat(v) : v));
     }
     return;
   }
@@ -43,42 +42,39 @@ void LoopCarries::start(Place initial, bool last, ValueId result) {
   const bool adopt = last && outer_.may_update(initial) && initial.view.offset == 0 &&
                      initial.lanes == c.lanes && (c.use == CarryUse::InPlace || outer_.is_own(initial));
   if (adopt) {
-    c.initial = std::move(initial);
+    c.now = std::move(initial);
   } else {
     const Destination home =
         c.use == CarryUse::InPlace ? outer_.destination(result, c.lanes) : outer_.allocate(c.aval, c.lanes);
     outer_.copy_given(initial, c.aval, home);
-    c.initial = home.place();
+    c.now = home.place();
   }
-  c.initial.view = View::contiguous(c.aval.shape());
-  if (c.use == CarryUse::Replaced) c.next = outer_.allocate(c.aval, c.lanes).place();
+  c.now.view = View::contiguous(c.aval.shape());
+  if (c.use != CarryUse::Replaced) return;
+  c.next = outer_.allocate(c.aval, c.lanes).place();
+  c.now_at = b_.make_variable(c.now.base);
+  c.next_at = b_.make_variable(c.next.base);
 }
 
-void LoopCarries::open(Block before) {
+void LoopCarries::add_variables(std::vector<Variable>& carried) const {
+  for (const Carry& c : carries_) {
+    carried.insert(carried.end(), c.elements.begin(), c.elements.end());
+    if (c.now_at.made()) carried.insert(carried.end(), {c.now_at, c.next_at});
+  }
+}
+
+void LoopCarries::open() {
   for (Carry& c : carries_) {
-    if (c.use == CarryUse::Unchanged) continue;
-    if (c.initial.kind == Place::Kind::Registers) {
-      b_.set_lanes(c.lanes);
-      c.now.kind = Place::Kind::Registers;
-      for (Value v : c.initial.elements) {
-        Value phi = b_.phi(c.aval.dtype());
-        b_.add_incoming(phi, v, before);
-        c.phis.push_back(phi);
-      }
-      c.now.elements = c.phis;
-    } else if (c.use == CarryUse::Replaced) {
-      c.now_phi = b_.pointer_phi();
-      c.next_phi = b_.pointer_phi();
-      b_.add_incoming(c.now_phi, c.initial.base, before);
-      b_.add_incoming(c.next_phi, c.next.base, before);
+    for (Variable v : c.elements) c.now.elements.push_back(b_.get(v));
+    if (c.now_at.made()) {
       // Not writable while the loop runs: the array is made anew in the other one.
-      c.either = both(std::move(c.initial.buffer), c.next.buffer);
-      c.now = {std::move(c.initial), BufferReader(c.either)};
-      c.now.base = c.now_phi;
-      c.next.base = c.next_phi;
-    } else {
+      c.either = both(std::move(c.now.buffer), c.next.buffer);
+      c.now.buffer = BufferReader(c.either);
+      c.now.base = b_.get_pointer(c.now_at);
+      c.next.base = b_.get_pointer(c.next_at);
+    } else if (c.use == CarryUse::InPlace && !c.in_registers()) {
       // Places of the body may overwrite the home once nothing else in the body reads it.
-      c.home = Home(std::move(c.initial));
+      c.home = Home(std::move(c.now));
     }
   }
 }
@@ -98,12 +94,13 @@ void LoopCarries::close(Region& body, Value mask) {
     Carry& c = carries_[i];
     if (c.use == CarryUse::Unchanged) continue;
     const Place& made = body.output(i);
-    if (c.now.kind == Place::Kind::Registers) {
-      c.updated = outer_.registers(made, c.aval);
-      for (std::size_t k = 0; k < c.updated.size(); ++k) {
+    if (c.in_registers()) {
+      const std::vector<Value> updated = outer_.registers(made, c.aval);
+      for (std::size_t k = 0; k < updated.size(); ++k) {
         b_.set_lanes(c.lanes);
-        if (c.lanes > b_.lanes_of(c.updated[k])) c.updated[k] = b_.splat(c.updated[k]);
-        if (mask.handle) c.updated[k] = b_.select(mask, c.updated[k], c.phis[k]);
+        Value v = c.lanes > b_.lanes_of(updated[k]) ? b_.splat(updated[k]) : updated[k];
+        if (mask.handle) v = b_.select(mask, v, c.now.elements[k]);
+        b_.set(c.elements[k], v);
       }
     } else if (c.use == CarryUse::Replaced && !same_memory(made, c.next)) {
       body.copy(made, c.aval, body.overwrite(c.next));
@@ -111,25 +108,20 @@ void LoopCarries::close(Region& body, Value mask) {
   }
   for (std::size_t i = 0; i < carries_.size(); ++i) {
     Carry& c = carries_[i];
-    if (c.now.kind == Place::Kind::Registers || c.use == CarryUse::Unchanged) continue;
+    if (c.in_registers() || c.use == CarryUse::Unchanged) continue;
     if (c.use == CarryUse::InPlace) {
       if (!same_memory(body.output(i), c.home))
         body.copy(body.output(i), c.aval, body.update(c.home.value()));
-    } else if (mask.handle) {
+      continue;
+    }
+    if (mask.handle) {
+      // Lanes leave the loop one by one: those that have left keep their homes.
       body.copy(c.next, c.aval, body.update(c.now));
+    } else {
+      b_.set(c.now_at, c.next.base);
+      b_.set(c.next_at, c.now.base);
     }
-  }
-  masked_ = mask.handle != nullptr;
-}
-
-void LoopCarries::link(Block latch) {
-  for (Carry& c : carries_) {
-    for (std::size_t k = 0; k < c.phis.size(); ++k) b_.add_incoming(c.phis[k], c.updated[k], latch);
-    if (c.now_phi.handle) {
-      b_.add_incoming(c.now_phi, masked_ ? c.now_phi : c.next_phi, latch);
-      b_.add_incoming(c.next_phi, masked_ ? c.next_phi : c.now_phi, latch);
-    }
-    if (c.either) c.either->writable = true;
+    c.either->writable = true;
   }
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// The carried values of a loop while it is written: phis for registers; for arrays in memory a home, or two
-// that take turns when an iteration makes the array anew.
+// The carried values of a loop while it is written: variables for registers; for arrays in memory a home, or
+// two that take turns when an iteration makes the array anew.
 
 #include "codegen/emit/region.hpp"
 #include "passes/analysis/updates.hpp"
@@ -18,8 +18,10 @@ class LoopCarries {
   /// before the loop. `last`: nobody else will read the initial value, so that an array in memory may be
   /// updated where it is.
   void start(Place initial, bool last, ValueId result);
-  /// In the loop's head, reached from `before`.
-  void open(Block before);
+  /// What the loop carries for that.
+  void add_variables(std::vector<Variable>& carried) const;
+  /// At the start of an iteration.
+  void open();
   /// Where carry i is during an iteration.
   Place place(std::size_t i) const { return carries_[i].home ? carries_[i].home.value() : carries_[i].now; }
   bool unchanged(std::size_t i) const { return carries_[i].use == CarryUse::Unchanged; }
@@ -27,19 +29,18 @@ class LoopCarries {
   void hint(Region& body);
   /// At the end of an iteration: takes the body's outputs. Lanes outside `mask` keep their values.
   void close(Region& body, Value mask);
-  /// After the last jump to the head from `latch`.
-  void link(Block latch);
 
  private:
   struct Carry {
     Aval aval;
     CarryUse use;
     int lanes;
-    Place initial, now, next;
-    std::vector<Value> phis, updated;
-    Pointer now_phi, next_phi;
-    BufferOwner either;  // stands for the memory of `now` and `next`
-    Home home;           // in place of `now`: an array that is updated where it is
+    Place now, next;
+    std::vector<Variable> elements;  // in registers
+    Variable now_at, next_at;        // of what takes turns
+    BufferOwner either;              // stands for the memory of `now` and `next`
+    Home home;                       // in place of `now`: an array that is updated where it is
+    bool in_registers() const { return now.kind == Place::Kind::Registers; }
   };
   Region& outer_;
   Builder& b_;
@@ -47,7 +48,6 @@ class LoopCarries {
   std::size_t first_input_;
   std::vector<char> varying_;
   std::vector<Carry> carries_;
-  bool masked_ = false;  // lanes leave the loop one by one: those that have left keep their homes
 };
 
 }  // namespace apsis::detail

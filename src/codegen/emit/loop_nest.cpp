@@ -41,24 +41,15 @@ CountedLoop::CountedLoop(Builder& b, std::int64_t n, std::int64_t step, std::spa
 }
 
 void CountedLoop::open() {
-  Block before = b_.position();
-  head_ = b_.make_block("loop");
-  b_.jump(head_);
-  b_.set_position(head_);
   b_.set_lanes(1);
-  index_ = b_.phi(Dtype::I64);
-  b_.add_incoming(index_, b_.index(0), before);
-  for (Value& v : carried_) {
-    b_.set_lanes(b_.lanes_of(v));
-    phis_.push_back(b_.phi(v.dtype));
-    b_.add_incoming(phis_.back(), v, before);
-    v = phis_.back();
-  }
-  b_.set_lanes(1);
+  variables_.push_back(b_.make_variable(b_.index(0)));
+  for (Value v : carried_) variables_.push_back(b_.make_variable(v));
+  blocks_.emplace(b_, variables_);
+  index_ = b_.get(variables_[0]);
+  for (std::size_t i = 0; i < carried_.size(); ++i) carried_[i] = b_.get(variables_[i + 1]);
 }
 
 void CountedLoop::close() {
-  Block after = b_.make_block("after");
   b_.set_lanes(1);
   Value next = b_.add(index_, b_.index(step_));
   Value more;
@@ -69,10 +60,9 @@ void CountedLoop::close() {
   } else {
     more = b_.compare(Compare::Lt, next, fixed_ >= 0 ? b_.index(fixed_) : n_);
   }
-  b_.add_incoming(index_, next, b_.position());
-  for (std::size_t i = 0; i < phis_.size(); ++i) b_.add_incoming(phis_[i], carried_[i], b_.position());
-  b_.branch(more, head_, after, Likely::True);
-  b_.set_position(after);
+  b_.set(variables_[0], next);
+  for (std::size_t i = 0; i < carried_.size(); ++i) b_.set(variables_[i + 1], carried_[i]);
+  blocks_->close(more, Likely::True);
 }
 
 LoopNest::LoopNest(Builder& b, const Shape& shape, std::vector<Access> reads, std::span<const Sink> sinks,

@@ -3,10 +3,11 @@
 // Loops over the elements of an array shape, vectorised along one axis, in which strided views of memory are
 // read and written.
 
+#include <optional>
 #include <span>
 #include <vector>
 
-#include "codegen/builder/builder.hpp"
+#include "codegen/builder/control.hpp"
 #include "ir/view.hpp"
 
 namespace apsis::detail {
@@ -63,9 +64,9 @@ class CountedLoop {
   Builder& b_;
   Value n_, index_;
   std::int64_t fixed_ = -1, step_ = 1;
-  Block head_;
   std::span<Value> carried_;
-  std::vector<Value> phis_;  // of what is carried
+  std::vector<Variable> variables_;  // the index, and what is carried
+  std::optional<LoopBlocks> blocks_;
 };
 
 /// The rows of a square become its columns. (Each stage swaps the halves of ever smaller blocks across the

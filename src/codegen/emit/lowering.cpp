@@ -1,6 +1,7 @@
 #include "codegen/emit/lowering.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace apsis::detail {
 
@@ -12,8 +13,7 @@ void Lowering::enter(Pointer context) {
 }
 
 void Lowering::begin_function(Pointer context) {
-  outer_.push_back(
-      {std::move(arena), repeated, in_loops, context_, scratch_, cancel_, failure_, failure_status_});
+  outer_.push_back({std::move(arena), repeated, in_loops, context_, scratch_, cancel_, failure_});
   arena = {};
   repeated = true;
   enter(context);
@@ -29,7 +29,6 @@ std::int64_t Lowering::end_function() {
   scratch_ = outer.scratch;
   cancel_ = outer.cancel;
   failure_ = outer.failure;
-  failure_status_ = outer.failure_status;
   outer_.pop_back();
   return bytes;
 }
@@ -50,8 +49,7 @@ void Lowering::Pieces::next() {
     start_ = b.written();
     start_in_loops_ = lowering_.in_loops;
     b.open_pieces();
-    lowering_.failures_.push_back({lowering_.failure_, lowering_.failure_status_});
-    lowering_.failure_ = {};
+    lowering_.failures_.push_back(std::exchange(lowering_.failure_, {}));
     in_part_ = true;
   }
   b.next_piece();
@@ -69,11 +67,10 @@ void Lowering::Pieces::join() {
   const int lanes = b.lanes();
   b.close_pieces();
   b.set_lanes(1);
-  const Value ok = b.constant(Dtype::I32, static_cast<std::uint64_t>(Status::Ok));
+  const Value ok = lowering_.status_value(Status::Ok);
   b.return_values({&ok, 1});
   const Value status = b.end_part();
-  lowering_.failure_ = lowering_.failures_.back().block;
-  lowering_.failure_status_ = lowering_.failures_.back().status;
+  lowering_.failure_ = lowering_.failures_.back();
   lowering_.failures_.pop_back();
   lowering_.check(status);
   b.set_lanes(lanes);
@@ -89,28 +86,9 @@ BufferOwner Lowering::allocate(std::int64_t bytes) {
   return buffer;
 }
 
-Block Lowering::failure() {
-  if (!failure_.handle) {
-    Block here = b.position();
-    int lanes = b.lanes();
-    failure_ = b.make_block("failure");
-    b.set_position(failure_);
-    b.set_lanes(1);
-    failure_status_ = b.phi(Dtype::I32);
-    b.return_values({&failure_status_, 1});
-    b.set_position(here);
-    b.set_lanes(lanes);
-  }
-  return failure_;
-}
-
 void Lowering::check(Value status) {
   b.set_lanes(1);
-  Block to = failure(), go_on = b.make_block("ok");
-  Value bad = b.compare(Compare::Ne, status, b.constant(Dtype::I32, 0));
-  b.add_incoming(failure_status_, status, b.position());
-  b.branch(bad, to, go_on, Likely::False);
-  b.set_position(go_on);
+  failure_.leave_if(b, b.compare(Compare::Ne, status, b.constant(Dtype::I32, 0)), status);
 }
 
 Pointer Lowering::make(const char* symbol, std::span<const Operand> arguments) {
@@ -121,17 +99,12 @@ Pointer Lowering::make(const char* symbol, std::span<const Operand> arguments) {
 
 void Lowering::fail(Status status) {
   b.set_lanes(1);
-  Block to = failure();
-  b.add_incoming(failure_status_, b.constant(Dtype::I32, static_cast<std::uint64_t>(status)), b.position());
-  b.jump(to);
+  failure_.leave(b, status_value(status));
 }
 
 void Lowering::fail_if(Value condition, Status status) {
   b.set_lanes(1);
-  Block to = failure(), go_on = b.make_block("ok");
-  b.add_incoming(failure_status_, b.constant(Dtype::I32, static_cast<std::uint64_t>(status)), b.position());
-  b.branch(condition, to, go_on, Likely::False);
-  b.set_position(go_on);
+  failure_.leave_if(b, condition, status_value(status));
 }
 
 void Lowering::poll() {

@@ -6,7 +6,7 @@
 #include <unordered_map>
 
 #include "codegen/builder/abi.hpp"
-#include "codegen/builder/builder.hpp"
+#include "codegen/builder/control.hpp"
 #include "codegen/plan/arena.hpp"
 #include "codegen/plan/place.hpp"
 #include "codegen/support/kernels.hpp"
@@ -83,7 +83,7 @@ class Lowering {
   Pointer make(const char* symbol, std::span<const Operand> arguments);
   /// Leaves the function when the call was cancelled.
   void poll();
-  /// Leaves the function with a fixed status. What follows needs a new position.
+  /// Leaves the function with a fixed status.
   void fail(Status status);
   /// The same where `condition` holds.
   void fail_if(Value condition, Status status);
@@ -91,24 +91,18 @@ class Lowering {
   int vector_lanes(std::size_t item_bytes) const;
 
  private:
-  Block failure();
+  Value status_value(Status status) { return b.constant(Dtype::I32, static_cast<std::uint64_t>(status)); }
   struct Outer {
     Arena arena;
     bool repeated;
     std::int64_t in_loops;
     Pointer context, scratch, cancel;
-    Block failure;
-    Value failure_status;
+    FunctionExit failure;
   };
-  struct Failure {
-    Block block;
-    Value status;
-  };
-  std::vector<Failure> failures_;  // of the functions whose parts are being written
+  std::vector<FunctionExit> failures_;  // of the functions whose parts are being written
   LoweringOptions options_;
   Pointer context_, scratch_, cancel_;
-  Block failure_;
-  Value failure_status_;
+  FunctionExit failure_;
   std::vector<Outer> outer_;
 };
 

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "codegen/emit/fused_loop.hpp"
-#include "codegen/emit/lane_loop.hpp"
 #include "codegen/emit/list_access.hpp"
 #include "core/undefined_memory.hpp"
 #include "ir/effects.hpp"
@@ -423,9 +422,8 @@ void Region::copy(const Place& from, const Aval& aval, const Target& target) {
     b_.set_lanes(1);
     const Value all =
         b_.index(static_cast<std::int64_t>(~std::uint64_t{0} >> (64 - std::max(from.lanes, to.lanes))));
-    LaneLoop loop(b_, mask_.handle ? b_.mask_bits(mask_) : all);
-    copy(of_lane(from, aval, loop.lane()), aval, of_lane(target, aval, loop.lane()));
-    return loop.close();
+    return each_bit(b_, mask_.handle ? b_.mask_bits(mask_) : all,
+                    [&](Value lane) { copy(of_lane(from, aval, lane), aval, of_lane(target, aval, lane)); });
   }
   if (from.kind == Place::Kind::Memory && from.view.is_contiguous() && to.view.is_contiguous() &&
       from.lanes == to.lanes && !target.mask_.handle) {

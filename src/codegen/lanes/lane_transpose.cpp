@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "codegen/emit/lane_loop.hpp"
 #include "codegen/emit/loop_nest.hpp"
 
 namespace apsis::detail {
@@ -44,6 +43,18 @@ void copy_lane(Builder& b, const LaneArrays& a, Apart all_apart, Packet all_pack
   const Apart apart = b.offset(all_apart, b.mul(b.extract(a.ids, lane), b.index(a.size * item)));
   const Packet packet = b.offset(all_packet, b.mul(lane, b.index(item)));
   copy(View::contiguous({a.size}), apart, View{{a.size}, {lanes}, 0}, packet);
+}
+
+/// `one(lane)` for the lanes of `mask` where they are few, as when one lane ends and the next takes its slot;
+/// else `all()`, which reads and writes each row of the packet once.
+template <class One, class All>
+void for_lanes(Builder& b, Value mask, One&& one, All&& all) {
+  const int lanes = b.lanes_of(mask);
+  const Value bits = b.mask_bits(mask);
+  b.set_lanes(1);
+  const Value few = b.compare(Compare::Le, b.population_count(bits), b.index(lanes / 4));
+  if_else(
+      b, few, [&] { each_bit(b, bits, one); }, all, Likely::True);
 }
 
 void copy_elements(Builder& b, const LaneArrays& a, const Access& from, const Sink& to) {

@@ -31,23 +31,18 @@ void LlvmBuilder::branch(Value condition, Block if_true, Block if_false, Likely 
   LLVMSetMetadata(jump, LLVMGetMDKindIDInContext(context_, "prof", 4), weights);
 }
 
-void LlvmBuilder::switch_to(Value index, std::span<const Block> blocks, Block otherwise) {
-  LLVMValueRef jump = LLVMBuildSwitch(ir_, ref(index), ref(otherwise), static_cast<unsigned>(blocks.size()));
+void LlvmBuilder::switch_to(Value index, std::span<const Block> blocks) {
+  LLVMValueRef jump =
+      LLVMBuildSwitch(ir_, ref(index), ref(blocks.back()), static_cast<unsigned>(blocks.size()));
   for (std::size_t i = 0; i < blocks.size(); ++i)
     LLVMAddCase(jump, LLVMConstInt(i64_, i, false), ref(blocks[i]));
 }
-void LlvmBuilder::unreachable() { LLVMBuildUnreachable(ir_); }
 
-Value LlvmBuilder::phi(Dtype dtype) { return {LLVMBuildPhi(ir_, type_of(dtype, lanes_), ""), dtype}; }
-Pointer LlvmBuilder::pointer_phi() { return {LLVMBuildPhi(ir_, pointer_, "")}; }
-void LlvmBuilder::add_incoming(Value phi, Value v, Block from) {
-  check_equal(phi, v);
-  add_incoming(Pointer{phi.handle}, Pointer{v.handle}, from);
-}
-void LlvmBuilder::add_incoming(Pointer phi, ConstPointer v, Block from) {
-  LLVMValueRef value = ref(v);
+Operand LlvmBuilder::phi(Type type) { return Pointer{LLVMBuildPhi(ir_, type_of(type), "")}; }
+void LlvmBuilder::add_incoming(Operand phi, Operand v, Block from) {
+  LLVMValueRef value = ref(Pointer{v.handle});
   LLVMBasicBlockRef block = ref(from);
-  LLVMAddIncoming(ref(phi), &value, &block, 1);
+  LLVMAddIncoming(ref(Pointer{phi.handle}), &value, &block, 1);
 }
 
 }  // namespace apsis::detail

@@ -201,7 +201,7 @@ Function LlvmBuilder::rare_function(const char* symbol, std::size_t arguments, D
   const Block before = position(), loop = make_block("lane"), done = make_block("done");
   jump(loop);
   set_position(loop);
-  const Value bits = phi(Dtype::I64);
+  const Value bits{phi({Dtype::I64, 1}).handle, Dtype::I64};
   add_incoming(bits, all_bits, before);
   const Value bytes = mul(trailing_zeros(bits), index(static_cast<std::int64_t>(item_size(dtype))));
   std::vector<Operand> scalars;
@@ -234,7 +234,7 @@ Value LlvmBuilder::rare(Value mask, const char* symbol, std::span<const Value> i
   }
   jump(after);
   set_position(after);
-  const Value result{LLVMBuildPhi(ir_, type_of(fast), ""), fast.dtype};
+  const Value result{phi({fast.dtype, lanes}).handle, fast.dtype};
   add_incoming(result, fast, before);
   add_incoming(result, slow[0], cold);
   return result;

@@ -120,24 +120,21 @@ class LlvmBuilder final : public Builder {
   void fill_bytes(Pointer to, std::uint8_t byte, Value bytes) override;
   Pointer constant_data(std::span<const std::byte> bytes) override;
 
+  // compile.cpp
+  std::vector<std::byte> object(const CodeOptions& options) override;
+  std::string text() const override;
+
+ private:
   // control.cpp
   Block make_block(const char* name) override;
   void set_position(Block block) override;
   Block position() const override;
   void jump(Block to) override;
   void branch(Value condition, Block if_true, Block if_false, Likely likely) override;
-  void switch_to(Value index, std::span<const Block> blocks, Block otherwise) override;
-  void unreachable() override;
-  Value phi(Dtype dtype) override;
-  Pointer pointer_phi() override;
-  void add_incoming(Value phi, Value v, Block from) override;
-  void add_incoming(Pointer phi, ConstPointer v, Block from) override;
+  void switch_to(Value index, std::span<const Block> blocks) override;
+  Operand phi(Type type) override;
+  void add_incoming(Operand phi, Operand v, Block from) override;
 
-  // compile.cpp
-  std::vector<std::byte> object(const CodeOptions& options) override;
-  std::string text() const override;
-
- private:
   struct FunctionInfo {
     LLVMValueRef value;
     LLVMTypeRef type;
