@@ -1,9 +1,9 @@
-// Elementwise functions, activations and special functions against JAX, NumPy, SciPy and mpmath.
+// Elementwise functions and activations against JAX, NumPy and mpmath.
 
 #include "apsis/array/elementwise.hpp"
-#include "apsis/array/special.hpp"
 #include "apsis/nn/activation.hpp"
 #include "apsis/ops/arithmetic.hpp"
+#include "apsis/ops/math.hpp"
 #include "array/suite.hpp"
 
 namespace apsis::testing {
@@ -67,34 +67,6 @@ TEST(ArrayRoom, Activations) {
       {"one_hot", one([=](auto& c, auto x) { return one_hot(x[0], number(c, "n"), f32, axis(c)); })},
   };
   check_file("nn", table);
-}
-
-constexpr double ulp64 = 0x1p-52, ulp32 = 0x1p-23;
-
-TEST(ArrayRoom, Special) {
-  auto near = [](auto f, double ulps) { return unary(f, ulps * ulp64, ulps * ulp32); };
-  auto near2 = [](auto f, double ulps) { return binary(f, ulps * ulp64, ulps * ulp32); };
-  const Table table{
-      {"gamma", near([](const Array& x) { return special::gamma(x); }, 10)},
-      {"gammasgn", near([](const Array& x) { return special::gammasgn(x); }, 0)},
-      {"factorial", near([](const Array& x) { return special::factorial(x); }, 10)},
-      {"beta", near2([](const Array& a, const Array& b) { return special::beta(a, b); }, 100)},
-      {"betaln", near2([](const Array& a, const Array& b) { return special::betaln(a, b); }, 10)},
-      {"poch", near2([](const Array& a, const Array& b) { return special::poch(a, b); }, 100)},
-      {"multigammaln", one([](auto& c, auto x) { return special::multigammaln(x[0], number(c, "d")); })},
-      {"logit", near([](const Array& x) { return special::logit(x); }, 4)},
-      {"xlogy", near2([](const Array& a, const Array& b) { return special::xlogy(a, b); }, 4)},
-      {"xlog1py", near2([](const Array& a, const Array& b) { return special::xlog1py(a, b); }, 4)},
-      {"entr", near([](const Array& x) { return special::entr(x); }, 4)},
-      {"rel_entr", near2([](const Array& a, const Array& b) { return special::rel_entr(a, b); }, 4)},
-      {"kl_div", near2([](const Array& a, const Array& b) { return special::kl_div(a, b); }, 10)},
-      {"ndtr", near([](const Array& x) { return special::ndtr(x); }, 5)},
-      {"log_ndtr", near([](const Array& x) { return special::log_ndtr(x); }, 8)},
-      {"ndtri", near([](const Array& x) { return special::ndtri(x); }, 10)},
-  };
-  check_file("special", table);
-  const Array x = array({0.25, 3.});
-  expect_identical({special::gammaln(x), special::expit(x)}, {lgamma(x), logistic(x)}, "other names");
 }
 
 }  // namespace

@@ -1,0 +1,76 @@
+// Special functions against SciPy and mpmath.
+
+#include "apsis/array/special.hpp"
+
+#include <cmath>
+
+#include "array/suite.hpp"
+
+namespace apsis::testing {
+namespace {
+
+constexpr double ulp64 = 0x1p-52, ulp32 = 0x1p-23;
+
+Table special_functions() {
+  auto near = [](auto f, double ulps) { return unary(f, ulps * ulp64, ulps * ulp32); };
+  auto near2 = [](auto f, double ulps) { return binary(f, ulps * ulp64, ulps * ulp32); };
+  return {
+      {"gamma", near([](const Array& x) { return special::gamma(x); }, 10)},
+      {"gammasgn", near([](const Array& x) { return special::gammasgn(x); }, 0)},
+      {"factorial", near([](const Array& x) { return special::factorial(x); }, 10)},
+      {"beta", near2([](const Array& a, const Array& b) { return special::beta(a, b); }, 100)},
+      {"betaln", near2([](const Array& a, const Array& b) { return special::betaln(a, b); }, 10)},
+      {"poch", near2([](const Array& a, const Array& b) { return special::poch(a, b); }, 100)},
+      {"multigammaln", one([](auto& c, auto x) { return special::multigammaln(x[0], number(c, "d")); })},
+      {"logit", near([](const Array& x) { return special::logit(x); }, 4)},
+      {"xlogy", near2([](const Array& a, const Array& b) { return special::xlogy(a, b); }, 4)},
+      {"xlog1py", near2([](const Array& a, const Array& b) { return special::xlog1py(a, b); }, 4)},
+      {"entr", near([](const Array& x) { return special::entr(x); }, 4)},
+      {"rel_entr", near2([](const Array& a, const Array& b) { return special::rel_entr(a, b); }, 4)},
+      {"kl_div", near2([](const Array& a, const Array& b) { return special::kl_div(a, b); }, 10)},
+      {"ndtr", near([](const Array& x) { return special::ndtr(x); }, 5)},
+      {"log_ndtr", near([](const Array& x) { return special::log_ndtr(x); }, 8)},
+      {"ndtri", near([](const Array& x) { return special::ndtri(x); }, 10)},
+  };
+}
+
+TEST(ArrayRoom, Special) {
+  check_file("special", special_functions());
+  const Array x = array({0.25, 3.});
+  expect_identical({special::gammaln(x), special::expit(x)}, {lgamma(x), logistic(x)}, "other names");
+}
+
+double ulps_between(double got, double want) {
+  if (got == want || (std::isnan(got) && std::isnan(want))) return 0;
+  const double step = std::nextafter(std::fabs(want), HUGE_VAL) - std::fabs(want);
+  return std::fabs(got - want) / step;  // NaN where one of them is, or infinite
+}
+
+// Element by element, where the suite compares with the largest of an array: the bounds of the header.
+TEST(ArrayRoom, SpecialToTheLastPlaces) {
+  const std::map<std::string, double> bounds{
+      {"gamma", 10},  {"gammasgn", 0}, {"factorial", 10}, {"logit", 4}, {"xlogy", 4},
+      {"xlog1py", 4}, {"entr", 4},     {"rel_entr", 4},   {"ndtr", 5},  {"log_ndtr", 8},
+      {"ndtri", 10},  {"beta", 40},    {"betaln", 20},    {"poch", 40}};
+  const Table table = special_functions();
+  std::map<std::string, double> worst;
+  for (const Case& c : golden::read(std::string(APSIS_SOURCE_DIR) + "/tests/golden/array_special.txt")) {
+    const auto bound = bounds.find(c.name);
+    if (bound == bounds.end() || c["y0"].dtype != "f64" || c["x0"].dtype != "f64") continue;
+    Arrays x;
+    for (std::size_t i = 0; c.has("x" + std::to_string(i)); ++i)
+      x.push_back(golden::to_array(c["x" + std::to_string(i)]));
+    const std::vector<double> got = table.at(c.name).run(c, x)[0].to_vector<double>(), &want = c["y0"].real;
+    ASSERT_EQ(got.size(), want.size()) << c.name;
+    for (std::size_t i = 0; i < want.size(); ++i) {
+      const double error = ulps_between(got[i], want[i]);
+      EXPECT_LE(error, bound->second) << c.name << " at " << c["x0"].real[i % c["x0"].real.size()] << ": "
+                                      << got[i] << ", not " << want[i];
+      worst[c.name] = std::fmax(worst[c.name], error);
+    }
+  }
+  EXPECT_EQ(worst.size(), bounds.size());
+}
+
+}  // namespace
+}  // namespace apsis::testing
