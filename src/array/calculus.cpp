@@ -24,7 +24,7 @@ Array interp(const Array& x, const Array& xp, const Array& fp, const InterpOptio
   if (xp.ndim() != 1 || fp.shape() != xp.shape())
     fail(messages::array_sizes,
          {"interp", to_string(xp.aval()), to_string(fp.aval()), "xp and fp are vectors of one size"});
-  if (xp.size() == 0) fail(messages::array_few, {"interp", "1", "0", to_string(xp.aval())});
+  if (xp.size() == 0) fail(messages::array_few, {"interp", "1", "axis 0", to_string(xp.aval())});
   const Array given[] = {x, xp};
   const std::vector<Array> places = promoted_inexact(given);
   Array at = places[0], points = places[1], values = inexact(fp);
@@ -53,7 +53,8 @@ Array gradient(const Array& f, const Array& spacing, int axis, Loc loc) {
   const LocScope place(loc);
   const int along = checked_axis("gradient", axis, f);
   const std::int64_t n = f.dim(along);
-  if (n < 2) fail(messages::array_few, {"gradient", "2", std::to_string(along), to_string(f.aval())});
+  if (n < 2)
+    fail(messages::array_few, {"gradient", "2", "axis " + std::to_string(along), to_string(f.aval())});
   const Array given[] = {f, spacing};
   const std::vector<Array> v = promoted_inexact(given);
   auto of = [&](const Array& a, Bound from, Bound to) { return part(a, along, from, to); };

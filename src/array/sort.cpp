@@ -64,7 +64,8 @@ std::pair<Array, Array> top_k(const Array& x, std::int64_t k, int axis, Loc loc)
   const int along = checked_axis("top_k", axis, x);
   check_count("top_k", k);
   if (k > x.dim(along))
-    fail(messages::array_few, {"top_k", std::to_string(k), std::to_string(along), to_string(x.aval())});
+    fail(messages::array_few,
+         {"top_k", std::to_string(k), "axis " + std::to_string(along), to_string(x.aval())});
   const Array places = part(argsort(x, {.axis = along, .descending = true}), along, 0, k);
   return {take_along_axis(x, places, along), places};
 }

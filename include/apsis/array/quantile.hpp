@@ -20,7 +20,7 @@ struct QuantileOptions {
 /// The element in the middle, or the mean of both there.
 Array median(const Array& x, const ReduceOptions& options = {}, Loc loc = Loc::here());
 /// The value that a part q (0 to 1) of the elements does not exceed. q is a scalar, or a vector, whose axis
-/// comes first. Throws over no elements.
+/// comes first. NaN where q is outside of 0 to 1. Throws over no elements.
 Array quantile(const Array& x, const Array& q, const QuantileOptions& options = {}, Loc loc = Loc::here());
 /// quantile(x, q / 100).
 Array percentile(const Array& x, const Array& q, const QuantileOptions& options = {}, Loc loc = Loc::here());
