@@ -29,10 +29,9 @@ Array linspace(const Array& start, const Array& stop, std::int64_t count, const 
   for (Array& end : ends) end = broadcast_to(end, common);
   const int axis = checked_new_axis("linspace", options.axis, ends[0]);
   for (Array& end : ends) end = expand_dims(end, axis);
-  Shape along = Dims::filled(common.size() + 1, 1);
   const std::int64_t intervals = options.endpoint ? count - 1 : count;
   if (count <= 1) return part(ends[0], axis, 0, count);
-  along[static_cast<std::size_t>(axis)] = intervals;
+  const Shape along = with_size_at(Dims::filled(common.size() + 1, 1), axis, intervals);
   const Array fraction = reshape(iota({intervals}, 0, dtype) / Array(intervals, dtype), along);
   const Array points = ends[0] * (1 - fraction) + ends[1] * fraction;
   return options.endpoint ? concatenate({points, ends[1]}, axis) : points;
@@ -92,13 +91,9 @@ Array diagonal(const Array& x, int offset, int axis1, int axis2, Loc loc) {
 Array fill_diagonal(const Array& x, const Array& value, Loc loc) {
   const LocScope place(loc);
   check_rank("fill_diagonal", x.ndim() >= 2, "two axes or more", x);
+  if (x.ndim() > 2) check_equal_sizes("fill_diagonal", x);
   Array on = array(true);
-  for (int axis = 1; axis < x.ndim(); ++axis) {
-    if (x.ndim() > 2 && x.dim(axis) != x.dim(0))
-      fail(messages::array_sizes, {"fill_diagonal", "axis 0 of " + to_string(x.aval()),
-                                   "axis " + std::to_string(axis), "their sizes must be equal"});
-    on = on && iota(x.shape(), 0) == iota(x.shape(), axis);
-  }
+  for (int axis = 1; axis < x.ndim(); ++axis) on = on && iota(x.shape(), 0) == iota(x.shape(), axis);
   return where(on, astype(value, x.dtype()), x);
 }
 
@@ -132,7 +127,7 @@ std::vector<Array> meshgrid(std::span<const Array> vectors, const MeshgridOption
 }
 
 std::vector<Array> meshgrid(std::initializer_list<Array> vectors, const MeshgridOptions& options, Loc loc) {
-  return meshgrid(std::span<const Array>(vectors.begin(), vectors.size()), options, loc);
+  return meshgrid(span_of(vectors), options, loc);
 }
 
 Array indices(const Shape& sizes, Dtype dtype, Loc loc) {

@@ -18,8 +18,7 @@ Array put_along_axis(const Array& x, const Array& indices, const Array& values, 
   if (indices.ndim() != x.ndim())
     fail(messages::array_sizes, {"put_along_axis", to_string(x.aval()),
                                  "indices " + to_string(indices.aval()), "both need as many axes"});
-  Shape shape = x.shape();
-  shape[static_cast<std::size_t>(along)] = indices.dim(along);
+  const Shape shape = with_size_at(x.shape(), along, indices.dim(along));
   std::vector<Index> index;
   for (int i = 0; i < x.ndim(); ++i)
     index.emplace_back(i == along ? broadcast_to(indices, shape) : iota(shape, i));
@@ -38,8 +37,7 @@ Array select(std::span<const Array> conditions, std::span<const Array> choices, 
 }
 Array select(std::initializer_list<Array> conditions, std::initializer_list<Array> choices,
              const Array& otherwise, Loc loc) {
-  return select(std::span<const Array>(conditions.begin(), conditions.size()),
-                std::span<const Array>(choices.begin(), choices.size()), otherwise, loc);
+  return select(span_of(conditions), span_of(choices), otherwise, loc);
 }
 
 namespace {
@@ -47,8 +45,6 @@ namespace {
 Array within(const Array& index, std::int64_t n, OutOfBounds mode) {
   return mode == OutOfBounds::Wrap ? index % n : clip(index, 0, n - 1);
 }
-
-std::span<const Array> span_of(std::initializer_list<Array> list) { return {list.begin(), list.size()}; }
 
 }  // namespace
 
@@ -88,10 +84,7 @@ std::vector<Array> diag_indices(std::int64_t n, int ndim, Loc loc) {
 std::vector<Array> diag_indices_from(const Array& x, Loc loc) {
   const LocScope place(loc);
   check_rank("diag_indices_from", x.ndim() >= 2, "two axes or more", x);
-  for (int axis = 1; axis < x.ndim(); ++axis)
-    if (x.dim(axis) != x.dim(0))
-      fail(messages::array_sizes, {"diag_indices_from", "axis 0 of " + to_string(x.aval()),
-                                   "axis " + std::to_string(axis), "their sizes must be equal"});
+  check_equal_sizes("diag_indices_from", x);
   return diag_indices(x.dim(0), x.ndim());
 }
 

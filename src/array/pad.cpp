@@ -55,9 +55,7 @@ Array margin(const Array& x, int axis, std::int64_t count, bool before, PadMode 
   }
   const std::int64_t length = options.stat_length > 0 ? std::min(options.stat_length, n) : n;
   const Array value = statistic(mode, before ? part(x, axis, 0, length) : part(x, axis, n - length, n), axis);
-  Shape shape = x.shape();
-  shape[static_cast<std::size_t>(axis)] = count;
-  return broadcast_to(value, shape);
+  return broadcast_to(value, with_size_at(x.shape(), axis, count));
 }
 
 }  // namespace

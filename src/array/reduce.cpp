@@ -136,8 +136,7 @@ namespace {
 
 Array with_initial(const Array& running, int axis, double initial, bool wanted) {
   if (!wanted) return running;
-  Shape one = running.shape();
-  one[static_cast<std::size_t>(axis)] = 1;
+  const Shape one = with_size_at(running.shape(), axis, 1);
   return concatenate({full(one, initial, running.dtype()), running}, axis);
 }
 

@@ -39,7 +39,7 @@ std::vector<Array> broadcast_arrays(std::span<const Array> arrays, Loc loc) {
   return out;
 }
 std::vector<Array> broadcast_arrays(std::initializer_list<Array> arrays, Loc loc) {
-  return broadcast_arrays(std::span<const Array>(arrays.begin(), arrays.size()), loc);
+  return broadcast_arrays(span_of(arrays), loc);
 }
 
 Array atleast_1d(const Array& x, Loc loc) {
@@ -66,8 +66,6 @@ Array join(const char* where, std::span<const Array> parts, Array (*extend)(cons
 }
 
 Array as_column(const Array& x, Loc) { return x.ndim() < 2 ? expand_dims(atleast_1d(x), 1) : x; }
-
-std::span<const Array> span_of(std::initializer_list<Array> parts) { return {parts.begin(), parts.size()}; }
 
 }  // namespace
 
@@ -142,8 +140,7 @@ Array insert(const Array& x, const Dims& places, const Array& values, int axis, 
   for (std::int64_t at : places)
     entries.emplace_back(checked_entry("insert", at, n, n + 1), static_cast<std::int64_t>(entries.size()));
   std::ranges::stable_sort(entries, {}, &std::pair<std::int64_t, std::int64_t>::first);
-  Shape added = x.shape();
-  added[static_cast<std::size_t>(along)] = static_cast<std::int64_t>(entries.size());
+  const Shape added = with_size_at(x.shape(), along, static_cast<std::int64_t>(entries.size()));
   std::vector<std::int64_t> from;
   std::size_t next = 0;
   for (std::int64_t i = 0; i <= n; ++i) {

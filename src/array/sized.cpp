@@ -83,9 +83,8 @@ Array compress(const Array& condition, const Array& x, int axis, const SizedOpti
     fail(messages::array_sizes, {"compress", to_string(condition.aval()), to_string(x.aval()),
                                  "there are more conditions than entries"});
   const Array places = places_of("compress", condition != 0, options.size);
-  Shape size_one = Dims::filled(x.shape().size(), 1);
-  size_one[static_cast<std::size_t>(along)] = places.size();
-  const Array missing = reshape(places == condition.size(), size_one);
+  const Shape along_it = with_size_at(Dims::filled(x.shape().size(), 1), along, places.size());
+  const Array missing = reshape(places == condition.size(), along_it);
   if (n == 0) return broadcast_to(filling(options, x.dtype()), with_size_at(x.shape(), along, places.size()));
   return where(missing, filling(options, x.dtype()), take(x, places, along));
 }

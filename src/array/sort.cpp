@@ -34,7 +34,7 @@ Array lexsort(std::span<const Array> keys, int axis, Loc loc) {
   return sort(operands, along, static_cast<int>(keys.size())).back();
 }
 Array lexsort(std::initializer_list<Array> keys, int axis, Loc loc) {
-  return lexsort(std::span<const Array>(keys.begin(), keys.size()), axis, loc);
+  return lexsort(span_of(keys), axis, loc);
 }
 
 namespace {

@@ -10,16 +10,22 @@
 
 namespace apsis::detail::arrays {
 
-int checked_axis(const char* where, std::int64_t axis, const Array& x) {
-  const std::int64_t rank = x.ndim(), at = axis < 0 ? axis + rank : axis;
+namespace {
+
+int from_front(const char* where, std::int64_t axis, std::int64_t rank, const Array& x) {
+  const std::int64_t at = axis < 0 ? axis + rank : axis;
   if (at < 0 || at >= rank) fail(messages::array_axis, {where, std::to_string(axis), to_string(x.aval())});
   return static_cast<int>(at);
 }
 
+}  // namespace
+
+int checked_axis(const char* where, std::int64_t axis, const Array& x) {
+  return from_front(where, axis, x.ndim(), x);
+}
+
 int checked_new_axis(const char* where, std::int64_t axis, const Array& x) {
-  const std::int64_t rank = x.ndim() + 1, at = axis < 0 ? axis + rank : axis;
-  if (at < 0 || at >= rank) fail(messages::array_axis, {where, std::to_string(axis), to_string(x.aval())});
-  return static_cast<int>(at);
+  return from_front(where, axis, x.ndim() + 1, x);
 }
 
 Dims checked_axes(const char* where, const Axes& axes, const Array& x) {
@@ -41,6 +47,12 @@ void check_dtype(const char* where, bool fits, const char* wanted, const Array& 
 }
 void check_count(const char* where, std::int64_t count) {
   if (count < 0) fail(messages::array_count, {where, std::to_string(count)});
+}
+void check_equal_sizes(const char* where, const Array& x) {
+  for (int axis = 1; axis < x.ndim(); ++axis)
+    if (x.dim(axis) != x.dim(0))
+      fail(messages::array_sizes, {where, "axis 0 of " + to_string(x.aval()), "axis " + std::to_string(axis),
+                                   "their sizes must be equal"});
 }
 
 Shape common_shape(const char* where, std::span<const Shape> shapes) {

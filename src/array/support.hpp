@@ -1,6 +1,7 @@
 // What the families share.
 #pragma once
 
+#include <initializer_list>
 #include <span>
 #include <vector>
 
@@ -19,6 +20,12 @@ Dims checked_axes(const char* where, const Axes& axes, const Array& x);
 void check_rank(const char* where, bool fits, const char* wanted, const Array& x);
 void check_dtype(const char* where, bool fits, const char* wanted, const Array& x);
 void check_count(const char* where, std::int64_t count);
+/// Throws unless all axes of x have one size.
+void check_equal_sizes(const char* where, const Array& x);
+
+inline std::span<const Array> span_of(std::initializer_list<Array> arrays) {
+  return {arrays.begin(), arrays.size()};
+}
 
 /// What all these shapes broadcast to.
 Shape common_shape(const char* where, std::span<const Shape> shapes);

@@ -3,6 +3,7 @@
 #include "apsis/array/special.hpp"
 
 #include <cmath>
+#include <set>
 
 #include "array/suite.hpp"
 
@@ -53,23 +54,21 @@ TEST(ArrayRoom, SpecialToTheLastPlaces) {
       {"xlog1py", 4}, {"entr", 4},     {"rel_entr", 4},   {"ndtr", 5},  {"log_ndtr", 8},
       {"ndtri", 10},  {"beta", 40},    {"betaln", 20},    {"poch", 40}};
   const Table table = special_functions();
-  std::map<std::string, double> worst;
+  std::set<std::string> measured;
   for (const Case& c : golden::read(std::string(APSIS_SOURCE_DIR) + "/tests/golden/array_special.txt")) {
     const auto bound = bounds.find(c.name);
     if (bound == bounds.end() || c["y0"].dtype != "f64" || c["x0"].dtype != "f64") continue;
-    Arrays x;
-    for (std::size_t i = 0; c.has("x" + std::to_string(i)); ++i)
-      x.push_back(golden::to_array(c["x" + std::to_string(i)]));
-    const std::vector<double> got = table.at(c.name).run(c, x)[0].to_vector<double>(), &want = c["y0"].real;
+    const std::vector<double> got = table.at(c.name).run(c, golden::inputs_of(c))[0].to_vector<double>(),
+                              &want = c["y0"].real;
+    measured.insert(c.name);
     ASSERT_EQ(got.size(), want.size()) << c.name;
     for (std::size_t i = 0; i < want.size(); ++i) {
       const double error = ulps_between(got[i], want[i]);
       EXPECT_LE(error, bound->second) << c.name << " at " << c["x0"].real[i % c["x0"].real.size()] << ": "
                                       << got[i] << ", not " << want[i];
-      worst[c.name] = std::fmax(worst[c.name], error);
     }
   }
-  EXPECT_EQ(worst.size(), bounds.size());
+  EXPECT_EQ(measured.size(), bounds.size());
 }
 
 }  // namespace

@@ -88,9 +88,7 @@ inline void check_differences(const Case& c, const golden::Runner& run, const Ar
 }
 
 inline void check_case(const golden::Family& family, const Case& c, const Function& function) {
-  Arrays x;
-  for (std::size_t i = 0; c.has("x" + std::to_string(i)); ++i)
-    x.push_back(golden::to_array(c["x" + std::to_string(i)]));
+  const Arrays x = golden::inputs_of(c);
   const Arrays y = function.run(c, x);
   for (std::size_t i = 0; i < y.size(); ++i) {
     const golden::Field& want = c["y" + std::to_string(i)];

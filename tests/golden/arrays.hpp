@@ -79,6 +79,14 @@ inline Array to_array(const Field& f) {
   return out;
 }
 
+/// The inputs x0, x1, ... of a case.
+inline std::vector<Array> inputs_of(const Case& c) {
+  std::vector<Array> x;
+  for (std::size_t i = 0; c.has("x" + std::to_string(i)); ++i)
+    x.push_back(to_array(c["x" + std::to_string(i)]));
+  return x;
+}
+
 /// How far two values are apart: exact, or within `relative` of the larger of the golden value and a tenth of
 /// the largest.
 inline void expect_same(const Array& got, const Field& want, double relative, const std::string& what,

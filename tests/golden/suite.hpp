@@ -67,9 +67,7 @@ inline void check_family(const Family& family) {
     SCOPED_TRACE(about + " on " + c["x0"].dtype);
     ++ran;
     try {
-      Arrays x;
-      for (std::size_t i = 0; c.has("x" + std::to_string(i)); ++i)
-        x.push_back(to_array(c["x" + std::to_string(i)]));
+      const Arrays x = inputs_of(c);
       Arrays y = runner->second(c, x);
       for (std::size_t i = 0; i < y.size(); ++i) {
         const Field& want = c["y" + std::to_string(i)];

@@ -135,8 +135,13 @@ std::vector<Implied> Implications::of_loop(const RegionFlow& body, const Eqn& e,
   std::vector<Implied> inputs(body.region->input_count());
   for (std::size_t i = 0; i < body.consts + body.carries; ++i) inputs[i] = in[body.operand_of(i)];
   const std::span<Implied> carries = std::span(inputs).subspan(body.consts, body.carries);
-  for (Implied& carry : carries) carry.equal = false;
-  for (bool settled = false; !settled;) {
+  for (std::size_t c = 0; c < carries.size(); ++c) {
+    const ValueId carry = static_cast<ValueId>(body.consts + c);
+    carries[c].equal = false;
+    if (body.region->aval(carry).dtype() != Dtype::Bool) carries[c] = {};
+  }
+  const auto is_known = [](const Implied& carry) { return carry.as.has_value(); };
+  for (bool settled = false; !settled && std::ranges::any_of(carries, is_known);) {
     settled = true;
     const std::vector<Implied> found = of_values(*body.region, inputs);
     for (std::size_t c = 0; c < carries.size(); ++c) {
