@@ -358,6 +358,8 @@ Array update(const Array& x, std::span<const Index> index, const Array& given, S
   const LocScope place(loc);
   Plan plan = make_plan(x, index, loc);
   plan.mode = out_of_bounds(mode);
+  if (is_floating(given.dtype()) && (is_integer(x.dtype()) || x.dtype() == boolean))
+    fail(messages::update_fractions, {to_string(given.aval()), to_string(x.aval())}, loc);
   Array values = given.dtype() == x.dtype() && given.weak() == x.weak()
                      ? given
                      : lax::convert(given, x.dtype(), x.weak());

@@ -157,6 +157,11 @@ APSIS_PROVOKES(update_shape,
                "[at] values of shape [3] do not broadcast to the indexed shape [2] of an array of shape [3]",
                x3.at(range(0, 2)).set(x3))
 
+APSIS_PROVOKES(update_fractions,
+               "[at] values of f64[] would lose their fractions in an array of i64[3]; convert one of the "
+               "two with astype",
+               array({1, 2, 3}).at(0).set(array(0.5)))
+
 APSIS_PROVOKES(take_along_rank,
                "[take_along_axis] indices of shape [2] need as many axes as the array of shape [2, 3]; add "
                "axes with expand_dims",

@@ -121,6 +121,15 @@ TEST(Streams, TakeArraysShapesAndDtypes) {
   EXPECT_EQ(kind.str(), "f64 [2, 3] []");
 }
 
+TEST(Streams, TakePrograms) {
+  const auto traced = trace([](const Array& a) { return sin(a); }, x);
+  std::ostringstream text, code;
+  text << traced;
+  EXPECT_EQ(text.str(), traced.text());
+  code << traced.lower();
+  EXPECT_EQ(code.str(), traced.lower().text());
+}
+
 TEST(Leaves, OfAPartialAndActivationsByTheirNames) {
   EXPECT_EQ(tree_leaves(Partial{[](const Array& a, const Array& b) { return a * b; }, x}).size(), 1u);
   expect_same_bits(relu(array({-1., 2.})), array({0., 2.}));

@@ -94,7 +94,8 @@ auto named_scan(const char* name, const F& f, const Carry& init, const Xs& xs, c
 
 /// Runs `(carry, y) = f(carry, x)` for each entry x along axis 0 of the arrays of `xs`; returns the last
 /// carry and the stacked ys. The carry keeps its structure, shapes and dtypes. `f` returns a std::pair.
-/// Differentiable both ways. Throws if the xs differ in length, or the carry changes.
+/// Without xs: `scan(f, init, Nothing{}, {.length = n})`, and x is a Nothing. Differentiable both ways.
+/// Throws if the xs differ in length, or the carry changes.
 template <class F, class Carry, class Xs>
 requires(detail::returns_pair<F, detail::carry_t<Carry>, Xs>) auto scan(const F& f, const Carry& init,
                                                                         const Xs& xs,

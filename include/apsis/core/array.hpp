@@ -269,15 +269,18 @@ Array array(T value) {
 
 /// As NumPy prints it, with dtype and shape for tracers.
 std::string to_string(const Array& a);
-/// `std::cout << x`, `<< x.shape()`, `<< x.dtype()`, with the text of to_string. For any stream that takes C
-/// strings: streams are not included.
-template <class Stream, class T>
-requires((std::is_same_v<T, Array> || std::is_same_v<T, Shape> ||
-          std::is_same_v<T, Dtype>)&&requires(Stream& stream) {
-  typename Stream::traits_type;
+namespace detail {
+/// A stream that takes C strings; streams are not included.
+template <class S>
+concept TextStream = requires(S& stream) {
+  typename S::traits_type;
   stream << "";
-}) Stream&
-operator<<(Stream& stream, const T& value) {
+};
+}  // namespace detail
+/// `std::cout << x`, `<< x.shape()`, `<< x.dtype()`, with the text of to_string.
+template <detail::TextStream Stream, class T>
+requires(std::is_same_v<T, Array> || std::is_same_v<T, Shape> || std::is_same_v<T, Dtype>) Stream& operator<<(
+    Stream& stream, const T& value) {
   stream << to_string(value).c_str();
   return stream;
 }

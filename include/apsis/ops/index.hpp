@@ -71,8 +71,8 @@ struct Index {
 enum class IndexMode : std::uint8_t { Clip, Fill, Drop = Fill };
 
 /// What `x.at(…)` returns: x with the indexed elements replaced or combined. The values broadcast to the
-/// indexed shape and convert to x's dtype. Where an array names an element twice, `set` keeps the last, the
-/// others combine all.
+/// indexed shape and convert to x's dtype; floating values are refused by integers and booleans. Where an
+/// array names an element twice, `set` keeps the last, the others combine all.
 class IndexUpdate {
  public:
   IndexUpdate(Array x, std::vector<Index> index)

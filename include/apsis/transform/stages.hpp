@@ -99,6 +99,11 @@ class Lowered {
   }
   /// The program, as it reads back.
   std::string text() const { return stages_.graph_text(); }
+  template <detail::TextStream Stream>
+  friend Stream& operator<<(Stream& stream, const Lowered& program) {
+    stream << program.text().c_str();
+    return stream;
+  }
 
  private:
   F f_;
@@ -113,6 +118,11 @@ class Traced {
       : f_(static_cast<F&&>(f)), stages_(static_cast<detail::Stages&&>(stages)) {}
   Lowered<F, A...> lower() const { return {f_, stages_}; }
   std::string text() const { return stages_.graph_text(); }
+  template <detail::TextStream Stream>
+  friend Stream& operator<<(Stream& stream, const Traced& program) {
+    stream << program.text().c_str();
+    return stream;
+  }
 
  private:
   F f_;

@@ -5,6 +5,7 @@
 
 #include "apsis/base/error.hpp"
 #include "codegen/llvm/llvm_builder.hpp"
+#include "codegen/llvm/pass_gate.hpp"
 #include "codegen/llvm/target.hpp"
 
 namespace apsis::detail {
@@ -88,6 +89,7 @@ std::vector<std::byte> LlvmBuilder::object(const CodeOptions& options) {
   LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(target.machine());
   LLVMSetModuleDataLayout(module_, layout);
   LLVMDisposeTargetData(layout);
+  const PassGate gate(context_, module_);
   char* message = nullptr;
   LLVMMemoryBufferRef object = nullptr;
   const bool failed =
