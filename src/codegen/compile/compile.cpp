@@ -7,6 +7,7 @@
 
 #include "codegen/builder/loader.hpp"
 #include "codegen/builder/messages.hpp"
+#include "codegen/emit/list_access.hpp"
 #include "codegen/emit/region.hpp"
 #include "codegen/support/cancel.hpp"
 #include "core/memory.hpp"
@@ -122,7 +123,7 @@ void write_entry(Lowering& lowering, const Graph& graph) {
   for (std::size_t i = 0; i < targets.size(); ++i) {
     written.next();
     const bool unpack = region.output(i).kind == Place::Kind::List && region.output(i).lanes > 1;
-    if (unpack) tables.push_back(region.lists_of_lanes(region.output(i), graph.aval(graph.outputs()[i])));
+    if (unpack) tables.push_back(lists_of_lanes(region, region.output(i), graph.aval(graph.outputs()[i])));
     const Place& made = unpack ? tables.back() : region.output(i);
     if (made.kind == Place::Kind::List) {
       b.set_lanes(1);

@@ -3,11 +3,12 @@
 
 #include <algorithm>
 
-#include "codegen/emit/region.hpp"
+#include "codegen/emit/equations.hpp"
 #include "passes/analysis/lane_variance.hpp"
 #include "passes/analysis/updates.hpp"
 
 namespace apsis::detail {
+namespace {
 
 struct BranchOperand {
   Place kept;          // read after the branches too, or
@@ -16,8 +17,6 @@ struct BranchOperand {
   const Location& where() const { return lent ? static_cast<const Location&>(lent) : kept; }
   Place value() const { return lent ? lent.value() : kept; }
 };
-
-namespace {
 
 /// The operand in whose memory a result is made: one that is lent, that every branch passes on or updates in
 /// place, and that no other result has taken. No home: none.
@@ -34,14 +33,12 @@ Home borrow(std::span<const GraphRef> branches, std::size_t result, int lanes, s
   return {};
 }
 
-}  // namespace
-
 /// All lanes take one branch. Results are variables, or meet in one place in memory: that of an operand, else
 /// a new one.
-class Region::CondWriter {
+class CondWriter {
  public:
   CondWriter(Region& outer, const Eqn& e, std::span<BranchOperand> in)
-      : outer_(outer), b_(outer.b_), e_(e), branches_(e.params.as<CondParams>().branches), in_(in) {
+      : outer_(outer), b_(outer.b()), e_(e), branches_(e.params.as<CondParams>().branches), in_(in) {
     plan_results();
   }
 
@@ -68,13 +65,13 @@ class Region::CondWriter {
     std::vector<char> flags{0};
     for (const BranchOperand& operand : in_)
       flags.push_back(static_cast<char>(outer_.lanes_of(operand.where()) > 1));
-    const std::vector<char> varying =
-        outer_.lanes_ > 1 ? varying_results(outer_.graph_, e_, flags) : std::vector<char>(e_.result_count, 0);
+    const std::vector<char> varying = outer_.lanes() > 1 ? varying_results(outer_.graph(), e_, flags)
+                                                         : std::vector<char>(e_.result_count, 0);
     for (std::uint32_t r = 0; r < e_.result_count; ++r) {
       const ValueId v = e_.first_result + r;
       Result& result = results_.emplace_back();
-      result.aval = outer_.graph_.aval(v);
-      result.lanes = varying[r] ? outer_.lanes_ : 1;
+      result.aval = outer_.aval(v);
+      result.lanes = varying[r] ? outer_.lanes() : 1;
       if (result.aval.is_list()) {
         result.list = b_.make_variable(pointer_type);
         result.offset = b_.make_variable(Type{Dtype::I64, 1});
@@ -92,7 +89,7 @@ class Region::CondWriter {
   }
 
   void write_branch(const Graph& graph) {
-    Region branch(outer_.lowering_, graph, outer_.lanes_, outer_.mask_);
+    Region branch(outer_.lowering(), graph, outer_.lanes(), outer_.mask());
     for (std::size_t i = 0; i < in_.size(); ++i) branch.bind_input(static_cast<ValueId>(i), in_[i].value());
     for (std::uint32_t r = 0; r < results_.size(); ++r)
       if (results_[r].home && !results_[r].borrowed) branch.hint_output(r, results_[r].home.value());
@@ -146,28 +143,9 @@ class Region::CondWriter {
   std::vector<Result> results_;
 };
 
-void Region::emit_cond(const Eqn& e) {
-  const auto operands = graph_.operands(e);
-  const auto branches = static_cast<std::int64_t>(e.params.as<CondParams>().branches.size());
-  const Value index = clamped_index(operands[0], branches - 1);
-  // An array used for the last time may be overwritten by the branches.
-  std::vector<BranchOperand> in;
-  for (ValueId v : operands.subspan(1)) {
-    bool last = false;
-    Place place = take(v, last);
-    if (last && may_update(place))
-      in.push_back({{}, Home(std::move(place))});
-    else
-      in.push_back({std::move(place), {}});
-  }
-  if (b_.lanes_of(index) > 1)
-    emit_cond_lanes(e, index, in);
-  else
-    CondWriter(*this, e, in).write(index);
-}
-
 /// Each branch that some lane takes runs under a mask.
-void Region::emit_cond_lanes(const Eqn& e, Value index, std::span<BranchOperand> in) {
+void emit_cond_lanes(Region& region, const Eqn& e, Value index, std::span<BranchOperand> in) {
+  Builder& b = region.b();
   const auto& branches = e.params.as<CondParams>().branches;
   struct Result {
     Home home;                       // in memory
@@ -176,46 +154,47 @@ void Region::emit_cond_lanes(const Eqn& e, Value index, std::span<BranchOperand>
   };
   std::vector<Result> results(e.result_count);
   for (std::uint32_t r = 0; r < e.result_count; ++r) {
-    const Aval& aval = graph_.aval(e.first_result + r);
+    const Aval& aval = region.aval(e.first_result + r);
     APSIS_ASSERT(!aval.is_list());
-    if (!in_registers(aval)) {
-      results[r].home = borrow(branches, r, lanes_, in);
+    if (!region.in_registers(aval)) {
+      results[r].home = borrow(branches, r, region.lanes(), in);
       results[r].borrowed = static_cast<bool>(results[r].home);
-      if (!results[r].home) results[r].home = Home(destination(e.first_result + r, lanes_).place());
+      if (!results[r].home)
+        results[r].home = Home(region.destination(e.first_result + r, region.lanes()).place());
       continue;
     }
-    b_.set_lanes(lanes_);
+    b.set_lanes(region.lanes());
     for (std::int64_t i = 0; i < aval.size(); ++i)
-      results[r].elements.push_back(b_.make_variable(b_.constant(aval.dtype(), 0)));
+      results[r].elements.push_back(b.make_variable(b.constant(aval.dtype(), 0)));
   }
   const auto write_branch = [&](const Graph& graph, Value taken) {
-    Region branch(lowering_, graph, lanes_, taken);
+    Region branch(region.lowering(), graph, region.lanes(), taken);
     for (std::size_t i = 0; i < in.size(); ++i) branch.bind_input(static_cast<ValueId>(i), in[i].value());
     branch.run();
     for (std::uint32_t r = 0; r < results.size(); ++r) {
-      const Aval& aval = graph_.aval(e.first_result + r);
+      const Aval& aval = region.aval(e.first_result + r);
       if (const Home& home = results[r].home) {
         if (!results[r].borrowed) branch.copy(branch.output(r), aval, branch.update(home.value()));
         continue;
       }
-      const Values values = registers(branch.output(r), aval);
-      b_.set_lanes(lanes_);
+      const Values values = region.registers(branch.output(r), aval);
+      b.set_lanes(region.lanes());
       for (std::size_t i = 0; i < values.size(); ++i) {
-        const Value v = b_.lanes_of(values[i]) == 1 ? b_.splat(values[i]) : values[i];
-        b_.set(results[r].elements[i], b_.select(taken, v, b_.get(results[r].elements[i])));
+        const Value v = b.lanes_of(values[i]) == 1 ? b.splat(values[i]) : values[i];
+        b.set(results[r].elements[i], b.select(taken, v, b.get(results[r].elements[i])));
       }
     }
     for (std::uint32_t r = 0; r < results.size(); ++r)
       if (results[r].borrowed && !same_memory(branch.output(r), results[r].home))
-        branch.copy(branch.output(r), graph_.aval(e.first_result + r),
+        branch.copy(branch.output(r), region.aval(e.first_result + r),
                     branch.update(results[r].home.value()));
   };
   for (std::size_t k = 0; k < branches.size(); ++k) {
-    b_.set_lanes(lanes_);
-    Value taken = b_.compare(Compare::Eq, index, b_.constant(Dtype::I64, k));
-    if (mask_.handle) taken = b_.bit_and(taken, mask_);
-    b_.set_lanes(1);
-    if_(b_, b_.any(taken), [&] { write_branch(*branches[k], taken); });
+    b.set_lanes(region.lanes());
+    Value taken = b.compare(Compare::Eq, index, b.constant(Dtype::I64, k));
+    if (region.mask().handle) taken = b.bit_and(taken, region.mask());
+    b.set_lanes(1);
+    if_(b, b.any(taken), [&] { write_branch(*branches[k], taken); });
   }
   for (std::uint32_t r = 0; r < e.result_count; ++r) {
     Place place;
@@ -223,10 +202,33 @@ void Region::emit_cond_lanes(const Eqn& e, Value index, std::span<BranchOperand>
       place = results[r].home.value();
     } else {
       place.kind = Place::Kind::Registers;
-      for (Variable v : results[r].elements) place.elements.push_back(b_.get(v));
+      for (Variable v : results[r].elements) place.elements.push_back(b.get(v));
     }
-    define(e.first_result + r, std::move(place));
+    region.define(e.first_result + r, std::move(place));
   }
+}
+
+}  // namespace
+
+void emit_cond(Region& region, const Eqn& e) {
+  Builder& b = region.b();
+  const auto operands = region.operands(e);
+  const auto branches = static_cast<std::int64_t>(e.params.as<CondParams>().branches.size());
+  const Value index = clamped_index(region, operands[0], branches - 1);
+  // An array used for the last time may be overwritten by the branches.
+  std::vector<BranchOperand> in;
+  for (ValueId v : operands.subspan(1)) {
+    bool last = false;
+    Place place = region.take(v, last);
+    if (last && region.may_update(place))
+      in.push_back({{}, Home(std::move(place))});
+    else
+      in.push_back({std::move(place), {}});
+  }
+  if (b.lanes_of(index) > 1)
+    emit_cond_lanes(region, e, index, in);
+  else
+    CondWriter(region, e, in).write(index);
 }
 
 }  // namespace apsis::detail

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "codegen/emit/contraction.hpp"
-#include "codegen/emit/region.hpp"
+#include "codegen/emit/equations.hpp"
 #include "ops/dot_order.hpp"
 #include "ops/dot_params.hpp"
 
@@ -36,11 +36,9 @@ bool merge_contracted(const DotParams& p, const View& a, const View& b, std::int
   return true;
 }
 
-}  // namespace
-
 /// A copy with the elements along `axis` next to each other.
-Place Region::packed(const Place& place, const Aval& aval, std::size_t axis) {
-  Place copy_of = allocate(aval, place.lanes).place();
+Place packed(Region& region, const Place& place, const Aval& aval, std::size_t axis) {
+  Place copy_of = region.allocate(aval, place.lanes).place();
   std::int64_t step = aval.shape()[axis];
   copy_of.view.strides[axis] = 1;
   for (std::size_t d = aval.shape().size(); d-- > 0;) {
@@ -48,25 +46,28 @@ Place Region::packed(const Place& place, const Aval& aval, std::size_t axis) {
     copy_of.view.strides[d] = step;
     step *= aval.shape()[d];
   }
-  copy(place, aval, overwrite(copy_of));
+  region.copy(place, aval, region.overwrite(copy_of));
   return copy_of;
 }
 
-bool Region::emit_contract(const Eqn& e) {
+}  // namespace
+
+bool emit_contract(Region& region, const Eqn& e) {
   const auto& p = e.params.as<DotParams>();
-  auto operands = graph_.operands(e);
-  const Aval &in_a = graph_.aval(operands[0]), &in_b = graph_.aval(operands[1]),
-             &out = graph_.aval(e.first_result);
+  auto operands = region.operands(e);
+  const Aval &in_a = region.aval(operands[0]), &in_b = region.aval(operands[1]),
+             &out = region.aval(e.first_result);
   DotSizes sizes(p, in_a.shape(), in_b.shape());
   Dtype dtype = out.dtype(), compute = item_size(dtype) == 2 && is_floating(dtype) ? Dtype::F32 : dtype;
   if (is_complex(dtype) || !is_k_ordered(p, in_a.shape(), in_b.shape()) || out.size() == 0 || sizes.k == 0)
     return false;
-  Place a = in_memory(places_[operands[0]], in_a), b = in_memory(places_[operands[1]], in_b);
+  Place a = region.in_memory(region.place(operands[0]), in_a),
+        b = region.in_memory(region.place(operands[1]), in_b);
   // Neighbouring results read neighbours along the last free axis of b. Where these lie apart, b is
   // transposed first, if enough rows of a share the work.
   if (a.lanes == 1 && b.lanes == 1 && !sizes.free_b.empty() && sizes.n >= 4 && sizes.m >= packing_reuse) {
     auto last = static_cast<std::size_t>(sizes.free_b.back());
-    if (b.view.strides[last] != 1 && b.view.strides[last] != 0) b = packed(b, in_b, last);
+    if (b.view.strides[last] != 1 && b.view.strides[last] != 0) b = packed(region, b, in_b, last);
   }
   // A vector that meets the rows of a matrix is read as they are.
   const bool in_chains = is_floating(compute) && sizes.k >= dot_sequential_below;
@@ -75,14 +76,14 @@ bool Region::emit_contract(const Eqn& e) {
                axis_b = static_cast<std::size_t>(p.contract_b[0]);
     const bool rows_a = a.view.strides[axis_a] == 1, rows_b = b.view.strides[axis_b] == 1;
     if (sizes.n == 1 && rows_a && !rows_b)
-      b = packed(b, in_b, axis_b);
+      b = packed(region, b, in_b, axis_b);
     else if (sizes.m == 1 && rows_b && !rows_a)
-      a = packed(a, in_a, axis_a);
+      a = packed(region, a, in_a, axis_a);
   }
   std::int64_t step_a = 0, step_b = 0;
   if (!merge_contracted(p, a.view, b.view, step_a, step_b)) {
-    a = contiguous(a, in_a);
-    b = contiguous(b, in_b);
+    a = region.contiguous(a, in_a);
+    b = region.contiguous(b, in_b);
     if (!merge_contracted(p, a.view, b.view, step_a, step_b)) return false;
   }
 
@@ -99,7 +100,8 @@ bool Region::emit_contract(const Eqn& e) {
   walk(view_b, b.view, sizes.free_b);
 
   const int lanes = std::max(a.lanes, b.lanes);
-  const Destination result = in_registers(out) ? allocate(out, lanes) : destination(e.first_result, lanes);
+  const Destination result =
+      region.in_registers(out) ? region.allocate(out, lanes) : region.destination(e.first_result, lanes);
   const Contraction contraction{.shape = out.shape(),
                                 .a = {view_a, a.base, dtype, a.lanes},
                                 .b = {view_b, b.base, dtype, b.lanes},
@@ -109,14 +111,11 @@ bool Region::emit_contract(const Eqn& e) {
                                 .count = sizes.k,
                                 .compute = compute};
   if (contraction.in_chains() || out.size() * sizes.k >= worth_sharing)
-    call_contraction(lowering_, contraction);
+    call_contraction(region.lowering(), contraction);
   else
-    write_contraction(lowering_, contraction);
-  ++lowering_.loops;
-  if (in_registers(out))
-    define_loaded(e.first_result, result.place());
-  else
-    define(e.first_result, result.place());
+    write_contraction(region.lowering(), contraction);
+  ++region.lowering().loops;
+  region.define(e.first_result, result.place());
   return true;
 }
 

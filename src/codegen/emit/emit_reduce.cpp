@@ -5,6 +5,7 @@
 #include <bit>
 #include <utility>
 
+#include "codegen/emit/equations.hpp"
 #include "codegen/emit/fusion.hpp"
 #include "ops/reduce_params.hpp"
 #include "ops/sum_order.hpp"
@@ -13,7 +14,7 @@
 namespace apsis::detail {
 
 /// The axes that disappear, those that all arrays walk as one taken together: none, one or two.
-struct Region::Fusion::SumAxes {
+struct Fusion::SumAxes {
   std::int64_t terms = 1, inner = 1;
   std::vector<WalkStrides> strides;  // by view
   bool few = true;                   // there are at most two
@@ -44,28 +45,28 @@ struct Region::Fusion::SumAxes {
   std::int64_t outer_ = 1;
 };
 
-const Dims& Region::Fusion::axes() const {
+const Dims& Fusion::axes() const {
   const auto sum = std::ranges::find_if(eqns_, [&](const Eqn* e) { return reduces(graph_, *e); });
   return (*sum)->params.as<ReduceParams>().axes;
 }
 
 /// Of what is read, then of what will be stored.
-std::vector<View> Region::Fusion::views() const {
+std::vector<View> Fusion::views() const {
   std::vector<View> views;
-  for (const Access& a : loop.accesses) views.push_back(a.view);
+  for (const Access& a : loop_.accesses) views.push_back(a.view);
   for (const Stored& s : stored_) {
-    const Home& hint = region_.hints_[s.value];
+    const Home& hint = region_.hint(s.value);
     views.push_back(hint ? hint.view : View::contiguous(shape_));
   }
   return views;
 }
 
 /// Whether neighbouring terms are neighbours in memory, in each array that has different ones.
-bool Region::Fusion::can_walk_along(const SumAxes& axes) const {
-  if (loop.lanes > 1 || axes.terms < sum_sequential_below || region_.lowering_.options().vector_lanes == 1)
+bool Fusion::can_walk_along(const SumAxes& axes) const {
+  if (loop_.lanes > 1 || axes.terms < sum_sequential_below || region_.lowering().options().vector_lanes == 1)
     return false;
   if (axes.inner != axes.terms && axes.inner % sum_many_partials != 0) return false;
-  const auto reads = axes.strides.begin() + std::ssize(loop.accesses);
+  const auto reads = axes.strides.begin() + std::ssize(loop_.accesses);
   const auto one = [](const WalkStrides& s) { return s.inner == 1; };
   return std::any_of(axes.strides.begin(), reads, one) && std::all_of(reads, axes.strides.end(), one) &&
          std::all_of(axes.strides.begin(), reads,
@@ -73,13 +74,13 @@ bool Region::Fusion::can_walk_along(const SumAxes& axes) const {
 }
 
 /// Whether neighbouring sums have neighbouring terms, in each array that has different ones.
-bool Region::Fusion::has_lines_side_by_side() const {
+bool Fusion::has_lines_side_by_side() const {
   constexpr std::int64_t few = 4;
   const std::vector<View> views = this->views();
   for (std::size_t d = 0; d < shape_.size(); ++d) {
     if (axes().contains(static_cast<std::int64_t>(d)) || shape_[d] < few) continue;
     const auto ok = [&](const View& v) {
-      const bool read = &v < views.data() + loop.accesses.size();
+      const bool read = &v < views.data() + loop_.accesses.size();
       return v.strides[d] == 1 || (read && v.strides[d] >= 0 && v.strides[d] <= LoopNest::most_apart);
     };
     if (std::ranges::all_of(views, ok)) return true;
@@ -87,73 +88,73 @@ bool Region::Fusion::has_lines_side_by_side() const {
   return false;
 }
 
-bool Region::Fusion::can_sum() const {
-  if (std::ranges::any_of(loop.accesses, [](const Access& a) { return !a.within.empty(); })) return false;
+bool Fusion::can_sum() const {
+  if (std::ranges::any_of(loop_.accesses, [](const Access& a) { return !a.within.empty(); })) return false;
   const SumAxes sum(shape_, axes(), views());
-  return sum.few && (loop.lanes > 1 || can_walk_along(sum) || has_lines_side_by_side());
+  return sum.few && (loop_.lanes > 1 || can_walk_along(sum) || has_lines_side_by_side());
 }
 
-bool Region::Fusion::walks_one_axis() const {
+bool Fusion::walks_one_axis() const {
   const SumAxes sum(shape_, axes(), views());
   return sum.few && sum.inner == sum.terms;
 }
 
-void Region::Fusion::in_order() {
+void Fusion::in_order() {
   const SumAxes sum(shape_, axes(), views());
   APSIS_ASSERT(sum.few);
   const bool along = can_walk_along(sum);
   place_results();
   for (std::size_t d = 0; d < shape_.size(); ++d)
-    if (!axes().contains(static_cast<std::int64_t>(d))) loop.shape.push_back(shape_[d]);
+    if (!axes().contains(static_cast<std::int64_t>(d))) loop_.shape.push_back(shape_[d]);
   const auto take_apart = [&](auto& access, std::size_t i) {
-    View view{loop.shape, {}, access.view.offset};
+    View view{loop_.shape, {}, access.view.offset};
     for (std::size_t d = 0; d < shape_.size(); ++d)
       if (!axes().contains(static_cast<std::int64_t>(d))) view.strides.push_back(access.view.strides[d]);
     access.view = std::move(view);
     access.walk = sum.strides[i];
   };
-  for (std::size_t i = 0; i < loop.accesses.size(); ++i) take_apart(loop.accesses[i], i);
-  for (std::size_t i = 0; i < loop.sinks.size(); ++i) take_apart(loop.sinks[i], loop.accesses.size() + i);
-  loop.walk = {sum.terms, sum.inner, along};
-  for (std::size_t i = 0; i < reduced.size(); ++i) {
-    const Aval& aval = graph_.aval(reduced[i]);
-    const int lanes = loop.lanes > 1 ? loop.totals[i].lanes : 1;
+  for (std::size_t i = 0; i < loop_.accesses.size(); ++i) take_apart(loop_.accesses[i], i);
+  for (std::size_t i = 0; i < loop_.sinks.size(); ++i) take_apart(loop_.sinks[i], loop_.accesses.size() + i);
+  loop_.walk = {sum.terms, sum.inner, along};
+  for (std::size_t i = 0; i < reduced_.size(); ++i) {
+    const Aval& aval = graph_.aval(reduced_[i]);
+    const int lanes = loop_.lanes > 1 ? loop_.totals[i].lanes : 1;
     const Destination made =
-        region_.in_registers(aval) ? region_.allocate(aval, lanes) : region_.destination(reduced[i], lanes);
-    loop.sinks.push_back(made.sink(aval.dtype()));
-    results.emplace_back(reduced[i], made.place());
+        region_.in_registers(aval) ? region_.allocate(aval, lanes) : region_.destination(reduced_[i], lanes);
+    loop_.sinks.push_back(made.sink(aval.dtype()));
+    results_.emplace_back(reduced_[i], made.place());
   }
-  const int registers = loop.lanes > 1 ? 1 : region_.lowering_.vector_lanes(widest_);
+  const int registers = loop_.lanes > 1 ? 1 : region_.lowering().vector_lanes(widest_);
   if (along) {
-    loop.width = cost_ <= short_wait ? sum_many_partials : std::min(registers, sum_many_partials);
+    loop_.width = cost_ <= short_wait ? sum_many_partials : std::min(registers, sum_many_partials);
   } else if (registers > 1) {
     // Partial results of a strip of sums side by side stay in the first cache.
     constexpr std::size_t strip_bytes = 512, most_lanes = 64;
     const auto most =
-        static_cast<int>(std::bit_floor(std::min(strip_bytes / widest_ / reduced.size(), most_lanes)));
-    loop.width = std::max(registers, cost_ <= short_wait ? most : std::min(2 * registers, most));
+        static_cast<int>(std::bit_floor(std::min(strip_bytes / widest_ / reduced_.size(), most_lanes)));
+    loop_.width = std::max(registers, cost_ <= short_wait ? most : std::min(2 * registers, most));
   }
 }
 
-bool Region::emit_reduce(const Eqn& e) {
-  if (!reduces(graph_, e)) return false;
-  const auto number = static_cast<std::uint32_t>(&e - graph_.eqns().data());
-  const ValueId operand = graph_.operands(e)[0];
-  Fusion fusion(*this, {&number, 1});
+bool emit_reduce(Region& region, const Eqn& e) {
+  if (!reduces(region.graph(), e)) return false;
+  const auto number = static_cast<std::uint32_t>(&e - region.graph().eqns().data());
+  const ValueId operand = region.operands(e)[0];
+  Fusion fusion(region, {&number, 1});
   if (fusion.can_sum() || fusion.walks_one_axis()) {
     fusion.in_order();
-    emit_loop(fusion);
+    fusion.write();
     return true;
   }
   // A copy that has the terms of each sum one after the other.
-  const Aval& aval = graph_.aval(operand);
+  const Aval& aval = region.aval(operand);
   const Dims& axes = e.params.as<ReduceParams>().axes;
   Dims order;
   for (const bool reduced : {false, true})
     for (std::size_t d = 0; d < aval.shape().size(); ++d)
       if (axes.contains(static_cast<std::int64_t>(d)) == reduced)
         order.push_back(static_cast<std::int64_t>(d));
-  Place from = in_memory(places_[operand], aval);
+  Place from = region.in_memory(region.place(operand), aval);
   View turned{{}, {}, from.view.offset};
   for (std::int64_t d : order) {
     turned.shape.push_back(aval.shape()[static_cast<std::size_t>(d)]);
@@ -161,8 +162,8 @@ bool Region::emit_reduce(const Eqn& e) {
   }
   const Aval stored(aval.dtype(), turned.shape);
   from.view = turned;
-  const Destination made = allocate(stored, from.lanes);
-  copy(from, stored, made);
+  const Destination made = region.allocate(stored, from.lanes);
+  region.copy(from, stored, made);
   Place copied = made.place();
   for (std::size_t i = 0; i < order.size(); ++i) {
     const auto d = static_cast<std::size_t>(order[i]);
@@ -170,11 +171,12 @@ bool Region::emit_reduce(const Eqn& e) {
     turned.strides[d] = made.place().view.strides[i];
   }
   copied.view = {turned.shape, turned.strides, made.place().view.offset};
-  Place original = std::exchange(places_[operand], std::move(copied));
-  Fusion again(*this, {&number, 1});
+  Place original = region.place(operand);
+  region.define(operand, std::move(copied));
+  Fusion again(region, {&number, 1});
   again.in_order();
-  emit_loop(again);
-  places_[operand] = std::move(original);
+  again.write();
+  region.define(operand, std::move(original));
   return true;
 }
 

@@ -3,28 +3,30 @@
 #include <algorithm>
 #include <optional>
 
+#include "codegen/emit/equations.hpp"
 #include "codegen/emit/list_access.hpp"
 #include "codegen/emit/loop_carries.hpp"
 #include "ir/loop.hpp"
 #include "passes/analysis/lane_variance.hpp"
 
 namespace apsis::detail {
+namespace {
 
 /// One loop while it is written.
-class Region::ScanWriter {
+class ScanWriter {
  public:
   ScanWriter(Region& outer, const Eqn& e, std::vector<char> varying_carries,
              std::vector<char> varying_results)
       : outer_(outer),
-        b_(outer.b_),
+        b_(outer.b()),
         e_(e),
         loop_(e),
         varying_(std::move(varying_results)),
-        body_(outer.lowering_, *loop_.body, outer.lanes_, outer.mask_),
+        body_(outer.lowering(), *loop_.body, outer.lanes(), outer.mask()),
         carries_(outer, *loop_.body, loop_.consts, std::move(varying_carries)) {
     bind_fixed();
     find_results();
-    tape_.emplace(outer.lowering_, recorded_, wide_ ? outer.lanes_ : 1);
+    tape_.emplace(outer.lowering(), recorded_, wide_ ? outer.lanes() : 1);
     find_entries();
   }
 
@@ -38,7 +40,7 @@ class Region::ScanWriter {
       carries_.open();
       bind_entries();
       write_body();
-      outer_.lowering_.poll();
+      outer_.lowering().poll();
       b_.set_lanes(1);
       b_.set(trip_, b_.add(b_.get(trip_), b_.index(1)));
     };
@@ -49,10 +51,10 @@ class Region::ScanWriter {
  private:
   /// Before the loop: what does not change in it, and where the carries start.
   void bind_fixed() {
-    const auto operands = outer_.graph_.operands(e_);
+    const auto operands = outer_.operands(e_);
     std::vector<char> fixed(loop_.body->input_count(), 0);
     for (std::size_t i = 0; i < loop_.consts; ++i) {
-      body_.bind_input(static_cast<ValueId>(i), outer_.places_[operands[i]]);
+      body_.bind_input(static_cast<ValueId>(i), outer_.place(operands[i]));
       fixed[i] = 1;
     }
     for (std::size_t c = 0; c < loop_.carries; ++c) {
@@ -73,7 +75,7 @@ class Region::ScanWriter {
   void find_results() {
     for (std::size_t y = 0; y < e_.result_count - loop_.carries; ++y) {
       field_of_.push_back(recorded_.size());
-      if (!outer_.graph_.aval(result(y)).is_list()) continue;
+      if (!outer_.aval(result(y)).is_list()) continue;
       recorded_.push_back(made(y));
       wide_ = varying_[loop_.carries + y] != 0;
     }
@@ -82,18 +84,18 @@ class Region::ScanWriter {
   /// What is read entry by entry: lists, of which those that are recorded together share a reader, and
   /// stacks.
   void find_entries() {
-    const auto operands = outer_.graph_.operands(e_);
+    const auto operands = outer_.operands(e_);
     for (std::size_t i = loop_.first_x(); i < operands.size(); ++i) {
-      const Place& place = outer_.places_[operands[i]];
+      const Place& place = outer_.place(operands[i]);
       if (place.kind != Place::Kind::List) {
         reader_of_.push_back(readers_.size());
-        xs_.push_back(outer_.in_memory(place, outer_.graph_.aval(operands[i])));
+        xs_.push_back(outer_.in_memory(place, outer_.aval(operands[i])));
         continue;
       }
       const auto known = std::ranges::find_if(
           readers_, [&](const ListReader& r) { return r.list().handle == place.base.handle; });
       reader_of_.push_back(static_cast<std::size_t>(known - readers_.begin()));
-      if (known == readers_.end()) readers_.emplace_back(outer_.lowering_, place.base, loop_.reverse);
+      if (known == readers_.end()) readers_.emplace_back(outer_.lowering(), place.base, loop_.reverse);
       if (!place.step.handle) readers_[reader_of_.back()].reads_records();
       xs_.push_back(place);
       if (!place.elements.empty()) entries_ = place.elements[0];
@@ -103,8 +105,8 @@ class Region::ScanWriter {
   void make_stacks() {
     stacks_.resize(field_of_.size());
     for (std::size_t y = 0; y < stacks_.size(); ++y)
-      if (!outer_.graph_.aval(result(y)).is_list())
-        stacks_[y] = outer_.destination(result(y), varying_[loop_.carries + y] ? outer_.lanes_ : 1).place();
+      if (!outer_.aval(result(y)).is_list())
+        stacks_[y] = outer_.destination(result(y), varying_[loop_.carries + y] ? outer_.lanes() : 1).place();
   }
 
   /// What passes from each iteration to the next.
@@ -150,9 +152,9 @@ class Region::ScanWriter {
     b_.set_lanes(1);
     index_ = loop_.reverse ? b_.sub(b_.sub(length_, b_.index(1)), trip) : trip;
     if (entries_.handle) {
-      b_.set_lanes(outer_.lanes_);
+      b_.set_lanes(outer_.lanes());
       mask_ = b_.compare(Compare::Lt, b_.splat(index_), entries_);
-      body_.set_mask(outer_.mask_.handle ? b_.bit_and(outer_.mask_, mask_) : mask_);
+      body_.set_mask(outer_.mask().handle ? b_.bit_and(outer_.mask(), mask_) : mask_);
     }
     for (std::size_t c = 0; c < loop_.carries; ++c)
       if (!carries_.unchanged(c)) body_.bind_input(loop_.in_body(c), carries_.place(c));
@@ -182,11 +184,11 @@ class Region::ScanWriter {
     for (std::size_t c = 0; c < loop_.carries; ++c)
       outer_.define(e_.first_result + static_cast<ValueId>(c), carries_.place(c));
     for (std::size_t y = 0; y < stacks_.size(); ++y) {
-      const Aval& aval = outer_.graph_.aval(result(y));
+      const Aval& aval = outer_.aval(result(y));
       if (aval.is_list())
         outer_.define(result(y), tape_->list(field_of_[y], entries_));
       else if (outer_.in_registers(aval))
-        outer_.define_loaded(result(y), stacks_[y]);
+        outer_.define(result(y), stacks_[y]);
       else
         outer_.define(result(y), std::move(stacks_[y]));
     }
@@ -212,15 +214,17 @@ class Region::ScanWriter {
   Value mask_;     // the lanes that have this entry; no handle: all
 };
 
-void Region::emit_scan(const Eqn& e) {
+}  // namespace
+
+void emit_scan(Region& region, const Eqn& e) {
   const Loop loop(e);
   bool lanes_differ = false;
   std::vector<char> carries(loop.carries, 0), results(e.result_count, 0);
-  if (lanes_ > 1) {
-    carries = varying_carries(e, varying(e), lanes_differ);
-    results = varying_results(graph_, e, varying(e));
+  if (region.lanes() > 1) {
+    carries = varying_carries(e, region.varying(e), lanes_differ);
+    results = varying_results(region.graph(), e, region.varying(e));
   }
-  ScanWriter(*this, e, std::move(carries), std::move(results)).write();
+  ScanWriter(region, e, std::move(carries), std::move(results)).write();
 }
 
 }  // namespace apsis::detail

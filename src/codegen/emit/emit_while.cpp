@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "codegen/emit/equations.hpp"
 #include "codegen/emit/list_access.hpp"
 #include "codegen/emit/loop_carries.hpp"
 #include "ir/loop.hpp"
@@ -43,23 +44,21 @@ struct Variance {
   bool wide = false;          // all lists alike
 };
 
-}  // namespace
-
 /// One loop while it is written.
-class Region::WhileWriter {
+class WhileWriter {
  public:
   WhileWriter(Region& outer, const Eqn& e, const Variance& variance)
       : outer_(outer),
-        b_(outer.b_),
+        b_(outer.b()),
         e_(e),
         loop_(e),
         lanes_differ_(variance.lanes_differ),
-        cond_(outer.lowering_, *loop_.cond, outer.lanes_, outer.mask_),
-        body_(outer.lowering_, *loop_.body, outer.lanes_, outer.mask_),
+        cond_(outer.lowering(), *loop_.cond, outer.lanes(), outer.mask()),
+        body_(outer.lowering(), *loop_.body, outer.lanes(), outer.mask()),
         carries_(outer, *loop_.body, loop_.consts, variance.carries),
         lists_(made_lists()),
         // In a packet each lane has entries as long as it is in the loop; the record has room for all.
-        tape_(outer.lowering_, recorded(), variance.wide ? outer.lanes_ : 1) {}
+        tape_(outer.lowering(), recorded(), variance.wide ? outer.lanes() : 1) {}
 
   void write() {
     bind_fixed();
@@ -89,10 +88,10 @@ class Region::WhileWriter {
       MadeList& list = lists.emplace_back(MadeList{{}, {}, i, fields});
       // What counts iterations is not written down: those who read it count too.
       const std::size_t c = made - loop_.consts;
-      const bool carry = made >= loop_.consts && c < loop_.carries && outer_.lanes_ == 1;
+      const bool carry = made >= loop_.consts && c < loop_.carries && outer_.lanes() == 1;
       const ConstantParams* by = carry ? step_of(*loop_.body, made, loop_.body->outputs()[c]) : nullptr;
-      if (by && only_scanned(outer_.graph_, e_.first_result + static_cast<ValueId>(i))) {
-        const Place& start = outer_.places_[outer_.graph_.operands(e_)[loop_.first_carry() + c]];
+      if (by && only_scanned(outer_.graph(), e_.first_result + static_cast<ValueId>(i))) {
+        const Place& start = outer_.place(outer_.operands(e_)[loop_.first_carry() + c]);
         list.first = outer_.registers(start, loop_.body->aval(made))[0];
         b_.set_lanes(1);
         list.step = b_.constant(by->dtype, by->bits);
@@ -112,14 +111,14 @@ class Region::WhileWriter {
 
   /// Before the loop: what does not change in it, and where the carries start.
   void bind_fixed() {
-    const auto operands = outer_.graph_.operands(e_);
+    const auto operands = outer_.operands(e_);
     std::vector<char> in_cond(loop_.cond->input_count(), 0), in_body(loop_.body->input_count(), 0);
     for (std::size_t i = 0; i < loop_.cond_consts; ++i) {
-      cond_.bind_input(static_cast<ValueId>(i), outer_.places_[operands[i]]);
+      cond_.bind_input(static_cast<ValueId>(i), outer_.place(operands[i]));
       in_cond[i] = 1;
     }
     for (std::size_t i = 0; i < loop_.consts; ++i) {
-      body_.bind_input(static_cast<ValueId>(i), outer_.places_[operands[loop_.cond_consts + i]]);
+      body_.bind_input(static_cast<ValueId>(i), outer_.place(operands[loop_.cond_consts + i]));
       in_body[i] = 1;
     }
     for (std::size_t c = 0; c < loop_.carries; ++c) {
@@ -146,7 +145,7 @@ class Region::WhileWriter {
     if (loop_.max_steps >= 0) carried.push_back(steps_ = b_.make_variable(b_.index(0)));
     if (lists_.empty()) return carried;
     if (lanes_differ_) {
-      b_.set_lanes(outer_.lanes_);
+      b_.set_lanes(outer_.lanes());
       carried.push_back(entries_ = b_.make_variable(b_.constant(Dtype::I64, 0)));
     }
     tape_.add_variables(carried);
@@ -161,8 +160,8 @@ class Region::WhileWriter {
     cond_.run();
     Value go_on = outer_.registers(cond_.output(0), loop_.cond->aval(loop_.cond->outputs()[0]))[0];
     if (b_.lanes_of(go_on) > 1) {
-      b_.set_lanes(outer_.lanes_);
-      mask_ = outer_.mask_.handle ? b_.bit_and(outer_.mask_, go_on) : go_on;
+      b_.set_lanes(outer_.lanes());
+      mask_ = outer_.mask().handle ? b_.bit_and(outer_.mask(), go_on) : go_on;
       go_on = b_.any(mask_);
       body_.set_mask(mask_);
     }
@@ -173,9 +172,9 @@ class Region::WhileWriter {
   void check_bound() {
     if (loop_.max_steps < 0) return;
     const auto fail = [&] {
-      const Operand arguments[] = {outer_.lowering_.context(), b_.index(loop_.max_steps),
+      const Operand arguments[] = {outer_.lowering().context(), b_.index(loop_.max_steps),
                                    b_.index(loop_.site)};
-      outer_.lowering_.check(b_.call_runtime("apsis_fail_max_steps", Dtype::I32, arguments));
+      outer_.lowering().check(b_.call_runtime("apsis_fail_max_steps", Dtype::I32, arguments));
     };
     if_(b_, b_.compare(Compare::Ge, b_.get(steps_), b_.index(loop_.max_steps)), fail, Likely::False);
   }
@@ -195,11 +194,11 @@ class Region::WhileWriter {
 
   /// The end of an iteration.
   void count() {
-    outer_.lowering_.poll();
+    outer_.lowering().poll();
     b_.set_lanes(1);
     if (steps_.made()) b_.set(steps_, b_.add(b_.get(steps_), b_.index(1)));
     if (!entries_.made()) return;
-    b_.set_lanes(outer_.lanes_);
+    b_.set_lanes(outer_.lanes());
     const Value inside = mask_.handle ? mask_ : b_.constant(Dtype::Bool, 1);
     b_.set(entries_, b_.add(b_.get(entries_), b_.convert(inside, Dtype::I64)));
   }
@@ -231,15 +230,17 @@ class Region::WhileWriter {
   Value mask_;        // the lanes that go on; no handle: all
 };
 
-void Region::emit_while(const Eqn& e) {
+}  // namespace
+
+void emit_while(Region& region, const Eqn& e) {
   const Loop loop(e);
   Variance variance{std::vector<char>(loop.carries, 0)};
-  if (lanes_ > 1) {
-    variance.carries = varying_carries(e, varying(e), variance.lanes_differ);
-    const std::vector<char> results = varying_results(graph_, e, varying(e));
+  if (region.lanes() > 1) {
+    variance.carries = varying_carries(e, region.varying(e), variance.lanes_differ);
+    const std::vector<char> results = varying_results(region.graph(), e, region.varying(e));
     variance.wide = results.size() > loop.carries && results[loop.carries];
   }
-  WhileWriter(*this, e, variance).write();
+  WhileWriter(region, e, variance).write();
 }
 
 }  // namespace apsis::detail

@@ -9,7 +9,7 @@ namespace apsis::detail {
 
 /// Makes a fused loop of equations. No memory is taken for what it stores before the order of the elements is
 /// chosen.
-class Region::Fusion {
+class Fusion {
  public:
   Fusion(Region& region, std::span<const std::uint32_t> eqns);
 
@@ -21,10 +21,8 @@ class Region::Fusion {
   void in_order();
   /// Any: there are no sums.
   void in_any_order();
-
-  FusedLoop loop;
-  std::vector<std::pair<ValueId, Place>> results;  // what is stored
-  std::vector<ValueId> reduced;                    // by total
+  /// After one of them.
+  void write();
 
  private:
   static constexpr std::int64_t short_wait = 12;  // instructions
@@ -45,6 +43,9 @@ class Region::Fusion {
 
   Region& region_;
   const Graph& graph_;
+  FusedLoop loop_;
+  std::vector<std::pair<ValueId, Place>> results_;  // what is stored
+  std::vector<ValueId> reduced_;                    // by total
   Shape shape_;
   std::vector<const Eqn*> eqns_;
   std::vector<Place> read_;  // alive until the loop is written

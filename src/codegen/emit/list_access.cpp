@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/list.hpp"
+
 namespace apsis::detail {
 namespace {
 
@@ -176,6 +178,39 @@ void write_list(Builder& b, const Place& list, const Destination& to) {
   const Value all = b.load_element(b.offset(list.base, offsetof(List, count)), Dtype::I64);
   b.set_lanes(list.lanes);
   b.store(b.offset(value, list_value_bytes), list.elements.empty() ? b.splat(all) : list.elements[0]);
+}
+
+Place lists_of_lanes(PlaceAccess& access, const Place& tapes, const Aval& aval) {
+  Builder& b = access.b();
+  const std::int64_t lanes = aval.shape()[0];
+  Place table = access.allocate(Aval(Dtype::U64, {lanes}), 1).place();
+  table.kind = Place::Kind::List;
+  b.set_lanes(1);
+  table.offset = b.index(0);
+  const Operand arguments[] = {access.lowering().context(),
+                               tapes.base,
+                               b.index(lanes),
+                               b.index(tapes.lanes),
+                               tapes.offset,
+                               b.index(lanes == 0 ? 0 : aval.size() / lanes),
+                               b.index(static_cast<std::int64_t>(item_size(aval.dtype()))),
+                               b.index(list_depth(aval.list())),
+                               table.base};
+  access.lowering().check(b.call_runtime("apsis_lists_of_lanes", Dtype::I32, arguments));
+  return table;
+}
+
+void free_lists_of_lanes(PlaceAccess& access, const Buffer& lists) {
+  Builder& b = access.b();
+  b.set_lanes(1);
+  const auto count = static_cast<std::int64_t>(lists.tables.size());
+  const Pointer tables = b.stack(lists.tables.size() * sizeof(void*));
+  for (std::int64_t i = 0; i < count; ++i)
+    b.store_pointer(b.offset(tables, i * static_cast<std::int64_t>(sizeof(void*))),
+                    lists.tables[static_cast<std::size_t>(i)]);
+  const Operand arguments[] = {access.lowering().context(), tables, b.index(count), b.index(lists.lanes),
+                               b.index(lists.packet)};
+  b.call_runtime_void("apsis_lists_free", arguments);
 }
 
 }  // namespace apsis::detail

@@ -3,7 +3,7 @@
 // Reading and writing lists inside loops. A loop keeps the address of the current record and the number of
 // records left in the chunk in registers, and calls the library only where a chunk ends.
 
-#include "codegen/emit/region.hpp"
+#include "codegen/emit/place_access.hpp"
 
 namespace apsis::detail {
 
@@ -68,5 +68,9 @@ class ListReader {
   Variable at_, left_;  // the next record, and how many are left in its chunk
   bool reads_ = false;
 };
+
+/// Lists of lanes as a table of lists, out of the tapes of packets.
+Place lists_of_lanes(PlaceAccess& access, const Place& tapes, const Aval& aval);
+void free_lists_of_lanes(PlaceAccess& access, const Buffer& lists);
 
 }  // namespace apsis::detail

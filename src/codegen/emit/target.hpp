@@ -2,14 +2,14 @@
 
 // Memory that code may write. In a packet, lanes at rest keep what somebody may still read of theirs: what is
 // written elsewhere than in memory of the code's own is written under the mask. A Place can only be read;
-// Region alone makes these of it, and knows the mask, so that nothing is written without it.
+// PlaceAccess alone makes these of it, and knows the mask, so that nothing is written without it.
 
 #include "codegen/emit/loop_nest.hpp"
 #include "codegen/plan/place.hpp"
 
 namespace apsis::detail {
 
-class Region;
+class PlaceAccess;
 
 /// A place whose lanes at rest are left as they are.
 class Target {
@@ -41,7 +41,7 @@ class Target {
   }
 
  protected:
-  friend Region;
+  friend PlaceAccess;
   Target(Place place, Value mask) : place_(std::move(place)), base_{place_.base.handle}, mask_(mask) {}
   Value both(Builder& b, Value where) const {
     if (!where.handle || !mask_.handle) return where.handle ? where : mask_;
@@ -65,7 +65,7 @@ class Destination : public Target {
   }
 
  private:
-  friend Region;
+  friend PlaceAccess;
   explicit Destination(Place place) : Target(std::move(place), {}) {}
 };
 

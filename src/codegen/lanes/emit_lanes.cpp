@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "codegen/emit/equations.hpp"
 #include "codegen/lanes/lane_code.hpp"
 #include "core/list.hpp"
 #include "ir/effects.hpp"
@@ -70,56 +71,28 @@ std::size_t widest_float(const Graph& graph) {
   return bytes;
 }
 
-}  // namespace
-
-/// Lists of lanes as a list each, where they are on the tapes of packets.
-Place Region::lists_of_lanes(const Place& tapes, const Aval& aval) {
-  const std::int64_t lanes = aval.shape()[0];
-  Place table = allocate(Aval(Dtype::U64, {lanes}), 1).place();
-  table.kind = Place::Kind::List;
-  b_.set_lanes(1);
-  table.offset = b_.index(0);
-  const Operand arguments[] = {lowering_.context(),
-                               tapes.base,
-                               b_.index(lanes),
-                               b_.index(tapes.lanes),
-                               tapes.offset,
-                               b_.index(lanes == 0 ? 0 : aval.size() / lanes),
-                               b_.index(static_cast<std::int64_t>(item_size(aval.dtype()))),
-                               b_.index(list_depth(aval.list())),
-                               table.base};
-  lowering_.check(b_.call_runtime("apsis_lists_of_lanes", Dtype::I32, arguments));
-  return table;
-}
-
-void Region::free_lists_of_lanes(const Buffer& lists) {
-  b_.set_lanes(1);
-  const auto count = static_cast<std::int64_t>(lists.tables.size());
-  const Pointer tables = b_.stack(lists.tables.size() * sizeof(void*));
-  for (std::int64_t i = 0; i < count; ++i)
-    b_.store_pointer(b_.offset(tables, i * static_cast<std::int64_t>(sizeof(void*))),
-                     lists.tables[static_cast<std::size_t>(i)]);
-  const Operand arguments[] = {lowering_.context(), tables, b_.index(count), b_.index(lists.lanes),
-                               b_.index(lists.packet)};
-  b_.call_runtime_void("apsis_lists_free", arguments);
-}
+struct Packets {
+  int width = 1;
+  bool may_double = false;
+  LaneSplit split;
+};
 
 /// How the lanes run: how many a packet holds, and what the loop in it is. Lists that come in must be on
 /// tapes of one width.
-Region::Packets Region::plan_packets(const Eqn& e) {
+Packets plan_packets(Region& region, const Eqn& e) {
   const auto& p = e.params.as<MapLanesParams>();
   std::vector<char> mapped;
   for (std::int64_t axis : p.in_axes) mapped.push_back(axis >= 0);
   Packets packets;
   const auto alone = [&] { return Packets{1, false, split_lanes(*p.region, mapped, false)}; };
   if (calls_host(*p.region) || needs_lanes_alone(*p.region)) return alone();
-  packets.width = lowering_.vector_lanes(std::clamp<std::size_t>(widest_float(*p.region), 4, 8));
-  packets.may_double = lowering_.options().vector_lanes == 0;
-  const auto operands = graph_.operands(e);
+  packets.width = region.lowering().vector_lanes(std::clamp<std::size_t>(widest_float(*p.region), 4, 8));
+  packets.may_double = region.lowering().options().vector_lanes == 0;
+  const auto operands = region.operands(e);
   bool first = true;
   for (std::size_t i = 0; i < operands.size(); ++i) {
-    if (!mapped[i] || !graph_.aval(operands[i]).is_list()) continue;
-    const int lanes = places_[operands[i]].lanes;
+    if (!mapped[i] || !region.aval(operands[i]).is_list()) continue;
+    const int lanes = region.place(operands[i]).lanes;
     if (!first && lanes != packets.width) return alone();
     packets.width = lanes;
     packets.may_double = first = false;
@@ -131,28 +104,28 @@ Region::Packets Region::plan_packets(const Eqn& e) {
 }
 
 /// A call of the function that runs a chunk of lanes: the table of what it is given, and what it makes.
-class Region::PacketsCall {
+class PacketsCall {
  public:
   PacketsCall(Region& outer, const Eqn& e, LaneCode& code)
-      : outer_(outer), b_(outer.b_), e_(e), p_(e.params.as<MapLanesParams>()), code_(code) {
+      : outer_(outer), b_(outer.b()), e_(e), p_(e.params.as<MapLanesParams>()), code_(code) {
     b_.set_lanes(1);
-    table_ = b_.stack((outer_.graph_.operands(e).size() + e.result_count) * sizeof(void*));
+    table_ = b_.stack((outer_.operands(e).size() + e.result_count) * sizeof(void*));
   }
 
   void pass_operands() {
-    for (ValueId v : outer_.graph_.operands(e_)) {
-      const Aval& aval = outer_.graph_.aval(v);
+    for (ValueId v : outer_.operands(e_)) {
+      const Aval& aval = outer_.aval(v);
       if (aval.is_list())
-        pass_list(outer_.places_[v], aval);
+        pass_list(outer_.place(v), aval);
       else
-        pass_array(in_.emplace_back(outer_.contiguous(outer_.places_[v], aval)), aval);
+        pass_array(in_.emplace_back(outer_.contiguous(outer_.place(v), aval)), aval);
     }
   }
 
   void make_results() {
     for (std::uint32_t r = 0; r < e_.result_count; ++r) {
       const ValueId v = e_.first_result + r;
-      const Aval& aval = outer_.graph_.aval(v);
+      const Aval& aval = outer_.aval(v);
       if (!aval.is_list()) {
         pass_array(out_.emplace_back(outer_.destination(v, 1).place()), aval);
         continue;
@@ -170,13 +143,13 @@ class Region::PacketsCall {
   void call(Function chunk, bool parallel) {
     b_.set_lanes(1);
     const Operand arguments[] = {
-        outer_.lowering_.context(), b_.address_of(chunk),    table_,
-        b_.index(p_.lanes),         b_.index(code_.width()), b_.index(code_.scratch_bytes()),
+        outer_.lowering().context(), b_.address_of(chunk),    table_,
+        b_.index(p_.lanes),          b_.index(code_.width()), b_.index(code_.scratch_bytes()),
         b_.index(parallel)};
-    outer_.lowering_.check(b_.call_runtime("apsis_run_lanes", Dtype::I32, arguments));
+    outer_.lowering().check(b_.call_runtime("apsis_run_lanes", Dtype::I32, arguments));
     // Lists go when the last of their values is read, as those do that a loop makes outside lanes.
     if (!hands_on_list(*p_.region))
-      for (const BufferOwner& lists : unpacked_) outer_.free_lists_of_lanes(*lists);
+      for (const BufferOwner& lists : unpacked_) free_lists_of_lanes(outer_, *lists);
   }
 
   void define_results() {
@@ -190,14 +163,11 @@ class Region::PacketsCall {
     b_.set_lanes(1);
     for (std::uint32_t r = 0; r < e_.result_count; ++r) {
       const ValueId v = e_.first_result + r;
-      if (outer_.graph_.aval(v).is_list()) {
+      if (outer_.aval(v).is_list()) {
         const Value offset = b_.load_element(b_.offset(*list++, offsetof(ListValue, offset)), Dtype::I64);
         out_[r].offset = code_.width() > 1 ? b_.index(code_.tape_offset(r)) : offset;
       }
-      if (outer_.in_registers(outer_.graph_.aval(v)))
-        outer_.define_loaded(v, out_[r]);
-      else
-        outer_.define(v, std::move(out_[r]));
+      outer_.define(v, std::move(out_[r]));
     }
   }
 
@@ -214,7 +184,7 @@ class Region::PacketsCall {
     if (unpack) {
       // Of lanes of their own, which need not be those of this equation: it may give all to each of its
       // lanes.
-      in_.push_back(outer_.lists_of_lanes(given, aval));
+      in_.push_back(lists_of_lanes(outer_, given, aval));
       unpacked_.push_back(owner_of_lists({&in_.back(), 1}, aval.shape()[0], 1));
     }
     const Place& place = unpack ? in_.back() : given;
@@ -240,24 +210,26 @@ class Region::PacketsCall {
   std::vector<Pointer> lists_;         // among the results
 };
 
-void Region::emit_packets(const Eqn& e) {
+}  // namespace
+
+void emit_packets(Region& region, const Eqn& e) {
   const auto& p = e.params.as<MapLanesParams>();
-  const auto operands = graph_.operands(e);
-  Packets packets = plan_packets(e);
+  const auto operands = region.operands(e);
+  Packets packets = plan_packets(region, e);
   // Lists from one tape are read together.
   std::vector<std::size_t> tapes(operands.size(), 0);
   for (std::size_t i = 0; i < operands.size(); ++i)
-    while (graph_.aval(operands[i]).is_list() &&
-           places_[operands[tapes[i]]].base.handle != places_[operands[i]].base.handle)
+    while (region.aval(operands[i]).is_list() &&
+           region.place(operands[tapes[i]]).base.handle != region.place(operands[i]).base.handle)
       ++tapes[i];
-  LaneCode code(lowering_, p, std::move(packets.split), std::move(tapes), packets.width,
+  LaneCode code(region.lowering(), p, std::move(packets.split), std::move(tapes), packets.width,
                 packets.may_double && packets.width > 1);
   const Function chunk = code.write();
-  PacketsCall call(*this, e, code);
+  PacketsCall call(region, e, code);
   call.pass_operands();
   call.make_results();
   // Functions of the host are called in the order of the lanes.
-  call.call(chunk, lowering_.options().parallel && !calls_host(*p.region));
+  call.call(chunk, region.lowering().options().parallel && !calls_host(*p.region));
   call.define_results();
 }
 

@@ -253,7 +253,7 @@ Place LaneChunk::lasting(Region& region, std::size_t i) {
   const Aval& aval = split.region->aval(split.region->outputs()[i]);
   Place place = region.output(i);
   if (!of_lanes(aval.list())) return place;
-  if (place.lanes > 1) place = region.lists_of_lanes(place, aval);
+  if (place.lanes > 1) place = lists_of_lanes(region, place, aval);
   b.set_lanes(1);
   const Operand arguments[] = {lowering.context(), place.base, b.index(aval.shape()[0])};
   place.base = lowering.make("apsis_list_table", arguments);
