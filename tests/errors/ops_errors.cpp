@@ -158,7 +158,7 @@ APSIS_PROVOKES(update_shape,
                x3.at(range(0, 2)).set(x3))
 
 APSIS_PROVOKES(update_fractions,
-               "[at] values of f64[] would lose their fractions in an array of i64[3]; convert one of the "
+               "[at] values of f64[] would lose their fractions in an array of i32[3]; convert one of the "
                "two with astype",
                array({1, 2, 3}).at(0).set(array(0.5)))
 

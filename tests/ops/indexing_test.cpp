@@ -126,7 +126,8 @@ TEST(Indexing, UpdatesKeepTheDtype) {
   Array x = zeros({3}, f32);
   EXPECT_EQ(x.at(0).set(1.5).dtype(), f32);
   EXPECT_EQ(x.at(0).set(array({1.5})(0)).dtype(), f32);
-  EXPECT_EQ(arange(3).at(1).set(2.7)[1].item<std::int64_t>(), 2);
+  EXPECT_EQ(arange(3).at(1).set(astype(array(7), i16)).dtype(), i64);
+  EXPECT_EQ(zeros({2}, boolean).at(1).set(1)[1].item<bool>(), true);
 }
 
 // Derivatives of every kind of update, with distinct positions and, where they are defined, repeated ones.
