@@ -136,9 +136,10 @@ std::vector<char> Region::varying(const Eqn& e) const {
 void Region::define(ValueId v, Place place) {
   const bool stored = place.kind == Place::Kind::Memory || place.kind == Place::Kind::Iota;
   if (stored && in_registers(aval(v))) {
-    place.elements = registers(place, aval(v));
-    place.kind = Place::Kind::Registers;
-    place.buffer = {};
+    Place loaded;
+    loaded.kind = Place::Kind::Registers;
+    loaded.elements = registers(place, aval(v));
+    place = std::move(loaded);
   }
   places_[v] = std::move(place);
 }
