@@ -179,8 +179,10 @@ TEST(Misuses, Knapsack) {
   // A table of doubles.
   expect_misuse("make the body return what it got, or start from a carry of that shape and dtype", [&] {
     fori_loop(
-        0, 3, [](const Array& i, const Array& t) { return t.at(i).set(0.5) * 0.5; }, zeros({3}, i64));
+        0, 3, [](const Array& i, const Array& t) { return t.at(i).set(1) * 0.5; }, zeros({3}, i64));
   });
+  // Values of doubles in a table of integers.
+  expect_misuse("would lose their fractions in an array of i64[3]", [&] { zeros({3}, i64).at(1).set(0.5); });
   // Weights that are doubles.
   expect_misuse("convert with astype, or use `where` for conditions", [&] { zeros({5})[array({1., 2.})]; });
   // Integers to a negative power.
