@@ -61,8 +61,7 @@ bool emit_contract(Region& region, const Eqn& e) {
   Dtype dtype = out.dtype(), compute = item_size(dtype) == 2 && is_floating(dtype) ? Dtype::F32 : dtype;
   if (is_complex(dtype) || !is_k_ordered(p, in_a.shape(), in_b.shape()) || out.size() == 0 || sizes.k == 0)
     return false;
-  Place a = region.in_memory(region.place(operands[0]), in_a),
-        b = region.in_memory(region.place(operands[1]), in_b);
+  Place a = region.in_memory(operands[0]), b = region.in_memory(operands[1]);
   // Neighbouring results read neighbours along the last free axis of b. Where these lie apart, b is
   // transposed first, if enough rows of a share the work.
   if (a.lanes == 1 && b.lanes == 1 && !sizes.free_b.empty() && sizes.n >= 4 && sizes.m >= packing_reuse) {
@@ -100,8 +99,7 @@ bool emit_contract(Region& region, const Eqn& e) {
   walk(view_b, b.view, sizes.free_b);
 
   const int lanes = std::max(a.lanes, b.lanes);
-  const Destination result =
-      region.in_registers(out) ? region.allocate(out, lanes) : region.destination(e.first_result, lanes);
+  const Destination result = region.destination(e.first_result, lanes);
   const Contraction contraction{.shape = out.shape(),
                                 .a = {view_a, a.base, dtype, a.lanes},
                                 .b = {view_b, b.base, dtype, b.lanes},

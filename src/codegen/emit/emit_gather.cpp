@@ -80,10 +80,10 @@ bool emit_gather(Region& region, const Eqn& e) {
   const Aval &in = region.aval(operands[0]), &indices = region.aval(operands[1]),
              &out = region.aval(e.first_result);
   if (!region.in_registers(indices) || !moves_few(out) || in.size() == 0) return false;
-  const Place array = region.in_memory(region.place(operands[0]), in);
+  const Place array = region.in_memory(operands[0]);
   if (array.lanes > 1 && array.lanes != region.lanes()) return false;
   const auto& p = e.params.as<GatherParams>();
-  const Values index = region.registers(region.place(operands[1]), indices);
+  const Values index = region.registers(operands[1]);
   const Placement placement(p, in.shape(), array.view.strides, indices.shape());
   const auto pairs = placement.elements();
   Place result;
@@ -123,8 +123,7 @@ bool emit_scatter(Region& region, const Eqn& e) {
   for (ValueId v : operands) lanes = std::max(lanes, region.lanes_of(v));
   if (lanes > 1 && lanes != region.lanes()) return false;
   const auto& p = e.params.as<ScatterParams>();
-  const Values index = region.registers(region.place(operands[1]), indices),
-               updates = region.registers(region.place(operands[2]), moved);
+  const Values index = region.registers(operands[1]), updates = region.registers(operands[2]);
   const Target target = updated(region, e, lanes);
   const Place& place = target.place();
   const Placement placement(p.places, aval.shape(), place.view.strides, indices.shape());

@@ -66,15 +66,12 @@ bool interleave(Region& region, const Aval& aval, std::span<const Access> column
   return true;
 }
 
-/// The byte offset, in the array's view, of the slice that begins at `starts`; no handle when lanes differ.
+/// The byte offset, in the array's view, of the slice that begins at `starts`, the same for all lanes.
 Value dynamic_offset(Region& region, const Place& array, const Aval& aval, std::span<const ValueId> starts,
                      const Shape& sizes) {
   Builder& b = region.b();
-  Value offset = {};
-  for (ValueId s : starts)
-    if (region.lanes_of(s) > 1) return offset;
   b.set_lanes(1);
-  offset = b.index(0);
+  Value offset = b.index(0);
   for (std::size_t d = 0; d < starts.size(); ++d) {
     std::int64_t room = aval.shape()[d] - sizes[d];
     if (room == 0 || array.view.strides[d] == 0) continue;
@@ -107,9 +104,9 @@ Value lane_starts(Region& region, const Place& array, const Aval& aval, std::spa
 }
 
 /// Runs `body(offset, k)` for the elements of a slice: element k of the slice is `offset` bytes, in the
-/// array, from its first. False if there are too many to unroll and they have gaps.
+/// array, from its first. If there are too many to unroll, they have no gaps.
 template <class Body>
-bool each_of_slice(Region& region, const Place& array, const Aval& slice, Body&& body) {
+void each_of_slice(Region& region, const Place& array, const Aval& slice, Body&& body) {
   Builder& b = region.b();
   const std::int64_t bytes = region.bytes_of(array, slice.dtype());
   const View view{slice.shape(), array.view.strides, 0};
@@ -118,14 +115,13 @@ bool each_of_slice(Region& region, const Place& array, const Aval& slice, Body&&
       b.set_lanes(1);
       body(b.index(view.at(k) * bytes), b.index(k));
     }
-    return true;
+    return;
   }
-  if (!view.is_contiguous()) return false;
+  APSIS_ASSERT(view.is_contiguous());
   b.set_lanes(1);
   CountedLoop loop(b, b.index(slice.size()));
   body(b.mul(loop.index(), b.index(bytes)), loop.index());
   loop.close();
-  return true;
 }
 
 }  // namespace
@@ -148,8 +144,7 @@ bool emit_concatenate(Region& region, const Eqn& e) {
   auto axis = static_cast<std::size_t>(e.params.as<ConcatenateParams>().axis);
   int lanes = 1;
   for (ValueId v : region.operands(e)) lanes = std::max(lanes, region.lanes_of(v));
-  const Destination whole =
-      region.in_registers(aval) ? region.allocate(aval, lanes) : region.destination(e.first_result, lanes);
+  const Destination whole = region.destination(e.first_result, lanes);
   if (lanes == 1 && has_few_columns(aval) && axis + 1 == aval.shape().size()) {
     std::vector<Place> parts;  // alive until they have been read
     std::vector<Access> columns;
@@ -181,8 +176,7 @@ void emit_pad(Region& region, const Eqn& e) {
   const auto& p = e.params.as<PadParams>();
   Place array = region.in_memory(operands[0]), value = region.place(operands[1]);
   const int lanes = std::max(array.lanes, region.lanes_of(value));
-  const Destination whole =
-      region.in_registers(aval) ? region.allocate(aval, lanes) : region.destination(e.first_result, lanes);
+  const Destination whole = region.destination(e.first_result, lanes);
   const auto fill = [&](const View& slab) {
     value.view.shape = slab.shape;
     value.view.strides = Dims::filled(slab.shape.size(), 0);
@@ -234,7 +228,7 @@ bool emit_dynamic_slice(Region& region, const Eqn& e) {
   Builder& b = region.b();
   auto operands = region.operands(e);
   const Aval &in = region.aval(operands[0]), &out = region.aval(e.first_result);
-  Place place = region.in_memory(region.place(operands[0]), in);
+  Place place = region.in_memory(operands[0]);
   const bool apart = place.apart.handle || std::ranges::any_of(operands.subspan(1), [&](ValueId s) {
                        return region.lanes_of(s) > 1;
                      });
@@ -314,8 +308,8 @@ bool emit_dynamic_update_slice(Region& region, const Eqn& e) {
     return true;
   }
   const Value first = lane_starts(region, place, aval, starts, update.shape());
-  const Place source = region.in_registers(update) ? region.place(operands[1])
-                                                   : region.contiguous(region.place(operands[1]), update);
+  const Place source =
+      region.in_registers(update) ? region.place(operands[1]) : region.contiguous(operands[1]);
   const Values elements = region.in_registers(update) ? region.registers(source, update) : Values{};
   std::size_t next = 0;
   each_of_slice(region, place, update, [&](Value offset, Value k) {

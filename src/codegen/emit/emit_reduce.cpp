@@ -119,8 +119,7 @@ void Fusion::in_order() {
   for (std::size_t i = 0; i < reduced_.size(); ++i) {
     const Aval& aval = graph_.aval(reduced_[i]);
     const int lanes = loop_.lanes > 1 ? loop_.totals[i].lanes : 1;
-    const Destination made =
-        region_.in_registers(aval) ? region_.allocate(aval, lanes) : region_.destination(reduced_[i], lanes);
+    const Destination made = region_.destination(reduced_[i], lanes);
     loop_.sinks.push_back(made.sink(aval.dtype()));
     results_.emplace_back(reduced_[i], made.place());
   }
@@ -154,7 +153,7 @@ bool emit_reduce(Region& region, const Eqn& e) {
     for (std::size_t d = 0; d < aval.shape().size(); ++d)
       if (axes.contains(static_cast<std::int64_t>(d)) == reduced)
         order.push_back(static_cast<std::int64_t>(d));
-  Place from = region.in_memory(region.place(operand), aval);
+  Place from = region.in_memory(operand);
   View turned{{}, {}, from.view.offset};
   for (std::int64_t d : order) {
     turned.shape.push_back(aval.shape()[static_cast<std::size_t>(d)]);

@@ -2,7 +2,6 @@
 
 #include "codegen/emit/equations.hpp"
 #include "codegen/emit/fused_loop.hpp"
-#include "codegen/emit/region.hpp"
 #include "ir/regions.hpp"
 
 namespace apsis::detail {
@@ -66,8 +65,7 @@ void emit_view(Region& region, const Eqn& e) {
     APSIS_ASSERT(e.op->view(e.params, out, place.view, view));
   }
   place.view = view;
-  if (region.in_registers(out)) return region.define(e.first_result, place);
-  if (region.is_copied(e) && place.kind == Place::Kind::Memory) {
+  if (!region.in_registers(out) && region.is_copied(e) && place.kind == Place::Kind::Memory) {
     const Destination made = region.destination(e.first_result, place.lanes);
     region.copy(place, out, made);
     place = made.place();

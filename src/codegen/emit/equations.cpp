@@ -1,5 +1,6 @@
 #include "codegen/emit/equations.hpp"
 
+#include <type_traits>
 #include <utility>
 
 #include "ir/effects.hpp"

@@ -64,12 +64,13 @@ class PlaceAccess {
   void copy_given(const Place& from, const Aval& aval, const Destination& to);
 
  protected:
-  void mark_unwritten(const Place& place, const Aval& aval);
-
   Lowering& lowering_;
   Builder& b_;
   int lanes_;
   Value mask_;
+
+ private:
+  void mark_unwritten(const Place& place, const Aval& aval);
 };
 
 }  // namespace apsis::detail

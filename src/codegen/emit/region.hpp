@@ -45,7 +45,7 @@ class Region : public PlaceAccess {
   Place take(ValueId v, bool& last);
   /// Where v should be made, if somebody asked for that.
   const Home& hint(ValueId v) const { return hints_[v]; }
-  /// Where v is to be made.
+  /// Where v is to be made: where somebody asked for it, else in new memory.
   Destination destination(ValueId v, int lanes);
   /// Where v is from here on; a value of few elements is loaded.
   void define(ValueId v, Place place);

@@ -3,6 +3,8 @@
 #include <llvm-c/Analysis.h>
 #include <llvm-c/TargetMachine.h>
 
+#include <optional>
+
 #include "apsis/base/error.hpp"
 #include "codegen/llvm/llvm_builder.hpp"
 #include "codegen/llvm/pass_gate.hpp"
@@ -89,7 +91,8 @@ std::vector<std::byte> LlvmBuilder::object(const CodeOptions& options) {
   LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(target.machine());
   LLVMSetModuleDataLayout(module_, layout);
   LLVMDisposeTargetData(layout);
-  const PassGate gate(context_, module_);
+  std::optional<PassGate> gate;  // the fast level has none of the passes that it leaves out
+  if (options.level != Level::None) gate.emplace(context_, module_);
   char* message = nullptr;
   LLVMMemoryBufferRef object = nullptr;
   const bool failed =
