@@ -41,7 +41,7 @@ void announce_jvp(const JvpRule& r) {
 
 void announce_transpose(const TransposeRule& r) {
   say(r.params, "transpose", r.cotangents[0].aval());
-  r.out[0] = bind1(announce_op, r.params, {r.cotangents[0]});
+  r.out[0].add(bind1(announce_op, r.params, {r.cotangents[0]}));
 }
 
 void announce_batch(const BatchRule& r) {

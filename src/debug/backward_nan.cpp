@@ -40,7 +40,7 @@ void nan_probe_transpose(const TransposeRule& r) {
   text.replace(text.find("{0}"), 3, p.name);
   text.replace(text.find("{1}"), 3, "{0}");
   error_if(any(isnan(cotangent)), Message{messages::backward_nan.id, text.c_str()}, {cotangent}, p.loc());
-  r.out[0] = cotangent;
+  r.out[0].add(cotangent);
 }
 
 }  // namespace

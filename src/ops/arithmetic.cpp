@@ -116,8 +116,7 @@ void add_jvp(const JvpRule& r) {
 }
 
 void add_transpose(const TransposeRule& r) {
-  for (std::size_t i = 0; i < 2; ++i)
-    if (r.linear[i]) r.out[i] = r.cotangents[0];
+  for (Accumulator& operand : r.out) operand.add(r.cotangents[0]);
 }
 
 void sub_jvp(const JvpRule& r) {
@@ -128,8 +127,8 @@ void sub_jvp(const JvpRule& r) {
 
 void sub_transpose(const TransposeRule& r) {
   if (r.cotangents[0].is_empty()) return;
-  if (r.linear[0]) r.out[0] = r.cotangents[0];
-  if (r.linear[1]) r.out[1] = lax::neg(r.cotangents[0]);
+  r.out[0].add(r.cotangents[0]);
+  if (r.out[1].is_linear()) r.out[1].add(lax::neg(r.cotangents[0]));
 }
 
 // The tangent of a product, its empty parts left out.
@@ -146,10 +145,10 @@ void mul_jvp(const JvpRule& r) {
 
 // The part of mul and fma: the cotangent times the other factor.
 void factor_transpose(const TransposeRule& r) {
-  if (r.linear[0] && r.linear[1]) fail(messages::not_linear, {"mul"});
+  if (r.out[0].is_linear() && r.out[1].is_linear()) fail(messages::not_linear, {"mul"});
   if (r.cotangents[0].is_empty()) return;
-  if (r.linear[0]) r.out[0] = lax::mul(r.cotangents[0], r.operands[1]);
-  if (r.linear[1]) r.out[1] = lax::mul(r.operands[0], r.cotangents[0]);
+  if (r.out[0].is_linear()) r.out[0].add(lax::mul(r.cotangents[0], r.operands[1]));
+  if (r.out[1].is_linear()) r.out[1].add(lax::mul(r.operands[0], r.cotangents[0]));
 }
 
 // d(a/b) = (da - (a/b) db) / b.
@@ -163,8 +162,9 @@ void div_jvp(const JvpRule& r) {
 }
 
 void div_transpose(const TransposeRule& r) {
-  if (r.linear[1]) fail(messages::not_linear, {"div"});
-  if (!r.cotangents[0].is_empty() && r.linear[0]) r.out[0] = lax::div(r.cotangents[0], r.operands[1]);
+  if (r.out[1].is_linear()) fail(messages::not_linear, {"div"});
+  if (!r.cotangents[0].is_empty() && r.out[0].is_linear())
+    r.out[0].add(lax::div(r.cotangents[0], r.operands[1]));
 }
 
 // As JAX: d rem(a, b) = da - trunc(a/b) db.
@@ -182,7 +182,7 @@ void neg_jvp(const JvpRule& r) {
 }
 
 void neg_transpose(const TransposeRule& r) {
-  if (!r.cotangents[0].is_empty()) r.out[0] = lax::neg(r.cotangents[0]);
+  if (!r.cotangents[0].is_empty()) r.out[0].add(lax::neg(r.cotangents[0]));
 }
 
 void fma_jvp(const JvpRule& r) {
@@ -192,7 +192,7 @@ void fma_jvp(const JvpRule& r) {
 
 void fma_transpose(const TransposeRule& r) {
   factor_transpose(r);
-  if (r.linear[2]) r.out[2] = r.cotangents[0];
+  r.out[2].add(r.cotangents[0]);
 }
 
 void mul_jet(const JetRule& r) { jet_of_product(r, lax::mul); }

@@ -43,7 +43,11 @@ void barrier_jvp(const JvpRule& r) {
   fence(r.tangents, r.out_tangents);
 }
 
-void barrier_transpose(const TransposeRule& r) { fence(r.cotangents, r.out); }
+void barrier_transpose(const TransposeRule& r) {
+  std::vector<Array> fenced(r.cotangents.size());
+  fence(r.cotangents, fenced);
+  for (std::size_t i = 0; i < fenced.size(); ++i) r.out[i].add(fenced[i]);
+}
 
 void barrier_batch(const BatchRule& r) {
   r.outs = barrier(r.operands, {});

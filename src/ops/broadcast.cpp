@@ -29,7 +29,7 @@ bool broadcast_view(const Params& params, const Aval& out, const View& in, View&
 void broadcast_transpose(const TransposeRule& r) {
   if (r.cotangents[0].is_empty()) return;
   const auto& p = r.params.as<BroadcastParams>();
-  const Shape& shape = r.avals[0].shape();
+  const Shape& shape = r.out[0].aval().shape();
   Dims summed, kept;  // `kept`: result axes left after the sum, in order
   for (std::int64_t axis = 0; axis < p.shape.rank(); ++axis) {
     std::int64_t source = -1;
@@ -47,7 +47,7 @@ void broadcast_transpose(const TransposeRule& r) {
   for (std::int64_t source = 0; source < shape.rank(); ++source)
     for (std::size_t i = 0; i < kept.size(); ++i)
       if (kept[i] == source) permutation.push_back(static_cast<std::int64_t>(i));
-  r.out[0] = lax::reshape(lax::transpose(sum, permutation), shape);
+  r.out[0].add(lax::reshape(lax::transpose(sum, permutation), shape));
 }
 
 void broadcast_batch(const BatchRule& r) {

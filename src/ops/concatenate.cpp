@@ -58,12 +58,12 @@ void concatenate_jvp(const JvpRule& r) {
 void concatenate_transpose(const TransposeRule& r) {
   if (r.cotangents[0].is_empty()) return;
   std::size_t axis = axis_of(r.params);
-  Dims start = Dims::filled(r.avals[0].shape().size(), 0), limit = r.cotangents[0].shape();
+  Dims start = Dims::filled(r.out[0].aval().shape().size(), 0), limit = r.cotangents[0].shape();
   limit[axis] = 0;
-  for (std::size_t i = 0; i < r.avals.size(); ++i) {
+  for (std::size_t i = 0; i < r.out.size(); ++i) {
     start[axis] = limit[axis];
-    limit[axis] += r.avals[i].shape()[axis];
-    if (r.linear[i]) r.out[i] = lax::slice(r.cotangents[0], start, limit);
+    limit[axis] += r.out[i].aval().shape()[axis];
+    if (r.out[i].is_linear()) r.out[i].add(lax::slice(r.cotangents[0], start, limit));
   }
 }
 

@@ -68,7 +68,7 @@ void convert_jvp(const JvpRule& r) {
 
 void convert_transpose(const TransposeRule& r) {
   if (!r.cotangents[0].is_empty())
-    r.out[0] = lax::convert(r.cotangents[0], r.avals[0].dtype(), r.avals[0].weak());
+    r.out[0].add(lax::convert(r.cotangents[0], r.out[0].aval().dtype(), r.out[0].aval().weak()));
 }
 
 bool convert_rewrite(GraphBuilder& builder, const Params& params, std::span<const ValueId> operands,

@@ -108,7 +108,7 @@ void cumsum_transpose(const TransposeRule& r) {
   if (r.cotangents[0].is_empty()) return;
   auto p = r.params.as<CumulativeParams>();
   p.reverse = !p.reverse;
-  r.out[0] = bind1(cumsum_op, make_params(p), {r.cotangents[0]});
+  r.out[0].add(bind1(cumsum_op, make_params(p), {r.cotangents[0]}));
 }
 
 // The entries [start, limit) along the axis, counted in the order of accumulation.

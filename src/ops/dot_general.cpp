@@ -365,16 +365,16 @@ Array operand_cotangent(const Array& cotangent, const Array& other, const Side& 
 
 void dot_transpose(const TransposeRule& r) {
   if (r.cotangents[0].is_empty()) return;
-  if (r.linear[0] && r.linear[1]) fail(messages::not_linear, {"dot_general"});
+  if (r.out[0].is_linear() && r.out[1].is_linear()) fail(messages::not_linear, {"dot_general"});
   const auto& p = r.params.as<DotParams>();
-  DotSizes s(p, r.avals[0].shape(), r.avals[1].shape());
+  DotSizes s(p, r.out[0].aval().shape(), r.out[1].aval().shape());
   auto first = static_cast<std::int64_t>(p.batch_a.size());
   Side a{p.contract_a, p.batch_a, s.free_a, first};
   Side b{p.contract_b, p.batch_b, s.free_b, first + static_cast<std::int64_t>(s.free_a.size())};
-  if (r.linear[0])
-    r.out[0] = operand_cotangent(r.cotangents[0], r.operands[1], a, b);
+  if (r.out[0].is_linear())
+    r.out[0].add(operand_cotangent(r.cotangents[0], r.operands[1], a, b));
   else
-    r.out[1] = operand_cotangent(r.cotangents[0], r.operands[0], b, a);
+    r.out[1].add(operand_cotangent(r.cotangents[0], r.operands[0], b, a));
 }
 
 // Operands that are both mapped gain a batch axis; one alone a free axis. Neither moves data. Vectors that

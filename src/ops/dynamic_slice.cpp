@@ -106,8 +106,9 @@ void dynamic_slice_jvp(const JvpRule& r) {
 }
 
 void dynamic_slice_transpose(const TransposeRule& r) {
-  if (r.cotangents[0].is_empty() || !r.linear[0]) return;
-  r.out[0] = lax::dynamic_update_slice(lax::full_like(r.avals[0], 0), r.cotangents[0], r.operands.subspan(1));
+  if (r.cotangents[0].is_empty() || !r.out[0].is_linear()) return;
+  r.out[0].add(
+      lax::dynamic_update_slice(lax::full_like(r.out[0].aval(), 0), r.cotangents[0], r.operands.subspan(1)));
 }
 
 void dynamic_slice_batch(const BatchRule& r) {
@@ -195,9 +196,10 @@ void dynamic_update_jvp(const JvpRule& r) {
 void dynamic_update_transpose(const TransposeRule& r) {
   if (r.cotangents[0].is_empty()) return;
   auto starts = r.operands.subspan(2);
-  if (r.linear[0])
-    r.out[0] = lax::dynamic_update_slice(r.cotangents[0], lax::full_like(r.avals[1], 0), starts);
-  if (r.linear[1]) r.out[1] = lax::dynamic_slice(r.cotangents[0], starts, r.avals[1].shape());
+  if (r.out[0].is_linear())
+    r.out[0].add(lax::dynamic_update_slice(r.cotangents[0], lax::full_like(r.out[1].aval(), 0), starts));
+  if (r.out[1].is_linear())
+    r.out[1].add(lax::dynamic_slice(r.cotangents[0], starts, r.out[1].aval().shape()));
 }
 
 void dynamic_update_batch(const BatchRule& r) {

@@ -46,7 +46,7 @@ void forbid_jvp(const JvpRule& r) {
 void forbid_transpose(const TransposeRule& r) {
   const auto& p = r.params.as<ForbidParams>();
   if (p.what == Forbid::Reverse && !r.cotangents[0].is_empty()) refuse(p);
-  r.out[0] = r.cotangents[0];
+  r.out[0].add(r.cotangents[0]);
 }
 
 void forbid_batch(const BatchRule& r) {

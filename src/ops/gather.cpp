@@ -110,9 +110,9 @@ void gather_jvp(const JvpRule& r) {
 }
 
 void gather_transpose(const TransposeRule& r) {
-  if (r.cotangents[0].is_empty() || !r.linear[0]) return;
-  r.out[0] = lax::scatter(lax::full_like(r.avals[0], 0), r.operands[1], r.cotangents[0],
-                          {r.params.as<GatherParams>(), ScatterKind::Add});
+  if (r.cotangents[0].is_empty() || !r.out[0].is_linear()) return;
+  r.out[0].add(lax::scatter(lax::full_like(r.out[0].aval(), 0), r.operands[1], r.cotangents[0],
+                            {r.params.as<GatherParams>(), ScatterKind::Add}));
 }
 
 void gather_batch(const BatchRule& r) {

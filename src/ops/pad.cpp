@@ -72,7 +72,7 @@ void pad_transpose(const TransposeRule& r) {
   const Array& cotangent = r.cotangents[0];
   if (cotangent.is_empty()) return;
   const auto& p = r.params.as<PadParams>();
-  const Shape& shape = r.avals[0].shape();
+  const Shape& shape = r.out[0].aval().shape();
   Dims low = p.low, high = p.high, stride = p.interior;
   for (std::size_t i = 0; i < low.size(); ++i) {
     low[i] = -low[i];
@@ -81,10 +81,10 @@ void pad_transpose(const TransposeRule& r) {
   }
   Array uncropped = lax::pad(cotangent, literal(cotangent.dtype(), 0), low, high);
   Array landed = lax::slice(uncropped, Dims::filled(shape.size(), 0), uncropped.shape(), stride);
-  if (r.linear[0]) r.out[0] = landed;
-  if (!r.linear[1]) return;
+  r.out[0].add(landed);
+  if (!r.out[1].is_linear()) return;
   Dims axes = Dims::counting(shape.size());
-  r.out[1] = lax::sub(lax::reduce_sum(cotangent, axes), lax::reduce_sum(landed, axes));
+  r.out[1].add(lax::sub(lax::reduce_sum(cotangent, axes), lax::reduce_sum(landed, axes)));
 }
 
 void pad_batch(const BatchRule& r) {

@@ -183,7 +183,7 @@ void reduce_sum_jvp(const JvpRule& r) {
 
 void reduce_sum_transpose(const TransposeRule& r) {
   if (r.cotangents[0].is_empty()) return;
-  r.out[0] = broadcast_back(r.cotangents[0], r.avals[0].shape(), r.params.as<ReduceParams>().axes);
+  r.out[0].add(broadcast_back(r.cotangents[0], r.out[0].aval().shape(), r.params.as<ReduceParams>().axes));
 }
 
 // As JAX: the tangents of the places that hold the extremum, averaged.

@@ -43,7 +43,7 @@ bool reshape_view(const Params&, const Aval& out, const View& in, View& result) 
 }
 
 void reshape_transpose(const TransposeRule& r) {
-  if (!r.cotangents[0].is_empty()) r.out[0] = lax::reshape(r.cotangents[0], r.avals[0].shape());
+  if (!r.cotangents[0].is_empty()) r.out[0].add(lax::reshape(r.cotangents[0], r.out[0].aval().shape()));
 }
 
 void reshape_batch(const BatchRule& r) {

@@ -25,7 +25,7 @@ bool reverse_view(const Params& params, const Aval& out, const View& in, View& r
 }
 
 void reverse_transpose(const TransposeRule& r) {
-  if (!r.cotangents[0].is_empty()) r.out[0] = bind1(reverse_op, r.params, {r.cotangents[0]});
+  if (!r.cotangents[0].is_empty()) r.out[0].add(bind1(reverse_op, r.params, {r.cotangents[0]}));
 }
 
 void reverse_batch(const BatchRule& r) {

@@ -280,25 +280,27 @@ void scatter_transpose(const TransposeRule& r) {
   const Array& indices = r.operands[1];
   switch (p.kind) {
     case ScatterKind::Add:
-      if (r.linear[0]) r.out[0] = cotangent;
-      if (r.linear[2]) r.out[2] = lax::gather(cotangent, indices, reading(p));
+      r.out[0].add(cotangent);
+      if (r.out[2].is_linear()) r.out[2].add(lax::gather(cotangent, indices, reading(p)));
       return;
     case ScatterKind::Mul:  // linear in the array alone
-      r.out[0] = scatter_as(p, p.kind, cotangent, indices, r.operands[2]);
+      r.out[0].add(scatter_as(p, p.kind, cotangent, indices, r.operands[2]));
       return;
     default: {
-      if (r.linear[0]) r.out[0] = scatter_as(p, p.kind, cotangent, indices, lax::full_like(r.avals[2], 0));
-      if (!r.linear[2]) return;
+      if (r.out[0].is_linear())
+        r.out[0].add(scatter_as(p, p.kind, cotangent, indices, lax::full_like(r.out[2].aval(), 0)));
+      if (!r.out[2].is_linear()) return;
       Array read = lax::gather(cotangent, indices, reading(p));
       if (!p.unique) {
         // Only the update that was set last has a cotangent: number the updates, and see whose number stayed.
-        const Shape& shape = r.avals[2].shape();
-        Array numbers = lax::reshape(lax::iota(Dtype::I64, {r.avals[2].size()}, 0), shape);
-        Array stayed = scatter_as(p, p.kind, lax::full(r.avals[0].shape(), Dtype::I64, -1), indices, numbers);
+        const Shape& shape = r.out[2].aval().shape();
+        Array numbers = lax::reshape(lax::iota(Dtype::I64, {r.out[2].aval().size()}, 0), shape);
+        Array stayed =
+            scatter_as(p, p.kind, lax::full(r.out[0].aval().shape(), Dtype::I64, -1), indices, numbers);
         Array mine = lax::eq(lax::gather(stayed, indices, reading(p)), numbers);
         read = lax::select(mine, read, lax::full_like(read.aval(), 0));
       }
-      r.out[2] = read;
+      r.out[2].add(read);
     }
   }
 }

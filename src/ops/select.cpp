@@ -47,8 +47,8 @@ void select_transpose(const TransposeRule& r) {
   const Array& ct = r.cotangents[0];
   if (ct.is_empty()) return;
   Array zero = constant_like(ct, 0);
-  if (r.linear[1]) r.out[1] = lax::select(r.operands[0], ct, zero);
-  if (r.linear[2]) r.out[2] = lax::select(r.operands[0], zero, ct);
+  if (r.out[1].is_linear()) r.out[1].add(lax::select(r.operands[0], ct, zero));
+  if (r.out[2].is_linear()) r.out[2].add(lax::select(r.operands[0], zero, ct));
 }
 
 // Equal branches need no choice.

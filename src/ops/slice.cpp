@@ -32,14 +32,14 @@ bool slice_view(const Params& params, const Aval& out, const View& in, View& res
 void slice_transpose(const TransposeRule& r) {
   if (r.cotangents[0].is_empty()) return;
   const auto& p = r.params.as<SliceParams>();
-  const Shape &whole = r.avals[0].shape(), &part = r.cotangents[0].shape();
+  const Shape &whole = r.out[0].aval().shape(), &part = r.cotangents[0].shape();
   Dims high, interior;
   for (std::size_t i = 0; i < whole.size(); ++i) {
     std::int64_t covered = part[i] == 0 ? 0 : (part[i] - 1) * p.stride[i] + 1;
     high.push_back(whole[i] - p.start[i] - covered);
     interior.push_back(p.stride[i] - 1);
   }
-  r.out[0] = lax::pad(r.cotangents[0], literal(r.avals[0].dtype(), 0), p.start, high, interior);
+  r.out[0].add(lax::pad(r.cotangents[0], literal(r.out[0].aval().dtype(), 0), p.start, high, interior));
 }
 
 void slice_batch(const BatchRule& r) {

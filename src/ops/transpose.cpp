@@ -28,7 +28,7 @@ void transpose_transpose(const TransposeRule& r) {
   Dims inverse = p.permutation;
   for (std::size_t i = 0; i < inverse.size(); ++i)
     inverse[static_cast<std::size_t>(p.permutation[i])] = static_cast<std::int64_t>(i);
-  r.out[0] = lax::transpose(r.cotangents[0], inverse);
+  r.out[0].add(lax::transpose(r.cotangents[0], inverse));
 }
 
 void transpose_batch(const BatchRule& r) {

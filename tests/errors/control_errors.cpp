@@ -156,10 +156,9 @@ APSIS_PROVOKES_WITHOUT_PLACE(
           "  return b\n}");
       const detail::Eqn& scan = graph->eqns()[0];
       Array cotangent = array(1.);
-      Array operand, out;
-      const Aval aval = cotangent.aval();
-      const bool linear = false;
-      scan.op->transpose({scan.params, {&operand, 1}, {&aval, 1}, {&linear, 1}, {&cotangent, 1}, {&out, 1}});
+      Array operand;
+      Accumulator out(false, cotangent.aval());
+      scan.op->transpose({scan.params, {&operand, 1}, {&cotangent, 1}, {&out, 1}});
     })
 
 APSIS_PROVOKES_WITHOUT_PLACE(

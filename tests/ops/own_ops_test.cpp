@@ -93,7 +93,7 @@ void weighted_jvp(const JvpRule& r) {
 void weighted_transpose(const TransposeRule& r) {
   WeightedParams p = r.params.as<WeightedParams>();
   p.note = p.note == "transposed" ? "" : "transposed";
-  r.out[0] = weighted(r.cotangents[0], p);
+  r.out[0].add(weighted(r.cotangents[0], p));
 }
 
 void weighted_batch(const BatchRule& r) {

@@ -120,21 +120,22 @@ void check_transpose(const Op& op, const Example& example, const std::vector<boo
   }
   const auto out = run(op, example.params, inputs);
   Array cotangent = random_array(random, Dtype::F64, out[0].shape(), -1, 1), none;
-  std::vector<Array> cotangents(mask.size()), nothing(mask.size());
-  bool linear[8];
-  std::copy(mask.begin(), mask.end(), linear);
-  op.transpose({example.params, residuals, avals, {linear, mask.size()}, {&cotangent, 1}, cotangents});
+  std::vector<Accumulator> operands;
+  for (std::size_t i = 0; i < mask.size(); ++i) operands.emplace_back(mask[i], avals[i]);
+  std::vector<Accumulator> nothing = operands;
+  op.transpose({example.params, residuals, {&cotangent, 1}, operands});
   double pulled = 0;
   for (std::size_t i = 0; i < mask.size(); ++i) {
-    EXPECT_EQ(cotangents[i].is_empty(), !mask[i]) << "operand " << i;
-    if (!mask[i] || cotangents[i].is_empty()) continue;
-    EXPECT_EQ(cotangents[i].aval(), avals[i]);
-    pulled += inner(inputs[i], cotangents[i]);
+    EXPECT_EQ(operands[i].terms().empty(), !mask[i]) << "operand " << i;
+    for (const Accumulator::Term& term : operands[i].terms()) {
+      EXPECT_EQ(term.cotangent.aval(), avals[i]);
+      pulled += inner(inputs[i], term.cotangent);
+    }
   }
   const double pushed = inner(out[0], cotangent);
   EXPECT_NEAR(pushed, pulled, 1e-13 * std::max(1., std::fabs(pushed)));
-  op.transpose({example.params, residuals, avals, {linear, mask.size()}, {&none, 1}, nothing});
-  for (const Array& a : nothing) EXPECT_TRUE(a.is_empty());
+  op.transpose({example.params, residuals, {&none, 1}, nothing});
+  for (const Accumulator& operand : nothing) EXPECT_TRUE(operand.terms().empty());
 }
 
 TEST(Rules, TransposeIsTheAdjoint) {

@@ -5,6 +5,7 @@
 
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "apsis/core/array.hpp"
@@ -82,24 +83,51 @@ struct AxesCondition {
   }
 };
 
-/// Arguments and results of a transpose rule. `operands[i]` is empty for an operand the op is linear in,
-/// whose aval is `avals[i]`; the others are residuals. `cotangents` has one entry per result, empty = zero.
+/// The cotangent of one operand, as the transpose rule of an op makes it.
+class Accumulator {
+ public:
+  Accumulator() = default;
+  Accumulator(bool linear, Aval aval, Array sum = {})
+      : linear_(linear), aval_(std::move(aval)), sum_(std::move(sum)) {}
+
+  /// Whether the op is linear in the operand. What is added for another operand is dropped.
+  bool is_linear() const { return linear_; }
+  /// Of the operand.
+  const Aval& aval() const { return aval_; }
+  /// Adds `cotangent`; an empty one is zero.
+  void add(Array cotangent) { add_if(std::move(cotangent), {}); }
+  /// Adds `cotangent`, which is zero where `condition` does not hold, so that what it is multiplied with on
+  /// its way back does not matter there, be it infinite.
+  void add_if(Array cotangent, AxesCondition condition) {
+    if (linear_ && !cotangent.is_empty()) terms_.push_back({std::move(cotangent), std::move(condition)});
+  }
+  /// What other equations have added before, if the operand is a large array; else empty. A rule that goes on
+  /// from this sum, instead of making one of its own from zeros, takes it and adds the new sum.
+  Array take_sum() { return std::exchange(sum_, {}); }
+  bool has_sum() const { return !sum_.is_empty(); }
+
+  struct Term {
+    Array cotangent;
+    AxesCondition condition;  ///< under which it counts
+  };
+  /// What was added.
+  const std::vector<Term>& terms() const { return terms_; }
+
+ private:
+  bool linear_ = false;
+  Aval aval_;
+  Array sum_;
+  std::vector<Term> terms_;
+};
+
+/// Arguments and results of a transpose rule.
 struct TransposeRule {
   const Params& params;
-  std::span<const Array> operands;
-  std::span<const Aval> avals;
-  std::span<const bool> linear;
-  std::span<const Array> cotangents;
-  std::span<Array> out;  ///< cotangents of the linear operands; left empty = zero
-  /// What other equations have added up for those linear operands that are large arrays; empty: nothing yet.
-  /// A rule that goes on from such a sum, instead of making one of its own from zeros, takes it away from
-  /// here and returns the new one in `out`. One that leaves it here has `out` added to it.
-  std::span<Array> sums = {};
-  /// A condition for each of `out`: where it does not hold `out` is zero, so that what it is multiplied with
-  /// on its way back does not matter, be it infinite. Left empty: `out` is what it is.
-  std::span<AxesCondition> conditions = {};
-  /// The same for each of `cotangents`, which are not zero yet where it does not hold. Only rules of ops with
-  /// `takes_conditions` are given any; others get zeros.
+  std::span<const Array> operands;    ///< values; empty where the op is linear in them
+  std::span<const Array> cotangents;  ///< one for each result, empty = zero
+  std::span<Accumulator> out;         ///< one for each operand
+  /// A condition for each of `cotangents`, which are not zero yet where it does not hold. Only rules of ops
+  /// with `takes_conditions` are given any; others get zeros.
   std::span<const AxesCondition> given = {};
 };
 

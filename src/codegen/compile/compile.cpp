@@ -161,7 +161,7 @@ LoweringOptions lowering_options(const Graph& graph, const CodegenOptions& optio
   if (unrolled_elements(graph, lowering.register_limit) > longest_unrolled) lowering.register_limit = 4;
   lowering.optimized = level_of(graph, options) != Level::None;
   if (lowering.optimized)
-    lowering.longest_part = 400;  // LLVM's scheduler then compares every two accesses to memory in a block
+    lowering.longest_part = 800;  // LLVM's scheduler then compares every two accesses to memory in a block
   else
     lowering.many_loops = 3;
   lowering.vector_lanes = options.lanes;

@@ -203,4 +203,7 @@ extern "C" void apsis_mark_unwritten(char* memory, std::int64_t elements, std::i
     else
       (void)VALGRIND_MAKE_MEM_DEFINED(memory + k * bytes, bytes);
 }
+extern "C" void apsis_mark_written(char* memory, std::int64_t bytes) noexcept {
+  (void)VALGRIND_MAKE_MEM_DEFINED(memory, bytes);
+}
 #endif

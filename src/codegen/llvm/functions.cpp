@@ -1,9 +1,11 @@
 // Functions of the module, functions of the library, and the two forms of outlined code that ops ask for.
 
 #include <algorithm>
+#include <utility>
 
 #include "apsis/base/error.hpp"
 #include "codegen/llvm/llvm_builder.hpp"
+#include "core/undefined_memory.hpp"
 #include "ops/math/library.hpp"
 
 namespace apsis::detail {
@@ -220,6 +222,16 @@ Function LlvmBuilder::rare_function(const char* symbol, std::size_t arguments, D
 
 Value LlvmBuilder::rare(Value mask, const char* symbol, std::span<const Value> in, Value fast) {
   const int lanes = lanes_of(mask);
+  if (marks_memory && lanes > 1) {
+    // Lanes at rest have any values, which may take the others along: those get the same either way.
+    const int outer_lanes = std::exchange(lanes_, lanes);
+    const Pointer slot = stack(static_cast<std::size_t>(lanes));
+    store(slot, mask);
+    const Operand arguments[] = {slot, index(lanes)};
+    call_runtime_void("apsis_mark_written", arguments);
+    mask = load(slot, Dtype::Bool);
+    lanes_ = outer_lanes;
+  }
   const Block before = position(), cold = make_block("rare"), after = make_block("after");
   branch(any(mask), cold, after, Likely::False);
   set_position(cold);

@@ -313,7 +313,7 @@ void custom_linear_transpose(const TransposeRule& r) {
   append(inputs, r.operands.subspan(residuals, known - residuals));
   std::vector<Array> found = interpret(*program.graph, inputs);
   for (std::size_t i = known, k = 0; i < r.operands.size(); ++i)
-    if (program.out_mask[i - known]) r.out[i] = found[k++];
+    if (program.out_mask[i - known]) r.out[i].add(found[k++]);
 }
 
 void custom_linear_batch(const BatchRule& r) {

@@ -116,11 +116,11 @@ void linear_solve_transpose(const TransposeRule& r) {
   if (!p.adjoint) fail(messages::no_adjoint_solve, {});
   std::vector<Array> operands(r.operands.begin(), r.operands.begin() + p.consts);
   for (std::size_t i = 0; i < r.cotangents.size(); ++i)
-    operands.push_back(r.cotangents[i].is_empty() ? lax::full_like(r.avals[consts + i], 0) : r.cotangents[i]);
+    operands.push_back(r.cotangents[i].is_empty() ? lax::full_like(r.out[consts + i].aval(), 0)
+                                                  : r.cotangents[i]);
   LinearSolveParams adjoint{p.adjoint, p.region, p.transposed, p.map, p.consts};
   std::vector<Array> found = bind_all(custom_linear_solve_op, make_params(std::move(adjoint)), operands);
-  for (std::size_t i = 0; i < found.size(); ++i)
-    if (r.linear[consts + i]) r.out[consts + i] = found[i];
+  for (std::size_t i = 0; i < found.size(); ++i) r.out[consts + i].add(found[i]);
 }
 
 void linear_solve_batch(const BatchRule& r) {
@@ -245,10 +245,11 @@ std::vector<Array> custom_linear_solve_call(const Callee& map, std::span<const A
   if (symmetric) p.adjoint = p.region;
   if (backward.graph) {
     p.adjoint = consts.region(backward);
-    std::vector<bool> linear(consts.arrays.size(), false), found;
-    linear.resize(p.map->input_count(), true);
-    std::vector<bool> all(avals.size(), true);
-    p.transposed = transpose_graph(*p.map, linear, all, all, found);
+    const std::vector<bool> all(avals.size(), true);
+    TransposeRequest request{.cotangents = all, .instantiate = all};
+    request.linear.resize(consts.arrays.size(), false);
+    request.linear.resize(p.map->input_count(), true);
+    p.transposed = transpose_graph(*p.map, request).graph;
   }
   std::vector<Array> operands = consts.arrays;
   append(operands, right);

@@ -88,11 +88,9 @@ void linear_call_transpose(const TransposeRule& r) {
   std::vector<Array> found =
       bind_all(call_op, make_params(CallParams{p.transposed, "linear_call"}), operands);
   for (std::size_t i = plain; i < r.operands.size(); ++i) {
-    if (!r.linear[i]) continue;
-    r.out[i] = found[i - plain];
     const std::int64_t condition = p.conditions[i - plain];
-    if (condition < 0) continue;
-    r.conditions[i] = AxesCondition::for_first_axes(found[static_cast<std::size_t>(p.linear + condition)]);
+    const Array holds = condition < 0 ? Array() : found[static_cast<std::size_t>(p.linear + condition)];
+    r.out[i].add_if(found[i - plain], AxesCondition::for_first_axes(holds));
   }
 }
 

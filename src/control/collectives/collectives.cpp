@@ -79,7 +79,7 @@ void extreme_jvp(const JvpRule& r) {
   r.out_tangents[0] = lax::div(run(psum_op, r.params, lax::select(has_it, r.tangents[0], zero)), count);
 }
 
-void psum_transpose(const TransposeRule& r) { r.out[0] = run(psum_op, r.params, r.cotangents[0]); }
+void psum_transpose(const TransposeRule& r) { r.out[0].add(run(psum_op, r.params, r.cotangents[0])); }
 
 // all_gather and psum_scatter: each the transpose of the other. dims[0]: the axis of the longer array.
 
@@ -106,7 +106,7 @@ void all_gather_batch(const BatchRule& r) {
 }
 
 void all_gather_transpose(const TransposeRule& r) {
-  r.out[0] = run(psum_scatter_op, r.params, r.cotangents[0]);
+  r.out[0].add(run(psum_scatter_op, r.params, r.cotangents[0]));
 }
 
 void psum_scatter_shape(const Params& params, std::span<const Aval> in, std::vector<Aval>& out) {
@@ -124,7 +124,7 @@ void psum_scatter_batch(const BatchRule& r) {
 }
 
 void psum_scatter_transpose(const TransposeRule& r) {
-  r.out[0] = run(all_gather_op, r.params, r.cotangents[0]);
+  r.out[0].add(run(all_gather_op, r.params, r.cotangents[0]));
 }
 
 // all_to_all: dims are the axis split, as the operand counts, and the axis made, as the result counts.
@@ -157,7 +157,7 @@ void all_to_all_batch(const BatchRule& r) {
 void all_to_all_transpose(const TransposeRule& r) {
   CollectiveParams p = collective(r.params);
   std::swap(p.dims[0], p.dims[1]);
-  r.out[0] = run(all_to_all_op, make_params(p), r.cotangents[0]);
+  r.out[0].add(run(all_to_all_op, make_params(p), r.cotangents[0]));
 }
 
 // ppermute: dims[t] is the lane whose value lane t gets, -1 for none.
@@ -194,7 +194,7 @@ void ppermute_transpose(const TransposeRule& r) {
   for (std::size_t t = 0; t < p.sources.size(); ++t)
     if (p.sources[t] >= 0) back[static_cast<std::size_t>(p.sources[t])] = static_cast<std::int64_t>(t);
   p.sources = back;
-  r.out[0] = run(ppermute_op, make_params(p), r.cotangents[0]);
+  r.out[0].add(run(ppermute_op, make_params(p), r.cotangents[0]));
 }
 
 // unvmap: a reduction of all elements in all lanes of every vmap, so each takes the whole array as it is.

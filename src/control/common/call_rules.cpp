@@ -71,17 +71,14 @@ void called_linearize(const Op& op, const LinearizeRule& r) {
 }
 
 void called_transpose(const Op& op, const TransposeRule& r) {
-  std::vector<bool> linear(r.linear.begin(), r.linear.end()), ct_mask = not_empty(r.cotangents), out_mask,
-                                                              sum_mask;
-  const std::vector<Array> sums = take_sums(r, 0, sum_mask);
+  TransposeRequest request{.linear = linear_operands(r), .cotangents = not_empty(r.cotangents)};
+  const std::vector<Array> sums = take_sums(r, 0, request.sums);
   const Conditions conditions(r);
-  GraphRef region = transpose_graph(
-      called_region(r.params), linear, ct_mask, std::vector<bool>(2 * count(linear), false), out_mask,
-      sum_mask, std::vector(count(linear), Conditional{Conditional::any}), conditions.given);
-  std::vector<Array> operands;
-  for (std::size_t i = 0; i < r.operands.size(); ++i)
-    if (!r.linear[i]) operands.push_back(r.operands[i]);
-  append(operands, marked(r.cotangents, ct_mask));
+  request.conditional.assign(count(request.linear), {Conditional::any});
+  request.given = conditions.given;
+  const auto [region, out_mask] = transpose_graph(called_region(r.params), request);
+  std::vector<Array> operands = marked(r.operands, negated(request.linear));
+  append(operands, marked(r.cotangents, request.cotangents));
   append(operands, sums);
   append(operands, conditions.arrays);
   std::vector<Array> found = bind_all(op, with_called_region(r.params, region), operands);

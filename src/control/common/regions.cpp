@@ -40,6 +40,11 @@ std::vector<bool> mask_or(const std::vector<bool>& a, const std::vector<bool>& b
   return out;
 }
 
+std::vector<bool> negated(std::vector<bool> mask) {
+  mask.flip();
+  return mask;
+}
+
 std::vector<bool> not_empty(std::span<const Array> arrays) {
   std::vector<bool> out;
   for (const Array& a : arrays) out.push_back(!a.is_empty());
@@ -71,18 +76,23 @@ std::vector<Array> instantiate(std::span<const Array> primals, std::span<const A
   return out;
 }
 
-Array take_sum(const TransposeRule& r, std::size_t i) {
-  if (i >= r.sums.size() || r.sums[i].is_empty()) return lax::full_like(r.avals[i], 0);
-  return std::exchange(r.sums[i], {});
+std::vector<bool> linear_operands(const TransposeRule& r) {
+  std::vector<bool> out;
+  for (const Accumulator& operand : r.out) out.push_back(operand.is_linear());
+  return out;
+}
+
+Array take_sum(Accumulator& operand) {
+  return operand.has_sum() ? operand.take_sum() : lax::full_like(operand.aval(), 0);
 }
 
 std::vector<Array> take_sums(const TransposeRule& r, std::size_t first, std::vector<bool>& mask) {
   std::vector<Array> sums;
   mask.clear();
-  for (std::size_t i = first; i < r.linear.size(); ++i) {
-    if (!r.linear[i]) continue;
-    mask.push_back(i < r.sums.size() && !r.sums[i].is_empty());
-    if (mask.back()) sums.push_back(std::exchange(r.sums[i], {}));
+  for (Accumulator& operand : r.out.subspan(first)) {
+    if (!operand.is_linear()) continue;
+    mask.push_back(operand.has_sum());
+    if (mask.back()) sums.push_back(operand.take_sum());
   }
   return sums;
 }
@@ -115,19 +125,14 @@ void share_values(const Graph& region, std::span<const Array> operands, std::spa
 
 void take_cotangents(const TransposeRule& r, std::size_t first, std::span<const Array> found,
                      const std::vector<bool>& mask) {
-  const auto take = [&](std::size_t k, Array& to) {
-    if (!mask[k]) return;
-    to = found[0];
-    found = found.subspan(1);
-  };
-  std::size_t k = 0;
-  for (std::size_t i = first; i < r.linear.size(); ++i)
-    if (r.linear[i]) take(k++, r.out[i]);
-  for (std::size_t i = first; i < r.linear.size(); ++i)
-    if (Array holds; r.linear[i]) {
-      take(k++, holds);
-      r.conditions[i] = AxesCondition::for_first_axes(holds);
-    }
+  const std::size_t linear = mask.size() / 2;
+  std::size_t cotangent = 0, condition = 0, k = 0;
+  for (std::size_t i = 0; i < linear; ++i) condition += mask[i];
+  for (Accumulator& operand : r.out.subspan(first)) {
+    if (!operand.is_linear()) continue;
+    const Array holds = mask[linear + k] ? found[condition++] : Array();
+    if (mask[k++]) operand.add_if(found[cotangent++], AxesCondition::for_first_axes(holds));
+  }
 }
 
 void take_jets(std::span<const Array> results, const std::vector<bool>& mask, const JetRule& r) {

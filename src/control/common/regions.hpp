@@ -24,6 +24,7 @@ void check_region_operands(const char* op, const Graph& region, std::span<const 
 
 /// a or b, elementwise.
 std::vector<bool> mask_or(const std::vector<bool>& a, const std::vector<bool>& b);
+std::vector<bool> negated(std::vector<bool> mask);
 std::vector<bool> not_empty(std::span<const Array> arrays);
 /// The elements of `arrays` marked in `mask`.
 std::vector<Array> marked(std::span<const Array> arrays, const std::vector<bool>& mask);
@@ -34,9 +35,10 @@ void append(std::vector<Array>& to, std::span<const Array> more);
 std::vector<Array> instantiate(std::span<const Array> primals, std::span<const Array> tangents,
                                const std::vector<bool>& mask);
 
-/// The sum that operand `i` of an equation that is transposed has so far, taken away from there; zeros if
-/// there is none.
-Array take_sum(const TransposeRule& rule, std::size_t i);
+/// Which operands an equation that is transposed is linear in.
+std::vector<bool> linear_operands(const TransposeRule& rule);
+/// The sum that the cotangent of an operand has so far, taken away from there; zeros if there is none.
+Array take_sum(Accumulator& operand);
 /// Those of the linear operands from `first` on that have one; `mask` says which, counted among the linear
 /// ones.
 std::vector<Array> take_sums(const TransposeRule& rule, std::size_t first, std::vector<bool>& mask);

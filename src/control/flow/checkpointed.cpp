@@ -115,13 +115,16 @@ Replay::Replay(const WhileParams& p, const Graph& whole, const LoopTangents& giv
     append(args, in.subspan(state));
     return interpret(whole, args);
   });
-  std::vector<bool> linear(tangent->input_count(), true), found, sums(linear_consts + linear_carries, false);
-  std::fill_n(linear.begin(), state, false);
-  std::fill_n(sums.begin(), linear_consts, true);
-  const std::vector<bool> all(linear_carries, true);
-  late.emplace(*tangent, linear, state + linear_consts, linear_carries, all);
-  linear.insert(linear.begin(), late->open.size(), false);
-  transposed = transpose_graph(*late->body, linear, all, std::vector<bool>(sums.size(), true), found, sums);
+  const std::size_t linears = linear_consts + linear_carries;
+  TransposeRequest request{.linear = std::vector<bool>(tangent->input_count(), true),
+                           .cotangents = std::vector<bool>(linear_carries, true),
+                           .instantiate = std::vector<bool>(linears, true),
+                           .sums = std::vector<bool>(linears, false)};
+  std::fill_n(request.linear.begin(), state, false);
+  std::fill_n(request.sums.begin(), linear_consts, true);
+  late.emplace(*tangent, request.linear, state + linear_consts, linear_carries, request.cotangents);
+  request.linear.insert(request.linear.begin(), late->open.size(), false);
+  transposed = transpose_graph(*late->body, request).graph;
 }
 
 /// The first way through: the loop itself, and the states it keeps. The store has one row more than there are

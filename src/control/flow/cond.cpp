@@ -116,34 +116,37 @@ void cond_linearize(const LinearizeRule& r) {
 // that reads a slice adds to the slice. A condition that some branch has for a part of a cotangent is by
 // element in all of them.
 void cond_transpose(const TransposeRule& r) {
-  std::vector<bool> linear(r.linear.begin() + 1, r.linear.end()), ct_mask = not_empty(r.cotangents), out_mask,
-                                                                  sum_mask;
-  const std::vector<Array> sums = take_sums(r, 1, sum_mask);
+  const std::vector<bool> linear = linear_operands(r);
+  TransposeRequest request{.linear = {linear.begin() + 1, linear.end()},
+                           .cotangents = not_empty(r.cotangents)};
+  const std::vector<Array> sums = take_sums(r, 1, request.sums);
   const Conditions conditions(r);
+  request.given = conditions.given;
   const std::size_t cotangents = count(linear);
   std::vector<Conditional> kinds(cotangents, Conditional{0});
+  std::vector<bool> out_mask;
   auto graphs = transform_branches(
       branches_of(r.params), 2 * cotangents, out_mask,
       [&](const Graph& branch, const std::vector<bool>& instantiate, std::vector<bool>& found) {
         // At first each branch says what it has.
         const bool first = count(instantiate) == 0;
-        const GraphRef made = transpose_graph(
-            branch, linear, ct_mask, instantiate, found, sum_mask,
-            first ? std::vector(cotangents, Conditional{Conditional::any}) : kinds, conditions.given);
-        std::size_t out = count(slice_mask(found, 0, cotangents));
-        for (std::size_t i = 0, k = 0; i < linear.size(); ++i) {
-          if (!linear[i]) continue;
-          const std::size_t axes = found[cotangents + k] ? made->aval(made->outputs()[out++]).rank() : 0;
-          if (!r.avals[i + 1].is_list()) kinds[k].axes = std::max(kinds[k].axes, static_cast<int>(axes));
+        request.instantiate = instantiate;
+        request.conditional = first ? std::vector(cotangents, Conditional{Conditional::any}) : kinds;
+        const Transposed made = transpose_graph(branch, request);
+        found = made.out_mask;
+        std::size_t out = count(slice_mask(found, 0, cotangents)), k = 0;
+        for (const Accumulator& operand : r.out) {
+          if (!operand.is_linear()) continue;
+          const std::size_t axes =
+              found[cotangents + k] ? made.graph->aval(made.graph->outputs()[out++]).rank() : 0;
+          if (!operand.aval().is_list()) kinds[k].axes = std::max(kinds[k].axes, static_cast<int>(axes));
           ++k;
         }
-        return made;
+        return made.graph;
       });
   if (count(out_mask) == 0) return;
-  std::vector<Array> operands;
-  for (std::size_t i = 0; i < r.operands.size(); ++i)
-    if (!r.linear[i]) operands.push_back(r.operands[i]);
-  append(operands, marked(r.cotangents, ct_mask));
+  std::vector<Array> operands = marked(r.operands, negated(linear));
+  append(operands, marked(r.cotangents, request.cotangents));
   append(operands, sums);
   append(operands, conditions.arrays);
   take_cotangents(r, 1, bind_all(cond_op, make_params(CondParams{std::move(graphs)}), operands), out_mask);

@@ -157,31 +157,31 @@ Conditions conditions_of_lane(const TransposeRule& r, Dims& mapped) {
 
 void map_lanes_transpose(const TransposeRule& r) {
   const auto& p = lanes_of(r.params);
-  std::vector<bool> linear(r.linear.begin(), r.linear.end()), plain(linear.size()),
-      ct_mask = not_empty(r.cotangents), out_mask;
-  std::vector<Conditional> conditional;  // what lanes share is added up over them
-  for (std::size_t i = 0; i < linear.size(); ++i) {
-    plain[i] = !linear[i];
-    if (linear[i]) conditional.push_back({p.in_axes[i] >= 0 ? Conditional::any : Conditional::no});
+  TransposeRequest request{.linear = linear_operands(r), .cotangents = not_empty(r.cotangents)};
+  const std::vector<bool> plain = negated(request.linear);
+  std::vector<bool> shared;  // by linear operand: the cotangents of all lanes are added up
+  for (std::size_t i = 0; i < plain.size(); ++i) {
+    if (plain[i]) continue;
+    shared.push_back(p.in_axes[i] < 0);
+    request.conditional.push_back({shared.back() ? Conditional::no : Conditional::any});
   }
-  Dims axes = concatenated(marked_axes(p.in_axes, plain), Dims::filled(count(ct_mask), 0));
+  Dims axes = concatenated(marked_axes(p.in_axes, plain), Dims::filled(count(request.cotangents), 0));
   const Conditions conditions = conditions_of_lane(r, axes);
-  GraphRef region =
-      transpose_graph(*p.region, linear, ct_mask, std::vector<bool>(2 * conditional.size(), false), out_mask,
-                      {}, conditional, conditions.given);
-  std::vector<Array> operands;
-  for (std::size_t i = 0; i < r.operands.size(); ++i)
-    if (plain[i]) operands.push_back(r.operands[i]);
-  append(operands, marked(r.cotangents, ct_mask));
+  request.given = conditions.given;
+  const auto [region, out_mask] = transpose_graph(*p.region, request);
+  std::vector<Array> operands = marked(r.operands, plain);
+  append(operands, marked(r.cotangents, request.cotangents));
   append(operands, conditions.arrays);
   std::vector<Array> found = bind_lanes(region, p, axes, operands);
   share_values(*region, {}, found);
-  take_cotangents(r, 0, found, out_mask);
-  for (std::size_t i = 0; i < r.operands.size(); ++i) {
-    if (p.in_axes[i] >= 0 || r.out[i].is_empty()) continue;
-    if (r.out[i].aval().is_list()) fail(messages::sum_of_tapes, {});
-    r.out[i] = lax::reduce_sum(r.out[i], {0});
+  for (std::size_t k = 0, out = 0; k < shared.size(); ++k) {
+    if (!out_mask[k]) continue;
+    Array& cotangent = found[out++];
+    if (!shared[k]) continue;
+    if (cotangent.aval().is_list()) fail(messages::sum_of_tapes, {});
+    cotangent = lax::reduce_sum(cotangent, {0});
   }
+  take_cotangents(r, 0, found, out_mask);
 }
 
 void map_lanes_jet(const JetRule& r) {

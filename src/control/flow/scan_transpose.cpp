@@ -176,7 +176,7 @@ std::vector<AxesCondition> conditions_of_carry(const TransposeRule& r, std::span
       continue;
     }
     for (const Array& holds : conditions) {
-      if (is_for_first_axes(holds.shape(), r.avals[first_carry + c]))
+      if (is_for_first_axes(holds.shape(), r.out[first_carry + c].aval()))
         found[c] = AxesCondition::for_first_axes(holds);
     }
   }
@@ -190,12 +190,12 @@ std::vector<AxesCondition> conditions_of_sums(const TransposeRule& r, std::span<
                                               std::size_t consts, Unions& unions) {
   std::vector<AxesCondition> found;
   for (std::size_t i = 0; i < consts; ++i) {
-    if (!r.linear[i]) continue;
+    if (!r.out[i].is_linear()) continue;
     AxesCondition& own = found.emplace_back();
-    if (i < r.sums.size() && !r.sums[i].is_empty()) continue;  // does not start from zero
+    if (r.out[i].has_sum()) continue;  // does not start from zero
     Union all;
     for (const Array& holds : conditions)
-      if (holds.ndim() > 0 && is_for_first_axes(holds.shape(), r.avals[i]))
+      if (holds.ndim() > 0 && is_for_first_axes(holds.shape(), r.out[i].aval()))
         all = either(all, unions.of(holds));
     if (!all.parts.empty()) own = AxesCondition::for_first_axes(unions.made_of(all));
   }
@@ -240,7 +240,7 @@ Array open_at_first(const LateWrites& late, std::size_t group, std::span<const A
 /// Which inputs of the body are linear. A carry that starts from known zeros is, too, if the body makes it
 /// so.
 std::vector<bool> linear_inputs(const TransposeRule& r, const Loop& loop) {
-  std::vector<bool> linear(r.linear.begin(), r.linear.end());
+  std::vector<bool> linear = linear_operands(r);
   mark_dependent_carries(*loop.body, linear, loop.consts, loop.carries);
   for (std::size_t c = 0; c < loop.carries; ++c)
     if (!linear[loop.consts + c]) fail(messages::loop_not_transposable, {"scan"});
@@ -288,17 +288,17 @@ class Backward {
     const std::size_t consts = loop_.consts, carries = loop_.carries;
     for (std::size_t c = 0; c < carries; ++c) {
       const Array& ct = r_.cotangents[c];
-      given_[Carry].push_back(ct.is_empty() ? lax::full_like(r_.avals[consts + c], 0) : ct);
+      given_[Carry].push_back(ct.is_empty() ? lax::full_like(r_.out[consts + c].aval(), 0) : ct);
     }
     for (std::size_t g = 0; g < late_.open.size(); ++g)
       given_[Open].push_back(open_at_first(late_, g, of_carry_, std::span(held_).subspan(sums_), unions_));
     for (std::size_t i = 0; i < linear_.size(); ++i) {
       if (!linear_[i])
         given_[i < consts ? Consts : Xs].push_back(r_.operands[i]);
-      else if (r_.avals[i].is_list() && i < consts)
+      else if (r_.out[i].aval().is_list() && i < consts)
         fail(messages::sum_of_tapes, {});  // of lists that nobody knows the length of
       else if (i < consts)
-        given_[Sums].push_back(take_sum(r_, i));
+        given_[Sums].push_back(take_sum(r_.out[i]));
     }
     std::fill_n(ct_mask_.begin(), carries, true);
     given_[Ys] =
@@ -312,7 +312,7 @@ class Backward {
     for (std::size_t i = 0; i < linear_.size(); ++i) {
       if (!linear_[i]) continue;
       // Of lists nobody knows the length before there is one.
-      all_.push_back(i < first_x || list_depth(r_.avals[i].list()) < 2);
+      all_.push_back(i < first_x || list_depth(r_.out[i].aval().list()) < 2);
       if (i >= first_x) linear_xs_.push_back(i);
     }
     sum_mask_.assign(all_.size(), false);
@@ -326,19 +326,23 @@ class Backward {
     const HeldConditions conditions(all_held.first(sums_), all_held.subspan(sums_), of_ys_);
     given_[Held] = conditions.constant;
     given_[HeldXs] = conditions.by_entry;
-    std::vector<Conditional> conditional;
-    std::vector<bool> instantiate = all_;
+    TransposeRequest request{.linear = body_linear_,
+                             .cotangents = ct_mask_,
+                             .instantiate = all_,
+                             .sums = sum_mask_,
+                             .given = conditions.given};
     if (!conditions.given.avals.empty()) {
-      conditional.resize(all_.size());
+      request.conditional.resize(all_.size());
       for (std::size_t k = 0; k < all_.size(); ++k) {
         const bool is_asked =
             k >= held_.size() || (is_held(held_[k]) && !(k >= sums_ && late_.late[k - sums_]));
-        if (is_asked) conditional[k].axes = Conditional::any;
-        instantiate.push_back(is_asked && k < held_.size());
+        if (is_asked) request.conditional[k].axes = Conditional::any;
+        request.instantiate.push_back(is_asked && k < held_.size());
       }
     }
-    transposed_ = transpose_graph(*late_.body, body_linear_, ct_mask_, instantiate, out_mask_, sum_mask_,
-                                  conditional, conditions.given);
+    Transposed transposed = transpose_graph(*late_.body, request);
+    transposed_ = std::move(transposed.graph);
+    out_mask_ = std::move(transposed.out_mask);
     narrowed_.clear();
     of_xs_.assign(all_.size() - held_.size(), {});
     bool settled = true;
@@ -346,7 +350,7 @@ class Backward {
         transposed_->input_count() - conditions.constant.size() - conditions.by_entry.size();
     const std::vector<Implied> implied_by = implied(*transposed_, given_[Open], first, conditions, unions_);
     std::size_t out = count(slice_mask(out_mask_, 0, all_.size()));
-    for (std::size_t k = 0, cotangent = 0; k < conditional.size(); ++k) {
+    for (std::size_t k = 0, cotangent = 0; k < request.conditional.size(); ++k) {
       cotangent += out_mask_[k];
       if (!out_mask_[all_.size() + k]) continue;
       const std::size_t says = out++;
@@ -366,7 +370,7 @@ class Backward {
                            const HeldConditions& conditions, std::size_t entries) {
     const ValueId value = transposed_->outputs()[says];
     AxesCondition& one = of_xs_[x];
-    const bool list = r_.avals[linear_xs_[x]].is_list();
+    const bool list = r_.out[linear_xs_[x]].aval().is_list();
     const bool by_entry = !list && entries <= value && value < transposed_->input_count();
     if (by_entry)
       one = AxesCondition::for_first_axes(conditions.by_entry[value - entries]);
@@ -431,18 +435,17 @@ class Backward {
       if (!linear_[i] || !out_mask_[k++]) continue;
       const Array& ct = found[i < first_x ? next : next + given_[Open].size()];
       ++next;
-      if (!r_.linear[i]) continue;
+      if (!r_.out[i].is_linear()) continue;
       const bool late = i >= consts && i < first_x && late_.late[i - consts];
       const std::size_t c = i - consts;
       if (late && r_.cotangents[c].is_empty()) continue;
-      r_.out[i] = ct;
       if (late) {
         // Where a late carry starts from counts if no iteration has written it.
         const Guard open = guard_of(found[carried() + static_cast<std::size_t>(late_.group[c])]);
         const Guard where = *both(open, guard_of(held_[sums_ + c]));
-        r_.conditions[i] = {holds(where), where.axes};
+        r_.out[i].add_if(ct, {holds(where), where.axes});
       } else {
-        r_.conditions[i] = k <= held_.size() ? held_[k - 1] : of_xs_[k - 1 - held_.size()];
+        r_.out[i].add_if(ct, k <= held_.size() ? held_[k - 1] : of_xs_[k - 1 - held_.size()]);
       }
     }
   }

@@ -4,8 +4,8 @@
 
 namespace apsis::detail {
 
-/// Bytes of an array up to which a sum of two costs no more than to go on from one of them:
-/// `TransposeRule::sums` has the larger ones.
+/// Cotangents up to this many bytes are simply added up; larger sums are handed to the transpose rules
+/// (`Accumulator::take_sum`), which may go on from them.
 inline constexpr std::size_t small_sum = 256;
 
 /// Cotangents of the inputs marked `linear`, given those of the outputs (empty = zero, in and out). `inputs`
@@ -32,16 +32,25 @@ struct GivenConditions {
   std::vector<Use> of_sums;     // for the sums of the first linear inputs, or all
 };
 
-/// The transposed graph: inputs are the non-linear inputs in order, then the cotangents of the outputs marked
-/// `ct_mask`, then the sums of the linear inputs marked `sum_mask`; outputs are the cotangents of the linear
-/// inputs marked in `out_mask` (the others are zero), in order, those with a sum added to it. With
-/// `instantiate[i]` (by linear input, counted among the linear ones, as is `sum_mask`) the cotangent is there
-/// even if zero. With `conditional` (by linear input, or none at all) their conditions are further outputs;
-/// `instantiate` and `out_mask` then have a second entry a linear input, for these. The conditions `given`
-/// are the last inputs.
-GraphRef transpose_graph(const Graph& graph, const std::vector<bool>& linear,
-                         const std::vector<bool>& ct_mask, const std::vector<bool>& instantiate,
-                         std::vector<bool>& out_mask, const std::vector<bool>& sum_mask = {},
-                         std::span<const Conditional> conditional = {}, const GivenConditions& given = {});
+/// What a transposed graph takes and gives. Entries "by linear input" are counted among the linear inputs.
+struct TransposeRequest {
+  std::vector<bool> linear;       // by input of the graph
+  std::vector<bool> cotangents;   // by output: whether its cotangent is an input
+  std::vector<bool> instantiate;  // as `Transposed::out_mask`: what is there even if it is zero; or empty
+  std::vector<bool> sums;         // by linear input: whether a sum to go on from is an input; or empty
+  /// By linear input: the condition it may come with; or empty.
+  std::vector<Conditional> conditional;
+  GivenConditions given;
+};
+
+/// Inputs: the inputs that are not linear, the cotangents of outputs, the sums, the conditions given.
+/// Outputs: the cotangents of the linear inputs, with the sums added to them, then, if `conditional` was
+/// given, their conditions; of both those that `out_mask` marks. The other cotangents are zero, the others'
+/// conditions hold everywhere.
+struct Transposed {
+  GraphRef graph;
+  std::vector<bool> out_mask;  // by linear input; with conditions twice as long
+};
+Transposed transpose_graph(const Graph& graph, const TransposeRequest& request);
 
 }  // namespace apsis::detail
