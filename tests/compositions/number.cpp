@@ -13,12 +13,14 @@ std::size_t masks() { return std::size_t{1} << account.order; }
 
 constexpr long double rounding = 0x1p-53L;
 
-/// `error`: what those of the operands come to.
-Number noted(Number a, long double error) {
-  a.error = error + rounding * std::abs(a.c[0]);
-  account.error = std::max(account.error, a.error);
+/// Adds the rounding of the operation to the errors that come from its operands.
+Number noted(Number a) {
   if ((account.work += masks()) > account.limit) throw TooCostly{};
-  for (std::size_t m = 0; m < masks(); ++m) account.largest = std::max(account.largest, std::abs(a.c[m]));
+  for (std::size_t m = 0; m < masks(); ++m) {
+    a.error[m] += rounding * std::abs(a.c[m]);
+    account.error = std::max(account.error, a.error[m]);
+    account.largest = std::max(account.largest, std::abs(a.c[m]));
+  }
   return a;
 }
 
@@ -27,16 +29,21 @@ Number noted(Number a, long double error) {
 template <class D>
 Number lifted(const Number& a, D&& d) {
   Number nilpotent = a, power(1), sum(d(0));
-  nilpotent.c[0] = 0;
-  long double factorial = 1, error = 0;
-  for (int j = 1; j <= std::max(account.order, 1); ++j) {
+  nilpotent.c[0] = nilpotent.error[0] = 0;
+  long double factorial = 1, slope = d(1);
+  sum.error[0] = std::abs(slope) * a.error[0];
+  for (int j = 1; j <= account.order; ++j) {
     power = power * nilpotent;
     factorial *= j;
-    const long double slope = d(j) / factorial;
-    if (j == 1) error = std::abs(slope) * a.error;
-    for (std::size_t m = 1; m < masks(); ++m) sum.c[m] += slope * power.c[m];
+    const long double next = d(j + 1);
+    for (std::size_t m = 1; m < masks(); ++m) {
+      sum.c[m] += slope / factorial * power.c[m];
+      sum.error[m] +=
+          (std::abs(slope) * power.error[m] + std::abs(next) * a.error[0] * std::abs(power.c[m])) / factorial;
+    }
+    slope = next;
   }
-  return noted(sum, error);
+  return noted(sum);
 }
 
 /// xᵖ.
@@ -52,8 +59,11 @@ Number power(const Number& a, long double p) {
 
 Number operator+(const Number& a, const Number& b) {
   Number r;
-  for (std::size_t m = 0; m < masks(); ++m) r.c[m] = a.c[m] + b.c[m];
-  return noted(r, a.error + b.error);
+  for (std::size_t m = 0; m < masks(); ++m) {
+    r.c[m] = a.c[m] + b.c[m];
+    r.error[m] = a.error[m] + b.error[m];
+  }
+  return noted(r);
 }
 Number operator-(const Number& a, const Number& b) { return a + -b; }
 Number operator-(const Number& a) {
@@ -67,10 +77,11 @@ Number operator*(const Number& a, const Number& b) {
   for (std::size_t m = 0; m < masks(); ++m) {
     for (std::size_t s = m;; s = (s - 1) & m) {  // the subsets of m
       r.c[m] += a.c[s] * b.c[m ^ s];
+      r.error[m] += std::abs(a.c[s]) * b.error[m ^ s] + std::abs(b.c[m ^ s]) * a.error[s];
       if (s == 0) break;
     }
   }
-  return noted(r, std::abs(a.c[0]) * b.error + std::abs(b.c[0]) * a.error);
+  return noted(r);
 }
 Number operator/(const Number& a, const Number& b) { return a * reciprocal(b); }
 Number reciprocal(const Number& a) { return power(a, -1); }

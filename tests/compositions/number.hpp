@@ -15,9 +15,9 @@ namespace apsis::compositions {
 inline constexpr int max_order = 4;
 
 struct Number {
-  std::array<long double, 1 << max_order> c{};  // c[mask]; those of masks not in use are 0
-  long double error =
-      0;  // by how much the value of the same computation in double may be off, to first order
+  std::array<long double, 1 << max_order> c{};      // c[mask]; those of masks not in use are 0
+  std::array<long double, 1 << max_order> error{};  // by how much the same computation in double may be
+                                                    // off in each, to first order
   Number() = default;
   Number(long double value) { c[0] = value; }
   long double value() const { return c[0]; }
@@ -29,7 +29,7 @@ struct Account {
   std::size_t work = 0;     // coefficients computed so far
   std::size_t limit = 0;    // beyond it, TooCostly is thrown
   long double largest = 0;  // of all coefficients met
-  long double error = 0;    // the largest of all values met
+  long double error = 0;    // the largest of all coefficients met
   bool ambiguous = false;   // a decision between equal values whose derivatives differ
 };
 struct TooCostly {};
