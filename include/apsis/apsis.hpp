@@ -91,6 +91,7 @@
 #include "apsis/control/while_loop.hpp"
 
 #include "apsis/array/calculus.hpp"
+#include "apsis/array/convolution.hpp"
 #include "apsis/array/creation.hpp"
 #include "apsis/array/dtype.hpp"
 #include "apsis/array/elementwise.hpp"
@@ -105,6 +106,7 @@
 #include "apsis/array/sort.hpp"
 #include "apsis/array/special.hpp"
 #include "apsis/array/statistics.hpp"
+#include "apsis/array/window.hpp"
 
 #include "apsis/solve/minimize.hpp"
 

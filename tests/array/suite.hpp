@@ -25,6 +25,7 @@ struct Function {
   double f64_tolerance = 1e-14, f32_tolerance = 2e-6;
   /// The size of the result depends on values: not to be traced where the case has `size -1` or the like.
   bool sized = false;
+  double gradient_floor = 0;  ///< see golden::Family
 };
 using Table = std::map<std::string, Function>;
 
@@ -113,11 +114,11 @@ inline void check_case(const golden::Family& family, const Case& c, const Functi
   check_lanes(c, function.run, x);
 }
 
-/// Runs tests/golden/array_NAME.txt. Each case has its function, each function a case.
-inline void check_file(const std::string& name, const Table& table) {
+/// Runs tests/golden/NAME.txt. Each case has its function, each function a case.
+inline void check_golden(const std::string& name, const Table& table) {
   std::set<std::string> unused;
   for (const auto& [function, how] : table) unused.insert(function);
-  for (const Case& c : golden::read(std::string(APSIS_SOURCE_DIR) + "/tests/golden/array_" + name + ".txt")) {
+  for (const Case& c : golden::read(std::string(APSIS_SOURCE_DIR) + "/tests/golden/" + name + ".txt")) {
     std::string about = c.name;
     for (const auto& [key, words] : c.text) about += " " + key + "=" + words;
     if (c.has("x0")) about += " on " + c["x0"].dtype;
@@ -130,13 +131,16 @@ inline void check_file(const std::string& name, const Table& table) {
     unused.erase(c.name);
     const Function& how = found->second;
     try {
-      check_case({name.c_str(), how.f64_tolerance, how.f32_tolerance, {}, 0}, c, how);
+      check_case({name.c_str(), how.f64_tolerance, how.f32_tolerance, {}, 0, how.gradient_floor}, c, how);
     } catch (const std::exception& e) {
       ADD_FAILURE() << e.what();
     }
   }
   EXPECT_TRUE(unused.empty()) << "no case of " << ::testing::PrintToString(unused);
 }
+
+/// Runs tests/golden/array_NAME.txt.
+inline void check_file(const std::string& name, const Table& table) { check_golden("array_" + name, table); }
 
 // The shapes that most functions have.
 

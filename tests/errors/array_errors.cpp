@@ -48,3 +48,38 @@ APSIS_PROVOKES(
     jit([](const Array& x) { return unique(x); })(x3))
 
 APSIS_PROVOKES(array_few, "[top_k] needs at least 4 entries along axis 0 of f64[3]", top_k(x3, 4))
+
+APSIS_PROVOKES(
+    per_axis_sizes,
+    "[reduce_window_max] strides = [1, 2] for 1 axes: give one number for all, or one for each, of "
+    "at least 1",
+    reduce_window_max(x3, {.window = 2, .strides = {1, 2}}))
+
+APSIS_PROVOKES(padding_name,
+               "[Padding] there is no padding \"same\": the names are \"SAME\", \"SAME_LOWER\" and "
+               "\"VALID\"",
+               Padding("same"))
+
+APSIS_PROVOKES(padding_axes,
+               "[reduce_window_sum] padding has 2 entries for 1 axes: give one number for all, or one number "
+               "or pair for each",
+               reduce_window_sum(x3, {.window = 2, .padding = {1, 2}}))
+
+APSIS_PROVOKES(conv_ranks,
+               "[conv_general_dilated] f64[3] and a kernel of f64[3]: both need the same number of axes, "
+               "batch and channels before the spatial ones, and a kernel no size 0",
+               conv_general_dilated(x3, x3))
+
+APSIS_PROVOKES(
+    conv_channels,
+    "[conv_general_dilated] f64[1,3,5] and a kernel of f64[4,2,3] in 1 groups of channels and 1 of "
+    "the batch: lhs has as many channels as the kernel times the groups, groups divide the kernel's "
+    "first axis and the batch, and one of the two numbers is 1",
+    conv_general_dilated(ones({1, 3, 5}), ones({4, 2, 3})))
+
+APSIS_PROVOKES(
+    conv_dimensions,
+    "[conv_general_dilated] dimensions \"NHC\", \"HIO\", \"NWC\" for 1 spatial axes: the first and "
+    "the last have N, C and a letter for each, the second O, I and the same letters",
+    conv_general_dilated(ones({1, 5, 2}), ones({3, 2, 4}),
+                         {.dimensions = {.lhs = "NHC", .rhs = "HIO", .out = "NWC"}}))

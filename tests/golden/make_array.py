@@ -611,7 +611,82 @@ def random():
     w.write()
 
 
-families = {f.__name__: f for f in (creation, elementwise, reduce, product, shape, index, sort, calculus, statistics, special, nn, random)}
-for name in sys.argv[1:] or families:
-    rng = np.random.default_rng(20261125)  # of each family, so that one can be made alone
-    families[name]()
+def convolution():
+    w = file("convolution", "Convolutions and windows: jax.lax's.")
+    lax = jax.lax
+    # Where f32 is padded behind and cropped in front, XLA reads beyond the array.
+    crop = lambda t: (-1, 1) if t is np.float64 else (1, -1)  # noqa: E731
+    pairs = lambda n, t: ([(0, 0)] * n, [(1, 1)] * n, [(2, 1), (0, 3)][:n], [crop(t), (0, -1)][:n], "SAME", "SAME_LOWER", "VALID")  # noqa: E731
+    flat = lambda p: dict(padding=p) if isinstance(p, str) else dict(low=[a for a, _ in p], high=[b for _, b in p])  # noqa: E731
+
+    def conv(lhs, rhs, strides, padding, lhs_dilation=None, rhs_dilation=None, groups=1, batch_groups=1, numbers=None, **more):
+        n = lhs.ndim - 2
+        given = dict(zip(("lhs", "rhs", "out"), numbers)) if numbers else {}
+        record(
+            w,
+            "conv",
+            lambda a, b: lax.conv_general_dilated(a, b, strides, padding, lhs_dilation, rhs_dilation, numbers, groups, batch_groups),
+            lhs,
+            rhs,
+            strides=strides,
+            lhs_dilation=lhs_dilation or [1] * n,
+            rhs_dilation=rhs_dilation or [1] * n,
+            groups=groups,
+            batch_groups=batch_groups,
+            **flat(padding),
+            **given,
+            **more,
+        )
+
+    for t in FLOATS:
+        for p in pairs(1, t):
+            for s in (1, 2):
+                conv(normal(t, 2, 3, 7), normal(t, 4, 3, 3), [s], p)
+        conv(normal(t, 1, 2, 9), normal(t, 2, 2, 3), [2], [(1, 2)], [2], [2])
+        conv(normal(t, 1, 2, 2), normal(t, 2, 2, 3), [1], [(0, 0)], smooth=False)  # no window fits
+        conv(normal(t, 1, 2, 5), normal(t, 3, 2, 1), [1], "VALID")
+        for p in pairs(2, t):
+            conv(normal(t, 2, 2, 5, 6), normal(t, 3, 2, 3, 2), [2, 1], p)
+        conv(normal(t, 1, 4, 5, 5), normal(t, 6, 2, 3, 3), [1, 2], [(1, 1), (1, 1)], groups=2)
+        conv(normal(t, 2, 4, 5, 4), normal(t, 4, 1, 2, 2), [1, 1], "SAME", rhs_dilation=[2, 1], groups=4)
+        conv(normal(t, 1, 2, 3, 4), normal(t, 2, 2, 3, 3), [1, 1], [(2, 2), (1, 3)], lhs_dilation=[2, 3], rhs_dilation=[1, 2])
+        conv(normal(t, 4, 2, 5), normal(t, 6, 2, 3), [1], [(1, 0)], batch_groups=2)
+        conv(normal(t, 2, 5, 6, 3), normal(t, 3, 2, 3, 4), [1, 1], "SAME", numbers=("NHWC", "HWIO", "NHWC"))
+        conv(normal(t, 5, 6, 3, 2), normal(t, 3, 4, 2, 3), [1, 2], "VALID", numbers=("HWCN", "IOHW", "NHWC"))
+        conv(normal(t, 1, 2, 4, 3, 3), normal(t, 2, 2, 2, 3, 1), [2, 1, 1], [(1, 0), (1, 1), (0, 0)])
+        conv(normal(t, 3, 4), normal(t, 2, 4), [], [])
+    ties = lambda t, *s: np.asarray(rng.integers(0, 3, s), t)  # noqa: E731
+    kinds = dict(reduce_window_sum=(0, lax.add), reduce_window_max=(-np.inf, lax.max), reduce_window_min=(np.inf, lax.min))
+    for t in FLOATS:
+        for name, (start, op) in kinds.items():
+            for shape, window, strides, padding, dilation in (
+                ((7,), [3], [2], [(0, 0)], [1]),
+                ((7,), [3], [1], "SAME", [2]),
+                ((4, 6), [2, 3], [1, 2], [(1, 0), (1, 2)], [1, 1]),
+                ((2, 5, 5), [1, 3, 2], [1, 2, 1], "SAME_LOWER", [1, 1, 1]),
+                ((2,), [3], [1], "VALID", [1]),
+            ):
+                if padding == "SAME_LOWER":
+                    effective = [(k - 1) * d + 1 for k, d in zip(window, dilation)]
+                    padding = lax.padtype_to_pads(shape, effective, strides, "SAME_LOWER")
+                for data in (normal, ties):
+                    record(
+                        w,
+                        name,
+                        lambda x: lax.reduce_window(x, t(start), op, window, strides, padding, None, dilation),
+                        data(t, *shape),
+                        window=window,
+                        strides=strides,
+                        dilation=dilation,
+                        grad=op is lax.add or max(dilation) == 1,  # JAX has no derivative of other extrema
+                        smooth=False if data is ties else None,
+                        **flat(padding),
+                    )
+    w.write()
+
+
+families = {f.__name__: f for f in (creation, elementwise, reduce, product, shape, index, sort, calculus, statistics, special, nn, random, convolution)}
+if __name__ == "__main__":
+    for name in sys.argv[1:] or families:
+        rng = np.random.default_rng(20261125)  # of each family, so that one can be made alone
+        families[name]()

@@ -1,0 +1,78 @@
+// Convolutions and windows against jax.lax.
+
+#include "apsis/array/convolution.hpp"
+
+#include "apsis/ops/convert.hpp"
+#include "array/suite.hpp"
+
+namespace {
+
+using namespace apsis;
+using namespace apsis::testing;
+
+Padding padding_of(const Case& c) {
+  const auto name = c.text.find("padding");
+  if (name != c.text.end()) return Padding(name->second.c_str());
+  std::vector<std::pair<std::int64_t, std::int64_t>> pairs;
+  const Dims low = dims(c, "low"), high = dims(c, "high");
+  for (std::size_t i = 0; i < low.size(); ++i) pairs.emplace_back(low[i], high[i]);
+  return Padding(pairs);
+}
+PerAxis per_axis(const Case& c, const std::string& key) { return PerAxis(dims(c, key)); }
+
+Array conv(const Case& c, Inputs x) {
+  ConvGeneralDilatedOptions o{.window_strides = per_axis(c, "strides"),
+                              .padding = padding_of(c),
+                              .lhs_dilation = per_axis(c, "lhs_dilation"),
+                              .rhs_dilation = per_axis(c, "rhs_dilation"),
+                              .feature_group_count = number(c, "groups"),
+                              .batch_group_count = number(c, "batch_groups")};
+  if (c.text.contains("lhs")) o.dimensions = {c.text.at("lhs"), c.text.at("rhs"), c.text.at("out")};
+  return conv_general_dilated(x[0], x[1], o);
+}
+WindowOptions window(const Case& c) {
+  return {.window = per_axis(c, "window"),
+          .strides = per_axis(c, "strides"),
+          .padding = padding_of(c),
+          .dilation = per_axis(c, "dilation")};
+}
+
+TEST(ArrayRoom, Convolution) {
+  check_file(
+      "convolution",
+      {{"conv", one(conv)},
+       {"reduce_window_sum", one([](const Case& c, Inputs x) { return reduce_window_sum(x[0], window(c)); })},
+       {"reduce_window_max", one([](const Case& c, Inputs x) { return reduce_window_max(x[0], window(c)); })},
+       {"reduce_window_min",
+        one([](const Case& c, Inputs x) { return reduce_window_min(x[0], window(c)); })}});
+}
+
+TEST(ArrayRoom, WindowsOfOtherDtypes) {
+  const Array x = array({3, 1, 4, 1, 5});
+  EXPECT_EQ(reduce_window_max(x, {.window = 2, .padding = 1}).to_vector<int>(),
+            (std::vector<int>{3, 3, 4, 4, 5, 5}));
+  EXPECT_EQ(reduce_window_sum(x, {.window = 3, .strides = 2}).to_vector<int>(), (std::vector<int>{8, 10}));
+  const Array nan = array({1., std::nan(""), 2., 3.});
+  for (const Array& y : {reduce_window_max(nan, {.window = 2}), reduce_window_min(nan, {.window = 2})}) {
+    EXPECT_TRUE(std::isnan(y[0].item<double>()) && std::isnan(y[1].item<double>()));
+    EXPECT_FALSE(std::isnan(y[2].item<double>()));
+  }
+  const Array lhs = astype(reshape(arange(12), {1, 2, 6}), i32), rhs = ones({1, 2, 3}, i32);
+  EXPECT_EQ(conv_general_dilated(lhs, rhs).to_vector<int>(), (std::vector<int>{24, 30, 36, 42}));
+  // Half precision: the sums are those of f32, rounded once.
+  const Array half = conv_general_dilated(astype(lhs, bf16), astype(rhs, bf16));
+  EXPECT_EQ(half.dtype(), bf16);
+  EXPECT_EQ(half.to_vector<float>(), (std::vector<float>{24, 30, 36, 42}));
+}
+
+TEST(ArrayRoom, ConvolutionOfNothing) {
+  EXPECT_EQ(conv_general_dilated(zeros({0, 2, 5}), zeros({3, 2, 2})).shape(), (Shape{0, 3, 4}));
+  EXPECT_EQ(conv_general_dilated(zeros({1, 2, 0}), zeros({3, 2, 2}), {.padding = 2}).shape(),
+            (Shape{1, 3, 3}));
+  EXPECT_EQ(conv_general_dilated(zeros({1, 2, 3}), zeros({3, 2, 2}), {.padding = -2}).shape(),
+            (Shape{1, 3, 0}));
+  EXPECT_EQ(conv_general_dilated(zeros({1, 0, 3}), zeros({3, 0, 2})).to_vector<double>(),
+            std::vector<double>(6, 0.));
+}
+
+}  // namespace
