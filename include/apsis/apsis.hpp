@@ -111,7 +111,18 @@
 #include "apsis/solve/minimize.hpp"
 
 #include "apsis/nn/activation.hpp"
-#include "apsis/nn/layers.hpp"
+#include "apsis/nn/attention.hpp"
+#include "apsis/nn/conv.hpp"
+#include "apsis/nn/dropout.hpp"
+#include "apsis/nn/embedding.hpp"
+#include "apsis/nn/initializers.hpp"
+#include "apsis/nn/linear.hpp"
+#include "apsis/nn/normalization.hpp"
+#include "apsis/nn/pool.hpp"
+#include "apsis/nn/recurrent.hpp"
+#include "apsis/nn/reparametrize.hpp"
+#include "apsis/nn/sequential.hpp"
+#include "apsis/nn/summary.hpp"
 
 #include "apsis/optim/optimizer.hpp"
 

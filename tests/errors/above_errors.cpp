@@ -101,9 +101,61 @@ void save_too_much() {
 APSIS_PROVOKES(jacobian_empty,
                "[Jacobian] there is no block: nothing in the result, or nothing in the argument, is floating",
                Jacobian<Pair, Pair>{}.matrix())
-APSIS_PROVOKES(linear_input,
-               "[Linear] the layer takes a vector of 2, got f64[3]; for a batch of vectors use vmap",
+APSIS_PROVOKES(layer_input, "[Linear] the layer takes an array [2], got f64[3]; for a batch of them use vmap",
                nn::make_linear({.in = 2, .out = 1}, random::key(0))(array({1., 2., 3.})))
+APSIS_PROVOKES(layer_size, "[make_linear] in = 0 must be at least 1",
+               nn::make_linear({.in = 0, .out = 1}, random::key(0)))
+APSIS_PROVOKES(layer_divides, "[make_group_norm] channels = 5 must be divisible by groups = 2",
+               nn::make_group_norm({.groups = 2, .channels = 5}))
+APSIS_PROVOKES(fan_axes,
+               "[initializers] a shape of [3] has no axis -2, so there is no number of inputs or outputs: "
+               "weights have two axes or more, biases begin with zeros or uniform, or say which axes in "
+               "FanAxes",
+               nn::initializers::he_normal()(random::key(0), {3}))
+APSIS_PROVOKES(dropout_p,
+               "[Dropout] p = 1.000000 must be at least 0 and less than 1: it is the fraction that becomes 0",
+               nn::Dropout{.p = 1.}(array({1., 2.}), random::key(0)))
+APSIS_PROVOKES(dropout_key,
+               "[Dropout] in training a key is needed: call it with one, or use inference_mode(model), where "
+               "nothing is dropped",
+               nn::Dropout{}(array({1., 2.})))
+APSIS_PROVOKES(embedding_index,
+               "[Embedding] takes an integer scalar, got i32[2]; for several integers use vmap",
+               nn::make_embedding({.count = 3, .size = 2}, random::key(0))(array({1, 2})))
+APSIS_PROVOKES(spectral_weight,
+               "[SpectralNorm] a weight of f64[2] has no singular values: it needs two axes or more",
+               nn::SpectralNorm{nn::Linear{ones({2})}}.init_state(random::key(0)))
+APSIS_PROVOKES(shared_shapes,
+               "[make_shared] the place holds f64[2], what is to be put there is f64[3]: both must be alike",
+               nn::make_shared(
+                   Pair{ones({3}), ones({2})}, [](Pair& p) -> Array& { return p.b; },
+                   [](const Pair& p) { return p.a; }))
+APSIS_PROVOKES(attention_shape,
+               "[dot_product_attention] query is f64[4,3,2]; it needs a multiple of the key's 2 heads",
+               nn::dot_product_attention(ones({4, 3, 2}), ones({5, 2, 2}), ones({5, 2, 2})))
+APSIS_PROVOKES(attention_cache,
+               "[MultiheadAttention] a cache for 2 places cannot take 3 more, 0 are filled: give init_cache "
+               "a greater capacity",
+               const auto mha = nn::make_multihead_attention({.num_heads = 1, .query_size = 2},
+                                                             random::key(0));
+               const Array x = ones({3, 2}); mha.attend(mha.heads(x, x, x), mha.init_cache(2)))
+APSIS_PROVOKES(output_padding,
+               "[make_conv_transpose] output_padding = [2] must be less than stride = [2] along each axis",
+               nn::make_conv_transpose1d({.stride = 2, .output_padding = 2}, random::key(0)))
+APSIS_PROVOKES(transpose_mode,
+               "[make_conv_transpose] the padding mode is Zeros, or Circular with padding \"SAME\" or "
+               "\"SAME_LOWER\" and without output_padding",
+               nn::make_conv_transpose1d({.padding_mode = nn::PaddingMode::Reflect}, random::key(0)))
+APSIS_PROVOKES(pool_input,
+               "[MaxPool] the layer takes channels and one spatial axis or more, got f64[3]; for channels of "
+               "one entry each use expand_dims",
+               nn::MaxPool{}(ones({3})))
+APSIS_PROVOKES(pool_padding,
+               "[MaxPool] a padding of 3 is wider than the window [2]: a window would hold nothing of the "
+               "array",
+               nn::MaxPool{.kernel_size = 2, .padding = 3}(ones({1, 4})))
+APSIS_PROVOKES(pool_target, "[AdaptiveAvgPool] f64[1,4] has fewer entries than target_shape = [5]",
+               nn::AdaptiveAvgPool{.target_shape = 5}(ones({1, 4})))
 APSIS_PROVOKES(
     mlp_sizes,
     "[make_mlp] in = 2, out = 1 and width = 8 must be positive, and depth = -1 not negative: it is the "
@@ -115,8 +167,6 @@ APSIS_PROVOKES(activation_axis,
                "[softmax] f64[2] has no axis 1; give one from 0 up to its number of axes, or a negative one, "
                "counted from the end",
                softmax(array({1., 2.}), 1))
-APSIS_PROVOKES(layer_size, "[make_linear] in = 0 and out = 1 must both be positive",
-               nn::make_linear({.in = 0, .out = 1}, random::key(0)))
 APSIS_PROVOKES(parameter_not_floating,
                "[minimize] start is i32[2]: all must be floating; convert with astype, or keep it out "
                "of the parameters",

@@ -31,6 +31,8 @@ Array sigmoid(const Array& x);
 Array tanh(const Array& x);
 /// x · sigmoid(x).
 Array silu(const Array& x);
+/// silu by another name.
+inline Array swish(const Array& x) { return silu(x); }
 /// x Φ(x) (Hendrycks and Gimpel, Gaussian error linear units, 2016), exact.
 Array gelu(const Array& x);
 /// Their approximation of it by tanh.
@@ -47,8 +49,10 @@ Array squareplus(const Array& x, const Array& b = 4., Loc loc = Loc::here());
 Array hard_tanh(const Array& x);
 /// relu6(x + 3) / 6.
 Array hard_sigmoid(const Array& x);
-/// x · hard_sigmoid(x) (also: hard swish).
+/// x · hard_sigmoid(x).
 Array hard_silu(const Array& x);
+/// hard_silu by another name.
+inline Array hard_swish(const Array& x) { return hard_silu(x); }
 /// 0 up to -1, x from 1 on, (x + 1)² / 4 between.
 Array sparse_plus(const Array& x);
 /// Its derivative: (x + 1) / 2, clipped to [0, 1].
@@ -78,8 +82,9 @@ Array one_hot(const Array& x, std::int64_t n, Dtype dtype = f64, int axis = -1, 
 
 namespace apsis {
 // (tanh and sigmoid are among the elementary functions.)
-using nn::celu, nn::gelu_tanh, nn::glu, nn::hard_sigmoid, nn::hard_silu, nn::hard_tanh;
-using nn::elu, nn::gelu, nn::leaky_relu, nn::log_softmax, nn::relu, nn::silu, nn::softmax, nn::softplus;
+using nn::celu, nn::gelu_tanh, nn::glu, nn::hard_sigmoid, nn::hard_silu, nn::hard_swish, nn::hard_tanh;
 using nn::log_sigmoid, nn::logmeanexp, nn::mish, nn::one_hot, nn::relu6, nn::selu, nn::soft_sign;
 using nn::sparse_plus, nn::sparse_sigmoid, nn::squareplus, nn::standardize;
+using nn::swish, nn::elu, nn::gelu, nn::leaky_relu, nn::log_softmax, nn::relu, nn::silu, nn::softmax,
+    nn::softplus;
 }  // namespace apsis

@@ -1,0 +1,100 @@
+#pragma once
+
+// How parameters begin: jax.nn.initializers, with the same numbers for the same key.
+//
+//   Array w = nn::initializers::he_normal()(key, {64, 32});
+//   nn::Linear layer = nn::make_linear({.in = 64, .out = 32, .weight_init = nn::initializers::he_normal()},
+//   key);
+
+#include <optional>
+#include <variant>
+
+#include "apsis/ops/reduce.hpp"
+
+namespace apsis::nn {
+
+/// Which axes of an array of weights count inputs and outputs. Those that are none of these, nor batch axes,
+/// are the places of a convolution's kernel: they belong to both.
+struct FanAxes {
+  Axes in = -2, out = -1;
+  Axes batch = Dims();  ///< which count arrays of weights
+};
+
+/// What the variance of weights is divided by: the number of inputs, of outputs, or the arithmetic or
+/// geometric mean of both.
+enum class FanMode : std::uint8_t { In, Out, Average, GeometricAverage };
+/// The distribution of weights. A truncated normal one ends at two standard deviations.
+enum class Distribution : std::uint8_t { TruncatedNormal, Normal, Uniform };
+
+/// Draws the parameters of a layer. Made by the functions of `initializers`, or of a function of one's own.
+class Initializer {
+ public:
+  /// A function of one's own: of key, shape and dtype.
+  using Function = Array (*)(const Array& key, const Shape& shape, Dtype dtype);
+  template <class F>
+  requires std::is_convertible_v<F, Function> Initializer(F f) : draw_(static_cast<Function>(f)) {}
+
+  /// An array of this shape and (floating) dtype. Layers pass which of their axes are inputs and outputs;
+  /// axes that the initializer was made with come first. Throws if the shape lacks these axes.
+  Array operator()(const Array& key, const Shape& shape, Dtype dtype = f64, const FanAxes& axes = {},
+                   Loc loc = Loc::here()) const;
+
+  /// The same number everywhere.
+  struct Constant {
+    double value;
+  };
+  /// Uniform in [0, scale).
+  struct Uniform {
+    double scale;
+  };
+  /// Normal.
+  struct Normal {
+    double stddev;
+  };
+  /// Normal between two bounds, times stddev.
+  struct TruncatedNormal {
+    double stddev, lower, upper;
+  };
+  /// Of the variance scale / fan.
+  struct VarianceScaling {
+    double scale;
+    FanMode mode;
+    Distribution distribution;
+    std::optional<FanAxes> axes;
+  };
+  template <class Kind>
+  requires(!std::is_convertible_v<Kind, Function>) explicit Initializer(const Kind& kind) : draw_(kind) {}
+
+ private:
+  std::variant<Function, Constant, Uniform, Normal, TruncatedNormal, VarianceScaling> draw_;
+};
+
+/// How parameters begin, with the names of jax.nn.initializers.
+namespace initializers {
+
+Initializer zeros();                 ///< 0.
+Initializer ones();                  ///< 1.
+Initializer constant(double value);  ///< The same number everywhere.
+/// Uniform in [0, scale).
+Initializer uniform(double scale = 1e-2);
+/// Normal with this standard deviation.
+Initializer normal(double stddev = 1e-2);
+/// Normal between lower and upper, times stddev (which is that before truncation).
+Initializer truncated_normal(double stddev = 1e-2, double lower = -2, double upper = 2);
+/// Of mean 0 and variance scale / fan. Without axes, those of the layer.
+Initializer variance_scaling(double scale, FanMode mode, Distribution distribution,
+                             const std::optional<FanAxes>& axes = {});
+
+// The variances of these are 1 / fan in (LeCun et al., Efficient backprop, 1998: for selu), 2 / (fan in + fan
+// out) (Glorot and Bengio 2010: for tanh) and 2 / fan in (He et al. 2015: for relu). Normal ones are
+// truncated.
+
+Initializer lecun_normal(const std::optional<FanAxes>& axes = {});    ///< 1 / fan in.
+Initializer lecun_uniform(const std::optional<FanAxes>& axes = {});   ///< 1 / fan in.
+Initializer glorot_normal(const std::optional<FanAxes>& axes = {});   ///< 2 / (fan in + fan out).
+Initializer glorot_uniform(const std::optional<FanAxes>& axes = {});  ///< 2 / (fan in + fan out).
+Initializer he_normal(const std::optional<FanAxes>& axes = {});       ///< 2 / fan in.
+Initializer he_uniform(const std::optional<FanAxes>& axes = {});      ///< 2 / fan in.
+
+}  // namespace initializers
+}  // namespace apsis::nn
