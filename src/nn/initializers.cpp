@@ -40,56 +40,66 @@ double fan(FanMode mode, const Shape& shape, const FanAxes& axes) {
   APSIS_ASSERT(false);
 }
 
-struct Draw {
-  const Array& key;
-  const Shape& shape;
-  Dtype dtype;
-  const FanAxes& axes;
-
-  Array operator()(Initializer::Function f) const { return f(key, shape, dtype); }
-  Array operator()(const Initializer::Constant& c) const { return full(shape, c.value, dtype); }
-  Array operator()(const Initializer::Uniform& u) const {
-    return random::uniform(key, shape, dtype) * Array(u.scale, dtype);
-  }
-  Array operator()(const Initializer::Normal& n) const {
-    return random::normal(key, shape, dtype) * Array(n.stddev, dtype);
-  }
-  Array operator()(const Initializer::TruncatedNormal& n) const {
-    return random::truncated_normal(key, n.lower, n.upper, shape, dtype) * Array(n.stddev, dtype);
-  }
-  // Constants are rounded to the dtype where JAX rounds them.
-  Array operator()(const Initializer::VarianceScaling& v) const {
-    const Array variance(v.scale / fan(v.mode, shape, v.axes ? *v.axes : axes), dtype);
-    if (v.distribution == Distribution::Uniform)
-      return random::uniform(key, shape, dtype, -1., 1.) * sqrt(3 * variance);
-    if (v.distribution == Distribution::Normal) return random::normal(key, shape, dtype) * sqrt(variance);
-    // The standard deviation of a standard normal number between -2 and 2.
-    constexpr double truncated = .87962566103423978;
-    return random::truncated_normal(key, -2, 2, shape, dtype) * (sqrt(variance) / Array(truncated, dtype));
-  }
-};
+/// Constants are rounded to the dtype where JAX rounds them.
+Array scaled_variance(const Array& key, const Shape& shape, Dtype dtype, double variance_of_all,
+                      Distribution distribution) {
+  const Array variance(variance_of_all, dtype);
+  if (distribution == Distribution::Uniform)
+    return random::uniform(key, shape, dtype, -1., 1.) * sqrt(3 * variance);
+  if (distribution == Distribution::Normal) return random::normal(key, shape, dtype) * sqrt(variance);
+  // The standard deviation of a standard normal number between -2 and 2.
+  constexpr double truncated = .87962566103423978;
+  return random::truncated_normal(key, -2, 2, shape, dtype) * (sqrt(variance) / Array(truncated, dtype));
+}
 
 }  // namespace
 
 Array Initializer::operator()(const Array& key, const Shape& shape, Dtype dtype, const FanAxes& axes,
                               Loc loc) const {
   const LocScope place(loc);
-  return std::visit(Draw{key, shape, dtype, axes}, draw_);
+  if (function_) return function_(key, shape, dtype);
+  const Array scale(kind_.scale, dtype);
+  switch (kind_.name) {
+    case Kind::Constant:
+      return full(shape, scale, dtype);
+    case Kind::Uniform:
+      return random::uniform(key, shape, dtype) * scale;
+    case Kind::Normal:
+      return random::normal(key, shape, dtype) * scale;
+    case Kind::TruncatedNormal:
+      return random::truncated_normal(key, kind_.lower, kind_.upper, shape, dtype) * scale;
+    case Kind::VarianceScaling:
+      return scaled_variance(key, shape, dtype,
+                             kind_.scale / fan(kind_.mode, shape, kind_.axes ? *kind_.axes : axes),
+                             kind_.distribution);
+  }
+  APSIS_ASSERT(false);
 }
 
 namespace initializers {
 
 Initializer zeros() { return constant(0); }
 Initializer ones() { return constant(1); }
-Initializer constant(double value) { return Initializer(Initializer::Constant{value}); }
-Initializer uniform(double scale) { return Initializer(Initializer::Uniform{scale}); }
-Initializer normal(double stddev) { return Initializer(Initializer::Normal{stddev}); }
+Initializer constant(double value) {
+  return Initializer({.name = Initializer::Kind::Constant, .scale = value});
+}
+Initializer uniform(double scale) {
+  return Initializer({.name = Initializer::Kind::Uniform, .scale = scale});
+}
+Initializer normal(double stddev) {
+  return Initializer({.name = Initializer::Kind::Normal, .scale = stddev});
+}
 Initializer truncated_normal(double stddev, double lower, double upper) {
-  return Initializer(Initializer::TruncatedNormal{stddev, lower, upper});
+  return Initializer(
+      {.name = Initializer::Kind::TruncatedNormal, .scale = stddev, .lower = lower, .upper = upper});
 }
 Initializer variance_scaling(double scale, FanMode mode, Distribution distribution,
                              const std::optional<FanAxes>& axes) {
-  return Initializer(Initializer::VarianceScaling{scale, mode, distribution, axes});
+  return Initializer({.name = Initializer::Kind::VarianceScaling,
+                      .scale = scale,
+                      .mode = mode,
+                      .distribution = distribution,
+                      .axes = axes});
 }
 
 Initializer lecun_normal(const std::optional<FanAxes>& axes) {

@@ -7,6 +7,8 @@
 
 #include <apsis/apsis.hpp>
 
+#include "control/peak_memory.hpp"
+
 namespace {
 
 using namespace apsis;
@@ -199,6 +201,22 @@ TEST(Attention, LongSequencesAreTakenInBlocks) {
   }
 }
 
+TEST(Attention, MemoryIsLinear) {
+  // The gradient of a sequence of 4096, whose logits would be 64 MiB, in an eighth of that.
+  const Array x = random::normal(random::key(0), {4096, 1, 8}, f32);
+  const auto slope = jit(grad(
+      [](const Array& v) { return sum(square(nn::dot_product_attention(v, v, v, {.is_causal = true}))); }));
+  EXPECT_LT(apsis::testing::peak_of_first([&] { slope(x); }), 8 << 20);
+}
+
+TEST(Attention, LanesOfBlocks) {
+  const Array x = random::normal(random::key(0), {2, 600, 1, 3}, f64);
+  const auto attend = [](const Array& v) { return nn::dot_product_attention(v, v, v, {.is_causal = true}); };
+  const Array y = jit(vmap(attend))(x);
+  EXPECT_LE(apart(y, attend(x)), 1e-13);  // the batch that it takes itself
+  for (int i = 0; i < 2; ++i) EXPECT_LE(apart(y[i], attend(x[i])), 1e-13);
+}
+
 TEST(Attention, SecondDerivatives) {
   const auto [a, b, c] = random::split<3>(random::key(0));
   const Array q = random::normal(a, {3, 2, 2}), k = random::normal(b, {4, 1, 2}),
@@ -251,6 +269,32 @@ TEST(Attention, DecodingPieceByPieceIsTheWholeSequence) {
       EXPECT_THROW(step(x[range(0, 1)], cache), Error);  // the cache is full
     }
   }
+}
+
+/// The derivatives of a layer's gradient, in all its arrays and its input, against differences.
+template <class Layer>
+void check_second(const char* name, const Layer& layer, const Shape& shape) {
+  SCOPED_TRACE(name);
+  const auto f = [](const Layer& l, const Array& v) { return sum(sin(Array(l(v)))); };
+  assert_numerical_gradients(grad<0, 1>(f), std::tuple{layer, random::normal(random::key(8), shape)});
+}
+
+TEST(Models, SecondDerivatives) {
+  const Array key = random::key(0);
+  check_second("conv",
+               nn::make_conv2d({.in = 2, .out = 2, .kernel_size = 2, .stride = {1, 2}, .padding = 1}, key),
+               {2, 3, 4});
+  check_second("conv_transpose",
+               nn::make_conv_transpose1d({.in = 2, .out = 2, .kernel_size = 3, .stride = 2}, key), {2, 3});
+  check_second("layer_norm", nn::make_layer_norm({.shape = {5}}), {5});
+  check_second("rms_norm", nn::make_rms_norm({.shape = {5}}), {5});
+  check_second("group_norm", nn::make_group_norm({.groups = 2, .channels = 4}), {4, 3});
+  check_second("weight_norm", nn::make_weight_norm(nn::make_linear({.in = 3, .out = 2}, key)), {3});
+  check_second("mlp", nn::make_mlp({.in = 3, .out = 2, .width = 4, .depth = 3, .scan = true}, key), {3});
+  check_second("pools",
+               nn::make_sequential(nn::MaxPool{.kernel_size = 2}, nn::AvgPool{.kernel_size = 2},
+                                   nn::make_conv1d({.out = 1, .kernel_size = 2}, key)),
+               {1, 6});
 }
 
 TEST(Models, ASummaryIsATable) {

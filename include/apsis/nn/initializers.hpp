@@ -7,7 +7,6 @@
 //   key);
 
 #include <optional>
-#include <variant>
 
 #include "apsis/ops/reduce.hpp"
 
@@ -32,41 +31,27 @@ class Initializer {
   /// A function of one's own: of key, shape and dtype.
   using Function = Array (*)(const Array& key, const Shape& shape, Dtype dtype);
   template <class F>
-  requires std::is_convertible_v<F, Function> Initializer(F f) : draw_(static_cast<Function>(f)) {}
+  requires std::is_convertible_v<F, Function> Initializer(F f) : function_(static_cast<Function>(f)) {}
 
   /// An array of this shape and (floating) dtype. Layers pass which of their axes are inputs and outputs;
   /// axes that the initializer was made with come first. Throws if the shape lacks these axes.
   Array operator()(const Array& key, const Shape& shape, Dtype dtype = f64, const FanAxes& axes = {},
                    Loc loc = Loc::here()) const;
 
-  /// The same number everywhere.
-  struct Constant {
-    double value;
+  /// What is drawn where it is no function of one's own, see `initializers`.
+  struct Kind {
+    enum Name : std::uint8_t { Constant, Uniform, Normal, TruncatedNormal, VarianceScaling } name;
+    double scale;                  ///< the constant, or the factor of what is drawn (or of its variance)
+    double lower = -2, upper = 2;  ///< where a TruncatedNormal ends
+    FanMode mode = {};             ///< of VarianceScaling, as what follows
+    Distribution distribution = {};
+    std::optional<FanAxes> axes = {};
   };
-  /// Uniform in [0, scale).
-  struct Uniform {
-    double scale;
-  };
-  /// Normal.
-  struct Normal {
-    double stddev;
-  };
-  /// Normal between two bounds, times stddev.
-  struct TruncatedNormal {
-    double stddev, lower, upper;
-  };
-  /// Of the variance scale / fan.
-  struct VarianceScaling {
-    double scale;
-    FanMode mode;
-    Distribution distribution;
-    std::optional<FanAxes> axes;
-  };
-  template <class Kind>
-  requires(!std::is_convertible_v<Kind, Function>) explicit Initializer(const Kind& kind) : draw_(kind) {}
+  explicit Initializer(const Kind& kind) : kind_(kind) {}
 
  private:
-  std::variant<Function, Constant, Uniform, Normal, TruncatedNormal, VarianceScaling> draw_;
+  Function function_ = nullptr;
+  Kind kind_ = {};
 };
 
 /// How parameters begin, with the names of jax.nn.initializers.
