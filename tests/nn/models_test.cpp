@@ -178,7 +178,7 @@ Array plain_attention(const Array& q, const Array& k, const Array& v, const Arra
 
 TEST(Attention, LongSequencesAreTakenInBlocks) {
   const auto [a, b, c, d] = random::split<4>(random::key(0));
-  constexpr std::int64_t t = 700, s = 900;  // more logits a head than are computed at once; t is no multiple
+  constexpr std::int64_t t = 530, s = 500;  // more logits a head than are computed at once; t is no multiple
   const Array q = random::normal(a, {t, 2, 3}), k = random::normal(b, {s, 1, 3}),
               v = random::normal(c, {s, 1, 3});
   for (const Array& bias : {Array(), random::normal(d, {2, t, s}), random::normal(d, {1, 1, s})}) {
@@ -215,6 +215,21 @@ TEST(Attention, LanesOfBlocks) {
   const Array y = jit(vmap(attend))(x);
   EXPECT_LE(apart(y, attend(x)), 1e-13);  // the batch that it takes itself
   for (int i = 0; i < 2; ++i) EXPECT_LE(apart(y[i], attend(x[i])), 1e-13);
+}
+
+TEST(Attention, DropoutOfNothingIsNone) {
+  const auto [a, b] = random::split<2>(random::key(0));
+  nn::MultiheadAttention mha =
+      nn::make_multihead_attention({.num_heads = 4, .query_size = 8, .num_kv_heads = 2}, a);
+  const Array x = random::normal(b, {6, 8});
+  const nn::MultiheadOptions o{.key = a, .is_causal = true, .local_window = nn::LocalWindow{2, 1}};
+  const Array plain = mha(x, x, x, o);
+  mha.dropout.p = 1e-300;  // weights are made and dropped, but none is
+  EXPECT_LE(apart(mha(x, x, x, o), plain), 1e-14);
+  mha.dropout.p = 0.5;
+  EXPECT_GE(apart(mha(x, x, x, o), plain), 1e-3);
+  EXPECT_LE(apart(inference_mode(mha)(x, x, x, o), plain), 1e-15);
+  EXPECT_THROW(mha(x, x, x), Error);  // for want of a key
 }
 
 TEST(Attention, SecondDerivatives) {

@@ -170,10 +170,26 @@ struct Sequential<std::vector<Layer>> {
   }
 };
 
+namespace detail {
+template <class Layer>
+inline constexpr bool is_layer = std::is_invocable_v<const Layer&, const Array&> ||
+                                 std::is_invocable_v<const Layer&, const Array&, const Array&> ||
+                                 std::is_invocable_v<const Layer&, const Array&, const state_t<Layer>&>;
+}
+
 /// A Sequential of these layers; functions become pointers to them.
 template <class... Layers>
-Sequential<Layers...> make_sequential(Layers... layers) {
+requires(detail::is_layer<Layers>&&...) Sequential<Layers...> make_sequential(Layers... layers) {
   return {std::tuple<Layers...>(static_cast<Layers&&>(layers)...)};
+}
+/// Refuses what is no layer.
+template <class... Layers>
+requires(!(detail::is_layer<Layers> && ...)) Sequential<> make_sequential(Layers...) {
+  static_assert(
+      (detail::is_layer<Layers> && ...),
+      "a layer of make_sequential is called as layer(x), behind x with its state or a key if it takes "
+      "them: it must be a function of an Array, or a struct or lambda with such a call operator");
+  return {};
 }
 template <class... Layers>
 Sequential(std::tuple<Layers...>) -> Sequential<Layers...>;
