@@ -64,16 +64,16 @@ Fit fit_from_starts(const Array& years, const Array& log_counts, bool terminal) 
 
   // One program steps all members: 64 solves with gradients, each at its own pace. A member whose solve fails
   // has no finite gradient; it stays where it is and does not stop the others.
-  auto step = jit([=](const Parameters& p, const AdamState<Parameters>& s, const Array& rate) {
+  auto step = jit([=](const Parameters& p, const optim::AdamState<Parameters>& s, const Array& rate) {
     auto [value, gradient] = vmap(value_and_grad(loss))(p);
     Array good = isfinite(value);
     for_each_leaf(gradient, [&](const Array& g) { good = good && isfinite(g); });
     gradient = tree_map([&](const Array& g) { return where(good, clip(g, -1e3, 1e3), 0.); }, gradient);
-    auto [change, next] = Adam{.learning_rate = rate, .b2 = 0.99}.update(gradient, s);
+    auto [change, next] = optim::Adam{.learning_rate = rate, .b2 = 0.99}.update(gradient, s, p);
     return std::tuple(apply_updates(p, change), next,
                       where(good, value, std::numeric_limits<double>::infinity()));
   });
-  AdamState<Parameters> state = Adam{}.init(members);
+  optim::AdamState<Parameters> state = optim::Adam{}.init(members);
   Array values;
   Progress progress("64 starts", steps, terminal);
   for (int i = 1; i <= steps; ++i) {
@@ -115,12 +115,12 @@ void print_estimates(const Fit& fit) {
 Hybrid train_hybrid(Hybrid model, const Array& years, const Array& log_counts, bool terminal) {
   constexpr int steps = 3000;
   auto loss = [=](const Hybrid& h) { return hybrid_loss(h, years, log_counts); };
-  auto step = jit([=](const Hybrid& h, const AdamState<Hybrid>& s, const Array& rate) {
+  auto step = jit([=](const Hybrid& h, const optim::AdamState<Hybrid>& s, const Array& rate) {
     auto [value, gradient] = value_and_grad(loss)(h);
-    auto [change, next] = Adam{.learning_rate = rate}.update(gradient, s);
+    auto [change, next] = optim::Adam{.learning_rate = rate}.update(gradient, s, h);
     return std::tuple(apply_updates(h, change), next, value);
   });
-  AdamState<Hybrid> state = Adam{}.init(model);
+  optim::AdamState<Hybrid> state = optim::Adam{}.init(model);
   Progress progress("hybrid model", steps, terminal);
   for (int i = 1; i <= steps; ++i) {
     Array value, rate = array(0.005 * (1 + std::cos(M_PI * i / steps)) + 1e-5);

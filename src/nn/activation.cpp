@@ -38,7 +38,7 @@ Array selu(const Array& x) {
   return 1.0507009873554804934193 * where(x > 0, x, 1.6732632423543772848170 * expm1(where(x > 0, 0, x)));
 }
 Array relu6(const Array& x) { return minimum(maximum(x, 0), 6); }
-Array softplus(const Array& x) { return maximum(x, 0) + log1p(exp(-abs(x))); }
+Array softplus(const Array& x) { return logaddexp(x, 0.); }
 Array sigmoid(const Array& x) { return logistic(x); }
 Array tanh(const Array& x) { return apsis::tanh(x); }
 Array silu(const Array& x) { return x * logistic(x); }

@@ -161,8 +161,6 @@ APSIS_PROVOKES(
     "[make_mlp] in = 2, out = 1 and width = 8 must be positive, and depth = -1 not negative: it is the "
     "number of hidden layers",
     nn::make_mlp({.in = 2, .out = 1, .width = 8, .depth = -1}, random::key(0)))
-APSIS_PROVOKES(optimizer_option, "[Adam] b1 = 1.5 must be at least 0 and less than 1",
-               Adam{.b1 = 1.5}.init(array({1., 2.})))
 APSIS_PROVOKES(activation_axis,
                "[softmax] f64[2] has no axis 1; give one from 0 up to its number of axes, or a negative one, "
                "counted from the end",

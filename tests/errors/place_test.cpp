@@ -66,11 +66,20 @@ TEST(Place, OfTreesMapped) {
 }
 
 TEST(Place, OfOptimizers) {
-  EXPECT_HERE("[Sgd] momentum = 1.0 must be", Sgd{.momentum = 1.}.init(x));
-  EXPECT_HERE("[Adam] eps = -1.0 must be", Adam{.eps = -1.}.init(x));
-  const auto state = Adam{}.init(two);
-  EXPECT_HERE("[tree_map] ", Adam{}.update(one, state));
-  EXPECT_HERE("[tree_map] ", Sgd{}.update(one, Sgd{}.init(two)));
+  EXPECT_HERE("[Sgd] momentum = 1.0 must be", optim::Sgd{.momentum = 1.}.init(x));
+  EXPECT_HERE("[Adam] eps = -1.0 must be", optim::Adam{.eps = -1.}.init(x));
+  const optim::Adam adam;
+  const auto state = adam.init(two);
+  EXPECT_HERE("[update] tree 1 and tree 3", adam.update(one, state, two));
+  EXPECT_HERE("[update] the state does not belong", adam.update(one, state, one));
+  EXPECT_HERE("[update] the state does not belong", adam.update(x, adam.init(ones({3})), x));
+  EXPECT_HERE("[update] the gradient of params is f64[3]", adam.update(ones({3}), adam.init(x), x));
+  EXPECT_HERE(
+      "[update] the gradient of params is f64[3]",
+      optim::chain(optim::Clip{}, adam).update(ones({3}), optim::chain(optim::Clip{}, adam).init(x), x));
+  EXPECT_HERE("[Clip] max_delta = 0.0 must be", optim::chain(adam, optim::Clip{0.}).init(x));
+  EXPECT_HERE("[CosineDecay] decay_steps = 0 must be",
+              optim::Adam{.learning_rate = optim::CosineDecay{.decay_steps = 0}}.init(x));
   EXPECT_HERE("[tree_map] ", apply_updates(one, two));
   EXPECT_HERE("[add] shapes [2] and [3] do not broadcast", apply_updates(x, ones({3})));
 }

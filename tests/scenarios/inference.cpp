@@ -200,11 +200,11 @@ TEST(Inference, VariationalGaussian) {
     };
     return mean(vmap(one)(random::split(key, 64)));
   };
-  Sgd sgd{.learning_rate = 0.05, .momentum = 0.5};
+  optim::Sgd sgd{.learning_rate = 0.05, .momentum = 0.5};
   auto train = jit([&](const Normal& start) {
-    auto step = [&](const std::pair<Normal, SgdState<Normal>>& c, const Array& i) {
+    auto step = [&](const std::pair<Normal, optim::TraceState<Normal>>& c, const Array& i) {
       auto [value, slope] = value_and_grad(elbo)(c.first, random::fold_in(random::key(3), i));
-      auto [change, next] = sgd.update(slope, c.second);
+      auto [change, next] = sgd.update(slope, c.second, c.first);
       // Uphill.
       return std::pair{
           std::pair{apply_updates(c.first, tree_map([](const Array& x) { return -x; }, change)), next},

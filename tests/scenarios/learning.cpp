@@ -60,17 +60,17 @@ TEST(Learning, DigitsByAPerceptron) {
     auto one = [&](const Array& v, const Array& label) { return -nn::log_softmax(m(v))[label]; };
     return mean(vmap(one)(images, labels));
   };
-  Adam adam{.learning_rate = 1e-2};
+  optim::Adam adam{.learning_rate = 1e-2};
   struct Training {
     nn::MLP model;
-    AdamState<nn::MLP> state;
+    optim::AdamState<nn::MLP> state;
   };
   const Array train_x = x[range(0, 500)], train_y = y[range(0, 500)];
   auto epoch = [&](const Training& t, const Array& key) {
     Array batches = reshape(random::permutation(key, 500), {20, 25});
     auto step = [&](const Training& now, const Array& rows) {
       auto [value, slope] = value_and_grad(loss)(now.model, take(train_x, rows, 0), take(train_y, rows, 0));
-      auto [change, next] = adam.update(slope, now.state);
+      auto [change, next] = adam.update(slope, now.state, now.model);
       return std::pair{Training{apply_updates(now.model, change), next}, value};
     };
     auto [end, values] = scan(step, t, batches);
@@ -103,21 +103,21 @@ TEST(Learning, TrainingResumesBitForBit) {
   };
   struct Checkpoint {
     Net net;
-    AdamState<Net> state;
+    optim::AdamState<Net> state;
     Array key, step;
   };
   auto predict = [](const Net& n, const Array& x) {
     return n.scales[0] * dot(n.parts.at("out"), tanh(n.parts.at("in") * x + n.parts.at("bias"))) +
            n.scales[1];
   };
-  Adam adam{.learning_rate = 3e-3};
+  optim::Adam adam{.learning_rate = 3e-3};
   auto step = jit([&](const Checkpoint& c) {
     auto [now, later] = random::split<2>(c.key);
     Array x = random::uniform(now, {16}, f64, -2., 2.);
     auto loss = [&](const Net& n) {
       return mean(square(vmap([&](const Array& v) { return predict(n, v); })(x) - sin(x)));
     };
-    auto [change, state] = adam.update(grad(loss)(c.net), c.state);
+    auto [change, state] = adam.update(grad(loss)(c.net), c.state, c.net);
     return Checkpoint{apply_updates(c.net, change), state, later, c.step + 1};
   });
   Array key = random::key(9);
@@ -161,10 +161,10 @@ TEST(Learning, GatedRecurrentUnitForecasts) {
   auto [a, b, c, d] = random::split<4>(random::key(1));
   auto weight = [](const Array& k) { return 0.4 * random::normal(k, {6, 8}); };
   Gru g{weight(a), weight(b), weight(c), concatenate({0.1 * random::normal(d, {6}), ones({1})})};
-  Adam adam{.learning_rate = 2e-2};
+  optim::Adam adam{.learning_rate = 2e-2};
   auto train = jit([&](const Gru& start) {
-    auto step = [&](const Array&, const std::pair<Gru, AdamState<Gru>>& now) {
-      auto [change, next] = adam.update(grad(run)(now.first, s), now.second);
+    auto step = [&](const Array&, const std::pair<Gru, optim::AdamState<Gru>>& now) {
+      auto [change, next] = adam.update(grad(run)(now.first, s), now.second, now.first);
       return std::pair{apply_updates(now.first, change), next};
     };
     return fori_loop(0, 150, step, std::pair{start, adam.init(start)}).first;

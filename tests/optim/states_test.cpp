@@ -1,0 +1,271 @@
+// States are trees: they go through jit, vmap, scan and files, and a run goes on where another left off.
+
+#include <cstdio>
+
+#include "optim/trajectory.hpp"
+
+namespace apsis::optim::testing {
+namespace {
+
+struct Model {
+  std::vector<Params> layers;
+  Array steps;  // an integer: no gradient
+  bool flag = true;
+};
+
+Params slope(const Params& p) {
+  const Params a = problem("a", p.w.dtype()), t = problem("t", p.w.dtype());
+  return tree_map([](const Array& s, const Array& x, const Array& y) { return s * (x - y); }, a, p, t);
+}
+double loss_of(const Params& p) {
+  const Params e =
+      tree_map([](const Array& x, const Array& y) { return square(x - y); }, p, problem("t", f64));
+  return (sum(e.w) + sum(e.b) + sum(e.c)).item<double>();
+}
+
+/// Compiled programs round a product and a sum once where steps op by op round twice
+/// (docs/design/numbers.md): over twelve steps, to 1000 units in the last place of 4.
+template <class T>
+void expect_near(const T& a, const T& b, const char* name) {
+  const std::vector<Array> x = tree_leaves(a), y = tree_leaves(b);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    if (x[i].is_empty()) continue;
+    ASSERT_EQ(x[i].aval().dtype(), y[i].aval().dtype()) << name;
+    EXPECT_TRUE(allclose(x[i], y[i], {.rtol = 1000 * 0x1p-52, .atol = 1000 * 0x1p-50}).template item<bool>())
+        << name << i;
+  }
+}
+
+/// Whether steps that are compiled one by one, in a loop, in a batch, and after a file, give the same bits.
+template <class Optimizer>
+void run_all_ways(const char* name, const Optimizer& optimizer) {
+  using State = state_t<Optimizer, Params>;
+  auto step = [&](const Params& p, const State& s) {
+    auto [change, next] = optimizer.update(slope(p), s, p, {.value = sum(square(p.w))});
+    return std::pair{apply_updates(p, change), next};
+  };
+  const Params start = problem("0", f64);
+  Params eager = start, compiled = start, resumed = start;
+  State state = optimizer.init(start), compiled_state = state, resumed_state = state;
+  auto compiled_step = jit(step);
+  const std::string path = ::testing::TempDir() + "apsis_optim_state.npz";
+  for (int k = 0; k < 12; ++k) {
+    std::tie(eager, state) = step(eager, state);
+    std::tie(compiled, compiled_state) = compiled_step(compiled, compiled_state);
+    if (k == 5) {
+      save(path, std::pair{resumed, resumed_state});
+      std::tie(resumed, resumed_state) = load(path, std::pair{start, optimizer.init(start)});
+    }
+    std::tie(resumed, resumed_state) = compiled_step(resumed, resumed_state);
+  }
+  std::remove(path.c_str());
+  expect_near(eager, compiled, name);
+  expect_near(state, compiled_state, name);
+  EXPECT_TRUE(tree_equal(resumed, compiled)) << name;
+  EXPECT_TRUE(tree_equal(resumed_state, compiled_state)) << name;
+
+  // Three starts at once; the state of a batch is a batch of states.
+  auto batch = [&](const Params& p) {
+    return tree_map([](const Array& x) { return stack({x, x + 1., 0.5 * x}); }, p);
+  };
+  auto run = [&](const Params& p) {
+    return fori_loop(
+               0, 12,
+               [&](const Array&, const std::pair<Params, State>& c) { return step(c.first, c.second); },
+               std::pair{p, optimizer.init(p)})
+        .first;
+  };
+  const Params many = jit(vmap(run))(batch(start));
+  for (int lane = 0; lane < 3; ++lane) {
+    auto of_lane = [&](const Array& x) { return x[lane]; };
+    EXPECT_TRUE(tree_equal(tree_map(of_lane, many), jit(run)(tree_map(of_lane, batch(start)))))
+        << name << lane;
+  }
+  EXPECT_TRUE(tree_equal(jit(run)(start), compiled)) << name;
+}
+
+TEST(States, OfAllKindsRunInAllWays) {
+  run_all_ways("sgd", Sgd{.learning_rate = 0.05, .momentum = 0.9});
+  run_all_ways("adam", Adam{.learning_rate =
+                                WarmupCosineDecay{.peak_value = 0.1, .warmup_steps = 3, .decay_steps = 20}});
+  run_all_ways("chain", chain(ClipByGlobalNorm{1.},
+                              AdamW{.learning_rate = 0.05, .weight_decay = 0.1, .mask = [](const Array& x) {
+                                      return x.ndim() == 2;
+                                    }}));
+  run_all_ways("adafactor", Adafactor{.learning_rate = 0.05, .min_dim_size_to_factor = 2, .momentum = 0.5});
+  run_all_ways("sm3", Sm3{.learning_rate = 0.05});
+  run_all_ways("noisy_sgd", NoisySgd{.learning_rate = 0.05, .key = random::key(3)});
+  run_all_ways("prodigy", Prodigy{});
+  run_all_ways("plateau", chain(RmsProp{.learning_rate = 0.05}, ReduceOnPlateau{.patience = 2}));
+}
+
+TEST(States, OfWrappersRunInAllWays) {
+  run_all_ways("multi_steps", multi_steps(Adam{.learning_rate = 0.05}, {.every_k = 3}));
+  run_all_ways("apply_if_finite", apply_if_finite(Adam{.learning_rate = 0.05}, 2));
+  run_all_ways("lookahead", lookahead(Sgd{.learning_rate = 0.05}));
+  run_all_ways("schedule_free", schedule_free_sgd({.learning_rate = 0.1, .warmup_steps = 2}));
+  run_all_ways("masked", masked(Adam{.learning_rate = 0.05}, [](const Array& x) { return x.ndim() == 1; }));
+}
+
+TEST(States, HyperparametersChangeWithoutATrace) {
+  auto optimizer = inject_hyperparams(Adam{.learning_rate = 0.1});
+  using State = state_t<decltype(optimizer), Params>;
+  int traces = 0;
+  auto step = jit([&](const Params& p, const State& s) {
+    ++traces;
+    return optimizer.update(slope(p), s, p);
+  });
+  const Params p = problem("0", f64);
+  State state = optimizer.init(p);
+  auto [change, next] = step(p, state);
+  EXPECT_EQ(change.b[0].item<double>(),
+            Adam{.learning_rate = 0.1}.update(slope(p), Adam{}.init(p), p).first.b[0].item<double>());
+  next.hyperparams.learning_rate = 0.;
+  EXPECT_EQ(step(p, next).first.b[0].item<double>(), 0.);
+  EXPECT_EQ(traces, 1);
+}
+
+TEST(States, OfModelsWithOtherFields) {
+  const Model model{{problem("0", f64), problem("t", f32)}, array(7), true};
+  auto loss = [](const Model& m) {
+    return sum(square(m.layers[0].w)) + sum(square(m.layers[1].w)) + 0. * m.steps;
+  };
+  const Model gradient = grad(loss)(model);
+  EXPECT_TRUE(gradient.steps.is_empty());
+  auto optimizer = chain(ClipByGlobalNorm{1.}, AdamW{.learning_rate = 0.1}, KeepParamsNonnegative{});
+  auto state = optimizer.init(model);
+  auto [change, next] = optimizer.update(gradient, state, model);
+  EXPECT_TRUE(change.steps.is_empty());
+  const Model moved = apply_updates(model, change);
+  EXPECT_EQ(moved.steps.item<int>(), 7);
+  EXPECT_EQ(moved.layers[1].w.dtype(), f32);
+  EXPECT_EQ(std::get<1>(next).nu.layers[1].w.dtype(), f32);
+  EXPECT_TRUE(std::get<1>(next).nu.steps.is_empty());
+}
+
+/// A transformation of one's own, without any of the library's.
+struct Halve {
+  template <class P>
+  std::tuple<> init(const P&) const {
+    return {};
+  }
+  template <class P>
+  std::pair<P, std::tuple<>> update(const P& gradient, const std::tuple<>& state, const P&) const {
+    return {tree_map([](const Array& g) { return 0.5 * g; }, gradient), state};
+  }
+};
+static_assert(GradientTransformation<Halve, Params>);
+static_assert(GradientTransformation<Adam, Params>);
+
+TEST(States, OfOnesOwnTransformation) {
+  const Params p = problem("0", f64);
+  auto optimizer = multi_steps(chain(Halve{}, Sgd{.learning_rate = 1.}), {.every_k = 1});
+  auto [change, next] = optimizer.update(p, optimizer.init(p), p);
+  EXPECT_EQ(change.w.to_vector<double>(), (-0.5 * p.w).to_vector<double>());
+}
+
+TEST(States, LearningRatesHaveGradients) {
+  // The loss after three steps, by the learning rate.
+  auto after = [](const Array& rate) {
+    Array x = array({1., -2.});
+    Adam adam{.learning_rate = rate};
+    auto state = adam.init(x);
+    for (int k = 0; k < 3; ++k) {
+      auto [change, next] = adam.update(2. * x, state, x);
+      x = apply_updates(x, change);
+      state = next;
+    }
+    return sum(square(x));
+  };
+  const double h = 1e-5, up = after(array(0.1 + h)).item<double>(),
+               down = after(array(0.1 - h)).item<double>();
+  // The error of the difference is about 1e-16 / h and h².
+  EXPECT_NEAR(grad(after)(array(0.1)).item<double>(), (up - down) / (2 * h), 1e-8);
+}
+
+TEST(Update, MovingAveragesAndNorms) {
+  const Params p = problem("0", f64), q = problem("t", f64);
+  EXPECT_EQ(incremental_update(p, q, 1.).w.to_vector<double>(), p.w.to_vector<double>());
+  EXPECT_EQ(incremental_update(p, q, 0.25).c.item<double>(), 0.25 * -1.25 + 0.75 * 2.);
+  EXPECT_TRUE(tree_equal(periodic_update(p, q, array(6), 3), p));
+  EXPECT_TRUE(tree_equal(periodic_update(p, q, array(7), 3), q));
+  EXPECT_NEAR(square(global_norm(q)).item<double>(), 8.703125, 1e-14);
+  EXPECT_GT(loss_of(p), loss_of(q));
+}
+
+TEST(Lbfgs, FollowsOptax) {
+  for (const golden::Case& c : cases()) {
+    if (c.name != "lbfgs") continue;
+    const bool quadratic = c.text.at("objective") == "quadratic";
+    const Array a = quadratic ? array_of(c["A"]) : Array(), b = quadratic ? array_of(c["b"]) : Array();
+    auto objective = [&](const Array& x) {
+      if (quadratic) return 0.5 * dot(x, matmul(a, x)) - dot(b, x);
+      const Array head = x[range(0, -1)], tail = x[range(1, {})];
+      return sum(100. * square(tail - square(head)) + square(1. - head));
+    };
+    auto run = [&](const auto& optimizer) {
+      using State = state_t<std::decay_t<decltype(optimizer)>, Array>;
+      auto step = jit([&](const Array& x, const State& s) {
+        auto [value, gradient] = optimizer.value_and_grad(objective, s, x);
+        auto [change, next] = optimizer.update(gradient, s, x, value, objective);
+        return std::pair{apply_updates(x, change), next};
+      });
+      Array x = array_of(c["x0"]);
+      State state = optimizer.init(x);
+      const auto n = static_cast<std::size_t>(x.size());
+      for (std::size_t k = 0; k < static_cast<std::size_t>(c["x"].shape[0]); ++k) {
+        std::tie(x, state) = step(x, state);
+        const std::vector<double> values = x.to_vector<double>();
+        // Steps of a quasi-Newton method amplify rounding by the condition of the Hessian, 2500 for
+        // Rosenbrock's.
+        for (std::size_t i = 0; i < n; ++i)
+          EXPECT_NEAR(values[i], c["x"].real[k * n + i], 1e-9)
+              << c.text.at("search") << " " << quadratic << " step " << k;
+      }
+    };
+    if (c.text.at("search") == "zoom")
+      run(lbfgs());
+    else
+      run(lbfgs({}, BacktrackingLineSearch{.max_backtracking_steps = 30}));
+  }
+}
+
+TEST(Lbfgs, StateHoldsValueAndGradient) {
+  auto loss = [](const Params& p) { return sum(square(p.w - 1.)) + sum(square(square(p.b))) + square(p.c); };
+  auto optimizer = lbfgs();
+  Params p = problem("0", f64);
+  auto state = optimizer.init(p);
+  for (int k = 0; k < 20; ++k) {
+    auto [value, gradient] = optimizer.value_and_grad(loss, state, p);
+    expect_near(std::pair{value, gradient}, value_and_grad(loss)(p), "value and gradient");
+    auto [change, next] = optimizer.update(gradient, state, p, value, loss);
+    p = apply_updates(p, change);
+    state = next;
+  }
+  EXPECT_LT(loss(p).item<double>(), 1e-3);
+}
+
+TEST(Lbfgs, SearchesAlongDirectionsOfOthers) {
+  auto loss = [](const Array& x) { return sum(square(x - 3.) * array({1., 10.})); };
+  auto optimizer = line_search(chain(ScaleByAdam{}, Scale{-1.}), BacktrackingLineSearch{});
+  auto run = [&](const Array& start) {
+    Array x = start;
+    auto state = optimizer.init(x);
+    for (int k = 0; k < 10; ++k) {
+      auto [value, gradient] = optimizer.value_and_grad(loss, state, x);
+      auto [change, next] = optimizer.update(gradient, state, x, value, loss);
+      x = apply_updates(x, change);
+      state = next;
+    }
+    return x;
+  };
+  const Array starts = array({{0., 0.}, {5., -1.}});
+  const Array ends = jit(vmap(run))(starts);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_LT(loss(ends[i]).item<double>(), loss(starts[i]).item<double>());
+    EXPECT_EQ(jit(run)(starts[i]).to_vector<double>(), ends[i].to_vector<double>());
+  }
+}
+
+}  // namespace
+}  // namespace apsis::optim::testing
