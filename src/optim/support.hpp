@@ -1,7 +1,6 @@
 // What the transformations share.
 #pragma once
 
-#include "apsis/array/reduce.hpp"
 #include "apsis/ops/arithmetic.hpp"
 #include "apsis/ops/comparison.hpp"
 #include "apsis/ops/convert.hpp"

@@ -65,7 +65,7 @@ class Start {
   void check(const char* rule, const char* name, const Array& value, OptionRange range) const;
   void check(const char* rule, const char* name, const ScalarOrSchedule& value, OptionRange range) const;
   static bool is_trained(const Array& p) { return !p.is_empty() && is_floating(p.dtype()); }
-  /// For parts that have no state but checks.
+  /// What errors call the parameter of a leaf.
   std::string path(std::size_t i) const { return leaf_paths(tree_, "params")[i]; }
 
   std::vector<Array> params, state;
@@ -136,7 +136,7 @@ std::pair<P, S> step(const Rule& rule, const P& gradient, const S& state, const 
   return {unflatten_like(gradient, s.updates, loc), unflatten_like(state, s.state, loc)};
 }
 
-/// `count` for each leaf: what a state keeps of each of its axes, one at least.
+/// For each leaf as many arrays as it has axes, one at least; none for those that are not trained.
 std::vector<std::vector<Array>> axes_of(std::vector<Array> params);
 
 }  // namespace detail
