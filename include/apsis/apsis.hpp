@@ -38,6 +38,7 @@
 #include "apsis/ops/comparison.hpp"
 #include "apsis/ops/convert.hpp"
 #include "apsis/ops/creation.hpp"
+#include "apsis/ops/decomposition.hpp"
 #include "apsis/ops/forbid.hpp"
 #include "apsis/ops/index.hpp"
 #include "apsis/ops/linalg.hpp"

@@ -1,0 +1,100 @@
+#pragma once
+
+// Decompositions of matrices and the solves that belong to them, by LAPACK. Matrices are the last two axes of
+// an array; the axes before count them, and each is decomposed alone. Integers become floating; half floats
+// are computed in f32; complex arrays are refused. Derivatives of every order are there as stated. Throws for
+// fewer than two axes, and where a matrix must be square and is not.
+//
+//   auto [w, v] = linalg::eigh(a);
+//   Array x = linalg::solve(a, b);  // this and more in apsis/array/linalg.hpp
+
+#include "apsis/core/array.hpp"
+
+/// Linear algebra, with the names of numpy.linalg and scipy.linalg.
+namespace apsis::linalg {
+
+/// Options of `cholesky`.
+struct CholeskyOptions {
+  bool upper = false;            ///< U with A = Uᵀ·U, in place of L
+  bool symmetrize_input = true;  ///< decomposes (A + Aᵀ) / 2; otherwise one triangle of A, the lower of L
+};
+/// The lower triangular L of a symmetric positive definite A = L·Lᵀ: [.., n, n]. NaN where A is not positive
+/// definite. Its derivative is that of symmetric A (Murray 2016).
+Array cholesky(const Array& a, const CholeskyOptions& options = {}, Loc loc = Loc::here());
+
+/// What `lu_factor` gives: rows of A in the order of `permutation` are L·U.
+struct LUFactors {
+  Array lu;           ///< [.., m, n]: U, and below its diagonal L, whose diagonal is 1
+  Array pivots;       ///< i32[.., min(m, n)]: row i was exchanged with row pivots[i], one after the other
+  Array permutation;  ///< i32[.., m]: row i of L·U is row permutation[i] of A
+};
+/// L·U with exchanges of rows, of any m × n matrix. The factors of a singular one have zeros on U's diagonal;
+/// their derivative is infinite or NaN.
+LUFactors lu_factor(const Array& a, Loc loc = Loc::here());
+
+/// Options of `triangular_solve`.
+struct TriangularSolveOptions {
+  bool left_side = true;       ///< solves op(A)·X = B; otherwise X·op(A) = B
+  bool lower = false;          ///< the triangle of A that is read; the other one is taken for zero
+  bool transpose_a = false;    ///< op(A) is Aᵀ
+  bool unit_diagonal = false;  ///< the diagonal of A is not read: it is 1
+};
+/// X for triangular A [.., n, n] and B [.., n, k] (or [.., k, n] on the right), whose leading axes broadcast.
+/// Where the diagonal has a zero, X is infinite or NaN. (jax.lax.linalg.triangular_solve)
+Array triangular_solve(const Array& a, const Array& b, const TriangularSolveOptions& options = {},
+                       Loc loc = Loc::here());
+
+/// Options of `qr`.
+struct QROptions {
+  bool full_matrices = false;  ///< Q is m × m ("complete"); otherwise m × k
+};
+/// What `qr` gives.
+struct QRResult {
+  Array q;  ///< [.., m, k] with orthonormal columns, k = min(m, n)
+  Array r;  ///< [.., k, n], upper triangular
+};
+/// A = Q·R by Householder's reflections; signs of R's diagonal are LAPACK's. There is no derivative with
+/// full_matrices for m > n; where the first k columns of A depend on each other it is infinite or NaN.
+QRResult qr(const Array& a, const QROptions& options = {}, Loc loc = Loc::here());
+
+/// Options of `eigh` and `eigvalsh`.
+struct EighOptions {
+  bool upper = false;            ///< the triangle that is read without symmetrize_input
+  bool symmetrize_input = true;  ///< of (A + Aᵀ) / 2
+};
+/// What `eigh` gives.
+struct EighResult {
+  Array eigenvalues;   ///< [.., n], ascending
+  Array eigenvectors;  ///< [.., n, n]: column i belongs to eigenvalue i
+};
+/// Eigenvalues and orthonormal eigenvectors of symmetric A, whose signs are LAPACK's. Eigenvectors of equal
+/// eigenvalues are no functions of A: their derivative is infinite or NaN, that of eigenvalues is not. NaN
+/// where A is not finite.
+EighResult eigh(const Array& a, const EighOptions& options = {}, Loc loc = Loc::here());
+/// The eigenvalues of symmetric A, ascending: [.., n].
+Array eigvalsh(const Array& a, const EighOptions& options = {}, Loc loc = Loc::here());
+
+/// Options of `svd`.
+struct SVDOptions {
+  bool full_matrices = true;  ///< U is m × m and Vᵀ n × n; otherwise m × k and k × n
+};
+/// What `svd` gives.
+struct SVDResult {
+  Array u;   ///< [.., m, k], orthonormal columns
+  Array s;   ///< [.., k], k = min(m, n), descending
+  Array vh;  ///< [.., k, n], orthonormal rows: Vᵀ
+};
+/// A = U·diag(s)·Vᵀ of any m × n matrix. As NumPy's, all of U and V without options; these have no derivative
+/// unless m = n: ask for `{.full_matrices = false}`. Vectors of equal singular values, or of zero ones beyond
+/// one side, have none: it is infinite or NaN. NaN where A is not finite.
+SVDResult svd(const Array& a, const SVDOptions& options = {}, Loc loc = Loc::here());
+/// The singular values, descending: [.., min(m, n)].
+Array svdvals(const Array& a, Loc loc = Loc::here());
+
+/// Solves T·X = B with T of three diagonals: `lower`, `diagonal`, `upper` are [.., n], where lower[0] and
+/// upper[n - 1] do not count, and B is [.., n, k]; leading axes broadcast. Rows are exchanged where that is
+/// more exact. NaN where T is singular. (jax.lax.linalg.tridiagonal_solve)
+Array tridiagonal_solve(const Array& lower, const Array& diagonal, const Array& upper, const Array& b,
+                        Loc loc = Loc::here());
+
+}  // namespace apsis::linalg

@@ -1,0 +1,63 @@
+#include <cmath>
+
+#include "ops/matrix_rules.hpp"
+
+namespace apsis::detail {
+namespace {
+
+void cholesky_shape(const Params&, std::span<const Aval> in, std::vector<Aval>& out) {
+  APSIS_ASSERT(in.size() == 1);
+  check_matrices("cholesky", in[0]);
+  APSIS_ASSERT(Matrices(in[0].shape()).m == Matrices(in[0].shape()).n);
+  out.push_back(Aval(in[0].dtype(), in[0].shape()));
+}
+
+// The lower triangle row by row is the upper one column by column, and L there is U = Lᵀ.
+template <class T>
+void factor(T* a, std::int64_t n) {
+  bool positive = lapack::potrf('U', static_cast<lapack::Int>(n), a) == 0;
+  for (std::int64_t i = 0; i < n; ++i) positive = positive && !std::isnan(a[i * n + i]);
+  for (std::int64_t i = 0; i < n; ++i) {
+    if (!positive) fill_nan(a + i * n, i + 1);
+    std::fill_n(a + i * n + i + 1, n - i - 1, T{});
+  }
+}
+
+void cholesky_evaluate(const Params&, std::span<const Array> in, std::span<Array> out) {
+  evaluate_matrices(in, out, [](auto type, std::span<const Array> from, std::span<Array> to) {
+    using T = typename decltype(type)::type;
+    const Matrices sizes(from[0].shape());
+    if (sizes.n == 0) return;
+    T* l = mutable_data<T>(to[0]);
+    std::copy_n(elements_of<T>(from[0]), from[0].size(), l);
+    for (std::int64_t i = 0; i < sizes.count; ++i, l += sizes.n * sizes.n) factor(l, sizes.n);
+  });
+}
+
+// dL = L Φ(L⁻¹ dA L⁻ᵀ), where Φ takes the lower triangle and half of the diagonal (I. Murray, Differentiation
+// of the Cholesky decomposition, 2016, equation 8). dA is symmetric: its upper triangle is not read.
+void cholesky_jvp(const JvpRule& r) {
+  const Array l = r.outs[0] = bind1(cholesky_op, {}, {r.primals[0]});
+  const Array below = lax::triangle(r.tangents[0], true),
+              da = lax::add(below, lax::matrix_transpose(lax::triangle(r.tangents[0], true, -1)));
+  const Array half = lax::triangular_solve(
+      l, da, {.left_side = false, .lower = true, .transpose_a = true, .unit_diagonal = false});
+  const Array whole = lax::triangular_solve(l, half, {.left_side = true, .lower = true});
+  const Array strict = lax::triangle(whole, true, -1),
+              diagonal = lax::sub(lax::triangle(whole, true), strict);
+  const Array phi = lax::fma(diagonal, lax::full_like(diagonal.aval(), 0.5), strict);
+  r.out_tangents[0] = lax::matrix_product(l, phi);
+}
+
+}  // namespace
+
+const Op cholesky_op = {
+    .name = "cholesky",
+    .kind = OpKind::Index,
+    .shape = cholesky_shape,
+    .evaluate = cholesky_evaluate,
+    .jvp = cholesky_jvp,
+    .batch = batch_matrices<cholesky_op>,
+};
+
+}  // namespace apsis::detail

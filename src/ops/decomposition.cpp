@@ -1,0 +1,145 @@
+#include "apsis/ops/decomposition.hpp"
+
+#include "apsis/base/loc.hpp"
+#include "ops/arguments.hpp"
+#include "ops/elementwise.hpp"
+#include "ops/matrix_rules.hpp"
+#include "ops/messages.hpp"
+#include "ops/operands.hpp"
+
+namespace apsis::linalg {
+using namespace detail;
+namespace {
+
+/// Of a floating dtype that is not weak.
+Array strong(const char* where, const Array& a, Loc loc) {
+  const Array x = floating(where, a, loc);
+  return x.weak() ? lax::convert(x, x.dtype()) : x;
+}
+
+Array matrices(const char* where, const Array& a, Loc loc) {
+  if (a.ndim() < 2) fail(messages::needs_matrix, {where, to_string(a.aval())}, loc);
+  return strong(where, a, loc);
+}
+
+Array square_matrices(const char* where, const Array& a, Loc loc) {
+  Array x = matrices(where, a, loc);
+  if (x.dim(-2) != x.dim(-1)) fail(messages::needs_square, {where, to_string(a.aval())}, loc);
+  return x;
+}
+
+Array symmetrized(const Array& a) {
+  return lax::mul(lax::add(a, lax::matrix_transpose(a)), lax::full_like(a.aval(), 0.5));
+}
+
+/// Symmetric matrices by their lower triangle.
+Array lower_of(const Array& a, bool upper, bool symmetrize) {
+  return symmetrize ? symmetrized(a) : upper ? lax::matrix_transpose(a) : a;
+}
+
+Shape leading_axes(const Array& a, int last) {
+  Shape out = a.shape();
+  out.resize(out.size() - static_cast<std::size_t>(last));
+  return out;
+}
+
+/// With other leading axes, which the array's broadcast to.
+Array with_leading(const Array& a, Shape axes, int last) {
+  for (int i = last; i > 0; --i) axes.push_back(a.dim(-i));
+  return broadcast_operand(a, axes);
+}
+
+}  // namespace
+
+Array cholesky(const Array& a, const CholeskyOptions& options, Loc loc) {
+  const LocScope place(loc);
+  const Array x = lower_of(square_matrices("cholesky", a, loc), options.upper, options.symmetrize_input);
+  const Array l = bind1(cholesky_op, {}, {x}, loc);
+  return options.upper ? lax::matrix_transpose(l) : l;
+}
+
+LUFactors lu_factor(const Array& a, Loc loc) {
+  const Array x = matrices("lu_factor", a, loc);
+  const std::vector<Array> out = bind_all(lu_op, {}, {&x, 1}, loc);
+  return {out[0], out[1], out[2]};
+}
+
+Array triangular_solve(const Array& a, const Array& b, const TriangularSolveOptions& options, Loc loc) {
+  const LocScope place(loc);
+  Array pair[] = {square_matrices("triangular_solve", a, loc), matrices("triangular_solve", b, loc)};
+  const std::vector<Array> x = promoted(pair);
+  if (x[0].dim(-1) != x[1].dim(options.left_side ? -2 : -1))
+    fail(messages::matrix_sides,
+         {"triangular_solve", to_string(b.aval()), to_string(a.aval()),
+          options.left_side ? "the right sides need as many rows as the matrices"
+                            : "the right sides need as many columns as the matrices"},
+         loc);
+  const Shape shapes[] = {leading_axes(x[0], 2), leading_axes(x[1], 2)};
+  const Shape common = broadcast_shapes("triangular_solve", shapes, loc);
+  // Matrices that are the same for all entries of the first axes are not repeated.
+  bool repeats = true;
+  for (std::size_t i = 0; i < shapes[0].size(); ++i)
+    repeats = repeats && shapes[0][i] == common[common.size() - shapes[0].size() + i];
+  const TriangularSolveParams params{options.left_side, options.lower, options.transpose_a,
+                                     options.unit_diagonal};
+  return bind1(triangular_solve_op, make_params(params),
+               {repeats ? x[0] : with_leading(x[0], common, 2), with_leading(x[1], common, 2)}, loc);
+}
+
+QRResult qr(const Array& a, const QROptions& options, Loc loc) {
+  const Array x = matrices("qr", a, loc);
+  const std::vector<Array> out = bind_all(qr_op, make_params(QrParams{options.full_matrices}), {&x, 1}, loc);
+  return {out[0], out[1]};
+}
+
+EighResult eigh(const Array& a, const EighOptions& options, Loc loc) {
+  const LocScope place(loc);
+  const Array x = lower_of(square_matrices("eigh", a, loc), options.upper, options.symmetrize_input);
+  const std::vector<Array> out = bind_all(eigh_op, make_params(EighParams{}), {&x, 1}, loc);
+  return {out[0], out[1]};
+}
+
+Array eigvalsh(const Array& a, const EighOptions& options, Loc loc) {
+  const LocScope place(loc);
+  const Array x = lower_of(square_matrices("eigvalsh", a, loc), options.upper, options.symmetrize_input);
+  return bind_all(eigh_op, make_params(EighParams{.compute_vectors = false}), {&x, 1}, loc)[0];
+}
+
+SVDResult svd(const Array& a, const SVDOptions& options, Loc loc) {
+  const Array x = matrices("svd", a, loc);
+  const std::vector<Array> out =
+      bind_all(svd_op, make_params(SvdParams{.full_matrices = options.full_matrices}), {&x, 1}, loc);
+  return {out[1], out[0], out[2]};
+}
+
+Array svdvals(const Array& a, Loc loc) {
+  const Array x = matrices("svdvals", a, loc);
+  return bind_all(svd_op, make_params(SvdParams{.compute_uv = false}), {&x, 1}, loc)[0];
+}
+
+Array tridiagonal_solve(const Array& lower, const Array& diagonal, const Array& upper, const Array& b,
+                        Loc loc) {
+  const LocScope place(loc);
+  constexpr const char* where = "tridiagonal_solve";
+  const Array given[] = {lower, diagonal, upper, matrices(where, b, loc)};
+  std::vector<Array> x;
+  for (const Array& a : given) {
+    if (a.ndim() < 1) fail(messages::needs_rank, {where, "1 or more", to_string(a.shape())}, loc);
+    x.push_back(strong(where, a, loc));
+  }
+  x = promoted(x);
+  const std::int64_t n = x[3].dim(-2);
+  for (const Array& a : {x[0], x[1], x[2]})
+    if (a.dim(-1) != n)
+      fail(messages::matrix_sides,
+           {where, to_string(b.aval()), to_string(a.aval()),
+            "the right sides need a row for each entry of a diagonal"},
+           loc);
+  const Shape shapes[] = {leading_axes(x[0], 1), leading_axes(x[1], 1), leading_axes(x[2], 1),
+                          leading_axes(x[3], 2)};
+  const Shape common = broadcast_shapes(where, shapes, loc);
+  for (std::size_t i = 0; i < 4; ++i) x[i] = with_leading(x[i], common, i < 3 ? 1 : 2);
+  return bind_all(tridiagonal_solve_op, {}, x, loc)[0];
+}
+
+}  // namespace apsis::linalg

@@ -1,0 +1,100 @@
+#include <numeric>
+
+#include "ops/index_rules.hpp"
+#include "ops/matrix_rules.hpp"
+
+namespace apsis::detail {
+namespace {
+
+void lu_shape(const Params&, std::span<const Aval> in, std::vector<Aval>& out) {
+  APSIS_ASSERT(in.size() == 1);
+  check_matrices("lu", in[0]);
+  const Shape& shape = in[0].shape();
+  const Matrices sizes(shape);
+  out.push_back(Aval(in[0].dtype(), shape));
+  out.push_back(Aval(Dtype::I32, with_matrices(shape, {sizes.k()})));
+  out.push_back(Aval(Dtype::I32, with_matrices(shape, {sizes.m})));
+}
+
+void lu_evaluate(const Params&, std::span<const Array> in, std::span<Array> out) {
+  evaluate_matrices(in, out, [](auto type, std::span<const Array> from, std::span<Array> to) {
+    using T = typename decltype(type)::type;
+    const Matrices sizes(from[0].shape());
+    const std::int64_t m = sizes.m, n = sizes.n, k = sizes.k();
+    const T* a = elements_of<T>(from[0]);
+    T* lu = mutable_data<T>(to[0]);
+    auto *pivots = mutable_data<std::int32_t>(to[1]), *permutation = mutable_data<std::int32_t>(to[2]);
+    std::vector<T> columns(static_cast<std::size_t>(m * n));
+    for (std::int64_t i = 0; i < sizes.count; ++i) {
+      if (k > 0) {
+        transpose_into(a, m, n, columns.data());
+        lapack::getrf(static_cast<lapack::Int>(m), static_cast<lapack::Int>(n), columns.data(), pivots);
+        transpose_into(columns.data(), n, m, lu);
+      }
+      std::iota(permutation, permutation + m, 0);
+      for (std::int64_t j = 0; j < k; ++j) {
+        // Where elements are NaN there is no largest one: whatever was found must be a row.
+        pivots[j] = static_cast<std::int32_t>(std::clamp<std::int64_t>(pivots[j] - 1, j, m - 1));
+        std::swap(permutation[j], permutation[pivots[j]]);
+      }
+      a += m * n, lu += m * n, pivots += k, permutation += m;
+    }
+  });
+}
+
+/// The rows of a in another order.
+Array permuted_rows(const Array& a, const Array& permutation) {
+  GatherParams g;
+  g.slice_sizes = Dims::filled(a.shape().size(), 1);
+  g.slice_sizes[a.shape().size() - 1] = a.shape().back();
+  g.start_index_map = g.collapsed_slice_dims = {a.ndim() - 2};
+  g.operand_batching_dims = g.start_indices_batching_dims =
+      Dims::counting(static_cast<std::size_t>(a.ndim() - 2));
+  g.offset_dims = {a.ndim() - 1};
+  return lax::gather(a, lax::expand_axis(lax::convert(permutation, Dtype::I64), permutation.ndim()), g);
+}
+
+/// A matrix within the upper left corner of an identity matrix of that size.
+Array in_identity(const Array& a, std::int64_t size) {
+  const Matrices sizes(a.shape());
+  Dims low = Dims::filled(a.shape().size(), 0), high = low;
+  high[low.size() - 2] = size - sizes.m;
+  high[low.size() - 1] = size - sizes.n;
+  const Array padded = lax::pad(a, literal(a.dtype(), 0), low, high);
+  const Array outside = lax::pad(lax::full_like(a.aval(), 0), literal(a.dtype(), 1), low, high);
+  const Array ones = lax::mul(lax::identity(padded.shape(), a.dtype()), outside);
+  return lax::add(padded, ones);
+}
+
+// With X = L⁻¹ dA U⁻¹, where rows of dA are permuted: dL = L tril(X, -1), dU = triu(X) U (F. R. de Hoog,
+// R. S. Anderssen and M. A. Lukas, Differentiation of matrix functionals using triangular factorization,
+// 2011). L and U are completed to square matrices by an identity.
+void lu_jvp(const JvpRule& r) {
+  std::vector<Array> outs = bind_all(lu_op, {}, r.primals);
+  std::ranges::copy(outs, r.outs.begin());
+  const Array& lu = outs[0];
+  const Matrices sizes(lu.shape());
+  const std::int64_t m = sizes.m, n = sizes.n, k = sizes.k();
+  const Dtype dtype = lu.dtype();
+  const Array strict = lax::triangle(lax::matrix_columns(lu, 0, k), true, -1);
+  const Array l = in_identity(lax::add(strict, lax::identity(strict.shape(), dtype)), m);
+  const Array u = in_identity(lax::triangle(lax::matrix_rows(lu, 0, k), false), n);
+  const Array da = permuted_rows(r.tangents[0], outs[2]);
+  const Array la = lax::triangular_solve(l, da, {.left_side = true, .lower = true, .unit_diagonal = true});
+  const Array x = lax::triangular_solve(u, la, {.left_side = false, .lower = false});
+  r.out_tangents[0] = lax::add(lax::matrix_product(l, lax::triangle(x, true, -1)),
+                               lax::matrix_product(lax::triangle(x, false), u));
+}
+
+}  // namespace
+
+const Op lu_op = {
+    .name = "lu",
+    .kind = OpKind::Index,
+    .shape = lu_shape,
+    .evaluate = lu_evaluate,
+    .jvp = lu_jvp,
+    .batch = batch_matrices<lu_op>,
+};
+
+}  // namespace apsis::detail

@@ -1,0 +1,60 @@
+#pragma once
+
+// Parameters of the ops on matrices, which are the last two axes of an array.
+
+#include "apsis/core/make_params.hpp"
+#include "apsis/core/op.hpp"
+
+namespace apsis::detail {
+
+/// cholesky: the lower triangle of A → L with A = L·Lᵀ, zeros above; NaN where A is not positive definite.
+extern const Op cholesky_op;
+
+/// lu: A (m × n) → (L below the diagonal and U, pivots i32[.., min(m, n)]: row i was exchanged with row
+/// pivots[i], permutation i32[.., m]: row i of L·U is row permutation[i] of A).
+extern const Op lu_op;
+
+/// triangular_solve: operands (a, b), of which one triangle of a is read → op(a)⁻¹·b, or b·op(a)⁻¹. The
+/// leading axes of a are the last ones of those of b.
+struct TriangularSolveParams {
+  bool left_side = true, lower = false, transpose_a = false, unit_diagonal = false;
+  static void each(auto& self, auto&& visit) {
+    visit("left_side", self.left_side);
+    visit("lower", self.lower);
+    visit("transpose_a", self.transpose_a);
+    visit("unit_diagonal", self.unit_diagonal);
+  }
+};
+extern const Op triangular_solve_op;
+
+/// qr: A (m × n) → (Q, R): m × k and k × n with k = min(m, n), or m if `full_matrices`.
+struct QrParams {
+  bool full_matrices = false;
+  static void each(auto& self, auto&& visit) { visit("full_matrices", self.full_matrices); }
+};
+extern const Op qr_op;
+
+/// eigh: the lower triangle of A → eigenvalues in ascending order, and eigenvectors as columns if
+/// `compute_vectors`.
+struct EighParams {
+  bool compute_vectors = true;
+  static void each(auto& self, auto&& visit) { visit("compute_vectors", self.compute_vectors); }
+};
+extern const Op eigh_op;
+
+/// svd: A (m × n) → singular values in descending order, and if `compute_uv` U and Vᵀ: m × k and k × n with
+/// k = min(m, n), or m × m and n × n if `full_matrices`.
+struct SvdParams {
+  bool full_matrices = false, compute_uv = true;
+  static void each(auto& self, auto&& visit) {
+    visit("full_matrices", self.full_matrices);
+    visit("compute_uv", self.compute_uv);
+  }
+};
+extern const Op svd_op;
+
+/// tridiagonal_solve: operands (lower, diagonal, upper, b): three vectors [.., n], of which lower[0] and
+/// upper[n - 1] are not read, and right sides [.., n, k].
+extern const Op tridiagonal_solve_op;
+
+}  // namespace apsis::detail

@@ -1,0 +1,123 @@
+#include "ops/matrix_rules.hpp"
+
+#include <string>
+
+#include "apsis/ops/shape.hpp"
+#include "core/convert.hpp"
+#include "ops/arguments.hpp"
+#include "ops/dtype_set.hpp"
+#include "ops/messages.hpp"
+
+namespace apsis::detail {
+
+Matrices::Matrices(const Shape& shape) : m(shape[shape.size() - 2]), n(shape.back()) {
+  for (std::size_t i = 0; i + 2 < shape.size(); ++i) count *= shape[i];
+}
+
+Shape with_matrices(const Shape& shape, std::initializer_list<std::int64_t> last) {
+  Shape out = shape;
+  out.resize(shape.size() - 2);
+  for (std::int64_t size : last) out.push_back(size);
+  return out;
+}
+
+void check_matrices(const char* name, const Aval& aval) {
+  APSIS_ASSERT(aval.rank() >= 2 && contains(float_dtypes, aval.dtype()));
+  const Matrices sizes(aval.shape());
+  constexpr std::int64_t most = std::numeric_limits<lapack::Int>::max();
+  if (sizes.m > most || sizes.n > most) fail(messages::matrix_side, {name, to_string(aval)});
+}
+
+namespace {
+
+bool is_half(const Array& a) { return a.dtype() == Dtype::F16 || a.dtype() == Dtype::BF16; }
+
+Array wide(const Array& a) {
+  if (!is_half(a)) return a;
+  Array out = allocate(Aval(Dtype::F32, a.shape()));
+  convert_elements(a.dtype(), data_of(a), Dtype::F32, mutable_data<char>(out),
+                   static_cast<std::size_t>(a.size()));
+  return out;
+}
+
+}  // namespace
+
+ComputedArrays::ComputedArrays(std::span<const Array> in, std::span<Array> out) : wanted_(out) {
+  for (const Array& a : in) in_.push_back(wide(a));
+  for (const Array& a : out) out_.push_back(is_half(a) ? allocate(Aval(Dtype::F32, a.shape())) : a);
+}
+
+void ComputedArrays::finish() {
+  for (std::size_t i = 0; i < wanted_.size(); ++i)
+    if (is_half(wanted_[i]))
+      convert_elements(Dtype::F32, data_of(out_[i]), wanted_[i].dtype(), mutable_data<char>(wanted_[i]),
+                       static_cast<std::size_t>(wanted_[i].size()));
+}
+
+namespace lax {
+
+Array matrix_transpose(const Array& a) {
+  Dims permutation = Dims::counting(a.shape().size());
+  std::swap(permutation[permutation.size() - 1], permutation[permutation.size() - 2]);
+  return lax::transpose(a, permutation);
+}
+
+Array matrix_product(const Array& a, const Array& b) {
+  const int rank = a.ndim();
+  const Dims batch = Dims::counting(static_cast<std::size_t>(rank - 2));
+  return lax::dot_general(a, b, {rank - 1}, {rank - 2}, batch, batch);
+}
+
+Array triangle(const Array& a, bool lower, int k) { return lower ? tril(a, k) : triu(a, k); }
+
+// Element i is number i·(n + 1) of the matrix: a strided slice.
+Array diagonal(const Array& a) {
+  const Matrices sizes(a.shape());
+  if (a.size() == 0) return lax::full(with_matrices(a.shape(), {sizes.k()}), a.dtype(), 0);
+  const Shape lines = with_matrices(a.shape(), {sizes.m * sizes.n});
+  Dims start = Dims::filled(lines.size(), 0), limit = lines, stride = Dims::filled(lines.size(), 1);
+  limit[lines.size() - 1] = (sizes.k() - 1) * (sizes.n + 1) + 1;
+  stride[lines.size() - 1] = sizes.n + 1;
+  return lax::slice(lax::reshape(a, lines), start, limit, stride);
+}
+
+namespace {
+
+// `factors` along the last axis but `from_last`.
+Array scaled(const Array& a, const Array& factors, int from_last) {
+  Dims axes = Dims::counting(factors.shape().size());
+  axes[axes.size() - 1] = a.ndim() - 1 - from_last;
+  return mul(a, broadcast_in_dim(factors, a.shape(), axes));
+}
+
+Array matrix_part(const Array& a, int axis, std::int64_t from, std::int64_t to) {
+  Dims start = Dims::filled(a.shape().size(), 0), limit = a.shape();
+  start[static_cast<std::size_t>(axis)] = from;
+  limit[static_cast<std::size_t>(axis)] = to;
+  return lax::slice(a, start, limit);
+}
+
+}  // namespace
+
+Array scale_columns(const Array& a, const Array& factors) { return scaled(a, factors, 0); }
+Array scale_rows(const Array& a, const Array& factors) { return scaled(a, factors, 1); }
+
+Array identity(const Shape& shape, Dtype dtype) {
+  const Matrices sizes(shape);
+  const Shape matrix{sizes.m, sizes.n};
+  return broadcast_last(convert(eq(iota(Dtype::I64, matrix, 0), iota(Dtype::I64, matrix, 1)), dtype), shape);
+}
+
+Array matrix_rows(const Array& a, std::int64_t from, std::int64_t to) {
+  return matrix_part(a, a.ndim() - 2, from, to);
+}
+Array matrix_columns(const Array& a, std::int64_t from, std::int64_t to) {
+  return matrix_part(a, a.ndim() - 1, from, to);
+}
+
+Array triangular_solve(const Array& a, const Array& b, const TriangularSolveParams& params) {
+  return bind1(triangular_solve_op, make_params(params), {a, b});
+}
+
+}  // namespace lax
+}  // namespace apsis::detail

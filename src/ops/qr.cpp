@@ -1,0 +1,121 @@
+#include "ops/matrix_rules.hpp"
+#include "ops/messages.hpp"
+
+namespace apsis::detail {
+namespace {
+
+void qr_shape(const Params& params, std::span<const Aval> in, std::vector<Aval>& out) {
+  APSIS_ASSERT(in.size() == 1);
+  check_matrices("qr", in[0]);
+  const Shape& shape = in[0].shape();
+  const Matrices sizes(shape);
+  const std::int64_t k = params.as<QrParams>().full_matrices ? sizes.m : sizes.k();
+  out.push_back(Aval(in[0].dtype(), with_matrices(shape, {sizes.m, k})));
+  out.push_back(Aval(in[0].dtype(), with_matrices(shape, {k, sizes.n})));
+}
+
+// A row by row is Aᵀ column by column, and Aᵀ = L·Q' means A = Q'ᵀ·Lᵀ: nothing is transposed in memory.
+template <class T>
+class Factoring {
+ public:
+  Factoring(const Matrices& sizes, bool full)
+      : m_(sizes.m),
+        n_(sizes.n),
+        reflections_(sizes.k()),
+        k_(full ? sizes.m : sizes.k()),
+        tau_(static_cast<std::size_t>(reflections_)) {}
+
+  /// A: m × n, q: m × k, r: k × n.
+  void run(const T* a, T* q, T* r) {
+    // The one of both that has the size of A.
+    T* const factors = k_ == m_ ? r : q;
+    std::copy_n(a, m_ * n_, factors);
+    if (reflections_ > 0) lapack::gelqf(as_int(n_), as_int(m_), factors, tau_.data(), for_factors_);
+    if (k_ == m_) {
+      for (std::int64_t i = 0; i < m_; ++i) {
+        std::copy_n(factors + i * n_, reflections_, q + i * m_);
+        std::fill_n(q + i * m_ + reflections_, m_ - reflections_, T{});
+      }
+    } else {
+      std::copy_n(factors, k_ * n_, r);
+    }
+    for (std::int64_t i = 0; i < k_; ++i) std::fill_n(r + i * n_, std::min(i, n_), T{});
+    if (k_ > 0) lapack::orglq(as_int(k_), as_int(m_), as_int(reflections_), q, tau_.data(), for_q_);
+  }
+
+ private:
+  static lapack::Int as_int(std::int64_t n) { return static_cast<lapack::Int>(n); }
+
+  std::int64_t m_, n_, reflections_, k_;
+  std::vector<T> tau_;
+  lapack::Work<T> for_factors_, for_q_;
+};
+
+void qr_evaluate(const Params& params, std::span<const Array> in, std::span<Array> out) {
+  const bool full = params.as<QrParams>().full_matrices;
+  evaluate_matrices(in, out, [&](auto type, std::span<const Array> from, std::span<Array> to) {
+    using T = typename decltype(type)::type;
+    const Matrices sizes(from[0].shape()), of_q(to[0].shape());
+    const T* a = elements_of<T>(from[0]);
+    T *q = mutable_data<T>(to[0]), *r = mutable_data<T>(to[1]);
+    Factoring<T> factoring(sizes, full);
+    for (std::int64_t i = 0; i < sizes.count; ++i) {
+      factoring.run(a, q, r);
+      a += sizes.m * sizes.n, q += of_q.m * of_q.n, r += of_q.n * sizes.n;
+    }
+  });
+}
+
+struct Factors {
+  Array q, r;
+};
+
+// The derivative of Q and the square R of A with m ≥ n. With X = Qᵀ dA R⁻¹ and the skew-symmetric
+// S = tril(X, -1) - tril(X, -1)ᵀ: dQ = Q (S - X) + dA R⁻¹, dR = (X - S) R (J. Townsend, Differentiating the
+// QR decomposition, 2018).
+Factors tall_derivative(const Factors& f, const Array& da) {
+  const Array da_r = lax::triangular_solve(f.r, da, {.left_side = false, .lower = false});
+  const Array x = lax::matrix_product(lax::matrix_transpose(f.q), da_r), lower = lax::triangle(x, true, -1);
+  const Array difference = lax::sub(lax::sub(lower, lax::matrix_transpose(lower)), x);
+  return {lax::add(lax::matrix_product(f.q, difference), da_r),
+          lax::neg(lax::matrix_product(difference, f.r))};
+}
+
+void qr_jvp(const JvpRule& r) {
+  const Array &a = r.primals[0], &da = r.tangents[0];
+  const Matrices sizes(a.shape());
+  const std::int64_t m = sizes.m, n = sizes.n;
+  if (r.params.as<QrParams>().full_matrices && m > n)
+    fail(messages::full_matrices_derivative, {"qr", to_string(a.aval())});
+  const std::vector<Array> outs = bind_all(qr_op, r.params, {&a, 1});
+  std::ranges::copy(outs, r.outs.begin());
+  const Factors f{outs[0], outs[1]};
+  if (m >= n) {
+    const Factors d = tall_derivative(f, da);
+    r.out_tangents[0] = d.q;
+    r.out_tangents[1] = d.r;
+    return;
+  }
+  // The first m columns are square; the others of R are Qᵀ times those of A.
+  const Factors d = tall_derivative({f.q, lax::matrix_columns(f.r, 0, m)}, lax::matrix_columns(da, 0, m));
+  const Array others =
+      lax::add(lax::matrix_product(lax::matrix_transpose(d.q), lax::matrix_columns(a, m, n)),
+               lax::matrix_product(lax::matrix_transpose(f.q), lax::matrix_columns(da, m, n)));
+  const Array parts[] = {d.r, others};
+  r.out_tangents[0] = d.q;
+  r.out_tangents[1] = lax::concatenate(parts, a.ndim() - 1);
+}
+
+}  // namespace
+
+const Op qr_op = {
+    .name = "qr",
+    .kind = OpKind::Index,
+    .shape = qr_shape,
+    .evaluate = qr_evaluate,
+    .jvp = qr_jvp,
+    .batch = batch_matrices<qr_op>,
+    .parse = parse_params<QrParams>,
+};
+
+}  // namespace apsis::detail

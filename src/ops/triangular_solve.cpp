@@ -1,0 +1,99 @@
+#include "apsis/ops/linalg.hpp"
+#include "ops/arguments.hpp"
+#include "ops/index_rules.hpp"
+#include "ops/matrix_rules.hpp"
+#include "ops/messages.hpp"
+
+namespace apsis::detail {
+namespace {
+
+/// Whether the matrices of a are those of b, or repeated along the first axes of b.
+bool repeats(const Shape& a, const Shape& b) {
+  if (a.size() > b.size()) return false;
+  for (std::size_t i = 0; i + 2 < a.size(); ++i)
+    if (a[i] != b[b.size() - a.size() + i]) return false;
+  return true;
+}
+
+void solve_shape(const Params& params, std::span<const Aval> in, std::vector<Aval>& out) {
+  APSIS_ASSERT(in.size() == 2 && in[0].dtype() == in[1].dtype());
+  for (const Aval& a : in) check_matrices("triangular_solve", a);
+  const Matrices a(in[0].shape()), b(in[1].shape());
+  APSIS_ASSERT(a.m == a.n && a.n == (params.as<TriangularSolveParams>().left_side ? b.m : b.n));
+  APSIS_ASSERT(repeats(in[0].shape(), in[1].shape()));
+  out.push_back(Aval(in[1].dtype(), in[1].shape()));
+}
+
+void solve_evaluate(const Params& params, std::span<const Array> in, std::span<Array> out) {
+  const auto& p = params.as<TriangularSolveParams>();
+  evaluate_matrices(in, out, [&](auto type, std::span<const Array> from, std::span<Array> to) {
+    using T = typename decltype(type)::type;
+    const Matrices a(from[0].shape()), b(from[1].shape());
+    if (from[1].size() == 0) return;
+    const T* matrices = elements_of<T>(from[0]);
+    T* x = mutable_data<T>(to[0]);
+    std::copy_n(elements_of<T>(from[1]), from[1].size(), x);
+    for (std::int64_t i = 0; i < b.count; ++i, x += b.m * b.n)
+      lapack::trsm_by_rows(p.left_side, p.lower, p.transpose_a, p.unit_diagonal,
+                           static_cast<lapack::Int>(b.m), static_cast<lapack::Int>(b.n),
+                           matrices + i % a.count * a.n * a.n, x);
+  });
+}
+
+// op(A) X = B: op(A) dX = dB - op(dA) X.
+void solve_jvp(const JvpRule& r) {
+  const auto& p = r.params.as<TriangularSolveParams>();
+  const Array &a = r.primals[0], &da = r.tangents[0], &db = r.tangents[1];
+  const Array x = r.outs[0] = bind1(triangular_solve_op, r.params, {a, r.primals[1]});
+  Array right = db;
+  if (!da.is_empty()) {
+    Array part = lax::triangle(da, p.lower, !p.unit_diagonal ? 0 : p.lower ? -1 : 1);
+    if (p.transpose_a) part = lax::matrix_transpose(part);
+    const Array moved = lax::neg(p.left_side ? matmul(part, x) : matmul(x, part));
+    right = db.is_empty() ? moved : lax::add(db, moved);
+  }
+  r.out_tangents[0] = bind1(triangular_solve_op, r.params, {a, right});
+}
+
+void solve_transpose(const TransposeRule& r) {
+  if (r.linear[0]) fail(messages::not_linear, {"triangular_solve"});
+  if (r.cotangents[0].is_empty()) return;
+  TriangularSolveParams p = r.params.as<TriangularSolveParams>();
+  p.transpose_a = !p.transpose_a;
+  r.out[1] = lax::triangular_solve(r.operands[0], r.cotangents[0], p);
+}
+
+// A matrix that all lanes share is not repeated.
+void solve_batch(const BatchRule& r) {
+  const Array b = batched_front(r.operands[1], r.axes[1], r.size);
+  Array a = r.operands[0];
+  if (r.axes[0] >= 0) {
+    a = batched_front(a, r.axes[0], r.size);
+    if (a.ndim() != b.ndim()) {
+      // The lanes come before axes that b alone has.
+      Shape shape = b.shape();
+      shape[shape.size() - 2] = shape[shape.size() - 1] = a.shape().back();
+      Dims axes{0};
+      for (std::size_t i = 1; i < a.shape().size(); ++i)
+        axes.push_back(static_cast<std::int64_t>(shape.size() - a.shape().size() + i));
+      a = lax::broadcast_in_dim(a, shape, axes);
+    }
+  }
+  r.outs.push_back(bind1(triangular_solve_op, r.params, {a, b}));
+  r.out_axes.push_back(0);
+}
+
+}  // namespace
+
+const Op triangular_solve_op = {
+    .name = "triangular_solve",
+    .kind = OpKind::Index,
+    .shape = solve_shape,
+    .evaluate = solve_evaluate,
+    .jvp = solve_jvp,
+    .transpose = solve_transpose,
+    .batch = solve_batch,
+    .parse = parse_params<TriangularSolveParams>,
+};
+
+}  // namespace apsis::detail

@@ -1,0 +1,31 @@
+#include <apsis/apsis.hpp>
+
+#include "errors/provoke.hpp"
+
+using namespace apsis;
+
+namespace {
+
+const Array x23 = array({{1., 2., 3.}, {4., 5., 6.}});
+
+}  // namespace
+
+APSIS_PROVOKES(needs_matrix,
+               "[qr] needs matrices, the last two axes of an array, got f64[3]; add an axis with expand_dims",
+               linalg::qr(array({1., 2., 3.})))
+
+APSIS_PROVOKES(needs_square, "[cholesky] needs square matrices, got f64[2,3]", linalg::cholesky(x23))
+
+APSIS_PROVOKES(matrix_sides,
+               "[triangular_solve] f64[2,3] does not fit f64[3,3]: the right sides need as many rows as the "
+               "matrices",
+               linalg::triangular_solve(eye(3), x23))
+
+APSIS_PROVOKES(matrix_side, "[qr] has no more than 2147483647 rows or columns, got f64[2147483648,0]",
+               linalg::qr(zeros({std::int64_t(1) << 31, 0})))
+
+APSIS_PROVOKES(
+    full_matrices_derivative,
+    "[svd] with full_matrices has no derivative for matrices that are not square, got f64[2,3]; leave "
+    "the further columns out (full_matrices = false)",
+    grad([](const Array& x) { return sum(linalg::svd(x).s); })(x23))

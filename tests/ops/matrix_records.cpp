@@ -1,0 +1,196 @@
+// Records of the decompositions of matrices and of the solves that belong to them.
+
+#include <limits>
+
+#include "ops/matrix_params.hpp"
+#include "ops/records.hpp"
+
+namespace apsis::testing {
+namespace {
+
+using namespace detail;
+
+constexpr Dtype dtypes[] = {Dtype::F64, Dtype::F32, Dtype::F16, Dtype::BF16};
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+constexpr double inf = std::numeric_limits<double>::infinity();
+
+/// n × n matrices with `diagonal` added to random numbers from [-1, 1), symmetric if asked for.
+std::vector<double> square(Random& random, std::int64_t count, std::int64_t n, double diagonal,
+                           bool symmetric) {
+  std::vector<double> out(static_cast<std::size_t>(count * n * n));
+  const auto at = [&](std::int64_t matrix, std::int64_t i, std::int64_t j) -> double& {
+    return out[static_cast<std::size_t>((matrix * n + i) * n + j)];
+  };
+  for (std::int64_t m = 0; m < count; ++m)
+    for (std::int64_t i = 0; i < n; ++i)
+      for (std::int64_t j = 0; j < n; ++j) {
+        at(m, i, j) = symmetric && j < i ? at(m, j, i) : random.uniform(-1, 1);
+        if (i == j) at(m, i, j) += diagonal * static_cast<double>(1 + i);
+      }
+  return out;
+}
+
+Array square_array(Random& random, Dtype dtype, const Shape& shape, double diagonal, bool symmetric) {
+  std::int64_t count = 1;
+  for (std::size_t i = 0; i + 2 < shape.size(); ++i) count *= shape[i];
+  return array_of(dtype, shape, square(random, count, shape.back(), diagonal, symmetric));
+}
+
+std::string name(Dtype dtype, const Shape& shape) { return std::string(name_of(dtype)) + to_string(shape); }
+
+const std::vector<Shape> squares = {{0, 0}, {1, 1}, {2, 2}, {3, 3}, {2, 3, 3}, {2, 0, 3, 3}, {17, 17}};
+const std::vector<Shape> rectangles = {{0, 0}, {0, 3}, {3, 0}, {1, 1},    {4, 1},  {1, 4},
+                                       {3, 3}, {5, 3}, {3, 5}, {2, 4, 3}, {19, 17}};
+
+/// The examples of an op on square matrices, and those where it has no answer.
+Record square_record(const Op& op, const Params& params, double diagonal, bool symmetric,
+                     std::uint64_t seed) {
+  Random random(seed);
+  Record record{&op, {}, {}};
+  for (const Shape& shape : squares)
+    for (Dtype dtype : dtypes)
+      record.examples.push_back(
+          {name(dtype, shape), params, {square_array(random, dtype, shape, diagonal, symmetric)}});
+  for (double special : {nan, inf, -1., 0.})
+    record.examples.push_back(
+        {"special " + std::to_string(special),
+         params,
+         {array_of(Dtype::F64, {2, 2, 2}, {special, 0, 0, 1, 1, special, special, 1})}});
+  for (const Shape& shape : std::vector<Shape>{{1, 1}, {2, 2}, {4, 4}, {2, 3, 3}})
+    record.smooth.push_back(
+        {to_string(shape), params, {square_array(random, Dtype::F64, shape, diagonal, symmetric)}});
+  return record;
+}
+
+Record rectangle_record(const Op& op, const std::vector<Params>& all_params, std::uint64_t seed) {
+  Random random(seed);
+  Record record{&op, {}, {}};
+  for (const Params& params : all_params) {
+    for (const Shape& shape : rectangles)
+      for (Dtype dtype : dtypes)
+        record.examples.push_back(
+            {name(dtype, shape) + to_string(params), params, {random_array(random, dtype, shape, -1, 1)}});
+    for (double special : {nan, inf, 0.})
+      record.examples.push_back(
+          {"special " + std::to_string(special) + to_string(params),
+           params,
+           {array_of(Dtype::F64, {2, 2, 2}, {special, 0, 0, 1, 1, special, special, 1})}});
+  }
+  return record;
+}
+
+void add_smooth(Record& record, const Params& params, const std::vector<Shape>& shapes, std::uint64_t seed) {
+  Random random(seed);
+  for (const Shape& shape : shapes)
+    record.smooth.push_back(
+        {to_string(shape) + to_string(params), params, {random_array(random, Dtype::F64, shape, -1, 1)}});
+}
+
+Record lu_record() {
+  Record record = rectangle_record(lu_op, {{}}, 61);
+  add_smooth(record, {}, {{1, 1}, {3, 3}, {4, 2}, {2, 4}, {2, 3, 3}}, 62);
+  return record;
+}
+
+Record qr_record() {
+  const Params thin = make_params(QrParams{}), full = make_params(QrParams{.full_matrices = true});
+  Record record = rectangle_record(qr_op, {thin, full}, 63);
+  add_smooth(record, thin, {{1, 1}, {3, 3}, {4, 2}, {2, 4}, {2, 3, 2}}, 64);
+  add_smooth(record, full, {{3, 3}, {2, 4}}, 65);
+  return record;
+}
+
+Record svd_record() {
+  const Params thin = make_params(SvdParams{}), full = make_params(SvdParams{.full_matrices = true}),
+               values = make_params(SvdParams{.compute_uv = false});
+  Record record = rectangle_record(svd_op, {thin, full, values}, 66);
+  add_smooth(record, thin, {{1, 1}, {3, 3}, {4, 2}, {2, 4}, {2, 3, 2}}, 67);
+  add_smooth(record, full, {{3, 3}}, 68);
+  add_smooth(record, values, {{4, 2}, {2, 4}}, 69);
+  record.jvp_tolerance = 1e-6;  // a distance of singular values is a divisor
+  return record;
+}
+
+Record eigh_record() {
+  Record record = square_record(eigh_op, make_params(EighParams{}), 1, true, 70);
+  const Record values =
+      square_record(eigh_op, make_params(EighParams{.compute_vectors = false}), 1, true, 71);
+  record.examples.insert(record.examples.end(), values.examples.begin(), values.examples.end());
+  record.smooth.insert(record.smooth.end(), values.smooth.begin(), values.smooth.end());
+  record.jvp_tolerance = 1e-6;  // as that of svd
+  return record;
+}
+
+Record triangular_solve_record() {
+  Random random(72);
+  Record record{&triangular_solve_op, {}, {}};
+  record.linear = {{false, true}};
+  struct Shapes {
+    Shape a, left, right;
+  };
+  const std::vector<Shapes> shapes = {{{0, 0}, {0, 2}, {2, 0}},       {{3, 3}, {3, 0}, {0, 3}},
+                                      {{1, 1}, {1, 1}, {1, 1}},       {{3, 3}, {3, 1}, {1, 3}},
+                                      {{3, 3}, {3, 4}, {4, 3}},       {{2, 3, 3}, {2, 3, 2}, {2, 2, 3}},
+                                      {{3, 3}, {2, 3, 2}, {2, 2, 3}}, {{2, 3, 3}, {2, 2, 3, 1}, {2, 2, 1, 3}},
+                                      {{17, 17}, {17, 5}, {5, 17}}};
+  for (bool left : {true, false})
+    for (bool lower : {true, false})
+      for (bool transpose : {true, false})
+        for (bool unit : {true, false}) {
+          const Params params = make_params(TriangularSolveParams{left, lower, transpose, unit});
+          for (const Shapes& s : shapes) {
+            for (Dtype dtype : dtypes)
+              record.examples.push_back({name(dtype, s.a) + to_string(params),
+                                         params,
+                                         {square_array(random, dtype, s.a, 2, false),
+                                          random_array(random, dtype, left ? s.left : s.right, -1, 1)}});
+            if (s.a.back() < 9)
+              record.smooth.push_back({to_string(s.a) + to_string(params),
+                                       params,
+                                       {square_array(random, Dtype::F64, s.a, 2, false),
+                                        random_array(random, Dtype::F64, left ? s.left : s.right, -1, 1)}});
+          }
+          record.examples.push_back(
+              {"singular" + to_string(params),
+               params,
+               {array_of(Dtype::F64, {2, 2}, {0, 1, 1, 0}), array_of(Dtype::F64, {2, 2}, {1, 0, 0, nan})}});
+        }
+  return record;
+}
+
+Record tridiagonal_solve_record() {
+  Random random(73);
+  Record record{&tridiagonal_solve_op, {}, {}};
+  record.linear = {{false, false, false, true}};
+  for (const Shape& shape : std::vector<Shape>{{0, 2}, {1, 1}, {2, 3}, {4, 0}, {5, 1}, {2, 4, 3}, {33, 2}}) {
+    Shape line = shape;
+    line.resize(shape.size() - 1);
+    for (Dtype dtype : dtypes) {
+      const std::vector<Array> operands = {
+          random_array(random, dtype, line, -1, 1), random_array(random, dtype, line, 2, 3),
+          random_array(random, dtype, line, -1, 1), random_array(random, dtype, shape, -1, 1)};
+      record.examples.push_back({name(dtype, shape), {}, operands});
+      if (dtype == Dtype::F64) record.smooth.push_back({to_string(shape), {}, operands});
+    }
+  }
+  const Array zeros = array_of(Dtype::F64, {3}, {0, 0, 0}), b = array_of(Dtype::F64, {3, 1}, {1, 2, 3});
+  record.examples.push_back({"singular", {}, {zeros, zeros, zeros, b}});
+  const Array ones = array_of(Dtype::F64, {3}, {1, 1, 1});
+  record.examples.push_back({"exchanges", {}, {ones, array_of(Dtype::F64, {3}, {0, 1, 0}), ones, b}});
+  record.examples.push_back({"NaN", {}, {array_of(Dtype::F64, {3}, {nan, nan, 1}), ones, ones, b}});
+  return record;
+}
+
+}  // namespace
+
+std::vector<Record> matrix_records() {
+  return {square_record(cholesky_op, {}, 4, true, 60),
+          lu_record(),
+          qr_record(),
+          svd_record(),
+          eigh_record(),
+          triangular_solve_record(),
+          tridiagonal_solve_record()};
+}
+
+}  // namespace apsis::testing
