@@ -97,6 +97,7 @@
 #include "apsis/array/dtype.hpp"
 #include "apsis/array/elementwise.hpp"
 #include "apsis/array/index.hpp"
+#include "apsis/array/linalg.hpp"
 #include "apsis/array/product.hpp"
 #include "apsis/array/quantile.hpp"
 #include "apsis/array/random.hpp"

@@ -29,3 +29,8 @@ APSIS_PROVOKES(
     "[svd] with full_matrices has no derivative for matrices that are not square, got f64[2,3]; leave "
     "the further columns out (full_matrices = false)",
     grad([](const Array& x) { return sum(linalg::svd(x).s); })(x23))
+
+APSIS_PROVOKES(array_square, "[solve] needs square matrices, got f64[2,3]", linalg::solve(x23, x23))
+
+APSIS_PROVOKES(array_norm, "[matrix_norm] has no order 3; give fro, nuc, 1, -1, 2, -2, or an infinity",
+               linalg::matrix_norm(x23, {.ord = 3}))
