@@ -56,11 +56,11 @@ void solve_jvp(const JvpRule& r) {
 }
 
 void solve_transpose(const TransposeRule& r) {
-  if (r.linear[0]) fail(messages::not_linear, {"triangular_solve"});
+  if (r.out[0].is_linear()) fail(messages::not_linear, {"triangular_solve"});
   if (r.cotangents[0].is_empty()) return;
   TriangularSolveParams p = r.params.as<TriangularSolveParams>();
   p.transpose_a = !p.transpose_a;
-  r.out[1] = lax::triangular_solve(r.operands[0], r.cotangents[0], p);
+  r.out[1].add(lax::triangular_solve(r.operands[0], r.cotangents[0], p));
 }
 
 // A matrix that all lanes share is not repeated.

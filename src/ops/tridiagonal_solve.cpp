@@ -74,12 +74,12 @@ void solve_jvp(const JvpRule& r) {
 }
 
 void solve_transpose(const TransposeRule& r) {
-  if (r.linear[lower] || r.linear[diagonal] || r.linear[upper])
+  if (r.out[lower].is_linear() || r.out[diagonal].is_linear() || r.out[upper].is_linear())
     fail(messages::not_linear, {"tridiagonal_solve"});
   if (r.cotangents[0].is_empty()) return;
-  r.out[right] = bind1(tridiagonal_solve_op, {},
-                       {shifted(r.operands[upper], true), r.operands[diagonal],
-                        shifted(r.operands[lower], false), r.cotangents[0]});
+  r.out[right].add(bind1(tridiagonal_solve_op, {},
+                         {shifted(r.operands[upper], true), r.operands[diagonal],
+                          shifted(r.operands[lower], false), r.cotangents[0]}));
 }
 
 }  // namespace
