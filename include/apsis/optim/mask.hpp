@@ -16,9 +16,12 @@ class Mask {
  public:
   Mask() = default;
   template <class F>
-  requires std::is_convertible_v<F, bool (*)(const Array&)> Mask(F by_leaf) : by_leaf_(by_leaf) {}
+  requires(std::is_invocable_v<const F&, const Array&>&& std::is_convertible_v<F, bool (*)(const Array&)>)
+      Mask(F by_leaf)
+      : by_leaf_(by_leaf) {}
   template <class F>
-  requires std::is_convertible_v<F, bool (*)(const Array&, const std::string&)> Mask(F by_path)
+  requires(std::is_invocable_v<const F&, const Array&, const std::string&>&&
+               std::is_convertible_v<F, bool (*)(const Array&, const std::string&)>) Mask(F by_path)
       : by_path_(by_path) {}
   /// Whether it chooses all leaves.
   bool is_all() const { return !by_leaf_ && !by_path_; }
