@@ -5,6 +5,7 @@
 #include <fstream>
 #include <regex>
 
+#include "base/place.hpp"
 #include "errors/provoke.hpp"
 
 namespace {
@@ -37,6 +38,14 @@ TEST(ErrorTable, EveryRowIsProvoked) {
                       std::inserter(unknown, unknown.end()));
   EXPECT_TRUE(missing.empty()) << "no case provokes: " << ::testing::PrintToString(missing);
   EXPECT_TRUE(unknown.empty()) << "no table has: " << ::testing::PrintToString(unknown);
+}
+
+TEST(Place, InTheLibraryIsNotTheUsers) {
+  for (const auto& room : std::filesystem::directory_iterator(APSIS_SOURCE_DIR "/src")) {
+    if (!room.is_directory()) continue;
+    const std::string file = room.path().string() + "/some.cpp";
+    EXPECT_FALSE(apsis::detail::users_place({file.c_str(), "f", 1}).known()) << file;
+  }
 }
 
 }  // namespace

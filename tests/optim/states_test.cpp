@@ -125,6 +125,22 @@ TEST(States, HyperparametersChangeWithoutATrace) {
   EXPECT_EQ(traces, 1);
 }
 
+TEST(States, OptimizersAreTrees) {
+  const Params p = problem("0", f64), g = slope(p);
+  auto change = [](const auto& optimizer, const Params& gradient, const Params& params) {
+    return optimizer.update(gradient, optimizer.init(params), params).first;
+  };
+  auto agrees = [&](const auto& optimizer) {
+    auto compiled =
+        jit([&](const std::decay_t<decltype(optimizer)>& o, const Params& x) { return change(o, g, x); });
+    expect_near(compiled(optimizer, p), change(optimizer, g, p), "optimizer");
+  };
+  agrees(
+      AdamW{.learning_rate = 0.5, .weight_decay = 0.1, .mask = [](const Array& x) { return x.ndim() == 1; }});
+  agrees(
+      AdamW{.learning_rate = 0.5, .weight_decay = 0.1, .mask = [](const Array& x) { return x.ndim() == 2; }});
+}
+
 TEST(States, OfModelsWithOtherFields) {
   const Model model{{problem("0", f64), problem("t", f32)}, array(7), true};
   auto loss = [](const Model& m) {
