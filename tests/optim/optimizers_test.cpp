@@ -1,7 +1,10 @@
 // Optimisers and transformations against Optax's trajectories (tests/golden/optim.txt).
 
 #include <cmath>
+#include <filesystem>
+#include <fstream>
 #include <map>
+#include <regex>
 #include <set>
 
 #include "optim/trajectory.hpp"
@@ -188,11 +191,17 @@ TEST(Transformations, OfNothingAreTheGradient) {
 }
 
 TEST(Transformations, AllOfOptaxsTrajectoriesAreFollowed) {
-  const auto& run = *::testing::UnitTest::GetInstance();
-  if (run.test_to_run_count() != run.total_test_count()) GTEST_SKIP() << "some tests are left out";
+  const std::regex call(R"re(follow\("(\w+)")re");
+  std::set<std::string> followed;
+  for (const auto& file : std::filesystem::directory_iterator(APSIS_SOURCE_DIR "/tests/optim")) {
+    std::ifstream stream(file.path());
+    const std::string text{std::istreambuf_iterator<char>(stream), {}};
+    for (std::sregex_iterator at(text.begin(), text.end(), call), end; at != end; ++at)
+      followed.insert((*at)[1]);
+  }
   for (const golden::Case& c : cases()) {
     if (c.name != "trajectory") continue;
-    EXPECT_TRUE(followed().count(c.text.at("name"))) << c.text.at("name");
+    EXPECT_TRUE(followed.count(c.text.at("name"))) << c.text.at("name");
   }
 }
 
