@@ -24,7 +24,8 @@ void check_moments(const Start& s, const char* name, const Rule& r) {
   s.check(name, "b2", r.b2, fraction);
   s.check(name, "eps", r.eps, not_negative);
   if constexpr (requires { r.eps_root; }) s.check(name, "eps_root", r.eps_root, not_negative);
-  if constexpr (requires { r.learning_rate; }) s.check(name, "learning_rate", r.learning_rate, finite);
+  if constexpr (requires { r.learning_rate; })
+    s.check(name, "learning_rate", r.learning_rate, OptionRange::Rate);
   if constexpr (requires { r.weight_decay; }) s.check(name, "weight_decay", r.weight_decay, finite);
 }
 template <class Rule>

@@ -56,7 +56,7 @@ void ScaleByRss::step(Step& s) const {
   count = count + 1;
 }
 void Adagrad::start(Start& s) const {
-  s.check("Adagrad", "learning_rate", learning_rate, finite);
+  s.check("Adagrad", "learning_rate", learning_rate, OptionRange::Rate);
   s.check("Adagrad", "initial_accumulator_value", initial_accumulator_value, not_negative);
   s.check("Adagrad", "eps", eps, not_negative);
   ScaleByRss{initial_accumulator_value, eps}.start(s);
@@ -99,7 +99,7 @@ void ScaleByStddev::step(Step& s) const {
 
 void RmsProp::start(Start& s) const {
   check_rms(s, "RmsProp", *this);
-  s.check("RmsProp", "learning_rate", learning_rate, finite);
+  s.check("RmsProp", "learning_rate", learning_rate, OptionRange::Rate);
   s.check("RmsProp", "momentum", momentum, fraction);
   s.count();
   centered ? s.zeros() : s.empty();
@@ -139,7 +139,7 @@ void ScaleByAdadelta::step(Step& s) const {
   count = count + 1;
 }
 void Adadelta::start(Start& s) const {
-  s.check("Adadelta", "learning_rate", learning_rate, finite);
+  s.check("Adadelta", "learning_rate", learning_rate, OptionRange::Rate);
   s.check("Adadelta", "weight_decay", weight_decay, finite);
   s.check("Adadelta", "rho", rho, fraction);
   s.check("Adadelta", "eps", eps, not_negative);
@@ -211,7 +211,7 @@ void ScaleByFactoredRms::step(Step& s) const {
   count = count + 1;
 }
 void Adafactor::start(Start& s) const {
-  s.check("Adafactor", "learning_rate", learning_rate, finite);
+  s.check("Adafactor", "learning_rate", learning_rate, OptionRange::Rate);
   s.check("Adafactor", "decay_rate", decay_rate, not_negative);
   s.check("Adafactor", "clipping_threshold", clipping_threshold, positive);
   s.check("Adafactor", "momentum", momentum, fraction);
@@ -282,7 +282,7 @@ void ScaleBySm3::step(Step& s) const {
   count = count + 1;
 }
 void Sm3::start(Start& s) const {
-  s.check("Sm3", "learning_rate", learning_rate, finite);
+  s.check("Sm3", "learning_rate", learning_rate, OptionRange::Rate);
   s.check("Sm3", "momentum", momentum, fraction);
   ScaleBySm3{momentum}.start(s);
 }

@@ -20,6 +20,20 @@ void require_same_shape(const char* loss, const Array& a, const char* name, cons
     fail(messages::loss_shape, {loss, name, to_string(b.shape()), to_string(a.shape())});
 }
 
+namespace {
+bool fit(const Shape& a, const Shape& b) {
+  for (std::size_t i = 1; i <= std::min(a.size(), b.size()); ++i) {
+    const std::int64_t m = a[a.size() - i], n = b[b.size() - i];
+    if (m != n && m != 1 && n != 1) return false;
+  }
+  return true;
+}
+}  // namespace
+void require_fit(const char* loss, const char* name_a, const Array& a, const char* name_b, const Array& b) {
+  if (!fit(a.shape(), b.shape()))
+    fail(messages::loss_shapes, {loss, name_a, to_string(a.shape()), name_b, to_string(b.shape())});
+}
+
 Array where_of(const LossOptions& options, const Array& x) {
   const Array& w = options.where;
   if (w.is_empty() || w.ndim() == x.ndim() || options.axis.all) return w;
@@ -91,6 +105,7 @@ Array cosine_similarity(const Array& predictions, const Array& targets, const Co
   const LocScope place(loc);
   require_floating("cosine_similarity", "predictions", predictions);
   require_floating("cosine_similarity", "targets", targets);
+  require_fit("cosine_similarity", "predictions", predictions, "targets", targets);
   const Array w = where_of({o.axis, o.where}, predictions);
   auto unit = [&](const Array& x) {
     return x / sqrt(maximum(masked_sum(square(x), o.axis, w, true), like(o.epsilon, x)));
@@ -106,17 +121,20 @@ Array cosine_distance(const Array& predictions, const Array& targets, const Cosi
 Array sigmoid_binary_cross_entropy(const Array& logits, const Array& labels, Loc loc) {
   const LocScope place(loc);
   require_floating("sigmoid_binary_cross_entropy", "logits", logits);
+  require_fit("sigmoid_binary_cross_entropy", "logits", logits, "labels", labels);
   const Array label = astype(labels, logits.dtype());
   return -label * nn::log_sigmoid(logits) - (1. - label) * nn::log_sigmoid(-logits);
 }
 
 Array hinge_loss(const Array& predictions, const Array& targets, Loc loc) {
   const LocScope place(loc);
+  require_fit("hinge_loss", "predictions", predictions, "targets", targets);
   return maximum(0, 1 - predictions * targets);
 }
 
 Array squared_hinge_loss(const Array& predictions, const Array& targets, Loc loc) {
   const LocScope place(loc);
+  require_fit("squared_hinge_loss", "predictions", predictions, "targets", targets);
   return square(maximum(0, 1 - predictions * targets));
 }
 
@@ -129,12 +147,14 @@ Array perceptron_loss(const Array& predictions, const Array& targets, Loc loc) {
 Array sparsemax_loss(const Array& logits, const Array& labels, Loc loc) {
   const LocScope place(loc);
   require_floating("sparsemax_loss", "logits", logits);
+  require_fit("sparsemax_loss", "logits", logits, "labels", labels);
   return nn::sparse_plus(where(labels != 0, -logits, logits));
 }
 
 Array sigmoid_focal_loss(const Array& logits, const Array& labels, const FocalOptions& o, Loc loc) {
   const LocScope place(loc);
   require_floating("sigmoid_focal_loss", "logits", logits);
+  require_fit("sigmoid_focal_loss", "logits", logits, "labels", labels);
   const Array label = astype(labels, logits.dtype());
   const Array log_p = nn::log_sigmoid(logits), log_q = nn::log_sigmoid(-logits);
   // log((1 - label) p + label q), of the terms that are not 0.
@@ -150,6 +170,7 @@ Array sigmoid_focal_loss(const Array& logits, const Array& labels, const FocalOp
 Array softmax_cross_entropy(const Array& logits, const Array& labels, const LossOptions& o, Loc loc) {
   const LocScope place(loc);
   require_floating("softmax_cross_entropy", "logits", logits);
+  require_fit("softmax_cross_entropy", "logits", logits, "labels", labels);
   const Array w = where_of(o, logits);
   return -masked_sum(labels * log_softmax_where(logits, o.axis, w), o.axis, w);
 }
@@ -157,9 +178,22 @@ Array softmax_cross_entropy(const Array& logits, const Array& labels, const Loss
 Array safe_softmax_cross_entropy(const Array& logits, const Array& labels, Loc loc) {
   const LocScope place(loc);
   require_floating("safe_softmax_cross_entropy", "logits", logits);
+  require_fit("safe_softmax_cross_entropy", "logits", logits, "labels", labels);
   const Array log_p = log_softmax_where(logits, -1, {});
   return -sum(where(labels != 0, labels * log_p, 0), {.axis = -1});
 }
+
+namespace {
+/// Throws unless the labels fit the logits without the axis.
+void require_label_each(const char* loss, const Array& logits, const Array& labels, int axis) {
+  Shape rows = logits.shape();
+  (void)logits.dim(axis);  // throws where there is no such axis
+  rows.erase(static_cast<std::size_t>(axis < 0 ? axis + logits.ndim() : axis));
+  if (labels.ndim() != logits.ndim() - 1 || !fit(rows, labels.shape()))
+    fail(messages::loss_labels,
+         {loss, to_string(labels.shape()), to_string(logits.shape()), std::to_string(axis), to_string(rows)});
+}
+}  // namespace
 
 Array softmax_cross_entropy_with_integer_labels(const Array& logits, const Array& labels,
                                                 const LossOptions& o, Loc loc) {
@@ -169,6 +203,7 @@ Array softmax_cross_entropy_with_integer_labels(const Array& logits, const Array
   require_integers(name, "labels", labels);
   if (o.axis.all || o.axis.list.size() != 1) fail(messages::loss_axis, {name});
   const int axis = static_cast<int>(o.axis.list.begin()[0]);
+  require_label_each(name, logits, labels, axis);
   const Array w = where_of(o, logits);
   const Array chosen = squeeze(take_along_axis(logits, expand_dims(labels, axis), axis), axis);
   const Array loss = logsumexp_where(logits, o.axis, w) - chosen;
@@ -180,6 +215,7 @@ Array poly_loss_cross_entropy(const Array& logits, const Array& labels, const Ar
   const LocScope place(loc);
   require_floating("poly_loss_cross_entropy", "logits", logits);
   require_floating("poly_loss_cross_entropy", "labels", labels);
+  require_fit("poly_loss_cross_entropy", "logits", logits, "labels", labels);
   const Array w = where_of(o, logits), log_p = log_softmax_where(logits, o.axis, w);
   return -masked_sum(labels * log_p, o.axis, w) + epsilon * masked_sum(labels * (1. - exp(log_p)), o.axis, w);
 }
@@ -218,6 +254,7 @@ Array kl_divergence(const Array& log_predictions, const Array& targets, const Lo
   const LocScope place(loc);
   require_floating("kl_divergence", "log_predictions", log_predictions);
   require_floating("kl_divergence", "targets", targets);
+  require_fit("kl_divergence", "log_predictions", log_predictions, "targets", targets);
   const Array log_targets = where(targets == 0, 0, log(targets));
   return masked_sum(targets * (log_targets - log_predictions), o.axis, where_of(o, log_predictions));
 }
@@ -227,12 +264,15 @@ Array kl_divergence_with_log_targets(const Array& log_predictions, const Array& 
   const LocScope place(loc);
   require_floating("kl_divergence_with_log_targets", "log_predictions", log_predictions);
   require_floating("kl_divergence_with_log_targets", "log_targets", log_targets);
+  require_fit("kl_divergence_with_log_targets", "log_predictions", log_predictions, "log_targets",
+              log_targets);
   return masked_sum(exp(log_targets) * (log_targets - log_predictions), o.axis, where_of(o, log_predictions));
 }
 
 Array generalized_kl_divergence(const Array& log_predictions, const Array& targets, const LossOptions& o,
                                 Loc loc) {
   const LocScope place(loc);
+  require_fit("generalized_kl_divergence", "log_predictions", log_predictions, "targets", targets);
   return kl_divergence(log_predictions, targets, o) +
          masked_sum(exp(log_predictions) - targets, o.axis, where_of(o, log_predictions));
 }

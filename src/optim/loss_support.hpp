@@ -10,6 +10,8 @@ namespace apsis::optim::detail {
 void require_floating(const char* loss, const char* name, const Array& x);
 void require_integers(const char* loss, const char* name, const Array& x);
 void require_same_shape(const char* loss, const Array& a, const char* name, const Array& b);
+/// Throws unless the shapes broadcast to one.
+void require_fit(const char* loss, const char* name_a, const Array& a, const char* name_b, const Array& b);
 /// `where` with the dimensions of x; empty if it is.
 Array where_of(const LossOptions& options, const Array& x);
 /// Over what counts.

@@ -24,7 +24,7 @@ void look_ahead(Step& s, Leaves previous, const Array& alpha, const Array& beta,
 }  // namespace
 
 void Sgd::start(Start& s) const {
-  s.check("Sgd", "learning_rate", learning_rate, finite);
+  s.check("Sgd", "learning_rate", learning_rate, OptionRange::Rate);
   s.check("Sgd", "momentum", momentum, fraction);
   s.count();
   momentum.is_empty() ? s.empty() : s.zeros();
@@ -38,7 +38,7 @@ void Sgd::step(Step& s) const {
 
 void NoisySgd::start(Start& s) const {
   if (key.is_empty()) fail(messages::optimizer_key, {"NoisySgd"}, s.loc);
-  s.check("NoisySgd", "learning_rate", learning_rate, finite);
+  s.check("NoisySgd", "learning_rate", learning_rate, OptionRange::Rate);
   AddNoise{eta, gamma, key}.start(s);
 }
 void NoisySgd::step(Step& s) const {
@@ -48,7 +48,7 @@ void NoisySgd::step(Step& s) const {
 }
 
 void SignSgd::start(Start& s) const {
-  s.check("SignSgd", "learning_rate", learning_rate, finite);
+  s.check("SignSgd", "learning_rate", learning_rate, OptionRange::Rate);
   s.count();
 }
 void SignSgd::step(Step& s) const {
@@ -59,7 +59,7 @@ void SignSgd::step(Step& s) const {
 }
 
 void Signum::start(Start& s) const {
-  s.check("Signum", "learning_rate", learning_rate, finite);
+  s.check("Signum", "learning_rate", learning_rate, OptionRange::Rate);
   s.check("Signum", "beta", beta, fraction);
   s.count();
   s.zeros();
@@ -89,7 +89,7 @@ void ScaleByLion::step(Step& s) const {
   count = count + 1;
 }
 void Lion::start(Start& s) const {
-  s.check("Lion", "learning_rate", learning_rate, finite);
+  s.check("Lion", "learning_rate", learning_rate, OptionRange::Rate);
   s.check("Lion", "weight_decay", weight_decay, finite);
   s.check("Lion", "b1", b1, fraction);
   s.check("Lion", "b2", b2, fraction);
@@ -115,7 +115,7 @@ void ScaleByOptimisticGradient::step(Step& s) const {
   count = count + 1;
 }
 void OptimisticGradientDescent::start(Start& s) const {
-  s.check("OptimisticGradientDescent", "learning_rate", learning_rate, finite);
+  s.check("OptimisticGradientDescent", "learning_rate", learning_rate, OptionRange::Rate);
   ScaleByOptimisticGradient{alpha, beta}.start(s);
 }
 void OptimisticGradientDescent::step(Step& s) const {
@@ -125,7 +125,7 @@ void OptimisticGradientDescent::step(Step& s) const {
 }
 
 void OptimisticAdam::start(Start& s) const {
-  s.check("OptimisticAdam", "learning_rate", learning_rate, finite);
+  s.check("OptimisticAdam", "learning_rate", learning_rate, OptionRange::Rate);
   s.check("OptimisticAdam", "alpha", alpha, finite);
   s.check("OptimisticAdam", "beta", beta, finite);
   ScaleByAdam{b1, b2, eps, eps_root, nesterov}.start(s);
@@ -139,7 +139,7 @@ void OptimisticAdam::step(Step& s) const {
 }
 
 void Lars::start(Start& s) const {
-  s.check("Lars", "learning_rate", learning_rate, finite);
+  s.check("Lars", "learning_rate", learning_rate, OptionRange::Rate);
   s.check("Lars", "weight_decay", weight_decay, finite);
   s.check("Lars", "trust_coefficient", trust_coefficient, finite);
   s.check("Lars", "eps", eps, not_negative);
@@ -157,7 +157,7 @@ void Lars::step(Step& s) const {
 }
 
 void Fromage::start(Start& s) const {
-  s.check("Fromage", "learning_rate", learning_rate, finite);
+  s.check("Fromage", "learning_rate", learning_rate, OptionRange::Rate);
   s.check("Fromage", "min_norm", min_norm, not_negative);
   s.count();
 }

@@ -42,7 +42,7 @@ Array orthogonalize_via_newton_schulz(const Array& x, const Array& ns_coeffs, st
 }
 
 void Muon::start(Start& s) const {
-  s.check("Muon", "learning_rate", learning_rate, OptionRange::Finite);
+  s.check("Muon", "learning_rate", learning_rate, OptionRange::Rate);
   s.check("Muon", "beta", beta, OptionRange::Fraction);
   s.check("Muon", "eps", eps, OptionRange::NotNegative);
   s.check("Muon", "weight_decay", weight_decay, OptionRange::Finite);
@@ -51,7 +51,7 @@ void Muon::start(Start& s) const {
   s.check("Muon", "adam_b2", adam_b2, OptionRange::Fraction);
   s.check("Muon", "adam_eps_root", adam_eps_root, OptionRange::NotNegative);
   s.check("Muon", "adam_weight_decay", adam_weight_decay, OptionRange::Finite);
-  s.check("Muon", "adam_learning_rate", adam_learning_rate, OptionRange::Finite);
+  s.check("Muon", "adam_learning_rate", adam_learning_rate, OptionRange::Rate);
   check_coefficients(ns_coeffs, ns_steps, s.loc);
   s.count();
   s.zeros();

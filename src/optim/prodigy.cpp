@@ -7,7 +7,7 @@ namespace apsis::optim {
 using namespace detail;
 
 void Prodigy::start(Start& s) const {
-  s.check("Prodigy", "learning_rate", learning_rate, OptionRange::Finite);
+  s.check("Prodigy", "learning_rate", learning_rate, OptionRange::Rate);
   s.check("Prodigy", "b1", b1, OptionRange::Fraction);
   s.check("Prodigy", "b2", b2, OptionRange::Fraction);
   s.check("Prodigy", "b3", b3, OptionRange::Fraction);

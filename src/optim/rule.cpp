@@ -9,6 +9,8 @@ bool holds(OptionRange range, double x) {
   switch (range) {
     case OptionRange::Finite:
       return x - x == 0;
+    case OptionRange::Rate:
+      return x - x == 0 && x >= 0;
     case OptionRange::NotNegative:
       return x >= 0;
     case OptionRange::Positive:
@@ -19,7 +21,8 @@ bool holds(OptionRange range, double x) {
   return false;
 }
 
-constexpr const char* texts[] = {"finite", "at least 0", "above 0", "at least 0 and less than 1"};
+constexpr const char* texts[] = {"finite", "finite and at least 0; to climb, negate the loss", "at least 0",
+                                 "above 0", "at least 0 and less than 1"};
 
 }  // namespace
 

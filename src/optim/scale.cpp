@@ -23,7 +23,7 @@ void Scale::step(detail::Step& s) const {
 }
 
 void ScaleByLearningRate::start(detail::Start& s) const {
-  s.check("ScaleByLearningRate", "learning_rate", learning_rate, OptionRange::Finite);
+  s.check("ScaleByLearningRate", "learning_rate", learning_rate, OptionRange::Rate);
   s.count();
 }
 void ScaleByLearningRate::step(detail::Step& s) const {

@@ -17,7 +17,7 @@ namespace detail {
 std::vector<Array> schedule_free_start(const ScheduleFreeOptions& options, const std::vector<Array>& params,
                                        Loc loc) {
   const Start s(params, {}, {nullptr, nullptr}, loc);
-  s.check("schedule_free", "learning_rate", options.learning_rate, OptionRange::Finite);
+  s.check("schedule_free", "learning_rate", options.learning_rate, OptionRange::Rate);
   s.check("schedule_free", "b1", options.b1, OptionRange::Positive);
   s.check("schedule_free", "b1", options.b1, OptionRange::Fraction);
   s.check("schedule_free", "weight_lr_power", options.weight_lr_power, OptionRange::Finite);

@@ -83,3 +83,13 @@ APSIS_PROVOKES(
     "[softmax_cross_entropy_with_integer_labels] needs one axis: give .axis the number of that with the "
     "classes",
     optim::softmax_cross_entropy_with_integer_labels(ones({2, 2}), array({0, 1}), {.axis = {0, 1}}))
+APSIS_PROVOKES(
+    loss_shapes,
+    "[softmax_cross_entropy] logits of [2, 3] and labels of [2, 4] do not fit: each axis must have the "
+    "same size in both, or the size 1",
+    optim::softmax_cross_entropy(ones({2, 3}), ones({2, 4})))
+APSIS_PROVOKES(
+    loss_labels,
+    "[softmax_cross_entropy_with_integer_labels] labels of [3] do not fit logits of [2, 3] with the "
+    "classes along axis -1: give a label for each row of logits, labels of [2]",
+    optim::softmax_cross_entropy_with_integer_labels(ones({2, 3}), array({0, 1, 2})))

@@ -177,5 +177,39 @@ TEST(Losses, KeepTheDtype) {
   }
 }
 
+TEST(Losses, OfShapesThatDoNotFitNameThemselves) {
+  using Loss = Array (*)(const Array&, const Array&);
+  const std::pair<const char*, Loss> losses[] = {
+      {"cosine_similarity", [](const Array& a, const Array& b) { return cosine_similarity(a, b); }},
+      {"sigmoid_binary_cross_entropy",
+       [](const Array& a, const Array& b) { return sigmoid_binary_cross_entropy(a, b); }},
+      {"hinge_loss", [](const Array& a, const Array& b) { return hinge_loss(a, b); }},
+      {"squared_hinge_loss", [](const Array& a, const Array& b) { return squared_hinge_loss(a, b); }},
+      {"sparsemax_loss", [](const Array& a, const Array& b) { return sparsemax_loss(a, b); }},
+      {"sigmoid_focal_loss", [](const Array& a, const Array& b) { return sigmoid_focal_loss(a, b); }},
+      {"softmax_cross_entropy", [](const Array& a, const Array& b) { return softmax_cross_entropy(a, b); }},
+      {"safe_softmax_cross_entropy",
+       [](const Array& a, const Array& b) { return safe_softmax_cross_entropy(a, b); }},
+      {"poly_loss_cross_entropy",
+       [](const Array& a, const Array& b) { return poly_loss_cross_entropy(a, b); }},
+      {"kl_divergence", [](const Array& a, const Array& b) { return kl_divergence(a, b); }},
+      {"kl_divergence_with_log_targets",
+       [](const Array& a, const Array& b) { return kl_divergence_with_log_targets(a, b); }},
+      {"generalized_kl_divergence",
+       [](const Array& a, const Array& b) { return generalized_kl_divergence(a, b); }}};
+  for (const auto& [name, loss] : losses) {
+    try {
+      loss(ones({2, 3}), ones({2, 4}));
+      ADD_FAILURE() << name << " threw nothing";
+    } catch (const Error& e) {
+      const std::string text = e.what();
+      EXPECT_TRUE(text.starts_with("[" + std::string(name) + "]")) << text;
+      EXPECT_NE(text.find("[2, 3]"), text.npos) << text;
+      EXPECT_NE(text.find("[2, 4]"), text.npos) << text;
+    }
+    EXPECT_EQ(loss(ones({2, 3}), ones({3})).dtype(), f64) << name;  // what broadcasts is taken, as Optax does
+  }
+}
+
 }  // namespace
 }  // namespace apsis::optim::testing

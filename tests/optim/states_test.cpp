@@ -1,5 +1,6 @@
 // States are trees: they go through jit, vmap, scan and files, and a run goes on where another left off.
 
+#include <cmath>
 #include <cstdio>
 
 #include "optim/trajectory.hpp"
@@ -197,6 +198,40 @@ TEST(States, LearningRatesHaveGradients) {
                down = after(array(0.1 - h)).item<double>();
   // The error of the difference is about 1e-16 / h and h².
   EXPECT_NEAR(grad(after)(array(0.1)).item<double>(), (up - down) / (2 * h), 1e-8);
+}
+
+/// Refused by `init`, with the optimiser's name.
+template <class Optimizer>
+void expect_refused(const char* name, Optimizer optimizer, double rate) {
+  optimizer.learning_rate = rate;
+  try {
+    optimizer.init(ones({2, 2}));
+    ADD_FAILURE() << name << " takes " << rate;
+  } catch (const Error& e) {
+    EXPECT_TRUE(std::string(e.what()).starts_with("[" + std::string(name) + "] learning_rate = "))
+        << e.what();
+  }
+}
+
+TEST(States, LearningRatesAreFiniteAndNotNegative) {
+  for (double rate : {-1e-3, -HUGE_VAL, HUGE_VAL, std::nan("")}) {
+    expect_refused("Sgd", Sgd{}, rate);
+    expect_refused("Adam", Adam{}, rate);
+    expect_refused("AdamW", AdamW{}, rate);
+    expect_refused("Adagrad", Adagrad{}, rate);
+    expect_refused("RmsProp", RmsProp{}, rate);
+    expect_refused("Adadelta", Adadelta{}, rate);
+    expect_refused("Lion", Lion{}, rate);
+    expect_refused("Lars", Lars{}, rate);
+    expect_refused("Muon", Muon{}, rate);
+    expect_refused("Prodigy", Prodigy{}, rate);
+    expect_refused("ScaleByLearningRate", ScaleByLearningRate{}, rate);
+  }
+  // A schedule is asked for its first value. To climb, the sign is said, not hidden in the rate.
+  EXPECT_THROW(Adam{.learning_rate = ConstantSchedule{-1.}}.init(ones({2})), Error);
+  const auto climb = chain(ScaleByAdam{}, ScaleByLearningRate{.learning_rate = 0.1, .flip_sign = false});
+  EXPECT_GT(climb.update(array(1.), climb.init(array(0.)), array(0.)).first.item<double>(), 0);
+  EXPECT_EQ(Scale{-1.}.update(array(1.), Scale{-1.}.init(array(0.)), array(0.)).first.item<double>(), -1);
 }
 
 TEST(Update, MovingAveragesAndNorms) {

@@ -24,7 +24,7 @@ struct ScaleByAdam {
 };
 /// Kingma and Ba, Adam: a method for stochastic optimization, ICLR 2015.
 struct Adam {
-  ScalarOrSchedule learning_rate = 1e-3;  ///< finite
+  ScalarOrSchedule learning_rate = 1e-3;  ///< finite, at least 0
   Array b1 = 0.9, b2 = 0.999;             ///< at least 0, less than 1
   Array eps = 1e-8, eps_root = 0.;        ///< at least 0; eps_root is added within the root
   bool nesterov = false;
@@ -33,7 +33,7 @@ struct Adam {
 /// Adam with decay of weights beside the gradient (Loshchilov and Hutter, Decoupled weight decay
 /// regularization, ICLR 2019).
 struct AdamW {
-  ScalarOrSchedule learning_rate = 1e-3;  ///< finite
+  ScalarOrSchedule learning_rate = 1e-3;  ///< finite, at least 0
   Array b1 = 0.9, b2 = 0.999;             ///< at least 0, less than 1
   Array eps = 1e-8, eps_root = 0.;        ///< at least 0; eps_root is added within the root
   ScalarOrSchedule weight_decay = 1e-4;   ///< times the learning rate
@@ -43,14 +43,14 @@ struct AdamW {
 };
 /// Dozat, Incorporating Nesterov momentum into Adam, 2016.
 struct NAdam {
-  ScalarOrSchedule learning_rate = 1e-3;  ///< finite
+  ScalarOrSchedule learning_rate = 1e-3;  ///< finite, at least 0
   Array b1 = 0.9, b2 = 0.999;             ///< at least 0, less than 1
   Array eps = 1e-8, eps_root = 0.;        ///< at least 0
   APSIS_TRANSFORMATION(AdamState<P>, {}, params, params)
 };
 /// NAdam with decay of weights, as AdamW.
 struct NAdamW {
-  ScalarOrSchedule learning_rate = 1e-3;  ///< finite
+  ScalarOrSchedule learning_rate = 1e-3;  ///< finite, at least 0
   Array b1 = 0.9, b2 = 0.999;             ///< at least 0, less than 1
   Array eps = 1e-8, eps_root = 0.;        ///< at least 0
   ScalarOrSchedule weight_decay = 1e-4;   ///< times the learning rate
@@ -66,13 +66,13 @@ struct ScaleByAdamax {
 /// Adam with the greatest of the decayed absolute values in the place of the root (Kingma and Ba 2015,
 /// section 7).
 struct Adamax {
-  ScalarOrSchedule learning_rate = 1e-3;   ///< finite
+  ScalarOrSchedule learning_rate = 1e-3;   ///< finite, at least 0
   Array b1 = 0.9, b2 = 0.999, eps = 1e-8;  ///< b1, b2 at least 0, less than 1; eps at least 0
   APSIS_TRANSFORMATION(AdamState<P>, {}, params, params)
 };
 /// Adamax with decay of weights, as AdamW.
 struct AdamaxW {
-  ScalarOrSchedule learning_rate = 1e-3;   ///< finite
+  ScalarOrSchedule learning_rate = 1e-3;   ///< finite, at least 0
   Array b1 = 0.9, b2 = 0.999, eps = 1e-8;  ///< b1, b2 at least 0, less than 1; eps at least 0
   ScalarOrSchedule weight_decay = 1e-4;    ///< times the learning rate
   Mask mask = {};                          ///< the leaves that decay
@@ -94,7 +94,7 @@ struct ScaleByAmsGrad {
 /// Adam by the greatest second moment so far (Reddi, Kale and Kumar, On the convergence of Adam and beyond,
 /// ICLR 2018).
 struct AmsGrad {
-  ScalarOrSchedule learning_rate = 1e-3;  ///< finite
+  ScalarOrSchedule learning_rate = 1e-3;  ///< finite, at least 0
   Array b1 = 0.9, b2 = 0.999;             ///< at least 0, less than 1
   Array eps = 1e-8, eps_root = 0.;        ///< at least 0; eps_root is added within the root
   bool bias_correction_mu = true, bias_correction_nu = true;
@@ -109,7 +109,7 @@ struct ScaleByBelief {
 };
 /// Adam by the variance of the gradients about their mean (Zhuang et al., AdaBelief optimizer, NeurIPS 2020).
 struct AdaBelief {
-  ScalarOrSchedule learning_rate = 1e-3;  ///< finite
+  ScalarOrSchedule learning_rate = 1e-3;  ///< finite, at least 0
   Array b1 = 0.9, b2 = 0.999;             ///< at least 0, less than 1
   Array eps = 1e-16, eps_root = 1e-16;    ///< at least 0; eps_root is added to the variance in each update
   bool nesterov = false;
@@ -125,7 +125,7 @@ struct ScaleByYogi {
 /// Adam whose second moment changes by additions (Zaheer et al., Adaptive methods for nonconvex optimization,
 /// NeurIPS 2018).
 struct Yogi {
-  ScalarOrSchedule learning_rate = 1e-3;   ///< finite
+  ScalarOrSchedule learning_rate = 1e-3;   ///< finite, at least 0
   Array b1 = 0.9, b2 = 0.999, eps = 1e-3;  ///< b1, b2 at least 0, less than 1; eps at least 0
   APSIS_TRANSFORMATION(AdamState<P>, {}, params, params)
 };
@@ -139,7 +139,7 @@ struct ScaleByRAdam {
 /// Adam with a rectified step, momentum alone while the variance is not known (Liu et al., On the variance of
 /// the adaptive learning rate and beyond, ICLR 2020).
 struct RAdam {
-  ScalarOrSchedule learning_rate = 1e-3;  ///< finite
+  ScalarOrSchedule learning_rate = 1e-3;  ///< finite, at least 0
   Array b1 = 0.9, b2 = 0.999;             ///< at least 0, less than 1
   Array eps = 1e-8, eps_root = 0.;        ///< at least 0; eps_root is added within the root
   Array threshold = 5.;                   ///< of the length of the average from which on the variance counts
@@ -155,7 +155,7 @@ struct ScaleByNovoGrad {
 /// Adam with one second moment, the squared length of the gradient, for each leaf (Ginsburg et al.,
 /// Stochastic gradient methods with layer-wise adaptive moments, 2019).
 struct NovoGrad {
-  ScalarOrSchedule learning_rate = 1e-3;  ///< finite
+  ScalarOrSchedule learning_rate = 1e-3;  ///< finite, at least 0
   Array b1 = 0.9, b2 = 0.25;              ///< at least 0, less than 1
   Array eps = 1e-6, eps_root = 0.;        ///< at least 0; eps_root is added within the root
   Array weight_decay = 0.;
@@ -176,7 +176,7 @@ struct ScaleByAdan {
 };
 /// Xie et al., Adan: adaptive Nesterov momentum algorithm, IEEE TPAMI 2024.
 struct Adan {
-  ScalarOrSchedule learning_rate = 1e-3;  ///< finite
+  ScalarOrSchedule learning_rate = 1e-3;  ///< finite, at least 0
   Array b1 = 0.98, b2 = 0.92, b3 = 0.99;  ///< at least 0, less than 1
   Array eps = 1e-8, eps_root = 1e-8;      ///< at least 0; eps_root is added within the root
   ScalarOrSchedule weight_decay = 0.;     ///< times the learning rate
@@ -187,7 +187,7 @@ struct Adan {
 /// Adam whose step has the length of the parameter, a leaf at a time (You et al., Large batch optimization
 /// for deep learning, ICLR 2020).
 struct Lamb {
-  ScalarOrSchedule learning_rate = 1e-3;  ///< finite
+  ScalarOrSchedule learning_rate = 1e-3;  ///< finite, at least 0
   Array b1 = 0.9, b2 = 0.999;             ///< at least 0, less than 1
   Array eps = 1e-6, eps_root = 0.;        ///< at least 0; eps_root is added within the root
   ScalarOrSchedule weight_decay = 0.;     ///< times the learning rate

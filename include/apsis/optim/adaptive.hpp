@@ -36,7 +36,7 @@ struct ScaleByRss {
 /// Duchi, Hazan and Singer, Adaptive subgradient methods for online learning and stochastic optimization,
 /// JMLR 2011.
 struct Adagrad {
-  ScalarOrSchedule learning_rate = 1e-3;  ///< finite
+  ScalarOrSchedule learning_rate = 1e-3;  ///< finite, at least 0
   Array initial_accumulator_value = 0.1;  ///< at least 0
   Array eps = 1e-7;                       ///< at least 0; added within the root
   APSIS_TRANSFORMATION(RmsState<P>, {}, params)
@@ -57,7 +57,7 @@ struct ScaleByStddev {
 /// Tieleman and Hinton, Lecture 6.5, 2012; centered: Graves, Generating sequences with recurrent neural
 /// networks, 2013.
 struct RmsProp {
-  ScalarOrSchedule learning_rate = 1e-3;  ///< finite
+  ScalarOrSchedule learning_rate = 1e-3;  ///< finite, at least 0
   Array decay = 0.9;                      ///< at least 0, less than 1
   Array eps = 1e-8, initial_scale = 0.;   ///< at least 0
   bool eps_in_sqrt = true, centered = false;
@@ -73,7 +73,7 @@ struct ScaleByAdadelta {
 };
 /// Zeiler, ADADELTA: an adaptive learning rate method, 2012.
 struct Adadelta {
-  ScalarOrSchedule learning_rate = 1.;  ///< finite
+  ScalarOrSchedule learning_rate = 1.;  ///< finite, at least 0
   Array rho = 0.9;                      ///< at least 0, less than 1
   Array eps = 1e-6;                     ///< at least 0
   ScalarOrSchedule weight_decay = 0.;
@@ -100,7 +100,7 @@ struct ScaleByFactoredRms {
 };
 /// Shazeer and Stern, Adafactor: adaptive learning rates with sublinear memory cost, ICML 2018.
 struct Adafactor {
-  ScalarOrSchedule learning_rate = 1.;        ///< finite
+  ScalarOrSchedule learning_rate = 1.;        ///< finite, at least 0
   std::int64_t min_dim_size_to_factor = 128;  ///< smaller matrices keep all of their squares
   Array decay_rate = 0.8;
   std::int64_t decay_offset = 0;
@@ -128,7 +128,7 @@ struct ScaleBySm3 {
 };
 /// Anil et al., Memory-efficient adaptive optimization, NeurIPS 2019.
 struct Sm3 {
-  ScalarOrSchedule learning_rate = 1e-3;  ///< finite
+  ScalarOrSchedule learning_rate = 1e-3;  ///< finite, at least 0
   Array momentum = 0.9;                   ///< at least 0, less than 1
   APSIS_TRANSFORMATION(Sm3State<P>, {}, ::apsis::optim::detail::axes_of(tree_leaves(params)), params)
 };

@@ -9,7 +9,7 @@ namespace apsis::optim {
 
 /// Stochastic gradient descent, with momentum where it is given.
 struct Sgd {
-  ScalarOrSchedule learning_rate = 1e-3;  ///< finite
+  ScalarOrSchedule learning_rate = 1e-3;  ///< finite, at least 0
   Array momentum = {};                    ///< at least 0, less than 1; empty: none
   bool nesterov = false;
   APSIS_TRANSFORMATION(TraceState<P>, {}, params)
@@ -17,19 +17,19 @@ struct Sgd {
 /// Stochastic gradient descent with noise in the gradient (Neelakantan et al., Adding gradient noise improves
 /// learning for very deep networks, 2015).
 struct NoisySgd {
-  ScalarOrSchedule learning_rate = 1e-3;  ///< finite
+  ScalarOrSchedule learning_rate = 1e-3;  ///< finite, at least 0
   Array eta = 0.01, gamma = 0.55;         ///< the variance is eta / (count + 1)^gamma
   Array key = {};                         ///< of the module `random`; it must be given
   APSIS_TRANSFORMATION(NoiseState<P>, {}, {})
 };
 /// Steps of learning_rate in the direction of each element's sign (Bernstein et al., signSGD, ICML 2018).
 struct SignSgd {
-  ScalarOrSchedule learning_rate = 1e-3;  ///< finite
+  ScalarOrSchedule learning_rate = 1e-3;  ///< finite, at least 0
   APSIS_TRANSFORMATION(CountState<P>, {})
 };
 /// SignSgd of the moving average of the gradients (the same paper).
 struct Signum {
-  ScalarOrSchedule learning_rate = 1e-3;  ///< finite
+  ScalarOrSchedule learning_rate = 1e-3;  ///< finite, at least 0
   Array beta = 0.9;                       ///< at least 0, less than 1
   APSIS_TRANSFORMATION(TraceState<P>, {}, params)
 };
@@ -42,7 +42,7 @@ struct ScaleByLion {
 /// Signs of an average of gradient and momentum (Chen et al., Symbolic discovery of optimization algorithms,
 /// NeurIPS 2023).
 struct Lion {
-  ScalarOrSchedule learning_rate = 1e-3;  ///< finite
+  ScalarOrSchedule learning_rate = 1e-3;  ///< finite, at least 0
   Array b1 = 0.9, b2 = 0.99;              ///< at least 0, less than 1
   ScalarOrSchedule weight_decay = 1e-3;   ///< times the learning rate
   Mask mask = {};                         ///< the leaves that decay
@@ -57,7 +57,7 @@ struct ScaleByOptimisticGradient {
 /// Descent for games of several players (Mokhtari, Ozdaglar and Pattathil, A unified analysis of
 /// extra-gradient and optimistic gradient methods, AISTATS 2020).
 struct OptimisticGradientDescent {
-  ScalarOrSchedule learning_rate = 1e-3;  ///< finite
+  ScalarOrSchedule learning_rate = 1e-3;  ///< finite, at least 0
   Array alpha = 1., beta = 1.;            ///< what is generalised, and what is optimistic
   APSIS_TRANSFORMATION(TraceState<P>, {}, params)
 };
@@ -71,7 +71,7 @@ struct OptimisticAdamState {
 /// Optimistic steps of Adam's direction (Daskalakis et al., Training GANs with optimism, ICLR 2018). Optax:
 /// optimistic_adam_v2.
 struct OptimisticAdam {
-  ScalarOrSchedule learning_rate = 1e-3;  ///< finite
+  ScalarOrSchedule learning_rate = 1e-3;  ///< finite, at least 0
   Array alpha = 1., beta = 1.;
   Array b1 = 0.9, b2 = 0.999;       ///< at least 0, less than 1
   Array eps = 1e-8, eps_root = 0.;  ///< at least 0
@@ -82,7 +82,7 @@ struct OptimisticAdam {
 /// Steps as long as the parameters, with momentum (You, Gitman and Ginsburg, Large batch training of
 /// convolutional networks, 2017).
 struct Lars {
-  ScalarOrSchedule learning_rate = 1e-3;  ///< finite
+  ScalarOrSchedule learning_rate = 1e-3;  ///< finite, at least 0
   ScalarOrSchedule weight_decay = 0.;
   Mask weight_decay_mask = {};  ///< the leaves that decay
   Array trust_coefficient = 0.001, eps = 0.;
@@ -93,7 +93,7 @@ struct Lars {
 };
 /// Bernstein et al., On the distance between two neural networks and the stability of learning, NeurIPS 2020.
 struct Fromage {
-  ScalarOrSchedule learning_rate = 1e-3;  ///< finite
+  ScalarOrSchedule learning_rate = 1e-3;  ///< finite, at least 0
   Array min_norm = 1e-6;                  ///< lengths are this at least
   APSIS_TRANSFORMATION(CountState<P>, {})
 };

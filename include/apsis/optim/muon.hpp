@@ -14,7 +14,7 @@ struct MuonState {
 /// Momentum of matrices made orthogonal by steps of Newton and Schulz (Jordan et al., Muon: an optimizer for
 /// hidden layers in neural networks, 2024); leaves that are no matrices go by NAdamW.
 struct Muon {
-  ScalarOrSchedule learning_rate = 1e-3;  ///< finite
+  ScalarOrSchedule learning_rate = 1e-3;  ///< finite, at least 0
   /// Coefficients of the polynomial, [3], or [n, 3] for one a step, of which the last ns_steps count.
   Array ns_coeffs = array({3.4445, -4.775, 2.0315});
   std::int64_t ns_steps = 5;           ///< 1 or more

@@ -42,7 +42,7 @@ namespace detail {
 using apsis::detail::leaf_paths;
 using apsis::detail::require_same_structure;
 
-enum class OptionRange : std::uint8_t { Finite, NotNegative, Positive, Fraction };
+enum class OptionRange : std::uint8_t { Finite, Rate, NotNegative, Positive, Fraction };
 
 /// A state while it is made, leaf by leaf in the order of the state's fields.
 class Start {

@@ -24,8 +24,8 @@ struct Scale {
 };
 /// -learning_rate · g.
 struct ScaleByLearningRate {
-  ScalarOrSchedule learning_rate = 1e-3;
-  bool flip_sign = true;  ///< the minus
+  ScalarOrSchedule learning_rate = 1e-3;  ///< finite, at least 0
+  bool flip_sign = true;                  ///< the minus; false to climb
   APSIS_TRANSFORMATION(CountState<P>, {})
 };
 /// step_size(count) · g.
