@@ -2,8 +2,12 @@
 
 #include <cmath>
 
+#include "apsis/array/creation.hpp"
+#include "apsis/array/shape.hpp"
 #include "apsis/ops/arithmetic.hpp"
 #include "apsis/ops/creation.hpp"
+#include "apsis/ops/decomposition.hpp"
+#include "apsis/ops/index.hpp"
 #include "apsis/ops/math.hpp"
 #include "apsis/ops/random.hpp"
 #include "nn/messages.hpp"
@@ -52,6 +56,58 @@ Array scaled_variance(const Array& key, const Shape& shape, Dtype dtype, double 
   return random::truncated_normal(key, -2, 2, shape, dtype) * (sqrt(variance) / Array(truncated, dtype));
 }
 
+/// The one axis that counts inputs or outputs, from the front.
+std::size_t axis_of(const char* name, const char* what, const Axes& axes, const Shape& shape) {
+  const auto rank = static_cast<std::int64_t>(shape.size());
+  if (axes.all || axes.list.size() != 1) fail(messages::orthogonal_axes, {name, what});
+  const std::int64_t axis = axes.list[0];
+  if (axis < -rank || axis >= rank) fail(messages::fan_axes, {to_string(shape), std::to_string(axis)});
+  return static_cast<std::size_t>(axis < 0 ? axis + rank : axis);
+}
+
+/// [rows, columns] with orthonormal columns, or rows if they are fewer: Q of a normal matrix, with the signs
+/// that make it uniform (Mezzadri, How to generate random matrices from the classical compact groups, 2007).
+Array orthogonal_matrix(const Array& key, std::int64_t rows, std::int64_t columns, Dtype dtype) {
+  const bool tall = rows > columns;
+  const auto [q, r] = linalg::qr(random::normal(key, {tall ? rows : columns, tall ? columns : rows}, dtype));
+  const Array signed_q = q * sign(diagonal(r));
+  return rows < columns ? transpose(signed_q) : signed_q;
+}
+
+Array orthogonal_weights(const Array& key, const Shape& shape, Dtype dtype, const FanAxes& axes) {
+  if (shape.size() < 2) fail(messages::orthogonal_rank, {"orthogonal", to_string(shape), "two axes"});
+  const std::size_t out = axis_of("orthogonal", "outputs", axes.out, shape);
+  Shape rest = shape;
+  rest.erase(out);
+  if (shape.product() == 0) return apsis::zeros(shape, dtype);
+  Array q = orthogonal_matrix(key, rest.product(), shape[out], dtype);
+  rest.push_back(shape[out]);
+  return moveaxis(reshape(q, rest), -1, static_cast<int>(out));
+}
+
+Array delta_orthogonal_weights(const Array& key, const Shape& shape, Dtype dtype, const FanAxes& axes) {
+  if (shape.size() < 3)
+    fail(messages::orthogonal_rank,
+         {"delta_orthogonal", to_string(shape), "three axes, of which one is along the kernel"});
+  const std::size_t in = axis_of("delta_orthogonal", "inputs", axes.in, shape),
+                    out = axis_of("delta_orthogonal", "outputs", axes.out, shape);
+  if (shape[in] > shape[out])
+    fail(messages::delta_orthogonal_sizes, {std::to_string(shape[in]), std::to_string(shape[out])});
+  if (shape.product() == 0) return apsis::zeros(shape, dtype);
+  const Array q = orthogonal_matrix(key, shape[in], shape[out], dtype);
+  // q with axes of size 1 along the kernel, and as many zeros around these as the kernel is longer.
+  Shape centre = Shape::filled(shape.size(), 1);
+  centre[in] = shape[in];
+  centre[out] = shape[out];
+  Shape before, behind;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    const std::int64_t more = shape[i] - centre[i];
+    before.push_back(more / 2);
+    behind.push_back(more - more / 2);
+  }
+  return pad(reshape(in < out ? q : transpose(q), centre), before, behind);
+}
+
 }  // namespace
 
 Array Initializer::operator()(const Array& key, const Shape& shape, Dtype dtype, const FanAxes& axes,
@@ -72,6 +128,10 @@ Array Initializer::operator()(const Array& key, const Shape& shape, Dtype dtype,
       return scaled_variance(key, shape, dtype,
                              kind_.scale / fan(kind_.mode, shape, kind_.axes ? *kind_.axes : axes),
                              kind_.distribution);
+    case Kind::Orthogonal:
+      return scale * orthogonal_weights(key, shape, dtype, kind_.axes ? *kind_.axes : axes);
+    case Kind::DeltaOrthogonal:
+      return scale * delta_orthogonal_weights(key, shape, dtype, kind_.axes ? *kind_.axes : axes);
   }
   APSIS_ASSERT(false);
 }
@@ -119,6 +179,13 @@ Initializer he_normal(const std::optional<FanAxes>& axes) {
 }
 Initializer he_uniform(const std::optional<FanAxes>& axes) {
   return variance_scaling(2, FanMode::In, Distribution::Uniform, axes);
+}
+
+Initializer orthogonal(double scale, const std::optional<FanAxes>& axes) {
+  return Initializer({.name = Initializer::Kind::Orthogonal, .scale = scale, .axes = axes});
+}
+Initializer delta_orthogonal(double scale, const std::optional<FanAxes>& axes) {
+  return Initializer({.name = Initializer::Kind::DeltaOrthogonal, .scale = scale, .axes = axes});
 }
 
 }  // namespace initializers

@@ -107,6 +107,13 @@ APSIS_PROVOKES(layer_size, "[make_linear] in = 0 must be at least 1",
                nn::make_linear({.in = 0, .out = 1}, random::key(0)))
 APSIS_PROVOKES(layer_divides, "[make_group_norm] channels = 5 must be divisible by groups = 2",
                nn::make_group_norm({.groups = 2, .channels = 5}))
+APSIS_PROVOKES(orthogonal_rank, "[orthogonal] a shape of [3] is too short: weights have at least two axes",
+               nn::initializers::orthogonal()(random::key(0), {3}))
+APSIS_PROVOKES(orthogonal_axes, "[orthogonal] outputs are counted by one axis: give one in FanAxes",
+               nn::initializers::orthogonal(1., nn::FanAxes{.out = {0, 1}})(random::key(0), {3, 3}))
+APSIS_PROVOKES(delta_orthogonal_sizes,
+               "[delta_orthogonal] 4 inputs and 2 outputs: there must be at least as many outputs as inputs",
+               nn::initializers::delta_orthogonal()(random::key(0), {3, 4, 2}))
 APSIS_PROVOKES(fan_axes,
                "[initializers] a shape of [3] has no axis -2, so there is no number of inputs or outputs: "
                "weights have two axes or more, biases begin with zeros or uniform, or say which axes in "

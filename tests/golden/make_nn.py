@@ -302,6 +302,10 @@ def initializers():
         for mode in ("fan_in", "fan_out", "fan_avg", "fan_geo_avg"):
             for distribution in ("truncated_normal", "normal", "uniform"):
                 draw("variance_scaling", init.variance_scaling(1.5, mode, distribution), (2, 5, 3), mode=mode, distribution=distribution)
+        for shape, axis in (((3, 4), -1), ((4, 3), -1), ((4, 4), -1), ((3, 2, 5), 0), ((3, 2, 5), 1), ((2, 3, 3), -1)):
+            draw("orthogonal", init.orthogonal(1.5, axis), shape, scale=1.5, column_axis=axis)
+        for shape in ((3, 2, 2), (4, 2, 3), (2, 3, 2, 4), (3, 1, 3, 1, 5)):
+            draw("delta_orthogonal", init.delta_orthogonal(0.5), shape, scale=0.5, column_axis=-1)
         made = dict(
             linear=lambda k: eqx.nn.Linear(3, 4, dtype=t, key=k),
             linear_scalar=lambda k: eqx.nn.Linear("scalar", "scalar", dtype=t, key=k),

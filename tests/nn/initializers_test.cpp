@@ -41,6 +41,16 @@ nn::Initializer variance_scaling(const Case& c) {
                                 : kind == "uniform" ? nn::Distribution::Uniform
                                                     : nn::Distribution::TruncatedNormal);
 }
+// Householder's reflections of matrices of at most 18 rows: a rounding or two each.
+template <class Make>
+Function orthogonal(const Make& make) {
+  return one(
+      [make](const Case& c, Inputs x) -> Array {
+        const nn::FanAxes axes{.out = static_cast<int>(std::stoi(c.text.at("column_axis")))};
+        return make(c, axes)(x[0], dims(c, "shape"), dtype(c));
+      },
+      1e-12, 2e-5);
+}
 /// The arrays of a layer that is made with the key.
 template <class Make>
 Function made(const Make& make) {
@@ -72,6 +82,12 @@ TEST(Initializers, AsJaxAndEquinox) {
        {"he_normal", scaled(init::he_normal)},
        {"he_uniform", scaled(init::he_uniform)},
        {"variance_scaling", drawn(variance_scaling)},
+       {"orthogonal", orthogonal([](const Case& c, const nn::FanAxes& axes) {
+          return init::orthogonal(real(c, "scale"), axes);
+        })},
+       {"delta_orthogonal", orthogonal([](const Case& c, const nn::FanAxes& axes) {
+          return init::delta_orthogonal(real(c, "scale"), axes);
+        })},
        {"make_linear", made([](const Array& key, Dtype t) {
           return nn::make_linear({.in = 3, .out = 4, .dtype = t}, key);
         })},
@@ -136,6 +152,31 @@ TEST(Initializers, LayersSayWhatTheirInputsAre) {
   const nn::Conv conv = nn::make_conv2d(
       {.in = 40, .out = 200, .kernel_size = 3, .weight_init = init::he_normal()}, random::key(4));
   EXPECT_NEAR(std_(conv.weight).item<double>() / std::sqrt(2. / 360), 1, 0.02);
+}
+
+TEST(Initializers, OrthogonalOnesKeepLengths) {
+  auto expect_identity = [](const Array& a) {
+    EXPECT_TRUE(allclose(a, eye(a.dim(0)), {.rtol = 0, .atol = 1e-14}).item<bool>()) << a;
+  };
+  // Of a layer whose weights are [outputs, inputs], whichever are fewer.
+  for (auto [in, out] : {std::pair{8, 5}, {5, 8}, {6, 6}}) {
+    nn::LinearOptions o{.in = in, .out = out, .weight_init = init::orthogonal()};
+    const Array w = nn::make_linear(o, random::key(5)).weight;
+    expect_identity(out < in ? matmul(w, transpose(w)) : matmul(transpose(w), w));
+  }
+  // A convolution that is a rotation of the channels at each place.
+  const nn::Conv conv = nn::make_conv2d({.in = 3,
+                                         .out = 4,
+                                         .kernel_size = {3, 2},
+                                         .padding = "SAME",
+                                         .use_bias = false,
+                                         .weight_init = init::delta_orthogonal()},
+                                        random::key(6));
+  const Array x = random::normal(random::key(7), {3, 5, 5});
+  EXPECT_NEAR(norm(conv(x)).item<double>(), norm(x).item<double>(), 1e-13);
+  EXPECT_EQ(init::orthogonal(2.)(random::key(1), {0, 3}).shape(), (Shape{0, 3}));
+  EXPECT_EQ(init::delta_orthogonal()(random::key(1), {3, 0, 2}).shape(), (Shape{3, 0, 2}));
+  for (Dtype t : {bf16, f16, f32}) EXPECT_EQ(init::orthogonal()(random::key(1), {3, 2}, t).dtype(), t);
 }
 
 }  // namespace

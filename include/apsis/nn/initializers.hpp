@@ -40,12 +40,20 @@ class Initializer {
 
   /// What is drawn where it is no function of one's own, see `initializers`.
   struct Kind {
-    enum Name : std::uint8_t { Constant, Uniform, Normal, TruncatedNormal, VarianceScaling } name;
+    enum Name : std::uint8_t {
+      Constant,
+      Uniform,
+      Normal,
+      TruncatedNormal,
+      VarianceScaling,
+      Orthogonal,
+      DeltaOrthogonal
+    } name;
     double scale;                  ///< the constant, or the factor of what is drawn (or of its variance)
     double lower = -2, upper = 2;  ///< where a TruncatedNormal ends
-    FanMode mode = {};             ///< of VarianceScaling, as what follows
+    FanMode mode = {};             ///< of VarianceScaling
     Distribution distribution = {};
-    std::optional<FanAxes> axes = {};
+    std::optional<FanAxes> axes = {};  ///< of VarianceScaling, Orthogonal and DeltaOrthogonal
   };
   explicit Initializer(const Kind& kind) : kind_(kind) {}
 
@@ -80,6 +88,16 @@ Initializer glorot_normal(const std::optional<FanAxes>& axes = {});   ///< 2 / (
 Initializer glorot_uniform(const std::optional<FanAxes>& axes = {});  ///< 2 / (fan in + fan out).
 Initializer he_normal(const std::optional<FanAxes>& axes = {});       ///< 2 / fan in.
 Initializer he_uniform(const std::optional<FanAxes>& axes = {});      ///< 2 / fan in.
+
+/// A matrix, uniform among those whose rows or columns, whichever are fewer, are orthonormal, times scale.
+/// Its columns are the entries of the axis of outputs, its rows all other axes together (Saxe, McClelland and
+/// Ganguli, Exact solutions to the nonlinear dynamics of learning in deep linear neural networks, 2014).
+/// Throws for fewer than two axes. (jax: column_axis is the axis of outputs.)
+Initializer orthogonal(double scale = 1, const std::optional<FanAxes>& axes = {});
+/// The same in the middle of a convolution's kernel, zeros around it: with as many outputs as inputs the
+/// layer keeps lengths (Xiao et al., Dynamical isometry and a mean field theory of CNNs, ICML 2018). Throws
+/// for fewer than three axes, and for more inputs than outputs.
+Initializer delta_orthogonal(double scale = 1, const std::optional<FanAxes>& axes = {});
 
 }  // namespace initializers
 }  // namespace apsis::nn
