@@ -161,6 +161,13 @@
 #include "apsis/debug/nan_debug.hpp"
 #include "apsis/debug/print.hpp"
 
+#include "apsis/io/checkpoints.hpp"
 #include "apsis/io/csv.hpp"
+#include "apsis/io/idx.hpp"
+#include "apsis/io/metrics.hpp"
 #include "apsis/io/plot.hpp"
 #include "apsis/io/save.hpp"
+
+#include "apsis/train/batches.hpp"
+#include "apsis/train/early_stopping.hpp"
+#include "apsis/train/progress_bar.hpp"

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,6 +12,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
+#include <filesystem>
 #include <memory>
 
 #include "io/messages.hpp"
@@ -20,6 +23,8 @@ namespace apsis::detail {
 namespace {
 
 constexpr std::size_t shown_path = 300;  // bytes of a path in a message
+// The names of files that are not whole yet begin and end so.
+constexpr char part_prefix[] = ".apsis-", part_suffix[] = ".part";
 
 [[noreturn]] void unreadable(const std::string& path, const std::string& why) {
   fail(messages::cannot_read, {shown(path, shown_path), why});
@@ -82,11 +87,13 @@ class NewFile {
     for (int i = 0; i < attempts && !file_; ++i) {
       unsigned long long number = 0;
       if (getrandom(&number, sizeof number, 0) != sizeof number) return;
-      std::snprintf(name_, sizeof name_, ".apsis-%016llx.part", number);
+      std::snprintf(name_, sizeof name_, "%s%016llx%s", part_prefix, number, part_suffix);
       file_ = Descriptor(
           openat(directory.get(), name_, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
       if (!file_ && errno != EEXIST) return;
     }
+    // The lock goes with the process: a file that nobody holds is nobody's.
+    if (file_) flock(file_.get(), LOCK_EX | LOCK_NB);
     there_ = static_cast<bool>(file_);
   }
   ~NewFile() {
@@ -232,6 +239,59 @@ void write_file(const std::string& path, std::string_view bytes) {
   if (faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0) unwritable(path, std::strerror(errno));
   const bool is_link = lstat(path.c_str(), &link) == 0 && S_ISLNK(link.st_mode);
   replace(path, is_link ? end_of_link(path, status) : path, &status, bytes);
+}
+
+void append_file(const std::string& path, std::string_view bytes) {
+  if (const char* fault = fault_of(path)) unwritable(path, fault);
+  const QuietSignals quiet;
+  Descriptor file(open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_NOCTTY | O_CLOEXEC, 0666));
+  if (!file || !write_all(file.get(), bytes) || !file.close()) unwritable(path, std::strerror(errno));
+}
+
+bool file_exists(const std::string& path) {
+  struct stat status;
+  return fault_of(path) == nullptr && stat(path.c_str(), &status) == 0;
+}
+
+void make_folder(const std::string& path) {
+  if (const char* fault = fault_of(path)) unwritable(path, fault);
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  // (An error where the path ends in a slash and the folder is there.)
+  if (error && !std::filesystem::is_directory(path)) unwritable(path, error.message());
+}
+
+std::vector<std::string> names_in(const std::string& folder) {
+  std::error_code error;
+  std::vector<std::string> names;
+  std::filesystem::directory_iterator entry(folder, error);
+  if (error == std::errc::no_such_file_or_directory) return names;
+  for (const std::filesystem::directory_iterator end; !error && entry != end; entry.increment(error))
+    names.push_back(entry->path().filename().string());
+  if (error) unreadable(folder, error.message());
+  return names;
+}
+
+void sync_folder(const std::string& folder) {
+  const Descriptor directory(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!directory || (fsync(directory.get()) != 0 && errno != EINVAL))
+    unwritable(folder, std::strerror(errno));
+}
+
+void remove_file(const std::string& path) {
+  if (unlink(path.c_str()) != 0 && errno != ENOENT) unwritable(path, std::strerror(errno));
+}
+
+void remove_abandoned(const std::string& folder) {
+  constexpr std::time_t young = 10;  // seconds: its writer may not have locked it yet
+  for (const std::string& name : names_in(folder)) {
+    if (!name.starts_with(part_prefix) || !name.ends_with(part_suffix)) continue;
+    const std::string path = folder + "/" + name;
+    const Descriptor file(open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+    struct stat status;
+    if (!file || fstat(file.get(), &status) != 0 || std::time(nullptr) - status.st_mtime < young) continue;
+    if (flock(file.get(), LOCK_EX | LOCK_NB) == 0) remove_file(path);
+  }
 }
 
 }  // namespace apsis::detail

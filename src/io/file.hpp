@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace apsis::detail {
 
@@ -40,5 +41,23 @@ bool write_all(int descriptor, std::string_view bytes);
 /// stays, and what it points to is replaced; one that points to nothing is refused. What is no file (a
 /// device, a pipe, `/dev/stdout`) is written into. Throws if it cannot be written.
 void write_file(const std::string& path, std::string_view bytes);
+
+/// Adds bytes to the end of a file, which is made if need be. Throws if it cannot be written.
+void append_file(const std::string& path, std::string_view bytes);
+/// Whether there is a file of this name.
+bool file_exists(const std::string& path);
+
+// Folders. All throw where it cannot be done.
+
+/// Makes a folder and those above it, if they are not there.
+void make_folder(const std::string& path);
+/// The names of what is in a folder; none where there is no folder.
+std::vector<std::string> names_in(const std::string& folder);
+/// What was renamed in a folder is so on the disk, too.
+void sync_folder(const std::string& folder);
+/// Removes a file; nothing if there is none.
+void remove_file(const std::string& path);
+/// Removes what `write_file` left in a folder when its process was killed.
+void remove_abandoned(const std::string& folder);
 
 }  // namespace apsis::detail

@@ -1,0 +1,73 @@
+#include "apsis/train/batches.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "apsis/core/op.hpp"
+#include "apsis/ops/index.hpp"
+#include "apsis/ops/random.hpp"
+#include "train/messages.hpp"
+
+namespace apsis::train::detail {
+namespace {
+
+void require_positive(const char* name, std::int64_t value) {
+  if (value < 1) fail(messages::batch_options, {name, std::to_string(value)});
+}
+
+/// How many rows all leaves have.
+std::int64_t rows_of(std::span<const Array> leaves, const std::vector<std::string>& paths) {
+  std::size_t first = leaves.size();
+  for (std::size_t i = 0; i < leaves.size(); ++i) {
+    if (leaves[i].is_empty()) continue;
+    if (leaves[i].ndim() == 0) fail(messages::batch_scalar, {paths[i], to_string(leaves[i].aval())});
+    if (first == leaves.size()) first = i;
+    if (leaves[i].dim(0) != leaves[first].dim(0))
+      fail(messages::batch_rows,
+           {paths[first], std::to_string(leaves[first].dim(0)), paths[i], std::to_string(leaves[i].dim(0))});
+  }
+  if (first == leaves.size()) fail(messages::batch_nothing, {});
+  return leaves[first].dim(0);
+}
+
+}  // namespace
+
+BatchOrder::BatchOrder(std::span<const Array> leaves, const std::vector<std::string>& paths,
+                       const BatchOptions& options, Loc loc)
+    : options_(options) {
+  const LocScope place(loc);
+  require_positive("batch_size", options.batch_size);
+  require_positive("epochs", options.epochs);
+  const Array& key = options.key;
+  if (!key.is_empty() && (key.dtype() != u32 || key.shape() != Shape{2}))
+    fail(messages::batch_key, {to_string(key.aval())});
+  rows_ = rows_of(leaves, paths);
+  per_epoch_ = rows_ / options.batch_size;
+  if (!options.drop_last) {
+    per_epoch_ += rows_ % options.batch_size != 0;
+  } else if (per_epoch_ == 0) {
+    fail(messages::batch_dropped, {std::to_string(rows_), std::to_string(options.batch_size)});
+  }
+  if (__builtin_mul_overflow(per_epoch_, options.epochs, &size_))
+    size_ = std::numeric_limits<std::int64_t>::max();
+}
+
+void BatchOrder::take(const BatchNumber& i, std::span<Array> leaves) const {
+  const LocScope place(i.loc);
+  if (i.value < 0 || i.value >= size())
+    fail(messages::batch_number, {std::to_string(i.value), std::to_string(size() - 1)});
+  const std::int64_t epoch = i.value / per_epoch_, begin = i.value % per_epoch_ * options_.batch_size,
+                     end = std::min(begin + options_.batch_size, rows_);
+  Array rows;
+  if (!options_.key.is_empty()) {
+    if (epoch != epoch_) {
+      order_ = random::permutation(random::fold_in(options_.key, epoch), rows_);
+      epoch_ = epoch;
+    }
+    rows = order_[range(begin, end)];
+  }
+  for (Array& leaf : leaves)
+    if (!leaf.is_empty()) leaf = rows.is_empty() ? leaf[range(begin, end)] : apsis::take(leaf, rows, 0);
+}
+
+}  // namespace apsis::train::detail
