@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "progress.hpp"
-
 namespace lynx_hare {
 namespace {
 
@@ -52,7 +50,7 @@ double Fit::standard_error(int i) const {
   return std::sqrt(covariance[static_cast<std::size_t>(i * parameter_count + i)]);
 }
 
-Fit fit_from_starts(const Array& years, const Array& log_counts, bool terminal) {
+Fit fit_from_starts(const Array& years, const Array& log_counts) {
   constexpr int starts = 64, steps = 800;
   auto loss = [=](const Parameters& p) { return negative_log_likelihood(p, years, log_counts); };
 
@@ -75,12 +73,12 @@ Fit fit_from_starts(const Array& years, const Array& log_counts, bool terminal) 
   });
   optim::AdamState<Parameters> state = optim::Adam{}.init(members);
   Array values;
-  Progress progress("64 starts", steps, terminal);
+  train::ProgressBar progress("64 starts", steps, stdout);
   for (int i = 1; i <= steps; ++i) {
     // The rate falls by a cosine from 0.1 to nothing.
     Array rate = array(0.05 * (1 + std::cos(M_PI * i / steps)) + 1e-5);
     std::tie(members, state, values) = step(members, state, rate);
-    progress.show(i, min(values).item<double>());
+    progress.show(i, {{"loss", min(values)}});
   }
 
   std::vector<double> all = values.to_vector<double>();
@@ -112,7 +110,7 @@ void print_estimates(const Fit& fit) {
   }
 }
 
-Hybrid train_hybrid(Hybrid model, const Array& years, const Array& log_counts, bool terminal) {
+Hybrid train_hybrid(Hybrid model, const Array& years, const Array& log_counts) {
   constexpr int steps = 3000;
   auto loss = [=](const Hybrid& h) { return hybrid_loss(h, years, log_counts); };
   auto step = jit([=](const Hybrid& h, const optim::AdamState<Hybrid>& s, const Array& rate) {
@@ -121,11 +119,11 @@ Hybrid train_hybrid(Hybrid model, const Array& years, const Array& log_counts, b
     return std::tuple(apply_updates(h, change), next, value);
   });
   optim::AdamState<Hybrid> state = optim::Adam{}.init(model);
-  Progress progress("hybrid model", steps, terminal);
+  train::ProgressBar progress("hybrid model", steps, stdout);
   for (int i = 1; i <= steps; ++i) {
     Array value, rate = array(0.005 * (1 + std::cos(M_PI * i / steps)) + 1e-5);
     std::tie(model, state, value) = step(model, state, rate);
-    progress.show(i, value.item<double>());
+    progress.show(i, {{"loss", value}});
   }
   return model;
 }

@@ -16,10 +16,10 @@ struct Fit {
 
 /// Maximum likelihood from 64 starts, each parameter off by a factor 10^u, u uniform in [-1, 1]; the best is
 /// polished.
-Fit fit_from_starts(const Array& years, const Array& log_counts, bool terminal);
+Fit fit_from_starts(const Array& years, const Array& log_counts);
 void print_estimates(const Fit& fit);
 
-Hybrid train_hybrid(Hybrid model, const Array& years, const Array& log_counts, bool terminal);
+Hybrid train_hybrid(Hybrid model, const Array& years, const Array& log_counts);
 
 /// Data, fit with band, hybrid, forecast.
 void plot(const char* path, const Fit& fit, const Fit& short_fit, const Hybrid& hybrid, const Array& years,

@@ -64,21 +64,20 @@ double log_rmse(const Array& predicted, const Array& observed) {
 }
 
 void run(const char* self) {
-  bool terminal = isatty(fileno(stdout));
   std::filesystem::create_directories("out");
   Table table = read_csv(APSIS_EXAMPLE_DATA "/hudson_bay_lynx_hare.csv");
   Array years = table.column("year") - 1900., counts = stack({table.column("hare"), table.column("lynx")}, 1);
   Array log_counts = log(counts);
 
   std::puts("(a) Lotka and Volterra by maximum likelihood, from 64 starts");
-  Fit fit = fit_from_starts(years, log_counts, terminal);
+  Fit fit = fit_from_starts(years, log_counts);
   print_estimates(fit);
 
   std::puts("\n(b) Fitted to 1900-1916, held to 1917-1920");
   constexpr std::int64_t known = 17;
   Array early = years[range(0, known)], early_counts = log_counts[range(0, known)];
-  Fit short_fit = fit_from_starts(early, early_counts, terminal);
-  Hybrid hybrid = train_hybrid(untrained(), early, early_counts, terminal);
+  Fit short_fit = fit_from_starts(early, early_counts);
+  Hybrid hybrid = train_hybrid(untrained(), early, early_counts);
 
   Array held = log_counts[range(known, {})];
   Array forecast = populations(short_fit.parameters, years);
