@@ -36,6 +36,7 @@ std::vector<Record> elementwise_records();
 std::vector<Record> reduce_records();
 std::vector<Record> move_records();
 std::vector<Record> matrix_records();
+std::vector<Record> fft_records();
 
 /// A small generator of its own, so that examples are the same everywhere.
 class Random {

@@ -1,0 +1,282 @@
+#include "ops/fft_kernel.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <memory>
+#include <new>
+
+#include "core/memory.hpp"
+#include "ops/fft_transform.hpp"
+
+namespace apsis::detail {
+namespace {
+
+/// Memory for planes: up to 2 MiB are kept by each thread, so that no transform allocates.
+class Scratch {
+ public:
+  explicit Scratch(std::size_t bytes) : bytes_(bytes) {
+    constexpr std::size_t limit = 2 << 20;
+    if (bytes > limit) {
+      data_ = own_ = allocate_block(bytes);
+      return;
+    }
+    static thread_local Memory memory;
+    if (memory.bytes < bytes) {
+      constexpr std::size_t page = 4096;
+      memory.bytes = (bytes + page - 1) / page * page;
+      memory.data.reset(std::aligned_alloc(page, memory.bytes));
+      if (!memory.data) {
+        memory.bytes = 0;
+        throw std::bad_alloc();
+      }
+    }
+    data_ = memory.data.get();
+  }
+  ~Scratch() {
+    if (own_) free_block(own_, bytes_);
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  void* data() const { return data_; }
+
+ private:
+  struct Free {
+    void operator()(void* p) const { std::free(p); }
+  };
+  struct Memory {
+    std::unique_ptr<void, Free> data;
+    std::size_t bytes = 0;
+  };
+  std::size_t bytes_;
+  void *data_ = nullptr, *own_ = nullptr;
+};
+
+/// Lines side by side in an array: elements of a line are `row` apart, lines `line`.
+struct Strides {
+  std::int64_t row, line;
+};
+
+/// A block of lines of real or complex numbers (`parts` 1 or 2), each at `part`, to a plane of `columns`
+/// numbers a row, or from it. Lines that are missing are zero.
+template <class T>
+void read_plane(const T* from, int parts, Strides strides, std::int64_t rows, std::int64_t lines,
+                std::int64_t columns, T* plane) {
+  for (std::int64_t r = 0; r < rows; ++r, plane += columns) {
+    const T* const row = from + parts * r * strides.row;
+    for (std::int64_t c = 0; c < lines; ++c) plane[c] = row[parts * c * strides.line];
+    std::fill(plane + lines, plane + columns, T{});
+  }
+}
+template <class T>
+void write_plane(const T* plane, T scale, int parts, Strides strides, std::int64_t rows, std::int64_t lines,
+                 std::int64_t columns, T* to) {
+  for (std::int64_t r = 0; r < rows; ++r, plane += columns) {
+    T* const row = to + parts * r * strides.row;
+    for (std::int64_t c = 0; c < lines; ++c) row[parts * c * strides.line] = plane[c] * scale;
+  }
+}
+
+template <class T>
+class Lines {
+ public:
+  Lines(const FftParams& params, std::int64_t outer, std::int64_t inner)
+      : p_(params),
+        outer_(outer),
+        inner_(inner),
+        halved_(params.kind != FftKind::Complex && params.length % 2 == 0),
+        plan_(fft_plan<T>(halved_ ? params.length / 2 : params.length)),
+        half_turns_(halved_ ? fft_half_turns<T>(params.length) : nullptr),
+        scale_(static_cast<T>(params.scale)) {}
+
+  void run(const T* from, T* to) {
+    const std::int64_t in_rows = p_.kind == FftKind::ComplexToReal ? half() + 1 : p_.length,
+                       out_rows = p_.kind == FftKind::RealToComplex ? half() + 1 : p_.length;
+    const int in_parts = p_.kind == FftKind::RealToComplex ? 1 : 2,
+              out_parts = p_.kind == FftKind::ComplexToReal ? 1 : 2;
+    const std::int64_t beside = inner_ == 1 ? outer_ : inner_;
+    const bool alone = inner_ == 1 && (2 * outer_ < side_by_side || !better_together());
+    columns_ = alone || 4 * beside < side_by_side ? 1 : side_by_side;
+    const std::int64_t plane = std::max(plan_->work_length(), half() + 1) * columns_;
+    const Scratch scratch(static_cast<std::size_t>(4 * plane) * sizeof(T));
+    T* const memory = static_cast<T*>(scratch.data());
+    data_ = {memory, memory + plane};
+    other_ = {memory + 2 * plane, memory + 3 * plane};
+    if (alone) {
+      for (std::int64_t o = 0; o < outer_; ++o)
+        one(from + o * in_parts * in_rows, to + o * out_parts * out_rows);
+    } else if (inner_ == 1) {
+      for (std::int64_t o = 0; o < outer_; o += columns_)
+        block(from + o * in_parts * in_rows, {1, in_rows}, to + o * out_parts * out_rows, {1, out_rows},
+              std::min(columns_, outer_ - o));
+    } else {
+      for (std::int64_t o = 0; o < outer_; ++o)
+        for (std::int64_t i = 0; i < inner_; i += columns_)
+          block(from + in_parts * (o * in_rows * inner_ + i), {inner_, 1},
+                to + out_parts * (o * out_rows * inner_ + i), {inner_, 1}, std::min(columns_, inner_ - i));
+    }
+  }
+
+ private:
+  // As many columns as fill the widest register.
+  static constexpr std::int64_t side_by_side = 64 / static_cast<std::int64_t>(sizeof(T));
+
+  std::int64_t half() const { return p_.length / 2; }
+
+  /// Whether lines that are apart gain from being brought side by side: those that do not fill registers.
+  bool better_together() const {
+    if (plan_->convolution) return plan_->length < 512;
+    if (plan_->length >= 4096) return false;
+    return std::ranges::any_of(plan_->passes, [](const auto& pass) {
+      const auto run = planes_code<T>(pass, 1);
+      return run == code_of<T>(pass).first.back() || run == code_of<T>(pass).middle.back();
+    });
+  }
+
+  void one(const T* from, T* to) {
+    const FftTransform<T> transform(*plan_, 1);
+    if (p_.kind == FftKind::Complex) {
+      Planes<T> other = other_;
+      if (transform.writes_array()) other = {to, to + p_.length};
+      transform.run(data_, other, {from, to, p_.inverse, p_.inverse, scale_});
+    } else if (halved_ && p_.kind == FftKind::RealToComplex) {
+      result_ = transform.run(data_, other_, {.from = from});
+      store_half_spectrum(to, {1, 1}, 1);
+    } else if (halved_) {
+      load_half_spectrum(from, {1, 1}, 1);
+      transform.run(data_.swapped(), other_.swapped(), {.to = to, .to_swapped = true, .scale = scale_});
+    } else {
+      block(from, {1, 1}, to, {1, 1}, 1);
+    }
+  }
+
+  void block(const T* from, Strides in, T* to, Strides out, std::int64_t lines) {
+    const std::int64_t n = p_.length, c = columns_;
+    const FftTransform<T> transform(*plan_, c);
+    if (p_.kind == FftKind::Complex) {
+      const Planes<T> planes = p_.inverse ? data_.swapped() : data_;
+      read_plane(from, 2, in, n, lines, c, planes.re);
+      read_plane(from + 1, 2, in, n, lines, c, planes.im);
+      Planes<T> result = transform.run(data_, other_);
+      if (p_.inverse) result = result.swapped();
+      write_plane(result.re, scale_, 2, out, n, lines, c, to);
+      write_plane(result.im, scale_, 2, out, n, lines, c, to + 1);
+    } else if (p_.kind == FftKind::RealToComplex) {
+      if (halved_) {
+        read_plane(from, 1, {2 * in.row, in.line}, half(), lines, c, data_.re);
+        read_plane(from + in.row, 1, {2 * in.row, in.line}, half(), lines, c, data_.im);
+      } else {
+        read_plane(from, 1, in, n, lines, c, data_.re);
+        std::fill(data_.im, data_.im + n * c, T{});
+      }
+      result_ = transform.run(data_, other_);
+      store_half_spectrum(to, out, lines);
+    } else {
+      load_half_spectrum(from, in, lines);
+      const Planes<T> result = transform.run(data_.swapped(), other_.swapped()).swapped();
+      if (halved_) {
+        write_plane(result.re, scale_, 1, {2 * out.row, out.line}, half(), lines, c, to);
+        write_plane(result.im, scale_, 1, {2 * out.row, out.line}, half(), lines, c, to + out.row);
+      } else {
+        write_plane(result.re, scale_, 1, out, n, lines, c, to);
+      }
+    }
+  }
+
+  /// Calls work(k, element, mirror element) for the rows k = first … last and `count - k`, in loops that the
+  /// compiler turns into vectors.
+  template <class Work>
+  void each_pair(std::int64_t first, std::int64_t last, std::int64_t count, const Work& work) const {
+    if (columns_ == 1) {
+      for (std::int64_t k = first; k <= last; ++k) work(k, k, count - k);
+    } else {
+      for (std::int64_t k = first; k <= last; ++k)
+        for (std::int64_t c = 0; c < columns_; ++c) work(k, k * columns_ + c, (count - k) * columns_ + c);
+    }
+  }
+
+  /// From `result_`. Of even n it is the transform Z of pairs of elements: with E and O those of the even and
+  /// the odd ones, Z = E + iO, and the spectrum is E + w^k O.
+  void store_half_spectrum(T* to, Strides out, std::int64_t lines) {
+    const std::int64_t m = half();
+    Planes<T> y = result_;
+    const T scale = scale_, inner = p_.doubled ? 2 * scale_ : scale_, sign = p_.inverse ? T(-1) : T(1);
+    if (halved_) {
+      y = result_.re == data_.re ? other_ : data_;
+      const Planes<T> z = result_;
+      const T *const w_re = half_turns_->data(), *const w_im = w_re + m + 1;
+      for (std::int64_t c = 0; c < columns_; ++c) {
+        y.re[c] = (z.re[c] + z.im[c]) * scale;
+        y.re[m * columns_ + c] = (z.re[c] - z.im[c]) * scale;
+        y.im[c] = y.im[m * columns_ + c] = 0;
+      }
+      const T factor = inner / 2;
+      each_pair(1, m - 1, m, [=](std::int64_t k, std::int64_t i, std::int64_t j) {
+        const T e_re = z.re[i] + z.re[j], e_im = z.im[i] - z.im[j];
+        const T o_re = z.im[i] + z.im[j], o_im = z.re[j] - z.re[i];
+        y.re[i] = factor * std::fma(o_re, w_re[k], std::fma(-o_im, w_im[k], e_re));
+        y.im[i] = sign * factor * std::fma(o_re, w_im[k], std::fma(o_im, w_re[k], e_im));
+      });
+    } else {
+      for (std::int64_t i = 0; i < (m + 1) * columns_; ++i) {
+        const T factor = i < columns_ ? scale : inner;
+        y.re[i] *= factor;
+        y.im[i] = i < columns_ ? 0 : y.im[i] * (sign * factor);
+      }
+    }
+    write_plane(y.re, T(1), 2, out, m + 1, lines, columns_, to);
+    write_plane(y.im, T(1), 2, out, m + 1, lines, columns_, to + 1);
+  }
+
+  /// To `data_`: what the inverse transform takes to the lines, or to pairs of their elements.
+  void load_half_spectrum(const T* from, Strides in, std::int64_t lines) {
+    const std::int64_t m = half();
+    const Planes<T> y = halved_ ? other_ : data_, z = data_;
+    read_plane(from, 2, in, m + 1, lines, columns_, y.re);
+    read_plane(from + 1, 2, in, m + 1, lines, columns_, y.im);
+    const T inner = p_.doubled ? T(1) : T(0.5), sign = p_.inverse ? T(1) : T(-1);
+    for (std::int64_t i = columns_; i < (halved_ ? m : m + 1) * columns_; ++i) {
+      y.re[i] *= inner;
+      y.im[i] *= sign * inner;
+    }
+    if (halved_) {
+      const T *const w_re = half_turns_->data(), *const w_im = w_re + m + 1;
+      for (std::int64_t c = 0; c < columns_; ++c) {
+        const T first = y.re[c], last = y.re[m * columns_ + c];
+        z.re[c] = first + last;
+        z.im[c] = first - last;
+      }
+      each_pair(1, m - 1, m, [=](std::int64_t k, std::int64_t i, std::int64_t j) {
+        const T e_re = y.re[i] + y.re[j], e_im = y.im[i] - y.im[j];
+        const T d_re = y.re[i] - y.re[j], d_im = y.im[i] + y.im[j];
+        z.re[i] = std::fma(d_re, w_im[k], std::fma(-d_im, w_re[k], e_re));
+        z.im[i] = std::fma(d_im, w_im[k], std::fma(d_re, w_re[k], e_im));
+      });
+    } else {
+      std::fill(z.im, z.im + columns_, T{});
+      each_pair(1, m, p_.length, [=](std::int64_t, std::int64_t i, std::int64_t j) {
+        z.re[j] = z.re[i];
+        z.im[j] = -z.im[i];
+      });
+    }
+  }
+
+  const FftParams& p_;
+  std::int64_t outer_, inner_, columns_ = 1;
+  bool halved_;
+  std::shared_ptr<const FftPlan<T>> plan_;
+  std::shared_ptr<const std::vector<T>> half_turns_;
+  T scale_;
+  Planes<T> data_{}, other_{}, result_{};
+};
+
+}  // namespace
+
+template <class T>
+void fft_lines(const FftParams& params, std::int64_t outer, std::int64_t inner, const T* from, T* to) {
+  if (outer > 0 && inner > 0) Lines<T>(params, outer, inner).run(from, to);
+}
+template void fft_lines(const FftParams&, std::int64_t, std::int64_t, const float*, float*);
+template void fft_lines(const FftParams&, std::int64_t, std::int64_t, const double*, double*);
+
+}  // namespace apsis::detail

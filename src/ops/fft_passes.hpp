@@ -1,0 +1,68 @@
+#pragma once
+
+// One pass of a transform: Stockham's algorithm, decimation in time (C. Van Loan, Computational Frameworks
+// for the Fast Fourier Transform, 1992, section 1.7). The operations that make an element are the same in
+// vectors of any length and alone, so that the bits do not depend on where in a batch a line is, nor on the
+// processor.
+
+#include <array>
+#include <cstdint>
+
+namespace apsis::detail {
+
+/// Real and imaginary parts, apart.
+template <class T>
+struct Planes {
+  T *re, *im;
+  Planes swapped() const { return {im, re}; }
+};
+
+/// From groups of `span` elements, radix · `groups` of them: element t of group p + groups · j becomes
+/// Σ_k w^(j k) · turn(p, k) · (element t of group k + radix · p), with w = exp(-2πi / radix).
+template <class T>
+struct FftPass {
+  Planes<const T> from;
+  Planes<T> to;
+  std::int64_t groups, span;
+  const T* turns;  ///< for k = 1 …: real parts for each p, then imaginary parts
+  // Where one end is an array of complex numbers, in place of `from` or `to`.
+  const T* from_complex = nullptr;
+  T* to_complex = nullptr;
+  bool swapped = false;  ///< imaginary parts come first in it
+  T scale = 1;           ///< of what goes to it
+};
+
+/// The widths that a pass is there in: whole registers, half of that, one number.
+inline constexpr std::size_t fft_widths = 3;
+/// The code of one radix. Null where a width is missing; single numbers are never missing.
+template <class T>
+struct FftCode {
+  using Run = void (*)(const FftPass<T>&);
+  using Widths = std::array<Run, fft_widths>;
+  Widths first;               ///< one group: no turns; span is a register or more
+  Widths first_from_complex;  ///< the same
+  Widths middle;              ///< span is a register or more
+  Widths last;                ///< span is 1; groups are a register or more
+  Widths last_to_complex;     ///< the same
+};
+inline constexpr std::array<int, 9> fft_radices = {2, 3, 4, 5, 7, 8, 11, 13, 16};
+template <class T>
+struct FftCodes {
+  std::array<std::int64_t, fft_widths> lanes;
+  std::array<FftCode<T>, fft_radices.size()> of_radix;
+};
+/// For registers of 32 bytes, and for those of 64 that only some processors have.
+template <class T>
+const FftCodes<T>& avx2_fft_codes();
+template <class T>
+const FftCodes<T>& avx512_fft_codes();
+template <>
+const FftCodes<float>& avx2_fft_codes();
+template <>
+const FftCodes<double>& avx2_fft_codes();
+template <>
+const FftCodes<float>& avx512_fft_codes();
+template <>
+const FftCodes<double>& avx512_fft_codes();
+
+}  // namespace apsis::detail
