@@ -45,6 +45,7 @@ GROUPS = [
     Group("neural-ode", "neural_ode.py", ["neural-ode/step", "neural-ode/step-lanes", "neural-ode/step-lockstep"]),
     Group("neural-ode-first", "neural_ode.py", ["neural-ode/first-call"]),
     Group("elementwise", "elementwise.py", ["elementwise/f32-1e6"], ["elementwise"]),
+    Group("fft", "fft.py", ["fft/1024", "fft/64-batch", "fft/65536"]),
 ]
 UNKNOWN_GROUP = 3  # exit status of bench_apsis for a group it does not have yet
 

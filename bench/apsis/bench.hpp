@@ -29,6 +29,7 @@ void neural_ode();
 void neural_ode_first();
 void elementwise();
 void arrays();
+void fft();
 
 /// Prints one line of the protocol; `limit` is given where the row's bound is a figure of our own.
 void report(const std::string& name, const char* unit, double value, const std::vector<double>& answer,

@@ -62,6 +62,7 @@ int main(int argc, char** argv) {
       {"neural-ode-first", bench::neural_ode_first},
       {"elementwise", bench::elementwise},
       {"arrays", bench::arrays},
+      {"fft", bench::fft},
   };
   if (argc != 2) {
     std::fprintf(stderr, "usage: %s GROUP\n", argv[0]);
