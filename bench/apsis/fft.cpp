@@ -18,7 +18,7 @@ Array signal(const Shape& shape) {
     using Part = decltype(numbers[i].real);
     numbers[i] = {static_cast<Part>(std::sin(0.37 * j * j)), static_cast<Part>(std::cos(0.11 * j * j))};
   }
-  return array_from(dtype_of<Number>, numbers.data(), numbers.size(), shape);
+  return array(numbers, shape);
 }
 
 void measure(const char* name, const Array& x) {
