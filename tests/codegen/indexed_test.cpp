@@ -1,7 +1,9 @@
 // Gather and scatter with few index vectors, which are written out: the evaluator's bits for every dtype,
 // mode and kind, with indices that repeat and that are out of bounds, for one lane and for many.
 
+#include "codegen/compile/compile.hpp"
 #include "codegen/emit/lowering.hpp"
+#include "ir/graph.hpp"
 #include "transform/checks.hpp"
 
 namespace apsis::testing {
@@ -177,6 +179,48 @@ TEST(Indexed, InLanes) {
       check([&](const Array& n, const Array& x) { return walk<true>(n, x, table, mode, kind); });
       check([&](const Array& n, const Array& x) { return walk<false>(n, x, table, mode, kind); });
     }
+}
+
+/// Many updates of an array that is read again, of one that is no array in memory, and of one that a loop
+/// carries: the kernel writes to a copy at the place of the result.
+TEST(Indexed, ManyUpdatesOfWhatMayNotBeOverwritten) {
+  const Array at = remainder(arange(100) * 37, 90) - 45;
+  for (Dtype dtype : {boolean, i16, bf16, f32, f64})
+    for (IndexMode mode : modes)
+      for (int kind = 0; kind < 5; ++kind) {
+        SCOPED_TRACE(std::string(name_of(dtype)) + " kind " + std::to_string(kind));
+        const Array x = table_of(dtype, {60}), v = table_of(dtype, {100});
+        const auto changed = [=](const Array& y, const Array& i, const Array& u) {
+          return update(y, i, u, mode, kind);
+        };
+        expect_same_compiled(
+            [=](const Array& y, const Array& i, const Array& u) {
+              return std::pair{changed(y, i, u), flip(y)};
+            },
+            x, at, v);
+        expect_same_compiled(
+            [=](const Array& i, const Array& u) { return changed(full({60}, 1, dtype), i, u); }, at, v);
+        expect_same_compiled([=](const Array& y, const Array& i,
+                                 const Array& u) { return changed(broadcast_to(y[0], {60}), i, u); },
+                             x, at, v);
+        expect_same_compiled(
+            [=](const Array& y, const Array& i, const Array& u) { return changed(transpose(y)[3], i, u); },
+            table_of(dtype, {60, 5}), at, v);
+        expect_same_compiled(
+            [=](const Array& y, const Array& i, const Array& u) {
+              return fori_loop(
+                  0, 3, [=](const Array&, const Array& c) { return changed(flip(changed(c, i, u)), i, u); },
+                  y);
+            },
+            x, at, v);
+      }
+}
+
+/// Zeros are written where the result is, and nowhere else.
+TEST(Indexed, ManyUpdatesOfZerosTakeNoMemory) {
+  const auto count = [](const Array& i) { return zeros({10'000}).at(i).add(1.); };
+  const auto graph = detail::parse_graph(trace(count, arange(5'000)).text());
+  EXPECT_LT(detail::compile(*graph)->scratch_bytes, 10'000 * 8 + 5'000 * 8);  // the ones, not the zeros
 }
 
 TEST(Indexed, WithoutACall) {

@@ -57,14 +57,14 @@ Value load_indexed(Region& region, const IndexedSlice& slice, const Place& array
   return array.lanes > 1 ? b.load(at, dtype) : b.load_element(at, dtype);
 }
 
-/// In place where nobody else needs the array.
+/// In place where nobody else needs the array; else in a copy of it, or what it is made of, at the place of
+/// the result.
 bool emit_scatter_kernel(Region& region, const Eqn& e) {
-  auto operands = region.operands(e);
+  const auto operands = region.operands(e);
   if (region.in_registers(region.aval(e.first_result))) return false;
   for (ValueId v : operands)
     if (region.lanes_of(v) > 1) return false;
-  if (region.uses(operands[0]) > 1 || !region.may_update(region.place(operands[0]))) return false;
-  const Destination place = region.overwrite(region.place(operands[0]));
+  const Destination place = region.overwrite(updated(region, e, 1).place());
   std::vector<Place> in = {place.place()};
   for (ValueId v : operands.subspan(1)) in.push_back(region.contiguous(v));
   call_kernel(region, add_kernel(region, e), e, in, {&place, 1});
