@@ -137,6 +137,8 @@ const Program programs[] = {
     {"sort", [](const Inputs& in) { return sort(in.x); }, nullptr},
     {"cumsum", [](const Inputs& in) { return cumsum(in.x, {.axis = 0}); }, &Inputs::x},
     {"cumsum-columns", [](const Inputs& in) { return cumsum(in.square, {.axis = 0}); }, nullptr},
+    {"cumprod-rows", [](const Inputs& in) { return cumprod(in.tall, {.axis = 1}); }, &Inputs::tall},
+    {"cummax", [](const Inputs& in) { return cummax(in.x, {.axis = 0}); }, &Inputs::x},
 };
 
 /// A few elements of what a program gives, the last among them.

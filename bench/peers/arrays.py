@@ -98,6 +98,8 @@ PROGRAMS = {
     "sort": (lambda i: jnp.sort(i["x"]), None),
     "cumsum": (lambda i: jnp.cumsum(i["x"]), "x"),
     "cumsum-columns": (lambda i: jnp.cumsum(i["square"], 0), None),
+    "cumprod-rows": (lambda i: jnp.cumprod(i["tall"], 1), "tall"),
+    "cummax": (lambda i: jax.lax.cummax(i["x"]), "x"),
 }
 
 

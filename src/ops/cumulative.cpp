@@ -1,12 +1,16 @@
-// Running sums, products and extrema along one axis, combined in order. Sums in blocks, each from its first
-// element, and with what all blocks before it come to: rounding grows with the number of blocks.
+// Running sums, products and extrema along one axis, combined in order; all but sums have linear recurrences
+// as derivatives. Sums in blocks, each from its first element, and with what all blocks before it come to:
+// rounding grows with the number of blocks.
 
+#include <array>
 #include <limits>
 
-#include "ops/axis_walk.hpp"
 #include "ops/elementwise.hpp"
 #include "ops/extrema.hpp"
+#include "ops/index_rules.hpp"
+#include "ops/operand_axis.hpp"
 #include "ops/reduce_params.hpp"
+#include "ops/running.hpp"
 #include "ops/sum_order.hpp"
 
 namespace apsis::detail {
@@ -48,15 +52,6 @@ void cumulative_shape(const Params& params, std::span<const Aval> in, std::vecto
   out.push_back(in[0]);
 }
 
-// Visits each line's places, with their numbers in it, in the order of accumulation.
-template <class Visit>
-void visit_lines(const Shape& shape, const CumulativeParams& p, const Visit& visit) {
-  const AxisWalk walk(shape, {p.axis});
-  for (std::int64_t start : walk.starts)
-    for (std::int64_t i = 0; i < walk.length; ++i)
-      visit(static_cast<std::size_t>(walk.at(start, p.reverse ? walk.length - 1 - i : i)), i);
-}
-
 template <class Text>
 void cumulative_evaluate(const Params& params, std::span<const Array> in, std::span<Array> out) {
   visit_dtype<Text::dtypes>(in[0].dtype(), [&]<class T>(std::type_identity<T>) {
@@ -64,13 +59,20 @@ void cumulative_evaluate(const Params& params, std::span<const Array> in, std::s
     const ElementModel<C> m;
     const auto* a = static_cast<const T*>(data_of(in[0]));
     auto* r = mutable_data<T>(out[0]);
-    C before{}, block{}, total{};
-    visit_lines(in[0].shape(), params.as<CumulativeParams>(), [&](std::size_t place, std::int64_t i) {
-      const bool first = i % Text::block == 0;
-      if (first) before = total;
-      block = first ? static_cast<C>(a[place]) : Text::combine(m, block, static_cast<C>(a[place]));
-      total = i < Text::block ? block : Text::combine(m, before, block);
-      r[place] = static_cast<T>(total);
+    const auto& p = params.as<CumulativeParams>();
+    const Lines all(in[0].shape(), p.axis);
+    with_lines(all, [&]<std::int64_t most>() {
+      std::array<C, most> before{}, block{}, total{};
+      visit_lines<most>(all, p.reverse, [&](std::int64_t place, std::int64_t i, std::int64_t count) {
+        const bool starts = i % Text::block == 0, first_block = i < Text::block;
+        if (starts && i > 0) before = total;
+        for (std::size_t k = 0; k < static_cast<std::size_t>(count); ++k) {
+          const C x = static_cast<C>(a[place + static_cast<std::int64_t>(k)]);
+          block[k] = starts ? x : Text::combine(m, block[k], x);
+          total[k] = first_block ? block[k] : Text::combine(m, before[k], block[k]);
+          r[place + static_cast<std::int64_t>(k)] = static_cast<T>(total[k]);
+        }
+      });
     });
   });
 }
@@ -81,12 +83,15 @@ void cumulative_emit(Emitter& e, const Params& params, std::span<const Aval> in_
   visit_dtype<Text::dtypes>(in_avals[0].dtype(), [&]<class T>(std::type_identity<T>) {
     using C = ComputeOf<T>;
     const EmitterModel<C> m{&e};
+    const auto& p = params.as<CumulativeParams>();
     Lane<C> total;
-    visit_lines(in_avals[0].shape(), params.as<CumulativeParams>(), [&](std::size_t place, std::int64_t i) {
-      Lane<C> x{std::is_same_v<T, C> ? in[place] : e.convert(in[place], dtype_of<C>)};
-      total = i == 0 ? x : Text::combine(m, total, x);  // all in one block
-      out[place] = std::is_same_v<T, C> ? total.v : e.convert(total.v, dtype_of<T>);
-    });
+    visit_lines<1>(Lines(in_avals[0].shape(), p.axis), p.reverse,
+                   [&](std::int64_t place, std::int64_t i, std::int64_t) {
+                     const auto at = static_cast<std::size_t>(place);
+                     Lane<C> x{std::is_same_v<T, C> ? in[at] : e.convert(in[at], dtype_of<C>)};
+                     total = i == 0 ? x : Text::combine(m, total, x);  // all in one block
+                     out[at] = std::is_same_v<T, C> ? total.v : e.convert(total.v, dtype_of<T>);
+                   });
   });
 }
 
@@ -94,78 +99,108 @@ template <const Op& op>
 void cumulative_batch(const BatchRule& r) {
   auto p = r.params.as<CumulativeParams>();
   ++p.axis;
-  Array a = r.axes[0] == 0 ? r.operands[0] : lax::move_axis(r.operands[0], r.axes[0], 0);
-  r.outs.push_back(bind1(op, make_params(p), {a}));
+  std::vector<Array> operands;
+  for (std::size_t k = 0; k < r.operands.size(); ++k)
+    operands.push_back(batched_front(r.operands[k], r.axes[k], r.size));
+  r.outs = bind_all(op, make_params(p), operands);
   r.out_axes.push_back(0);
 }
 
+// Sums have factors if there is a second operand.
+void cumsum_shape(const Params& params, std::span<const Aval> in, std::vector<Aval>& out) {
+  in.size() == 2 ? factors_shape(params, in, out) : cumulative_shape<CumSum>(params, in, out);
+}
+
+void cumsum_evaluate(const Params& params, std::span<const Array> in, std::span<Array> out) {
+  in.size() == 2 ? factors_evaluate(params, in, out) : cumulative_evaluate<CumSum>(params, in, out);
+}
+
+void cumsum_emit(Emitter& e, const Params& params, std::span<const Aval> in_avals, std::span<const Value> in,
+                 std::span<const Aval> out_avals, std::span<Value> out) {
+  if (in_avals.size() == 2) return factors_emit(e, params, in_avals, in, out);
+  cumulative_emit<CumSum>(e, params, in_avals, in, out_avals, out);
+}
+
 void cumsum_jvp(const JvpRule& r) {
+  if (r.primals.size() == 2) return factors_jvp(r);
   r.outs[0] = bind1(cumsum_op, r.params, {r.primals[0]});
   r.out_tangents[0] = bind1(cumsum_op, r.params, {r.tangents[0]});
 }
 
+// A term counts where an entry counts that comes after it.
+AxesCondition before_any(const AxesCondition& given, const CumulativeParams& p) {
+  const std::int64_t along = place_in(given.axes, p.axis);
+  if (along < 0) return given;
+  const auto params = make_params(CumulativeParams{along, !p.reverse});
+  const Array any = bind1(cummax_op, params, {lax::convert(given.holds, Dtype::I8)});
+  return {lax::ne(any, constant_like(any, 0)), given.axes};
+}
+
 void cumsum_transpose(const TransposeRule& r) {
-  if (r.cotangents[0].is_empty()) return;
+  Array cotangent = r.cotangents[0];
+  if (cotangent.is_empty()) return;
   auto p = r.params.as<CumulativeParams>();
+  AxesCondition given = r.given.empty() ? AxesCondition() : r.given[0];
+  if (!given.holds.is_empty()) {
+    const Array holds = lax::broadcast_in_dim(given.holds, cotangent.shape(), given.axes);
+    cotangent = lax::select(holds, cotangent, constant_like(cotangent, 0));
+    given = before_any(given, p);
+  }
   p.reverse = !p.reverse;
-  r.out[0].add(bind1(cumsum_op, make_params(p), {r.cotangents[0]}));
+  std::vector<Array> operands = {cotangent};
+  if (r.operands.size() == 2) operands.push_back(r.operands[1]);
+  r.out[0].add_if(bind_all(cumsum_op, make_params(p), operands)[0], std::move(given));
 }
 
-// The entries [start, limit) along the axis, counted in the order of accumulation.
-Array entries(const Array& x, const CumulativeParams& p, std::int64_t start, std::int64_t limit) {
-  const auto axis = static_cast<std::size_t>(p.axis);
-  const std::int64_t size = x.shape()[axis];
-  Dims starts = Dims::filled(x.shape().size(), 0), limits = x.shape();
-  starts[axis] = p.reverse ? size - limit : start;
-  limits[axis] = p.reverse ? size - start : limit;
-  return lax::slice(x, starts, limits);
-}
-
-Array followed_by(const Array& first, const Array& second, const CumulativeParams& p) {
-  const Array parts[] = {p.reverse ? second : first, p.reverse ? first : second};
-  return lax::concatenate(parts, static_cast<int>(p.axis));
-}
-
-struct Dual {
-  Array value, tangent;
+/// The entries of a running combination but the last, the elements that they are combined with, and the
+/// tangents of these: in the order of the run.
+struct Steps {
+  Array before, elements, tangents;
+  Steps(const JvpRule& r, const CumulativeParams& p)
+      : before(run_entries(r.outs[0], p.axis, p.reverse, 0, size(r, p) - 1)),
+        elements(run_entries(r.primals[0], p.axis, p.reverse, 1, size(r, p))),
+        tangents(run_entries(r.tangents[0], p.axis, p.reverse, 1, size(r, p))) {}
+  static std::int64_t size(const JvpRule& r, const CumulativeParams& p) {
+    return r.primals[0].shape()[static_cast<std::size_t>(p.axis)];
+  }
 };
 
-// The tangents of a running combination by doubling: after step k every place combines the 2^k places up to
-// it (Hillis and Steele 1986). Exact at zeros too, where dividing running products would not be. The places
-// that nothing stands before stay as they are: an infinity there is no element to be combined with.
-template <class Combine>
-Array doubling_tangent(const JvpRule& r, const Combine& combine) {
-  const auto& p = r.params.as<CumulativeParams>();
-  Dual total{r.primals[0], r.tangents[0]};
-  const std::int64_t size = total.value.shape()[static_cast<std::size_t>(p.axis)];
-  const auto part = [&](std::int64_t start, std::int64_t limit) {
-    return Dual{entries(total.value, p, start, limit), entries(total.tangent, p, start, limit)};
-  };
-  for (std::int64_t distance = 1; distance < size; distance *= 2) {
-    const Dual first = part(0, distance), rest = combine(part(0, size - distance), part(distance, size));
-    total = {followed_by(first.value, rest.value, p), followed_by(first.tangent, rest.tangent, p)};
-  }
-  return total.tangent;
+/// The tangents of a running combination. The first entry is an element as it is: an infinity there is none
+/// to be combined with.
+Array run_tangents(const JvpRule& r, const CumulativeParams& p, const Array& by_before,
+                   const Array& by_elements) {
+  const Array first = run_entries(r.tangents[0], p.axis, p.reverse, 0, 1);
+  return cumsum_with_factors(run_of(first, by_elements, p.axis, p.reverse), by_before, p.axis, p.reverse);
 }
 
+// Exact at zeros too, where a division by elements would not be.
 void cumprod_jvp(const JvpRule& r) {
+  const auto& p = r.params.as<CumulativeParams>();
   bind(cumprod_op, r.params, r.primals, r.outs);
-  r.out_tangents[0] = doubling_tangent(r, [](const Dual& a, const Dual& b) {
-    return Dual{lax::mul(a.value, b.value),
-                lax::add(lax::mul(a.tangent, b.value), lax::mul(a.value, b.tangent))};
-  });
+  r.out_tangents[0] = r.tangents[0];
+  if (Steps::size(r, p) < 2) return;
+  const Steps steps(r, p);
+  r.out_tangents[0] = run_tangents(r, p, steps.elements, lax::mul(steps.tangents, steps.before));
 }
 
-// Ties share the tangent evenly, as in maximum and minimum.
+// Each entry is the extremum of the one before and an element, and has its derivatives: ties share the
+// tangent evenly.
 template <const Op& cumulative, const Op& pairwise>
 void extremum_jvp(const JvpRule& r) {
+  const auto& p = r.params.as<CumulativeParams>();
   bind(cumulative, r.params, r.primals, r.outs);
-  r.out_tangents[0] = doubling_tangent(r, [](const Dual& a, const Dual& b) {
-    Dual out;
-    const Array primals[] = {a.value, b.value}, tangents[] = {a.tangent, b.tangent};
-    pairwise.jvp({{}, primals, tangents, {&out.value, 1}, {&out.tangent, 1}});
-    return out;
-  });
+  r.out_tangents[0] = r.tangents[0];
+  if (Steps::size(r, p) < 2) return;
+  const Steps steps(r, p);
+  const Array pair[] = {steps.before, steps.elements};
+  const auto derivative = [&](const Array& of_before, const Array& of_elements) {
+    const Array along[] = {of_before, of_elements};
+    Array value, tangent;
+    pairwise.jvp({{}, pair, along, {&value, 1}, {&tangent, 1}});
+    return tangent;
+  };
+  r.out_tangents[0] =
+      run_tangents(r, p, derivative(constant_like(steps.before, 1), {}), derivative({}, steps.tangents));
 }
 
 }  // namespace
@@ -173,13 +208,14 @@ void extremum_jvp(const JvpRule& r) {
 const Op cumsum_op = {
     .name = "cumsum",
     .kind = OpKind::Index,
-    .shape = cumulative_shape<CumSum>,
-    .evaluate = cumulative_evaluate<CumSum>,
+    .shape = cumsum_shape,
+    .evaluate = cumsum_evaluate,
     .jvp = cumsum_jvp,
     .transpose = cumsum_transpose,
     .batch = cumulative_batch<cumsum_op>,
-    .emit_unrolled = cumulative_emit<CumSum>,
+    .emit_unrolled = cumsum_emit,
     .parse = parse_params<CumulativeParams>,
+    .takes_conditions = true,
 };
 
 const Op cumprod_op = {

@@ -1,5 +1,6 @@
 // Walks the op table: every op has its rules and a record.
 
+#include <algorithm>
 #include <functional>
 #include <set>
 #include <apsis/apsis.hpp>
@@ -96,8 +97,12 @@ TEST(Completeness, EveryOpHasARecord) {
     EXPECT_FALSE(record.examples.empty());
     EXPECT_EQ(record.op->transpose == nullptr, record.linear.empty())
         << "a transpose rule, or linear operands, but not both";
-    for (const std::vector<bool>& mask : record.linear)
-      for (const Example& example : record.smooth) EXPECT_EQ(mask.size(), example.operands.size());
+    for (const Example& example : record.smooth)
+      EXPECT_TRUE(
+          record.linear.empty() ||
+          std::ranges::any_of(record.linear,
+                              [&](const auto& mask) { return mask.size() == example.operands.size(); }))
+          << example.what;
     for (const Example& example : record.examples)
       EXPECT_TRUE(!example.params || record.op->parse) << "parameters, but no rule to read them";
   }

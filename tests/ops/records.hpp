@@ -26,7 +26,7 @@ struct Record {
   /// f64 operands in the inside of the domain, away from kinks, where differences approximate derivatives.
   std::vector<Example> smooth;
   double jvp_tolerance = 1e-7;
-  /// Sets of operands (of the smooth examples) in which the op is linear, the others held.
+  /// Sets of operands (of the smooth examples with as many) in which the op is linear, the others held.
   std::vector<std::vector<bool>> linear = {};
 };
 

@@ -91,6 +91,37 @@ Record along_axis(const Op& op, DtypeSet dtypes, const std::vector<AxisParams>& 
   return record;
 }
 
+/// Sums with factors: of one entry, of many, and of lines side by side, of each floating dtype, both ways.
+void add_factors(Record& record) {
+  Random random(13);
+  record.linear.push_back({true, false});
+  for (const CumulativeParams& p : {CumulativeParams{0, false}, {0, true}, {1, false}, {1, true}}) {
+    const Params params = make_params(p);
+    const auto add = [&](std::vector<Example>& examples, Dtype dtype, const Shape& shape) {
+      Shape steps = shape;
+      --steps[static_cast<std::size_t>(p.axis)];
+      examples.push_back(
+          {std::string(name_of(dtype)) + to_string(shape) + to_string(params) + " with factors",
+           params,
+           {random_array(random, dtype, shape, -2, 2), random_array(random, dtype, steps, -1, 1)}});
+    };
+    for (Dtype dtype : {Dtype::BF16, Dtype::F16, Dtype::F32, Dtype::F64}) {
+      for (const Shape& shape : {Shape{5, 2}, Shape{3, 4, 2}, Shape{2, 17}, Shape{1, 1}, Shape{3, 600}})
+        add(record.examples, dtype, shape);
+      const auto side = static_cast<std::int64_t>(edge_values(dtype).size());
+      const std::vector<Array> edges = edge_operands(dtype, 2);
+      const Shape terms{side, side}, steps = p.axis == 0 ? Shape{side - 1, side} : Shape{side, side - 1};
+      std::vector<double> factors = edges[1].to_vector<double>();
+      factors.resize(static_cast<std::size_t>(steps.product()));
+      record.examples.push_back(
+          {std::string(name_of(dtype)) + " edges" + to_string(params) + " with factors",
+           params,
+           {array_of(dtype, terms, edges[0].to_vector<double>()), array_of(dtype, steps, factors)}});
+    }
+    for (const Shape& shape : {Shape{5, 3}, Shape{2, 7}}) add(record.smooth, Dtype::F64, shape);
+  }
+}
+
 }  // namespace
 
 std::vector<Record> reduce_records() {
@@ -110,8 +141,10 @@ std::vector<Record> reduce_records() {
       along_axis(cummax_op, number_dtypes, running, true),
       along_axis(cummin_op, number_dtypes, running, true),
   };
-  for (Record& r : records)
+  for (Record& r : records) {
     if (r.op == &reduce_sum_op || r.op == &cumsum_op) r.linear = {{true}};
+    if (r.op == &cumsum_op) add_factors(r);
+  }
   return records;
 }
 

@@ -145,6 +145,7 @@ TEST(Rules, TransposeIsTheAdjoint) {
     Random random(6);
     for (const Example& example : record.smooth)
       for (const std::vector<bool>& mask : record.linear) {
+        if (mask.size() != example.operands.size()) continue;  // an operand may be left out
         SCOPED_TRACE(std::string(record.op->name) + ": " + example.what);
         check_transpose(*record.op, example, mask, random);
       }

@@ -46,6 +46,45 @@ TEST(Running, ProductsFromInfinities) {
   expect_near(jit([&](const Array& v) { return jvp(last, v, along).second; })(x), array(1.));
 }
 
+// What no branch has chosen leaves no trace, nor does what follows it in the order of the run.
+TEST(Running, InfinitiesThatAreNotChosen) {
+  const Array x = array({2., 3., inf, 5.});
+  const auto chosen = [](auto running) {
+    return [running](const Array& v) { return sum(where(arange(4) < 2, running(v), 0.)); };
+  };
+  const auto expect = [](const auto& f, const Array& at, const Array& want) {
+    expect_near(grad(f)(at), want);
+    expect_near(jit(grad(f))(at), want);
+    expect_near(jit(vmap(grad(f)))(stack({at, at})), stack({want, want}));
+    const auto second = [&](const Array& v) { return jvp(grad(f), v, ones_like(v)).second; };
+    EXPECT_TRUE(all(isfinite(jit(second)(at))).template item<bool>());
+  };
+  const auto product = [](const Array& v) { return cumprod(v, {.axis = 0}); };
+  const auto back = [](const Array& v) { return flip(cumprod(flip(v), {.axis = 0, .reverse = true})); };
+  expect(chosen(product), x, array({4., 2., 0., 0.}));
+  expect(chosen(back), x, array({4., 2., 0., 0.}));
+  expect(chosen([](const Array& v) { return cummax(1. / v, {.axis = 0}); }), array({-1., 2., 0., 0.}),
+         array({-1., -0.25, 0., 0.}));
+}
+
+// By another formula: the products from an element on, each with its weight, divided by the element.
+TEST(Running, GradientsOfLongProducts) {
+  for (const bool reverse : {false, true})
+    for (const std::int64_t columns : {1, 300}) {
+      const std::int64_t rows = 700;
+      const Array x = reshape(1. + 0.01 * sin(arange(1. * rows * columns)), {rows, columns});
+      const Array weights = reshape(cos(arange(1. * rows * columns)), {rows, columns});
+      const CumulativeOptions along{.axis = 0, .reverse = reverse};
+      const auto f = [&](const Array& v) { return sum(weights * cumprod(v, along)); };
+      const Array terms = weights * cumprod(x, along);
+      const Array want = cumsum(terms, {.axis = 0, .reverse = !reverse}) / x;
+      // Each of the 700 factors and terms rounds once or twice.
+      const double far = max(abs(jit(grad(f))(x) - want)).item<double>();
+      EXPECT_LE(far, 4 * rows * 0x1p-53 * sum(abs(terms), {.axis = 0}).to_vector<double>()[0] * 2);
+      expect_near(grad(f)(x), jit(grad(f))(x));
+    }
+}
+
 // Ten million terms in single precision, of which the first sums up what all others have come to. Added up
 // one by one it is off by a fortieth: from the middle on, a term is as large as the rounding of the sum. In
 // blocks of 4096 the rounding is that of 4096 additions and 2500.
