@@ -84,10 +84,10 @@ Fit fit_from_starts(const Array& years, const Array& log_counts) {
   std::vector<double> all = values.to_vector<double>();
   auto best = std::min_element(all.begin(), all.end()) - all.begin();
   Parameters start = tree_map([&](const Array& a) { return a[best]; }, members);
-  auto polish = jit([=](const Parameters& p) { return minimize(loss, p, {.gradient_tolerance = 1e-7}); });
+  auto polish = jit([=](const Parameters& p) { return minimize(loss, BFGS{.gtol = 1e-7}, p); });
   auto minimum = polish(start);
 
-  Fit fit{.parameters = minimum.parameters, .value = minimum.value.item<double>(), .starts = starts};
+  Fit fit{.parameters = minimum.value, .value = minimum.objective.item<double>(), .starts = starts};
   for (double v : all) {
     fit.reached += v < fit.value + 1e-3;
     fit.failed += !std::isfinite(v);

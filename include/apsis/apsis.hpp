@@ -112,7 +112,13 @@
 #include "apsis/array/statistics.hpp"
 #include "apsis/array/window.hpp"
 
+#include "apsis/solve/fixed_point.hpp"
+#include "apsis/solve/least_squares.hpp"
+#include "apsis/solve/linear_operator.hpp"
+#include "apsis/solve/linear_solve.hpp"
 #include "apsis/solve/minimize.hpp"
+#include "apsis/solve/root_find.hpp"
+#include "apsis/solve/solver.hpp"
 
 #include "apsis/nn/activation.hpp"
 #include "apsis/nn/attention.hpp"

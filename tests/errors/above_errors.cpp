@@ -172,15 +172,6 @@ APSIS_PROVOKES(activation_axis,
                "[softmax] f64[2] has no axis 1; give one from 0 up to its number of axes, or a negative one, "
                "counted from the end",
                softmax(array({1., 2.}), 1))
-APSIS_PROVOKES(parameter_not_floating,
-               "[minimize] start is i32[2]: all must be floating; convert with astype, or keep it out "
-               "of the parameters",
-               minimize([](const Array& x) { return sum(x * 1.); }, array({1, 2})))
-APSIS_PROVOKES(minimize_option, "[minimize] gradient_tolerance is nan: give a number, 0 or more",
-               minimize([](const Array& x) { return sum(x * x); }, array({1., 2.}),
-                        {.gradient_tolerance = std::nan("")}))
-APSIS_PROVOKES(no_parameters, "[minimize] the start holds no arrays",
-               minimize([](const Single&) { return Array(1.); }, Single{}))
 APSIS_PROVOKES(cannot_read, "[io] /nowhere/table.csv cannot be read: No such file or directory",
                read_csv("/nowhere/table.csv"))
 APSIS_PROVOKES(cannot_write, "[io] /nowhere/a.npy cannot be written: No such file or directory",

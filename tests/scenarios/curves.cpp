@@ -52,19 +52,19 @@ TEST(Curves, NelsonSiegelFit) {
   Curve truth{4.5, -2., 1.5, 1.8};
   Array seen = yield(truth, times);
   auto fit = [&](const Curve& start) {
-    return minimize([&](const Curve& c) { return sum(square(yield(c, times) - seen)); }, start,
-                    {.gradient_tolerance = 1e-12});
+    return minimize([&](const Curve& c) { return sum(square(yield(c, times) - seen)); },
+                    BFGS{.gtol = 1e-12}, start);
   };
   auto found = jit(fit)({4., -1., 1., 1.5});
   // The sum of squares is flat to the square root of eps.
-  EXPECT_NEAR(found.parameters.level.item<double>(), 4.5, 1e-6);
-  EXPECT_NEAR(found.parameters.slope.item<double>(), -2, 1e-6);
-  EXPECT_NEAR(found.parameters.hump.item<double>(), 1.5, 1e-6);
-  EXPECT_NEAR(found.parameters.decay.item<double>(), 1.8, 1e-6);
+  EXPECT_NEAR(found.value.level.item<double>(), 4.5, 1e-6);
+  EXPECT_NEAR(found.value.slope.item<double>(), -2, 1e-6);
+  EXPECT_NEAR(found.value.hump.item<double>(), 1.5, 1e-6);
+  EXPECT_NEAR(found.value.decay.item<double>(), 1.8, 1e-6);
   // Many curves at once.
   auto many = jit(vmap(fit))(
       Curve{array({4., 4.2, 5.}), array({-1., -1., -2.}), array({1., 1., 1.}), array({1.5, 2., 3.})});
-  expect_close(many.parameters.decay, full({3}, 1.8), 1e-6);
+  expect_close(many.value.decay, full({3}, 1.8), 1e-6);
   expect_all_ways(
       [&](const Array& p) {
         return yield({p[0], p[1], p[2], p[3]}, times);

@@ -47,8 +47,8 @@ TEST(Filters, KalmanLikelihoodOfTheNile) {
   auto best = jit([&](const LocalLevel& start) {
     return minimize([&](const LocalLevel& m) { return -loss(m); }, start);
   })(at);
-  EXPECT_NEAR(best.parameters.log_eps.item<double>(), 9.622808270320737, 1e-6);  // gradient below 1e-8
-  EXPECT_NEAR(best.parameters.log_eta.item<double>(), 7.2888662345688084, 1e-6);
+  EXPECT_NEAR(best.value.log_eps.item<double>(), 9.622808270320737, 1e-6);  // gradient below 1e-8
+  EXPECT_NEAR(best.value.log_eta.item<double>(), 7.2888662345688084, 1e-6);
   expect_all_ways(
       [&](const Array& p) {
         return loss({p[0], p[1]});

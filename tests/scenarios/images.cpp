@@ -68,8 +68,8 @@ TEST(Images, RegistrationByBilinearInterpolation) {
     return mean(square(sample(reference, r, c) - moved(range(5, 35), range(5, 35))));
   };
   auto found =
-      jit([&](const Array& s) { return minimize(mismatch, s, {.gradient_tolerance = 1e-9}); })(zeros({2}));
-  expect_close(found.parameters, array({1.25, -0.75}),
+      jit([&](const Array& s) { return minimize(mismatch, BFGS{.gtol = 1e-9}, s); })(zeros({2}));
+  expect_close(found.value, array({1.25, -0.75}),
                2e-3);  // h² / 8 times the curvature, 0.04, over the slope
   expect_all_ways(mismatch, array({0.3, 0.4}), {.second = true});
 }

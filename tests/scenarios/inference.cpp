@@ -30,14 +30,14 @@ TEST(Inference, InfluenzaInABoardingSchool) {
         .ys.infected;
   };
   auto loss = [&](const Epidemic& e) { return sum(square(model(e, days) - in_bed)); };
-  auto fit = [&](const Epidemic& start) { return minimize(loss, start, {.gradient_tolerance = 1e-3}); };
+  auto fit = [&](const Epidemic& start) { return minimize(loss, BFGS{.gtol = 1e-3}, start); };
   auto found = jit(fit)({0.5, -0.8});
-  EXPECT_NEAR(exp(found.parameters.transmission).item<double>(), 1.6997993979180697, 1e-5);
-  EXPECT_NEAR(exp(found.parameters.recovery).item<double>(), 0.4468658948242079, 1e-5);
+  EXPECT_NEAR(exp(found.value.transmission).item<double>(), 1.6997993979180697, 1e-5);
+  EXPECT_NEAR(exp(found.value.recovery).item<double>(), 0.4468658948242079, 1e-5);
   EXPECT_NEAR(found.value.item<double>() / 3874.3573172194747, 1, 1e-6);  // tolerance of the solves
   // All starts of a grid that converge find the same.
   auto many = jit(vmap(fit))(Epidemic{array({0.3, 0.5, 0.7, 0.9}), array({-0.5, -0.8, -1., -0.7})});
-  expect_close(exp(many.parameters.transmission), full({4}, 1.6997993979180697), 1e-4);
+  expect_close(exp(many.value.transmission), full({4}, 1.6997993979180697), 1e-4);
   // Boys in bed are conserved with those who are well again: by the last day nearly all have had it.
   expect_all_ways(
       [&](const Array& p) {
@@ -65,9 +65,9 @@ TEST(Inference, LynxAndHareFromManyStarts) {
   };
   auto loss = [&](const Array& p) { return sum(square(path(p) - seen)); };
   Array start = log(array({0.55, 0.03, 0.8, 0.025, 33., 6.}));
-  auto fit = [&](const Array& s) { return minimize(loss, s, {.gradient_tolerance = 1e-5}); };
+  auto fit = [&](const Array& s) { return minimize(loss, BFGS{.gtol = 1e-5}, s); };
   auto found = jit(fit)(start);
-  expect_close(exp(found.parameters),
+  expect_close(exp(found.value),
                array({0.5401589854835939, 0.02716535671975868, 0.796386054063283, 0.023694638924979368,
                       34.60242393762666, 5.84450614937788}),
                1e-4);
@@ -77,11 +77,11 @@ TEST(Inference, LynxAndHareFromManyStarts) {
   EXPECT_NEAR(min(many.value).item<double>() / 2.0186611552320164, 1, 1e-6);
   for (int i : {0, 4}) {
     auto alone = jit(fit)(starts[i]);
-    EXPECT_TRUE(tree_equal(alone.parameters, many.parameters[i])) << i;
+    EXPECT_TRUE(tree_equal(alone.value, many.value[i])) << i;
   }
   // Standard errors: the inverse of the Hessian, by Gauss and Newton the same at a good fit.
-  Array h = jit(hessian(loss))(found.parameters),
-        j = jit(jacfwd([&](const Array&p) { return ravel(path(p)); }))(found.parameters);
+  Array h = jit(hessian(loss))(found.value),
+        j = jit(jacfwd([&](const Array&p) { return ravel(path(p)); }))(found.value);
   expect_close(h / max(abs(h)), 2. * matmul(transpose(j), j) / max(abs(h)), 0.2);
   expect_all_ways([&](const Array& p) { return loss(p); }, start,
                   {.eager = 1e-8, .modes = 1e-6, .differences = 1e-3, .step = 1e-5, .direct = false});
@@ -173,7 +173,7 @@ TEST(Inference, EvidenceByLaplaceAndImportance) {
   const double exact =
       std::lgamma(9) + std::lgamma(6) - std::lgamma(15) + std::lgamma(5) - std::lgamma(2) - std::lgamma(3);
   auto mode = jit([&](const Array& start) {
-    return minimize([&](const Array& z) { return -log_joint(z); }, start).parameters;
+    return minimize([&](const Array& z) { return -log_joint(z); }, start).value;
   })(0.);
   EXPECT_NEAR(mode.item<double>(), std::log(9. / 6), 1e-8);
   Array curvature = -jit(grad(grad(log_joint)))(mode);

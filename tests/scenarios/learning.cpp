@@ -35,7 +35,7 @@ TEST(Learning, LogisticRegression) {
       jit([&](const Classifier& start) { return minimize(loss, start); })({zeros({4, 3}), zeros({3})});
   EXPECT_EQ(found.result.item<int>(), 0);
   EXPECT_NEAR(found.value.item<double>(), 0.3349823806199602, 1e-12);  // at a minimum errors are squared
-  Array guess = argmax(matmul(data.x, found.parameters.weight) + found.parameters.bias, {.axis = 1});
+  Array guess = argmax(matmul(data.x, found.value.weight) + found.value.bias, {.axis = 1});
   EXPECT_EQ(sum(guess == data.y).item<int>(), 142);
   auto flat = [&](const Array& p) { return loss({reshape(p[range(0, 12)], {4, 3}), p[range(12, {})]}); };
   expect_all_ways(flat, 0.1 * sin(arange(15.)), {.second = true});

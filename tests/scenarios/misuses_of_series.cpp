@@ -202,11 +202,11 @@ TEST(Misuses, NelsonSiegel) {
   expect_misuse("reduce it (sum, mean), or use jacrev for functions with many results",
                 [&] { minimize([](const Array& p) { return p; }, x); });
   // Integer start.
-  expect_misuse("convert with astype, or keep it out of the parameters", [&] {
+  expect_misuse("convert with astype, or pass it as one of args", [&] {
     minimize([](const Array& p) { return sum(p * p); }, array({1, 2}));
   });
   // Negative steps.
-  expect_misuse("give a number, 0 or more",
+  expect_misuse("max_steps = -1 must be 0 or more",
                 [&] { minimize([](const Array& p) { return sum(p * p); }, x, {.max_steps = -1}); });
 }
 

@@ -1,0 +1,138 @@
+#pragma once
+
+// Linear operators: matrices, and what is one without being written out.
+//
+//   LinearOperator a = tridiagonal_operator(lower, diagonal, upper) + 0.1 * identity_operator(n);
+//   Array y = a.mv(x), same = matmul(a.as_matrix(), x);
+
+#include <initializer_list>
+#include <vector>
+
+#include "apsis/transform/linear_transpose.hpp"
+
+namespace apsis {
+
+/// What is known of an operator. Nothing is checked: what is not so gives wrong solutions.
+struct LinearTags {
+  bool symmetric = false;
+  bool positive_definite = false;  ///< and symmetric
+  bool lower_triangular = false, upper_triangular = false;
+  bool unit_diagonal = false;  ///< the diagonal is 1, and not read by triangular solves
+};
+
+/// A linear map from vectors [columns] to vectors [rows], in one dtype. A tree: its arrays are leaves, so
+/// that it may be mapped and differentiated by.
+class LinearOperator {
+  enum class Kind : std::uint8_t {
+    None,
+    Matrix,
+    Diagonal,
+    Tridiagonal,
+    Identity,
+    Program,
+    Sum,
+    Product,
+    Scaled,
+    Kronecker,
+    Block,
+    Transpose
+  };
+  APSIS_FIELDS(LinearOperator, kind_, rows_, columns_, dtype_, tags_, arrays_, parts_, program_)
+
+ public:
+  LinearOperator() = default;
+  std::int64_t rows() const { return rows_; }
+  std::int64_t columns() const { return columns_; }
+  Dtype dtype() const { return dtype_; }
+  const LinearTags& tags() const { return tags_; }
+  /// The product with a vector. Throws where x is not [columns].
+  Array mv(const Array& x, Loc loc = Loc::here()) const;
+  /// The operator written out, [rows, columns].
+  Array as_matrix(Loc loc = Loc::here()) const;
+  LinearOperator transpose() const;
+  /// The same with these tags.
+  LinearOperator tagged(const LinearTags& tags) const;
+
+  bool is_diagonal() const { return kind_ == Kind::Diagonal || kind_ == Kind::Identity; }
+  bool is_tridiagonal() const { return kind_ == Kind::Tridiagonal; }
+  /// Whether as_matrix is made of arrays that are there, without applying a function to a basis.
+  bool is_written_out() const;
+  /// The diagonal of a diagonal or tridiagonal operator; the other ones of a tridiagonal one, as
+  /// linalg::tridiagonal_solve takes them. Throws for others.
+  Array diagonal(Loc loc = Loc::here()) const;
+  Array lower_diagonal(Loc loc = Loc::here()) const;
+  Array upper_diagonal(Loc loc = Loc::here()) const;
+
+  friend LinearOperator matrix_operator(const Array& a, const LinearTags& tags, Loc loc);
+  friend LinearOperator diagonal_operator(const Array& d, Loc loc);
+  friend LinearOperator tridiagonal_operator(const Array& lower, const Array& diagonal, const Array& upper,
+                                             const LinearTags& tags, Loc loc);
+  friend LinearOperator identity_operator(std::int64_t n, Dtype dtype, Loc loc);
+  friend LinearOperator kronecker_operator(const LinearOperator& a, const LinearOperator& b, Loc loc);
+  friend LinearOperator block_diagonal_operator(std::initializer_list<LinearOperator> blocks, Loc loc);
+  friend LinearOperator operator+(const LinearOperator& a, const LinearOperator& b);
+  friend LinearOperator operator*(const LinearOperator& a, const LinearOperator& b);
+  friend LinearOperator operator*(const Array& factor, const LinearOperator& a);
+  /// Of a program on one vector; what function_operator and jacobian_operator make.
+  static LinearOperator of_program(const detail::LinearProgram& program, std::int64_t rows,
+                                   std::int64_t columns, Dtype dtype, const LinearTags& tags);
+
+ private:
+  LinearOperator(Kind kind, std::int64_t rows, std::int64_t columns, Dtype dtype, const LinearTags& tags = {})
+      : kind_(kind), rows_(rows), columns_(columns), dtype_(dtype), tags_(tags) {}
+  Array apply(const Array& x, bool transposed) const;
+  Array diagonal_at(std::size_t i, Loc loc) const;
+
+  Kind kind_ = Kind::None;
+  std::int64_t rows_ = 0, columns_ = 0;
+  Dtype dtype_ = Dtype::F64;
+  LinearTags tags_;
+  std::vector<Array> arrays_;
+  std::vector<LinearOperator> parts_;
+  detail::LinearProgram program_;
+};
+
+/// A matrix [rows, columns]; integers become floating.
+LinearOperator matrix_operator(const Array& a, const LinearTags& tags = {}, Loc loc = Loc::here());
+/// The matrix with this diagonal [n].
+LinearOperator diagonal_operator(const Array& d, Loc loc = Loc::here());
+/// The matrix with these diagonals, [n] each; lower[0] and upper[n - 1] do not count.
+LinearOperator tridiagonal_operator(const Array& lower, const Array& diagonal, const Array& upper,
+                                    const LinearTags& tags = {}, Loc loc = Loc::here());
+/// The identity on vectors [n].
+LinearOperator identity_operator(std::int64_t n, Dtype dtype = f64, Loc loc = Loc::here());
+/// The Kronecker product: on vectors that are matrices [b.columns, a.columns] column by column, x → b·x·aᵀ.
+LinearOperator kronecker_operator(const LinearOperator& a, const LinearOperator& b, Loc loc = Loc::here());
+/// The blocks along the diagonal.
+LinearOperator block_diagonal_operator(std::initializer_list<LinearOperator> blocks, Loc loc = Loc::here());
+/// Sums, products (first b, then a) and multiples. Throw where sizes do not fit.
+LinearOperator operator+(const LinearOperator& a, const LinearOperator& b);
+LinearOperator operator*(const LinearOperator& a, const LinearOperator& b);
+LinearOperator operator*(const Array& factor, const LinearOperator& a);
+inline LinearOperator operator-(const LinearOperator& a) { return Array(-1.) * a; }
+inline LinearOperator operator-(const LinearOperator& a, const LinearOperator& b) { return a + -b; }
+
+namespace detail {
+LinearOperator operator_of_function(const Callee& f, const Array& like, bool jacobian, const LinearTags& tags,
+                                    Loc loc);
+}
+
+/// A linear function of a vector like `like`, of which only shape and dtype count.
+template <class F>
+LinearOperator function_operator(const F& f, const Array& like, const LinearTags& tags = {},
+                                 Loc loc = Loc::here()) {
+  auto function = [&f](const Array& x) { return Array(f(x)); };
+  detail::FlatFunction<decltype(function), Array> flat(function, like);
+  return detail::operator_of_function(detail::callee_of(flat), like, false, tags, loc);
+}
+/// The derivative of `f` at the vector x, without its matrix: products are forward derivatives, those of the
+/// transpose reverse ones.
+template <class F>
+LinearOperator jacobian_operator(const F& f, const Array& x, const LinearTags& tags = {},
+                                 Loc loc = Loc::here()) {
+  auto function = [&f](const Array& y) { return Array(f(y)); };
+  detail::FlatFunction<decltype(function), Array> flat(function, x);
+  return detail::operator_of_function(detail::callee_of(flat), x, true, tags, loc);
+}
+
+}  // namespace apsis

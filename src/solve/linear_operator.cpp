@@ -1,0 +1,262 @@
+// Linear operators: how each kind is applied, transposed and written out.
+
+#include "apsis/solve/linear_operator.hpp"
+
+#include "apsis/transform/vmap.hpp"
+#include "solve/support.hpp"
+
+namespace apsis {
+
+using namespace detail;
+
+namespace {
+
+std::string size_of(const LinearOperator& a) {
+  return std::to_string(a.rows()) + " × " + std::to_string(a.columns());
+}
+void require_fit(bool fits, const char* op, const LinearOperator& a, const LinearOperator& b) {
+  if (!fits) fail(messages::operator_sizes, {op, size_of(a), size_of(b)});
+}
+Array floating_operand(const Array& a, const char* name, int axes, Loc loc) {
+  if (a.is_empty() || is_complex(a.dtype()) || static_cast<int>(a.shape().size()) != axes)
+    fail(messages::operator_array, {name, a.is_empty() ? "empty" : to_string(a.aval()), std::to_string(axes)},
+         loc);
+  return is_floating(a.dtype()) ? a : astype(a, f64);
+}
+LinearTags transposed_tags(LinearTags tags) {
+  std::swap(tags.lower_triangular, tags.upper_triangular);
+  return tags;
+}
+
+}  // namespace
+
+LinearOperator matrix_operator(const Array& a, const LinearTags& tags, Loc loc) {
+  const Array matrix = floating_operand(a, "matrix_operator", 2, loc);
+  LinearOperator op(LinearOperator::Kind::Matrix, matrix.shape()[0], matrix.shape()[1], matrix.dtype(), tags);
+  op.arrays_ = {matrix};
+  return op;
+}
+LinearOperator diagonal_operator(const Array& d, Loc loc) {
+  const Array diagonal = floating_operand(d, "diagonal_operator", 1, loc);
+  LinearOperator op(LinearOperator::Kind::Diagonal, diagonal.size(), diagonal.size(), diagonal.dtype(),
+                    {.symmetric = true, .lower_triangular = true, .upper_triangular = true});
+  op.arrays_ = {diagonal};
+  return op;
+}
+LinearOperator tridiagonal_operator(const Array& lower, const Array& diagonal, const Array& upper,
+                                    const LinearTags& tags, Loc loc) {
+  std::vector<Array> all{floating_operand(lower, "tridiagonal_operator", 1, loc),
+                         floating_operand(diagonal, "tridiagonal_operator", 1, loc),
+                         floating_operand(upper, "tridiagonal_operator", 1, loc)};
+  const Dtype dtype = promote({promote({all[0].dtype(), false}, {all[1].dtype(), false}).dtype, false},
+                              {all[2].dtype(), false})
+                          .dtype;
+  for (Array& a : all) {
+    if (a.size() != diagonal.size())
+      fail(messages::operator_diagonals,
+           {std::to_string(lower.size()), std::to_string(diagonal.size()), std::to_string(upper.size())},
+           loc);
+    a = astype(a, dtype);
+  }
+  LinearOperator op(LinearOperator::Kind::Tridiagonal, diagonal.size(), diagonal.size(), dtype, tags);
+  op.arrays_ = std::move(all);
+  return op;
+}
+LinearOperator identity_operator(std::int64_t n, Dtype dtype, Loc loc) {
+  if (n < 0 || !is_floating(dtype))
+    fail(messages::operator_identity, {std::to_string(n), std::string(name_of(dtype))}, loc);
+  return {LinearOperator::Kind::Identity,
+          n,
+          n,
+          dtype,
+          {.symmetric = true,
+           .positive_definite = true,
+           .lower_triangular = true,
+           .upper_triangular = true,
+           .unit_diagonal = true}};
+}
+LinearOperator kronecker_operator(const LinearOperator& a, const LinearOperator& b, Loc) {
+  LinearOperator op(LinearOperator::Kind::Kronecker, a.rows_ * b.rows_, a.columns_ * b.columns_, a.dtype_,
+                    {.symmetric = a.tags_.symmetric && b.tags_.symmetric,
+                     .positive_definite = a.tags_.positive_definite && b.tags_.positive_definite});
+  require_fit(a.dtype_ == b.dtype_, "kronecker_operator", a, b);
+  op.parts_ = {a, b};
+  return op;
+}
+LinearOperator block_diagonal_operator(std::initializer_list<LinearOperator> blocks, Loc loc) {
+  if (blocks.size() == 0) fail(messages::operator_no_blocks, {}, loc);
+  LinearOperator op(LinearOperator::Kind::Block, 0, 0, blocks.begin()->dtype_,
+                    {.symmetric = true, .positive_definite = true});
+  for (const LinearOperator& b : blocks) {
+    require_fit(b.dtype_ == op.dtype_, "block_diagonal_operator", *blocks.begin(), b);
+    op.rows_ += b.rows_;
+    op.columns_ += b.columns_;
+    op.tags_.symmetric = op.tags_.symmetric && b.tags_.symmetric;
+    op.tags_.positive_definite = op.tags_.positive_definite && b.tags_.positive_definite;
+    op.parts_.push_back(b);
+  }
+  return op;
+}
+LinearOperator operator+(const LinearOperator& a, const LinearOperator& b) {
+  require_fit(a.rows_ == b.rows_ && a.columns_ == b.columns_ && a.dtype_ == b.dtype_, "+", a, b);
+  LinearOperator op(LinearOperator::Kind::Sum, a.rows_, a.columns_, a.dtype_,
+                    {.symmetric = a.tags_.symmetric && b.tags_.symmetric,
+                     .positive_definite = a.tags_.positive_definite && b.tags_.positive_definite,
+                     .lower_triangular = a.tags_.lower_triangular && b.tags_.lower_triangular,
+                     .upper_triangular = a.tags_.upper_triangular && b.tags_.upper_triangular});
+  op.parts_ = {a, b};
+  return op;
+}
+LinearOperator operator*(const LinearOperator& a, const LinearOperator& b) {
+  require_fit(a.columns_ == b.rows_ && a.dtype_ == b.dtype_, "*", a, b);
+  LinearOperator op(LinearOperator::Kind::Product, a.rows_, b.columns_, a.dtype_,
+                    {.lower_triangular = a.tags_.lower_triangular && b.tags_.lower_triangular,
+                     .upper_triangular = a.tags_.upper_triangular && b.tags_.upper_triangular});
+  op.parts_ = {a, b};
+  return op;
+}
+LinearOperator operator*(const Array& factor, const LinearOperator& a) {
+  if (factor.is_empty() || !factor.shape().empty())
+    fail(messages::operator_factor, {factor.is_empty() ? "empty" : to_string(factor.aval())});
+  LinearOperator op(LinearOperator::Kind::Scaled, a.rows_, a.columns_, a.dtype_,
+                    {.symmetric = a.tags_.symmetric,
+                     .lower_triangular = a.tags_.lower_triangular,
+                     .upper_triangular = a.tags_.upper_triangular});
+  op.arrays_ = {astype(factor, a.dtype_)};
+  op.parts_ = {a};
+  return op;
+}
+LinearOperator LinearOperator::of_program(const LinearProgram& program, std::int64_t rows,
+                                          std::int64_t columns, Dtype dtype, const LinearTags& tags) {
+  LinearOperator op(Kind::Program, rows, columns, dtype, tags);
+  op.program_ = program;
+  return op;
+}
+LinearOperator LinearOperator::transpose() const {
+  if (tags_.symmetric || tags_.positive_definite) return *this;
+  if (kind_ == Kind::Transpose) return parts_[0];
+  LinearOperator op(Kind::Transpose, columns_, rows_, dtype_, transposed_tags(tags_));
+  op.parts_ = {*this};
+  return op;
+}
+LinearOperator LinearOperator::tagged(const LinearTags& tags) const {
+  LinearOperator op = *this;
+  op.tags_ = tags;
+  return op;
+}
+
+bool LinearOperator::is_written_out() const {
+  if (kind_ == Kind::Program) return false;
+  for (const LinearOperator& p : parts_)
+    if (!p.is_written_out()) return false;
+  return true;
+}
+Array LinearOperator::diagonal_at(std::size_t i, Loc loc) const {
+  if (kind_ == Kind::Identity && i == 1) return ones({rows_}, dtype_);
+  if (kind_ == Kind::Diagonal && i == 1) return arrays_[0];
+  if (kind_ != Kind::Tridiagonal) fail(messages::operator_no_diagonals, {}, loc);
+  return arrays_[i];
+}
+Array LinearOperator::diagonal(Loc loc) const { return diagonal_at(1, loc); }
+Array LinearOperator::lower_diagonal(Loc loc) const { return diagonal_at(0, loc); }
+Array LinearOperator::upper_diagonal(Loc loc) const { return diagonal_at(2, loc); }
+
+Array LinearOperator::mv(const Array& x, Loc loc) const {
+  const LocScope place(loc);
+  if (x.is_empty() || x.shape() != Shape{columns_})
+    fail(messages::operator_vector,
+         {x.is_empty() ? "empty" : to_string(x.aval()), size_of(*this), std::to_string(columns_)}, loc);
+  return apply(astype(x, dtype_), false);
+}
+
+Array LinearOperator::apply(const Array& x, bool transposed) const {
+  switch (kind_) {
+    case Kind::None:
+      break;
+    case Kind::Matrix:
+      return transposed ? matmul(x, arrays_[0]) : matmul(arrays_[0], x);
+    case Kind::Diagonal:
+      return arrays_[0] * x;
+    case Kind::Identity:
+      return x;
+    case Kind::Tridiagonal: {
+      // Below the diagonal row i has lower[i] · x[i - 1]; the transpose has it in row i - 1.
+      if (rows_ == 0) return x;
+      const Array zero = zeros({1}, dtype_);
+      auto from_above = [&](const Array& v) { return concatenate({zero, v[range(0, -1)]}); };
+      auto from_below = [&](const Array& v) { return concatenate({v[range(1, {})], zero}); };
+      const Array &lower = arrays_[0], &upper = arrays_[2], middle = arrays_[1] * x;
+      return transposed ? middle + from_below(lower * x) + from_above(upper * x)
+                        : middle + lower * from_above(x) + upper * from_below(x);
+    }
+    case Kind::Program: {
+      const Array in[] = {x};
+      return (transposed ? program_.pull(in) : program_.push(in))[0];
+    }
+    case Kind::Sum:
+      return parts_[0].apply(x, transposed) + parts_[1].apply(x, transposed);
+    case Kind::Product:
+      return transposed ? parts_[1].apply(parts_[0].apply(x, true), true)
+                        : parts_[0].apply(parts_[1].apply(x, false), false);
+    case Kind::Scaled:
+      return arrays_[0] * parts_[0].apply(x, transposed);
+    case Kind::Transpose:
+      return parts_[0].apply(x, !transposed);
+    case Kind::Kronecker: {
+      // Rows are the columns of x: b·x·aᵀ, transposed, is a·xᵀ·bᵀ.
+      const auto &a = parts_[0], &b = parts_[1];
+      const std::int64_t height = transposed ? a.rows_ : a.columns_,
+                         width = transposed ? b.rows_ : b.columns_;
+      auto rows_by = [&](const LinearOperator& op, const Array& rows) {
+        return vmap([&](const Array& row) { return op.apply(row, transposed); })(rows);
+      };
+      const Array columns = rows_by(b, reshape(x, {height, width}));
+      return ravel(apsis::transpose(rows_by(a, apsis::transpose(columns))));
+    }
+    case Kind::Block: {
+      std::vector<Array> out;
+      std::int64_t at = 0;
+      for (const LinearOperator& p : parts_) {
+        const std::int64_t n = transposed ? p.rows_ : p.columns_;
+        out.push_back(p.apply(x[range(at, at + n)], transposed));
+        at += n;
+      }
+      return concatenate(out);
+    }
+  }
+  fail(messages::operator_none, {});
+}
+
+Array LinearOperator::as_matrix(Loc loc) const {
+  const LocScope place(loc);
+  if (kind_ == Kind::Matrix) return arrays_[0];
+  const Array basis = eye(columns_, -1, 0, dtype_);
+  return apsis::transpose(vmap([&](const Array& x) { return apply(x, false); })(basis));
+}
+
+namespace detail {
+
+LinearOperator operator_of_function(const Callee& f, const Array& like, bool jacobian, const LinearTags& tags,
+                                    Loc loc) {
+  const LocScope place(loc);
+  const char* name = jacobian ? "jacobian_operator" : "function_operator";
+  if (like.is_empty() || like.shape().size() != 1 || !is_floating(like.dtype()))
+    fail(messages::operator_array, {name, like.is_empty() ? "empty" : to_string(like.aval()), "1"}, loc);
+  std::int64_t rows = 0;
+  auto checked = [&](std::span<const Array> in) {
+    std::vector<Array> out = f(in);
+    if (out.size() != 1 || out[0].shape().size() != 1 || out[0].dtype() != like.dtype())
+      fail(messages::operator_function,
+           {name, out.empty() ? "nothing" : to_string(out[0].aval()), std::string(name_of(like.dtype()))},
+           loc);
+    rows = out[0].size();
+    return out;
+  };
+  const LinearProgram program =
+      jacobian ? linearize_call(callee_of(checked), std::span(&like, 1), {true}, loc).program
+               : linear_program(callee_of(checked), std::span(&like, 1), name, loc);
+  return LinearOperator::of_program(program, rows, like.size(), like.dtype(), tags);
+}
+
+}  // namespace detail
+}  // namespace apsis

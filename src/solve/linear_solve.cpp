@@ -1,0 +1,141 @@
+// Which method a linear solve takes, and where its derivatives come from: direct methods are those of linalg,
+// which have their own; iterations go through custom_linear_solve.
+
+#include "apsis/solve/linear_solve.hpp"
+
+#include <cmath>
+
+#include "apsis/control/error_if.hpp"
+#include "apsis/control/implicit.hpp"
+#include "solve/krylov.hpp"
+
+namespace apsis::detail {
+namespace {
+
+using Kind = LinearMethod::Kind;
+
+std::string size_of(const LinearOperator& a) {
+  return std::to_string(a.rows()) + " × " + std::to_string(a.columns());
+}
+const char* name_of_kind(Kind kind) {
+  constexpr const char* names[] = {"Auto", "Diagonal", "Tridiagonal", "Triangular", "LU",       "Cholesky",
+                                   "QR",   "SVD",      "CG",          "NormalCG",   "BiCGStab", "GMRES"};
+  return names[static_cast<std::size_t>(kind)];
+}
+bool is_iteration(Kind kind) { return kind >= Kind::CG; }
+
+LinearMethod automatic(const LinearOperator& a) {
+  const LinearTags& tags = a.tags();
+  if (a.rows() != a.columns()) return {Kind::QR};
+  if (a.is_diagonal()) return {Kind::Diagonal};
+  if (a.is_tridiagonal()) return {Kind::Tridiagonal};
+  if (tags.lower_triangular || tags.upper_triangular) return {Kind::Triangular};
+  if (tags.positive_definite && a.is_written_out()) return {Kind::Cholesky};
+  if (tags.positive_definite) return method_of(linear::CG{});
+  return {Kind::LU};
+}
+
+void check(const LinearOperator& a, const Array& b, const LinearMethod& m, const LinearOptions& options,
+           Loc loc) {
+  if (a.rows() == 0 && a.columns() == 0 && !a.is_diagonal() && !a.is_written_out())
+    fail(messages::operator_none, {}, loc);
+  if (b.is_empty() || b.shape() != Shape{a.rows()})
+    fail(messages::linear_solver_right,
+         {b.is_empty() ? "empty" : to_string(b.aval()), size_of(a), std::to_string(a.rows())}, loc);
+  auto refuse = [&](bool bad, const char* why) {
+    if (bad) fail(messages::linear_solver_kind, {name_of_kind(m.kind), size_of(a), why}, loc);
+  };
+  const bool square = a.rows() == a.columns();
+  const LinearTags& tags = a.tags();
+  refuse(!square && m.kind != Kind::QR && m.kind != Kind::SVD && m.kind != Kind::NormalCG,
+         "it takes square ones; take QR, SVD or NormalCG");
+  refuse(m.kind == Kind::QR && a.rows() < a.columns(), "it has fewer rows than columns; take SVD");
+  refuse(m.kind == Kind::Diagonal && !a.is_diagonal(), "make it by diagonal_operator");
+  refuse(m.kind == Kind::Tridiagonal && !a.is_tridiagonal(), "make it by tridiagonal_operator");
+  refuse(m.kind == Kind::Triangular && !tags.lower_triangular && !tags.upper_triangular,
+         "tag it lower_triangular or upper_triangular");
+  refuse((m.kind == Kind::Cholesky || m.kind == Kind::CG) && !tags.positive_definite,
+         "tag it positive_definite, if it is");
+  if (is_iteration(m.kind)) {
+    const char* name = name_of_kind(m.kind);
+    auto require = [&](bool good, const char* option, const std::string& value, const char* must) {
+      if (!good) fail(messages::linear_solver_option, {std::string(name) + "." + option, value, must}, loc);
+    };
+    require(m.rtol >= 0 && std::isfinite(m.rtol), "rtol", to_text(m.rtol), "0 or more");
+    require(m.atol >= 0 && std::isfinite(m.atol), "atol", to_text(m.atol), "0 or more");
+    require(m.max_steps >= 1, "max_steps", std::to_string(m.max_steps), "1 or more");
+    require(m.kind != Kind::GMRES || m.restart >= 1, "restart", std::to_string(m.restart), "1 or more");
+  }
+  const LinearOperator& p = options.preconditioner;
+  if (p.rows() == 0 && p.columns() == 0) return;
+  refuse(!is_iteration(m.kind) || m.kind == Kind::NormalCG, "it takes no preconditioner");
+  if (p.rows() != a.rows() || p.columns() != a.columns())
+    fail(messages::linear_solver_preconditioner, {size_of(p), size_of(a)}, loc);
+}
+
+Array direct(const LinearOperator& a, const Array& b, const LinearMethod& m) {
+  const LinearTags& tags = a.tags();
+  switch (m.kind) {
+    case Kind::Diagonal:
+      return b / a.diagonal();
+    case Kind::Tridiagonal:
+      return ravel(
+          linalg::tridiagonal_solve(a.lower_diagonal(), a.diagonal(), a.upper_diagonal(), expand_dims(b, 1)));
+    case Kind::Triangular:
+      return linalg::solve_triangular(a.as_matrix(), b,
+                                      {.lower = tags.lower_triangular, .unit_diagonal = tags.unit_diagonal});
+    case Kind::Cholesky:
+      return linalg::cho_solve(linalg::cho_factor(a.as_matrix(), {.lower = true}), b);
+    case Kind::QR: {
+      const auto [q, r] = linalg::qr(a.as_matrix());
+      return linalg::solve_triangular(r, matmul(b, q));
+    }
+    case Kind::SVD:
+      return linalg::lstsq(a.as_matrix(), b, {.rtol = m.rtol}).x;
+    default:
+      return linalg::solve(a.as_matrix(), b);
+  }
+}
+
+/// An iteration, by the map it is given: the operator, or its transpose in derivatives.
+Array iterate(const LinearOperator& a, const Array& b, const LinearMethod& m, const LinearOperator& inverse) {
+  const bool symmetric = m.kind == Kind::CG || m.kind == Kind::NormalCG;
+  auto solve_by = [&](const LinearOperator& preconditioner) {
+    return [&m, preconditioner](const auto& map, const Array& right) {
+      auto precondition = [&](const Array& x) { return preconditioner.rows() ? preconditioner.mv(x) : x; };
+      const Apply apply(map), before(precondition);
+      return m.kind == Kind::BiCGStab ? bicgstab(apply, before, right, m)
+             : m.kind == Kind::GMRES  ? gmres(apply, before, right, m)
+                                      : conjugate_gradients(apply, before, right, m);
+    };
+  };
+  auto map = [&](const Array& x) { return m.kind == Kind::NormalCG ? a.transpose().mv(a.mv(x)) : a.mv(x); };
+  if (symmetric) return custom_linear_solve(map, b, solve_by(inverse), {.symmetric = true});
+  return custom_linear_solve(map, b, solve_by(inverse),
+                             solve_by(inverse.rows() ? inverse.transpose() : inverse));
+}
+
+}  // namespace
+
+LinearSolution linear_solve_by(const LinearOperator& a, const Array& b, const LinearMethod& given,
+                               const LinearOptions& options, Loc loc) {
+  const LocScope place(loc);
+  const LinearMethod m = given.kind == Kind::Auto ? automatic(a) : given;
+  check(a, b, m, options, loc);
+  const Array right = astype(b, a.dtype());
+  if (!is_iteration(m.kind)) {
+    const Array x = direct(a, right, m);
+    return {x, norm(a.mv(x) - right), code_if(!all(isfinite(x)), NonlinearResult::MaxStepsReached)};
+  }
+  const bool normal = m.kind == Kind::NormalCG;
+  const Array target = normal ? a.transpose().mv(right) : right;
+  const Array x = iterate(a, target, m, options.preconditioner);
+  const Array left = a.mv(x) - right, residual = norm(normal ? a.transpose().mv(left) : left);
+  // The residual that iterations carry drifts from this one by rounding.
+  const Array enough = 10. * allowed(target, m), missed = !(residual <= enough);
+  if (options.throw_)
+    error_if(missed, messages::linear_not_solved, {stop_gradient(residual), stop_gradient(enough)}, loc);
+  return {x, residual, code_if(missed, NonlinearResult::MaxStepsReached)};
+}
+
+}  // namespace apsis::detail

@@ -1,0 +1,148 @@
+// Linear operators and solves, against their written-out forms and linalg.
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include <apsis/apsis.hpp>
+
+namespace {
+
+using namespace apsis;
+
+void expect_close(const Array& found, const Array& expected, double tolerance) {
+  ASSERT_EQ(found.shape(), expected.shape());
+  if (found.size() == 0) return;
+  EXPECT_LE(max(abs(found - expected)).item<double>(), tolerance);
+}
+
+/// An operator and the matrix it must be.
+struct Pair {
+  const char* name;
+  LinearOperator op;
+  Array matrix;
+};
+const Array m = array({{2., 1., 0.5}, {-1., 3., 0.25}, {0.5, 0., 4.}}), n = array({{1., 2.}, {0., 3.}});
+const Array d = array({1., 2., 3.}), lower = array({9., -1., 0.5}), upper = array({0.25, 2., 9.});
+
+std::vector<Pair> operators() {
+  const Array tri = array({{1., 0.25, 0.}, {-1., 2., 2.}, {0., 0.5, 3.}});
+  const LinearOperator a = matrix_operator(m), t = tridiagonal_operator(lower, d, upper);
+  auto shift = [](const Array& x) { return concatenate({x[range(1, {})], 2. * x[range(0, 1)]}); };
+  auto cubes = [](const Array& x) { return x * x * x + sum(x); };
+  const LinearOperator jacobian = jacobian_operator(cubes, d);
+  const Array shifted = array({{0., 1., 0.}, {0., 0., 1.}, {2., 0., 0.}});
+  const Array slope = diag(3. * d * d) + 1.;
+  const Array kron = array({{2., 4., 1., 2., 0.5, 1.},
+                            {0., 6., 0., 3., 0., 1.5},
+                            {-1., -2., 3., 6., 0.25, 0.5},
+                            {0., -3., 0., 9., 0., 0.75},
+                            {0.5, 1., 0., 0., 4., 8.},
+                            {0., 1.5, 0., 0., 0., 12.}});
+  const Array z32 = zeros({3, 2}), z23 = zeros({2, 3});
+  return {{"matrix", a, m},
+          {"diagonal", diagonal_operator(d), diag(d)},
+          {"tridiagonal", t, tri},
+          {"identity", identity_operator(3), eye(3)},
+          {"function", function_operator(shift, d), shifted},
+          {"jacobian", jacobian, slope},
+          {"sum", a + t - jacobian, m + tri - slope},
+          {"product", a * t, matmul(m, tri)},
+          {"scaled", Array(2.5) * a, 2.5 * m},
+          {"transpose", (a * t).transpose(), matmul(transpose(tri), transpose(m))},
+          {"kronecker", kronecker_operator(a, matrix_operator(n)), kron},
+          {"blocks", block_diagonal_operator({a, matrix_operator(n)}),
+           concatenate({concatenate({m, z32}, 1), concatenate({z23, n}, 1)})}};
+}
+
+TEST(LinearOperator, IsItsMatrix) {
+  for (const Pair& p : operators()) {
+    SCOPED_TRACE(p.name);
+    expect_close(p.op.as_matrix(), p.matrix, 1e-14);
+    expect_close(p.op.transpose().as_matrix(), transpose(p.matrix), 1e-14);
+    const Array x = arange(1., static_cast<double>(p.op.columns()) + 1.);
+    expect_close(p.op.mv(x), matmul(p.matrix, x), 1e-13);
+    expect_close(jit([&](const LinearOperator& op, const Array& v) { return op.mv(v); })(p.op, x),
+                 matmul(p.matrix, x), 1e-13);
+  }
+}
+
+TEST(LinearSolve, AutoSolvesAllOfThem) {
+  for (const Pair& p : operators()) {
+    SCOPED_TRACE(p.name);
+    const Array b = arange(1., static_cast<double>(p.op.rows()) + 1.);
+    expect_close(linear_solve(p.op, b).value, linalg::solve(p.matrix, b), 1e-12);
+  }
+}
+
+TEST(LinearSolve, EveryMethodAndItsDerivatives) {
+  const Array spd = matmul(m, transpose(m)) + eye(3), b = array({1., -2., 0.5}), way = array({0.3, 1., -1.});
+  const Array half = array({{2., 0., 0.}, {1., 3., 0.}, {-1., 0.5, 4.}});
+  auto check = [&](const char* name, const Array& a, const LinearTags& tags, const auto& method) {
+    SCOPED_TRACE(name);
+    // Iterations stop at 1e-12 of b; condition numbers are below 30.
+    auto solve = [&](const Array& s, const Array& right) {
+      return linear_solve(matrix_operator(s * a, tags), right, method).value;
+    };
+    auto exact = [&](const Array& s, const Array& right) { return linalg::solve(s * a, right); };
+    expect_close(jit(solve)(1.5, b), exact(1.5, b), 1e-10);
+    auto total = [&](const auto& f) {
+      return [&f, &way](const Array& s, const Array& right) { return dot(way, f(s, right)); };
+    };
+    auto found = jit(grad<0, 1>(total(solve)))(1.5, b), expected = grad<0, 1>(total(exact))(array(1.5), b);
+    expect_close(std::get<0>(found), std::get<0>(expected), 1e-10);
+    expect_close(std::get<1>(found), std::get<1>(expected), 1e-10);
+    expect_close(jvp([&](const Array& s) { return solve(s, b); }, array(1.5), array(1.)).second,
+                 jvp([&](const Array& s) { return exact(s, b); }, array(1.5), array(1.)).second, 1e-10);
+    auto scalar = [&](const Array& s) { return total(solve)(s, b); };
+    auto scalar_exact = [&](const Array& s) { return total(exact)(s, b); };
+    expect_close(grad(grad(scalar))(array(1.5)), grad(grad(scalar_exact))(array(1.5)), 1e-9);
+    const Array scales = array({0.5, 1., 3.});
+    expect_close(jit(vmap([&](const Array& s) { return solve(s, b); }))(scales),
+                 vmap([&](const Array& s) { return exact(s, b); })(scales), 1e-10);
+  };
+  const LinearTags positive{.positive_definite = true};
+  check("LU", m, {}, linear::LU{});
+  check("QR", m, {}, linear::QR{});
+  check("SVD", m, {}, linear::SVD{});
+  check("Triangular", half, {.lower_triangular = true}, linear::Triangular{});
+  check("Cholesky", spd, positive, linear::Cholesky{});
+  check("CG", spd, positive, linear::CG{.rtol = 1e-12});
+  check("NormalCG", m, {}, linear::NormalCG{.rtol = 1e-13});
+  check("BiCGStab", m, {}, linear::BiCGStab{.rtol = 1e-12});
+  check("GMRES", m, {}, linear::GMRES{.rtol = 1e-12});
+  check("GMRES restarted", m, {}, linear::GMRES{.rtol = 1e-12, .restart = 2});
+}
+
+TEST(LinearSolve, LeastSquaresOfTallOperators) {
+  const Array a = array({{1., 0.}, {1., 1.}, {1., 2.}, {1., 4.}}), b = array({1., 2., 2., 5.});
+  const Array exact = linalg::lstsq(a, b).x;
+  expect_close(linear_solve(matrix_operator(a), b).value, exact, 1e-13);
+  expect_close(linear_solve(matrix_operator(a), b, linear::NormalCG{.rtol = 1e-13}).value, exact, 1e-11);
+  expect_close(linear_solve(matrix_operator(transpose(a)), array({1., 2.}), linear::SVD{}).value,
+               linalg::lstsq(transpose(a), array({1., 2.})).x, 1e-13);
+}
+
+TEST(LinearSolve, PoissonMatrixFreeWithPreconditioner) {
+  // -u'' on 200 points: matrix-free CG, and fewer steps with the inverse of the diagonal of 2 + i.
+  const std::int64_t points = 200;
+  const Array weights = 2. + arange(points) * 1.;
+  auto apply = [&](const Array& u) {
+    const Array zero = zeros({1});
+    return weights * u - concatenate({u[range(1, {})], zero}) - concatenate({zero, u[range(0, -1)]});
+  };
+  const LinearOperator a = function_operator(apply, zeros({points}), {.positive_definite = true});
+  const Array b = sin(arange(points) * 0.1);
+  const Array exact =
+      linear_solve(tridiagonal_operator(full({points}, -1.), weights, full({points}, -1.)), b).value;
+  expect_close(linear_solve(a, b, linear::CG{.rtol = 1e-11}).value, exact, 1e-9);
+  const LinearOptions options{.preconditioner = diagonal_operator(1. / weights), .throw_ = false};
+  // Within eight steps only with the preconditioner.
+  const linear::CG few{.rtol = 1e-6, .max_steps = 8};
+  EXPECT_EQ(linear_solve(a, b, few, options).result.item<std::int64_t>(), 0);
+  EXPECT_EQ(linear_solve(a, b, few, {.throw_ = false}).result.item<std::int64_t>(), 1);
+  expect_close(linear_solve(a, b, linear::BiCGStab{.rtol = 1e-11}, options).value, exact, 1e-9);
+  expect_close(linear_solve(a, b, linear::GMRES{.rtol = 1e-11}, options).value, exact, 1e-9);
+}
+
+}  // namespace
