@@ -44,7 +44,7 @@ Iterate Bisection::step(const NonlinearProblem& p, const Iterate& it) const {
   const Array next_a = where(left, a, middle), next_b = where(left, middle, b);
   return {middle,
           largest(f),
-          all(f == 0.) || within(p, 0.5 * (next_b - next_a), middle, rtol, atol),
+          all(f == 0.) || within(p, next_b - next_a, middle, rtol, atol),
           code_if(!all(isfinite(f)), NonlinearResult::NonFinite),
           {next_a, next_b, where(left, fa, f)},
           it.evaluations + 1,
@@ -87,7 +87,7 @@ Iterate Brent::step(const NonlinearProblem& p, const Iterate& it) const {
   const Array next_c = where(swap, next, other), f_next_c = where(swap, f, f_other);
   return {best,
           largest(f_best),
-          all(f_best == 0.) || within(p, 0.5 * (next_c - best), best, rtol, atol),
+          all(f_best == 0.) || within(p, next_c - best, best, rtol, atol),
           code_if(!all(isfinite(f)), NonlinearResult::NonFinite),
           {next_a, f_next_a, f_best, next_c, f_next_c, moved, step_before},
           it.evaluations + 1,

@@ -21,14 +21,14 @@ Iterate GradientDescent::step(const NonlinearProblem& p, const Iterate& it) cons
     const Array y = p.project(it.y - length * before);
     const auto [value, gradient] = p.loss_and_gradient(y);
     const LineStep step{y, value, length, isfinite(value), count_of(1), array(no_limit)};
-    return after_line_search(p, it, step, gradient, gtol, {gradient, length});
+    return after_line_search(p, it, step, gradient, gtol, array(true), {gradient, length});
   }
   const LineStep line = search_line(p, it.y, it.measure, before, -before, length);
   const Array gradient = p.loss_and_gradient(line.y).second;
   const Array moved = line.y - it.y, curvature = dot(moved, gradient - before);
   const Array next =
       where(curvature > 0., dot(moved, moved) / where(curvature > 0., curvature, 1.), 2. * line.length);
-  return after_line_search(p, it, line, gradient, gtol, {gradient, next});
+  return after_line_search(p, it, line, gradient, gtol, array(true), {gradient, next});
 }
 
 // State: the gradient, the direction, the last length times its slope.
@@ -76,9 +76,10 @@ Iterate NonlinearCG::step(const NonlinearProblem& p, const Iterate& it) const {
   }
   const Array conjugate = beta * direction - gradient;
   // Downhill by a part of the steepest slope, otherwise from the gradient anew.
-  const Array good = dot(conjugate, gradient) < -1e-4 * dot(gradient, gradient);
+  const Array good = line.accepted && dot(conjugate, gradient) < -1e-4 * dot(gradient, gradient);
   const Array next = where(good, conjugate, -gradient);
-  return after_line_search(p, it, taken, gradient, gtol, {gradient, next, taken.length * slope});
+  return after_line_search(p, it, taken, gradient, gtol, all(direction == -before),
+                           {gradient, next, taken.length * slope});
 }
 
 }  // namespace apsis

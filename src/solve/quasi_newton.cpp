@@ -9,6 +9,9 @@ using namespace detail;
 
 namespace {
 
+/// A pair of less curvature says nothing of the loss nearby (Nocedal and Wright, section 6.1).
+constexpr double least_curvature = 1e-8;
+
 /// The direction, if it is downhill; otherwise the steepest one, of a length about that of the unknown's
 /// scale.
 Array downhill(const Array& direction, const Array& gradient) {
@@ -36,13 +39,17 @@ Iterate BFGS::step(const NonlinearProblem& p, const Iterate& it) const {
   const Array change = free_part(p, line.y, gradient, gradient - before);
   // The update needs positive curvature; without it the old matrix stays.
   const Array curvature = dot(moved, change);
-  const Array usable = curvature > epsilon(p.dtype()) * norm(moved) * norm(change) && all(isfinite(gradient));
+  const Array usable = curvature > least_curvature * norm(moved) * norm(change) && all(isfinite(gradient));
   const Array rho = 1. / where(usable, curvature, 1.), identity = eye(it.y.size(), -1, 0, p.dtype());
   const Array squares = dot(change, change);
   const Array base = where(count == 0 && usable, identity * (curvature / where(usable, squares, 1.)), h);
   const Array left = identity - rho * outer(moved, change);
   const Array next = matmul(matmul(left, base), transpose(left)) + rho * outer(moved, moved);
-  return after_line_search(p, it, line, gradient, gtol, {gradient, where(usable, next, h), count + 1});
+  // What a search finds nothing along is forgotten.
+  const Array again = identity / maximum(norm(slope), 1.);
+  return after_line_search(p, it, line, gradient, gtol, count == 0,
+                           {gradient, where(line.accepted, where(usable, next, h), again),
+                            where(line.accepted, count + 1, std::int64_t{0})});
 }
 
 // State: the gradient; the last moves and changes of the gradient, [memory_size, n], and 1 / their products,
@@ -80,13 +87,14 @@ Iterate LBFGS::step(const NonlinearProblem& p, const Iterate& it) const {
   const Array moved = free_part(p, line.y, gradient, line.y - it.y);
   const Array change = free_part(p, line.y, gradient, gradient - before);
   const Array curvature = dot(moved, change);
-  const Array usable = curvature > epsilon(p.dtype()) * norm(moved) * norm(change) && all(isfinite(gradient));
+  const Array usable = curvature > least_curvature * norm(moved) * norm(change) && all(isfinite(gradient));
   const Array here = arange(memory_size) == count % memory_size && usable;
   const Array row = expand_dims(here, 1);
-  return after_line_search(
-      p, it, line, gradient, gtol,
-      {gradient, where(row, moved, moves), where(row, change, changes),
-       where(here, 1. / where(usable, curvature, 1.), rho), count + astype(usable, i64)});
+  // What a search finds nothing along is forgotten.
+  const Array weights = where(here, 1. / where(usable, curvature, 1.), rho);
+  return after_line_search(p, it, line, gradient, gtol, all(rho == 0.),
+                           {gradient, where(row, moved, moves), where(row, change, changes),
+                            where(line.accepted, weights, 0.), count + astype(usable, i64)});
 }
 
 }  // namespace apsis

@@ -38,14 +38,14 @@ LineStep search_line(const NonlinearProblem& p, const Array& y, const Array& val
                      const Array& direction, const Array& first_length) {
   // What rounding of the loss hides counts as no rise.
   const Array slack = 2 * epsilon(p.dtype()) * abs(value);
-  const Array promised = dot(gradient, y - p.project(y + first_length * direction));
+  const Array slope = dot(gradient, direction), promised = -first_length * slope;
   auto at = [&](const Array& length, const Array& tries) {
     const Array moved = p.project(y + length * direction), found = p.loss(moved);
-    const Array enough =
-        isfinite(found) && found <= value + sufficient_decrease * dot(gradient, moved - y) + slack;
+    const Array enough = isfinite(found) &&
+                         found <= value + sufficient_decrease * dot(gradient, moved - y) + slack &&
+                         any(moved != y);
     return LineStep{moved, found, length, enough, tries, promised};
   };
-  const Array slope = dot(gradient, direction);
   LineStep end = while_loop([](const LineStep& s) { return !s.accepted && s.evaluations < backtracks; },
                             [&](const LineStep& s) {
                               // The minimum of the parabola through both values and the slope, kept within
@@ -76,7 +76,8 @@ Iterate first_minimum(const NonlinearProblem& p, const Array& y, const Array& va
 }
 
 Iterate after_line_search(const NonlinearProblem& p, const Iterate& it, const LineStep& step,
-                          const Array& gradient, double gtol, std::vector<Array> state) {
+                          const Array& gradient, double gtol, const Array& steepest,
+                          std::vector<Array> state) {
   const Array finite = all(isfinite(gradient));
   const Array size = largest(free_part(p, step.y, gradient, gradient));
   // The loss cannot fall but by rounding: the minimum, once the gradient does not fall quickly any more.
@@ -84,13 +85,13 @@ Iterate after_line_search(const NonlinearProblem& p, const Iterate& it, const Li
   const Array size_before = largest(free_part(p, it.y, before, before));
   const Array hidden = step.promised <= epsilon(p.dtype()) * least && size > 0.5 * size_before;
   const Array flat =
-      where(step.accepted, all(step.y == it.y) || hidden, step.promised <= 100 * epsilon(p.dtype()) * least);
+      where(step.accepted, hidden, steepest && step.promised <= 100 * epsilon(p.dtype()) * least);
   const Array done = finite && (size <= gtol || flat);
   return {step.y,
           step.value,
           done,
           where(!finite, code_of(NonlinearResult::NonFinite),
-                code_if(!step.accepted && !done, NonlinearResult::LineSearchFailed)),
+                code_if(!step.accepted && steepest, NonlinearResult::LineSearchFailed)),
           static_cast<std::vector<Array>&&>(state),
           it.evaluations + step.evaluations,
           it.derivatives + 1};

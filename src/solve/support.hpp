@@ -58,9 +58,12 @@ struct LineStep {
 };
 LineStep search_line(const NonlinearProblem& p, const Array& y, const Array& value, const Array& gradient,
                      const Array& direction, const Array& first_length);
-/// What all solvers for minima do after a line search. The first of their state is the gradient.
+/// What all solvers for minima do after a line search. The first of their state is the gradient. A search
+/// that finds nothing is a failure along the `steepest` direction alone; otherwise solvers begin anew with
+/// that.
 Iterate after_line_search(const NonlinearProblem& p, const Iterate& it, const LineStep& step,
-                          const Array& gradient, double gtol, std::vector<Array> state);
+                          const Array& gradient, double gtol, const Array& steepest,
+                          std::vector<Array> state);
 /// Where a solver for minima begins: the iterate with this loss and gradient.
 Iterate first_minimum(const NonlinearProblem& p, const Array& y, const Array& value, const Array& gradient,
                       double gtol, std::vector<Array> state);

@@ -51,7 +51,7 @@ PROBLEMS = [
     ("rosenbrock_high", rosenbrock, [-1.2, 0.3], [-INF, -INF], [0.5, 2]),
     ("rosenbrock_five", rosenbrock, [0.2, 0.5, 0.5, 0.6, 0.0], [-INF] * 5, [0.8] * 5),
     ("rosenbrock_inside", rosenbrock, [0.1, 0.2, 0.3], [0, 0, 0], [2, 2, 2]),
-    ("wood", wood, [-3.0, -1.0, -3.0, -1.0], [-5] * 4, [5, 5, 0.9, 5]),
+    ("wood", wood, [0.5, 0.5, 0.5, 0.5], [-5] * 4, [5, 5, 0.9, 5]),
     ("powell", powell, [3.0, 1.0, 0.5, 1.0], [0.1, -INF, -INF, 0.2], [INF, 5, 0.8, 2]),
     ("beale", beale, [1.0, 1.0], [-1, -1], [2.5, 0.4]),
     ("booth", booth, [0.0, 0.0], [-10, -10], [0.5, 10]),
