@@ -11,7 +11,7 @@ namespace {
 struct Pair {
   Array a, b;
 };
-struct Nothing {};
+struct Hollow {};
 const Array x = array({1., 2.});
 Array squares(const Array& y) { return y * y - 2.; }
 
@@ -22,7 +22,7 @@ APSIS_PROVOKES(unknown_not_floating,
                "args",
                minimize([](const Array& y) { return sum(y * 1.); }, array({1, 2})))
 APSIS_PROVOKES(no_unknowns, "[minimize] the start holds no arrays",
-               minimize([](const Nothing&) { return Array(1.); }, Nothing{}))
+               minimize([](const Hollow&) { return Array(1.); }, Hollow{}))
 APSIS_PROVOKES(solver_option, "[Newton] rtol = nan must be at least 0",
                root_find(squares, Newton{.rtol = std::nan("")}, x))
 APSIS_PROVOKES(solve_max_steps, "[root_find] max_steps = -1 must be 0 or more",
