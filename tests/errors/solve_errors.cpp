@@ -54,18 +54,19 @@ APSIS_PROVOKES(few_residuals,
                "[parameter_covariance] 2 residuals for 2 parameters: there must be more residuals than "
                "parameters",
                parameter_covariance(squares, x))
-APSIS_PROVOKES(failed_max_steps,
-               "[root_find] Newton has not converged after max_steps = 0 steps, the largest |f| = 2 at best: "
-               "raise max_steps, loosen its tolerances, or start nearer",
-               root_find(squares, Newton{}, x, {.max_steps = 0}))
+APSIS_PROVOKES(
+    failed_max_steps,
+    "[root_find] Newton has not converged after max_steps = 0 steps, the largest |f| = 2.0 at best: "
+    "raise max_steps, loosen its tolerances, or start nearer",
+    root_find(squares, Newton{}, x, {.max_steps = 0}))
 APSIS_PROVOKES(
     failed_singular,
-    "[root_find] the linear system of Newton has no solution after 1 steps, the largest |f| = 2 at "
+    "[root_find] the linear system of Newton has no solution after 1 steps, the largest |f| = 2.0 at "
     "best: start elsewhere, or take a solver that does without, such as least_squares with "
     "LevenbergMarquardt",
     root_find(squares, Newton{}, 0.))
 APSIS_PROVOKES(failed_line_search,
-               "[minimize] BFGS finds no better point after 1 steps, the loss = 0 at best: loosen its "
+               "[minimize] BFGS finds no better point after 1 steps, the loss = 0.0 at best: loosen its "
                "tolerance, or see whether the function is smooth there",
                minimize([](const Array& y) { return where(y == 0., y, 1. + y); }, BFGS{}, 0.))
 APSIS_PROVOKES(

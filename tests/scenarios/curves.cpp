@@ -52,8 +52,8 @@ TEST(Curves, NelsonSiegelFit) {
   Curve truth{4.5, -2., 1.5, 1.8};
   Array seen = yield(truth, times);
   auto fit = [&](const Curve& start) {
-    return minimize([&](const Curve& c) { return sum(square(yield(c, times) - seen)); },
-                    BFGS{.gtol = 1e-12}, start);
+    return minimize([&](const Curve& c) { return sum(square(yield(c, times) - seen)); }, BFGS{.gtol = 1e-12},
+                    start);
   };
   auto found = jit(fit)({4., -1., 1., 1.5});
   // The sum of squares is flat to the square root of eps.

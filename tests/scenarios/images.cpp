@@ -67,8 +67,7 @@ TEST(Images, RegistrationByBilinearInterpolation) {
           c = columns[range(5, 35)] + shift[1] + zeros({30, 1});
     return mean(square(sample(reference, r, c) - moved(range(5, 35), range(5, 35))));
   };
-  auto found =
-      jit([&](const Array& s) { return minimize(mismatch, BFGS{.gtol = 1e-9}, s); })(zeros({2}));
+  auto found = jit([&](const Array& s) { return minimize(mismatch, BFGS{.gtol = 1e-9}, s); })(zeros({2}));
   expect_close(found.value, array({1.25, -0.75}),
                2e-3);  // h² / 8 times the curvature, 0.04, over the slope
   expect_all_ways(mismatch, array({0.3, 0.4}), {.second = true});

@@ -35,7 +35,8 @@ TEST(LeastSquares, AllSolversFitATree) {
     const Array way = cos(3. * times);
     const double h = 1e-4, along = dot(slope, way).template item<double>();
     const double difference =
-        (rate(data + h * way).template item<double>() - rate(data - h * way).template item<double>()) / (2 * h);
+        (rate(data + h * way).template item<double>() - rate(data - h * way).template item<double>()) /
+        (2 * h);
     EXPECT_NEAR(along, difference, 1e-6);  // h² times third derivatives of about 10
     // Each lane its own fit.
     const Array many_data = stack({data, 2. * data, data + 0.1});

@@ -15,12 +15,18 @@ namespace linear {
 /// What suits the operator: Diagonal, Tridiagonal, Triangular, Cholesky for positive definite ones (CG, where
 /// they are not written out), LU, and QR where it is not square.
 struct Auto {};
-struct Diagonal {};     ///< Divides. Elements that are 0 give infinite numbers.
-struct Tridiagonal {};  ///< Gaussian elimination with exchanges of rows (LAPACK).
-struct Triangular {};   ///< Substitution; the operator says by its tags which half it is.
-struct LU {};           ///< Of any square operator.
-struct Cholesky {};     ///< Of positive definite ones.
-struct QR {};  ///< The least |a·x - b| of operators of full rank with at least as many rows as columns.
+/// Divides. Elements that are 0 give infinite numbers.
+struct Diagonal {};
+/// Gaussian elimination with exchanges of rows (LAPACK).
+struct Tridiagonal {};
+/// Substitution; the operator says by its tags which half it is.
+struct Triangular {};
+/// Of any square operator.
+struct LU {};
+/// Of positive definite ones.
+struct Cholesky {};
+/// The least |a·x - b| of operators of full rank with at least as many rows as columns.
+struct QR {};
 /// The shortest of all x with the least |a·x - b|, of any operator.
 struct SVD {
   double rtol = -1;  ///< as of linalg::lstsq
