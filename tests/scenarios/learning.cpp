@@ -34,7 +34,7 @@ TEST(Learning, LogisticRegression) {
   auto found =
       jit([&](const Classifier& start) { return minimize(loss, start); })({zeros({4, 3}), zeros({3})});
   EXPECT_EQ(found.result.item<int>(), 0);
-  EXPECT_NEAR(found.value.item<double>(), 0.3349823806199602, 1e-12);  // at a minimum errors are squared
+  EXPECT_NEAR(found.objective.item<double>(), 0.3349823806199602, 1e-12);  // at a minimum errors are squared
   Array guess = argmax(matmul(data.x, found.value.weight) + found.value.bias, {.axis = 1});
   EXPECT_EQ(sum(guess == data.y).item<int>(), 142);
   auto flat = [&](const Array& p) { return loss({reshape(p[range(0, 12)], {4, 3}), p[range(12, {})]}); };
