@@ -34,7 +34,7 @@ TEST(Inference, InfluenzaInABoardingSchool) {
   auto found = jit(fit)({0.5, -0.8});
   EXPECT_NEAR(exp(found.value.transmission).item<double>(), 1.6997993979180697, 1e-5);
   EXPECT_NEAR(exp(found.value.recovery).item<double>(), 0.4468658948242079, 1e-5);
-  EXPECT_NEAR(found.value.item<double>() / 3874.3573172194747, 1, 1e-6);  // tolerance of the solves
+  EXPECT_NEAR(found.objective.item<double>() / 3874.3573172194747, 1, 1e-6);  // tolerance of the solves
   // All starts of a grid that converge find the same.
   auto many = jit(vmap(fit))(Epidemic{array({0.3, 0.5, 0.7, 0.9}), array({-0.5, -0.8, -1., -0.7})});
   expect_close(exp(many.value.transmission), full({4}, 1.6997993979180697), 1e-4);
@@ -71,7 +71,7 @@ TEST(Inference, LynxAndHareFromManyStarts) {
                array({0.5401589854835939, 0.02716535671975868, 0.796386054063283, 0.023694638924979368,
                       34.60242393762666, 5.84450614937788}),
                1e-4);
-  EXPECT_NEAR(found.value.item<double>() / 2.0186611552320164, 1, 1e-6);
+  EXPECT_NEAR(found.objective.item<double>() / 2.0186611552320164, 1, 1e-6);
   Array starts = start + 0.15 * random::normal(random::key(6), {6, 6});
   auto many = jit(vmap(fit))(starts);
   EXPECT_NEAR(min(many.value).item<double>() / 2.0186611552320164, 1, 1e-6);
