@@ -5,6 +5,7 @@ Problems stand in tests/solve, by the name of the case.
 """
 
 import numpy as np
+import scipy
 from scipy.optimize import minimize
 
 
@@ -62,6 +63,7 @@ PROBLEMS = [
 
 def main():
     print("# Minima between bounds by SciPy's L-BFGS-B, polished by Newton steps on what no bound holds; `x`, `value`.")
+    print(f"# SciPy {scipy.__version__}")
     for name, f, start, lower, upper in PROBLEMS:
         bounds = list(zip([b if np.isfinite(b) else None for b in lower], [b if np.isfinite(b) else None for b in upper]))
         found = minimize(f, np.array(start), method="L-BFGS-B", bounds=bounds,
