@@ -11,31 +11,10 @@
 #include "apsis/ops/reduce.hpp"
 #include "apsis/ops/select.hpp"
 #include "apsis/ops/shape.hpp"
-#include "array/messages.hpp"
-#include "array/support.hpp"
+#include "array/random_support.hpp"
 
 namespace apsis::random {
-using namespace apsis::detail::arrays;
-namespace {
-
-/// The shape asked for, or that of the parameters.
-Shape shape_for(const char* where, const Shape& asked, std::initializer_list<Array> parameters) {
-  std::vector<Shape> shapes;
-  for (const Array& p : parameters) shapes.push_back(p.shape());
-  const Shape common = common_shape(where, shapes);
-  return asked.empty() ? common : asked;
-}
-
-Array parameter(const Array& x, const Shape& shape, Dtype dtype) {
-  return broadcast_to(astype(x, dtype), shape);
-}
-
-void check_floating(const char* where, Dtype dtype) {
-  if (!is_floating(dtype))
-    fail(messages::array_dtype, {where, "floating dtypes", std::string(name_of(dtype))});
-}
-
-}  // namespace
+using namespace detail;
 
 Array cauchy(const Array& key, const Shape& shape, Dtype dtype, Loc loc) {
   const LocScope place(loc);

@@ -15,48 +15,11 @@
 #include "apsis/ops/reduce.hpp"
 #include "apsis/ops/select.hpp"
 #include "apsis/ops/shape.hpp"
-#include "array/support.hpp"
+#include "array/special_support.hpp"
 
 namespace apsis::special {
-using namespace detail::arrays;
+using namespace detail;
 namespace {
-
-/// What 16 bits hold, in 32.
-Array wide(const Array& x) { return item_size(x.dtype()) == 2 ? astype(x, f32) : x; }
-
-/// f of floating numbers, computed in f32 at least.
-template <class F>
-Array widened(const char* where, const Array& x, const F& f) {
-  const Array v = inexact(x);
-  check_dtype(where, is_floating(v.dtype()), "real numbers", x);
-  const Array y = f(wide(v));
-  return y.dtype() == v.dtype() ? y : astype(y, v.dtype());
-}
-template <class F>
-Array widened(const char* where, const Array& x, const Array& y, const F& f) {
-  const Array given[] = {x, y};
-  const std::vector<Array> v = promoted_inexact(given);
-  check_dtype(where, is_floating(v[0].dtype()), "real numbers", v[0]);
-  const Array r = f(wide(v[0]), wide(v[1]));
-  return r.dtype() == v[0].dtype() ? r : astype(r, v[0].dtype());
-}
-
-/// Σ c[i] x^i.
-template <std::size_t N>
-Array polynomial(const double (&c)[N], const Array& x) {
-  Array sum = full_like(x, c[N - 1]);
-  for (std::size_t i = N - 1; i-- > 0;) sum = fma(sum, x, full_like(x, c[i]));
-  return sum;
-}
-
-/// log Γ(x) - (x - 1/2) log x + x - log √2π for x ≥ 10: Stirling's series.
-Array stirling(const Array& x) {
-  constexpr double terms[] = {1. / 12,   -1. / 360,      1. / 1260, -1. / 1680,
-                              1. / 1188, -691. / 360360, 1. / 156,  -3617. / 122400};
-  return polynomial(terms, 1. / (x * x)) / x;
-}
-
-constexpr double log_root_two_pi = 0.91893853320467274178;
 
 /// Γ(x) for x ≥ 1/2. From Γ(z) at z = x + n ≥ 10, divided by x (x + 1) ….
 Array gamma_above(const Array& x) {

@@ -28,6 +28,39 @@ Array poch(const Array& z, const Array& m, Loc loc = Loc::here());
 /// The logarithm of the multivariate gamma function of dimension d.
 Array multigammaln(const Array& a, std::int64_t d, Loc loc = Loc::here());
 
+// Incomplete functions. Derivatives of any order in all arguments, first ones within 1e-12.
+
+/// ∫₀ˣ tᵃ⁻¹ e⁻ᵗ dt / Γ(a), the regularised lower incomplete gamma function, for a, x ≥ 0; NaN outside. Error
+/// up to 20 ULP, and |log| ULP far in the tail.
+Array gammainc(const Array& a, const Array& x, Loc loc = Loc::here());
+/// 1 - gammainc(a, x), exact where that is near 1, with the same error.
+Array gammaincc(const Array& a, const Array& x, Loc loc = Loc::here());
+/// ∫₀ˣ tᵃ⁻¹ (1 - t)ᵇ⁻¹ dt / B(a, b), the regularised incomplete beta function, for a, b > 0 and x in [0, 1];
+/// NaN outside. Error up to 60 ULP, and |log| ULP far in the tail.
+Array betainc(const Array& a, const Array& b, const Array& x, Loc loc = Loc::here());
+
+// Bessel functions and integrals, to a few ULP.
+
+/// The modified Bessel function I₀; infinite from 714 on.
+Array i0(const Array& x, Loc loc = Loc::here());
+/// I₀(x) exp(-|x|).
+Array i0e(const Array& x, Loc loc = Loc::here());
+/// The modified Bessel function I₁.
+Array i1(const Array& x, Loc loc = Loc::here());
+/// I₁(x) exp(-|x|).
+Array i1e(const Array& x, Loc loc = Loc::here());
+/// exp(x²) erfc(x), without overflow for x > 0.
+Array erfcx(const Array& x, Loc loc = Loc::here());
+/// exp(-x²) ∫₀ˣ exp(t²) dt, Dawson's integral.
+Array dawsn(const Array& x, Loc loc = Loc::here());
+/// ∫ₓ^∞ exp(-t) / t dt for x ≥ 0; NaN below.
+Array exp1(const Array& x, Loc loc = Loc::here());
+/// -∫₁ˣ log t / (t - 1) dt for x ≥ 0, Spence's function Li₂(1 - x); NaN below.
+Array spence(const Array& x, Loc loc = Loc::here());
+/// Σ (q + k)⁻ˢ over k = 0, 1, …, Hurwitz' zeta function, for s ≥ 1 and q > 0; infinite at s = 1 and where a
+/// term is, NaN elsewhere.
+Array zeta(const Array& s, const Array& q, Loc loc = Loc::here());
+
 /// log(x / (1 - x)), exact near 1/2. Error up to 4 ULP.
 Array logit(const Array& x, Loc loc = Loc::here());
 /// x log(y), 0 where x is 0 (and y is no NaN).
