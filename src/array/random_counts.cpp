@@ -40,12 +40,14 @@ Array poisson_by_products(const Array& key, const Array& rate) {
   return end.count - 1.;
 }
 
+/// What was accepted last counts, also of elements that the others wait for, as in JAX: all of them must be
+/// done.
 struct Tries {
   Array key, found, done;
 };
 
 /// For rates from 10 on: transformed rejection, PTRS (Hörmann 1993).
-Array poisson_by_rejection(const Array& key, const Array& rate, const Array& asked) {
+Array poisson_by_rejection(const Array& key, const Array& rate) {
   const Array log_rate = log(rate), b = 0.931 + 2.53 * sqrt(rate), a = -0.059 + 0.02483 * b;
   const Array inverse_alpha = 1.1239 + 1.1328 / (b - 3.4), accepted = 0.9277 - 3.6224 / (b - 2.);
   return while_loop([](const Tries& s) { return any(!s.done); },
@@ -62,7 +64,7 @@ Array poisson_by_rejection(const Array& key, const Array& rate, const Array& ask
                       const Array take = quick || (!outside && level <= target);
                       return Tries{rest, where(take, k, s.found), s.done || take};
                     },
-                    Tries{key, full_like(rate, -1.), !asked}, {.kind = Loop::Lax})
+                    Tries{key, full_like(rate, -1.), rate < 0.}, {.kind = Loop::Lax})
       .found;
 }
 
@@ -95,7 +97,7 @@ Array binomial_by_gaps(const Array& key, const Array& n, const Array& p) {
 }
 
 /// For n p ≥ 10, p ≤ 1/2: transformed rejection, BTRS (Hörmann 1993).
-Array binomial_by_rejection(const Array& key, const Array& n, const Array& p, const Array& asked) {
+Array binomial_by_rejection(const Array& key, const Array& n, const Array& p) {
   const Array deviation = sqrt(n * p * (1. - p)), b = 1.15 + 2.53 * deviation,
               a = -0.0873 + 0.0248 * b + 0.01 * p, c = n * p + 0.5, accepted = 0.92 - 4.2 / b,
               odds = p / (1. - p), alpha = (2.83 + 5.1 / b) * deviation, mode = floor((n + 1.) * p);
@@ -117,7 +119,7 @@ Array binomial_by_rejection(const Array& key, const Array& n, const Array& p, co
                       const Array take = quick || (!outside && level <= target);
                       return Tries{rest, where(take, k, s.found), s.done || take};
                     },
-                    Tries{key, full_like(p, -1.), !asked}, {.kind = Loop::Lax})
+                    Tries{key, full_like(p, -1.), p < 0.}, {.kind = Loop::Lax})
       .found;
 }
 
@@ -129,7 +131,7 @@ Array poisson(const Array& key, const Array& rate, const Shape& shape, Dtype dty
   const Array all = stop_gradient(parameter(rate, shape_for("poisson", shape, {rate}), f32));
   const Array few = all < 10., many = all >= 10. && isfinite(all);
   const Array slow = poisson_by_products(key, where(few, all, 0.)),
-              fast = poisson_by_rejection(key, where(many, all, 1e5), many);
+              fast = poisson_by_rejection(key, where(many, all, 1e5));
   const Array count = where(few, slow, where(many, fast, -1.));
   return where(all == 0., zeros_like(astype(count, dtype)), astype(count, dtype));
 }
@@ -146,8 +148,7 @@ Array binomial(const Array& key, const Array& n, const Array& p, const Shape& sh
   const Array q = where(valid, half, 0.01);
   const Array few = given * q <= 10., gaps = finite && few, rejection = finite && !few;
   const Array slow = binomial_by_gaps(key, where(gaps, whole, -1.), q);
-  const Array fast =
-      binomial_by_rejection(key, where(rejection, whole, 1e4), where(rejection, q, 0.5), rejection);
+  const Array fast = binomial_by_rejection(key, where(rejection, whole, 1e4), where(rejection, q, 0.5));
   const Array drawn = where(few, slow, fast);
   const Array counted = where(low, drawn, whole - drawn);
   return astype(where(finite, counted, where(valid, INFINITY, NAN)), dtype);

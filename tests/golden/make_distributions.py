@@ -88,7 +88,12 @@ def integrals():
         record(w, name, None, calm, y=exact(f, calm), slopes=slopes(f, calm), grad=False, smooth_to=2)
         for t in FLOATS:
             edge = np.array([0.0, -0.0, 1.0, INF, -INF, NAN, 1e4, -1.0], t)
-            record(w, name, None, edge, y=getattr(scipy.special, name)(edge).astype(t), grad=False)
+            y = getattr(scipy.special, name)(edge).astype(t)
+            if name in ("i0", "spence"):  # SciPy's NaN
+                y[edge == INF] = INF if name == "i0" else -INF
+            if name == "i0":
+                y[edge == -INF] = INF
+            record(w, name, None, edge, y=y, grad=False)
             record(w, name, None, np.zeros((2, 0), t), y=np.zeros((2, 0), t), grad=False)
     s, q = 1 + 10.0 ** u(-3, 1.5, 24), 10.0 ** u(-2, 3, 24)
     zeta = mpmath.zeta
