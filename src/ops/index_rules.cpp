@@ -39,8 +39,8 @@ bool fits(const GatherParams& p, const Shape& operand, const Shape& indices) {
       p.offset_dims.size() != operand.size() - dropped ||
       !are_axes(p.offset_dims, batch + static_cast<std::int64_t>(p.offset_dims.size())))
     return false;
-  for (std::int64_t axis : p.collapsed_slice_dims)
-    if (p.operand_batching_dims.contains(axis)) return false;
+  for (std::int64_t axis : p.operand_batching_dims)
+    if (p.collapsed_slice_dims.contains(axis) || p.start_index_map.contains(axis)) return false;
   for (const Dims* axes : {&p.collapsed_slice_dims, &p.operand_batching_dims})
     for (std::int64_t axis : *axes)
       if (p.slice_sizes[static_cast<std::size_t>(axis)] != 1) return false;
