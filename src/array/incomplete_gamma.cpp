@@ -51,9 +51,9 @@ Integral lower_integral(const Array& a, const Array& x) {
   const Array near = range_of(k, 0.6 * x + 1e-3);  // 1 - e⁻ˢ ≤ s - 0.6 s²/2 up to 1.2
   return integral(a, x, where(near < 1.2, near, (38. + x) / big_a), true);
 }
-/// For x ≥ a, x ≥ 1/2.
+/// For x ≥ a, x ≥ 1/2: φ has fallen by x (eˢ - 1 - s) at least.
 Integral upper_integral(const Array& a, const Array& x) {
-  const Array near = range_of(where(x > a, x - a, 0.), x), far = log1p(45. / x) + 0.3;
+  const Array near = range_of(where(x > a, x - a, 0.), x), far = log(38. / x + 6.);
   return integral(a, x, minimum(near, far), false);
 }
 
