@@ -128,9 +128,12 @@ Array regularized_value(const Array& a, const Array& x, bool lower) {
   return where(plain, value, where(a >= 0 && x >= 0, edge, NAN));
 }
 
-Array regularized(const Array& a, const Array& x, bool lower) {
-  return custom_jvp([lower](const Array& p, const Array& y) { return regularized_value(p, y, lower); },
-                    [lower](const Two& at, const Two& along) {
+// The rules capture nothing: those that do are traced when the function is called, in search of traced
+// values.
+template <bool lower>
+Array regularized(const Array& a, const Array& x) {
+  return custom_jvp([](const Array& p, const Array& y) { return regularized_value(p, y, lower); },
+                    [](const Two& at, const Two& along) {
                       const auto& [p, y] = at;
                       const auto& [dp, dy] = along;
                       const Array plain = p > 0 && y > 0 && isfinite(p) && isfinite(y);
@@ -138,7 +141,7 @@ Array regularized(const Array& a, const Array& x, bool lower) {
                       const Array at_zero = where(p == 1, 1., where(p > 1, 0., INFINITY));
                       const Array by_x = where(plain, density(q, z) * (q / z), where(y == 0, at_zero, 0.));
                       const Array slope = dp * where(plain, slope_by_a(q, z), 0.) + dy * by_x;
-                      return std::pair{regularized(p, y, lower), lower ? slope : -slope};
+                      return std::pair{regularized<lower>(p, y), lower ? slope : -slope};
                     })(a, x);
 }
 
@@ -157,12 +160,12 @@ Array detail::log_gamma_quantile_slope(const Array& a, const Array& log_x) {
 
 Array gammainc(const Array& a, const Array& x, Loc loc) {
   const LocScope place(loc);
-  return in_f64("gammainc", {a, x}, [](const auto& v) { return regularized(v[0], v[1], true); });
+  return in_f64("gammainc", {a, x}, [](const auto& v) { return regularized<true>(v[0], v[1]); });
 }
 
 Array gammaincc(const Array& a, const Array& x, Loc loc) {
   const LocScope place(loc);
-  return in_f64("gammaincc", {a, x}, [](const auto& v) { return regularized(v[0], v[1], false); });
+  return in_f64("gammaincc", {a, x}, [](const auto& v) { return regularized<false>(v[0], v[1]); });
 }
 
 }  // namespace apsis::special

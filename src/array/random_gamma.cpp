@@ -62,12 +62,13 @@ Array gamma_draw(const Array& key, const Array& a, bool logarithm) {
 }
 
 /// `drawn`, as a function of a: with the derivative of the draw whose probability stays.
-Array implicitly(const Array& drawn, const Array& a, bool logarithm) {
+template <bool logarithm>
+Array implicitly(const Array& drawn, const Array& a) {
   return custom_jvp([](const Array& y, const Array&) { return y; },
-                    [logarithm](const std::tuple<Array, Array>& at, const std::tuple<Array, Array>& along) {
+                    [](const std::tuple<Array, Array>& at, const std::tuple<Array, Array>& along) {
                       const auto& [y0, p] = at;
                       const auto& [dy0, dp] = along;
-                      const Array y = implicitly(y0, p, logarithm);
+                      const Array y = implicitly<logarithm>(y0, p);
                       const Array there = p > 0 && (logarithm ? y > -INFINITY : y > 0);
                       const Array safe = astype(where(there, y, logarithm ? 0. : 1.), f64);
                       const Array q = astype(where(there, p, 1.), f64);
@@ -89,7 +90,8 @@ Array gamma_draws(const char* name, const Array& key, const Array& a, const Shap
   const Array drawn = vmap([logarithm](const Array& k, const Array& of) {
     return gamma_draw(k, of, logarithm);
   })(random::split(key, count), flat);
-  return implicitly(reshape(where(flat >= 0., drawn, NAN), all), p, logarithm);
+  const Array y = reshape(where(flat >= 0., drawn, NAN), all);
+  return logarithm ? implicitly<true>(y, p) : implicitly<false>(y, p);
 }
 
 }  // namespace
