@@ -69,9 +69,9 @@ struct Controller {
 
 /// The force of this moment, and the plan for the next one.
 std::pair<Array, Controller> decide(const Controller& controller, const CartPole& now) {
-  const auto found = minimize([&](const Array& plan) { return cost(plan, now); }, controller.plan,
-                              {.gradient_tolerance = 1e-3, .max_steps = 25});
-  const Array& plan = found.parameters;
+  const auto found = minimize([&](const Array& plan) { return cost(plan, now); }, BFGS{.gtol = 1e-3},
+                              controller.plan, {.max_steps = 25, .throw_ = false});
+  const Array& plan = found.value;
   return {strongest * tanh(plan[0]), {concatenate({plan[range(1, {})], zeros({1})})}};
 }
 

@@ -96,14 +96,14 @@ int run(bool small) {
     return 0.5 * sum(square(w)) + sum(log(diagonal(factor)));
   };
   const auto fit = jit([&](const Covariance& c, const Array& t, const Array& y) {
-    return minimize([&](const Covariance& p) { return loss(p, t, y); }, c,
-                    {.gradient_tolerance = 1e-3, .max_steps = small ? 20 : 100});
+    return minimize([&](const Covariance& p) { return loss(p, t, y); }, BFGS{.gtol = 1e-3}, c,
+                    {.max_steps = small ? 20 : 100, .throw_ = false});
   });
   const double before = loss(start(), ts, ys - level).item<double>();
   const auto found = fit(start(), ts, ys - level);
-  std::printf("-log likelihood %.2f, at the start %.2f; %d steps\n", found.value.item<double>(), before,
-              found.steps.item<int>());
-  const Covariance& c = found.parameters;
+  std::printf("-log likelihood %.2f, at the start %.2f; %d steps\n", found.objective.item<double>(), before,
+              found.stats.steps.item<int>());
+  const Covariance& c = found.value;
   std::printf("the season has a size of %.2f ppm, and changes in %.0f years; noise %.2f ppm\n",
               std::exp(c.season_size.item<double>()), std::exp(c.season_decay.item<double>()),
               std::exp(c.noise.item<double>()));
@@ -131,7 +131,7 @@ int run(bool small) {
       .mark(last, "")
       .save("out/mauna_loa.png");
   std::puts("the picture is out/mauna_loa.png");
-  return found.value.item<double>() < before && rms < 2 && inside > 0.75 ? 0 : 1;
+  return found.objective.item<double>() < before && rms < 2 && inside > 0.75 ? 0 : 1;
 }
 
 }  // namespace
