@@ -33,10 +33,13 @@ struct FFT2Options {
   Dims axes = {-2, -1};
   Norm norm = Norm::Backward;
 };
-/// `fftn`, `ifftn`, `rfftn` and `irfftn` along two axes.
+/// `fftn` along two axes.
 Array fft2(const Array& a, const FFT2Options& options = {}, Loc loc = Loc::here());
+/// `ifftn` along two axes.
 Array ifft2(const Array& a, const FFT2Options& options = {}, Loc loc = Loc::here());
+/// `rfftn` along two axes.
 Array rfft2(const Array& a, const FFT2Options& options = {}, Loc loc = Loc::here());
+/// `irfftn` along two axes.
 Array irfft2(const Array& a, const FFT2Options& options = {}, Loc loc = Loc::here());
 
 /// The frequencies of the entries of `fft` of n points that are d apart: 0, 1, … and then the negative ones,
