@@ -91,6 +91,75 @@ TEST(CustomLinearSolve, OfASymmetricMapNeedsOneSolver) {
   expect_near(grad(loss)(b), differences(loss, b), 1e-9);
 }
 
+/// Heron's square roots, by a number of steps that depends on the values.
+Array heron(const Array& v) {
+  return while_loop([&](const Array& s) { return any(abs(s * s - v) > 1e-14 * v); },
+                    [&](const Array& s) { return 0.5 * (s + v / s); }, v);
+}
+
+TEST(CustomLinearSolve, OfAMapThatGoesThroughALoop) {
+  // The map's residuals are lists: in a batch of all one number of lanes, or of each lane its own.
+  auto f = [](const Array& x) { return matmul(a, x) + 0.2 * heron(square(x) + 3.); };
+  auto step = [&](const Array& at, const Array& right) {
+    return custom_linear_solve(linearize(f, at).second, right, iterate, iterate);
+  };
+  Array places = array({{1., 2., -1.}, {0., 30., 2.}, {1e3, 1., -0.5}}), sides = stack({b, b + 1., 2. * b});
+  auto each = [&](const auto& g, const Array& at, const Array& right) {
+    return stack({g(at[0], right[0]), g(at[1], right[1]), g(at[2], right[2])});
+  };
+  expect_near(vmap(step)(places, sides), each(step, places, sides), 1e-12);
+  expect_near(jit(vmap(step))(places, sides), each(step, places, sides), 1e-12);
+  expect_near(jit(vmap(step, {.in_axes = {{}, 0}}))(places[1], sides),
+              each(step, stack({places[1], places[1], places[1]}), sides), 1e-12);
+  auto loss = [&](const Array& at, const Array& right) { return sum(sin(step(at, right))); };
+  for (LaneLoops loops : {LaneLoops::Automatic, LaneLoops::Lockstep}) {
+    auto slopes = vmap(grad<1>(loss), {.loops = loops});
+    expect_near(slopes(places, sides), each(grad<1>(loss), places, sides), 1e-12);
+    expect_near(jit(slopes)(places, sides), each(grad<1>(loss), places, sides), 1e-12);
+  }
+  auto total = [&](const Array& rights) { return sum(vmap(loss)(places, rights)); };
+  expect_near(jit(grad(total))(sides), each(grad<1>(loss), places, sides), 1e-12);
+}
+
+TEST(CustomJvp, OfARuleThatCapturesAMapThroughALoop) {
+  auto f = [](const Array& x) { return matmul(a, x) + 0.2 * heron(square(x) + 3.); };
+  auto along = [&](const Array& at, const Array& x) {
+    auto slope = linearize(f, at).second;
+    auto map = custom_jvp([=](const Array& v) { return slope(v); },
+                          [=](const Array& v, const Array& dv) {
+                            return std::pair{slope(v), slope(dv)};
+                          });
+    return map(x);
+  };
+  Array places = array({{1., 2., -1.}, {0., 30., 2.}}), xs = stack({b, b + 1.});
+  auto slopes = jacfwd<1>(along);
+  expect_near(jit(vmap(along))(places, xs), stack({along(places[0], xs[0]), along(places[1], xs[1])}), 1e-12);
+  expect_near(jit(vmap(slopes))(places, xs), stack({slopes(places[0], xs[0]), slopes(places[1], xs[1])}),
+              1e-12);
+  expect_near(vmap(jacrev<1>(along))(places, xs), vmap(slopes)(places, xs), 1e-12);
+}
+
+TEST(CustomVjp, OfARuleThatCapturesAMapThroughALoop) {
+  auto f = [](const Array& x) { return matmul(a, x) + 0.2 * heron(square(x) + 3.); };
+  auto capturing = [&](const Array& at, const Array& x) {
+    auto pull = vjp(f, at).second;
+    auto map = custom_vjp([=](const Array& v) { return square(v); },
+                          [=](const Array& v) {
+                            return std::pair{square(v), v};
+                          },
+                          [=](const Array& v, const Array& ct) { return v * std::get<0>(pull(ct)); });
+    return map(x);
+  };
+  Array places = array({{1., 2., -1.}, {0., 30., 2.}}), xs = stack({b, b + 1.});
+  auto slopes = jacrev<1>(capturing);
+  Array one_by_one = stack({slopes(places[0], xs[0]), slopes(places[1], xs[1])});
+  expect_near(vmap(slopes)(places, xs), one_by_one, 1e-12);
+  expect_near(jit(vmap(slopes))(places, xs), one_by_one, 1e-12);
+  expect_near(one_by_one[0], xs[0] * jacrev(f)(places[0]), 1e-12);
+  auto total = [&](const Array& x) { return sum(vmap(capturing)(places, x)); };
+  expect_near(jit(grad(total))(xs), sum(one_by_one, {.axis = 1}), 1e-12);
+}
+
 // The root of x^3 + p x = q, by Newton's iteration, whose own derivative would be of no use: the number of
 // steps is fixed, and it starts at the answer's whereabouts.
 Array cubic(const Array& p, const Array& q) {
@@ -118,6 +187,26 @@ TEST(CustomRoot, IsDifferentiatedByItsEquation) {
   expect_near(vmap(grad<1>(cubic), {.in_axes = {{}, 0}})(p, many),
               stack({grad<1>(cubic)(p, many[0]), grad<1>(cubic)(p, many[1]), grad<1>(cubic)(p, many[2])}),
               1e-12);
+}
+
+TEST(CustomRoot, OfAFunctionWithALoop) {
+  // sqrt(x^2 + p) + x = q: x = (q^2 - p) / (2 q). The slope at the root captures the tape of the loop.
+  auto root = [](const Array& p, const Array& q) {
+    return custom_root([&](const Array& x) { return heron(square(x) + p) + x - q; }, q,
+                       [](const auto& f, const Array& start) {
+                         return while_loop([&](const Array& x) { return abs(f(x)) > 1e-13; },
+                                           [&](const Array& x) { return x - f(x) / grad(f)(x); }, start);
+                       },
+                       [](const auto& slope, const Array& y) { return y / slope(array(1.)); });
+  };
+  Array ps = array({1., 0.01, 40.}), qs = array({2., 3., 5.});
+  for (LaneLoops loops : {LaneLoops::Automatic, LaneLoops::Lockstep}) {
+    expect_near(jit(vmap(root, {.loops = loops}))(ps, qs), (square(qs) - ps) / (2. * qs), 1e-12);
+    expect_near(jit(vmap(grad<0, 1>(root), {.loops = loops}))(ps, qs),
+                std::tuple{-0.5 / qs, 0.5 + ps / (2. * square(qs))}, 1e-12);
+    auto total = [&](const Array& p, const Array& q) { return sum(vmap(root, {.loops = loops})(p, q)); };
+    expect_near(jit(grad<0, 1>(total))(ps, qs), std::tuple{-0.5 / qs, 0.5 + ps / (2. * square(qs))}, 1e-12);
+  }
 }
 
 TEST(CustomRoot, OnTreesWithMoreResults) {

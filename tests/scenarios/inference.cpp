@@ -30,9 +30,7 @@ TEST(Inference, InfluenzaInABoardingSchool) {
         .ys.infected;
   };
   auto loss = [&](const Epidemic& e) { return sum(square(model(e, days) - in_bed)); };
-  auto fit = [&](const Epidemic& start) {
-    return minimize(loss, BFGS{.gtol = 1e-3}, start, {.adjoint = SolveAdjoint::Unrolled});
-  };
+  auto fit = [&](const Epidemic& start) { return minimize(loss, BFGS{.gtol = 1e-3}, start); };
   auto found = jit(fit)({0.5, -0.8});
   EXPECT_NEAR(exp(found.value.transmission).item<double>(), 1.6997993979180697, 1e-5);
   EXPECT_NEAR(exp(found.value.recovery).item<double>(), 0.4468658948242079, 1e-5);
@@ -67,9 +65,7 @@ TEST(Inference, LynxAndHareFromManyStarts) {
   };
   auto loss = [&](const Array& p) { return sum(square(path(p) - seen)); };
   Array start = log(array({0.55, 0.03, 0.8, 0.025, 33., 6.}));
-  auto fit = [&](const Array& s) {
-    return minimize(loss, BFGS{.gtol = 1e-5}, s, {.adjoint = SolveAdjoint::Unrolled});
-  };
+  auto fit = [&](const Array& s) { return minimize(loss, BFGS{.gtol = 1e-5}, s); };
   auto found = jit(fit)(start);
   expect_close(exp(found.value),
                array({0.5401589854835939, 0.02716535671975868, 0.796386054063283, 0.023694638924979368,

@@ -48,7 +48,7 @@ class StagedJvp : public JvpSource {
       std::erase_if(found, [](const Array& a) { return a.is_empty(); });
       return found;
     };
-    return traced_captures(body, inputs(all), "custom_jvp");
+    return consts_among_captures(body, inputs(all), "custom_jvp");
   }
 
   std::vector<Aval> results;
@@ -79,7 +79,7 @@ class StagedJvp : public JvpSource {
 class BatchedJvp : public JvpSource {
  public:
   BatchedJvp(std::shared_ptr<const JvpSource> inner, MappedAxis axis, std::vector<bool> arguments,
-             std::vector<bool> consts)
+             MappedOperands consts)
       : inner_(std::move(inner)),
         axis_{axis.size, std::string(axis.name)},
         arguments_(std::move(arguments)),
@@ -89,16 +89,19 @@ class BatchedJvp : public JvpSource {
     std::vector<bool> in_mask = arguments_, out_mask;
     for (std::size_t i = 0; i < perturbed.size(); ++i)
       if (perturbed[i]) in_mask.push_back(arguments_[i]);
-    in_mask.insert(in_mask.end(), consts_.begin(), consts_.end());
+    in_mask.insert(in_mask.end(), consts_.mask.begin(), consts_.mask.end());
+    std::vector<Aval> inputs = input_avals(*program.graph);
+    std::ranges::copy(consts_.avals, inputs.end() - std::ssize(consts_.avals));
     program.graph = batch_graph(*program.graph, axis_, in_mask,
-                                std::vector<bool>(program.graph->outputs().size(), true), out_mask);
+                                std::vector<bool>(program.graph->outputs().size(), true), out_mask, inputs);
     return program;
   }
 
  private:
   std::shared_ptr<const JvpSource> inner_;
   NamedAxis axis_;
-  std::vector<bool> arguments_, consts_;
+  std::vector<bool> arguments_;
+  MappedOperands consts_;
 };
 
 struct CustomJvpParams : CustomParts {
@@ -140,9 +143,11 @@ void custom_jvp_batch(const BatchRule& r) {
   CustomJvpParams p = r.params.as<CustomJvpParams>();
   std::vector<bool> mask, out_mask;
   std::vector<Array> operands = lanes_first(r, mask);
-  p.region =
-      batch_graph(*p.region, r.size, mask, std::vector<bool>(p.region->outputs().size(), true), out_mask);
-  p.rule.rule = std::make_shared<BatchedJvp>(p.rule.rule, r.size, p.arguments_of(mask), p.consts_of(mask));
+  const std::vector<Aval> avals = avals_of(operands);
+  p.region = batch_graph(*p.region, r.size, mask, std::vector<bool>(p.region->outputs().size(), true),
+                         out_mask, avals);
+  p.rule.rule =
+      std::make_shared<BatchedJvp>(p.rule.rule, r.size, p.arguments_of(mask), p.mapped_consts(mask, avals));
   r.outs = bind_all(custom_jvp_op, make_params(std::move(p)), operands);
   r.out_axes.assign(r.outs.size(), 0);
 }

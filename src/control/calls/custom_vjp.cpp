@@ -121,26 +121,18 @@ class StagedVjp : public VjpSource {
     std::vector<Aval> inputs = rules_->arguments;
     for (const Aval& a : rules_->results)
       if (is_inexact(a.dtype())) inputs.push_back(a);
-    return traced_captures(both, inputs, "custom_vjp");
+    return consts_among_captures(both, inputs, "custom_vjp");
   }
 
  private:
   std::shared_ptr<VjpRules> rules_;
 };
 
-std::vector<Aval> stacked_where(const std::vector<bool>& mask, std::span<const Aval> avals,
-                                std::int64_t lanes) {
-  std::vector<Aval> out(avals.begin(), avals.end());
-  for (std::size_t i = 0; i < out.size(); ++i)
-    if (mask[i]) out[i] = stacked(out[i], lanes);
-  return out;
-}
-
 class BatchedBackward : public BackwardSource {
  public:
-  /// Which residuals and consts are mapped, and which arguments that have a tangent.
-  BatchedBackward(std::shared_ptr<const BackwardSource> inner, MappedAxis axis, std::vector<bool> residuals,
-                  std::vector<bool> consts, std::vector<bool> tangents)
+  /// `tangents`: which arguments that have a tangent are mapped.
+  BatchedBackward(std::shared_ptr<const BackwardSource> inner, MappedAxis axis, MappedOperands residuals,
+                  MappedOperands consts, std::vector<bool> tangents)
       : inner_(std::move(inner)),
         axis_{axis.size, std::string(axis.name)},
         residuals_(std::move(residuals)),
@@ -148,14 +140,16 @@ class BatchedBackward : public BackwardSource {
         tangents_(std::move(tangents)) {}
   RuleProgram make(const std::vector<bool>& marks) const override {
     RuleProgram lane = inner_->program(marks), program;
-    std::vector<bool> mask = residuals_;
+    std::vector<bool> mask = residuals_.mask;
     mask.resize(mask.size() + count(marks), true);
-    mask.insert(mask.end(), consts_.begin(), consts_.end());
-    std::vector<int> axes;
-    for (bool mapped : mask) axes.push_back(mapped ? 0 : -1);
+    mask.insert(mask.end(), consts_.mask.begin(), consts_.mask.end());
+    std::vector<Aval> avals = input_avals(*lane.graph);
+    std::ranges::copy(residuals_.avals, avals.begin());
+    std::ranges::copy(consts_.avals, avals.end() - std::ssize(consts_.avals));
+    const MappedInputs whole(*lane.graph, axis_, mask, avals);
     auto body = [&](std::span<const Array> in) {
       auto run = [&](std::span<const Array> inputs) { return interpret(*lane.graph, inputs); };
-      BatchResult r = batch(callee_of(run), axis_, in, axes);
+      BatchResult r = batch(callee_of(run), axis_, in, whole.axes);
       for (std::size_t t = 0, k = 0; t < tangents_.size(); ++t) {
         if (!lane.out_mask[t]) continue;
         // What all lanes share gets the sum of their cotangents.
@@ -170,7 +164,7 @@ class BatchedBackward : public BackwardSource {
       }
       return r.outs;
     };
-    program.graph = rewire(stacked_where(mask, input_avals(*lane.graph), axis_.size), body);
+    program.graph = rewire(whole.avals, body);
     program.out_mask = lane.out_mask;
     return program;
   }
@@ -178,13 +172,14 @@ class BatchedBackward : public BackwardSource {
  private:
   std::shared_ptr<const BackwardSource> inner_;
   NamedAxis axis_;
-  std::vector<bool> residuals_, consts_, tangents_;
+  MappedOperands residuals_, consts_;
+  std::vector<bool> tangents_;
 };
 
 class BatchedVjp : public VjpSource {
  public:
   BatchedVjp(std::shared_ptr<const VjpSource> inner, MappedAxis axis, std::vector<bool> arguments,
-             std::vector<bool> consts, std::size_t results)
+             MappedOperands consts, std::size_t results)
       : inner_(std::move(inner)),
         axis_{axis.size, std::string(axis.name)},
         arguments_(std::move(arguments)),
@@ -193,9 +188,11 @@ class BatchedVjp : public VjpSource {
   RuleProgram make(const std::vector<bool>& perturbed) const override {
     RuleProgram program = inner_->program(perturbed);
     std::vector<bool> in_mask = arguments_, all(program.graph->outputs().size(), false), out_mask;
-    in_mask.insert(in_mask.end(), consts_.begin(), consts_.end());
+    in_mask.insert(in_mask.end(), consts_.mask.begin(), consts_.mask.end());
+    std::vector<Aval> inputs = input_avals(*program.graph);
+    std::ranges::copy(consts_.avals, inputs.end() - std::ssize(consts_.avals));
     for (std::size_t i = 0; i < results_; ++i) all[i] = true;
-    program.graph = batch_graph(*program.graph, axis_, in_mask, all, out_mask);
+    program.graph = batch_graph(*program.graph, axis_, in_mask, all, out_mask, inputs);
     program.mapped.assign(out_mask.begin() + static_cast<std::ptrdiff_t>(results_), out_mask.end());
     return program;
   }
@@ -204,14 +201,17 @@ class BatchedVjp : public VjpSource {
     std::vector<bool> tangents;
     for (std::size_t i = 0; i < perturbed.size(); ++i)
       if (perturbed[i]) tangents.push_back(arguments_[i]);
+    std::vector<Aval> residuals = output_avals(*forward.graph);
+    residuals.erase(residuals.begin(), residuals.begin() + static_cast<std::ptrdiff_t>(results_));
     return std::make_shared<BatchedBackward>(inner_->backward(inner_->program(perturbed), perturbed), axis_,
-                                             forward.mapped, consts_, tangents);
+                                             MappedOperands{forward.mapped, residuals}, consts_, tangents);
   }
 
  private:
   std::shared_ptr<const VjpSource> inner_;
   NamedAxis axis_;
-  std::vector<bool> arguments_, consts_;
+  std::vector<bool> arguments_;
+  MappedOperands consts_;
   std::size_t results_;
 };
 
@@ -289,9 +289,10 @@ void custom_vjp_batch(const BatchRule& r) {
   std::vector<bool> mask, out_mask;
   std::vector<Array> operands = lanes_first(r, mask);
   std::size_t results = p.region->outputs().size();
-  p.region = batch_graph(*p.region, r.size, mask, std::vector<bool>(results, true), out_mask);
-  p.rule.rule =
-      std::make_shared<BatchedVjp>(p.rule.rule, r.size, p.arguments_of(mask), p.consts_of(mask), results);
+  const std::vector<Aval> avals = avals_of(operands);
+  p.region = batch_graph(*p.region, r.size, mask, std::vector<bool>(results, true), out_mask, avals);
+  p.rule.rule = std::make_shared<BatchedVjp>(p.rule.rule, r.size, p.arguments_of(mask),
+                                             p.mapped_consts(mask, avals), results);
   r.outs = bind_all(custom_vjp_op, make_params(std::move(p)), operands);
   r.out_axes.assign(r.outs.size(), 0);
 }
@@ -320,13 +321,14 @@ void custom_linear_batch(const BatchRule& r) {
   CustomLinearParams p = r.params.as<CustomLinearParams>();
   std::vector<bool> mask;
   std::vector<Array> operands = lanes_first(r, mask);
+  const std::vector<Aval> avals = avals_of(operands);
   auto part = [&](std::int64_t from, std::int64_t n) {
-    return std::vector<bool>(mask.begin() + from, mask.begin() + from + n);
+    return MappedOperands{{mask.begin() + from, mask.begin() + from + n},
+                          {avals.begin() + from, avals.begin() + from + n}};
   };
-  std::int64_t known = p.residuals + p.consts;
   p.rule.rule = std::make_shared<BatchedBackward>(
       p.rule.rule, r.size, part(0, p.residuals), part(p.residuals, p.consts),
-      part(known, static_cast<std::int64_t>(mask.size()) - known));
+      std::vector<bool>(mask.begin() + p.residuals + p.consts, mask.end()));
   std::vector<Aval> tangents;
   for (const Aval& a : output_avals(*p.results)) tangents.push_back(stacked(a, r.size));
   p.results = graph_of_avals(tangents);

@@ -55,13 +55,32 @@ std::vector<Array> negated(std::span<const Array> arrays) {
   return out;
 }
 
-/// Mapped consts, and `mapped` more arguments, all of them mapped; results too.
-GraphRef batched_region(const GraphRef& region, std::int64_t lanes, std::vector<bool> consts) {
-  if (!region) return region;
-  std::vector<bool> found;
-  consts.resize(region->input_count(), true);
-  return batch_graph(*region, lanes, consts, std::vector<bool>(region->outputs().size(), true), found);
-}
+/// The operands of a batch, the consts first: those are mapped as they come, all others along axis 0. So are
+/// the other inputs of regions, and the results.
+class BatchedOperands {
+ public:
+  BatchedOperands(const BatchRule& r, std::int64_t consts) : lanes_(r.size) {
+    arrays = lanes_first(r, mask_);
+    mask_.resize(static_cast<std::size_t>(consts));
+    for (std::size_t i = mask_.size(); i < arrays.size(); ++i)
+      arrays[i] = with_axis(r.operands[i], r.axes[i], 0, r.size);
+    consts_ = avals_of(std::span<const Array>(arrays).first(mask_.size()));
+  }
+  /// Null if `region` is.
+  GraphRef region(const GraphRef& region) const {
+    if (!region) return region;
+    std::vector<bool> mask = mask_, found;
+    mask.resize(region->input_count(), true);
+    return batch_graph(*region, lanes_, mask, std::vector<bool>(region->outputs().size(), true), found,
+                       consts_);
+  }
+  std::vector<Array> arrays;
+
+ private:
+  std::vector<bool> mask_;
+  std::vector<Aval> consts_;  // an operand may be a list, of each lane or of entries with all lanes
+  std::int64_t lanes_;
+};
 
 // custom_linear_solve: operands (consts…, b…). region: → x; adjoint: (consts…, c…) → y with mapᵀ y = c, or
 // none; map and transposed: (consts…, x…) → map x, mapᵀ x.
@@ -125,14 +144,9 @@ void linear_solve_transpose(const TransposeRule& r) {
 
 void linear_solve_batch(const BatchRule& r) {
   LinearSolveParams p = r.params.as<LinearSolveParams>();
-  std::vector<bool> mask;
-  std::vector<Array> operands = lanes_first(r, mask);
-  for (std::size_t i = static_cast<std::size_t>(p.consts); i < operands.size(); ++i)
-    operands[i] = with_axis(r.operands[i], r.axes[i], 0, r.size);
-  mask.resize(static_cast<std::size_t>(p.consts));
-  for (GraphRef* region : {&p.region, &p.adjoint, &p.map, &p.transposed})
-    *region = batched_region(*region, r.size, mask);
-  r.outs = bind_all(custom_linear_solve_op, make_params(std::move(p)), operands);
+  const BatchedOperands operands(r, p.consts);
+  for (GraphRef* region : {&p.region, &p.adjoint, &p.map, &p.transposed}) *region = operands.region(*region);
+  r.outs = bind_all(custom_linear_solve_op, make_params(std::move(p)), operands.arrays);
   r.out_axes.assign(r.outs.size(), 0);
 }
 
@@ -176,14 +190,9 @@ void root_jvp(const JvpRule& r) {
 
 void root_batch(const BatchRule& r) {
   RootParams p = r.params.as<RootParams>();
-  std::vector<bool> mask;
-  std::vector<Array> operands = lanes_first(r, mask);
-  for (std::size_t i = static_cast<std::size_t>(p.consts); i < operands.size(); ++i)
-    operands[i] = with_axis(r.operands[i], r.axes[i], 0, r.size);
-  mask.resize(static_cast<std::size_t>(p.consts));
-  for (GraphRef* region : {&p.region, &p.function, &p.tangent})
-    *region = batched_region(*region, r.size, mask);
-  r.outs = bind_all(custom_root_op, make_params(std::move(p)), operands);
+  const BatchedOperands operands(r, p.consts);
+  for (GraphRef* region : {&p.region, &p.function, &p.tangent}) *region = operands.region(*region);
+  r.outs = bind_all(custom_root_op, make_params(std::move(p)), operands.arrays);
   r.out_axes.assign(r.outs.size(), 0);
 }
 

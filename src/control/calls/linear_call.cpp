@@ -108,10 +108,13 @@ void linear_call_batch(const BatchRule& r) {
   }
   back_mask.resize(p.transposed->input_count(), true);
   LinearCallParams wide = p;
-  wide.region =
-      batch_graph(*p.region, r.size, in_mask, std::vector<bool>(p.region->outputs().size(), true), out_mask);
+  const std::vector<Aval> avals = avals_of(operands);
+  wide.region = batch_graph(*p.region, r.size, in_mask, std::vector<bool>(p.region->outputs().size(), true),
+                            out_mask, avals);
+  std::vector<Aval> back(avals.begin(), avals.begin() + static_cast<std::ptrdiff_t>(plain));
+  for (const Aval& cotangent : output_avals(*wide.region)) back.push_back(cotangent);
   wide.transposed = batch_graph(*p.transposed, r.size, back_mask,
-                                std::vector<bool>(p.transposed->outputs().size(), true), back_out);
+                                std::vector<bool>(p.transposed->outputs().size(), true), back_out, back);
   r.outs = bind_all(linear_call_op, make_params(wide), operands);
   r.out_axes.assign(r.outs.size(), 0);
 }

@@ -24,7 +24,7 @@ void CustomParts::check_captures(const char* op, const char* marked_as, const st
 GraphRef closed(const GraphRef& graph, std::span<const Array> captured, const char* name) {
   if (captured.empty()) return graph;
   for (const Array& a : captured)
-    if (is_tracer(a)) fail(messages::custom_late_capture, {name, to_string(a.aval())});
+    if (is_tracer(a) || a.aval().is_list()) fail(messages::custom_late_capture, {name, to_string(a.aval())});
   std::vector<Aval> avals = input_avals(*graph);
   avals.resize(avals.size() - captured.size());
   return rewire(avals, [&](std::span<const Array> in) {
@@ -34,14 +34,14 @@ GraphRef closed(const GraphRef& graph, std::span<const Array> captured, const ch
   });
 }
 
-CustomBinding bind_custom(const CustomCall& call, const char* name, std::span<const Array> traced) {
+CustomBinding bind_custom(const CustomCall& call, const char* name, std::span<const Array> consts) {
   // The rules are of the same code.
   keep_library(reinterpret_cast<const void*>(call.function.run));
   CustomBinding b;
   std::vector<Aval> avals = avals_of(call.leaves);
   b.argument_avals.assign(avals.begin() + static_cast<std::ptrdiff_t>(call.own), avals.end());
   Staged staged = stage(call.function, avals, name, call.loc);
-  for (const Array& a : traced)
+  for (const Array& a : consts)
     if (std::ranges::none_of(b.consts, [&](const Array& c) { return c.node() == a.node(); }))
       b.consts.push_back(a);
   b.operands.assign(call.leaves.begin(), call.leaves.end());

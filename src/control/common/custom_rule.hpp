@@ -30,7 +30,7 @@ GraphRef closed(const GraphRef& graph, std::span<const Array> captured, const ch
 
 /// Stages `body` on (inputs…), with `consts` further inputs that stand for the arrays captured, and the named
 /// axes that were in scope where the rule was called. Concrete arrays that it uses become part of the
-/// program. Throws where it uses a traced value that is no const.
+/// program. Throws where it uses a traced value or a list that is no const.
 template <class Body>
 RuleProgram stage_rule(Body&& body, std::span<const Aval> inputs, std::span<const Array> consts,
                        std::span<const NamedAxis> axes, const char* name) {
@@ -48,15 +48,15 @@ RuleProgram stage_rule(Body&& body, std::span<const Aval> inputs, std::span<cons
   program.graph = closed(program.graph, captured, name);
   return program;
 }
-/// The traced values that `body`, staged on these inputs, uses from outside. None if it throws: that is for
-/// when its program is asked for.
+/// What `body`, staged on these inputs, uses from outside and no program can hold: traced values, and lists.
+/// None if it throws: that is for when its program is asked for.
 template <class Body>
-std::vector<Array> traced_captures(Body&& body, std::span<const Aval> inputs, const char* name) {
+std::vector<Array> consts_among_captures(Body&& body, std::span<const Aval> inputs, const char* name) {
   try {
-    std::vector<Array> traced;
+    std::vector<Array> consts;
     for (const Array& a : stage_with(body, inputs, name).captures)
-      if (is_tracer(a)) traced.push_back(a);
-    return traced;
+      if (is_tracer(a) || a.aval().is_list()) consts.push_back(a);
+    return consts;
   } catch (const Error&) {
     return {};
   }
@@ -84,6 +84,12 @@ class RulePrograms {
   mutable std::map<std::vector<bool>, RuleProgram> made_;
 };
 
+/// Operands of a batched op that its rules take too: which are mapped, and what all are over whole values.
+struct MappedOperands {
+  std::vector<bool> mask;
+  std::vector<Aval> avals;
+};
+
 /// Operand counts of an op with custom rules.
 struct CustomParts {
   std::int64_t own = 0, arguments = 0, captures = 0, consts = 0;
@@ -108,6 +114,10 @@ struct CustomParts {
   std::vector<bool> consts_of(const std::vector<bool>& mask) const {
     return {mask.end() - consts, mask.end()};
   }
+  MappedOperands mapped_consts(const std::vector<bool>& mask, std::span<const Aval> avals) const {
+    auto whole = consts_of(avals);
+    return {consts_of(mask), {whole.begin(), whole.end()}};
+  }
   /// Throws if something that `f` uses beside its arguments is marked (differentiated, or mapped).
   void check_captures(const char* op, const char* marked_as, const std::vector<bool>& mask) const;
 };
@@ -119,8 +129,8 @@ struct CustomBinding {
   CustomParts parts;
   std::vector<Aval> argument_avals;
 };
-/// `traced`: the traced values that the rules use from outside; they become consts.
-CustomBinding bind_custom(const CustomCall& call, const char* name, std::span<const Array> traced);
+/// `consts`: what the rules use from outside and no program can hold.
+CustomBinding bind_custom(const CustomCall& call, const char* name, std::span<const Array> consts);
 
 /// Zeros in the place of missing tangents of values that could have one.
 void fill_zero_tangents(std::span<const Aval> avals, std::span<Array> tangents);

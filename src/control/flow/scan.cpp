@@ -34,7 +34,7 @@ void scan_shape(const Params& params, std::span<const Aval> in, std::vector<Aval
   std::vector<Aval> operands(in.begin(), in.begin() + static_cast<std::ptrdiff_t>(first_x));
   for (const Aval& x : in.subspan(first_x)) {
     if (!x.is_list() && (x.rank() == 0 || x.shape()[0] != p.length))
-      fail(messages::scan_length, {"length", std::to_string(p.length), "one of them", to_string(x)});
+      fail(messages::scan_length, {"scan", "length", std::to_string(p.length), "one of them", to_string(x)});
     APSIS_ASSERT(p.length >= 0 || x.is_list());
     APSIS_ASSERT(!of_lanes(x.list()));
     operands.push_back(entry_of_xs(x));

@@ -146,20 +146,23 @@ Array with_axis(const Array& a, int axis, int to, std::int64_t size) {
   return lax::broadcast_in_dim(a, shape, axes);
 }
 
-GraphRef batch_graph(const Graph& graph, MappedAxis axis, const std::vector<bool>& in_mask,
-                     const std::vector<bool>& instantiate, std::vector<bool>& out_mask,
-                     std::span<const Aval> operands) {
-  std::vector<Aval> avals;
-  std::vector<int> axes;
+MappedInputs::MappedInputs(const Graph& graph, MappedAxis axis, const std::vector<bool>& in_mask,
+                           std::span<const Aval> operands) {
   for (ValueId v = 0; v < graph.input_count(); ++v) {
     const Aval& aval = graph.aval(v);
     const bool list = aval.is_list() && v < operands.size();
     avals.push_back(list ? operands[v] : in_mask[v] ? with_mapped_axis(aval, axis) : aval);
     axes.push_back(in_mask[v] ? mapped_place(avals.back(), aval) : -1);
   }
+}
+
+GraphRef batch_graph(const Graph& graph, MappedAxis axis, const std::vector<bool>& in_mask,
+                     const std::vector<bool>& instantiate, std::vector<bool>& out_mask,
+                     std::span<const Aval> operands) {
+  const MappedInputs inputs(graph, axis, in_mask, operands);
   auto body = [&](std::span<const Array> in) {
-    auto run = [&](std::span<const Array> inputs) { return interpret(graph, inputs); };
-    BatchResult r = batch(callee_of(run), axis, in, axes);
+    auto run = [&](std::span<const Array> lane) { return interpret(graph, lane); };
+    BatchResult r = batch(callee_of(run), axis, in, inputs.axes);
     out_mask.assign(r.outs.size(), false);
     for (std::size_t i = 0; i < r.outs.size(); ++i) {
       out_mask[i] = r.axes[i] >= 0 || instantiate[i];
@@ -167,7 +170,7 @@ GraphRef batch_graph(const Graph& graph, MappedAxis axis, const std::vector<bool
     }
     return r.outs;
   };
-  return stage_with(body, avals, "vmap").graph;
+  return stage_with(body, inputs.avals, "vmap").graph;
 }
 
 }  // namespace apsis::detail

@@ -78,10 +78,18 @@ int mapped_place(const Aval& whole, const Aval& lane);
 /// `a` with the mapped axis at `to`: moved there, or broadcast if it has none. That of a list stays.
 Array with_axis(const Array& a, int axis, int to, std::int64_t size);
 
-/// The graph over whole values: inputs marked `in_mask` have the mapped axis at 0; outputs marked in
-/// `out_mask` too. With `instantiate[i]` output i is mapped even if all lanes are equal. Where lists may be
-/// among the inputs, `operands` tell what they are, a list per lane or one list of entries that have the
-/// mapped axis; left out, it is the latter.
+/// What the inputs of a graph are over whole values, and where the mapped axis is: at 0 for those marked in
+/// `in_mask`, nowhere (-1) for others. Where lists may be among them, `operands` tell what they are, a list
+/// per lane or one list of entries that have the mapped axis; left out, it is the latter.
+struct MappedInputs {
+  MappedInputs(const Graph& graph, MappedAxis axis, const std::vector<bool>& in_mask,
+               std::span<const Aval> operands = {});
+  std::vector<Aval> avals;
+  std::vector<int> axes;
+};
+
+/// The graph over whole values, of `MappedInputs`; outputs marked in `out_mask` have the mapped axis at 0.
+/// With `instantiate[i]` output i is mapped even if all lanes are equal.
 GraphRef batch_graph(const Graph& graph, MappedAxis axis, const std::vector<bool>& in_mask,
                      const std::vector<bool>& instantiate, std::vector<bool>& out_mask,
                      std::span<const Aval> operands = {});
