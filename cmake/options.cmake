@@ -31,5 +31,6 @@ if(APSIS_SANITIZE AND NOT APSIS_SANITIZE STREQUAL "valgrind")
 endif()
 find_program(APSIS_CCACHE ccache)
 if(APSIS_CCACHE AND PROJECT_IS_TOP_LEVEL)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${APSIS_CCACHE})
+  # What it must be told to take precompiled headers.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${APSIS_CCACHE})
 endif()
