@@ -46,6 +46,18 @@ inline constexpr Ellipsis ellipsis{};
 /// A new axis of size 1.
 inline constexpr NewAxis newaxis{};
 
+namespace detail {
+template <class T>
+concept PlaceInIndex = std::same_as<T, Range> || std::same_as<T, Ellipsis> || std::same_as<T, NewAxis>;
+}
+/// Refused: C++20 takes the comma of `x[ellipsis, 0]` for the operator, which leaves `x[0]`.
+template <class First, class Next>
+requires(detail::PlaceInIndex<First> || detail::PlaceInIndex<Next>) Range operator,(const First&,
+                                                                                    const Next&) {
+  static_assert(!std::same_as<First, First>, "x[a, b] is x[b] in C++20: write x(a, b) for several axes");
+  return {};
+}
+
 /// One place in an index: an integer, a range, `ellipsis`, `newaxis`, an array of integers (traced or not),
 /// or a concrete array of booleans. Integers out of bounds throw; entries of arrays are clamped when read and
 /// dropped when written, as in JAX.
