@@ -249,13 +249,14 @@ std::vector<Places> some_places() {
   };
 }
 
-constexpr OutOfBounds modes[] = {OutOfBounds::Clip, OutOfBounds::Fill, OutOfBounds::Zero};
+constexpr detail::OutOfBounds modes[] = {detail::OutOfBounds::Clip, detail::OutOfBounds::Fill,
+                                         detail::OutOfBounds::Zero};
 
 Record gather_record() {
   Random random(26);
   Record record{&gather_op, {}, {}};
   for (Places place : some_places())
-    for (OutOfBounds mode : modes) {
+    for (detail::OutOfBounds mode : modes) {
       place.params.mode = mode;
       Params params = make_params(place.params);
       for (Dtype dtype : dtypes_of(place.slices == Shape{3}))
@@ -263,7 +264,7 @@ Record gather_record() {
                                    params,
                                    {random_array(random, dtype, place.operand, -9, 9), place.indices}});
       // What is out of bounds is NaN with Fill, which differences do not see through.
-      if (mode != OutOfBounds::Fill)
+      if (mode != detail::OutOfBounds::Fill)
         record.smooth.push_back({to_string(place.operand),
                                  params,
                                  {random_array(random, Dtype::F64, place.operand, -2, 2), place.indices}});
@@ -276,7 +277,7 @@ Record scatter_record() {
   Random random(27);
   Record record{&scatter_op, {}, {}};
   for (Places place : some_places())
-    for (OutOfBounds mode : {OutOfBounds::Clip, OutOfBounds::Fill})
+    for (detail::OutOfBounds mode : {detail::OutOfBounds::Clip, detail::OutOfBounds::Fill})
       for (ScatterKind kind :
            {ScatterKind::Set, ScatterKind::Add, ScatterKind::Mul, ScatterKind::Min, ScatterKind::Max}) {
         place.params.mode = mode;

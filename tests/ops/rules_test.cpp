@@ -14,7 +14,7 @@ namespace {
 namespace lax = detail::lax;
 
 // Sum of the products of elements, as doubles.
-double inner(const Array& a, const Array& b) {
+double dot_of(const Array& a, const Array& b) {
   const auto x = a.to_vector<double>(), y = b.to_vector<double>();
   double total = 0;
   for (std::size_t i = 0; i < x.size(); ++i) total += x[i] * y[i];
@@ -129,10 +129,10 @@ void check_transpose(const Op& op, const Example& example, const std::vector<boo
     EXPECT_EQ(operands[i].terms().empty(), !mask[i]) << "operand " << i;
     for (const Accumulator::Term& term : operands[i].terms()) {
       EXPECT_EQ(term.cotangent.aval(), avals[i]);
-      pulled += inner(inputs[i], term.cotangent);
+      pulled += dot_of(inputs[i], term.cotangent);
     }
   }
-  const double pushed = inner(out[0], cotangent);
+  const double pushed = dot_of(out[0], cotangent);
   EXPECT_NEAR(pushed, pulled, 1e-13 * std::max(1., std::fabs(pushed)));
   op.transpose({example.params, residuals, {&none, 1}, nothing});
   for (const Accumulator& operand : nothing) EXPECT_TRUE(operand.terms().empty());
