@@ -205,6 +205,12 @@ TEST(LaneNests, MoreCotangentsThanLanes) {
       [&](const Array& x) { return vmap(run)(x); },
       [&](const Array& x) { return outer(sums(x), x); },
       [&](const Array& x) { return sums(x)[range(0, 1)]; },
+      [&](const Array& x) {  // a solve of three numbers a lane, each lane with its own number of steps
+        return vmap([](const Array& y) {
+          const auto field = [](const Array&, const Array& s) { return sin(s) - 0.2 * s; };
+          return diffeqsolve(ODETerm{field}, Tsit5{}, 0., 1. + y, 0.25, stack({y, y + 1., y + 2.})).ys[-1];
+        })(x);
+      },
   };
   for (const auto& f : functions)
     for (const std::int64_t lanes : {1, 3, 20}) {

@@ -188,6 +188,22 @@ TEST(ForiLoop, ErrorsNameTheUsersCarry) {
   EXPECT_NE(message_of(grows).find("carry.x is f64[] on entry and f64[2] on return"), std::string::npos);
 }
 
+// By its own name, whether it becomes a scan or, with bounds that are traced, a while.
+TEST(ForiLoop, ErrorsAreItsOwn) {
+  const auto grows = [](const Array&, const Array& c) { return concatenate({c, c}); };
+  const auto run = [&](const Array& n) { return fori_loop(0, n, grows, array({1., 2.})); };
+  const std::string mismatch =
+      "[fori_loop] the body must return the carry with the shapes and dtypes it got: carry is ";
+  EXPECT_TRUE(error_of([&] { run(3); }).starts_with(mismatch));
+  EXPECT_TRUE(error_of([&] { jit(run)(array(3)); }).starts_with(mismatch));
+  const auto kept = [](const Array& n) {
+    return fori_loop(0, n, [](const Array&, const Array& c) { return sin(c); }, array(1.),
+                     {.checkpoints = 1});
+  };
+  EXPECT_TRUE(error_of([&] { kept(3); }).starts_with("[fori_loop] checkpoints is 1"));
+  EXPECT_TRUE(error_of([&] { jit(kept)(array(3)); }).starts_with("[fori_loop] checkpoints is 1"));
+}
+
 TEST(ForiLoop, KeepsAsFewStatesAsItIsTold) {
   const auto loss = [](const ForiOptions& options) {
     return [=](const Array& x, const Array& n) {

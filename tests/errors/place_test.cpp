@@ -57,6 +57,14 @@ TEST(Place, OfTransformationsOfOneCall) {
   EXPECT_HERE("[Array] ", jacfwd(absent)(x));
 }
 
+TEST(Place, OfPullBacks) {
+  const auto pull = vjp(twice, x).second;
+  const auto push = linearize(twice, x).second;
+  EXPECT_HERE("[vjp] the cotangent of result is f64[3], but result is f64[2]", pull(ones({3})));
+  EXPECT_HERE("[vjp] the cotangent of result is f32[2], but result is f64[2]", pull(ones({2}, f32)));
+  EXPECT_HERE("[linearize] the tangent of ", push(ones({3})));
+}
+
 TEST(Place, OfTreesMapped) {
   EXPECT_HERE("[tree_map] tree 1 and tree 2",
               tree_map([](const Array& a, const Array&) { return a; }, one, two));

@@ -34,6 +34,10 @@ TEST(Misuses, Digits) {
   // Permuting a scalar.
   expect_misuse("needs an array with 1 or more axes, got shape []",
                 [&] { random::permutation(random::key(0), array(1.)); });
+  // A batch for a layer that takes one.
+  expect_misuse("for a batch of them use vmap", [&] {
+    nn::make_linear({.in = 64, .out = 10}, random::key(0))(ones({8, 64}));
+  });
 }
 
 TEST(Misuses, Recurrent) {
@@ -56,6 +60,8 @@ TEST(Misuses, Mixture) {
   expect_misuse("insert axes of size 1 with expand_dims or reshape", [&] { ones({5, 2}) * ones({3}); });
   // Variance over a missing axis.
   expect_misuse("it must lie in [-1, 1)", [&] { var(x, {.axis = 3}); });
+  // Responsibilities along a missing axis.
+  expect_misuse("f64[3] has no axis 1", [&] { softmax(x, 1); });
 }
 
 TEST(Misuses, Clusters) {
@@ -86,6 +92,8 @@ TEST(Misuses, GaussianProcess) {
   });
   // A kernel that is not square.
   expect_misuse("needs an array with 2 axes, got shape [3]", [&] { tril(x); });
+  // A covariance that is not square.
+  expect_misuse("needs square matrices, got f64[3,2]", [&] { linalg::cholesky(ones({3, 2})); });
 }
 
 TEST(Misuses, Autoregression) {
@@ -111,12 +119,24 @@ TEST(Misuses, Epidemic) {
   expect_misuse("to solve for many times at once use vmap", [&] {
     diffeqsolve(ODETerm{decay}, Tsit5{}, 0., 1., array({0.1, 0.1}), x);
   });
+  // A day after the last.
+  expect_misuse("save times must lie between t0 = 0.0 and t1 = 1.0", [&] {
+    diffeqsolve(ODETerm{decay}, Tsit5{}, 0., 1., 0.1, x, {.saveat = {.ts = {0.5, 1.5}}});
+  });
 }
 
 TEST(Misuses, LynxAndHare) {
   // Starts along the wrong axis.
   expect_misuse("the number must be that axis' size", [&] {
     vmap([](const Array& s) { return unstack<6>(s)[0]; }, {.in_axes = {1}})(ones({5, 6}));
+  });
+  // Years out of order.
+  expect_misuse("save times must be sorted from t0 to t1", [&] {
+    diffeqsolve(ODETerm{decay}, Tsit5{}, 0., 1., 0.1, x, {.saveat = {.ts = {0.5, 0.25}}});
+  });
+  // Tolerances forgotten.
+  expect_misuse("rtol and atol must be given, such as PIDController{.rtol = 1e-6, .atol = 1e-9}", [&] {
+    diffeqsolve(ODETerm{decay}, Tsit5{}, 0., 1., 0.1, x, {.controller = PIDController{}});
   });
 }
 
@@ -158,12 +178,21 @@ TEST(Misuses, Laplace) {
       [&] { sum(eval_shape([](const Array& v) { return v * v; }, x)).item<double>(); });
   // Dtypes for a logarithm.
   expect_misuse("convert to a real dtype with astype", [&] { log(astype(x, c128)); });
+  // The curvature of many results.
+  expect_misuse("reduce it (sum, mean), or use jacrev for functions with many results",
+                [&] { hessian([](const Array& v) { return v * v; })(x); });
 }
 
 TEST(Misuses, Variational) {
   // An axis name that nobody gave.
   expect_misuse("name it where it is mapped, as in vmap(f, {.axis_name = \"draws\"})",
                 [&] { psum(x, "draws"); });
+  // Draws by a number in the place of a key.
+  expect_misuse("make one with random::key(seed), and take one row of split's keys",
+                [&] { random::normal(array(7), {3}); });
+  // An integer mean.
+  expect_misuse("write 3. instead of 3, or convert with astype",
+                [&] { grad([](const Array& m) { return m * m; })(3); });
 }
 
 TEST(Misuses, PageRank) {
@@ -222,6 +251,12 @@ TEST(Misuses, Collatz) {
   expect_misuse("the index must be an integer scalar, got i32[2]", [&] {
     switch_(array({0, 1}), std::tuple{[](const Array& v) { return v; }, [](const Array& v) { return -v; }},
             x);
+  });
+  // A bound that is too low.
+  expect_misuse("raise max_steps, or make the loop end", [&] {
+    while_loop([](const Array& n) { return n > 1; },
+               [](const Array& n) { return where(n % 2 == 0, floor_divide(n, 2), 3 * n + 1); }, array(27),
+               {.max_steps = 100});
   });
 }
 

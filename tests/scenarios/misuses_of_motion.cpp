@@ -20,11 +20,20 @@ TEST(Misuses, ThreeBodies) {
   });
   // Squeeze of an axis that is not 1.
   expect_misuse("only axes of size 1 can be dropped", [&] { squeeze(ones({3, 2}), {1}); });
+  // A first step that leads away.
+  expect_misuse("give it the sign of t1 - t0", [&] { diffeqsolve(ODETerm{decay}, Tsit5{}, 1., 0., 0.1, x); });
 }
 
 TEST(Misuses, DoublePendulum) {
   // Four from three.
   expect_misuse("the number must be that axis' size", [&] { unstack<4>(ones({3})); });
+  // No step at all.
+  expect_misuse("dt0 must be given; or use an adaptive controller",
+                [&] { diffeqsolve(ODETerm{decay}, Tsit5{}, 0., 1., {}, x); });
+  // One beside the steps that are given.
+  expect_misuse("dt0 must be empty ({}): the steps are those of StepTo::ts", [&] {
+    diffeqsolve(ODETerm{decay}, Tsit5{}, 0., 1., 0.1, x, {.controller = StepTo{{0., 1.}}});
+  });
 }
 
 TEST(Misuses, RigidBody) {
@@ -64,6 +73,11 @@ TEST(Misuses, Heat) {
   });
   // Step of zero.
   expect_misuse("the step of a range must not be 0 (axis 0 of shape [3])", [&] { x[range(0, 3, 0)]; });
+  // Steps by an error that the method does not estimate.
+  expect_misuse("use ConstantStepSize, or another solver such as Tsit5", [&] {
+    diffeqsolve(ODETerm{decay}, Euler{}, 0., 1., 0.1, x,
+                {.controller = PIDController{.rtol = 1e-6, .atol = 1e-9}});
+  });
 }
 
 TEST(Misuses, Burgers) {
@@ -191,6 +205,11 @@ TEST(Misuses, SteadyState) {
   expect_misuse("give a linear function, or the derivative of this one", [&] {
     jacrev([](const Array& a) { return linear_transpose([](const Array& v) { return sin(v); }, a)(a); })(2.);
   });
+  // A map to one number.
+  expect_misuse("the map's result must be like the right side: array 0 is f64[], expected f64[3]", [&] {
+    custom_linear_solve([](const Array& v) { return sum(v); }, x,
+                        [](const auto&, const Array& b) { return b; });
+  });
 }
 
 TEST(Misuses, Kinematics) {
@@ -212,6 +231,9 @@ TEST(Misuses, Cartpole) {
     vmap([](const std::pair<Array, Array>& c) { return c.first * c.second; })(
         std::pair{ones({2}), ones({3})});
   });
+  // Lanes put behind the last axis.
+  expect_misuse("out axis 3 of result is out of range for its 1 axes",
+                [&] { vmap([](const Array& c) { return c * 2.; }, {.out_axes = 3})(x); });
 }
 
 TEST(Misuses, BundleAdjustment) {

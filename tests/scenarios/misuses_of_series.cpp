@@ -53,6 +53,8 @@ TEST(Misuses, Kalman) {
   });
   // Series of several lengths.
   expect_misuse("broadcast them first", [&] { stack({x, x[range(1, {})]}); });
+  // A transition of another size.
+  expect_misuse("as many axes, of equal sizes, are needed on both sides", [&] { dot(eye(2), x); });
 }
 
 TEST(Misuses, AssociativeScan) {
@@ -81,6 +83,10 @@ TEST(Misuses, ExtendedKalman) {
   // Out axis too far.
   expect_misuse("out axis 3 of result is out of range for its 2 axes", [&] {
     vmap([](const Array& c) { return c; }, {.out_axes = {3}})(ones({3, 4}));
+  });
+  // An integer state.
+  expect_misuse("write 3. instead of 3, or convert with astype", [&] {
+    jacfwd([](const Array& s) { return s * 2.; })(array({1, 2}));
   });
 }
 
@@ -215,6 +221,9 @@ TEST(Misuses, Portfolio) {
   expect_misuse("it must lie in [-1, 1)", [&] { sort(x, 1); });
   // Clip with bounds of other shape.
   expect_misuse("insert axes of size 1 with expand_dims or reshape", [&] { clip(x, zeros({2}), 1.); });
+  // Weights of fewer assets.
+  expect_misuse("values of shape [2] do not broadcast to the indexed shape [3] of an array of shape [3]",
+                [&] { x.at(range()).set(ones({2})); });
 }
 
 }  // namespace

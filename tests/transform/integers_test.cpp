@@ -83,6 +83,12 @@ TEST(Integers, AreRefusedAsResults) {
   EXPECT_EQ(error_of([&] { jacrev(whole)(array(1.)); }), "[jacrev] the function returns i64[]" + end);
   EXPECT_EQ(error_of([&] { jacfwd(nothing)(array(1.)); }), "[jacfwd] the function returns no array" + end);
   EXPECT_EQ(error_of([&] { jacrev(nothing)(array(1.)); }), "[jacrev] the function returns no array" + end);
+  const std::string no_loss =
+      " the function must return one real scalar, got nothing; reduce it (sum, mean), or use jacrev for "
+      "functions with many results";
+  EXPECT_EQ(error_of([&] { grad(nothing)(array(1.)); }), "[grad]" + no_loss);
+  EXPECT_EQ(error_of([&] { hessian(nothing)(array(1.)); }), "[hessian]" + no_loss);
+  EXPECT_EQ(error_of([&] { jit(hessian(nothing))(array(1.)); }), "[hessian]" + no_loss);
 }
 
 TEST(Integers, JacobiansOfNothing) {

@@ -262,6 +262,20 @@ TEST(TraceCounts, ExplainTellsWhatChanged) {
       "   the trace failed\n");
 }
 
+// Not with the latest call, but with the one that differs in the least.
+TEST(TraceCounts, ExplainComparesWithTheNearestCall) {
+  auto f = jit(&cubes, {.name = "cubes", .arguments = "x, n"});
+  f(first, 1);
+  f(other_shape, 2);
+  f(first, 3);
+  f(other_shape, 4);
+  const std::string told = explain(f);
+  EXPECT_NE(told.find("   n: static int 1 → 3; pass an Array to make it dynamic\n"), std::string::npos)
+      << told;
+  EXPECT_NE(told.find("   n: static int 2 → 4; pass an Array to make it dynamic\n"), std::string::npos)
+      << told;
+}
+
 TEST(TraceCounts, SaysWhyWhenNoArgumentChanged) {
   auto inner = assert_max_traces(&cubes, 1, options);
   // A jitted function made anew for each call: the usual mistake.
