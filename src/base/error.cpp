@@ -64,19 +64,24 @@ Loc detail::exchange_place(Loc to) {
 LocScope::LocScope(Loc loc) : previous_(detail::exchange_place(detail::users_place(loc))) {}
 LocScope::~LocScope() { detail::exchange_place(previous_); }
 
-void fail(const Message& message, std::initializer_list<std::string> arguments, Loc loc) {
+std::string detail::filled_text(const Message& message, std::initializer_list<std::string> parts) {
   std::string text;
   for (const char* p = message.text; *p; ++p) {
     if (p[0] == '{' && p[1] >= '0' && p[1] <= '9' && p[2] == '}') {
       std::size_t index = static_cast<std::size_t>(p[1] - '0');
-      APSIS_ASSERT(index < arguments.size());
-      text += arguments.begin()[index];
+      APSIS_ASSERT(index < parts.size());
+      text += parts.begin()[index];
       p += 2;
     } else {
       text += *p;
     }
   }
-  throw Error(message.id, text + detail::place_text(detail::users_place(loc)));
+  return text;
+}
+
+void fail(const Message& message, std::initializer_list<std::string> arguments, Loc loc) {
+  throw Error(message.id,
+              detail::filled_text(message, arguments) + detail::place_text(detail::users_place(loc)));
 }
 
 namespace detail {

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "apsis/array/dtype.hpp"
 #include "apsis/control/error_if.hpp"
 #include "apsis/ops/arithmetic.hpp"
 #include "apsis/ops/convert.hpp"
@@ -15,16 +16,8 @@
 
 namespace apsis::detail {
 
-Text::Text(const Message& row, std::initializer_list<std::string> parts) : id(row.id) {
-  for (const char* p = row.text; *p; ++p) {
-    if (p[0] == '{' && p[1] >= '0' && p[1] <= '9' && p[2] == '}') {
-      text += parts.begin()[p[1] - '0'];
-      p += 2;
-    } else {
-      text += *p;
-    }
-  }
-}
+Text::Text(const Message& row, std::initializer_list<std::string> parts)
+    : id(row.id), text(filled_text(row, parts)) {}
 
 void raise(const Array& code, const std::vector<Text>& texts, std::span<const Array> values, Loc loc) {
   std::vector<Message> rows;
@@ -60,8 +53,9 @@ int known_direction(const GivenTimes& given) {
 
 Array time_rounding(const Array& t0, const Array& t1) {
   const Array start = concrete_value(t0);
-  if (!start.is_empty() && start.item<double>() == 0) return 100 * epsilon(t1.dtype()) * abs(t1);
-  Array rounding = 100 * epsilon(t1.dtype()) * maximum(abs(t0), abs(t1)), length = abs(t1 - t0);
+  const double most = 100 * finfo(is_floating(t1.dtype()) ? t1.dtype() : f64).eps;
+  if (!start.is_empty() && start.item<double>() == 0) return most * abs(t1);
+  Array rounding = most * maximum(abs(t0), abs(t1)), length = abs(t1 - t0);
   return where(length == 0, rounding, minimum(rounding, 0.01 * length));
 }
 

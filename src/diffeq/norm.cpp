@@ -18,19 +18,6 @@ Array mean_square(std::span<const Array> leaves) {
   return count == 0 ? total : total * (1. / static_cast<double>(count));
 }
 
-double epsilon(Dtype dtype) {
-  switch (dtype) {
-    case Dtype::BF16:
-      return 0x1p-7;
-    case Dtype::F16:
-      return 0x1p-10;
-    case Dtype::F32:
-      return 0x1p-23;
-    default:
-      return 0x1p-52;
-  }
-}
-
 Array rms_norm(std::span<const Array> leaves) { return sqrt(mean_square(leaves)); }
 
 Array all_finite(std::span<const Array> leaves) {

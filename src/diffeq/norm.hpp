@@ -10,8 +10,6 @@ namespace apsis::detail {
 /// The mean of the squares of all elements of all leaves, and its root.
 Array mean_square(std::span<const Array> leaves);
 Array rms_norm(std::span<const Array> leaves);
-/// The distance from 1 to the next number of a floating dtype.
-double epsilon(Dtype dtype);
 /// True if all elements of all leaves are finite.
 Array all_finite(std::span<const Array> leaves);
 

@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "apsis/array/dtype.hpp"
 #include "apsis/ops/index.hpp"
 #include "optim/loss_support.hpp"
 
@@ -11,10 +12,6 @@ using namespace detail;
 
 namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
-
-double precision_of(Dtype dtype) {
-  return dtype == f64 ? 0x1p-52 : dtype == f32 ? 0x1p-23 : dtype == f16 ? 0x1p-10 : 0x1p-7;
-}
 }  // namespace
 
 Array ranking_softmax_loss(const Array& logits, const Array& labels, const RankingOptions& o, Loc loc) {
@@ -50,7 +47,7 @@ Array ntxent(const Array& embeddings, const Array& labels, const Array& temperat
   if (labels.shape() != Shape{n})
     fail(messages::loss_shape, {"ntxent", "labels", to_string(labels.shape()), to_string(Shape{n})});
   const Array similarity = cosine_similarity(expand_dims(embeddings, 0), expand_dims(embeddings, 1),
-                                             {.epsilon = precision_of(embeddings.dtype())}) /
+                                             {.epsilon = finfo(embeddings.dtype()).eps}) /
                            like(temperature, embeddings);
   const Array same = expand_dims(labels, 1) == expand_dims(labels, 0), other = !same;
   const Array match = same && !eye(n, n, 0, boolean);

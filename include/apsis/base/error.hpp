@@ -43,6 +43,8 @@ class InternalError : public std::exception {
 [[noreturn]] void fail(const Message& message, std::initializer_list<std::string> arguments, Loc loc = {});
 
 namespace detail {
+/// A message's text with {0}, {1}, … replaced by the parts.
+std::string filled_text(const Message& message, std::initializer_list<std::string> parts);
 /// How errors end: the user's place and the named scope, a line each, where they are known.
 std::string place_text(Loc loc);
 [[noreturn]] void internal_error(const char* condition, const char* file, int line);

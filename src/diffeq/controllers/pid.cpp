@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "apsis/array/dtype.hpp"
 #include "apsis/diffeq/controller.hpp"
 #include "apsis/diffeq/solve.hpp"
 #include "apsis/ops/arithmetic.hpp"
@@ -41,7 +42,7 @@ Array starting_step(const ControllerStart& s, const PIDController& c) {
   // Where the slope a little later is not finite, the Euler step is all there is; where its change is beyond
   // all numbers, too. A step that t0 is too large for would be none.
   h = where(h > 0 && isfinite(h), h, h0);
-  return maximum(h, 10 * detail::epsilon(s.t0.dtype()) * abs(s.t0));
+  return maximum(h, 10 * finfo(s.t0.dtype()).eps * abs(s.t0));
 }
 
 /// x^p for x ≥ 0 and p ≠ 0, without the care for the last bit and the special cases that `pow` takes: the
