@@ -10,20 +10,18 @@ using namespace detail;
 
 namespace {
 
-void check_tolerances(const NonlinearProblem& p, double rtol, double atol) {
-  p.check("rtol", rtol, 0, no_limit);
-  p.check("atol", atol, 0, no_limit);
-}
+Array is_bracket(const NonlinearProblem& p) { return all(isfinite(p.lower())) && all(isfinite(p.upper())); }
 /// The end of the bracket with the smaller residual, and whether there is a root between.
-Iterate first_bracket(const Array& a, const Array& fa, const Array& b, const Array& fb,
-                      std::vector<Array> state) {
+Iterate first_bracket(const NonlinearProblem& p, const Array& fa, const Array& fb, std::vector<Array> state) {
+  const Array &a = p.lower(), &b = p.upper(), usable = is_bracket(p);
   const Array b_is_best = abs(fb) <= abs(fa), f = where(b_is_best, fb, fa);
   const Array finite = all(isfinite(fa)) && all(isfinite(fb));
   const Array changes = all(fa <= 0. && fb >= 0.) || all(fa >= 0. && fb <= 0.);
   return {where(b_is_best, b, a),
           largest(f),
-          all(f == 0.),
-          where(!finite, code_of(NonlinearResult::NonFinite), code_if(!changes, NonlinearResult::Refused)),
+          usable && all(f == 0.),
+          where(usable && !finite, code_of(NonlinearResult::NonFinite),
+                code_if(!usable || !changes, NonlinearResult::Refused)),
           static_cast<std::vector<Array>&&>(state),
           count_of(2),
           count_of(0)};
@@ -35,11 +33,11 @@ Iterate first_bracket(const Array& a, const Array& fa, const Array& b, const Arr
 Iterate Bisection::start(const NonlinearProblem& p, const Array&) const {
   check_tolerances(p, rtol, atol);
   const Array fa = p.residual(p.lower());
-  return first_bracket(p.lower(), fa, p.upper(), p.residual(p.upper()), {p.lower(), p.upper(), fa});
+  return first_bracket(p, fa, p.residual(p.upper()), {p.lower(), p.upper(), fa});
 }
 Iterate Bisection::step(const NonlinearProblem& p, const Iterate& it) const {
   const Array &a = it.state[0], &b = it.state[1], &fa = it.state[2];
-  const Array middle = a + 0.5 * (b - a), f = p.residual(middle);
+  const Array middle = 0.5 * a + 0.5 * b, f = p.residual(middle);
   const Array left = (f > 0.) != (fa > 0.);
   const Array next_a = where(left, a, middle), next_b = where(left, middle, b);
   return {middle,
@@ -59,7 +57,7 @@ Iterate Brent::start(const NonlinearProblem& p, const Array&) const {
   const Array swap = abs(flo) < abs(fhi);
   const Array a = where(swap, hi, lo), fa = where(swap, fhi, flo), fb = where(swap, flo, fhi);
   const Array width = where(swap, lo, hi) - a;
-  return first_bracket(lo, flo, hi, fhi, {a, fa, fb, a, fa, width, width});
+  return first_bracket(p, flo, fhi, {a, fa, fb, a, fa, width, width});
 }
 Iterate Brent::step(const NonlinearProblem& p, const Iterate& it) const {
   const Array &b = it.y, &a = it.state[0], &fa = it.state[1], &fb = it.state[2], &c = it.state[3],
@@ -106,7 +104,8 @@ Iterate GoldenSection::start(const NonlinearProblem& p, const Array&) const {
   return {where(fx <= fz, x, z),
           minimum(fx, fz),
           array(false),
-          code_if(!(isfinite(fx) && isfinite(fz)), NonlinearResult::NonFinite),
+          where(!is_bracket(p), code_of(NonlinearResult::Refused),
+                code_if(!(isfinite(fx) && isfinite(fz)), NonlinearResult::NonFinite)),
           {a, b, x, z, fx, fz},
           count_of(2),
           count_of(0)};

@@ -16,10 +16,14 @@ Array covariance_of(const ProblemParts& parts, const Array& y) {
   const Array lengths = sqrt(sum(square(j), {.axis = 0})), scale = where(lengths > 0., lengths, 1.);
   const linalg::SVDResult svd = linalg::svd(j / scale, {.full_matrices = false});
   const double rows = static_cast<double>(r.size());
-  const Array counts = svd.s > rows * epsilon(problem.dtype()) * largest(svd.s);
+  const Array counts = svd.s > rows * problem.epsilon() * largest(svd.s);
   const Array inverse = where(counts, 1. / where(counts, svd.s, 1.), 0.);
   const Array v = expand_dims(inverse, 1) * svd.vh / scale;
-  return matmul(transpose(v), v) * (sum(square(r)) / static_cast<double>(free));
+  const Array covariance = matmul(transpose(v), v) * (sum(square(r)) / static_cast<double>(free));
+  // What the residuals do not determine: parameters with a part in a direction that does not count.
+  const Array part = sum(where(expand_dims(counts, 1), 0., square(svd.vh)), {.axis = 0});
+  const Array open = part > problem.epsilon();
+  return where(expand_dims(open, 1) || expand_dims(open, 0), no_limit, covariance);
 }
 ProblemParts parts_of(const Callee& f, std::span<const Array> at, Loc loc) {
   return {{"parameter_covariance", SolvesFor::LeastSquares},

@@ -25,8 +25,7 @@ Iterate at(const NonlinearProblem&, const Array& y, const Array& g, const Array&
 
 // State: f(y) - y, and its size before.
 Iterate FixedPointIteration::start(const NonlinearProblem& p, const Array& y) const {
-  p.check("rtol", rtol, 0, no_limit);
-  p.check("atol", atol, 0, no_limit);
+  check_tolerances(p, rtol, atol);
   const Array g = p.residual(y);
   return at(p, y, g, all(g == 0.), {g}, count_of(1));
 }
@@ -38,9 +37,8 @@ Iterate FixedPointIteration::step(const NonlinearProblem& p, const Iterate& it) 
 
 // State: f(y) - y; the last differences of y and of f(y) - y, [memory_size, n], 0 at first; the steps.
 Iterate Anderson::start(const NonlinearProblem& p, const Array& y) const {
-  p.check("rtol", rtol, 0, no_limit);
-  p.check("atol", atol, 0, no_limit);
-  p.check("mixing", mixing, 0, no_limit, true);
+  check_tolerances(p, rtol, atol);
+  p.check("mixing", mixing, 0, largest_option, true);
   p.check("memory_size", static_cast<double>(memory_size), 1, no_limit);
   const Array g = p.residual(y), none = zeros({memory_size, y.size()}, p.dtype());
   return at(p, y, g, within(p, g, y, rtol, atol), {g, none, none, count_of(0)}, count_of(1));

@@ -9,7 +9,7 @@ using namespace detail;
 
 // State: the gradient, the length of the next step.
 Iterate GradientDescent::start(const NonlinearProblem& p, const Array& y) const {
-  p.check("learning_rate", learning_rate, 0, no_limit);
+  p.check("learning_rate", learning_rate, 0, largest_option);
   const auto [value, gradient] = p.loss_and_gradient(y);
   const Array length =
       learning_rate > 0 ? full({}, learning_rate, p.dtype()) : 1. / maximum(norm(gradient), 1.);
@@ -78,8 +78,10 @@ Iterate NonlinearCG::step(const NonlinearProblem& p, const Iterate& it) const {
   // Downhill by a part of the steepest slope, otherwise from the gradient anew.
   const Array good = line.accepted && dot(conjugate, gradient) < -1e-4 * dot(gradient, gradient);
   const Array next = where(good, conjugate, -gradient);
+  // Where nothing was found the next length is that of the first step: the last one was cut to nothing.
+  const Array first_fall = -dot(gradient, gradient) / maximum(norm(gradient), 1.);
   return after_line_search(p, it, taken, gradient, gtol, all(direction == -before),
-                           {gradient, next, taken.length * slope});
+                           {gradient, next, where(line.accepted, taken.length * slope, first_fall)});
 }
 
 }  // namespace apsis

@@ -29,9 +29,11 @@ std::pair<Array, Info> iterate(const NonlinearProblem& problem, const ErasedSolv
                                std::int64_t max_steps, const Array& start) {
   auto better = [](const Array& measure, const Array& than) { return measure < than || isnan(than); };
   Iterate first = carried(problem, solver.start(solver.solver, problem, problem.project(start)));
-  if (problem.bounded())
-    first.code =
-        where(all(problem.lower() <= problem.upper()), first.code, code_of(NonlinearResult::Refused));
+  if (problem.bounded()) {
+    const Array ordered = all(problem.lower() <= problem.upper());
+    first.done = first.done && ordered;
+    first.code = where(ordered, first.code, code_of(NonlinearResult::Refused));
+  }
   Run end = while_loop([&](const Run& r) { return !r.now.done && r.now.code == 0 && r.steps < max_steps; },
                        [&](const Run& r) {
                          const Iterate next = carried(problem, solver.step(solver.solver, problem, r.now));
@@ -57,24 +59,8 @@ Array equation(const NonlinearProblem& problem, SolvesFor kind, const Array& y) 
   return where(problem.held(y, gradient), y - bound, gradient);
 }
 
-/// A text with {0}, {1}, … filled in; {{0}} becomes {0}, which is filled in when the program runs.
-std::string filled(const Message& message, std::initializer_list<std::string> arguments) {
-  std::string out;
-  for (const char* c = message.text; *c; ++c) {
-    const bool twice = *c == '{' && c[1] == '{', once = *c == '{' && !twice;
-    if (twice) {
-      out.append(c + 1, 3);
-      c += 4;
-    } else if (once) {
-      out += arguments.begin()[c[1] - '0'];
-      c += 2;
-    } else {
-      out += *c;
-    }
-  }
-  return out;
-}
-
+/// Throws, when the program runs, if the solve has failed. The marks {0} and {1} that are left in the texts
+/// stand for the measure and the steps.
 void raise(const ProblemParts& parts, const NonlinearOptions& options, const Info& info) {
   const char* measured = parts.call.kind == SolvesFor::Minimum        ? "the loss"
                          : parts.call.kind == SolvesFor::LeastSquares ? "half the sum of squares"
@@ -89,8 +75,8 @@ void raise(const ProblemParts& parts, const NonlinearOptions& options, const Inf
   std::vector<std::string> texts;
   Array code = count_of(0);
   for (const auto& [result, message] : ends) {
-    texts.push_back(
-        filled(*message, {parts.call.name, parts.solver.name, std::to_string(options.max_steps), measured}));
+    texts.push_back(filled_text(*message, {parts.call.name, parts.solver.name,
+                                           std::to_string(options.max_steps), measured, "{0}", "{1}"}));
     code = where(info.result == static_cast<std::int64_t>(result), static_cast<std::int64_t>(texts.size()),
                  code);
   }
@@ -107,8 +93,8 @@ FlatSolved solve_nonlinear(const NonlinearCall& call, const Callee& f, std::span
   const LocScope place(loc);
   if (options.max_steps < 0)
     fail(messages::solve_max_steps, {call.name, std::to_string(options.max_steps)}, loc);
-  if (!(call.f_scale > 0))
-    fail(messages::solver_option, {call.name, "f_scale", std::to_string(call.f_scale), "above 0"}, loc);
+  if (!(call.f_scale > 0 && call.f_scale <= largest_option))
+    fail(messages::solver_option, {call.name, "f_scale", to_text(call.f_scale), "above 0 and finite"}, loc);
   ProblemParts parts{call, f, Layout(call.name, start, f.inputs, loc), solver.traits, {}, {}, loc};
   const bool bounds = options.lower.is_given() || options.upper.is_given();
   const char* method = solver.traits.name;

@@ -5,18 +5,19 @@
 namespace apsis::detail {
 
 Array allowed(const Array& b, const LinearMethod& m) {
-  return m.atol + std::max(m.rtol, 4 * epsilon(b.dtype())) * norm(b);
+  return m.atol + std::max(m.rtol, 4 * finfo(b.dtype()).eps) * safe_norm(b);
 }
 
 namespace {
 Array ratio(const Array& a, const Array& b) { return where(b == 0., 0., a / where(b == 0., 1., b)); }
 }  // namespace
 
-Array conjugate_gradients(const Apply& a, const Apply& precondition, const Array& b, const LinearMethod& m) {
+Array conjugate_gradients(const Apply& a, const Apply& precondition, const Array& b, const Array& enough,
+                          const LinearMethod& m) {
   struct State {
     Array x, r, p, rz, steps;
   };
-  const Array enough = allowed(b, m), z0 = precondition(b);
+  const Array z0 = precondition(b);
   const State end =
       while_loop([&](const State& s) { return norm(s.r) > enough && s.rz != 0. && s.steps < m.max_steps; },
                  [&](const State& s) {
@@ -28,16 +29,16 @@ Array conjugate_gradients(const Apply& a, const Apply& precondition, const Array
   return end.x;
 }
 
-Array bicgstab(const Apply& a, const Apply& precondition, const Array& b, const LinearMethod& m) {
+Array bicgstab(const Apply& a, const Apply& precondition, const Array& b, const Array& enough,
+               const LinearMethod& m) {
   struct State {
     Array x, r, shadow, p, rho, steps;
   };
-  const Array enough = allowed(b, m);
   const State end = while_loop(
       [&](const State& s) { return norm(s.r) > enough && s.steps < m.max_steps; },
       [&](const State& s) {
         // Where the shadow has become orthogonal, begin again with the residual (Sleijpen and Fokkema 1993).
-        const Array lost = abs(s.rho) <= epsilon(b.dtype()) * norm(s.r) * norm(s.shadow);
+        const Array lost = abs(s.rho) <= finfo(b.dtype()).eps * norm(s.r) * norm(s.shadow);
         const Array shadow = where(lost, s.r, s.shadow), p = where(lost, s.r, s.p);
         const Array rho = where(lost, dot(s.r, s.r), s.rho);
         const Array ph = precondition(p), v = a(ph), alpha = ratio(rho, dot(shadow, v));
@@ -51,9 +52,9 @@ Array bicgstab(const Apply& a, const Apply& precondition, const Array& b, const 
   return end.x;
 }
 
-Array gmres(const Apply& a, const Apply& precondition, const Array& b, const LinearMethod& m) {
+Array gmres(const Apply& a, const Apply& precondition, const Array& b, const Array& enough,
+            const LinearMethod& m) {
   const std::int64_t k = std::min<std::int64_t>(m.restart, b.size());
-  const Array enough = allowed(b, m);
   struct Arnoldi {
     Array basis, h, j;  // [k + 1, n], [k, k + 1]
   };
@@ -78,7 +79,7 @@ Array gmres(const Apply& a, const Apply& precondition, const Array& b, const Lin
                          w = w - matmul(twice, v.basis);
                          const Array length = norm(w), next = rows == v.j + 1;
                          // Within rounding of what is spanned there is no new direction: the rest stays 0.
-                         const Array fresh = length > 10 * epsilon(b.dtype()) * norm(once);
+                         const Array fresh = length > 10 * finfo(b.dtype()).eps * norm(once);
                          const Array unit = where(fresh, w / where(length > 0., length, 1.), 0.);
                          const Array column = once + twice + where(next && fresh, length, 0.);
                          return Arnoldi{where(expand_dims(next, 1), unit, v.basis),

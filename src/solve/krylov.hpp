@@ -19,9 +19,13 @@ class Apply {
   Array (*run_)(const void*, const Array&);
 };
 
-Array conjugate_gradients(const Apply& a, const Apply& precondition, const Array& b, const LinearMethod& m);
-Array bicgstab(const Apply& a, const Apply& precondition, const Array& b, const LinearMethod& m);
-Array gmres(const Apply& a, const Apply& precondition, const Array& b, const LinearMethod& m);
+/// x with a·x = b, to where the residual is at most `enough`. b is about 1 in size.
+Array conjugate_gradients(const Apply& a, const Apply& precondition, const Array& b, const Array& enough,
+                          const LinearMethod& m);
+Array bicgstab(const Apply& a, const Apply& precondition, const Array& b, const Array& enough,
+               const LinearMethod& m);
+Array gmres(const Apply& a, const Apply& precondition, const Array& b, const Array& enough,
+            const LinearMethod& m);
 /// What the residual of a solution may be.
 Array allowed(const Array& b, const LinearMethod& m);
 

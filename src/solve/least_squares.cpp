@@ -35,7 +35,7 @@ Model model_at(const NonlinearProblem& p, const Array& y, const Array& residual,
 /// The step of least squares with damping λ, in the coordinates of Vᵀ; what is below rounding of the largest
 /// singular value has no part in it without damping.
 Array damped(const Model& m, const Array& lambda, std::int64_t rows) {
-  const Array least = static_cast<double>(rows) * epsilon(m.s.dtype()) * largest(m.s);
+  const Array least = static_cast<double>(rows) * finfo(m.s.dtype()).eps * largest(m.s);
   const Array counts = m.s > least || lambda > 0., divisor = square(m.s) + lambda;
   return where(counts && divisor > 0., -m.s * m.u / where(divisor > 0., divisor, 1.), 0.);
 }
@@ -79,7 +79,7 @@ Iterate begin(const NonlinearProblem& p, const Array& y, const Tolerances& tol, 
   p.check("xtol", tol.xtol, 0, no_limit);
   p.check("ftol", tol.ftol, 0, no_limit);
   p.check("gtol", tol.gtol, 0, no_limit);
-  p.check("factor", factor, 0, no_limit, true);
+  p.check("factor", factor, 0, largest_option, true);
   const auto [r, j] = p.residual_and_jacobian(y);
   const Model m = model_at(p, y, r, j, {});
   const Array cost = p.cost(r), size = length(m.d * y);
@@ -133,9 +133,10 @@ Iterate advance(const NonlinearProblem& p, const Iterate& it, const Tolerances& 
                         where(gain > 0.75, maximum(now, 2. * size), now));
   }
   const double xtol = p.at_least_rounding(tol.xtol), ftol = p.at_least_rounding(tol.ftol);
-  const Array small = size <= xtol * length(m.d * it.y);
+  // A short step to where the function is not finite says nothing of the solution.
+  const Array defined = isfinite(cost), small = defined && size <= xtol * length(m.d * it.y);
   const Array flat = predicted <= ftol * it.measure && abs(actual) <= ftol * it.measure;
-  const Array exhausted = next_radius <= epsilon(p.dtype()) * length(m.d * it.y);
+  const Array exhausted = next_radius <= p.epsilon() * length(m.d * it.y);
 
   struct Next {
     Array u, s, vt, d, rest, finite;
@@ -152,9 +153,9 @@ Iterate advance(const NonlinearProblem& p, const Iterate& it, const Tolerances& 
   return {where(accepted, y, it.y),
           where(accepted, cost, it.measure),
           next.rest || small || flat,
-          where(!next.finite, code_of(NonlinearResult::NonFinite),
-                where(exhausted && !accepted, code_of(NonlinearResult::LineSearchFailed),
-                      code_if(!accepted && Array(method == Within::Whole), NonlinearResult::NonFinite))),
+          where(!next.finite || (!defined && (exhausted || Array(method == Within::Whole))),
+                code_of(NonlinearResult::NonFinite),
+                code_if(exhausted && !accepted, NonlinearResult::LineSearchFailed)),
           {next.u, next.s, next.vt, next.d, next_radius, lambda},
           it.evaluations + 1,
           it.derivatives + astype(accepted, i64)};

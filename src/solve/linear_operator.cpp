@@ -9,13 +9,21 @@ namespace apsis {
 
 using namespace detail;
 
-namespace {
-
-std::string size_of(const LinearOperator& a) {
+std::string detail::size_of(const LinearOperator& a) {
   return std::to_string(a.rows()) + " × " + std::to_string(a.columns());
 }
+std::string detail::size_and_dtype(const LinearOperator& a) {
+  return size_of(a) + " (" + std::string(name_of(a.dtype())) + ")";
+}
+void detail::check_operand(const char* where, const char* name, const Array& x, Dtype dtype, Loc loc) {
+  if (promote({dtype, false}, {x.dtype(), x.weak()}).dtype != dtype)
+    fail(messages::operator_dtype, {where, name, to_string(x.aval()), std::string(name_of(dtype))}, loc);
+}
+
+namespace {
+
 void require_fit(bool fits, const char* op, const LinearOperator& a, const LinearOperator& b) {
-  if (!fits) fail(messages::operator_sizes, {op, size_of(a), size_of(b)});
+  if (!fits) fail(messages::operator_sizes, {op, size_and_dtype(a), size_and_dtype(b)});
 }
 Array floating_operand(const Array& a, const char* name, int axes, Loc loc) {
   if (a.is_empty() || is_complex(a.dtype()) || static_cast<int>(a.shape().size()) != axes)
@@ -75,7 +83,8 @@ LinearOperator identity_operator(std::int64_t n, Dtype dtype, Loc loc) {
            .upper_triangular = true,
            .unit_diagonal = true}};
 }
-LinearOperator kronecker_operator(const LinearOperator& a, const LinearOperator& b, Loc) {
+LinearOperator kronecker_operator(const LinearOperator& a, const LinearOperator& b, Loc loc) {
+  const LocScope place(loc);
   LinearOperator op(LinearOperator::Kind::Kronecker, a.rows_ * b.rows_, a.columns_ * b.columns_, a.dtype_,
                     {.symmetric = a.tags_.symmetric && b.tags_.symmetric,
                      .positive_definite = a.tags_.positive_definite && b.tags_.positive_definite});
@@ -84,7 +93,8 @@ LinearOperator kronecker_operator(const LinearOperator& a, const LinearOperator&
   return op;
 }
 LinearOperator block_diagonal_operator(std::initializer_list<LinearOperator> blocks, Loc loc) {
-  if (blocks.size() == 0) fail(messages::operator_no_blocks, {}, loc);
+  const LocScope place(loc);
+  if (blocks.size() == 0) fail(messages::operator_no_blocks, {});
   LinearOperator op(LinearOperator::Kind::Block, 0, 0, blocks.begin()->dtype_,
                     {.symmetric = true, .positive_definite = true});
   for (const LinearOperator& b : blocks) {
@@ -97,7 +107,9 @@ LinearOperator block_diagonal_operator(std::initializer_list<LinearOperator> blo
   }
   return op;
 }
-LinearOperator operator+(const LinearOperator& a, const LinearOperator& b) {
+LinearOperator operator+(const LinearOperand& left, const LinearOperand& right) {
+  const LocScope place(left.loc);
+  const LinearOperator &a = left.op, &b = right.op;
   require_fit(a.rows_ == b.rows_ && a.columns_ == b.columns_ && a.dtype_ == b.dtype_, "+", a, b);
   LinearOperator op(LinearOperator::Kind::Sum, a.rows_, a.columns_, a.dtype_,
                     {.symmetric = a.tags_.symmetric && b.tags_.symmetric,
@@ -107,7 +119,9 @@ LinearOperator operator+(const LinearOperator& a, const LinearOperator& b) {
   op.parts_ = {a, b};
   return op;
 }
-LinearOperator operator*(const LinearOperator& a, const LinearOperator& b) {
+LinearOperator operator*(const LinearOperand& left, const LinearOperand& right) {
+  const LocScope place(left.loc);
+  const LinearOperator &a = left.op, &b = right.op;
   require_fit(a.columns_ == b.rows_ && a.dtype_ == b.dtype_, "*", a, b);
   LinearOperator op(LinearOperator::Kind::Product, a.rows_, b.columns_, a.dtype_,
                     {.lower_triangular = a.tags_.lower_triangular && b.tags_.lower_triangular,
@@ -115,7 +129,10 @@ LinearOperator operator*(const LinearOperator& a, const LinearOperator& b) {
   op.parts_ = {a, b};
   return op;
 }
-LinearOperator operator*(const Array& factor, const LinearOperator& a) {
+LinearOperator operator*(const Operand& scalar, const LinearOperand& right) {
+  const LocScope place(right.loc);
+  const Array& factor = scalar.array;
+  const LinearOperator& a = right.op;
   if (factor.is_empty() || !factor.shape().empty())
     fail(messages::operator_factor, {factor.is_empty() ? "empty" : to_string(factor.aval())});
   LinearOperator op(LinearOperator::Kind::Scaled, a.rows_, a.columns_, a.dtype_,
@@ -126,6 +143,10 @@ LinearOperator operator*(const Array& factor, const LinearOperator& a) {
   op.parts_ = {a};
   return op;
 }
+LinearOperator operator-(const LinearOperand& a) { return -1. * a; }
+LinearOperator operator-(const LinearOperand& a, const LinearOperand& b) {
+  return a + LinearOperand(-b, b.loc);
+}
 LinearOperator LinearOperator::of_program(const LinearProgram& program, std::int64_t rows,
                                           std::int64_t columns, Dtype dtype, const LinearTags& tags) {
   LinearOperator op(Kind::Program, rows, columns, dtype, tags);
@@ -133,8 +154,13 @@ LinearOperator LinearOperator::of_program(const LinearProgram& program, std::int
   return op;
 }
 LinearOperator LinearOperator::transpose() const {
-  if (tags_.symmetric || tags_.positive_definite) return *this;
-  if (kind_ == Kind::Transpose) return parts_[0];
+  if (tags_.symmetric || tags_.positive_definite || is_diagonal()) return *this;
+  if (kind_ == Kind::Transpose) return parts_[0].tagged(transposed_tags(tags_));
+  if (kind_ == Kind::Tridiagonal) {
+    LinearOperator op = tagged(transposed_tags(tags_));
+    op.arrays_ = {roll(arrays_[2], 1, 0), arrays_[1], roll(arrays_[0], -1, 0)};
+    return op;
+  }
   LinearOperator op(Kind::Transpose, columns_, rows_, dtype_, transposed_tags(tags_));
   op.parts_ = {*this};
   return op;
@@ -166,6 +192,7 @@ Array LinearOperator::mv(const Array& x, Loc loc) const {
   if (x.is_empty() || x.shape() != Shape{columns_})
     fail(messages::operator_vector,
          {x.is_empty() ? "empty" : to_string(x.aval()), size_of(*this), std::to_string(columns_)}, loc);
+  check_operand("LinearOperator", "x", x, dtype_, loc);
   return apply(astype(x, dtype_), false);
 }
 
@@ -180,14 +207,13 @@ Array LinearOperator::apply(const Array& x, bool transposed) const {
     case Kind::Identity:
       return x;
     case Kind::Tridiagonal: {
-      // Below the diagonal row i has lower[i] · x[i - 1]; the transpose has it in row i - 1.
+      // Below the diagonal row i has lower[i] · x[i - 1]; the transpose has it in row i - 1. What lower[0]
+      // and upper[n - 1] are does not matter.
       if (rows_ == 0) return x;
-      const Array zero = zeros({1}, dtype_);
-      auto from_above = [&](const Array& v) { return concatenate({zero, v[range(0, -1)]}); };
-      auto from_below = [&](const Array& v) { return concatenate({v[range(1, {})], zero}); };
-      const Array &lower = arrays_[0], &upper = arrays_[2], middle = arrays_[1] * x;
-      return transposed ? middle + from_below(lower * x) + from_above(upper * x)
-                        : middle + lower * from_above(x) + upper * from_below(x);
+      const Array zero = zeros({1}, dtype_), lower = arrays_[0][range(1, {})],
+                  upper = arrays_[2][range(0, -1)], head = x[range(0, -1)], tail = x[range(1, {})];
+      return arrays_[1] * x + concatenate({zero, (transposed ? upper : lower) * head}) +
+             concatenate({(transposed ? lower : upper) * tail, zero});
     }
     case Kind::Program: {
       const Array in[] = {x};
@@ -230,6 +256,7 @@ Array LinearOperator::apply(const Array& x, bool transposed) const {
 Array LinearOperator::as_matrix(Loc loc) const {
   const LocScope place(loc);
   if (kind_ == Kind::Matrix) return arrays_[0];
+  if (is_empty()) fail(messages::operator_none, {});
   const Array basis = eye(columns_, -1, 0, dtype_);
   return apsis::transpose(vmap([&](const Array& x) { return apply(x, false); })(basis));
 }

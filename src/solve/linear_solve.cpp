@@ -14,9 +14,6 @@ namespace {
 
 using Kind = LinearMethod::Kind;
 
-std::string size_of(const LinearOperator& a) {
-  return std::to_string(a.rows()) + " × " + std::to_string(a.columns());
-}
 const char* name_of_kind(Kind kind) {
   constexpr const char* names[] = {"Auto", "Diagonal", "Tridiagonal", "Triangular", "LU",       "Cholesky",
                                    "QR",   "SVD",      "CG",          "NormalCG",   "BiCGStab", "GMRES"};
@@ -37,11 +34,11 @@ LinearMethod automatic(const LinearOperator& a) {
 
 void check(const LinearOperator& a, const Array& b, const LinearMethod& m, const LinearOptions& options,
            Loc loc) {
-  if (a.rows() == 0 && a.columns() == 0 && !a.is_diagonal() && !a.is_written_out())
-    fail(messages::operator_none, {}, loc);
+  if (a.is_empty()) fail(messages::operator_none, {}, loc);
   if (b.is_empty() || b.shape() != Shape{a.rows()})
     fail(messages::linear_solver_right,
          {b.is_empty() ? "empty" : to_string(b.aval()), size_of(a), std::to_string(a.rows())}, loc);
+  check_operand("linear_solve", "b", b, a.dtype(), loc);
   auto refuse = [&](bool bad, const char* why) {
     if (bad) fail(messages::linear_solver_kind, {name_of_kind(m.kind), size_of(a), why}, loc);
   };
@@ -67,10 +64,10 @@ void check(const LinearOperator& a, const Array& b, const LinearMethod& m, const
     require(m.kind != Kind::GMRES || m.restart >= 1, "restart", std::to_string(m.restart), "1 or more");
   }
   const LinearOperator& p = options.preconditioner;
-  if (p.rows() == 0 && p.columns() == 0) return;
+  if (p.is_empty()) return;
   refuse(!is_iteration(m.kind) || m.kind == Kind::NormalCG, "it takes no preconditioner");
-  if (p.rows() != a.rows() || p.columns() != a.columns())
-    fail(messages::linear_solver_preconditioner, {size_of(p), size_of(a)}, loc);
+  if (p.rows() != a.rows() || p.columns() != a.columns() || p.dtype() != a.dtype())
+    fail(messages::linear_solver_preconditioner, {size_and_dtype(p), size_and_dtype(a)}, loc);
 }
 
 Array direct(const LinearOperator& a, const Array& b, const LinearMethod& m) {
@@ -102,17 +99,20 @@ Array iterate(const LinearOperator& a, const Array& b, const LinearMethod& m, co
   const bool symmetric = m.kind == Kind::CG || m.kind == Kind::NormalCG;
   auto solve_by = [&](const LinearOperator& preconditioner) {
     return [&m, preconditioner](const auto& map, const Array& right) {
-      auto precondition = [&](const Array& x) { return preconditioner.rows() ? preconditioner.mv(x) : x; };
+      auto precondition = [&](const Array& x) {
+        return preconditioner.is_empty() ? x : preconditioner.mv(x);
+      };
       const Apply apply(map), before(precondition);
-      return m.kind == Kind::BiCGStab ? bicgstab(apply, before, right, m)
-             : m.kind == Kind::GMRES  ? gmres(apply, before, right, m)
-                                      : conjugate_gradients(apply, before, right, m);
+      const Array unit = unit_of(right), scaled = right / unit, enough = allowed(right, m) / unit;
+      return unit * (m.kind == Kind::BiCGStab ? bicgstab(apply, before, scaled, enough, m)
+                     : m.kind == Kind::GMRES  ? gmres(apply, before, scaled, enough, m)
+                                              : conjugate_gradients(apply, before, scaled, enough, m));
     };
   };
   auto map = [&](const Array& x) { return m.kind == Kind::NormalCG ? a.transpose().mv(a.mv(x)) : a.mv(x); };
   if (symmetric) return custom_linear_solve(map, b, solve_by(inverse), {.symmetric = true});
   return custom_linear_solve(map, b, solve_by(inverse),
-                             solve_by(inverse.rows() ? inverse.transpose() : inverse));
+                             solve_by(inverse.is_empty() ? inverse : inverse.transpose()));
 }
 
 }  // namespace
@@ -125,14 +125,14 @@ LinearSolution linear_solve_by(const LinearOperator& a, const Array& b, const Li
   const Array right = astype(b, a.dtype());
   if (!is_iteration(m.kind)) {
     const Array x = direct(a, right, m);
-    return {x, norm(a.mv(x) - right), code_if(!all(isfinite(x)), NonlinearResult::MaxStepsReached)};
+    return {x, safe_norm(a.mv(x) - right), code_if(!all(isfinite(x)), NonlinearResult::MaxStepsReached)};
   }
   const bool normal = m.kind == Kind::NormalCG;
   const Array target = normal ? a.transpose().mv(right) : right;
   const Array x = iterate(a, target, m, options.preconditioner);
-  const Array left = a.mv(x) - right, residual = norm(normal ? a.transpose().mv(left) : left);
+  const Array left = a.mv(x) - right, residual = safe_norm(normal ? a.transpose().mv(left) : left);
   // The residual that iterations carry drifts from this one by rounding.
-  const Array enough = 10. * allowed(target, m), missed = !(residual <= enough);
+  const Array enough = 10. * allowed(target, m), missed = !(residual <= enough && isfinite(residual));
   if (options.throw_)
     error_if(missed, messages::linear_not_solved, {stop_gradient(residual), stop_gradient(enough)}, loc);
   return {x, residual, code_if(missed, NonlinearResult::MaxStepsReached)};

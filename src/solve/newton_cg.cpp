@@ -24,7 +24,7 @@ Array to_border(const Array& z, const Array& d, const Array& radius) {
 
 // State: the gradient, the radius.
 Iterate TrustNewtonCG::start(const NonlinearProblem& p, const Array& y) const {
-  p.check("first_radius", first_radius, 0, no_limit, true);
+  p.check("first_radius", first_radius, 0, largest_option, true);
   const auto [value, gradient] = p.loss_and_gradient(y);
   return first_minimum(p, y, value, gradient, gtol, {gradient, full({}, first_radius, p.dtype())});
 }
@@ -47,7 +47,7 @@ Iterate TrustNewtonCG::step(const NonlinearProblem& p, const Iterate& it) const 
   const Array y = it.y + end.z, value = p.loss(y);
   const Array predicted = -(dot(gradient, end.z) + 0.5 * dot(end.z, end.hz));
   // Differences of losses below rounding say nothing: there the model is believed.
-  const Array hidden = 10 * epsilon(p.dtype()) * abs(it.measure);
+  const Array hidden = 10 * p.epsilon() * abs(it.measure);
   const Array gain =
       where(isfinite(value),
             (it.measure - value + hidden) / where(predicted + hidden > 0., predicted + hidden, 1.), -1.);
@@ -55,10 +55,11 @@ Iterate TrustNewtonCG::step(const NonlinearProblem& p, const Iterate& it) const 
   const Array next_radius =
       where(gain < 0.25, 0.25 * length, where(gain > 0.75 && length > 0.99 * radius, 2. * radius, radius));
   const Array moved = where(accepted, y, it.y);
-  const Array next = p.loss_and_gradient(moved).second, finite = all(isfinite(next));
+  const Array next = p.loss_and_gradient(moved).second;
+  const Array finite = all(isfinite(next)) && all(isfinite(end.z));
   const Array small =
       largest(next) <= gtol || (predicted <= hidden && largest(next) > 0.5 * largest(gradient));
-  const Array stuck = next_radius <= epsilon(p.dtype()) * epsilon(p.dtype()) || !all(isfinite(end.z));
+  const Array stuck = next_radius <= p.epsilon() * p.epsilon();
   return {
       moved,
       where(accepted, value, it.measure),

@@ -18,6 +18,7 @@ Layout::Layout(const char* name, std::span<const Array> leaves, const LeafNames&
       fail(messages::unknown_not_floating, {name, names(i), to_string(leaves[i].aval())}, loc);
     avals_.push_back(leaves[i].aval());
     dtype_ = i == 0 ? leaves[i].dtype() : promote({dtype_, false}, {leaves[i].dtype(), false}).dtype;
+    epsilon_ = std::max(epsilon_, finfo(leaves[i].dtype()).eps);
     size_ += leaves[i].size();
   }
   // Half precision has too few digits for tolerances and factorisations.
@@ -136,13 +137,17 @@ std::pair<Array, Array> NonlinearProblem::scaled(const Array& residual, const Ar
   if (parts_.call.loss == RobustLoss::Linear) return {residual, jacobian};
   const Array z = square(residual / parts_.call.f_scale);
   const Rho r = rho(parts_.call.loss, z);
-  const Array root = sqrt(maximum(r.slope + 2. * r.curvature * z, epsilon(dtype())));
+  const Array root = sqrt(maximum(r.slope + 2. * r.curvature * z, epsilon()));
   return {residual * (r.slope / root), jacobian * expand_dims(root, 1)};
 }
 
 Array NonlinearProblem::loss(const Array& y) const {
   if (parts_.call.kind == SolvesFor::LeastSquares) return cost(residual(y));
-  return astype(parts_.f(parts_.layout.unpack(y))[0], dtype());
+  const std::vector<Array> out = parts_.f(parts_.layout.unpack(y));
+  if (out.size() != 1 || out[0].ndim() != 0 || !is_floating(out[0].dtype()))
+    fail(messages::loss_scalar, {parts_.call.name, out.empty() ? "nothing" : to_string(out[0].aval())},
+         loc());
+  return astype(out[0], dtype());
 }
 std::pair<Array, Array> NonlinearProblem::loss_and_gradient(const Array& y) const {
   if (parts_.call.kind == SolvesFor::LeastSquares) {
@@ -170,8 +175,9 @@ Array NonlinearProblem::project(const Array& y) const {
 Array NonlinearProblem::held(const Array& y, const Array& gradient) const {
   return (y <= lower() && gradient > 0.) || (y >= upper() && gradient < 0.);
 }
+double NonlinearProblem::epsilon() const { return parts_.layout.epsilon(); }
 double NonlinearProblem::at_least_rounding(double tolerance) const {
-  return std::max(tolerance, 4 * epsilon(dtype()));
+  return std::max(tolerance, 4 * epsilon());
 }
 void NonlinearProblem::check(const char* option, double value, double lo, double hi, bool above) const {
   if (value <= hi && (above ? value > lo : value >= lo)) return;

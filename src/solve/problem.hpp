@@ -12,12 +12,15 @@ class Layout {
   Array pack(std::span<const Array> leaves) const;
   std::vector<Array> unpack(const Array& x) const;
   Dtype dtype() const { return dtype_; }
+  /// The largest of the leaves' roundings.
+  double epsilon() const { return epsilon_; }
   std::int64_t size() const { return size_; }
   const std::vector<Aval>& avals() const { return avals_; }
 
  private:
   std::vector<Aval> avals_;
   Dtype dtype_ = Dtype::F64;
+  double epsilon_ = 0;
   std::int64_t size_ = 0;
 };
 

@@ -55,7 +55,7 @@ Iterate BFGS::step(const NonlinearProblem& p, const Iterate& it) const {
 // State: the gradient; the last moves and changes of the gradient, [memory_size, n], and 1 / their products,
 // 0 where there are none; the steps that were kept.
 Iterate LBFGS::start(const NonlinearProblem& p, const Array& y) const {
-  p.check("memory_size", static_cast<double>(memory_size), 1, no_limit);
+  p.check("memory_size", static_cast<double>(memory_size), 1, 1000);
   const auto [value, gradient] = p.loss_and_gradient(y);
   const Array none = zeros({memory_size, y.size()}, p.dtype());
   return first_minimum(p, y, value, gradient, gtol,

@@ -2,16 +2,23 @@
 
 #include "solve/support.hpp"
 
-#include <charconv>
-
 namespace apsis::detail {
 
-std::string to_text(double x) {
-  char digits[32];
-  return {digits, std::to_chars(digits, digits + sizeof digits, x).ptr};
+void check_tolerances(const NonlinearProblem& p, double rtol, double atol) {
+  p.check("rtol", rtol, 0, no_limit);
+  p.check("atol", atol, 0, no_limit);
 }
 
 Array largest(const Array& x) { return x.size() == 0 ? zeros({}, x.dtype()) : max(abs(x)); }
+Array unit_of(const Array& x) {
+  const Array size = stop_gradient(largest(x)), usable = size > 0. && isfinite(size);
+  const Array unit = exp2(floor(log2(where(usable, size, 1.))));
+  return where(usable && unit > 0. && isfinite(unit), unit, 1.);
+}
+Array safe_norm(const Array& x) {
+  const Array unit = unit_of(x);
+  return unit * norm(x / unit);
+}
 
 Array within(const NonlinearProblem& p, const Array& change, const Array& y, double rtol, double atol) {
   return all(abs(change) <= atol + p.at_least_rounding(rtol) * abs(y));
@@ -37,7 +44,7 @@ constexpr std::int64_t backtracks = 40;
 LineStep search_line(const NonlinearProblem& p, const Array& y, const Array& value, const Array& gradient,
                      const Array& direction, const Array& first_length) {
   // What rounding of the loss hides counts as no rise.
-  const Array slack = 2 * epsilon(p.dtype()) * abs(value);
+  const Array slack = 2 * p.epsilon() * abs(value);
   const Array slope = dot(gradient, direction), promised = -first_length * slope;
   auto at = [&](const Array& length, const Array& tries) {
     const Array moved = p.project(y + length * direction), found = p.loss(moved);
@@ -68,7 +75,7 @@ Iterate first_minimum(const NonlinearProblem& p, const Array& y, const Array& va
   const Array finite = isfinite(value) && all(isfinite(gradient));
   return {y,
           value,
-          largest(free_part(p, y, gradient, gradient)) <= gtol,
+          finite && largest(free_part(p, y, gradient, gradient)) <= gtol,
           code_if(!finite, NonlinearResult::NonFinite),
           static_cast<std::vector<Array>&&>(state),
           count_of(1),
@@ -78,14 +85,13 @@ Iterate first_minimum(const NonlinearProblem& p, const Array& y, const Array& va
 Iterate after_line_search(const NonlinearProblem& p, const Iterate& it, const LineStep& step,
                           const Array& gradient, double gtol, const Array& steepest,
                           std::vector<Array> state) {
-  const Array finite = all(isfinite(gradient));
+  const Array finite = isfinite(step.value) && all(isfinite(gradient));
   const Array size = largest(free_part(p, step.y, gradient, gradient));
   // The loss cannot fall but by rounding: the minimum, once the gradient does not fall quickly any more.
-  const Array &before = it.state[0], least = maximum(abs(it.measure), epsilon(p.dtype()));
+  const Array &before = it.state[0], least = maximum(abs(it.measure), p.epsilon());
   const Array size_before = largest(free_part(p, it.y, before, before));
-  const Array hidden = step.promised <= epsilon(p.dtype()) * least && size > 0.5 * size_before;
-  const Array flat =
-      where(step.accepted, hidden, steepest && step.promised <= 100 * epsilon(p.dtype()) * least);
+  const Array hidden = step.promised <= p.epsilon() * least && size > 0.5 * size_before;
+  const Array flat = where(step.accepted, hidden, steepest && step.promised <= 100 * p.epsilon() * least);
   const Array done = finite && (size <= gtol || flat);
   return {step.y,
           step.value,

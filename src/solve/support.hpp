@@ -3,6 +3,7 @@
 
 #include <limits>
 
+#include "apsis/array/dtype.hpp"
 #include "apsis/array/linalg.hpp"
 #include "apsis/control/cond.hpp"
 #include "apsis/control/while_loop.hpp"
@@ -19,14 +20,31 @@
 #include "apsis/ops/select.hpp"
 #include "apsis/ops/shape.hpp"
 #include "apsis/solve/solver.hpp"
+#include "apsis/tree/walk.hpp"
 #include "solve/messages.hpp"
+
+namespace apsis {
+class LinearOperator;
+}
 
 namespace apsis::detail {
 
 /// A number as errors show it.
-std::string to_text(double x);
+inline std::string to_text(double x) {
+  std::string text;
+  print_floating(text, x, false);
+  return text;
+}
+/// The size of an operator as errors show it: `3 × 2`.
+std::string size_of(const LinearOperator& a);
+/// `3 × 2 (f64)`.
+std::string size_and_dtype(const LinearOperator& a);
+/// Throws unless a vector can become this dtype, an operator's, without a loss.
+void check_operand(const char* where, const char* name, const Array& x, Dtype dtype, Loc loc);
 
 inline constexpr double no_limit = std::numeric_limits<double>::infinity();
+/// Of options that have to be finite.
+inline constexpr double largest_option = 1e300;
 
 inline Array code_of(NonlinearResult result) { return array(static_cast<std::int64_t>(result)); }
 /// The code where the condition holds, otherwise 0.
@@ -34,9 +52,15 @@ inline Array code_if(const Array& condition, NonlinearResult result) {
   return where(condition, code_of(result), std::int64_t{0});
 }
 inline Array count_of(std::int64_t n) { return array(n); }
-inline double epsilon(Dtype dtype) { return dtype == Dtype::F64 ? 0x1p-52 : 0x1p-23; }
+/// Throws for a negative one, or NaN.
+void check_tolerances(const NonlinearProblem& p, double rtol, double atol);
 /// The largest element's size; 0 of none.
 Array largest(const Array& x);
+/// A power of two near it, by which numbers are divided whose squares may overflow or vanish; 1 where there
+/// is none. No variable: it has no derivative.
+Array unit_of(const Array& x);
+/// |x|, where squares overflow or vanish, too.
+Array safe_norm(const Array& x);
 /// Whether every |change| is within atol + rtol |y|.
 Array within(const NonlinearProblem& p, const Array& change, const Array& y, double rtol, double atol);
 

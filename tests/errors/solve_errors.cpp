@@ -75,14 +75,22 @@ APSIS_PROVOKES(
     "at best: start elsewhere, or bound the unknown",
     minimize([](const Array& y) { return log(y); }, BFGS{}, -1.))
 APSIS_PROVOKES(failed_refused,
-               "[root_find] the bounds are no use to Brent: lower must be below upper, and of a root finder "
-               "the function must change its sign between them",
+               "[root_find] the bounds are no use to Brent: lower must be below upper, a bracket must be "
+               "finite, and of a root finder the function must change its sign in it",
                root_find(squares, Brent{}, 0., {.lower = 2., .upper = 3.}))
 
-// Operators of C++ have no place for the user's line.
-APSIS_PROVOKES_WITHOUT_PLACE(operator_sizes,
-                             "[*] the operators are 2 × 2 and 3 × 3: give sizes that fit, and one dtype",
-                             identity_operator(2) * identity_operator(3))
+APSIS_PROVOKES(loss_scalar,
+               "[minimize] the function returns f64[2]: it must be one floating scalar; reduce it, by sum or "
+               "mean",
+               minimize([](const Array& y) { return y * y; }, NelderMead{}, x))
+
+APSIS_PROVOKES(operator_sizes,
+               "[*] the operators are 2 × 2 (f64) and 3 × 3 (f64): give sizes that fit, and one dtype",
+               identity_operator(2) * identity_operator(3))
+APSIS_PROVOKES(operator_dtype,
+               "[linear_solve] b is f64[2], the operator of f32: convert one of them with astype, or digits "
+               "would be lost",
+               linear_solve(identity_operator(2, f32), x))
 APSIS_PROVOKES(operator_array, "[matrix_operator] got f64[2]: give a floating array with 2 axes",
                matrix_operator(x))
 APSIS_PROVOKES(
@@ -95,8 +103,8 @@ APSIS_PROVOKES(operator_identity,
                identity_operator(-1))
 APSIS_PROVOKES(operator_no_blocks, "[block_diagonal_operator] there are no blocks: give one at least",
                block_diagonal_operator({}))
-APSIS_PROVOKES_WITHOUT_PLACE(operator_factor, "[LinearOperator] the factor is f64[2]: give a scalar",
-                             x* identity_operator(2))
+APSIS_PROVOKES(operator_factor, "[LinearOperator] the factor is f64[2]: give a scalar",
+               x* identity_operator(2))
 APSIS_PROVOKES(operator_no_diagonals, "[LinearOperator] the operator is not made of diagonals: use as_matrix",
                matrix_operator(eye(2)).diagonal())
 APSIS_PROVOKES(operator_vector,
@@ -121,8 +129,8 @@ APSIS_PROVOKES(linear_solver_option, "[linear_solve] GMRES.restart = 0 must be 1
                linear_solve(identity_operator(2), x, linear::GMRES{.restart = 0}))
 APSIS_PROVOKES(
     linear_solver_preconditioner,
-    "[linear_solve] the preconditioner is 3 × 3, the operator 2 × 2: both must be square and of one "
-    "size",
+    "[linear_solve] the preconditioner is 3 × 3 (f64), the operator 2 × 2 (f64): both must be square, of "
+    "one size and one dtype",
     linear_solve(identity_operator(2), x, linear::GMRES{}, {.preconditioner = identity_operator(3)}))
 APSIS_PROVOKES(
     linear_not_solved,

@@ -6,9 +6,12 @@
 
 #include <apsis/apsis.hpp>
 
+#include "errors/error_of.hpp"
+
 namespace {
 
 using namespace apsis;
+using apsis::testing::error_of;
 
 struct Decay {
   Array level, rate;
@@ -110,6 +113,40 @@ TEST(LeastSquares, CovarianceOfALine) {
   EXPECT_NEAR(errors.rate.item<double>(), std::sqrt(variance / 10), 1e-12);
   EXPECT_NEAR(errors.level.item<double>(), std::sqrt(variance * (0.2 + 4. / 10)), 1e-12);
   EXPECT_NEAR(parameter_covariance(residual, sol.value)(0, 1).item<double>(), -variance * 2. / 10, 1e-12);
+}
+
+TEST(LeastSquares, ParametersThatNothingTellsHaveInfiniteErrors) {
+  const Array data = array({1., 2., 4., 3.});
+  auto constant = [&](const Decay& d) { return d.level + 0. * d.rate - data; };
+  const Decay errors = standard_errors(constant, Decay{2.5, 0.});
+  EXPECT_NEAR(errors.level.item<double>(), std::sqrt(5. / 3 / 4), 1e-12);
+  EXPECT_EQ(errors.rate.item<double>(), INFINITY);
+  // Of two that count only together neither is known.
+  auto together = [&](const Decay& d) { return d.level + d.rate - data; };
+  const Decay both = standard_errors(together, Decay{2., 0.5});
+  EXPECT_EQ(both.level.item<double>(), INFINITY);
+  EXPECT_EQ(both.rate.item<double>(), INFINITY);
+}
+
+TEST(LeastSquares, ShortStepsToWhatIsNotFiniteAreNoSolution) {
+  auto alone = [](const Array& x) { return where(x == 1., x + 1., NAN); };
+  auto check = [&](const auto& solver) {
+    auto sol = least_squares(alone, solver, array({1.}), {.throw_ = false});
+    EXPECT_EQ(sol.result.template item<std::int64_t>(),
+              static_cast<std::int64_t>(NonlinearResult::NonFinite));
+    EXPECT_EQ(sol.value[0].template item<double>(), 1.);
+  };
+  check(LevenbergMarquardt{});
+  check(Dogleg{});
+  check(GaussNewton{});
+}
+
+TEST(LeastSquares, RefusesScalesWithoutEnd) {
+  EXPECT_EQ(error_of([] {
+              least_squares([](const Array& x) { return x; }, LevenbergMarquardt{}, array({1.}),
+                            {.loss = RobustLoss::Huber, .f_scale = INFINITY});
+            }),
+            "[least_squares] f_scale = inf must be above 0 and finite");
 }
 
 TEST(LeastSquares, MoreUnknownsThanResiduals) {

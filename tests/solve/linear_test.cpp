@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <functional>
 
 #include <apsis/apsis.hpp>
@@ -112,6 +113,55 @@ TEST(LinearSolve, EveryMethodAndItsDerivatives) {
   check("BiCGStab", m, {}, linear::BiCGStab{.rtol = 1e-12});
   check("GMRES", m, {}, linear::GMRES{.rtol = 1e-12});
   check("GMRES restarted", m, {}, linear::GMRES{.rtol = 1e-12, .restart = 2});
+}
+
+TEST(LinearSolve, NumbersWhoseSquaresOverflowOrVanish) {
+  const Array spd = matmul(m, transpose(m)) + eye(3), b = array({1., -2., 0.5});
+  auto check = [&](const char* name, const auto& method) {
+    SCOPED_TRACE(name);
+    auto solve = [&](const Array& right) {
+      return linear_solve(matrix_operator(spd, {.positive_definite = true}), right, method,
+                          {.throw_ = false});
+    };
+    for (double size : {1e200, 1e-200}) {
+      auto sol = jit(solve)(size * b);
+      EXPECT_EQ(sol.result.template item<std::int64_t>(), 0);
+      expect_close(sol.value / size, linalg::solve(spd, b), 1e-9);
+    }
+    // Nothing solves an equation with ∞.
+    EXPECT_EQ(jit(solve)(array({1., double(INFINITY), 0.})).result.template item<std::int64_t>(), 1);
+    EXPECT_EQ(jit(solve)(array({1., double(NAN), 0.})).result.template item<std::int64_t>(), 1);
+    EXPECT_EQ(jit(solve)(zeros({3})).result.template item<std::int64_t>(), 0);
+  };
+  check("CG", linear::CG{.rtol = 1e-12});
+  check("NormalCG", linear::NormalCG{.rtol = 1e-12});
+  check("BiCGStab", linear::BiCGStab{.rtol = 1e-12});
+  check("GMRES", linear::GMRES{.rtol = 1e-12});
+  // Boltzmann's constant in f32.
+  const Array small = astype(1.380649e-23 * b, f32);
+  auto sol =
+      linear_solve(matrix_operator(astype(spd, f32), {.positive_definite = true}), small, linear::CG{});
+  expect_close(astype(sol.value, f64) / 1.380649e-23, linalg::solve(spd, b), 1e-4);
+}
+
+TEST(LinearOperator, WhatDoesNotCountIsNotRead) {
+  const LinearOperator t = tridiagonal_operator(lower.at(0).set(NAN), d, upper.at(2).set(INFINITY));
+  const Array matrix = array({{1., 0.25, 0.}, {-1., 2., 2.}, {0., 0.5, 3.}}), x = array({1., -2., 3.});
+  expect_close(t.mv(x), matmul(matrix, x), 1e-14);
+  expect_close((t * t).transpose().mv(x), matmul(transpose(matmul(matrix, matrix)), x), 1e-13);
+  expect_close(linear_solve(t, x).value, linalg::solve(matrix, x), 1e-13);
+  // The transpose is tridiagonal, too.
+  EXPECT_TRUE(t.transpose().is_tridiagonal());
+  expect_close(linear_solve(t.transpose(), x, linear::Tridiagonal{}).value,
+               linalg::solve(transpose(matrix), x), 1e-13);
+}
+
+TEST(LinearOperator, TagsAreThoseOfTheTranspose) {
+  const LinearOperator a = matrix_operator(m).transpose().tagged({.lower_triangular = true});
+  EXPECT_TRUE(a.transpose().tags().upper_triangular);
+  EXPECT_FALSE(a.transpose().tags().lower_triangular);
+  EXPECT_TRUE(LinearOperator().is_empty());
+  EXPECT_FALSE(identity_operator(0).is_empty());
 }
 
 TEST(LinearSolve, LeastSquaresOfTallOperators) {

@@ -7,11 +7,13 @@
 
 #include <apsis/apsis.hpp>
 
+#include "errors/error_of.hpp"
 #include "golden/arrays.hpp"
 
 namespace {
 
 using namespace apsis;
+using apsis::testing::error_of;
 
 using Loss = std::function<Array(const Array&)>;
 
@@ -166,6 +168,57 @@ TEST(Minimize, SaysWhyItStopped) {
   EXPECT_LT(m.objective.item<double>(), 17.);
   auto n = minimize([](const Array& x) { return sum(log(x)); }, BFGS{}, array({-1.}), {.throw_ = false});
   EXPECT_EQ(n.result.item<std::int64_t>(), static_cast<std::int64_t>(NonlinearResult::NonFinite));
+}
+
+TEST(Minimize, WhatIsNotFiniteIsNoMinimum) {
+  auto result = [](const auto& m) {
+    return static_cast<NonlinearResult>(m.result.template item<std::int64_t>());
+  };
+  const NonlinearOptions quiet{.throw_ = false};
+  auto nowhere = [](const Array& x) { return 0. * x + INFINITY; };  // its gradient is 0
+  EXPECT_EQ(result(minimize(nowhere, BFGS{}, 1., quiet)), NonlinearResult::NonFinite);
+  EXPECT_EQ(result(minimize(nowhere, TrustNewtonCG{}, 1., quiet)), NonlinearResult::NonFinite);
+  EXPECT_EQ(result(minimize(nowhere, GoldenSection{}, 1., {.throw_ = false, .lower = 0., .upper = 2.})),
+            NonlinearResult::NonFinite);
+  // A step of this rate leaves what is defined.
+  auto edge = [](const Array& x) { return where(x > 1., NAN, -x); };
+  auto m = minimize(edge, GradientDescent{.learning_rate = 1}, 0.9, quiet);
+  EXPECT_EQ(result(m), NonlinearResult::NonFinite);
+  EXPECT_EQ(m.value.item<double>(), 0.9);
+  EXPECT_EQ(result(minimize(edge, GoldenSection{}, 0., {.throw_ = false, .lower = 0., .upper = INFINITY})),
+            NonlinearResult::Refused);
+}
+
+/// NonlinearCG whose first direction leads to where nothing is defined.
+struct AgainstAWall {
+  static constexpr SolverTraits solver{"AgainstAWall", SolvesFor::Minimum};
+  Iterate start(const NonlinearProblem& p, const Array& y) const {
+    Iterate it = NonlinearCG{}.start(p, y);
+    it.state[1] = array({1., 1.});
+    it.state[2] = array(-6.);
+    return it;
+  }
+  Iterate step(const NonlinearProblem& p, const Iterate& it) const { return NonlinearCG{}.step(p, it); }
+};
+TEST(Minimize, ConjugateDirectionsThatFailAreForgotten) {
+  // The search ends at 1e-12 of its length. What the loss falls there is below the rounding of 1e5, which is
+  // no reason to stop along the gradient.
+  auto loss = [](const Array& x) { return where(x[1] > 0., NAN, square(x[0] - 3.) + 1e5); };
+  auto m = minimize(loss, AgainstAWall{}, array({0., 0.}));
+  EXPECT_NEAR(m.value[0].item<double>(), 3, 1e-4);  // the root of that rounding is 4e-6
+}
+
+TEST(Minimize, RefusesOptionsWithoutEnd) {
+  auto loss = [](const Array& x) { return sum(x * x); };
+  auto refused = [&](const auto& solver) {
+    return error_of([&] { minimize(loss, solver, array({1., 2.})); });
+  };
+  EXPECT_EQ(refused(GradientDescent{.learning_rate = INFINITY}),
+            "[GradientDescent] learning_rate = inf must be at least 0 and at most 1e+300");
+  EXPECT_EQ(refused(TrustNewtonCG{.first_radius = INFINITY}),
+            "[TrustNewtonCG] first_radius = inf must be above 0 and at most 1e+300");
+  EXPECT_EQ(refused(LBFGS{.memory_size = 1000000}),
+            "[LBFGS] memory_size = 1e+06 must be at least 1 and at most 1000");
 }
 
 TEST(Minimize, SinglePrecision) {

@@ -106,6 +106,41 @@ TEST(RootFind, EndsOfFailures) {
   EXPECT_NEAR(kept.value.item<double>(), 0, 1e-12);
 }
 
+TEST(RootFind, AnInfiniteSlopeIsNoSolution) {
+  // From 0 the step is 1 / ∞: of no length, though the function is -1 there.
+  auto check = [](const auto& solver) {
+    auto sol = root_find([](const Array& x) { return sqrt(x) - 1.; }, solver, 0., {.throw_ = false});
+    EXPECT_EQ(sol.result.template item<std::int64_t>(),
+              static_cast<std::int64_t>(NonlinearResult::NonFinite));
+  };
+  check(Newton{});
+  check(Chord{});
+  check(Broyden{});
+}
+
+TEST(RootFind, BoundsThatAreNoUse) {
+  auto result = [](auto f, const auto& solver, double lower, double upper) {
+    auto sol = root_find(f, solver, 5., {.throw_ = false, .lower = lower, .upper = upper});
+    return static_cast<NonlinearResult>(sol.result.template item<std::int64_t>());
+  };
+  auto falls = [](const Array& x) { return exp(-x); };  // 0 at ∞
+  auto line = [](const Array& x) { return x - 1.; };    // 0 at the bound
+  EXPECT_EQ(result(falls, Brent{}, 0, INFINITY), NonlinearResult::Refused);
+  EXPECT_EQ(result(falls, Bisection{}, -INFINITY, INFINITY), NonlinearResult::Refused);
+  EXPECT_EQ(result(line, Brent{}, 2, 1), NonlinearResult::Refused);
+  EXPECT_EQ(result(line, Newton{}, 2, 1), NonlinearResult::Refused);
+  EXPECT_EQ(result(line, Bisection{}, -1e308, 1e308), NonlinearResult::Successful);
+}
+
+TEST(RootFind, HalfPrecision) {
+  const Array start = astype(array({1., 2.}), f16);
+  auto sol = root_find([](const Array& x) { return x * x - 2.; }, Newton{}, start);
+  EXPECT_EQ(sol.value.dtype(), f16);
+  // To what f16 tells apart: 2⁻¹⁰ near √2.
+  EXPECT_NEAR(sol.value[0].item<float>(), std::sqrt(2.F), 2e-3);
+  EXPECT_NEAR(sol.value[1].item<float>(), std::sqrt(2.F), 2e-3);
+}
+
 TEST(RootFind, EmptyAndSingle) {
   auto none = root_find([](const Array& x) { return x * 2.; }, Newton{}, zeros({0}));
   EXPECT_EQ(none.value.size(), 0);

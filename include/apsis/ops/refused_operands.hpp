@@ -10,8 +10,11 @@ namespace apsis {
 namespace detail {
 template <class T>
 concept IsArray = std::is_same_v<T, Array>;
+/// Types that have operators with arrays of their own.
 template <class T>
-concept NoOperand = !std::is_convertible_v<const T&, apsis::Operand>;
+inline constexpr bool has_own_operators = false;
+template <class T>
+concept NoOperand = !std::is_convertible_v<const T&, apsis::Operand> && !has_own_operators<T>;
 template <class T>
 inline constexpr bool holds_numbers = false;
 template <class T>

@@ -97,8 +97,9 @@ requires(!detail::is_nonlinear_solver<Y>) NonlinearSolution<detail::unknown_t<Y>
 }
 
 /// The covariance of the parameters of a fit at `at`, its solution: [n, n] in the order of leaves. The
-/// residuals' variance Σ f² / (m - n) times (JᵀJ)⁻¹, by the singular values of J; parameters that nothing
-/// depends on have covariance 0. Throws unless there are more residuals than parameters.
+/// residuals' variance Σ f² / (m - n) times (JᵀJ)⁻¹, by the singular values of J. Infinite for parameters
+/// that the residuals do not determine, as in SciPy's curve_fit. `f` is the plain residual: after a fit with
+/// a robust loss, outliers count in full. Throws unless there are more residuals than parameters.
 template <class F, class Y>
 Array parameter_covariance(const F& f, const Y& at, Loc loc = Loc::here()) {
   auto function = [&f](const Y& y) { return detail::returned_t<F, Y>(f(y)); };

@@ -8,9 +8,22 @@
 #include <initializer_list>
 #include <vector>
 
+#include "apsis/ops/refused_operands.hpp"
 #include "apsis/transform/linear_transpose.hpp"
 
 namespace apsis {
+
+class LinearOperator;
+namespace detail {
+template <>
+inline constexpr bool has_own_operators<LinearOperator> = true;
+}
+/// An operand of `+`, `-` and `*` of operators, and where it stands.
+struct LinearOperand {
+  const LinearOperator& op;
+  Loc loc;
+  LinearOperand(const LinearOperator& a, Loc loc_ = Loc::here()) : op(a), loc(loc_) {}
+};
 
 /// What is known of an operator. Nothing is checked: what is not so gives wrong solutions.
 struct LinearTags {
@@ -41,11 +54,13 @@ class LinearOperator {
 
  public:
   LinearOperator() = default;
+  /// Whether it was made by none of the functions below.
+  bool is_empty() const { return kind_ == Kind::None; }
   std::int64_t rows() const { return rows_; }
   std::int64_t columns() const { return columns_; }
   Dtype dtype() const { return dtype_; }
   const LinearTags& tags() const { return tags_; }
-  /// The product with a vector. Throws where x is not [columns].
+  /// The product with a vector. Throws where x is not [columns], or of a dtype that dtype() does not hold.
   Array mv(const Array& x, Loc loc = Loc::here()) const;
   /// The operator written out, [rows, columns].
   Array as_matrix(Loc loc = Loc::here()) const;
@@ -70,9 +85,9 @@ class LinearOperator {
   friend LinearOperator identity_operator(std::int64_t n, Dtype dtype, Loc loc);
   friend LinearOperator kronecker_operator(const LinearOperator& a, const LinearOperator& b, Loc loc);
   friend LinearOperator block_diagonal_operator(std::initializer_list<LinearOperator> blocks, Loc loc);
-  friend LinearOperator operator+(const LinearOperator& a, const LinearOperator& b);
-  friend LinearOperator operator*(const LinearOperator& a, const LinearOperator& b);
-  friend LinearOperator operator*(const Array& factor, const LinearOperator& a);
+  friend LinearOperator operator+(const LinearOperand& a, const LinearOperand& b);
+  friend LinearOperator operator*(const LinearOperand& a, const LinearOperand& b);
+  friend LinearOperator operator*(const Operand& factor, const LinearOperand& a);
   /// Of a program on one vector; what function_operator and jacobian_operator make.
   static LinearOperator of_program(const detail::LinearProgram& program, std::int64_t rows,
                                    std::int64_t columns, Dtype dtype, const LinearTags& tags);
@@ -105,12 +120,12 @@ LinearOperator identity_operator(std::int64_t n, Dtype dtype = f64, Loc loc = Lo
 LinearOperator kronecker_operator(const LinearOperator& a, const LinearOperator& b, Loc loc = Loc::here());
 /// The blocks along the diagonal.
 LinearOperator block_diagonal_operator(std::initializer_list<LinearOperator> blocks, Loc loc = Loc::here());
-/// Sums, products (first b, then a) and multiples. Throw where sizes do not fit.
-LinearOperator operator+(const LinearOperator& a, const LinearOperator& b);
-LinearOperator operator*(const LinearOperator& a, const LinearOperator& b);
-LinearOperator operator*(const Array& factor, const LinearOperator& a);
-inline LinearOperator operator-(const LinearOperator& a) { return Array(-1.) * a; }
-inline LinearOperator operator-(const LinearOperator& a, const LinearOperator& b) { return a + -b; }
+/// Sums, differences, products (first b, then a) and multiples. Throw where sizes or dtypes do not fit.
+LinearOperator operator+(const LinearOperand& a, const LinearOperand& b);
+LinearOperator operator*(const LinearOperand& a, const LinearOperand& b);
+LinearOperator operator*(const Operand& factor, const LinearOperand& a);
+LinearOperator operator-(const LinearOperand& a);
+LinearOperator operator-(const LinearOperand& a, const LinearOperand& b);
 
 namespace detail {
 LinearOperator operator_of_function(const Callee& f, const Array& like, bool jacobian, const LinearTags& tags,

@@ -26,7 +26,7 @@ struct BFGS {
 /// algorithm 7.4).
 struct LBFGS {
   double gtol = 1e-8;             ///< as of BFGS
-  std::int64_t memory_size = 10;  ///< 1 or more
+  std::int64_t memory_size = 10;  ///< 1 to 1000
   static constexpr SolverTraits solver{"LBFGS", SolvesFor::Minimum, BoundsUse::Optional};
   Iterate start(const NonlinearProblem& p, const Array& y) const;
   Iterate step(const NonlinearProblem& p, const Iterate& it) const;

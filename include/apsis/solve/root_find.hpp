@@ -14,8 +14,9 @@ namespace apsis {
 /// Newton's method: a Jacobian (forward mode) and an LU solve in each step. With bounds, steps are cut to
 /// them.
 struct Newton {
-  /// A solution is where the last step, or what is left of it at the rate of the last two, is within atol +
-  /// rtol |y| in every element. 0 or more; less than rounding (4 ε of the dtype) counts as that.
+  /// A solution is where the last step is within atol + rtol |y| in every element; of Chord and Broyden what
+  /// is left of it at the rate of the last two steps. 0 or more; less than rounding (4 ε of the dtype) counts
+  /// as that.
   double rtol = 1e-8, atol = 1e-8;
   static constexpr SolverTraits solver{"Newton", SolvesFor::Root, BoundsUse::Optional};
   Iterate start(const NonlinearProblem& p, const Array& y) const;

@@ -114,9 +114,11 @@ class NonlinearProblem {
   Array project(const Array& y) const;
   /// Where y is on a bound and -gradient leads out.
   Array held(const Array& y, const Array& gradient) const;
-  /// What is beyond rounding in the unknown's dtype: `tolerance`, or 4 ε if that is more.
+  /// The rounding ε of the unknown: that of the least precise of its dtypes.
+  double epsilon() const;
+  /// What is beyond rounding: `tolerance`, or 4 ε if that is more.
   double at_least_rounding(double tolerance) const;
-  /// Throws unless lo ≤ value ≤ hi (lo < value with `above`).
+  /// Throws unless lo ≤ value ≤ hi (lo < value with `above`). NaN is refused.
   void check(const char* option, double value, double lo, double hi, bool above = false) const;
   Dtype dtype() const;
   Loc loc() const;
