@@ -51,9 +51,13 @@ Array density_value(const Array& p, const Array& q, const Array& u, const Array&
   // Both large: Stirling's series around the mean.
   const Array a = where(both, p, 20.), b = where(both, q, 20.), x = where(both, u, 0.5),
               y = where(both, v, 0.5), off = x * b - y * a, s = a + b;
-  const Array large = exp(stirling(s) - stirling(a) - stirling(b) - a * log1p_remainder(off / a) -
-                          b * log1p_remainder(-off / b)) *
-                      sqrt(b / (2 * std::numbers::pi * a * s));
+  // Far below the mean the difference has lost what u is: there the logarithm is its own.
+  const Array mu = off / a, low = mu < -0.5;
+  const Array remainder =
+      where(low, mu - (where(low, log_u, 0.) + log(s / a)), log1p_remainder(where(low, 0., mu)));
+  const Array large =
+      exp(stirling(s) - stirling(a) - stirling(b) - a * remainder - b * log1p_remainder(-off / b)) *
+      sqrt(b / (2 * std::numbers::pi * a * s));
   // One large: Γ(m + n) / (Γ(n) nᵐ) by Stirling's series.
   const Array one = !both && !neither;
   const Array n = where(one, where(big_p, p, q), 20.), m = where(one, where(big_p, q, p), 1.);

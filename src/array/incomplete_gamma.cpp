@@ -69,7 +69,10 @@ Array log_less_digamma(const Array& a, const Array& log_x) {
 Array density_value(const Array& a, const Array& x) {
   const Array far = a >= 20;
   const Array p = where(far, a, 20.), y = where(far, x, 20.);
-  const Array large = exp(-p * log1p_remainder((y - p) / p) - stirling(p)) / sqrt(p * (2 * std::numbers::pi));
+  // Far below p the difference has lost what y is: there the logarithm is that of the quotient.
+  const Array mu = (y - p) / p, low = mu < -0.5;
+  const Array remainder = where(low, mu - log(where(low, y, p) / p), log1p_remainder(where(low, 0., mu)));
+  const Array large = exp(-p * remainder - stirling(p)) / sqrt(p * (2 * std::numbers::pi));
   const Array q = where(far, 1., a), z = where(far, 1., minimum(x, 2000.)), half = exp(-0.5 * z);
   return where(far, large, pow(z, q) * half / gamma(q + 1.) * half);
 }

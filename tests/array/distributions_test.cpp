@@ -64,6 +64,30 @@ TEST(ArrayRoom, IncompleteFunctionsToTheLastPlaces) {
   EXPECT_EQ(second, 3);
 }
 
+// Large parameters, and arguments that are nothing beside them: by finite sums of positive terms.
+TEST(ArrayRoom, IncompleteFunctionsFarBelowTheMean) {
+  const auto expect = [](double got, long double want, double bound) {
+    const auto error = static_cast<double>(std::fabs(got - want) / want);
+    EXPECT_LE(error, (bound + 2 * std::fabs(std::log(static_cast<double>(want)))) * 0x1p-52)
+        << got << ", not " << static_cast<double>(want);
+  };
+  for (double x : {2e-9, 1e-5, 0.01, 0.3, 2., 9.}) {
+    long double term = std::exp(-static_cast<long double>(x)), sum = 0;  // xᵏ e⁻ˣ / k!
+    for (int k = 0; k < 120; term *= static_cast<long double>(x) / ++k)
+      if (k >= 20) sum += term;
+    expect(special::gammainc(20., x).item<double>(), sum, 20);
+  }
+  for (double x : {1e-9, 1e-5, 0.003, 0.1, 0.3}) {
+    long double choose = 1, sum = 0;  // 49 over k
+    for (int k = 0; k <= 49; choose = choose * (49 - k) / (k + 1), ++k)
+      if (k >= 20)
+        sum += choose * std::pow(static_cast<long double>(x), static_cast<long double>(k)) *
+               std::pow(1 - static_cast<long double>(x), static_cast<long double>(49 - k));
+    expect(special::betainc(20., 30., x).item<double>(), sum, 60);
+    expect(special::betainc(30., 20., 1. - x).item<double>(), 1 - sum, 60);
+  }
+}
+
 TEST(ArrayRoom, Draws) {
   auto dtype = [](const Case& c) { return golden::dtype_named(c.text.at("dtype")); };
   auto shape = [](const Case& c) { return dims(c, "shape"); };
