@@ -52,19 +52,31 @@ BatchOrder::BatchOrder(std::span<const Array> leaves, const std::vector<std::str
     size_ = std::numeric_limits<std::int64_t>::max();
 }
 
+void BatchOrder::check(const BatchNumber& i) const {
+  if (i.value >= 0 && i.value < size()) return;
+  fail(messages::batch_number,
+       {std::to_string(i.value),
+        size() ? "they are numbered from 0 to " + std::to_string(size() - 1) : "the data has no rows"},
+       i.loc);
+}
+
 void BatchOrder::take(const BatchNumber& i, std::span<Array> leaves) const {
   const LocScope place(i.loc);
-  if (i.value < 0 || i.value >= size())
-    fail(messages::batch_number, {std::to_string(i.value), std::to_string(size() - 1)});
+  check(i);
   const std::int64_t epoch = i.value / per_epoch_, begin = i.value % per_epoch_ * options_.batch_size,
                      end = std::min(begin + options_.batch_size, rows_);
   Array rows;
   if (!options_.key.is_empty()) {
+    Array order = order_;
     if (epoch != epoch_) {
-      order_ = random::permutation(random::fold_in(options_.key, epoch), rows_);
-      epoch_ = epoch;
+      order = random::permutation(random::fold_in(options_.key, epoch), rows_);
+      // What a trace computes is that trace's.
+      if (is_concrete(order)) {
+        order_ = order;
+        epoch_ = epoch;
+      }
     }
-    rows = order_[range(begin, end)];
+    rows = order[range(begin, end)];
   }
   for (Array& leaf : leaves)
     if (!leaf.is_empty()) leaf = rows.is_empty() ? leaf[range(begin, end)] : apsis::take(leaf, rows, 0);

@@ -28,8 +28,9 @@ std::string bar(std::int64_t done, std::int64_t total) {
 }  // namespace
 
 ProgressBar::ProgressBar(std::string title, std::int64_t total, std::FILE* out, Loc loc)
-    : title_(std::move(title)), total_(total), out_(out), terminal_(isatty(fileno(out)) == 1) {
+    : title_(std::move(title)), total_(total), out_(out), terminal_(out && isatty(fileno(out)) == 1) {
   const LocScope place(loc);
+  if (!out) fail(messages::progress_out, {});
   if (total < 1) fail(messages::progress_total, {std::to_string(total)});
 }
 

@@ -46,6 +46,8 @@ APSIS_PROVOKES(stopping_option, "[EarlyStopping] patience = -1 must be at least 
 APSIS_PROVOKES(stopping_metric, "[EarlyStopping] the metric is f64[4,2]: give a real scalar",
                train::EarlyStopping stopping;
                stopping.update(rows, stopping.init()))
+APSIS_PROVOKES(progress_out, "[ProgressBar] out is null: give an open file, such as stderr",
+               train::ProgressBar("a", 1, nullptr))
 APSIS_PROVOKES(progress_total, "[ProgressBar] total = 0 must be 1 or more", train::ProgressBar("a", 0))
 APSIS_PROVOKES(progress_step,
                "[ProgressBar] step 11 is not among 10 steps: count those that are done, from 0 to total",

@@ -68,6 +68,21 @@ TEST(Batches, AreAFunctionOfTheirNumber) {
     EXPECT_TRUE(tree_equal(batches[i], again[i])) << i;
 }
 
+TEST(Batches, OfATraceLeaveNothingBehind) {
+  const auto batches = train::batches(arange(10.), {.batch_size = 4, .key = random::key(5)});
+  const auto first = jit([&](const Array& scale) { return scale * batches[0]; });
+  const Array inside = first(1.), outside = batches[0];  // the same epoch, in a trace and then without
+  EXPECT_TRUE(array_equal(inside, outside).item<bool>());
+}
+
+TEST(Batches, RefuseNumbersBeyondTheLast) {
+  const auto batches = train::batches(samples(7), {.batch_size = 3}), none = train::batches(samples(0), {});
+  EXPECT_EQ(error_of([&] { batches[3]; }), "[batches] there is no batch 3: they are numbered from 0 to 2");
+  EXPECT_EQ(error_of([&] { batches.epoch_of(-1); }),
+            "[batches] there is no batch -1: they are numbered from 0 to 2");
+  EXPECT_EQ(error_of([&] { none[0]; }), "[batches] there is no batch 0: the data has no rows");
+}
+
 TEST(EarlyStopping, BearsAsManyAsItsPatience) {
   const train::EarlyStopping stopping{.min_delta = 0.1, .patience = 2};
   auto state = stopping.init();

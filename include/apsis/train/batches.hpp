@@ -46,6 +46,8 @@ class BatchOrder {
              const BatchOptions& options, Loc loc);
   std::int64_t batches_per_epoch() const { return per_epoch_; }
   std::int64_t size() const { return size_; }
+  /// Throws unless there is a batch i.
+  void check(const BatchNumber& i) const;
   /// The rows of batch i of each of the leaves; those that are empty stay empty.
   void take(const BatchNumber& i, std::span<Array> leaves) const;
 
@@ -70,8 +72,11 @@ class Batches {
   /// How many batches there are in all epochs.
   std::int64_t size() const { return order_.size(); }
   std::int64_t batches_per_epoch() const { return order_.batches_per_epoch(); }
-  /// The epoch that a batch belongs to, from 0 on.
-  std::int64_t epoch_of(std::int64_t i) const { return size() ? i / batches_per_epoch() : 0; }
+  /// The epoch that a batch belongs to, from 0 on. Throws beyond the last batch.
+  std::int64_t epoch_of(BatchNumber i) const {
+    order_.check(i);
+    return i.value / batches_per_epoch();
+  }
   /// Batch i, counted through all epochs: the same tree with fewer rows. Throws beyond the last.
   T operator[](BatchNumber i) const {
     std::vector<Array> leaves = tree_leaves(data_);

@@ -15,7 +15,7 @@ namespace apsis::train {
 /// On a terminal one line that changes, ten times a second at most; elsewhere a line each tenth of the way.
 class ProgressBar {
  public:
-  /// `total`: steps in all. Throws if it is not positive.
+  /// `total`: steps in all; `out`: an open file. Throws if one is not positive, or null.
   ProgressBar(std::string title, std::int64_t total, std::FILE* out = stderr, Loc loc = Loc::here());
   /// After `done` steps; the speed is that since the first call. Metrics that are not shown are not looked
   /// at. Throws if there are not so many steps, or what is shown is no real scalar with a value.
