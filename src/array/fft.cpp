@@ -72,7 +72,10 @@ Array complex_to_real_n(const char* where, const Array& a, const FFTNOptions& op
   return irfft(along(a, plan, last, ifft, loc), plan.at(last), loc);
 }
 
-FFTNOptions two(const FFT2Options& o) { return {.s = o.s, .axes = Axes(o.axes), .norm = o.norm}; }
+FFTNOptions two(const char* where, const FFT2Options& o, Loc loc) {
+  if (o.axes.size() != 2) fail(messages::fft_two_axes, {where, to_string(o.axes)}, loc);
+  return {.s = o.s, .axes = Axes(o.axes), .norm = o.norm};
+}
 
 /// 0 … count - 1, from `half` on less n, over n·d.
 Array frequencies(const char* name, std::int64_t n, std::int64_t count, std::int64_t half, const Array& d,
@@ -110,16 +113,16 @@ Array irfftn(const Array& a, const FFTNOptions& options, Loc loc) {
 }
 
 Array fft2(const Array& a, const FFT2Options& options, Loc loc) {
-  return complex_n("fft2", a, two(options), fft, loc);
+  return complex_n("fft2", a, two("fft2", options, loc), fft, loc);
 }
 Array ifft2(const Array& a, const FFT2Options& options, Loc loc) {
-  return complex_n("ifft2", a, two(options), ifft, loc);
+  return complex_n("ifft2", a, two("ifft2", options, loc), ifft, loc);
 }
 Array rfft2(const Array& a, const FFT2Options& options, Loc loc) {
-  return real_to_complex_n("rfft2", a, two(options), loc);
+  return real_to_complex_n("rfft2", a, two("rfft2", options, loc), loc);
 }
 Array irfft2(const Array& a, const FFT2Options& options, Loc loc) {
-  return complex_to_real_n("irfft2", a, two(options), loc);
+  return complex_to_real_n("irfft2", a, two("irfft2", options, loc), loc);
 }
 
 Array fftfreq(std::int64_t n, const Array& d, Loc loc) {

@@ -67,7 +67,8 @@ Array orthogonal(const Array& key, std::int64_t n, const OrthogonalOptions& opti
   const LocScope place(loc);
   check_floating("orthogonal", options.dtype);
   check_count("orthogonal", n);
-  const std::int64_t m = options.m < 0 ? n : options.m;
+  const std::int64_t m = options.m == -1 ? n : options.m;
+  check_count("orthogonal", m);
   Shape all = options.shape;
   all.push_back(std::max(n, m));
   all.push_back(std::min(n, m));

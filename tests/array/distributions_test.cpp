@@ -349,6 +349,7 @@ TEST(ArrayRoom, DrawsOfBadParameters) {
   EXPECT_EQ(random::gamma(key, array({1., 2.}), {0, 2}).shape(), (Shape{0, 2}));
   EXPECT_EQ(random::choice(key, array({1., 2.}), Shape{0}, random::ChoiceOptions{}).shape(), Shape{0});
   EXPECT_EQ(random::orthogonal(key, 0, {.shape = {2}}).shape(), (Shape{2, 0, 0}));
+  EXPECT_THROW(random::orthogonal(key, 2, {.m = -5}), Error);
 }
 
 }  // namespace

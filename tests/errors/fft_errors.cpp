@@ -19,4 +19,10 @@ APSIS_PROVOKES(
     "size for each",
     fft::fftn(ones({2, 3}), {.s = Dims{3}, .axes = {0, 0}}))
 
+APSIS_PROVOKES(
+    fft_two_axes,
+    "[fft2] transforms along two axes, got the axes [1]: name two, or use the function of the same name that "
+    "ends in n",
+    fft::fft2(ones({2, 3}), {.axes = {1}}))
+
 APSIS_PROVOKES(fft_points, "[fftfreq] frequencies of 0 points: there must be at least one", fft::fftfreq(0))

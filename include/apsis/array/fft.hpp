@@ -30,7 +30,7 @@ Array irfftn(const Array& a, const FFTNOptions& options = {}, Loc loc = Loc::her
 /// Options of transforms along two axes.
 struct FFT2Options {
   std::optional<Dims> s = {};  ///< the lengths
-  Dims axes = {-2, -1};
+  Dims axes = {-2, -1};        ///< two
   Norm norm = Norm::Backward;
 };
 /// `fftn` along two axes.
