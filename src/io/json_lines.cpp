@@ -116,10 +116,16 @@ class Line {
   /// \uXXXX as UTF-8; characters beyond these are two of them.
   void code_point(std::string& text) {
     unsigned code = code_unit();
-    if (code >= 0xd800 && code < 0xdc00) {
-      if (!rest_.starts_with("\\u")) refuse("half a character stands alone");
+    const auto is_first = [](unsigned c) { return c >= 0xd800 && c < 0xdc00; };
+    const auto is_second = [](unsigned c) { return c >= 0xdc00 && c < 0xe000; };
+    const auto alone = [this] { refuse("half a character stands alone"); };
+    if (is_second(code)) alone();
+    if (is_first(code)) {
+      if (!rest_.starts_with("\\u")) alone();
       rest_.remove_prefix(1);
-      code = 0x10000 + ((code - 0xd800) << 10) + (code_unit() - 0xdc00);
+      const unsigned second = code_unit();
+      if (!is_second(second)) alone();
+      code = 0x10000 + ((code - 0xd800) << 10) + (second - 0xdc00);
     }
     auto add = [&text](unsigned byte) { text += static_cast<char>(byte); };
     if (code < 0x80) return add(code);

@@ -62,6 +62,8 @@ TEST(JsonLines, SayWhatIsWrongWhere) {
            {"{\"\\x\": 1}", "a backslash stands before what it cannot"},
            {"{\"\\u12", "\\u is not followed by four digits"},
            {"{\"\\ud800\": 1}", "half a character stands alone"},
+           {"{\"\\udc00\": 1}", "half a character stands alone"},
+           {"{\"\\ud800\\u0041\": 1}", "half a character stands alone"},
            {"{\"loss\": 1}", "it has no step"},
            {"{\"step\": 0.5}", "it has no step"},
            {"{\"step\": null}", "it has no step"}}) {
