@@ -90,7 +90,7 @@ int run(bool small) {
   std::printf("%lld months up to 1996 to learn from, %lld after them to compare with\n",
               static_cast<long long>(ts.dim(0)), static_cast<long long>(new_ts.dim(0)));
 
-  // Minus the logarithm of the marginal likelihood.
+  // Minus the logarithm of the marginal likelihood, up to a constant.
   const auto loss = [](const Covariance& c, const Array& t, const Array& y) {
     const Array factor = c.factor(t), w = linalg::solve_triangular(factor, y, {.lower = true});
     return 0.5 * sum(square(w)) + sum(log(diagonal(factor)));
@@ -101,8 +101,8 @@ int run(bool small) {
   });
   const double before = loss(start(), ts, ys - level).item<double>();
   const auto found = fit(start(), ts, ys - level);
-  std::printf("-log likelihood %.2f, at the start %.2f; %d steps\n", found.objective.item<double>(), before,
-              found.stats.steps.item<int>());
+  std::printf("-log likelihood, up to a constant, %.2f; at the start %.2f; %d steps\n",
+              found.objective.item<double>(), before, found.stats.steps.item<int>());
   const Covariance& c = found.value;
   std::printf("the season has a size of %.2f ppm, and changes in %.0f years; noise %.2f ppm\n",
               std::exp(c.season_size.item<double>()), std::exp(c.season_decay.item<double>()),
