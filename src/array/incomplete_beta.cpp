@@ -25,13 +25,6 @@ namespace {
 /// I(p, q, u), v = 1 - u; the logarithms of u and v are exact where these are near 1.
 using Point = std::tuple<Array, Array, Array, Array, Array, Array>;  // p, q, u, v, log u, log v
 
-/// ψ(x) - log x for x ≥ 20.
-Array digamma_tail(const Array& x) {
-  constexpr double terms[] = {-1. / 12, 1. / 120, -1. / 252, 1. / 240, -1. / 132, 691. / 32760};
-  const Array inverse = 1. / x;
-  return inverse * (inverse * polynomial(terms, inverse * inverse) - 0.5);
-}
-
 /// ∂ log D / ∂p and ∂ log D / ∂q, for large parameters without cancellation.
 std::pair<Array, Array> log_slopes(const Array& p, const Array& q, const Array& log_u, const Array& log_v) {
   const Array sum = p + q;

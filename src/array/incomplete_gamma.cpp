@@ -59,9 +59,8 @@ Integral upper_integral(const Array& a, const Array& x) {
 
 /// log x - ψ(a + 1), for large a without cancellation.
 Array log_less_digamma(const Array& a, const Array& log_x) {
-  constexpr double terms[] = {-1. / 12, 1. / 120, -1. / 252, 1. / 240, -1. / 132, 691. / 32760};
-  const Array far = a >= 20, p = where(far, a, 20.), inverse = 1. / p;
-  const Array large = (log_x - log(p)) - inverse * (0.5 + inverse * polynomial(terms, inverse * inverse));
+  const Array far = a >= 20, p = where(far, a, 20.);
+  const Array large = (log_x - log(p)) - (digamma_tail(p) + 1. / p);
   return where(far, large, log_x - digamma(where(far, 1., a) + 1.));
 }
 

@@ -78,6 +78,13 @@ inline Array stirling(const Array& x) {
   return polynomial(terms, 1. / (x * x)) / x;
 }
 
+/// ψ(x) - log x for x ≥ 20.
+inline Array digamma_tail(const Array& x) {
+  constexpr double terms[] = {-1. / 12, 1. / 120, -1. / 252, 1. / 240, -1. / 132, 691. / 32760};
+  const Array inverse = 1. / x;
+  return inverse * (inverse * polynomial(terms, inverse * inverse) - 0.5);
+}
+
 /// μ - log(1 + μ).
 inline Array log1p_remainder(const Array& mu) {
   constexpr double terms[] = {1. / 3,  1. / 5,  1. / 7,  1. / 9,  1. / 11, 1. / 13, 1. / 15, 1. / 17,

@@ -23,7 +23,8 @@ bool is_iteration(Kind kind) { return kind >= Kind::CG; }
 
 LinearMethod automatic(const LinearOperator& a) {
   const LinearTags& tags = a.tags();
-  if (a.rows() != a.columns()) return {Kind::QR};
+  if (a.rows() < a.columns()) return method_of(linear::SVD{});
+  if (a.rows() > a.columns()) return {Kind::QR};
   if (a.is_diagonal()) return {Kind::Diagonal};
   if (a.is_tridiagonal()) return {Kind::Tridiagonal};
   if (tags.lower_triangular || tags.upper_triangular) return {Kind::Triangular};

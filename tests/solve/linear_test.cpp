@@ -169,6 +169,9 @@ TEST(LinearSolve, LeastSquaresOfTallOperators) {
   const Array exact = linalg::lstsq(a, b).x;
   expect_close(linear_solve(matrix_operator(a), b).value, exact, 1e-13);
   expect_close(linear_solve(matrix_operator(a), b, linear::NormalCG{.rtol = 1e-13}).value, exact, 1e-11);
+  const Array short_b = array({1., 2.});
+  expect_close(linear_solve(matrix_operator(transpose(a)), short_b).value,
+               linalg::lstsq(transpose(a), short_b).x, 1e-13);
   expect_close(linear_solve(matrix_operator(transpose(a)), array({1., 2.}), linear::SVD{}).value,
                linalg::lstsq(transpose(a), array({1., 2.})).x, 1e-13);
 }

@@ -2,7 +2,8 @@
 
 // Distributions with parameters, by the formulas of jax.random. Parameters broadcast to the shape; without a
 // shape, the result has that of the parameters. All throw when the key is no u32[2] array, or the dtype is
-// not floating (`poisson`: no integer). A parameter outside of its range gives NaN, or a count of -1.
+// not floating (`poisson`: no integer; `rademacher`: without signs; `geometric` has any). A parameter outside
+// of its range gives NaN, or a count of -1.
 
 #include "apsis/ops/random.hpp"
 

@@ -4,10 +4,10 @@
 //
 //   struct Run { nn::MLP model; optim::AdamState<nn::MLP> optimizer; Array key; };
 //   CheckpointManager checkpoints{.directory = "out/run", .max_to_keep = 3, .save_interval_steps = 100};
-//   auto [step, run] = checkpoints.restore_latest(Run{…});     // what is new, and step 0, without a
-//   checkpoint for (; step < steps; ) {
+//   auto [step, run] = checkpoints.restore_latest(Run{…});  // without a checkpoint: this, and step 0
+//   while (step < steps) {
 //     run = advance(run, step++);
-//     checkpoints.save(step, run);                            // each 100th
+//     checkpoints.save(step, run);  // each 100th
 //   }
 
 #include <optional>

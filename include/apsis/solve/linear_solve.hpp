@@ -13,7 +13,7 @@ namespace apsis {
 namespace linear {
 
 /// What suits the operator: Diagonal, Tridiagonal, Triangular, Cholesky for positive definite ones (CG, where
-/// they are not written out), LU, and QR where it is not square.
+/// they are not written out), LU; QR where there are more rows than columns, SVD where there are fewer.
 struct Auto {};
 /// Divides. Elements that are 0 give infinite numbers.
 struct Diagonal {};
