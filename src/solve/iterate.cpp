@@ -56,7 +56,7 @@ Array equation(const NonlinearProblem& problem, SolvesFor kind, const Array& y) 
   if (!problem.bounded()) return gradient;
   // What a bound holds moves with the bound.
   const Array bound = where(y <= problem.lower(), problem.lower(), problem.upper());
-  return where(problem.held(y, gradient), y - bound, gradient);
+  return where(problem.active(y, gradient), y - bound, gradient);
 }
 
 /// Throws, when the program runs, if the solve has failed. The marks {0} and {1} that are left in the texts

@@ -23,7 +23,7 @@ Model model_at(const NonlinearProblem& p, const Array& y, const Array& residual,
   const Array finite = all(isfinite(j)) && all(isfinite(r));
   j = where(finite, j, 0.);
   r = where(finite, r, 0.);
-  if (p.bounded()) j = where(p.held(y, matmul(r, j)), 0., j);
+  if (p.bounded()) j = where(p.active(y, matmul(r, j)), 0., j);
   const Array lengths = sqrt(sum(square(j), {.axis = 0}));
   const Array scale = before.is_empty() ? where(lengths > 0., lengths, 1.) : maximum(before, lengths);
   const linalg::SVDResult svd = linalg::svd(j / scale, {.full_matrices = false});

@@ -172,7 +172,7 @@ const Array& NonlinearProblem::upper() const { return parts_.upper; }
 Array NonlinearProblem::project(const Array& y) const {
   return bounded() ? minimum(maximum(y, lower()), upper()) : y;
 }
-Array NonlinearProblem::held(const Array& y, const Array& gradient) const {
+Array NonlinearProblem::active(const Array& y, const Array& gradient) const {
   return (y <= lower() && gradient > 0.) || (y >= upper() && gradient < 0.);
 }
 double NonlinearProblem::epsilon() const { return parts_.layout.epsilon(); }

@@ -33,7 +33,7 @@ Rate::Rate(const Array& size, const Array& size_before) {
 Array Rate::left_of(const Array& change) const { return factor_ * change; }
 
 Array free_part(const NonlinearProblem& p, const Array& y, const Array& gradient, const Array& vector) {
-  return p.bounded() ? where(p.held(y, gradient), 0., vector) : vector;
+  return p.bounded() ? where(p.active(y, gradient), 0., vector) : vector;
 }
 
 namespace {

@@ -154,7 +154,7 @@ TEST(Minimize, RunsFromManyStartsAtOnce) {
       EXPECT_EQ(many.value[i].template to_vector<double>(), one.value.template to_vector<double>());
       EXPECT_EQ(many.stats.steps[i].template item<std::int64_t>(),
                 one.stats.steps.template item<std::int64_t>());
-      EXPECT_NEAR(one.value[0].template item<double>(), 1., 1e-6);
+      EXPECT_NEAR(one.value[0].template item<double>(), 1., 1e-6);  // gradients of 1e-8, curvatures of 0.4
     }
   };
   check(BFGS{});
@@ -224,7 +224,7 @@ TEST(Minimize, RefusesOptionsWithoutEnd) {
 TEST(Minimize, SinglePrecision) {
   auto m = minimize(rosenbrock, LBFGS{.gtol = 1e-4}, array({-1.2F, 1.F}));
   EXPECT_EQ(m.value.dtype(), f32);
-  EXPECT_NEAR(m.value[1].item<float>(), 1.F, 1e-2);
+  EXPECT_NEAR(m.value[1].item<float>(), 1.F, 1e-3);  // a gradient of 1e-4 at a curvature of 0.4
 }
 
 TEST(Minimize, DerivativesAreThoseOfTheEquation) {

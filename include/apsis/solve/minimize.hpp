@@ -70,7 +70,7 @@ struct NelderMead {
   Iterate step(const NonlinearProblem& p, const Iterate& it) const;
 };
 /// Cuts the interval from `lower` to `upper` by the golden section (Kiefer 1953). For a function of one
-/// number.
+/// number; of the start only shape and dtype count.
 struct GoldenSection {
   double rtol = 1e-8, atol = 1e-8;  ///< where the interval is within atol + rtol |y|
   static constexpr SolverTraits solver{"GoldenSection", SolvesFor::Minimum, BoundsUse::Bracket};

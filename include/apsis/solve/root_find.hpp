@@ -37,7 +37,8 @@ struct Broyden {
   Iterate start(const NonlinearProblem& p, const Array& y) const;
   Iterate step(const NonlinearProblem& p, const Iterate& it) const;
 };
-/// Halves the interval from `lower` to `upper`, in which a function of one number must change its sign.
+/// Halves the interval from `lower` to `upper`, in which a function of one number must change its sign. Of
+/// the start only shape and dtype count.
 struct Bisection {
   double rtol = 1e-8, atol = 1e-8;  ///< the last interval is within atol + rtol |y|
   static constexpr SolverTraits solver{"Bisection", SolvesFor::Root, BoundsUse::Bracket};
@@ -45,7 +46,7 @@ struct Bisection {
   Iterate step(const NonlinearProblem& p, const Iterate& it) const;
 };
 /// Interpolates within the interval from `lower` to `upper`, and halves it where that is safer (Brent,
-/// Algorithms for Minimization without Derivatives, 1973, chapter 4). For a function of one number.
+/// Algorithms for Minimization without Derivatives, 1973, chapter 4). As Bisection otherwise.
 struct Brent {
   double rtol = 1e-8, atol = 1e-8;  ///< the last interval is within atol + rtol |y|
   static constexpr SolverTraits solver{"Brent", SolvesFor::Root, BoundsUse::Bracket};

@@ -112,8 +112,8 @@ class NonlinearProblem {
   const Array& lower() const;
   const Array& upper() const;
   Array project(const Array& y) const;
-  /// Where y is on a bound and -gradient leads out.
-  Array held(const Array& y, const Array& gradient) const;
+  /// The active bounds: where y is on one and -gradient leads out.
+  Array active(const Array& y, const Array& gradient) const;
   /// The rounding ε of the unknown: that of the least precise of its dtypes.
   double epsilon() const;
   /// What is beyond rounding: `tolerance`, or 4 ε if that is more.
