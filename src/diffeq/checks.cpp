@@ -12,7 +12,6 @@
 #include "apsis/ops/reduce.hpp"
 #include "apsis/ops/select.hpp"
 #include "diffeq/messages.hpp"
-#include "diffeq/norm.hpp"
 
 namespace apsis::detail {
 
