@@ -119,7 +119,7 @@ TEST(LeastSquares, ParametersThatNothingTellsHaveInfiniteErrors) {
   const Array data = array({1., 2., 4., 3.});
   auto constant = [&](const Decay& d) { return d.level + 0. * d.rate - data; };
   const Decay errors = standard_errors(constant, Decay{2.5, 0.});
-  EXPECT_NEAR(errors.level.item<double>(), std::sqrt(5. / 3 / 4), 1e-12);
+  EXPECT_NEAR(errors.level.item<double>(), std::sqrt(5. / 2 / 4), 1e-12);
   EXPECT_EQ(errors.rate.item<double>(), INFINITY);
   // Of two that count only together neither is known.
   auto together = [&](const Decay& d) { return d.level + d.rate - data; };
