@@ -4,10 +4,10 @@
 
 #include "io/gnuplot.hpp"
 
-#include <charconv>
 #include <cmath>
 #include <system_error>
 
+#include "apsis/tree/walk.hpp"
 #include "io/file.hpp"
 #include "io/messages.hpp"
 #include "io/program.hpp"
@@ -87,8 +87,9 @@ bool can_be_shown(double value) {
 
 std::string gnuplot_number(double value) {
   if (!can_be_shown(value)) return "NaN";
-  char digits[32];  // the same in every locale
-  return {digits, std::to_chars(digits, digits + sizeof digits, value).ptr};
+  std::string digits;  // the same in every locale
+  print_floating(digits, value, false);
+  return digits;
 }
 
 std::string find_gnuplot(const std::string& path) {

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "apsis/core/op.hpp"
+#include "apsis/tree/walk.hpp"
 #include "io/file.hpp"
 #include "io/messages.hpp"
 #include "io/metrics.hpp"
@@ -29,9 +30,9 @@ std::string quoted(const std::string& name) {
 
 /// The shortest text that is the number, `null` for those JSON has none for.
 std::string number_text(double x) {
-  if (!std::isfinite(x)) return "null";
-  char text[32];
-  return {text, std::to_chars(text, text + sizeof text, x).ptr};
+  std::string text;
+  std::isfinite(x) ? detail::print_floating(text, x, false) : void(text = "null");
+  return text;
 }
 
 struct Entry {

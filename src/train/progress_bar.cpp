@@ -62,7 +62,9 @@ void ProgressBar::show(std::int64_t done, const Metrics& metrics, Loc loc) {
                rate = static_cast<double>(done - first_) / seconds;
   if (std::isfinite(rate) && rate > 0)
     text += formatted("  %.3g/s  %.0f s left", rate, static_cast<double>(total_ - done) / rate);
-  const std::size_t width = text.size();
+  // Characters of UTF-8, not their bytes.
+  const auto width = static_cast<std::size_t>(
+      std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
   if (terminal_ && width < width_) text.append(width_ - width, ' ');  // over what is longer
   width_ = width;
   std::fprintf(out_, "%s%s%s", terminal_ ? "\r" : "", text.c_str(), terminal_ && done != total_ ? "" : "\n");
