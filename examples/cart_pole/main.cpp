@@ -98,7 +98,8 @@ int run(bool small) {
   const Array up = height > 0.98;
   std::printf(
       "upright after %.2f s; in the last second never below %.4f of its height, the cart within %.2f m\n",
-      times[argmax(up).item<int>()].item<double>(), end, max(abs(place)).item<double>());
+      any(up).item<bool>() ? times[argmax(up).item<int>()].item<double>() : INFINITY, end,
+      max(abs(place)).item<double>());
   std::filesystem::create_directories("out");
   save_stacked({Figure{.title = small ? "A pole is swung up and held"
                                       : "A pole is swung up and held; after 7 seconds somebody hits it",

@@ -84,7 +84,12 @@ Array frequencies(const char* name, std::int64_t n, std::int64_t count, std::int
   if (n < 1) fail(messages::fft_points, {name, std::to_string(n)}, loc);
   check_rank(name, d.ndim() == 0, "no axes", d);
   const Array k = arange(count), turns = where(k < half, k, k - n);
-  return astype(turns, inexact(d.dtype())) / (d * static_cast<double>(n));
+  // 16 bits do not hold large n.
+  const Dtype dtype = inexact(d.dtype());
+  const bool narrow = item_size(dtype) == 2;
+  const Array step = narrow ? astype(d, f32) : d;
+  const Array found = astype(turns, inexact(step.dtype())) / (step * static_cast<double>(n));
+  return narrow ? astype(found, dtype) : found;
 }
 
 Array shifted(const char* where, const Array& x, const Axes& axes, bool back, Loc loc) {

@@ -193,6 +193,9 @@ TEST(ArrayRoom, FftOfHalfFloatsAndOfWeakNumbers) {
   EXPECT_EQ(fft::irfft(astype(x, f16)).dtype(), f32);
   expect_near(fft::rfft(astype(x, f16)), fft::rfft(astype(x, f32)));
   EXPECT_EQ(fft::fftfreq(4, Array(0.5, f32)).dtype(), f32);
+  const Array many = fft::rfftfreq(140000, Array(1., f16));
+  EXPECT_EQ(many.dtype(), f16);
+  EXPECT_EQ(many[-1].item<float>(), 0.5f);
 }
 
 }  // namespace
