@@ -18,7 +18,17 @@ struct Info {
 };
 
 /// What a solver gives, in the dtypes that the loop carries.
-Iterate carried(const NonlinearProblem& problem, Iterate it) {
+Iterate carried(const NonlinearProblem& problem, const char* solver, Iterate it) {
+  const auto require = [&](bool fits, const char* part, const Array& found, const char* wanted) {
+    if (!fits)
+      fail(messages::solver_iterate,
+           {solver, part, found.is_empty() ? "empty" : to_string(found.aval()), wanted}, problem.loc());
+  };
+  require(!it.y.is_empty() && it.y.ndim() == 1, "y", it.y, "a vector like the start");
+  for (const auto& [part, scalar] :
+       {std::pair{"measure", &it.measure}, std::pair{"done", &it.done}, std::pair{"code", &it.code},
+        std::pair{"evaluations", &it.evaluations}, std::pair{"derivatives", &it.derivatives}})
+    require(!scalar->is_empty() && scalar->ndim() == 0, part, *scalar, "a scalar");
   it.y = astype(it.y, problem.dtype());
   it.measure = astype(it.measure, problem.dtype());
   for (Array* count : {&it.code, &it.evaluations, &it.derivatives}) *count = astype(*count, i64);
@@ -28,7 +38,8 @@ Iterate carried(const NonlinearProblem& problem, Iterate it) {
 std::pair<Array, Info> iterate(const NonlinearProblem& problem, const ErasedSolver& solver,
                                std::int64_t max_steps, const Array& start) {
   auto better = [](const Array& measure, const Array& than) { return measure < than || isnan(than); };
-  Iterate first = carried(problem, solver.start(solver.solver, problem, problem.project(start)));
+  Iterate first =
+      carried(problem, solver.traits.name, solver.start(solver.solver, problem, problem.project(start)));
   if (problem.bounded()) {
     const Array ordered = all(problem.lower() <= problem.upper());
     first.done = first.done && ordered;
@@ -36,7 +47,8 @@ std::pair<Array, Info> iterate(const NonlinearProblem& problem, const ErasedSolv
   }
   Run end = while_loop([&](const Run& r) { return !r.now.done && r.now.code == 0 && r.steps < max_steps; },
                        [&](const Run& r) {
-                         const Iterate next = carried(problem, solver.step(solver.solver, problem, r.now));
+                         const Iterate next =
+                             carried(problem, solver.traits.name, solver.step(solver.solver, problem, r.now));
                          const Array improves = better(next.measure, r.best_measure);
                          return Run{next, r.steps + 1, where(improves, next.y, r.best),
                                     where(improves, next.measure, r.best_measure)};

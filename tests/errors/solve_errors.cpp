@@ -15,6 +15,18 @@ struct Hollow {};
 const Array x = array({1., 2.});
 Array squares(const Array& y) { return y * y - 2.; }
 
+/// A solver that does not join the elements' answers.
+struct Halfway {
+  static constexpr SolverTraits solver{"Halfway", SolvesFor::Root};
+  Iterate start(const NonlinearProblem& problem, const Array& y) const {
+    const Array f = problem.residual(y);
+    return {y, max(abs(f)), abs(f) < 1e-8, array(0), {}, array(1), array(0)};
+  }
+  Iterate step(const NonlinearProblem& problem, const Iterate& now) const {
+    return start(problem, 0.5 * now.y);
+  }
+};
+
 }  // namespace
 
 APSIS_PROVOKES(unknown_not_floating,
@@ -25,6 +37,8 @@ APSIS_PROVOKES(no_unknowns, "[minimize] the start holds no arrays",
                minimize([](const Hollow&) { return Array(1.); }, Hollow{}))
 APSIS_PROVOKES(solver_option, "[Newton] rtol = nan must be at least 0",
                root_find(squares, Newton{.rtol = std::nan("")}, x))
+APSIS_PROVOKES(solver_iterate, "[Halfway] the Iterate of the solver has done bool[2]: it must be a scalar",
+               root_find(squares, Halfway{}, x))
 APSIS_PROVOKES(solve_max_steps, "[root_find] max_steps = -1 must be 0 or more",
                root_find(squares, Newton{}, x, {.max_steps = -1}))
 APSIS_PROVOKES(function_leaf,
