@@ -10,11 +10,11 @@ namespace apsis {
 namespace detail {
 template <class T>
 concept IsArray = std::is_same_v<T, Array>;
-/// Types that have operators with arrays of their own.
 template <class T>
-inline constexpr bool has_own_operators = false;
+concept NoOperand = !std::is_convertible_v<const T&, apsis::Operand>;
+/// Types that a number, which may be an Array, multiplies from the left.
 template <class T>
-concept NoOperand = !std::is_convertible_v<const T&, apsis::Operand> && !has_own_operators<T>;
+inline constexpr bool has_multiples = false;
 template <class T>
 inline constexpr bool holds_numbers = false;
 template <class T>
@@ -38,18 +38,19 @@ struct CheckList {
 };
 }  // namespace detail
 
-#define APSIS_REFUSE_OPERAND(op)                        \
-  template <detail::IsArray A, detail::NoOperand V>     \
-  Array operator op(const A&, const V&) {               \
-    return Array(int(sizeof(detail::CheckOperand<V>))); \
-  }                                                     \
-  template <detail::NoOperand V, detail::IsArray A>     \
-  Array operator op(const V&, const A&) {               \
-    return Array(int(sizeof(detail::CheckOperand<V>))); \
+#define APSIS_REFUSE_OPERAND(op) APSIS_REFUSE_OPERAND_OF(op, true)
+#define APSIS_REFUSE_OPERAND_OF(op, condition)                \
+  template <detail::IsArray A, detail::NoOperand V>           \
+  requires(condition) Array operator op(const A&, const V&) { \
+    return Array(int(sizeof(detail::CheckOperand<V>)));       \
+  }                                                           \
+  template <detail::NoOperand V, detail::IsArray A>           \
+  Array operator op(const V&, const A&) {                     \
+    return Array(int(sizeof(detail::CheckOperand<V>)));       \
   }
 APSIS_REFUSE_OPERAND(+)
 APSIS_REFUSE_OPERAND(-)
-APSIS_REFUSE_OPERAND(*)
+APSIS_REFUSE_OPERAND_OF(*, !detail::has_multiples<V>)
 APSIS_REFUSE_OPERAND(/)
 APSIS_REFUSE_OPERAND(%)
 APSIS_REFUSE_OPERAND(==)
@@ -59,6 +60,7 @@ APSIS_REFUSE_OPERAND(<=)
 APSIS_REFUSE_OPERAND(>)
 APSIS_REFUSE_OPERAND(>=)
 #undef APSIS_REFUSE_OPERAND
+#undef APSIS_REFUSE_OPERAND_OF
 
 template <detail::IsArray A, class... Other>
 Array concatenate(const A&, const Array&, const Other&...) {

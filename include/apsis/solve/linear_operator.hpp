@@ -16,7 +16,7 @@ namespace apsis {
 class LinearOperator;
 namespace detail {
 template <>
-inline constexpr bool has_own_operators<LinearOperator> = true;
+inline constexpr bool has_multiples<LinearOperator> = true;
 }
 /// An operand of `+`, `-` and `*` of operators, and where it stands.
 struct LinearOperand {
