@@ -38,8 +38,7 @@ struct CheckList {
 };
 }  // namespace detail
 
-#define APSIS_REFUSE_OPERAND(op) APSIS_REFUSE_OPERAND_OF(op, true)
-#define APSIS_REFUSE_OPERAND_OF(op, condition)                \
+#define APSIS_REFUSE_OPERAND(op, condition)                   \
   template <detail::IsArray A, detail::NoOperand V>           \
   requires(condition) Array operator op(const A&, const V&) { \
     return Array(int(sizeof(detail::CheckOperand<V>)));       \
@@ -48,19 +47,18 @@ struct CheckList {
   Array operator op(const V&, const A&) {                     \
     return Array(int(sizeof(detail::CheckOperand<V>)));       \
   }
-APSIS_REFUSE_OPERAND(+)
-APSIS_REFUSE_OPERAND(-)
-APSIS_REFUSE_OPERAND_OF(*, !detail::has_multiples<V>)
-APSIS_REFUSE_OPERAND(/)
-APSIS_REFUSE_OPERAND(%)
-APSIS_REFUSE_OPERAND(==)
-APSIS_REFUSE_OPERAND(!=)
-APSIS_REFUSE_OPERAND(<)
-APSIS_REFUSE_OPERAND(<=)
-APSIS_REFUSE_OPERAND(>)
-APSIS_REFUSE_OPERAND(>=)
+APSIS_REFUSE_OPERAND(+, true)
+APSIS_REFUSE_OPERAND(-, true)
+APSIS_REFUSE_OPERAND(*, !detail::has_multiples<V>)
+APSIS_REFUSE_OPERAND(/, true)
+APSIS_REFUSE_OPERAND(%, true)
+APSIS_REFUSE_OPERAND(==, true)
+APSIS_REFUSE_OPERAND(!=, true)
+APSIS_REFUSE_OPERAND(<, true)
+APSIS_REFUSE_OPERAND(<=, true)
+APSIS_REFUSE_OPERAND(>, true)
+APSIS_REFUSE_OPERAND(>=, true)
 #undef APSIS_REFUSE_OPERAND
-#undef APSIS_REFUSE_OPERAND_OF
 
 template <detail::IsArray A, class... Other>
 Array concatenate(const A&, const Array&, const Other&...) {
