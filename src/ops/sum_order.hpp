@@ -2,9 +2,12 @@
 
 // The one order in which sums (and all other reductions) combine their elements, a function of their number
 // alone: sequential below 16 elements; 8 strided partial results below 256, 32 from there, combined pairwise;
-// in blocks of 4096 combined in order. Wide enough to fill any vector register, and the same on every machine
-// and thread count. The evaluator, unrolled code and the code generator's loops all follow it.
+// in blocks of 4096 combined in order, 64 of them into a group, 64 groups into a larger one, and so on. Wide
+// enough to fill any vector register, and the same on every machine and thread count. No term goes through
+// more than 128 additions of a stride and 64 of each kind of group, so rounding grows with the logarithm of
+// their number. The evaluator, unrolled code and the code generator's loops all follow it.
 
+#include <algorithm>
 #include <cstdint>
 
 namespace apsis::detail {
@@ -14,6 +17,15 @@ inline constexpr std::int64_t sum_few_partials_below = 256;
 inline constexpr int sum_few_partials = 8;
 inline constexpr int sum_many_partials = 32;
 inline constexpr std::int64_t sum_block = 4096;
+inline constexpr std::int64_t sum_group = 64;
+
+/// The terms of the parts that `count` > sum_block terms are combined from: a block, or a group of some
+/// level.
+constexpr std::int64_t sum_part(std::int64_t count) {
+  std::int64_t part = sum_block;
+  while ((count - 1) / part >= sum_group) part *= sum_group;
+  return part;
+}
 
 template <int partials, class V, class Get, class Combine>
 V combine_strided(std::int64_t first, std::int64_t count, const Get& get, const Combine& combine) {
@@ -38,15 +50,20 @@ V combine_block(std::int64_t first, std::int64_t count, const Get& get, const Co
   return total;
 }
 
+template <class V, class Get, class Combine>
+V combine_parts(std::int64_t first, std::int64_t count, const Get& get, const Combine& combine) {
+  if (count <= sum_block) return combine_block<V>(first, count, get, combine);
+  const std::int64_t part = sum_part(count);
+  V total = combine_parts<V>(first, part, get, combine);
+  for (std::int64_t i = part; i < count; i += part)
+    total = combine(total, combine_parts<V>(first + i, std::min(part, count - i), get, combine));
+  return total;
+}
+
 /// get(0), …, get(count - 1) combined in the defined order; count ≥ 1.
 template <class V, class Get, class Combine>
 V combine_in_order(std::int64_t count, const Get& get, const Combine& combine) {
-  V total = combine_block<V>(0, count < sum_block ? count : sum_block, get, combine);
-  for (std::int64_t first = sum_block; first < count; first += sum_block) {
-    std::int64_t left = count - first;
-    total = combine(total, combine_block<V>(first, left < sum_block ? left : sum_block, get, combine));
-  }
-  return total;
+  return combine_parts<V>(0, count, get, combine);
 }
 
 }  // namespace apsis::detail

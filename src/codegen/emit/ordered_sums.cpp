@@ -29,22 +29,7 @@ class OrderedSums {
     }
   }
 
-  /// Blocks of terms, combined in order.
-  Values totals() {
-    const std::int64_t full = loop_.walk.terms / sum_block, rest = loop_.walk.terms % sum_block;
-    if (full == 0) return block({}, rest);
-    Values totals;
-    if (full == 1) {
-      totals = block({}, sum_block);
-    } else {
-      totals = neutral(loop_.walk.along ? 1 : nest_.width());
-      CountedLoop loop(b_, full, 1, totals);
-      combine(totals, block(b_.mul(loop.index(), b_.index(sum_block)), sum_block));
-      loop.close();
-    }
-    if (rest > 0) combine(totals, block(b_.index(full * sum_block), rest));
-    return totals;
-  }
+  Values totals() { return parts({}, loop_.walk.terms); }
 
  private:
   struct Sum {
@@ -98,6 +83,23 @@ class OrderedSums {
   }
 
   /// `count` terms from `start` on; no handle: from the first one on.
+  Values parts(Value start, std::int64_t count) {
+    if (count <= sum_block) return block(start, count);
+    const std::int64_t part = sum_part(count), full = count / part, rest = count % part;
+    Values totals;
+    if (full == 1) {
+      totals = parts(start, part);
+    } else {
+      totals = neutral(loop_.walk.along ? 1 : nest_.width());
+      CountedLoop loop(b_, full, 1, totals);
+      combine(totals, parts(after(start, b_.mul(loop.index(), b_.index(part))), part));
+      loop.close();
+    }
+    if (rest > 0) combine(totals, parts(after(start, b_.index(full * part)), rest));
+    return totals;
+  }
+
+  /// A block, or a part of one.
   Values block(Value start, std::int64_t count) {
     const int partials = partials_of(count);
     const int step = loop_.walk.along ? std::min(partials, loop_.width) : 1;
