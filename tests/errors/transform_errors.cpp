@@ -173,6 +173,17 @@ APSIS_PROVOKES(compiled_traced,
                "function, then compile",
                grad([](const Array& x) { return sum(lower(square_of, xs).compile()(x)); })(xs))
 
+APSIS_PROVOKES(
+    jit_entries,
+    "[jit] max_entries = 0 cannot be; at least one signature is kept with its program: give 1 or more",
+    jit(square_of, {.max_entries = 0}))
+
+APSIS_PROVOKES(
+    vmap_axis_size,
+    "[vmap] axis_size = -2 cannot be; give the number of lanes, 0 or more, or -1 to have it told by "
+    "the arguments",
+    vmap(square_of, {.axis_size = -2})(xs))
+
 APSIS_PROVOKES(compile_lanes,
                "[compile] lanes = 3 cannot be; choose a power of two up to 64, or 0 for as many as a vector "
                "register holds",

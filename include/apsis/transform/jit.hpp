@@ -27,7 +27,7 @@ struct JitOptions {
   bool inline_calls = false;
   /// What the compiled program checks of its own ops: NaN, indices, divisions by zero.
   Checks checks = {};
-  /// Signatures that are kept with their programs; beyond, the least recently used go.
+  /// Signatures that are kept with their programs, at least one; beyond, the least recently used go.
   std::int64_t max_entries = 512;
   /// For the program itself; where it is called in another program, that one's options count.
   CompileOptions compile = {};

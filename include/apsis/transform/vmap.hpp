@@ -97,7 +97,7 @@ struct VmapOptions {
   /// One entry an argument, or one axis for all; by default axis 0 of every array.
   InAxes in_axes = {};
   AxisSpec out_axes = 0;
-  /// The number of lanes, where no argument tells; -1 = told by the arguments.
+  /// The number of lanes, 0 or more, where no argument tells; -1 = told by the arguments.
   std::int64_t axis_size = -1;
   /// What collectives (psum, all_gather, …) in the function call the axis; empty = it has no name.
   std::string axis_name = {};

@@ -303,6 +303,7 @@ std::vector<Array> vmap_call(const Callee& callee, std::span<const Array> leaves
   const std::string& axis_name = options.axis_name;
   if (!axis_name.empty() && find_axis(axis_name)) fail(messages::axis_name_taken, {axis_name}, loc);
   std::int64_t size = options.axis_size;
+  if (size < -1) fail(messages::vmap_axis_size, {std::to_string(size)}, loc);
   std::vector<int> places(axes.begin(), axes.end());
   std::size_t first = leaves.size();
   for (std::size_t i = 0; i < leaves.size(); ++i) {

@@ -12,6 +12,7 @@
 #include "transform/jit/donation.hpp"
 #include "transform/jit/jit_table.hpp"
 #include "transform/jit/stages.hpp"
+#include "transform/stage/messages.hpp"
 
 namespace apsis::detail {
 namespace {
@@ -132,6 +133,7 @@ thread_local const JitTable* table_of_result = nullptr;
 
 JitCore::JitCore(const JitOptions& options, Loc loc) {
   const LocScope place(loc);  // options may be refused
+  if (options.max_entries < 1) fail(messages::jit_entries, {std::to_string(options.max_entries)}, loc);
   table_ = new JitTable(options, loc);
 }
 JitCore::JitCore(const JitCore& other) noexcept : table_(other.table_), owns_(table_ != table_of_result) {

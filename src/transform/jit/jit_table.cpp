@@ -166,7 +166,7 @@ void JitTable::publish(const EntryRef& entry, std::vector<Retired>& dropped) {
   bucket.store(EntryRef(entry).release());
   if (entry->context.empty()) set_last(entry.get());  // what is used last runs outside of all axes
   ++entries_;
-  while (entries_ > std::max<std::int64_t>(options.max_entries, 1)) {
+  while (entries_ > options.max_entries) {
     JitEntry* oldest = nullptr;
     for (auto& b : buckets_)
       for (JitEntry* e = b.load(); e; e = e->next.load())
