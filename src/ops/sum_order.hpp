@@ -50,20 +50,15 @@ V combine_block(std::int64_t first, std::int64_t count, const Get& get, const Co
   return total;
 }
 
+/// get(first), …, get(first + count - 1) combined in the defined order; count ≥ 1.
 template <class V, class Get, class Combine>
-V combine_parts(std::int64_t first, std::int64_t count, const Get& get, const Combine& combine) {
+V combine_in_order(std::int64_t count, const Get& get, const Combine& combine, std::int64_t first = 0) {
   if (count <= sum_block) return combine_block<V>(first, count, get, combine);
   const std::int64_t part = sum_part(count);
-  V total = combine_parts<V>(first, part, get, combine);
+  V total = combine_in_order<V>(part, get, combine, first);
   for (std::int64_t i = part; i < count; i += part)
-    total = combine(total, combine_parts<V>(first + i, std::min(part, count - i), get, combine));
+    total = combine(total, combine_in_order<V>(std::min(part, count - i), get, combine, first + i));
   return total;
-}
-
-/// get(0), …, get(count - 1) combined in the defined order; count ≥ 1.
-template <class V, class Get, class Combine>
-V combine_in_order(std::int64_t count, const Get& get, const Combine& combine) {
-  return combine_parts<V>(0, count, get, combine);
 }
 
 }  // namespace apsis::detail
