@@ -111,11 +111,16 @@ LinearOperator operator+(const LinearOperand& left, const LinearOperand& right) 
   const LocScope place(left.loc);
   const LinearOperator &a = left.op, &b = right.op;
   require_fit(a.rows_ == b.rows_ && a.columns_ == b.columns_ && a.dtype_ == b.dtype_, "+", a, b);
-  LinearOperator op(LinearOperator::Kind::Sum, a.rows_, a.columns_, a.dtype_,
-                    {.symmetric = a.tags_.symmetric && b.tags_.symmetric,
-                     .positive_definite = a.tags_.positive_definite && b.tags_.positive_definite,
-                     .lower_triangular = a.tags_.lower_triangular && b.tags_.lower_triangular,
-                     .upper_triangular = a.tags_.upper_triangular && b.tags_.upper_triangular});
+  const LinearTags tags{.symmetric = a.tags_.symmetric && b.tags_.symmetric,
+                        .positive_definite = a.tags_.positive_definite && b.tags_.positive_definite,
+                        .lower_triangular = a.tags_.lower_triangular && b.tags_.lower_triangular,
+                        .upper_triangular = a.tags_.upper_triangular && b.tags_.upper_triangular};
+  if (a.is_diagonal() && b.is_diagonal()) return diagonal_operator(a.diagonal() + b.diagonal()).tagged(tags);
+  if ((a.is_diagonal() || a.is_tridiagonal()) && (b.is_diagonal() || b.is_tridiagonal())) {
+    auto sum = [&](std::size_t i) { return a.diagonal_at(i, left.loc) + b.diagonal_at(i, left.loc); };
+    return tridiagonal_operator(sum(0), sum(1), sum(2), tags);
+  }
+  LinearOperator op(LinearOperator::Kind::Sum, a.rows_, a.columns_, a.dtype_, tags);
   op.parts_ = {a, b};
   return op;
 }
@@ -135,11 +140,15 @@ LinearOperator operator*(const Operand& scalar, const LinearOperand& right) {
   const LinearOperator& a = right.op;
   if (factor.is_empty() || !factor.shape().empty())
     fail(messages::operator_factor, {factor.is_empty() ? "empty" : to_string(factor.aval())});
-  LinearOperator op(LinearOperator::Kind::Scaled, a.rows_, a.columns_, a.dtype_,
-                    {.symmetric = a.tags_.symmetric,
-                     .lower_triangular = a.tags_.lower_triangular,
-                     .upper_triangular = a.tags_.upper_triangular});
-  op.arrays_ = {astype(factor, a.dtype_)};
+  const LinearTags tags{.symmetric = a.tags_.symmetric,
+                        .lower_triangular = a.tags_.lower_triangular,
+                        .upper_triangular = a.tags_.upper_triangular};
+  const Array by = astype(factor, a.dtype_);
+  if (a.is_diagonal()) return diagonal_operator(by * a.diagonal()).tagged(tags);
+  if (a.is_tridiagonal())
+    return tridiagonal_operator(by * a.arrays_[0], by * a.arrays_[1], by * a.arrays_[2], tags);
+  LinearOperator op(LinearOperator::Kind::Scaled, a.rows_, a.columns_, a.dtype_, tags);
+  op.arrays_ = {by};
   op.parts_ = {a};
   return op;
 }
@@ -178,8 +187,9 @@ bool LinearOperator::is_written_out() const {
   return true;
 }
 Array LinearOperator::diagonal_at(std::size_t i, Loc loc) const {
-  if (kind_ == Kind::Identity && i == 1) return ones({rows_}, dtype_);
-  if (kind_ == Kind::Diagonal && i == 1) return arrays_[0];
+  if (is_diagonal() && i != 1) return zeros({rows_}, dtype_);
+  if (kind_ == Kind::Identity) return ones({rows_}, dtype_);
+  if (kind_ == Kind::Diagonal) return arrays_[0];
   if (kind_ != Kind::Tridiagonal) fail(messages::operator_no_diagonals, {}, loc);
   return arrays_[i];
 }

@@ -125,8 +125,9 @@ LinearSolution linear_solve_by(const LinearOperator& a, const Array& b, const Li
   check(a, b, m, options, loc);
   const Array right = astype(b, a.dtype());
   if (!is_iteration(m.kind)) {
-    const Array x = direct(a, right, m);
-    return {x, safe_norm(a.mv(x) - right), code_if(!all(isfinite(x)), NonlinearResult::MaxStepsReached)};
+    const Array x = direct(a, right, m), missed = !all(isfinite(x));
+    if (options.throw_) error_if(missed, messages::linear_not_finite, {}, loc);
+    return {x, safe_norm(a.mv(x) - right), code_if(missed, NonlinearResult::MaxStepsReached)};
   }
   const bool normal = m.kind == Kind::NormalCG;
   const Array target = normal ? a.transpose().mv(right) : right;

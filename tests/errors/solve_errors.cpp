@@ -146,6 +146,10 @@ APSIS_PROVOKES(
     "[linear_solve] the preconditioner is 3 × 3 (f64), the operator 2 × 2 (f64): both must be square, of "
     "one size and one dtype",
     linear_solve(identity_operator(2), x, linear::GMRES{}, {.preconditioner = identity_operator(3)}))
+APSIS_PROVOKES(linear_not_finite,
+               "[linear_solve] the solution is not finite: the operator is singular, or it or b holds an "
+               "infinity or NaN; of a singular operator linear::SVD gives the shortest solution",
+               linear_solve(matrix_operator(array({{1., 2.}, {2., 4.}})), x))
 APSIS_PROVOKES(
     linear_not_solved,
     "[linear_solve] the residual is 2.23606797749979, its tolerance 2.23606797749979e-07: raise "

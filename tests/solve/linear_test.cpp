@@ -156,6 +156,51 @@ TEST(LinearOperator, WhatDoesNotCountIsNotRead) {
                linalg::solve(transpose(matrix), x), 1e-13);
 }
 
+TEST(LinearSolve, SingularOperatorsFail) {
+  const Array b = array({1., 2., 3.}), ranks = array({{1., 2., 3.}, {2., 4., 6.}, {0., 0., 1.}});
+  auto check = [&](const char* name, const LinearOperator& a, const auto& method) {
+    SCOPED_TRACE(name);
+    auto quiet = [&](const LinearOperator& op, const Array& right) {
+      return linear_solve(op, right, method, {.throw_ = false});
+    };
+    EXPECT_EQ(jit(quiet)(a, b).result.template item<std::int64_t>(), 1);
+    EXPECT_THROW(linear_solve(a, b, method), Error);
+    EXPECT_THROW(jit([&](const Array& right) { return linear_solve(a, right, method).value; })(b), Error);
+  };
+  check("LU", matrix_operator(ranks), linear::LU{});
+  check("Cholesky", matrix_operator(ranks, {.positive_definite = true}), linear::Cholesky{});
+  check("Diagonal", diagonal_operator(array({1., 0., 2.})), linear::Diagonal{});
+  check("Tridiagonal", tridiagonal_operator(b, zeros({3}), b), linear::Tridiagonal{});
+  check("Triangular", matrix_operator(diag(array({1., 0., 2.})), {.lower_triangular = true}),
+        linear::Triangular{});
+  check("QR", matrix_operator(diag(array({1., 0., 2.}))), linear::QR{});
+}
+
+TEST(LinearOperator, SumsAndMultiplesKeepTheirDiagonals) {
+  const LinearOperator t = tridiagonal_operator(lower, d, upper), i = identity_operator(3),
+                       g = diagonal_operator(d);
+  const Array x = array({1., -2., 3.});
+  for (const LinearOperator& op : {t + 0.1 * i, g - 2. * t, t + t, -t, Array(3.) * (t + g)}) {
+    EXPECT_TRUE(op.is_tridiagonal());
+    expect_close(linear_solve(op, x, linear::Tridiagonal{}).value, linalg::solve(op.as_matrix(), x), 1e-13);
+  }
+  for (const LinearOperator& op : {g + i, 2. * i, g - 0.5 * i, -g}) {
+    EXPECT_TRUE(op.is_diagonal());
+    expect_close(linear_solve(op, x, linear::Diagonal{}).value, linalg::solve(op.as_matrix(), x), 1e-14);
+    EXPECT_EQ(op.lower_diagonal().to_vector<double>(), (std::vector<double>{0, 0, 0}));
+  }
+  // Of a long one no matrix is made: a hundred thousand unknowns would have 80 GB.
+  const Array one = ones({100'000});
+  const LinearOperator heat = tridiagonal_operator(-one, 2. * one, -one) + 0.1 * identity_operator(100'000);
+  auto sol = linear_solve(heat, one);
+  EXPECT_LT(sol.residual.item<double>(), 1e-10);
+  // By the factor, too.
+  auto first = [&](const Array& factor) { return linear_solve(t + factor * i, x).value[0]; };
+  const double step = 1e-6, at = 0.7;
+  EXPECT_NEAR(grad(first)(at).item<double>(),
+              (first(at + step).item<double>() - first(at - step).item<double>()) / (2 * step), 1e-7);
+}
+
 TEST(LinearOperator, TagsAreThoseOfTheTranspose) {
   const LinearOperator a = matrix_operator(m).transpose().tagged({.lower_triangular = true});
   EXPECT_TRUE(a.transpose().tags().upper_triangular);

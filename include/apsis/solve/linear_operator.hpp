@@ -72,8 +72,8 @@ class LinearOperator {
   bool is_tridiagonal() const { return kind_ == Kind::Tridiagonal; }
   /// Whether as_matrix is made of arrays that are there, without applying a function to a basis.
   bool is_written_out() const;
-  /// The diagonal of a diagonal or tridiagonal operator; the other ones of a tridiagonal one, as
-  /// linalg::tridiagonal_solve takes them. Throws for others.
+  /// The diagonals of a diagonal or tridiagonal operator, [n] each, as linalg::tridiagonal_solve takes them.
+  /// Throws for others.
   Array diagonal(Loc loc = Loc::here()) const;
   Array lower_diagonal(Loc loc = Loc::here()) const;
   Array upper_diagonal(Loc loc = Loc::here()) const;
@@ -120,7 +120,8 @@ LinearOperator identity_operator(std::int64_t n, Dtype dtype = f64, Loc loc = Lo
 LinearOperator kronecker_operator(const LinearOperator& a, const LinearOperator& b, Loc loc = Loc::here());
 /// The blocks along the diagonal.
 LinearOperator block_diagonal_operator(std::initializer_list<LinearOperator> blocks, Loc loc = Loc::here());
-/// Sums, differences, products (first b, then a) and multiples. Throw where sizes or dtypes do not fit.
+/// Sums, differences, products (first b, then a) and multiples. Sums and multiples of diagonal and
+/// tridiagonal operators are such operators. Throw where sizes or dtypes do not fit.
 LinearOperator operator+(const LinearOperand& a, const LinearOperand& b);
 LinearOperator operator*(const LinearOperand& a, const LinearOperand& b);
 LinearOperator operator*(const Operand& factor, const LinearOperand& a);

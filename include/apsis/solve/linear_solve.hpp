@@ -15,7 +15,7 @@ namespace linear {
 /// What suits the operator: Diagonal, Tridiagonal, Triangular, Cholesky for positive definite ones (CG, where
 /// they are not written out), LU; QR where there are more rows than columns, SVD where there are fewer.
 struct Auto {};
-/// Divides. Elements that are 0 give infinite numbers.
+/// Divides.
 struct Diagonal {};
 /// Gaussian elimination with exchanges of rows (LAPACK).
 struct Tridiagonal {};
@@ -60,7 +60,8 @@ struct GMRES {
 struct LinearOptions {
   /// Near the operator's inverse, for CG, BiCGStab and GMRES; of CG positive definite.
   LinearOperator preconditioner = {};
-  /// Whether an iteration that does not reach its tolerance throws when it runs.
+  /// Whether an iteration that does not reach its tolerance, or a solution that is not finite, throws when it
+  /// runs.
   bool throw_ = true;
 };
 
@@ -117,7 +118,7 @@ LinearSolution linear_solve_by(const LinearOperator& a, const Array& b, const Li
 
 /// x with a·x = b, b a vector [rows], by the solver `method`; least squares where a is not square.
 /// Derivatives of every order are those of the equation, one solve with a, or its transpose, each. Throws
-/// where sizes do not fit or the solver does not suit the operator; and where an iteration fails.
+/// where sizes do not fit or the solver does not suit the operator; and where a solve fails.
 template <class Method = linear::Auto>
 LinearSolution linear_solve(const LinearOperator& a, const Array& b, const Method& method = {},
                             const LinearOptions& options = {}, Loc loc = Loc::here()) {
