@@ -121,25 +121,53 @@ Array tridiagonal_solve(const Array& lower, const Array& diagonal, const Array& 
                         Loc loc) {
   const LocScope place(loc);
   constexpr const char* where = "tridiagonal_solve";
-  const Array given[] = {lower, diagonal, upper, matrices(where, b, loc)};
+  const Array given[] = {upper, diagonal, lower, matrices(where, b, loc)};
   std::vector<Array> x;
   for (const Array& a : given) {
     if (a.ndim() < 1) fail(messages::needs_rank, {where, "1 or more", to_string(a.shape())}, loc);
     x.push_back(strong(where, a, loc));
-  }
-  x = promoted(x);
-  const std::int64_t n = x[3].dim(-2);
-  for (const Array& a : {x[0], x[1], x[2]})
-    if (a.dim(-1) != n)
+    if (const Array& line = x.back(); x.size() < 4 && line.dim(-1) != given[3].dim(-2))
       fail(messages::matrix_sides,
-           {where, to_string(b.aval()), to_string(a.aval()),
+           {where, to_string(b.aval()), to_string(line.aval()),
             "the right sides need a row for each entry of a diagonal"},
            loc);
+  }
+  x = promoted(x);
   const Shape shapes[] = {leading_axes(x[0], 1), leading_axes(x[1], 1), leading_axes(x[2], 1),
                           leading_axes(x[3], 2)};
   const Shape common = broadcast_shapes(where, shapes, loc);
-  for (std::size_t i = 0; i < 4; ++i) x[i] = with_leading(x[i], common, i < 3 ? 1 : 2);
-  return bind_all(tridiagonal_solve_op, {}, x, loc)[0];
+  const int rows = static_cast<int>(common.size());
+  std::vector<Array> bands;
+  for (int i = 0; i < 3; ++i) {
+    const Array line = with_leading(x[static_cast<std::size_t>(i)], common, 1);
+    bands.push_back(lax::expand_axis(lax::moved(line, rows, i - 1), rows));
+  }
+  const Array operands[] = {lax::concatenate(bands, rows), with_leading(x[3], common, 2)};
+  return bind_all(banded_solve_op, make_params(BandedSolveParams{1, 1}), operands, loc)[0];
+}
+
+Array solve_banded(const Bandwidths& widths, const Array& ab, const Array& b, Loc loc) {
+  const LocScope place(loc);
+  constexpr const char* where = "solve_banded";
+  if (b.ndim() < 1) fail(messages::needs_rank, {where, "1 or more", to_string(b.shape())}, loc);
+  const Array given[] = {matrices(where, ab, loc), strong(where, b, loc)};
+  const std::vector<Array> x = promoted(given);
+  const bool vector = b.ndim() == 1;
+  const Array right = vector ? lax::expand_axis(x[1], 1) : x[1];
+  const bool fits = widths.lower >= 0 && widths.upper >= 0 && x[0].dim(-2) == widths.upper + 1 + widths.lower;
+  if (!fits)
+    fail(messages::bands, {std::to_string(widths.lower), std::to_string(widths.upper), to_string(ab.aval())},
+         loc);
+  if (x[0].dim(-1) != right.dim(-2))
+    fail(messages::matrix_sides,
+         {where, to_string(b.aval()), to_string(ab.aval()), "the right sides need a row for each column"},
+         loc);
+  const Shape shapes[] = {leading_axes(x[0], 2), leading_axes(right, 2)};
+  const Shape common = broadcast_shapes(where, shapes, loc);
+  const Array operands[] = {with_leading(x[0], common, 2), with_leading(right, common, 2)};
+  const Array out =
+      bind_all(banded_solve_op, make_params(BandedSolveParams{widths.lower, widths.upper}), operands, loc)[0];
+  return vector ? lax::squeeze_axis(out, static_cast<int>(common.size()) + 1) : out;
 }
 
 }  // namespace apsis::linalg

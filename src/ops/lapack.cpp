@@ -15,7 +15,8 @@ extern "C" {
                  int*, std::size_t, std::size_t);                                                            \
   void p##gesdd_(const char*, const int*, const int*, T*, const int*, T*, T*, const int*, T*, const int*,    \
                  T*, const int*, int*, int*, std::size_t);                                                   \
-  void p##gtsv_(const int*, const int*, T*, T*, T*, T*, const int*, int*);
+  void p##gtsv_(const int*, const int*, T*, T*, T*, T*, const int*, int*);                                   \
+  void p##gbsv_(const int*, const int*, const int*, const int*, T*, const int*, int*, T*, const int*, int*);
 APSIS_FORTRAN(s, float)
 APSIS_FORTRAN(d, double)
 #undef APSIS_FORTRAN
@@ -88,6 +89,12 @@ CBLAS_DIAG diagonal(bool unit) { return unit ? CblasUnit : CblasNonUnit; }
   Int gtsv(Int n, Int columns, T* lower, T* diagonal, T* upper, T* b) {                                     \
     Int info = 0;                                                                                           \
     p##gtsv_(&n, &columns, lower, diagonal, upper, b, &n, &info);                                           \
+    return info;                                                                                            \
+  }                                                                                                         \
+  Int gbsv(Int n, Int lower, Int upper, Int columns, T* a, Int* pivots, T* b) {                             \
+    Int info = 0;                                                                                           \
+    const Int height = 2 * lower + upper + 1;                                                               \
+    p##gbsv_(&n, &lower, &upper, &columns, a, &height, pivots, b, &n, &info);                               \
     return info;                                                                                            \
   }                                                                                                         \
   void trsm_by_rows(bool left, bool lower, bool transposed, bool unit, Int m, Int n, const T* a, T* b) {    \

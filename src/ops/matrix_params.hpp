@@ -53,8 +53,16 @@ struct SvdParams {
 };
 extern const Op svd_op;
 
-/// tridiagonal_solve: operands (lower, diagonal, upper, b): three vectors [.., n], of which lower[0] and
-/// upper[n - 1] are not read, and right sides [.., n, k].
-extern const Op tridiagonal_solve_op;
+/// banded_solve: operands (A, b): a matrix as its diagonals [.., upper + 1 + lower, n], of which row
+/// upper + i - j holds at j the entry (i, j), and is not read where there is none; right sides
+/// [.., n, columns] → A⁻¹·b; NaN where A is singular.
+struct BandedSolveParams {
+  std::int64_t lower = 0, upper = 0;
+  static void each(auto& self, auto&& visit) {
+    visit("lower", self.lower);
+    visit("upper", self.upper);
+  }
+};
+extern const Op banded_solve_op;
 
 }  // namespace apsis::detail

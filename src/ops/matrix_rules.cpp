@@ -108,6 +108,16 @@ Array identity(const Shape& shape, Dtype dtype) {
   return broadcast_last(convert(eq(iota(Dtype::I64, matrix, 0), iota(Dtype::I64, matrix, 1)), dtype), shape);
 }
 
+Array moved(const Array& a, int axis, std::int64_t k) {
+  const auto at = static_cast<std::size_t>(axis);
+  if (k == 0) return a;
+  if (k <= -a.shape()[at] || k >= a.shape()[at]) return full_like(a.aval(), 0);
+  Dims low = Dims::filled(a.shape().size(), 0), high = low;
+  low[at] = -k;
+  high[at] = k;
+  return pad(a, literal(a.dtype(), 0), low, high);
+}
+
 Array matrix_rows(const Array& a, std::int64_t from, std::int64_t to) {
   return matrix_part(a, a.ndim() - 2, from, to);
 }

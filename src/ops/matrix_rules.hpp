@@ -98,6 +98,8 @@ Array scale_columns(const Array& a, const Array& factors);
 Array scale_rows(const Array& a, const Array& factors);
 /// Identity matrices of this shape.
 Array identity(const Shape& shape, Dtype dtype);
+/// Entry i + k along an axis as entry i, zeros where there is none.
+Array moved(const Array& a, int axis, std::int64_t k);
 /// Rows or columns [from, to).
 Array matrix_rows(const Array& a, std::int64_t from, std::int64_t to);
 Array matrix_columns(const Array& a, std::int64_t from, std::int64_t to);

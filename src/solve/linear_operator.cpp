@@ -31,6 +31,12 @@ Array floating_operand(const Array& a, const char* name, int axes, Loc loc) {
          loc);
   return is_floating(a.dtype()) ? a : astype(a, f64);
 }
+/// The diagonals of an operator among those of wider bands.
+Array widened(const LinearOperator& a, const linalg::Bandwidths& widths) {
+  auto zero_rows = [&](std::int64_t count) { return zeros({count, a.rows()}, a.dtype()); };
+  return concatenate({zero_rows(widths.upper - a.bandwidths().upper), a.bands(),
+                      zero_rows(widths.lower - a.bandwidths().lower)});
+}
 LinearTags transposed_tags(LinearTags tags) {
   std::swap(tags.lower_triangular, tags.upper_triangular);
   return tags;
@@ -46,28 +52,30 @@ LinearOperator matrix_operator(const Array& a, const LinearTags& tags, Loc loc) 
 }
 LinearOperator diagonal_operator(const Array& d, Loc loc) {
   const Array diagonal = floating_operand(d, "diagonal_operator", 1, loc);
-  LinearOperator op(LinearOperator::Kind::Diagonal, diagonal.size(), diagonal.size(), diagonal.dtype(),
-                    {.symmetric = true, .lower_triangular = true, .upper_triangular = true});
-  op.arrays_ = {diagonal};
-  return op;
+  return banded_operator({}, expand_dims(diagonal, 0),
+                         {.symmetric = true, .lower_triangular = true, .upper_triangular = true}, loc);
 }
 LinearOperator tridiagonal_operator(const Array& lower, const Array& diagonal, const Array& upper,
                                     const LinearTags& tags, Loc loc) {
-  std::vector<Array> all{floating_operand(lower, "tridiagonal_operator", 1, loc),
-                         floating_operand(diagonal, "tridiagonal_operator", 1, loc),
-                         floating_operand(upper, "tridiagonal_operator", 1, loc)};
-  const Dtype dtype = promote({promote({all[0].dtype(), false}, {all[1].dtype(), false}).dtype, false},
-                              {all[2].dtype(), false})
-                          .dtype;
-  for (Array& a : all) {
-    if (a.size() != diagonal.size())
-      fail(messages::operator_diagonals,
-           {std::to_string(lower.size()), std::to_string(diagonal.size()), std::to_string(upper.size())},
-           loc);
-    a = astype(a, dtype);
-  }
-  LinearOperator op(LinearOperator::Kind::Tridiagonal, diagonal.size(), diagonal.size(), dtype, tags);
-  op.arrays_ = std::move(all);
+  const LocScope place(loc);
+  const Array below = floating_operand(lower, "tridiagonal_operator", 1, loc),
+              middle = floating_operand(diagonal, "tridiagonal_operator", 1, loc),
+              above = floating_operand(upper, "tridiagonal_operator", 1, loc);
+  if (below.size() != middle.size() || above.size() != middle.size())
+    fail(messages::operator_diagonals,
+         {std::to_string(lower.size()), std::to_string(diagonal.size()), std::to_string(upper.size())}, loc);
+  return banded_operator({1, 1}, stack({roll(above, 1, 0), middle, roll(below, -1, 0)}), tags, loc);
+}
+LinearOperator banded_operator(const linalg::Bandwidths& widths, const Array& ab, const LinearTags& tags,
+                               Loc loc) {
+  const LocScope place(loc);
+  const Array bands = floating_operand(ab, "banded_operator", 2, loc);
+  if (widths.lower < 0 || widths.upper < 0 || bands.dim(0) != widths.upper + 1 + widths.lower)
+    fail(messages::operator_bands,
+         {std::to_string(widths.lower), std::to_string(widths.upper), to_string(ab.aval())}, loc);
+  LinearOperator op(LinearOperator::Kind::Banded, bands.dim(1), bands.dim(1), bands.dtype(), tags);
+  op.widths_ = widths;
+  op.arrays_ = {bands};
   return op;
 }
 LinearOperator identity_operator(std::int64_t n, Dtype dtype, Loc loc) {
@@ -115,10 +123,10 @@ LinearOperator operator+(const LinearOperand& left, const LinearOperand& right) 
                         .positive_definite = a.tags_.positive_definite && b.tags_.positive_definite,
                         .lower_triangular = a.tags_.lower_triangular && b.tags_.lower_triangular,
                         .upper_triangular = a.tags_.upper_triangular && b.tags_.upper_triangular};
-  if (a.is_diagonal() && b.is_diagonal()) return diagonal_operator(a.diagonal() + b.diagonal()).tagged(tags);
-  if ((a.is_diagonal() || a.is_tridiagonal()) && (b.is_diagonal() || b.is_tridiagonal())) {
-    auto sum = [&](std::size_t i) { return a.diagonal_at(i, left.loc) + b.diagonal_at(i, left.loc); };
-    return tridiagonal_operator(sum(0), sum(1), sum(2), tags);
+  if (a.is_banded() && b.is_banded()) {
+    const linalg::Bandwidths widths{std::max(a.widths_.lower, b.widths_.lower),
+                                    std::max(a.widths_.upper, b.widths_.upper)};
+    return banded_operator(widths, widened(a, widths) + widened(b, widths), tags, left.loc);
   }
   LinearOperator op(LinearOperator::Kind::Sum, a.rows_, a.columns_, a.dtype_, tags);
   op.parts_ = {a, b};
@@ -144,9 +152,7 @@ LinearOperator operator*(const Operand& scalar, const LinearOperand& right) {
                         .lower_triangular = a.tags_.lower_triangular,
                         .upper_triangular = a.tags_.upper_triangular};
   const Array by = astype(factor, a.dtype_);
-  if (a.is_diagonal()) return diagonal_operator(by * a.diagonal()).tagged(tags);
-  if (a.is_tridiagonal())
-    return tridiagonal_operator(by * a.arrays_[0], by * a.arrays_[1], by * a.arrays_[2], tags);
+  if (a.is_banded()) return banded_operator(a.widths_, by * a.bands(), tags, right.loc);
   LinearOperator op(LinearOperator::Kind::Scaled, a.rows_, a.columns_, a.dtype_, tags);
   op.arrays_ = {by};
   op.parts_ = {a};
@@ -165,10 +171,12 @@ LinearOperator LinearOperator::of_program(const LinearProgram& program, std::int
 LinearOperator LinearOperator::transpose() const {
   if (tags_.symmetric || tags_.positive_definite || is_diagonal()) return *this;
   if (kind_ == Kind::Transpose) return parts_[0].tagged(transposed_tags(tags_));
-  if (kind_ == Kind::Tridiagonal) {
-    LinearOperator op = tagged(transposed_tags(tags_));
-    op.arrays_ = {roll(arrays_[2], 1, 0), arrays_[1], roll(arrays_[0], -1, 0)};
-    return op;
+  if (kind_ == Kind::Banded) {
+    // Entry (i, j) of the transpose is entry (j, i); what is rolled around lies outside.
+    std::vector<Array> rows;
+    for (std::int64_t k = widths_.lower; k >= -widths_.upper; --k)
+      rows.push_back(roll(arrays_[0][widths_.upper + k], k, 0));
+    return banded_operator({widths_.upper, widths_.lower}, stack(rows), transposed_tags(tags_), Loc::here());
   }
   LinearOperator op(Kind::Transpose, columns_, rows_, dtype_, transposed_tags(tags_));
   op.parts_ = {*this};
@@ -186,16 +194,16 @@ bool LinearOperator::is_written_out() const {
     if (!p.is_written_out()) return false;
   return true;
 }
-Array LinearOperator::diagonal_at(std::size_t i, Loc loc) const {
-  if (is_diagonal() && i != 1) return zeros({rows_}, dtype_);
-  if (kind_ == Kind::Identity) return ones({rows_}, dtype_);
-  if (kind_ == Kind::Diagonal) return arrays_[0];
-  if (kind_ != Kind::Tridiagonal) fail(messages::operator_no_diagonals, {}, loc);
-  return arrays_[i];
+Array LinearOperator::bands(Loc loc) const {
+  const LocScope place(loc);
+  if (kind_ == Kind::Identity) return ones({1, rows_}, dtype_);
+  if (kind_ != Kind::Banded) fail(messages::operator_not_banded, {}, loc);
+  return arrays_[0];
 }
-Array LinearOperator::diagonal(Loc loc) const { return diagonal_at(1, loc); }
-Array LinearOperator::lower_diagonal(Loc loc) const { return diagonal_at(0, loc); }
-Array LinearOperator::upper_diagonal(Loc loc) const { return diagonal_at(2, loc); }
+Array LinearOperator::diagonal(Loc loc) const {
+  const LocScope place(loc);
+  return bands(loc)[widths_.upper];
+}
 
 Array LinearOperator::mv(const Array& x, Loc loc) const {
   const LocScope place(loc);
@@ -212,18 +220,21 @@ Array LinearOperator::apply(const Array& x, bool transposed) const {
       break;
     case Kind::Matrix:
       return transposed ? matmul(x, arrays_[0]) : matmul(arrays_[0], x);
-    case Kind::Diagonal:
-      return arrays_[0] * x;
     case Kind::Identity:
       return x;
-    case Kind::Tridiagonal: {
-      // Below the diagonal row i has lower[i] · x[i - 1]; the transpose has it in row i - 1. What lower[0]
-      // and upper[n - 1] are does not matter.
-      if (rows_ == 0) return x;
-      const Array zero = zeros({1}, dtype_), lower = arrays_[0][range(1, {})],
-                  upper = arrays_[2][range(0, -1)], head = x[range(0, -1)], tail = x[range(1, {})];
-      return arrays_[1] * x + concatenate({zero, (transposed ? upper : lower) * head}) +
-             concatenate({(transposed ? lower : upper) * tail, zero});
+    case Kind::Banded: {
+      // What lies outside of the matrix is not read: it may be anything.
+      Array sum = zeros_like(x);
+      for (std::int64_t k = std::max(-widths_.lower, 1 - rows_); k <= std::min(widths_.upper, rows_ - 1);
+           ++k) {
+        // Entries (i, i + k), of the columns from `first` to `end`.
+        const std::int64_t first = std::max<std::int64_t>(k, 0), end = std::min(rows_, rows_ + k);
+        const Array entries = arrays_[0][widths_.upper - k][range(first, end)];
+        const std::int64_t from = transposed ? first - k : first, to = transposed ? first : first - k;
+        const Array product = entries * x[range(from, from + end - first)];
+        sum = sum + concatenate({zeros({to}, dtype_), product, zeros({rows_ - to - (end - first)}, dtype_)});
+      }
+      return sum;
     }
     case Kind::Program: {
       const Array in[] = {x};
@@ -293,6 +304,25 @@ LinearOperator operator_of_function(const Callee& f, const Array& like, bool jac
       jacobian ? linearize_call(callee_of(checked), std::span(&like, 1), {true}, loc).program
                : linear_program(callee_of(checked), std::span(&like, 1), name, loc);
   return LinearOperator::of_program(program, rows, like.size(), like.dtype(), tags);
+}
+
+LinearOperator banded_jacobian(const Callee& f, const Array& x, const linalg::Bandwidths& widths,
+                               const LinearTags& tags, Loc loc) {
+  const LocScope place(loc);
+  const LinearOperator jacobian = operator_of_function(f, x, true, tags, loc);
+  const std::int64_t n = x.size(), count = widths.upper + 1 + widths.lower;
+  if (jacobian.rows() != n) fail(messages::operator_not_square, {size_of(jacobian)}, loc);
+  if (widths.lower < 0 || widths.upper < 0)
+    fail(messages::operator_bands,
+         {std::to_string(widths.lower), std::to_string(widths.upper), to_string(x.aval())}, loc);
+  // Columns that are `count` apart meet in no row: one derivative serves all of them.
+  const Array columns = arange(n), groups = expand_dims(arange(count), 1);
+  const Array seeds = astype(columns % count == groups, x.dtype());
+  const Array sums = vmap([&](const Array& seed) { return jacobian.mv(seed); })(seeds);
+  std::vector<Array> bands;
+  for (std::int64_t k = widths.upper; k >= -widths.lower; --k)
+    bands.push_back(sums(columns % count, clip(columns - k, 0, n - 1)));
+  return banded_operator(widths, stack(bands), tags, loc);
 }
 
 }  // namespace detail

@@ -15,8 +15,8 @@ namespace {
 using Kind = LinearMethod::Kind;
 
 const char* name_of_kind(Kind kind) {
-  constexpr const char* names[] = {"Auto", "Diagonal", "Tridiagonal", "Triangular", "LU",       "Cholesky",
-                                   "QR",   "SVD",      "CG",          "NormalCG",   "BiCGStab", "GMRES"};
+  constexpr const char* names[] = {"Auto", "Diagonal", "Banded", "Triangular", "LU",       "Cholesky",
+                                   "QR",   "SVD",      "CG",     "NormalCG",   "BiCGStab", "GMRES"};
   return names[static_cast<std::size_t>(kind)];
 }
 bool is_iteration(Kind kind) { return kind >= Kind::CG; }
@@ -26,7 +26,7 @@ LinearMethod automatic(const LinearOperator& a) {
   if (a.rows() < a.columns()) return method_of(linear::SVD{});
   if (a.rows() > a.columns()) return {Kind::QR};
   if (a.is_diagonal()) return {Kind::Diagonal};
-  if (a.is_tridiagonal()) return {Kind::Tridiagonal};
+  if (a.is_banded()) return {Kind::Banded};
   if (tags.lower_triangular || tags.upper_triangular) return {Kind::Triangular};
   if (tags.positive_definite && a.is_written_out()) return {Kind::Cholesky};
   if (tags.positive_definite) return method_of(linear::CG{});
@@ -49,7 +49,7 @@ void check(const LinearOperator& a, const Array& b, const LinearMethod& m, const
          "it takes square ones; take QR, SVD or NormalCG");
   refuse(m.kind == Kind::QR && a.rows() < a.columns(), "it has fewer rows than columns; take SVD");
   refuse(m.kind == Kind::Diagonal && !a.is_diagonal(), "make it by diagonal_operator");
-  refuse(m.kind == Kind::Tridiagonal && !a.is_tridiagonal(), "make it by tridiagonal_operator");
+  refuse(m.kind == Kind::Banded && !a.is_banded(), "make it by tridiagonal_operator or banded_operator");
   refuse(m.kind == Kind::Triangular && !tags.lower_triangular && !tags.upper_triangular,
          "tag it lower_triangular or upper_triangular");
   refuse((m.kind == Kind::Cholesky || m.kind == Kind::CG) && !tags.positive_definite,
@@ -76,9 +76,8 @@ Array direct(const LinearOperator& a, const Array& b, const LinearMethod& m) {
   switch (m.kind) {
     case Kind::Diagonal:
       return b / a.diagonal();
-    case Kind::Tridiagonal:
-      return ravel(
-          linalg::tridiagonal_solve(a.lower_diagonal(), a.diagonal(), a.upper_diagonal(), expand_dims(b, 1)));
+    case Kind::Banded:
+      return linalg::solve_banded(a.bandwidths(), a.bands(), b);
     case Kind::Triangular:
       return linalg::solve_triangular(a.as_matrix(), b,
                                       {.lower = tags.lower_triangular, .unit_diagonal = tags.unit_diagonal});

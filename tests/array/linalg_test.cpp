@@ -99,6 +99,9 @@ TEST(ArrayRoom, Linalg) {
            })},
           {"tridiagonal_solve",
            of_case([](const Case&, Inputs x) { return la::tridiagonal_solve(x[0], x[1], x[2], x[3]); })},
+          {"solve_banded", of_case([](const Case& c, Inputs x) {
+             return la::solve_banded({number(c, "lower"), number(c, "upper")}, x[0], x[1]);
+           })},
           {"inv", of_matrix([](const Array& a) { return la::inv(a); })},
           {"tensorinv", of_case([](const Case& c, Inputs x) {
              return la::tensorinv(x[0], static_cast<int>(number(c, "ind")));
@@ -229,6 +232,16 @@ TEST(ArrayRoom, SolutionsFitTheirEquations) {
                          where(expand_dims(i, 1) == i + 1, expand_dims(below, 1), Array(0., r.dtype)) +
                          where(expand_dims(i, 1) == i - 1, expand_dims(above, 1), Array(0., r.dtype));
     expect_solved(matrix, linalg::tridiagonal_solve(below, diagonal, above, b), b, "tridiagonal_solve");
+    // Of any matrix the diagonals are all of it; of what a band keeps, those of the band.
+    for (const std::int64_t lower : {n - 1, n / 3})
+      for (const std::int64_t upper : {n - 1, n / 4}) {
+        const Array band =
+            where(expand_dims(i, 1) - i <= lower && i - expand_dims(i, 1) <= upper, a, Array(0., r.dtype));
+        const Array row = arange(lower + 1 + upper), j = i + expand_dims(row, 1) - upper;
+        const Array ab =
+            where(j >= 0 && j < n, band(clip(j, 0, n - 1), broadcast_to(i, j.shape())), Array(NAN, r.dtype));
+        expect_solved(band, linalg::solve_banded({lower, upper}, ab, b), b, "solve_banded");
+      }
   });
 }
 

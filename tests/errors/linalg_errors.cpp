@@ -21,6 +21,12 @@ APSIS_PROVOKES(matrix_sides,
                "matrices",
                linalg::triangular_solve(eye(3), x23))
 
+APSIS_PROVOKES(
+    bands,
+    "[solve_banded] 1 diagonals below and 2 above the main one do not fit f64[2,3]: give [.., above + 1 "
+    "+ below, n], neither negative",
+    linalg::solve_banded({.lower = 1, .upper = 2}, x23, ones({3})))
+
 APSIS_PROVOKES(matrix_side, "[qr] has no more than 2147483647 rows or columns, got f64[2147483648,0]",
                linalg::qr(zeros({std::int64_t(1) << 31, 0})))
 

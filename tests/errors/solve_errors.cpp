@@ -112,6 +112,13 @@ APSIS_PROVOKES(
     "[tridiagonal_operator] the diagonals have 1, 2 and 1 elements: give as many of each, the first "
     "of lower and the last of upper do not count",
     tridiagonal_operator(ones({1}), x, ones({1})))
+APSIS_PROVOKES(operator_bands,
+               "[banded_operator] 1 diagonals below and 0 above the main one do not fit f64[3,2]: give "
+               "[above + 1 + below, n], neither negative",
+               banded_operator({.lower = 1}, ones({3, 2})))
+APSIS_PROVOKES(operator_not_square,
+               "[jacobian_operator] the derivative is 1 × 2: only square ones are banded",
+               jacobian_operator([](const Array& v) { return v[range(0, 1)]; }, x, {.lower = 1}))
 APSIS_PROVOKES(operator_identity,
                "[identity_operator] n = -1 of f64: give n, 0 or more, and a floating dtype",
                identity_operator(-1))
@@ -119,7 +126,7 @@ APSIS_PROVOKES(operator_no_blocks, "[block_diagonal_operator] there are no block
                block_diagonal_operator({}))
 APSIS_PROVOKES(operator_factor, "[LinearOperator] the factor is f64[2]: give a scalar",
                x* identity_operator(2))
-APSIS_PROVOKES(operator_no_diagonals, "[LinearOperator] the operator is not made of diagonals: use as_matrix",
+APSIS_PROVOKES(operator_not_banded, "[LinearOperator] the operator is not made of diagonals: use as_matrix",
                matrix_operator(eye(2)).diagonal())
 APSIS_PROVOKES(operator_vector,
                "[LinearOperator] x is f64[2], the operator 3 × 3: give a vector of 3 elements",

@@ -8,6 +8,7 @@ import jax.lax.linalg as lax
 import jax.scipy.linalg as jsl
 import numpy as np
 import records
+import scipy.linalg
 from make_array import FLOATS, FORMAT, INF, NAN, record
 
 rng = np.random.default_rng(17)
@@ -186,9 +187,31 @@ def functions(w):
         record(w, "toeplitz", jsl.toeplitz, normal(t, 1), normal(t, 1), one=0)
 
 
+def from_bands(ab, upper):
+    """The matrix that scipy.linalg.solve_banded reads, written out."""
+    rows, n = ab.shape[-2:]
+    i, j = jnp.indices((n, n))
+    row = upper + i - j
+    return jnp.where((row >= 0) & (row < rows), ab[..., jnp.clip(row, 0, rows - 1), j], 0)
+
+
+def banded(w):
+    for t in FLOATS:
+        for n, lower, upper in ((1, 0, 0), (1, 2, 1), (3, 0, 1), (4, 2, 0), (6, 1, 1), (6, 2, 3), (3, 4, 3)):
+            ab, b = normal(t, lower + 1 + upper, n), normal(t, n, 2)
+            ab[upper] += 4
+            if n > max(lower, upper):  # SciPy refuses wider bands
+                np.testing.assert_allclose(scipy.linalg.solve_banded((lower, upper), ab, b), jnp.linalg.solve(from_bands(ab, upper), b), 1e-5)
+            record(w, "solve_banded", lambda a, b: jnp.linalg.solve(from_bands(a, upper), b), ab, b, lower=lower, upper=upper)
+        ab = normal(t, 2, 4, 5) + np.array([[0], [4], [0], [0]], t)
+        for b in (normal(t, 5), normal(t, 2, 5, 3), normal(t, 5, 1)):
+            record(w, "solve_banded", lambda a, b: jnp.linalg.solve(from_bands(a, 1), b), ab, b, lower=2, upper=1)
+        record(w, "solve_banded", lambda a, b: jnp.linalg.solve(from_bands(a, 1), b), np.zeros((3, 0), t), np.zeros((0, 2), t), grad=False, lower=1, upper=1)
+
+
 if __name__ == "__main__":
     writer = records.Writer(__file__, "array_linalg.txt", "Linear algebra.\n" + FORMAT.strip())
-    for family in (decompositions, solves, numbers, functions):
+    for family in (decompositions, solves, numbers, functions, banded):
         family(writer)
     writer.write()
     sys.exit(0)

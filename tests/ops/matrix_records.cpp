@@ -158,26 +158,45 @@ Record triangular_solve_record() {
   return record;
 }
 
-Record tridiagonal_solve_record() {
+Record banded_solve_record() {
   Random random(73);
-  Record record{&tridiagonal_solve_op, {}, {}};
-  record.linear = {{false, false, false, true}};
-  for (const Shape& shape : std::vector<Shape>{{0, 2}, {1, 1}, {2, 3}, {4, 0}, {5, 1}, {2, 4, 3}, {33, 2}}) {
-    Shape line = shape;
-    line.resize(shape.size() - 1);
-    for (Dtype dtype : dtypes) {
-      const std::vector<Array> operands = {
-          random_array(random, dtype, line, -1, 1), random_array(random, dtype, line, 2, 3),
-          random_array(random, dtype, line, -1, 1), random_array(random, dtype, shape, -1, 1)};
-      record.examples.push_back({name(dtype, shape), {}, operands});
-      if (dtype == Dtype::F64) record.smooth.push_back({to_string(shape), {}, operands});
-    }
-  }
-  const Array zeros = array_of(Dtype::F64, {3}, {0, 0, 0}), b = array_of(Dtype::F64, {3, 1}, {1, 2, 3});
-  record.examples.push_back({"singular", {}, {zeros, zeros, zeros, b}});
-  const Array ones = array_of(Dtype::F64, {3}, {1, 1, 1});
-  record.examples.push_back({"exchanges", {}, {ones, array_of(Dtype::F64, {3}, {0, 1, 0}), ones, b}});
-  record.examples.push_back({"NaN", {}, {array_of(Dtype::F64, {3}, {nan, nan, 1}), ones, ones, b}});
+  Record record{&banded_solve_op, {}, {}};
+  record.linear = {{false, true}};
+  const auto params = [](std::int64_t lower, std::int64_t upper) {
+    return make_params(BandedSolveParams{lower, upper});
+  };
+  for (const Shape& shape : std::vector<Shape>{{0, 2}, {1, 1}, {2, 3}, {4, 0}, {5, 1}, {2, 4, 3}, {33, 2}})
+    for (const auto& [lower, upper] : {std::pair{1, 1}, {0, 0}, {0, 1}, {2, 1}, {1, 6}})
+      for (Dtype dtype : dtypes) {
+        Shape bands = shape;
+        bands[bands.size() - 2] = lower + 1 + upper;
+        bands[bands.size() - 1] = shape[shape.size() - 2];
+        // The main diagonal is the largest.
+        Array a = random_array(random, dtype, bands, -0.3, 0.3);
+        a = lax::add(a,
+                     lax::convert(lax::mul(lax::full(bands, Dtype::F64, 2.5),
+                                           lax::convert(lax::eq(lax::iota(Dtype::I64, bands,
+                                                                          static_cast<int>(bands.size()) - 2),
+                                                                lax::full(bands, Dtype::I64, upper)),
+                                                        Dtype::F64)),
+                                  dtype));
+        const std::vector<Array> operands = {a, random_array(random, dtype, shape, -1, 1)};
+        const std::string text =
+            name(dtype, shape) + " " + std::to_string(lower) + " " + std::to_string(upper);
+        record.examples.push_back({text, params(lower, upper), operands});
+        if (dtype == Dtype::F64) record.smooth.push_back({text, params(lower, upper), operands});
+      }
+  const Array b = array_of(Dtype::F64, {3, 1}, {1, 2, 3});
+  const auto example = [&](const char* text, std::int64_t lower, std::int64_t upper, std::vector<double> a) {
+    record.examples.push_back(
+        {text, params(lower, upper), {array_of(Dtype::F64, {lower + 1 + upper, 3}, a), b}});
+  };
+  example("singular", 1, 1, {0, 0, 0, 0, 0, 0, 0, 0, 0});
+  example("exchanges", 1, 1, {1, 1, 1, 0, 1, 0, 1, 1, 1});
+  example("NaN", 1, 1, {1, 1, 1, 1, 1, 1, nan, 1, 1});
+  example("outside", 1, 1, {nan, 1, 1, 3, 3, 3, 1, 1, nan});
+  example("singular, wide", 2, 0, {0, 1, 1, 1, 1, 1, 1, 1, 1});
+  example("exchanges, wide", 2, 1, {nan, 1, 2, 0, 0, 1, 3, 1, nan, 4, nan, nan});
   return record;
 }
 
@@ -190,7 +209,7 @@ std::vector<Record> matrix_records() {
           svd_record(),
           eigh_record(),
           triangular_solve_record(),
-          tridiagonal_solve_record()};
+          banded_solve_record()};
 }
 
 }  // namespace apsis::testing

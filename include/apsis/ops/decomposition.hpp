@@ -97,4 +97,14 @@ Array svdvals(const Array& a, Loc loc = Loc::here());
 Array tridiagonal_solve(const Array& lower, const Array& diagonal, const Array& upper, const Array& b,
                         Loc loc = Loc::here());
 
+/// How many diagonals a banded matrix has below and above its main one.
+struct Bandwidths {
+  std::int64_t lower = 0, upper = 0;
+};
+/// x with A·x = b for banded A. `ab` [.., upper + 1 + lower, n] are its diagonals, the uppermost first: A[i,
+/// j] is ab[upper + i - j, j]; what lies outside of A does not count. b is [n] or [.., n, k]; leading axes
+/// broadcast. Rows are exchanged where that is more exact. NaN where A is singular.
+/// (scipy.linalg.solve_banded)
+Array solve_banded(const Bandwidths& widths, const Array& ab, const Array& b, Loc loc = Loc::here());
+
 }  // namespace apsis::linalg

@@ -8,6 +8,7 @@
 #include <initializer_list>
 #include <vector>
 
+#include "apsis/ops/decomposition.hpp"
 #include "apsis/ops/refused_operands.hpp"
 #include "apsis/transform/linear_transpose.hpp"
 
@@ -39,8 +40,7 @@ class LinearOperator {
   enum class Kind : std::uint8_t {
     None,
     Matrix,
-    Diagonal,
-    Tridiagonal,
+    Banded,
     Identity,
     Program,
     Sum,
@@ -50,7 +50,7 @@ class LinearOperator {
     Block,
     Transpose
   };
-  APSIS_FIELDS(LinearOperator, kind_, rows_, columns_, dtype_, tags_, arrays_, parts_, program_)
+  APSIS_FIELDS(LinearOperator, kind_, rows_, columns_, dtype_, widths_, tags_, arrays_, parts_, program_)
 
  public:
   LinearOperator() = default;
@@ -68,20 +68,21 @@ class LinearOperator {
   /// The same with these tags.
   LinearOperator tagged(const LinearTags& tags) const;
 
-  bool is_diagonal() const { return kind_ == Kind::Diagonal || kind_ == Kind::Identity; }
-  bool is_tridiagonal() const { return kind_ == Kind::Tridiagonal; }
+  /// Whether it is written as the diagonals of a square matrix: bands() has them, bandwidths() their number.
+  bool is_banded() const { return kind_ == Kind::Banded || kind_ == Kind::Identity; }
+  bool is_diagonal() const { return is_banded() && widths_.lower == 0 && widths_.upper == 0; }
   /// Whether as_matrix is made of arrays that are there, without applying a function to a basis.
   bool is_written_out() const;
-  /// The diagonals of a diagonal or tridiagonal operator, [n] each, as linalg::tridiagonal_solve takes them.
-  /// Throws for others.
+  /// The diagonals of a banded operator, as linalg::solve_banded takes them. Throws for others.
+  Array bands(Loc loc = Loc::here()) const;
+  const linalg::Bandwidths& bandwidths() const { return widths_; }
+  /// The main diagonal of a banded operator, [n]. Throws for others.
   Array diagonal(Loc loc = Loc::here()) const;
-  Array lower_diagonal(Loc loc = Loc::here()) const;
-  Array upper_diagonal(Loc loc = Loc::here()) const;
 
   friend LinearOperator matrix_operator(const Array& a, const LinearTags& tags, Loc loc);
   friend LinearOperator diagonal_operator(const Array& d, Loc loc);
-  friend LinearOperator tridiagonal_operator(const Array& lower, const Array& diagonal, const Array& upper,
-                                             const LinearTags& tags, Loc loc);
+  friend LinearOperator banded_operator(const linalg::Bandwidths& widths, const Array& ab,
+                                        const LinearTags& tags, Loc loc);
   friend LinearOperator identity_operator(std::int64_t n, Dtype dtype, Loc loc);
   friend LinearOperator kronecker_operator(const LinearOperator& a, const LinearOperator& b, Loc loc);
   friend LinearOperator block_diagonal_operator(std::initializer_list<LinearOperator> blocks, Loc loc);
@@ -96,11 +97,11 @@ class LinearOperator {
   LinearOperator(Kind kind, std::int64_t rows, std::int64_t columns, Dtype dtype, const LinearTags& tags = {})
       : kind_(kind), rows_(rows), columns_(columns), dtype_(dtype), tags_(tags) {}
   Array apply(const Array& x, bool transposed) const;
-  Array diagonal_at(std::size_t i, Loc loc) const;
 
   Kind kind_ = Kind::None;
   std::int64_t rows_ = 0, columns_ = 0;
   Dtype dtype_ = Dtype::F64;
+  linalg::Bandwidths widths_;
   LinearTags tags_;
   std::vector<Array> arrays_;
   std::vector<LinearOperator> parts_;
@@ -114,6 +115,10 @@ LinearOperator diagonal_operator(const Array& d, Loc loc = Loc::here());
 /// The matrix with these diagonals, [n] each; lower[0] and upper[n - 1] do not count.
 LinearOperator tridiagonal_operator(const Array& lower, const Array& diagonal, const Array& upper,
                                     const LinearTags& tags = {}, Loc loc = Loc::here());
+/// The square matrix with these diagonals [upper + 1 + lower, n], as linalg::solve_banded takes them: entry
+/// (i, j) is ab[upper + i - j, j]; what lies outside of the matrix does not count.
+LinearOperator banded_operator(const linalg::Bandwidths& widths, const Array& ab, const LinearTags& tags = {},
+                               Loc loc = Loc::here());
 /// The identity on vectors [n].
 LinearOperator identity_operator(std::int64_t n, Dtype dtype = f64, Loc loc = Loc::here());
 /// The Kronecker product: on vectors that are matrices [b.columns, a.columns] column by column, x → b·x·aᵀ.
@@ -131,7 +136,9 @@ LinearOperator operator-(const LinearOperand& a, const LinearOperand& b);
 namespace detail {
 LinearOperator operator_of_function(const Callee& f, const Array& like, bool jacobian, const LinearTags& tags,
                                     Loc loc);
-}
+LinearOperator banded_jacobian(const Callee& f, const Array& x, const linalg::Bandwidths& widths,
+                               const LinearTags& tags, Loc loc);
+}  // namespace detail
 
 /// A linear function of a vector like `like`, of which only shape and dtype count.
 template <class F>
@@ -149,6 +156,16 @@ LinearOperator jacobian_operator(const F& f, const Array& x, const LinearTags& t
   auto function = [&f](const Array& y) { return Array(f(y)); };
   detail::FlatFunction<decltype(function), Array> flat(function, x);
   return detail::operator_of_function(detail::callee_of(flat), x, true, tags, loc);
+}
+/// The derivative of `f` at the vector x, written out where it is known to be banded: as many forward
+/// derivatives as it has diagonals (Curtis, Powell and Reid 1974). Entries outside of the bands give wrong
+/// ones inside.
+template <class F>
+LinearOperator jacobian_operator(const F& f, const Array& x, const linalg::Bandwidths& widths,
+                                 const LinearTags& tags = {}, Loc loc = Loc::here()) {
+  auto function = [&f](const Array& y) { return Array(f(y)); };
+  detail::FlatFunction<decltype(function), Array> flat(function, x);
+  return detail::banded_jacobian(detail::callee_of(flat), x, widths, tags, loc);
 }
 
 }  // namespace apsis

@@ -12,13 +12,13 @@ namespace apsis {
 /// Solvers of `linear_solve`.
 namespace linear {
 
-/// What suits the operator: Diagonal, Tridiagonal, Triangular, Cholesky for positive definite ones (CG, where
+/// What suits the operator: Diagonal, Banded, Triangular, Cholesky for positive definite ones (CG, where
 /// they are not written out), LU; QR where there are more rows than columns, SVD where there are fewer.
 struct Auto {};
 /// Divides.
 struct Diagonal {};
-/// Gaussian elimination with exchanges of rows (LAPACK).
-struct Tridiagonal {};
+/// Gaussian elimination with exchanges of rows, of banded operators, tridiagonal ones among them (LAPACK).
+struct Banded {};
 /// Substitution; the operator says by its tags which half it is.
 struct Triangular {};
 /// Of any square operator.
@@ -77,7 +77,7 @@ struct LinearMethod {
   enum class Kind : std::uint8_t {
     Auto,
     Diagonal,
-    Tridiagonal,
+    Banded,
     Triangular,
     LU,
     Cholesky,
@@ -94,7 +94,7 @@ struct LinearMethod {
 };
 inline LinearMethod method_of(const linear::Auto&) { return {LinearMethod::Kind::Auto}; }
 inline LinearMethod method_of(const linear::Diagonal&) { return {LinearMethod::Kind::Diagonal}; }
-inline LinearMethod method_of(const linear::Tridiagonal&) { return {LinearMethod::Kind::Tridiagonal}; }
+inline LinearMethod method_of(const linear::Banded&) { return {LinearMethod::Kind::Banded}; }
 inline LinearMethod method_of(const linear::Triangular&) { return {LinearMethod::Kind::Triangular}; }
 inline LinearMethod method_of(const linear::LU&) { return {LinearMethod::Kind::LU}; }
 inline LinearMethod method_of(const linear::Cholesky&) { return {LinearMethod::Kind::Cholesky}; }
