@@ -12,7 +12,7 @@ import sys
 
 # Each room may include itself and the rooms before it.
 ROOMS = ["base", "tree", "core", "ir", "ops", "passes", "codegen", "runtime", "transform", "control",
-         "array", "solve", "nn", "optim", "diffeq", "debug", "io", "train"]
+         "array", "stats", "solve", "nn", "optim", "diffeq", "debug", "io", "train"]
 # Folders of a room in src: each may include itself and those before it. "." is what stands beside them.
 FOLDERS = {
     "ops": ["math", "."],
@@ -23,7 +23,7 @@ FOLDERS = {
     "diffeq": [".", "controllers", "solvers"],
 }
 # Rooms written on the public API only, as a user's own code would be.
-OUTER = {"array", "solve", "nn", "optim", "diffeq", "debug", "io", "train"}
+OUTER = {"array", "stats", "solve", "nn", "optim", "diffeq", "debug", "io", "train"}
 # Rooms without public headers.
 PRIVATE = {"ir", "passes", "codegen", "runtime"}
 # Headers above the rooms: the umbrella, which only users include, and forward declarations, which anyone may.

@@ -112,6 +112,12 @@
 #include "apsis/array/statistics.hpp"
 #include "apsis/array/window.hpp"
 
+#include "apsis/stats/bounded.hpp"
+#include "apsis/stats/discrete.hpp"
+#include "apsis/stats/half_line.hpp"
+#include "apsis/stats/normal.hpp"
+#include "apsis/stats/real_line.hpp"
+
 #include "apsis/solve/fixed_point.hpp"
 #include "apsis/solve/least_squares.hpp"
 #include "apsis/solve/linear_operator.hpp"
