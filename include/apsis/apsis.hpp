@@ -161,8 +161,15 @@
 #include "apsis/optim/wrap.hpp"
 
 #include "apsis/diffeq/controller.hpp"
+#include "apsis/diffeq/half_solver.hpp"
+#include "apsis/diffeq/implicit.hpp"
+#include "apsis/diffeq/reversible.hpp"
 #include "apsis/diffeq/runge_kutta.hpp"
 #include "apsis/diffeq/solve.hpp"
+#include "apsis/diffeq/solver.hpp"
+#include "apsis/diffeq/stepping.hpp"
+#include "apsis/diffeq/symplectic.hpp"
+#include "apsis/diffeq/terms.hpp"
 
 #include "apsis/debug/announce.hpp"
 #include "apsis/debug/assert_array.hpp"

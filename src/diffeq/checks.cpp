@@ -260,15 +260,19 @@ void check_pid(InputChecks& checks, const PIDController& c, std::span<const Arra
 
 }  // namespace
 
-void check_structure(std::span<const Array> y0, const LeafNames& names, const GivenTimes& times,
-                     const SolveOptions& options, Loc loc) {
-  check_time(times.t0, "t0", loc);
-  check_time(times.t1, "t1", loc);
-  if (!times.dt0.is_empty()) check_time(times.dt0, "dt0", loc);
+void check_state(const Array& t0, std::span<const Array> y0, const LeafNames& names, Loc loc) {
+  check_time(t0, "t0", loc);
   if (y0.empty()) fail(messages::empty_state, {}, loc);
   for (std::size_t i = 0; i < y0.size(); ++i)
     if (!is_floating(y0[i].dtype()))
       fail(messages::state_not_floating, {names(i), to_string(y0[i].aval())}, loc);
+}
+
+void check_structure(std::span<const Array> y0, const LeafNames& names, const GivenTimes& times,
+                     const SolveOptions& options, Loc loc) {
+  check_time(times.t1, "t1", loc);
+  if (!times.dt0.is_empty()) check_time(times.dt0, "dt0", loc);
+  check_state(times.t0, y0, names, loc);
   if (!times.ts.is_empty()) {
     if (times.ts.ndim() != 1) fail(messages::save_times, {to_string(times.ts.aval())}, loc);
     if (is_complex(times.ts.dtype()))

@@ -84,6 +84,8 @@ struct GivenTimes {
 };
 /// 1 or -1, the direction of the solve as the sign of dt0 tells when the program is made; 0 if it does not.
 int known_direction(const GivenTimes& times);
+/// Refuses a first time that is no scalar, and states that are not floating.
+void check_state(const Array& t0, std::span<const Array> y0, const LeafNames& names, Loc loc);
 /// Refuses what is not of the shape or dtype it must be, and options that are no values of the program.
 void check_structure(std::span<const Array> y0, const LeafNames& names, const GivenTimes& times,
                      const SolveOptions& options, Loc loc);

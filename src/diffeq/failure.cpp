@@ -36,7 +36,7 @@ std::string in_mark(std::string name) {
 }
 
 struct Advice {
-  const char *max_steps, *non_finite, *too_short;
+  const char *max_steps, *non_finite, *too_short, *diverged;
 };
 
 /// What can be changed of a solve in this controller's hands.
@@ -54,23 +54,26 @@ Advice advice(const Problem& p) {
             ? "the solution may have a singularity there, the vector field may not be finite beyond it, or "
               "rtol and "
               "atol ask for more than rounding allows"
-            : "lower dtmin, loosen rtol and atol, or let steps of dtmin be accepted by force_dtmin"};
+            : "lower dtmin, loosen rtol and atol, or let steps of dtmin be accepted by force_dtmin",
+        "lower dtmin"};
   }
   if (c.as<StepTo>())
     return {"raise max_steps to the number of steps of StepTo",
             "give StepTo more times there, or use an adaptive controller, "
             "which finds them: PIDController{.rtol = 1e-6, .atol = 1e-9}",
-            "give StepTo times that are further apart"};
+            "give StepTo times that are further apart", "give StepTo more times there"};
   if (c.as<ConstantStepSize>())
-    return {"raise max_steps, or make dt0 longer",
-            p.method.error.empty() ? "make dt0 shorter, or let an adaptive controller do so: "
-                                     "PIDController{.rtol = 1e-6, .atol = 1e-9}, with a "
-                                     "solver that estimates its error, such as Tsit5"
-                                   : "make dt0 shorter, or let an adaptive controller do so: "
-                                     "PIDController{.rtol = 1e-6, .atol = 1e-9}",
-            "make dt0 longer"};
+    return {
+        "raise max_steps, or make dt0 longer",
+        p.solver.traits.error_order == 0 ? "make dt0 shorter, or let an adaptive controller do so: "
+                                           "PIDController{.rtol = 1e-6, .atol = 1e-9}, with a "
+                                           "solver that estimates its error, such as Tsit5"
+                                         : "make dt0 shorter, or let an adaptive controller do so: "
+                                           "PIDController{.rtol = 1e-6, .atol = 1e-9}",
+        "make dt0 longer",
+        "make dt0 shorter, or let an adaptive controller do so: PIDController{.rtol = 1e-6, .atol = 1e-9}"};
   return {"raise max_steps, or shorten the interval", "take shorter steps there",
-          "the controller must give steps that end behind where they start"};
+          "the controller must give steps that end behind where they start", "take shorter steps there"};
 }
 
 }  // namespace
@@ -82,19 +85,21 @@ void raise_failure(const Problem& p, const LoopState& end, std::span<const Array
     return;
   const bool adaptive = !end.error_square.empty();
   // Without an error estimate the slope only matters where it is not finite at t0.
-  std::vector<Array> y = end.y, slope = end.slope;
+  std::vector<Array> y = end.y, slope;
+  if (p.solver.traits.keeps_slope)
+    slope.assign(end.solver.begin(), end.solver.begin() + static_cast<std::ptrdiff_t>(y.size()));
   for (Array& a : y) a = stop_gradient(a);
   if (slope.empty() && adaptive)
-    slope = p.field(stop_gradient(end.start), y);
+    slope = p.slopes(stop_gradient(end.start), y);
   else if (slope.empty())
     slope.assign(first_slope.begin(), first_slope.end());
 
-  std::vector<Array> values{end.start * p.field.direction, p.t1 * p.field.direction, end.end - end.start,
-                            adaptive ? sqrt(end.error_square[0]) : Array(0.)};
+  std::vector<Array> values{end.start * p.slopes.direction(), p.t1 * p.slopes.direction(),
+                            end.end - end.start, adaptive ? sqrt(end.error_square[0]) : Array(0.)};
   std::string names;
   for (std::size_t i = 0; i < y.size(); ++i) {
     values.push_back(speed(p, y[i], stop_gradient(slope[i])));
-    names += (i == 0 ? "" : ";") + in_mark(p.field.field.state(i));
+    names += (i == 0 ? "" : ";") + in_mark(p.slopes.name(i));
   }
   const std::string part = "{" + std::to_string(Speeds) + ":" + names + "}";
 
@@ -103,15 +108,19 @@ void raise_failure(const Problem& p, const LoopState& end, std::span<const Array
   const std::string error = adaptive ? ", the error of the last attempt was {3} times its tolerance" : "";
   const std::string fast = adaptive ? ", and " + part + " changes fastest for its tolerance" : "";
   const Advice a = advice(p);
-  const std::vector<Text> texts{
+  std::vector<Text> texts{
       {messages::max_steps_reached, {allowed, "{0}", "{1}", "{2}", error, fast, a.max_steps}},
       {messages::non_finite_start, {"{0}", part}},
       {messages::non_finite, {"{0}", part, a.non_finite}},
       {messages::dt_min_reached, {"{0}", "{2}", error, fast, a.too_short}}};
+  if (p.solver.traits.implicit)
+    texts.emplace_back(messages::nonlinear_divergence,
+                       std::initializer_list<std::string>{"{0}", p.solver.traits.name, "{2}", a.diverged});
   // Chosen among literals, and only where there is a failure: then all that a success looks at is the code.
   const auto is = [&](SolveResult r) { return code == static_cast<std::int64_t>(r); };
   Array which = where(is(SolveResult::MaxStepsReached), 1,
                       where(is(SolveResult::DtMinReached), 4, where(end.attempts == 0, 2, 3)));
+  if (p.solver.traits.implicit) which = where(is(SolveResult::NonlinearDivergence), 5, which);
   raise(where(code != 0, which, 0), texts, values, loc);
 }
 

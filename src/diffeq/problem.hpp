@@ -2,13 +2,13 @@
 
 // What the parts of a solve share: its problem and what the loop over steps carries. Times run forwards.
 
-#include "diffeq/step.hpp"
+#include "apsis/diffeq/solve.hpp"
 
 namespace apsis::detail {
 
 struct Problem {
-  const RungeKutta& method;
-  Field field;
+  SolverRef solver;
+  Slopes slopes;
   Array t0, t1;
   Array dt0;  // empty if none was given
   std::vector<Array> y0;
@@ -16,6 +16,7 @@ struct Problem {
   Array refused;    // a boolean: the solve is over before its first step; empty: it is not
   Array clip_from;  // a step that would end beyond, within rounding of t1 or behind it, ends at t1
   const SolveOptions& options;
+  Tolerances tolerances;
 
   /// Whether there are times to save at inside of steps.
   bool saves_times() const { return !ts.is_empty() && ts.size() > 0; }
@@ -26,8 +27,9 @@ struct Problem {
 };
 
 struct LoopState {
-  Array start, end;             // of the next attempt
-  std::vector<Array> y, slope;  // at `start`; the slope only for methods that reuse it
+  Array start, end;      // of the next attempt
+  std::vector<Array> y;  // at `start`
+  std::vector<Array> solver;
   std::vector<Array> controller;
   Array attempts, accepted, code;   // i64
   std::vector<Array> error_square;  // of the last attempt; nothing where the controller does not tell
@@ -37,10 +39,15 @@ struct LoopState {
   std::vector<Array> saved_ys;
 };
 
+/// The dtype of times: the promotion of times and state, at least floating.
+Dtype common_dtype(std::span<const Array> times, std::span<const Array> y0);
+/// The first slope; tells of vector fields that do not fit the state.
+std::vector<Array> first_slope(const Slopes& slopes, const Array& t0, std::span<const Array> y0, Loc loc);
+
 /// Room for what is saved on the way, unused.
 void start_saving(const Problem& p, LoopState& s);
 /// Saves what saveat asks for of this attempt.
-void save_attempt(const Problem& p, const LoopState& s, const Step& step, const Array& accept,
+void save_attempt(const Problem& p, const LoopState& s, const SolverAttempt& step, const Array& accept,
                   LoopState& next);
 /// Puts what was asked for together: t0, then ts and steps, then t1.
 FlatSolution collect(const Problem& p, const LoopState& end, const Array& code);

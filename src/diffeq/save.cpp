@@ -23,10 +23,10 @@ bool saves_steps(const Problem& p) { return p.options.saveat.steps > 0; }
 std::int64_t rows_of(const Problem& p) { return (p.saves_times() ? p.ts.size() : 0) + p.step_rows(); }
 
 /// The forward time of unused rows: +inf when it is turned back.
-Array unused_time(const Problem& p) { return infinity * p.field.direction; }
+Array unused_time(const Problem& p) { return infinity * p.slopes.direction(); }
 
 /// Saves all times of saveat.ts that this step covers, by dense output.
-void save_times(const Problem& p, const LoopState& s, const Step& step, const Array& accept,
+void save_times(const Problem& p, const LoopState& s, const SolverAttempt& step, const Array& accept,
                 LoopState& next) {
   struct Saving {
     Array row;
@@ -35,11 +35,12 @@ void save_times(const Problem& p, const LoopState& s, const Step& step, const Ar
   const auto which = [](const Saving& v) { return v.time.empty() ? v.row : v.time[0]; };
   const std::int64_t count = p.ts.size();
   Array reach = where(accept, s.end, -infinity);
-  Array length = s.end - s.start, h = length * p.field.direction;
+  Array length = s.end - s.start, h = length * p.slopes.direction();
   Saving done = while_loop([&](const Saving& v) { return which(v) < count && p.ts[which(v)] <= reach; },
                            [&](const Saving& v) {
                              const Array t = p.ts[which(v)], theta = (t - s.start) / length;
-                             const std::vector<Array> y = dense_output(p.method, theta, h, s.y, step.slopes);
+                             const std::vector<Array> y =
+                                 p.solver.interpolate(p.solver.self, {theta, h, s.y, step.y1, step.dense});
                              Saving more{v.row + 1, v.time, v.ts, {}};
                              for (Array& time : more.time) time = time + 1;
                              for (Array& ts : more.ts) ts = ts.at(v.row).set(t, IndexMode::Clip);
@@ -75,11 +76,11 @@ void start_saving(const Problem& p, LoopState& s) {
     shape.insert(0, rows);
     s.saved_ys.push_back(full(shape, infinity, y.dtype()));
   }
-  if (p.step_rows() > 0) s.saved_ts.push_back(full({rows}, infinity, p.t0.dtype()) * p.field.direction);
+  if (p.step_rows() > 0) s.saved_ts.push_back(full({rows}, infinity, p.t0.dtype()) * p.slopes.direction());
   if (p.step_rows() > 0 && p.saves_times()) s.next_time.push_back(array(std::int64_t{0}));
 }
 
-void save_attempt(const Problem& p, const LoopState& s, const Step& step, const Array& accept,
+void save_attempt(const Problem& p, const LoopState& s, const SolverAttempt& step, const Array& accept,
                   LoopState& next) {
   if (p.saves_times()) save_times(p, s, step, accept, next);
   if (p.step_rows() > 0) save_step(p, s, accept, next);
@@ -124,7 +125,7 @@ FlatSolution collect(const Problem& p, const LoopState& end, const Array& code) 
   }
   if (t1) add_row(end.start, end.y);
   FlatSolution s;
-  s.ts = (times.size() == 1 ? times[0] : concatenate(times)) * p.field.direction;
+  s.ts = (times.size() == 1 ? times[0] : concatenate(times)) * p.slopes.direction();
   for (auto& leaf : parts) s.ys.push_back(leaf.size() == 1 ? leaf[0] : concatenate(leaf));
   s.stats = {end.attempts, end.accepted, end.attempts - end.accepted};
   s.result = code;

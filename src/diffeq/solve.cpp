@@ -1,5 +1,7 @@
 // The solve: promote, start, loop over steps, save, report. Written on the public API alone.
 
+#include <limits>
+
 #include "apsis/control/progress.hpp"
 #include "apsis/control/while_loop.hpp"
 #include "apsis/core/op.hpp"
@@ -23,15 +25,6 @@ namespace {
 
 constexpr std::int64_t code_of(SolveResult r) { return static_cast<std::int64_t>(r); }
 
-/// The dtype of times: the promotion of times and state, at least floating.
-Dtype common_dtype(std::span<const Array> times, std::span<const Array> y0) {
-  WeakDtype common{Dtype::F64, true};
-  for (const Array& t : times)
-    if (!t.is_empty()) common = promote(common, {t.dtype(), t.weak()});
-  for (const Array& y : y0) common = promote(common, {y.dtype(), y.weak()});
-  return common.dtype;
-}
-
 /// 1, or -1 for a solve that goes back; a literal of the program where that is known. A dt0 that leads
 /// elsewhere was refused.
 Array direction_of(const GivenTimes& times) {
@@ -53,30 +46,29 @@ Array within(const Array& ts, const GivenTimes& given, const Problem& p) {
   return where(ts > p.t1, p.t1, where(ts < p.t0, p.t0, ts));
 }
 
-/// The first slope; tells of vector fields that do not fit the state.
-std::vector<Array> first_slope(const Problem& p, Loc loc) {
-  std::vector<Array> slope = p.field(p.t0, p.y0);
-  for (std::size_t i = 0; i < p.y0.size(); ++i) {
-    std::string got = i < slope.size() ? to_string(slope[i].aval()) : "missing";
-    if (i >= slope.size() || slope[i].shape() != p.y0[i].shape() ||
-        (slope[i].dtype() != p.y0[i].dtype() && !slope[i].weak()))
-      fail(messages::slope_mismatch, {p.field.field.state(i), to_string(p.y0[i].aval()), got}, loc);
-  }
-  return slope;
-}
-
 LoopState attempt(const Problem& p, const LoopState& s, Loc loc) {
-  std::vector<Array> first = p.method.first_same_as_last ? s.slope : p.field(s.start, s.y);
-  Step step = runge_kutta_step(p.method, p.field, s.start, s.end, s.y, first);
-  NextStep decision =
-      p.options.controller.next_step({s.start, s.end, p.t1, s.y, step.y1, step.error,
-                                      p.method.error.empty() ? 0 : p.method.order, s.controller});
+  SolverAttempt step = p.solver.step(p.solver.self, {p.slopes, s.start, s.end, s.y, s.solver, p.tolerances});
+  const bool may_fail = !step.failed.is_empty();
+  // What has no result is no better than one that is infinitely far off.
+  for (Array& error : step.error)
+    if (may_fail)
+      error = where(step.failed, full_like(error, std::numeric_limits<double>::infinity()), error);
+  NextStep decision = p.options.controller.next_step(
+      {s.start, s.end, p.t1, s.y, step.y1, step.error, p.solver.traits.error_order, s.controller});
+  Array stuck;  // a step that failed, and that the controller would have taken
+  if (may_fail) {
+    stuck = decision.accept && step.failed;
+    decision.accept = decision.accept && !step.failed;
+    decision.start = where(stuck, s.start, decision.start);
+    decision.end = where(stuck, s.end, decision.end);
+    decision.code = where(stuck, code_of(SolveResult::NonlinearDivergence), decision.code);
+  }
   const Array& accept = decision.accept;
 
   LoopState next = s;
   for (std::size_t i = 0; i < s.y.size(); ++i) next.y[i] = where(accept, step.y1[i], s.y[i]);
-  for (std::size_t i = 0; i < s.slope.size(); ++i)
-    next.slope[i] = where(accept, step.slopes.back()[i], s.slope[i]);
+  for (std::size_t i = 0; i < s.solver.size(); ++i)
+    next.solver[i] = where(accept, step.state[i], s.solver[i]);
   next.controller = decision.state;
   next.attempts = s.attempts + 1;
   next.accepted = s.accepted + where(accept, 1, 0);
@@ -100,21 +92,20 @@ LoopState attempt(const Problem& p, const LoopState& s, Loc loc) {
 
 LoopState start_state(const Problem& p, const std::vector<Array>& slope) {
   auto signed_slope_at = [](const void* context, const Array& t, std::span<const Array> y) {
-    const Field& field = *static_cast<const Field*>(context);
-    std::vector<Array> k = field(t, y);
-    for (Array& a : k) a = a * field.direction;
+    const Slopes& slopes = *static_cast<const Slopes*>(context);
+    std::vector<Array> k = slopes(t, y);
+    for (Array& a : k) a = a * slopes.direction();
     return k;
   };
   std::vector<Array> forward_slope;
-  for (const Array& k : slope) forward_slope.push_back(k * p.field.direction);
-  FirstStep first = p.options.controller.first_step({p.t0, p.t1, p.dt0, p.y0, forward_slope,
-                                                     p.method.error.empty() ? 0 : p.method.order,
-                                                     signed_slope_at, &p.field});
+  for (const Array& k : slope) forward_slope.push_back(k * p.slopes.direction());
+  FirstStep first = p.options.controller.first_step(
+      {p.t0, p.t1, p.dt0, p.y0, forward_slope, p.solver.traits.error_order, signed_slope_at, &p.slopes});
   LoopState s;
   s.start = p.t0;
   s.end = minimum(first.end, p.t1);
   s.y = p.y0;
-  if (p.method.first_same_as_last) s.slope = slope;
+  s.solver = p.solver.init(p.solver.self, {p.slopes, p.t0, p.y0, slope});
   s.controller = first.state;
   s.attempts = s.accepted = array(std::int64_t{0});
   Array finite = value_or_later(p.y0, all_finite);
@@ -128,6 +119,36 @@ LoopState start_state(const Problem& p, const std::vector<Array>& slope) {
 
 }  // namespace
 
+Dtype common_dtype(std::span<const Array> times, std::span<const Array> y0) {
+  WeakDtype common{Dtype::F64, true};
+  for (const Array& t : times)
+    if (!t.is_empty()) common = promote(common, {t.dtype(), t.weak()});
+  for (const Array& y : y0) common = promote(common, {y.dtype(), y.weak()});
+  return common.dtype;
+}
+
+std::vector<Array> first_slope(const Slopes& slopes, const Array& t0, std::span<const Array> y0, Loc loc) {
+  const auto check = [&](const std::vector<Array>& slope, std::size_t begin, std::span<const Array> y) {
+    for (std::size_t i = 0; i < y.size(); ++i) {
+      std::string got = i < slope.size() ? to_string(slope[i].aval()) : "missing";
+      if (i >= slope.size() || slope[i].shape() != y[i].shape() ||
+          (slope[i].dtype() != y[i].dtype() && !slope[i].weak()))
+        fail(messages::slope_mismatch, {slopes.name(begin + i), to_string(y[i].aval()), got}, loc);
+    }
+  };
+  std::vector<Array> slope;
+  for (std::size_t k = 0; k < slopes.terms(); ++k) {
+    const bool parts = slopes.structure() == TermStructure::Partitioned;
+    const std::vector<Array> more = slopes.term(k, t0, parts ? slopes.part(1 - k, y0) : y0);
+    check(more, parts && k == 1 ? slope.size() : 0, parts ? slopes.part(k, y0) : y0);
+    if (parts || k == 0)
+      slope.insert(slope.end(), more.begin(), more.end());
+    else
+      for (std::size_t i = 0; i < slope.size(); ++i) slope[i] = slope[i] + more[i];
+  }
+  return slope;
+}
+
 void check_slope(const std::vector<bool>& state, const std::vector<bool>& slope) {
   if (state.size() != slope.size())
     fail(messages::slope_leaves, {std::to_string(state.size()), std::to_string(slope.size())});
@@ -137,17 +158,17 @@ void check_slope(const std::vector<bool>& state, const std::vector<bool>& slope)
            {std::to_string(i), state[i] ? "there" : "empty", slope[i] ? "there" : "empty"});
 }
 
-FlatSolution solve_flat(const VectorField& field, const RungeKutta& method, const Array& t0, const Array& t1,
+FlatSolution solve_flat(const FlatTerms& terms, const SolverRef& solver, const Array& t0, const Array& t1,
                         const Array& dt0, std::vector<Array> y0, const SolveOptions& options, Loc loc) {
   const LocScope place(loc);
-  check_table(method, loc);
+  solver.check(solver.self, loc);
   const Array times[] = {t0, t1, dt0, options.saveat.ts};
   GivenTimes given{t0, t1, dt0, options.saveat.ts, Dtype::F64};
-  check_structure(y0, field.state, given, options, loc);
+  check_structure(y0, terms.state, given, options, loc);
   const Dtype dtype = given.dtype = common_dtype(times, y0);
   InputChecks checks(options.throw_, loc);
   check_times(checks, given);
-  check_controller(checks, options.controller, given, y0, field.state);
+  check_controller(checks, options.controller, given, y0, terms.state);
 
   for (Array& y : y0) y = astype(y, promote({dtype, false}, {y.dtype(), y.weak()}).dtype);
   const Array direction = direction_of(given);
@@ -156,12 +177,21 @@ FlatSolution solve_flat(const VectorField& field, const RungeKutta& method, cons
     const bool known = is_concrete(t) && t.node()->literal && is_concrete(direction);
     return known ? literal(dtype, t.item<double>() * direction.item<double>()) : astype(t, dtype) * direction;
   };
-  Problem p{method,  Field{field, direction}, forward(t0), forward(t1), forward(dt0), std::move(y0),
-            Array(), checks.refused(),        Array(),     options};
+  Problem p{solver,
+            Slopes(terms, direction),
+            forward(t0),
+            forward(t1),
+            forward(dt0),
+            std::move(y0),
+            Array(),
+            checks.refused(),
+            Array(),
+            options,
+            options.controller.tolerances()};
   p.clip_from = p.t1 - time_rounding(p.t0, p.t1);
   p.ts = given.ts.is_empty() ? Array() : within(forward(given.ts), given, p);
 
-  const std::vector<Array> slope = first_slope(p, loc);
+  const std::vector<Array> slope = first_slope(p.slopes, p.t0, p.y0, loc);
   LoopState start = start_state(p, slope);
   const std::int64_t most = attempts_allowed(options);
   LoopState end =

@@ -2,61 +2,35 @@
 
 #include "apsis/ops/arithmetic.hpp"
 
-namespace apsis::detail {
-namespace {
+namespace apsis {
 
-/// Σ weights[i] · slopes[i] for one leaf; empty if all weights are zero.
-Array weighted(const std::vector<double>& weights, std::span<const std::vector<Array>> slopes,
+namespace detail {
+
+Array weighted(const std::vector<double>& weights, std::span<const Array> slopes, std::size_t leaves,
                std::size_t leaf) {
   Array total;
   for (std::size_t i = 0; i < weights.size(); ++i) {
     if (weights[i] == 0) continue;
-    Array term = weights[i] == 1 ? slopes[i][leaf] : weights[i] * slopes[i][leaf];
+    const Array& slope = slopes[i * leaves + leaf];
+    Array term = weights[i] == 1 ? slope : weights[i] * slope;
     total = total.is_empty() ? term : total + term;
   }
   return total;
 }
 
-std::vector<Array> advanced(std::span<const Array> y0, const Array& h, const std::vector<double>& weights,
-                            std::span<const std::vector<Array>> slopes) {
-  std::vector<Array> y(y0.begin(), y0.end());
-  for (std::size_t leaf = 0; leaf < y.size(); ++leaf) {
-    Array slope = weighted(weights, slopes, leaf);
-    if (!slope.is_empty()) y[leaf] = y0[leaf] + h * slope;
-  }
-  return y;
+Array stage_time(double c, const Array& t0, const Array& t1, const Array& length) {
+  return c == 1 ? t1 : c == 0 ? t0 : t0 + c * length;
 }
 
-}  // namespace
-
-Step runge_kutta_step(const RungeKutta& method, const Field& field, const Array& t0, const Array& t1,
-                      std::span<const Array> y0, std::span<const Array> first) {
-  Step step;
-  Array length = t1 - t0, h = length * field.direction;
-  step.slopes.emplace_back(first.begin(), first.end());
-  std::vector<Array> y;
-  for (std::size_t i = 1; i < method.stages(); ++i) {
-    y = advanced(y0, h, method.a[i], step.slopes);
-    // The end of the step is t1 itself, not t0 + h with its rounding.
-    Array t = method.c[i] == 1 ? t1 : method.c[i] == 0 ? t0 : t0 + method.c[i] * length;
-    step.slopes.push_back(field(t, y));
-  }
-  // Where the last stage is the next first, its state is the step's end.
-  step.y1 = method.first_same_as_last ? y : advanced(y0, h, method.b, step.slopes);
-  for (std::size_t leaf = 0; leaf < y0.size() && !method.error.empty(); ++leaf)
-    step.error.push_back(h * weighted(method.error, step.slopes, leaf));
-  return step;
-}
-
-std::vector<Array> dense_output(const RungeKutta& method, const Array& theta, const Array& h,
-                                std::span<const Array> y0, std::span<const std::vector<Array>> slopes) {
+std::vector<Array> dense_output(const std::vector<std::vector<double>>& dense, const Array& theta,
+                                const Array& h, std::span<const Array> y0, std::span<const Array> slopes) {
   std::vector<Array> y(y0.begin(), y0.end());
-  std::vector<Array> weights(method.stages());
-  for (std::size_t i = 0; i < method.stages(); ++i) {
+  std::vector<Array> weights(dense[0].size());
+  for (std::size_t i = 0; i < weights.size(); ++i) {
     // Horner, from the highest power; a slope that no power uses has no weight.
     Array p;
-    for (std::size_t d = method.dense.size(); d-- > 0;) {
-      double c = method.dense[d][i];
+    for (std::size_t d = dense.size(); d-- > 0;) {
+      double c = dense[d][i];
       if (p.is_empty() && c == 0) continue;
       p = p.is_empty() ? theta * c : (c == 0 ? p : p + c) * theta;
     }
@@ -66,7 +40,7 @@ std::vector<Array> dense_output(const RungeKutta& method, const Array& theta, co
     Array total;
     for (std::size_t i = 0; i < weights.size(); ++i) {
       if (weights[i].is_empty()) continue;
-      Array term = weights[i] * slopes[i][leaf];
+      Array term = weights[i] * slopes[i * y.size() + leaf];
       total = total.is_empty() ? term : total + term;
     }
     y[leaf] = y0[leaf] + h * total;
@@ -74,4 +48,44 @@ std::vector<Array> dense_output(const RungeKutta& method, const Array& theta, co
   return y;
 }
 
-}  // namespace apsis::detail
+}  // namespace detail
+
+Array Slopes::length(const Array& t0, const Array& t1) const { return (t1 - t0) * direction_; }
+
+std::vector<Array> Slopes::term(std::size_t i, const Array& t, std::span<const Array> y) const {
+  return terms_.slope(terms_.context, i, t * direction_, y);
+}
+
+std::vector<Array> Slopes::operator()(const Array& t, std::span<const Array> y) const {
+  if (terms_.structure == TermStructure::Partitioned) {
+    std::vector<Array> slope = term(0, t, part(1, y));
+    for (Array& a : term(1, t, part(0, y))) slope.push_back(a);
+    return slope;
+  }
+  std::vector<Array> slope = term(0, t, y);
+  for (std::size_t i = 1; i < terms_.count; ++i) {
+    const std::vector<Array> more = term(i, t, y);
+    for (std::size_t leaf = 0; leaf < slope.size(); ++leaf) slope[leaf] = slope[leaf] + more[leaf];
+  }
+  return slope;
+}
+
+std::vector<Array> LocalLinearInterpolation::evaluate(const DenseStep& s) const {
+  std::vector<Array> y;
+  for (std::size_t i = 0; i < s.y0.size(); ++i) y.push_back(s.y0[i] + s.theta * (s.y1[i] - s.y0[i]));
+  return y;
+}
+
+// With D = y1 - y0, k0 and k1 the slopes times h: θ k0 + θ² (3 D - 2 k0 - k1) + θ³ (k0 + k1 - 2 D).
+std::vector<Array> ThirdOrderHermiteInterpolation::evaluate(const DenseStep& s) const {
+  const std::size_t leaves = s.y0.size();
+  std::vector<Array> y;
+  for (std::size_t i = 0; i < leaves; ++i) {
+    const Array k0 = s.h * s.dense[i], k1 = s.h * s.dense[leaves + i], d = s.y1[i] - s.y0[i];
+    const Array cubic = k0 + k1 - 2 * d, square = 3 * d - 2 * k0 - k1;
+    y.push_back(s.y0[i] + s.theta * (k0 + s.theta * (square + s.theta * cubic)));
+  }
+  return y;
+}
+
+}  // namespace apsis

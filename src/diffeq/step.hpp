@@ -1,30 +1,21 @@
 #pragma once
 
-#include "apsis/diffeq/solve.hpp"
-#include "apsis/ops/arithmetic.hpp"
+// Parts that families of solvers share.
+
+#include "apsis/diffeq/runge_kutta.hpp"
 
 namespace apsis::detail {
 
-/// The vector field in forward time: times are mapped back by `direction` (1 or -1), slopes stay as they are.
-struct Field {
-  VectorField field;
-  Array direction;
-  std::vector<Array> operator()(const Array& forward_t, std::span<const Array> y) const {
-    return field.slope(field.context, forward_t * direction, y);
-  }
-};
+/// Σ weights[i] · slopes[i] for one leaf, where `slopes` holds `leaves` arrays a stage; empty if all weights
+/// are zero.
+Array weighted(const std::vector<double>& weights, std::span<const Array> slopes, std::size_t leaves,
+               std::size_t leaf);
 
-/// One attempt at a step. Slopes are by stage, then leaf.
-struct Step {
-  std::vector<std::vector<Array>> slopes;
-  std::vector<Array> y1, error;
-};
-/// A Runge-Kutta step from t0 to t1 (forward times). `first` is the slope at its start.
-Step runge_kutta_step(const RungeKutta& method, const Field& field, const Array& t0, const Array& t1,
-                      std::span<const Array> y0, std::span<const Array> first);
+/// t0 + c · (t1 - t0); for c = 1 it is t1 itself, without rounding.
+Array stage_time(double c, const Array& t0, const Array& t1, const Array& length);
 
-/// Dense output at θ in [0, 1] of a step of signed length h.
-std::vector<Array> dense_output(const RungeKutta& method, const Array& theta, const Array& h,
-                                std::span<const Array> y0, std::span<const std::vector<Array>> slopes);
+/// Dense output at θ in [0, 1] of a step of signed length h: y0 + h Σ_d θ^(d+1) Σ_i dense[d][i] k[i].
+std::vector<Array> dense_output(const std::vector<std::vector<double>>& dense, const Array& theta,
+                                const Array& h, std::span<const Array> y0, std::span<const Array> slopes);
 
 }  // namespace apsis::detail

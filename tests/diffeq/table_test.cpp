@@ -1,4 +1,4 @@
-// Tables of methods: a damaged one is refused before a step reads it, and the methods here have their orders.
+// Tables of methods: a damaged one is refused before a step reads it.
 
 #include <cmath>
 #include <random>
@@ -8,8 +8,8 @@
 namespace apsis::testing {
 namespace {
 
-const RungeKutta* const methods[] = {&Euler::method(), &Heun::method(), &Bosh3::method(), &Tsit5::method(),
-                                     &Dopri5::method()};
+const RungeKutta* const methods[] = {&Euler::method(), &Heun::method(),   &Bosh3::method(),
+                                     &Tsit5::method(), &Dopri5::method(), &Dopri8::method()};
 
 struct Own {
   static RungeKutta& method() {
@@ -80,7 +80,7 @@ TEST(Tables, OneDamageIsRefused) {
   int damaged = 0;
   for (unsigned seed = 0; seed < 4000; ++seed) {
     std::mt19937 random(seed);
-    RungeKutta table = *methods[random() % 5];
+    RungeKutta table = *methods[random() % 6];
     if (!damage(table, random)) continue;
     ++damaged;
     const std::string id = error_of_table(table);
@@ -93,7 +93,7 @@ TEST(Tables, OneDamageIsRefused) {
 TEST(Tables, NoDamageEndsTheProcess) {
   for (unsigned seed = 0; seed < 300; ++seed) {
     std::mt19937 random(seed);
-    Own::method() = *methods[random() % 5];
+    Own::method() = *methods[random() % 6];
     for (unsigned n = 1 + random() % 4; n > 0; --n) damage(Own::method(), random);
     if (random() % 20 == 0) Own::method() = RungeKutta{};
     (void)error_of_call([] {
@@ -103,58 +103,58 @@ TEST(Tables, NoDamageEndsTheProcess) {
   }
 }
 
-/// An own method beside those of the library, as its comment has it.
-struct Midpoint {
-  static const RungeKutta& method() {
-    static const RungeKutta table{.name = "Midpoint",
-                                  .order = 2,
-                                  .c = {0, 0.5},
-                                  .a = {{}, {0.5}},
-                                  .b = {0, 1},
-                                  .dense = linear_output({0, 1})};
-    return table;
-  }
-};
-
-/// y' = y cos t, y(0) = 1: y = exp(sin t).
-template <class Method>
-double error_at(double t1, std::int64_t steps, bool inside) {
-  const auto field = [](const Array& t, const Array& y) { return y * cos(t); };
-  SaveAt save;
-  if (inside) save.ts = linspace(0., t1, 8 * steps + 1);  // the same parts of each step, however long
-  const auto sol = diffeqsolve(ODETerm{field}, Method{}, 0., t1, t1 / static_cast<double>(steps), array(1.),
-                               {.saveat = save});
-  return max(abs(sol.ys - exp(sin(sol.ts)))).template item<double>();
+std::string error_of_implicit(const DiagonallyImplicitRungeKutta& table) {
+  return error_of_call([&] { check_table(table); });
 }
 
-/// The order that errors at steps h, h/2 and h/4 show. With the error C h^p (1 + D h + …) the slope between
-/// two of them is p + O(h); the combination of both slopes takes that term out, which leaves O(h²).
-template <class Method>
-double order_of(bool inside) {
-  // h = 1/32; 1/8 for order 5, whose errors are then still far above rounding at h / 4.
-  const std::int64_t steps = Method::method().order < 5 ? 96 : 24;
-  const double coarse = error_at<Method>(3., steps, inside), middle = error_at<Method>(3., 2 * steps, inside),
-               fine = error_at<Method>(3., 4 * steps, inside);
-  return 2 * std::log2(middle / fine) - std::log2(coarse / middle);
+// Each way a table of an implicit method can be wrong.
+TEST(Tables, ImplicitOnesAreChecked) {
+  using Table = DiagonallyImplicitRungeKutta;
+  for (const Table* m : {&ImplicitEuler::method(), &Kvaerno3::method(), &Kvaerno4::method(),
+                         &Kvaerno5::method(), &KenCarp3::method(), &KenCarp4::method(), &KenCarp5::method()})
+    EXPECT_EQ(error_of_implicit(*m), "") << m->name;
+  const auto damaged = [](void (*damage)(Table&)) {
+    Table t = KenCarp4::method();
+    damage(t);
+    return error_of_implicit(t);
+  };
+  EXPECT_EQ(damaged([](Table& t) { t.a[2].pop_back(); }), "table_size");
+  EXPECT_EQ(damaged([](Table& t) { t.predictor.pop_back(); }), "table_size");
+  EXPECT_EQ(damaged([](Table& t) { t.dense.clear(); }), "table_size");
+  EXPECT_EQ(damaged([](Table& t) { t.b = {1}; }), "table_size");
+  EXPECT_EQ(damaged([](Table& t) { t.explicit_a[3][1] += 1e-6; }), "table_value");
+  EXPECT_EQ(damaged([](Table& t) { t.a[3][3] += 1e-6; }), "table_value");
+  EXPECT_EQ(damaged([](Table& t) { t.a[0][0] = 0.1; }), "table_value");
+  EXPECT_EQ(damaged([](Table& t) { t.predictor[4][0] = 0; }), "table_value");
+  EXPECT_EQ(damaged([](Table& t) { t.error[0] = 0; }), "table_value");
+  EXPECT_EQ(damaged([](Table& t) { t.dense[1][0] = NAN; }), "table_value");
+  EXPECT_EQ(damaged([](Table& t) { t.first_same_as_last = true; }), "table_value");
+  Table raised = Kvaerno3::method();
+  raised.order = 0;
+  EXPECT_EQ(error_of_implicit(raised), "table_value");
 }
 
-/// `output`: the order of what is saved between the ends; a quartic is off by the fifth power of a step,
-/// once.
-template <class Method>
-void expect_order(int output) {
-  SCOPED_TRACE(Method::method().name);
-  // What is left is of the order of h², at most 1/64.
-  EXPECT_NEAR(order_of<Method>(false), Method::method().order, 0.05);
-  EXPECT_NEAR(order_of<Method>(true), output, 0.05);
-}
-
-TEST(Tables, SolversHaveTheirOrders) {
-  expect_order<Euler>(1);
-  expect_order<Heun>(2);
-  expect_order<Bosh3>(3);
-  expect_order<Tsit5>(5);
-  expect_order<Dopri5>(5);
-  expect_order<Midpoint>(2);
+TEST(Tables, RosenbrockAndSymplecticOnesAreChecked) {
+  const auto rosenbrock = [](void (*damage)(Rosenbrock&)) {
+    Rosenbrock t = Rodas5P::method();
+    damage(t);
+    return error_of_call([&] { check_table(t); });
+  };
+  EXPECT_EQ(rosenbrock([](Rosenbrock&) {}), "");
+  EXPECT_EQ(rosenbrock([](Rosenbrock& t) { t.coupling[3].pop_back(); }), "table_size");
+  EXPECT_EQ(rosenbrock([](Rosenbrock& t) { t.coupling[3][0] += 1e-6; }), "table_value");
+  EXPECT_EQ(rosenbrock([](Rosenbrock& t) { t.c[2] += 1e-6; }), "table_value");
+  EXPECT_EQ(rosenbrock([](Rosenbrock& t) { t.gamma = -1; }), "table_value");
+  const auto composition = [](void (*damage)(SymplecticComposition&)) {
+    SymplecticComposition t = Yoshida4::method();
+    damage(t);
+    return error_of_call([&] { check_table(t); });
+  };
+  EXPECT_EQ(composition([](SymplecticComposition&) {}), "");
+  EXPECT_EQ(composition([](SymplecticComposition& t) { t.kick_time.pop_back(); }), "table_size");
+  EXPECT_EQ(composition([](SymplecticComposition& t) { t.kick[0] += 1e-6; }), "table_value");
+  EXPECT_EQ(composition([](SymplecticComposition& t) { std::swap(t.kick[0], t.kick[1]); }), "table_value");
+  EXPECT_EQ(composition([](SymplecticComposition& t) { t.drift[1] = NAN; }), "table_value");
 }
 
 }  // namespace

@@ -71,6 +71,21 @@ APSIS_PROVOKES(
                 {.controller = PIDController{
                      .rtol = 1e-6, .atol = 1e-9, .dtmin = 0.5, .force_dtmin = false}}))
 
+APSIS_PROVOKES(
+    nonlinear_divergence,
+    "[diffeqsolve] at t = 0.0 the equations of ImplicitEuler were not solved by its iterations in a step "
+    "0.25 "
+    "long; make dt0 shorter, or let an adaptive controller do so: PIDController{.rtol = 1e-6, .atol = 1e-9}",
+    diffeqsolve(ODETerm{[](const Array&, const Array& y) { return where(y > 0.5, -1e3, 1e3) + 0. * y; }},
+                ImplicitEuler{{.rtol = 1e-8, .atol = 1e-8}}, 0., 1., 0.25, initial))
+
+APSIS_PROVOKES(
+    newton_tolerance,
+    "[Kvaerno5] the step size controller has no rtol for the equations within a step; write "
+    "Kvaerno5{.newton = {.rtol = 1e-8, .atol = 1e-10}}, or use PIDController{.rtol = 1e-6, .atol = "
+    "1e-9}",
+    diffeqsolve(ODETerm{decay}, Kvaerno5{}, 0., 1., 0.25, initial))
+
 APSIS_PROVOKES(no_first_step,
                "[ConstantStepSize] dt0 must be given; or use an adaptive controller, which finds it: "
                "PIDController{.rtol = 1e-6, .atol = 1e-9}",

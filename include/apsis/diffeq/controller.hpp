@@ -13,6 +13,10 @@
 
 namespace apsis {
 
+/// What errors a controller lets pass; empty without a bound.
+struct Tolerances {
+  Array rtol, atol;
+};
 /// What a controller sees before the first step. Times run forwards: a solve from 2 to 1 runs from -2 to -1.
 struct ControllerStart {
   const Array& t0;
@@ -102,10 +106,17 @@ class Controller {
       : tree_(static_cast<C&&>(controller)),
         first_(
             [](const void* c, const ControllerStart& s) { return static_cast<const C*>(c)->first_step(s); }),
-        next_([](const void* c, const ControllerStep& s) { return static_cast<const C*>(c)->next_step(s); }) {
-  }
+        next_([](const void* c, const ControllerStep& s) { return static_cast<const C*>(c)->next_step(s); }),
+        tolerances_([](const void* c) {
+          if constexpr (requires(const C& own) { Tolerances{own.rtol, own.atol}; })
+            return Tolerances{static_cast<const C*>(c)->rtol, static_cast<const C*>(c)->atol};
+          else
+            return Tolerances();
+        }) {}
   FirstStep first_step(const ControllerStart& s) const { return first_(tree_.tree(), s); }
   NextStep next_step(const ControllerStep& s) const { return next_(tree_.tree(), s); }
+  /// Those of a controller with members rtol and atol.
+  Tolerances tolerances() const { return tolerances_(tree_.tree()); }
   /// What is held, if it is a `C`; otherwise null.
   template <StepController C>
   const C* as() const {
@@ -116,6 +127,7 @@ class Controller {
   AnyTree tree_;
   FirstStep (*first_)(const void*, const ControllerStart&);
   NextStep (*next_)(const void*, const ControllerStep&);
+  Tolerances (*tolerances_)(const void*);
   APSIS_FIELDS(Controller, tree_)
 };
 

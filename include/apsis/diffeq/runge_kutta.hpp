@@ -1,15 +1,23 @@
 #pragma once
 
-#include <concepts>
 #include <cstddef>
 #include <vector>
 
-#include "apsis/base/loc.hpp"
+#include "apsis/diffeq/solver.hpp"
 
 namespace apsis {
 
 /// An explicit Runge-Kutta method. Stage i evaluates the slope k[i] at time t + c[i] h and state y + h Σ
 /// a[i][j] k[j]; the step is y1 = y + h Σ b[i] k[i]. A solve checks the table before anything else.
+///
+/// A solver of your own is a struct with a table:
+///   struct Own {
+///     static const RungeKutta& method() {
+///       static const RungeKutta table{.name = "Own", .order = 2, .c = {0, 0.5}, .a = {{}, {0.5}},
+///                                     .b = {0, 1}, .dense = linear_output({0, 1})};
+///       return table;
+///     }
+///   };
 struct RungeKutta {
   const char* name;
   int order;
@@ -44,6 +52,15 @@ struct Euler {
 struct Heun {
   static const RungeKutta& method();
 };
+/// The midpoint rule, order 2, with Euler's as embedded method.
+struct Midpoint {
+  static const RungeKutta& method();
+};
+/// Ralston's method, order 2, with the least bound of the error: Runge-Kutta methods with minimum error
+/// bounds, Math. Comp. 16, 1962. With Euler's as embedded method.
+struct Ralston {
+  static const RungeKutta& method();
+};
 /// Bogacki and Shampine's 3(2) pair: A 3(2) pair of Runge-Kutta formulas, Appl. Math. Lett. 2, 1989.
 struct Bosh3 {
   static const RungeKutta& method();
@@ -59,17 +76,23 @@ struct Dopri5 {
   static const RungeKutta& method();
 };
 
-/// A solver: a type with a static `method()`. One of your own is a struct with a table:
-///   struct Midpoint {
-///     static const RungeKutta& method() {
-///       static const RungeKutta table{.name = "Midpoint", .order = 2, .c = {0, 0.5}, .a = {{}, {0.5}},
-///                                     .b = {0, 1}, .dense = linear_output({0, 1})};
-///       return table;
-///     }
-///   };
-template <class S>
-concept Solver = requires {
-  { S::method() } -> std::convertible_to<const RungeKutta&>;
+/// Prince and Dormand's 8(7) pair: High order embedded Runge-Kutta formulae, J. Comput. Appl. Math. 7, 1981;
+/// dense output by Bogacki and Shampine, Interpolating high-order Runge-Kutta formulas, Comput. Math. Appl.
+/// 20, 1990. For tight tolerances; what is
+/// saved between steps is of order 6.
+struct Dopri8 {
+  static const RungeKutta& method();
 };
+
+namespace detail {
+SolverRef explicit_solver(const RungeKutta& table);
+template <>
+struct SolverFamily<RungeKutta> {
+  template <class S>
+  static SolverRef ref(const S&) {
+    return explicit_solver(S::method());
+  }
+};
+}  // namespace detail
 
 }  // namespace apsis

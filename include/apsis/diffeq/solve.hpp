@@ -17,15 +17,6 @@
 
 namespace apsis {
 
-/// y' = vector_field(t, y). The state is any tree of floating arrays; the slope has its type, shapes and
-/// dtypes. Fields of the vector field are leaves: differentiable, mappable parameters.
-template <class F>
-struct ODETerm {
-  F vector_field;
-};
-template <class F>
-ODETerm(F) -> ODETerm<F>;
-
 /// What to keep of a solve: t0 in the first row, then save times and steps in the order of the solve, then t1
 /// in the last row. With nothing asked for, t1. Rows that are not used are +inf, their times too.
 struct SaveAt {
@@ -43,6 +34,8 @@ struct SaveAt {
 enum class SolveResult : std::int64_t {
   Successful = 0,
   MaxStepsReached = 1,
+  NonlinearDivergence =
+      8,  ///< an implicit solver's equations, with steps that the controller does not shorten
   NonFinite = 9,
   DtMinReached = 10,
   Refused = 100
@@ -83,43 +76,15 @@ struct Solution {
 
 namespace detail {
 
-/// The vector field on the leaves of the state.
-struct VectorField {
-  const void* context;
-  std::vector<Array> (*slope)(const void* context, const Array& t, std::span<const Array> y);
-  LeafNames state;  // what errors call the leaves of the state
-};
 struct FlatSolution {
   Array ts;
   std::vector<Array> ys;
   SolveStats stats;
   Array result;
 };
-FlatSolution solve_flat(const VectorField& field, const RungeKutta& method, const Array& t0, const Array& t1,
+FlatSolution solve_flat(const FlatTerms& terms, const SolverRef& solver, const Array& t0, const Array& t1,
                         const Array& dt0, std::vector<Array> y0, const SolveOptions& options, Loc loc);
 
-}  // namespace detail
-
-namespace detail {
-
-/// Which leaves of a tree are there.
-template <class T>
-std::vector<bool> present_leaves(const T& tree) {
-  std::vector<bool> present;
-  for_each_leaf(tree, [&present](const Array& a) { present.push_back(!a.is_empty()); });
-  return present;
-}
-/// Throws if a slope has not the leaves of its state.
-void check_slope(const std::vector<bool>& state, const std::vector<bool>& slope);
-
-/// A constant, so that compilers do not explain the concept line by line.
-template <class S>
-inline constexpr bool is_solver = Solver<S>;
-
-template <class T>
-inline constexpr bool is_ode_term = false;
-template <class F>
-inline constexpr bool is_ode_term<ODETerm<F>> = true;
 template <class T>
 concept Time = std::is_convertible_v<const T&, Array>;
 template <class Y>
@@ -129,8 +94,18 @@ template <class Y>
 requires std::is_arithmetic_v<typename Y::value_type>
 inline constexpr bool is_state<Y> = false;
 
+/// Whether a solver takes terms of this structure, and they such a state.
+template <class T, class S>
+inline constexpr bool terms_fit = terms_of<S>() == TermStructure::Split
+                                      ? TermShape<T>::structure == TermStructure::Whole&& TermShape<T>::count
+                                            == 2
+                                      : TermShape<T>::structure == terms_of<S>();
+template <class T, class State>
+inline constexpr bool state_fits = TermShape<T>::structure != TermStructure::Partitioned || is_pair<State>;
+
 template <class T, class S, class Y, class O>
-concept SolveCall = is_ode_term<T> && Solver<S> && is_state<Y> && std::is_same_v<O, SolveOptions>;
+concept SolveCall = TermShape<T>::is_term && Solver<S> && is_state<Y> && std::is_same_v<O, SolveOptions> &&
+    terms_fit<T, S> && state_fits<T, argument_t<Y>>;
 
 /// Refuses a call by its types, with one sentence.
 template <class T, class S, class Y, class O>
@@ -139,15 +114,30 @@ constexpr void refuse_solve() {
   if constexpr (Solver<T>)
     static_assert(!Solver<T>,
                   "diffeqsolve takes the term first, then the solver: diffeqsolve(ODETerm{f}, Tsit5{}, …)");
-  else if constexpr (!is_ode_term<T>)
+  else if constexpr (!TermShape<T>::is_term)
     static_assert(
-        is_ode_term<T>,
-        "the first argument of diffeqsolve must be a term: write ODETerm{f} for the vector field f(t, y)");
+        TermShape<T>::is_term,
+        "the first argument of diffeqsolve must be a term: write ODETerm{f} for the vector field f(t, y), or "
+        "MultiTerm{…} or a std::pair of such terms");
   else if constexpr (!is_solver<S>)
     static_assert(
         is_solver<S>,
         "the second argument of diffeqsolve must be a solver, such as Tsit5{}: a type with a static method() "
-        "that returns its RungeKutta table");
+        "that returns its RungeKutta table, or with traits(), init(), step() and interpolation() as "
+        "StepSolver has them");
+  else if constexpr (!terms_fit<T, S> && terms_of<S>() == TermStructure::Split)
+    static_assert(terms_fit<T, S>,
+                  "this solver splits the equation: give MultiTerm{ODETerm{f}, ODETerm{g}}, with the stiff "
+                  "part g second");
+  else if constexpr (!terms_fit<T, S> && terms_of<S>() == TermStructure::Partitioned)
+    static_assert(
+        terms_fit<T, S>,
+        "this solver takes q' = f(t, p), p' = g(t, q): give std::pair{ODETerm{f}, ODETerm{g}} and the "
+        "state std::pair{q, p}");
+  else if constexpr (!terms_fit<T, S>)
+    static_assert(terms_fit<T, S>,
+                  "this solver takes ODETerm{f}, or a MultiTerm; pairs of terms are for solvers such as "
+                  "SemiImplicitEuler");
   else if constexpr (std::is_same_v<Y, SolveOptions>)
     static_assert(
         !std::is_same_v<Y, SolveOptions>,
@@ -161,6 +151,8 @@ constexpr void refuse_solve() {
                   "the state y0 of diffeqsolve must be an Array, a double, or a tree of Arrays such as your "
                   "own struct; "
                   "array({1., 2.}) and array(vector) make Arrays of numbers");
+  else if constexpr (!state_fits<T, argument_t<Y>>)
+    static_assert(state_fits<T, argument_t<Y>>, "a pair of terms needs a pair as state y0: std::pair{q, p}");
   else if constexpr (StepController<O>)
     static_assert(
         !StepController<O>,
@@ -172,32 +164,20 @@ constexpr void refuse_solve() {
         ".max_steps = …}");
 }
 
-/// Refuses a vector field that does not take a time and a state, or does not return what it must.
-template <class F, class State>
-constexpr void refuse_vector_field() {
-  if constexpr (!is_callable_with<F, Array, State>)
-    static_assert(
-        is_callable_with<F, Array, State>,
-        "diffeqsolve calls the vector field as f(t, y): it must take the time, an Array, and the type of the "
-        "state y0; parameters are what f captures, or its fields");
-  else
-    static_assert(returns_into<State, F, Array, State>,
-                  "the vector field of diffeqsolve must return the slope, of the type of the state y0");
-}
-
 /// What a refused call returns, so that no other error buries the sentence.
 template <class Y>
 using solution_t = Solution<std::conditional_t<is_state<Y>, argument_t<Y>, Array>>;
 
 }  // namespace detail
 
-/// Solves y' = f(t, y), y(t0) = y0 up to t1, which may lie before t0. `dt0` is the first step ({}: chosen by
-/// the controller). Times and state are promoted to one floating dtype. The solve is differentiable, both
-/// ways, in the parameters of the term, y0, t0, t1 and the save times; adaptive step sizes count as
-/// constants. Throws, before its first step, where times, steps or options are none to go by; and if the
-/// solve fails: too many steps, a state or slope that is not finite, or steps that became too short.
+/// Solves the equation that the term says, y' = f(t, y), y(t0) = y0, up to t1, which may lie before t0. `dt0`
+/// is the first step ({}: chosen by the controller). Times and state are promoted to one floating dtype. The
+/// solve is differentiable, both ways, in the parameters of the term, y0, t0, t1 and the save times; adaptive
+/// step sizes count as constants. Throws, before its first step, where times, steps or options are none to go
+/// by; and if the solve fails: too many steps, a state or slope that is not finite, or steps that became too
+/// short.
 template <class Term, class Method, class Y = SolveOptions, class Options = SolveOptions>
-detail::solution_t<Y> diffeqsolve(const Term& term, const Method&, const Array& t0, const Array& t1,
+detail::solution_t<Y> diffeqsolve(const Term& term, const Method& solver, const Array& t0, const Array& t1,
                                   const Array& dt0, const Y& y0, const Options& options = {},
                                   Loc loc = Loc::here()) {
   if constexpr (!detail::SolveCall<Term, Method, Y, Options>) {
@@ -205,31 +185,14 @@ detail::solution_t<Y> diffeqsolve(const Term& term, const Method&, const Array& 
     return {};
   } else {
     using State = detail::argument_t<Y>;
-    using F = std::decay_t<decltype(term.vector_field)>;
-    struct Context {
-      const F& field;
-      const State& like;
-    };
     State start = y0;
-    Context context{term.vector_field, start};
     const detail::NamedTree named{tree_ref(start), "y0"};
-    const auto slope_at = [](const void* c, const Array& t, std::span<const Array> y) {
-      const auto& [f, like] = *static_cast<const Context*>(c);
-      std::vector<Array> leaves;
-      if constexpr (detail::returns_into<State, F, Array, State>) {
-        State slope(f(t, detail::with_leaves(like, y)));
-        detail::check_slope(detail::present_leaves(like), detail::present_leaves(slope));
-        detail::collect_leaves(slope, leaves);
-      } else {
-        detail::refuse_vector_field<F, State>();
-      }
-      return leaves;
-    };
-    detail::VectorField field{&context, slope_at, detail::names_of(named)};
+    const detail::TermsOf<Term, State> terms{term, start};
     std::vector<Array> leaves;
     detail::collect_leaves(start, leaves);
-    detail::FlatSolution s = detail::solve_flat(field, Method::method(), t0, t1, dt0,
-                                                static_cast<std::vector<Array>&&>(leaves), options, loc);
+    detail::FlatSolution s =
+        detail::solve_flat(terms.flat(detail::names_of(named)), detail::solver_ref(solver), t0, t1, dt0,
+                           static_cast<std::vector<Array>&&>(leaves), options, loc);
     return {s.ts, detail::with_leaves(start, s.ys), s.stats, s.result};
   }
 }

@@ -1,89 +1,48 @@
-// What must hold of the coefficients of a method, so that no step reads beyond a row and each converges.
+// What must hold of the coefficients of an explicit method, so that no step reads beyond a row and each
+// converges.
 
 #include <cmath>
-#include <cstdio>
 
-#include "apsis/base/error.hpp"
 #include "apsis/diffeq/runge_kutta.hpp"
-#include "diffeq/messages.hpp"
+#include "diffeq/table_check.hpp"
 
 namespace apsis {
 namespace {
 
 using Row = std::vector<double>;
 
-std::string number(double x) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.10g", x);
-  return text;
-}
-
-class TableCheck {
+class TableCheck : private detail::TableRefusals {
  public:
-  TableCheck(const RungeKutta& method, Loc loc) : m_(method), loc_(loc) {}
+  TableCheck(const RungeKutta& method, Loc loc)
+      : TableRefusals(method.name ? method.name : "RungeKutta", loc), m_(method) {}
 
   void run() {
     sizes();
     finite();
     sums();
     if (m_.first_same_as_last) last_stage();
-    output();
+    detail::check_dense(*this, m_.dense, m_.b);
     order();
   }
 
  private:
-  std::string owner() const { return m_.name ? m_.name : "RungeKutta"; }
-
-  void size(const std::string& what, std::size_t got, std::size_t want, const char* why) const {
-    if (got != want)
-      fail(messages::table_size, {owner(), what, std::to_string(got), std::to_string(want), why}, loc_);
-  }
-  [[noreturn]] void wrong(const std::string& what, double got, const std::string& want,
-                          const char* why) const {
-    fail(messages::table_value, {owner(), what, number(got), want, why}, loc_);
-  }
-  /// Coefficients are given to some digits: `size` is what they add up to without signs.
-  void equal(const std::string& what, double got, double want, double size, const char* why) const {
-    constexpr double digits = 1e-9;
-    if (!(std::abs(got - want) <= digits * (1 + size))) wrong(what, got, number(want), why);
-  }
-  static double sum(const Row& row) {
-    double total = 0;
-    for (double x : row) total += x;
-    return total;
-  }
-  static double size_of(const Row& row) {
-    double total = 0;
-    for (double x : row) total += std::abs(x);
-    return total;
-  }
-
   void sizes() const {
     const std::size_t stages = m_.b.size();
-    if (stages == 0) fail(messages::table_size, {owner(), "b", "0", "1 or more", "a weight a stage"}, loc_);
+    if (stages == 0) wrong_size("b", 0, "1 or more", "a weight a stage");
     size("c", m_.c.size(), stages, "a time a stage, as b has weights");
-    size("a", m_.a.size(), stages, "a row a stage, as b has weights; the first is empty");
-    for (std::size_t i = 0; i < stages; ++i)
-      size("a[" + std::to_string(i) + "]", m_.a[i].size(), i, "a coefficient for each stage before");
+    triangle("a", m_.a, stages, 0, "a coefficient for each stage before");
     if (!m_.error.empty()) size("error", m_.error.size(), stages, "a weight a stage, or none at all");
-    if (m_.dense.empty())
-      fail(messages::table_size,
-           {owner(), "dense", "0", "1 or more", "write linear_output(b), or hermite_output(b)"}, loc_);
+    if (m_.dense.empty()) wrong_size("dense", 0, "1 or more", "write linear_output(b), or hermite_output(b)");
     for (std::size_t d = 0; d < m_.dense.size(); ++d)
       size("dense[" + std::to_string(d) + "]", m_.dense[d].size(), stages, "a weight a stage");
   }
 
-  void finite(const std::string& what, const Row& row) const {
-    for (std::size_t i = 0; i < row.size(); ++i)
-      if (!std::isfinite(row[i]))
-        wrong(what + "[" + std::to_string(i) + "]", row[i], "finite", "it is a coefficient");
-  }
   void finite() const {
-    finite("b", m_.b);
-    finite("c", m_.c);
-    finite("error", m_.error);
-    for (std::size_t i = 0; i < m_.a.size(); ++i) finite("a[" + std::to_string(i) + "]", m_.a[i]);
-    for (std::size_t d = 0; d < m_.dense.size(); ++d) finite("dense[" + std::to_string(d) + "]", m_.dense[d]);
+    TableRefusals::finite("b", m_.b);
+    TableRefusals::finite("c", m_.c);
+    TableRefusals::finite("error", m_.error);
+    TableRefusals::finite("a", m_.a);
+    TableRefusals::finite("dense", m_.dense);
   }
 
   void sums() const {
@@ -109,27 +68,7 @@ class TableCheck {
     equal("b[" + std::to_string(last) + "]", m_.b[last], 0, 0, why);
   }
 
-  void output() const {
-    for (std::size_t d = 0; d < m_.dense.size(); ++d)
-      equal("the sum of dense[" + std::to_string(d) + "]", sum(m_.dense[d]), d == 0 ? 1 : 0,
-            size_of(m_.dense[d]), "a constant slope is followed exactly at every θ");
-    for (std::size_t i = 0; i < m_.b.size(); ++i) {
-      double end = 0, size = 0;
-      for (const Row& row : m_.dense) {
-        end += row[i];
-        size += std::abs(row[i]);
-      }
-      equal("the sum over d of dense[d][" + std::to_string(i) + "]", end, m_.b[i], size,
-            "at θ = 1 dense output is the end of the step, b");
-    }
-  }
-
-  /// Σ_i weights[i] · values[i], and a[i] times values.
-  static double dot(const Row& weights, const Row& values) {
-    double total = 0;
-    for (std::size_t i = 0; i < weights.size(); ++i) total += weights[i] * values[i];
-    return total;
-  }
+  /// a times values.
   Row stages_of(const Row& values) const {
     Row out;
     for (const Row& row : m_.a) out.push_back(dot(row, values));
@@ -163,10 +102,28 @@ class TableCheck {
   }
 
   const RungeKutta& m_;
-  Loc loc_;
 };
 
 }  // namespace
+
+namespace detail {
+
+void check_dense(const TableRefusals& refuse, const std::vector<Row>& dense, const Row& b) {
+  for (std::size_t d = 0; d < dense.size(); ++d)
+    refuse.equal("the sum of dense[" + std::to_string(d) + "]", TableRefusals::sum(dense[d]), d == 0 ? 1 : 0,
+                 TableRefusals::size_of(dense[d]), "a constant slope is followed exactly at every θ");
+  for (std::size_t i = 0; i < b.size(); ++i) {
+    double end = 0, size = 0;
+    for (const Row& row : dense) {
+      end += row[i];
+      size += std::abs(row[i]);
+    }
+    refuse.equal("the sum over d of dense[d][" + std::to_string(i) + "]", end, b[i], size,
+                 "at θ = 1 dense output is the end of the step, b");
+  }
+}
+
+}  // namespace detail
 
 void check_table(const RungeKutta& method, Loc loc) { TableCheck(method, loc).run(); }
 

@@ -1,0 +1,156 @@
+#pragma once
+
+// What a solver is: a type with the members of the concept `StepSolver`, or with a table of an explicit
+// Runge-Kutta method (apsis/diffeq/runge_kutta.hpp), which makes one. Solvers see the leaves of the state, in
+// time that runs forwards (see `Slopes`).
+//
+//   struct Leapfrog {                                          // y(t + h) = y(t - h) + 2 h f(t, y)
+//     SolverTraits traits() const { return {.name = "Leapfrog", .order = 2}; }
+//     std::vector<Array> init(const SolverStart& s) const { return {s.t0, s.y0[0]}; }
+//     SolverAttempt step(const SolverStep& s) const {
+//       Array h = s.slopes.length(s.state[0], s.t1);           // Euler's method at first
+//       return {.y1 = {s.state[1] + h * s.slopes(s.t0, s.y0)[0]}, .state = {s.t0, s.y0[0]}};
+//     }
+//     LocalLinearInterpolation interpolation() const { return {}; }
+//   };
+
+#include <concepts>
+#include <span>
+#include <vector>
+
+#include "apsis/base/loc.hpp"
+#include "apsis/core/array.hpp"
+#include "apsis/diffeq/controller.hpp"
+#include "apsis/diffeq/terms.hpp"
+
+namespace apsis {
+
+/// What is fixed of a solver.
+struct SolverTraits {
+  const char* name;
+  int order;
+  /// The order that step size controllers go by, of the solution whose error is estimated; 0: the solver
+  /// estimates none.
+  int error_order = 0;
+  /// The state begins with the slope at the start of the next step.
+  bool keeps_slope = false;
+  /// Steps solve equations, and may fail to.
+  bool implicit = false;
+};
+
+/// What a solver sees before the first step, and again where the state was changed from outside.
+struct SolverStart {
+  const Slopes& slopes;
+  const Array& t0;
+  std::span<const Array> y0;
+  std::span<const Array> slope;  ///< dy/dt there
+};
+/// What it sees of a step.
+struct SolverStep {
+  const Slopes& slopes;
+  const Array &t0, &t1;
+  std::span<const Array> y0;
+  std::span<const Array> state;  ///< its own, after the last accepted step
+  const Tolerances& tolerances;  ///< the controller's, for equations within the step; empty if it has none
+};
+/// What a solver makes of it.
+struct SolverAttempt {
+  std::vector<Array> y1;          ///< the state at t1
+  std::vector<Array> error = {};  ///< its estimated error; nothing without an estimate
+  std::vector<Array> dense = {};  ///< what the interpolation needs besides y0 and y1
+  std::vector<Array> state = {};  ///< the solver's own, if the step is accepted
+  Array failed = {};              ///< a boolean: there is no y1, try a shorter step; empty: there always is
+};
+/// A step as its interpolation sees it.
+struct DenseStep {
+  const Array& theta;  ///< where between y0 and y1, from 0 to 1
+  const Array& h;      ///< the length of the step, negative in a solve that goes back
+  std::span<const Array> y0, y1, dense;
+};
+
+/// Gives the state within a step.
+template <class I>
+concept LocalInterpolation = requires(const I& i, const DenseStep& step) {
+  { i.evaluate(step) } -> std::same_as<std::vector<Array>>;
+};
+/// A solver by its members; see the head of this file. It may have a member `terms`, the TermStructure it
+/// takes, and a member `check(Loc)`, which throws if its options are of no use.
+template <class S>
+concept StepSolver = requires(const S& s, const SolverStart& start, const SolverStep& step) {
+  { s.traits() } -> std::same_as<SolverTraits>;
+  { s.init(start) } -> std::same_as<std::vector<Array>>;
+  { s.step(step) } -> std::same_as<SolverAttempt>;
+  { s.interpolation() } -> LocalInterpolation;
+};
+
+/// The straight line from y0 to y1.
+struct LocalLinearInterpolation {
+  std::vector<Array> evaluate(const DenseStep& step) const;
+};
+/// The cubic through y0 and y1 with the slopes there, which are `dense`: first those at the start, then those
+/// at the end (Hairer, Nørsett, Wanner, Solving Ordinary Differential Equations I, II.6).
+struct ThirdOrderHermiteInterpolation {
+  std::vector<Array> evaluate(const DenseStep& step) const;
+};
+
+namespace detail {
+
+/// A solver without its type. Points to it.
+struct SolverRef {
+  const void* self;
+  SolverTraits traits;
+  void (*check)(const void*, Loc);
+  std::vector<Array> (*init)(const void*, const SolverStart&);
+  SolverAttempt (*step)(const void*, const SolverStep&);
+  std::vector<Array> (*interpolate)(const void*, const DenseStep&);
+};
+/// Methods by tables of one type: `ref(solver)` makes a SolverRef of a solver with such a table.
+template <class Table>
+struct SolverFamily;
+template <class S>
+concept TableOfFamily = requires(const S& s) {
+  { SolverFamily<std::remove_cvref_t<decltype(S::method())>>::ref(s) } -> std::same_as<SolverRef>;
+};
+
+}  // namespace detail
+
+/// A solver by its table: a type with a static `method()` that returns a RungeKutta, a
+/// DiagonallyImplicitRungeKutta or a Rosenbrock.
+template <class S>
+concept TableSolver = detail::TableOfFamily<S>;
+/// What diffeqsolve takes as solver.
+template <class S>
+concept Solver = TableSolver<S> || StepSolver<S>;
+
+namespace detail {
+
+template <class S>
+SolverRef solver_ref(const S& solver) {
+  if constexpr (TableSolver<S>) {
+    return SolverFamily<std::remove_cvref_t<decltype(S::method())>>::ref(solver);
+  } else {
+    SolverRef ref{&solver, solver.traits(), [](const void*, Loc) {}, {}, {}, {}};
+    if constexpr (requires(Loc loc) { solver.check(loc); })
+      ref.check = [](const void* s, Loc loc) { static_cast<const S*>(s)->check(loc); };
+    ref.init = [](const void* s, const SolverStart& start) { return static_cast<const S*>(s)->init(start); };
+    ref.step = [](const void* s, const SolverStep& step) { return static_cast<const S*>(s)->step(step); };
+    ref.interpolate = [](const void* s, const DenseStep& step) {
+      return static_cast<const S*>(s)->interpolation().evaluate(step);
+    };
+    return ref;
+  }
+}
+template <class S>
+constexpr TermStructure terms_of() {
+  if constexpr (requires { S::terms; })
+    return S::terms;
+  else
+    return TermStructure::Whole;
+}
+
+/// A constant, so that compilers do not explain the concept line by line.
+template <class S>
+inline constexpr bool is_solver = Solver<S>;
+
+}  // namespace detail
+}  // namespace apsis

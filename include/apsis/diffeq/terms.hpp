@@ -1,0 +1,210 @@
+#pragma once
+
+// The terms of an equation: what diffeqsolve takes first, and how solvers see it.
+//
+//   ODETerm{f}                                   y' = f(t, y)
+//   MultiTerm{ODETerm{f}, ODETerm{g}}            y' = f(t, y) + g(t, y)
+//   std::pair{ODETerm{f}, ODETerm{g}}            q' = f(t, p), p' = g(t, q) for the state std::pair{q, p}
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "apsis/transform/function.hpp"
+#include "apsis/tree/fields.hpp"
+
+namespace apsis {
+
+/// y' = vector_field(t, y). The state is any tree of floating arrays; the slope has its type, shapes and
+/// dtypes. Fields of the vector field are leaves: differentiable, mappable parameters.
+template <class F>
+struct ODETerm {
+  F vector_field;
+};
+template <class F>
+ODETerm(F) -> ODETerm<F>;
+
+/// The sum of its terms. Most solvers see the sum; those that split (KenCarp3 and its like) take two terms,
+/// of which the second is the stiff one: it is integrated implicitly, the first explicitly.
+template <class... T>
+class MultiTerm {
+ public:
+  std::tuple<T...> terms;
+  explicit MultiTerm(T... t) : terms(static_cast<T&&>(t)...) {}
+
+ private:
+  APSIS_FIELDS(MultiTerm, terms)
+};
+template <class... T>
+MultiTerm(T...) -> MultiTerm<T...>;
+
+/// How the terms of an equation belong together. A solver says which it takes by a member `terms`; without
+/// one it is Whole.
+enum class TermStructure : std::uint8_t {
+  Whole,        ///< y' = f(t, y); of a MultiTerm, the sum
+  Split,        ///< a MultiTerm of two, of which each is treated in its own way
+  Partitioned,  ///< a pair of terms on a pair of states: q' = f(t, p), p' = g(t, q)
+};
+
+namespace detail {
+/// Terms on leaves: slope number `term` is that of the whole state or, of partitioned terms, that of the part
+/// `term`, as a function of the other part.
+struct FlatTerms {
+  const void* context;
+  std::vector<Array> (*slope)(const void* context, std::size_t term, const Array& t,
+                              std::span<const Array> y);
+  std::size_t count;        // of the terms
+  std::size_t first_part;   // leaves of the first part of the state, if there are parts
+  TermStructure structure;  // Partitioned, or Whole
+  LeafNames state;          // what errors call the leaves of the state
+};
+}  // namespace detail
+
+/// The right-hand side of an equation as solvers see it: on the leaves of its state, in time that runs
+/// forwards. A solve from 2 to 1 runs from -2 to -1, with slopes as they are, and steps of a negative
+/// `length`.
+class Slopes {
+ public:
+  Slopes(const detail::FlatTerms& terms, const Array& direction) : terms_(terms), direction_(direction) {}
+
+  /// y', all terms together.
+  std::vector<Array> operator()(const Array& t, std::span<const Array> y) const;
+  /// The slope by one term. Of partitioned terms, that of part `i` as a function of the other part.
+  std::vector<Array> term(std::size_t i, const Array& t, std::span<const Array> y) const;
+  std::size_t terms() const { return terms_.count; }
+  /// The leaves of part 0 or 1 of a partitioned state.
+  std::span<const Array> part(std::size_t i, std::span<const Array> y) const {
+    return i == 0 ? y.subspan(0, terms_.first_part) : y.subspan(terms_.first_part);
+  }
+  /// t1 - t0 as the user has it: negative in a solve that goes back.
+  Array length(const Array& t0, const Array& t1) const;
+  /// 1, or -1 in a solve that goes back.
+  const Array& direction() const { return direction_; }
+  TermStructure structure() const { return terms_.structure; }
+  /// What errors call leaf `i` of the state.
+  std::string name(std::size_t i) const { return terms_.state(i); }
+
+ private:
+  detail::FlatTerms terms_;
+  Array direction_;
+};
+
+namespace detail {
+
+template <class T>
+inline constexpr bool is_ode_term = false;
+template <class F>
+inline constexpr bool is_ode_term<ODETerm<F>> = true;
+
+/// What a term is: whether it is one, how many there are, and the states it fits.
+template <class T>
+struct TermShape {
+  static constexpr bool is_term = is_ode_term<T>;
+  static constexpr std::size_t count = 1;
+  static constexpr TermStructure structure = TermStructure::Whole;
+};
+template <class... T>
+struct TermShape<MultiTerm<T...>> {
+  static constexpr bool is_term = sizeof...(T) > 0 && (is_ode_term<T> && ...);
+  static constexpr std::size_t count = sizeof...(T);
+  static constexpr TermStructure structure = TermStructure::Whole;
+};
+template <class A, class B>
+struct TermShape<std::pair<A, B>> {
+  static constexpr bool is_term = is_ode_term<A> && is_ode_term<B>;
+  static constexpr std::size_t count = 2;
+  static constexpr TermStructure structure = TermStructure::Partitioned;
+};
+template <class T>
+inline constexpr bool is_pair = false;
+template <class A, class B>
+inline constexpr bool is_pair<std::pair<A, B>> = true;
+
+/// Which leaves of a tree are there.
+template <class T>
+std::vector<bool> present_leaves(const T& tree) {
+  std::vector<bool> present;
+  for_each_leaf(tree, [&present](const Array& a) { present.push_back(!a.is_empty()); });
+  return present;
+}
+template <class T>
+std::size_t count_leaves(const T& tree) {
+  std::size_t count = 0;
+  for_each_leaf(tree, [&count](const Array& a) { count += !a.is_empty(); });
+  return count;
+}
+/// Throws if a slope has not the leaves of its state.
+void check_slope(const std::vector<bool>& state, const std::vector<bool>& slope);
+
+/// Refuses a vector field that does not take a time and a state, or does not return what it must.
+template <class F, class In, class Out>
+constexpr void refuse_vector_field() {
+  if constexpr (!is_callable_with<F, Array, In>)
+    static_assert(
+        is_callable_with<F, Array, In>,
+        "diffeqsolve calls the vector field as f(t, y): it must take the time, an Array, and the type of the "
+        "state y0 (of a pair of terms, that of the other part of it); parameters are what f captures, or its "
+        "fields");
+  else
+    static_assert(returns_into<Out, F, Array, In>,
+                  "the vector field of diffeqsolve must return the slope, of the type of the state y0 (of a "
+                  "pair of terms, that of its own part of it)");
+}
+
+/// A vector field on leaves: `in` is like what it takes, `out` like what it returns.
+template <class F, class In, class Out>
+std::vector<Array> field_slope(const F& field, const In& in, const Out& out, const Array& t,
+                               std::span<const Array> y) {
+  std::vector<Array> leaves;
+  if constexpr (returns_into<Out, F, Array, In>) {
+    Out slope(field(t, with_leaves(in, y)));
+    check_slope(present_leaves(out), present_leaves(slope));
+    collect_leaves(slope, leaves);
+  } else {
+    refuse_vector_field<F, In, Out>();
+  }
+  return leaves;
+}
+template <class F, class State>
+std::vector<Array> term_slope(const ODETerm<F>& term, const State& like, std::size_t, const Array& t,
+                              std::span<const Array> y) {
+  return field_slope(term.vector_field, like, like, t, y);
+}
+template <class... T, class State>
+std::vector<Array> term_slope(const MultiTerm<T...>& term, const State& like, std::size_t i, const Array& t,
+                              std::span<const Array> y) {
+  std::vector<Array> leaves;
+  std::size_t k = 0;
+  std::apply(
+      [&](const auto&... one) { ((k++ == i ? void(leaves = term_slope(one, like, 0, t, y)) : void()), ...); },
+      term.terms);
+  return leaves;
+}
+template <class A, class B, class Q, class P>
+std::vector<Array> term_slope(const std::pair<A, B>& terms, const std::pair<Q, P>& like, std::size_t i,
+                              const Array& t, std::span<const Array> y) {
+  return i == 0 ? field_slope(terms.first.vector_field, like.second, like.first, t, y)
+                : field_slope(terms.second.vector_field, like.first, like.second, t, y);
+}
+
+/// What the slopes of a solve are made of; points to both.
+template <class Term, class State>
+struct TermsOf {
+  const Term& term;
+  const State& like;
+  FlatTerms flat(const LeafNames& names) const {
+    std::size_t first = 0;
+    if constexpr (is_pair<State>) first = count_leaves(like.first);
+    const auto slope = [](const void* self, std::size_t i, const Array& t, std::span<const Array> y) {
+      const auto& [term, like] = *static_cast<const TermsOf*>(self);
+      return term_slope(term, like, i, t, y);
+    };
+    return {this, slope, TermShape<Term>::count, first, TermShape<Term>::structure, names};
+  }
+};
+
+}  // namespace detail
+}  // namespace apsis

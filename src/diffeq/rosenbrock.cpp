@@ -1,0 +1,61 @@
+// Steps of Rosenbrock methods.
+
+#include "apsis/array/linalg.hpp"
+#include "apsis/diffeq/implicit.hpp"
+#include "apsis/ops/arithmetic.hpp"
+#include "apsis/ops/creation.hpp"
+#include "diffeq/layout.hpp"
+#include "diffeq/step.hpp"
+
+namespace apsis::detail {
+namespace {
+
+const Rosenbrock& table_of(const void* self) { return *static_cast<const Rosenbrock*>(self); }
+
+SolverAttempt attempt(const void* self, const SolverStep& s) {
+  const Rosenbrock& m = table_of(self);
+  const Layout layout(s.y0);
+  const VectorSlope slope(s.slopes, layout);
+  const Array length = s.t1 - s.t0, h = length * s.slopes.direction(), y0 = layout.join(s.y0);
+  const Array jacobian = slope.jacobian(s.t0, y0);
+  const linalg::LUFactors factors =
+      linalg::lu_factor(eye(layout.size(), -1, 0, layout.dtype()) - (m.gamma * h) * jacobian);
+  // h² ∂f/∂t of the user's time is h times the forward length times the derivative in forward time.
+  const Array drift = (h * length) * slope.time_derivative(s.t0, y0);
+
+  std::vector<Array> u;
+  for (std::size_t i = 0; i < m.stages(); ++i) {
+    const Array change = weighted(m.a[i], u, 1, 0);
+    Array right = h * slope(stage_time(m.c[i], s.t0, s.t1, length), change.is_empty() ? y0 : y0 + change);
+    const Array coupling = weighted(m.coupling[i], u, 1, 0);
+    if (!coupling.is_empty()) right = right + coupling;
+    if (m.d[i] != 0) right = right + m.d[i] * drift;
+    u.push_back(linalg::lu_solve(factors, m.gamma * right));
+  }
+  SolverAttempt step;
+  step.y1 = layout.split(y0 + weighted(m.b, u, 1, 0));
+  if (!m.error.empty()) step.error = layout.split(weighted(m.error, u, 1, 0));
+  for (const std::vector<double>& row : m.dense) step.dense.push_back(weighted(row, u, 1, 0));
+  return step;
+}
+
+std::vector<Array> within(const void*, const DenseStep& s) {
+  const Layout layout(s.y0);
+  const Array y0 = layout.join(s.y0), y1 = layout.join(s.y1), back = 1 - s.theta;
+  Array inner;
+  for (std::size_t r = s.dense.size(); r-- > 0;)
+    inner = inner.is_empty() ? s.dense[r] : s.dense[r] + s.theta * inner;
+  return layout.split(back * y0 + s.theta * (inner.is_empty() ? y1 : y1 + back * inner));
+}
+
+}  // namespace
+
+SolverRef rosenbrock_solver(const Rosenbrock& table) {
+  const SolverTraits traits{
+      .name = table.name, .order = table.order, .error_order = table.error.empty() ? 0 : table.error_order};
+  const auto check = [](const void* self, Loc loc) { check_table(table_of(self), loc); };
+  const auto start = [](const void*, const SolverStart&) { return std::vector<Array>(); };
+  return {&table, traits, check, start, attempt, within};
+}
+
+}  // namespace apsis::detail

@@ -1,0 +1,120 @@
+// Solvers have their orders, at the end of the solve and within steps, on two problems with known solutions.
+
+#include <cmath>
+#include <map>
+
+#include "diffeq/any_solver.hpp"
+#include "transform/checks.hpp"
+
+namespace apsis::testing {
+namespace {
+
+constexpr double end = 3.;
+
+/// Errors at t1, and the greatest at inner points that are the same parts of each step, however long.
+struct Errors {
+  double at_end, inside;
+};
+Errors errors(const Array& ys, const Array& exact) {
+  const Array off = abs(ys - exact);
+  return {max(off[-1]).item<double>(), max(off[range({}, -1)]).item<double>()};
+}
+Array inner_times(std::int64_t steps) { return linspace(0., end, 8 * steps + 1); }
+
+/// The order that errors at steps h, h/2 and h/4 show. With the error C h^p (1 + D h + …) the slope between
+/// two of them is p + O(h); the combination of both slopes takes that term out, which leaves O(h²).
+double order_of(double coarse, double middle, double fine) {
+  return 2 * std::log2(middle / fine) - std::log2(coarse / middle);
+}
+/// Steps so that the errors of all three lengths are far above rounding, at t1 and, where that differs,
+/// inside.
+std::int64_t steps_of(int order) { return order >= 8 ? 4 : order == 5 ? 24 : order >= 3 ? 64 : 128; }
+/// `run(steps)` gives Errors.
+template <class Run>
+void expect_orders(const std::string& name, int order, int output, const Run& run) {
+  const std::int64_t steps = steps_of(order), inner = order >= 8 ? 2 * steps : steps;
+  std::map<std::int64_t, Errors> at;
+  for (std::int64_t n : {steps, 2 * steps, 4 * steps, 4 * inner}) at.try_emplace(n, run(n));
+  // What is left is of the order of h², at most 1/64, but of order 8, whose steps are up to 3/4 long: shorter
+  // ones are exact to the last digits.
+  EXPECT_NEAR(order_of(at[steps].at_end, at[2 * steps].at_end, at[4 * steps].at_end), order,
+              order >= 8 ? 0.25 : 0.1)
+      << name << " at t1";
+  EXPECT_NEAR(order_of(at[inner].inside, at[2 * inner].inside, at[4 * inner].inside), output, 0.1)
+      << name << " inside";
+}
+
+/// y' = y cos t: exp(sin t); and u' = -u v, v' = u v: v = 2 / (1 + exp(-2 t)), u = 2 - v, if u = v = 1 at
+/// first.
+struct Problem {
+  Array operator()(const Array& t, const Array& y) const {
+    const Array product = y[1] * y[2];
+    return stack({y[0] * cos(t), -product, product});
+  }
+  static Array exact(const Array& t) {
+    const Array v = 2. / (1. + exp(-2. * t));
+    return stack({exp(sin(t)), 2. - v, v}, -1);
+  }
+};
+
+TEST(Orders, OfSolversOfWholeEquations) {
+  // Newton's error is far below that of the steps.
+  for (const Named& s : whole_solvers({.rtol = 1e-13, .atol = 1e-13, .kappa = 0.5, .max_steps = 50})) {
+    const int order = s.solver.traits().order;
+    expect_orders(s.name, order, s.output, [&](std::int64_t steps) {
+      const Array ts = inner_times(steps);
+      const auto solve = [&](const Array& dt, const Array& times) {
+        return diffeqsolve(ODETerm{Problem{}}, s.solver, 0., end, dt, array({1., 1., 1.}),
+                           {.saveat = {.ts = times, .t1 = true}});
+      };
+      const auto sol = jit(solve)(array(end / static_cast<double>(steps)), ts);
+      return errors(sol.ys, Problem::exact(sol.ts));
+    });
+  }
+}
+
+TEST(Orders, OfSolversThatSplit) {
+  const int outputs[] = {3, 4, 4};
+  int i = 0;
+  for (const auto& [name, solver] :
+       split_solvers({.rtol = 1e-13, .atol = 1e-13, .kappa = 0.5, .max_steps = 50})) {
+    const int order = solver.traits().order;
+    expect_orders(name, order, outputs[i++], [&](std::int64_t steps) {
+      const auto solve = [&](const Array& dt, const Array& times) {
+        const auto first = [](const Array& t, const Array& y) {
+          return stack({y[0] * cos(t), -y[1] * y[2], 0. * y[2]});
+        };
+        const auto second = [](const Array&, const Array& y) {
+          return stack({0. * y[0], 0. * y[1], y[1] * y[2]});
+        };
+        return diffeqsolve(MultiTerm{ODETerm{first}, ODETerm{second}}, solver, 0., end, dt,
+                           array({1., 1., 1.}), {.saveat = {.ts = times, .t1 = true}});
+      };
+      const auto sol = jit(solve)(array(end / static_cast<double>(steps)), inner_times(steps));
+      return errors(sol.ys, Problem::exact(sol.ts));
+    });
+  }
+}
+
+// q' = p + t, p' = -q: q = 1 - cos t + 2 sin t, p = sin t + 2 cos t - t, if q = 0 and p = 2 at first.
+TEST(Orders, OfSymplecticSolvers) {
+  const int outputs[] = {1, 2, 4};
+  int i = 0;
+  for (const auto& [name, solver] : partitioned_solvers()) {
+    const int order = solver.traits().order;
+    expect_orders(name, order, outputs[i++], [&](std::int64_t steps) {
+      const auto solve = [&](const Array& dt, const Array& times) {
+        const auto f = [](const Array& t, const Array& p) { return p + t; };
+        const auto g = [](const Array&, const Array& q) { return -q; };
+        return diffeqsolve(std::pair{ODETerm{f}, ODETerm{g}}, solver, 0., end, dt,
+                           std::pair{array({0.}), array({2.})}, {.saveat = {.ts = times, .t1 = true}});
+      };
+      const auto sol = jit(solve)(array(end / static_cast<double>(steps)), inner_times(steps));
+      const Array t = sol.ts, q = 1. - cos(t) + 2. * sin(t), p = sin(t) + 2. * cos(t) - t;
+      return errors(concatenate({sol.ys.first, sol.ys.second}, 1), stack({q, p}, -1));
+    });
+  }
+}
+
+}  // namespace
+}  // namespace apsis::testing
