@@ -5,6 +5,7 @@
 //   robertson        the figure goes to out/
 
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <stdexcept>
