@@ -49,10 +49,10 @@ SolverAttempt attempt(const void* self, const SolverStep& s) {
 }  // namespace
 
 SolverRef explicit_solver(const RungeKutta& table) {
-  const SolverTraits traits{.name = table.name,
-                            .order = table.order,
-                            .error_order = table.error.empty() ? 0 : table.order,
-                            .keeps_slope = table.first_same_as_last};
+  const StepTraits traits{.name = table.name,
+                          .order = table.order,
+                          .error_order = table.error.empty() ? 0 : table.order,
+                          .keeps_slope = table.first_same_as_last};
   const auto check = [](const void* self, Loc loc) { check_table(table_of(self), loc); };
   const auto interpolate = [](const void* self, const DenseStep& s) {
     return dense_output(table_of(self).dense, s.theta, s.h, s.y0, s.dense);

@@ -47,15 +47,18 @@ struct StageEquations {
   std::pair<Array, Array> solve(const Array& t, const Array& y, const Array& guess) const;
 };
 
+/// `size` is that of the last change of the stage's state, in the tolerances of the solve: there, and not in
+/// the slopes, since slopes of stiff equations are large, and their rounding is more than any tolerance.
 struct Iteration {
-  Array u, size, previous, count;  // size: of the last change, relative to what is small
+  Array u, size, previous, count;
   Array rate() const { return size / previous; }
-  Array is_small() const { return size < (size.dtype() == Dtype::F64 ? 1e-13 : 1e-4); }  // Diffrax's
+  Array is_small() const { return size < (size.dtype() == Dtype::F64 ? 1e-13 : 1e-4); }
   Array has_converged(double kappa) const {
     const Array left = size * rate() / (1 - rate());
     return left > 0 && left < kappa;
   }
-  Array has_diverged() const { return !isfinite(rate()) || rate() > 2; }
+  /// A change that grows while it is within the tolerances followed one that was small by chance.
+  Array has_diverged() const { return !isfinite(rate()) || (rate() > 2 && size > 1); }
 };
 
 /// The root, and whether it was found. Its derivative is that of the equation, with the Jacobian at the root.
@@ -69,7 +72,8 @@ std::pair<Array, Array> StageEquations::solve(const Array& t, const Array& y, co
     };
     const auto again = [&](const Iteration& s) {
       const Array change = linalg::lu_solve(factors, f(s.u)), u = s.u - change;
-      const Array size = layout.size() == 0 ? one : max(abs(change / (atol + rtol * abs(u))));
+      const Array allowed = atol + rtol * abs(y + inner * u);
+      const Array size = layout.size() == 0 ? one : max(abs(inner * change / allowed));
       return Iteration{u, size, s.size, s.count + 1};
     };
     const Iteration begin{start, one * std::numeric_limits<double>::infinity(), one, array(std::int64_t{0})};
@@ -96,7 +100,7 @@ Array tolerance(const Array& own, const Array& controller, const char* name, con
 
 }  // namespace
 
-SolverTraits implicit_traits(const DiagonallyImplicitRungeKutta& m) {
+StepTraits implicit_traits(const DiagonallyImplicitRungeKutta& m) {
   return {.name = m.name,
           .order = m.order,
           .error_order = m.error.empty() ? 0 : m.error_order,

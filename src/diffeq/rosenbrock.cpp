@@ -51,7 +51,7 @@ std::vector<Array> within(const void*, const DenseStep& s) {
 }  // namespace
 
 SolverRef rosenbrock_solver(const Rosenbrock& table) {
-  const SolverTraits traits{
+  const StepTraits traits{
       .name = table.name, .order = table.order, .error_order = table.error.empty() ? 0 : table.error_order};
   const auto check = [](const void* self, Loc loc) { check_table(table_of(self), loc); };
   const auto start = [](const void*, const SolverStart&) { return std::vector<Array>(); };

@@ -18,7 +18,7 @@ struct AnySolver {
     std::vector<Array> evaluate(const DenseStep& s) const { return ref.interpolate(ref.self, s); }
   };
   detail::SolverRef ref;
-  SolverTraits traits() const { return ref.traits; }
+  StepTraits traits() const { return ref.traits; }
   void check(Loc loc) const { ref.check(ref.self, loc); }
   std::vector<Array> init(const SolverStart& s) const { return ref.init(ref.self, s); }
   SolverAttempt step(const SolverStep& s) const { return ref.step(ref.self, s); }

@@ -157,7 +157,7 @@ TEST(Terms, OfASumAreAdded) {
 
 /// As the comment in solver.hpp has it.
 struct Own {
-  SolverTraits traits() const { return {.name = "Own", .order = 2}; }
+  StepTraits traits() const { return {.name = "Own", .order = 2}; }
   std::vector<Array> init(const SolverStart& s) const { return {s.t0, s.y0[0]}; }
   SolverAttempt step(const SolverStep& s) const {
     Array h = s.slopes.length(s.state[0], s.t1);

@@ -28,8 +28,8 @@ struct HalfSolver {
   static constexpr TermStructure terms = detail::terms_of<S>();
   S solver;
 
-  SolverTraits traits() const {
-    SolverTraits t = detail::solver_ref(solver).traits;
+  StepTraits traits() const {
+    StepTraits t = detail::solver_ref(solver).traits;
     t.error_order = t.order + 1;
     return t;
   }

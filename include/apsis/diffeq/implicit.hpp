@@ -13,8 +13,8 @@ namespace apsis {
 /// How the equations within a step are solved: by Newton's method with the Jacobian of one stage for all
 /// stages of the step (Diffrax: VeryChord).
 struct NewtonOptions {
-  /// What changes of a slope are small: atol + rtol |slope|, in the greatest element. Empty: those of the
-  /// step size controller; without either the solve is refused.
+  /// What changes of the state are small: atol + rtol |y|, in the greatest element. Empty: those of the step
+  /// size controller; without either the solve is refused.
   Array rtol = {}, atol = {};
   /// It ends where the error that is left, by the rate of convergence, is below kappa times that.
   double kappa = 0.01;
@@ -119,7 +119,7 @@ struct Rodas5P {
 
 namespace detail {
 
-SolverTraits implicit_traits(const DiagonallyImplicitRungeKutta& method);
+StepTraits implicit_traits(const DiagonallyImplicitRungeKutta& method);
 void check_newton(const NewtonOptions& newton, const char* name, Loc loc);
 std::vector<Array> implicit_start(const DiagonallyImplicitRungeKutta& method, const SolverStart& start);
 SolverAttempt implicit_step(const DiagonallyImplicitRungeKutta& method, const NewtonOptions& newton,

@@ -10,7 +10,7 @@ namespace apsis {
 /// error estimate: needs ConstantStepSize or StepTo. For equations that oscillate; where they decay it is
 /// unstable. (Shampine, Stability of the leapfrog/midpoint method, Appl. Math. Comput. 208, 2009.)
 struct LeapfrogMidpoint {
-  SolverTraits traits() const;
+  StepTraits traits() const;
   std::vector<Array> init(const SolverStart& start) const;
   SolverAttempt step(const SolverStep& step) const;
   LocalLinearInterpolation interpolation() const { return {}; }
@@ -18,7 +18,7 @@ struct LeapfrogMidpoint {
 /// Order 2, one evaluation a step, and exact when run back. (Kidger, Foster, Li, Lyons, Efficient and
 /// accurate gradients for neural SDEs, NeurIPS 2021, algorithm 1.)
 struct ReversibleHeun {
-  SolverTraits traits() const;
+  StepTraits traits() const;
   std::vector<Array> init(const SolverStart& start) const;
   SolverAttempt step(const SolverStep& step) const;
   LocalLinearInterpolation interpolation() const { return {}; }

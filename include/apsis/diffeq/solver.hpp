@@ -5,7 +5,7 @@
 // time that runs forwards (see `Slopes`).
 //
 //   struct Leapfrog {                                          // y(t + h) = y(t - h) + 2 h f(t, y)
-//     SolverTraits traits() const { return {.name = "Leapfrog", .order = 2}; }
+//     StepTraits traits() const { return {.name = "Leapfrog", .order = 2}; }
 //     std::vector<Array> init(const SolverStart& s) const { return {s.t0, s.y0[0]}; }
 //     SolverAttempt step(const SolverStep& s) const {
 //       Array h = s.slopes.length(s.state[0], s.t1);           // Euler's method at first
@@ -26,7 +26,7 @@
 namespace apsis {
 
 /// What is fixed of a solver.
-struct SolverTraits {
+struct StepTraits {
   const char* name;
   int order;
   /// The order that step size controllers go by, of the solution whose error is estimated; 0: the solver
@@ -77,7 +77,7 @@ concept LocalInterpolation = requires(const I& i, const DenseStep& step) {
 /// takes, and a member `check(Loc)`, which throws if its options are of no use.
 template <class S>
 concept StepSolver = requires(const S& s, const SolverStart& start, const SolverStep& step) {
-  { s.traits() } -> std::same_as<SolverTraits>;
+  { s.traits() } -> std::same_as<StepTraits>;
   { s.init(start) } -> std::same_as<std::vector<Array>>;
   { s.step(step) } -> std::same_as<SolverAttempt>;
   { s.interpolation() } -> LocalInterpolation;
@@ -98,7 +98,7 @@ namespace detail {
 /// A solver without its type. Points to it.
 struct SolverRef {
   const void* self;
-  SolverTraits traits;
+  StepTraits traits;
   void (*check)(const void*, Loc);
   std::vector<Array> (*init)(const void*, const SolverStart&);
   SolverAttempt (*step)(const void*, const SolverStep&);

@@ -3,7 +3,7 @@
 
 namespace apsis {
 
-SolverTraits LeapfrogMidpoint::traits() const { return {.name = "LeapfrogMidpoint", .order = 2}; }
+StepTraits LeapfrogMidpoint::traits() const { return {.name = "LeapfrogMidpoint", .order = 2}; }
 
 // The time and the state before. At first they are those of now, which makes the first step Euler's.
 std::vector<Array> LeapfrogMidpoint::init(const SolverStart& s) const {

@@ -3,9 +3,7 @@
 
 namespace apsis {
 
-SolverTraits ReversibleHeun::traits() const {
-  return {.name = "ReversibleHeun", .order = 2, .error_order = 2};
-}
+StepTraits ReversibleHeun::traits() const { return {.name = "ReversibleHeun", .order = 2, .error_order = 2}; }
 
 // The second solution, and the slope at it.
 std::vector<Array> ReversibleHeun::init(const SolverStart& s) const {
