@@ -88,6 +88,63 @@ TEST(Solvers, GradientsAreThoseOfTheSteps) {
   }
 }
 
+/// What holds of `run`, from a state at t0 to one at t1: lanes are single solves bit for bit, and both modes
+/// of derivatives are what differences say.
+template <class Run>
+void expect_lanes_and_derivatives(const Run& run, const Array& at) {
+  const Array starts = stack({at, 1.5 * at, 0.7 * at});
+  const Array many = jit(vmap(run))(starts);
+  for (std::int64_t i = 0; i < starts.dim(0); ++i)
+    EXPECT_TRUE(all(many[i] == jit(run)(starts[i])).template item<bool>()) << "lane " << i;
+  const auto loss = [&](const Array& y) {
+    const Array end = run(y);
+    return sum(end * end);
+  };
+  const auto value = jit(loss);
+  const Array by_reverse = jit(grad(loss))(at), by_forward = jit(jacfwd(loss))(at);
+  for (std::int64_t i = 0; i < at.size(); ++i) {
+    // As in GradientsAreThoseOfTheSteps.
+    const double h = 1e-4;
+    const Array step = h * (arange(at.size()) == i);
+    const double difference = (value(at + step) - value(at - step)).template item<double>() / (2 * h);
+    EXPECT_NEAR(by_reverse[i].template item<double>(), difference, 1e-6 * (1 + std::abs(difference))) << i;
+    EXPECT_NEAR(by_forward[i].template item<double>(), by_reverse[i].template item<double>(),
+                1e-9 * (1 + std::abs(difference)))
+        << i;
+  }
+}
+
+TEST(Solvers, ThatSplitHaveLanesAndDerivatives) {
+  const auto field = [](const Array& t, const Array& y) { return stack({y[0] * cos(t), 0. * y[1], y[2]}); };
+  const auto stiff = [](const Array&, const Array& y) {
+    return stack({-y[0] * y[1], -5. * y[1], y[1] * y[2]});
+  };
+  for (const auto& [name, solver] : split_solvers(exact_newton)) {
+    SCOPED_TRACE(name);
+    expect_lanes_and_derivatives(
+        [&, solver = solver](const Array& y) {
+          return diffeqsolve(MultiTerm{ODETerm{field}, ODETerm{stiff}}, solver, 0., 1., 0.1, y).ys[-1];
+        },
+        start);
+  }
+}
+
+TEST(Solvers, OfPairsHaveLanesAndDerivatives) {
+  const auto velocity = [](const Array& t, const Array& p) { return p + t; };
+  const auto force = [](const Array&, const Array& q) { return -q / pow(sum(q * q), 1.5); };
+  for (const auto& [name, solver] : partitioned_solvers()) {
+    SCOPED_TRACE(name);
+    expect_lanes_and_derivatives(
+        [&, solver = solver](const Array& y) {
+          const auto ys = diffeqsolve(std::pair{ODETerm{velocity}, ODETerm{force}}, solver, 0., 0.5, 0.1,
+                                      std::pair{y[range(0, 2)], y[range(2, 4)]})
+                              .ys;
+          return concatenate({ys.first[-1], ys.second[-1]});
+        },
+        array({0.9, 0.2, -0.1, 0.8}));
+  }
+}
+
 // A first step that is much too long is rejected, and has no part in the gradient.
 TEST(Solvers, RejectedStepsLeaveGradientsFinite) {
   for (const Named& s : whole_solvers()) {
