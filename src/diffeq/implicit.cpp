@@ -57,8 +57,9 @@ struct Iteration {
     const Array left = size * rate() / (1 - rate());
     return left > 0 && left < kappa;
   }
-  /// A change that grows while it is within the tolerances followed one that was small by chance.
-  Array has_diverged() const { return !isfinite(rate()) || (rate() > 2 && size > 1); }
+  /// A change that grows while it is within the tolerances followed one that was small by chance. Beyond
+  /// them the second may, where what changes at first is another part of the state.
+  Array has_diverged() const { return !isfinite(rate()) || (rate() > 2 && size > 1 && count > 2); }
 };
 
 /// The root, and whether it was found. Its derivative is that of the equation, with the Jacobian at the root.
