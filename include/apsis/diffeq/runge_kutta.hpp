@@ -75,11 +75,9 @@ struct Tsit5 {
 struct Dopri5 {
   static const RungeKutta& method();
 };
-
 /// Prince and Dormand's 8(7) pair: High order embedded Runge-Kutta formulae, J. Comput. Appl. Math. 7, 1981;
 /// dense output by Bogacki and Shampine, Interpolating high-order Runge-Kutta formulas, Comput. Math. Appl.
-/// 20, 1990. For tight tolerances; what is
-/// saved between steps is of order 6.
+/// 20, 1990. For tight tolerances. What is saved within steps is of order 6, at their ends of order 8.
 struct Dopri8 {
   static const RungeKutta& method();
 };
