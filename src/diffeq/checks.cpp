@@ -58,6 +58,15 @@ Array time_rounding(const Array& t0, const Array& t1) {
   return where(length == 0, rounding, minimum(rounding, 0.01 * length));
 }
 
+bool broadcasts(const Shape& from, const Shape& to) {
+  if (from.size() > to.size()) return false;
+  for (std::size_t k = 0; k < from.size(); ++k) {
+    const std::int64_t length = from[from.size() - 1 - k];
+    if (length != 1 && length != to[to.size() - 1 - k]) return false;
+  }
+  return true;
+}
+
 namespace {
 
 void check_time(const Array& t, const char* name, Loc loc) {
@@ -123,16 +132,6 @@ bool is_known_to_fit(const Range& range) {
   if (known.is_empty()) return false;
   for (double x : known.to_vector<double>())
     if (!range.interval.holds(x)) return false;
-  return true;
-}
-
-/// Whether an array broadcasts to the shape.
-bool broadcasts(const Shape& from, const Shape& to) {
-  if (from.size() > to.size()) return false;
-  for (std::size_t k = 0; k < from.size(); ++k) {
-    const std::int64_t length = from[from.size() - 1 - k];
-    if (length != 1 && length != to[to.size() - 1 - k]) return false;
-  }
   return true;
 }
 
@@ -226,7 +225,8 @@ void check_pid(InputChecks& checks, const PIDController& c, std::span<const Arra
     for (std::size_t i = 0; i < y0.size() && tolerance; ++i)
       if (!broadcasts(range.value.shape(), y0[i].shape()))
         fail(messages::tolerance_shape,
-             {range.name, to_string(range.value.aval()), names(i), to_string(y0[i].aval())}, checks.loc());
+             {"PIDController", range.name, to_string(range.value.aval()), names(i), to_string(y0[i].aval())},
+             checks.loc());
     if (is_known_to_fit(range)) continue;
     const auto look = [&](std::span<const Array> v) {
       return Finding{where(all(range.interval.holds(v[0])), 0, 1), {v[0]}};

@@ -71,6 +71,9 @@ Array value_or_later(std::vector<Array> values, const Look& look) {
   return look(std::span<const Array>(values));
 }
 
+/// Whether an array of one shape broadcasts to the other.
+bool broadcasts(const Shape& from, const Shape& to);
+
 /// Differences of times up to this are rounding: 100 ULP of the greater of the two, but no more than a
 /// hundredth of the interval.
 Array time_rounding(const Array& t0, const Array& t1);

@@ -17,6 +17,7 @@
 #include "apsis/ops/reduce.hpp"
 #include "apsis/ops/select.hpp"
 #include "apsis/transform/vmap.hpp"
+#include "diffeq/checks.hpp"
 #include "diffeq/layout.hpp"
 #include "diffeq/messages.hpp"
 #include "diffeq/step.hpp"
@@ -93,9 +94,13 @@ std::pair<Array, Array> StageEquations::solve(const Array& t, const Array& y, co
 }
 
 Array tolerance(const Array& own, const Array& controller, const char* name, const char* method,
-                const Layout& layout) {
+                const SolverStep& s, const Layout& layout) {
   const Array& given = own.is_empty() ? controller : own;
   if (given.is_empty()) fail(messages::newton_tolerance, {method, name});
+  for (std::size_t i = 0; i < s.y0.size(); ++i)
+    if (!broadcasts(given.shape(), s.y0[i].shape()))
+      fail(messages::tolerance_shape,
+           {method, name, to_string(given.aval()), s.slopes.name(i), to_string(s.y0[i].aval())});
   return layout.spread(astype(stop_gradient(given), layout.dtype()));
 }
 
@@ -119,6 +124,17 @@ void check_newton(const NewtonOptions& newton, const char* name, Loc loc) {
     fail(messages::option_range,
          {name, "newton.kappa", std::to_string(newton.kappa), "give a factor between 0 and 1, such as 0.01"},
          loc);
+  const auto check_tolerance = [&](const char* option, const Array& value, const char* range) {
+    if (value.is_empty()) return;
+    const auto look = [](std::span<const Array> v) {
+      return Finding{where(all(v[0] >= 0 && v[0] < std::numeric_limits<double>::infinity()), 0, 1), {v[0]}};
+    };
+    InputChecks(true, loc).refuse({value}, look, [&] {
+      return std::vector{Text(messages::option_range, {name, option, "{0}", range})};
+    });
+  };
+  check_tolerance("newton.rtol", newton.rtol, "give a relative change, 0 or more, such as 1e-8");
+  check_tolerance("newton.atol", newton.atol, "give an absolute change, 0 or more, such as 1e-10");
 }
 
 std::vector<Array> implicit_start(const DiagonallyImplicitRungeKutta& m, const SolverStart& s) {
@@ -135,14 +151,15 @@ SolverAttempt implicit_step(const DiagonallyImplicitRungeKutta& m, const NewtonO
   const double gamma = m.a.back().back();
   // Changes of some ULPs never become smaller.
   const double least = 8 * finfo(layout.dtype()).eps / newton.kappa;
-  StageEquations equations{implicit_slope,
-                           layout,
-                           keeps ? Array() : h,
-                           keeps ? gamma * h : Array(gamma),
-                           {},
-                           maximum(tolerance(newton.rtol, s.tolerances.rtol, "rtol", m.name, layout), least),
-                           tolerance(newton.atol, s.tolerances.atol, "atol", m.name, layout),
-                           newton};
+  StageEquations equations{
+      implicit_slope,
+      layout,
+      keeps ? Array() : h,
+      keeps ? gamma * h : Array(gamma),
+      {},
+      maximum(tolerance(newton.rtol, s.tolerances.rtol, "rtol", m.name, s, layout), least),
+      tolerance(newton.atol, s.tolerances.atol, "atol", m.name, s, layout),
+      newton};
 
   std::vector<Array> u, v;  // by stage: those of the implicit part, and of the explicit one
   const auto scaled = [&](const Array& f) { return keeps ? f : h * f; };

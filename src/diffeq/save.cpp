@@ -10,6 +10,7 @@
 #include "apsis/ops/logic.hpp"
 #include "apsis/ops/select.hpp"
 #include "apsis/ops/shape.hpp"
+#include "diffeq/checked.hpp"
 #include "diffeq/problem.hpp"
 
 namespace apsis::detail {
@@ -36,19 +37,19 @@ void save_times(const Problem& p, const LoopState& s, const SolverAttempt& step,
   const std::int64_t count = p.ts.size();
   Array reach = where(accept, s.end, -infinity);
   Array length = s.end - s.start, h = length * p.slopes.direction();
-  Saving done = while_loop([&](const Saving& v) { return which(v) < count && p.ts[which(v)] <= reach; },
-                           [&](const Saving& v) {
-                             const Array t = p.ts[which(v)], theta = (t - s.start) / length;
-                             const std::vector<Array> y =
-                                 p.solver.interpolate(p.solver.self, {theta, h, s.y, step.y1, step.dense});
-                             Saving more{v.row + 1, v.time, v.ts, {}};
-                             for (Array& time : more.time) time = time + 1;
-                             for (Array& ts : more.ts) ts = ts.at(v.row).set(t, IndexMode::Clip);
-                             for (std::size_t i = 0; i < y.size(); ++i)
-                               more.ys.push_back(v.ys[i].at(v.row).set(y[i], IndexMode::Clip));
-                             return more;
-                           },
-                           Saving{s.saved, s.next_time, s.saved_ts, s.saved_ys});
+  Saving done = while_loop(
+      [&](const Saving& v) { return which(v) < count && p.ts[which(v)] <= reach; },
+      [&](const Saving& v) {
+        const Array t = p.ts[which(v)], theta = (t - s.start) / length;
+        const std::vector<Array> y = checked_interpolation(p.solver, {theta, h, s.y, step.y1, step.dense});
+        Saving more{v.row + 1, v.time, v.ts, {}};
+        for (Array& time : more.time) time = time + 1;
+        for (Array& ts : more.ts) ts = ts.at(v.row).set(t, IndexMode::Clip);
+        for (std::size_t i = 0; i < y.size(); ++i)
+          more.ys.push_back(v.ys[i].at(v.row).set(y[i], IndexMode::Clip));
+        return more;
+      },
+      Saving{s.saved, s.next_time, s.saved_ts, s.saved_ys});
   next.saved = done.row;
   next.next_time = done.time;
   next.saved_ts = done.ts;

@@ -15,6 +15,7 @@
 #include "apsis/ops/reduce.hpp"
 #include "apsis/ops/select.hpp"
 #include "apsis/ops/shape.hpp"
+#include "diffeq/checked.hpp"
 #include "diffeq/checks.hpp"
 #include "diffeq/messages.hpp"
 #include "diffeq/norm.hpp"
@@ -47,7 +48,7 @@ Array within(const Array& ts, const GivenTimes& given, const Problem& p) {
 }
 
 LoopState attempt(const Problem& p, const LoopState& s, Loc loc) {
-  SolverAttempt step = p.solver.step(p.solver.self, {p.slopes, s.start, s.end, s.y, s.solver, p.tolerances});
+  SolverAttempt step = checked_step(p.solver, {p.slopes, s.start, s.end, s.y, s.solver, p.tolerances});
   const bool may_fail = !step.failed.is_empty();
   // What has no result is no better than one that is infinitely far off.
   for (Array& error : step.error)
@@ -105,7 +106,7 @@ LoopState start_state(const Problem& p, const std::vector<Array>& slope) {
   s.start = p.t0;
   s.end = minimum(first.end, p.t1);
   s.y = p.y0;
-  s.solver = p.solver.init(p.solver.self, {p.slopes, p.t0, p.y0, slope});
+  s.solver = checked_init(p.solver, {p.slopes, p.t0, p.y0, slope});
   s.controller = first.state;
   s.attempts = s.accepted = array(std::int64_t{0});
   Array finite = value_or_later(p.y0, all_finite);

@@ -4,6 +4,7 @@
 
 #include "apsis/ops/arithmetic.hpp"
 #include "apsis/ops/convert.hpp"
+#include "diffeq/checked.hpp"
 #include "diffeq/checks.hpp"
 #include "diffeq/problem.hpp"
 
@@ -25,7 +26,7 @@ FlatStart start_flat(const FlatTerms& terms, const SolverRef& solver, const Arra
   FlatStart s{astype(t0, dtype), std::move(y0), {}};
   const Slopes slopes = as_they_are(terms, dtype);
   const std::vector<Array> slope = first_slope(slopes, s.t, s.y, loc);
-  s.own = solver.init(solver.self, {slopes, s.t, s.y, slope});
+  s.own = checked_init(solver, {slopes, s.t, s.y, slope});
   return s;
 }
 
@@ -33,7 +34,7 @@ SolverAttempt step_flat(const FlatTerms& terms, const SolverRef& solver, const A
                         std::span<const Array> y0, std::span<const Array> own, const Tolerances& tolerances,
                         Loc loc) {
   const LocScope place(loc);
-  return solver.step(solver.self, {as_they_are(terms, t0.dtype()), t0, t1, y0, own, tolerances});
+  return checked_step(solver, {as_they_are(terms, t0.dtype()), t0, t1, y0, own, tolerances});
 }
 
 std::vector<Array> within_flat(const SolverRef& solver, const Array& t, const Array& t0, const Array& t1,
@@ -41,7 +42,7 @@ std::vector<Array> within_flat(const SolverRef& solver, const Array& t, const Ar
                                std::span<const Array> dense, Loc loc) {
   const LocScope place(loc);
   const Array h = t1 - t0, theta = (astype(t, t0.dtype()) - t0) / h;
-  return solver.interpolate(solver.self, {theta, h, y0, y1, dense});
+  return checked_interpolation(solver, {theta, h, y0, y1, dense});
 }
 
 }  // namespace apsis::detail

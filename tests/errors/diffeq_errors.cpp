@@ -35,6 +35,14 @@ void solve_by(const RungeKutta& table) {
   diffeqsolve(ODETerm{decay}, OwnTable{}, 0., 1., 0.1, initial);
 }
 
+/// A solver that forgets the state.
+struct Short {
+  StepTraits traits() const { return {.name = "Short", .order = 1}; }
+  std::vector<Array> init(const SolverStart&) const { return {}; }
+  SolverAttempt step(const SolverStep&) const { return {}; }
+  LocalLinearInterpolation interpolation() const { return {}; }
+};
+
 }  // namespace
 
 APSIS_PROVOKES(
@@ -236,6 +244,9 @@ APSIS_PROVOKES(
     "[diffeqsolve] saveat.steps keeps room for max_steps / steps = 1000000000000 states, more than memory "
     "holds: lower max_steps, which is 1000000000000, or save every n-th step by a larger n",
     solve({.saveat = {.steps = 1}, .max_steps = 1'000'000'000'000}, 0.5))
+
+APSIS_PROVOKES(solver_part, "[Short] y1 of step() is 0 arrays and must be 1 array: it is the state at t1",
+               diffeqsolve(ODETerm{decay}, Short{}, 0., 1., 0.1, initial))
 
 APSIS_PROVOKES(
     table_size, "[Own] a[1] has 0 entries and must have 1: a coefficient for each stage before",

@@ -27,7 +27,7 @@ namespace apsis {
 
 /// What is fixed of a solver.
 struct StepTraits {
-  const char* name;
+  const char* name = "Solver";  ///< what errors call it
   int order;
   /// The order that step size controllers go by, of the solution whose error is estimated; 0: the solver
   /// estimates none.
