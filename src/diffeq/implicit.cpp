@@ -75,7 +75,7 @@ std::pair<Array, Array> StageEquations::solve(const Array& t, const Array& y, co
     const auto again = [&](const Iteration& s) {
       const Array change = linalg::lu_solve(factors, f(s.u)), u = s.u - change;
       const Array allowed = atol + rtol * abs(y + inner * u);
-      const Array size = layout.size() == 0 ? one : max(abs(inner * change / allowed));
+      const Array size = layout.size() == 0 ? 0. * one : max(abs(inner * change / allowed));
       return Iteration{u, size, s.size, s.count + 1};
     };
     const Iteration begin{start, one * std::numeric_limits<double>::infinity(), one, array(std::int64_t{0})};

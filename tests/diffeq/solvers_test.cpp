@@ -200,6 +200,18 @@ TEST(Solvers, TakeStatesOfAnyShape) {
   }
 }
 
+TEST(Solvers, TakeStatesOfNoElements) {
+  const auto decay = [](const Array&, const Array& y) { return -y; };
+  for (const Named& s : whole_solvers(exact_newton)) {
+    SCOPED_TRACE(s.name);
+    const auto solve = [&](const Array& y) {
+      return diffeqsolve(ODETerm{decay}, s.solver, 0., 1., 0.25, y, {.saveat = {.ts = {0.3}, .t1 = true}}).ys;
+    };
+    EXPECT_EQ(solve(zeros({0})).shape(), (Shape{2, 0}));
+    EXPECT_EQ(jit(solve)(zeros({0})).shape(), (Shape{2, 0}));
+  }
+}
+
 // A sum of terms is the term of the sum.
 TEST(Terms, OfASumAreAdded) {
   const auto f = [](const Array&, const Array& y) { return -y; };
