@@ -115,6 +115,7 @@
 #include "apsis/stats/bounded.hpp"
 #include "apsis/stats/discrete.hpp"
 #include "apsis/stats/half_line.hpp"
+#include "apsis/stats/multivariate.hpp"
 #include "apsis/stats/normal.hpp"
 #include "apsis/stats/real_line.hpp"
 

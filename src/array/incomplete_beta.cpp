@@ -16,6 +16,7 @@
 #include "apsis/ops/select.hpp"
 #include "apsis/ops/shape.hpp"
 #include "array/gauss_legendre.hpp"
+#include "array/incomplete.hpp"
 #include "array/special_support.hpp"
 
 namespace apsis::special {
@@ -97,34 +98,46 @@ Integral integral(const Array& p, const Array& q, const Array& z, const Array& l
   return {added(terms), -added(terms * s), added(terms * log1p(w))};
 }
 
-/// Where I(b, a, 1 - x) is computed. Where a parameter is below 1, the integrand of the other way is singular
-/// near 0.
-Array is_swapped(const Array& a, const Array& b, const Array& x) {
+/// Where I(b, a, y) is computed, y = 1 - x. Where a parameter is below 1, the integrand of the other way is
+/// singular near 0.
+Array is_swapped(const Array& a, const Array& b, const Array& x, const Array& y) {
   const Array past = x * (a + b) > a;
-  return where(x < 0.5, past && (a >= 1 || x * b >= 3), past || (b < 1 && (1. - x) * a < 3));
+  return where(x < 0.5, past && (a >= 1 || x * b >= 3), past || (b < 1 && y * a < 3));
 }
 
-Point point_of(const Array& a, const Array& b, const Array& x, const Array& swapped) {
-  const Array y = 1. - x, log_x = log(x), log_y = log1p(-x);
+Point point_of(const Array& a, const Array& b, const Array& x, const Array& y, const Array& swapped) {
+  // Each logarithm of the smaller one of x and y, which has the digits.
+  const Array left = x < 0.5, low = where(left, x, y), log_low = log(low), log_high = log1p(-low);
+  const Array log_x = where(left, log_low, log_high), log_y = where(left, log_high, log_low);
   return {where(swapped, b, a), where(swapped, a, b),         where(swapped, y, x),
           where(swapped, x, y), where(swapped, log_y, log_x), where(swapped, log_x, log_y)};
 }
 
+/// ∂I/∂a and ∂I/∂b as multiples of x y ∂I/∂x = p D, and that.
 struct Slopes {
-  Array by_a, by_b, by_x;
+  Array by_a, by_b, unit;
 };
 /// For a, b > 0, 0 < x < 1.
-Slopes slopes(const Array& a, const Array& b, const Array& x) {
-  const Array swapped = is_swapped(a, b, x);
-  const Point point = point_of(a, b, x, swapped);
+Slopes slopes(const Array& a, const Array& b, const Array& x, const Array& y) {
+  const Array swapped = is_swapped(a, b, x, y);
+  const Point point = point_of(a, b, x, y, swapped);
   const auto& [p, q, u, v, log_u, log_v] = point;
-  const Array d = density(point), sum = p + q;
+  const Array sum = p + q;
   const Integral k = integral(p, q, u / v, log_v);
   const auto [log_p, log_q] = log_slopes(p, q, log_u, log_v);
   const Array whole = 1. + sum * k.value;
-  const Array by_p = d * (log_p * whole + k.value + sum * k.by_p),
-              by_q = d * (log_q * whole + k.value + sum * k.by_q);
-  return {where(swapped, -by_q, by_p), where(swapped, -by_p, by_q), d * p / (u * v)};
+  const Array by_p = (log_p * whole + k.value + sum * k.by_p) / p,
+              by_q = (log_q * whole + k.value + sum * k.by_q) / p;
+  return {where(swapped, -by_q, by_p), where(swapped, -by_p, by_q), p * density(point)};
+}
+
+/// I for a, b > 0, 0 < x < 1.
+Array value_inside(const Array& a, const Array& b, const Array& x, const Array& y) {
+  const Array swapped = is_swapped(a, b, x, y);
+  const auto [p, q, u, v, log_u, log_v] = point_of(a, b, x, y, swapped);
+  const Array lower =
+      density_value(p, q, u, v, log_u, log_v) * (1. + (p + q) * integral(p, q, u / v, log_v).value);
+  return where(swapped, 1. - lower, lower);
 }
 
 using Three = std::tuple<Array, Array, Array>;
@@ -136,11 +149,7 @@ Array is_plain(const Array& a, const Array& b, const Array& x) {
 Array betainc_value(const Array& a, const Array& b, const Array& x) {
   const Array plain = is_plain(a, b, x);
   const Array safe_a = where(plain, a, 1.), safe_b = where(plain, b, 1.), safe_x = where(plain, x, 0.5);
-  const Array swapped = is_swapped(safe_a, safe_b, safe_x);
-  const auto [p, q, u, v, log_u, log_v] = point_of(safe_a, safe_b, safe_x, swapped);
-  const Array lower =
-      density_value(p, q, u, v, log_u, log_v) * (1. + (p + q) * integral(p, q, u / v, log_v).value);
-  const Array inside = where(swapped, 1. - lower, lower);
+  const Array inside = value_inside(safe_a, safe_b, safe_x, 1. - safe_x);
   const Array edge = a > 0 && b > 0 && isfinite(a) && isfinite(b) && (x == 0 || x == 1);
   return where(plain, inside, where(edge, x, NAN));
 }
@@ -150,17 +159,31 @@ Array betainc_of(const Array& a, const Array& b, const Array& x) {
     const auto& [p, q, y] = at;
     const auto& [dp, dq, dy] = along;
     const Array plain = is_plain(p, q, y);
-    const Slopes s = slopes(where(plain, p, 1.), where(plain, q, 1.), where(plain, y, 0.5));
+    const Array inside = where(plain, y, 0.5), rest = 1. - inside;
+    const Slopes s = slopes(where(plain, p, 1.), where(plain, q, 1.), inside, rest);
     const auto end = [](const Array& near, const Array& other) {
       return where(near == 1, other, where(near > 1, 0., INFINITY));
     };
-    const Array by_x = where(plain, s.by_x, where(y == 0, end(p, q), end(q, p)));
-    return std::pair{betainc_of(p, q, y),
-                     dp * where(plain, s.by_a, 0.) + dq * where(plain, s.by_b, 0.) + dy * by_x};
+    const Array by_x = where(plain, s.unit / (inside * rest), where(y == 0, end(p, q), end(q, p)));
+    const Array unit = where(plain, s.unit, 0.);
+    return std::pair{betainc_of(p, q, y), dp * (unit * s.by_a) + dq * (unit * s.by_b) + dy * by_x};
   })(a, b, x);
 }
 
 }  // namespace
+
+Array detail::incomplete_beta(const Array& a, const Array& b, const Array& x, const Array& y) {
+  return value_inside(a, b, x, y);
+}
+Array detail::beta_slope(const Array& a, const Array& b, const Array& x, const Array& y) {
+  const Point point = point_of(a, b, x, y, is_swapped(a, b, x, y));
+  return std::get<0>(point) * density(point);
+}
+std::pair<Array, Array> detail::log_odds_quantile_slopes(const Array& a, const Array& b, const Array& x,
+                                                         const Array& y) {
+  const Slopes s = slopes(a, b, x, y);
+  return {-s.by_a, -s.by_b};
+}
 
 Array betainc(const Array& a, const Array& b, const Array& x, Loc loc) {
   const LocScope place(loc);

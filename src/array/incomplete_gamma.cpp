@@ -149,6 +149,11 @@ Array regularized(const Array& a, const Array& x) {
 
 }  // namespace
 
+Array detail::incomplete_gamma(const Array& a, const Array& x, bool lower) {
+  return value_inside(a, x, lower);
+}
+Array detail::gamma_slope(const Array& a, const Array& x) { return a * density(a, x); }
+
 Array detail::log_gamma_quantile_slope(const Array& a, const Array& log_x) {
   const Array x = exp(log_x), upper = is_upper(a, x);
   const Array outside = where(upper, 0.25, x), inside = where(upper, x, a + 1.);

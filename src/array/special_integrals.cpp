@@ -178,6 +178,38 @@ Array exp1(const Array& x, Loc loc) {
   });
 }
 
+namespace {
+
+/// Ei(x) = γ + log x + eˣ ∫ (e⁻ᵗ - e⁻ˣ) / (x - t) dt from 0 to x (DLMF 6.2.6), x > 0. The integrand falls off
+/// as e⁻ᵗ.
+Array ei_positive(const Array& x) {
+  const Array value = integral(minimum(x, 38.), x, [](const Array& t, const Array& y) {
+    const Array left = y - t, at_end = left == 0, safe = where(at_end, 1., left);
+    return exp(-t) * where(at_end, 1., -expm1(-safe) / safe);
+  });
+  const Array root = exp(0.5 * minimum(x, 1500.));  // eˣ may overflow before Ei(x) does
+  return (euler + log(x)) + root * (root * value);
+}
+
+Array expi_of(const Array& x) {
+  const auto value = [](const Array& v) {
+    const Array above = v > 0, below = v < 0, finite = where(above, minimum(v, 1500.), 1.);
+    const Array positive = where(v == INFINITY, INFINITY, ei_positive(finite));
+    return where(above, positive, where(below, -exp1(where(below, -v, 1.)), where(v == 0, -INFINITY, NAN)));
+  };
+  return custom_jvp(value, [](const Array& v, const Array& dv) {
+    const Array root = exp(0.5 * v);
+    return std::pair{expi_of(v), dv * (root * (root / v))};
+  })(x);
+}
+
+}  // namespace
+
+Array expi(const Array& x, Loc loc) {
+  const LocScope place(loc);
+  return unary("expi", x, expi_of);
+}
+
 // By Li₂'s relations between x, 1 - x and 1 / x from 1/2 to 2 (DLMF 25.12).
 Array spence(const Array& x, Loc loc) {
   const LocScope place(loc);

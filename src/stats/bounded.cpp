@@ -43,6 +43,8 @@ constexpr Family beta_family{
     .sf = [](const Array& z, Parameters p) { return beta_above(z, p[0], p[1]); },
     .log_sf = [](const Array& z,
                  Parameters p) { return log_part(beta_above(z, p[0], p[1]), beta_below(z, p[0], p[1])); },
+    .ppf = [](const Array& q, Parameters p) { return special::betaincinv(p[0], p[1], q); },
+    .isf = [](const Array& q, Parameters p) { return special::betainccinv(p[0], p[1], q); },
 };
 
 Array uniform_below(const Array& z) {
@@ -91,6 +93,7 @@ constexpr Family wrapcauchy_family{
 
 APSIS_STATS_DENSITY(beta, (const Array& a, const Array& b, ), (a, b, ))
 APSIS_STATS_CDF(beta, (const Array& a, const Array& b, ), (a, b, ))
+APSIS_STATS_QUANTILE(beta, (const Array& a, const Array& b, ), (a, b, ))
 APSIS_STATS_DENSITY(uniform, (), ())
 APSIS_STATS_CDF(uniform, (), ())
 APSIS_STATS_QUANTILE(uniform, (), ())

@@ -66,6 +66,8 @@ constexpr Family gamma_family{
     .sf = [](const Array& z, Parameters p) { return gamma_above(z, p[0]); },
     .log_sf = [](const Array& z,
                  Parameters p) { return log_part(gamma_above(z, p[0]), gamma_below(z, p[0])); },
+    .ppf = [](const Array& q, Parameters p) { return special::gammaincinv(p[0], q); },
+    .isf = [](const Array& q, Parameters p) { return special::gammainccinv(p[0], q); },
 };
 
 // The gamma distribution of df / 2 and scale 2.
@@ -83,6 +85,8 @@ constexpr Family chi2_family{
         [](const Array& z, Parameters p) {
           return log_part(gamma_above(0.5 * z, 0.5 * p[0]), gamma_below(0.5 * z, 0.5 * p[0]));
         },
+    .ppf = [](const Array& q, Parameters p) { return 2. * special::gammaincinv(0.5 * p[0], q); },
+    .isf = [](const Array& q, Parameters p) { return 2. * special::gammainccinv(0.5 * p[0], q); },
 };
 
 /// b log z for z ≥ 1: what log_sf is less than 0.
@@ -154,8 +158,10 @@ APSIS_STATS_CDF(expon, (), ())
 APSIS_STATS_QUANTILE(expon, (), ())
 APSIS_STATS_DENSITY(gamma, (const Array& a, ), (a, ))
 APSIS_STATS_CDF(gamma, (const Array& a, ), (a, ))
+APSIS_STATS_QUANTILE(gamma, (const Array& a, ), (a, ))
 APSIS_STATS_DENSITY(chi2, (const Array& df, ), (df, ))
 APSIS_STATS_CDF(chi2, (const Array& df, ), (df, ))
+APSIS_STATS_QUANTILE(chi2, (const Array& df, ), (df, ))
 APSIS_STATS_DENSITY(pareto, (const Array& b, ), (b, ))
 APSIS_STATS_CDF(pareto, (const Array& b, ), (b, ))
 APSIS_STATS_QUANTILE(pareto, (const Array& b, ), (b, ))

@@ -109,6 +109,14 @@ Array gennorm_below(const Array& z, const Array& beta) {
   return through_density<gennorm_formula, gennorm_log_density>(z, beta);
 }
 
+Array gennorm_quantile_formula(const Array& q, const Array& beta) {
+  const Array power = 1. / beta;
+  return both_sides(q, [&](const Array& tails) { return pow(special::gammainccinv(power, tails), power); });
+}
+Array gennorm_quantile(const Array& q, const Array& beta) {
+  return through_inverse<gennorm_quantile_formula, gennorm_below, gennorm_log_density>(q, beta);
+}
+
 constexpr Family gennorm_family{
     .valid = [](Parameters p) { return p[0] > 0; },
     .log_density = [](const Array& z, Parameters p) { return gennorm_log_density(z, p[0]); },
@@ -118,6 +126,8 @@ constexpr Family gennorm_family{
     .sf = [](const Array& z, Parameters p) { return gennorm_below(-z, p[0]); },
     .log_sf = [](const Array& z,
                  Parameters p) { return log_part(gennorm_below(-z, p[0]), gennorm_below(z, p[0])); },
+    .ppf = [](const Array& q, Parameters p) { return gennorm_quantile(q, p[0]); },
+    .isf = [](const Array& q, Parameters p) { return -gennorm_quantile(q, p[0]); },
 };
 
 }  // namespace
@@ -132,5 +142,6 @@ APSIS_STATS_DENSITY(truncnorm, (const Array& a, const Array& b, ), (a, b, ))
 APSIS_STATS_CDF(truncnorm, (const Array& a, const Array& b, ), (a, b, ))
 APSIS_STATS_DENSITY(gennorm, (const Array& beta, ), (beta, ))
 APSIS_STATS_CDF(gennorm, (const Array& beta, ), (beta, ))
+APSIS_STATS_QUANTILE(gennorm, (const Array& beta, ), (beta, ))
 
 }  // namespace apsis::stats

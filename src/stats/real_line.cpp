@@ -121,6 +121,19 @@ Array t_formula(const Array& z, const Array& df) {
 }
 Array t_below(const Array& z, const Array& df) { return through_density<t_formula, t_log_density>(z, df); }
 
+/// Both 1 / (1 + u²) and u² / (1 + u²) by inverses, since one has the digits that the other lacks.
+Array t_quantile_formula(const Array& q, const Array& df) {
+  const Array normal = df == INFINITY, n = where(normal, 1., df), half = full_like(n, 0.5);
+  const Array value = both_sides(q, [&](const Array& tails) {
+    const Array x = special::betaincinv(0.5 * n, half, tails), y = special::betainccinv(half, 0.5 * n, tails);
+    return sqrt(n * (y / x));
+  });
+  return where(normal, special::ndtri(q), value);
+}
+Array t_quantile(const Array& q, const Array& df) {
+  return through_inverse<t_quantile_formula, t_below, t_log_density>(q, df);
+}
+
 constexpr Family t_family{
     .valid = [](Parameters p) { return p[0] > 0; },
     .log_density = [](const Array& z, Parameters p) { return t_log_density(z, p[0]); },
@@ -128,6 +141,8 @@ constexpr Family t_family{
     .log_cdf = [](const Array& z, Parameters p) { return log_part(t_below(z, p[0]), t_below(-z, p[0])); },
     .sf = [](const Array& z, Parameters p) { return t_below(-z, p[0]); },
     .log_sf = [](const Array& z, Parameters p) { return log_part(t_below(-z, p[0]), t_below(z, p[0])); },
+    .ppf = [](const Array& q, Parameters p) { return t_quantile(q, p[0]); },
+    .isf = [](const Array& q, Parameters p) { return -t_quantile(q, p[0]); },
 };
 
 }  // namespace
@@ -149,5 +164,6 @@ APSIS_STATS_CDF(gumbel_l, (), ())
 APSIS_STATS_QUANTILE(gumbel_l, (), ())
 APSIS_STATS_DENSITY(t, (const Array& df, ), (df, ))
 APSIS_STATS_CDF(t, (const Array& df, ), (df, ))
+APSIS_STATS_QUANTILE(t, (const Array& df, ), (df, ))
 
 }  // namespace apsis::stats

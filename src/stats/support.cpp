@@ -8,22 +8,19 @@
 namespace apsis::stats::detail {
 namespace {
 
-void check_broadcast(const char* where, std::span<const Array> arrays) {
-  Shape common;
-  for (const Array& x : arrays) {
-    const Shape& shape = x.shape();
-    const bool longer = shape.size() > common.size();
-    Shape merged = longer ? shape : common;
-    const Shape& other = longer ? common : shape;
-    const std::size_t shift = merged.size() - other.size();
-    for (std::size_t i = 0; i < other.size(); ++i) {
-      std::int64_t& size = merged[shift + i];
-      if (size != other[i] && size != 1 && other[i] != 1)
-        fail(messages::stats_broadcast, {where, to_string(common), to_string(shape)});
-      if (size == 1) size = other[i];
-    }
-    common = merged;
+/// What two shapes broadcast to.
+Shape merged(const char* where, const Shape& common, const Shape& shape) {
+  const bool longer = shape.size() > common.size();
+  Shape out = longer ? shape : common;
+  const Shape& other = longer ? common : shape;
+  const std::size_t shift = out.size() - other.size();
+  for (std::size_t i = 0; i < other.size(); ++i) {
+    std::int64_t& size = out[shift + i];
+    if (size != other[i] && size != 1 && other[i] != 1)
+      fail(messages::stats_broadcast, {where, to_string(common), to_string(shape)});
+    if (size == 1) size = other[i];
   }
+  return out;
 }
 
 /// A family's arguments in its own variable.
@@ -68,7 +65,20 @@ Array log_mass_of(const Counted& c, Standard f) {
 
 }  // namespace
 
+Shape broadcast_shape(const char* where, std::initializer_list<Shape> shapes) {
+  Shape common;
+  for (const Shape& shape : shapes) common = merged(where, common, shape);
+  return common;
+}
+
 Arguments arguments(const char* where, std::initializer_list<Array> given) {
+  Arguments out = promoted(where, given);
+  Shape common;
+  for (const Array& x : out.v) common = merged(where, common, x.shape());
+  return out;
+}
+
+Arguments promoted(const char* where, std::initializer_list<Array> given) {
   const Array& first = *given.begin();
   WeakDtype common{first.dtype(), first.weak()};
   for (const Array& x : given) {
@@ -81,7 +91,6 @@ Arguments arguments(const char* where, std::initializer_list<Array> given) {
   const Dtype inner = item_size(dtype) == 2 ? f32 : dtype;
   Arguments out{{}, dtype};
   for (const Array& x : given) out.v.push_back(x.dtype() == inner ? x : astype(x, inner));
-  check_broadcast(where, out.v);
   return out;
 }
 

@@ -24,7 +24,11 @@ struct Arguments {
   std::vector<Array> v;
   Dtype dtype;  ///< of the result
 };
-/// Throws, naming `where`, for complex numbers and for shapes that do not broadcast.
+/// Throws, naming `where`, for complex numbers.
+Arguments promoted(const char* where, std::initializer_list<Array> given);
+/// What shapes broadcast to. Throws, naming `where`, if they do not.
+Shape broadcast_shape(const char* where, std::initializer_list<Shape> shapes);
+/// `promoted` of arguments that broadcast.
 Arguments arguments(const char* where, std::initializer_list<Array> given);
 /// In the dtype of the result.
 Array finished(const Array& y, const Arguments& of);

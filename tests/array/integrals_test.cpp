@@ -10,8 +10,9 @@ namespace apsis::testing {
 namespace {
 
 /// Bounds in ULP; of zeta more where s log q is large.
-const std::map<std::string, double> bounds{{"i0", 8},    {"i1", 8},   {"i0e", 6},    {"i1e", 6}, {"erfcx", 8},
-                                           {"dawsn", 6}, {"exp1", 8}, {"spence", 8}, {"zeta", 8}};
+const std::map<std::string, double> bounds{{"i0", 8},     {"i1", 8},    {"i0e", 6},  {"i1e", 6},
+                                           {"erfcx", 8},  {"dawsn", 6}, {"exp1", 8}, {"expi", 8},
+                                           {"spence", 8}, {"zeta", 8}};
 
 Table integrals() {
   auto near = [](auto f) { return unary(f, 4e-15); };
@@ -23,6 +24,7 @@ Table integrals() {
       {"erfcx", near([](const Array& x) { return special::erfcx(x); })},
       {"dawsn", near([](const Array& x) { return special::dawsn(x); })},
       {"exp1", near([](const Array& x) { return special::exp1(x); })},
+      {"expi", near([](const Array& x) { return special::expi(x); })},
       {"spence", near([](const Array& x) { return special::spence(x); })},
       {"zeta", binary([](const Array& s, const Array& q) { return special::zeta(s, q); }, 4e-15)},
   };

@@ -14,3 +14,20 @@ APSIS_PROVOKES(
     "[gamma::cdf] shapes [2] and [3] do not broadcast: counted from the last axis, sizes must be equal or "
     "one of them 1",
     stats::gamma::cdf(array({1., 2.}), ones({3})))
+
+APSIS_PROVOKES(stats_covariance,
+               "[multivariate_normal::pdf] of x - mean of shape [2, 3] the covariance must be a number, or "
+               "matrices with as many rows and columns as the last axis has numbers, got [3]; diag(v) is the "
+               "matrix of variances v",
+               stats::multivariate_normal::pdf(ones({2, 3}), 0., ones({3})))
+APSIS_PROVOKES(stats_alpha,
+               "[dirichlet::logpdf] alpha must be a vector, got [2, 3]; vmap takes several of them",
+               stats::dirichlet::logpdf(array({0.5, 0.5}), ones({2, 3})))
+APSIS_PROVOKES(stats_parts,
+               "[dirichlet::pdf] axis 0 of x must have as many numbers as alpha, 3, or one less, got [5, 3]; "
+               "where they are along the last axis, give moveaxis(x, -1, 0)",
+               stats::dirichlet::pdf(ones({5, 3}), ones({3})))
+APSIS_PROVOKES(stats_outcomes,
+               "[multinomial::logpmf] x and p must have an axis of outcomes, got [] and [2]; binom takes the "
+               "count of one",
+               stats::multinomial::logpmf(3, 3, array({0.5, 0.5})))

@@ -59,7 +59,46 @@ def incomplete():
         p, q, z = np.meshgrid(np.array([1.0, 0.5, -1.0, NAN], t), np.array([2.0, -1.0], t), np.array([0.0, 1.0, -0.5, 1.5, NAN], t))
         record(w, "betainc", None, p, q, z, y=scipy.special.betainc(p, q, z).astype(t), grad=False)
         record(w, "gammainc", None, np.zeros((0, 2), t), np.zeros(2, t), y=np.zeros((0, 2), t), grad=False)
+    inverses(w)
     w.write()
+
+
+def inverse(probability, density, start):
+    """By Newton's method for the logarithm of the probability, from SciPy's value on."""
+
+    def f(*v):
+        *parameters, p = v
+        x = mpmath.mpf(float(start(*map(float, v))))
+        for _ in range(5):
+            below = probability(*parameters, x)
+            x *= mpmath.exp(-mpmath.log(below / p) * below / (x * density(*parameters, x)))
+        return x
+
+    return f
+
+
+def inverses(w):
+    rng = np.random.default_rng(20261128)
+    a, b = 10.0 ** np.concatenate([rng.uniform(-1, 2.3, (2, 12)), rng.uniform(0, 2.3, (2, 12))], axis=1)
+    p = np.concatenate([rng.uniform(0, 1, 12), 10.0 ** -rng.uniform(1, 40, 6), 1 - 10.0 ** -rng.uniform(1, 9, 6)])
+    of_gamma = lambda a, x: x ** (a - 1) * mpmath.exp(-x) / mpmath.gamma(a)  # noqa: E731
+    of_beta = lambda a, b, x: x ** (a - 1) * (1 - x) ** (b - 1) / mpmath.beta(a, b)  # noqa: E731
+    few = lambda v: v[:12].astype(np.float32)  # noqa: E731
+    for name, f, xs in (
+        ("gammaincinv", inverse(lower, of_gamma, scipy.special.gammaincinv), (a, p)),
+        ("gammainccinv", inverse(upper, lambda a, x: -of_gamma(a, x), scipy.special.gammainccinv), (a, p)),
+        ("betaincinv", inverse(beta, of_beta, scipy.special.betaincinv), (a, b, p)),
+        ("betainccinv", inverse(lambda a, b, x: beta(b, a, 1 - x), lambda a, b, x: -of_beta(a, b, x), scipy.special.betainccinv), (a, b, p)),
+    ):
+        record(w, name, None, *xs, y=exact(f, *xs), slopes=slopes(f, *xs), grad=False)
+        record(w, name, None, *map(few, xs), y=exact(f, *map(few, xs)).astype(np.float32), grad=False)
+        calm = [np.array([0.7, 2.5, 30.0]), *([np.array([1.5, 0.4, 25.0])] if len(xs) == 3 else []), np.array([0.3, 0.6, 0.4])]
+        record(w, name, None, *calm, y=exact(f, *calm), slopes=slopes(f, *calm), grad=False, smooth_to=2)
+        for t in FLOATS:
+            q = np.array([0.0, 1.0, -0.5, 1.5, NAN], t)
+            shapes = np.meshgrid(np.array([1.0, 0.5, -1.0, NAN], t), np.array([2.0, -1.0], t), q) if len(xs) == 3 else np.meshgrid(np.array([0.0, 0.5, 1.0, 2.0, -1.0, NAN], t), q)
+            record(w, name, None, *shapes, y=getattr(scipy.special, name)(*shapes).astype(t), grad=False)
+            record(w, name, None, *([np.zeros(2, t)] * (len(xs) - 1)), np.zeros((0, 2), t), y=np.zeros((0, 2), t), grad=False)
 
 
 def integrals():
@@ -77,6 +116,7 @@ def integrals():
         "dawsn": (lambda x: mpmath.sqrt(mpmath.pi) / 2 * mpmath.exp(-x * x) * mpmath.erfi(x), np.append(signed, [1e5, -1e9])),
         "exp1": (mpmath.e1, np.concatenate([wide[:20], u(0, 2, 12), u(2, 40, 8), [700.0]])),
         "spence": (lambda x: mpmath.polylog(2, 1 - x), np.concatenate([wide, u(0, 3, 24)])),
+        "expi": (mpmath.ei, np.concatenate([-wide[:18], wide, np.linspace(0.5, 60, 30), [1e-3, 0.3, 0.45, 700.0, 715.0]])),
     }
     for name, (f, x) in mp.items():
         record(w, name, None, x, y=exact(f, x), slopes=slopes(f, x), grad=False)

@@ -36,8 +36,21 @@ Array gammainc(const Array& a, const Array& x, Loc loc = Loc::here());
 /// 1 - gammainc(a, x), exact where that is near 1, with the same error.
 Array gammaincc(const Array& a, const Array& x, Loc loc = Loc::here());
 /// ∫₀ˣ tᵃ⁻¹ (1 - t)ᵇ⁻¹ dt / B(a, b), the regularised incomplete beta function, for a, b > 0 and x in [0, 1];
-/// NaN outside. Error up to 60 ULP, and |log| ULP far in the tail.
+/// NaN outside. Error up to 60 ULP, and |log| ULP far in the tail; where b < 1 and (1 - x) a < 3, that many
+/// ULP of 1.
 Array betainc(const Array& a, const Array& b, const Array& x, Loc loc = Loc::here());
+
+// Their inverses, with derivatives of any order in all arguments: as exact as the error of the function
+// allows.
+
+/// The x whose gammainc(a, x) is p, for a ≥ 0 and p in [0, 1]; NaN outside, and for infinite a.
+Array gammaincinv(const Array& a, const Array& p, Loc loc = Loc::here());
+/// The x whose gammaincc(a, x) is q, otherwise as gammaincinv.
+Array gammainccinv(const Array& a, const Array& q, Loc loc = Loc::here());
+/// The x whose betainc(a, b, x) is p, for finite a, b > 0 and p in [0, 1]; NaN outside.
+Array betaincinv(const Array& a, const Array& b, const Array& p, Loc loc = Loc::here());
+/// The x whose 1 - betainc(a, b, x) is q, otherwise as betaincinv.
+Array betainccinv(const Array& a, const Array& b, const Array& q, Loc loc = Loc::here());
 
 // Bessel functions and integrals, to a few ULP.
 
@@ -55,6 +68,9 @@ Array erfcx(const Array& x, Loc loc = Loc::here());
 Array dawsn(const Array& x, Loc loc = Loc::here());
 /// ∫ₓ^∞ exp(-t) / t dt for x ≥ 0; NaN below.
 Array exp1(const Array& x, Loc loc = Loc::here());
+/// The principal value of ∫ exp(t) / t dt from -∞ to x, the exponential integral Ei. Near its root at 0.3725
+/// the error is a few ULP of 1.
+Array expi(const Array& x, Loc loc = Loc::here());
 /// -∫₁ˣ log t / (t - 1) dt for x ≥ 0, Spence's function Li₂(1 - x); NaN below.
 Array spence(const Array& x, Loc loc = Loc::here());
 /// Σ (q + k)⁻ˢ over k = 0, 1, …, Hurwitz' zeta function, for s ≥ 1 and q > 0; infinite at s = 1 and where a

@@ -30,6 +30,12 @@ Array sf(const Array& x, const Array& a, const Array& b, const Array& loc = 0, c
 /// log(sf), exact near 0, too.
 Array logsf(const Array& x, const Array& a, const Array& b, const Array& loc = 0, const Array& scale = 1,
             Loc place = Loc::here());
+/// The x whose cdf is q.
+Array ppf(const Array& q, const Array& a, const Array& b, const Array& loc = 0, const Array& scale = 1,
+          Loc place = Loc::here());
+/// The x whose sf is q.
+Array isf(const Array& q, const Array& a, const Array& b, const Array& loc = 0, const Array& scale = 1,
+          Loc place = Loc::here());
 }  // namespace beta
 
 /// The uniform distribution. 0 ≤ z ≤ 1.

@@ -50,6 +50,12 @@ Array sf(const Array& x, const Array& a, const Array& loc = 0, const Array& scal
 /// log(sf), exact near 0, too.
 Array logsf(const Array& x, const Array& a, const Array& loc = 0, const Array& scale = 1,
             Loc place = Loc::here());
+/// The x whose cdf is q.
+Array ppf(const Array& q, const Array& a, const Array& loc = 0, const Array& scale = 1,
+          Loc place = Loc::here());
+/// The x whose sf is q.
+Array isf(const Array& q, const Array& a, const Array& loc = 0, const Array& scale = 1,
+          Loc place = Loc::here());
 }  // namespace gamma
 
 /// The distribution of the sum of df squared standard normal numbers, df > 0. z ≥ 0.
@@ -72,6 +78,12 @@ Array sf(const Array& x, const Array& df, const Array& loc = 0, const Array& sca
 /// log(sf), exact near 0, too.
 Array logsf(const Array& x, const Array& df, const Array& loc = 0, const Array& scale = 1,
             Loc place = Loc::here());
+/// The x whose cdf is q.
+Array ppf(const Array& q, const Array& df, const Array& loc = 0, const Array& scale = 1,
+          Loc place = Loc::here());
+/// The x whose sf is q.
+Array isf(const Array& q, const Array& df, const Array& loc = 0, const Array& scale = 1,
+          Loc place = Loc::here());
 }  // namespace chi2
 
 /// Pareto's distribution of power b > 0. z ≥ 1.

@@ -102,6 +102,12 @@ Array sf(const Array& x, const Array& beta, const Array& loc = 0, const Array& s
 /// log(sf), exact near 0, too.
 Array logsf(const Array& x, const Array& beta, const Array& loc = 0, const Array& scale = 1,
             Loc place = Loc::here());
+/// The x whose cdf is q.
+Array ppf(const Array& q, const Array& beta, const Array& loc = 0, const Array& scale = 1,
+          Loc place = Loc::here());
+/// The x whose sf is q.
+Array isf(const Array& q, const Array& beta, const Array& loc = 0, const Array& scale = 1,
+          Loc place = Loc::here());
 }  // namespace gennorm
 
 }  // namespace apsis::stats

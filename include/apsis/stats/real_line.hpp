@@ -130,6 +130,12 @@ Array sf(const Array& x, const Array& df, const Array& loc = 0, const Array& sca
 /// log(sf), exact near 0, too.
 Array logsf(const Array& x, const Array& df, const Array& loc = 0, const Array& scale = 1,
             Loc place = Loc::here());
+/// The x whose cdf is q.
+Array ppf(const Array& q, const Array& df, const Array& loc = 0, const Array& scale = 1,
+          Loc place = Loc::here());
+/// The x whose sf is q.
+Array isf(const Array& q, const Array& df, const Array& loc = 0, const Array& scale = 1,
+          Loc place = Loc::here());
 }  // namespace t
 
 }  // namespace apsis::stats
