@@ -2,6 +2,9 @@
 
 #include <cmath>
 
+#include "apsis/array/creation.hpp"
+#include "apsis/array/dtype.hpp"
+#include "apsis/array/linalg.hpp"
 #include "apsis/array/statistics.hpp"
 #include "apsis/ops/arithmetic.hpp"
 #include "apsis/ops/comparison.hpp"
@@ -187,6 +190,66 @@ Array polysub(const Array& a, const Array& b, Loc loc) {
 Array polymul(const Array& a, const Array& b, Loc loc) {
   const LocScope place(loc);
   return convolve(a, b);
+}
+
+std::pair<Array, Array> polydiv(const Array& u, const Array& v, Loc loc) {
+  const LocScope place(loc);
+  for (const Array& p : {u, v}) {
+    check_rank("polydiv", p.ndim() == 1, "one axis", p);
+    if (p.size() == 0) fail(messages::array_few, {"polydiv", "1", "axis 0", to_string(p.aval())});
+  }
+  const Array given[] = {u, v};
+  const std::vector<Array> both = promoted_inexact(given);
+  if (u.size() < v.size()) return {zeros({1}, both[0].dtype()), both[0]};
+  const Array first = both[1][0], others = part(both[1], 0, 1, {});
+  // Long division: `left` is what the highest powers have left, one entry fewer each time.
+  Array left = both[0];
+  std::vector<Array> quotient;
+  while (left.size() >= v.size()) {
+    quotient.push_back(left[0] / first);
+    const Array taken = pad(quotient.back() * others, {0}, {left.size() - v.size()});
+    left = part(left, 0, 1, {}) - taken;
+  }
+  return {stack(quotient), left.size() == 0 ? zeros({1}, left.dtype()) : left};
+}
+
+Array poly(const Array& roots, Loc loc) {
+  const LocScope place(loc);
+  check_rank("poly", roots.ndim() == 1, "one axis of roots", roots);
+  const Array v = inexact(roots);
+  Array product = ones({1}, v.dtype());
+  for (const Array& root : unstack(v)) product = pad(product, {0}, {1}) - pad(product, {1}, {0}) * root;
+  return product;
+}
+
+Array polyfit(const Array& x, const Array& y, int degree, const PolyfitOptions& options, Loc loc) {
+  const LocScope place(loc);
+  check_count("polyfit", degree);
+  check_rank("polyfit", x.ndim() == 1, "one axis as x", x);
+  check_rank("polyfit", y.ndim() == 1 || y.ndim() == 2, "one or two axes as y", y);
+  if (x.size() == 0) fail(messages::array_few, {"polyfit", "1", "axis 0", to_string(x.aval())});
+  const bool weighted = !options.w.is_empty();
+  if (y.dim(0) != x.size())
+    fail(messages::array_sizes, {"polyfit", "x " + to_string(x.aval()), "y " + to_string(y.aval()),
+                                 "there is a row of y for each entry of x"});
+  if (weighted && options.w.shape() != x.shape())
+    fail(messages::array_sizes, {"polyfit", "x " + to_string(x.aval()), "w " + to_string(options.w.aval()),
+                                 "there is a weight for each entry of x"});
+  const Array given[] = {x, y, weighted ? options.w : ones_like(x)};
+  const std::vector<Array> v = promoted_inexact(given);
+  Array powers = vander(v[0], degree + 1);
+  Array values = v[1];
+  if (weighted) {
+    powers = powers * expand_dims(v[2], 1);
+    values = values * (y.ndim() == 2 ? expand_dims(v[2], 1) : v[2]);
+  }
+  // Columns of unit length: the powers of large and of small x count alike. One of zeros stays.
+  const Array squares = sum(square(powers), {.axis = 0});
+  const Array length = sqrt(where(squares == 0, 1, squares));
+  const double rcond =
+      options.rcond >= 0 ? options.rcond : static_cast<double>(x.size()) * finfo(powers.dtype()).eps;
+  const Array found = linalg::lstsq(powers / length, values, {.rtol = rcond}).x;
+  return found / (y.ndim() == 2 ? expand_dims(length, 1) : length);
 }
 
 Array polyder(const Array& p, int m, Loc loc) {

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <numbers>
 
+#include "apsis/array/special.hpp"
 #include "apsis/ops/arithmetic.hpp"
 #include "apsis/ops/comparison.hpp"
 #include "apsis/ops/convert.hpp"
@@ -138,6 +140,57 @@ Array indices(const Shape& sizes, Dtype dtype, Loc loc) {
   std::vector<Array> each;
   for (int axis = 0; axis < sizes.rank(); ++axis) each.push_back(iota(sizes, axis, dtype));
   return stack(each);
+}
+
+namespace {
+
+/// -1 … 1 at equal distances, exactly symmetric: where a window's points are, seen from its middle.
+Array from_middle(const char* where, std::int64_t count, Dtype dtype) {
+  check_count(where, count);
+  check_dtype(where, is_floating(dtype), "a floating dtype", zeros({count}, dtype));
+  const Array steps = astype(2 * arange(0, count), f64) - static_cast<double>(count - 1);
+  return count < 2 ? steps : steps / static_cast<double>(count - 1);
+}
+
+/// Σ weights[k] cos(kπx), for x seen from the middle: there all cosines are 1.
+Array cosines(const char* where, std::int64_t count, std::initializer_list<double> weights, Dtype dtype) {
+  const Array x = from_middle(where, count, dtype) * std::numbers::pi;
+  Array value = zeros_like(x);
+  int k = 0;
+  for (double weight : weights) value = value + weight * cos(x * static_cast<double>(k++));
+  return astype(value, dtype);
+}
+
+}  // namespace
+
+Array bartlett(std::int64_t count, Dtype dtype, Loc loc) {
+  const LocScope place(loc);
+  return astype(1 - abs(from_middle("bartlett", count, dtype)), dtype);
+}
+
+Array blackman(std::int64_t count, Dtype dtype, Loc loc) {
+  const LocScope place(loc);
+  return cosines("blackman", count, {0.42, 0.5, 0.08}, dtype);
+}
+
+Array hamming(std::int64_t count, Dtype dtype, Loc loc) {
+  const LocScope place(loc);
+  return cosines("hamming", count, {0.54, 0.46}, dtype);
+}
+
+Array hanning(std::int64_t count, Dtype dtype, Loc loc) {
+  const LocScope place(loc);
+  return cosines("hanning", count, {0.5, 0.5}, dtype);
+}
+
+Array kaiser(std::int64_t count, const Array& beta, Loc loc) {
+  const LocScope place(loc);
+  check_rank("kaiser", beta.ndim() == 0, "no axis as beta", beta);
+  const Array b = inexact(beta);
+  const Array width = astype(sqrt(1 - square(from_middle("kaiser", count, b.dtype()))), b.dtype());
+  const Array x = b * width;
+  // Scaled by their exponentials, which together are at most 1: I₀ itself overflows.
+  return special::i0e(x) * exp(abs(x) - abs(b)) / special::i0e(b);
 }
 
 }  // namespace apsis

@@ -82,6 +82,7 @@ Array percentile(const Array& x, const Array& q, const QuantileOptions& options,
 
 Array median(const Array& x, const ReduceOptions& options, Loc loc) {
   const LocScope place(loc);
+  detail::check_options("median", x, options, {}, loc);
   return quantile_of("median", x, 0.5, {.axis = options.axis, .keepdims = options.keepdims}, false);
 }
 
@@ -97,6 +98,7 @@ Array nanpercentile(const Array& x, const Array& q, const QuantileOptions& optio
 
 Array nanmedian(const Array& x, const ReduceOptions& options, Loc loc) {
   const LocScope place(loc);
+  detail::check_options("nanmedian", x, options, {}, loc);
   return quantile_of("nanmedian", x, 0.5, {.axis = options.axis, .keepdims = options.keepdims}, true);
 }
 

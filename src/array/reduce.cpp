@@ -40,11 +40,13 @@ Array average(const Array& x, const AverageOptions& options, Loc loc) {
 
 Array ptp(const Array& x, const ReduceOptions& options, Loc loc) {
   const LocScope place(loc);
+  detail::check_options("ptp", x, options, {}, loc);
   return max(x, options) - min(x, options);
 }
 
 Array count_nonzero(const Array& x, const ReduceOptions& options, Loc loc) {
   const LocScope place(loc);
+  detail::check_options("count_nonzero", x, options, {}, loc);
   return sum(x != 0, options);
 }
 
@@ -54,45 +56,63 @@ Array without_nan(const Array& x, const Array& filling) {
   return is_floating(x.dtype()) ? where(isnan(x), filling, x) : x;
 }
 
+/// The options with `where` false for NaN.
+template <class Options>
+Options skipping_nan(const Array& x, Options options) {
+  if (is_floating(x.dtype()))
+    options.where = options.where.is_empty() ? !isnan(x) : options.where && !isnan(x);
+  return options;
+}
+
+constexpr detail::TakenOptions of_totals{.where = true, .initial = true, .dtype = true},
+    of_means{.where = true, .dtype = true, .floating = true},
+    of_extrema{.where = true, .initial = true, .needs_initial = true};
+
+ReduceOptions reduction(const VarianceOptions& options) {
+  return {.axis = options.axis, .keepdims = options.keepdims, .where = options.where, .dtype = options.dtype};
+}
+
 }  // namespace
 
 Array nansum(const Array& x, const ReduceOptions& options, Loc loc) {
   const LocScope place(loc);
-  return sum(without_nan(x, 0), options);
+  detail::check_options("nansum", x, options, of_totals, loc);
+  return sum(x, skipping_nan(x, options));
 }
 
 Array nanprod(const Array& x, const ReduceOptions& options, Loc loc) {
   const LocScope place(loc);
-  return prod(without_nan(x, 1), options);
+  detail::check_options("nanprod", x, options, of_totals, loc);
+  return prod(x, skipping_nan(x, options));
 }
 
 Array nanmean(const Array& x, const ReduceOptions& options, Loc loc) {
   const LocScope place(loc);
-  if (!is_floating(x.dtype())) return mean(x, options);
-  return nansum(x, options) / astype(count_nonzero(x == x, options), x.dtype());
+  detail::check_options("nanmean", x, options, of_means, loc);
+  return mean(x, skipping_nan(x, options));
 }
 
 Array nanvar(const Array& x, const VarianceOptions& options, Loc loc) {
   const LocScope place(loc);
-  if (!is_floating(x.dtype())) return var(x, options);
-  const Array deviation = x - nanmean(x, {options.axis, true});
-  const ReduceOptions along{options.axis, options.keepdims};
-  const Array divisor = astype(count_nonzero(x == x, along), x.dtype()) - options.ddof;
-  return where(divisor > 0, nansum(square(deviation), along), NAN) / where(divisor > 0, divisor, 1);
+  detail::check_options("nanvar", x, reduction(options), of_means, loc);
+  return var(x, skipping_nan(x, options));
 }
 
 Array nanstd(const Array& x, const VarianceOptions& options, Loc loc) {
   const LocScope place(loc);
-  return sqrt(nanvar(x, options));
+  detail::check_options("nanstd", x, reduction(options), of_means, loc);
+  return std_(x, skipping_nan(x, options));
 }
 
 namespace {
 
+/// `beyond` is what no element is beyond. With `initial` there is always an element that is no NaN.
 template <class Extremum>
 Array extremum_without_nan(const Array& x, const Array& beyond, const ReduceOptions& options,
                            const Extremum& extremum) {
   if (!is_floating(x.dtype())) return extremum(x, options);
   const Array found = extremum(without_nan(x, beyond), options);
+  if (!options.initial.is_empty()) return found;
   return where(all(isnan(x), options), NAN, found);
 }
 
@@ -100,24 +120,28 @@ Array extremum_without_nan(const Array& x, const Array& beyond, const ReduceOpti
 
 Array nanmax(const Array& x, const ReduceOptions& options, Loc loc) {
   const LocScope place(loc);
+  detail::check_options("nanmax", x, options, of_extrema, loc);
   return extremum_without_nan(x, least(x.dtype()), options,
                               [](const Array& a, const ReduceOptions& o) { return max(a, o); });
 }
 
 Array nanmin(const Array& x, const ReduceOptions& options, Loc loc) {
   const LocScope place(loc);
+  detail::check_options("nanmin", x, options, of_extrema, loc);
   return extremum_without_nan(x, greatest(x.dtype()), options,
                               [](const Array& a, const ReduceOptions& o) { return min(a, o); });
 }
 
 Array nanargmax(const Array& x, const ReduceOptions& options, Loc loc) {
   const LocScope place(loc);
+  detail::check_options("nanargmax", x, options, {}, loc);
   if (!is_floating(x.dtype())) return argmax(x, options);
   return where(all(isnan(x), options), -1, argmax(without_nan(x, least(x.dtype())), options));
 }
 
 Array nanargmin(const Array& x, const ReduceOptions& options, Loc loc) {
   const LocScope place(loc);
+  detail::check_options("nanargmin", x, options, {}, loc);
   if (!is_floating(x.dtype())) return argmin(x, options);
   return where(all(isnan(x), options), -1, argmin(without_nan(x, greatest(x.dtype())), options));
 }

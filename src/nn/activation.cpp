@@ -82,6 +82,7 @@ Array log_softmax(const Array& x, int axis, Loc loc) {
 
 Array logmeanexp(const Array& x, const ReduceOptions& options, Loc loc) {
   const LocScope place(loc);
+  detail::check_options("logmeanexp", x, options, {}, loc);
   const Array sum = logsumexp(x, options);
   return sum -
          std::log(static_cast<double>(x.size()) / static_cast<double>(std::max<std::int64_t>(sum.size(), 1)));

@@ -5,7 +5,11 @@
 
 #include <algorithm>
 
+#include "apsis/ops/arithmetic.hpp"
+#include "apsis/ops/creation.hpp"
+#include "apsis/ops/math.hpp"
 #include "ops/arguments.hpp"
+#include "ops/elementwise.hpp"
 #include "ops/index_rules.hpp"
 #include "ops/messages.hpp"
 #include "ops/table.hpp"
@@ -405,6 +409,23 @@ Array IndexUpdate::add(const Array& v, IndexMode mode, Loc loc) const {
 }
 Array IndexUpdate::multiply(const Array& v, IndexMode mode, Loc loc) const {
   return update(x_, index_, v, ScatterKind::Mul, mode, loc);
+}
+Array IndexUpdate::subtract(const Array& v, IndexMode mode, Loc loc) const {
+  const LocScope place(loc);
+  detail::check_dtype("subtract", detail::number_dtypes, x_.aval(), loc);
+  // Negated in x's dtype: unsigned values have no negative. Fractions are left for the update to refuse.
+  const bool fractions = is_floating(v.dtype()) && !is_floating(x_.dtype());
+  return add(fractions ? v : -lax::convert(v, x_.dtype(), x_.weak()), mode, loc);
+}
+Array IndexUpdate::divide(const Array& v, IndexMode mode, Loc loc) const {
+  const LocScope place(loc);
+  detail::check_dtype("divide", detail::float_dtypes, x_.aval(), loc);
+  return x_ / IndexUpdate(ones_like(x_), index_).multiply(v, mode, loc);
+}
+Array IndexUpdate::power(const Array& v, IndexMode mode, Loc loc) const {
+  const LocScope place(loc);
+  detail::check_dtype("power", detail::float_dtypes, x_.aval(), loc);
+  return pow(x_, IndexUpdate(ones_like(x_), index_).multiply(v, mode, loc), loc);
 }
 Array IndexUpdate::min(const Array& v, IndexMode mode, Loc loc) const {
   return update(x_, index_, v, ScatterKind::Min, mode, loc);

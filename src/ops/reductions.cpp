@@ -3,6 +3,8 @@
 #include "apsis/ops/reduce.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "ops/operands.hpp"
 #include "ops/reduce_params.hpp"
@@ -25,12 +27,19 @@ std::int64_t count_along(const Array& x, const Dims& axes) {
   return count;
 }
 
+// The shape of a reduced array.
+Shape shape_without(const Shape& shape, const Dims& axes, bool keep) {
+  Shape out;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    const bool gone = axes.contains(static_cast<std::int64_t>(i));
+    if (!gone || keep) out.push_back(gone ? 1 : shape[i]);
+  }
+  return out;
+}
+
 // Puts the axes that were reduced back, with size 1.
 Array keep_axes(const Array& reduced, const Shape& shape, const Dims& axes, bool keep) {
-  if (!keep) return reduced;
-  Shape kept = shape;
-  for (std::int64_t axis : axes) kept[static_cast<std::size_t>(axis)] = 1;
-  return lax::reshape(reduced, kept);
+  return keep ? lax::reshape(reduced, shape_without(shape, axes, true)) : reduced;
 }
 
 Array reduce(const Op& op, const Array& x, Dims axes, bool keepdims, Loc loc) {
@@ -39,21 +48,76 @@ Array reduce(const Op& op, const Array& x, Dims axes, bool keepdims, Loc loc) {
   return keep_axes(reduced, x.shape(), axes, keepdims);
 }
 
+// What all reductions do with their options.
+struct Reduction {
+  const char* name;
+  const Op& op;
+  Array (*combine)(const Array&, const Array&);
+  double nothing;           // what leaves the result as it is
+  bool has_nothing = true;  // otherwise it has no value over an empty axis
+};
+
+Array largest_of(const Array& a, const Array& b) { return bind1(maximum_op, {}, {a, b}); }
+Array least_of(const Array& a, const Array& b) { return bind1(minimum_op, {}, {a, b}); }
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr Reduction sums{"sum", reduce_sum_op, lax::add, 0}, products{"prod", reduce_prod_op, lax::mul, 1},
+    maxima{"max", reduce_max_op, largest_of, -infinity, false},
+    minima{"min", reduce_min_op, least_of, infinity, false},
+    everything{"all", reduce_and_op, lax::logical_and, 1}, anything{"any", reduce_or_op, lax::logical_or, 0};
+
+Reduction named(const char* name, Reduction r) {
+  r.name = name;
+  return r;
+}
+
+// x where it counts, what changes nothing elsewhere.
+Array counting(const Array& x, const Array& where, const Array& nothing) {
+  if (where.is_empty()) return x;
+  return lax::select(broadcast_operand(where, x.shape()), x, broadcast_operand(nothing, x.shape()));
+}
+
+// x is of the dtype to compute in; the options have been checked.
+Array reduced(const Reduction& r, const Array& x, const ReduceOptions& options, Loc loc) {
+  const Dims axes = reduced_axes(r.name, x, options.axis, loc);
+  Array initial;
+  if (!options.initial.is_empty()) initial = as_dtype(options.initial, {x.dtype(), false});
+  // No number is beyond all integers. They have no derivatives, so the initial value may be there twice.
+  const auto nothing = [&] {
+    const bool known = r.has_nothing || is_floating(x.dtype());
+    return known ? literal(x.dtype(), r.nothing) : initial;
+  };
+  if (!r.has_nothing && count_along(x, axes) == 0) {
+    if (initial.is_empty())
+      fail(messages::empty_reduction, {r.name, to_string(x.aval()), to_string(axes)}, loc);
+    return broadcast_operand(initial, shape_without(x.shape(), axes, options.keepdims));
+  }
+  const Array counted = options.where.is_empty() ? x : counting(x, options.where, nothing());
+  const Array result = reduce(r.op, counted, axes, options.keepdims, loc);
+  return initial.is_empty() ? result : r.combine(broadcast_operand(initial, result.shape()), result);
+}
+
 // Integers are added up in 64 bits.
-Array widened(const char* name, const Array& x, Loc loc) {
+Array widened(const char* name, const Array& x, std::optional<Dtype> wanted, Loc loc) {
   check_dtype(name, real_dtypes, x.aval(), loc);
-  const Dtype dtype = is_floating(x.dtype())           ? x.dtype()
+  const Dtype dtype = wanted                           ? *wanted
+                      : is_floating(x.dtype())         ? x.dtype()
                       : is_unsigned_integer(x.dtype()) ? Dtype::U64
                                                        : Dtype::I64;
   return as_dtype(x, {dtype, false});
 }
 
-Array extremum(const Op& op, const char* name, const Array& x, const ReduceOptions& options, Loc loc) {
-  check_dtype(name, real_dtypes, x.aval(), loc);
-  const Dims axes = reduced_axes(name, x, options.axis, loc);
-  if (count_along(x, axes) == 0)
-    fail(messages::empty_reduction, {name, to_string(x.aval()), to_string(axes)}, loc);
-  return reduce(op, x, axes, options.keepdims, loc);
+Array total(const Reduction& numbers, const Reduction& booleans, const Array& x, const ReduceOptions& options,
+            Loc loc) {
+  check_options(numbers.name, x, options, {.where = true, .initial = true, .dtype = true}, loc);
+  const Array value = widened(numbers.name, x, options.dtype, loc);
+  return reduced(named(numbers.name, value.dtype() == Dtype::Bool ? booleans : numbers), value, options, loc);
+}
+
+Array extremum(const Reduction& r, const Array& x, const ReduceOptions& options, Loc loc) {
+  check_dtype(r.name, real_dtypes, x.aval(), loc);
+  check_options(r.name, x, options, {.where = true, .initial = true, .needs_initial = true}, loc);
+  return reduced(r, x, options, loc);
 }
 
 // One axis, or all elements in a line.
@@ -67,6 +131,7 @@ Array one_axis(const char* name, const Array& x, const Axes& axes, std::int64_t&
 
 Array arg_extremum(const Op& op, const Array& x, const ReduceOptions& options, Loc loc) {
   check_dtype(op.name, real_dtypes, x.aval(), loc);
+  check_options(op.name, x, options, {}, loc);
   std::int64_t axis;
   const Array line = one_axis(op.name, x, options.axis, axis, loc);
   if (line.shape()[static_cast<std::size_t>(axis)] == 0)
@@ -88,61 +153,120 @@ Array cumulative(const Op& op, const Array& x, const CumulativeOptions& options,
 Array finite_or_zero(const Array& x) { return lax::select(apply(is_finite_op, x), x, constant_like(x, 0)); }
 
 // Averages of halves are computed in f32: their sum may be out of range.
-Array averaged(const char* name, const Array& x, Dtype& result, Loc loc) {
+Array averaged(const char* name, const Array& x, std::optional<Dtype> wanted, Dtype& result, Loc loc) {
   result = floating(name, x, loc).dtype();
+  if (wanted) result = *wanted;
   const bool half = result == Dtype::F16 || result == Dtype::BF16;
   return as_dtype(x, {half ? Dtype::F32 : result, false});
 }
 
+// Sums over what counts, each divided by how many elements those are, less `ddof`. What has no value because
+// of `ddof` is NaN and has no derivative.
+Array divided(const Array& total, const Array& x, const Dims& axes, const ReduceOptions& options, double ddof,
+              Loc loc) {
+  if (options.where.is_empty()) {
+    const double divisor = static_cast<double>(count_along(x, axes)) - ddof;
+    return ddof == 0 || divisor > 0 ? lax::div(total, constant_like(total, divisor))
+                                    : constant_like(total, NAN);
+  }
+  const Array counts = as_dtype(broadcast_operand(options.where, x.shape()), {Dtype::I64, false});
+  const Array count =
+      as_dtype(reduce(reduce_sum_op, counts, axes, options.keepdims, loc), {total.dtype(), false});
+  if (ddof == 0) return lax::div(total, count);
+  const Array divisor = lax::sub(count, constant_like(count, ddof));
+  const Array positive = lax::gt(divisor, constant_like(count, 0));
+  return lax::div(lax::select(positive, total, constant_like(total, NAN)),
+                  lax::select(positive, divisor, constant_like(count, 1)));
+}
+
+Array average(const char* name, const Array& x, const ReduceOptions& options, Loc loc) {
+  const Array total = reduced(named(name, sums), x, options, loc);
+  return divided(total, x, reduced_axes(name, x, options.axis, loc), options, 0, loc);
+}
+
+Array variance(const char* name, const Array& x, const VarianceOptions& given, Loc loc) {
+  ReduceOptions options{.axis = given.axis, .keepdims = true, .where = given.where, .dtype = given.dtype};
+  check_options(name, x, options, {.where = true, .dtype = true, .floating = true}, loc);
+  Dtype dtype;
+  const Array value = averaged(name, x, given.dtype, dtype, loc);
+  const Array center = average(name, value, options, loc);
+  // Left out before it is squared: neither an infinity nor a NaN that does not count has a derivative.
+  const Array deviation = counting(lax::sub(value, broadcast_operand(center, value.shape())), given.where,
+                                   literal(value.dtype(), 0));
+  options.keepdims = given.keepdims;
+  const Dims axes = reduced_axes(name, x, given.axis, loc);
+  const Array total = reduce(reduce_sum_op, lax::mul(deviation, deviation), axes, given.keepdims, loc);
+  return as_dtype(divided(total, value, axes, options, given.ddof, loc), {dtype, false});
+}
+
 }  // namespace
 
+void detail::check_options(const char* name, const Array& x, const ReduceOptions& options, TakenOptions taken,
+                           Loc loc) {
+  const Array &where = options.where, &initial = options.initial;
+  const auto refuse = [&](bool given, bool takes, const char* option, const char* instead) {
+    if (given && !takes) fail(messages::reduction_option, {name, option, instead}, loc);
+  };
+  refuse(!where.is_empty(), taken.where, "where",
+         "choose what counts before, with where(condition, x, value)");
+  refuse(!initial.is_empty(), taken.initial, "initial", "combine the result with it");
+  refuse(options.dtype.has_value(), taken.dtype, "dtype", "convert the array, or the result, with astype");
+  if (!where.is_empty()) {
+    const Shape &small = where.shape(), &whole = x.shape();
+    bool fits = where.dtype() == Dtype::Bool && small.size() <= whole.size();
+    for (std::size_t i = 0; fits && i < small.size(); ++i)
+      fits = small[i] == 1 || small[i] == whole[whole.size() - small.size() + i];
+    if (!fits) fail(messages::reduction_where, {name, to_string(x.aval()), to_string(where.aval())}, loc);
+    if (taken.needs_initial && initial.is_empty()) fail(messages::reduction_where_nothing, {name}, loc);
+  }
+  if (options.dtype) {
+    const Dtype dtype = *options.dtype;
+    if (is_complex(dtype) || (taken.floating && !is_floating(dtype)))
+      fail(messages::reduction_dtype,
+           {name, taken.floating ? "floating numbers" : "real numbers", to_string(dtype)}, loc);
+  }
+  if (!initial.is_empty()) {
+    const Dtype dtype = options.dtype.value_or(x.dtype());
+    if (!initial.shape().empty() || is_complex(initial.dtype()) ||
+        (is_floating(initial.dtype()) && !is_floating(dtype)))
+      fail(messages::reduction_initial, {name, to_string(dtype), to_string(initial.aval())}, loc);
+  }
+}
+
 Array sum(const Array& x, const ReduceOptions& options, Loc loc) {
-  const Array wide = widened("sum", x, loc);
-  return reduce(reduce_sum_op, wide, reduced_axes("sum", x, options.axis, loc), options.keepdims, loc);
+  return total(sums, anything, x, options, loc);
 }
 
 Array prod(const Array& x, const ReduceOptions& options, Loc loc) {
-  const Array wide = widened("prod", x, loc);
-  return reduce(reduce_prod_op, wide, reduced_axes("prod", x, options.axis, loc), options.keepdims, loc);
+  return total(products, everything, x, options, loc);
 }
 
 Array mean(const Array& x, const ReduceOptions& options, Loc loc) {
+  check_options("mean", x, options, {.where = true, .dtype = true, .floating = true}, loc);
   Dtype dtype;
-  const Array value = averaged("mean", x, dtype, loc);
-  const Dims axes = reduced_axes("mean", x, options.axis, loc);
-  const Array total = reduce(reduce_sum_op, value, axes, options.keepdims, loc);
-  const Array result = lax::div(total, constant_like(total, static_cast<double>(count_along(x, axes))));
-  return as_dtype(result, {dtype, false});
+  const Array value = averaged("mean", x, options.dtype, dtype, loc);
+  return as_dtype(average("mean", value, options, loc), {dtype, false});
 }
 
 Array var(const Array& x, const VarianceOptions& options, Loc loc) {
-  Dtype dtype;
-  const Array value = averaged("var", x, dtype, loc);
-  const Dims axes = reduced_axes("var", x, options.axis, loc);
-  const Array center = mean(value, {.axis = axes, .keepdims = true}, loc);
-  const Array deviation = lax::sub(value, broadcast_operand(center, value.shape()));
-  const Array total = reduce(reduce_sum_op, lax::mul(deviation, deviation), axes, options.keepdims, loc);
-  const double count = static_cast<double>(count_along(x, axes)) - options.ddof;
-  return as_dtype(lax::div(total, constant_like(total, count)), {dtype, false});
+  return variance("var", x, options, loc);
 }
 
 Array std_(const Array& x, const VarianceOptions& options, Loc loc) {
-  return bind_floating(sqrt_op, var(x, options, loc), loc);
+  return bind_floating(sqrt_op, variance("std_", x, options, loc), loc);
 }
 
-Array max(const Array& x, const ReduceOptions& options, Loc loc) {
-  return extremum(reduce_max_op, "max", x, options, loc);
-}
-Array min(const Array& x, const ReduceOptions& options, Loc loc) {
-  return extremum(reduce_min_op, "min", x, options, loc);
-}
+Array max(const Array& x, const ReduceOptions& options, Loc loc) { return extremum(maxima, x, options, loc); }
+Array min(const Array& x, const ReduceOptions& options, Loc loc) { return extremum(minima, x, options, loc); }
 
 Array all(const Array& x, const ReduceOptions& options, Loc loc) {
-  return reduce(reduce_and_op, truth(x), reduced_axes("all", x, options.axis, loc), options.keepdims, loc);
+  check_options("all", x, options, {.where = true}, loc);
+  return reduced(everything, truth(x), options, loc);
 }
 
 Array any(const Array& x, const ReduceOptions& options, Loc loc) {
-  return reduce(reduce_or_op, truth(x), reduced_axes("any", x, options.axis, loc), options.keepdims, loc);
+  check_options("any", x, options, {.where = true}, loc);
+  return reduced(anything, truth(x), options, loc);
 }
 
 Array argmax(const Array& x, const ReduceOptions& options, Loc loc) {
@@ -153,6 +277,7 @@ Array argmin(const Array& x, const ReduceOptions& options, Loc loc) {
 }
 
 Array norm(const Array& x, const ReduceOptions& options, Loc loc) {
+  check_options("norm", x, options, {}, loc);
   const Array value = floating("norm", x, loc);
   const Array total = reduce(reduce_sum_op, lax::mul(value, value),
                              reduced_axes("norm", x, options.axis, loc), options.keepdims, loc);
@@ -160,7 +285,9 @@ Array norm(const Array& x, const ReduceOptions& options, Loc loc) {
 }
 
 Array logsumexp(const Array& x, const ReduceOptions& options, Loc loc) {
-  const Array value = floating("logsumexp", x, loc);
+  check_options("logsumexp", x, options, {.where = true}, loc);
+  const Array given = floating("logsumexp", x, loc);
+  const Array value = counting(given, options.where, literal(given.dtype(), -infinity));
   const Dims axes = reduced_axes("logsumexp", x, options.axis, loc);
   // The shift cancels: its derivative is left out.
   const Array largest =

@@ -2,6 +2,7 @@
 
 #include "apsis/array/reduce.hpp"
 #include "apsis/array/calculus.hpp"
+#include "apsis/array/creation.hpp"
 #include "apsis/array/quantile.hpp"
 #include "apsis/array/random.hpp"
 #include "apsis/array/segment.hpp"
@@ -84,6 +85,46 @@ TEST(ArrayRoom, Reduce) {
       {"nanpercentile", quantiles(nanpercentile)},
   };
   check_file("reduce", table);
+}
+
+// Inputs: the array, what counts, the initial value.
+ReduceOptions all_options(const Case& c, Inputs x) {
+  ReduceOptions options = reduction(c);
+  if (flag(c, "where")) options.where = x[1];
+  if (flag(c, "initial")) options.initial = x.back();
+  if (c.text.contains("dtype")) options.dtype = golden::dtype_named(c.text.at("dtype"));
+  return options;
+}
+Function with_options(Reduction f) {
+  return one([f](auto& c, auto x) { return f(x[0], all_options(c, x), {}); });
+}
+using Spread = Array (*)(const Array&, const VarianceOptions&, Loc);
+Function with_options(Spread f) {
+  return one([f](auto& c, auto x) {
+    const ReduceOptions given = all_options(c, x);
+    return f(x[0],
+             {.axis = given.axis,
+              .keepdims = given.keepdims,
+              .ddof = static_cast<double>(number(c, "ddof")),
+              .where = given.where,
+              .dtype = given.dtype},
+             {});
+  });
+}
+
+TEST(ArrayRoom, ReduceOptions) {
+  const Table table{
+      {"sum", with_options(sum)},         {"prod", with_options(prod)},
+      {"mean", with_options(mean)},       {"var", with_options(var)},
+      {"std", with_options(std_)},        {"max", with_options(max)},
+      {"min", with_options(min)},         {"all", with_options(all)},
+      {"any", with_options(any)},         {"logsumexp", with_options(logsumexp)},
+      {"nansum", with_options(nansum)},   {"nanprod", with_options(nanprod)},
+      {"nanmean", with_options(nanmean)}, {"nanvar", with_options(nanvar)},
+      {"nanstd", with_options(nanstd)},   {"nanmax", with_options(nanmax)},
+      {"nanmin", with_options(nanmin)},
+  };
+  check_file("reduce_options", table);
 }
 
 SizedOptions size_of(const Case& c) { return {.size = number(c, "size")}; }
@@ -169,6 +210,40 @@ TEST(ArrayRoom, Calculus) {
       {"polyint", one([](auto& c, auto x) { return polyint(x[0], static_cast<int>(number(c, "m"))); })},
   };
   check_file("calculus", table);
+}
+
+TEST(ArrayRoom, Polynomials) {
+  // Both sides solve least squares by singular values of f32: errors are those of the condition, below 100.
+  const Table table{
+      {"polydiv", many([](auto&, auto x) { return both(polydiv(x[0], x[1])); }, 1e-13, 2e-5)},
+      {"poly", one([](auto&, auto x) { return poly(x[0]); })},
+      {"polyfit", one(
+                      [](auto& c, auto x) {
+                        PolyfitOptions options;
+                        if (flag(c, "weighted")) options.w = x[2];
+                        return polyfit(x[0], x[1], static_cast<int>(number(c, "degree")), options);
+                      },
+                      1e-11, 5e-4)},
+  };
+  check_file("polynomial", table);
+}
+
+using Window = Array (*)(std::int64_t, Dtype, Loc);
+Function window(Window f) {
+  return one(
+      [f](auto& c, auto) { return f(number(c, "count"), golden::dtype_named(c.text.at("dtype")), {}); });
+}
+
+TEST(ArrayRoom, Windows) {
+  // NumPy's own cosines are rounded near 0, where a window's ends cancel: blackman's are -1.4e-17.
+  const Table table{
+      {"bartlett", window(bartlett)},
+      {"blackman", window(blackman)},
+      {"hamming", window(hamming)},
+      {"hanning", window(hanning)},
+      {"kaiser", one([](auto& c, auto x) { return kaiser(number(c, "count"), x[0]); })},
+  };
+  check_file("windows", table);
 }
 
 ConvolveMode convolve_mode(const Case& c) {

@@ -4,6 +4,7 @@
 #include "apsis/array/creation.hpp"
 #include "apsis/array/index.hpp"
 #include "apsis/array/product.hpp"
+#include "apsis/ops/math.hpp"
 #include "array/suite.hpp"
 
 namespace apsis::testing {
@@ -150,6 +151,19 @@ TEST(ArrayRoom, Product) {
        })},
   };
   check_file("product", table);
+}
+
+TEST(ArrayRoom, Updates) {
+  auto mode = [](const Case& c) { return c.text.at("mode") == "clip" ? IndexMode::Clip : IndexMode::Drop; };
+  const Table table{
+      {"subtract", one([=](auto& c, auto x) { return x[0].at(x[1]).subtract(x[2], mode(c)); })},
+      {"divide", one([=](auto& c, auto x) { return x[0].at(x[1]).divide(x[2], mode(c)); })},
+      {"power", one([=](auto& c, auto x) { return x[0].at(x[1]).power(x[2], mode(c)); })},
+      {"apply", one([=](auto& c, auto x) {
+         return x[0].at(x[1]).apply([](const Array& some) { return sin(some); }, mode(c));
+       })},
+  };
+  check_file("updates", table);
 }
 
 }  // namespace

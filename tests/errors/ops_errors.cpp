@@ -52,6 +52,30 @@ APSIS_PROVOKES(empty_reduction,
                "[max] has no value over an empty axis: f64[0] over the axes [0]; test the shape first",
                max(none))
 
+APSIS_PROVOKES(reduction_option,
+               "[argmax] does not take the option `where`; choose what counts before, with "
+               "where(condition, x, value)",
+               argmax(x3, {.where = x3 > 1.}))
+
+APSIS_PROVOKES(reduction_where,
+               "[nansum] `where` must be booleans that broadcast to f64[3], got bool[2,3]; make them by a "
+               "comparison, and add axes with expand_dims",
+               nansum(x3, {.where = x23 > 1.}))
+
+APSIS_PROVOKES(reduction_where_nothing,
+               "[max] has no value where `where` leaves no element: give the option `initial`, which such a "
+               "result is",
+               max(x3, {.where = x3 > 1.}))
+
+APSIS_PROVOKES(
+    reduction_initial,
+    "[sum] `initial` must be a scalar that a result of f64 can be, got f64[3]; convert it with astype, or "
+    "combine arrays with the result",
+    sum(x3, {.initial = x3}))
+
+APSIS_PROVOKES(reduction_dtype, "[mean] gives floating numbers, not i32; convert the result with astype",
+               mean(x3, {.dtype = i32}))
+
 APSIS_PROVOKES(needs_one_axis, "[cumsum] runs along one axis, got [0, 1]; reshape to join axes",
                cumsum(x23, {.axis = {0, 1}}))
 

@@ -181,6 +181,132 @@ def elementwise():
     w.write()
 
 
+def windows():
+    w = file("windows", "Windows of NumPy; kaiser's derivatives are JAX's.")
+    for t in FLOATS:
+        for count in (0, 1, 2, 5, 8):
+            for name in ("bartlett", "blackman", "hamming", "hanning"):
+                w.case(name, {"count": count, "dtype": records.DTYPES[np.dtype(t).name]}, y0=getattr(np, name)(count).astype(t))
+            for beta in (0.0, 0.5, 8.6, -3.0, 800.0 if t is np.float64 else 90.0):
+                exact = [mpmath.besseli(0, beta * mpmath.sqrt(1 - (mpmath.mpf(2 * i) / max(count - 1, 1) - (count > 1)) ** 2)) / mpmath.besseli(0, beta) for i in range(count)]
+                record(w, "kaiser", lambda b: jnp.kaiser(count, b), t(beta), count=count, y=np.array([float(v) for v in exact], t), grad=beta in (0.5, 8.6))
+    w.write()
+
+
+def polynomial():
+    w = file("polynomial", "Division, roots and fits of polynomials. Of a remainder the entries that JAX fills with zeros are left out.")
+
+    def divided(u, v):
+        q, r = jnp.polydiv(u, v)
+        return (q, r[-max(min(u.size, v.size - 1), 1) :]) if u.size >= v.size else (q, r)
+
+    for t in FLOATS:
+        for n, m in ((5, 3), (4, 2), (3, 3), (2, 4), (6, 5)):
+            lead = np.where(np.arange(m) == 0, 2, 0).astype(t)
+            record(w, "polydiv", divided, normal(t, n), normal(t, m) * t(0.5) + lead)
+        u = normal(t, 3)
+        record(w, "polydiv", None, u, t([2.0]), y=(u / 2, np.zeros(1, t)), grad=False)
+        for n in (0, 1, 2, 5):
+            record(w, "poly", (lambda z: jnp.ones(1, t) * 1) if n == 0 else jnp.poly, normal(t, n), grad=n > 0)
+        for m, degree in ((6, 2), (4, 3), (5, 0), (1, 0)):
+            x, y = uniform(t, -2, 2, m), normal(t, m)
+            weights = uniform(t, 0.5, 2, m)
+            record(w, "polyfit", lambda x, y: jnp.polyfit(x, y, degree), x, y, degree=degree, weighted=0)
+            record(w, "polyfit", lambda x, y, v: jnp.polyfit(x, y, degree, w=v), x, y, weights, degree=degree, weighted=1)
+            record(w, "polyfit", lambda x, y, v: jnp.polyfit(x, y, degree, w=v), x, normal(t, m, 2), weights, degree=degree, weighted=1)
+        record(w, "polyfit", None, uniform(t, 9, 10, 3), normal(t, 3, 0), y=np.zeros((2, 0), t), grad=False, degree=1, weighted=0)
+    record(w, "polydiv", divided, np.array([4, 2, 6, 1]), np.array([2, 1]))
+    record(w, "poly", jnp.poly, np.array([1, -2, 3], np.int32))
+    record(w, "polyfit", lambda x, y: jnp.polyfit(x, y, 1), np.arange(4), np.array([1, 3, 2, 5]), degree=1, weighted=0)
+    w.write()
+
+
+def updates():
+    w = file("updates", "x.at[x1].subtract(x2) and the like.")
+    places = np.array([2, -1, 0]), np.array([[0, 0], [1, 7]]), np.zeros(0, np.int64), np.array(1)
+    for t in FLOATS:
+        for name in ("subtract", "divide", "power"):
+            for i, mode in ((places[0], "drop"), (places[1], "drop"), (places[1], "clip"), (places[2], "drop"), (places[3], "drop")):
+                # Of a product over an element that is named twice there is no derivative.
+                x, v = uniform(t, 0.5, 2, 4, 3), uniform(t, 0.5, 2, *i.shape, 3)
+                record(w, name, lambda x, i, v: getattr(x.at[i], name)(v, mode=mode), x, i, v, mode=mode, grad=name == "subtract" or (i.ndim == 0))
+            record(w, name, lambda x, i, v: getattr(x.at[i], name)(v), t([0.0, -0.0, INF, -INF, NAN, -3.0]), np.array([1, 3]), t(2.0), mode="drop", grad=False)
+        for i, mode in ((places[0], "drop"), (places[2], "drop"), (np.array([1, 9]), "drop"), (np.array([1, 9]), "clip")):
+            record(w, "apply", lambda x, i: x.at[i].apply(jnp.sin, mode=mode), normal(t, 4, 3), i, mode=mode)
+    for t in (np.int8, np.uint16, np.int64, np.uint64):
+        record(w, "subtract", lambda x, i, v: x.at[i].subtract(v), rng.integers(0, 9, (4, 3)).astype(t), places[1], rng.integers(0, 9, 3).astype(np.uint8), mode="drop")
+    w.write()
+
+
+def reduce_options():
+    w = file("reduce_options", "Reductions of some elements (x1), with an initial value (the last input) and of a dtype.")
+    totals = {"sum": jnp.sum, "prod": jnp.prod, "nansum": jnp.nansum, "nanprod": jnp.nanprod}
+    means = {"mean": jnp.mean, "nanmean": jnp.nanmean, "var": jnp.var, "nanvar": jnp.nanvar, "std": jnp.std, "nanstd": jnp.nanstd}
+    extrema = {"max": jnp.max, "min": jnp.min, "nanmax": jnp.nanmax, "nanmin": jnp.nanmin}
+    truths = {"all": jnp.all, "any": jnp.any}
+    axes = {(0, 1): None, (1,): 1, (): ()}
+
+    def case(name, f, x, axis, keep=0, where=None, initial=None, dtype=None, ddof=None, **how):
+        given = {"axis": axes[axis] if len(axis) != x.ndim else None, "keepdims": bool(keep)} | ({} if dtype is None else {"dtype": dtype}) | ({} if ddof is None else {"ddof": ddof})
+        inputs = [x] + [v for v in (where, initial) if v is not None]
+
+        def g(x, *rest):
+            options = dict(zip([k for k, v in (("where", where), ("initial", initial)) if v is not None], rest))
+            return f(x, **given, **options)
+
+        texts = {} if dtype is None else {"dtype": records.DTYPES[np.dtype(dtype).name]}
+        record(w, name, g, *inputs, axis=axis, keep=keep, where=int(where is not None), initial=int(initial is not None), ddof=ddof or 0, **texts, **how)
+
+    some = np.array([[True, False, True, True], [False, True, True, False], [True, True, True, True]])
+    none = np.array([[True], [False], [True]])
+    for t in FLOATS:
+        x = uniform(t, 0.5, 2, 3, 4) * np.where(rng.uniform(size=(3, 4)) < 0.5, -1, 1).astype(t)
+        gaps = np.where(np.arange(12).reshape(3, 4) % 5 == 1, NAN, x).astype(t)
+        other = np.float32 if t is np.float64 else np.float64
+        for name, f in (totals | means | extrema).items():
+            a = gaps if name.startswith("nan") else x
+            how = dict(smooth=False) if name.startswith("nan") else {}
+            spread = 1 if f in (jnp.var, jnp.nanvar, jnp.std, jnp.nanstd) else None
+            start = {} if name in means else dict(initial=t(0.75))
+            for axis, keep in (((0, 1), 0), ((1,), 1), ((1,), 0)):
+                case(name, f, a, axis, keep, where=some, ddof=spread, **start, **how)
+                if name in totals:
+                    case(name, f, a, axis, keep, where=some, **how)
+                if start:
+                    case(name, f, a, axis, keep, **start, **how)
+            case(name, f, t(1.5), (), where=np.array(True), **start, grad=spread is None)
+            # Rows of which nothing counts; JAX's nan-forms of extrema are NaN there, NumPy's what is initial.
+            if name not in ("nanmax", "nanmin"):
+                case(name, f, a, (1,), where=none, **start, grad=name not in ("std", "nanstd"), smooth=False)
+                case(name, f, np.zeros((2, 0), t), (1,), **start, grad=False) if name in totals or name in extrema else None
+            if name not in extrema:
+                case(name, f, a, (1,), dtype=other, smooth=False)
+                case(name, f, np.arange(-3, 9).reshape(3, 4), (1,), where=some, dtype=t)
+            if spread is not None:
+                case(name, f, a, (1,), ddof=4, grad=False)
+                case(name, f, a, (1,), ddof=3, where=some, smooth=False, grad=name in ("var", "nanvar"))
+        holes = np.array([[NAN, NAN], [1.0, NAN]], t)
+        for name, f in (("nanmax", np.nanmax), ("nanmin", np.nanmin)):
+            record(w, name, None, holes, t(0.5), y=f(holes, axis=1, initial=t(0.5)), grad=False, axis=(1,), keep=0, where=0, initial=1, ddof=0)
+        case("logsumexp", jax.scipy.special.logsumexp, x, (1,), 1, where=some)
+        case("logsumexp", jax.scipy.special.logsumexp, x, (0, 1), where=none)
+        case("logsumexp", jax.scipy.special.logsumexp, x, (1,), where=none, grad=False)
+    for t in (np.int8, np.uint16, np.int32, np.int64, np.uint64, bool):
+        x = rng.integers(0, 3, (3, 4)).astype(t)
+        for name, f in (totals | extrema | truths).items():
+            start = t(1) if t is bool else t(2)
+            if name in truths:
+                case(name, f, x, (1,), where=some)
+                case(name, f, x, (0, 1), where=np.zeros(4, bool))
+                continue
+            case(name, f, x, (1,), where=some, initial=start)
+            case(name, f, np.zeros((2, 0), t), (1,), initial=start)
+            if name in totals:
+                for dtype in (np.float32, np.int16, np.uint8, bool):
+                    case(name, f, x, (1,), where=some, dtype=dtype)
+    w.write()
+
+
 def reduce():
     w = file("reduce", "Reductions.")
     holes = np.array([[1.5, NAN, -2.0, 0.5], [NAN, NAN, NAN, NAN], [3.0, 3.0, NAN, -1.0]])
@@ -685,7 +811,7 @@ def convolution():
     w.write()
 
 
-families = {f.__name__: f for f in (creation, elementwise, reduce, product, shape, index, sort, calculus, statistics, special, nn, random, convolution)}
+families = {f.__name__: f for f in (creation, elementwise, reduce, reduce_options, windows, polynomial, updates, product, shape, index, sort, calculus, statistics, special, nn, random, convolution)}
 if __name__ == "__main__":
     for name in sys.argv[1:] or families:
         rng = np.random.default_rng(20261125)  # of each family, so that one can be made alone

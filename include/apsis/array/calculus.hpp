@@ -2,6 +2,8 @@
 
 // Differences, sums, interpolation and polynomials of sampled functions, as in jax.numpy.
 
+#include <utility>
+
 #include "apsis/core/array.hpp"
 
 namespace apsis {
@@ -57,6 +59,23 @@ Array polyval(const Array& p, const Array& x, Loc loc = Loc::here());
 Array polyadd(const Array& a, const Array& b, Loc loc = Loc::here());  ///< The sum.
 Array polysub(const Array& a, const Array& b, Loc loc = Loc::here());  ///< The difference.
 Array polymul(const Array& a, const Array& b, Loc loc = Loc::here());  ///< The product.
+/// The quotient and the remainder of u by v, both floating: the quotient of u.size() - v.size() + 1 entries,
+/// at least one, the remainder of v.size() - 1, at least one, or u's, where u has fewer. Throws for an empty
+/// polynomial.
+std::pair<Array, Array> polydiv(const Array& u, const Array& v, Loc loc = Loc::here());
+/// The polynomial [n + 1] with these n roots, whose first coefficient is 1. Floating.
+Array poly(const Array& roots, Loc loc = Loc::here());
+
+/// Options of `polyfit`.
+struct PolyfitOptions {
+  double rcond = -1;  ///< singular values up to this times the largest count as zero; negative: points · ε
+  Array w = {};       ///< [m]: each residual counts times this; without, 1
+};
+/// The polynomial [degree + 1] of least squares through the points x [m], y [m]; of y [m, k] one a column.
+/// Where several are best, the shortest in powers of unit length. By the singular values of the Vandermonde
+/// matrix. Throws for no points, and where x, y and w are not of one length.
+Array polyfit(const Array& x, const Array& y, int degree, const PolyfitOptions& options = {},
+              Loc loc = Loc::here());
 /// The derivative of order m.
 Array polyder(const Array& p, int m = 1, Loc loc = Loc::here());
 /// The antiderivative of order m whose constants are 0.

@@ -54,4 +54,15 @@ std::vector<Array> meshgrid(std::initializer_list<Array> vectors, const Meshgrid
 /// [sizes.size(), sizes…]: entry i is the index along axis i.
 Array indices(const Shape& sizes, Dtype dtype = i64, Loc loc = Loc::here());
 
+// Windows: weights of `count` points, 1 in the middle and falling to both ends. Of one point: 1. All throw
+// for a negative count. (Harris, On the use of windows for harmonic analysis, 1978.)
+
+Array bartlett(std::int64_t count, Dtype dtype = f64, Loc loc = Loc::here());  ///< A triangle, 0 at the ends.
+/// 0.42 - 0.5 cos 2πt + 0.08 cos 4πt, for t from 0 to 1.
+Array blackman(std::int64_t count, Dtype dtype = f64, Loc loc = Loc::here());
+Array hamming(std::int64_t count, Dtype dtype = f64, Loc loc = Loc::here());  ///< 0.54 - 0.46 cos 2πt.
+Array hanning(std::int64_t count, Dtype dtype = f64, Loc loc = Loc::here());  ///< 0.5 - 0.5 cos 2πt.
+/// I₀(β √(1 - (2t - 1)²)) / I₀(β), of the dtype of beta, a floating scalar. (Kaiser 1974)
+Array kaiser(std::int64_t count, const Array& beta, Loc loc = Loc::here());
+
 }  // namespace apsis

@@ -16,12 +16,13 @@ struct AverageOptions {
 };
 /// sum(x · weights) / sum(weights). Throws for weights of another shape.
 Array average(const Array& x, const AverageOptions& options = {}, Loc loc = Loc::here());
-/// max(x) - min(x).
+/// max(x) - min(x). Takes `axis` and `keepdims`.
 Array ptp(const Array& x, const ReduceOptions& options = {}, Loc loc = Loc::here());
-/// How many elements are not 0: i64.
+/// How many elements are not 0: i64. Takes `axis` and `keepdims`.
 Array count_nonzero(const Array& x, const ReduceOptions& options = {}, Loc loc = Loc::here());
 
-// Without NaN: those do not count. Where all are NaN, extrema and means are NaN, positions -1.
+// Without NaN: those do not count. Where all are NaN, extrema and means are NaN, positions -1; with
+// `initial` that is the extremum. Each takes the options of the function whose name it has.
 
 Array nansum(const Array& x, const ReduceOptions& options = {}, Loc loc = Loc::here());     ///< NaN as 0.
 Array nanprod(const Array& x, const ReduceOptions& options = {}, Loc loc = Loc::here());    ///< NaN as 1.

@@ -93,6 +93,16 @@ class IndexUpdate {
   Array set(const Array& values, IndexMode mode = IndexMode::Drop, Loc loc = Loc::here()) const;
   Array add(const Array& values, IndexMode mode = IndexMode::Drop, Loc loc = Loc::here()) const;
   Array multiply(const Array& values, IndexMode mode = IndexMode::Drop, Loc loc = Loc::here()) const;
+  Array subtract(const Array& values, IndexMode mode = IndexMode::Drop, Loc loc = Loc::here()) const;
+  /// Of floating arrays. Where an element is named twice, it is divided by the product.
+  Array divide(const Array& values, IndexMode mode = IndexMode::Drop, Loc loc = Loc::here()) const;
+  /// Of floating arrays. Where an element is named twice, its exponent is the product.
+  Array power(const Array& values, IndexMode mode = IndexMode::Drop, Loc loc = Loc::here()) const;
+  /// The indexed elements become f(them), an array of their shape. One named twice is replaced once.
+  template <class F>
+  Array apply(const F& f, IndexMode mode = IndexMode::Drop, Loc loc = Loc::here()) const {
+    return set(f(get(IndexMode::Clip, loc)), mode, loc);
+  }
   Array min(const Array& values, IndexMode mode = IndexMode::Drop, Loc loc = Loc::here()) const;
   Array max(const Array& values, IndexMode mode = IndexMode::Drop, Loc loc = Loc::here()) const;
 
