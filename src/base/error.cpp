@@ -23,7 +23,7 @@ std::string_view take_last(std::string_view& path) {
 bool is_room(std::string_view name) {
   for (std::string_view room :
        {"base", "tree", "core", "ir", "ops", "passes", "codegen", "runtime", "transform", "control", "array",
-        "solve", "nn", "optim", "diffeq", "debug", "io", "train"})
+        "stats", "solve", "nn", "optim", "diffeq", "debug", "io", "train"})
     if (name == room) return true;
   return false;
 }

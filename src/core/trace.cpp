@@ -116,7 +116,7 @@ void bind(const Op& op, const Params& params, std::span<const Array> in, std::sp
   // Shape rules and allocations know of no place.
   try {
     if (current)
-      current->process(op, params, in, out, detail::users_place(loc));
+      current->process(op, params, in, out, loc);
     else
       evaluate(op, params, in, out, loc);
   } catch (const Error& error) {
