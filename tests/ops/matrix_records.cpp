@@ -169,17 +169,13 @@ Record banded_solve_record() {
     for (const auto& [lower, upper] : {std::pair{1, 1}, {0, 0}, {0, 1}, {2, 1}, {1, 6}})
       for (Dtype dtype : dtypes) {
         Shape bands = shape;
-        bands[bands.size() - 2] = lower + 1 + upper;
-        bands[bands.size() - 1] = shape[shape.size() - 2];
+        const std::int64_t rows = bands[bands.size() - 2] = lower + 1 + upper;
+        const std::int64_t n = bands[bands.size() - 1] = shape[shape.size() - 2];
+        std::vector<double> entries;
         // The main diagonal is the largest.
-        Array a = random_array(random, dtype, bands, -0.3, 0.3);
-        a = lax::add(a,
-                     lax::convert(lax::mul(lax::full(bands, Dtype::F64, 2.5),
-                                           lax::convert(lax::eq(lax::iota(Dtype::I64, bands,
-                                                                          static_cast<int>(bands.size()) - 2),
-                                                                lax::full(bands, Dtype::I64, upper)),
-                                                        Dtype::F64)),
-                                  dtype));
+        for (std::int64_t i = 0; i < bands.product(); ++i)
+          entries.push_back(random.uniform(-0.3, 0.3) + (i / n % rows == upper ? 2.5 : 0));
+        const Array a = array_of(dtype, bands, entries);
         const std::vector<Array> operands = {a, random_array(random, dtype, shape, -1, 1)};
         const std::string text =
             name(dtype, shape) + " " + std::to_string(lower) + " " + std::to_string(upper);

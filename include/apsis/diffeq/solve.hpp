@@ -105,7 +105,8 @@ inline constexpr bool state_fits = TermShape<T>::structure != TermStructure::Par
 
 template <class T, class S, class Y, class O>
 concept SolveCall = TermShape<T>::is_term && Solver<S> && is_state<Y> && std::is_same_v<O, SolveOptions> &&
-    terms_fit<T, S> && state_fits<T, argument_t<Y>>;
+    terms_fit<T, S> && state_fits<T, argument_t<Y>> && fields_fault<T, argument_t<Y>>
+== FieldFault::None;
 
 /// Refuses a call by its types, with one sentence.
 template <class T, class S, class Y, class O>
@@ -153,6 +154,16 @@ constexpr void refuse_solve() {
                   "array({1., 2.}) and array(vector) make Arrays of numbers");
   else if constexpr (!state_fits<T, argument_t<Y>>)
     static_assert(state_fits<T, argument_t<Y>>, "a pair of terms needs a pair as state y0: std::pair{q, p}");
+  else if constexpr (fields_fault<T, argument_t<Y>> == FieldFault::Arguments)
+    static_assert(
+        fields_fault<T, argument_t<Y>> != FieldFault::Arguments,
+        "diffeqsolve calls the vector field as f(t, y): it must take the time, an Array, and the type "
+        "of the state y0 (of a pair of terms, that of the other part of it); parameters are what f "
+        "captures, or its fields");
+  else if constexpr (fields_fault<T, argument_t<Y>> == FieldFault::Result)
+    static_assert(fields_fault<T, argument_t<Y>> != FieldFault::Result,
+                  "the vector field of diffeqsolve must return the slope, of the type of the state y0 (of a "
+                  "pair of terms, that of its own part of it)");
   else if constexpr (StepController<O>)
     static_assert(
         !StepController<O>,

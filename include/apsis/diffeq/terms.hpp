@@ -139,33 +139,43 @@ std::size_t count_leaves(const T& tree) {
 /// Throws if a slope has not the leaves of its state.
 void check_slope(const std::vector<bool>& state, const std::vector<bool>& slope);
 
-/// Refuses a vector field that does not take a time and a state, or does not return what it must.
+/// What is wrong with a vector field that takes a time and `In`, and returns `Out`.
+enum class FieldFault : std::uint8_t { None, Arguments, Result };
 template <class F, class In, class Out>
-constexpr void refuse_vector_field() {
+constexpr FieldFault field_fault() {
   if constexpr (!is_callable_with<F, Array, In>)
-    static_assert(
-        is_callable_with<F, Array, In>,
-        "diffeqsolve calls the vector field as f(t, y): it must take the time, an Array, and the type of the "
-        "state y0 (of a pair of terms, that of the other part of it); parameters are what f captures, or its "
-        "fields");
+    return FieldFault::Arguments;
   else
-    static_assert(returns_into<Out, F, Array, In>,
-                  "the vector field of diffeqsolve must return the slope, of the type of the state y0 (of a "
-                  "pair of terms, that of its own part of it)");
+    return returns_into<Out, F, Array, In> ? FieldFault::None : FieldFault::Result;
 }
+/// The first fault of the vector fields of a term with such a state.
+template <class F, class State>
+constexpr FieldFault fault_of(const ODETerm<F>*, const State*) {
+  return field_fault<F, State, State>();
+}
+template <class... T, class State>
+constexpr FieldFault fault_of(const MultiTerm<T...>*, const State* state) {
+  FieldFault fault = FieldFault::None;
+  ((fault = fault == FieldFault::None ? fault_of(static_cast<const T*>(nullptr), state) : fault), ...);
+  return fault;
+}
+template <class A, class B, class Q, class P>
+constexpr FieldFault fault_of(const std::pair<ODETerm<A>, ODETerm<B>>*, const std::pair<Q, P>*) {
+  constexpr FieldFault first = field_fault<A, P, Q>();
+  return first == FieldFault::None ? field_fault<B, Q, P>() : first;
+}
+template <class Term, class State>
+inline constexpr FieldFault fields_fault = fault_of(static_cast<const Term*>(nullptr),
+                                                    static_cast<const State*>(nullptr));
 
 /// A vector field on leaves: `in` is like what it takes, `out` like what it returns.
 template <class F, class In, class Out>
 std::vector<Array> field_slope(const F& field, const In& in, const Out& out, const Array& t,
                                std::span<const Array> y) {
+  Out slope(field(t, with_leaves(in, y)));
+  check_slope(present_leaves(out), present_leaves(slope));
   std::vector<Array> leaves;
-  if constexpr (returns_into<Out, F, Array, In>) {
-    Out slope(field(t, with_leaves(in, y)));
-    check_slope(present_leaves(out), present_leaves(slope));
-    collect_leaves(slope, leaves);
-  } else {
-    refuse_vector_field<F, In, Out>();
-  }
+  collect_leaves(slope, leaves);
   return leaves;
 }
 template <class F, class State>
