@@ -127,6 +127,7 @@ const Op banded_solve_op = {
     .jvp = solve_jvp,
     .transpose = solve_transpose,
     .batch = batch_matrices<banded_solve_op>,
+    .parse = parse_params<BandedSolveParams>,
 };
 
 }  // namespace apsis::detail

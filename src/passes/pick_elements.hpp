@@ -1,6 +1,6 @@
 #pragma once
 
-// Gathers of single elements become part of fused loops.
+// Gathers of single elements become part of fused loops, in regions too.
 
 #include "ir/graph.hpp"
 

@@ -155,8 +155,9 @@ for name, tolerance in (("midpoint", 1e-3), ("ralston", 1e-3), ("reversible_heun
 for name, tolerance in (("implicit_euler", 1e-2), ("kvaerno3", 1e-4), ("kvaerno4", 1e-5), ("kvaerno5", 1e-6),
                         ("kencarp3", 1e-4), ("kencarp4", 1e-5), ("kencarp5", 1e-6)):  # fmt: skip
     solver = {**WHOLE, **SPLIT}[name]
-    adaptive_case(name, solver, "vanderpol", 12.0, [2.0, 0.0], 0.001, tolerance, tolerance, mu=5.0)
+    # So slow that no step is too long for Newton's method, whose failures are its own.
+    adaptive_case(name, solver, "vanderpol", 12.0, [2.0, 0.0], 0.001, tolerance, tolerance, mu=1.0)
     if name != "implicit_euler":  # which stops where Newton's method fails
-        adaptive_case(name, solver, "vanderpol", 100.0, [2.0, 0.0], 0.001, tolerance, tolerance, mu=100.0)
+        adaptive_case(name, solver, "vanderpol", 12.0, [2.0, 0.0], 0.001, 0.01 * tolerance, 0.01 * tolerance, mu=1.0)
         adaptive_case(name, solver, "robertson", 1e3, [1.0, 0.0, 0.0], 1e-4, tolerance, 1e-4 * tolerance)
 w.write()

@@ -62,10 +62,12 @@ struct Kvaerno3 {
   NewtonOptions newton = {};
   static const DiagonallyImplicitRungeKutta& method();
 };
+/// Of order 4(3), see Kvaerno3.
 struct Kvaerno4 {
   NewtonOptions newton = {};
   static const DiagonallyImplicitRungeKutta& method();
 };
+/// Of order 5(4), see Kvaerno3.
 struct Kvaerno5 {
   NewtonOptions newton = {};
   static const DiagonallyImplicitRungeKutta& method();
@@ -78,11 +80,13 @@ struct KenCarp3 {
   NewtonOptions newton = {};
   static const DiagonallyImplicitRungeKutta& method();
 };
+/// Of order 4(3), see KenCarp3.
 struct KenCarp4 {
   static constexpr TermStructure terms = TermStructure::Split;
   NewtonOptions newton = {};
   static const DiagonallyImplicitRungeKutta& method();
 };
+/// Of order 5(4), see KenCarp3.
 struct KenCarp5 {
   static constexpr TermStructure terms = TermStructure::Split;
   NewtonOptions newton = {};

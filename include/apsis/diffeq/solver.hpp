@@ -1,8 +1,8 @@
 #pragma once
 
-// What a solver is: a type with the members of the concept `StepSolver`, or with a table of an explicit
-// Runge-Kutta method (apsis/diffeq/runge_kutta.hpp), which makes one. Solvers see the leaves of the state, in
-// time that runs forwards (see `Slopes`).
+// What a solver is: a type with the members of the concept `StepSolver`, or with a table of coefficients (of
+// an explicit Runge-Kutta method: apsis/diffeq/runge_kutta.hpp), which makes one. Solvers see the leaves of
+// the state, in time that runs forwards (see `Slopes`).
 //
 //   struct Leapfrog {                                          // y(t + h) = y(t - h) + 2 h f(t, y)
 //     StepTraits traits() const { return {.name = "Leapfrog", .order = 2}; }
@@ -115,7 +115,7 @@ concept TableOfFamily = requires(const S& s) {
 }  // namespace detail
 
 /// A solver by its table: a type with a static `method()` that returns a RungeKutta, a
-/// DiagonallyImplicitRungeKutta or a Rosenbrock.
+/// DiagonallyImplicitRungeKutta, a Rosenbrock or a SymplecticComposition.
 template <class S>
 concept TableSolver = detail::TableOfFamily<S>;
 /// What diffeqsolve takes as solver.
