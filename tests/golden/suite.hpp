@@ -1,6 +1,7 @@
 // Runs the cases of a golden file of operations: values, then gradients.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 
 #include "apsis/core/op.hpp"
