@@ -31,8 +31,8 @@ std::vector<Pair> operators() {
   const LinearOperator a = matrix_operator(m), t = tridiagonal_operator(lower, d, upper);
   // Its corners lie outside.
   const double outside = NAN;
-  const LinearOperator banded =
-      banded_operator({2, 1}, array({{outside, 3., 6.}, {2., 5., 8.}, {4., 7., outside}, {1., outside, outside}}));
+  const LinearOperator banded = banded_operator(
+      {2, 1}, array({{outside, 3., 6.}, {2., 5., 8.}, {4., 7., outside}, {1., outside, outside}}));
   auto shift = [](const Array& x) { return concatenate({x[range(1, {})], 2. * x[range(0, 1)]}); };
   auto cubes = [](const Array& x) { return x * x * x + sum(x); };
   const LinearOperator jacobian = jacobian_operator(cubes, d);
