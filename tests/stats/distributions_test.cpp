@@ -26,7 +26,7 @@ Arrays call(Array (*f)(A, A, A, A, A, Loc), Inputs x) { return {f(x[0], x[1], x[
 // are sums of terms of size 1.
 template <class F>
 Function of(F* f) {
-  return {[f](const Case&, Inputs x) { return call(f, x); }, 5e-14, 4e-6, false, 1};
+  return {[f](const Case&, Inputs x) { return call(f, x); }, 5e-14, 4e-6, false, 1, false};
 }
 
 #define APSIS_ROW(family, function) \
