@@ -177,7 +177,7 @@ const ArrayOp table[] = {
     // hold, and the second chooses another value there.
     {"steep_if", nullptr,
      [](Arrays x, Statics n, const Array&) {
-       return 0.5 * apsis::sqrt(where(x[1] > n[0], 1., 0.) * (1.25 + x[0] * x[0]));
+       return 0.5 * apsis::sqrt(where(x[1] > n[0], 1., factor_of_unchosen()) * (1.25 + x[0] * x[0]));
      },
      false, nullptr,
      [](Tensors x, Statics n) {
@@ -256,6 +256,11 @@ const ArrayOp table[] = {
 };
 
 }  // namespace
+
+double& factor_of_unchosen() {
+  static double factor = 0;
+  return factor;
+}
 
 std::span<const ArrayOp> buffer_ops() { return table; }
 

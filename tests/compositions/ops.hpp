@@ -54,6 +54,9 @@ std::span<const ArrayOp> array_ops();
 std::span<const ArrayOp> buffer_ops();
 /// Those on counts and places, and on buffers of integers and booleans.
 std::span<const ArrayOp> integer_ops();
+/// What the factor of `steep_if` is where its condition does not hold. 0, where the derivative is infinite;
+/// with another number the values of a program must be the same, else it reads what it did not choose.
+double& factor_of_unchosen();
 /// Null if there is none of that name.
 const ArrayOp* find_array_op(std::string_view name);
 

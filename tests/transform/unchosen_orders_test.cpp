@@ -586,6 +586,22 @@ TEST(UnchosenOrders, PartsOfArrays) {
   expect_orders(elements, 0., {4.5, -5.25, 11.625});
 }
 
+// A loop's body knows the condition of the choice around it as a value of its own, beside that of its
+// cotangents. The array is so large that the sum of its cotangents is handed from loop to loop.
+TEST(UnchosenOrders, LoopsUnderAConditionInLoops) {
+  auto f = [](const Array& x) {
+    const Array start = x * ones({40});
+    const auto within = [&] {
+      return fori_loop(
+          0, 2, [&](const Array&, const Array& v) { return sqrt(where(x > 0., 1., 0.) * (v + 1.)) * x; },
+          start);
+    };
+    return mean(fori_loop(
+        0, 2, [&](const Array&, const Array& y) { return y + where(x > 0.5, within(), start); }, start));
+  };
+  expect_orders(f, -0.75, {3., 0., 0.});
+}
+
 // One choice for a product, and choices by element for its factors.
 TEST(UnchosenOrders, Products) {
   const Array m = array({{1., 0.}, {2., 3.}});

@@ -203,14 +203,17 @@ std::vector<AxesCondition> conditions_of_sums(const TransposeRule& r, std::span<
 }
 
 /// For each value of a transposed body, whose first inputs say what of `open` still is, where that is a
-/// condition; those from `first` on are the conditions of the iteration.
-std::vector<Implied> implied(const Graph& graph, std::span<const Array> open, std::size_t first,
-                             const HeldConditions& conditions, Unions& unions) {
+/// condition, and then are `consts`, which may be conditions too; those from `first` on are the conditions of
+/// the iteration.
+std::vector<Implied> implied(const Graph& graph, std::span<const Array> open, std::span<const Array> consts,
+                             std::size_t first, const HeldConditions& conditions, Unions& unions) {
   std::vector<Implied> inputs(graph.input_count());
   for (std::size_t g = 0; g < open.size(); ++g)
     if (unions.has(open[g])) inputs[g].as = unions.of(open[g]);
   for (const Array& holds : conditions.constant) inputs[first++] = {unions.of(holds), true};
   for (const Array& holds : conditions.by_entry) inputs[first++] = {unions.of_any(holds), false};
+  for (std::size_t c = 0; c < consts.size(); ++c)
+    if (unions.has(consts[c])) inputs[open.size() + c] = {unions.of(consts[c]), true};
   return implied(graph, inputs, unions);
 }
 
@@ -348,7 +351,8 @@ class Backward {
     bool settled = true;
     const std::size_t first =
         transposed_->input_count() - conditions.constant.size() - conditions.by_entry.size();
-    const std::vector<Implied> implied_by = implied(*transposed_, given_[Open], first, conditions, unions_);
+    const std::vector<Implied> implied_by =
+        implied(*transposed_, given_[Open], given_[Consts], first, conditions, unions_);
     std::size_t out = count(slice_mask(out_mask_, 0, all_.size()));
     for (std::size_t k = 0, cotangent = 0; k < request.conditional.size(); ++k) {
       cotangent += out_mask_[k];
