@@ -82,7 +82,8 @@ void expect_defined(std::int64_t m, std::int64_t n, std::int64_t k) {
         std::vector<T> got(expected.size() + 1, mark);
         matrix_product(dtype_of_type<T>::value, m, n, k, a, b, got.data(), wide);
         EXPECT_EQ(got.back(), mark);
-        EXPECT_EQ(std::memcmp(got.data(), expected.data(), expected.size() * sizeof(T)), 0)
+        EXPECT_TRUE(expected.empty() ||
+                    std::memcmp(got.data(), expected.data(), expected.size() * sizeof(T)) == 0)
             << "strides " << a.row_stride << ", " << a.column_stride << " and " << b.row_stride << ", "
             << b.column_stride << (wide ? ", wide registers" : "");
       }
