@@ -11,10 +11,10 @@ enum Operand : std::size_t { bands, right };
 void solve_shape(const Params& params, std::span<const Aval> in, std::vector<Aval>& out) {
   APSIS_ASSERT(in.size() == 2 && in[bands].dtype() == in[right].dtype());
   const auto& p = params.as<BandedSolveParams>();
-  check_matrices("banded_solve", in[right]);
-  const std::int64_t n = Matrices(in[right].shape()).m;
-  APSIS_ASSERT(p.lower >= 0 && p.upper >= 0);
-  APSIS_ASSERT(in[bands].shape() == with_matrices(in[right].shape(), {p.lower + 1 + p.upper, n}));
+  for (const Operand k : {bands, right}) check_matrices("banded_solve", in[k]);
+  const std::int64_t n = Matrices(in[right].shape()).m, height = Matrices(in[bands].shape()).m;
+  APSIS_ASSERT(p.lower >= 0 && p.lower < height && p.upper == height - 1 - p.lower);
+  APSIS_ASSERT(in[bands].shape() == with_matrices(in[right].shape(), {height, n}));
   out.push_back(Aval(in[right].dtype(), in[right].shape()));
 }
 
