@@ -3,6 +3,7 @@
 // An op is one row of plain function pointers, its rules; `bind` runs it.
 // For authors of ops, not part of apsis.hpp.
 
+#include <concepts>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -299,6 +300,12 @@ class TraceScope {
 
 /// Runs an op under the current trace. `out` has one empty entry per result.
 void bind(const Op& op, const Params& params, std::span<const Array> in, std::span<Array> out, Loc loc = {});
+/// The same on whatever spans are made of: where that has to be converted, `std::bind`, which lookup finds
+/// for the arguments' types, would be the better match.
+template <std::convertible_to<std::span<const Array>> In, std::convertible_to<std::span<Array>> Out>
+void bind(const Op& op, const Params& params, In&& in, Out&& out, Loc loc = {}) {
+  bind(op, params, std::span<const Array>(in), std::span<Array>(out), loc);
+}
 /// For ops with one result.
 Array bind1(const Op& op, const Params& params, std::initializer_list<Array> in, Loc loc = {});
 /// For ops whose number of results `shape` tells.
