@@ -164,6 +164,7 @@
 #include "apsis/diffeq/controller.hpp"
 #include "apsis/diffeq/half_solver.hpp"
 #include "apsis/diffeq/implicit.hpp"
+#include "apsis/diffeq/interpolation.hpp"
 #include "apsis/diffeq/reversible.hpp"
 #include "apsis/diffeq/runge_kutta.hpp"
 #include "apsis/diffeq/solve.hpp"

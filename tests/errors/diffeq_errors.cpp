@@ -256,3 +256,36 @@ APSIS_PROVOKES(
     table_value, "[Own] the sum of a[1] is 0.5 and must be 1: c[i] is the time at which stage i is",
     solve_by(
         {.name = "Own", .order = 1, .c = {0, 1}, .a = {{}, {0.5}}, .b = {0.5, 0.5}, .dense = {{0.5, 0.5}}}))
+
+APSIS_PROVOKES(path_times,
+               "[LinearInterpolation] the times are f64[1] and must be a real vector of two or more",
+               LinearInterpolation{array({0.}), array({1.})}.evaluate(0.))
+
+APSIS_PROVOKES(
+    path_time,
+    "[LinearInterpolation] the time is f64[2] and must be a real scalar; for many times at once use "
+    "vmap",
+    LinearInterpolation{array({0., 1.}), array({1., 2.})}.evaluate(array({0., 0.5})))
+
+APSIS_PROVOKES(path_order,
+               "[linear_interpolation] ts[2] is 1.0, after 1.0: the times must ascend, each beyond the one "
+               "before",
+               linear_interpolation(array({0., 1., 1.}), array({1., 2., 3.})))
+
+APSIS_PROVOKES(
+    path_rows,
+    "[linear_interpolation] an array of the data is f64[2], and its first axis must have 3 entries "
+    "of real numbers, one for each time or piece",
+    linear_interpolation(array({0., 1., 2.}), array({1., 2.})))
+
+APSIS_PROVOKES(
+    path_option,
+    "[backward_hermite_coefficients] deriv0 is f64[3] and does not broadcast to a row of the data, "
+    "which are f64[2,2]",
+    backward_hermite_coefficients(array({0., 1.}), ones({2, 2}), {.deriv0 = array({1., 2., 3.})}))
+
+APSIS_PROVOKES(path_coefficients,
+               "[CubicInterpolation] coefficients must be alike, one is f64[1,2] and another f64[1]",
+               CubicInterpolation{array({0., 1.}),
+                                  CubicCoefficients<>{ones({1, 2}), ones({1}), ones({1}), ones({1})}}
+                   .evaluate(0.))
