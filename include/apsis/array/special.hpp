@@ -19,6 +19,28 @@ inline Array gammaln(const Array& x, Loc loc = Loc::here()) { return apsis::lgam
 inline Array expit(const Array& x, Loc loc = Loc::here()) { return apsis::logistic(x, loc); }
 /// n! = Γ(n + 1), 0 for n < 0. Error up to 10 ULP.
 Array factorial(const Array& n, Loc loc = Loc::here());
+/// log Γ(x) for x ≥ 0; NaN below, where the logarithm is complex (gammaln is that of |Γ|).
+Array loggamma(const Array& x, Loc loc = Loc::here());
+/// The n-th derivative of digamma, an order for each element; no derivative with respect to it. NaN unless n
+/// is an integer ≥ 0, and, where n > 0, for x < 0. Error up to 20 ULP; for one n that is known,
+/// apsis::polygamma is more exact.
+Array polygamma(const Array& n, const Array& x, Loc loc = Loc::here());
+/// B₀, B₁ = -1/2, …, Bₙ, Bernoulli's numbers, within 1 ULP: [n + 1]. Throws for a negative n and dtypes that
+/// are not floating.
+Array bernoulli(std::int64_t n, Dtype dtype = f64, Loc loc = Loc::here());
+
+/// Options of `comb`.
+struct CombOptions {
+  bool repetition = false;  ///< a thing may be taken more than once
+};
+/// n! / (k! (n - k)!), the number of ways to take k of n things; 0 outside of 0 ≤ k ≤ n. For integers exact
+/// below 2⁵¹, where the smaller one of k and n - k is at most 30 within 4 ULP, else within |log| ULP.
+Array comb(const Array& n, const Array& k, const CombOptions& options, Loc loc = Loc::here());
+Array comb(const Array& n, const Array& k, Loc loc = Loc::here());
+/// n! / (n - k)!, the number of ways to take k of n things in order; 0 outside of 0 ≤ k ≤ n. Error up to 20
+/// ULP for integers k ≤ 30, which are exact below 2⁵³, otherwise that of poch.
+Array perm(const Array& n, const Array& k, Loc loc = Loc::here());
+
 /// Γ(a) Γ(b) / Γ(a + b). Error up to 40 ULP while a + b < 20, then up to |log| ULP.
 Array beta(const Array& a, const Array& b, Loc loc = Loc::here());
 /// log |B(a, b)|, without the cancellation of large terms for a, b > 0.
@@ -76,6 +98,24 @@ Array spence(const Array& x, Loc loc = Loc::here());
 /// Σ (q + k)⁻ˢ over k = 0, 1, …, Hurwitz' zeta function, for s ≥ 1 and q > 0; infinite at s = 1 and where a
 /// term is, NaN elsewhere.
 Array zeta(const Array& s, const Array& q, Loc loc = Loc::here());
+
+// Transformations and losses.
+
+/// (x^λ - 1) / λ, log x for λ = 0, with its derivatives there (Box and Cox 1964); NaN for x < 0. Error up to
+/// 8 ULP.
+Array boxcox(const Array& x, const Array& lambda, Loc loc = Loc::here());
+/// boxcox(1 + x, λ), exact for small x.
+Array boxcox1p(const Array& x, const Array& lambda, Loc loc = Loc::here());
+/// The x whose boxcox(x, λ) is y. Error up to |log x| ULP, and 8.
+Array inv_boxcox(const Array& y, const Array& lambda, Loc loc = Loc::here());
+/// The x whose boxcox1p(x, λ) is y, exact for small x.
+Array inv_boxcox1p(const Array& y, const Array& lambda, Loc loc = Loc::here());
+/// r² / 2 for |r| ≤ δ, else δ (|r| - δ / 2) (Huber 1964); infinite for δ < 0.
+Array huber(const Array& delta, const Array& r, Loc loc = Loc::here());
+/// δ² (√(1 + (r / δ)²) - 1), smooth and near huber; infinite for δ < 0.
+Array pseudo_huber(const Array& delta, const Array& r, Loc loc = Loc::here());
+/// log(expit(x)) without overflow.
+Array log_expit(const Array& x, Loc loc = Loc::here());
 
 /// log(x / (1 - x)), exact near 1/2. Error up to 4 ULP.
 Array logit(const Array& x, Loc loc = Loc::here());

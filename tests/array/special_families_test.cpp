@@ -1,0 +1,60 @@
+// Families of special functions against mpmath: values to the last places, derivatives of first and second
+// order; edges against SciPy.
+
+#include "apsis/array/special.hpp"
+#include "array/last_places.hpp"
+
+namespace apsis::testing {
+namespace {
+
+#define APSIS_SPECIAL_1(name)                                     \
+  {                                                               \
+#name, unary([](const Array& a) { return special::name(a); }) \
+  }
+#define APSIS_SPECIAL_2(name)                                                         \
+  {                                                                                   \
+#name, binary([](const Array& a, const Array& b) { return special::name(a, b); }) \
+  }
+
+void check(const std::string& name, const Table& table) {
+  check_file(name, table);
+  check_last_places(name, table);
+}
+
+TEST(ArrayRoom, Combinatorics) {
+  const auto repeated = [](const Array& n, const Array& k) {
+    return special::comb(n, k, {.repetition = true});
+  };
+  Table table{
+      APSIS_SPECIAL_2(perm),
+      APSIS_SPECIAL_2(polygamma),
+      APSIS_SPECIAL_1(loggamma),
+      {"comb", binary([](const Array& n, const Array& k) { return special::comb(n, k); }, 1e-13)},
+      {"comb_repeated", binary(repeated, 0, 0)},
+      {"bernoulli", one([](const Case& c, Inputs) { return special::bernoulli(number(c, "n")); }, 3e-16)}};
+  check("combinatorics", table);
+}
+
+TEST(ArrayRoom, CountsAreExact) {
+  expect_identical(
+      {special::comb(array({52., 10., 50., 3.}), array({5., 5., 25., 4.})), special::perm(20., 3)},
+      {array({2598960., 252., 126410606437752., 0.}), array(6840.)}, "numbers of choices");
+  EXPECT_EQ(special::bernoulli(3, f32).dtype(), f32);
+  EXPECT_THROW(special::bernoulli(-1), Error);
+  EXPECT_THROW(special::bernoulli(3, i32), Error);
+  EXPECT_EQ(special::comb(array({5}), array({2.f})).dtype(), f32);
+}
+
+TEST(ArrayRoom, PolygammaHasNoDerivativeByItsOrder) {
+  const auto of_order = [](const Array& n) { return special::polygamma(n, 2.5); };
+  EXPECT_THROW(grad(of_order)(array(1.)), Error);
+}
+
+TEST(ArrayRoom, BoxCox) {
+  check("box_cox", {APSIS_SPECIAL_2(boxcox), APSIS_SPECIAL_2(boxcox1p), APSIS_SPECIAL_2(inv_boxcox),
+                    APSIS_SPECIAL_2(inv_boxcox1p), APSIS_SPECIAL_1(log_expit), APSIS_SPECIAL_2(huber),
+                    APSIS_SPECIAL_2(pseudo_huber)});
+}
+
+}  // namespace
+}  // namespace apsis::testing

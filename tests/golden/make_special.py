@@ -1,0 +1,134 @@
+"""Special functions by mpmath, with first and second derivatives; edges from SciPy. One file a family of functions; the format
+is that of make_array.py, with elementwise derivatives besides."""
+
+import sys
+
+import make_array
+import mpmath
+import numpy as np
+import records
+import scipy.special
+from make_array import FLOATS, INF, NAN, exact, record
+
+mp = mpmath
+FORMAT = """`text ulp N`: values are within N units in the last place (of `scale`, where that is given); elementwise derivatives are
+d0, d1, ..., second ones d00, d01, ...."""
+
+
+def file(name, about):
+    about += " Values and derivatives by mpmath (70 digits), edges from SciPy.\n" + make_array.FORMAT.strip()
+    return records.Writer(__file__, f"array_{name}.txt", about + "\n" + FORMAT, ("jax", "numpy", "scipy", "mpmath"))
+
+
+def partial(f, *orders):
+    """The derivative of f by its arguments of these numbers, by central differences in 70 digits."""
+
+    def of(*v):
+        i = orders[-1]
+        inner = partial(f, *orders[:-1]) if len(orders) > 1 else f
+        h = (abs(v[i]) or 1) * mp.mpf(10) ** -(12 if len(orders) == 2 else 20)
+        if len(orders) == 2:  # the first one is a difference, too
+            inner = partial(f, orders[0])
+        at = lambda t: inner(*(t if k == i else u for k, u in enumerate(v)))  # noqa: E731
+        return (8 * (at(v[i] + h) - at(v[i] - h)) - (at(v[i] + 2 * h) - at(v[i] - 2 * h))) / (12 * h)
+
+    return of
+
+
+def accurate(w, name, f, *xs, ulp, by=None, scale=None, text=None):
+    """A case of values and derivatives, and one in f32. `by`: the arguments that have derivatives."""
+    xs = [np.asarray(x, np.float64) for x in xs]
+    by = range(len(xs)) if by is None else by
+    record(w, name, None, *xs, y=exact(f, *xs), grad=False, ulp=ulp, **(text or {}))
+    if scale is not None:
+        w.add("scale", exact(scale, *xs))
+    for i in by:
+        w.add(f"d{i}", exact(partial(f, i), *xs))
+        for j in by:
+            if j >= i:
+                w.add(f"d{i}{j}", exact(partial(f, i, j), *xs))
+    few = [x[:6].astype(np.float32) for x in xs]
+    record(w, name, None, *few, y=exact(f, *few).astype(np.float32), grad=False, **(text or {}))
+
+
+def edges(w, name, *xs, f=None, fix=(), text=None):
+    """SciPy's answers; `fix`: (number, answer) of those that are not right."""
+    f = f or getattr(scipy.special, name)
+    for t in FLOATS:
+        v = [np.asarray(x, t) for x in xs]
+        y = np.array(f(*v)).astype(t)
+        for i, right in fix:
+            y.flat[i] = right
+        record(w, name, None, *v, y=y, grad=False, **(text or {}))
+        empty = [np.zeros((2, 0), t) for _ in xs]
+        record(w, name, None, *empty, y=np.zeros((2, 0), t), grad=False, **(text or {}))
+
+
+def combinatorics():
+    w = file("combinatorics", "Numbers of choices and functions that belong to them.")
+    rng = np.random.default_rng(20261201)
+    n = np.array([1, 5, 10, 52, 60, 1000, 1e6, 1e12, 7.5, 30, 56, 100])
+    k = np.array([1, 2, 5, 5, 30, 3, 4, 2, 3, 29, 28, 97])
+    accurate(w, "comb", mp.binomial, n, k, ulp=4)
+    n = np.concatenate([rng.uniform(0.5, 20, 10), [200, 90, 1e4]])
+    k = np.concatenate([n[:10] * rng.uniform(0.05, 0.95, 10), [100, 45, 40]])
+    accurate(w, "comb", mp.binomial, n, k, ulp=400)
+    grid = np.array([0.0, 1.0, 4.0, -1.0, 20.0])
+    edges(w, "comb", grid[:, None], grid, f=lambda n, k: scipy.special.comb(n, k))
+    for t in FLOATS:
+        record(w, "comb_repeated", None, np.array([0.0, 1, 4, 3, 0], t), np.array([0.0, 2, 3, 0, 2], t), y=np.array([1, 1, 20, 1, 0], t), grad=False)
+    choices = lambda n, k: mp.gamma(n + 1) / mp.gamma(n - k + 1)  # noqa: E731
+    accurate(w, "perm", choices, np.array([1, 5, 10, 52, 60, 1000, 1e6, 7.5, 30.25]), np.array([1, 2, 5, 5, 30, 3, 4, 3, 29]), ulp=20)
+    n = rng.uniform(0.5, 20, 10)
+    accurate(w, "perm", choices, n, n * rng.uniform(0.05, 0.95, 10), ulp=40)
+    edges(w, "perm", grid[:, None], grid, f=lambda n, k: scipy.special.perm(n, k))
+    edges(w, "loggamma", np.array([0.0, 1.0, 2.5, -0.5, INF, NAN, 300.0]), fix=[(4, INF)])
+    order, x = np.repeat(np.arange(6.0), 5), 10.0 ** rng.uniform(-1, 2, 30)
+    accurate(w, "polygamma", lambda n, x: mp.polygamma(int(n), x), order[5:], x[5:], ulp=20, by=[1])
+    edges(w, "polygamma", np.array([0, 1, 2, 3, 0.0]), np.array([1, 2, 3.5, 0.25, 10]))
+    for t in FLOATS:
+        record(w, "polygamma", None, np.array([-1, 0.5, 1, 0, 2], t), np.array([1, 1, 0, NAN, NAN], t), y=np.array([NAN, NAN, INF, NAN, NAN], t), grad=False)
+    numbers = [float(mp.bernoulli(i)) for i in range(301)]
+    for count in (0, 1, 5, 300):
+        w.case("bernoulli", {"n": count}, y0=np.array(numbers[: count + 1]))
+    w.write()
+
+
+def box_cox():
+    w = file("box_cox", "Transformations of Box and Cox, and functions of robust fits.")
+    rng = np.random.default_rng(20261202)
+    x, lam = 10.0 ** rng.uniform(-3, 3, 24), rng.uniform(-2, 2, 24)
+    lam[:4] = [1e-9, -1e-5, 1, 2]
+    y = rng.uniform(-2, 3, 24)
+    y = np.where(lam * y > -0.8, y, 0.3)
+    power = lambda x, p: (x**p - 1) / p  # noqa: E731
+    inverse = lambda y, p: mp.exp(mp.log1p(p * y) / p)  # noqa: E731
+    accurate(w, "boxcox", power, x, lam, ulp=8)
+    accurate(w, "boxcox1p", lambda x, p: power(1 + x, p), np.concatenate([x[:16], -x[16:] / 1001]), lam, ulp=8)
+    accurate(w, "inv_boxcox", inverse, y, lam, ulp=8)
+    accurate(w, "inv_boxcox1p", lambda y, p: inverse(y, p) - 1, y, lam, ulp=20)
+    at = np.array([0.5, 2.0, 3.0])
+    zero = np.zeros(3)
+    log = [np.log(at), 1 / at, np.log(at) ** 2 / 2]
+    record(w, "boxcox", None, at, zero, y=log[0], slopes=log[1:], grad=False)
+    record(w, "boxcox1p", None, at - 1, zero, y=log[0], slopes=log[1:], grad=False)
+    record(w, "inv_boxcox", None, at, zero, y=np.exp(at), slopes=[np.exp(at), -(at**2) / 2 * np.exp(at)], grad=False)
+    record(w, "inv_boxcox1p", None, at, zero, y=np.expm1(at), slopes=[np.exp(at), -(at**2) / 2 * np.exp(at)], grad=False)
+    p = np.array([0.0, 1.0, -1.0, 0.5, NAN])
+    for name, v in (("boxcox", [0.0, 1.0, -1.0, INF, NAN]), ("boxcox1p", [0.0, -1.0, -1.5, INF, NAN]), ("inv_boxcox", [0.0, -1.0, 1.0, NAN, -3.0]), ("inv_boxcox1p", [0.0, -1.0, 1.0, NAN, -3.0])):
+        edges(w, name, np.array(v)[:, None], p)
+    accurate(w, "log_expit", lambda x: -mp.log1p(mp.exp(-x)), np.concatenate([rng.uniform(-30, 30, 10), [-0.1, 1e-3]]), ulp=4)
+    edges(w, "log_expit", np.array([0.0, -0.0, 1e4, -1e4, INF, -INF, NAN]))
+    d, r = rng.uniform(0.5, 3, 12), rng.uniform(-5, 5, 12)
+    accurate(w, "huber", lambda d, r: r * r / 2 if abs(r) <= d else d * (abs(r) - d / 2), d, r, ulp=4)
+    accurate(w, "pseudo_huber", lambda d, r: d * d * (mp.sqrt(1 + (r / d) ** 2) - 1), d, r * 10.0 ** rng.uniform(-4, 0, 12), ulp=4)
+    d, r = np.array([0.0, -1.0, 1.0, 2.0, NAN])[:, None], np.array([0.0, 1.0, -3.0, INF, NAN])
+    edges(w, "huber", d, r)
+    edges(w, "pseudo_huber", d, r, fix=[(20, NAN), (23, NAN)])  # of NaN, where SciPy says 0 and infinity
+    w.write()
+
+
+if __name__ == "__main__":
+    families = {f.__name__: f for f in (combinatorics, box_cox)}
+    for name in sys.argv[1:] or families:
+        families[name]()
