@@ -27,12 +27,16 @@ void check_moments(const Start& s, const char* name, const Rule& r) {
   if constexpr (requires { r.learning_rate; })
     s.check(name, "learning_rate", r.learning_rate, OptionRange::Rate);
   if constexpr (requires { r.weight_decay; }) s.check(name, "weight_decay", r.weight_decay, finite);
+  if constexpr (requires { r.mu_dtype; }) s.check(name, "mu_dtype", r.mu_dtype);
 }
 template <class Rule>
 void start_moments(Start& s, const char* name, const Rule& r) {
   check_moments(s, name, r);
   s.count();
-  s.zeros();
+  if constexpr (requires { r.mu_dtype; })
+    s.zeros(r.mu_dtype);
+  else
+    s.zeros();
   s.zeros();
 }
 /// The direction, then decay of weights and the learning rate of the count before.
@@ -49,9 +53,7 @@ void descend(Step& s, const Rule& rule, const Direction& direction) {
 void ScaleByAdam::start(Start& s) const { start_moments(s, "ScaleByAdam", *this); }
 void ScaleByAdam::step(Step& s) const {
   Array& count = s.scalar();
-  const Leaves mu = s.tree(), nu = s.tree();
-  average(s, mu, b1);
-  average(s, nu, b2, 2);
+  const std::vector<Array> mu = average(s, s.tree(), b1), nu = average(s, s.tree(), b2, 2);
   count = count + 1;
   s.map([&](std::size_t i) {
     return over_root(first_moment(s.updates[i], mu[i], b1, count, nesterov), unbiased(nu[i], b2, count), eps,
@@ -59,13 +61,13 @@ void ScaleByAdam::step(Step& s) const {
   });
 }
 void Adam::start(Start& s) const { start_moments(s, "Adam", *this); }
-void Adam::step(Step& s) const { descend(s, *this, ScaleByAdam{b1, b2, eps, eps_root, nesterov}); }
+void Adam::step(Step& s) const { descend(s, *this, ScaleByAdam{b1, b2, eps, eps_root, nesterov, mu_dtype}); }
 void AdamW::start(Start& s) const { start_moments(s, "AdamW", *this); }
-void AdamW::step(Step& s) const { descend(s, *this, ScaleByAdam{b1, b2, eps, eps_root, nesterov}); }
+void AdamW::step(Step& s) const { descend(s, *this, ScaleByAdam{b1, b2, eps, eps_root, nesterov, mu_dtype}); }
 void NAdam::start(Start& s) const { start_moments(s, "NAdam", *this); }
-void NAdam::step(Step& s) const { descend(s, *this, ScaleByAdam{b1, b2, eps, eps_root, true}); }
+void NAdam::step(Step& s) const { descend(s, *this, ScaleByAdam{b1, b2, eps, eps_root, true, mu_dtype}); }
 void NAdamW::start(Start& s) const { start_moments(s, "NAdamW", *this); }
-void NAdamW::step(Step& s) const { descend(s, *this, ScaleByAdam{b1, b2, eps, eps_root, true}); }
+void NAdamW::step(Step& s) const { descend(s, *this, ScaleByAdam{b1, b2, eps, eps_root, true, mu_dtype}); }
 
 void ScaleByAdamax::start(Start& s) const { start_moments(s, "ScaleByAdamax", *this); }
 void ScaleByAdamax::step(Step& s) const {
@@ -90,9 +92,8 @@ void ScaleByAmsGrad::start(Start& s) const {
 }
 void ScaleByAmsGrad::step(Step& s) const {
   Array& count = s.scalar();
-  const Leaves mu = s.tree(), nu = s.tree(), nu_max = s.tree();
-  average(s, mu, b1);
-  average(s, nu, b2, 2);
+  const std::vector<Array> mu = average(s, s.tree(), b1), nu = average(s, s.tree(), b2, 2);
+  const Leaves nu_max = s.tree();
   count = count + 1;
   s.map([&](std::size_t i) {
     keep(nu_max[i], maximum(nu_max[i], bias_correction_nu ? unbiased(nu[i], b2, count) : nu[i]));
@@ -153,9 +154,7 @@ void Yogi::step(Step& s) const { descend(s, *this, ScaleByYogi{b1, b2, eps}); }
 void ScaleByRAdam::start(Start& s) const { start_moments(s, "ScaleByRAdam", *this); }
 void ScaleByRAdam::step(Step& s) const {
   Array& count = s.scalar();
-  const Leaves mu = s.tree(), nu = s.tree();
-  average(s, mu, b1);
-  average(s, nu, b2, 2);
+  const std::vector<Array> mu = average(s, s.tree(), b1), nu = average(s, s.tree(), b2, 2);
   count = count + 1;
   // The length of the average at its end and now (the paper's ρ∞ and ρₜ), and the rectification.
   const Array end = 2. / (1. - b2) - 1., decayed = pow(b2, count);
@@ -176,7 +175,7 @@ void RAdam::step(Step& s) const {
 void ScaleByNovoGrad::start(Start& s) const {
   check_moments(s, "ScaleByNovoGrad", *this);
   s.count();
-  s.zeros();
+  s.zeros(mu_dtype);
   s.each([](const Array& p) { return zeros({}, p.dtype()); });
 }
 void ScaleByNovoGrad::step(Step& s) const {

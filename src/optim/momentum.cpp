@@ -26,8 +26,9 @@ void look_ahead(Step& s, Leaves previous, const Array& alpha, const Array& beta,
 void Sgd::start(Start& s) const {
   s.check("Sgd", "learning_rate", learning_rate, OptionRange::Rate);
   s.check("Sgd", "momentum", momentum, fraction);
+  s.check("Sgd", "accumulator_dtype", accumulator_dtype);
   s.count();
-  momentum.is_empty() ? s.empty() : s.zeros();
+  momentum.is_empty() ? s.empty() : s.zeros(accumulator_dtype);
 }
 void Sgd::step(Step& s) const {
   Array& count = s.scalar();
@@ -74,8 +75,9 @@ void Signum::step(Step& s) const {
 void ScaleByLion::start(Start& s) const {
   s.check("ScaleByLion", "b1", b1, fraction);
   s.check("ScaleByLion", "b2", b2, fraction);
+  s.check("ScaleByLion", "mu_dtype", mu_dtype);
   s.count();
-  s.zeros();
+  s.zeros(mu_dtype);
 }
 void ScaleByLion::step(Step& s) const {
   Array& count = s.scalar();
@@ -93,8 +95,9 @@ void Lion::start(Start& s) const {
   s.check("Lion", "weight_decay", weight_decay, finite);
   s.check("Lion", "b1", b1, fraction);
   s.check("Lion", "b2", b2, fraction);
+  s.check("Lion", "mu_dtype", mu_dtype);
   s.count();
-  s.zeros();
+  s.zeros(mu_dtype);
 }
 void Lion::step(Step& s) const {
   const Array count = s.next_scalar();
@@ -128,12 +131,13 @@ void OptimisticAdam::start(Start& s) const {
   s.check("OptimisticAdam", "learning_rate", learning_rate, OptionRange::Rate);
   s.check("OptimisticAdam", "alpha", alpha, finite);
   s.check("OptimisticAdam", "beta", beta, finite);
-  ScaleByAdam{b1, b2, eps, eps_root, nesterov}.start(s);
+  s.check("OptimisticAdam", "mu_dtype", mu_dtype);
+  ScaleByAdam{b1, b2, eps, eps_root, nesterov, mu_dtype}.start(s);
   s.zeros();
 }
 void OptimisticAdam::step(Step& s) const {
   const Array count = s.next_scalar();
-  ScaleByAdam{b1, b2, eps, eps_root, nesterov}.step(s);
+  ScaleByAdam{b1, b2, eps, eps_root, nesterov, mu_dtype}.step(s);
   look_ahead(s, s.tree(), alpha, beta, count == 0);
   scale_by_learning_rate(s, learning_rate, count);
 }

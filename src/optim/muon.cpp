@@ -53,15 +53,16 @@ void Muon::start(Start& s) const {
   s.check("Muon", "adam_weight_decay", adam_weight_decay, OptionRange::Finite);
   s.check("Muon", "adam_learning_rate", adam_learning_rate, OptionRange::Rate);
   check_coefficients(ns_coeffs, ns_steps, s.loc);
+  s.check("Muon", "mu_dtype", mu_dtype);
   s.count();
-  s.zeros();
+  s.zeros(mu_dtype);
   s.each([](const Array& p) { return is_matrix(p) ? Array() : zeros_like(p); });
 }
 
 void Muon::step(Step& s) const {
   Array& count = s.scalar();
   const Array before = count;
-  const Leaves mu = s.tree(), nu = s.tree();
+  const Leaves kept_mu = s.tree(), kept_nu = s.tree();
   count = count + 1;
   const std::vector<Array> gradient = s.updates;
   auto keep_if = [&](bool matrices) {
@@ -70,7 +71,7 @@ void Muon::step(Step& s) const {
   };
 
   keep_if(true);
-  average(s, mu, beta);
+  std::vector<Array> mu = average(s, kept_mu, beta);
   s.map([&](std::size_t i) {
     const Array momentum = first_moment(s.updates[i], mu[i], beta, count, nesterov);
     Array x = orthogonal(momentum, ns_coeffs, ns_steps, eps);
@@ -85,8 +86,8 @@ void Muon::step(Step& s) const {
   const std::vector<Array> matrices = s.updates;
 
   keep_if(false);
-  average(s, mu, adam_b1);
-  average(s, nu, adam_b2, 2);
+  mu = average(s, kept_mu, adam_b1);
+  const std::vector<Array> nu = average(s, kept_nu, adam_b2, 2);
   s.map([&](std::size_t i) {
     const Array root = sqrt(unbiased(nu[i], adam_b2, count) + like(adam_eps_root, nu[i]));
     return first_moment(s.updates[i], mu[i], adam_b1, count, nesterov) / (root + like(eps, root));

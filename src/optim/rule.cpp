@@ -30,8 +30,8 @@ Start::Start(std::vector<Array> params_, std::vector<Array> state_, ConstTreeRef
     : params(std::move(params_)), state(std::move(state_)), loc(loc_), tree_(tree) {}
 void Start::scalar(const Array& value) { state[next_++] = value; }
 void Start::count() { scalar(array(std::int64_t{0})); }
-void Start::zeros() {
-  each([](const Array& p) { return zeros_like(p); });
+void Start::zeros(std::optional<Dtype> dtype) {
+  each([&](const Array& p) { return apsis::zeros(p.shape(), dtype.value_or(p.dtype())); });
 }
 void Start::empty() {
   for (std::size_t i = 0; i < params.size(); ++i) scalar(Array());
@@ -50,6 +50,11 @@ void Start::check(const char* rule, const char* name, const Array& value, Option
 void Start::check(const char* rule, const char* name, const ScalarOrSchedule& value,
                   OptionRange range) const {
   if (!value.is_empty()) check(rule, name, value(array(std::int64_t{0})), range);
+}
+
+void Start::check(const char* rule, const char* name, std::optional<Dtype> dtype) const {
+  if (dtype && !is_floating(*dtype))
+    fail(messages::optimizer_option, {rule, name, to_string(*dtype), "a floating dtype"}, loc);
 }
 
 Step::Step(std::vector<Array> gradient, std::vector<Array> params_, std::vector<Array> state_,

@@ -126,8 +126,9 @@ void NormalizeByUpdateNorm::step(detail::Step& s) const {
 
 void Trace::start(detail::Start& s) const {
   s.check("Trace", "decay", decay, OptionRange::Fraction);
+  s.check("Trace", "accumulator_dtype", accumulator_dtype);
   s.count();
-  s.zeros();
+  s.zeros(accumulator_dtype);
 }
 void Trace::step(detail::Step& s) const {
   Array& count = s.scalar();
@@ -137,14 +138,14 @@ void Trace::step(detail::Step& s) const {
 
 void Ema::start(detail::Start& s) const {
   s.check("Ema", "decay", decay, OptionRange::Fraction);
+  s.check("Ema", "accumulator_dtype", accumulator_dtype);
   s.count();
-  s.zeros();
+  s.zeros(accumulator_dtype);
 }
 void Ema::step(detail::Step& s) const {
   Array& count = s.scalar();
   count = count + 1;
-  const detail::Leaves mu = s.tree();
-  detail::average(s, mu, decay);
+  const std::vector<Array> mu = detail::average(s, s.tree(), decay);
   s.map([&](std::size_t i) { return debias ? detail::unbiased(mu[i], decay, count) : mu[i]; });
 }
 

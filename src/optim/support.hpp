@@ -34,12 +34,16 @@ inline Array averaged(const Array& x, const Array& moment, const Array& decay) {
 inline Array unbiased(const Array& moment, const Array& decay, const Array& count) {
   return moment / astype(1 - pow(decay, count), moment.dtype());
 }
-/// Replaces the moment by its average with the updates to this power, 1 or 2.
-inline void average(const Step& s, Leaves moment, const Array& decay, int power = 1) {
+/// Replaces the moment by its average with the updates to this power, 1 or 2. What it gives has not been
+/// rounded to the dtype in which the state keeps it.
+inline std::vector<Array> average(const Step& s, Leaves moment, const Array& decay, int power = 1) {
+  std::vector<Array> averages(moment.size());
   s.each([&](std::size_t i) {
     const Array& g = s.updates[i];
-    keep(moment[i], averaged(power == 2 ? square(g) : g, moment[i], decay));
+    averages[i] = averaged(power == 2 ? square(g) : g, moment[i], decay);
+    keep(moment[i], averages[i]);
   });
+  return averages;
 }
 /// The average of the updates, without the bias of its zeros, or what Nesterov's momentum makes of it.
 /// `count` is that of updates with this one.

@@ -136,6 +136,18 @@ follow("yogi", lambda: optax.yogi(lr))
 follow("muon", lambda: contrib.muon(0.005))
 follow("muon_options", lambda: contrib.muon(0.005, ns_coeffs="dion", weight_decay=0.01, nesterov=False, adaptive=True, consistent_rms=0.2, adam_weight_decay=0.02, adam_learning_rate=0.1))
 
+# Moments in fewer bits than the parameters.
+bf16, f16 = jnp.bfloat16, jnp.float16
+follow("sgd_bf16", lambda: optax.sgd(lr, momentum=0.9, nesterov=True, accumulator_dtype=bf16))
+follow("adam_bf16", lambda: optax.adam(lr, mu_dtype=bf16))
+follow("adamw_f16", lambda: optax.adamw(lr, weight_decay=0.05, mu_dtype=f16, nesterov=True))
+follow("nadam_bf16", lambda: optax.nadam(lr, mu_dtype=bf16))
+follow("nadamw_bf16", lambda: optax.nadamw(lr, weight_decay=0.02, mu_dtype=bf16))
+follow("amsgrad_bf16", lambda: optax.amsgrad(lr, mu_dtype=bf16))
+follow("lion_bf16", lambda: optax.lion(lr, mu_dtype=bf16))
+follow("optimistic_adam_bf16", lambda: optax.optimistic_adam_v2(lr, mu_dtype=bf16))
+follow("muon_bf16", lambda: contrib.muon(0.005, mu_dtype=bf16))
+
 # Transformations, each followed by a descent.
 down = lambda *parts: optax.chain(*parts, optax.scale_by_learning_rate(lr))
 follow("clip", lambda: down(optax.clip(0.5)))
@@ -151,7 +163,10 @@ follow("scale_by_stddev", lambda: down(optax.scale_by_stddev(decay=0.8, eps=1e-2
 follow("centralize", lambda: down(optax.centralize()))
 follow("normalize_by_update_norm", lambda: down(optax.normalize_by_update_norm(2.0)))
 follow("trace", lambda: down(optax.trace(0.7)))
+follow("trace_f16", lambda: down(optax.trace(0.7, accumulator_dtype=f16)))
+follow("scale_by_novograd_bf16", lambda: down(transform.scale_by_novograd(weight_decay=0.01, mu_dtype=bf16)))
 follow("ema", lambda: down(optax.ema(0.7)))
+follow("ema_bf16", lambda: down(optax.ema(0.7, accumulator_dtype=bf16)))
 follow("ema_biased", lambda: down(optax.ema(0.7, debias=False)))
 follow("apply_every", lambda: down(optax.apply_every(3)))
 follow("keep_params_nonnegative", lambda: optax.chain(optax.sgd(0.3), optax.keep_params_nonnegative()))

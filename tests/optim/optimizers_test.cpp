@@ -113,6 +113,21 @@ TEST(Optimizers, MuonFollowsOptax) {
                               .adam_learning_rate = 0.1});
 }
 
+TEST(Optimizers, MomentsInFewerBitsFollowOptax) {
+  follow("sgd_bf16", Sgd{.learning_rate = lr, .momentum = 0.9, .nesterov = true, .accumulator_dtype = bf16});
+  follow("adam_bf16", Adam{.learning_rate = lr, .mu_dtype = bf16});
+  follow("adamw_f16", AdamW{.learning_rate = lr, .weight_decay = 0.05, .nesterov = true, .mu_dtype = f16});
+  follow("nadam_bf16", NAdam{.learning_rate = lr, .mu_dtype = bf16});
+  follow("nadamw_bf16", NAdamW{.learning_rate = lr, .weight_decay = 0.02, .mu_dtype = bf16});
+  follow("amsgrad_bf16", AmsGrad{.learning_rate = lr, .mu_dtype = bf16});
+  follow("lion_bf16", Lion{.learning_rate = lr, .mu_dtype = bf16});
+  follow("optimistic_adam_bf16", OptimisticAdam{.learning_rate = lr, .mu_dtype = bf16});
+  follow("muon_bf16", Muon{.learning_rate = 0.005, .mu_dtype = bf16});
+  follow("trace_f16", down(Trace{.decay = 0.7, .accumulator_dtype = f16}));
+  follow("ema_bf16", down(Ema{.decay = 0.7, .accumulator_dtype = bf16}));
+  follow("scale_by_novograd_bf16", down(ScaleByNovoGrad{.weight_decay = 0.01, .mu_dtype = bf16}));
+}
+
 TEST(Optimizers, ThoseWithoutLearningRatesFollowOptax) {
   follow("prodigy", Prodigy{.weight_decay = 0.01});
   follow("prodigy_safe", Prodigy{.learning_rate = falling, .estim_lr0 = 1e-2, .safeguard_warmup = true});

@@ -142,6 +142,40 @@ TEST(States, OptimizersAreTrees) {
       AdamW{.learning_rate = 0.5, .weight_decay = 0.1, .mask = [](const Array& x) { return x.ndim() == 2; }});
 }
 
+TEST(States, MomentsHaveTheDtypeThatIsAskedFor) {
+  const Params start = problem("0", f32);
+  auto after = [&](const auto& optimizer) {
+    using State = state_t<std::decay_t<decltype(optimizer)>, Params>;
+    auto step = [&](const Array&, const std::pair<Params, State>& c) {
+      auto [change, next] = optimizer.update(slope(c.first), c.second, c.first);
+      return std::pair{apply_updates(c.first, change), next};
+    };
+    return jit([&](const Params& p) {
+      return fori_loop(0, 20, step, std::pair{p, optimizer.init(p)});
+    })(start);
+  };
+  const auto [narrow, state] = after(Adam{.learning_rate = 0.05, .mu_dtype = bf16});
+  EXPECT_EQ(state.mu.w.dtype(), bf16);
+  EXPECT_EQ(state.nu.w.dtype(), f32);
+  EXPECT_EQ(narrow.w.dtype(), f32);
+  // An average in bf16 is off by 2^-9 of it in each update, twice, and by ten times that in the end: so is
+  // each of twenty steps of about 0.05.
+  const Params wide = after(Adam{.learning_rate = 0.05}).first;
+  EXPECT_TRUE(allclose(narrow.w, wide.w, {.rtol = 0., .atol = 20 * 0.05 * 20 * 0x1p-9}).item<bool>());
+  EXPECT_FALSE(array_equal(narrow.w, wide.w).item<bool>());
+  EXPECT_EQ(
+      after(Sgd{.learning_rate = 0.05, .momentum = 0.9, .accumulator_dtype = f16}).second.trace.b.dtype(),
+      f16);
+  EXPECT_EQ(after(Muon{.learning_rate = 0.05, .mu_dtype = bf16}).second.mu.w.dtype(), bf16);
+  EXPECT_EQ(Lion{.mu_dtype = f64}.init(start).trace.b.dtype(), f64);
+  try {
+    AdamW{.mu_dtype = i32}.init(start);
+    ADD_FAILURE();
+  } catch (const Error& e) {
+    EXPECT_EQ(std::string(e.what()).substr(0, 47), "[AdamW] mu_dtype = i32 must be a floating dtype");
+  }
+}
+
 TEST(States, OfModelsWithOtherFields) {
   const Model model{{problem("0", f64), problem("t", f32)}, array(7), true};
   auto loss = [](const Model& m) {

@@ -2,6 +2,8 @@
 
 // Adam and its kin: steps of the mean of the gradients over the square root of the mean of their squares.
 
+#include <optional>
+
 #include "apsis/optim/mask.hpp"
 #include "apsis/optim/rule.hpp"
 #include "apsis/optim/schedule.hpp"
@@ -20,6 +22,7 @@ struct ScaleByAdam {
   Array b1 = 0.9, b2 = 0.999;       ///< at least 0, less than 1
   Array eps = 1e-8, eps_root = 0.;  ///< at least 0; eps_root is added within the root
   bool nesterov = false;
+  std::optional<Dtype> mu_dtype = {};  ///< that of mu; empty: the parameter's
   APSIS_TRANSFORMATION(AdamState<P>, {}, params, params)
 };
 /// Kingma and Ba, Adam: a method for stochastic optimization, ICLR 2015.
@@ -28,6 +31,7 @@ struct Adam {
   Array b1 = 0.9, b2 = 0.999;             ///< at least 0, less than 1
   Array eps = 1e-8, eps_root = 0.;        ///< at least 0; eps_root is added within the root
   bool nesterov = false;
+  std::optional<Dtype> mu_dtype = {};  ///< that of mu; empty: the parameter's
   APSIS_TRANSFORMATION(AdamState<P>, {}, params, params)
 };
 /// Adam with decay of weights beside the gradient (Loshchilov and Hutter, Decoupled weight decay
@@ -39,6 +43,7 @@ struct AdamW {
   ScalarOrSchedule weight_decay = 1e-4;   ///< times the learning rate
   Mask mask = {};                         ///< the leaves that decay
   bool nesterov = false;
+  std::optional<Dtype> mu_dtype = {};  ///< that of mu; empty: the parameter's
   APSIS_TRANSFORMATION(AdamState<P>, {}, params, params)
 };
 /// Dozat, Incorporating Nesterov momentum into Adam, 2016.
@@ -46,6 +51,7 @@ struct NAdam {
   ScalarOrSchedule learning_rate = 1e-3;  ///< finite, at least 0
   Array b1 = 0.9, b2 = 0.999;             ///< at least 0, less than 1
   Array eps = 1e-8, eps_root = 0.;        ///< at least 0
+  std::optional<Dtype> mu_dtype = {};     ///< that of mu; empty: the parameter's
   APSIS_TRANSFORMATION(AdamState<P>, {}, params, params)
 };
 /// NAdam with decay of weights, as AdamW.
@@ -55,6 +61,7 @@ struct NAdamW {
   Array eps = 1e-8, eps_root = 0.;        ///< at least 0
   ScalarOrSchedule weight_decay = 1e-4;   ///< times the learning rate
   Mask mask = {};                         ///< the leaves that decay
+  std::optional<Dtype> mu_dtype = {};     ///< that of mu; empty: the parameter's
   APSIS_TRANSFORMATION(AdamState<P>, {}, params, params)
 };
 
@@ -89,6 +96,7 @@ struct AmsGradState {
 struct ScaleByAmsGrad {
   Array b1 = 0.9, b2 = 0.999, eps = 1e-8, eps_root = 0.;
   bool bias_correction_mu = true, bias_correction_nu = true;
+  std::optional<Dtype> mu_dtype = {};  ///< that of mu; empty: the parameter's
   APSIS_TRANSFORMATION(AmsGradState<P>, {}, params, params, params)
 };
 /// Adam by the greatest second moment so far (Reddi, Kale and Kumar, On the convergence of Adam and beyond,
@@ -98,6 +106,7 @@ struct AmsGrad {
   Array b1 = 0.9, b2 = 0.999;             ///< at least 0, less than 1
   Array eps = 1e-8, eps_root = 0.;        ///< at least 0; eps_root is added within the root
   bool bias_correction_mu = true, bias_correction_nu = true;
+  std::optional<Dtype> mu_dtype = {};  ///< that of mu; empty: the parameter's
   APSIS_TRANSFORMATION(AmsGradState<P>, {}, params, params, params)
 };
 
@@ -150,6 +159,7 @@ struct RAdam {
 /// The direction of `NovoGrad`, with the gradient's sign.
 struct ScaleByNovoGrad {
   Array b1 = 0.9, b2 = 0.25, eps = 1e-8, eps_root = 0., weight_decay = 0.;
+  std::optional<Dtype> mu_dtype = {};  ///< that of mu; empty: the parameter's
   APSIS_TRANSFORMATION(AdamState<P>, {}, params, params)
 };
 /// Adam with one second moment, the squared length of the gradient, for each leaf (Ginsburg et al.,

@@ -12,6 +12,7 @@ struct Sgd {
   ScalarOrSchedule learning_rate = 1e-3;  ///< finite, at least 0
   Array momentum = {};                    ///< at least 0, less than 1; empty: none
   bool nesterov = false;
+  std::optional<Dtype> accumulator_dtype = {};  ///< of the momentum; empty: the parameter's
   APSIS_TRANSFORMATION(TraceState<P>, {}, params)
 };
 /// Stochastic gradient descent with noise in the gradient (Neelakantan et al., Adding gradient noise improves
@@ -37,6 +38,7 @@ struct Signum {
 /// The direction of `Lion`, with the gradient's sign.
 struct ScaleByLion {
   Array b1 = 0.9, b2 = 0.99;
+  std::optional<Dtype> mu_dtype = {};  ///< that of mu; empty: the parameter's
   APSIS_TRANSFORMATION(TraceState<P>, {}, params)
 };
 /// Signs of an average of gradient and momentum (Chen et al., Symbolic discovery of optimization algorithms,
@@ -46,6 +48,7 @@ struct Lion {
   Array b1 = 0.9, b2 = 0.99;              ///< at least 0, less than 1
   ScalarOrSchedule weight_decay = 1e-3;   ///< times the learning rate
   Mask mask = {};                         ///< the leaves that decay
+  std::optional<Dtype> mu_dtype = {};     ///< that of mu; empty: the parameter's
   APSIS_TRANSFORMATION(TraceState<P>, {}, params)
 };
 
@@ -76,6 +79,7 @@ struct OptimisticAdam {
   Array b1 = 0.9, b2 = 0.999;       ///< at least 0, less than 1
   Array eps = 1e-8, eps_root = 0.;  ///< at least 0
   bool nesterov = true;
+  std::optional<Dtype> mu_dtype = {};  ///< that of mu; empty: the parameter's
   APSIS_TRANSFORMATION(OptimisticAdamState<P>, {}, params, params, params)
 };
 

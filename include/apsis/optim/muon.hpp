@@ -31,6 +31,7 @@ struct Muon {
   Array adam_eps_root = 0.;                  ///< at least 0
   ScalarOrSchedule adam_weight_decay = 0.;   ///< of the others, times their learning rate
   ScalarOrSchedule adam_learning_rate = {};  ///< of the others; empty: learning_rate
+  std::optional<Dtype> mu_dtype = {};        ///< that of mu; empty: the parameter's
   APSIS_TRANSFORMATION(MuonState<P>, {}, params, params)
 };
 

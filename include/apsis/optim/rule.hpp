@@ -12,6 +12,7 @@
 // A transformation of one's own needs none of this: any struct with `init(params)` and `update(gradient,
 // state, params)` is one (chain.hpp).
 
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -57,13 +58,15 @@ class Start {
   void each(const F& leaf) {
     for (const Array& p : params) scalar(is_trained(p) ? Array(leaf(p)) : Array());
   }
-  void zeros();
+  void zeros(std::optional<Dtype> dtype = {});
   void empty();
   void params_themselves();
   /// Throws if an option whose value is known is out of its range, or is no scalar; a schedule is asked for
   /// its first value.
   void check(const char* rule, const char* name, const Array& value, OptionRange range) const;
   void check(const char* rule, const char* name, const ScalarOrSchedule& value, OptionRange range) const;
+  /// The same of a dtype that is not floating.
+  void check(const char* rule, const char* name, std::optional<Dtype> dtype) const;
   static bool is_trained(const Array& p) { return !p.is_empty() && is_floating(p.dtype()); }
   /// What errors call the parameter of a leaf.
   std::string path(std::size_t i) const { return leaf_paths(tree_, "params")[i]; }

@@ -3,6 +3,8 @@
 // The small transformations that optimisers are made of, for `chain`. `update` gives the change to add:
 // a descent ends with `ScaleByLearningRate`, which turns the sign.
 
+#include <optional>
+
 #include "apsis/optim/mask.hpp"
 #include "apsis/optim/rule.hpp"
 #include "apsis/optim/schedule.hpp"
@@ -93,12 +95,14 @@ struct TraceState {
 struct Trace {
   Array decay = 0.9;
   bool nesterov = false;
+  std::optional<Dtype> accumulator_dtype = {};  ///< of the trace; empty: the parameter's
   APSIS_TRANSFORMATION(TraceState<P>, {}, params)
 };
 /// The exponential moving average of the gradients.
 struct Ema {
-  Array decay = 0.9;   ///< at least 0, less than 1
-  bool debias = true;  ///< without the bias of beginning with zeros
+  Array decay = 0.9;                            ///< at least 0, less than 1
+  bool debias = true;                           ///< without the bias of beginning with zeros
+  std::optional<Dtype> accumulator_dtype = {};  ///< of the average; empty: the parameter's
   APSIS_TRANSFORMATION(TraceState<P>, {}, params)
 };
 /// Sums k gradients, zeros meanwhile.
