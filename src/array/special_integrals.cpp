@@ -11,29 +11,11 @@
 #include "apsis/ops/reduce.hpp"
 #include "apsis/ops/select.hpp"
 #include "apsis/ops/shape.hpp"
-#include "array/gauss_legendre.hpp"
-#include "array/special_support.hpp"
+#include "array/quadrature.hpp"
 
 namespace apsis::special {
 using namespace detail;
 namespace {
-
-constexpr double euler = 0.57721566490153286061;
-
-/// ∫ f(s, x) ds from 0 to `length`, a range for each x.
-template <class F>
-Array integral(const Array& length, const Array& x, const F& f) {
-  const Array range = expand_dims(length, -1);
-  const Array s = range * array(std::span<const double>(gauss_legendre::nodes), {36});
-  const Array weights = array(std::span<const double>(gauss_legendre::weights), {36});
-  return length * sum(f(s, expand_dims(x, -1)) * weights, {.axis = -1});
-}
-
-/// f of one number, in f64.
-template <class F>
-Array unary(const char* where, const Array& x, const F& f) {
-  return in_f64(where, {x}, [&](const auto& v) { return f(v[0]); });
-}
 
 /// (1/π) ∫ exp(-x (1 - cos θ)) f(θ) dθ from 0 to π, x ≥ 0, f even and of period 2π: by the midpoint rule,
 /// whose error for periodic functions is below I₇₂(x) / I₀(x), and for large x, where only small angles

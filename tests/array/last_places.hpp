@@ -21,6 +21,7 @@ inline void expect_derivatives(const Array& got, const golden::Field& want, cons
   const std::vector<double> d =
       got.is_empty() ? std::vector<double>(want.real.size()) : got.to_vector<double>();
   for (std::size_t i = 0; i < d.size(); ++i) {
+    if (d[i] == want.real[i]) continue;  // infinite
     const double floor = std::fabs(c["y0"].real[i]) / std::fmax(1, std::fabs(c["x0"].real[i]));
     EXPECT_LE(std::fabs(d[i] - want.real[i]), tolerance * (std::fabs(want.real[i]) + floor))
         << what << " of " << c.name << " at element " << i << ": " << d[i] << ", not " << want.real[i];

@@ -56,5 +56,31 @@ TEST(ArrayRoom, BoxCox) {
                     APSIS_SPECIAL_2(pseudo_huber)});
 }
 
+template <class F>
+Function first_of(F f) {
+  return unary([f](const Array& x) { return f(x).first; });
+}
+template <class F>
+Function second_of(F f) {
+  return unary([f](const Array& x) { return f(x).second; });
+}
+
+TEST(ArrayRoom, MoreIntegrals) {
+  const auto sici = [](const Array& x) { return special::sici(x); };
+  const auto shichi = [](const Array& x) { return special::shichi(x); };
+  const auto fresnel = [](const Array& x) { return special::fresnel(x); };
+  check("more_integrals", {APSIS_SPECIAL_2(expn),
+                           {"si", first_of(sici)},
+                           {"ci", second_of(sici)},
+                           {"shi", first_of(shichi)},
+                           {"chi", second_of(shichi)},
+                           {"fresnel_s", first_of(fresnel)},
+                           {"fresnel_c", second_of(fresnel)},
+                           APSIS_SPECIAL_2(owens_t),
+                           APSIS_SPECIAL_1(erfcinv)});
+  const Array x = array({-0.5, 0.25});
+  expect_identical({special::erfinv(x)}, {erf_inv(x)}, "other names");
+}
+
 }  // namespace
 }  // namespace apsis::testing

@@ -35,18 +35,21 @@ def partial(f, *orders):
     return of
 
 
-def accurate(w, name, f, *xs, ulp, by=None, scale=None, text=None):
-    """A case of values and derivatives, and one in f32. `by`: the arguments that have derivatives."""
+def accurate(w, name, f, *xs, ulp, by=None, scale=None, first=None, second=None, text=None):
+    """A case of values and derivatives, and one in f32. `by`: the arguments that have derivatives; `first`, `second`:
+    derivatives that are known, else they are differences."""
     xs = [np.asarray(x, np.float64) for x in xs]
     by = range(len(xs)) if by is None else by
     record(w, name, None, *xs, y=exact(f, *xs), grad=False, ulp=ulp, **(text or {}))
     if scale is not None:
         w.add("scale", exact(scale, *xs))
-    for i in by:
-        w.add(f"d{i}", exact(partial(f, i), *xs))
+    for k, i in enumerate(by):
+        slope = partial(f, i) if first is None else first[k] if isinstance(first, list) else first
+        w.add(f"d{i}", exact(slope, *xs))
         for j in by:
             if j >= i:
-                w.add(f"d{i}{j}", exact(partial(f, i, j), *xs))
+                curve = second or (partial(f, i, j) if first is None else partial(slope, j))
+                w.add(f"d{i}{j}", exact(curve, *xs))
     few = [x[:6].astype(np.float32) for x in xs]
     record(w, name, None, *few, y=exact(f, *few).astype(np.float32), grad=False, **(text or {}))
 
@@ -128,7 +131,54 @@ def box_cox():
     w.write()
 
 
+def of_pair(f, k):
+    return lambda *x: f(*x)[k]
+
+
+def more_integrals():
+    w = file("more_integrals", "Exponential, sine, cosine, hyperbolic and Fresnel's integrals, Owen's T, the inverse of erfc.")
+    rng = np.random.default_rng(20261203)
+    u = rng.uniform
+
+    def expn(n, x):
+        if n == 0:
+            return mp.exp(-x) / x
+        end = min(160 / (x + n - 1), mp.log1p(160 / x))
+        return mp.exp(-x) * mp.quad(lambda t: mp.exp(-x * mp.expm1(t) - (n - 1) * t), mp.linspace(0, end, 9))
+
+    n, x = np.concatenate([[0, 0, 1, 1, 1, 2, 2], rng.integers(2, 60, 12), [200, 1e5]]), 10.0 ** u(-4, 2, 21)
+    accurate(w, "expn", expn, n, x, ulp=6, by=[1], second=lambda n, x: expn(n - 2, x) if n > 1 else mp.exp(-x) * (1 + 1 / x) / x if n == 1 else mp.exp(-x) * (1 / x + 2 / x**2 + 2 / x**3), first=lambda n, x: -expn(n - 1, x) if n > 0 else -mp.exp(-x) * (1 + 1 / x) / x)
+    edges(w, "expn", np.array([0, 0, 1, 1, 2, 3, -1, 2, 2, 2.0]), np.array([0, 1, 0, 1, 0, 0, 1, -1, INF, NAN]))
+    x = np.concatenate([10.0 ** u(-4, 3, 14), -(10.0 ** u(-2, 2, 4)), np.linspace(0.7, 9, 12)])
+    accurate(w, "si", mp.si, x, ulp=6)
+    accurate(w, "ci", lambda x: mp.ci(abs(x)), x, ulp=8, scale=lambda x: 1 if abs(x) < 6 else 1 / abs(x))
+    x = np.concatenate([10.0 ** u(-4, 2.6, 14), -(10.0 ** u(-2, 2, 4)), np.linspace(0.7, 25, 12)])
+    accurate(w, "shi", mp.shi, x, ulp=10)
+    accurate(w, "chi", lambda x: mp.chi(abs(x)), x, ulp=10, scale=lambda x: max(1, abs(mp.chi(abs(x)))))
+    x = np.concatenate([10.0 ** u(-3, 3, 12), -(10.0 ** u(-2, 1, 4)), np.linspace(0.7, 6, 14)])
+    accurate(w, "fresnel_s", mp.fresnels, x, ulp=8)
+    accurate(w, "fresnel_c", mp.fresnelc, x, ulp=8)
+    at = np.array([0.0, -0.0, 1.0, -1.0, INF, -INF, NAN, 100.0])
+    for name, f in (("si", "sici"), ("ci", "sici"), ("shi", "shichi"), ("chi", "shichi"), ("fresnel_s", "fresnel"), ("fresnel_c", "fresnel")):
+        edges(w, name, at, f=of_pair(getattr(scipy.special, f), name in ("ci", "chi", "fresnel_c")))
+
+    def owens(h, a):
+        end = min(abs(a), 20 / abs(h))
+        density = lambda t: mp.exp(-h * h * (1 + t * t) / 2) / (1 + t * t)  # noqa: E731
+        return mp.sign(a) * mp.quad(density, mp.linspace(0, end, 41), method="gauss-legendre", maxdegree=5) / (2 * mp.pi)
+
+    h, a = np.concatenate([10.0 ** u(-3, 0.7, 16), u(5, 25, 4), u(-3, 3, 4)]), np.concatenate([10.0 ** u(-3, 3, 20), u(-3, 3, 4)])
+    by_h = lambda h, a: -mp.exp(-h * h / 2) * mp.erf(a * h / mp.sqrt(2)) / (2 * mp.sqrt(2 * mp.pi))  # noqa: E731
+    by_a = lambda h, a: mp.exp(-h * h * (1 + a * a) / 2) / (2 * mp.pi * (1 + a * a))  # noqa: E731
+    accurate(w, "owens_t", owens, h, a, ulp=8, first=[by_h, by_a])
+    edges(w, "owens_t", np.array([0, 0, 1, INF, 1, 1, -1, NAN, 0, 2]), np.array([0, 1, 0, 1, INF, -INF, -1, 1, INF, -0.5]))
+    q = np.concatenate([u(0, 2, 12), 10.0 ** u(-300, -1, 12)])
+    accurate(w, "erfcinv", lambda q: mp.findroot(lambda x: mp.log(mp.erfc(x) / q), float(scipy.special.erfcinv(float(q)))), q, ulp=4, first=lambda q: -mp.sqrt(mp.pi) / 2 * mp.exp(mp.findroot(lambda x: mp.log(mp.erfc(x) / q), float(scipy.special.erfcinv(float(q)))) ** 2))
+    edges(w, "erfcinv", np.array([0.0, 1.0, 2.0, -0.1, 2.5, NAN, 0.5]), fix=[(1, 0)])
+    w.write()
+
+
 if __name__ == "__main__":
-    families = {f.__name__: f for f in (combinatorics, box_cox)}
+    families = {f.__name__: f for f in (combinatorics, box_cox, more_integrals)}
     for name in sys.argv[1:] or families:
         families[name]()

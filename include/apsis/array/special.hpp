@@ -4,6 +4,8 @@
 // become floating; f16 and bf16 are computed in f32. Errors are those of f64 against exact values, in units
 // in the last place (ULP); tests/array/special_test.cpp measures them.
 
+#include <utility>
+
 #include "apsis/ops/math.hpp"
 
 /// Special functions, with the names of scipy.special.
@@ -93,6 +95,23 @@ Array exp1(const Array& x, Loc loc = Loc::here());
 /// The principal value of ∫ exp(t) / t dt from -∞ to x, the exponential integral Ei. Near its root at 0.3725
 /// the error is a few ULP of 1.
 Array expi(const Array& x, Loc loc = Loc::here());
+/// ∫ exp(-x t) / tⁿ dt from 1 to ∞ for x ≥ 0, an order for each element, without derivative with respect to
+/// it; NaN for other x, and unless n is an integer ≥ 0.
+Array expn(const Array& n, const Array& x, Loc loc = Loc::here());
+/// The sine integral ∫₀ˣ sin t / t dt, and the cosine integral γ + log |x| + ∫₀ˣ (cos t - 1) / t dt. The
+/// error of the second one is up to 4 ULP of 1 for |x| < 6 and near its roots.
+std::pair<Array, Array> sici(const Array& x, Loc loc = Loc::here());
+/// The hyperbolic integrals ∫₀ˣ sinh t / t dt and γ + log |x| + ∫₀ˣ (cosh t - 1) / t dt; near the root of the
+/// second one, 0.5238, its error is a few ULP of 1.
+std::pair<Array, Array> shichi(const Array& x, Loc loc = Loc::here());
+/// Fresnel's integrals ∫₀ˣ sin(πt²/2) dt and ∫₀ˣ cos(πt²/2) dt.
+std::pair<Array, Array> fresnel(const Array& x, Loc loc = Loc::here());
+/// Owen's T, (1/2π) ∫₀ᵃ exp(-h² (1 + t²) / 2) / (1 + t²) dt.
+Array owens_t(const Array& h, const Array& a, Loc loc = Loc::here());
+/// The x whose erf(x) is p: erf_inv by SciPy's name.
+inline Array erfinv(const Array& p, Loc loc = Loc::here()) { return apsis::erf_inv(p, loc); }
+/// The x whose erfc(x) is q; infinite at 0 and 2, NaN outside.
+Array erfcinv(const Array& q, Loc loc = Loc::here());
 /// -∫₁ˣ log t / (t - 1) dt for x ≥ 0, Spence's function Li₂(1 - x); NaN below.
 Array spence(const Array& x, Loc loc = Loc::here());
 /// Σ (q + k)⁻ˢ over k = 0, 1, …, Hurwitz' zeta function, for s ≥ 1 and q > 0; infinite at s = 1 and where a
