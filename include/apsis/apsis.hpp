@@ -97,6 +97,7 @@
 #include "apsis/array/creation.hpp"
 #include "apsis/array/dtype.hpp"
 #include "apsis/array/elementwise.hpp"
+#include "apsis/array/ensemble.hpp"
 #include "apsis/array/fft.hpp"
 #include "apsis/array/index.hpp"
 #include "apsis/array/linalg.hpp"
@@ -118,6 +119,7 @@
 #include "apsis/stats/multivariate.hpp"
 #include "apsis/stats/normal.hpp"
 #include "apsis/stats/real_line.hpp"
+#include "apsis/stats/running.hpp"
 
 #include "apsis/solve/fixed_point.hpp"
 #include "apsis/solve/least_squares.hpp"

@@ -28,4 +28,13 @@ inline void check_floating(const char* where, Dtype dtype) {
     fail(messages::array_dtype, {where, "floating dtypes", std::string(name_of(dtype))});
 }
 
+/// Throws where the number of the first member of an ensemble is no scalar integer.
+inline void check_first(const char* where, const Array& first) {
+  if (first.is_empty() || first.ndim() != 0 || !is_integer(first.dtype()))
+    fail(messages::member_number, {where, first.is_empty() ? "empty" : to_string(first.aval())});
+}
+/// Numbers of (0, 1), never an end of it, of the leading bits of two u32 words: as many as the dtype holds
+/// exactly beside a half.
+Array open_uniform(const Array& high, const Array& low, Dtype dtype);
+
 }  // namespace apsis::random::detail

@@ -32,3 +32,12 @@ APSIS_PROVOKES(
 APSIS_PROVOKES(choice_probabilities,
                "[choice] probabilities of shape [2] do not fit entries of shape [3]; give one an entry",
                random::choice(random::key(0), arange(3), {2}, array({.5, .5})))
+
+APSIS_PROVOKES(
+    sobol_dimensions,
+    "[normal_members] 1025 numbers a point, and Sobol's sequence has from 0 to 1024 here: draw the first of "
+    "them, the most important, so, and the others with Draws::Independent",
+    random::normal_members(random::key(0), 4, {25, 41}, {.draws = Draws::Sobol}))
+
+APSIS_PROVOKES(member_number, "[sobol] the number of the first member must be a scalar integer, got f64[1]",
+               random::sobol(4, 2, {.first = array({0.5})}))

@@ -31,3 +31,21 @@ APSIS_PROVOKES(stats_outcomes,
                "[multinomial::logpmf] x and p must have an axis of outcomes, got [] and [2]; binom takes the "
                "count of one",
                stats::multinomial::logpmf(3, 3, array({0.5, 0.5})))
+
+APSIS_PROVOKES(running_dtype, "[running_moments] takes floating dtypes, got i32",
+               stats::running_moments({2}, i32))
+
+APSIS_PROVOKES(running_shape,
+               "[RunningMoments] the observation is f64[3] and must be of shape [2], that of the statistics; "
+               "add_rows takes several of them",
+               stats::running_moments({2}).add(zeros({3})))
+
+APSIS_PROVOKES(
+    running_rows,
+    "[RunningQuantile] the observations are f64[3] and must be of shape [2] behind a first axis of "
+    "rows",
+    stats::running_quantile(0.5, {2}).add_rows(zeros({3})))
+
+APSIS_PROVOKES(running_p,
+               "[running_quantile] p must be a real scalar, got f64[2]; vmap takes several of them",
+               stats::running_quantile(array({0.1, 0.9})))
