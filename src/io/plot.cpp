@@ -69,7 +69,7 @@ std::string style_of(const Series& s) {
 /// Axes that end with the map, and the scale of its colours: viridis (Smith and van der Walt 2015), even in
 /// lightness.
 std::string script_of_map(const Figure& f, const Series& map) {
-  return "set autoscale fix\nset cblabel " + gnuplot_string(map.label) + "\n" +
+  return "set autoscale fix\nset format cb \"%g\"\nset cblabel " + gnuplot_string(map.label) + "\n" +
          (f.log_color ? "set logscale cb\n" : "") +
          "set palette defined (0 \"#440154\", 1 \"#472d7b\", 2 \"#3b528b\", 3 \"#2c728e\", 4 \"#21918c\", "
          "5 \"#28ae80\", 6 \"#5ec962\", 7 \"#addc30\", 8 \"#fde725\")\n";
