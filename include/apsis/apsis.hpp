@@ -164,6 +164,7 @@
 #include "apsis/optim/wrap.hpp"
 
 #include "apsis/diffeq/controller.hpp"
+#include "apsis/diffeq/event.hpp"
 #include "apsis/diffeq/half_solver.hpp"
 #include "apsis/diffeq/implicit.hpp"
 #include "apsis/diffeq/interpolation.hpp"

@@ -2,6 +2,8 @@
 
 // What the parts of a solve share: its problem and what the loop over steps carries. Times run forwards.
 
+#include <optional>
+
 #include "apsis/diffeq/solve.hpp"
 
 namespace apsis::detail {
@@ -17,6 +19,8 @@ struct Problem {
   Array clip_from;  // a step that would end beyond, within rounding of t1 or behind it, ends at t1
   const SolveOptions& options;
   Tolerances tolerances;
+  ConstTreeRef like;            // a state, whose type the functions of events take
+  std::vector<bool> boolean{};  // of each event: whether its condition is one
 
   /// Whether there are times to save at inside of steps.
   bool saves_times() const { return !ts.is_empty() && ts.size() > 0; }
@@ -24,6 +28,17 @@ struct Problem {
   std::int64_t step_rows() const {
     return options.saveat.steps > 0 ? options.max_steps / options.saveat.steps : 0;
   }
+};
+
+/// What the loop carries of events. Of each: the sign of its condition at the start of the next step (-1, 1,
+/// or 0: not known yet), whether that start is a zero of it, and how often it occurred.
+struct EventState {
+  std::vector<Array> sign, at_zero, counts;
+  Array ended_by;  // the number of the event that ended the solve, -1: none
+  // The time of the last change, and how many came before it at that time; nothing where no event has one.
+  std::vector<Array> last_change, at_once;
+  std::vector<Array> saved, ts, which;  // rows written, and what is in them; nothing where none are kept
+  std::vector<Array> ys;
 };
 
 struct LoopState {
@@ -37,6 +52,14 @@ struct LoopState {
   std::vector<Array> next_time;     // into ts, where steps are saved too: otherwise it is `saved`
   std::vector<Array> saved_ts;      // where steps are saved: of ts alone, the times are known
   std::vector<Array> saved_ys;
+  std::optional<EventState> events;  // where there are some
+};
+
+/// How far a step counts, and the state there: its end, or an event that ends the solve or changes its state,
+/// before that change.
+struct Reached {
+  Array t;
+  std::vector<Array> y;
 };
 
 /// The dtype of times: the promotion of times and state, at least floating.
@@ -46,11 +69,20 @@ std::vector<Array> first_slope(const Slopes& slopes, const Array& t0, std::span<
 
 /// Room for what is saved on the way, unused.
 void start_saving(const Problem& p, LoopState& s);
-/// Saves what saveat asks for of this attempt.
+/// Saves what saveat asks for of this attempt, up to where it counts.
 void save_attempt(const Problem& p, const LoopState& s, const SolverAttempt& step, const Array& accept,
-                  LoopState& next);
+                  const Reached& reached, LoopState& next);
 /// Puts what was asked for together: t0, then ts and steps, then t1.
 FlatSolution collect(const Problem& p, const LoopState& end, const Array& code);
+
+/// Looks at the conditions of events at t0, and begins to follow their signs.
+void start_events(Problem& p, LoopState& s, Loc loc);
+/// Looks for events in an attempt that is accepted, and has `next` go on from there. `decision`: the
+/// controller's, of the whole step.
+Reached pass_events(const Problem& p, const LoopState& s, const SolverAttempt& step, const NextStep& decision,
+                    LoopState& next);
+/// Puts together what occurred.
+void collect_events(const Problem& p, const LoopState& end, const Array& code, FlatSolution& s);
 
 /// Throws, when the program runs, if the code is one of a solve that failed. `first_slope` is that at t0.
 void raise_failure(const Problem& p, const LoopState& end, std::span<const Array> first_slope,

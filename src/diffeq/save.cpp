@@ -28,14 +28,14 @@ Array unused_time(const Problem& p) { return infinity * p.slopes.direction(); }
 
 /// Saves all times of saveat.ts that this step covers, by dense output.
 void save_times(const Problem& p, const LoopState& s, const SolverAttempt& step, const Array& accept,
-                LoopState& next) {
+                const Reached& reached, LoopState& next) {
   struct Saving {
     Array row;
     std::vector<Array> time, ts, ys;
   };
   const auto which = [](const Saving& v) { return v.time.empty() ? v.row : v.time[0]; };
   const std::int64_t count = p.ts.size();
-  Array reach = where(accept, s.end, -infinity);
+  Array reach = where(accept, reached.t, -infinity);
   Array length = s.end - s.start, h = length * p.slopes.direction();
   Saving done = while_loop(
       [&](const Saving& v) { return which(v) < count && p.ts[which(v)] <= reach; },
@@ -57,12 +57,13 @@ void save_times(const Problem& p, const LoopState& s, const SolverAttempt& step,
 }
 
 /// Saves every n-th accepted step. The row in question is written each time, and counted only when it stays.
-void save_step(const Problem& p, const LoopState& s, const Array& accept, LoopState& next) {
+void save_step(const Problem& p, const Array& accept, const Reached& reached, LoopState& next) {
   Array keep = accept && remainder(next.accepted, p.options.saveat.steps) == 0;
   Array row = next.saved;
-  next.saved_ts[0] = next.saved_ts[0].at(row).set(where(keep, s.end, unused_time(p)));
+  next.saved_ts[0] = next.saved_ts[0].at(row).set(where(keep, reached.t, unused_time(p)));
   for (std::size_t i = 0; i < next.saved_ys.size(); ++i)
-    next.saved_ys[i] = next.saved_ys[i].at(row).set(where(keep, next.y[i], full_like(next.y[i], infinity)));
+    next.saved_ys[i] =
+        next.saved_ys[i].at(row).set(where(keep, reached.y[i], full_like(next.y[i], infinity)));
   next.saved = row + where(keep, 1, 0);
 }
 
@@ -82,9 +83,9 @@ void start_saving(const Problem& p, LoopState& s) {
 }
 
 void save_attempt(const Problem& p, const LoopState& s, const SolverAttempt& step, const Array& accept,
-                  LoopState& next) {
-  if (p.saves_times()) save_times(p, s, step, accept, next);
-  if (p.step_rows() > 0) save_step(p, s, accept, next);
+                  const Reached& reached, LoopState& next) {
+  if (p.saves_times()) save_times(p, s, step, accept, reached, next);
+  if (p.step_rows() > 0) save_step(p, accept, reached, next);
 }
 
 FlatSolution collect(const Problem& p, const LoopState& end, const Array& code) {
@@ -106,7 +107,7 @@ FlatSolution collect(const Problem& p, const LoopState& end, const Array& code) 
     if (known > 0) {
       if (!end.saved_ts.empty())
         ts = where(no_step && row < known, p.t0, ts);
-      else if (!p.options.throw_)  // otherwise all were saved
+      else if (!p.options.throw_ || end.events)  // otherwise all were saved
         ts = where(row < end.saved || no_step, ts, unused_time(p));
     }
     times.push_back(ts);
@@ -130,6 +131,7 @@ FlatSolution collect(const Problem& p, const LoopState& end, const Array& code) 
   for (auto& leaf : parts) s.ys.push_back(leaf.size() == 1 ? leaf[0] : concatenate(leaf));
   s.stats = {end.attempts, end.accepted, end.attempts - end.accepted};
   s.result = code;
+  collect_events(p, end, code, s);
   return s;
 }
 

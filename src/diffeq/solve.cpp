@@ -85,13 +85,14 @@ LoopState attempt(const Problem& p, const LoopState& s, Loc loc) {
   Array arrived = where(decision.code == code_of(SolveResult::NonFinite), decision.code, 0);
   next.code = where(next.start < p.t1, going_on, arrived);
   for (Array& error : next.error_square) error = decision.error_square;
+  const Reached reached = pass_events(p, s, step, decision, next);
   if (p.options.progress.on())
     report_progress(p.options.progress, next.attempts, (next.start - p.t0) / (p.t1 - p.t0), loc);
-  save_attempt(p, s, step, accept, next);
+  save_attempt(p, s, step, accept, reached, next);
   return next;
 }
 
-LoopState start_state(const Problem& p, const std::vector<Array>& slope) {
+LoopState start_state(Problem& p, const std::vector<Array>& slope, Loc loc) {
   auto signed_slope_at = [](const void* context, const Array& t, std::span<const Array> y) {
     const Slopes& slopes = *static_cast<const Slopes*>(context);
     std::vector<Array> k = slopes(t, y);
@@ -115,10 +116,29 @@ LoopState start_state(const Problem& p, const std::vector<Array>& slope) {
   if (!p.refused.is_empty()) s.code = where(p.refused, code_of(SolveResult::Refused), s.code);
   if (first.tells_error) s.error_square.push_back(astype(array(0.), p.t0.dtype()));
   start_saving(p, s);
+  start_events(p, s, loc);
   return s;
 }
 
 }  // namespace
+
+}  // namespace apsis::detail
+
+namespace apsis {
+
+Array is_successful(const Array& result, Loc loc) {
+  const LocScope place(loc);
+  return result == static_cast<std::int64_t>(SolveResult::Successful);
+}
+Array is_event(const Array& result, Loc loc) {
+  const LocScope place(loc);
+  return result == static_cast<std::int64_t>(SolveResult::EventOccurred);
+}
+Array is_okay(const Array& result, Loc loc) { return is_successful(result, loc) || is_event(result, loc); }
+
+}  // namespace apsis
+
+namespace apsis::detail {
 
 Dtype common_dtype(std::span<const Array> times, std::span<const Array> y0) {
   WeakDtype common{Dtype::F64, true};
@@ -160,7 +180,8 @@ void check_slope(const std::vector<bool>& state, const std::vector<bool>& slope)
 }
 
 FlatSolution solve_flat(const FlatTerms& terms, const SolverRef& solver, const Array& t0, const Array& t1,
-                        const Array& dt0, std::vector<Array> y0, const SolveOptions& options, Loc loc) {
+                        const Array& dt0, std::vector<Array> y0, ConstTreeRef like,
+                        const SolveOptions& options, Loc loc) {
   const LocScope place(loc);
   solver.check(solver.self, loc);
   const Array times[] = {t0, t1, dt0, options.saveat.ts};
@@ -188,12 +209,13 @@ FlatSolution solve_flat(const FlatTerms& terms, const SolverRef& solver, const A
             checks.refused(),
             Array(),
             options,
-            options.controller.tolerances()};
+            options.controller.tolerances(),
+            like};
   p.clip_from = p.t1 - time_rounding(p.t0, p.t1);
   p.ts = given.ts.is_empty() ? Array() : within(forward(given.ts), given, p);
 
   const std::vector<Array> slope = first_slope(p.slopes, p.t0, p.y0, loc);
-  LoopState start = start_state(p, slope);
+  LoopState start = start_state(p, slope, loc);
   const std::int64_t most = attempts_allowed(options);
   LoopState end =
       while_loop([&](const LoopState& s) { return s.start < p.t1 && s.code == 0 && s.attempts < most; },

@@ -289,3 +289,57 @@ APSIS_PROVOKES(path_coefficients,
                CubicInterpolation{array({0., 1.}),
                                   CubicCoefficients<>{ones({1, 2}), ones({1}), ones({1}), ones({1})}}
                    .evaluate(0.))
+namespace {
+const auto first_of = [](const Array&, const Array& y) { return y[0]; };
+void solve_with(const Event& event) { solve({.controller = adaptive, .events = {event}}); }
+}  // namespace
+
+APSIS_PROVOKES(event_empty,
+               "[diffeqsolve] events[0] has no condition; write Event{.condition = [](const Array& t, const "
+               "State& y) { … }}, State being the type of y0",
+               solve_with({}))
+
+APSIS_PROVOKES(event_state,
+               "[diffeqsolve] the condition of events[0] takes a state of type std::pair<apsis::Array, "
+               "apsis::Array>, but y0 is of type apsis::Array: give it the type of y0",
+               solve_with({[](const Array&, const std::pair<Array, Array>& y) { return y.first; }}))
+
+APSIS_PROVOKES(event_condition,
+               "[diffeqsolve] the condition of events[0] returns f64[2]: it must return a real scalar, whose "
+               "changes of sign are the events, or a boolean one",
+               solve_with({[](const Array&, const Array& y) { return y; }}))
+
+APSIS_PROVOKES(
+    event_direction,
+    "[diffeqsolve] the condition of events[0] is a boolean, and occurs where it becomes true: leave "
+    "its direction out, or negate the condition",
+    solve_with({.condition = [](const Array&, const Array& y) { return y[0] < 0.5; },
+                .direction = Crossing::Down}))
+
+APSIS_PROVOKES(event_change,
+               "[diffeqsolve] the change of events[0] must return the shapes and dtypes of the state: y0 is "
+               "f64[2] in the state and f64[] after the change",
+               solve_with({.condition = first_of,
+                           .change = [](const Array&, const Array& y) { return y[0]; }}))
+
+APSIS_PROVOKES(
+    event_tolerance,
+    "[diffeqsolve] the step size controller has no rtol and atol by which events[0] tells a steady "
+    "state; write SteadyState{.rtol = 1e-6, .atol = 1e-9}",
+    solve({.events = {Event{SteadyState{}}}}, 0.5))
+
+APSIS_PROVOKES(
+    event_accumulates,
+    "[diffeqsolve] at t = 0.5000000000000001 an event that changes the state follows upon another with no "
+    "time between, as "
+    "the bounces of a ball that comes to rest; end the solve before, by stop_after or another event, or make "
+    "the change leave its condition",
+    diffeqsolve(ODETerm{[](const Array&, const Array& y) { return ones_like(y); }}, Tsit5{}, 0., 1., 0.25,
+                array({0.5, 1.}),
+                {.events = {
+                     {.condition = [](const Array& t, const Array& y) { return t >= 0.5 && y[0] > 0.; },
+                      .change = [](const Array&, const Array& y) { return 0. * y - 1e-30; }}}}))
+
+APSIS_PROVOKES(no_events,
+               "[diffeqsolve] saveat.events = 3 keeps occurrences of events, but there are none; give events",
+               solve({.saveat = {.events = 3}}, 0.5))

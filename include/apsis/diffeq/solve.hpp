@@ -12,13 +12,15 @@
 
 #include "apsis/control/progress.hpp"
 #include "apsis/diffeq/controller.hpp"
+#include "apsis/diffeq/event.hpp"
 #include "apsis/diffeq/runge_kutta.hpp"
 #include "apsis/transform/function.hpp"
 
 namespace apsis {
 
 /// What to keep of a solve: t0 in the first row, then save times and steps in the order of the solve, then t1
-/// in the last row. With nothing asked for, t1. Rows that are not used are +inf, their times too.
+/// in the last row (or the time at which an event ended the solve). With nothing asked for, t1. Rows that are
+/// not used are +inf, their times too. At the time of a change by an event it is the state before.
 struct SaveAt {
   bool t0 = false;
   /// Times from t0 to t1, in the order of the solve, as an Array or a list in braces; by dense output
@@ -27,6 +29,8 @@ struct SaveAt {
   /// Every n-th accepted step, 0 = none; there is room for max_steps / n of them.
   std::int64_t steps = 0;
   bool t1 = false;
+  /// Room for so many occurrences of events: Solution::events.
+  std::int64_t events = 0;
 };
 
 /// How a solve ended; the numbers are Diffrax's, which throws where this has `Refused`: a time, a step or a
@@ -38,13 +42,23 @@ enum class SolveResult : std::int64_t {
       8,  ///< an implicit solver's equations, with steps that the controller does not shorten
   NonFinite = 9,
   DtMinReached = 10,
+  EventOccurred = 11,  ///< an event ended the solve: no failure
   Refused = 100
 };
+
+/// Whether a solve reached t1, by its Solution::result, or an array of them; boolean.
+Array is_successful(const Array& result, Loc loc = Loc::here());
+/// Whether an event ended it.
+Array is_event(const Array& result, Loc loc = Loc::here());
+/// Whether it did one or the other.
+Array is_okay(const Array& result, Loc loc = Loc::here());
 
 /// Options of `diffeqsolve`.
 struct SolveOptions {
   Controller controller = {};
   SaveAt saveat = {};
+  /// What may end the solve before t1, or change its state on the way.
+  std::vector<Event> events = {};
   /// Attempts, rejected ones included, 0 or more; -1: no bound of yours, but then saveat.steps is refused,
   /// and after 10¹⁰ attempts the solve gives up all the same.
   std::int64_t max_steps = 4096;
@@ -71,7 +85,8 @@ struct Solution {
   Array ts;  ///< times saved
   Y ys;      ///< states saved, stacked along axis 0
   SolveStats stats;
-  Array result;  ///< i64: a SolveResult
+  Array result;           ///< i64: a SolveResult
+  Occurrences<Y> events;  ///< what occurred
 };
 
 namespace detail {
@@ -81,9 +96,22 @@ struct FlatSolution {
   std::vector<Array> ys;
   SolveStats stats;
   Array result;
+  Array mask, counts, event_ts, which;  // empty without events
+  std::vector<Array> event_ys;
 };
+/// `like`: the state, whose type the functions of events must take.
 FlatSolution solve_flat(const FlatTerms& terms, const SolverRef& solver, const Array& t0, const Array& t1,
-                        const Array& dt0, std::vector<Array> y0, const SolveOptions& options, Loc loc);
+                        const Array& dt0, std::vector<Array> y0, ConstTreeRef like,
+                        const SolveOptions& options, Loc loc);
+
+/// A tree like `like` with these leaves, or with none.
+template <class Y>
+Y with_leaves_or_none(const Y& like, std::span<const Array> leaves) {
+  if (!leaves.empty()) return with_leaves(like, leaves);
+  Y none = like;
+  clear_leaves(none);
+  return none;
+}
 
 template <class T>
 concept Time = std::is_convertible_v<const T&, Array>;
@@ -186,7 +214,7 @@ using solution_t = Solution<std::conditional_t<is_state<Y>, argument_t<Y>, Array
 /// solve is differentiable, both ways, in the parameters of the term, y0, t0, t1 and the save times; adaptive
 /// step sizes count as constants. Throws, before its first step, where times, steps or options are none to go
 /// by; and if the solve fails: too many steps, a state or slope that is not finite, or steps that became too
-/// short.
+/// short. Events (see Event) may end it before t1: that is no failure.
 template <class Term, class Method, class Y = SolveOptions, class Options = SolveOptions>
 detail::solution_t<Y> diffeqsolve(const Term& term, const Method& solver, const Array& t0, const Array& t1,
                                   const Array& dt0, const Y& y0, const Options& options = {},
@@ -203,8 +231,12 @@ detail::solution_t<Y> diffeqsolve(const Term& term, const Method& solver, const 
     detail::collect_leaves(start, leaves);
     detail::FlatSolution s =
         detail::solve_flat(terms.flat(detail::names_of(named)), detail::solver_ref(solver), t0, t1, dt0,
-                           static_cast<std::vector<Array>&&>(leaves), options, loc);
-    return {s.ts, detail::with_leaves(start, s.ys), s.stats, s.result};
+                           static_cast<std::vector<Array>&&>(leaves), tree_ref(start), options, loc);
+    return {s.ts,
+            detail::with_leaves(start, s.ys),
+            s.stats,
+            s.result,
+            {s.mask, s.counts, s.event_ts, s.which, detail::with_leaves_or_none(start, s.event_ys)}};
   }
 }
 
