@@ -39,6 +39,7 @@
 #include "apsis/ops/convert.hpp"
 #include "apsis/ops/creation.hpp"
 #include "apsis/ops/decomposition.hpp"
+#include "apsis/ops/dynamic_slice.hpp"
 #include "apsis/ops/fft.hpp"
 #include "apsis/ops/forbid.hpp"
 #include "apsis/ops/index.hpp"
@@ -47,6 +48,7 @@
 #include "apsis/ops/math.hpp"
 #include "apsis/ops/next_float.hpp"
 #include "apsis/ops/omega.hpp"
+#include "apsis/ops/pad.hpp"
 #include "apsis/ops/random.hpp"
 #include "apsis/ops/reduce.hpp"
 #include "apsis/ops/refused_operands.hpp"
@@ -111,6 +113,7 @@
 #include "apsis/array/sort.hpp"
 #include "apsis/array/special.hpp"
 #include "apsis/array/statistics.hpp"
+#include "apsis/array/vectorize.hpp"
 #include "apsis/array/window.hpp"
 
 #include "apsis/stats/bounded.hpp"

@@ -1,10 +1,13 @@
 #include "apsis/array/index.hpp"
 
+#include <limits>
+
 #include "apsis/array/shape.hpp"
 #include "apsis/ops/arithmetic.hpp"
 #include "apsis/ops/comparison.hpp"
 #include "apsis/ops/convert.hpp"
 #include "apsis/ops/creation.hpp"
+#include "apsis/ops/logic.hpp"
 #include "apsis/ops/select.hpp"
 #include "array/messages.hpp"
 #include "array/support.hpp"
@@ -40,10 +43,39 @@ Array select(std::initializer_list<Array> conditions, std::initializer_list<Arra
   return select(span_of(conditions), span_of(choices), otherwise, loc);
 }
 
+Array piecewise(const Array& x, std::initializer_list<Array> conditions, std::initializer_list<Piece> pieces,
+                Loc loc) {
+  const LocScope place(loc);
+  const std::size_t n = conditions.size();
+  if (pieces.size() != n && pieces.size() != n + 1)
+    fail(messages::array_sizes,
+         {"piecewise", std::to_string(n) + " conditions", std::to_string(pieces.size()) + " pieces",
+          "give one piece a condition, and at most one more for elsewhere"});
+  const auto piece = [&](std::size_t i) {
+    const Array value = pieces.begin()[i].at(x, loc);
+    return broadcast_to(astype(value, x.dtype()), x.shape());
+  };
+  Array chosen = pieces.size() > n ? piece(n) : zeros_like(x);
+  for (std::size_t i = 0; i < n; ++i) {
+    const Array& condition = conditions.begin()[i];
+    check_dtype("piecewise", condition.dtype() == boolean, "booleans as conditions", condition);
+    chosen = where(broadcast_to(condition, x.shape()), piece(i), chosen);
+  }
+  return chosen;
+}
+
 namespace {
 
+/// As i64, which n fits; what is no i64 is past the end.
+Array wide(const Array& index) {
+  if (index.dtype() != u64) return astype(index, i64);
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  return astype(minimum(index, Array(most, u64)), i64);
+}
+
 Array within(const Array& index, std::int64_t n, OutOfBounds mode) {
-  return mode == OutOfBounds::Wrap ? index % n : clip(index, 0, n - 1);
+  const Array at = mode == OutOfBounds::Wrap && index.dtype() == u64 ? index % Array(n, u64) : wide(index);
+  return mode == OutOfBounds::Wrap ? at % n : clip(at, 0, n - 1);
 }
 
 }  // namespace
@@ -61,6 +93,36 @@ Array choose(const Array& which, std::span<const Array> choices, OutOfBounds mod
 }
 Array choose(const Array& which, std::initializer_list<Array> choices, OutOfBounds mode, Loc loc) {
   return choose(which, span_of(choices), mode, loc);
+}
+
+namespace {
+
+/// Entries where there are any, the value elsewhere.
+Array take_or(const Array& x, const Array& indices, int axis, const Array& value) {
+  const std::int64_t n = x.dim(axis);
+  check_rank("take", value.ndim() == 0, "no axes as fill_value", value);
+  Shape shape = x.shape(), among = Dims::filled(x.shape().size() - 1, 1);
+  shape.erase(static_cast<std::size_t>(axis));
+  for (std::size_t i = 0; i < indices.shape().size(); ++i) {
+    shape.insert(static_cast<std::size_t>(axis) + i, indices.shape()[i]);
+    among.insert(static_cast<std::size_t>(axis) + i, indices.shape()[i]);
+  }
+  const Array filling = broadcast_to(astype(value, x.dtype()), shape);
+  if (n == 0) return filling;
+  const Array at = wide(indices);
+  return where(reshape(at >= -n && at < n, among), take(x, at, axis), filling);
+}
+
+}  // namespace
+
+Array take(const Array& x, const Array& indices, const TakeOptions& options, Loc loc) {
+  const LocScope place(loc);
+  check_dtype("take", is_integer(indices.dtype()), "integers as indices", indices);
+  const Array entries = options.axis ? x : ravel(x);
+  const int axis = checked_axis("take", options.axis.value_or(0), entries);
+  if (!options.fill_value.is_empty()) return take_or(entries, indices, axis, options.fill_value);
+  const std::int64_t n = entries.dim(axis);
+  return take(entries, n == 0 ? indices : within(indices, n, options.mode), axis);
 }
 
 std::vector<Array> ix_(std::initializer_list<Array> vectors, Loc loc) {

@@ -96,16 +96,24 @@ Array tensordot(const Array& a, const Array& b, const Dims& axes_a, const Dims& 
 
 namespace {
 
-// An operand with a letter for each axis.
+// An operand with a letter for each axis; the axes of an ellipsis have characters that are no letters.
 struct Lettered {
   Array array;
   std::string letters;
 };
 
+// What stands for `...` until it is known which axes it is.
+constexpr char ellipsis_letter = '.';
+
 struct Equation {
   std::vector<std::string> operands;
   std::string result;
 };
+
+std::string written(const std::string& letters) {
+  const std::size_t at = letters.find(ellipsis_letter);
+  return at == std::string::npos ? letters : std::string(letters).replace(at, 1, "...");
+}
 
 [[noreturn]] void fail_equation(std::string_view equation, const std::string& why, Loc loc) {
   fail(messages::einsum_equation, {std::string(equation), why}, loc);
@@ -123,6 +131,9 @@ Equation parse_equation(std::string_view text, Loc loc) {
       ++i;
     } else if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c == ',' && !arrow)) {
       (arrow ? out.result : left) += c;
+    } else if (text.substr(i, 3) == "...") {
+      (arrow ? out.result : left) += ellipsis_letter;
+      i += 2;
     } else {
       fail_equation(text, std::string("`") + c + "` cannot stand there", loc);
     }
@@ -132,18 +143,76 @@ Equation parse_equation(std::string_view text, Loc loc) {
     out.operands.push_back(left.substr(begin, end - begin));
     begin = end + 1;
   }
+  for (const std::string& operand : out.operands)
+    if (std::ranges::count(operand, ellipsis_letter) > 1)
+      fail_equation(text, "one operand has two ellipses", loc);
   std::string letters = left;
   std::ranges::sort(letters);
+  if (!arrow && letters.find(ellipsis_letter) != std::string::npos) out.result += ellipsis_letter;
   if (!arrow)
     for (char c : letters)
-      if (c != ',' && std::ranges::count(letters, c) == 1) out.result += c;
+      if (c != ',' && c != ellipsis_letter && std::ranges::count(letters, c) == 1) out.result += c;
   for (char c : out.result) {
+    if (c == ellipsis_letter && std::ranges::count(out.result, c) == 1) continue;
     if (std::ranges::count(out.result, c) > 1)
       fail_equation(text, std::string("the result names `") + c + "` twice", loc);
     if (left.find(c) == std::string::npos)
       fail_equation(text, std::string("no operand has the result's axis `") + c + "`", loc);
   }
   return out;
+}
+
+[[noreturn]] void fail_fit(std::string_view text, const std::string& letters, const Array& x, Loc loc) {
+  fail_equation(text, "`" + written(letters) + "` does not fit shape " + to_string(x.shape()), loc);
+}
+
+// Characters for the axes that ellipses stand for: the last of each operand is the last of all. What no
+// operand has is nothing.
+void name_ellipses(Equation& equation, std::span<const Array> arrays, std::string_view text, Loc loc) {
+  std::vector<Shape> shapes(arrays.size());
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    const std::string& letters = equation.operands[i];
+    const Shape& shape = arrays[i].shape();
+    const std::size_t at = letters.find(ellipsis_letter);
+    if (at == std::string::npos) continue;
+    if (letters.size() > shape.size() + 1) fail_fit(text, letters, arrays[i], loc);
+    for (std::size_t k = 0; k < shape.size() + 1 - letters.size(); ++k) shapes[i].push_back(shape[at + k]);
+  }
+  const std::size_t count = detail::broadcast_shapes("einsum", shapes, loc).size();
+  constexpr std::size_t most = ' ' - 1;
+  if (count > most)
+    fail_equation(text, "an ellipsis stands for more than " + std::to_string(most) + " axes", loc);
+  std::string names;
+  for (std::size_t k = 0; k < count; ++k) names += static_cast<char>(k + 1);
+  auto named = [&](std::string& letters, std::size_t axes) {
+    const std::size_t at = letters.find(ellipsis_letter);
+    if (at != std::string::npos) letters.replace(at, 1, names.substr(count - axes));
+  };
+  for (std::size_t i = 0; i < arrays.size(); ++i) named(equation.operands[i], shapes[i].size());
+  named(equation.result, count);
+}
+
+// An axis of size 1 where another operand has more is left out: it broadcasts.
+void drop_broadcast_axes(std::vector<std::string>& operands, std::vector<Array>& arrays) {
+  std::int64_t sizes[128] = {};
+  for (std::size_t i = 0; i < arrays.size(); ++i)
+    for (std::size_t axis = 0; axis < operands[i].size(); ++axis)
+      if (std::int64_t size = arrays[i].shape()[axis]; size != 1)
+        sizes[static_cast<unsigned char>(operands[i][axis])] = size + 1;  // 0: all are 1
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    std::string kept;
+    Shape shape;
+    for (std::size_t axis = 0; axis < operands[i].size(); ++axis) {
+      const char c = operands[i][axis];
+      const std::int64_t size = arrays[i].shape()[axis];
+      if (size == 1 && sizes[static_cast<unsigned char>(c)] != 0 && std::ranges::count(operands[i], c) == 1)
+        continue;
+      kept += c;
+      shape.push_back(size);
+    }
+    if (kept.size() != operands[i].size()) arrays[i] = lax::reshape(arrays[i], shape);
+    operands[i] = kept;
+  }
 }
 
 // Repeated letters of one operand become its diagonal; letters that nobody else needs are summed over.
@@ -199,11 +268,14 @@ Array einsum(std::string_view equation, std::initializer_list<Array> operands, L
                       std::to_string(operands.size()),
                   loc);
   auto arrays = detail::promoted({operands.begin(), operands.size()});
+  name_ellipses(parsed, arrays, equation, loc);
+  for (std::size_t i = 0; i < arrays.size(); ++i)
+    if (parsed.operands[i].size() != arrays[i].shape().size())
+      fail_fit(equation, parsed.operands[i], arrays[i], loc);
+  drop_broadcast_axes(parsed.operands, arrays);
   std::int64_t sizes[128] = {};
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     const std::string& letters = parsed.operands[i];
-    if (letters.size() != arrays[i].shape().size())
-      fail_equation(equation, "`" + letters + "` does not fit shape " + to_string(arrays[i].shape()), loc);
     for (std::size_t axis = 0; axis < letters.size(); ++axis) {
       std::int64_t& known = sizes[static_cast<unsigned char>(letters[axis])];
       std::int64_t size = arrays[i].shape()[axis];

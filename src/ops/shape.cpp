@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "apsis/ops/pad.hpp"
 #include "core/sizes.hpp"
 #include "ops/arguments.hpp"
 #include "ops/index_rules.hpp"
@@ -237,23 +238,31 @@ Array diff(const Array& x, int axis, Loc loc) {
   return x.dtype() == boolean ? lax::ne(later, earlier) : lax::sub(later, earlier);
 }
 
-Array pad(const Array& x, const Dims& low, const Dims& high, const Array& value, Loc loc) {
+Array pad(const Array& x, const Dims& low, const Dims& high, const Dims& interior, const Array& value,
+          Loc loc) {
   const LocScope place(loc);
-  bool fits = low.size() == x.shape().size() && high.size() == x.shape().size() && value.ndim() == 0;
-  for (std::size_t i = 0; fits && i < low.size(); ++i) {
-    constexpr std::int64_t most = std::int64_t(1) << 60;
-    if (std::max(low[i], high[i]) > most) {
-      Shape made = x.shape();
-      made[i] = detail::size_sum(made[i], std::max(low[i], high[i]));
-      detail::checked_count(x.dtype(), made);  // throws
-    }
-    fits = std::min(low[i], high[i]) >= -most && x.shape()[i] + low[i] + high[i] >= 0;
+  const Shape& shape = x.shape();
+  if (interior.size() != shape.size() || std::ranges::any_of(interior, [](auto n) { return n < 0; }))
+    fail(messages::pad_interior, {to_string(interior), to_string(shape)}, loc);
+  constexpr std::int64_t most = std::int64_t(1) << 60;
+  bool fits = low.size() == shape.size() && high.size() == shape.size() && value.ndim() == 0;
+  Shape made;
+  for (std::size_t i = 0; fits && i < shape.size(); ++i) {
+    const std::int64_t gaps = detail::size_product(std::max<std::int64_t>(shape[i] - 1, 0), interior[i]),
+                       spread = detail::size_sum(shape[i], gaps),
+                       longest = std::max({spread, low[i], high[i]});
+    fits = std::min(low[i], high[i]) >= -most && (longest > most || spread + low[i] + high[i] >= 0);
+    made.push_back(fits && longest <= most ? spread + low[i] + high[i] : longest);
   }
   if (!fits)
-    fail(messages::pad_numbers,
-         {to_string(low), to_string(high), to_string(x.shape()), to_string(value.shape())}, loc);
-  Array filling = value.dtype() == x.dtype() ? value : lax::convert(value, x.dtype(), x.weak());
-  return lax::pad(x, filling, low, high);
+    fail(messages::pad_numbers, {to_string(low), to_string(high), to_string(shape), to_string(value.shape())},
+         loc);
+  detail::checked_count(x.dtype(), made);  // throws
+  const Array filling = value.dtype() == x.dtype() ? value : lax::convert(value, x.dtype(), x.weak());
+  return lax::pad(x, filling, low, high, interior);
+}
+Array pad(const Array& x, const Dims& low, const Dims& high, const Array& value, Loc loc) {
+  return pad(x, low, high, Dims::filled(x.shape().size(), 0), value, loc);
 }
 
 namespace {

@@ -83,3 +83,14 @@ APSIS_PROVOKES(
     "the last have N, C and a letter for each, the second O, I and the same letters",
     conv_general_dilated(ones({1, 5, 2}), ones({3, 2, 4}),
                          {.dimensions = {.lhs = "NHC", .rhs = "HIO", .out = "NWC"}}))
+
+APSIS_PROVOKES(vectorize_signature,
+               "[vectorize] \"(n\" is no signature: `,` or `)` is expected, not the end; write the axes of "
+               "each array in parentheses, such as \"(m,n),(n)->(m)\"",
+               vectorize(vdot, {.signature = "(n"})(x3, x3))
+
+APSIS_PROVOKES(vectorize_fit,
+               "[vectorize] the signature \"(n),(n)->()\" does not fit: argument 1 of shape [2] has 2 for n, "
+               "which is 3; it names the axes of every array of the arguments that are not excluded, and of "
+               "the results",
+               vectorize(vdot, {.signature = "(n),(n)->()"})(x3, array({1., 2.})))

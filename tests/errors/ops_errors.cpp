@@ -138,6 +138,16 @@ APSIS_PROVOKES(pad_numbers,
                "shape []: give one number an axis, crop no more than there is, and a scalar value",
                pad(x3, {1, 1}, {1, 1}))
 
+APSIS_PROVOKES(pad_interior,
+               "[pad] interior [-1] does not fit an array of shape [3]: give one number an axis, none of "
+               "them negative",
+               pad(x3, {0}, {0}, {-1}, 0.))
+
+APSIS_PROVOKES(dynamic_slice_sizes,
+               "[dynamic_slice] sizes [4] and 1 starts do not fit an array of shape [3]: give a start and a "
+               "size for each axis, sizes from 0 up to the axis' own",
+               dynamic_slice(x3, {0}, {4}))
+
 APSIS_PROVOKES(needs_rank, "[tril] needs an array with 2 axes, got shape [3]", tril(x3))
 
 APSIS_PROVOKES(not_scalar, "[full] needs a scalar, got shape [3]", full({2}, x3))

@@ -3,6 +3,7 @@
 // Positions in arrays, and choosing by them, as in jax.numpy.
 
 #include <array>
+#include <optional>
 
 #include "apsis/ops/index.hpp"
 
@@ -18,6 +19,36 @@ Array select(std::span<const Array> conditions, std::span<const Array> choices, 
 Array select(std::initializer_list<Array> conditions, std::initializer_list<Array> choices,
              const Array& otherwise = 0, Loc loc = Loc::here());
 
+/// A piece of `piecewise`: a constant, or a function of an array, which must live through the call.
+class Piece {
+ public:
+  template <class T>
+  requires std::is_convertible_v<const T&, Array> Piece(const T& constant) : value_(constant) {}
+  template <class F>
+  requires std::is_invocable_r_v<Array, const F&, const Array&> Piece(const F& f)
+      : function_(&f),
+        call_([](const void* g, const Array& x) -> Array { return (*static_cast<const F*>(g))(x); }) {}
+  Piece(Array (*f)(const Array&, Loc)) : plain_(f) {}
+  /// What stands where the piece does, for arguments x.
+  Array at(const Array& x, Loc loc) const {
+    if (plain_) return plain_(x, loc);
+    return call_ ? call_(function_, x) : value_;
+  }
+
+ private:
+  Array value_;
+  const void* function_ = nullptr;
+  Array (*call_)(const void*, const Array&) = nullptr;
+  Array (*plain_)(const Array&, Loc) = nullptr;
+};
+/// A function in pieces: `piecewise(x, {left, right}, {f, 2., g})` is f(x) where the condition `left` holds,
+/// 2 where `right` does (where several hold, the last counts), and g(x) elsewhere: 0, if there is no piece
+/// for it. Functions are applied to all of x, element by element; what is not chosen leaves no trace, in
+/// derivatives either. The result has x's dtype. Throws for other numbers of pieces, and for conditions that
+/// are not boolean.
+Array piecewise(const Array& x, std::initializer_list<Array> conditions, std::initializer_list<Piece> pieces,
+                Loc loc = Loc::here());
+
 /// What an index that is out of bounds means: the nearest one, or one modulo the size.
 enum class OutOfBounds : std::uint8_t { Clip, Wrap };
 /// Of the choice that an integer names, its element at this place.
@@ -25,6 +56,16 @@ Array choose(const Array& which, std::span<const Array> choices, OutOfBounds mod
              Loc loc = Loc::here());
 Array choose(const Array& which, std::initializer_list<Array> choices, OutOfBounds mode = OutOfBounds::Clip,
              Loc loc = Loc::here());
+
+/// Options of `take`.
+struct TakeOptions {
+  std::optional<int> axis = {};          ///< without, among all elements in row-major order
+  OutOfBounds mode = OutOfBounds::Clip;  ///< clipped ones that are negative are the first
+  /// A scalar that stands where there is no such entry; negative indices count from the end then.
+  Array fill_value = {};
+};
+/// Entries of an axis at integer positions; the result has the shape of `indices` in place of that axis.
+Array take(const Array& x, const Array& indices, const TakeOptions& options, Loc loc = Loc::here());
 
 /// Vectors of indices, the i-th along axis i: x(a, b) of `ix_({a, b})` is a grid of rows and columns.
 std::vector<Array> ix_(std::initializer_list<Array> vectors, Loc loc = Loc::here());

@@ -28,9 +28,9 @@ Array tensordot(const Array& a, const Array& b, I axes, Loc loc = Loc::here());
 /// Contracts axes_a[i] of a with axes_b[i] of b; result axes: the others of a, then of b.
 Array tensordot(const Array& a, const Array& b, const Dims& axes_a, const Dims& axes_b,
                 Loc loc = Loc::here());
-/// `einsum("ij,jk->ik", {a, b})`: letters name axes; those missing on the right are summed over. Without `->`
-/// the result has the letters that occur once, in alphabetical order. Operands are contracted from left to
-/// right.
+/// `einsum("...ij,...jk->...ik", {a, b})`: letters name axes, `...` others, which broadcast; those missing on
+/// the right are summed over. Without `->` the result has the ellipsis, then letters that occur once, in
+/// alphabetical order. Contracted from left to right.
 Array einsum(std::string_view equation, std::initializer_list<Array> operands, Loc loc = Loc::here());
 
 namespace detail {
