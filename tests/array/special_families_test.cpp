@@ -82,5 +82,38 @@ TEST(ArrayRoom, MoreIntegrals) {
   expect_identical({special::erfinv(x)}, {erf_inv(x)}, "other names");
 }
 
+// Of large and small values the error is that of their logarithm.
+// They are long programs: the first of each dtype is compiled.
+template <class F>
+Function bessel(F f) {
+  Function how = binary(f, 3e-13);
+  how.compiles_each = false;
+  return how;
+}
+#define APSIS_BESSEL(name)                                                            \
+  {                                                                                   \
+#name, bessel([](const Array& v, const Array& x) { return special::name(v, x); }) \
+  }
+
+TEST(ArrayRoom, Bessel) {
+  check("bessel", {APSIS_BESSEL(jv),
+                   APSIS_BESSEL(yv),
+                   APSIS_BESSEL(iv),
+                   APSIS_BESSEL(ive),
+                   APSIS_BESSEL(kv),
+                   APSIS_BESSEL(kve),
+                   APSIS_SPECIAL_1(j0),
+                   APSIS_SPECIAL_1(j1),
+                   APSIS_SPECIAL_1(y0),
+                   APSIS_SPECIAL_1(y1),
+                   APSIS_SPECIAL_1(k0),
+                   APSIS_SPECIAL_1(k1),
+                   APSIS_SPECIAL_1(k0e),
+                   APSIS_SPECIAL_1(k1e),
+                   {"bessel_jn",
+                    one([](const Case& c, Inputs x) { return special::bessel_jn(x[0], number(c, "v")); })}});
+  EXPECT_THROW(special::bessel_jn(array({1.}), -1), Error);
+}
+
 }  // namespace
 }  // namespace apsis::testing

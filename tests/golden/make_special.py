@@ -178,7 +178,56 @@ def more_integrals():
     w.write()
 
 
+def bessel():
+    w = file("bessel", "Bessel functions of real order.")
+    rng = np.random.default_rng(20261204)
+    u = rng.uniform
+    safe = lambda f: lambda v, x: mp.re(f(mp.mpf(v), mp.mpf(x)))  # noqa: E731
+    j, y = safe(mp.besselj), safe(mp.bessely)
+    i, k = safe(mp.besseli), safe(mp.besselk)
+    # J and Y oscillate for x > v: error and derivatives by their envelope.
+    envelope = lambda v, x: mp.sqrt(j(v, x) ** 2 + y(v, x) ** 2) if abs(x) > v else None  # noqa: E731
+
+    def slopes(f, sign):  # f' = (f(v - 1) + sign f(v + 1)) / 2, and f''
+        first = lambda v, x: (f(v - 1, x) + sign * f(v + 1, x)) / 2  # noqa: E731
+        second = lambda v, x: (f(v - 2, x) + 2 * sign * f(v, x) + f(v + 2, x)) / 4  # noqa: E731
+        return dict(first=first, second=second, by=[1])
+
+    v = np.concatenate([np.repeat([0.0, 1.0], 14), rng.integers(2, 12, 8), u(0, 6, 16), u(5, 60, 10)])
+    x = np.concatenate([np.tile(np.concatenate([10.0 ** u(-3, 3, 8), u(0.4, 12, 6)]), 2), 10.0 ** u(-1, 2.3, 8), 10.0 ** u(-2, 2.3, 16), u(1, 120, 10)])
+    for name, f in (("jv", j), ("yv", y)):
+        accurate(w, name, f, v, x, ulp=20, scale=lambda v, x: envelope(v, x) or abs(f(v, x)) * (1 + abs(mp.log(abs(f(v, x))))), **slopes(f, -1))
+    few = np.array([-0.5, -1.5, -3.0, -2.3, 2.0, 3.0]), np.array([1.0, 0.3, 2.0, 7.0, -1.5, -4.0])
+    record(w, "jv", None, *few, y=exact(j, *few), grad=False)
+    record(w, "yv", None, few[0][:4], few[1][:4], y=exact(y, few[0][:4], few[1][:4]), grad=False)
+    v = np.concatenate([np.repeat([0.0, 1.0], 8), u(0, 6, 14), u(5, 60, 10)])
+    x = np.concatenate([np.tile(10.0 ** u(-2, 2.5, 8), 2), 10.0 ** u(-2, 2, 14), 10.0 ** u(-1, 2.3, 10)])
+    size = lambda f: lambda v, x: abs(f(v, x)) * (1 + abs(mp.log(abs(f(v, x)))))  # noqa: E731
+    accurate(w, "iv", i, v, x, ulp=16, scale=size(i), **slopes(i, 1))
+    accurate(w, "kv", k, v, x, ulp=8, scale=size(k), first=lambda v, x: -(k(v - 1, x) + k(v + 1, x)) / 2, second=lambda v, x: (k(v - 2, x) + 2 * k(v, x) + k(v + 2, x)) / 4, by=[1])
+    scaled = lambda v, x: i(v, x) * mp.exp(-abs(x))  # noqa: E731
+    accurate(w, "ive", scaled, v, x, ulp=16, scale=size(scaled), by=[1])
+    grown = lambda v, x: k(v, x) * mp.exp(x)  # noqa: E731
+    accurate(w, "kve", grown, v, x, ulp=8, scale=size(grown), by=[1])
+    far = np.array([0.0, 2.5, 700.0, 900.0]), np.array([1e5, 1e9, 300.0, 1e-3])
+    for name in ("ive", "kve"):
+        record(w, name, None, *far, y=getattr(scipy.special, name)(*far), grad=False)
+    few = np.array([-0.5, -1.5, -3.0, 2.0, 3.0]), np.array([1.0, 0.3, 2.0, -1.5, -4.0])
+    record(w, "iv", None, *few, y=exact(i, *few), grad=False)
+    orders, at = np.array([0.0, 1.0, 2.5, -0.5, -2.0, NAN])[:, None], np.array([0.0, INF, -1.0, NAN])
+    zeros = [(i, 0) for i in (1, 5, 9, 13, 17)]  # the limits at infinity, where SciPy has NaN
+    fix = {"jv": zeros, "yv": zeros, "iv": [], "kv": [(20, NAN)], "ive": [*zeros, (12, INF)], "kve": [*zeros, (20, NAN)]}
+    for name, right in fix.items():
+        edges(w, name, orders, at, fix=right)
+    x = np.array([0.0, 0.7, 3.0, 40.0])
+    for t in FLOATS:
+        record(w, "bessel_jn", None, x.astype(t), y=exact(lambda n, x: mp.besselj(int(n), x), np.arange(6.0)[:, None] + 0 * x, x.astype(t) + 0 * np.arange(6.0)[:, None]).astype(t), grad=False, v=5)
+    for name in ("j0", "j1", "y0", "y1", "k0", "k1", "k0e", "k1e"):
+        edges(w, name, np.array([0.0, 1.0, 2.5, INF, NAN, 30.0]), fix=[(3, 0)])
+    w.write()
+
+
 if __name__ == "__main__":
-    families = {f.__name__: f for f in (combinatorics, box_cox, more_integrals)}
+    families = {f.__name__: f for f in (combinatorics, box_cox, more_integrals, bessel)}
     for name in sys.argv[1:] or families:
         families[name]()

@@ -76,6 +76,33 @@ Array betaincinv(const Array& a, const Array& b, const Array& p, Loc loc = Loc::
 /// The x whose 1 - betainc(a, b, x) is q, otherwise as betaincinv.
 Array betainccinv(const Array& a, const Array& b, const Array& q, Loc loc = Loc::here());
 
+// Bessel functions of any real order v, an order for each element, which has no derivative. Derivatives with
+// respect to x of any order. NaN for x < 0 where they are complex: of Y and K, and unless v is an integer.
+
+/// The Bessel function J of the first kind. Error up to 8 ULP, where |x| > v of √(2/πx), plus |log| ULP where
+/// it is small, for v > x; it grows with the root of v, as which many steps are taken. (DLMF 10)
+Array jv(const Array& v, const Array& x, Loc loc = Loc::here());
+/// The Bessel function Y of the second kind, with the same error.
+Array yv(const Array& v, const Array& x, Loc loc = Loc::here());
+Array j0(const Array& x, Loc loc = Loc::here());  ///< jv(0, x).
+Array j1(const Array& x, Loc loc = Loc::here());  ///< jv(1, x).
+Array y0(const Array& x, Loc loc = Loc::here());  ///< yv(0, x).
+Array y1(const Array& x, Loc loc = Loc::here());  ///< yv(1, x).
+/// J₀(x), J₁(x), …, Jᵥ(x) along a new first axis. Throws for a negative v. (JAX: bessel_jn(x, v=v))
+Array bessel_jn(const Array& x, std::int64_t v, Loc loc = Loc::here());
+/// The modified Bessel function I of the first kind. Error up to 16 ULP, plus |log| ULP.
+Array iv(const Array& v, const Array& x, Loc loc = Loc::here());
+/// Iᵥ(x) exp(-|x|).
+Array ive(const Array& v, const Array& x, Loc loc = Loc::here());
+/// The modified Bessel function K of the second kind. Error up to 8 ULP, plus |log| ULP.
+Array kv(const Array& v, const Array& x, Loc loc = Loc::here());
+/// Kᵥ(x) exp(x).
+Array kve(const Array& v, const Array& x, Loc loc = Loc::here());
+Array k0(const Array& x, Loc loc = Loc::here());   ///< kv(0, x).
+Array k1(const Array& x, Loc loc = Loc::here());   ///< kv(1, x).
+Array k0e(const Array& x, Loc loc = Loc::here());  ///< kve(0, x).
+Array k1e(const Array& x, Loc loc = Loc::here());  ///< kve(1, x).
+
 // Bessel functions and integrals, to a few ULP.
 
 /// The modified Bessel function I₀; infinite from 714 on.
