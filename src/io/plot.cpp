@@ -115,10 +115,8 @@ std::string script_of(const Figure& f) {
   std::string out = "set title " + gnuplot_string(f.title) + "\nset xlabel " + gnuplot_string(f.xlabel) +
                     "\nset ylabel " + gnuplot_string(f.ylabel) + "\n";
   out += f.log_y ? "set logscale y\n" : "unset logscale y\n";
-  out +=
-      "unset logscale cb\nset autoscale\nset grid lc rgb \"#dddddd\"\nset key outside right top\nset border "
-      "lc rgb "
-      "\"#333333\"\n";
+  out += "unset logscale cb\nset format y \"%g\"\nset autoscale\nset grid lc rgb \"#dddddd\"\n";
+  out += "set key outside right top\nset border lc rgb \"#333333\"\n";
   const auto [low, high] = extent(f);
   std::string data, plot;
   int block = 0;
