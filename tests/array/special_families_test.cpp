@@ -115,5 +115,14 @@ TEST(ArrayRoom, Bessel) {
   EXPECT_THROW(special::bessel_jn(array({1.}), -1), Error);
 }
 
+TEST(ArrayRoom, Hypergeometric) {
+  const auto run = [](const Case& c, Inputs x) {
+    return c.name == "hyp1f1" ? special::hyp1f1(x[0], x[1], x[2]) : special::hyp2f1(x[0], x[1], x[2], x[3]);
+  };
+  Function how = one(run, 3e-14);
+  how.compiles_each = false;
+  check("hypergeometric", {{"hyp1f1", how}, {"hyp2f1", how}});
+}
+
 }  // namespace
 }  // namespace apsis::testing

@@ -227,7 +227,28 @@ def bessel():
     w.write()
 
 
+def hypergeometric():
+    w = file("hypergeometric", "Kummer's and Gauss' hypergeometric functions.")
+    rng = np.random.default_rng(20261205)
+    u = rng.uniform
+    a, b = u(0.1, 8, 20), u(0.2, 8, 20)
+    x = np.concatenate([u(-5, 5, 8), u(-60, 60, 6), u(-600, 400, 6)])
+    accurate(w, "hyp1f1", mp.hyp1f1, a, b, x, ulp=64)
+    a, b, x = u(-3, 3, 10), u(0.3, 3, 10), u(-2, 2, 10)
+    a[:2] = [0, -1]
+    accurate(w, "hyp1f1", mp.hyp1f1, a, b, x, ulp=64, scale=lambda a, b, x: mp.hyp1f1(abs(a), b, abs(x)))
+    edges(w, "hyp1f1", np.array([0, 0, 2, 1, 2, NAN, 1.0]), np.array([1, 0, 0, -1, 2, 1, 1.0]), np.array([3, 1, 1, 1, 0.5, 1, NAN]), fix=[(1, 1)])
+    accurate(w, "hyp2f1", mp.hyp2f1, u(0.1, 4, 24), u(0.1, 4, 24), u(0.3, 6, 24), np.concatenate([u(-1, 0.5, 8), u(0.5, 1, 6), 1 - 10.0 ** -u(1, 6, 4), -(10.0 ** u(0, 4, 6))]), ulp=100)
+    # c - a - b an integer, series that end
+    a, b, c = np.array([1, 2, 0.5, 1.5, 1, 2]), np.array([1, 1, 0.5, 2.5, 2, 3.0]), np.array([2, 3, 1, 4, 4, 2.0])
+    accurate(w, "hyp2f1", mp.hyp2f1, a, b, c, np.array([0.7, -0.5, 0.99, 0.8, -3, 0.95]), ulp=100)
+    a, b, c, x = np.array([-2, -3, 1.5, -1]), np.array([1.5, 0.5, -2, 3.0]), np.array([0.7, 2, 1.2, 2]), np.array([0.4, -2, 2.5, 1])
+    record(w, "hyp2f1", None, a, b, c, x, y=exact(mp.hyp2f1, a, b, c, x), grad=False)
+    edges(w, "hyp2f1", np.array([1, 1, 0.5, 1, NAN, 2]), np.array([1, 2, 0.5, 1, 1, 3.0]), np.array([3, 2, 2, 0, 1, 1.5]), np.array([1, 1, 1, 0.5, 0.5, 1.5]))
+    w.write()
+
+
 if __name__ == "__main__":
-    families = {f.__name__: f for f in (combinatorics, box_cox, more_integrals, bessel)}
+    families = {f.__name__: f for f in (combinatorics, box_cox, more_integrals, bessel, hypergeometric)}
     for name in sys.argv[1:] or families:
         families[name]()

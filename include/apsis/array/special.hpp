@@ -145,6 +145,16 @@ Array spence(const Array& x, Loc loc = Loc::here());
 /// term is, NaN elsewhere.
 Array zeta(const Array& s, const Array& q, Loc loc = Loc::here());
 
+// Hypergeometric functions of real arguments, as loops: derivatives of any order in all arguments go through
+// them.
+
+/// Σ (a)ₖ / (b)ₖ xᵏ / k!, Kummer's function M (DLMF 13.2.2). Error up to 20 ULP, and |x| ULP, for a, b > 0;
+/// for other arguments as many digits are lost as terms cancel. Infinite where b is 0 or a negative integer.
+Array hyp1f1(const Array& a, const Array& b, const Array& x, Loc loc = Loc::here());
+/// Σ (a)ₖ (b)ₖ / (c)ₖ xᵏ / k!, Gauss' function (DLMF 15.2.1), continued to x < -1. Infinite for x > 1, unless
+/// the series ends, and where c is 0 or a negative integer. Error up to 100 ULP for moderate a, b, c.
+Array hyp2f1(const Array& a, const Array& b, const Array& c, const Array& x, Loc loc = Loc::here());
+
 // Transformations and losses.
 
 /// (x^λ - 1) / λ, log x for λ = 0, with its derivatives there (Box and Cox 1964); NaN for x < 0. Error up to
