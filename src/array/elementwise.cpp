@@ -6,6 +6,7 @@
 #include "apsis/array/dtype.hpp"
 #include "apsis/control/while_loop.hpp"
 #include "apsis/ops/arithmetic.hpp"
+#include "apsis/ops/bits.hpp"
 #include "apsis/ops/comparison.hpp"
 #include "apsis/ops/convert.hpp"
 #include "apsis/ops/creation.hpp"
@@ -89,6 +90,22 @@ Array spacing(const Array& x, Loc loc) {
       maximum(where(v == 0, info.minexp - info.nmant, e - info.nmant - 1), info.minexp - info.nmant);
   const Array size = ldexp(ones_like(v), power);
   return where(isfinite(v), copysign(size, v), full_like(v, NAN));
+}
+
+Array nextafter(const Array& a, const Array& b, Loc loc) {
+  const LocScope place(loc);
+  const Array given[] = {a, b};
+  const std::vector<Array> v = promoted_inexact(given);
+  const Dtype dtype = v[0].dtype();
+  check_dtype("nextafter", is_floating(dtype), "real numbers", is_floating(a.dtype()) ? b : a);
+  const Dtype bits_dtype = item_size(dtype) == 8 ? i64 : item_size(dtype) == 4 ? i32 : i16;
+  // Bits of one sign are ordered like the numbers, away from zero.
+  const Array away = (v[0] < v[1]) == (v[0] > 0);
+  const Array bits = bitcast_convert_type(v[0], bits_dtype);
+  const Array next = bitcast_convert_type(where(away, bits + 1, bits - 1), dtype);
+  const Array tiny = copysign(bitcast_convert_type(ones_like(bits), dtype), v[1]);
+  const Array found = where(v[0] == v[1], v[1], where(v[0] == 0, tiny, next));
+  return stop_gradient(where(isnan(v[0]) || isnan(v[1]), full_like(found, NAN), found));
 }
 
 Array signbit(const Array& x, Loc loc) {

@@ -125,6 +125,18 @@ Array take(const Array& x, const Array& indices, const TakeOptions& options, Loc
   return take(entries, n == 0 ? indices : within(indices, n, options.mode), axis);
 }
 
+Array select_n(const Array& which, std::span<const Array> cases, Loc loc) {
+  const LocScope place(loc);
+  if (which.dtype() != boolean) return choose(which, cases, OutOfBounds::Clip, loc);
+  if (cases.size() != 2)
+    fail(messages::array_sizes, {"select_n", to_string(which.aval()), std::to_string(cases.size()) + " cases",
+                                 "a boolean chooses between two"});
+  return where(which, cases[1], cases[0], loc);
+}
+Array select_n(const Array& which, std::initializer_list<Array> cases, Loc loc) {
+  return select_n(which, span_of(cases), loc);
+}
+
 std::vector<Array> ix_(std::initializer_list<Array> vectors, Loc loc) {
   const LocScope place(loc);
   std::vector<Array> out;

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "apsis/control/associative_scan.hpp"
 #include "apsis/ops/arithmetic.hpp"
 #include "apsis/ops/comparison.hpp"
 #include "apsis/ops/convert.hpp"
@@ -176,6 +177,17 @@ Array cumulative_prod(const Array& x, const RunningOptions& options, Loc loc) {
   const LocScope place(loc);
   const int axis = checked_axis("cumulative_prod", options.axis, x);
   return with_initial(cumprod(x, {.axis = axis}), axis, 1, options.include_initial);
+}
+
+Array cumlogsumexp(const Array& x, const CumulativeOptions& options, Loc loc) {
+  const LocScope place(loc);
+  const Array values = inexact(options.axis.all ? ravel(x) : x);
+  if (!options.axis.all && options.axis.list.size() != 1)
+    fail(messages::array_sizes, {"cumlogsumexp", to_string(x.aval()), "axes " + to_string(options.axis.list),
+                                 "give one axis, or none for all elements"});
+  const int axis = checked_axis("cumlogsumexp", options.axis.all ? 0 : options.axis.list[0], values);
+  return associative_scan([](const Array& a, const Array& b) { return logaddexp(a, b); }, values,
+                          {.reverse = options.reverse, .axis = axis});
 }
 
 }  // namespace apsis

@@ -156,6 +156,74 @@ std::pair<Array, Array> histogram(const Array& x, const HistogramOptions& option
   return {counts, edges};
 }
 
+namespace {
+
+/// The edges along axis `i` of d axes of points.
+Array edges_along(const Array& coordinates, std::size_t i, std::size_t d, const HistogramddOptions& o) {
+  const auto own = [d](std::size_t count, const std::string& what) {
+    if (count != 1 && count != d)
+      fail(messages::array_sizes, {"histogramdd", std::to_string(count) + " " + what,
+                                   std::to_string(d) + " axes", "give one for all, or one an axis"});
+    return count == 1;
+  };
+  const auto bound = [&](const Array& all, const char* what) {
+    if (all.is_empty() || all.ndim() == 0) return all;
+    check_rank("histogramdd", all.ndim() == 1, "one axis as bounds", all);
+    return Array(all[own(static_cast<std::size_t>(all.size()), what) ? 0 : static_cast<std::int64_t>(i)]);
+  };
+  HistogramOptions along{.low = bound(o.low, "lower bounds"), .high = bound(o.high, "upper bounds")};
+  if (!o.edges.empty())
+    along.edges = o.edges[own(o.edges.size(), "vectors of edges") ? 0 : i];
+  else
+    along.bins = o.bins[own(o.bins.size(), "numbers of bins") ? 0 : i];
+  return histogram_bin_edges(coordinates, along);
+}
+
+}  // namespace
+
+std::pair<Array, std::vector<Array>> histogramdd(const Array& points, const HistogramddOptions& options,
+                                                 Loc loc) {
+  const LocScope place(loc);
+  check_rank("histogramdd", points.ndim() == 2, "two axes as points", points);
+  const Array x = inexact(points);
+  const std::int64_t n = x.dim(0), d = x.dim(1);
+  Array weights = ones({n}, x.dtype());
+  if (!options.weights.is_empty()) {
+    if (options.weights.shape() != Shape{n})
+      fail(messages::array_sizes, {"histogramdd", to_string(points.aval()),
+                                   "weights " + to_string(options.weights.aval()), "give one a point"});
+    weights = inexact(options.weights);
+  }
+  std::vector<Array> edges;
+  Array bin = zeros({n}, i64);  // row-major, of the bins and what is below and above them
+  Shape sizes;
+  for (std::int64_t i = 0; i < d; ++i) {
+    const Array at = x(range(), i);
+    edges.push_back(edges_along(at, static_cast<std::size_t>(i), static_cast<std::size_t>(d), options));
+    const std::int64_t bins = edges.back().size() - 1;
+    bin = bin * (bins + 2) + where(at == edges.back()[-1], bins, searchsorted(edges.back(), at, true));
+    sizes.push_back(bins + 2);
+  }
+  Array counts = reshape(zeros({sizes.product()}, weights.dtype()).at(bin).add(weights), sizes);
+  for (int i = 0; i < static_cast<int>(d); ++i) counts = part(counts, i, 1, -1);
+  if (options.density) {
+    counts = counts / sum(counts);
+    for (std::size_t i = 0; i < edges.size(); ++i) {
+      const Shape ones_but_own =
+          with_size_at(Dims::filled(sizes.size(), 1), static_cast<int>(i), sizes[i] - 2);
+      counts = counts / reshape(diff(edges[i]), ones_but_own);
+    }
+  }
+  return {counts, edges};
+}
+
+Histogram2d histogram2d(const Array& x, const Array& y, const HistogramddOptions& options, Loc loc) {
+  const LocScope place(loc);
+  check_rank("histogram2d", x.ndim() == 1, "one axis", x);
+  auto [counts, edges] = histogramdd(stack({x, y}, 1), options);
+  return {counts, edges[0], edges[1]};
+}
+
 Array digitize(const Array& x, const Array& bins, bool right, Loc loc) {
   const LocScope place(loc);
   check_rank("digitize", bins.ndim() == 1, "one axis as bins", bins);

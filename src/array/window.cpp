@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <string_view>
+#include <tuple>
 
 #include "apsis/ops/arithmetic.hpp"
 #include "apsis/ops/comparison.hpp"
 #include "apsis/ops/logic.hpp"
+#include "apsis/ops/pad.hpp"
 #include "apsis/ops/select.hpp"
 #include "apsis/ops/shape.hpp"
 #include "array/messages.hpp"
@@ -79,57 +81,63 @@ std::vector<Array> window_entries(const Array& x, int axis, std::int64_t window,
   return entries;
 }
 
+WindowPlan::WindowPlan(const char* where, const Shape& shape, const WindowOptions& o, Loc loc) {
+  const std::size_t axes = shape.size();
+  window = o.window.of(axes, where, "window", 1, loc);
+  strides = o.strides.of(axes, where, "strides", 1, loc);
+  dilation = o.dilation.of(axes, where, "dilation", 1, loc);
+  interior = o.base_dilation.of(axes, where, "base_dilation", 1, loc);
+  extent = window;
+  Shape spread = shape;
+  for (std::size_t i = 0; i < axes; ++i) {
+    extent[i] = (window[i] - 1) * dilation[i] + 1;
+    spread[i] = shape[i] == 0 ? 0 : (shape[i] - 1) * interior[i] + 1;
+    interior[i] -= 1;
+  }
+  std::tie(low, high) = o.padding.of({spread, extent, strides}, where, loc);
+}
+
+Array WindowPlan::padded(const Array& x, const Array& neutral) const {
+  const Dims none = Dims::filled(low.size(), 0);
+  return low == none && high == none && interior == none ? x : pad(x, low, high, interior, neutral);
+}
+
 }  // namespace detail::arrays
 
 namespace {
 
-/// Reduced along one axis after the other, the last first: what comes first of equal ones is so in row-major
-/// order.
 template <class Combine>
-Array reduce_window(const char* where, const Array& x, const WindowOptions& o, const Array& neutral, Loc loc,
-                    const Combine& combine) {
-  const std::size_t axes = x.shape().size();
-  const Dims window = o.window.of(axes, where, "window", 1, loc);
-  const Dims strides = o.strides.of(axes, where, "strides", 1, loc);
-  const Dims dilation = o.dilation.of(axes, where, "dilation", 1, loc);
-  Dims extent = window;
-  for (std::size_t i = 0; i < axes; ++i) extent[i] = (window[i] - 1) * dilation[i] + 1;
-  auto [low, high] = o.padding.of({x.shape(), extent, strides}, where, loc);
-  const Dims none = Dims::filled(axes, 0);
-  Array y = low == none && high == none ? x : pad(x, low, high, neutral);
-  for (std::size_t i = axes; i-- > 0;) {
-    if (window[i] == 1 && strides[i] == 1) continue;
-    const int axis = static_cast<int>(i);
-    const std::int64_t count = window_count(y.dim(axis), extent[i], strides[i]);
-    const std::vector<Array> entries = window_entries(y, axis, window[i], strides[i], dilation[i], count);
-    y = entries[0];
-    for (std::size_t k = 1; k < entries.size(); ++k) y = combine(y, entries[k]);
-  }
-  return y;
+Array fold_window(const char* where, const Array& x, const WindowOptions& o, const Array& neutral, Loc loc,
+                  const Combine& combine) {
+  const Array operands[] = {x}, neutrals[] = {neutral};
+  return fold_windows(where, operands, neutrals, o, loc,
+                      [&](const std::vector<Array>& a, const std::vector<Array>& b) {
+                        return std::vector<Array>{combine(a[0], b[0])};
+                      })[0];
 }
 
 }  // namespace
 
 Array reduce_window_sum(const Array& x, const WindowOptions& options, Loc loc) {
   const LocScope place(loc);
-  return reduce_window("reduce_window_sum", x, options, Array(0, x.dtype()), loc,
-                       [](const Array& a, const Array& b) { return a + b; });
+  return fold_window("reduce_window_sum", x, options, Array(0, x.dtype()), loc,
+                     [](const Array& a, const Array& b) { return a + b; });
 }
 
 // (A choice, and not maximum(a, b), which shares the derivative where both are equal.)
 Array reduce_window_max(const Array& x, const WindowOptions& options, Loc loc) {
   const LocScope place(loc);
-  return reduce_window("reduce_window_max", x, options, least(x.dtype()), loc,
-                       [](const Array& a, const Array& b) {
-                         return where(is_floating(a.dtype()) ? a >= b || isnan(a) : a >= b, a, b);
-                       });
+  return fold_window("reduce_window_max", x, options, least(x.dtype()), loc,
+                     [](const Array& a, const Array& b) {
+                       return where(is_floating(a.dtype()) ? a >= b || isnan(a) : a >= b, a, b);
+                     });
 }
 Array reduce_window_min(const Array& x, const WindowOptions& options, Loc loc) {
   const LocScope place(loc);
-  return reduce_window("reduce_window_min", x, options, greatest(x.dtype()), loc,
-                       [](const Array& a, const Array& b) {
-                         return where(is_floating(a.dtype()) ? a <= b || isnan(a) : a <= b, a, b);
-                       });
+  return fold_window("reduce_window_min", x, options, greatest(x.dtype()), loc,
+                     [](const Array& a, const Array& b) {
+                       return where(is_floating(a.dtype()) ? a <= b || isnan(a) : a <= b, a, b);
+                     });
 }
 
 }  // namespace apsis

@@ -44,6 +44,8 @@ const Array& primal_of(const Array& a) {
   return *p;
 }
 
+}  // namespace
+
 const Array& require_concrete(const Array& a, const char* where, Loc loc) {
   const Array& p = primal_of(a);
   if (p.node() && p.node()->kind == NodeKind::Abstract) fail_abstract(p, where, loc);
@@ -52,8 +54,6 @@ const Array& require_concrete(const Array& a, const char* where, Loc loc) {
     fail(messages::not_concrete, {where, to_string(p.aval()), transformation_of(p.node()->kind)}, loc);
   return p;
 }
-
-}  // namespace
 
 void destroy_node(Node* node) {
   if (node->kind == NodeKind::Buffer) {

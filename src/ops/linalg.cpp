@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "apsis/ops/dot_general.hpp"
 #include "ops/arguments.hpp"
 #include "ops/lax.hpp"
 #include "ops/messages.hpp"
@@ -62,6 +63,30 @@ Array matmul(const Array& a, const Array& b, Loc loc) {
   Dims batch = Dims::counting(common.size());
   int rank = pair[0].ndim();
   return lax::dot_general(pair[0], pair[1], {rank - 1}, {rank - 2}, batch, batch);
+}
+
+Array dot_general(const Array& a, const Array& b, const DotOptions& o, Loc loc) {
+  const LocScope place(loc);
+  const auto joined = [](Dims first, const Dims& second) {
+    for (std::int64_t axis : second) first.push_back(axis);
+    return first;
+  };
+  const Dims all_a = detail::checked_axes("dot_general", joined(o.contract_a, o.batch_a), a.shape(), loc),
+             all_b = detail::checked_axes("dot_general", joined(o.contract_b, o.batch_b), b.shape(), loc);
+  const auto part = [](const Dims& axes, std::size_t first, std::size_t count) {
+    return Dims(std::span<const std::int64_t>(axes).subspan(first, count));
+  };
+  const std::size_t count_a = o.contract_a.size(), count_b = o.contract_b.size();
+  const Dims contract_a = part(all_a, 0, count_a), batch_a = part(all_a, count_a, o.batch_a.size()),
+             contract_b = part(all_b, 0, count_b), batch_b = part(all_b, count_b, o.batch_b.size());
+  check_contraction("dot_general", a, b, contract_a, contract_b, loc);
+  check_contraction("dot_general", a, b, batch_a, batch_b, loc);
+  auto pair = both(a, b);
+  const Dtype own = pair[0].dtype(), wanted = o.preferred_element_type.value_or(own);
+  if (promote({own, false}, {wanted, false}).dtype == wanted && wanted != own)
+    for (Array& operand : pair) operand = lax::convert(operand, wanted);
+  const Array product = lax::dot_general(pair[0], pair[1], contract_a, contract_b, batch_a, batch_b);
+  return product.dtype() == wanted ? product : lax::convert(product, wanted);
 }
 
 Array vdot(const Array& a, const Array& b, Loc loc) {

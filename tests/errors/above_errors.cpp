@@ -96,6 +96,14 @@ void save_too_much() {
   save("/tmp/apsis_errors_many.npz", many);
 }
 
+/// A tensor of another library, of one number.
+Array taken_over(std::int32_t device, dlpack::DataType type, std::uint32_t major, Loc loc) {
+  float number = 1;
+  dlpack::ManagedTensorVersioned tensor{
+      {major, 0}, nullptr, nullptr, 0, {&number, {device, 0}, 0, type, nullptr, nullptr, 0}};
+  return from_dlpack(&tensor, loc);
+}
+
 }  // namespace
 
 APSIS_PROVOKES(jacobian_empty,
@@ -330,3 +338,19 @@ APSIS_PROVOKES(
     "[Figure] /tmp/apsis_errors.png is drawn by gnuplot, which is not in PATH; install it (package "
     "gnuplot-nox)",
     draw_with("/nowhere", nullptr))
+
+APSIS_PROVOKES(
+    dlpack_device,
+    "[from_dlpack] the tensor is in memory of the device type 2, which the processor cannot read; copy it "
+    "to the CPU first",
+    taken_over(2, {2, 32, 1}, 1, Loc::here()))
+APSIS_PROVOKES(
+    dlpack_dtype,
+    "[from_dlpack] elements of type code 2 with 32 bits and 4 lanes are of no dtype here; convert them "
+    "first",
+    taken_over(1, {2, 32, 4}, 1, Loc::here()))
+APSIS_PROVOKES(
+    dlpack_version,
+    "[from_dlpack] the tensor is of DLPack 2.0, later than 1; ask its library for version 1, or for a "
+    "DLManagedTensor",
+    taken_over(1, {2, 32, 1}, 2, Loc::here()))

@@ -94,3 +94,19 @@ APSIS_PROVOKES(vectorize_fit,
                "which is 3; it names the axes of every array of the arguments that are not excluded, and of "
                "the results",
                vectorize(vdot, {.signature = "(n),(n)->()"})(x3, array({1., 2.})))
+
+APSIS_PROVOKES(
+    fold_changes,
+    "[reduce] the operation makes of xs, f64[1], f64[1,1]: it must keep the shape and dtype of what "
+    "it puts together",
+    reduce([](const Array& a, const Array& b) { return outer(a, b); }, array({1., 2.}), 0.))
+
+APSIS_PROVOKES(
+    nearest_scaled,
+    "[scale_and_translate] the nearest entry has no derivative in the scale: choose another method, "
+    "or use resize",
+    image::scale_and_translate(x3, {3}, {0}, array({1.}), array({0.}), image::ResizeMethod::Nearest))
+
+APSIS_PROVOKES(axis_twice, "[scale_and_translate] axis 0 is named twice; name each axis once",
+               image::scale_and_translate(x3, {3}, {0, -1}, array({1., 1.}), array({0., 0.}),
+                                          image::ResizeMethod::Linear))

@@ -76,3 +76,9 @@ APSIS_PROVOKES(
     "[item] this Array (f64[]) has a shape and no value: eval_shape or abstract_array made it. Give "
     "it to eval_shape, trace, lower or make_graph, or use a computed Array here",
     abstract_array({}, Dtype::F64).item<double>())
+
+APSIS_PROVOKES(strides_number, "[array] strides [1] do not fit the shape [2, 3]: give one an axis",
+               array(StridedView{nullptr, f64, {2, 3}, {1}}))
+
+APSIS_PROVOKES(eigen_axes, "[as_eigen] needs an array with two axes, got f64[]; reshape it",
+               detail::fail_eigen(array(1.), "two axes", Loc::here()))

@@ -148,6 +148,18 @@ APSIS_PROVOKES(dynamic_slice_sizes,
                "size for each axis, sizes from 0 up to the axis' own",
                dynamic_slice(x3, {0}, {4}))
 
+APSIS_PROVOKES(
+    bitcast_sizes,
+    "[bitcast_convert_type] u8[3] as f32: the last axis must have size 4, as many elements as make "
+    "one",
+    bitcast_convert_type(zeros({3}, u8), f32))
+
+APSIS_PROVOKES(
+    precision_bits,
+    "[reduce_precision] 0 bits of exponent and 7 of fraction: give at least 1 of the first, and no "
+    "negative number",
+    reduce_precision(x3, 0, 7))
+
 APSIS_PROVOKES(needs_rank, "[tril] needs an array with 2 axes, got shape [3]", tril(x3))
 
 APSIS_PROVOKES(not_scalar, "[full] needs a scalar, got shape [3]", full({2}, x3))

@@ -1,5 +1,6 @@
 // Records of the elementwise ops.
 
+#include "ops/bits_params.hpp"
 #include "ops/convert_params.hpp"
 #include "ops/forbid_params.hpp"
 #include "ops/gamma_params.hpp"
@@ -108,6 +109,38 @@ Record convert_record() {
   return record;
 }
 
+// Bits stay, whatever they mean: NaNs with a payload are what reads of integers are.
+Record bitcast_record() {
+  Record record{&bitcast_op, {}, {}};
+  for (int from = 0; from < dtype_count; ++from)
+    for (int to = 0; to < dtype_count; ++to) {
+      const auto source = static_cast<Dtype>(from), target = static_cast<Dtype>(to);
+      const auto has_bits = [](Dtype d) { return d != Dtype::Bool && !is_complex(d); };
+      if (!has_bits(source) || !has_bits(target) || item_size(source) != item_size(target)) continue;
+      record.examples.push_back({std::string(name_of(source)) + " to " + std::string(name_of(target)),
+                                 make_params(BitcastParams{target}), edge_operands(source, 1)});
+    }
+  return record;
+}
+
+// What keeps all bits is linear exactly.
+Record reduce_precision_record() {
+  Random random(3);
+  Record record{&reduce_precision_op, {}, {}, 1e-7, {{true}}};
+  for (int d = 0; d < dtype_count; ++d) {
+    const auto dtype = static_cast<Dtype>(d);
+    if (!detail::contains(float_dtypes, dtype)) continue;
+    for (const auto& [exponent, mantissa] : {std::pair{8, 7}, {5, 10}, {11, 52}, {4, 3}, {8, 0}, {2, 30}})
+      record.examples.push_back(
+          {std::string(name_of(dtype)) + " to " + std::to_string(exponent) + ", " + std::to_string(mantissa),
+           make_params(ReducePrecisionParams{exponent, mantissa}), edge_operands(dtype, 1)});
+  }
+  record.smooth.push_back({"all bits",
+                           make_params(ReducePrecisionParams{11, 52}),
+                           {random_array(random, Dtype::F64, {2, 3}, 0.5, 2)}});
+  return record;
+}
+
 Record integer_pow_record() {
   Random random(3);
   Record record{&integer_pow_op, {}, {}};
@@ -185,6 +218,8 @@ std::vector<Record> elementwise_records() {
       forbid_record(),
       select_record(),
       convert_record(),
+      bitcast_record(),
+      reduce_precision_record(),
 
       Elementwise(floor_op, float_dtypes, {{0.1, 0.9}}),
       Elementwise(round_op, float_dtypes, {{0.6, 1.4}}),

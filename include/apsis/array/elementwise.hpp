@@ -75,4 +75,9 @@ Array array_equal(const Array& a, const Array& b, bool equal_nan = false, Loc lo
 /// Whether the shapes broadcast and all elements are equal then: a boolean scalar.
 Array array_equiv(const Array& a, const Array& b, Loc loc = Loc::here());
 
+/// The number next to a in the direction of b, subnormal ones included; b where both are equal. Without
+/// derivative, as in JAX. (Of one argument, `nextafter` takes subnormal numbers for zero, and has one:
+/// apsis/ops/next_float.hpp.)
+Array nextafter(const Array& a, const Array& b, Loc loc = Loc::here());
+
 }  // namespace apsis

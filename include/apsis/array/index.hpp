@@ -19,6 +19,12 @@ Array select(std::span<const Array> conditions, std::span<const Array> choices, 
 Array select(std::initializer_list<Array> conditions, std::initializer_list<Array> choices,
              const Array& otherwise = 0, Loc loc = Loc::here());
 
+/// Elementwise cases[which]: `which` is an integer, the nearest one if there is no such case, or a boolean
+/// for two cases, false for the first. All broadcast. Throws for a boolean and other numbers of cases.
+/// (jax.lax.select_n)
+Array select_n(const Array& which, std::span<const Array> cases, Loc loc = Loc::here());
+Array select_n(const Array& which, std::initializer_list<Array> cases, Loc loc = Loc::here());
+
 /// A piece of `piecewise`: a constant, or a function of an array, which must live through the call.
 class Piece {
  public:

@@ -47,4 +47,8 @@ Array cumulative_sum(const Array& x, const RunningOptions& options = {}, Loc loc
 /// Running products along an axis.
 Array cumulative_prod(const Array& x, const RunningOptions& options = {}, Loc loc = Loc::here());
 
+/// log(Σ exp(x)) of the entries up to each, without overflow. Floating. Takes one axis; without, all elements
+/// in row-major order. (jax.lax.cumlogsumexp)
+Array cumlogsumexp(const Array& x, const CumulativeOptions& options = {}, Loc loc = Loc::here());
+
 }  // namespace apsis

@@ -3,6 +3,7 @@
 // Convolutions, covariances and histograms, as in jax.numpy.
 
 #include <utility>
+#include <vector>
 
 #include "apsis/core/array.hpp"
 
@@ -48,6 +49,26 @@ std::pair<Array, Array> histogram(const Array& x, const HistogramOptions& option
                                   Loc loc = Loc::here());
 /// The edges of the bins of `histogram`.
 Array histogram_bin_edges(const Array& x, const HistogramOptions& options = {}, Loc loc = Loc::here());
+/// Options of `histogramdd`: one entry an axis of the points, or one for all.
+struct HistogramddOptions {
+  std::vector<std::int64_t> bins = {10};  ///< how many, of equal width
+  std::vector<Array> edges = {};          ///< their edges instead, ascending, of each axis
+  Array low = {},
+        high = {};       ///< the first and the last edges; without, the least and the greatest coordinate
+  Array weights = {};    ///< of each point; without, 1
+  bool density = false;  ///< divided by the bins' volumes and the total
+};
+/// How many of the points [n, d] are in each bin, an array of d axes, of floating dtype, and the edges along
+/// each axis. Upper edges are not within their bins, but for the last.
+std::pair<Array, std::vector<Array>> histogramdd(const Array& points, const HistogramddOptions& options = {},
+                                                 Loc loc = Loc::here());
+/// What `histogram2d` returns.
+struct Histogram2d {
+  Array counts, x_edges, y_edges;
+};
+/// Of the points (x[i], y[i]): `histogramdd` of two axes, that of x first.
+Histogram2d histogram2d(const Array& x, const Array& y, const HistogramddOptions& options = {},
+                        Loc loc = Loc::here());
 /// The number of the bin that each element is in: 0 is below the first edge. `bins` ascend, or descend; the
 /// lower edge belongs to a bin, or with `right` the upper one.
 Array digitize(const Array& x, const Array& bins, bool right = false, Loc loc = Loc::here());

@@ -74,6 +74,8 @@ struct WindowOptions {
   PerAxis strides = 1;   ///< from one window to the next
   Padding padding = 0;   ///< by what leaves the result as it is: 0, or the least or greatest number
   PerAxis dilation = 1;  ///< d - 1 entries between those that count
+  /// Between neighbours of the array, d - 1 entries as padding has.
+  PerAxis base_dilation = 1;
 };
 /// The sum over every place of a window: one entry a place. Throws where numbers do not fit.
 /// (jax.lax.reduce_window)

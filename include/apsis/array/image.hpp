@@ -1,0 +1,36 @@
+#pragma once
+
+// Images of other sizes, as in jax.image. Axes whose size does not change (of batches and channels) are left
+// alone.
+
+#include "apsis/core/array.hpp"
+
+/// Images of other sizes, with the names of jax.image.
+namespace apsis::image {
+
+/// How the elements of the result are put together from those around their places: the nearest one; by a
+/// triangle; by Keys' cubic polynomial, or the one that PyTorch and OpenCV take, with edges repeated (without
+/// antialiasing; with it, Keys'); by Lanczos' windows of radius 3 and 5; or the mean over an element's area.
+enum class ResizeMethod : std::uint8_t { Nearest, Linear, Cubic, CubicPytorch, Lanczos3, Lanczos5, Area };
+
+/// Options of `resize` and `scale_and_translate`.
+struct ResizeOptions {
+  /// Whether an axis that gets shorter is smoothed: kernels are as wide as the distance of its new entries.
+  bool antialias = true;
+};
+
+/// The image with another size along any of its axes: element i of n is at (i + ½) m / n - ½ of m. Integers
+/// become floating, but for Nearest. Throws unless there is a size for each axis, and for an axis without
+/// entries that gets some.
+Array resize(const Array& image, const Shape& shape, ResizeMethod method, const ResizeOptions& options = {},
+             Loc loc = Loc::here());
+
+/// What is at place p of axis `axes[k]`, counted from the edge of the first element, comes to p · scale[k] +
+/// translation[k], in an image of `shape`; what comes from outside is 0. Differentiable in the numbers, too.
+/// Throws for Nearest, for other numbers of scales or translations than of axes, and where the shape changes
+/// along another axis.
+Array scale_and_translate(const Array& image, const Shape& shape, const Dims& axes, const Array& scale,
+                          const Array& translation, ResizeMethod method, const ResizeOptions& options = {},
+                          Loc loc = Loc::here());
+
+}  // namespace apsis::image
