@@ -30,18 +30,27 @@ SolverAttempt attempt(const void* self, const SolverStep& s) {
   const auto append = [&](std::span<const Array> slope) {
     slopes.insert(slopes.end(), slope.begin(), slope.end());
   };
-  append(method.first_same_as_last ? s.state : std::span<const Array>(s.slopes(s.t0, s.y0)));
   const Array length = s.t1 - s.t0, h = length * s.slopes.direction();
+  // Along controls the slope at the end of a step is not that at the start of the next.
+  const bool driven = s.slopes.driven(), keeps = method.first_same_as_last && !driven;
+  Controls rate;
+  if (driven) rate = combined({{1. / h, s.slopes.increment(s.t0, s.t1).w}});
+  const auto slope = [&](const Array& t, std::span<const Array> y) {
+    return driven ? slope_along(s.slopes, t, y, rate) : s.slopes(t, y);
+  };
+  append(keeps ? s.state : std::span<const Array>(slope(s.t0, s.y0)));
   std::vector<Array> y;
   for (std::size_t i = 1; i < method.stages(); ++i) {
     y = advanced(s.y0, h, method.a[i], slopes);
-    append(s.slopes(stage_time(method.c[i], s.t0, s.t1, length), y));
+    append(slope(stage_time(method.c[i], s.t0, s.t1, length), y));
   }
   // Where the last stage is the next first, its state is the step's end.
   step.y1 = method.first_same_as_last ? y : advanced(s.y0, h, method.b, slopes);
   for (std::size_t leaf = 0; leaf < s.y0.size() && !method.error.empty(); ++leaf)
     step.error.push_back(h * weighted(method.error, slopes, s.y0.size(), leaf));
-  if (method.first_same_as_last)
+  if (driven)
+    step.state.assign(s.state.begin(), s.state.end());
+  else if (keeps)
     step.state.assign(slopes.end() - static_cast<std::ptrdiff_t>(s.y0.size()), slopes.end());
   return step;
 }
@@ -52,7 +61,10 @@ SolverRef explicit_solver(const RungeKutta& table) {
   const StepTraits traits{.name = table.name,
                           .order = table.order,
                           .error_order = table.error.empty() ? 0 : table.order,
-                          .keeps_slope = table.first_same_as_last};
+                          .keeps_slope = table.first_same_as_last,
+                          .takes_controls = true,
+                          .calculus = table.calculus,
+                          .strong_order = table.strong_order};
   const auto check = [](const void* self, Loc loc) { check_table(table_of(self), loc); };
   const auto interpolate = [](const void* self, const DenseStep& s) {
     return dense_output(table_of(self).dense, s.theta, s.h, s.y0, s.dense);

@@ -86,7 +86,7 @@ void raise_failure(const Problem& p, const LoopState& end, std::span<const Array
   const bool adaptive = !end.error_square.empty();
   // Without an error estimate the slope only matters where it is not finite at t0.
   std::vector<Array> y = end.y, slope;
-  if (p.solver.traits.keeps_slope)
+  if (p.solver.traits.keeps_slope && !p.slopes.driven())
     slope.assign(end.solver.begin(), end.solver.begin() + static_cast<std::ptrdiff_t>(y.size()));
   for (Array& a : y) a = stop_gradient(a);
   if (slope.empty() && adaptive)

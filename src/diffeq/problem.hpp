@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "apsis/diffeq/solve.hpp"
+#include "diffeq/checks.hpp"
 
 namespace apsis::detail {
 
@@ -19,6 +20,7 @@ struct Problem {
   Array clip_from;  // a step that would end beyond, within rounding of t1 or behind it, ends at t1
   const SolveOptions& options;
   Tolerances tolerances;
+  double error_order;  // what step size controllers go by
   ConstTreeRef like;            // a state, whose type the functions of events take
   std::vector<bool> boolean{};  // of each event: whether its condition is one
 
@@ -46,6 +48,7 @@ struct LoopState {
   std::vector<Array> y;  // at `start`
   std::vector<Array> solver;
   std::vector<Array> controller;
+  PathMemory paths;                 // of the last attempt, accepted or not
   Array attempts, accepted, code;   // i64
   std::vector<Array> error_square;  // of the last attempt; nothing where the controller does not tell
   Array saved;                      // rows written
@@ -66,6 +69,15 @@ struct Reached {
 Dtype common_dtype(std::span<const Array> times, std::span<const Array> y0);
 /// The first slope; tells of vector fields that do not fit the state.
 std::vector<Array> first_slope(const Slopes& slopes, const Array& t0, std::span<const Array> y0, Loc loc);
+
+/// Refuses controls that the solver or the step size controller is none for.
+void check_controls(InputChecks& checks, const SolverRef& solver, const Slopes& slopes,
+                    const GivenTimes& times, const SolveOptions& options);
+/// Refuses noise of a kind that the solver does not take, by its vector fields at t0.
+void check_noise(InputChecks& checks, const Problem& p);
+/// The order of the error estimate; with Brownian motion that of the solver's convergence to the path, and a
+/// half.
+double error_order_of(const SolverRef& solver, const Slopes& slopes);
 
 /// Room for what is saved on the way, unused.
 void start_saving(const Problem& p, LoopState& s);

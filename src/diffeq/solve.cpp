@@ -48,14 +48,16 @@ Array within(const Array& ts, const GivenTimes& given, const Problem& p) {
 }
 
 LoopState attempt(const Problem& p, const LoopState& s, Loc loc) {
-  SolverAttempt step = checked_step(p.solver, {p.slopes, s.start, s.end, s.y, s.solver, p.tolerances});
+  PathMemory paths = s.paths;
+  const Slopes slopes = p.slopes.remembering(paths);
+  SolverAttempt step = checked_step(p.solver, {slopes, s.start, s.end, s.y, s.solver, p.tolerances});
   const bool may_fail = !step.failed.is_empty();
   // What has no result is no better than one that is infinitely far off.
   for (Array& error : step.error)
     if (may_fail)
       error = where(step.failed, full_like(error, std::numeric_limits<double>::infinity()), error);
   NextStep decision = p.options.controller.next_step(
-      {s.start, s.end, p.t1, s.y, step.y1, step.error, p.solver.traits.error_order, s.controller});
+      {s.start, s.end, p.t1, s.y, step.y1, step.error, p.error_order, s.controller});
   Array stuck;  // a step that failed, and that the controller would have taken
   if (may_fail) {
     stuck = decision.accept && step.failed;
@@ -71,6 +73,7 @@ LoopState attempt(const Problem& p, const LoopState& s, Loc loc) {
   for (std::size_t i = 0; i < s.solver.size(); ++i)
     next.solver[i] = where(accept, step.state[i], s.solver[i]);
   next.controller = decision.state;
+  next.paths = paths;
   next.attempts = s.attempts + 1;
   next.accepted = s.accepted + where(accept, 1, 0);
   next.start = decision.start;
@@ -102,13 +105,14 @@ LoopState start_state(Problem& p, const std::vector<Array>& slope, Loc loc) {
   std::vector<Array> forward_slope;
   for (const Array& k : slope) forward_slope.push_back(k * p.slopes.direction());
   FirstStep first = p.options.controller.first_step(
-      {p.t0, p.t1, p.dt0, p.y0, forward_slope, p.solver.traits.error_order, signed_slope_at, &p.slopes});
+      {p.t0, p.t1, p.dt0, p.y0, forward_slope, p.error_order, signed_slope_at, &p.slopes});
   LoopState s;
   s.start = p.t0;
   s.end = minimum(first.end, p.t1);
   s.y = p.y0;
   s.solver = checked_init(p.solver, {p.slopes, p.t0, p.y0, slope});
   s.controller = first.state;
+  s.paths = p.slopes.start_memory();
   s.attempts = s.accepted = array(std::int64_t{0});
   Array finite = value_or_later(p.y0, all_finite);
   finite = is_concrete(finite) && finite.item<bool>() ? all_finite(slope) : all_finite(slope) && finite;
@@ -159,14 +163,17 @@ std::vector<Array> first_slope(const Slopes& slopes, const Array& t0, std::span<
   };
   std::vector<Array> slope;
   for (std::size_t k = 0; k < slopes.terms(); ++k) {
+    if (slopes.is_control(k)) continue;
     const bool parts = slopes.structure() == TermStructure::Partitioned;
     const std::vector<Array> more = slopes.term(k, t0, parts ? slopes.part(1 - k, y0) : y0);
     check(more, parts && k == 1 ? slope.size() : 0, parts ? slopes.part(k, y0) : y0);
-    if (parts || k == 0)
+    if (parts || slope.empty())
       slope.insert(slope.end(), more.begin(), more.end());
     else
       for (std::size_t i = 0; i < slope.size(); ++i) slope[i] = slope[i] + more[i];
   }
+  if (slope.empty())
+    for (const Array& y : y0) slope.push_back(zeros_like(y));
   return slope;
 }
 
@@ -194,6 +201,7 @@ FlatSolution solve_flat(const FlatTerms& terms, const SolverRef& solver, const A
 
   for (Array& y : y0) y = astype(y, promote({dtype, false}, {y.dtype(), y.weak()}).dtype);
   const Array direction = direction_of(given);
+  check_controls(checks, solver, Slopes(terms, direction), given, options);
   const auto forward = [&](const Array& t) {
     if (t.is_empty()) return t;
     const bool known = is_concrete(t) && t.node()->literal && is_concrete(direction);
@@ -210,11 +218,14 @@ FlatSolution solve_flat(const FlatTerms& terms, const SolverRef& solver, const A
             Array(),
             options,
             options.controller.tolerances(),
+            error_order_of(solver, Slopes(terms, direction)),
             like};
   p.clip_from = p.t1 - time_rounding(p.t0, p.t1);
   p.ts = given.ts.is_empty() ? Array() : within(forward(given.ts), given, p);
 
   const std::vector<Array> slope = first_slope(p.slopes, p.t0, p.y0, loc);
+  check_noise(checks, p);
+  p.refused = checks.refused();
   LoopState start = start_state(p, slope, loc);
   const std::int64_t most = attempts_allowed(options);
   LoopState end =

@@ -1,6 +1,7 @@
 #include "diffeq/step.hpp"
 
 #include "apsis/ops/arithmetic.hpp"
+#include "apsis/ops/creation.hpp"
 
 namespace apsis {
 
@@ -62,11 +63,17 @@ std::vector<Array> Slopes::operator()(const Array& t, std::span<const Array> y) 
     for (Array& a : term(1, t, part(0, y))) slope.push_back(a);
     return slope;
   }
-  std::vector<Array> slope = term(0, t, y);
-  for (std::size_t i = 1; i < terms_.count; ++i) {
+  std::vector<Array> slope;
+  for (std::size_t i = 0; i < terms_.count; ++i) {
+    if (is_control(i)) continue;
     const std::vector<Array> more = term(i, t, y);
+    if (slope.empty()) {
+      slope = more;
+      continue;
+    }
     for (std::size_t leaf = 0; leaf < slope.size(); ++leaf) slope[leaf] = slope[leaf] + more[leaf];
   }
+  for (std::size_t leaf = 0; slope.size() < y.size(); ++leaf) slope.push_back(zeros_like(y[leaf]));
   return slope;
 }
 

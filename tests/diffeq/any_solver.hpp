@@ -66,6 +66,28 @@ inline std::vector<std::pair<std::string, Split>> split_solvers(const NewtonOpti
           {"kencarp4", any<Split>(KenCarp4{newton})},
           {"kencarp5", any<Split>(KenCarp5{newton})}};
 }
+struct Stochastic {
+  std::string name;
+  Whole solver;
+};
+/// All that take Brownian motion; traits tell the rest.
+inline std::vector<Stochastic> stochastic_solvers() {
+  return {{"euler", any<Whole>(Euler{})},
+          {"heun", any<Whole>(Heun{})},
+          {"midpoint", any<Whole>(Midpoint{})},
+          {"ralston", any<Whole>(Ralston{})},
+          {"reversible_heun", any<Whole>(ReversibleHeun{})},
+          {"half_heun", any<Whole>(HalfSolver{Heun{}})},
+          {"euler_heun", any<Whole>(EulerHeun{})},
+          {"ito_milstein", any<Whole>(ItoMilstein{})},
+          {"stratonovich_milstein", any<Whole>(StratonovichMilstein{})},
+          {"sea", any<Whole>(SEA{})},
+          {"sra1", any<Whole>(SRA1{})},
+          {"shark", any<Whole>(ShARK{})},
+          {"general_shark", any<Whole>(GeneralShARK{})},
+          {"slow_rk", any<Whole>(SlowRK{})},
+          {"spark", any<Whole>(SPaRK{})}};
+}
 inline std::vector<std::pair<std::string, Partitioned>> partitioned_solvers() {
   return {{"semi_implicit_euler", any<Partitioned>(SemiImplicitEuler{})},
           {"velocity_verlet", any<Partitioned>(VelocityVerlet{})},

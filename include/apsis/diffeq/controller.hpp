@@ -24,7 +24,7 @@ struct ControllerStart {
   const Array& dt0;  ///< empty if none was given
   std::span<const Array> y0;
   std::span<const Array> slope;  ///< dy/dt there
-  int order;                     ///< of the error estimate; 0 if the solver has none
+  double order;                  ///< of the error estimate; 0 if the solver has none
   std::vector<Array> (*slope_at)(const void* context, const Array& t, std::span<const Array> y);
   const void* context;
 };
@@ -41,7 +41,7 @@ struct ControllerStep {
   const Array& end;  ///< of the whole solve
   std::span<const Array> y0, y1;
   std::span<const Array> error;  ///< the estimate; empty if the solver has none
-  int order;
+  double order;
   std::span<const Array> state;
 };
 /// What it says of an attempt, and of the next.

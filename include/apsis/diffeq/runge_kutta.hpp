@@ -29,6 +29,10 @@ struct RungeKutta {
   std::vector<std::vector<double>> dense;
   /// The last stage is the slope at the end of the step, and so the next step's first.
   bool first_same_as_last = false;
+  /// With Brownian motion the method is that for the equation along it as a straight line in each step: what
+  /// it then converges to, and the strong order; 0: it is refused.
+  Calculus calculus = Calculus::Any;
+  double strong_order = 0;
 
   std::size_t stages() const { return b.size(); }
 };
@@ -44,11 +48,15 @@ std::vector<std::vector<double>> linear_output(const std::vector<double>& b);
 /// Nørsett, Wanner, Solving Ordinary Differential Equations I, II.6).
 std::vector<std::vector<double>> hermite_output(const std::vector<double>& b);
 
-/// Euler's method, order 1, no error estimate: needs ConstantStepSize or StepTo.
+/// Euler's method, order 1, no error estimate: needs ConstantStepSize or StepTo. With Brownian motion
+/// Maruyama's: Itô, strong order 1/2 (1 for additive noise), weak order 1.
 struct Euler {
   static const RungeKutta& method();
 };
-/// Heun's method, order 2, with Euler's as embedded method.
+/// Euler's method by its name with Brownian motion.
+using EulerMaruyama = Euler;
+/// Heun's method, order 2, with Euler's as embedded method. With Brownian motion, as the two below:
+/// Stratonovich, strong order 1/2 (1 for commutative noise).
 struct Heun {
   static const RungeKutta& method();
 };

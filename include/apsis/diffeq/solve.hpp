@@ -147,7 +147,7 @@ constexpr void refuse_solve() {
     static_assert(
         TermShape<T>::is_term,
         "the first argument of diffeqsolve must be a term: write ODETerm{f} for the vector field f(t, y), or "
-        "MultiTerm{…} or a std::pair of such terms");
+        "MultiTerm{…} or a std::pair of such terms; ControlTerm{g, path} where a path drives the equation");
   else if constexpr (!is_solver<S>)
     static_assert(
         is_solver<S>,
@@ -192,6 +192,12 @@ constexpr void refuse_solve() {
     static_assert(fields_fault<T, argument_t<Y>> != FieldFault::Result,
                   "the vector field of diffeqsolve must return the slope, of the type of the state y0 (of a "
                   "pair of terms, that of its own part of it)");
+  else if constexpr (fields_fault<T, argument_t<Y>> == FieldFault::Control)
+    static_assert(
+        fields_fault<T, argument_t<Y>> != FieldFault::Control,
+        "the vector field of a ControlTerm must return a tree of the type of the state y0, each leaf "
+        "with the axes of the control behind its own; or Diagonal{…} of such a tree, or a "
+        "LinearOperator");
   else if constexpr (StepController<O>)
     static_assert(
         !StepController<O>,

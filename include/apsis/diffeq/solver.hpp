@@ -25,6 +25,11 @@
 
 namespace apsis {
 
+/// What vector fields of Brownian motion may be: any; of which the order does not matter, D(gᵢ)·gⱼ =
+/// D(gⱼ)·gᵢ, as those of a single motion, or of diagonal noise where each element has its own; or such that
+/// do not depend on the state.
+enum class NoiseKind : std::uint8_t { General, Commutative, Additive };
+
 /// What is fixed of a solver.
 struct StepTraits {
   const char* name = "Solver";  ///< what errors call it
@@ -36,6 +41,14 @@ struct StepTraits {
   bool keeps_slope = false;
   /// Steps solve equations, and may fail to.
   bool implicit = false;
+  /// Whether it uses the controls of ControlTerms, and what it converges to if they are Brownian motion.
+  bool takes_controls = false;
+  Calculus calculus = Calculus::Any;
+  /// The strong order, of E |error|, with Brownian motion; 0: it does not take any. Step size controllers
+  /// then go by this order and a half.
+  double strong_order = 0;
+  LevyArea levy_area = LevyArea::None;   ///< what it needs of Brownian motion
+  NoiseKind noise = NoiseKind::General;  ///< what it needs of the vector fields
 };
 
 /// What a solver sees before the first step, and again where the state was changed from outside.

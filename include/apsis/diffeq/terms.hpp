@@ -5,6 +5,7 @@
 //   ODETerm{f}                                   y' = f(t, y)
 //   MultiTerm{ODETerm{f}, ODETerm{g}}            y' = f(t, y) + g(t, y)
 //   std::pair{ODETerm{f}, ODETerm{g}}            q' = f(t, p), p' = g(t, q) for the state std::pair{q, p}
+//   MultiTerm{ODETerm{f}, ControlTerm{g, path}}  dy = f(t, y) dt + g(t, y) dX, as with Brownian motion X
 
 #include <cstddef>
 #include <cstdint>
@@ -13,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "apsis/diffeq/control_term.hpp"
 #include "apsis/transform/function.hpp"
 #include "apsis/tree/fields.hpp"
 
@@ -60,6 +62,7 @@ struct FlatTerms {
   std::size_t first_part;   // leaves of the first part of the state, if there are parts
   TermStructure structure;  // Partitioned, or Whole
   LeafNames state;          // what errors call the leaves of the state
+  FlatControls controls = {};
 };
 }  // namespace detail
 
@@ -70,7 +73,7 @@ class Slopes {
  public:
   Slopes(const detail::FlatTerms& terms, const Array& direction) : terms_(terms), direction_(direction) {}
 
-  /// y', all terms together.
+  /// y', all terms together; of an equation with controls the part without them.
   std::vector<Array> operator()(const Array& t, std::span<const Array> y) const;
   /// The slope by one term. Of partitioned terms, that of part `i` as a function of the other part.
   std::vector<Array> term(std::size_t i, const Array& t, std::span<const Array> y) const;
@@ -87,10 +90,36 @@ class Slopes {
   /// What errors call leaf `i` of the state.
   std::string name(std::size_t i) const { return terms_.state(i); }
 
+  /// Whether there are ControlTerms.
+  bool driven() const { return !terms_.controls.terms.empty(); }
+  /// Whether term `i` is one.
+  bool is_control(std::size_t i) const;
+  /// What the controls do from t0 to t1. Not within a loop or branch of the solver's: a path remembers where
+  /// it was asked last.
+  ControlIncrement increment(const Array& t0, const Array& t1) const;
+  /// The vector fields of the controls.
+  std::vector<ControlField> fields(const Array& t, std::span<const Array> y) const;
+  /// Σ field · control over all ControlTerms, like y.
+  std::vector<Array> product(std::span<const ControlField> fields, std::span<const Array> y,
+                             const Controls& controls) const;
+  /// The same with the vector fields at t and y.
+  std::vector<Array> diffusion(const Array& t, std::span<const Array> y, const Controls& controls) const {
+    return product(fields(t, y), y, controls);
+  }
+  /// What a path is, and what its term means.
+  std::pair<detail::PathTraits, Calculus> path(std::size_t control) const;
+  /// What the paths remember at first, and these terms with such a memory, which `increment` changes.
+  detail::PathMemory start_memory() const;
+  Slopes remembering(detail::PathMemory& memory) const;
+
  private:
   detail::FlatTerms terms_;
   Array direction_;
+  detail::PathMemory* memory_ = nullptr;
 };
+
+/// Σ factors · controls: factors[i] of terms of the same controls, of which empty ones count as 0.
+Controls combined(std::initializer_list<std::pair<Array, const Controls&>> terms);
 
 namespace detail {
 
@@ -98,17 +127,19 @@ template <class T>
 inline constexpr bool is_ode_term = false;
 template <class F>
 inline constexpr bool is_ode_term<ODETerm<F>> = true;
+template <class T>
+inline constexpr bool is_single_term = is_ode_term<T> || is_control_term<T>;
 
 /// What a term is: whether it is one, how many there are, and the states it fits.
 template <class T>
 struct TermShape {
-  static constexpr bool is_term = is_ode_term<T>;
+  static constexpr bool is_term = is_single_term<T>;
   static constexpr std::size_t count = 1;
   static constexpr TermStructure structure = TermStructure::Whole;
 };
 template <class... T>
 struct TermShape<MultiTerm<T...>> {
-  static constexpr bool is_term = sizeof...(T) > 0 && (is_ode_term<T> && ...);
+  static constexpr bool is_term = sizeof...(T) > 0 && (is_single_term<T> && ...);
   static constexpr std::size_t count = sizeof...(T);
   static constexpr TermStructure structure = TermStructure::Whole;
 };
@@ -140,7 +171,7 @@ std::size_t count_leaves(const T& tree) {
 void check_slope(const std::vector<bool>& state, const std::vector<bool>& slope);
 
 /// What is wrong with a vector field that takes a time and `In`, and returns `Out`.
-enum class FieldFault : std::uint8_t { None, Arguments, Result };
+enum class FieldFault : std::uint8_t { None, Arguments, Result, Control };
 template <class F, class In, class Out>
 constexpr FieldFault field_fault() {
   if constexpr (!is_callable_with<F, Array, In>)
@@ -152,6 +183,15 @@ constexpr FieldFault field_fault() {
 template <class F, class State>
 constexpr FieldFault fault_of(const ODETerm<F>*, const State*) {
   return field_fault<F, State, State>();
+}
+template <class F, class P, class State>
+constexpr FieldFault fault_of(const ControlTerm<F, P>*, const State*) {
+  if constexpr (!is_callable_with<F, Array, State>)
+    return FieldFault::Arguments;
+  else
+    return is_control_field<std::decay_t<std::invoke_result_t<const F&, Array, State>>, State>
+               ? FieldFault::None
+               : FieldFault::Control;
 }
 template <class... T, class State>
 constexpr FieldFault fault_of(const MultiTerm<T...>*, const State* state) {
@@ -183,6 +223,12 @@ std::vector<Array> term_slope(const ODETerm<F>& term, const State& like, std::si
                               std::span<const Array> y) {
   return field_slope(term.vector_field, like, like, t, y);
 }
+/// Controls have no slope.
+template <class F, class P, class State>
+std::vector<Array> term_slope(const ControlTerm<F, P>&, const State&, std::size_t, const Array&,
+                              std::span<const Array>) {
+  return {};
+}
 template <class... T, class State>
 std::vector<Array> term_slope(const MultiTerm<T...>& term, const State& like, std::size_t i, const Array& t,
                               std::span<const Array> y) {
@@ -200,6 +246,65 @@ std::vector<Array> term_slope(const std::pair<A, B>& terms, const std::pair<Q, P
                 : field_slope(terms.second.vector_field, like.first, like.second, t, y);
 }
 
+/// Calls `visit` with term `i`, if it is a ControlTerm.
+template <class T, class Visit>
+void visit_control(const T& term, std::size_t, const Visit& visit) {
+  if constexpr (is_control_term<T>) visit(term);
+}
+template <class... T, class Visit>
+void visit_control(const MultiTerm<T...>& term, std::size_t i, const Visit& visit) {
+  std::size_t k = 0;
+  std::apply([&](const auto&... one) { ((k++ == i ? visit_control(one, 0, visit) : void()), ...); },
+             term.terms);
+}
+template <class T>
+void add_controls(const T*, std::size_t i, std::vector<std::size_t>& found) {
+  if (is_control_term<T>) found.push_back(i);
+}
+template <class... T>
+void add_controls(const MultiTerm<T...>*, std::size_t i, std::vector<std::size_t>& found) {
+  (add_controls(static_cast<const T*>(nullptr), i++, found), ...);
+}
+
+/// The functions of FlatControls; `Of` is a TermsOf.
+template <class Of>
+FlatControls flat_controls() {
+  FlatControls c;
+  using Term = std::remove_cvref_t<decltype(std::declval<const Of&>().term)>;
+  add_controls(static_cast<const Term*>(nullptr), 0, c.terms);
+  c.field = [](const void* self, std::size_t i, const Array& t, std::span<const Array> y) {
+    const Of& of = *static_cast<const Of*>(self);
+    ControlField out;
+    visit_control(of.term, i,
+                  [&](const auto& term) { out = control_field(term.vector_field, of.like, t, y); });
+    return out;
+  };
+  c.increment = [](const void* self, std::size_t i, const Array& t0, const Array& t1,
+                   std::vector<Array>& memory) {
+    FlatIncrement out;
+    visit_control(static_cast<const Of*>(self)->term, i,
+                  [&](const auto& term) { out = path_increment(term.control, t0, t1, memory); });
+    return out;
+  };
+  c.start = [](const void* self, std::size_t i) {
+    std::vector<Array> memory;
+    visit_control(static_cast<const Of*>(self)->term, i, [&](const auto& term) {
+      if constexpr (BrownianPath<std::decay_t<decltype(term.control)>>) memory = term.control.start_memory();
+    });
+    return memory;
+  };
+  c.traits = [](const void* self, std::size_t i) {
+    std::pair<PathTraits, Calculus> out;
+    visit_control(static_cast<const Of*>(self)->term, i, [&](const auto& term) {
+      if constexpr (BrownianPath<std::decay_t<decltype(term.control)>>)
+        out.first = term.control.path_traits();
+      out.second = term.calculus;
+    });
+    return out;
+  };
+  return c;
+}
+
 /// What the slopes of a solve are made of; points to both.
 template <class Term, class State>
 struct TermsOf {
@@ -212,7 +317,10 @@ struct TermsOf {
       const auto& [term, like] = *static_cast<const TermsOf*>(self);
       return term_slope(term, like, i, t, y);
     };
-    return {this, slope, TermShape<Term>::count, first, TermShape<Term>::structure, names};
+    FlatTerms flat{this, slope, TermShape<Term>::count, first, TermShape<Term>::structure, names};
+    if constexpr (TermShape<Term>::structure == TermStructure::Whole)
+      flat.controls = flat_controls<TermsOf>();
+    return flat;
   }
 };
 

@@ -9,7 +9,9 @@ const RungeKutta& Heun::method() {
                                .a = {{}, {1}},
                                .b = {0.5, 0.5},
                                .error = {0.5, -0.5},
-                               .dense = hermite_output({0.5, 0.5})};
+                               .dense = hermite_output({0.5, 0.5}),
+                               .calculus = Calculus::Stratonovich,
+                               .strong_order = 0.5};
   return heun;
 }
 

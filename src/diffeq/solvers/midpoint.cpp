@@ -9,7 +9,9 @@ const RungeKutta& Midpoint::method() {
                                    .a = {{}, {0.5}},
                                    .b = {0, 1},
                                    .error = {1, -1},
-                                   .dense = hermite_output({0, 1})};
+                                   .dense = hermite_output({0, 1}),
+                                   .calculus = Calculus::Stratonovich,
+                                   .strong_order = 0.5};
   return midpoint;
 }
 

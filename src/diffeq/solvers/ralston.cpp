@@ -9,7 +9,9 @@ const RungeKutta& Ralston::method() {
                                   .a = {{}, {2. / 3}},
                                   .b = {0.25, 0.75},
                                   .error = {0.75, -0.75},
-                                  .dense = hermite_output({0.25, 0.75})};
+                                  .dense = hermite_output({0.25, 0.75}),
+                                  .calculus = Calculus::Stratonovich,
+                                  .strong_order = 0.5};
   return ralston;
 }
 

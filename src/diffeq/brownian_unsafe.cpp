@@ -1,0 +1,84 @@
+// Increments without a path.
+
+#include <cmath>
+
+#include "apsis/array/elementwise.hpp"
+#include "apsis/ops/arithmetic.hpp"
+#include "apsis/ops/convert.hpp"
+#include "apsis/ops/index.hpp"
+#include "apsis/ops/logic.hpp"
+#include "apsis/ops/math.hpp"
+#include "apsis/ops/random.hpp"
+#include "apsis/ops/select.hpp"
+#include "diffeq/brownian.hpp"
+#include "diffeq/messages.hpp"
+
+namespace apsis::detail {
+namespace {
+
+Array with_bits(Array key, const Array& number) {
+  key = random::fold_in(key, number & std::int64_t{0xffffffff});
+  return random::fold_in(key, number >> std::int64_t{32});
+}
+/// A key for a time, by all bits of it.
+Array with_time(const Array& key, const Array& t) {
+  const auto [m, e] = frexp(astype(stop_gradient(t), Dtype::F64));
+  const Array mantissa = astype(ldexp(m, 53), Dtype::I64);
+  return random::fold_in(with_bits(key, mantissa), astype(e, Dtype::I64));
+}
+
+}  // namespace
+
+PathLeaves path_leaves(std::span<const Array> like, const char* owner, Loc loc) {
+  PathLeaves leaves;
+  for (const Array& a : like) {
+    if (!is_floating(a.dtype()))
+      fail(messages::brownian_dtype, {owner, std::to_string(leaves.size()), to_string(a.aval())}, loc);
+    const Shape& shape = a.shape();
+    leaves.shapes.emplace_back(shape.begin(), shape.end());
+    leaves.dtypes.push_back(a.dtype());
+  }
+  if (leaves.size() == 0) fail(messages::brownian_empty, {owner}, loc);
+  return leaves;
+}
+PathLeaves path_leaves(const Shape& shape, Dtype dtype, const char* owner, Loc loc) {
+  const Array like = abstract_array(shape, dtype);
+  return path_leaves({&like, 1}, owner, loc);
+}
+
+FlatUnsafe make_unsafe(const Array& key, const PathLeaves& leaves, LevyArea levy_area, Loc loc) {
+  const LocScope place(loc);
+  random::fold_in(key, 0, loc);  // throws where it is no key
+  return {key, leaves, levy_area};
+}
+
+PathTraits unsafe_traits(const FlatUnsafe& path) {
+  return {.brownian = true, .fixed_steps = true, .levy_area = path.levy_area, .name = "UnsafeBrownianPath"};
+}
+
+FlatIncrement unsafe_increment(const FlatUnsafe& path, const Array& t0, const Array& t1,
+                               std::vector<Array>& memory) {
+  Array key = path.key;
+  if (memory.empty()) {
+    key = with_time(with_time(key, t0), t1);
+  } else {
+    key = with_bits(key, memory[0]);
+    memory[0] = memory[0] + 1;
+  }
+  const Array root = sqrt(abs(stop_gradient(t1 - t0)));
+  const std::size_t draws = static_cast<std::size_t>(areas_of(path.levy_area)) + 1;
+  const Array keys = random::split(key, static_cast<std::int64_t>(path.leaves.size() * draws));
+  FlatIncrement out;
+  std::int64_t next = 0;
+  std::vector<Array>* const parts[] = {&out.w, &out.h, &out.k};
+  const double deviations[] = {1., 1. / std::sqrt(12.), 1. / std::sqrt(720.)};
+  for (std::size_t i = 0; i < path.leaves.size(); ++i)
+    for (std::size_t j = 0; j < draws; ++j) {
+      const Dtype dtype = path.leaves.dtypes[i];
+      const Array z = random::normal(keys[next++], path.leaves.shape(i), dtype);
+      parts[j]->push_back(astype(root * deviations[j], dtype) * z);
+    }
+  return out;
+}
+
+}  // namespace apsis::detail
