@@ -16,6 +16,7 @@
 #include "apsis/ops/shape.hpp"
 #include "apsis/transform/jvp.hpp"
 #include "diffeq/checked.hpp"
+#include "diffeq/constant.hpp"
 
 namespace apsis::detail {
 namespace {
@@ -255,11 +256,7 @@ Array AlongStep::resolution(std::size_t event) const {
 
 Found first_crossing(const AlongStep& along, const Array& from, const std::vector<Array>& sign,
                      const std::vector<Array>& at_zero) {
-  struct Search {
-    Found result;
-  };
-  // The second part of what custom_root's solver returns has no derivative, and it is all of what is wanted.
-  const auto search = [&](const auto&, const Array& start) {
+  const auto search = [&] {
     const Scan first = begin_scan(along, from, sign, at_zero);
     const Scan scan =
         while_loop([](const Scan& s) { return !s.any && s.part < parts; },
@@ -275,11 +272,9 @@ Found first_crossing(const AlongStep& along, const Array& from, const std::vecto
     }
     for (std::size_t e : events)
       f.sign[e] = where(f.event == static_cast<std::int64_t>(e), -scan.sign[e], scan.sign[e]);
-    return std::pair(start, Search{f});
+    return f;
   };
-  return custom_root([](const Array& x) { return x; }, stop_gradient(from), search,
-                     [](const auto&, const Array& x) { return x; })
-      .second.result;
+  return without_derivative(search);
 }
 
 Array differentiable_theta(const AlongStep& along, const Found& found) {

@@ -116,6 +116,9 @@ void raise_failure(const Problem& p, const LoopState& end, std::span<const Array
   if (p.solver.traits.implicit)
     texts.emplace_back(messages::nonlinear_divergence,
                        std::initializer_list<std::string>{"{0}", p.solver.traits.name, "{2}", a.diverged});
+  else if (p.solver.traits.may_fail)
+    texts.emplace_back(messages::step_without_result,
+                       std::initializer_list<std::string>{"{0}", p.solver.traits.name, "{2}", a.diverged});
   const bool changes = end.events && !end.events->last_change.empty();
   const std::int64_t accumulates = std::ssize(texts) + 1;
   if (changes) texts.emplace_back(messages::event_accumulates, std::initializer_list<std::string>{"{0}"});
@@ -123,7 +126,8 @@ void raise_failure(const Problem& p, const LoopState& end, std::span<const Array
   const auto is = [&](SolveResult r) { return code == static_cast<std::int64_t>(r); };
   Array which = where(is(SolveResult::MaxStepsReached), 1,
                       where(is(SolveResult::DtMinReached), 4, where(end.attempts == 0, 2, 3)));
-  if (p.solver.traits.implicit) which = where(is(SolveResult::NonlinearDivergence), 5, which);
+  if (p.solver.traits.implicit || p.solver.traits.may_fail)
+    which = where(is(SolveResult::NonlinearDivergence), 5, which);
   if (changes)
     which = where(is(SolveResult::DtMinReached) && end.start <= end.events->last_change[0] &&
                       end.events->at_once[0] > 0,

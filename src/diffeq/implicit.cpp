@@ -5,9 +5,6 @@
 #include <limits>
 
 #include "apsis/array/dtype.hpp"
-#include "apsis/array/linalg.hpp"
-#include "apsis/control/implicit.hpp"
-#include "apsis/control/while_loop.hpp"
 #include "apsis/ops/arithmetic.hpp"
 #include "apsis/ops/comparison.hpp"
 #include "apsis/ops/convert.hpp"
@@ -16,10 +13,9 @@
 #include "apsis/ops/math.hpp"
 #include "apsis/ops/reduce.hpp"
 #include "apsis/ops/select.hpp"
-#include "apsis/transform/vmap.hpp"
 #include "diffeq/checks.hpp"
-#include "diffeq/layout.hpp"
 #include "diffeq/messages.hpp"
+#include "diffeq/newton.hpp"
 #include "diffeq/step.hpp"
 
 namespace apsis::detail {
@@ -30,9 +26,9 @@ namespace {
 struct StageEquations {
   const VectorSlope& slope;
   const Layout& layout;
-  Array scale, inner;         // scale empty: 1
-  linalg::LUFactors factors;  // of 1 - γ h ∂f/∂y
-  Array rtol, atol;
+  Array scale, inner = {};         // scale empty: 1
+  linalg::LUFactors factors = {};  // of 1 - γ h ∂f/∂y
+  const NewtonTolerances& tolerances;
   const NewtonOptions& newton;
 
   Array residual(const Array& t, const Array& y, const Array& u) const {
@@ -48,48 +44,18 @@ struct StageEquations {
   std::pair<Array, Array> solve(const Array& t, const Array& y, const Array& guess) const;
 };
 
-/// `size` is that of the last change of the stage's state, in the tolerances of the solve: there, and not in
-/// the slopes, since slopes of stiff equations are large, and their rounding is more than any tolerance.
-struct Iteration {
-  Array u, size, previous, count;
-  Array rate() const { return size / previous; }
-  Array is_small() const { return size < (size.dtype() == Dtype::F64 ? 1e-13 : 1e-4); }
-  Array has_converged(double kappa) const {
-    const Array left = size * rate() / (1 - rate());
-    return left > 0 && left < kappa;
-  }
-  /// A change that grows while it is within the tolerances followed one that was small by chance. Beyond
-  /// them the second may, where what changes at first is another part of the state.
-  Array has_diverged() const { return !isfinite(rate()) || (rate() > 2 && size > 1 && count > 2); }
-};
-
 /// The root, and whether it was found. Its derivative is that of the equation, with the Jacobian at the root.
 std::pair<Array, Array> StageEquations::solve(const Array& t, const Array& y, const Array& guess) const {
   const auto equation = [&](const Array& u) { return residual(t, y, u); };
   const auto iterate = [&](const auto& f, const Array& start) {
-    const Array one = ones({}, layout.dtype());
-    const auto goes_on = [&](const Iteration& s) {
-      return s.count < newton.max_steps &&
-             !(s.count >= 2 && (s.is_small() || s.has_diverged() || s.has_converged(newton.kappa)));
+    const auto size = [&](const Array& change, const Array& u) {
+      return layout.size() == 0 ? zeros({}, layout.dtype())
+                                : max(abs(inner * change / tolerances.allowed(y + inner * u)));
     };
-    const auto again = [&](const Iteration& s) {
-      const Array change = linalg::lu_solve(factors, f(s.u)), u = s.u - change;
-      const Array allowed = atol + rtol * abs(y + inner * u);
-      const Array size = layout.size() == 0 ? 0. * one : max(abs(inner * change / allowed));
-      return Iteration{u, size, s.size, s.count + 1};
-    };
-    const Iteration begin{start, one * std::numeric_limits<double>::infinity(), one, array(std::int64_t{0})};
-    const Iteration end = while_loop(goes_on, again, begin, {.kind = Loop::Lax});
-    const Array found =
-        end.count >= 2 && (end.is_small() || (end.has_converged(newton.kappa) && !end.has_diverged()));
-    // What was not found has no derivative either: the guess stands for it, and the step is rejected.
-    return std::pair(where(found, end.u, start), found);
+    return newton_root(
+        newton, start, [&](const Array& u) { return linalg::lu_solve(factors, f(u)); }, size);
   };
-  const auto by_jacobian = [&](const auto& map, const Array& right) {
-    const Array columns =
-        vmap([&](const Array& x) { return map(x); })(eye(layout.size(), -1, 0, layout.dtype()));
-    return linalg::solve(linalg::matrix_transpose(columns), right);
-  };
+  const auto by_jacobian = [](const auto& map, const Array& right) { return solve_by_columns(map, right); };
   return custom_root(equation, stop_gradient(guess), iterate, by_jacobian);
 }
 
@@ -105,6 +71,13 @@ Array tolerance(const Array& own, const Array& controller, const char* name, con
 }
 
 }  // namespace
+
+// Changes of some ULPs never become smaller.
+NewtonTolerances::NewtonTolerances(const NewtonOptions& newton, const char* method, const SolverStep& s,
+                                   const Layout& layout)
+    : rtol(maximum(tolerance(newton.rtol, s.tolerances.rtol, "rtol", method, s, layout),
+                   8 * finfo(layout.dtype()).eps / newton.kappa)),
+      atol(tolerance(newton.atol, s.tolerances.atol, "atol", method, s, layout)) {}
 
 StepTraits implicit_traits(const DiagonallyImplicitRungeKutta& m) {
   return {.name = m.name,
@@ -148,18 +121,8 @@ SolverAttempt implicit_step(const DiagonallyImplicitRungeKutta& m, const NewtonO
   const bool split = !m.explicit_a.empty(), keeps = m.first_same_as_last;
   const VectorSlope implicit_slope(s.slopes, layout, split ? 1 : -1), explicit_slope(s.slopes, layout, 0);
   const Array length = s.t1 - s.t0, h = length * s.slopes.direction(), y0 = layout.join(s.y0);
-  const double gamma = m.a.back().back();
-  // Changes of some ULPs never become smaller.
-  const double least = 8 * finfo(layout.dtype()).eps / newton.kappa;
-  StageEquations equations{
-      implicit_slope,
-      layout,
-      keeps ? Array() : h,
-      keeps ? gamma * h : Array(gamma),
-      {},
-      maximum(tolerance(newton.rtol, s.tolerances.rtol, "rtol", m.name, s, layout), least),
-      tolerance(newton.atol, s.tolerances.atol, "atol", m.name, s, layout),
-      newton};
+  const NewtonTolerances tolerances(newton, m.name, s, layout);
+  StageEquations equations{implicit_slope, layout, keeps ? Array() : h, {}, {}, tolerances, newton};
 
   std::vector<Array> u, v;  // by stage: those of the implicit part, and of the explicit one
   const auto scaled = [&](const Array& f) { return keeps ? f : h * f; };
@@ -180,7 +143,9 @@ SolverAttempt implicit_step(const DiagonallyImplicitRungeKutta& m, const NewtonO
     const std::vector<double> row(m.a[i].begin(), m.a[i].end() - 1);
     const Array y = advanced(row, split ? m.explicit_a[i] : row);
     const Array guess = weighted(m.predictor[i], u, 1, 0);
-    if (i == 1) equations.factorise(t, y, guess, gamma * h);
+    const double gamma = m.a[i].back();
+    equations.inner = keeps ? gamma * h : Array(gamma);
+    if (i == 1 || gamma != m.a[i - 1].back()) equations.factorise(t, y, guess, gamma * h);
     auto [stage, found] = equations.solve(t, y, guess);
     solved = solved.is_empty() ? found : solved && found;
     u.push_back(stage);
@@ -188,11 +153,12 @@ SolverAttempt implicit_step(const DiagonallyImplicitRungeKutta& m, const NewtonO
   }
 
   SolverAttempt step;
-  step.y1 = layout.split(advanced(m.b, m.b));
-  // Both halves have their weights of the error and of dense output in common.
+  step.y1 = layout.split(advanced(m.b, m.explicit_b.empty() ? m.b : m.explicit_b));
   for (std::size_t i = 0; i < m.stages(); ++i) step.dense.push_back(split ? u[i] + v[i] : u[i]);
   if (!m.error.empty()) {
-    const Array error = weighted(m.error, step.dense, 1, 0);
+    const Array error = m.explicit_error.empty()
+                            ? weighted(m.error, step.dense, 1, 0)
+                            : weighted(m.error, u, 1, 0) + weighted(m.explicit_error, v, 1, 0);
     step.error = layout.split(keeps ? h * error : error);
   }
   if (keeps) step.state = layout.split(u.back());
@@ -203,6 +169,11 @@ SolverAttempt implicit_step(const DiagonallyImplicitRungeKutta& m, const NewtonO
 std::vector<Array> implicit_dense(const DiagonallyImplicitRungeKutta& m, const DenseStep& s) {
   const Layout layout(s.y0);
   const Array y0 = layout.join(s.y0), h = m.first_same_as_last ? s.h : Array(1.);
+  if (m.dense.empty()) {
+    const Array ends[] = {y0, layout.join(s.y1)}, slopes[] = {s.dense.front(), s.dense.back()};
+    return layout.split(ThirdOrderHermiteInterpolation{}.evaluate(
+        {s.theta, h, std::span(ends).first(1), std::span(ends).last(1), slopes})[0]);
+  }
   return layout.split(dense_output(m.dense, s.theta, h, {&y0, 1}, s.dense)[0]);
 }
 

@@ -52,6 +52,8 @@ inline std::vector<Named> whole_solvers(const NewtonOptions& newton = {}) {
           {"tsit5", any<Whole>(Tsit5{}), 5, false},
           {"dopri5", any<Whole>(Dopri5{}), 5, false},
           {"dopri8", any<Whole>(Dopri8{}), 6, false},
+          {"vern7", any<Whole>(Vern7{}), 7, false},
+          {"vern9", any<Whole>(Vern9{}), 9, false},
           {"leapfrog_midpoint", any<Whole>(LeapfrogMidpoint{}), 2, false},
           {"reversible_heun", any<Whole>(ReversibleHeun{}), 2, false},
           {"half_heun", any<Whole>(HalfSolver{Heun{}}), 2, false},
@@ -59,12 +61,17 @@ inline std::vector<Named> whole_solvers(const NewtonOptions& newton = {}) {
           {"kvaerno3", any<Whole>(Kvaerno3{newton}), 3, true},
           {"kvaerno4", any<Whole>(Kvaerno4{newton}), 4, true},
           {"kvaerno5", any<Whole>(Kvaerno5{newton}), 4, true},
-          {"rodas5p", any<Whole>(Rodas5P{}), 5, true}};
+          {"rodas5p", any<Whole>(Rodas5P{}), 5, true},
+          {"radau5", any<Whole>(Radau5{newton}), 4, true},
+          {"ndf1", any<Whole>(BackwardDifferences{newton, 1}), 1, true},
+          {"ndf2", any<Whole>(BackwardDifferences{newton, 2}), 2, true},
+          {"rkc", any<Whole>(RKC{}), 2, false}};
 }
 inline std::vector<std::pair<std::string, Split>> split_solvers(const NewtonOptions& newton = {}) {
   return {{"kencarp3", any<Split>(KenCarp3{newton})},
           {"kencarp4", any<Split>(KenCarp4{newton})},
-          {"kencarp5", any<Split>(KenCarp5{newton})}};
+          {"kencarp5", any<Split>(KenCarp5{newton})},
+          {"sil3", any<Split>(Sil3{newton})}};
 }
 struct Stochastic {
   std::string name;

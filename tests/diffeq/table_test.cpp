@@ -9,7 +9,8 @@ namespace apsis::testing {
 namespace {
 
 const RungeKutta* const methods[] = {&Euler::method(), &Heun::method(),   &Bosh3::method(),
-                                     &Tsit5::method(), &Dopri5::method(), &Dopri8::method()};
+                                     &Tsit5::method(), &Dopri5::method(), &Dopri8::method(),
+                                     &Vern7::method(), &Vern9::method()};
 
 struct Own {
   static RungeKutta& method() {
@@ -110,8 +111,9 @@ std::string error_of_implicit(const DiagonallyImplicitRungeKutta& table) {
 // Each way a table of an implicit method can be wrong.
 TEST(Tables, ImplicitOnesAreChecked) {
   using Table = DiagonallyImplicitRungeKutta;
-  for (const Table* m : {&ImplicitEuler::method(), &Kvaerno3::method(), &Kvaerno4::method(),
-                         &Kvaerno5::method(), &KenCarp3::method(), &KenCarp4::method(), &KenCarp5::method()})
+  for (const Table* m :
+       {&ImplicitEuler::method(), &Kvaerno3::method(), &Kvaerno4::method(), &Kvaerno5::method(),
+        &KenCarp3::method(), &KenCarp4::method(), &KenCarp5::method(), &Sil3::method()})
     EXPECT_EQ(error_of_implicit(*m), "") << m->name;
   const auto damaged = [](void (*damage)(Table&)) {
     Table t = KenCarp4::method();
@@ -120,9 +122,12 @@ TEST(Tables, ImplicitOnesAreChecked) {
   };
   EXPECT_EQ(damaged([](Table& t) { t.a[2].pop_back(); }), "table_size");
   EXPECT_EQ(damaged([](Table& t) { t.predictor.pop_back(); }), "table_size");
-  EXPECT_EQ(damaged([](Table& t) { t.dense.clear(); }), "table_size");
+  EXPECT_EQ(damaged([](Table& t) { t.dense.clear(); }), "");  // then it is the cubic through both ends
+  EXPECT_EQ(damaged([](Table& t) { t.dense[0].pop_back(); }), "table_size");
+  EXPECT_EQ(damaged([](Table& t) { t.explicit_b = {1}; }), "table_size");
   EXPECT_EQ(damaged([](Table& t) { t.b = {1}; }), "table_size");
   EXPECT_EQ(damaged([](Table& t) { t.explicit_a[3][1] += 1e-6; }), "table_value");
+  EXPECT_EQ(damaged([](Table& t) { (t.explicit_b = t.b)[0] += 1e-6; }), "table_value");
   EXPECT_EQ(damaged([](Table& t) { t.a[3][3] += 1e-6; }), "table_value");
   EXPECT_EQ(damaged([](Table& t) { t.a[0][0] = 0.1; }), "table_value");
   EXPECT_EQ(damaged([](Table& t) { t.predictor[4][0] = 0; }), "table_value");

@@ -343,3 +343,10 @@ APSIS_PROVOKES(
 APSIS_PROVOKES(no_events,
                "[diffeqsolve] saveat.events = 3 keeps occurrences of events, but there are none; give events",
                solve({.saveat = {.events = 3}}, 0.5))
+
+APSIS_PROVOKES(
+    step_without_result,
+    "[diffeqsolve] at t = 0.0 RKC cannot make a step that is 1.0 long; make dt0 shorter, or let an "
+    "adaptive controller do so: PIDController{.rtol = 1e-6, .atol = 1e-9}",
+    diffeqsolve(ODETerm{[](const Array&, const Array& y) { return -1e6 * y; }}, RKC{.max_stages = 10}, 0., 1.,
+                1., initial))

@@ -32,17 +32,21 @@ struct DiagonallyImplicitRungeKutta {
   int order;
   int error_order;  ///< that controllers go by
   std::vector<double> c;
-  /// Row i has i + 1 entries, the last one on the diagonal: 0 in the first row, and in the others the same.
+  /// Row i has i + 1 entries, the last one on the diagonal: 0 in the first row, and above 0 in the others. As
+  /// long as it is the same one factorisation serves all stages.
   std::vector<std::vector<double>> a;
   std::vector<double> b, error;  ///< as in RungeKutta
   /// Row i has i entries whose sum is 1: the first guess of k[i] by the slopes before.
   std::vector<std::vector<double>> predictor;
-  std::vector<std::vector<double>> dense;  ///< as in RungeKutta
-  /// Row i has i entries: of the slopes of the term that is integrated explicitly, which has c, b, error and
-  /// dense in common with the other. Empty: the method is not split.
+  /// As in RungeKutta; empty: the cubic through both ends with the slopes of the first and the last stage.
+  std::vector<std::vector<double>> dense;
+  /// Row i has i entries: of the slopes of the term that is integrated explicitly, which has c and dense in
+  /// common with the other, and b and error unless explicit_b and explicit_error are given. Empty: the method
+  /// is not split.
   std::vector<std::vector<double>> explicit_a = {};
   /// The last stage is the slope at the end of the step, and so the next step's first.
   bool first_same_as_last = false;
+  std::vector<double> explicit_b = {}, explicit_error = {};  ///< those of the explicit half; empty: the same
 
   std::size_t stages() const { return b.size(); }
 };
@@ -88,6 +92,15 @@ struct KenCarp4 {
 };
 /// Of order 5(4), see KenCarp3.
 struct KenCarp5 {
+  static constexpr TermStructure terms = TermStructure::Split;
+  NewtonOptions newton = {};
+  static const DiagonallyImplicitRungeKutta& method();
+};
+
+/// Whitaker and Kar's method of four stages for waves that are fast and others that are slow: of order 3 for
+/// the explicit term, 2 for the implicit one and so for both. Implicit-explicit Runge-Kutta methods for
+/// fast-slow wave problems, Mon. Weather Rev. 141, 2013.
+struct Sil3 {
   static constexpr TermStructure terms = TermStructure::Split;
   NewtonOptions newton = {};
   static const DiagonallyImplicitRungeKutta& method();

@@ -89,6 +89,16 @@ struct Dopri5 {
 struct Dopri8 {
   static const RungeKutta& method();
 };
+/// Verner's 7(6) pair: Numerically optimal Runge-Kutta pairs with interpolants, Numer. Algorithms 53, 2010.
+/// Dense output is of order 7, too: six more slopes a step, where it is asked for.
+struct Vern7 {
+  static const RungeKutta& method();
+};
+/// Verner's 9(8) pair, as Vern7, for tolerances near rounding. Dense output of order 9: ten more slopes a
+/// step.
+struct Vern9 {
+  static const RungeKutta& method();
+};
 
 namespace detail {
 SolverRef explicit_solver(const RungeKutta& table);

@@ -41,6 +41,8 @@ struct StepTraits {
   bool keeps_slope = false;
   /// Steps solve equations, and may fail to.
   bool implicit = false;
+  /// Steps may have no result for another reason: SolverAttempt::failed.
+  bool may_fail = false;
   /// Whether it uses the controls of ControlTerms, and what it converges to if they are Brownian motion.
   bool takes_controls = false;
   Calculus calculus = Calculus::Any;

@@ -20,12 +20,14 @@ class DirkCheck : private detail::TableRefusals {
     finite("error", m_.error);
     finite("a", m_.a);
     finite("explicit_a", m_.explicit_a);
+    finite("explicit_b", m_.explicit_b);
+    finite("explicit_error", m_.explicit_error);
     finite("predictor", m_.predictor);
     finite("dense", m_.dense);
     sums();
-    detail::check_dense(*this, m_.dense, m_.b);
-    order(m_.a);
-    if (!m_.explicit_a.empty()) order(m_.explicit_a);
+    if (!m_.dense.empty()) detail::check_dense(*this, m_.dense, m_.b);
+    order(m_.a, m_.b);
+    if (!m_.explicit_a.empty()) order(m_.explicit_a, m_.explicit_b.empty() ? m_.b : m_.explicit_b);
   }
 
  private:
@@ -38,18 +40,18 @@ class DirkCheck : private detail::TableRefusals {
     if (!m_.explicit_a.empty())
       triangle("explicit_a", m_.explicit_a, stages, 0, "a coefficient for each stage before");
     if (!m_.error.empty()) size("error", m_.error.size(), stages, "a weight a stage, or none at all");
-    if (m_.dense.empty()) wrong_size("dense", 0, "1 or more", "write linear_output(b), or hermite_output(b)");
+    for (const auto& [name, weights] :
+         {std::pair{"explicit_b", &m_.explicit_b}, std::pair{"explicit_error", &m_.explicit_error}})
+      if (!weights->empty()) size(name, weights->size(), stages, "a weight a stage, or none at all");
     for (std::size_t d = 0; d < m_.dense.size(); ++d)
       size("dense[" + std::to_string(d) + "]", m_.dense[d].size(), stages, "a weight a stage");
   }
 
   void sums() const {
-    const double gamma = m_.a.back().back();
-    if (!(gamma > 0)) wrong("the diagonal of a", gamma, "above 0", "stages are implicit");
     equal("a[0][0]", m_.a[0][0], 0, 0, "the first stage is explicit");
     for (std::size_t i = 0; i < m_.c.size(); ++i) {
       const std::string row = "[" + std::to_string(i) + "]";
-      if (i > 0) equal("a" + row + row, m_.a[i][i], gamma, gamma, "one factorisation serves all stages");
+      if (i > 0 && !(m_.a[i][i] > 0)) wrong("a" + row + row, m_.a[i][i], "above 0", "stages are implicit");
       equal("the sum of a" + row, sum(m_.a[i]), m_.c[i], size_of(m_.a[i]),
             "c[i] is the time at which stage i is");
       if (!m_.explicit_a.empty())
@@ -60,9 +62,15 @@ class DirkCheck : private detail::TableRefusals {
               "a constant slope is guessed exactly");
     }
     equal("the sum of b", sum(m_.b), 1, size_of(m_.b), "a constant slope is followed exactly");
+    if (!m_.explicit_b.empty())
+      equal("the sum of explicit_b", sum(m_.explicit_b), 1, size_of(m_.explicit_b),
+            "a constant slope is followed exactly");
     if (!m_.error.empty())
       equal("the sum of error", sum(m_.error), 0, size_of(m_.error),
             "it is b minus the weights of the embedded method, and both add up to 1");
+    if (!m_.explicit_error.empty())
+      equal("the sum of explicit_error", sum(m_.explicit_error), 0, size_of(m_.explicit_error),
+            "it is explicit_b minus the weights of the embedded method, and both add up to 1");
     if (!m_.first_same_as_last) return;
     constexpr const char* why =
         "first_same_as_last says that the last stage is the slope at the end of the step";
@@ -73,7 +81,7 @@ class DirkCheck : private detail::TableRefusals {
   }
 
   /// The conditions up to order 3, and those that couple the halves, as both have c.
-  void order(const std::vector<Row>& a) const {
+  void order(const std::vector<Row>& a, const Row& b) const {
     if (m_.order < 1) wrong("order", m_.order, "1 or more", "it is that of the method b");
     if (!m_.error.empty() && m_.error_order < 1)
       wrong("error_order", m_.error_order, "1 or more", "step size controllers go by it");
@@ -88,7 +96,7 @@ class DirkCheck : private detail::TableRefusals {
     } conditions[] = {{2, "Σ b c", m_.c, 1. / 2}, {3, "Σ b c²", c2, 1. / 3}, {3, "Σ b a c", ac, 1. / 6}};
     for (const auto& condition : conditions)
       if (condition.order <= m_.order)
-        equal(condition.name, dot(m_.b, condition.values), condition.want, size_of(m_.b),
+        equal(condition.name, dot(b, condition.values), condition.want, size_of(b),
               "a method of the order given has it so; give the order that the table has");
   }
 
