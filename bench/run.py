@@ -44,9 +44,14 @@ GROUPS = [
     Group("ensemble-grad", "lorenz.py", ["lorenz/ensemble-grad"]),
     Group("neural-ode", "neural_ode.py", ["neural-ode/step", "neural-ode/step-lanes", "neural-ode/step-lockstep"]),
     Group("neural-ode-first", "neural_ode.py", ["neural-ode/first-call"]),
+    Group("train", "train.py", ["train/mlp", "train/conv", "train/transformer", "train/gru"]),
+    Group("train-first", "train.py", ["train/mlp-first-call", "train/conv-first-call", "train/transformer-first-call",
+                                      "train/gru-first-call", "train/first-call"]),
     Group("elementwise", "elementwise.py", ["elementwise/f32-1e6"], ["elementwise"]),
     Group("fft", "fft.py", ["fft/1024", "fft/64-batch", "fft/65536"]),
 ]
+# Rows that are the one of others with the least ratio.
+WORST_OF = {"train/first-call": [f"train/{model}-first-call" for model in ("mlp", "conv", "transformer", "gru")]}
 UNKNOWN_GROUP = 3  # exit status of bench_apsis for a group it does not have yet
 
 
@@ -127,7 +132,13 @@ def differences(a, b, rtol):
     return None
 
 
-def figures(session, row, threads):
+def figures(session, rows, name, threads):
+    if name in WORST_OF:
+        parts = [figures(session, rows, part, threads) for part in WORST_OF[name]]
+        if any(part is None or part["ratio"] is None for part in parts):
+            return None
+        return min(parts, key=lambda part: part["ratio"]) | {"name": name + ("@all" if threads == "all" else "")}
+    row = rows[name]
     apsis, peer, limit = (session.value(side, row["name"], threads) for side in ("apsis", "peer", "limit"))
     lines = {side: session.last.get((side, row["name"], threads)) for side in ("apsis", "peer", "limit")}
     if limit is None and lines["apsis"]:
@@ -193,7 +204,7 @@ def main():
     table = [head]
     for threads in modes:
         for name in (n for g in groups for n in g.rows):
-            figure = figures(session, rows[name], threads)
+            figure = figures(session, rows, name, threads)
             if figure is None:
                 continue
             results.append(figure)

@@ -27,6 +27,8 @@ void straggler();
 void ensemble_grad();
 void neural_ode();
 void neural_ode_first();
+void train();
+void train_first();
 void elementwise();
 void arrays();
 void fft();

@@ -60,6 +60,8 @@ int main(int argc, char** argv) {
       {"ensemble-grad", bench::ensemble_grad},
       {"neural-ode", bench::neural_ode},
       {"neural-ode-first", bench::neural_ode_first},
+      {"train", bench::train},
+      {"train-first", bench::train_first},
       {"elementwise", bench::elementwise},
       {"arrays", bench::arrays},
       {"fft", bench::fft},
