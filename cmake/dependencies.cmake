@@ -19,3 +19,10 @@ add_library(apsis_openblas INTERFACE)
 target_include_directories(apsis_openblas SYSTEM INTERFACE ${APSIS_OPENBLAS_INCLUDE})
 target_link_libraries(apsis_openblas INTERFACE ${APSIS_OPENBLAS_LIBRARY})
 cmake_path(GET APSIS_OPENBLAS_LIBRARY PARENT_PATH APSIS_OPENBLAS_DIRECTORY)
+
+# KLU of SuiteSparse, for sparse LU. A build without it refuses linear::SparseLU, and does all else.
+find_path(APSIS_KLU_INCLUDE klu.h PATH_SUFFIXES suitesparse)
+find_library(APSIS_KLU_LIBRARY klu)
+if(NOT APSIS_KLU_INCLUDE OR NOT APSIS_KLU_LIBRARY)
+  message(STATUS "KLU was not found (package libsuitesparse-dev): there will be no sparse LU")
+endif()

@@ -9,11 +9,12 @@ set -euo pipefail
 one_of=()
 case "${1:-build}" in
   build | test)
-    # gnuplot draws the examples' plots; MPFR is what the tests measure the elementary functions against;
+    # SuiteSparse has the LU of sparse matrices; gnuplot draws the examples' plots;
+    # MPFR is what the tests measure the elementary functions against;
     # ccache makes the second build, and the tests that build Apsis inside another project, cheap;
     # Doxygen builds the site, which has a test, too.
-    packages=(g++ cmake ninja-build make pkg-config libtbb-dev libopenblas-serial-dev libgtest-dev libmpfr-dev
-              gnuplot-nox ccache python3)
+    packages=(g++ cmake ninja-build make pkg-config libtbb-dev libopenblas-serial-dev libsuitesparse-dev
+              libgtest-dev libmpfr-dev gnuplot-nox ccache python3)
     [ "${1:-build}" = build ] || packages+=(doxygen)
     one_of=("llvm-22-dev llvm-21-dev llvm-20-dev llvm-19-dev llvm-18-dev")
     # The second compiler of the tests: a tenth of LLVM's size once LLVM itself is there.

@@ -79,6 +79,7 @@
 #include "apsis/transform/jvp.hpp"
 #include "apsis/transform/linear_transpose.hpp"
 #include "apsis/transform/partial.hpp"
+#include "apsis/transform/sparsity.hpp"
 #include "apsis/transform/stages.hpp"
 #include "apsis/transform/vmap.hpp"
 

@@ -3,6 +3,7 @@
 #include "apsis/solve/linear_operator.hpp"
 
 #include "apsis/transform/vmap.hpp"
+#include "solve/sparse.hpp"
 #include "solve/support.hpp"
 
 namespace apsis {
@@ -128,6 +129,8 @@ LinearOperator operator+(const LinearOperand& left, const LinearOperand& right) 
                                     std::max(a.widths_.upper, b.widths_.upper)};
     return banded_operator(widths, widened(a, widths) + widened(b, widths), tags, left.loc);
   }
+  const bool both_written = (a.is_banded() || a.is_sparse()) && (b.is_banded() || b.is_sparse());
+  if (both_written) return sum_of_sparse(a, b, tags, left.loc);
   LinearOperator op(LinearOperator::Kind::Sum, a.rows_, a.columns_, a.dtype_, tags);
   op.parts_ = {a, b};
   return op;
@@ -153,6 +156,7 @@ LinearOperator operator*(const Operand& scalar, const LinearOperand& right) {
                         .upper_triangular = a.tags_.upper_triangular};
   const Array by = astype(factor, a.dtype_);
   if (a.is_banded()) return banded_operator(a.widths_, by * a.bands(), tags, right.loc);
+  if (a.is_sparse()) return sparse_operator(a.at_, by * a.arrays_[0], tags, right.loc);
   LinearOperator op(LinearOperator::Kind::Scaled, a.rows_, a.columns_, a.dtype_, tags);
   op.arrays_ = {by};
   op.parts_ = {a};
@@ -178,6 +182,7 @@ LinearOperator LinearOperator::transpose() const {
       rows.push_back(roll(arrays_[0][widths_.upper + k], k, 0));
     return banded_operator({widths_.upper, widths_.lower}, stack(rows), transposed_tags(tags_), Loc::here());
   }
+  if (kind_ == Kind::Sparse) return transpose_of_sparse(*this, transposed_tags(tags_));
   LinearOperator op(Kind::Transpose, columns_, rows_, dtype_, transposed_tags(tags_));
   op.parts_ = {*this};
   return op;
@@ -236,6 +241,8 @@ Array LinearOperator::apply(const Array& x, bool transposed) const {
       }
       return sum;
     }
+    case Kind::Sparse:
+      return apply_sparse(x, transposed);
     case Kind::Program: {
       const Array in[] = {x};
       return (transposed ? program_.pull(in) : program_.push(in))[0];
@@ -278,6 +285,7 @@ Array LinearOperator::as_matrix(Loc loc) const {
   const LocScope place(loc);
   if (kind_ == Kind::Matrix) return arrays_[0];
   if (is_empty()) fail(messages::operator_none, {});
+  if (kind_ == Kind::Sparse) return matrix_of_sparse(*this);
   const Array basis = eye(columns_, -1, 0, dtype_);
   return apsis::transpose(vmap([&](const Array& x) { return apply(x, false); })(basis));
 }

@@ -8,6 +8,7 @@
 #include "apsis/control/error_if.hpp"
 #include "apsis/control/implicit.hpp"
 #include "solve/krylov.hpp"
+#include "solve/sparse.hpp"
 
 namespace apsis::detail {
 namespace {
@@ -15,8 +16,8 @@ namespace {
 using Kind = LinearMethod::Kind;
 
 const char* name_of_kind(Kind kind) {
-  constexpr const char* names[] = {"Auto", "Diagonal", "Banded", "Triangular", "LU",       "Cholesky",
-                                   "QR",   "SVD",      "CG",     "NormalCG",   "BiCGStab", "GMRES"};
+  constexpr const char* names[] = {"Auto", "Diagonal", "Banded", "Triangular", "LU",       "Cholesky", "QR",
+                                   "SVD",  "SparseLU", "CG",     "NormalCG",   "BiCGStab", "GMRES"};
   return names[static_cast<std::size_t>(kind)];
 }
 bool is_iteration(Kind kind) { return kind >= Kind::CG; }
@@ -27,6 +28,7 @@ LinearMethod automatic(const LinearOperator& a) {
   if (a.rows() > a.columns()) return {Kind::QR};
   if (a.is_diagonal()) return {Kind::Diagonal};
   if (a.is_banded()) return {Kind::Banded};
+  if (a.is_sparse() && has_sparse_lu()) return {Kind::SparseLU};
   if (tags.lower_triangular || tags.upper_triangular) return {Kind::Triangular};
   if (tags.positive_definite && a.is_written_out()) return {Kind::Cholesky};
   if (tags.positive_definite) return method_of(linear::CG{});
@@ -50,6 +52,8 @@ void check(const LinearOperator& a, const Array& b, const LinearMethod& m, const
   refuse(m.kind == Kind::QR && a.rows() < a.columns(), "it has fewer rows than columns; take SVD");
   refuse(m.kind == Kind::Diagonal && !a.is_diagonal(), "make it by diagonal_operator");
   refuse(m.kind == Kind::Banded && !a.is_banded(), "make it by tridiagonal_operator or banded_operator");
+  refuse(m.kind == Kind::SparseLU && !a.is_sparse(), "make it by sparse_operator or sparse_jacobian");
+  if (m.kind == Kind::SparseLU) require_sparse_lu(has_sparse_lu(), loc);
   refuse(m.kind == Kind::Triangular && !tags.lower_triangular && !tags.upper_triangular,
          "tag it lower_triangular or upper_triangular");
   refuse((m.kind == Kind::Cholesky || m.kind == Kind::CG) && !tags.positive_definite,
@@ -87,6 +91,8 @@ Array direct(const LinearOperator& a, const Array& b, const LinearMethod& m) {
       const auto [q, r] = linalg::qr(a.as_matrix());
       return linalg::solve_triangular(r, matmul(b, q));
     }
+    case Kind::SparseLU:
+      return sparse_lu_solve(a, b);
     case Kind::SVD:
       return linalg::lstsq(a.as_matrix(), b, {.rtol = m.rtol}).x;
     default:

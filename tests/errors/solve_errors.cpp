@@ -163,3 +163,25 @@ APSIS_PROVOKES(
     "max_steps, loosen rtol, or give a preconditioner; an operator that is nearly singular needs a "
     "direct solver",
     linear_solve(matrix_operator(zeros({2, 2}), {.positive_definite = true}), x, linear::CG{}))
+
+APSIS_PROVOKES(
+    operator_entries,
+    "[sparse_operator] the entries are f64[2] and must be a vector of 1 real numbers, one for each "
+    "entry of the pattern",
+    sparse_operator({1, 1, {0, 1}, {0}}, array({1., 2.})))
+
+APSIS_PROVOKES(operator_not_sparse,
+               "[LinearOperator] the operator is not made of the entries of a sparse matrix: use as_matrix",
+               matrix_operator(eye(2)).entries())
+
+APSIS_PROVOKES(jacobian_pattern,
+               "[sparse_jacobian] the pattern is 1 × 1 and the derivative 2 × 2: give one of its size, or "
+               "none, and it is found",
+               sparse_jacobian([](const Array& x) { return x * x; }, array({1., 2.}),
+                               {.pattern = {1, 1, {0, 1}, {0}}}))
+
+APSIS_PROVOKES(linear_no_klu,
+               "[linear_solve] SparseLU is SuiteSparse's KLU, and this build of Apsis has none: install "
+               "libsuitesparse-dev and configure Apsis again, or take linear::LU, or an iteration such as "
+               "linear::GMRES",
+               apsis::detail::require_sparse_lu(false, Loc::here()))

@@ -224,3 +224,23 @@ APSIS_PROVOKES(
     "[linear_transpose] the function is not linear: `sin` of it is not, so there is no transpose; give "
     "a linear function, or the derivative of this one (linearize, vjp)",
     linear_transpose([](const Array& x) { return 2. * sin(x); }, xs))
+
+APSIS_PROVOKES(pattern_empty,
+               "[SparsePattern] it is empty: make one by SparsePattern(rows, columns, row_starts, "
+               "column_indices), SparsePattern::of or jacobian_sparsity",
+               sparse_operator({}, array({1.})))
+
+APSIS_PROVOKES(pattern_fault, "[SparsePattern] column_indices[1] is 2, and must be from 1 to 1",
+               SparsePattern(1, 2, {0, 2}, {0, 2}))
+
+APSIS_PROVOKES(
+    pattern_matrix,
+    "[SparsePattern] of takes a matrix whose elements are known now, got f64[2]; in compiled functions "
+    "make the pattern outside",
+    SparsePattern::of(array({0., 1.})))
+
+APSIS_PROVOKES(sparsity_argument, "[jacobian_sparsity] takes derivatives by a floating array, got i64[2]",
+               jacobian_sparsity([](const Array& x) { return x; }, arange(2)))
+
+APSIS_PROVOKES(sparsity_result, "[jacobian_sparsity] the function must return a floating array, got i64[2]",
+               jacobian_sparsity([](const Array& x) { return astype(x, i64); }, array({1., 2.})))

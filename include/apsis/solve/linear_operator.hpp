@@ -11,6 +11,7 @@
 #include "apsis/ops/decomposition.hpp"
 #include "apsis/ops/refused_operands.hpp"
 #include "apsis/transform/linear_transpose.hpp"
+#include "apsis/transform/sparsity.hpp"
 
 namespace apsis {
 
@@ -41,6 +42,7 @@ class LinearOperator {
     None,
     Matrix,
     Banded,
+    Sparse,
     Identity,
     Program,
     Sum,
@@ -50,7 +52,7 @@ class LinearOperator {
     Block,
     Transpose
   };
-  APSIS_FIELDS(LinearOperator, kind_, rows_, columns_, dtype_, widths_, tags_, arrays_, parts_, program_)
+  APSIS_FIELDS(LinearOperator, kind_, rows_, columns_, dtype_, widths_, tags_, at_, arrays_, parts_, program_)
 
  public:
   LinearOperator() = default;
@@ -71,6 +73,11 @@ class LinearOperator {
   /// Whether it is written as the diagonals of a square matrix: bands() has them, bandwidths() their number.
   bool is_banded() const { return kind_ == Kind::Banded || kind_ == Kind::Identity; }
   bool is_diagonal() const { return is_banded() && widths_.lower == 0 && widths_.upper == 0; }
+  /// Whether it is written as the entries of a sparse matrix: entries() has them, pattern() says where.
+  bool is_sparse() const { return kind_ == Kind::Sparse; }
+  const SparsePattern& pattern() const { return at_; }
+  /// The entries of a sparse operator, by rows, [pattern().count()]. Throws for others.
+  Array entries(Loc loc = Loc::here()) const;
   /// Whether as_matrix is made of arrays that are there, without applying a function to a basis.
   bool is_written_out() const;
   /// The diagonals of a banded operator, as linalg::solve_banded takes them. Throws for others.
@@ -82,6 +89,8 @@ class LinearOperator {
   friend LinearOperator matrix_operator(const Array& a, const LinearTags& tags, Loc loc);
   friend LinearOperator diagonal_operator(const Array& d, Loc loc);
   friend LinearOperator banded_operator(const linalg::Bandwidths& widths, const Array& ab,
+                                        const LinearTags& tags, Loc loc);
+  friend LinearOperator sparse_operator(const SparsePattern& pattern, const Array& entries,
                                         const LinearTags& tags, Loc loc);
   friend LinearOperator identity_operator(std::int64_t n, Dtype dtype, Loc loc);
   friend LinearOperator kronecker_operator(const LinearOperator& a, const LinearOperator& b, Loc loc);
@@ -97,12 +106,14 @@ class LinearOperator {
   LinearOperator(Kind kind, std::int64_t rows, std::int64_t columns, Dtype dtype, const LinearTags& tags = {})
       : kind_(kind), rows_(rows), columns_(columns), dtype_(dtype), tags_(tags) {}
   Array apply(const Array& x, bool transposed) const;
+  Array apply_sparse(const Array& x, bool transposed) const;
 
   Kind kind_ = Kind::None;
   std::int64_t rows_ = 0, columns_ = 0;
   Dtype dtype_ = Dtype::F64;
   linalg::Bandwidths widths_;
   LinearTags tags_;
+  SparsePattern at_;  // where the entries are
   std::vector<Array> arrays_;
   std::vector<LinearOperator> parts_;
   detail::LinearProgram program_;
@@ -119,6 +130,10 @@ LinearOperator tridiagonal_operator(const Array& lower, const Array& diagonal, c
 /// (i, j) is ab[upper + i - j, j]; what lies outside of the matrix does not count.
 LinearOperator banded_operator(const linalg::Bandwidths& widths, const Array& ab, const LinearTags& tags = {},
                                Loc loc = Loc::here());
+/// The matrix with these entries, [pattern.count()], by rows, and 0 elsewhere. Its products are
+/// differentiable in the entries; sums with sparse and banded operators, multiples and transposes are sparse.
+LinearOperator sparse_operator(const SparsePattern& pattern, const Array& entries,
+                               const LinearTags& tags = {}, Loc loc = Loc::here());
 /// The identity on vectors [n].
 LinearOperator identity_operator(std::int64_t n, Dtype dtype = f64, Loc loc = Loc::here());
 /// The Kronecker product: on vectors that are matrices [b.columns, a.columns] column by column, x → b·x·aᵀ.
@@ -138,6 +153,8 @@ LinearOperator operator_of_function(const Callee& f, const Array& like, bool jac
                                     Loc loc);
 LinearOperator banded_jacobian(const Callee& f, const Array& x, const linalg::Bandwidths& widths,
                                const LinearTags& tags, Loc loc);
+LinearOperator sparse_jacobian_of(const Callee& f, const Array& x, const SparsePattern& pattern,
+                                  const LinearTags& tags, Loc loc);
 }  // namespace detail
 
 /// A linear function of a vector like `like`, of which only shape and dtype count.
@@ -166,6 +183,24 @@ LinearOperator jacobian_operator(const F& f, const Array& x, const linalg::Bandw
   auto function = [&f](const Array& y) { return Array(f(y)); };
   detail::FlatFunction<decltype(function), Array> flat(function, x);
   return detail::banded_jacobian(detail::callee_of(flat), x, widths, tags, loc);
+}
+
+/// Options of `sparse_jacobian`.
+struct SparseJacobianOptions {
+  /// Where the derivative may differ from 0, if it is known: then it is not looked for. Entries elsewhere
+  /// give wrong ones in it.
+  SparsePattern pattern = {};
+  LinearTags tags = {};
+};
+/// The derivative of `f` at the vector x, written out as a sparse operator. Its pattern is found in the
+/// program (`jacobian_sparsity`), and its entries by as many derivatives as its columns have colours (Curtis,
+/// Powell and Reid 1974): forward ones, or reverse ones, of rows, where these are fewer than half as many.
+template <class F>
+LinearOperator sparse_jacobian(const F& f, const Array& x, const SparseJacobianOptions& options = {},
+                               Loc loc = Loc::here()) {
+  auto function = [&f](const Array& y) { return Array(f(y)); };
+  detail::FlatFunction<decltype(function), Array> flat(function, x);
+  return detail::sparse_jacobian_of(detail::callee_of(flat), x, options.pattern, options.tags, loc);
 }
 
 }  // namespace apsis

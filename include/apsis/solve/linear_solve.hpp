@@ -12,8 +12,8 @@ namespace apsis {
 /// Solvers of `linear_solve`.
 namespace linear {
 
-/// What suits the operator: Diagonal, Banded, Triangular, Cholesky for positive definite ones (CG, where
-/// they are not written out), LU; QR where there are more rows than columns, SVD where there are fewer.
+/// What suits the operator: Diagonal, Banded, SparseLU, Triangular, Cholesky for positive definite ones (CG,
+/// where they are not written out), LU; QR where there are more rows than columns, SVD where there are fewer.
 struct Auto {};
 /// Divides.
 struct Diagonal {};
@@ -31,6 +31,11 @@ struct QR {};
 struct SVD {
   double rtol = -1;  ///< as of linalg::lstsq
 };
+
+/// Of square sparse operators: SuiteSparse's KLU (Davis and Palamadai Natarajan 2010), whose analysis of a
+/// pattern is kept with it. By the host, in f64, also in compiled functions. Throws where Apsis was built
+/// without it.
+struct SparseLU {};
 
 /// Conjugate gradients of symmetric positive definite operators (Hestenes and Stiefel 1952).
 struct CG {
@@ -83,6 +88,7 @@ struct LinearMethod {
     Cholesky,
     QR,
     SVD,
+    SparseLU,
     CG,
     NormalCG,
     BiCGStab,
@@ -100,6 +106,7 @@ inline LinearMethod method_of(const linear::LU&) { return {LinearMethod::Kind::L
 inline LinearMethod method_of(const linear::Cholesky&) { return {LinearMethod::Kind::Cholesky}; }
 inline LinearMethod method_of(const linear::QR&) { return {LinearMethod::Kind::QR}; }
 inline LinearMethod method_of(const linear::SVD& s) { return {LinearMethod::Kind::SVD, s.rtol}; }
+inline LinearMethod method_of(const linear::SparseLU&) { return {LinearMethod::Kind::SparseLU}; }
 inline LinearMethod method_of(const linear::CG& s) {
   return {LinearMethod::Kind::CG, s.rtol, s.atol, s.max_steps};
 }
@@ -112,6 +119,9 @@ inline LinearMethod method_of(const linear::BiCGStab& s) {
 inline LinearMethod method_of(const linear::GMRES& s) {
   return {LinearMethod::Kind::GMRES, s.rtol, s.atol, s.max_steps, s.restart};
 }
+/// Whether there is SparseLU; refuses it, naming its place, where it is not `there`.
+bool has_sparse_lu();
+void require_sparse_lu(bool there, Loc loc);
 LinearSolution linear_solve_by(const LinearOperator& a, const Array& b, const LinearMethod& method,
                                const LinearOptions& options, Loc loc);
 }  // namespace detail
