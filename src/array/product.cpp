@@ -2,7 +2,12 @@
 
 #include "apsis/array/creation.hpp"
 #include "apsis/ops/arithmetic.hpp"
+#include "apsis/ops/comparison.hpp"
+#include "apsis/ops/convert.hpp"
+#include "apsis/ops/creation.hpp"
+#include "apsis/ops/logic.hpp"
 #include "apsis/ops/reduce.hpp"
+#include "apsis/ops/select.hpp"
 #include "apsis/ops/shape.hpp"
 #include "array/messages.hpp"
 #include "array/support.hpp"
@@ -71,6 +76,23 @@ Array cross(const Array& a, const Array& b, const CrossOptions& options, Loc loc
 Array trace(const Array& x, const DiagonalOptions& options, Loc loc) {
   const LocScope place(loc);
   return sum(diagonal(x, options.offset, options.axis1, options.axis2), {.axis = -1});
+}
+
+Array ragged_dot(const Array& lhs, const Array& rhs, const Array& sizes, Loc loc) {
+  const LocScope place(loc);
+  check_rank("ragged_dot", lhs.ndim() == 2, "two axes on the left", lhs);
+  check_rank("ragged_dot", rhs.ndim() == 3, "three axes on the right", rhs);
+  check_rank("ragged_dot", sizes.ndim() == 1, "one axis as sizes", sizes);
+  check_dtype("ragged_dot", is_integer(sizes.dtype()), "integers as sizes", sizes);
+  const std::int64_t m = lhs.dim(0), k = lhs.dim(1), groups = rhs.dim(0);
+  if (rhs.dim(1) != k || sizes.dim(0) != groups)
+    fail(messages::array_sizes, {"ragged_dot", to_string(lhs.aval()),
+                                 to_string(rhs.aval()) + " in groups of " + to_string(sizes.aval()),
+                                 "they are [m, k], [g, k, n] and [g]"});
+  const Array ends = cumsum(astype(sizes, i64), {.axis = 0}), starts = ends - astype(sizes, i64);
+  const Array row = iota({m, 1}, 0), is_in = row >= starts && row < ends;  // [m, g]
+  const Array apart = where(expand_dims(is_in, 2), expand_dims(lhs, 1), 0);
+  return matmul(reshape(apart, {m, groups * k}), reshape(rhs, {groups * k, rhs.dim(2)}));
 }
 
 }  // namespace apsis

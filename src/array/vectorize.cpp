@@ -4,6 +4,7 @@
 #include <cctype>
 #include <map>
 
+#include "apsis/ops/creation.hpp"
 #include "apsis/ops/shape.hpp"
 #include "array/messages.hpp"
 #include "array/support.hpp"
@@ -230,6 +231,13 @@ Dims detail::axes_in_order(const Array& x, const Axes& axes, Loc loc) {
   Dims out;
   for (std::int64_t axis : axes.list) out.push_back(checked_axis("apply_over_axes", axis, x));
   return out;
+}
+
+Array detail::index_along(const Dims& sizes, std::size_t axis, Loc loc) {
+  const LocScope place(loc);
+  for (std::int64_t size : sizes) check_count("fromfunction", size);
+  const Shape ones = Dims::filled(sizes.size(), 1);
+  return iota(with_size_at(ones, static_cast<int>(axis), sizes[axis]), static_cast<int>(axis));
 }
 
 }  // namespace apsis

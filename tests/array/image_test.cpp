@@ -1,6 +1,7 @@
 // Images against jax.image, with the derivatives in scales and translations.
 
 #include "apsis/array/image.hpp"
+#include "apsis/array/product.hpp"
 #include "array/suite.hpp"
 
 namespace apsis::testing {
@@ -13,6 +14,19 @@ ResizeMethod method_of(const Case& c) {
       ResizeMethod::Nearest,  ResizeMethod::Linear,   ResizeMethod::Cubic, ResizeMethod::CubicPytorch,
       ResizeMethod::Lanczos3, ResizeMethod::Lanczos5, ResizeMethod::Area};
   return methods[number(c, "method")];
+}
+
+TEST(Image, BetweenItsElements) {
+  const Table table{
+      {"map_coordinates", one([](auto& c, auto x) {
+         return image::map_coordinates(x[0], x.subspan(1),
+                                       {.order = static_cast<int>(number(c, "order")),
+                                        .mode = static_cast<image::Outside>(number(c, "mode")),
+                                        .cval = 2});
+       })},
+      {"ragged_dot", one([](auto&, auto x) { return ragged_dot(x[0], x[1], x[2]); })},
+  };
+  check_file("places", table);
 }
 
 TEST(Image, IsThatOfJax) {

@@ -80,6 +80,14 @@ TEST(Vectorize, WithoutSignatureResultsMayHaveAxes) {
   EXPECT_EQ(y(2, 1).to_vector<double>(), (std::vector{2., 5., 10.}));
 }
 
+TEST(Vectorize, ArraysOfFunctionsOfTheirIndices) {
+  const Array hilbert = fromfunction([](const Array& i, const Array& j) { return 1. / (i + j + 1); }, {2, 3});
+  ASSERT_EQ(hilbert.shape(), (Shape{2, 3}));
+  EXPECT_EQ(hilbert.to_vector<double>(), (std::vector{1., 1. / 2, 1. / 3, 1. / 2, 1. / 3, 1. / 4}));
+  EXPECT_EQ(fromfunction([](const Array& i) { return stack({i, i * i}); }, {4}).shape(), (Shape{4, 2}));
+  EXPECT_EQ(fromfunction([](const Array& i) { return i; }, {0}).shape(), (Shape{0}));
+}
+
 TEST(Vectorize, ExcludedArgumentsAreAsTheyAre) {
   const auto f =
       vectorize([](const Array& x, const Array& table, int power) { return sum(table) * pow(x, power); },

@@ -229,5 +229,50 @@ TEST(ForiLoop, KeepsAsFewStatesAsItIsTold) {
   EXPECT_EQ(traced({.checkpoints = 3}).find("list<"), std::string::npos);
 }
 
+TEST(Scan, UnrolledIsTheSame) {
+  const auto body = [](const Array& c, const Array& x) {
+    const Array next = 0.9 * c + sin(x) * c[0];
+    return std::pair{next, next * x};
+  };
+  const Array start = array({1., 0.5});
+  for (std::int64_t n : {0, 1, 2, 5, 7})
+    for (std::int64_t unroll : {2, 3, 7, 9})
+      for (bool reverse : {false, true}) {
+        SCOPED_TRACE(std::to_string(n) + " by " + std::to_string(unroll) + (reverse ? " backwards" : ""));
+        const Array xs = cos(arange(static_cast<double>(n)));
+        const auto run = [&](std::int64_t by) {
+          return jit([=](const Array& c, const Array& x) {
+            return scan(body, c, x, {.reverse = reverse, .unroll = by});
+          });
+        };
+        const auto [last, ys] = run(unroll)(start, xs);
+        const auto [want_last, want_ys] = run(1)(start, xs);
+        EXPECT_EQ(last.to_vector<double>(), want_last.to_vector<double>());
+        EXPECT_EQ(ys.to_vector<double>(), want_ys.to_vector<double>());
+        EXPECT_EQ(ys.shape(), want_ys.shape());
+        const auto slopes = [&](std::int64_t by) {
+          return grad<0, 1>([=](const Array& c, const Array& x) {
+            const auto [end, all] = scan(body, c, x, {.reverse = reverse, .unroll = by});
+            return sum(end) + sum(all * all);
+          })(start, xs);
+        };
+        const auto [by_start, by_xs] = jit([&] { return slopes(unroll); })();
+        const auto [want_start, want_xs] = slopes(1);
+        for (int i = 0; i < 2; ++i)
+          EXPECT_NEAR(by_start[i].item<double>(), want_start[i].item<double>(), 1e-13);
+        for (int i = 0; i < n; ++i) EXPECT_NEAR(by_xs[i].item<double>(), want_xs[i].item<double>(), 1e-13);
+      }
+  // Without xs, and a carry that takes its dtype in the first iteration.
+  const auto counted = jit([](const Array& step) {
+    return scan(
+        [&](const Array& c, const Nothing&) {
+          return std::pair{c + step, c};
+        },
+        0, Nothing{}, {.length = 5, .unroll = 2});
+  })(array(0.5));
+  EXPECT_EQ(counted.first.item<double>(), 2.5);
+  EXPECT_EQ(counted.second.to_vector<double>(), (std::vector{0., 0.5, 1., 1.5, 2.}));
+}
+
 }  // namespace
 }  // namespace apsis::testing

@@ -110,3 +110,8 @@ APSIS_PROVOKES(
 APSIS_PROVOKES(axis_twice, "[scale_and_translate] axis 0 is named twice; name each axis once",
                image::scale_and_translate(x3, {3}, {0, -1}, array({1., 1.}), array({0., 0.}),
                                           image::ResizeMethod::Linear))
+
+APSIS_PROVOKES(
+    map_order,
+    "[map_coordinates] order 3 is not known: 0 takes the nearest element, 1 is linear between them",
+    image::map_coordinates(x3, {x3}, {.order = 3}))

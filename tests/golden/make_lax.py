@@ -255,7 +255,24 @@ def images():
     w.write()
 
 
-families = {f.__name__: f for f in (moves, einsum, folds, bits, dots, counts, images)}
+def places():
+    w = file("places", "Images between their elements, and products of groups of rows.")
+    modes = ("constant", "nearest", "wrap", "mirror", "reflect")
+    for t in (*FLOATS, np.int32):
+        draw = (lambda *s: normal(t, *s)) if t != np.int32 else (lambda *s: rng.integers(-99, 99, s).astype(t))
+        for order in (0, 1):
+            for k, mode in enumerate(modes):
+                f = lambda x, *c: jax.scipy.ndimage.map_coordinates(x, c, order, mode, cval=2)  # noqa: E731
+                c = np.float64 if t == np.int32 else t
+                record(w, "map_coordinates", f, draw(5), np.array([[-3.3, -0.4, 0.2], [2.5, 4.3, 9.9]], c), order=order, mode=k, smooth=False)
+                record(w, "map_coordinates", f, draw(3, 4), uniform(c, -4, 8, 6), uniform(c, -4, 8, 6), order=order, mode=k, smooth=False)
+    for t in FLOATS:
+        for sizes in ((2, 0, 3), (1, 1, 1), (0, 0, 5)):
+            record(w, "ragged_dot", lambda a, b, s: lax.ragged_dot(a, b, s.astype(jnp.int32)), normal(t, 5, 4), normal(t, 3, 4, 2), np.array(sizes))
+    w.write()
+
+
+families = {f.__name__: f for f in (moves, einsum, folds, bits, dots, counts, places, images)}
 if __name__ == "__main__":
     for name in sys.argv[1:] or families:
         rng = np.random.default_rng(20261127)  # of each family, so that one can be made alone

@@ -3,6 +3,9 @@
 // Images of other sizes, as in jax.image. Axes whose size does not change (of batches and channels) are left
 // alone.
 
+#include <initializer_list>
+#include <span>
+
 #include "apsis/core/array.hpp"
 
 /// Images of other sizes, with the names of jax.image.
@@ -32,5 +35,22 @@ Array resize(const Array& image, const Shape& shape, ResizeMethod method, const 
 Array scale_and_translate(const Array& image, const Shape& shape, const Dims& axes, const Array& scale,
                           const Array& translation, ResizeMethod method, const ResizeOptions& options = {},
                           Loc loc = Loc::here());
+
+/// What is beyond an image: a constant; the nearest element; the image again; its mirror image, on the
+/// outermost elements or behind them.
+enum class Outside : std::uint8_t { Constant, Nearest, Wrap, Mirror, Reflect };
+/// Options of `map_coordinates`.
+struct MapCoordinatesOptions {
+  int order = 1;  ///< 0: the nearest element; 1: linear between them
+  Outside mode = Outside::Constant;
+  Array cval = 0.;  ///< the constant
+};
+/// The image at places between its elements, which `coordinates` give, an array for each axis, of one shape,
+/// that of the result. Elements beyond the image count as `mode` says. The result has the image's dtype.
+/// Throws for other orders, and other numbers of coordinates than axes. (jax.scipy.ndimage.map_coordinates)
+Array map_coordinates(const Array& image, std::span<const Array> coordinates,
+                      const MapCoordinatesOptions& options = {}, Loc loc = Loc::here());
+Array map_coordinates(const Array& image, std::initializer_list<Array> coordinates,
+                      const MapCoordinatesOptions& options = {}, Loc loc = Loc::here());
 
 }  // namespace apsis::image

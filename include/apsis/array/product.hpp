@@ -14,6 +14,11 @@ Array matvec(const Array& matrix, const Array& vector, Loc loc = Loc::here());
 Array vecmat(const Array& vector, const Array& matrix, Loc loc = Loc::here());
 /// The Kronecker product: every product of an element of a and one of b.
 Array kron(const Array& a, const Array& b, Loc loc = Loc::here());
+/// Rows of `lhs` [m, k] times the matrices of their groups, `rhs` [g, k, n]: the first sizes[0] rows times
+/// rhs[0], the next sizes[1] times rhs[1], …: [m, n]. Rows beyond the last group are 0. As much work as one
+/// product of [m, g k] and [g k, n]. Throws for other shapes, and sizes that are no integers.
+/// (jax.lax.ragged_dot)
+Array ragged_dot(const Array& lhs, const Array& rhs, const Array& sizes, Loc loc = Loc::here());
 /// Options of `cross`: where the components are in a, in b, and in the result.
 struct CrossOptions {
   int axis_a = -1, axis_b = -1, axis_c = -1;

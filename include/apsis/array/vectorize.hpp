@@ -35,6 +35,8 @@ std::vector<Array> along_axis_call(const Callee& callee, std::span<const Array> 
 /// With the axis of size 1 where a reduction has removed it.
 Array with_axis_kept(const Array& reduced, const Array& x, int axis, Loc loc);
 Dims axes_in_order(const Array& x, const Axes& axes, Loc loc);
+/// 0, 1, … along an axis of a shape whose other sizes are 1.
+Array index_along(const Dims& sizes, std::size_t axis, Loc loc);
 
 }  // namespace detail
 
@@ -81,6 +83,19 @@ template <class... P>
 requires detail::TakesPlace<P...>
 auto vectorize(Array (*f)(P...), VectorizeOptions options = {}, Loc loc = Loc::here()) {
   return vectorize(detail::library_function(f, loc), static_cast<VectorizeOptions&&>(options), loc);
+}
+
+namespace detail {
+template <class F, std::size_t n, std::size_t... axis>
+auto from_indices(const F& f, const std::int64_t (&shape)[n], std::index_sequence<axis...>, Loc loc) {
+  return vectorize(f, {}, loc)(index_along(Dims(std::span<const std::int64_t>(shape)), axis, loc)...);
+}
+}  // namespace detail
+/// `fromfunction(f, {m, n})` has f(i, j) at place (i, j), for as many indices as sizes. f gets scalars, i64;
+/// where it gives arrays, their axes are the last of the result. Throws for negative sizes.
+template <class F, std::size_t n>
+auto fromfunction(const F& f, const std::int64_t (&shape)[n], Loc loc = Loc::here()) {
+  return detail::from_indices(f, shape, std::make_index_sequence<n>(), loc);
 }
 
 /// `f(v)` for every vector v along an axis of x. The axes of the result, of any number, stand in the place of

@@ -15,6 +15,8 @@ struct ScanOptions {
   std::int64_t length = -1;
   /// From the last entry to the first; results stay at the index of their entry.
   bool reverse = false;
+  /// How many iterations are one in compiled code, which grows with it; progress counts these.
+  std::int64_t unroll = 1;
   /// As in WhileOptions; as the length is known, with the fewest forward steps that are possible.
   std::int64_t checkpoints = 0;
   std::int64_t checkpoint_bytes = 0;

@@ -215,6 +215,7 @@ std::vector<Array> while_call(const char* name, const Callee& cond, const Callee
 std::vector<Array> first_entries(const char* name, std::span<const Array> xs, const LeafNames& names,
                                  const ScanOptions& options, Loc loc) {
   std::int64_t length = options.length;
+  if (options.unroll < 1) fail(messages::scan_unroll, {name, std::to_string(options.unroll)}, loc);
   if (length < -1) fail(messages::scan_negative_length, {name, std::to_string(length)}, loc);
   if (length < 0 && xs.empty()) fail(messages::scan_no_length, {name}, loc);
   std::vector<Array> entries;
@@ -232,8 +233,89 @@ std::vector<Array> first_entries(const char* name, std::span<const Array> xs, co
   return entries;
 }
 
+namespace {
+
+Array entries_between(const Array& x, std::int64_t first, std::int64_t last) {
+  Dims start = Dims::filled(x.shape().size(), 0), limit = x.shape();
+  start[0] = first;
+  limit[0] = last;
+  return lax::slice(x, start, limit);
+}
+
+/// Iterations of a scan's body, one after the other, on entries that lie along axis 0.
+struct SeveralIterations {
+  const Callee& body;
+  std::size_t carries;
+  std::int64_t count;
+  bool reverse;
+
+  std::vector<Array> operator()(std::span<const Array> in) const {
+    std::vector<Array> carry(in.begin(), in.begin() + static_cast<std::ptrdiff_t>(carries));
+    std::vector<std::vector<Array>> ys(static_cast<std::size_t>(count));
+    for (std::int64_t j = 0; j < count; ++j) {
+      const std::int64_t i = reverse ? count - 1 - j : j;
+      for (const Array& x : in.subspan(carries))
+        carry.push_back(lax::squeeze_axis(entries_between(x, i, i + 1), 0));
+      std::vector<Array> out = body(carry);
+      const auto split = out.begin() + static_cast<std::ptrdiff_t>(carries);
+      ys[static_cast<std::size_t>(i)].assign(split, out.end());
+      carry.assign(out.begin(), split);
+    }
+    for (std::size_t y = 0; y < ys[0].size(); ++y) {
+      // A carry that is not settled yet may change its dtype.
+      const Aval last = ys[reverse ? 0 : ys.size() - 1][y].aval();
+      std::vector<Array> entries;
+      for (const std::vector<Array>& each : ys)
+        entries.push_back(lax::expand_axis(lax::convert(each[y], last.dtype(), last.weak()), 0));
+      carry.push_back(lax::concatenate(entries, 0));
+    }
+    return carry;
+  }
+};
+
+/// A scan of blocks of iterations, then one of those that are left over.
+ScanCall unrolled_scan(const char* name, const Callee& body, std::span<const Array> init,
+                       std::span<const Array> xs, const ScanOptions& options, std::int64_t length, Loc loc) {
+  const std::int64_t size = std::min(options.unroll, length), blocks = length / size, left = length % size;
+  const std::int64_t first = options.reverse ? left : 0;
+  std::vector<Array> main, rest;
+  for (const Array& x : xs) {
+    Shape shape = x.shape();
+    shape[0] = size;
+    shape.insert(0, blocks);
+    main.push_back(lax::reshape(entries_between(x, first, first + blocks * size), shape));
+    rest.push_back(options.reverse ? entries_between(x, 0, left) : entries_between(x, length - left, length));
+  }
+  const SeveralIterations several{body, init.size(), size, options.reverse};
+  Callee block = callee_of(several);
+  block.inputs = body.inputs;
+  block.results = body.results;
+  ScanOptions once = options;
+  once.unroll = 1;
+  once.length = blocks;
+  ScanCall out = scan_call(name, block, init, main, once, loc);
+  for (Array& y : out.ys) {
+    Shape shape = y.shape();
+    shape.erase(0);
+    shape[0] *= blocks;
+    y = lax::reshape(y, shape);
+  }
+  if (left == 0) return out;
+  once.unroll = once.length = left;
+  ScanCall end = scan_call(name, body, out.carry, rest, once, loc);
+  for (std::size_t i = 0; i < out.ys.size(); ++i) {
+    const Array parts[] = {options.reverse ? end.ys[i] : out.ys[i], options.reverse ? out.ys[i] : end.ys[i]};
+    end.ys[i] = lax::concatenate(parts, 0);
+  }
+  return end;
+}
+
+}  // namespace
+
 ScanCall scan_call(const char* name, const Callee& body, std::span<const Array> init,
                    std::span<const Array> xs, const ScanOptions& options, Loc loc) {
+  const std::int64_t entries = xs.empty() ? options.length : xs[0].shape()[0];
+  if (options.unroll > 1 && entries > 0) return unrolled_scan(name, body, init, xs, options, entries, loc);
   std::vector<Array> carry(init.begin(), init.end());
   Staged staged;
   do {
