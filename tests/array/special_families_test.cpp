@@ -124,5 +124,30 @@ TEST(ArrayRoom, Hypergeometric) {
   check("hypergeometric", {{"hyp1f1", how}, {"hyp2f1", how}});
 }
 
+TEST(ArrayRoom, FunctionsOfThePlane) {
+  const auto harmonic = [](bool real) {
+    return one(
+        [real](const Case&, Inputs x) {
+          const auto [re, im] = special::sph_harm_y(x[0], x[1], x[2], x[3]);
+          return real ? re : im;
+        },
+        1e-13);
+  };
+  const auto faddeeva = [](bool real) {
+    return one(
+        [real](const Case&, Inputs x) {
+          const auto [re, im] = special::wofz(x[0], x[1]);
+          return real ? re : im;
+        },
+        1e-13);
+  };
+  const auto legendre = [](const Case&, Inputs x) { return special::sph_legendre_p(x[0], x[1], x[2]); };
+  check("of_the_plane", {{"sph_legendre_p", one(legendre, 1e-13)},
+                         {"sph_harm_re", harmonic(true)},
+                         {"sph_harm_im", harmonic(false)},
+                         {"wofz_re", faddeeva(true)},
+                         {"wofz_im", faddeeva(false)}});
+}
+
 }  // namespace
 }  // namespace apsis::testing

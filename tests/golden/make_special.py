@@ -3,6 +3,7 @@ is that of make_array.py, with elementwise derivatives besides."""
 
 import sys
 
+import jax
 import make_array
 import mpmath
 import numpy as np
@@ -248,7 +249,53 @@ def hypergeometric():
     w.write()
 
 
+def of_the_plane():
+    w = file("of_the_plane", "Spherical harmonics and Faddeeva's function, of real and imaginary parts.")
+    rng = np.random.default_rng(20261206)
+    u = rng.uniform
+
+    def legendre(n, m, t):
+        p = abs(int(m))
+        x, s = mp.cos(t), mp.sin(t)
+        below, at = mp.mpf(0), (-s) ** p * mp.fac2(2 * p - 1)
+        for k in range(p + 1, int(n) + 1):
+            below, at = at, ((2 * k - 1) * x * at - (k + p - 1) * below) / (k - p)
+        size = mp.sqrt((2 * n + 1) / (4 * mp.pi) * mp.factorial(n - p) / mp.factorial(n + p))
+        return size * at * (-1 if m < 0 and p % 2 else 1)
+
+    n = np.concatenate([np.repeat(np.arange(4.0), [1, 3, 5, 7]), [20, 20, 50, 100]])
+    m = np.concatenate([[0, -1, 0, 1, -2, -1, 0, 1, 2, -3, -2, -1, 0, 1, 2, 3], [7, -13, 50, 3]])
+    theta, phi = u(0.1, 3, 20), u(-3, 3, 20)
+    near_one = lambda *v: 1  # noqa: E731
+    accurate(w, "sph_legendre_p", legendre, n, m, theta, ulp=64, by=[2], scale=near_one)
+    real = lambda n, m, t, p: legendre(n, m, t) * mp.cos(m * p)  # noqa: E731
+    imaginary = lambda n, m, t, p: legendre(n, m, t) * mp.sin(m * p)  # noqa: E731
+    accurate(w, "sph_harm_re", real, n, m, theta, phi, ulp=64, by=[2, 3], scale=near_one)
+    accurate(w, "sph_harm_im", imaginary, n, m, theta, phi, ulp=64, by=[2, 3], scale=near_one)
+    edges(w, "sph_legendre_p", np.array([0, 1, 1, 2, 3, 2]), np.array([0, 0, 2, -3, 1, 0]), np.array([0, 0, 1, 1, 0, NAN]), f=lambda n, m, t: np.vectorize(lambda n, m, t: np.asarray(scipy.special.sph_legendre_p(int(n), int(m), t)).item(), otypes=[float])(n, m, t))
+    for t in FLOATS:
+        record(w, "sph_legendre_p", None, np.array([-1, 0.5, 2], t), np.array([0, 0, 0.5], t), np.array([1, 1, 1], t), y=np.full(3, NAN, t), grad=False)
+        few = np.array([2, 3, 1]), np.array([-1, 2, 0]), np.array([0.3, 1.2, 2.0], t), np.array([1.0, -2.0, 0.5], t)
+        y = np.asarray(jax.scipy.special.sph_harm_y(*few, n_max=3))
+        record(w, "sph_harm_re", None, *few, y=y.real.astype(t), grad=False)
+        record(w, "sph_harm_im", None, *few, y=y.imag.astype(t), grad=False)
+
+    faddeeva = lambda x, y: mp.exp(-mp.mpc(x, y) ** 2) * mp.erfc(-1j * mp.mpc(x, y))  # noqa: E731
+    x = np.concatenate([10.0 ** u(-3, 1.5, 16), u(-6, 6, 8), [0.0, 1e4], u(-3, 3, 4)])
+    y = np.concatenate([10.0 ** u(-3, 1.5, 16), u(0, 7, 8), [2.0, 1e-3], u(-2, 0, 4)])
+    size = lambda x, y: abs(faddeeva(x, y)) + (2 * abs(mp.exp(-mp.mpc(x, y) ** 2)) if y < 0 else 0)  # noqa: E731
+    accurate(w, "wofz_re", lambda x, y: faddeeva(x, y).real, x, y, ulp=8, scale=size)
+    accurate(w, "wofz_im", lambda x, y: faddeeva(x, y).imag, x, y, ulp=8, scale=size)
+    for t in FLOATS:
+        at = np.array([0.0, 0, 1, -1, NAN, 1e10], t), np.array([0.0, 1, 0, -0.5, 1, 0], t)
+        z = scipy.special.wofz(at[0].astype(np.float64) + 1j * at[1])
+        z[4] = complex(NAN, NAN)
+        record(w, "wofz_re", None, *at, y=z.real.astype(t), grad=False)
+        record(w, "wofz_im", None, *at, y=z.imag.astype(t), grad=False)
+    w.write()
+
+
 if __name__ == "__main__":
-    families = {f.__name__: f for f in (combinatorics, box_cox, more_integrals, bessel, hypergeometric)}
+    families = {f.__name__: f for f in (combinatorics, box_cox, more_integrals, bessel, hypergeometric, of_the_plane)}
     for name in sys.argv[1:] or families:
         families[name]()

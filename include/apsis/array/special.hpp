@@ -155,6 +155,19 @@ Array hyp1f1(const Array& a, const Array& b, const Array& x, Loc loc = Loc::here
 /// the series ends, and where c is 0 or a negative integer. Error up to 100 ULP for moderate a, b, c.
 Array hyp2f1(const Array& a, const Array& b, const Array& c, const Array& x, Loc loc = Loc::here());
 
+/// P̄ₙᵐ(cos θ), the associated Legendre function of integers n ≥ 0 and m, with Condon and Shortley's sign,
+/// times √((2n + 1) (n - m)! / (4π (n + m)!)): spherical harmonics without exp(imφ). 0 for |m| > n; NaN
+/// unless n and m are integers and n ≥ 0. Error of up to n ULP of 1, in n steps; no derivatives with respect
+/// to n and m.
+Array sph_legendre_p(const Array& n, const Array& m, const Array& theta, Loc loc = Loc::here());
+/// Real and imaginary part of the spherical harmonic of degree n and order m at the polar angle θ and the
+/// azimuth φ: sph_legendre_p(n, m, θ) exp(imφ).
+std::pair<Array, Array> sph_harm_y(const Array& n, const Array& m, const Array& theta, const Array& phi,
+                                   Loc loc = Loc::here());
+/// Real and imaginary part of exp(-z²) erfc(-iz), z = x + iy, Faddeeva's function w, whose real part is
+/// Voigt's profile. Error up to 8 ULP of |w| for y ≥ 0; below, w is 2 exp(-z²) less its value at -z.
+std::pair<Array, Array> wofz(const Array& x, const Array& y, Loc loc = Loc::here());
+
 // Transformations and losses.
 
 /// (x^λ - 1) / λ, log x for λ = 0, with its derivatives there (Box and Cox 1964); NaN for x < 0. Error up to
