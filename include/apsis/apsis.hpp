@@ -178,6 +178,7 @@
 #include "apsis/diffeq/collocation.hpp"
 #include "apsis/diffeq/control_term.hpp"
 #include "apsis/diffeq/controller.hpp"
+#include "apsis/diffeq/dense.hpp"
 #include "apsis/diffeq/event.hpp"
 #include "apsis/diffeq/half_solver.hpp"
 #include "apsis/diffeq/implicit.hpp"

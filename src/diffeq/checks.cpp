@@ -97,6 +97,15 @@ void check_numbers(const SolveOptions& o, Loc loc) {
       fail(messages::option_range, {"diffeqsolve", row.name, std::to_string(row.value), row.range}, loc);
 }
 
+/// The steps that saveat.dense has room for.
+void check_dense_room(std::span<const Array> y0, const SolveOptions& o, Loc loc) {
+  if (!o.saveat.dense) return;
+  if (o.max_steps < 0) fail(messages::dense_without_bound, {}, loc);
+  double bytes = 0;
+  for (const Array& y : y0)
+    bytes += 2 * static_cast<double>(o.max_steps) * static_cast<double>(y.aval().bytes());
+  if (bytes > 0x1p40) fail(messages::dense_too_many, {std::to_string(o.max_steps)}, loc);
+}
 /// The rows that saveat.steps has room for; more bytes than any machine has are a mistake.
 void check_room(std::span<const Array> y0, const SolveOptions& o, Loc loc) {
   if (o.saveat.steps <= 0) return;
@@ -280,6 +289,7 @@ void check_structure(std::span<const Array> y0, const LeafNames& names, const Gi
   }
   check_numbers(options, loc);
   check_room(y0, options, loc);
+  check_dense_room(y0, options, loc);
 }
 
 void check_times(InputChecks& checks, const GivenTimes& times) {

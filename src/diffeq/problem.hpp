@@ -20,7 +20,7 @@ struct Problem {
   Array clip_from;  // a step that would end beyond, within rounding of t1 or behind it, ends at t1
   const SolveOptions& options;
   Tolerances tolerances;
-  double error_order;  // what step size controllers go by
+  double error_order;           // what step size controllers go by
   ConstTreeRef like;            // a state, whose type the functions of events take
   std::vector<bool> boolean{};  // of each event: whether its condition is one
 
@@ -43,6 +43,12 @@ struct EventState {
   std::vector<Array> ys;
 };
 
+/// What the loop carries of all steps; see DenseSteps.
+struct DenseState {
+  Array ts, lengths;
+  std::vector<Array> y0, y1, within;
+};
+
 struct LoopState {
   Array start, end;      // of the next attempt
   std::vector<Array> y;  // at `start`
@@ -56,6 +62,7 @@ struct LoopState {
   std::vector<Array> saved_ts;      // where steps are saved: of ts alone, the times are known
   std::vector<Array> saved_ys;
   std::optional<EventState> events;  // where there are some
+  std::optional<DenseState> dense;   // where all steps are kept
 };
 
 /// How far a step counts, and the state there: its end, or an event that ends the solve or changes its state,
@@ -78,6 +85,14 @@ void check_noise(InputChecks& checks, const Problem& p);
 /// The order of the error estimate; with Brownian motion that of the solver's convergence to the path, and a
 /// half.
 double error_order_of(const SolverRef& solver, const Slopes& slopes);
+
+/// Room for all steps.
+void start_dense(const Problem& p, LoopState& s);
+/// Keeps an attempt in the row of the next accepted step, where the one after it takes its place if it is
+/// rejected.
+void keep_attempt(const LoopState& s, const SolverAttempt& step, const Array& accept, const Reached& reached,
+                  LoopState& next);
+void collect_dense(const Problem& p, const LoopState& end, FlatSolution& s);
 
 /// Room for what is saved on the way, unused.
 void start_saving(const Problem& p, LoopState& s);

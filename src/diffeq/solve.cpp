@@ -92,6 +92,7 @@ LoopState attempt(const Problem& p, const LoopState& s, Loc loc) {
   if (p.options.progress.on())
     report_progress(p.options.progress, next.attempts, (next.start - p.t0) / (p.t1 - p.t0), loc);
   save_attempt(p, s, step, accept, reached, next);
+  if (s.dense) keep_attempt(s, step, accept, reached, next);
   return next;
 }
 
@@ -120,6 +121,7 @@ LoopState start_state(Problem& p, const std::vector<Array>& slope, Loc loc) {
   if (!p.refused.is_empty()) s.code = where(p.refused, code_of(SolveResult::Refused), s.code);
   if (first.tells_error) s.error_square.push_back(astype(array(0.), p.t0.dtype()));
   start_saving(p, s);
+  if (p.options.saveat.dense) start_dense(p, s);
   start_events(p, s, loc);
   return s;
 }

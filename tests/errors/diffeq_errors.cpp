@@ -350,3 +350,24 @@ APSIS_PROVOKES(
     "adaptive controller do so: PIDController{.rtol = 1e-6, .atol = 1e-9}",
     diffeqsolve(ODETerm{[](const Array&, const Array& y) { return -1e6 * y; }}, RKC{.max_stages = 10}, 0., 1.,
                 1., initial))
+
+APSIS_PROVOKES(dense_without_bound,
+               "[diffeqsolve] saveat.dense needs a bound on the number of steps; give max_steps",
+               solve({.saveat = {.dense = true}, .max_steps = -1}, 0.1))
+
+APSIS_PROVOKES(dense_too_many,
+               "[diffeqsolve] saveat.dense keeps room for max_steps = 1000000000000 steps, more than memory "
+               "holds: lower max_steps",
+               solve({.saveat = {.dense = true}, .max_steps = 1'000'000'000'000}, 0.1))
+
+APSIS_PROVOKES(dense_missing,
+               "[dense_interpolation] the solve kept no steps: ask for them by .saveat = {.dense = true}",
+               dense_interpolation(Tsit5{}, diffeqsolve(ODETerm{decay}, Tsit5{}, 0., 1., 0.1, initial)))
+
+APSIS_PROVOKES(
+    dense_time,
+    "[DenseInterpolation] the time is f64[2] and must be a real scalar; for many times at once use "
+    "vmap",
+    dense_interpolation(Tsit5{}, diffeqsolve(ODETerm{decay}, Tsit5{}, 0., 1., 0.25, initial,
+                                             {.saveat = {.dense = true}, .max_steps = 8}))
+        .evaluate(array({0., 0.5})))

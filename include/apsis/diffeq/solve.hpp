@@ -31,6 +31,8 @@ struct SaveAt {
   bool t1 = false;
   /// Room for so many occurrences of events: Solution::events.
   std::int64_t events = 0;
+  /// All steps, so that the state is known at every time: `dense_interpolation`. There is room for max_steps.
+  bool dense = false;
 };
 
 /// How a solve ended; the numbers are Diffrax's, which throws where this has `Refused`: a time, a step or a
@@ -79,6 +81,17 @@ struct SolveStats {
   Array num_steps, num_accepted_steps, num_rejected_steps;  ///< i64
 };
 
+/// The steps of a solve as its solver's interpolation sees them; empty unless asked for. Times run forwards:
+/// they are multiplied with the direction. Of `rows` steps `count` were made.
+template <class Y>
+struct DenseSteps {
+  Array count, direction;     ///< i64, and 1 or -1
+  Array ts, lengths;          ///< where steps begin, and the last ends, [rows + 1]; how long they are, [rows]
+  Y start;                    ///< the state at t0
+  Y y0, y1;                   ///< [rows, …]
+  std::vector<Array> within;  ///< [rows, …] each
+};
+
 /// What `diffeqsolve` returns.
 template <class Y>
 struct Solution {
@@ -87,6 +100,7 @@ struct Solution {
   SolveStats stats;
   Array result;           ///< i64: a SolveResult
   Occurrences<Y> events;  ///< what occurred
+  DenseSteps<Y> dense;    ///< for `dense_interpolation`
 };
 
 namespace detail {
@@ -98,6 +112,7 @@ struct FlatSolution {
   Array result;
   Array mask, counts, event_ts, which;  // empty without events
   std::vector<Array> event_ys;
+  DenseSteps<std::vector<Array>> dense;
 };
 /// `like`: the state, whose type the functions of events must take.
 FlatSolution solve_flat(const FlatTerms& terms, const SolverRef& solver, const Array& t0, const Array& t1,
@@ -111,6 +126,19 @@ Y with_leaves_or_none(const Y& like, std::span<const Array> leaves) {
   Y none = like;
   clear_leaves(none);
   return none;
+}
+
+/// The same steps, of the state's type.
+template <class Y>
+DenseSteps<Y> steps_like(const Y& like, const DenseSteps<std::vector<Array>>& s) {
+  return {s.count,
+          s.direction,
+          s.ts,
+          s.lengths,
+          with_leaves_or_none(like, s.start),
+          with_leaves_or_none(like, s.y0),
+          with_leaves_or_none(like, s.y1),
+          s.within};
 }
 
 template <class T>
@@ -242,7 +270,8 @@ detail::solution_t<Y> diffeqsolve(const Term& term, const Method& solver, const 
             detail::with_leaves(start, s.ys),
             s.stats,
             s.result,
-            {s.mask, s.counts, s.event_ts, s.which, detail::with_leaves_or_none(start, s.event_ys)}};
+            {s.mask, s.counts, s.event_ts, s.which, detail::with_leaves_or_none(start, s.event_ys)},
+            detail::steps_like(start, s.dense)};
   }
 }
 
