@@ -183,6 +183,8 @@
 #include "apsis/diffeq/half_solver.hpp"
 #include "apsis/diffeq/implicit.hpp"
 #include "apsis/diffeq/interpolation.hpp"
+#include "apsis/diffeq/langevin.hpp"
+#include "apsis/diffeq/langevin_terms.hpp"
 #include "apsis/diffeq/multistep.hpp"
 #include "apsis/diffeq/path.hpp"
 #include "apsis/diffeq/reversible.hpp"

@@ -240,7 +240,8 @@ FlatTree make_tree(const Array& t0, const Array& t1, const Array& tol, const Arr
                    {v[0], v[1], v[2]}};
   };
   checks.refuse({t0, t1, tol}, look, [] {
-    return std::vector{Text(messages::brownian_times, {"{0}", "{1}"}), Text(messages::brownian_tolerance, {"{2}"})};
+    return std::vector{Text(messages::brownian_times, {"{0}", "{1}"}),
+                       Text(messages::brownian_tolerance, {"{2}"})};
   });
   return {t0, t1, tol, random::split(key, static_cast<std::int64_t>(leaves.size()), loc), leaves, levy_area};
 }

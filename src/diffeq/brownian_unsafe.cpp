@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include "apsis/array/elementwise.hpp"
 #include "apsis/ops/arithmetic.hpp"
+#include "apsis/ops/bits.hpp"
 #include "apsis/ops/convert.hpp"
 #include "apsis/ops/index.hpp"
 #include "apsis/ops/logic.hpp"
@@ -22,9 +22,7 @@ Array with_bits(Array key, const Array& number) {
 }
 /// A key for a time, by all bits of it.
 Array with_time(const Array& key, const Array& t) {
-  const auto [m, e] = frexp(astype(stop_gradient(t), Dtype::F64));
-  const Array mantissa = astype(ldexp(m, 53), Dtype::I64);
-  return random::fold_in(with_bits(key, mantissa), astype(e, Dtype::I64));
+  return with_bits(key, bitcast_convert_type(astype(stop_gradient(t), Dtype::F64), Dtype::I64));
 }
 
 }  // namespace

@@ -124,6 +124,24 @@ void check_commutes(InputChecks& checks, const Problem& p) {
   });
 }
 
+/// The drift and the diffusion of Langevin terms must have the same γ and u.
+void check_coefficients(InputChecks& checks, const Problem& p) {
+  const std::span<const Array> x = p.slopes.part(0, p.y0);
+  for (const int which : {0, 1}) {
+    const char* const name = which == 0 ? "gamma" : "u";
+    std::vector<Array> values = like_position(p.slopes.langevin(which), x, name);
+    const std::vector<Array> other = like_position(p.slopes.langevin(which + 2), x, name);
+    values.insert(values.end(), other.begin(), other.end());
+    const auto look = [&](std::span<const Array> v) {
+      Array differ = array(false);
+      for (std::size_t i = 0; i < x.size(); ++i) differ = differ || any(v[i] != v[x.size() + i]);
+      return Finding{where(differ, 1, 0), {}};
+    };
+    checks.refuse(values, look,
+                  [&] { return std::vector{Text(messages::langevin_differs, {p.solver.traits.name})}; });
+  }
+}
+
 }  // namespace
 
 double error_order_of(const SolverRef& solver, const Slopes& slopes) {
@@ -154,6 +172,7 @@ void check_controls(InputChecks& checks, const SolverRef& solver, const Slopes& 
 
 void check_noise(InputChecks& checks, const Problem& p) {
   if (!p.slopes.driven()) return;
+  if (p.slopes.is_langevin()) check_coefficients(checks, p);
   // Shapes that do not fit are found here.
   eval_shape(
       [&](const std::vector<Array>& y) {

@@ -4,6 +4,7 @@
 
 #include "apsis/ops/arithmetic.hpp"
 #include "apsis/ops/convert.hpp"
+#include "apsis/ops/creation.hpp"
 #include "apsis/ops/linalg.hpp"
 #include "diffeq/messages.hpp"
 #include "diffeq/step.hpp"
@@ -37,6 +38,8 @@ std::vector<Array> product_of(const ControlField& field, std::span<const Array> 
            {std::to_string(like.rows()), std::to_string(like.columns()), text_of(y), text_of(control)});
     return {detail::with_leaves(like, field.leaves).mv(control[0])};
   }
+  const std::span<const Array> whole = y;
+  y = y.subspan(field.first);
   const bool shared = control.size() == 1;
   bool fit = field.leaves.size() == y.size() && (shared || control.size() == y.size());
   for (std::size_t i = 0; fit && i < y.size(); ++i)
@@ -51,7 +54,10 @@ std::vector<Array> product_of(const ControlField& field, std::span<const Array> 
     if (out[i].dtype() != y[i].dtype() && !out[i].weak())
       fail(messages::control_dtype, {text_of(y.subspan(i, 1)), text_of({&x, 1}), text_of({&g, 1})});
   }
-  return out;
+  std::vector<Array> all;
+  for (const Array& a : whole.first(field.first)) all.push_back(zeros_like(a));
+  all.insert(all.end(), out.begin(), out.end());
+  return all;
 }
 
 }  // namespace

@@ -119,3 +119,29 @@ APSIS_PROVOKES(noise_not_commutative,
                "fields matters: D(g_i)·g_j is not D(g_j)·g_i; use Euler, or SPaRK, GeneralShARK or Heun for "
                "Stratonovich equations",
                solve(swapped, path_of({2}), ItoMilstein{}))
+
+namespace {
+
+template <class G, class U>
+void solve_langevin(const G& gamma, const U& u, Loc loc = Loc::here()) {
+  const auto gradient = [](const std::vector<Array>& x) { return x; };
+  const std::vector<Array> x{array({1., 2.}), array({3.})};
+  const VirtualBrownianTree path(0., 1., 0.01, x, random::key(0), {.levy_area = LevyArea::SpaceTime});
+  diffeqsolve(MultiTerm{UnderdampedLangevinDriftTerm{gamma, u, gradient},
+                        UnderdampedLangevinDiffusionTerm{gamma, 1., path}},
+              ALIGN{}, 0., 1., 0.1, std::pair{x, x}, {}, loc);
+}
+
+}  // namespace
+
+APSIS_PROVOKES(
+    langevin_leaves,
+    "[underdamped_langevin] gamma has 3 arrays and x has 2: give a tree like x, or one array for all",
+    solve_langevin(std::vector<Array>{1., 2., 3.}, 1.))
+APSIS_PROVOKES(langevin_shape,
+               "[underdamped_langevin] gamma is f64[3] and does not broadcast to the position, f64[2]",
+               solve_langevin(array({1., 2., 3.}), 1.))
+APSIS_PROVOKES(langevin_differs,
+               "[ALIGN] gamma and u of the drift and of the diffusion differ: give both terms the same, as "
+               "underdamped_langevin(gamma, u, grad_f, path) does",
+               solve_langevin(1., 2.))

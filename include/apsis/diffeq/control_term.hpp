@@ -46,7 +46,8 @@ ControlTerm(F, P, Calculus) -> ControlTerm<F, P>;
 /// A vector field of a ControlTerm at some time and state, on leaves.
 struct ControlField {
   std::vector<Array> leaves;
-  bool diagonal = false;                  ///< each element of the control acts on its own
+  bool diagonal = false;  ///< each element of the control acts on its own
+  std::size_t first = 0;  ///< the leaf of the state at which it begins; it leaves those before
   std::shared_ptr<const void> like = {};  ///< the structure of what was returned
 };
 /// Values like those of the controls of an equation: leaves for each ControlTerm.
@@ -78,6 +79,11 @@ template <class G, class State>
 inline constexpr bool is_control_field =
     std::is_same_v<G, Diagonal<State>> || std::is_same_v<G, LinearOperator> ||
     std::is_constructible_v<State, G>;
+/// A vector field of the second half of a state: the first half is left as it is.
+struct SecondHalf {
+  std::vector<Array> leaves;
+};
+
 template <class F, class State>
 ControlField control_field(const F& field, const State& like, const Array& t, std::span<const Array> y) {
   using G = std::decay_t<std::invoke_result_t<const F&, Array, State>>;
@@ -90,6 +96,10 @@ ControlField control_field(const F& field, const State& like, const Array& t, st
     collect_leaves(*op, out.leaves);
     out.diagonal = op->is_diagonal();
     out.like = op;
+  } else if constexpr (std::is_same_v<G, SecondHalf>) {
+    out.leaves = field(t, with_leaves(like, y)).leaves;
+    out.diagonal = true;
+    out.first = y.size() - out.leaves.size();
   } else {
     collect_leaves(State(field(t, with_leaves(like, y))), out.leaves);
   }

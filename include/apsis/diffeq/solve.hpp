@@ -155,6 +155,8 @@ template <class T, class S>
 inline constexpr bool terms_fit = terms_of<S>() == TermStructure::Split
                                       ? TermShape<T>::structure == TermStructure::Whole&& TermShape<T>::count
                                             == 2
+                                  : terms_of<S>() == TermStructure::Langevin
+                                      ? is_langevin<T>
                                       : TermShape<T>::structure == terms_of<S>();
 template <class T, class State>
 inline constexpr bool state_fits = TermShape<T>::structure != TermStructure::Partitioned || is_pair<State>;
@@ -191,6 +193,11 @@ constexpr void refuse_solve() {
         terms_fit<T, S>,
         "this solver takes q' = f(t, p), p' = g(t, q): give std::pair{ODETerm{f}, ODETerm{g}} and the "
         "state std::pair{q, p}");
+  else if constexpr (!terms_fit<T, S> && terms_of<S>() == TermStructure::Langevin)
+    static_assert(
+        terms_fit<T, S>,
+        "this solver is for underdamped Langevin diffusion: give underdamped_langevin(gamma, u, grad_f, "
+        "path), and the state std::pair{x, v}");
   else if constexpr (!terms_fit<T, S>)
     static_assert(terms_fit<T, S>,
                   "this solver takes ODETerm{f}, or a MultiTerm; pairs of terms are for solvers such as "
@@ -226,6 +233,11 @@ constexpr void refuse_solve() {
         "the vector field of a ControlTerm must return a tree of the type of the state y0, each leaf "
         "with the axes of the control behind its own; or Diagonal{…} of such a tree, or a "
         "LinearOperator");
+  else if constexpr (fields_fault<T, argument_t<Y>> == FieldFault::Langevin)
+    static_assert(
+        fields_fault<T, argument_t<Y>> != FieldFault::Langevin,
+        "the terms of underdamped Langevin diffusion take the state std::pair{x, v} of two trees of one "
+        "type, and grad_f(x) returns one");
   else if constexpr (StepController<O>)
     static_assert(
         !StepController<O>,

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "apsis/diffeq/control_term.hpp"
+#include "apsis/diffeq/langevin_terms.hpp"
 #include "apsis/transform/function.hpp"
 #include "apsis/tree/fields.hpp"
 
@@ -49,6 +49,7 @@ enum class TermStructure : std::uint8_t {
   Whole,        ///< y' = f(t, y); of a MultiTerm, the sum
   Split,        ///< a MultiTerm of two, of which each is treated in its own way
   Partitioned,  ///< a pair of terms on a pair of states: q' = f(t, p), p' = g(t, q)
+  Langevin,     ///< a MultiTerm of an UnderdampedLangevinDriftTerm and an UnderdampedLangevinDiffusionTerm
 };
 
 namespace detail {
@@ -63,6 +64,7 @@ struct FlatTerms {
   TermStructure structure;  // Partitioned, or Whole
   LeafNames state;          // what errors call the leaves of the state
   FlatControls controls = {};
+  FlatLangevin langevin = {};  // null unless the terms are those of Langevin diffusion
 };
 }  // namespace detail
 
@@ -106,6 +108,13 @@ class Slopes {
   std::vector<Array> diffusion(const Array& t, std::span<const Array> y, const Controls& controls) const {
     return product(fields(t, y), y, controls);
   }
+  /// Of the terms of underdamped Langevin diffusion, and only of these: γ (0) and u (1) of the drift, or of
+  /// the diffusion (2, 3), as they were given, and ∇f.
+  bool is_langevin() const { return terms_.langevin.gradient != nullptr; }
+  std::vector<Array> langevin(int which) const { return terms_.langevin.coefficients(terms_.context, which); }
+  std::vector<Array> langevin_gradient(std::span<const Array> x) const {
+    return terms_.langevin.gradient(terms_.context, x);
+  }
   /// What a path is, and what its term means.
   std::pair<detail::PathTraits, Calculus> path(std::size_t control) const;
   /// What the paths remember at first, and these terms with such a memory, which `increment` changes.
@@ -128,7 +137,11 @@ inline constexpr bool is_ode_term = false;
 template <class F>
 inline constexpr bool is_ode_term<ODETerm<F>> = true;
 template <class T>
-inline constexpr bool is_single_term = is_ode_term<T> || is_control_term<T>;
+inline constexpr bool is_single_term = is_ode_term<T> || is_control_term<T> || is_langevin_drift<T>;
+template <class T>
+inline constexpr bool is_langevin = false;
+template <class A, class B>
+inline constexpr bool is_langevin<MultiTerm<A, B>> = is_langevin_drift<A>&& is_langevin_diffusion<B>;
 
 /// What a term is: whether it is one, how many there are, and the states it fits.
 template <class T>
@@ -171,7 +184,7 @@ std::size_t count_leaves(const T& tree) {
 void check_slope(const std::vector<bool>& state, const std::vector<bool>& slope);
 
 /// What is wrong with a vector field that takes a time and `In`, and returns `Out`.
-enum class FieldFault : std::uint8_t { None, Arguments, Result, Control };
+enum class FieldFault : std::uint8_t { None, Arguments, Result, Control, Langevin };
 template <class F, class In, class Out>
 constexpr FieldFault field_fault() {
   if constexpr (!is_callable_with<F, Array, In>)
@@ -192,6 +205,22 @@ constexpr FieldFault fault_of(const ControlTerm<F, P>*, const State*) {
     return is_control_field<std::decay_t<std::invoke_result_t<const F&, Array, State>>, State>
                ? FieldFault::None
                : FieldFault::Control;
+}
+template <class G, class U, class F, class State>
+constexpr FieldFault fault_of(const UnderdampedLangevinDriftTerm<G, U, F>*, const State*) {
+  return FieldFault::Langevin;
+}
+template <class G, class U, class F, class X>
+constexpr FieldFault fault_of(const UnderdampedLangevinDriftTerm<G, U, F>*, const std::pair<X, X>*) {
+  return returns_into<X, F, X> ? FieldFault::None : FieldFault::Langevin;
+}
+template <class G, class U, class P, class State>
+constexpr FieldFault fault_of(const UnderdampedLangevinDiffusionTerm<G, U, P>*, const State*) {
+  return FieldFault::Langevin;
+}
+template <class G, class U, class P, class X>
+constexpr FieldFault fault_of(const UnderdampedLangevinDiffusionTerm<G, U, P>*, const std::pair<X, X>*) {
+  return FieldFault::None;
 }
 template <class... T, class State>
 constexpr FieldFault fault_of(const MultiTerm<T...>*, const State* state) {
@@ -227,6 +256,19 @@ std::vector<Array> term_slope(const ODETerm<F>& term, const State& like, std::si
 template <class F, class P, class State>
 std::vector<Array> term_slope(const ControlTerm<F, P>&, const State&, std::size_t, const Array&,
                               std::span<const Array>) {
+  return {};
+}
+template <class G, class U, class F, class State>
+std::vector<Array> term_slope(const UnderdampedLangevinDriftTerm<G, U, F>& term, const State& like,
+                              std::size_t, const Array& t, std::span<const Array> y) {
+  const auto field = [&term](const Array& at, const State& x_and_v) {
+    return term.vector_field(at, x_and_v);
+  };
+  return field_slope(field, like, like, t, y);
+}
+template <class G, class U, class P, class State>
+std::vector<Array> term_slope(const UnderdampedLangevinDiffusionTerm<G, U, P>&, const State&, std::size_t,
+                              const Array&, std::span<const Array>) {
   return {};
 }
 template <class... T, class State>
@@ -275,8 +317,13 @@ FlatControls flat_controls() {
   c.field = [](const void* self, std::size_t i, const Array& t, std::span<const Array> y) {
     const Of& of = *static_cast<const Of*>(self);
     ControlField out;
-    visit_control(of.term, i,
-                  [&](const auto& term) { out = control_field(term.vector_field, of.like, t, y); });
+    using State = std::remove_cvref_t<decltype(of.like)>;
+    visit_control(of.term, i, [&](const auto& term) {
+      const auto field = [&term](const Array& at, const State& state) {
+        return term.vector_field(at, state);
+      };
+      out = control_field(field, of.like, t, y);
+    });
     return out;
   };
   c.increment = [](const void* self, std::size_t i, const Array& t0, const Array& t1,
@@ -320,6 +367,7 @@ struct TermsOf {
     FlatTerms flat{this, slope, TermShape<Term>::count, first, TermShape<Term>::structure, names};
     if constexpr (TermShape<Term>::structure == TermStructure::Whole)
       flat.controls = flat_controls<TermsOf>();
+    if constexpr (is_langevin<Term>) flat.langevin = flat_langevin<TermsOf>();
     return flat;
   }
 };
