@@ -83,29 +83,19 @@ void check_channels(const Array& lhs, const Array& rhs, const ConvGeneralDilated
          loc);
 }
 
-}  // namespace
-
-// One product of the kernel, as a matrix, and the patches of all windows. Patches are made along one axis
-// after the other: as many slices as the sum of the window's sizes, not as their product.
-Array conv_general_dilated(const Array& left, const Array& right, const ConvGeneralDilatedOptions& o,
-                           Loc loc) {
-  const LocScope place(loc);
-  constexpr const char* where = "conv_general_dilated";
-  if (left.ndim() < 2 || left.ndim() != right.ndim())
-    fail(messages::conv_ranks, {to_string(left.aval()), to_string(right.aval())}, loc);
-  const std::size_t axes = left.shape().size() - 2;
-  const Letters letters = letters_of(o.dimensions, axes, loc);
-  Array lhs = letters.given ? transpose(left, permutation(o.dimensions.lhs, letters.lhs)) : left;
-  const Array rhs = letters.given ? transpose(right, permutation(o.dimensions.rhs, letters.rhs)) : right;
-  check_channels(lhs, rhs, o, loc);
-
+/// lhs [N, C, spatial…], dilated and padded, and how windows are laid over it.
+struct Prepared {
+  Array lhs;
+  Dims window, strides, dilation;
+};
+Prepared prepared(const char* where, Array lhs, const Dims& window, const ConvGeneralDilatedOptions& o,
+                  Loc loc) {
+  const std::size_t axes = window.size();
   const Dims strides = o.window_strides.of(axes, where, "window_strides", 1, loc);
   const Dims lhs_dilation = o.lhs_dilation.of(axes, where, "lhs_dilation", 1, loc);
   const Dims rhs_dilation = o.rhs_dilation.of(axes, where, "rhs_dilation", 1, loc);
-  Dims window, extent, sizes, low{0, 0}, high{0, 0};
+  Dims extent, sizes, low{0, 0}, high{0, 0};
   for (std::size_t i = 0; i < axes; ++i) {
-    window.push_back(rhs.shape()[2 + i]);
-    if (window[i] == 0) fail(messages::conv_ranks, {to_string(left.aval()), to_string(right.aval())}, loc);
     extent.push_back((window[i] - 1) * rhs_dilation[i] + 1);
     sizes.push_back(lhs.shape()[2 + i]);
   }
@@ -117,10 +107,33 @@ Array conv_general_dilated(const Array& left, const Array& right, const ConvGene
     high.push_back(std::max(after[i], -(lhs.shape()[2 + i] + low.back())));
   }
   if (low != Dims::filled(low.size(), 0) || high != low) lhs = pad(lhs, low, high);
+  return {lhs, window, strides, rhs_dilation};
+}
 
+}  // namespace
+
+// One product of the kernel, as a matrix, and the patches of all windows. Patches are made along one axis
+// after the other: as many slices as the sum of the window's sizes, not as their product.
+Array conv_general_dilated(const Array& left, const Array& right, const ConvGeneralDilatedOptions& o,
+                           Loc loc) {
+  const LocScope place(loc);
+  if (left.ndim() < 2 || left.ndim() != right.ndim())
+    fail(messages::conv_ranks, {to_string(left.aval()), to_string(right.aval())}, loc);
+  const std::size_t axes = left.shape().size() - 2;
+  const Letters letters = letters_of(o.dimensions, axes, loc);
+  Array lhs = letters.given ? transpose(left, permutation(o.dimensions.lhs, letters.lhs)) : left;
+  const Array rhs = letters.given ? transpose(right, permutation(o.dimensions.rhs, letters.rhs)) : right;
+  check_channels(lhs, rhs, o, loc);
+
+  Dims window;
+  for (std::size_t i = 0; i < axes; ++i) {
+    window.push_back(rhs.shape()[2 + i]);
+    if (window[i] == 0) fail(messages::conv_ranks, {to_string(left.aval()), to_string(right.aval())}, loc);
+  }
+  const Prepared p = prepared("conv_general_dilated", lhs, window, o, loc);
   const std::int64_t n = lhs.dim(0), c = rhs.dim(1), k = rhs.dim(0), each = c * window.product();
   Dims count = Dims::filled(axes, 0);
-  const Array met = patches(lhs, window, strides, rhs_dilation, count);
+  const Array met = patches(p.lhs, window, p.strides, p.dilation, count);
   const std::int64_t places = count.product(), f = o.feature_group_count, b = o.batch_group_count;
   Array y;
   if (f == 1 && b == 1)
@@ -131,6 +144,69 @@ Array conv_general_dilated(const Array& left, const Array& right, const ConvGene
     y = einsum("gok,gnkp->ngop", {reshape(rhs, {b, k / b, each}), reshape(met, {b, n / b, each, places})});
   y = reshape(y, joined({n / b, k}, count));
   return letters.given ? transpose(y, permutation(letters.out, o.dimensions.out)) : y;
+}
+
+Array conv_general_dilated_patches(const Array& left, const Dims& window, const ConvGeneralDilatedOptions& o,
+                                   Loc loc) {
+  const LocScope place(loc);
+  constexpr const char* where = "conv_general_dilated_patches";
+  const bool fits = left.shape().size() == window.size() + 2 && o.feature_group_count == 1 &&
+                    o.batch_group_count == 1 &&
+                    std::ranges::all_of(window, [](auto size) { return size > 0; });
+  if (!fits)
+    fail(messages::array_sizes,
+         {where, to_string(left.aval()), "windows of " + to_string(window),
+          "give a size above 0 for each axis behind batch and channels, and no groups"},
+         loc);
+  const Letters letters = letters_of(o.dimensions, window.size(), loc);
+  const Array lhs = letters.given ? transpose(left, permutation(o.dimensions.lhs, letters.lhs)) : left;
+  const Prepared p = prepared(where, lhs, window, o, loc);
+  Dims count = Dims::filled(window.size(), 0);
+  const Array met = patches(p.lhs, window, p.strides, p.dilation, count);
+  const Array y = reshape(met, joined({lhs.dim(0), lhs.dim(1) * window.product()}, count));
+  return letters.given ? transpose(y, permutation(letters.out, o.dimensions.out)) : y;
+}
+
+namespace {
+
+/// What stands before and after an axis, of a kernel of `size` entries.
+std::pair<std::int64_t, std::int64_t> transposed_padding(bool same, std::int64_t size, std::int64_t stride) {
+  const std::int64_t all = size + stride - 2 + (same ? 0 : std::max<std::int64_t>(size - stride, 0));
+  const std::int64_t before = !same || stride > size - 1 ? size - 1 : (all + 1) / 2;
+  return {before, all - before};
+}
+
+}  // namespace
+
+Array conv_transpose(const Array& lhs, const Array& rhs, const TransposedConvolutionOptions& o, Loc loc) {
+  const LocScope place(loc);
+  constexpr const char* where = "conv_transpose";
+  if (lhs.ndim() < 2 || lhs.ndim() != rhs.ndim())
+    fail(messages::conv_ranks, {to_string(lhs.aval()), to_string(rhs.aval())}, loc);
+  const std::size_t axes = lhs.shape().size() - 2;
+  const Letters letters = letters_of(o.dimensions, axes, loc);
+  ConvGeneralDilatedOptions options{.padding = o.padding,
+                                    .lhs_dilation = o.strides,
+                                    .rhs_dilation = o.rhs_dilation,
+                                    .dimensions = o.dimensions};
+  // Axes of the kernel by what they are: O, I, and the spatial ones in order.
+  const Dims own = letters.given ? permutation(o.dimensions.rhs, letters.rhs) : Dims::counting(axes + 2);
+  if (o.padding.is_same() || o.padding.is_valid()) {
+    const Dims strides = o.strides.of(axes, where, "strides", 1, loc),
+               dilation = o.rhs_dilation.of(axes, where, "rhs_dilation", 1, loc);
+    std::vector<std::pair<std::int64_t, std::int64_t>> sides;
+    for (std::size_t i = 0; i < axes; ++i) {
+      const std::int64_t size = (rhs.dim(static_cast<int>(own[2 + i])) - 1) * dilation[i] + 1;
+      sides.push_back(transposed_padding(o.padding.is_same(), size, strides[i]));
+    }
+    options.padding = Padding(sides);
+  }
+  if (!o.transpose_kernel) return conv_general_dilated(lhs, rhs, options, loc);
+  Dims spatial;
+  for (std::size_t i = 0; i < axes; ++i) spatial.push_back(own[2 + i]);
+  const Array turned = axes == 0 ? rhs : flip(rhs, spatial);
+  return conv_general_dilated(lhs, swapaxes(turned, static_cast<int>(own[0]), static_cast<int>(own[1])),
+                              options, loc);
 }
 
 }  // namespace apsis

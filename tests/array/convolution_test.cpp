@@ -47,6 +47,39 @@ TEST(ArrayRoom, Convolution) {
         one([](const Case& c, Inputs x) { return reduce_window_min(x[0], window(c)); })}});
 }
 
+ConvDimensions layout_of(const Case& c) {
+  if (c.text.at("layout") == "none") return {};
+  return {.lhs = "NHWC", .rhs = "HWIO", .out = "NHWC"};
+}
+Padding padding_named(const std::string& name) {
+  if (name == "explicit") return Padding(std::vector<std::pair<std::int64_t, std::int64_t>>{{1, 2}});
+  return Padding(name.c_str());
+}
+
+TEST(ArrayRoom, ConvolutionHelpers) {
+  const apsis::testing::Table table{
+      {"conv_transpose", one([](auto& c, auto x) {
+         return conv_transpose(x[0], x[1],
+                               {.strides = per_axis(c, "strides"),
+                                .padding = padding_named(c.text.at("padding")),
+                                .rhs_dilation = number(c, "dilation"),
+                                .dimensions = layout_of(c),
+                                .transpose_kernel = flag(c, "turned")});
+       })},
+      {"patches", one([](auto& c, auto x) {
+         const Dims window = dims(c, "window");
+         return conv_general_dilated_patches(
+             x[0], window,
+             {.window_strides = per_axis(c, "strides"),
+              .padding = Padding(std::vector<std::pair<std::int64_t, std::int64_t>>(
+                  window.size(), {number(c, "low"), number(c, "high")})),
+              .rhs_dilation = per_axis(c, "dilation"),
+              .dimensions = layout_of(c)});
+       })},
+  };
+  check_file("convolution_helpers", table);
+}
+
 TEST(ArrayRoom, WindowsOfOtherDtypes) {
   const Array x = array({3, 1, 4, 1, 5});
   EXPECT_EQ(reduce_window_max(x, {.window = 2, .padding = 1}).to_vector<int>(),

@@ -229,5 +229,8 @@ APSIS_PROVOKES(
     switch_(0, std::vector<Array (*)(const Array&)>{}, array(1.)))
 
 APSIS_PROVOKES(scan_unroll, "[scan] unroll = 0: give the number of iterations that are one, 1 or more",
-               scan([](const Array& c, const Array& x) { return std::pair{c + x, x}; }, 0., array({1., 2.}),
-                    {.unroll = 0}))
+               scan(
+                   [](const Array& c, const Array& x) {
+                     return std::pair{c + x, x};
+                   },
+                   0., array({1., 2.}), {.unroll = 0}))

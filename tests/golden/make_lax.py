@@ -272,7 +272,28 @@ def places():
     w.write()
 
 
-families = {f.__name__: f for f in (moves, einsum, folds, bits, dots, counts, places, images)}
+def helpers():
+    w = file("convolution_helpers", "conv_transpose and conv_general_dilated_patches.")
+    nhwc = ("NHWC", "HWIO", "NHWC")
+    for t in FLOATS:
+        for padding in ("SAME", "VALID", "explicit"):
+            for stride, dilation, k in ((1, 1, 3), (2, 1, 3), (3, 1, 2), (2, 2, 2)):
+                for turned in (0, 1):
+                    pads = [(1, 2)] if padding == "explicit" else padding
+                    f = lambda x, w: lax.conv_transpose(x, w, [stride], pads, [dilation], ("NCH", "OIH", "NCH"), bool(turned))  # noqa: E731
+                    channels = (2, 3) if turned else (3, 2)
+                    record(w, "conv_transpose", f, normal(t, 2, 2, 4), normal(t, *channels, k), strides=stride, dilation=dilation, padding=padding, turned=turned, layout="none")
+        f = lambda x, w: lax.conv_transpose(x, w, (2, 3), "SAME", None, nhwc, False)  # noqa: E731
+        record(w, "conv_transpose", f, normal(t, 1, 3, 2, 2), normal(t, 3, 2, 2, 3), strides=(2, 3), dilation=1, padding="SAME", turned=0, layout="nhwc")
+        for window, strides, padding, dilation in (((3,), (1,), [(0, 0)], (1,)), ((2,), (2,), [(1, 0)], (2,))):
+            f = lambda x: lax.conv_general_dilated_patches(x, window, strides, padding, None, dilation)  # noqa: E731
+            record(w, "patches", f, normal(t, 2, 3, 6), window=window, strides=strides, low=padding[0][0], high=padding[0][1], dilation=dilation, layout="none")
+        f = lambda x: lax.conv_general_dilated_patches(x, (2, 3), (1, 1), "VALID", None, None, nhwc)  # noqa: E731
+        record(w, "patches", f, normal(t, 1, 4, 5, 2), window=(2, 3), strides=(1, 1), low=0, high=0, dilation=(1, 1), layout="nhwc")
+    w.write()
+
+
+families = {f.__name__: f for f in (moves, einsum, folds, bits, dots, counts, places, helpers, images)}
 if __name__ == "__main__":
     for name in sys.argv[1:] or families:
         rng = np.random.default_rng(20261127)  # of each family, so that one can be made alone

@@ -30,4 +30,26 @@ struct ConvGeneralDilatedOptions {
 Array conv_general_dilated(const Array& lhs, const Array& rhs, const ConvGeneralDilatedOptions& options = {},
                            Loc loc = Loc::here());
 
+/// What the kernels of a convolution meet, a channel each: [N, C · window, spatial…], the places of a window
+/// in row-major order for each channel of lhs. `window` has the sizes of kernels. Of the dimensions' letters,
+/// those of rhs say the order of the spatial axes. Throws as conv_general_dilated, and for groups.
+/// (jax.lax.conv_general_dilated_patches)
+Array conv_general_dilated_patches(const Array& lhs, const Dims& window,
+                                   const ConvGeneralDilatedOptions& options = {}, Loc loc = Loc::here());
+
+/// Options of `conv_transpose`.
+struct TransposedConvolutionOptions {
+  PerAxis strides = 1;       ///< from one entry of lhs to the next, in the result
+  Padding padding = "SAME";  ///< "SAME": n · stride entries; "VALID": all; numbers: of the dilated lhs
+  PerAxis rhs_dilation = 1;  ///< d - 1 entries between those that meet the kernel
+  ConvDimensions dimensions = {};
+  /// The kernel is that of the convolution whose derivative this is: O and I change places, and it is
+  /// flipped.
+  bool transpose_kernel = false;
+};
+/// A convolution with strides below 1: lhs with strides - 1 zeros between its entries, so padded that the
+/// result has the sizes that `padding` says. (jax.lax.conv_transpose)
+Array conv_transpose(const Array& lhs, const Array& rhs, const TransposedConvolutionOptions& options = {},
+                     Loc loc = Loc::here());
+
 }  // namespace apsis

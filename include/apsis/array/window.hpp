@@ -61,6 +61,8 @@ class Padding {
   /// Whether "SAME" or "SAME_LOWER" was given, and which.
   bool is_same() const { return kind_ == Kind::Same || kind_ == Kind::SameLower; }
   bool is_same_lower() const { return kind_ == Kind::SameLower; }
+  /// Whether "VALID" was given.
+  bool is_valid() const { return kind_ == Kind::Valid; }
 
  private:
   enum class Kind : std::uint8_t { All, Each, Valid, Same, SameLower };
