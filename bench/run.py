@@ -49,6 +49,7 @@ GROUPS = [
                                       "train/gru-first-call", "train/first-call"]),
     Group("elementwise", "elementwise.py", ["elementwise/f32-1e6"], ["elementwise"]),
     Group("fft", "fft.py", ["fft/1024", "fft/64-batch", "fft/65536"]),
+    Group("complex", "complex.py", ["complex/mandelbrot", "complex/exp-product"]),
 ]
 # Rows that are the one of others with the least ratio.
 WORST_OF = {"train/first-call": [f"train/{model}-first-call" for model in ("mlp", "conv", "transformer", "gru")]}

@@ -65,6 +65,7 @@ int main(int argc, char** argv) {
       {"elementwise", bench::elementwise},
       {"arrays", bench::arrays},
       {"fft", bench::fft},
+      {"complex", bench::complex_numbers},
   };
   if (argc != 2) {
     std::fprintf(stderr, "usage: %s GROUP\n", argv[0]);

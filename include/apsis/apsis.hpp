@@ -38,6 +38,7 @@
 #include "apsis/ops/barrier.hpp"
 #include "apsis/ops/bits.hpp"
 #include "apsis/ops/comparison.hpp"
+#include "apsis/ops/complex.hpp"
 #include "apsis/ops/convert.hpp"
 #include "apsis/ops/creation.hpp"
 #include "apsis/ops/decomposition.hpp"

@@ -33,6 +33,10 @@ void evaluate(const Op& op, const Params& params, std::span<const Array> in, std
   auto& [in_avals, out_avals] = detail::own_of_thread<Avals, Avals>();
   for (const Array& a : in)
     if (detail::is_tracer(a)) detail::fail_leaked(a, op.name, loc);
+  if (is_of_complex(op, in)) {
+    const LocScope place(loc);
+    return op.of_complex(params, in, out);
+  }
   if (!op.evaluate) fail(messages::no_evaluate, {op.name}, loc);
   if (!op.shape) fail(messages::no_shape, {op.name}, loc);
   in_avals.clear();
@@ -107,6 +111,10 @@ Trace* current_trace() { return current; }
 
 TraceScope::TraceScope(Trace* trace) : previous_(current) { current = trace; }
 TraceScope::~TraceScope() { current = previous_; }
+
+bool is_of_complex(const Op& op, std::span<const Array> in) {
+  return op.of_complex && std::ranges::any_of(in, [](const Array& a) { return is_complex(a.dtype()); });
+}
 
 void bind(const Op& op, const Params& params, std::span<const Array> in, std::span<Array> out, Loc loc) {
   // What runs at once has no use for the place but in errors, which look for the user's themselves.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "ops/complex.hpp"
 #include "ops/elementary.hpp"
 #include "ops/index_params.hpp"
 #include "ops/jet_rules.hpp"
@@ -427,6 +428,7 @@ const Op add_op = {
     .kind = OpKind::Elementwise,
     .shape = elementwise_shape<Add>,
     .evaluate = elementwise_evaluate<Add>,
+    .of_complex = each_part<add_op>,
     .jvp = add_jvp,
     .transpose = add_transpose,
     .batch = elementwise_batch<add_op>,
@@ -440,6 +442,7 @@ const Op sub_op = {
     .kind = OpKind::Elementwise,
     .shape = elementwise_shape<Sub>,
     .evaluate = elementwise_evaluate<Sub>,
+    .of_complex = each_part<sub_op>,
     .jvp = sub_jvp,
     .transpose = sub_transpose,
     .batch = elementwise_batch<sub_op>,
@@ -453,6 +456,7 @@ const Op mul_op = {
     .kind = OpKind::Elementwise,
     .shape = elementwise_shape<Mul>,
     .evaluate = elementwise_evaluate<Mul>,
+    .of_complex = by_parts<parts::mul>,
     .jvp = mul_jvp,
     .transpose = factor_transpose,
     .batch = elementwise_batch<mul_op>,
@@ -467,6 +471,7 @@ const Op div_op = {
     .kind = OpKind::Elementwise,
     .shape = elementwise_shape<Div>,
     .evaluate = elementwise_evaluate<Div>,
+    .of_complex = by_parts<parts::div>,
     .jvp = div_jvp,
     .transpose = div_transpose,
     .batch = elementwise_batch<div_op>,
@@ -485,6 +490,7 @@ const Op neg_op = {
     .kind = OpKind::Elementwise,
     .shape = elementwise_shape<Neg>,
     .evaluate = elementwise_evaluate<Neg>,
+    .of_complex = each_part<neg_op>,
     .jvp = neg_jvp,
     .transpose = neg_transpose,
     .batch = elementwise_batch<neg_op>,
@@ -537,7 +543,7 @@ using namespace detail;
 Array operator+(const Operand& a, const Operand& b) {
   const Operands o = matched("add", a.array, b.array, a.loc);
   if (o.a.dtype() == Dtype::Bool) return bind1(bit_or_op, {}, {o.a, o.b}, a.loc);
-  check_dtype("add", number_dtypes, o.a.aval(), a.loc);
+  check_operand(add_op, number_dtypes, o.a, a.loc);
   return bind1(add_op, {}, {o.a, o.b}, a.loc);
 }
 
@@ -548,7 +554,7 @@ Array operator-(const Operand& a, const Operand& b) {
 Array operator*(const Operand& a, const Operand& b) {
   const Operands o = matched("mul", a.array, b.array, a.loc);
   if (o.a.dtype() == Dtype::Bool) return bind1(bit_and_op, {}, {o.a, o.b}, a.loc);
-  check_dtype("mul", number_dtypes, o.a.aval(), a.loc);
+  check_operand(mul_op, number_dtypes, o.a, a.loc);
   return bind1(mul_op, {}, {o.a, o.b}, a.loc);
 }
 
@@ -556,7 +562,7 @@ Array operator/(const Operand& a, const Operand& b) { return bind_floating(div_o
 Array operator%(const Operand& a, const Operand& b) { return remainder(a.array, b.array, a.loc); }
 
 Array operator-(const Operand& a) {
-  check_dtype("neg", number_dtypes, a.array.aval(), a.loc);
+  check_operand(neg_op, number_dtypes, a.array, a.loc);
   return bind1(neg_op, {}, {a.array}, a.loc);
 }
 Array operator+(const Operand& a) { return a.array; }
@@ -569,11 +575,19 @@ Array& operator%=(Array& a, const Operand& b) { return a = Operand(a, b.loc) % b
 
 Array abs(const Array& x, Loc loc) {
   if (x.dtype() == Dtype::Bool || is_unsigned_integer(x.dtype())) return x;
+  if (is_complex(x.dtype())) {
+    const LocScope place(loc);
+    return parts::abs(parts_of(x));
+  }
   check_dtype("abs", number_dtypes, x.aval(), loc);
   return bind1(abs_op, {}, {x}, loc);
 }
 
 Array sign(const Array& x, Loc loc) {
+  if (is_complex(x.dtype(loc))) {
+    const LocScope place(loc);
+    return joined(parts::sign(parts_of(x)));
+  }
   check_dtype("sign", number_dtypes, x.aval(), loc);
   return bind1(sign_op, {}, {x}, loc);
 }

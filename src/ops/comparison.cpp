@@ -2,6 +2,7 @@
 
 #include "apsis/ops/comparison.hpp"
 
+#include "ops/complex.hpp"
 #include "ops/elementwise.hpp"
 #include "ops/extrema.hpp"
 #include "ops/operands.hpp"
@@ -76,6 +77,7 @@ const Op eq_op = {
     .kind = OpKind::Elementwise,
     .shape = elementwise_shape<Eq>,
     .evaluate = elementwise_evaluate<Eq>,
+    .of_complex = by_parts<parts::eq>,
     .jvp = zero_jvp<eq_op>,
     .batch = elementwise_batch<eq_op>,
     .emit = elementwise_emit<Eq>,
@@ -86,6 +88,7 @@ const Op ne_op = {
     .kind = OpKind::Elementwise,
     .shape = elementwise_shape<Ne>,
     .evaluate = elementwise_evaluate<Ne>,
+    .of_complex = by_parts<parts::ne>,
     .jvp = zero_jvp<ne_op>,
     .batch = elementwise_batch<ne_op>,
     .emit = elementwise_emit<Ne>,

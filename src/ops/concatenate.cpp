@@ -1,4 +1,5 @@
 #include "ir/graph.hpp"
+#include "ops/complex.hpp"
 #include "ops/elementwise.hpp"
 #include "ops/index_rules.hpp"
 #include "ops/operand_axis.hpp"
@@ -72,9 +73,9 @@ void concatenate_batch(const BatchRule& r) {
   r.out_axes.push_back(0);
 }
 
-bool concatenate_rewrite(GraphBuilder&, const Params&, std::span<const ValueId> operands,
-                         std::span<ValueId> results, Loc) {
-  if (operands.size() != 1) return false;
+bool concatenate_rewrite(GraphBuilder& builder, const Params& params, std::span<const ValueId> operands,
+                         std::span<ValueId> results, Loc loc) {
+  if (operands.size() != 1) return move_parts(builder, concatenate_op, params, operands, results, loc);
   results[0] = operands[0];
   return true;
 }

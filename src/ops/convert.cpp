@@ -3,6 +3,7 @@
 #include "apsis/ops/convert.hpp"
 
 #include "core/convert.hpp"
+#include "ops/complex.hpp"
 #include "ops/convert_params.hpp"
 #include "ops/elementwise.hpp"
 
@@ -60,6 +61,19 @@ void convert_emit(Emitter& e, const Params& params, std::span<const Value> in, s
   }
 }
 
+// The real part to a real dtype; to booleans, whether it is not zero.
+void convert_of_complex(const Params& params, std::span<const Array> in, std::span<Array> out) {
+  const auto& p = params.as<ConvertParams>();
+  const Parts z = parts_of(in[0]);
+  const Dtype part = part_dtype(p.dtype);
+  if (p.dtype == Dtype::Bool)
+    out[0] = lax::logical_or(lax::convert(z.re, Dtype::Bool), lax::convert(z.im, Dtype::Bool));
+  else if (!is_complex(p.dtype))
+    out[0] = lax::convert(z.re, part, p.weak);
+  else
+    out[0] = joined({lax::convert(z.re, part, p.weak), lax::convert(z.im, part, p.weak)});
+}
+
 void convert_jvp(const JvpRule& r) {
   const auto& p = r.params.as<ConvertParams>();
   r.outs[0] = lax::convert(r.primals[0], p.dtype, p.weak);
@@ -89,6 +103,7 @@ const Op convert_op = {
     .kind = OpKind::Elementwise,
     .shape = convert_shape,
     .evaluate = convert_evaluate,
+    .of_complex = convert_of_complex,
     .jvp = convert_jvp,
     .transpose = convert_transpose,
     .batch = elementwise_batch<convert_op>,
@@ -104,7 +119,8 @@ namespace apsis {
 
 Array astype(const Array& x, Dtype dtype, Loc loc) {
   if (x.dtype() == dtype && !x.weak()) return x;
-  return bind1(detail::convert_op, make_params(detail::ConvertParams{dtype, false}), {x}, loc);
+  const LocScope place(loc);
+  return detail::lax::convert(x, dtype);
 }
 
 }  // namespace apsis

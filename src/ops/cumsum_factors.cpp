@@ -28,7 +28,7 @@ std::int64_t factor_offset(const Lines& lines, std::int64_t place, bool reverse)
 
 void factors_shape(const Params& params, std::span<const Aval> in, std::vector<Aval>& out) {
   const std::int64_t axis = params.as<CumulativeParams>().axis;
-  for (const Aval& a : in) check_dtype("cumsum", float_dtypes, a);
+  for (const Aval& a : in) check_dtype("cumsum", float_dtypes | complex_dtypes, a);
   APSIS_ASSERT(in[0].dtype() == in[1].dtype() && axis >= 0 && axis < in[0].rank());
   Shape steps = in[0].shape();
   --steps[static_cast<std::size_t>(axis)];

@@ -5,6 +5,7 @@
 #include <array>
 #include <limits>
 
+#include "ops/complex_running.hpp"
 #include "ops/elementwise.hpp"
 #include "ops/extrema.hpp"
 #include "ops/index_rules.hpp"
@@ -22,24 +23,28 @@ struct CumSum {
   static constexpr const char* name = "cumsum";
   static constexpr std::int64_t block = sum_block;
   static constexpr DtypeSet dtypes = number_dtypes;
+  static constexpr DtypeSet by_parts = complex_dtypes;
   static auto combine(const auto& m, auto a, auto b) { return m.add(a, b); }
 };
 struct CumProd {
   static constexpr const char* name = "cumprod";
   static constexpr std::int64_t block = one_block;
   static constexpr DtypeSet dtypes = number_dtypes;
+  static constexpr DtypeSet by_parts = complex_dtypes;
   static auto combine(const auto& m, auto a, auto b) { return m.mul(a, b); }
 };
 struct CumMax {
   static constexpr const char* name = "cummax";
   static constexpr std::int64_t block = one_block;
   static constexpr DtypeSet dtypes = number_dtypes;
+  static constexpr DtypeSet by_parts = 0;
   static auto combine(const auto& m, auto a, auto b) { return larger(m, a, b); }
 };
 struct CumMin {
   static constexpr const char* name = "cummin";
   static constexpr std::int64_t block = one_block;
   static constexpr DtypeSet dtypes = number_dtypes;
+  static constexpr DtypeSet by_parts = 0;
   static auto combine(const auto& m, auto a, auto b) { return smaller(m, a, b); }
 };
 
@@ -47,7 +52,7 @@ template <class Text>
 void cumulative_shape(const Params& params, std::span<const Aval> in, std::vector<Aval>& out) {
   APSIS_ASSERT(in.size() == 1);
   const std::int64_t axis = params.as<CumulativeParams>().axis;
-  check_dtype(Text::name, Text::dtypes, in[0]);
+  check_dtype(Text::name, Text::dtypes | Text::by_parts, in[0]);
   APSIS_ASSERT(axis >= 0 && axis < in[0].rank());
   out.push_back(in[0]);
 }
@@ -210,6 +215,7 @@ const Op cumsum_op = {
     .kind = OpKind::Index,
     .shape = cumsum_shape,
     .evaluate = cumsum_evaluate,
+    .of_complex = cumsum_of_complex,
     .jvp = cumsum_jvp,
     .transpose = cumsum_transpose,
     .batch = cumulative_batch<cumsum_op>,
@@ -223,6 +229,7 @@ const Op cumprod_op = {
     .kind = OpKind::Index,
     .shape = cumulative_shape<CumProd>,
     .evaluate = cumulative_evaluate<CumProd>,
+    .of_complex = cumprod_of_complex,
     .jvp = cumprod_jvp,
     .batch = cumulative_batch<cumprod_op>,
     .emit_unrolled = cumulative_emit<CumProd>,

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "ir/graph.hpp"
+#include "ops/complex.hpp"
 #include "ops/index_rules.hpp"
 #include "ops/operand_axis.hpp"
 #include "ops/view_params.hpp"
@@ -133,6 +134,7 @@ void dynamic_slice_batch(const BatchRule& r) {
 // Starts known while staging make it a slice.
 bool dynamic_slice_rewrite(GraphBuilder& builder, const Params& params, std::span<const ValueId> operands,
                            std::span<ValueId> results, Loc loc) {
+  if (move_parts(builder, dynamic_slice_op, params, operands, results, loc)) return true;
   const auto& p = params.as<DynamicSliceParams>();
   const Shape shape = builder.aval(operands[0]).shape();
   SliceParams fixed;
@@ -229,6 +231,11 @@ std::int64_t dynamic_update_operand_axis(const Params&, std::span<const Aval> in
   return k < 2 && same_length(in[1], out, axis) ? axis : -1;
 }
 
+bool dynamic_update_rewrite(GraphBuilder& builder, const Params& params, std::span<const ValueId> operands,
+                            std::span<ValueId> results, Loc loc) {
+  return move_parts(builder, dynamic_update_slice_op, params, operands, results, loc);
+}
+
 }  // namespace
 
 const Op dynamic_slice_op = {
@@ -256,6 +263,7 @@ const Op dynamic_update_slice_op = {
     .transpose = dynamic_update_transpose,
     .batch = dynamic_update_batch,
     .emit_unrolled = dynamic_update_emit,
+    .rewrite = dynamic_update_rewrite,
     .moves = true,
     .updates = 0,
     .written = 1,

@@ -11,6 +11,8 @@
 // `compute` is run on ElementModel by the evaluator and on EmitterModel by the code generator, so both give
 // the same bits. Half-width floats are widened to f32, computed and rounded.
 
+#include <utility>
+
 #include "apsis/core/emitter.hpp"
 #include "apsis/core/op.hpp"
 #include "ir/graph.hpp"
@@ -37,6 +39,9 @@ struct Binary : Unary {
 };
 struct Ternary : Unary {
   static constexpr std::size_t arity = 3;
+};
+struct Quaternary : Unary {
+  static constexpr std::size_t arity = 4;
 };
 struct UnaryPredicate {
   static constexpr std::size_t arity = 1;
@@ -85,24 +90,13 @@ void elementwise_evaluate(const Params& params, std::span<const Array> in, std::
     using C = ComputeOf<T>;
     using R = std::conditional_t<Text::predicate, bool, T>;
     const typename EvaluatorModel<Text, C>::type m{};
-    const std::int64_t n = out[0].size();
     auto* r = mutable_data<R>(out[0]);
-    const auto* a = static_cast<const T*>(data_of(in[0]));
-    if constexpr (Text::arity == 1) {
-      for (std::int64_t i = 0; i < n; ++i)
-        r[i] = static_cast<R>(compute_text<Text>(params, m, static_cast<C>(a[i])));
-    } else {
-      const auto* b = static_cast<const T*>(data_of(in[1]));
-      if constexpr (Text::arity == 2) {
-        for (std::int64_t i = 0; i < n; ++i)
-          r[i] = static_cast<R>(compute_text<Text>(params, m, static_cast<C>(a[i]), static_cast<C>(b[i])));
-      } else {
-        const auto* c = static_cast<const T*>(data_of(in[2]));
-        for (std::int64_t i = 0; i < n; ++i)
-          r[i] = static_cast<R>(compute_text<Text>(params, m, static_cast<C>(a[i]), static_cast<C>(b[i]),
-                                                   static_cast<C>(c[i])));
-      }
+    [&]<std::size_t... k>(std::index_sequence<k...>) {
+      const T* const operands[] = {static_cast<const T*>(data_of(in[k]))...};
+      for (std::int64_t i = 0, n = out[0].size(); i < n; ++i)
+        r[i] = static_cast<R>(compute_text<Text>(params, m, static_cast<C>(operands[k][i])...));
     }
+    (std::make_index_sequence<Text::arity>());
   });
 }
 
@@ -116,17 +110,11 @@ Value emit_text(Emitter& e, const Params& params, std::span<const Value> in) {
     else
       return Lane<C>{e.convert(in[i], dtype_of<C>)};
   };
-  auto result = [&] {
-    if constexpr (Text::arity == 1)
-      return compute_text<Text>(params, m, operand(0));
-    else if constexpr (Text::arity == 2) {
-      auto a = operand(0), b = operand(1);
-      return compute_text<Text>(params, m, a, b);
-    } else {
-      auto a = operand(0), b = operand(1), c = operand(2);
-      return compute_text<Text>(params, m, a, b, c);
-    }
-  }();
+  auto result = [&]<std::size_t... k>(std::index_sequence<k...>) {
+    const Lane<C> operands[] = {operand(k)...};  // in order
+    return compute_text<Text>(params, m, operands[k]...);
+  }
+  (std::make_index_sequence<Text::arity>());
   if constexpr (Text::predicate || std::is_same_v<T, C>)
     return result.v;
   else
@@ -189,14 +177,18 @@ void unary_jvp(const JvpRule& r) {
   r.out_tangents[0] = lax::mul(r.tangents[0], derivative(r.primals[0], r.outs[0]));
 }
 
-/// An elementwise op of a text, with the given jvp rule.
+/// What stands for an op on complex operands (`Op::of_complex`).
+using ComplexRule = void (*)(const Params&, std::span<const Array> in, std::span<Array> out);
+
+/// An elementwise op of a text, with the given jvp rule and the one for complex operands.
 template <class Text, const Op& op>
-constexpr Op elementwise_op(void (*jvp)(const JvpRule&)) {
+constexpr Op elementwise_op(void (*jvp)(const JvpRule&), ComplexRule of_complex = nullptr) {
   return {
       .name = Text::name,
       .kind = OpKind::Elementwise,
       .shape = elementwise_shape<Text>,
       .evaluate = elementwise_evaluate<Text>,
+      .of_complex = of_complex,
       .jvp = jvp,
       .batch = elementwise_batch<op>,
       .emit = elementwise_emit<Text>,

@@ -3,6 +3,7 @@
 #include <numbers>
 
 #include "apsis/ops/math.hpp"
+#include "ops/complex.hpp"
 #include "ops/elementary.hpp"
 #include "ops/operands.hpp"
 
@@ -65,19 +66,26 @@ Array logaddexp_by_second(const Array&, const Array& y, const Array& result) {
 
 }  // namespace
 
-constinit const Op exp_op = elementwise_op<Exp, exp_op>(unary_jvp<exp_op, exp_derivative>);
-constinit const Op exp2_op = elementwise_op<Exp2, exp2_op>(unary_jvp<exp2_op, exp2_derivative>);
-constinit const Op expm1_op = elementwise_op<Expm1, expm1_op>(unary_jvp<expm1_op, expm1_derivative>);
-constinit const Op log_op = elementwise_op<Log, log_op>(unary_jvp<log_op, log_derivative>);
-constinit const Op log1p_op = elementwise_op<Log1p, log1p_op>(unary_jvp<log1p_op, log1p_derivative>);
+constinit const Op exp_op =
+    elementwise_op<Exp, exp_op>(unary_jvp<exp_op, exp_derivative>, by_parts<parts::exp>);
+constinit const Op exp2_op =
+    elementwise_op<Exp2, exp2_op>(unary_jvp<exp2_op, exp2_derivative>, by_parts<parts::exp2>);
+constinit const Op expm1_op =
+    elementwise_op<Expm1, expm1_op>(unary_jvp<expm1_op, expm1_derivative>, by_parts<parts::expm1>);
+constinit const Op log_op =
+    elementwise_op<Log, log_op>(unary_jvp<log_op, log_derivative>, by_parts<parts::log>);
+constinit const Op log1p_op =
+    elementwise_op<Log1p, log1p_op>(unary_jvp<log1p_op, log1p_derivative>, by_parts<parts::log1p>);
 constinit const Op log1mexp_op =
     elementwise_op<Log1mexp, log1mexp_op>(unary_jvp<log1mexp_op, log1mexp_derivative>);
-constinit const Op log2_op = elementwise_op<Log2, log2_op>(unary_jvp<log2_op, log2_derivative>);
-constinit const Op log10_op = elementwise_op<Log10, log10_op>(unary_jvp<log10_op, log10_derivative>);
+constinit const Op log2_op =
+    elementwise_op<Log2, log2_op>(unary_jvp<log2_op, log2_derivative>, by_parts<parts::log2>);
+constinit const Op log10_op =
+    elementwise_op<Log10, log10_op>(unary_jvp<log10_op, log10_derivative>, by_parts<parts::log10>);
 constinit const Op logaddexp_op = elementwise_op<LogAddExp, logaddexp_op>(
     binary_jvp<logaddexp_op, logaddexp_by_first, logaddexp_by_second>);
-constinit const Op logistic_op =
-    elementwise_op<Logistic, logistic_op>(unary_jvp<logistic_op, logistic_derivative>);
+constinit const Op logistic_op = elementwise_op<Logistic, logistic_op>(
+    unary_jvp<logistic_op, logistic_derivative>, by_parts<parts::logistic>);
 
 }  // namespace apsis::detail
 

@@ -1,6 +1,7 @@
 #include <cstring>
 #include <limits>
 
+#include "ops/complex.hpp"
 #include "ops/index_rules.hpp"
 #include "ops/operand_axis.hpp"
 
@@ -163,6 +164,13 @@ std::int64_t gather_operand_axis(const Params& params, std::span<const Aval> in,
   return batching < 0 ? -1 : p.operand_batching_dims[static_cast<std::size_t>(batching)];
 }
 
+// What is missing has a NaN in its real part only.
+bool gather_rewrite(GraphBuilder& builder, const Params& params, std::span<const ValueId> operands,
+                    std::span<ValueId> results, Loc loc) {
+  return params.as<GatherParams>().mode != OutOfBounds::Fill &&
+         move_parts(builder, gather_op, params, operands, results, loc);
+}
+
 }  // namespace
 
 const Op gather_op = {
@@ -174,6 +182,7 @@ const Op gather_op = {
     .transpose = gather_transpose,
     .batch = gather_batch,
     .emit_unrolled = gather_emit,
+    .rewrite = gather_rewrite,
     .parse = parse_params<GatherParams>,
     .places = gather_places,
     .operand_axis = gather_operand_axis,

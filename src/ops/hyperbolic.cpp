@@ -1,6 +1,7 @@
 // Hyperbolic functions and their inverses.
 
 #include "apsis/ops/math.hpp"
+#include "ops/complex.hpp"
 #include "ops/elementary.hpp"
 #include "ops/operands.hpp"
 
@@ -30,12 +31,18 @@ Array atanh_derivative(const Array& x, const Array&) {
 
 }  // namespace
 
-constinit const Op sinh_op = elementwise_op<Sinh, sinh_op>(unary_jvp<sinh_op, sinh_derivative>);
-constinit const Op cosh_op = elementwise_op<Cosh, cosh_op>(unary_jvp<cosh_op, cosh_derivative>);
-constinit const Op tanh_op = elementwise_op<Tanh, tanh_op>(unary_jvp<tanh_op, tanh_derivative>);
-constinit const Op asinh_op = elementwise_op<Asinh, asinh_op>(unary_jvp<asinh_op, asinh_derivative>);
-constinit const Op acosh_op = elementwise_op<Acosh, acosh_op>(unary_jvp<acosh_op, acosh_derivative>);
-constinit const Op atanh_op = elementwise_op<Atanh, atanh_op>(unary_jvp<atanh_op, atanh_derivative>);
+constinit const Op sinh_op =
+    elementwise_op<Sinh, sinh_op>(unary_jvp<sinh_op, sinh_derivative>, by_parts<parts::sinh>);
+constinit const Op cosh_op =
+    elementwise_op<Cosh, cosh_op>(unary_jvp<cosh_op, cosh_derivative>, by_parts<parts::cosh>);
+constinit const Op tanh_op =
+    elementwise_op<Tanh, tanh_op>(unary_jvp<tanh_op, tanh_derivative>, by_parts<parts::tanh>);
+constinit const Op asinh_op =
+    elementwise_op<Asinh, asinh_op>(unary_jvp<asinh_op, asinh_derivative>, by_parts<parts::asinh>);
+constinit const Op acosh_op =
+    elementwise_op<Acosh, acosh_op>(unary_jvp<acosh_op, acosh_derivative>, by_parts<parts::acosh>);
+constinit const Op atanh_op =
+    elementwise_op<Atanh, atanh_op>(unary_jvp<atanh_op, atanh_derivative>, by_parts<parts::atanh>);
 
 }  // namespace apsis::detail
 

@@ -412,7 +412,7 @@ Array IndexUpdate::multiply(const Array& v, IndexMode mode, Loc loc) const {
 }
 Array IndexUpdate::subtract(const Array& v, IndexMode mode, Loc loc) const {
   const LocScope place(loc);
-  detail::check_dtype("subtract", detail::number_dtypes, x_.aval(), loc);
+  detail::check_dtype("subtract", detail::number_dtypes | detail::complex_dtypes, x_.aval(), loc);
   // Negated in x's dtype: unsigned values have no negative. Fractions are left for the update to refuse.
   const bool fractions = is_floating(v.dtype()) && !is_floating(x_.dtype());
   return add(fractions ? v : -lax::convert(v, x_.dtype(), x_.weak()), mode, loc);

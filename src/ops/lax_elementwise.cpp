@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ops/complex.hpp"
 #include "ops/convert_params.hpp"
 #include "ops/lax.hpp"
 #include "ops/reduce_params.hpp"
@@ -29,6 +30,10 @@ Array select(const Array& condition, const Array& if_true, const Array& if_false
 }
 Array convert(const Array& a, Dtype dtype, bool weak) {
   if (a.dtype() == dtype && a.weak() == weak) return a;
+  if (is_complex(dtype) && !is_complex(a.dtype())) {
+    const Array part = convert(a, part_dtype(dtype), weak);
+    return joined({part, full_like(part.aval(), 0)});
+  }
   return bind1(convert_op, make_params(ConvertParams{dtype, weak}), {a});
 }
 Array eq(const Array& a, const Array& b) { return bind1(eq_op, {}, {a, b}); }

@@ -67,17 +67,24 @@ Array truth(const Array& a) {
   return lax::convert(a, Dtype::Bool);
 }
 
+void check_operand(const Op& op, DtypeSet allowed, const Array& a, Loc loc) {
+  if (!op.of_complex || !is_complex(a.dtype())) check_dtype(op.name, allowed, a.aval(), loc);
+}
+
 Array bind_matched(const Op& op, DtypeSet allowed, const Array& a, const Array& b, Loc loc) {
   const Operands o = matched(op.name, a, b, loc);
-  check_dtype(op.name, allowed, o.a.aval(), loc);
+  check_operand(op, allowed, o.a, loc);
   return bind1(op, {}, {o.a, o.b}, loc);
 }
 
 Array bind_floating(const Op& op, const Array& x, Loc loc) {
+  if (op.of_complex && is_complex(x.dtype(loc))) return bind1(op, {}, {x}, loc);
   return bind1(op, {}, {floating(op.name, x, loc)}, loc);
 }
 
 Array bind_floating(const Op& op, const Array& x, const Array& y, Loc loc) {
+  if (op.of_complex && (is_complex(x.dtype(loc)) || is_complex(y.dtype(loc))))
+    return bind_matched(op, all_dtypes, x, y, loc);
   const Operands o = matched_floating(op.name, x, y, loc);
   return bind1(op, {}, {o.a, o.b}, loc);
 }

@@ -24,6 +24,8 @@ Array floating(const char* name, const Array& a, Loc loc);
 Array truth(const Array& a);
 /// `a` broadcast to a shape it is known to broadcast to.
 Array broadcast_operand(const Array& a, const Shape& shape);
+/// Refuses dtypes outside the set, unless they are complex and the op has a rule for those.
+void check_operand(const Op& op, DtypeSet allowed, const Array& a, Loc loc);
 /// One op on two operands as the user gave them, refused outside `allowed`.
 Array bind_matched(const Op& op, DtypeSet allowed, const Array& a, const Array& b, Loc loc);
 /// One op of floating-point numbers on operands as the user gave them.

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "ir/graph.hpp"
+#include "ops/complex.hpp"
 #include "ops/index_rules.hpp"
 #include "ops/operand_axis.hpp"
 
@@ -114,7 +115,8 @@ void pad_batch(const BatchRule& r) {
 }
 
 bool pad_rewrite(GraphBuilder& builder, const Params& params, std::span<const ValueId> operands,
-                 std::span<ValueId> results, Loc) {
+                 std::span<ValueId> results, Loc loc) {
+  if (move_parts(builder, pad_op, params, operands, results, loc)) return true;
   const auto& p = params.as<PadParams>();
   Dims none = Dims::filled(p.low.size(), 0);
   if (!(p.low == none && p.high == none)) return false;

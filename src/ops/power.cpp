@@ -1,6 +1,7 @@
 // Roots and powers.
 
 #include "apsis/ops/math.hpp"
+#include "ops/complex.hpp"
 #include "ops/elementary.hpp"
 #include "ops/operands.hpp"
 #include "ops/power_params.hpp"
@@ -88,6 +89,10 @@ Array integer_pow(const Array& x, std::int64_t n) {
   return n == 1 ? x : bind1(integer_pow_op, make_params(IntegerPowParams{n}), {x});
 }
 
+void integer_pow_of_complex(const Params& params, std::span<const Array> in, std::span<Array> out) {
+  out[0] = joined(parts::integer_pow(parts_of(in[0]), params.as<IntegerPowParams>().n));
+}
+
 void integer_pow_jvp(const JvpRule& r) {
   const std::int64_t n = r.params.as<IntegerPowParams>().n;
   bind(integer_pow_op, r.params, r.primals, r.outs);
@@ -124,18 +129,22 @@ Array pow_by_exponent(const Array& x, const Array&, const Array& result) {
 
 }  // namespace
 
-constinit const Op sqrt_op = elementwise_op<Sqrt, sqrt_op>(unary_jvp<sqrt_op, sqrt_derivative>);
-constinit const Op rsqrt_op = elementwise_op<Rsqrt, rsqrt_op>(unary_jvp<rsqrt_op, rsqrt_derivative>);
+constinit const Op sqrt_op =
+    elementwise_op<Sqrt, sqrt_op>(unary_jvp<sqrt_op, sqrt_derivative>, by_parts<parts::sqrt>);
+constinit const Op rsqrt_op =
+    elementwise_op<Rsqrt, rsqrt_op>(unary_jvp<rsqrt_op, rsqrt_derivative>, by_parts<parts::rsqrt>);
 constinit const Op cbrt_op = elementwise_op<Cbrt, cbrt_op>(unary_jvp<cbrt_op, cbrt_derivative>);
 constinit const Op hypot_op =
     elementwise_op<Hypot, hypot_op>(binary_jvp<hypot_op, hypot_by_first, hypot_by_second>);
-constinit const Op pow_op = elementwise_op<Pow, pow_op>(binary_jvp<pow_op, pow_by_base, pow_by_exponent>);
+constinit const Op pow_op =
+    elementwise_op<Pow, pow_op>(binary_jvp<pow_op, pow_by_base, pow_by_exponent>, by_parts<parts::pow>);
 
 const Op integer_pow_op = {
     .name = IntegerPow::name,
     .kind = OpKind::Elementwise,
     .shape = integer_pow_shape,
     .evaluate = elementwise_evaluate<IntegerPow>,
+    .of_complex = integer_pow_of_complex,
     .jvp = integer_pow_jvp,
     .batch = elementwise_batch<integer_pow_op>,
     .emit = elementwise_emit<IntegerPow>,
@@ -167,7 +176,7 @@ bool literal_exponent(const Array& y, std::int64_t& n) {
 Array pow(const Array& x, const Array& y, Loc loc) {
   std::int64_t n;
   if (!literal_exponent(y, n)) return bind_matched(pow_op, number_dtypes, x, y, loc);
-  check_dtype("pow", number_dtypes, x.aval(), loc);
+  check_operand(integer_pow_op, number_dtypes, x, loc);
   if (n < 0 && is_integer(x.dtype()))
     fail(messages::negative_integer_power, {to_string(x.aval()), std::to_string(n)}, loc);
   if (n == 1) return x;

@@ -1,5 +1,7 @@
 // Reductions over axes: sum, prod, max, min, and, or, argmax, argmin.
 
+#include "ops/complex.hpp"
+#include "ops/complex_running.hpp"
 #include "ops/reduce_params.hpp"
 
 #include "ops/axis_walk.hpp"
@@ -346,6 +348,7 @@ const Op reduce_sum_op = {
     .kind = OpKind::Reduce,
     .shape = reduce_shape<Sum>,
     .evaluate = reduce_evaluate<Sum>,
+    .of_complex = each_part<reduce_sum_op>,
     .jvp = reduce_sum_jvp,
     .transpose = reduce_sum_transpose,
     .batch = reduce_batch<reduce_sum_op>,
@@ -362,6 +365,7 @@ const Op reduce_prod_op = {
     .kind = OpKind::Reduce,
     .shape = reduce_shape<Prod>,
     .evaluate = reduce_evaluate<Prod>,
+    .of_complex = reduce_prod_of_complex,
     .jvp = reduce_prod_jvp,
     .batch = reduce_batch<reduce_prod_op>,
     .emit_unrolled = reduce_emit<Prod>,

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "ops/complex.hpp"
 #include "ops/operands.hpp"
 #include "ops/reduce_params.hpp"
 
@@ -84,7 +85,7 @@ Array reduced(const Reduction& r, const Array& x, const ReduceOptions& options, 
   if (!options.initial.is_empty()) initial = as_dtype(options.initial, {x.dtype(), false});
   // No number is beyond all integers. They have no derivatives, so the initial value may be there twice.
   const auto nothing = [&] {
-    const bool known = r.has_nothing || is_floating(x.dtype());
+    const bool known = r.has_nothing || is_inexact(x.dtype());
     return known ? literal(x.dtype(), r.nothing) : initial;
   };
   if (!r.has_nothing && count_along(x, axes) == 0) {
@@ -98,10 +99,10 @@ Array reduced(const Reduction& r, const Array& x, const ReduceOptions& options, 
 }
 
 // Integers are added up in 64 bits.
-Array widened(const char* name, const Array& x, std::optional<Dtype> wanted, Loc loc) {
-  check_dtype(name, real_dtypes, x.aval(), loc);
+Array widened(const Reduction& r, const Array& x, std::optional<Dtype> wanted, Loc loc) {
+  check_operand(r.op, real_dtypes, x, loc);
   const Dtype dtype = wanted                           ? *wanted
-                      : is_floating(x.dtype())         ? x.dtype()
+                      : is_inexact(x.dtype())          ? x.dtype()
                       : is_unsigned_integer(x.dtype()) ? Dtype::U64
                                                        : Dtype::I64;
   return as_dtype(x, {dtype, false});
@@ -110,7 +111,7 @@ Array widened(const char* name, const Array& x, std::optional<Dtype> wanted, Loc
 Array total(const Reduction& numbers, const Reduction& booleans, const Array& x, const ReduceOptions& options,
             Loc loc) {
   check_options(numbers.name, x, options, {.where = true, .initial = true, .dtype = true}, loc);
-  const Array value = widened(numbers.name, x, options.dtype, loc);
+  const Array value = widened(numbers, x, options.dtype, loc);
   return reduced(named(numbers.name, value.dtype() == Dtype::Bool ? booleans : numbers), value, options, loc);
 }
 
@@ -142,11 +143,18 @@ Array arg_extremum(const Op& op, const Array& x, const ReduceOptions& options, L
 }
 
 Array cumulative(const Op& op, const Array& x, const CumulativeOptions& options, Loc loc) {
-  check_dtype(op.name, real_dtypes, x.aval(), loc);
+  check_operand(op, real_dtypes, x, loc);
   std::int64_t axis;
   const Array line = one_axis(op.name, x.dtype() == Dtype::Bool ? as_dtype(x, {Dtype::I64, false}) : x,
                               options.axis, axis, loc);
   return bind1(op, make_params(CumulativeParams{axis, options.reverse}), {line}, loc);
+}
+
+// |x|².
+Array squared_size(const Array& x) {
+  if (!is_complex(x.dtype())) return lax::mul(x, x);
+  const Parts z = parts_of(x);
+  return lax::add(lax::mul(z.re, z.re), lax::mul(z.im, z.im));
 }
 
 // exp of infinities: they are left to the sum itself.
@@ -154,7 +162,7 @@ Array finite_or_zero(const Array& x) { return lax::select(apply(is_finite_op, x)
 
 // Averages of halves are computed in f32: their sum may be out of range.
 Array averaged(const char* name, const Array& x, std::optional<Dtype> wanted, Dtype& result, Loc loc) {
-  result = floating(name, x, loc).dtype();
+  result = is_complex(x.dtype()) ? x.dtype() : floating(name, x, loc).dtype();
   if (wanted) result = *wanted;
   const bool half = result == Dtype::F16 || result == Dtype::BF16;
   return as_dtype(x, {half ? Dtype::F32 : result, false});
@@ -164,6 +172,11 @@ Array averaged(const char* name, const Array& x, std::optional<Dtype> wanted, Dt
 // of `ddof` is NaN and has no derivative.
 Array divided(const Array& total, const Array& x, const Dims& axes, const ReduceOptions& options, double ddof,
               Loc loc) {
+  if (is_complex(total.dtype())) {
+    const Parts sums = parts_of(total);
+    return joined(
+        {divided(sums.re, x, axes, options, ddof, loc), divided(sums.im, x, axes, options, ddof, loc)});
+  }
   if (options.where.is_empty()) {
     const double divisor = static_cast<double>(count_along(x, axes)) - ddof;
     return ddof == 0 || divisor > 0 ? lax::div(total, constant_like(total, divisor))
@@ -195,8 +208,8 @@ Array variance(const char* name, const Array& x, const VarianceOptions& given, L
                                    literal(value.dtype(), 0));
   options.keepdims = given.keepdims;
   const Dims axes = reduced_axes(name, x, given.axis, loc);
-  const Array total = reduce(reduce_sum_op, lax::mul(deviation, deviation), axes, given.keepdims, loc);
-  return as_dtype(divided(total, value, axes, options, given.ddof, loc), {dtype, false});
+  const Array total = reduce(reduce_sum_op, squared_size(deviation), axes, given.keepdims, loc);
+  return as_dtype(divided(total, value, axes, options, given.ddof, loc), {part_dtype(dtype), false});
 }
 
 }  // namespace
@@ -221,14 +234,14 @@ void detail::check_options(const char* name, const Array& x, const ReduceOptions
   }
   if (options.dtype) {
     const Dtype dtype = *options.dtype;
-    if (is_complex(dtype) || (taken.floating && !is_floating(dtype)))
+    if (is_complex(dtype) != is_complex(x.dtype()) || (taken.floating && !is_inexact(dtype)))
       fail(messages::reduction_dtype,
            {name, taken.floating ? "floating numbers" : "real numbers", to_string(dtype)}, loc);
   }
   if (!initial.is_empty()) {
     const Dtype dtype = options.dtype.value_or(x.dtype());
-    if (!initial.shape().empty() || is_complex(initial.dtype()) ||
-        (is_floating(initial.dtype()) && !is_floating(dtype)))
+    if (!initial.shape().empty() || (is_complex(initial.dtype()) && !is_complex(dtype)) ||
+        (is_floating(initial.dtype()) && !is_inexact(dtype)))
       fail(messages::reduction_initial, {name, to_string(dtype), to_string(initial.aval())}, loc);
   }
 }
@@ -278,9 +291,9 @@ Array argmin(const Array& x, const ReduceOptions& options, Loc loc) {
 
 Array norm(const Array& x, const ReduceOptions& options, Loc loc) {
   check_options("norm", x, options, {}, loc);
-  const Array value = floating("norm", x, loc);
-  const Array total = reduce(reduce_sum_op, lax::mul(value, value),
-                             reduced_axes("norm", x, options.axis, loc), options.keepdims, loc);
+  const Array value = is_complex(x.dtype(loc)) ? x : floating("norm", x, loc);
+  const Array total = reduce(reduce_sum_op, squared_size(value), reduced_axes("norm", x, options.axis, loc),
+                             options.keepdims, loc);
   return bind_floating(sqrt_op, total, loc);
 }
 

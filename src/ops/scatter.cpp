@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "ops/complex.hpp"
 #include "ops/dtype_set.hpp"
 #include "ops/index_rules.hpp"
 #include "ops/messages.hpp"
@@ -183,6 +184,12 @@ void scatter_evaluate(const Params& params, std::span<const Array> in, std::span
       dtype, [&]<class T>(std::type_identity<T>) { scatter_combine<T>(place, p, indices, updates, target); });
 }
 
+void scatter_of_complex(const Params& params, std::span<const Array> in, std::span<Array> out) {
+  const ScatterKind kind = params.as<ScatterParams>().kind;
+  if (kind != ScatterKind::Set && kind != ScatterKind::Add) check_dtype("scatter", real_dtypes, in[0].aval());
+  on_each_part(scatter_op, params, in, out);
+}
+
 void scatter_emit(Emitter& e, const Params& params, std::span<const Aval> in_avals, std::span<const Value> in,
                   std::span<const Aval>, std::span<Value> out) {
   const auto& p = params.as<ScatterParams>();
@@ -361,6 +368,7 @@ const Op scatter_op = {
     .kind = OpKind::Index,
     .shape = scatter_shape,
     .evaluate = scatter_evaluate,
+    .of_complex = scatter_of_complex,
     .jvp = scatter_jvp,
     .transpose = scatter_transpose,
     .batch = scatter_batch,

@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "ops/complex.hpp"
 #include "ops/elementwise.hpp"
 #include "ops/operands.hpp"
 #include "ops/stop_gradient.hpp"
@@ -99,6 +100,7 @@ const Op select_op = {
     .kind = OpKind::Elementwise,
     .shape = select_shape,
     .evaluate = select_evaluate,
+    .of_complex = each_part<select_op>,
     .jvp = select_jvp,
     .transpose = select_transpose,
     .batch = elementwise_batch<select_op>,
@@ -113,6 +115,7 @@ const Op is_finite_op = {
     .kind = OpKind::Elementwise,
     .shape = elementwise_shape<IsFinite>,
     .evaluate = elementwise_evaluate<IsFinite>,
+    .of_complex = by_parts<parts::is_finite>,
     .jvp = zero_jvp<is_finite_op>,
     .batch = elementwise_batch<is_finite_op>,
     .emit = elementwise_emit<IsFinite>,
@@ -124,6 +127,7 @@ const Op stop_gradient_op = {
     .kind = OpKind::Elementwise,
     .shape = stop_gradient_shape,
     .evaluate = stop_gradient_evaluate,
+    .of_complex = each_part<stop_gradient_op>,
     .jvp = zero_jvp<stop_gradient_op>,
     .linearize = stop_gradient_linearize,
     .batch = elementwise_batch<stop_gradient_op>,
@@ -150,12 +154,13 @@ Array where(const Array& condition, const Array& if_true, const Array& if_false,
                loc);
 }
 
-Array isnan(const Array& x, Loc loc) {
-  check_dtype("isnan", real_dtypes, x.aval(), loc);
-  return bind1(ne_op, {}, {x, x}, loc);
-}
+Array isnan(const Array& x, Loc loc) { return bind1(ne_op, {}, {x, x}, loc); }
 
 Array isinf(const Array& x, Loc loc) {
+  if (is_complex(x.dtype(loc))) {
+    const Parts z = parts_of(x);
+    return lax::logical_or(isinf(z.re, loc), isinf(z.im, loc));
+  }
   const Array value = floating("isinf", x, loc);
   const Array magnitude = bind1(abs_op, {}, {value}, loc);
   return lax::eq(magnitude, constant_like(value, std::numeric_limits<double>::infinity()));

@@ -1,6 +1,7 @@
 // Trigonometric functions and their inverses.
 
 #include "apsis/ops/math.hpp"
+#include "ops/complex.hpp"
 #include "ops/elementary.hpp"
 #include "ops/operands.hpp"
 
@@ -35,12 +36,18 @@ Array atan2_by_x(const Array& y, const Array& x, const Array&) {
 
 }  // namespace
 
-constinit const Op sin_op = elementwise_op<Sin, sin_op>(unary_jvp<sin_op, sin_derivative>);
-constinit const Op cos_op = elementwise_op<Cos, cos_op>(unary_jvp<cos_op, cos_derivative>);
-constinit const Op tan_op = elementwise_op<Tan, tan_op>(unary_jvp<tan_op, tan_derivative>);
-constinit const Op asin_op = elementwise_op<Asin, asin_op>(unary_jvp<asin_op, asin_derivative>);
-constinit const Op acos_op = elementwise_op<Acos, acos_op>(unary_jvp<acos_op, acos_derivative>);
-constinit const Op atan_op = elementwise_op<Atan, atan_op>(unary_jvp<atan_op, atan_derivative>);
+constinit const Op sin_op =
+    elementwise_op<Sin, sin_op>(unary_jvp<sin_op, sin_derivative>, by_parts<parts::sin>);
+constinit const Op cos_op =
+    elementwise_op<Cos, cos_op>(unary_jvp<cos_op, cos_derivative>, by_parts<parts::cos>);
+constinit const Op tan_op =
+    elementwise_op<Tan, tan_op>(unary_jvp<tan_op, tan_derivative>, by_parts<parts::tan>);
+constinit const Op asin_op =
+    elementwise_op<Asin, asin_op>(unary_jvp<asin_op, asin_derivative>, by_parts<parts::asin>);
+constinit const Op acos_op =
+    elementwise_op<Acos, acos_op>(unary_jvp<acos_op, acos_derivative>, by_parts<parts::acos>);
+constinit const Op atan_op =
+    elementwise_op<Atan, atan_op>(unary_jvp<atan_op, atan_derivative>, by_parts<parts::atan>);
 constinit const Op atan2_op = elementwise_op<Atan2, atan2_op>(binary_jvp<atan2_op, atan2_by_y, atan2_by_x>);
 
 }  // namespace apsis::detail

@@ -1,5 +1,7 @@
 #include "ops/view_rules.hpp"
 
+#include "ops/complex.hpp"
+
 namespace apsis::detail {
 
 bool find_splat(const GraphBuilder& builder, ValueId v, ValueId& scalar) {
@@ -23,6 +25,7 @@ bool rewrite_view(GraphBuilder& builder, const Op& op, const Params& params, Val
       return true;
     }
   }
+  if (move_parts(builder, op, params, {&operand, 1}, {&result, 1}, loc)) return true;
   ValueId scalar;
   if (op.view_kind != ViewKind::Repeated && find_splat(builder, operand, scalar)) {
     builder.add(broadcast_in_dim_op, make_params(BroadcastParams{out[0].shape(), {}}), {&scalar, 1},

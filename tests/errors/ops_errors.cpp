@@ -31,9 +31,9 @@ APSIS_PROVOKES_WITHOUT_PLACE(wrong_operand_count, "[add] takes 2 operands, got 1
                              bind1(*detail::find_op("add"), {}, {x3}))
 
 APSIS_PROVOKES(complex_not_supported,
-               "[sin] is not defined for c128[]: complex arrays can be made, moved and converted, not "
-               "computed with; convert to a real dtype with astype",
-               sin(astype(x3, c128)))
+               "[floor] is not defined for c128[3]: take real(z), imag(z), abs(z) or angle(z) of complex "
+               "numbers",
+               floor(astype(x3, c128)))
 
 APSIS_PROVOKES(dtype_not_supported, "[population_count] takes integers, got f64[3]; convert with astype",
                population_count(x3))

@@ -67,6 +67,13 @@ APSIS_PROVOKES(
     "instead of 3, or convert with astype",
     jacfwd([](const Array& x) { return astype(x, i64); })(xs))
 
+APSIS_PROVOKES(
+    complex_jacobian,
+    "[jacfwd] an argument of the function is c128[3]: of complex numbers only holomorphic functions "
+    "have one derivative; differentiate with respect to the real and the imaginary part, or take "
+    "jvp(f, z, v), which is f'(z) v where f is holomorphic",
+    jacfwd([](const Array& z) { return abs(z); })(astype(xs, c128)))
+
 APSIS_PROVOKES(tangent_mismatch,
                "[jvp] the tangent of argument 0 is f64[], but argument 0 is f64[3]: shapes and dtypes must "
                "agree",

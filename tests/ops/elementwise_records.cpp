@@ -191,6 +191,8 @@ std::vector<Record> elementwise_records() {
       Elementwise(fma_op, float_dtypes, {any, any, any}).linear({{true, false, true}, {false, true, true}}),
       Elementwise(abs_op, number_dtypes, {{0.1, 3}}),
       Elementwise(sign_op, number_dtypes, {positive}),
+      Elementwise(difference_of_products_op, only(Dtype::F32) | only(Dtype::F64), {any, any, any, any})
+          .linear({{true, false, true, false}, {false, true, false, true}}),
       Elementwise(copysign_op, float_dtypes, {positive, {-2, -1}}),
 
       Elementwise(eq_op, real_dtypes, {any, any}),

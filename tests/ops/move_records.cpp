@@ -1,6 +1,8 @@
 // Records of views, indexing, contractions, sorting and random words.
 
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 
 #include "ops/dot_params.hpp"
@@ -48,6 +50,21 @@ Record of_one_operand(const Op& op, const std::vector<Form>& forms) {
   }
   record.linear = {{true}};
   return record;
+}
+
+// Parts put together and taken apart.
+std::vector<Record> complex_records() {
+  Random random(33);
+  Record whole{&complex_op, {}, {}}, re{&real_op, {}, {}}, im{&imag_op, {}, {}};
+  for (const Shape& shape : {Shape{}, Shape{5}, Shape{0}, Shape{2, 3}, Shape{67}}) {
+    const auto drawn = [&](Dtype dtype) { return random_array(random, dtype, shape, -3, 3); };
+    for (Dtype dtype : {Dtype::F32, Dtype::F64})
+      whole.examples.push_back({std::string(name_of(dtype)) + to_string(shape), {}, {drawn(dtype), drawn(dtype)}});
+    for (Dtype dtype : {Dtype::C64, Dtype::C128})
+      for (Record* part : {&re, &im})
+        part->examples.push_back({std::string(name_of(dtype)) + to_string(shape), {}, {drawn(dtype)}});
+  }
+  return {whole, re, im};
 }
 
 Record program_array_record() {
@@ -385,6 +402,7 @@ std::vector<Record> move_records() {
                            dynamic_slice_record, dynamic_update_record, gather_record, scatter_record,
                            sort_record, dot_record, barrier_record, threefry_record})
     all.push_back(make());
+  std::ranges::move(complex_records(), std::back_inserter(all));
   return all;
 }
 

@@ -50,12 +50,11 @@ Array array_of_bits(const std::vector<bool>& data, Loc loc);
 Array scalar_array(Dtype dtype, const void* value, bool weak);
 
 template <class T>
-concept Scalar = std::is_arithmetic_v<T> && Element<T>;
+concept Scalar = (std::is_arithmetic_v<T> || ComplexScalar<T>)&&Element<T>;
 
 struct AnyElement {
   template <class T>
-  requires(std::is_arithmetic_v<std::remove_cvref_t<T>> || std::is_same_v<std::remove_cvref_t<T>, Array>)
-      AnyElement(T&&) {}
+  requires(Scalar<std::remove_cvref_t<T>> || std::is_same_v<std::remove_cvref_t<T>, Array>) AnyElement(T&&) {}
 };
 
 /// `Static<double>` and its like: a scalar that is baked in.
@@ -65,7 +64,8 @@ concept StaticScalar = requires {
 }
 &&Scalar<typename S::value_type>;
 
-/// Weak kinds follow JAX: integers become weak i64, float weak f32, double weak f64; bool is never weak.
+/// Weak kinds follow JAX: integers become weak i64, float weak f32, double weak f64, std::complex weak c64 or
+/// c128; bool is never weak.
 template <Scalar T>
 Array weak_scalar(T value);
 
@@ -296,7 +296,7 @@ template <Scalar T>
 Array weak_scalar(T value) {
   if constexpr (std::is_same_v<T, bool>)
     return scalar_array(Dtype::Bool, &value, false);
-  else if constexpr (std::is_floating_point_v<T>)
+  else if constexpr (std::is_floating_point_v<T> || ComplexScalar<T>)
     return scalar_array(dtype_of<T>, &value, true);
   else {
     std::int64_t wide = static_cast<std::int64_t>(value);

@@ -143,6 +143,19 @@ template <>
 struct dtype_of_type<complex128> {
   static constexpr Dtype value = Dtype::C128;
 };
+/// std::complex<float> and std::complex<double>, whose header is not included.
+template <class T>
+concept ComplexScalar = requires(const T& z) {
+  typename T::value_type;
+  z.real();
+  z.imag();
+}
+&&(std::is_same_v<typename T::value_type, float> ||
+   std::is_same_v<typename T::value_type, double>)&&sizeof(T) == 2 * sizeof(typename T::value_type);
+template <ComplexScalar T>
+struct dtype_of_type<T> {
+  static constexpr Dtype value = std::is_same_v<typename T::value_type, float> ? Dtype::C64 : Dtype::C128;
+};
 /// The dtype whose elements are stored as `T`.
 template <class T>
 inline constexpr Dtype dtype_of = dtype_of_type<std::remove_cv_t<T>>::value;

@@ -186,6 +186,9 @@ struct Op {
   void (*shape)(const Params&, std::span<const Aval> in, std::vector<Aval>& out) = nullptr;
   /// Computes concrete results from concrete operands. `out` is allocated by `shape`.
   void (*evaluate)(const Params&, std::span<const Array> in, std::span<Array> out) = nullptr;
+  /// Where an operand is complex: the same, composed of ops on real and imaginary parts. It is what is
+  /// evaluated and staged; derivatives and batches are those of the op.
+  void (*of_complex)(const Params&, std::span<const Array> in, std::span<Array> out) = nullptr;
   void (*jvp)(const JvpRule&) = nullptr;
   void (*linearize)(const LinearizeRule&) = nullptr;
   void (*transpose)(const TransposeRule&) = nullptr;
@@ -298,13 +301,25 @@ class TraceScope {
   Trace* previous_;
 };
 
+/// Whether an op is to be composed of others, by `Op::of_complex`.
+bool is_of_complex(const Op& op, std::span<const Array> in);
 /// Runs an op under the current trace. `out` has one empty entry per result.
 void bind(const Op& op, const Params& params, std::span<const Array> in, std::span<Array> out, Loc loc = {});
-/// The same on whatever spans are made of: where that has to be converted, `std::bind`, which lookup finds
-/// for the arguments' types, would be the better match.
-template <std::convertible_to<std::span<const Array>> In, std::convertible_to<std::span<Array>> Out>
-void bind(const Op& op, const Params& params, In&& in, Out&& out, Loc loc = {}) {
-  bind(op, params, std::span<const Array>(in), std::span<Array>(out), loc);
+/// The same whatever the spans are made of and however the arguments are passed: where one had to be
+/// converted, `std::bind`, which lookup finds for their types, would be the better match, and nothing would
+/// run.
+template <std::convertible_to<const Op&> O, std::convertible_to<const Params&> P,
+          std::convertible_to<std::span<const Array>> In, std::convertible_to<std::span<Array>> Out>
+void bind(O&& op, P&& params, In&& in, Out&& out) {
+  bind(static_cast<const Op&>(op), static_cast<const Params&>(params), std::span<const Array>(in),
+       std::span<Array>(out), Loc{});
+}
+template <std::convertible_to<const Op&> O, std::convertible_to<const Params&> P,
+          std::convertible_to<std::span<const Array>> In, std::convertible_to<std::span<Array>> Out,
+          std::convertible_to<Loc> L>
+void bind(O&& op, P&& params, In&& in, Out&& out, L&& loc) {
+  bind(static_cast<const Op&>(op), static_cast<const Params&>(params), std::span<const Array>(in),
+       std::span<Array>(out), Loc(loc));
 }
 /// For ops with one result.
 Array bind1(const Op& op, const Params& params, std::initializer_list<Array> in, Loc loc = {});

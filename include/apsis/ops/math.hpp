@@ -2,7 +2,7 @@
 
 // Elementary functions, elementwise, within 2 units in the last place. Integers become floating (64-bit ones
 // f64, others f32); f16 and bf16 are computed in f32 and rounded. Outside its domain a function gives NaN.
-// All throw for complex.
+// Complex numbers are taken by those that say so; branch cuts are those of C99, annex G.
 
 #include "apsis/core/array.hpp"
 

@@ -26,8 +26,7 @@ template <class T>
 struct CheckOperand {
   static_assert(!holds_numbers<T>, "a std::vector or std::array of numbers is no Array: write array(v)");
   static_assert(!ComplexLike<T>,
-                "a complex number as operand: complex arrays are not computed with; keep the real and the "
-                "imaginary part in an array each");
+                "complex numbers as operands are std::complex<float> and std::complex<double>");
   static_assert(
       holds_numbers<T> || ComplexLike<T>,
       "an operand that is neither an Array nor a number; look at what a container or optional holds");

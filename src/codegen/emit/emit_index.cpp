@@ -137,6 +137,20 @@ bool emit_iota(Region& region, const Eqn& e) {
   return true;
 }
 
+/// Real and imaginary parts take turns in memory.
+void emit_complex(Region& region, const Eqn& e) {
+  Builder& b = region.b();
+  const Destination whole = region.destination(e.first_result, 1);
+  View parts = whole.place().view;
+  parts.offset *= 2;
+  for (auto& stride : parts.strides) stride *= 2;
+  for (ValueId v : region.operands(e)) {
+    region.copy(region.place(v), region.aval(v), whole.part(b, parts, 0));
+    ++parts.offset;
+  }
+  region.define(e.first_result, whole.place());
+}
+
 /// Each part is copied to its own slice of the result.
 bool emit_concatenate(Region& region, const Eqn& e) {
   Builder& b = region.b();

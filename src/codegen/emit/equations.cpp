@@ -6,6 +6,7 @@
 #include "ir/effects.hpp"
 #include "ops/dot_params.hpp"
 #include "ops/index_params.hpp"
+#include "ops/table.hpp"
 #include "passes/analysis/fusible.hpp"
 
 namespace apsis::detail {
@@ -22,6 +23,7 @@ bool write(Region& region, const Eqn& e) {
 
 /// Ops with code of their own.
 constexpr std::pair<const Op*, bool (*)(Region&, const Eqn&)> writers[] = {
+    {&complex_op, write<emit_complex>},
     {&concatenate_op, write<emit_concatenate>},
     {&dot_general_op, write<emit_contract>},
     {&dynamic_slice_op, write<emit_dynamic_slice>},

@@ -34,6 +34,7 @@ bool emit_unrolled(Region& region, const Eqn& e);
 bool emit_reduce(Region& region, const Eqn& e);
 
 // By op.
+void emit_complex(Region& region, const Eqn& e);
 bool emit_concatenate(Region& region, const Eqn& e);
 bool emit_contract(Region& region, const Eqn& e);
 bool emit_dynamic_slice(Region& region, const Eqn& e);

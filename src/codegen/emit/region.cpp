@@ -38,7 +38,8 @@ void Region::hint_output(std::size_t output, const Place& target) {
       u = graph_.operands(*e)[0];
       View view;
       const bool same =
-          graph_.aval(u).size() == graph_.aval(v).size() && (!updated || uses_[u] == 1) &&
+          graph_.aval(u).size() == graph_.aval(v).size() &&
+          graph_.aval(u).dtype() == graph_.aval(v).dtype() && (!updated || uses_[u] == 1) &&
           e->op->view(e->params, graph_.aval(v), View::contiguous(graph_.aval(u).shape()), view) &&
           view.is_contiguous() && view.offset == 0;
       if (!same) {

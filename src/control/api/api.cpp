@@ -8,6 +8,7 @@
 #include "apsis/tree/equal.hpp"
 #include "apsis/tree/path.hpp"
 #include "codegen/support/cancel.hpp"
+#include "control/common/complex_parts.hpp"
 #include "control/common/messages.hpp"
 #include "control/flow/checkpointed.hpp"
 #include "control/flow/loop_rules.hpp"
@@ -182,19 +183,20 @@ std::vector<Array> while_call(const char* name, const Callee& cond, const Callee
   check_carry(name, body, carry, *staged_body.graph, loc);
   Staged staged_cond = stage(cond, avals_of(carry), "while_loop condition", loc);
   WhileParams p;
-  p.cond = captures_first(*staged_cond.graph, staged_cond.captures.size());
-  p.body = captures_first(*staged_body.graph, staged_body.captures.size());
-  p.cond_consts = static_cast<std::int64_t>(staged_cond.captures.size());
-  p.body_consts = static_cast<std::int64_t>(staged_body.captures.size());
-  p.carries = static_cast<std::int64_t>(carry.size());
+  p.cond = over_parts(captures_first(*staged_cond.graph, staged_cond.captures.size()));
+  p.body = over_parts(captures_first(*staged_body.graph, staged_body.captures.size()));
+  std::vector<Array> operands = with_parts(staged_cond.captures);
+  const std::vector<Array> body_consts = with_parts(staged_body.captures), parts = with_parts(carry);
+  p.cond_consts = std::ssize(operands);
+  p.body_consts = std::ssize(body_consts);
+  p.carries = std::ssize(parts);
   p.max_steps = options.max_steps;
   p.kind = static_cast<LoopKind>(options.kind);
-  std::vector<Array> operands = staged_cond.captures;
-  append(operands, staged_body.captures);
-  append(operands, carry);
+  append(operands, body_consts);
+  append(operands, parts);
   check_checkpoints(name, options.checkpoints, options.checkpoint_bytes, loc);
   if (options.progress.on()) {
-    const std::size_t carries = carry.size(), consts = staged_body.captures.size();
+    const std::size_t carries = parts.size(), consts = body_consts.size();
     p.body = reporting(*p.body, consts + carries, carries, options.progress, options.max_steps, loc);
     std::vector<Aval> cond_avals = input_avals(*p.cond);
     cond_avals.push_back(Aval(Dtype::I64, {}));
@@ -208,8 +210,8 @@ std::vector<Array> while_call(const char* name, const Callee& cond, const Callee
   std::vector<Array> end = keep.bounded() && options.kind != apsis::Loop::Lax
                                ? checkpointed_while(p, keep, operands, loc)
                                : bind_all(while_op, make_params(p), operands, loc);
-  end.resize(carry.size());
-  return end;
+  end.resize(parts.size());
+  return without_parts(end, avals_of(carry));
 }
 
 std::vector<Array> first_entries(const char* name, std::span<const Array> xs, const LeafNames& names,
@@ -325,29 +327,32 @@ ScanCall scan_call(const char* name, const Callee& body, std::span<const Array> 
   } while (!settle_carry(carry, output_avals(*staged.graph)));
   check_carry(name, body, carry, *staged.graph, loc);
   ScanParams p;
-  p.body = captures_first(*staged.graph, staged.captures.size());
-  p.consts = static_cast<std::int64_t>(staged.captures.size());
-  p.carries = static_cast<std::int64_t>(carry.size());
+  p.body = over_parts(captures_first(*staged.graph, staged.captures.size()));
+  std::vector<Array> operands = with_parts(staged.captures);
+  const std::vector<Array> parts = with_parts(carry);
+  const std::size_t consts = operands.size(), carries = parts.size();
+  p.consts = static_cast<std::int64_t>(consts);
+  p.carries = static_cast<std::int64_t>(carries);
   p.length = xs.empty() ? options.length : xs[0].shape()[0];
   p.reverse = options.reverse;
-  std::vector<Array> operands = staged.captures;
-  append(operands, carry);
-  append(operands, xs);
+  append(operands, parts);
+  append(operands, with_parts(xs));
   check_checkpoints(name, options.checkpoints, options.checkpoint_bytes, loc);
   if (options.progress.on()) {
-    const std::size_t consts = staged.captures.size();
-    p.body = reporting(*p.body, consts + carry.size(), carry.size(), options.progress, p.length, loc);
+    p.body = reporting(*p.body, consts + carries, carries, options.progress, p.length, loc);
     ++p.carries;
-    operands.insert(operands.begin() + static_cast<std::ptrdiff_t>(consts + carry.size()),
-                    literal(Dtype::I64, 0));
+    operands.insert(operands.begin() + static_cast<std::ptrdiff_t>(consts + carries), literal(Dtype::I64, 0));
   }
   const Keeping keep{options.checkpoints, options.checkpoint_bytes, p.length};
   std::vector<Array> results = keep.bounded() && p.length > 0
                                    ? checkpointed_scan(p, operands, keep, loc)
                                    : bind_all(scan_op, make_params(p), operands, loc);
-  auto split = results.begin() + static_cast<std::ptrdiff_t>(carry.size()),
-       ys = results.begin() + static_cast<std::ptrdiff_t>(p.carries);
-  return {{results.begin(), split}, {ys, results.end()}};
+  const std::vector<Aval> made = output_avals(*staged.graph);
+  std::vector<Aval> ys;
+  for (const Aval& y : std::span(made).subspan(carry.size())) ys.push_back(stacked(y, p.length));
+  const std::span<const Array> all(results);
+  return {without_parts(all.first(carries), avals_of(carry)),
+          without_parts(all.subspan(static_cast<std::size_t>(p.carries)), ys)};
 }
 
 std::int64_t range_length(const Array& lo, const Array& hi, Loc loc) {
@@ -415,7 +420,7 @@ std::vector<Array> cond_call(const Array& index, std::span<const Callee> branche
   }
   CondParams p;
   for (const Staged& s : staged)
-    p.branches.push_back(rewire(all, [&](std::span<const Array> in) {
+    p.branches.push_back(over_parts(rewire(all, [&](std::span<const Array> in) {
       std::vector<Array> args(in.begin(), in.begin() + static_cast<std::ptrdiff_t>(operands.size()));
       for (const Array& a : s.captures) args.push_back(in[operands.size() + place.at(a.node())]);
       std::vector<Array> results = interpret(*s.graph, args);
@@ -423,11 +428,11 @@ std::vector<Array> cond_call(const Array& index, std::span<const Callee> branche
         if (results[i].weak() && (results[i].dtype() != outs[i].dtype() || !outs[i].weak()))
           results[i] = lax::convert(results[i], outs[i].dtype(), outs[i].weak());
       return results;
-    }));
+    })));
   std::vector<Array> args{index};
-  append(args, operands);
-  append(args, captures);
-  return bind_all(cond_op, make_params(p), args, loc);
+  append(args, with_parts(operands));
+  append(args, with_parts(captures));
+  return without_parts(bind_all(cond_op, make_params(p), args, loc), outs);
 }
 
 }  // namespace apsis::detail

@@ -237,6 +237,12 @@ JacobianCall jacobian_call(const Callee& callee, std::span<const Array> leaves,
     fail(messages::result_not_floating, {name, out_avals.empty() ? "no array" : plain_text(out_avals[0])},
          loc);
   std::size_t ins = leaves.size(), outs = r.outs.size();
+  for (std::size_t i = 0; i < ins && forward; ++i)
+    if (differentiate[i] && is_complex(in_avals[i].dtype()))
+      fail(messages::complex_jacobian, {name, "an argument", to_string(in_avals[i])}, loc);
+  for (std::size_t i = 0; i < outs && !forward; ++i)
+    if (is_complex(out_avals[i].dtype()))
+      fail(messages::complex_jacobian, {name, "a result", to_string(out_avals[i])}, loc);
   JacobianCall result{r.outs, std::vector<Array>(ins * outs)};
   // Forward: one batch of tangents an input; reverse: one batch of cotangents an output.
   for (std::size_t s = 0; s < (forward ? ins : outs); ++s) {

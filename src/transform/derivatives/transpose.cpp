@@ -222,8 +222,9 @@ class Backward {
         common = zeroed(e, *common);
       return *common;
     }
-    if (e.op->kind == OpKind::View || (e.op->kind == OpKind::Reduce && e.op->moves_cotangents))
-      return laid_out(e, guard);
+    const bool view =
+        e.op->kind == OpKind::View && graph_.aval(ids[0]).dtype() == graph_.aval(e.first_result).dtype();
+    if (view || (e.op->kind == OpKind::Reduce && e.op->moves_cotangents)) return laid_out(e, guard);
     const auto others = ids.subspan(std::min<std::size_t>(e.op->moves_cotangents, ids.size()));
     if (e.op->moves_cotangents && std::ranges::none_of(others, [&](ValueId v) { return linear_[v] != 0; })) {
       for (Array& holds : cotangents_.moved(e, holds_in(guard, graph_.aval(e.first_result).shape())))

@@ -46,6 +46,10 @@ ValueId StageTrace::value_of(const Array& a, const char* op_name, Loc loc) {
 
 void StageTrace::process(const Op& op, const Params& params, std::span<const Array> in, std::span<Array> out,
                          Loc loc) {
+  if (is_of_complex(op, in)) {
+    const LocScope place(loc);
+    return op.of_complex(params, in, out);
+  }
   ValueId small_in[8], small_out[8];
   std::vector<ValueId> large;
   std::span<ValueId> operands(small_in, in.size()), results(small_out, out.size());
