@@ -59,7 +59,8 @@ std::vector<Record> complex_records() {
   for (const Shape& shape : {Shape{}, Shape{5}, Shape{0}, Shape{2, 3}, Shape{67}}) {
     const auto drawn = [&](Dtype dtype) { return random_array(random, dtype, shape, -3, 3); };
     for (Dtype dtype : {Dtype::F32, Dtype::F64})
-      whole.examples.push_back({std::string(name_of(dtype)) + to_string(shape), {}, {drawn(dtype), drawn(dtype)}});
+      whole.examples.push_back(
+          {std::string(name_of(dtype)) + to_string(shape), {}, {drawn(dtype), drawn(dtype)}});
     for (Dtype dtype : {Dtype::C64, Dtype::C128})
       for (Record* part : {&re, &im})
         part->examples.push_back({std::string(name_of(dtype)) + to_string(shape), {}, {drawn(dtype)}});

@@ -46,8 +46,7 @@ TEST(RunningMoments, AreThoseOfAll) {
     EXPECT_EQ(m.count.item<std::int64_t>(), 40);
     expect_near(m.mean, mean(observations, {.axis = 0}), 1e-14);
     expect_near(m.variance(1), var(observations, {.axis = 0, .ddof = 1}), 1e-8);
-    expect_near(m.standard_error(), std_(observations, {.axis = 0, .ddof = 1}) / std::sqrt(40.),
-                1e-8);
+    expect_near(m.standard_error(), std_(observations, {.axis = 0, .ddof = 1}) / std::sqrt(40.), 1e-8);
   }
   EXPECT_TRUE(std::isnan(running_moments().variance().item<double>()));
   EXPECT_TRUE(std::isnan(running_moments().add(3.).variance(1).item<double>()));
