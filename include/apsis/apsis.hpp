@@ -132,6 +132,7 @@
 #include "apsis/stats/ranks.hpp"
 #include "apsis/stats/real_line.hpp"
 #include "apsis/stats/running.hpp"
+#include "apsis/stats/sample.hpp"
 
 #include "apsis/solve/fixed_point.hpp"
 #include "apsis/solve/least_squares.hpp"

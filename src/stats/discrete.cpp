@@ -2,6 +2,10 @@
 
 #include <cmath>
 
+#include "apsis/array/special.hpp"
+#include "apsis/ops/convert.hpp"
+#include "apsis/ops/reduce.hpp"
+#include "apsis/ops/shape.hpp"
 #include "stats/support.hpp"
 
 namespace apsis::stats {
@@ -152,6 +156,24 @@ Array bernoulli::ppf(const Array& q, const Array& p, const Array& loc, Loc place
   const Array &at = of.v[0], &chance = of.v[1];
   const Array defined = at >= 0 && at <= 1 && chance >= 0 && chance <= 1;
   return finished(where(defined, of.v[2] + where(at <= 1. - chance, 0., ones_like(at)), NAN), of);
+}
+
+// As a sum of 384 probabilities, from μ = 200 on by its asymptotic series (Evans, Boersma, Blachman and
+// Jagers 1988).
+Array poisson::entropy(const Array& mu, const Array& loc, Loc place) {
+  const LocScope scope(place);
+  const Arguments of = arguments("poisson::entropy", {mu, loc});
+  const Array m = astype(of.v[0], f64), far = m >= 200, near = m >= 0 && !far;
+  const Array k = astype(arange(384), f64), at = expand_dims(where(near, m, 1.), -1);
+  const Array logarithm = special::xlogy(k, at) - at - special::gammaln(k + 1.), mass = exp(logarithm),
+              there = mass > 0;
+  const Array summed = -sum(where(there, mass * where(there, logarithm, 0.), 0.), {.axis = -1});
+  const Array y = where(far, m, 200.), r = 1. / y;
+  const Array tail =
+      r *
+      (1. / 12 + r * (1. / 24 + r * (19. / 360 + r * (9. / 80 + r * (863. / 2520 + r * (1375. / 1008))))));
+  const Array series = 0.5 * log(y) + (log_root_two_pi + 0.5) - tail;
+  return finished(where(far, series, where(near, summed, NAN)) + astype(0. * of.v[1], f64), of);
 }
 
 }  // namespace apsis::stats

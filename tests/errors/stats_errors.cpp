@@ -49,3 +49,24 @@ APSIS_PROVOKES(
 APSIS_PROVOKES(running_p,
                "[running_quantile] p must be a real scalar, got f64[2]; vmap takes several of them",
                stats::running_quantile(array({0.1, 0.9})))
+
+APSIS_PROVOKES(stats_no_mode, "[mode] there is no most frequent value among none: x is of shape [0]",
+               stats::mode(zeros({0})))
+
+APSIS_PROVOKES(stats_points,
+               "[gaussian_kde] points in 2 dimensions are the columns of an array [2, m], got [3, 2]",
+               stats::gaussian_kde(array({{0., 1., 3.}, {1., 0., 2.}})).pdf(ones({3, 2})))
+
+APSIS_PROVOKES(
+    stats_dataset,
+    "[gaussian_kde] a dataset is a vector, or has its points as columns, [d, n], and has two numbers at "
+    "least, got [1]",
+    stats::gaussian_kde(ones({1})))
+
+APSIS_PROVOKES(stats_weights,
+               "[gaussian_kde] weights must be a vector of 3 numbers, one for each point, got [2]",
+               stats::gaussian_kde(array({0., 1., 3.}), {.weights = ones({2})}))
+
+APSIS_PROVOKES(stats_box,
+               "[integrate_box_1d] takes densities in one dimension, this one has 2; sum pdf over a grid",
+               stats::gaussian_kde(array({{0., 1., 3.}, {1., 0., 2.}})).integrate_box_1d(0., 1.))

@@ -81,6 +81,8 @@ Array pmf(const Array& k, const Array& mu, const Array& loc = 0, Loc place = Loc
 Array cdf(const Array& k, const Array& mu, const Array& loc = 0, Loc place = Loc::here());
 /// The probability of what is above k: 1 - cdf, exact where that is small.
 Array sf(const Array& k, const Array& mu, const Array& loc = 0, Loc place = Loc::here());
+/// -Σ p log p over all counts, in natural units, for mu ≥ 0; loc does not count. Within 1e-13 of f64.
+Array entropy(const Array& mu, const Array& loc = 0, Loc place = Loc::here());
 }  // namespace poisson
 
 }  // namespace apsis::stats
