@@ -21,7 +21,7 @@ void check(const std::string& name, const Table& table) {
   check_last_places(name, table);
 }
 
-TEST(ArrayRoom, Combinatorics) {
+TEST(SpecialFunctions, Combinatorics) {
   const auto repeated = [](const Array& n, const Array& k) {
     return special::comb(n, k, {.repetition = true});
   };
@@ -35,7 +35,7 @@ TEST(ArrayRoom, Combinatorics) {
   check("combinatorics", table);
 }
 
-TEST(ArrayRoom, CountsAreExact) {
+TEST(SpecialFunctions, CountsAreExact) {
   expect_identical(
       {special::comb(array({52., 10., 50., 3.}), array({5., 5., 25., 4.})), special::perm(20., 3)},
       {array({2598960., 252., 126410606437752., 0.}), array(6840.)}, "numbers of choices");
@@ -45,12 +45,12 @@ TEST(ArrayRoom, CountsAreExact) {
   EXPECT_EQ(special::comb(array({5}), array({2.f})).dtype(), f32);
 }
 
-TEST(ArrayRoom, PolygammaHasNoDerivativeByItsOrder) {
+TEST(SpecialFunctions, PolygammaHasNoDerivativeByItsOrder) {
   const auto of_order = [](const Array& n) { return special::polygamma(n, 2.5); };
   EXPECT_THROW(grad(of_order)(array(1.)), Error);
 }
 
-TEST(ArrayRoom, BoxCox) {
+TEST(SpecialFunctions, BoxCox) {
   check("box_cox", {APSIS_SPECIAL_2(boxcox), APSIS_SPECIAL_2(boxcox1p), APSIS_SPECIAL_2(inv_boxcox),
                     APSIS_SPECIAL_2(inv_boxcox1p), APSIS_SPECIAL_1(log_expit), APSIS_SPECIAL_2(huber),
                     APSIS_SPECIAL_2(pseudo_huber)});
@@ -65,7 +65,7 @@ Function second_of(F f) {
   return unary([f](const Array& x) { return f(x).second; });
 }
 
-TEST(ArrayRoom, MoreIntegrals) {
+TEST(SpecialFunctions, MoreIntegrals) {
   const auto sici = [](const Array& x) { return special::sici(x); };
   const auto shichi = [](const Array& x) { return special::shichi(x); };
   const auto fresnel = [](const Array& x) { return special::fresnel(x); };
@@ -95,7 +95,7 @@ Function bessel(F f) {
 #name, bessel([](const Array& v, const Array& x) { return special::name(v, x); }) \
   }
 
-TEST(ArrayRoom, Bessel) {
+TEST(SpecialFunctions, Bessel) {
   check("bessel", {APSIS_BESSEL(jv),
                    APSIS_BESSEL(yv),
                    APSIS_BESSEL(iv),
@@ -115,7 +115,7 @@ TEST(ArrayRoom, Bessel) {
   EXPECT_THROW(special::bessel_jn(array({1.}), -1), Error);
 }
 
-TEST(ArrayRoom, Hypergeometric) {
+TEST(SpecialFunctions, Hypergeometric) {
   const auto run = [](const Case& c, Inputs x) {
     return c.name == "hyp1f1" ? special::hyp1f1(x[0], x[1], x[2]) : special::hyp2f1(x[0], x[1], x[2], x[3]);
   };
@@ -124,7 +124,7 @@ TEST(ArrayRoom, Hypergeometric) {
   check("hypergeometric", {{"hyp1f1", how}, {"hyp2f1", how}});
 }
 
-TEST(ArrayRoom, FunctionsOfThePlane) {
+TEST(SpecialFunctions, FunctionsOfThePlane) {
   const auto harmonic = [](bool real) {
     return one(
         [real](const Case&, Inputs x) {
@@ -147,6 +147,12 @@ TEST(ArrayRoom, FunctionsOfThePlane) {
                          {"sph_harm_im", harmonic(false)},
                          {"wofz_re", faddeeva(true)},
                          {"wofz_im", faddeeva(false)}});
+}
+
+/// The last of this file: with APSIS_SPECIAL_ACCURACY=FILE in the environment, writes what the others found
+/// to docs/accuracy.md.
+TEST(SpecialFunctions, AccuracyIsWritten) {
+  if (const char* file = std::getenv("APSIS_SPECIAL_ACCURACY")) write_accuracy(file);
 }
 
 }  // namespace
