@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "apsis/array/special.hpp"
+#include "apsis/ops/complex.hpp"
 #include "apsis/ops/logic.hpp"
 #include "array/special_support.hpp"
 
@@ -83,6 +84,12 @@ std::pair<Array, Array> wofz(const Array& x, const Array& y, Loc loc) {
   const LocScope place(loc);
   return {in_f64("wofz", {x, y}, [](const auto& v) { return value(v[0], v[1]).re; }),
           in_f64("wofz", {x, y}, [](const auto& v) { return value(v[0], v[1]).im; })};
+}
+
+Array wofz(const Array& z, Loc loc) {
+  const LocScope place(loc);
+  const auto [re, im] = wofz(real(z), imag(z));
+  return complex(re, im);
 }
 
 }  // namespace apsis::special

@@ -2,6 +2,12 @@
 // order; edges against SciPy.
 
 #include "apsis/array/special.hpp"
+
+#include <cmath>
+#include <numbers>
+
+#include "apsis/ops/arithmetic.hpp"
+#include "apsis/ops/complex.hpp"
 #include "array/last_places.hpp"
 
 namespace apsis::testing {
@@ -147,6 +153,21 @@ TEST(SpecialFunctions, FunctionsOfThePlane) {
                          {"sph_harm_im", harmonic(false)},
                          {"wofz_re", faddeeva(true)},
                          {"wofz_im", faddeeva(false)}});
+}
+
+TEST(SpecialFunctions, FaddeevasFunctionOfComplexNumbers) {
+  const Array x = array({0.5, -2., 7.}), y = array({1., 0.25, 0.});
+  const auto [re, im] = special::wofz(x, y);
+  const Array w = special::wofz(complex(x, y));
+  expect_identical({real(w), imag(w)}, {re, im}, "of complex numbers");
+  EXPECT_EQ(special::wofz(array({1.f})).dtype(), c64);
+  // w' = 2i/√π - 2zw (DLMF 7.10.2)
+  const Array z = complex(array({0.5}), array({1.})), one = complex(ones({1}), zeros({1}));
+  const Array slope = jvp([](const Array& v) { return special::wofz(v); }, z, one).second;
+  const Array want =
+      complex(zeros({1}), full({1}, 2 / std::sqrt(std::numbers::pi))) - 2. * z * special::wofz(z);
+  EXPECT_NEAR(real(slope)[0].item<double>(), real(want)[0].item<double>(), 1e-15);
+  EXPECT_NEAR(imag(slope)[0].item<double>(), imag(want)[0].item<double>(), 1e-15);
 }
 
 /// The last of this file: with APSIS_SPECIAL_ACCURACY=FILE in the environment, writes what the others found

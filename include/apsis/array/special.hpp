@@ -167,6 +167,8 @@ std::pair<Array, Array> sph_harm_y(const Array& n, const Array& m, const Array& 
 /// Real and imaginary part of exp(-z²) erfc(-iz), z = x + iy, Faddeeva's function w, whose real part is
 /// Voigt's profile. Error up to 8 ULP of |w| for y ≥ 0; below, w is 2 exp(-z²) less its value at -z.
 std::pair<Array, Array> wofz(const Array& x, const Array& y, Loc loc = Loc::here());
+/// The same of a complex z, complex; real numbers become complex.
+Array wofz(const Array& z, Loc loc = Loc::here());
 
 // Transformations and losses.
 
