@@ -32,6 +32,7 @@ void train_first();
 void elementwise();
 void arrays();
 void fft();
+void noise();
 void complex_numbers();
 
 /// Prints one line of the protocol; `limit` is given where the row's bound is a figure of our own.

@@ -65,6 +65,7 @@ int main(int argc, char** argv) {
       {"elementwise", bench::elementwise},
       {"arrays", bench::arrays},
       {"fft", bench::fft},
+      {"noise", bench::noise},
       {"complex", bench::complex_numbers},
   };
   if (argc != 2) {

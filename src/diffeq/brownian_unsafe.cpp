@@ -5,11 +5,13 @@
 #include "apsis/ops/arithmetic.hpp"
 #include "apsis/ops/bits.hpp"
 #include "apsis/ops/convert.hpp"
+#include "apsis/ops/creation.hpp"
 #include "apsis/ops/index.hpp"
 #include "apsis/ops/logic.hpp"
 #include "apsis/ops/math.hpp"
 #include "apsis/ops/random.hpp"
 #include "apsis/ops/select.hpp"
+#include "apsis/ops/shape.hpp"
 #include "diffeq/brownian.hpp"
 #include "diffeq/messages.hpp"
 
@@ -19,6 +21,12 @@ namespace {
 Array with_bits(Array key, const Array& number) {
   key = random::fold_in(key, number & std::int64_t{0xffffffff});
   return random::fold_in(key, number >> std::int64_t{32});
+}
+/// A key for a number that seldom has more than 32 bits: those beyond are taken by the first word of the key,
+/// so that there is one block to compute.
+Array with_count(const Array& key, const Array& number) {
+  const Array high = astype(number >> std::int64_t{32}, Dtype::U32);
+  return random::fold_in(key ^ stack({high, zeros_like(high)}), number & std::int64_t{0xffffffff});
 }
 /// A key for a time, by all bits of it.
 Array with_time(const Array& key, const Array& t) {
@@ -60,12 +68,14 @@ FlatIncrement unsafe_increment(const FlatUnsafe& path, const Array& t0, const Ar
   if (memory.empty()) {
     key = with_time(with_time(key, t0), t1);
   } else {
-    key = with_bits(key, memory[0]);
+    key = with_count(key, memory[0]);
     memory[0] = memory[0] + 1;
   }
   const Array root = sqrt(abs(stop_gradient(t1 - t0)));
-  const std::size_t draws = static_cast<std::size_t>(areas_of(path.levy_area)) + 1;
-  const Array keys = random::split(key, static_cast<std::int64_t>(path.leaves.size() * draws));
+  const std::size_t draws = static_cast<std::size_t>(areas_of(path.levy_area)) + 1,
+                    all_draws = path.leaves.size() * draws;
+  const Array keys =
+      all_draws == 1 ? expand_dims(key, 0) : random::split(key, static_cast<std::int64_t>(all_draws));
   FlatIncrement out;
   std::int64_t next = 0;
   std::vector<Array>* const parts[] = {&out.w, &out.h, &out.k};
