@@ -184,12 +184,6 @@ void scatter_evaluate(const Params& params, std::span<const Array> in, std::span
       dtype, [&]<class T>(std::type_identity<T>) { scatter_combine<T>(place, p, indices, updates, target); });
 }
 
-void scatter_of_complex(const Params& params, std::span<const Array> in, std::span<Array> out) {
-  const ScatterKind kind = params.as<ScatterParams>().kind;
-  if (kind != ScatterKind::Set && kind != ScatterKind::Add) check_dtype("scatter", real_dtypes, in[0].aval());
-  on_each_part(scatter_op, params, in, out);
-}
-
 void scatter_emit(Emitter& e, const Params& params, std::span<const Aval> in_avals, std::span<const Value> in,
                   std::span<const Aval>, std::span<Value> out) {
   const auto& p = params.as<ScatterParams>();
@@ -361,6 +355,14 @@ std::int64_t scatter_operand_axis(const Params& params, std::span<const Aval>, c
   return k == 2 ? updates_axis(params.as<ScatterParams>().places, out.shape(), axis) : -1;
 }
 
+// Sums of complex numbers are those of their parts.
+bool scatter_rewrite(GraphBuilder& builder, const Params& params, std::span<const ValueId> operands,
+                     std::span<ValueId> results, Loc loc) {
+  const ScatterKind kind = params.as<ScatterParams>().kind;
+  return (kind == ScatterKind::Set || kind == ScatterKind::Add) &&
+         move_parts(builder, scatter_op, params, operands, results, loc);
+}
+
 }  // namespace
 
 const Op scatter_op = {
@@ -368,11 +370,11 @@ const Op scatter_op = {
     .kind = OpKind::Index,
     .shape = scatter_shape,
     .evaluate = scatter_evaluate,
-    .of_complex = scatter_of_complex,
     .jvp = scatter_jvp,
     .transpose = scatter_transpose,
     .batch = scatter_batch,
     .emit_unrolled = scatter_emit,
+    .rewrite = scatter_rewrite,
     .parse = parse_params<ScatterParams>,
     .updates = 0,
     .written = 2,

@@ -56,6 +56,8 @@ Record of_one_operand(const Op& op, const std::vector<Form>& forms) {
 std::vector<Record> complex_records() {
   Random random(33);
   Record whole{&complex_op, {}, {}}, re{&real_op, {}, {}}, im{&imag_op, {}, {}};
+  whole.linear = {{true, true}};
+  re.linear = im.linear = {{true}};
   for (const Shape& shape : {Shape{}, Shape{5}, Shape{0}, Shape{2, 3}, Shape{67}}) {
     const auto drawn = [&](Dtype dtype) { return random_array(random, dtype, shape, -3, 3); };
     for (Dtype dtype : {Dtype::F32, Dtype::F64})
@@ -64,6 +66,9 @@ std::vector<Record> complex_records() {
     for (Dtype dtype : {Dtype::C64, Dtype::C128})
       for (Record* part : {&re, &im})
         part->examples.push_back({std::string(name_of(dtype)) + to_string(shape), {}, {drawn(dtype)}});
+    whole.smooth.push_back(whole.examples.back());
+    re.smooth.push_back(re.examples.back());
+    im.smooth.push_back(im.examples.back());
   }
   return {whole, re, im};
 }

@@ -13,11 +13,23 @@ namespace {
 
 namespace lax = detail::lax;
 
-// Sum of the products of elements, as doubles.
+// The elements as doubles; of complex numbers both parts, one after the other.
+std::vector<double> numbers_of(const Array& a) {
+  if (!is_complex(a.dtype())) return a.to_vector<double>();
+  std::vector<double> out;
+  for (const complex128& z : a.to_vector<complex128>()) {
+    out.push_back(z.real);
+    out.push_back(z.imag);
+  }
+  return out;
+}
+
+// Sum of the products of elements; of complex numbers its real part.
 double dot_of(const Array& a, const Array& b) {
-  const auto x = a.to_vector<double>(), y = b.to_vector<double>();
+  const auto x = numbers_of(a), y = numbers_of(b);
   double total = 0;
-  for (std::size_t i = 0; i < x.size(); ++i) total += x[i] * y[i];
+  for (std::size_t i = 0; i < x.size(); ++i)
+    total += is_complex(a.dtype()) && i % 2 == 1 ? -x[i] * y[i] : x[i] * y[i];
   return total;
 }
 
@@ -63,15 +75,15 @@ void check_differences(const Record& record, const Example& example, Random& ran
                down = run(*record.op, example.params, backward);
     for (std::size_t k = 0; k < primal.size(); ++k) {
       EXPECT_TRUE(same_elements(derivative.outs[k], primal[k])) << "the jvp rule changes the result";
-      if (!is_floating(primal[k].dtype())) {
+      if (!is_inexact(primal[k].dtype())) {
         EXPECT_TRUE(derivative.tangents[k].is_empty()) << "a discrete result has a tangent";
         continue;
       }
-      const auto u = up[k].to_vector<double>(), d = down[k].to_vector<double>();
+      const auto u = numbers_of(up[k]), d = numbers_of(down[k]);
       std::vector<double> t(u.size(), 0.);
       if (!derivative.tangents[k].is_empty()) {
         EXPECT_EQ(derivative.tangents[k].aval(), primal[k].aval());
-        t = derivative.tangents[k].to_vector<double>();
+        t = numbers_of(derivative.tangents[k]);
       }
       for (std::size_t i = 0; i < u.size(); ++i) {
         const double difference = (u[i] - d[i]) / (2 * step);
@@ -115,11 +127,11 @@ void check_transpose(const Op& op, const Example& example, const std::vector<boo
   for (const Array& a : example.operands) avals.push_back(a.aval());
   for (std::size_t i = 0; i < mask.size(); ++i) {
     if (!mask[i]) continue;
-    inputs[i] = random_array(random, Dtype::F64, avals[i].shape(), -1, 1);
+    inputs[i] = random_array(random, avals[i].dtype(), avals[i].shape(), -1, 1);
     residuals[i] = Array{};
   }
   const auto out = run(op, example.params, inputs);
-  Array cotangent = random_array(random, Dtype::F64, out[0].shape(), -1, 1), none;
+  Array cotangent = random_array(random, out[0].dtype(), out[0].shape(), -1, 1), none;
   std::vector<Accumulator> operands;
   for (std::size_t i = 0; i < mask.size(); ++i) operands.emplace_back(mask[i], avals[i]);
   std::vector<Accumulator> nothing = operands;
