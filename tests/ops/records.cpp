@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 
+#include "apsis/ops/convert.hpp"
 #include "core/convert.hpp"
 
 namespace apsis::testing {
@@ -33,6 +34,11 @@ Array array_of(Dtype dtype, const Shape& shape, const std::vector<double>& value
 }
 
 Array random_array(Random& random, Dtype dtype, const Shape& shape, double low, double high) {
+  if (is_complex(dtype)) {
+    std::vector<complex128> numbers(static_cast<std::size_t>(shape.product()));
+    for (complex128& z : numbers) z = {random.uniform(low, high), random.uniform(low, high)};
+    return astype(array(numbers, shape), dtype);
+  }
   std::vector<double> values(static_cast<std::size_t>(shape.product()));
   for (double& v : values) v = random.uniform(low, high);
   return array_of(dtype, shape, values);
