@@ -176,6 +176,9 @@
 #include "apsis/optim/update.hpp"
 #include "apsis/optim/wrap.hpp"
 
+// First of its room: a compiler that refuses a solve lists how it came to the header.
+#include "apsis/diffeq/solve.hpp"
+
 #include "apsis/diffeq/brownian.hpp"
 #include "apsis/diffeq/collocation.hpp"
 #include "apsis/diffeq/control_term.hpp"
@@ -191,7 +194,6 @@
 #include "apsis/diffeq/path.hpp"
 #include "apsis/diffeq/reversible.hpp"
 #include "apsis/diffeq/runge_kutta.hpp"
-#include "apsis/diffeq/solve.hpp"
 #include "apsis/diffeq/solver.hpp"
 #include "apsis/diffeq/stabilised.hpp"
 #include "apsis/diffeq/stepping.hpp"

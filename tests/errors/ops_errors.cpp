@@ -31,7 +31,7 @@ APSIS_PROVOKES_WITHOUT_PLACE(wrong_operand_count, "[add] takes 2 operands, got 1
                              bind1(*detail::find_op("add"), {}, {x3}))
 
 APSIS_PROVOKES(complex_not_supported,
-               "[floor] is not defined for c128[3]: take real(z), imag(z), abs(z) or angle(z) of complex "
+               "[floor] is not defined for c128[]: take real(z), imag(z), abs(z) or angle(z) of complex "
                "numbers",
                floor(astype(x3, c128)))
 

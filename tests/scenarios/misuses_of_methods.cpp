@@ -176,8 +176,9 @@ TEST(Misuses, Laplace) {
       "eval_shape or abstract_array made it. Give it to eval_shape, trace, lower or make_graph, or use a "
       "computed Array here",
       [&] { sum(eval_shape([](const Array& v) { return v * v; }, x)).item<double>(); });
-  // Dtypes for a logarithm.
-  expect_misuse("convert to a real dtype with astype", [&] { log(astype(x, c128)); });
+  // Dtypes for a logarithm of factorials.
+  expect_misuse("take real(z), imag(z), abs(z) or angle(z) of complex numbers",
+                [&] { lgamma(astype(x, c128)); });
   // The curvature of many results.
   expect_misuse("reduce it (sum, mean), or use jacrev for functions with many results",
                 [&] { hessian([](const Array& v) { return v * v; })(x); });
