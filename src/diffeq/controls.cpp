@@ -28,15 +28,19 @@ bool fits(const ControlField& field, const Array& g, const Array& y, const Array
   return g.shape() == shape;
 }
 
-std::vector<Array> product_of(const ControlField& field, std::span<const Array> y,
-                              std::span<const Array> control) {
+}  // namespace
+
+namespace detail {
+
+std::vector<Array> control_product(const ControlField& field, std::span<const Array> y,
+                                   std::span<const Array> control) {
   if (field.like) {
     const auto& like = *static_cast<const LinearOperator*>(field.like.get());
     const bool vectors = y.size() == 1 && y[0].ndim() == 1 && control.size() == 1 && control[0].ndim() == 1;
     if (!vectors || like.rows() != y[0].size() || like.columns() != control[0].size())
       fail(messages::operator_mismatch,
            {std::to_string(like.rows()), std::to_string(like.columns()), text_of(y), text_of(control)});
-    return {detail::with_leaves(like, field.leaves).mv(control[0])};
+    return {with_leaves(like, field.leaves).mv(control[0])};
   }
   const std::span<const Array> whole = y;
   y = y.subspan(field.first);
@@ -60,7 +64,7 @@ std::vector<Array> product_of(const ControlField& field, std::span<const Array> 
   return all;
 }
 
-}  // namespace
+}  // namespace detail
 
 bool Slopes::is_control(std::size_t i) const {
   return std::ranges::find(terms_.controls.terms, i) != terms_.controls.terms.end();
@@ -91,7 +95,7 @@ std::vector<Array> Slopes::product(std::span<const ControlField> fields, std::sp
                                    const Controls& controls) const {
   std::vector<Array> total;
   for (std::size_t i = 0; i < fields.size(); ++i) {
-    std::vector<Array> one = product_of(fields[i], y, controls[i]);
+    std::vector<Array> one = detail::control_product(fields[i], y, controls[i]);
     for (std::size_t leaf = 0; i > 0 && leaf < total.size(); ++leaf) one[leaf] = total[leaf] + one[leaf];
     total = std::move(one);
   }

@@ -274,6 +274,7 @@ struct Wave {  // x(t) = (sin t, t²)
   Array evaluate(const Array& t0, const Array& t1) const {
     return stack({sin(t1) - sin(t0), t1 * t1 - t0 * t0});
   }
+  Array derivative(const Array& t) const { return stack({cos(t), 2. * t}); }
 };
 // Along a smooth path dy = g dx is y' = g x'.
 TEST(Noise, ControlsAreAnyPath) {
@@ -290,6 +291,8 @@ TEST(Noise, ControlsAreAnyPath) {
   };
   // Straight pieces in the place of a smooth path: an error of order 2.
   EXPECT_LT(max(abs(along(field, Tsit5{}) - exact)).item<double>(), 1e-6);
+  const Array as_ode = diffeqsolve(to_ode(ControlTerm{field, Wave{}}), Tsit5{}, 0., 1., 0.01, y0).ys[-1];
+  EXPECT_LT(max(abs(as_ode - exact)).item<double>(), 1e-14);
   EXPECT_LT(max(abs(along(field, Heun{}) - exact)).item<double>(), 1e-5);
   EXPECT_LT(max(abs(along(field, ReversibleHeun{}) - exact)).item<double>(), 1e-5);
   const auto as_operator = [&](const Array& t, const Array& y) { return matrix_operator(field(t, y)); };

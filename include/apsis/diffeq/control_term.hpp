@@ -116,5 +116,9 @@ FlatIncrement path_increment(const P& path, const Array& t0, const Array& t1, st
   }
 }
 
+/// field · control, like y. Throws where shapes or dtypes do not fit.
+std::vector<Array> control_product(const ControlField& field, std::span<const Array> y,
+                                   std::span<const Array> control);
+
 }  // namespace detail
 }  // namespace apsis

@@ -352,6 +352,20 @@ FlatControls flat_controls() {
   return c;
 }
 
+/// g(t, y) · dX/dt as the slope of an ordinary equation.
+template <class F, class P>
+struct AlongPath {
+  F vector_field;
+  P control;
+  template <class State>
+  State operator()(const Array& t, const State& y) const {
+    std::vector<Array> state, rate;
+    collect_leaves(y, state);
+    collect_leaves(control.derivative(t), rate);
+    return with_leaves(y, control_product(control_field(vector_field, y, t, state), state, rate));
+  }
+};
+
 /// What the slopes of a solve are made of; points to both.
 template <class Term, class State>
 struct TermsOf {
@@ -373,4 +387,13 @@ struct TermsOf {
 };
 
 }  // namespace detail
+
+/// The term of an ordinary equation, y' = g(t, y) · dX/dt, of a path that has a member `derivative(t)`: for
+/// solvers of any kind, with their order, as far as the path is smooth.
+template <class F, class P>
+requires requires(const P& path, const Array& t) { path.derivative(t); }
+ODETerm<detail::AlongPath<F, P>> to_ode(const ControlTerm<F, P>& term) {
+  return {{term.vector_field, term.control}};
+}
+
 }  // namespace apsis
