@@ -8,6 +8,7 @@
 #include "apsis/ops/arithmetic.hpp"
 #include "apsis/ops/bits.hpp"
 #include "apsis/ops/comparison.hpp"
+#include "apsis/ops/complex.hpp"
 #include "apsis/ops/convert.hpp"
 #include "apsis/ops/creation.hpp"
 #include "apsis/ops/logic.hpp"
@@ -227,6 +228,8 @@ Array isneginf(const Array& x, Loc loc) {
 
 Array nan_to_num(const Array& x, const NanToNumOptions& options, Loc loc) {
   const LocScope place(loc);
+  if (is_complex(x.dtype()))
+    return complex(nan_to_num(real(x), options, loc), nan_to_num(imag(x), options, loc));
   if (!is_floating(x.dtype())) return x;
   const double largest = finfo(x.dtype()).max;
   auto value = [&](const Array& given, double otherwise) {

@@ -3,6 +3,7 @@
 #include "apsis/array/creation.hpp"
 #include "apsis/ops/arithmetic.hpp"
 #include "apsis/ops/comparison.hpp"
+#include "apsis/ops/complex.hpp"
 #include "apsis/ops/convert.hpp"
 #include "apsis/ops/creation.hpp"
 #include "apsis/ops/logic.hpp"
@@ -18,7 +19,8 @@ using namespace detail::arrays;
 Array vecdot(const Array& a, const Array& b, int axis, Loc loc) {
   const LocScope place(loc);
   const int of_a = checked_axis("vecdot", axis, a), of_b = checked_axis("vecdot", axis, b);
-  const Array rows = expand_dims(moveaxis(a, of_a, -1), -2), columns = expand_dims(moveaxis(b, of_b, -1), -1);
+  const Array rows = expand_dims(moveaxis(conj(a), of_a, -1), -2),
+              columns = expand_dims(moveaxis(b, of_b, -1), -1);
   return squeeze(matmul(rows, columns), {-2, -1});
 }
 

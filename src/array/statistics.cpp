@@ -8,6 +8,7 @@
 #include "apsis/array/shape.hpp"
 #include "apsis/ops/arithmetic.hpp"
 #include "apsis/ops/comparison.hpp"
+#include "apsis/ops/complex.hpp"
 #include "apsis/ops/convert.hpp"
 #include "apsis/ops/index.hpp"
 #include "apsis/ops/logic.hpp"
@@ -55,12 +56,14 @@ Array convolve(const Array& a, const Array& v, ConvolveMode mode, Loc loc) {
   return sliding_product(operands[0], flip(operands[1]), before, after);
 }
 
-// The longer operand slides otherwise, so that the result is the reverse.
+// Complex entries of `v` are conjugated. The longer operand slides otherwise, so that the result is the
+// reverse.
 Array correlate(const Array& a, const Array& v, ConvolveMode mode, Loc loc) {
   const LocScope place(loc);
   check_vectors("correlate", a, v);
   const Array given[] = {a, v};
-  const std::vector<Array> operands = promoted(given);
+  std::vector<Array> operands = promoted(given);
+  operands[1] = conj(operands[1]);
   const auto [before, after] = margins(mode, std::min(a.size(), v.size()));
   if (a.size() >= v.size()) return sliding_product(operands[0], operands[1], before, after);
   return flip(sliding_product(operands[1], operands[0], before, after));
@@ -112,15 +115,17 @@ Array cov(const Array& x, const CovOptions& options, Loc loc) {
                   ? total - options.ddof
                   : total - options.ddof * sum(weights * astype(options.aweights, dtype)) / total;
   }
-  return squeeze(matmul(weighted, transpose(centred)) / divisor);
+  return squeeze(matmul(weighted, transpose(conj(centred))) / divisor);
 }
 
 Array corrcoef(const Array& x, const CorrcoefOptions& options, Loc loc) {
   const LocScope place(loc);
   const Array c = cov(x, {.y = options.y, .rows = options.rows});
   if (c.ndim() == 0) return c / c;
-  const Array deviation = sqrt(diagonal(c));
-  return clip(c / expand_dims(deviation, 1) / deviation, -1, 1);
+  const Array deviation = sqrt(real(diagonal(c)));
+  const Array r = c / expand_dims(deviation, 1) / deviation;
+  if (!is_complex(r.dtype())) return clip(r, -1, 1);
+  return complex(clip(real(r), -1, 1), clip(imag(r), -1, 1));
 }
 
 Array histogram_bin_edges(const Array& x, const HistogramOptions& options, Loc loc) {

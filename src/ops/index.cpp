@@ -364,6 +364,8 @@ Array update(const Array& x, std::span<const Index> index, const Array& given, S
   plan.mode = out_of_bounds(mode);
   if (is_floating(given.dtype()) && (is_integer(x.dtype()) || x.dtype() == boolean))
     fail(messages::update_fractions, {to_string(given.aval()), to_string(x.aval())}, loc);
+  if (is_complex(given.dtype()) && !is_complex(x.dtype()))
+    fail(messages::update_parts, {to_string(given.aval()), to_string(x.aval())}, loc);
   Array values = given.dtype() == x.dtype() && given.weak() == x.weak()
                      ? given
                      : lax::convert(given, x.dtype(), x.weak());
@@ -413,18 +415,20 @@ Array IndexUpdate::multiply(const Array& v, IndexMode mode, Loc loc) const {
 Array IndexUpdate::subtract(const Array& v, IndexMode mode, Loc loc) const {
   const LocScope place(loc);
   detail::check_dtype("subtract", detail::number_dtypes | detail::complex_dtypes, x_.aval(), loc);
-  // Negated in x's dtype: unsigned values have no negative. Fractions are left for the update to refuse.
-  const bool fractions = is_floating(v.dtype()) && !is_floating(x_.dtype());
-  return add(fractions ? v : -lax::convert(v, x_.dtype(), x_.weak()), mode, loc);
+  // Negated in x's dtype: unsigned values have no negative. What that would lose is left for the update to
+  // refuse.
+  const bool loses = (is_floating(v.dtype()) && !is_inexact(x_.dtype())) ||
+                     (is_complex(v.dtype()) && !is_complex(x_.dtype()));
+  return add(loses ? v : -lax::convert(v, x_.dtype(), x_.weak()), mode, loc);
 }
 Array IndexUpdate::divide(const Array& v, IndexMode mode, Loc loc) const {
   const LocScope place(loc);
-  detail::check_dtype("divide", detail::float_dtypes, x_.aval(), loc);
+  detail::check_dtype("divide", detail::float_dtypes | detail::complex_dtypes, x_.aval(), loc);
   return x_ / IndexUpdate(ones_like(x_), index_).multiply(v, mode, loc);
 }
 Array IndexUpdate::power(const Array& v, IndexMode mode, Loc loc) const {
   const LocScope place(loc);
-  detail::check_dtype("power", detail::float_dtypes, x_.aval(), loc);
+  detail::check_dtype("power", detail::float_dtypes | detail::complex_dtypes, x_.aval(), loc);
   return pow(x_, IndexUpdate(ones_like(x_), index_).multiply(v, mode, loc), loc);
 }
 Array IndexUpdate::min(const Array& v, IndexMode mode, Loc loc) const {

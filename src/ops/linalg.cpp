@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "apsis/ops/complex.hpp"
 #include "apsis/ops/dot_general.hpp"
 #include "ops/arguments.hpp"
 #include "ops/lax.hpp"
@@ -90,7 +91,7 @@ Array dot_general(const Array& a, const Array& b, const DotOptions& o, Loc loc) 
 }
 
 Array vdot(const Array& a, const Array& b, Loc loc) {
-  return contract("vdot", lax::reshape(a, {a.size()}), lax::reshape(b, {b.size()}), {0}, {0}, loc);
+  return contract("vdot", lax::reshape(conj(a, loc), {a.size()}), lax::reshape(b, {b.size()}), {0}, {0}, loc);
 }
 
 Array inner(const Array& a, const Array& b, Loc loc) {

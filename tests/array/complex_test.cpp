@@ -288,6 +288,27 @@ TEST(Complex, SumsAndAverages) {
   expect_near(sum(z, {.where = real(z) > 2., .initial = c(1, 1)}), {{13, 31}}, "where");
 }
 
+// numpy.vdot, vecdot, correlate, cov and corrcoef conjugate; dot, inner and convolve do not.
+TEST(Complex, ProductsThatConjugate) {
+  const Array z = array(Numbers{{1, 2}, {-3, .5}, {0, -1}}), w = array(Numbers{{2, 0}, {1, 1}, {0, 3}});
+  expect_near(dot(z, w), {{1.5, 1.5}}, "dot");
+  expect_near(vdot(z, w), {{-3.5, -7.5}}, "vdot");
+  expect_near(vecdot(reshape(z, {3, 1}), reshape(w, {3, 1}), 0), {{-3.5, -7.5}}, "vecdot");
+  expect_near(correlate(z, w), {{-3.5, 7.5}}, "correlate");
+  expect_near(cov(z), {{79. / 12}}, "cov");
+  const Array both = stack({z, w}), r = corrcoef(both), c = cov(both);
+  expect_near(r,
+              {{1, 0},
+               numbers_of(c)[1] / std::sqrt(numbers_of(c)[0].real() * numbers_of(c)[3].real()),
+               std::conj(numbers_of(r)[1]),
+               {1, 0}},
+              "corrcoef");
+  expect_near(nan_to_num(complex(array({double(NAN), 1.}), array({1., double(NAN)}))), {{0, 1}, {1, 0}},
+              "nan_to_num");
+  expect_near(z.at(1).divide(2.), {{1, 2}, {-1.5, .25}, {0, -1}}, "divide");
+  expect_near(z.at(1).power(2.), {{1, 2}, {8.75, -3}, {0, -1}}, "power");
+}
+
 TEST(Complex, MovesKeepTheParts) {
   const Array z = complex(arange(6.), -arange(6.));
   const auto moved = [](const Array& z) {

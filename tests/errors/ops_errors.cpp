@@ -208,6 +208,12 @@ APSIS_PROVOKES(update_fractions,
                "two with astype",
                array({1, 2, 3}).at(0).set(array(0.5)))
 
+APSIS_PROVOKES(
+    update_parts,
+    "[at] values of c128[] would lose their imaginary parts in an array of f64[3]; take real(v), or "
+    "convert the array with astype",
+    x3.at(0).set(complex(1., array(2.))))
+
 APSIS_PROVOKES(take_along_rank,
                "[take_along_axis] indices of shape [2] need as many axes as the array of shape [2, 3]; add "
                "axes with expand_dims",
