@@ -6,6 +6,7 @@
 #include "ops/complex.hpp"
 #include "ops/convert_params.hpp"
 #include "ops/elementary.hpp"
+#include "ops/index_rules.hpp"
 #include "ops/operands.hpp"
 #include "ops/view_rules.hpp"
 
@@ -31,12 +32,9 @@ void complex_evaluate(const Params&, std::span<const Array> in, std::span<Array>
   });
 }
 
-Array or_zeros_like(const Array& a, const Array& like) { return a.is_empty() ? constant_like(like, 0) : a; }
-
 void complex_jvp(const JvpRule& r) {
   r.outs[0] = joined({r.primals[0], r.primals[1]});
-  r.out_tangents[0] =
-      joined({or_zeros_like(r.tangents[0], r.primals[0]), or_zeros_like(r.tangents[1], r.primals[1])});
+  r.out_tangents[0] = joined({or_zeros(r.tangents[0], r.primals[0]), or_zeros(r.tangents[1], r.primals[1])});
 }
 
 // The pairing of cotangents and tangents is the real part of their product: as in JAX, the gradient of a real

@@ -27,7 +27,7 @@ Parts mul(const Parts& z, const Parts& w) { return {product_re(z, w), product_im
 // the ACM 5, 1962), both numbers brought away from the ends of the range where w is near one. Linear in z,
 // which may be a tangent.
 Parts div(const Parts& z, const Parts& w) {
-  const Array scale = inner_scale(largest_part(w));
+  const Array size = largest_part(w), scale = inner_scale(size);
   const Parts near_z = scaled_by(z, scale), near_w = scaled_by(w, scale);
   // With both multiplied by -i where w's imaginary part is the larger one.
   const Array turned = lax::lt(apply(abs_op, w.re), apply(abs_op, w.im));
@@ -36,7 +36,7 @@ Parts div(const Parts& z, const Parts& w) {
     return Parts{lax::select(turned, other.re, a.re), lax::select(turned, other.im, a.im)};
   };
   const Parts a = chosen(near_z), b = chosen(near_w);
-  const Array zero = lax::eq(largest_part(w), constant_like(w.re, 0)), infinite = is_infinite(w);
+  const Array zero = lax::eq(size, constant_like(size, 0)), infinite = is_infinite(w);
   const Array special = lax::logical_or(zero, infinite), one = constant_like(w.re, 1),
               none = constant_like(w.re, 0);
   const Array large = lax::select(special, one, b.re), small = lax::select(special, none, b.im);
@@ -56,11 +56,10 @@ Parts div(const Parts& z, const Parts& w) {
 }
 
 Parts sign(const Parts& z) {
-  const Array zero = lax::eq(abs(z), constant_like(z.re, 0));
-  const Array one = constant_like(z.re, 1);
-  // Scaled once more: the quotient by |z| of a number near the ends of the range.
+  // |z| near the ends of the range is no divisor.
   const Parts near = scaled_by(z, middle_scale(largest_part(z)));
-  const Array length = lax::select(zero, one, abs(near));
+  const Array size = abs(near), zero = constant_like(size, 0);
+  const Array length = lax::select(lax::eq(size, zero), constant_like(size, 1), size);
   return {lax::div(near.re, length), lax::div(near.im, length)};
 }
 

@@ -6,6 +6,7 @@
 
 #include "ops/complex.hpp"
 #include "ops/elementwise.hpp"
+#include "ops/index_rules.hpp"
 #include "ops/operands.hpp"
 #include "ops/stop_gradient.hpp"
 
@@ -35,13 +36,11 @@ void select_emit(Emitter& e, const Params&, std::span<const Value> in, std::span
   out[0] = e.select(in[0], in[1], in[2]);
 }
 
-Array or_zero(const Array& a, const Array& like) { return a.is_empty() ? constant_like(like, 0) : a; }
-
 void select_jvp(const JvpRule& r) {
   r.outs[0] = lax::select(r.primals[0], r.primals[1], r.primals[2]);
   const Array &a = r.tangents[1], &b = r.tangents[2];
   if (a.is_empty() && b.is_empty()) return;
-  r.out_tangents[0] = lax::select(r.primals[0], or_zero(a, r.primals[1]), or_zero(b, r.primals[2]));
+  r.out_tangents[0] = lax::select(r.primals[0], or_zeros(a, r.primals[1]), or_zeros(b, r.primals[2]));
 }
 
 void select_transpose(const TransposeRule& r) {
