@@ -194,6 +194,7 @@
 #include "apsis/diffeq/path.hpp"
 #include "apsis/diffeq/reversible.hpp"
 #include "apsis/diffeq/runge_kutta.hpp"
+#include "apsis/diffeq/slopes.hpp"
 #include "apsis/diffeq/solver.hpp"
 #include "apsis/diffeq/stabilised.hpp"
 #include "apsis/diffeq/stepping.hpp"

@@ -288,6 +288,10 @@ void check_structure(std::span<const Array> y0, const LeafNames& names, const Gi
       fail(messages::time_not_real, {"saveat.ts", to_string(times.ts.aval())}, loc);
   }
   check_numbers(options, loc);
+  const SaveAt& save = options.saveat;
+  if (options.adjoint == Adjoint::SteadyState &&
+      (save.t0 || !save.ts.is_empty() || save.steps != 0 || save.events != 0 || save.dense))
+    fail(messages::steady_saveat, {}, loc);
   check_room(y0, options, loc);
   check_dense_room(y0, options, loc);
 }

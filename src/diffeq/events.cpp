@@ -181,17 +181,28 @@ void next_attempt(const Problem& p, const LoopState& s, const NextStep& decision
   r.end = where(r.end > p.clip_from, p.t1, r.end);
 }
 
+/// What a change leaves to the algebraic equations; where they have no solution the solve ends.
+std::vector<Array> consistent_after(const Problem& p, const Inside& v, Restart& r) {
+  const auto [y, found] = consistent_state(*p.mass, p.slopes, p.tolerances, r.t, r.y);
+  if (found.is_empty()) return r.y;
+  r.code = where(found || v.stops, r.code, static_cast<std::int64_t>(SolveResult::NonlinearDivergence));
+  std::vector<Array> out;
+  for (std::size_t i = 0; i < y.size(); ++i) out.push_back(where(v.stops, r.y[i], y[i]));
+  return out;
+}
+
 Restart restart(const Problem& p, const AlongStep& along, const LoopState& s, const NextStep& decision,
                 const Inside& v, Restart r) {
   r.t = along.time(v.from);
   r.y_before = along.state(v.from);
   r.y = changed(p, v, r.t, r.y_before);
+  if (p.mass) r.y = consistent_after(p, v, r);
   r.own = v.own;
   r.own.ended_by = where(v.stops, v.event, -1);
   r.code = where(v.stops, static_cast<std::int64_t>(SolveResult::EventOccurred), r.code);
   if (r.own.last_change.empty()) return r;  // then it ends here
   follow_signs(p, along, v, r.t, r.y, r.own);
-  r.solver = checked_init(p.solver, {p.slopes, r.t, r.y, p.slopes(r.t, r.y)});
+  r.solver = checked_init(p.solver, {p.slopes, r.t, r.y, p.slopes.rate(r.t, r.y)});
   next_attempt(p, s, decision, r);
   // As many as there are events may follow at once upon each other; more do so for ever.
   const double ulp = finfo(r.t.dtype()).eps;

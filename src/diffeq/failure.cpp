@@ -119,6 +119,9 @@ void raise_failure(const Problem& p, const LoopState& end, std::span<const Array
   else if (p.solver.traits.may_fail)
     texts.emplace_back(messages::step_without_result,
                        std::initializer_list<std::string>{"{0}", p.solver.traits.name, "{2}", a.diverged});
+  const std::int64_t inconsistent = std::ssize(texts) + 1;
+  if (!p.inconsistent.is_empty())
+    texts.emplace_back(messages::inconsistent_start, std::initializer_list<std::string>{"{0}"});
   const bool changes = end.events && !end.events->last_change.empty();
   const std::int64_t accumulates = std::ssize(texts) + 1;
   if (changes) texts.emplace_back(messages::event_accumulates, std::initializer_list<std::string>{"{0}"});
@@ -128,6 +131,8 @@ void raise_failure(const Problem& p, const LoopState& end, std::span<const Array
                       where(is(SolveResult::DtMinReached), 4, where(end.attempts == 0, 2, 3)));
   if (p.solver.traits.implicit || p.solver.traits.may_fail)
     which = where(is(SolveResult::NonlinearDivergence), 5, which);
+  if (!p.inconsistent.is_empty())
+    which = where(is(SolveResult::NonlinearDivergence) && end.attempts == 0, inconsistent, which);
   if (changes)
     which = where(is(SolveResult::DtMinReached) && end.start <= end.events->last_change[0] &&
                       end.events->at_once[0] > 0,

@@ -6,6 +6,7 @@
 
 #include "apsis/diffeq/solve.hpp"
 #include "diffeq/checks.hpp"
+#include "diffeq/mass.hpp"
 
 namespace apsis::detail {
 
@@ -23,6 +24,8 @@ struct Problem {
   double error_order;           // what step size controllers go by
   ConstTreeRef like;            // a state, whose type the functions of events take
   std::vector<bool> boolean{};  // of each event: whether its condition is one
+  std::optional<Mass> mass{};
+  Array inconsistent{};  // a boolean: no state near y0 fulfils the algebraic equations; empty: there are none
 
   /// Whether there are times to save at inside of steps.
   bool saves_times() const { return !ts.is_empty() && ts.size() > 0; }

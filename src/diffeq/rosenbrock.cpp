@@ -4,7 +4,7 @@
 #include "apsis/diffeq/implicit.hpp"
 #include "apsis/ops/arithmetic.hpp"
 #include "apsis/ops/creation.hpp"
-#include "diffeq/layout.hpp"
+#include "diffeq/mass.hpp"
 #include "diffeq/step.hpp"
 
 namespace apsis::detail {
@@ -19,7 +19,7 @@ SolverAttempt attempt(const void* self, const SolverStep& s) {
   const Array length = s.t1 - s.t0, h = length * s.slopes.direction(), y0 = layout.join(s.y0);
   const Array jacobian = slope.jacobian(s.t0, y0);
   const linalg::LUFactors factors =
-      linalg::lu_factor(eye(layout.size(), -1, 0, layout.dtype()) - (m.gamma * h) * jacobian);
+      linalg::lu_factor(mass_matrix(s.slopes, layout) - (m.gamma * h) * jacobian);
   // h² ∂f/∂t of the user's time is h times the forward length times the derivative in forward time.
   const Array drift = (h * length) * slope.time_derivative(s.t0, y0);
 
@@ -28,7 +28,7 @@ SolverAttempt attempt(const void* self, const SolverStep& s) {
     const Array change = weighted(m.a[i], u, 1, 0);
     Array right = h * slope(stage_time(m.c[i], s.t0, s.t1, length), change.is_empty() ? y0 : y0 + change);
     const Array coupling = weighted(m.coupling[i], u, 1, 0);
-    if (!coupling.is_empty()) right = right + coupling;
+    if (!coupling.is_empty()) right = right + times_mass(s.slopes, coupling);
     if (m.d[i] != 0) right = right + m.d[i] * drift;
     u.push_back(linalg::lu_solve(factors, m.gamma * right));
   }
@@ -51,8 +51,10 @@ std::vector<Array> within(const void*, const DenseStep& s) {
 }  // namespace
 
 SolverRef rosenbrock_solver(const Rosenbrock& table) {
-  const StepTraits traits{
-      .name = table.name, .order = table.order, .error_order = table.error.empty() ? 0 : table.error_order};
+  const StepTraits traits{.name = table.name,
+                          .order = table.order,
+                          .error_order = table.error.empty() ? 0 : table.error_order,
+                          .takes_mass = true};
   const auto check = [](const void* self, Loc loc) { check_table(table_of(self), loc); };
   const auto start = [](const void*, const SolverStart&) { return std::vector<Array>(); };
   return {&table, traits, check, start, attempt, within};

@@ -17,7 +17,9 @@
 #include "apsis/ops/shape.hpp"
 #include "diffeq/checked.hpp"
 #include "diffeq/checks.hpp"
+#include "diffeq/constant.hpp"
 #include "diffeq/messages.hpp"
+#include "diffeq/newton.hpp"
 #include "diffeq/norm.hpp"
 #include "diffeq/problem.hpp"
 
@@ -99,7 +101,7 @@ LoopState attempt(const Problem& p, const LoopState& s, Loc loc) {
 LoopState start_state(Problem& p, const std::vector<Array>& slope, Loc loc) {
   auto signed_slope_at = [](const void* context, const Array& t, std::span<const Array> y) {
     const Slopes& slopes = *static_cast<const Slopes*>(context);
-    std::vector<Array> k = slopes(t, y);
+    std::vector<Array> k = slopes.rate(t, y);
     for (Array& a : k) a = a * slopes.direction();
     return k;
   };
@@ -118,12 +120,34 @@ LoopState start_state(Problem& p, const std::vector<Array>& slope, Loc loc) {
   Array finite = value_or_later(p.y0, all_finite);
   finite = is_concrete(finite) && finite.item<bool>() ? all_finite(slope) : all_finite(slope) && finite;
   s.code = where(finite, 0, code_of(SolveResult::NonFinite));
+  if (!p.inconsistent.is_empty())
+    s.code = where(p.inconsistent, code_of(SolveResult::NonlinearDivergence), s.code);
   if (!p.refused.is_empty()) s.code = where(p.refused, code_of(SolveResult::Refused), s.code);
   if (first.tells_error) s.error_square.push_back(astype(array(0.), p.t0.dtype()));
   start_saving(p, s);
   if (p.options.saveat.dense) start_dense(p, s);
   start_events(p, s, loc);
   return s;
+}
+
+/// Has the solve know of its mass matrix, and begin with a state that fulfils the algebraic equations.
+void take_mass(Problem& p, Loc loc) {
+  p.mass = mass_of(p.options.mass, p.solver, p.y0, loc);
+  p.slopes = p.slopes.with_mass(p.mass->matrix, p.mass->pseudoinverse);
+  first_slope(p.slopes, p.t0, p.y0, loc);  // tells of fields that do not fit, before their results are used
+  auto [y0, found] = consistent_state(*p.mass, p.slopes, p.tolerances, p.t0, p.y0);
+  p.y0 = std::move(y0);
+  if (!found.is_empty()) p.inconsistent = !found;
+}
+
+/// The state at the end, with the derivative of the equation f(t1, y) = 0.
+std::vector<Array> steady_state(const Problem& p, const LoopState& end) {
+  const Layout layout(end.y);
+  const VectorSlope slope(p.slopes, layout);
+  const auto as_it_is = [](const auto&, const Array& y) { return y; };
+  const auto by_columns = [](const auto& map, const Array& right) { return solve_by_columns(map, right); };
+  return layout.split(custom_root([&](const Array& y) { return slope(stop_gradient(end.start), y); },
+                                  stop_gradient(layout.join(end.y)), as_it_is, by_columns));
 }
 
 }  // namespace
@@ -225,15 +249,22 @@ FlatSolution solve_flat(const FlatTerms& terms, const SolverRef& solver, const A
   p.clip_from = p.t1 - time_rounding(p.t0, p.t1);
   p.ts = given.ts.is_empty() ? Array() : within(forward(given.ts), given, p);
 
-  const std::vector<Array> slope = first_slope(p.slopes, p.t0, p.y0, loc);
+  if (!options.mass.is_empty()) take_mass(p, loc);
+  std::vector<Array> slope = first_slope(p.slopes, p.t0, p.y0, loc);
+  if (p.mass) slope = p.slopes.rate(p.t0, p.y0);
   check_noise(checks, p);
   p.refused = checks.refused();
   LoopState start = start_state(p, slope, loc);
   const std::int64_t most = attempts_allowed(options);
-  LoopState end =
-      while_loop([&](const LoopState& s) { return s.start < p.t1 && s.code == 0 && s.attempts < most; },
-                 [&](const LoopState& s) { return attempt(p, s, loc); }, start,
-                 {.checkpoints = options.checkpoints, .checkpoint_bytes = options.checkpoint_bytes}, loc);
+  const auto steps = [&] {
+    return while_loop([&](const LoopState& s) { return s.start < p.t1 && s.code == 0 && s.attempts < most; },
+                      [&](const LoopState& s) { return attempt(p, s, loc); }, start,
+                      {.checkpoints = options.checkpoints, .checkpoint_bytes = options.checkpoint_bytes},
+                      loc);
+  };
+  const bool steady = options.adjoint == Adjoint::SteadyState;
+  LoopState end = steady ? without_derivative(steps) : steps();
+  if (steady) end.y = steady_state(p, end);
 
   static_assert(static_cast<std::int64_t>(LoopResult::MaxStepsReached) ==
                 code_of(SolveResult::MaxStepsReached));

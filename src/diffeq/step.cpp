@@ -2,6 +2,8 @@
 
 #include "apsis/ops/arithmetic.hpp"
 #include "apsis/ops/creation.hpp"
+#include "apsis/ops/linalg.hpp"
+#include "diffeq/layout.hpp"
 
 namespace apsis {
 
@@ -75,6 +77,12 @@ std::vector<Array> Slopes::operator()(const Array& t, std::span<const Array> y) 
   }
   for (std::size_t leaf = 0; slope.size() < y.size(); ++leaf) slope.push_back(zeros_like(y[leaf]));
   return slope;
+}
+
+std::vector<Array> Slopes::rate(const Array& t, std::span<const Array> y) const {
+  if (mass_.is_empty()) return (*this)(t, y);
+  const detail::Layout layout(y);
+  return layout.split(matmul(pseudoinverse_, layout.join((*this)(t, y))));
 }
 
 std::vector<Array> LocalLinearInterpolation::evaluate(const DenseStep& s) const {

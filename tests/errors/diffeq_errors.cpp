@@ -371,3 +371,47 @@ APSIS_PROVOKES(
     dense_interpolation(Tsit5{}, diffeqsolve(ODETerm{decay}, Tsit5{}, 0., 1., 0.25, initial,
                                              {.saveat = {.dense = true}, .max_steps = 8}))
         .evaluate(array({0., 0.5})))
+APSIS_PROVOKES(mass_not_taken,
+               "[diffeqsolve] Tsit5 takes no mass matrix; use Rodas5P, Radau5 or BackwardDifferences",
+               solve({.mass = array({1., 1.})}, 0.5))
+
+namespace {
+void solve_mass(const Array& mass) {
+  diffeqsolve(ODETerm{decay}, Rodas5P{}, 0., 1., 0.5, initial, {.mass = mass});
+}
+}  // namespace
+
+APSIS_PROVOKES(
+    mass_not_known,
+    "[diffeqsolve] the mass matrix must be known when the program is made, and is a traced f64[2]; make it "
+    "of numbers, and have the vector field depend on what is traced",
+    jit([](const Array& m) {
+      solve_mass(m);
+      return m;
+    })(array({1., 1.})))
+
+APSIS_PROVOKES(
+    mass_shape,
+    "[diffeqsolve] the mass matrix is f64[3], and the state has 2 elements: give a real matrix [2, 2], or "
+    "its diagonal [2]",
+    solve_mass(array({1., 1., 1.})))
+
+APSIS_PROVOKES(mass_not_finite, "[diffeqsolve] the mass matrix has infinite elements or NaN",
+               solve_mass(array({1., double(NAN)})))
+
+APSIS_PROVOKES(inconsistent_start,
+               "[diffeqsolve] at t0 = 0.0 Newton's method finds no state near y0 that fulfils the algebraic "
+               "equations, those "
+               "whose rows of the mass matrix are 0; give a y0 that is nearer to one, and check that these "
+               "equations determine "
+               "the part of the state that has no derivative (index 1)",
+               diffeqsolve(ODETerm{[](const Array&, const Array& y) {
+                             return stack({-y[0], y[1] * y[1] + 1.});
+                           }},
+                           Rodas5P{}, 0., 1., 0.5, initial,
+                           {.controller = adaptive, .mass = array({1., 0.})}))
+
+APSIS_PROVOKES(
+    steady_saveat,
+    "[diffeqsolve] Adjoint::SteadyState has derivatives of the state at t1 alone: leave saveat out",
+    solve({.saveat = {.t0 = true}, .adjoint = Adjoint::SteadyState}, 0.5))

@@ -109,6 +109,7 @@ struct Sil3 {
 /// A Rosenbrock method: stage i solves a linear equation with the matrix W = 1 - γ h ∂f/∂y of the start of
 /// the step,
 ///   W u[i] = γ (h f(t + c[i] h, y + Σ a[i][j] u[j]) + Σ coupling[i][j] u[j] + d[i] h² ∂f/∂t),
+/// with a mass matrix M in the place of the 1, and before Σ coupling,
 /// and y1 = y + Σ b[j] u[j]. (Hairer, Wanner, Solving Ordinary Differential Equations II, IV.7.) Jacobian and
 /// time derivative are exact, by forward mode; no iterations, so no step fails. A solve checks the table.
 struct Rosenbrock {

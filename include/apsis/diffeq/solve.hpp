@@ -55,12 +55,25 @@ Array is_event(const Array& result, Loc loc = Loc::here());
 /// Whether it did one or the other.
 Array is_okay(const Array& result, Loc loc = Loc::here());
 
+/// What derivatives of a solve are: those of its steps; or, of a solve that ends in a steady state, of that
+/// state, as f(t1, y) = 0 defines it (by the implicit function theorem; the steps leave no tape). That the
+/// slope at the end is small is not checked. (Diffrax: ImplicitAdjoint)
+enum class Adjoint : std::uint8_t { Steps, SteadyState };
+
 /// Options of `diffeqsolve`.
 struct SolveOptions {
   Controller controller = {};
   SaveAt saveat = {};
   /// What may end the solve before t1, or change its state on the way.
   std::vector<Event> events = {};
+  /// M of M y' = f(t, y): a matrix over the elements of the state, leaf after leaf, or the diagonal of one,
+  /// known when the program is made. It may be singular: f = 0 for what it does not reach are then algebraic
+  /// equations, which must determine the rest of the state (index 1). Of y0 that part is a guess: it is
+  /// solved for before the first step, and again after a change by an event. For Rodas5P, Radau5 and
+  /// BackwardDifferences.
+  Array mass = {};
+  /// SteadyState asks for the state at t1 alone.
+  Adjoint adjoint = Adjoint::Steps;
   /// Attempts, rejected ones included, 0 or more; -1: no bound of yours, but then saveat.steps is refused,
   /// and after 10¹⁰ attempts the solve gives up all the same.
   std::int64_t max_steps = 4096;

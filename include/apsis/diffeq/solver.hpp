@@ -43,6 +43,8 @@ struct StepTraits {
   bool implicit = false;
   /// Steps may have no result for another reason: SolverAttempt::failed.
   bool may_fail = false;
+  /// Takes equations M y' = f(t, y): Slopes::mass.
+  bool takes_mass = false;
   /// Whether it uses the controls of ControlTerms, and what it converges to if they are Brownian motion.
   bool takes_controls = false;
   Calculus calculus = Calculus::Any;

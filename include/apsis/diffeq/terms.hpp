@@ -1,6 +1,6 @@
 #pragma once
 
-// The terms of an equation: what diffeqsolve takes first, and how solvers see it.
+// The terms of an equation: what diffeqsolve takes first. How solvers see them: slopes.hpp.
 //
 //   ODETerm{f}                                   y' = f(t, y)
 //   MultiTerm{ODETerm{f}, ODETerm{g}}            y' = f(t, y) + g(t, y)
@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "apsis/diffeq/langevin_terms.hpp"
+#include "apsis/diffeq/slopes.hpp"
 #include "apsis/transform/function.hpp"
 #include "apsis/tree/fields.hpp"
 
@@ -42,93 +43,6 @@ class MultiTerm {
 };
 template <class... T>
 MultiTerm(T...) -> MultiTerm<T...>;
-
-/// How the terms of an equation belong together. A solver says which it takes by a member `terms`; without
-/// one it is Whole.
-enum class TermStructure : std::uint8_t {
-  Whole,        ///< y' = f(t, y); of a MultiTerm, the sum
-  Split,        ///< a MultiTerm of two, of which each is treated in its own way
-  Partitioned,  ///< a pair of terms on a pair of states: q' = f(t, p), p' = g(t, q)
-  Langevin,     ///< a MultiTerm of an UnderdampedLangevinDriftTerm and an UnderdampedLangevinDiffusionTerm
-};
-
-namespace detail {
-/// Terms on leaves: slope number `term` is that of the whole state or, of partitioned terms, that of the part
-/// `term`, as a function of the other part.
-struct FlatTerms {
-  const void* context;
-  std::vector<Array> (*slope)(const void* context, std::size_t term, const Array& t,
-                              std::span<const Array> y);
-  std::size_t count;        // of the terms
-  std::size_t first_part;   // leaves of the first part of the state, if there are parts
-  TermStructure structure;  // Partitioned, or Whole
-  LeafNames state;          // what errors call the leaves of the state
-  FlatControls controls = {};
-  FlatLangevin langevin = {};  // null unless the terms are those of Langevin diffusion
-};
-}  // namespace detail
-
-/// The right-hand side of an equation as solvers see it: on the leaves of its state, in time that runs
-/// forwards. A solve from 2 to 1 runs from -2 to -1, with slopes as they are, and steps of a negative
-/// `length`.
-class Slopes {
- public:
-  Slopes(const detail::FlatTerms& terms, const Array& direction) : terms_(terms), direction_(direction) {}
-
-  /// y', all terms together; of an equation with controls the part without them.
-  std::vector<Array> operator()(const Array& t, std::span<const Array> y) const;
-  /// The slope by one term. Of partitioned terms, that of part `i` as a function of the other part.
-  std::vector<Array> term(std::size_t i, const Array& t, std::span<const Array> y) const;
-  std::size_t terms() const { return terms_.count; }
-  /// The leaves of part 0 or 1 of a partitioned state.
-  std::span<const Array> part(std::size_t i, std::span<const Array> y) const {
-    return i == 0 ? y.subspan(0, terms_.first_part) : y.subspan(terms_.first_part);
-  }
-  /// t1 - t0 as the user has it: negative in a solve that goes back.
-  Array length(const Array& t0, const Array& t1) const;
-  /// 1, or -1 in a solve that goes back.
-  const Array& direction() const { return direction_; }
-  TermStructure structure() const { return terms_.structure; }
-  /// What errors call leaf `i` of the state.
-  std::string name(std::size_t i) const { return terms_.state(i); }
-
-  /// Whether there are ControlTerms.
-  bool driven() const { return !terms_.controls.terms.empty(); }
-  /// Whether term `i` is one.
-  bool is_control(std::size_t i) const;
-  /// What the controls do from t0 to t1. Not within a loop or branch of the solver's: a path remembers where
-  /// it was asked last.
-  ControlIncrement increment(const Array& t0, const Array& t1) const;
-  /// The vector fields of the controls.
-  std::vector<ControlField> fields(const Array& t, std::span<const Array> y) const;
-  /// Σ field · control over all ControlTerms, like y.
-  std::vector<Array> product(std::span<const ControlField> fields, std::span<const Array> y,
-                             const Controls& controls) const;
-  /// The same with the vector fields at t and y.
-  std::vector<Array> diffusion(const Array& t, std::span<const Array> y, const Controls& controls) const {
-    return product(fields(t, y), y, controls);
-  }
-  /// Of the terms of underdamped Langevin diffusion, and only of these: γ (0) and u (1) of the drift, or of
-  /// the diffusion (2, 3), as they were given, and ∇f.
-  bool is_langevin() const { return terms_.langevin.gradient != nullptr; }
-  std::vector<Array> langevin(int which) const { return terms_.langevin.coefficients(terms_.context, which); }
-  std::vector<Array> langevin_gradient(std::span<const Array> x) const {
-    return terms_.langevin.gradient(terms_.context, x);
-  }
-  /// What a path is, and what its term means.
-  std::pair<detail::PathTraits, Calculus> path(std::size_t control) const;
-  /// What the paths remember at first, and these terms with such a memory, which `increment` changes.
-  detail::PathMemory start_memory() const;
-  Slopes remembering(detail::PathMemory& memory) const;
-
- private:
-  detail::FlatTerms terms_;
-  Array direction_;
-  detail::PathMemory* memory_ = nullptr;
-};
-
-/// Σ factors · controls: factors[i] of terms of the same controls, of which empty ones count as 0.
-Controls combined(std::initializer_list<std::pair<Array, const Controls&>> terms);
 
 namespace detail {
 

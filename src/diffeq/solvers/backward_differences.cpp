@@ -12,6 +12,7 @@
 #include "apsis/ops/index.hpp"
 #include "apsis/ops/math.hpp"
 #include "apsis/ops/reduce.hpp"
+#include "diffeq/mass.hpp"
 #include "diffeq/messages.hpp"
 #include "diffeq/newton.hpp"
 #include "diffeq/norm.hpp"
@@ -136,7 +137,11 @@ Choice chosen(const BackwardDifferences& method, const Differences& d, const Arr
 }  // namespace
 
 StepTraits BackwardDifferences::traits() const {
-  return {.name = "BackwardDifferences", .order = max_order, .error_order = 2, .implicit = true};
+  return {.name = "BackwardDifferences",
+          .order = max_order,
+          .error_order = 2,
+          .implicit = true,
+          .takes_mass = true};
 }
 
 void BackwardDifferences::check(Loc loc) const {
@@ -172,11 +177,11 @@ SolverAttempt BackwardDifferences::step(const SolverStep& s) const {
   const Array predicted = d[0] + up_to_order(d, order, [](int) { return 1.; });
   const Array psi = up_to_order(d, order, [](int i) { return gamma_of(i); }) / alpha, inner = h / alpha;
   const auto residual = [&](const Array& change) {
-    return change - inner * slope(s.t1, predicted + change) + psi;
+    return detail::times_mass(s.slopes, change + psi) - inner * slope(s.t1, predicted + change);
   };
   const Array jacobian = stop_gradient(slope.jacobian(stop_gradient(s.t1), stop_gradient(predicted)));
   const linalg::LUFactors factors =
-      linalg::lu_factor(eye(layout.size(), -1, 0, layout.dtype()) - stop_gradient(inner) * jacobian);
+      linalg::lu_factor(detail::mass_matrix(s.slopes, layout) - stop_gradient(inner) * jacobian);
   const auto iterate = [&](const auto& f, const Array& start) {
     const auto size = [&](const Array& step, const Array& u) {
       return layout.size() == 0 ? zeros({}, layout.dtype())

@@ -10,6 +10,7 @@
 #include "apsis/ops/math.hpp"
 #include "apsis/ops/reduce.hpp"
 #include "apsis/ops/shape.hpp"
+#include "diffeq/mass.hpp"
 #include "diffeq/newton.hpp"
 #include "diffeq/step.hpp"
 
@@ -58,7 +59,7 @@ std::vector<Array> thirds(const Array& z) {
   return {z[range(0, n)], z[range(n, 2 * n)], z[range(2 * n, 3 * n)]};
 }
 
-/// Newton's matrices: value - h ∂f/∂y for each eigenvalue.
+/// Newton's matrices: value - h ∂f/∂y for each eigenvalue, `one` being 1 or the mass matrix.
 struct Factors {
   linalg::LUFactors real, pair;
   Factors(const Array& h_jacobian, const Array& one) {
@@ -90,7 +91,7 @@ Array first_guess(std::span<const Array> state, const Array& length) {
 }  // namespace
 
 StepTraits Radau5::traits() const {
-  return {.name = "Radau5", .order = 5, .error_order = 4, .implicit = true};
+  return {.name = "Radau5", .order = 5, .error_order = 4, .implicit = true, .takes_mass = true};
 }
 void Radau5::check(Loc loc) const { detail::check_newton(newton, "Radau5", loc); }
 
@@ -109,11 +110,12 @@ SolverAttempt Radau5::step(const SolverStep& s) const {
     const std::vector<Array> parts = thirds(z);
     std::vector<Array> out = combined(a_inverse, parts);
     for (std::size_t i = 0; i < 3; ++i)
-      out[i] = out[i] - h * slope(detail::stage_time(c[i], s.t0, s.t1, length), y0 + parts[i]);
+      out[i] = detail::times_mass(s.slopes, out[i]) -
+               h * slope(detail::stage_time(c[i], s.t0, s.t1, length), y0 + parts[i]);
     return concatenate(out);
   };
   const Array jacobian = stop_gradient(slope.jacobian(stop_gradient(s.t0), stop_gradient(y0)));
-  const Factors factors(stop_gradient(h) * jacobian, eye(layout.size(), -1, 0, layout.dtype()));
+  const Factors factors(stop_gradient(h) * jacobian, detail::mass_matrix(s.slopes, layout));
   const auto iterate = [&](const auto& f, const Array& start) {
     const auto size = [&](const Array& change, const Array& z) {
       Array greatest = zeros({}, layout.dtype());
@@ -134,8 +136,9 @@ SolverAttempt Radau5::step(const SolverStep& s) const {
   const std::vector<Array> parts = thirds(z);
   SolverAttempt step;
   step.y1 = layout.split(y0 + parts[2]);
-  step.error = layout.split(
-      linalg::lu_solve(factors.real, h * slope(s.t0, y0) + detail::weighted(error_weights, parts, 1, 0)));
+  step.error = layout.split(linalg::lu_solve(
+      factors.real,
+      h * slope(s.t0, y0) + detail::times_mass(s.slopes, detail::weighted(error_weights, parts, 1, 0))));
   step.dense = combined(polynomial, parts);
   step.state = step.dense;
   step.state.push_back(length);
