@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Runs the array programs of Apsis and JAX one after the other; prints the slowest first and the mean.
 
-usage: bench/arrays.py [--build DIR] [--threads one|all]
+usage: bench/arrays.py [--build DIR] [--threads one|all] [--only REGEX] [--rounds N]
 
-The ratio is JAX's time over Apsis' time. Answers are compared, f32 to 1e-3 and f64 to 1e-8 of the largest.
+The ratio is JAX's time over Apsis' time, each the least of the rounds. Answers are compared, f32 to 1e-3 and f64 to 1e-8 of the largest.
 """
 
 import argparse
 import math
+import os
 import pathlib
 import sys
 
@@ -23,9 +24,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default="build", type=pathlib.Path)
     parser.add_argument("--threads", default="one", choices=("one", "all"))
+    parser.add_argument("--only", default="", help="rows whose names match, such as 'gather.*1e5'")
+    parser.add_argument("--rounds", default=1, type=int)
     options = parser.parse_args()
     session = run.Session(options.build, sys.stderr)
-    session.round(run.Group("arrays", "arrays.py", []), options.threads, True)
+    os.environ["BENCH_ONLY"] = options.only
+    for k in range(options.rounds):
+        session.round(run.Group("arrays", "arrays.py", []), options.threads, k % 2 == 0)
     rows = []
     for (side, name, threads), mine in session.last.items():
         theirs = session.last.get(("peer", name, threads))
@@ -33,7 +38,8 @@ def main():
             continue
         if far(mine["answer"], theirs["answer"], 1e-3 if "/f32" in name else 1e-8):
             session.failures.append(f"{name}: {mine['answer']} and {theirs['answer']}")
-        rows.append((theirs["value"] / mine["value"], name, mine["value"], theirs["value"]))
+        ours, peers = (min(session.values[of, name, threads]) for of in ("apsis", "peer"))
+        rows.append((peers / ours, name, ours, peers))
     for ratio, name, mine, theirs in sorted(rows):
         print(f"{ratio:7.2f}  {name:40} apsis {mine:12.1f} us   jax {theirs:12.1f} us")
     if rows:

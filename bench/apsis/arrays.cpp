@@ -1,7 +1,8 @@
 // arrays/*: programs over whole arrays as users write them, each in f64 and f32, small, in the cache and
 // large, and their gradients. bench/arrays.py runs both sides and compares them.
 #include <cmath>
-#include <cstdio>
+#include <cstdlib>
+#include <regex>
 
 #include "bench.hpp"
 
@@ -157,15 +158,19 @@ void arrays() {
     const char* name;
     std::int64_t n;
   } sizes[] = {{"1e3", 1024}, {"1e5", 102'400}, {"1e7", 10'240'000}};
+  const char* const chosen = std::getenv("BENCH_ONLY");
+  const std::regex only(chosen ? chosen : "");
   for (const auto& size : sizes)
     for (const Dtype dtype : {f64, f32}) {
       const Inputs in = make_inputs(size.n, dtype);
-      const auto measure = [&](const char* name, const char* kind, auto f) {
+      const auto measure = [&](const char* program, const char* kind, auto f) {
+        const std::string name =
+            std::string("arrays/") + program + kind + "/" + to_string(dtype) + "-" + size.name;
+        if (!std::regex_search(name, only)) return;
         Array y;
         const double spent =
             size.n < 10'000 ? seconds_per_call([&] { y = f(in); }) : median_seconds([&] { y = f(in); }, 0.2);
-        report(std::string("arrays/") + name + kind + "/" + to_string(dtype) + "-" + size.name, "us",
-               spent * 1e6, probes(y));
+        report(name, "us", spent * 1e6, probes(y));
       };
       for (const Program& p : programs) {
         measure(p.name, "", jit([&](const Inputs& all) { return p.run(all); }));

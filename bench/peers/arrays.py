@@ -1,5 +1,8 @@
 """arrays/*: the programs of bench/apsis/arrays.cpp."""
 
+import os
+import re
+
 import common
 import jax
 import jax.numpy as jnp
@@ -110,6 +113,8 @@ def probes(result):
 
 
 def measure(name, f, inputs, small):
+    if not re.search(os.environ.get("BENCH_ONLY", ""), name):
+        return
     f = jax.jit(f)
     time, y = common.seconds_per_call(f, inputs) if small else common.median_seconds(f, inputs, budget=0.2)
     common.emit(name, "us", time * 1e6, "jax", probes(y))

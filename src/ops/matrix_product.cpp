@@ -5,18 +5,14 @@
 #include "ops/matrix_product.hpp"
 
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <concepts>
-#include <cstdlib>
-#include <memory>
-#include <new>
 #include <utility>
 
 #include "core/convert.hpp"
-#include "core/halves.hpp"
 #include "ops/dtype_set.hpp"
+#include "ops/matrix_panels.hpp"
 #include "ops/matrix_tiles.hpp"
+#include "ops/sum_order.hpp"
 
 namespace apsis::detail {
 namespace {
@@ -40,102 +36,6 @@ struct Computed<Element> {
   using Stored = std::make_unsigned_t<Element>;
   using Sum = std::conditional_t<sizeof(Element) == 1, std::uint16_t, Stored>;
 };
-
-template <class T>
-struct Strided {
-  const T* data;
-  std::int64_t row_stride, column_stride;
-
-  const T* at(std::int64_t row, std::int64_t column) const {
-    return data + row * row_stride + column * column_stride;
-  }
-  Strided transposed() const { return {data, column_stride, row_stride}; }
-};
-
-/// Memory for panels, kept by each thread.
-template <class T>
-T* panel_memory(std::size_t which, std::int64_t elements) {
-  struct Free {
-    void operator()(void* p) const { std::free(p); }
-  };
-  struct Memory {
-    std::unique_ptr<void, Free> data;
-    std::size_t bytes = 0;
-  };
-  constexpr std::size_t page = 4096;
-  static thread_local std::array<Memory, 3> all;
-  Memory& memory = all[which];
-  const std::size_t bytes = (static_cast<std::size_t>(elements) * sizeof(T) + page - 1) / page * page;
-  if (memory.bytes < bytes) {
-    memory.data.reset(std::aligned_alloc(page, bytes));
-    memory.bytes = memory.data ? bytes : 0;
-    if (!memory.data) throw std::bad_alloc();
-  }
-  return static_cast<T*>(memory.data.get());
-}
-
-template <class T>
-using Four = typename math::PackOf<T, 4>::type;
-
-/// Elements of an operand in the type of the sums: one, and four that follow one another.
-template <class T, class Element>
-T loaded(const Element* from) {
-  if constexpr (std::is_integral_v<T> || std::is_same_v<T, Element>)
-    return *from;
-  else
-    return widened(*from);
-}
-template <class T, class Element>
-Four<T> loaded_four(const Element* from) {
-  if constexpr (std::is_same_v<Element, float16>) {
-    return _mm_cvtph_ps(_mm_loadu_si64(from));
-  } else if constexpr (std::is_same_v<Element, bfloat16>) {
-    return std::bit_cast<Four<T>>(_mm_slli_epi32(_mm_cvtepu16_epi32(_mm_loadu_si64(from)), 16));
-  } else {
-    Four<Element> four;
-    __builtin_memcpy(&four, from, sizeof four);
-    return __builtin_convertvector(four, Four<T>);
-  }
-}
-
-template <class T, class Element>
-void copy_line(const Element* from, std::int64_t count, T* to) {
-  std::int64_t i = 0;
-  if constexpr (std::is_same_v<Element, float16>)  // the compiler does not vectorise its conversion
-    for (; i + 4 <= count; i += 4) {
-      const Four<T> four = loaded_four<T>(from + i);
-      __builtin_memcpy(to + i, &four, sizeof four);
-    }
-  for (; i < count; ++i) to[i] = loaded<T>(from + i);
-}
-
-/// Four steps of four lines change places, from lines to steps.
-template <class T, class Element>
-void transpose_block(const Element* from, std::int64_t line_stride, T* to, std::int64_t width) {
-  Four<T> line[4];
-  for (int i = 0; i < 4; ++i) line[i] = loaded_four<T>(from + i * line_stride);
-  transpose_registers<2>(line);
-  for (int k = 0; k < 4; ++k) __builtin_memcpy(to + k * width, &line[k], sizeof(Four<T>));
-}
-
-/// Lines of a matrix (rows of the left operand, columns of the right one) beside each other, for one step of
-/// k after the other; zeros for lines that a panel of `width` has too many.
-template <class T, class Element>
-void copy_panel(const Element* from, std::int64_t line_stride, std::int64_t step_stride, std::int64_t lines,
-                std::int64_t width, std::int64_t steps, T* to) {
-  if (lines < width) std::fill_n(to, width * steps, T{});
-  if (line_stride == 1) {
-    for (std::int64_t k = 0; k < steps; ++k) copy_line(from + k * step_stride, lines, to + k * width);
-    return;
-  }
-  const std::int64_t block_lines = step_stride == 1 ? lines / 4 * 4 : 0, block_steps = steps / 4 * 4;
-  for (std::int64_t i = 0; i < block_lines; i += 4)
-    for (std::int64_t k = 0; k < block_steps; k += 4)
-      transpose_block(from + i * line_stride + k, line_stride, to + k * width + i, width);
-  for (std::int64_t i = 0; i < lines; ++i)
-    for (std::int64_t k = i < block_lines ? block_steps : 0; k < steps; ++k)
-      to[k * width + i] = loaded<T>(from + i * line_stride + k * step_stride);
-}
 
 /// A tile with fewer columns than the functions have goes by way of one that has as many.
 template <class T>
@@ -288,9 +188,23 @@ void multiply_row(const Tiles<T>& tiles, std::int64_t n, std::int64_t k, Strided
                  std::min(most_row_columns, n - j), c + j, k0 > 0});
 }
 
+/// A vector with a vector, both without gaps.
 template <class T>
-void multiply(const Tiles<T>& tiles, std::int64_t m, std::int64_t n, std::int64_t k, Strided<T> a,
-              Strided<T> b, T* c) {
+void multiply_vectors(const Tiles<T>& tiles, std::int64_t k, const T* a, const T* b, T* c) {
+  T sums[sum_group];
+  const std::int64_t whole = k / steps_at_once, at = whole * steps_at_once;
+  tiles.pairs({a, b, steps_at_once, whole, steps_at_once, sums});
+  if (at < k) tiles.pairs({a + at, b + at, 0, 1, k - at, sums + whole});
+  *c = sums[0];
+  for (std::int64_t i = 1; i * steps_at_once < k; ++i) *c = static_cast<T>(*c + sums[i]);
+}
+
+/// At most sum_group blocks.
+template <class T>
+void multiply_blocks(const Tiles<T>& tiles, std::int64_t m, std::int64_t n, std::int64_t k, Strided<T> a,
+                     Strided<T> b, T* c) {
+  if (m == 1 && n == 1 && a.column_stride == 1 && b.row_stride == 1)
+    return multiply_vectors(tiles, k, a.data, b.data, c);
   if (n == 1 && a.column_stride == 1) return multiply_rows(tiles, m, k, a, b.data, b.row_stride, c);
   if (m == 1 && b.row_stride == 1)
     return multiply_rows(tiles, n, k, b.transposed(), a.data, a.column_stride, c);
@@ -302,18 +216,57 @@ void multiply(const Tiles<T>& tiles, std::int64_t m, std::int64_t n, std::int64_
   multiply_matrices(tiles, m, n, k, a, b, c);
 }
 
-/// Elements of another type than the sums': converted when panels are copied. A block of sums is complete
-/// before it is converted to elements of the result.
+template <class T, class Element>
+void multiply_blocks(const Tiles<T>& tiles, std::int64_t m, std::int64_t n, std::int64_t k,
+                     Strided<Element> a, Strided<Element> b, T* c) {
+  multiply_matrices(tiles, m, n, k, a, b, c);
+}
+
+/// How many sums of groups of blocks wait for others of their group.
+std::int64_t levels_of_groups(std::int64_t k) {
+  std::int64_t levels = 0;
+  for (; sum_part(k, steps_at_once) > steps_at_once; ++levels) k = sum_part(k, steps_at_once);
+  return levels;
+}
+
+/// Groups of blocks, groups of these, and so on (ops/sum_order.hpp). `group_sums` has a matrix for each
+/// level.
+template <class T, class Element>
+void multiply_groups(const Tiles<T>& tiles, std::int64_t m, std::int64_t n, std::int64_t k,
+                     Strided<Element> a, Strided<Element> b, T* c, T* group_sums) {
+  const std::int64_t part = sum_part(k, steps_at_once);
+  if (part == steps_at_once) return multiply_blocks(tiles, m, n, k, a, b, c);
+  const auto multiply_part = [&](std::int64_t k0, T* sums) {
+    multiply_groups(tiles, m, n, std::min(part, k - k0),
+                    Strided<Element>{a.at(0, k0), a.row_stride, a.column_stride},
+                    Strided<Element>{b.at(k0, 0), b.row_stride, b.column_stride}, sums, group_sums + m * n);
+  };
+  multiply_part(0, c);
+  for (std::int64_t k0 = part; k0 < k; k0 += part) {
+    multiply_part(k0, group_sums);
+    for (std::int64_t i = 0; i < m * n; ++i) c[i] = static_cast<T>(c[i] + group_sums[i]);
+  }
+}
+
+/// Parts of the result are summed in memory that stays in the cache, where sums are of another type than
+/// elements or wait for those of other groups. They are complete before they become elements of the result.
 template <class T, class Element>
 void multiply(const Tiles<T>& tiles, std::int64_t m, std::int64_t n, std::int64_t k, Strided<Element> a,
               Strided<Element> b, Element* c) {
-  if (n == 1 && m > 1) return multiply(tiles, 1, m, k, b.transposed(), a.transposed(), c);
-  T* const sums = panel_memory<T>(2, std::min(rows_of_sums, m) * std::min(columns_at_once, n));
+  const std::int64_t levels = levels_of_groups(k), most_rows = std::min(rows_of_sums, m),
+                     most_columns = std::min(columns_at_once, n), size = most_rows * most_columns;
+  if constexpr (std::is_same_v<T, Element>) {
+    if (levels == 0) return multiply_blocks(tiles, m, n, k, a, b, c);
+  } else if (n == 1 && m > 1) {
+    return multiply(tiles, 1, m, k, b.transposed(), a.transposed(), c);
+  }
+  T* const sums = panel_memory<T>(2, size);
+  T* const group_sums = panel_memory<T>(3, size * levels);
   for (std::int64_t i0 = 0; i0 < m; i0 += rows_of_sums)
     for (std::int64_t j0 = 0; j0 < n; j0 += columns_at_once) {
       const std::int64_t rows = std::min(rows_of_sums, m - i0), columns = std::min(columns_at_once, n - j0);
-      multiply_matrices(tiles, rows, columns, k, {a.at(i0, 0), a.row_stride, a.column_stride},
-                        Strided<Element>{b.at(0, j0), b.row_stride, b.column_stride}, sums);
+      multiply_groups(tiles, rows, columns, k, {a.at(i0, 0), a.row_stride, a.column_stride},
+                      Strided<Element>{b.at(0, j0), b.row_stride, b.column_stride}, sums, group_sums);
       const std::int64_t lines = columns == n ? 1 : rows;  // without gaps
       for (std::int64_t i = 0; i < lines; ++i)
         convert_elements(dtype_of_type<T>::value, sums + i * columns, dtype_of_type<Element>::value,

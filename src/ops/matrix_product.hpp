@@ -15,8 +15,8 @@ struct MatrixOperand {
 
 /// c = a·b for m × k and k × n matrices of floats or integers, c row-major and contiguous. Integers wrap. Of
 /// floats the order of sums depends on k alone: blocks of 256 terms, each a chain of multiply-adds from 0,
-/// added up one after the other. So the bits are the same on all processors, and for all m, n and strides.
-/// Half floats are added up in f32 and rounded once.
+/// added up in groups as those of sums (ops/sum_order.hpp). So the bits are the same on all processors, and
+/// for all m, n and strides. Half floats are added up in f32 and rounded once.
 void matrix_product(Dtype dtype, std::int64_t m, std::int64_t n, std::int64_t k, const MatrixOperand& a,
                     const MatrixOperand& b, void* c, bool wide_registers = has_avx512());
 

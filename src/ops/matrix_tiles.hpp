@@ -49,17 +49,27 @@ struct Rows {
   bool adds;
 };
 
+/// Pairs of rows without gaps: of each pair a chain of `steps` terms.
+template <class T>
+struct Pairs {
+  const T *left, *right;
+  std::int64_t stride;  // from one pair to the next, of both
+  std::int64_t pairs, steps;
+  T* result;
+};
+
 constexpr int most_tile_rows = 14;
 constexpr std::int64_t most_row_columns = 512;
 
 /// The functions for tiles of `width` columns and 1 to `height` rows, for a row of any number of columns, and
-/// for any number of rows.
+/// for any number of rows and of pairs.
 template <class T>
 struct Tiles {
   std::int64_t height, width;
   std::array<void (*)(const Tile<T>&), most_tile_rows> of_rows;
   void (*row)(const Row<T>&);
   void (*rows)(const Rows<T>&);
+  void (*pairs)(const Pairs<T>&);
 };
 /// For registers of 32 bytes, and for those of 64 that only some processors have.
 template <class T>
@@ -217,6 +227,30 @@ void multiply_rows(const Rows<T>& r) {
   }
 }
 
+/// As many pairs at a time as a register has lanes, as above.
+template <class T, int register_bytes>
+void multiply_pairs(const Pairs<T>& p) {
+  constexpr int lanes = register_bytes / static_cast<int>(sizeof(T));
+  using Vector = typename math::PackOf<T, lanes>::type;
+  const std::int64_t whole = p.steps / lanes * lanes;
+  for (std::int64_t i = 0; i < p.pairs; i += lanes) {
+    const auto here = static_cast<int>(p.pairs - i < lanes ? p.pairs - i : lanes);
+    const auto row = [&](const T* of, int j) { return of + (i + (j < here ? j : 0)) * p.stride; };
+    Vector sum = {};
+    for (std::int64_t k = 0; k < whole; k += lanes) {
+      Vector left[lanes], right[lanes];
+      for (int j = 0; j < lanes; ++j) __builtin_memcpy(&left[j], row(p.left, j) + k, sizeof(Vector));
+      for (int j = 0; j < lanes; ++j) __builtin_memcpy(&right[j], row(p.right, j) + k, sizeof(Vector));
+      transpose_registers<lanes / 2>(left);
+      transpose_registers<lanes / 2>(right);
+      for (int j = 0; j < lanes; ++j) sum = multiply_add<T, register_bytes>(left[j], right[j], sum);
+    }
+    for (std::int64_t k = whole; k < p.steps; ++k)
+      for (int j = 0; j < here; ++j) sum[j] = multiply_add<T>(row(p.left, j)[k], row(p.right, j)[k], sum[j]);
+    for (int j = 0; j < here; ++j) p.result[i + j] = sum[j];
+  }
+}
+
 template <class T, int register_bytes, int height>
 constexpr Tiles<T> tiles_of() {
   return []<std::size_t... r>(std::index_sequence<r...>) {
@@ -224,7 +258,8 @@ constexpr Tiles<T> tiles_of() {
                     2 * register_bytes / static_cast<int>(sizeof(T)),
                     {multiply_tile<T, register_bytes, static_cast<int>(r) + 1>...},
                     multiply_row<T, register_bytes>,
-                    multiply_rows<T, register_bytes>};
+                    multiply_rows<T, register_bytes>,
+                    multiply_pairs<T, register_bytes>};
   }
   (std::make_index_sequence<height>());
 }

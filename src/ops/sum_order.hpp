@@ -19,10 +19,10 @@ inline constexpr int sum_many_partials = 32;
 inline constexpr std::int64_t sum_block = 4096;
 inline constexpr std::int64_t sum_group = 64;
 
-/// The terms of the parts that `count` > sum_block terms are combined from: a block, or a group of some
+/// The terms of the parts that `count` > `block` terms are combined from: a block, or a group of some
 /// level.
-constexpr std::int64_t sum_part(std::int64_t count) {
-  std::int64_t part = sum_block;
+constexpr std::int64_t sum_part(std::int64_t count, std::int64_t block = sum_block) {
+  std::int64_t part = block;
   while ((count - 1) / part >= sum_group) part *= sum_group;
   return part;
 }

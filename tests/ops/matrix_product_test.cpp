@@ -34,7 +34,8 @@ std::vector<T> numbers(std::int64_t count, double phase) {
   return all;
 }
 
-/// Blocks of 256 terms, each a chain, added up in order: halves in f32, rounded once. Integers wrap.
+/// Blocks of 256 terms, each a chain; then, until one is left, sums of 64 neighbours each, added up in order.
+/// Halves are added up in f32 and rounded once. Integers wrap.
 template <class T>
 T defined(std::int64_t k, const auto& left, const auto& right) {
   if constexpr (std::is_integral_v<T>) {
@@ -44,14 +45,23 @@ T defined(std::int64_t k, const auto& left, const auto& right) {
     return static_cast<T>(sum);
   } else {
     using Sum = std::conditional_t<is_half<T>, float, T>;
-    Sum sum = 0;
+    std::vector<Sum> sums(k == 0);
     for (std::int64_t first = 0; first < k; first += 256) {
-      Sum chain = 0;
+      sums.push_back(0);
       for (std::int64_t i = first; i < std::min(first + 256, k); ++i)
-        chain = std::fma(static_cast<Sum>(left(i)), static_cast<Sum>(right(i)), chain);
-      sum = first == 0 ? chain : sum + chain;
+        sums.back() = std::fma(static_cast<Sum>(left(i)), static_cast<Sum>(right(i)), sums.back());
     }
-    return static_cast<T>(sum);
+    while (sums.size() > 1) {
+      std::vector<Sum> groups;
+      for (std::size_t i = 0; i < sums.size(); ++i) {
+        if (i % 64 == 0)
+          groups.push_back(sums[i]);
+        else
+          groups.back() += sums[i];
+      }
+      sums = groups;
+    }
+    return static_cast<T>(sums[0]);
   }
 }
 
@@ -120,6 +130,14 @@ TYPED_TEST(MatrixProductOf, IsAsDefined) {
   expect_defined<TypeParam>(254, 530, 9);
   expect_defined<TypeParam>(1, 530, 260);
   expect_defined<TypeParam>(530, 1, 260);
+  // Groups of blocks, and groups of these.
+  for (const std::int64_t k : {16384, 16385, 16640, 33000})
+    for (const auto& [m, n] :
+         std::vector<std::pair<std::int64_t, std::int64_t>>{{1, 1}, {1, 3}, {3, 1}, {2, 9}})
+      expect_defined<TypeParam>(m, n, k);
+  expect_defined<TypeParam>(253, 2, 16400);
+  expect_defined<TypeParam>(2, 513, 16400);
+  expect_defined<TypeParam>(1, 1, (1 << 20) + 16700);
 }
 
 TEST(MatrixProduct, KeepsNaNInItsPlace) {

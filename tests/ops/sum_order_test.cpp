@@ -12,6 +12,7 @@
 #include "apsis/array/creation.hpp"
 #include "apsis/array/dtype.hpp"
 #include "apsis/ops/convert.hpp"
+#include "apsis/ops/linalg.hpp"
 #include "apsis/ops/reduce.hpp"
 #include "apsis/transform/jit.hpp"
 #include "ops/lax.hpp"
@@ -104,14 +105,16 @@ void expect_errors_within_logarithms(Dtype dtype, std::int64_t n) {
     const long double variance = wide_sum(x, squares) / static_cast<long double>(n);
     // The mean's error, squared, is what equal terms have as variance.
     const long double of_mean = bound * bound * mean_of * mean_of;
-    const auto all = [](const Array& v) { return std::make_tuple(sum(v), mean(v), var(v)); };
+    const long double product = wide_sum(x, [](long double v) { return v * v; });
+    const auto all = [](const Array& v) { return std::make_tuple(sum(v), mean(v), var(v), dot(v, v)); };
     const auto number = [](const Array& v) {
       return static_cast<long double>(astype(v, Dtype::F64).item<double>());
     };
-    for (const auto& [s, m, v] : {all(x), jit(all)(x)}) {
+    for (const auto& [s, m, v, p] : {all(x), jit(all)(x)}) {
       EXPECT_LE(std::abs(number(s) / total - 1), bound) << n << " terms";
       EXPECT_LE(std::abs(number(m) / mean_of - 1), bound) << n << " terms";
       EXPECT_LE(std::abs(number(v) - variance), bound * variance + of_mean) << n << " terms";
+      EXPECT_LE(std::abs(number(p) / product - 1), bound) << n << " terms";
     }
   }
 }
