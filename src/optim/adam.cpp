@@ -1,54 +1,10 @@
 #include "apsis/optim/adam.hpp"
 
-#include "optim/support.hpp"
+#include "optim/moments.hpp"
 
 namespace apsis::optim {
 
 using namespace detail;
-
-namespace {
-
-constexpr OptionRange finite = OptionRange::Finite, not_negative = OptionRange::NotNegative,
-                      fraction = OptionRange::Fraction;
-
-/// m / (sqrt(v + eps_root) + eps).
-Array over_root(const Array& m, const Array& v, const Array& eps, const Array& eps_root) {
-  return m / (sqrt(v + like(eps_root, v)) + like(eps, v));
-}
-
-// What the optimisers of this file have in common: their options by name, and a state of a count and moments.
-
-template <class Rule>
-void check_moments(const Start& s, const char* name, const Rule& r) {
-  s.check(name, "b1", r.b1, fraction);
-  s.check(name, "b2", r.b2, fraction);
-  s.check(name, "eps", r.eps, not_negative);
-  if constexpr (requires { r.eps_root; }) s.check(name, "eps_root", r.eps_root, not_negative);
-  if constexpr (requires { r.learning_rate; })
-    s.check(name, "learning_rate", r.learning_rate, OptionRange::Rate);
-  if constexpr (requires { r.weight_decay; }) s.check(name, "weight_decay", r.weight_decay, finite);
-  if constexpr (requires { r.mu_dtype; }) s.check(name, "mu_dtype", r.mu_dtype);
-}
-template <class Rule>
-void start_moments(Start& s, const char* name, const Rule& r) {
-  check_moments(s, name, r);
-  s.count();
-  if constexpr (requires { r.mu_dtype; })
-    s.zeros(r.mu_dtype);
-  else
-    s.zeros();
-  s.zeros();
-}
-/// The direction, then decay of weights and the learning rate of the count before.
-template <class Rule, class Direction>
-void descend(Step& s, const Rule& rule, const Direction& direction) {
-  const Array count = s.next_scalar();
-  direction.step(s);
-  if constexpr (requires { rule.mask; }) add_decayed_weights(s, rule.weight_decay, rule.mask, count);
-  scale_by_learning_rate(s, rule.learning_rate, count);
-}
-
-}  // namespace
 
 void ScaleByAdam::start(Start& s) const { start_moments(s, "ScaleByAdam", *this); }
 void ScaleByAdam::step(Step& s) const {
@@ -127,7 +83,7 @@ void AdaBelief::step(Step& s) const { descend(s, *this, ScaleByBelief{b1, b2, ep
 
 void ScaleByYogi::start(Start& s) const {
   check_moments(s, "ScaleByYogi", *this);
-  s.check("ScaleByYogi", "initial_accumulator_value", initial_accumulator_value, not_negative);
+  s.check("ScaleByYogi", "initial_accumulator_value", initial_accumulator_value, OptionRange::NotNegative);
   s.count();
   for (int moment = 0; moment < 2; ++moment)
     s.each([&](const Array& p) { return full_like(p, initial_accumulator_value); });
@@ -202,7 +158,7 @@ void NovoGrad::step(Step& s) const {
 
 void ScaleByAdan::start(Start& s) const {
   start_moments(s, "ScaleByAdan", *this);
-  s.check("ScaleByAdan", "b3", b3, fraction);
+  s.check("ScaleByAdan", "b3", b3, OptionRange::Fraction);
   s.zeros();
   s.zeros();
 }

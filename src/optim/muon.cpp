@@ -1,7 +1,8 @@
 #include "apsis/optim/muon.hpp"
 
+#include "apsis/ops/decomposition.hpp"
 #include "apsis/ops/index.hpp"
-#include "optim/support.hpp"
+#include "optim/matrices.hpp"
 
 namespace apsis::optim {
 
@@ -9,36 +10,63 @@ using namespace detail;
 
 namespace {
 
-/// The leaves that are matrices, or all the others.
-bool is_matrix(const Array& p) { return p.ndim() == 2; }
-
 void check_coefficients(const Array& coefficients, std::int64_t steps, Loc loc) {
   const Shape& shape = coefficients.shape();
   if (steps >= 1 && (shape == Shape{3} || (shape.rank() == 2 && shape[1] == 3 && shape[0] >= steps))) return;
   fail(messages::muon_coefficients, {to_string(coefficients.aval()), std::to_string(steps)}, loc);
 }
 
-Array orthogonal(const Array& matrix, const Array& coefficients, std::int64_t steps, const Array& eps) {
-  const bool tall = matrix.shape()[0] > matrix.shape()[1];
-  Array x = tall ? transpose(matrix) : matrix;
-  x = x / (norm(x) + like(eps, x));
+/// The sizes of matrices x [.., m, n]; of [.., m] their rows.
+Array frobenius(const Array& x) { return sqrt(sum(square(x), {.axis = {-2, -1}, .keepdims = true})); }
+
+/// One step of Newton and Schulz, of x whose product with itself is a.
+Array newton_schulz(const Array& x, const Array& a, const Array& c) {
+  return c[0] * x + matmul(c[1] * a + matmul(c[2] * a, a), x);
+}
+/// x with singular values of 1 at most; the last two do it with the first step's own product.
+Array bounded(const Array& x, Preconditioning how, const Array& eps) {
+  if (how == Preconditioning::Frobenius) return x / (frobenius(x) + like(eps, x));
+  if (how == Preconditioning::Spectral) {
+    const Array greatest = max(linalg::svdvals(x), {.axis = {-1}, .keepdims = true});
+    return x / (expand_dims(greatest, -1) + like(eps, x));
+  }
+  return x;
+}
+Array first_step(Array x, const Array& c, Preconditioning how, const Array& eps) {
+  Array a = matmul(x, transposed(x));
+  if (how == Preconditioning::Aol) {
+    const Array s = rsqrt(maximum(sum(abs(a), {.axis = {-1}, .keepdims = true}), like(eps, a)));
+    x = x * s;
+    a = a * s * transposed(s);
+  } else if (how == Preconditioning::Schatten) {
+    const Array s = rsqrt(maximum(frobenius(a), like(eps, a)));
+    x = x * s;
+    a = a * square(s);
+  }
+  return newton_schulz(x, a, c);
+}
+
+/// Of matrices [.., m, n].
+Array orthogonal(const Array& matrix, const Array& coefficients, std::int64_t steps, Preconditioning how,
+                 const Array& eps) {
+  const bool tall = matrix.dim(-2) > matrix.dim(-1);
+  Array x = bounded(tall ? transposed(matrix) : matrix, how, eps);
   const Array c = astype(coefficients, x.dtype());
   for (std::int64_t k = 0; k < steps; ++k) {
     const Array now = c.ndim() == 1 ? c : c[c.dim(0) - steps + k];
-    const Array a = matmul(x, transpose(x));
-    x = now[0] * x + matmul(now[1] * a + matmul(now[2] * a, a), x);
+    x = k == 0 ? first_step(x, now, how, eps) : newton_schulz(x, matmul(x, transposed(x)), now);
   }
-  return tall ? transpose(x) : x;
+  return tall ? transposed(x) : x;
 }
 
 }  // namespace
 
 Array orthogonalize_via_newton_schulz(const Array& x, const Array& ns_coeffs, std::int64_t ns_steps,
-                                      const Array& eps, Loc loc) {
+                                      const Array& eps, Preconditioning preconditioning, Loc loc) {
   const LocScope place(loc);
   if (x.ndim() != 2) fail(messages::muon_matrix, {to_string(x.aval())}, loc);
   check_coefficients(ns_coeffs, ns_steps, loc);
-  return orthogonal(x, ns_coeffs, ns_steps, eps);
+  return orthogonal(x, ns_coeffs, ns_steps, preconditioning, eps);
 }
 
 void Muon::start(Start& s) const {
@@ -56,7 +84,11 @@ void Muon::start(Start& s) const {
   s.check("Muon", "mu_dtype", mu_dtype);
   s.count();
   s.zeros(mu_dtype);
-  s.each([](const Array& p) { return is_matrix(p) ? Array() : zeros_like(p); });
+  for (std::size_t i = 0; i < s.params.size(); ++i) {
+    const Array& p = s.params[i];
+    const bool element = Start::is_trained(p) && !as_matrices(p, matrix_axes, "Muon", s.path(i), s.loc);
+    s.scalar(element ? zeros_like(p) : Array());
+  }
 }
 
 void Muon::step(Step& s) const {
@@ -65,18 +97,21 @@ void Muon::step(Step& s) const {
   const Leaves kept_mu = s.tree(), kept_nu = s.tree();
   count = count + 1;
   const std::vector<Array> gradient = s.updates;
+  const std::vector<std::string> paths = s.paths();
+  std::vector<std::optional<AsMatrices>> form(gradient.size());
+  s.each([&](std::size_t i) { form[i] = as_matrices(s.params[i], matrix_axes, "Muon", paths[i], s.loc); });
   auto keep_if = [&](bool matrices) {
     for (std::size_t i = 0; i < gradient.size(); ++i)
-      s.updates[i] = !gradient[i].is_empty() && is_matrix(gradient[i]) == matrices ? gradient[i] : Array();
+      s.updates[i] = form[i].has_value() == matrices ? gradient[i] : Array();
   };
 
   keep_if(true);
   std::vector<Array> mu = average(s, kept_mu, beta);
   s.map([&](std::size_t i) {
     const Array momentum = first_moment(s.updates[i], mu[i], beta, count, nesterov);
-    Array x = orthogonal(momentum, ns_coeffs, ns_steps, eps);
+    Array x = form[i]->back(orthogonal((*form[i])(momentum), ns_coeffs, ns_steps, preconditioning, eps));
     if (adaptive) x = sum(momentum * x) * x;
-    const auto rows = static_cast<double>(x.dim(0)), columns = static_cast<double>(x.dim(1));
+    const auto rows = static_cast<double>(form[i]->rows), columns = static_cast<double>(form[i]->columns);
     const Array factor = consistent_rms.is_empty() ? sqrt(Array(std::max(1., columns / rows)))
                                                    : sqrt(Array(std::max(rows, columns))) * consistent_rms;
     return like(factor, x) * x;

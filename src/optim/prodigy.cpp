@@ -16,9 +16,7 @@ void Prodigy::start(Start& s) const {
   s.check("Prodigy", "estim_lr_coef", estim_lr_coef, OptionRange::Positive);
   s.check("Prodigy", "weight_decay", weight_decay, OptionRange::Finite);
   // The estimate has the least precise of the parameters' dtypes.
-  Dtype dtype = f64;
-  for (const Array& p : s.params)
-    if (Start::is_trained(p)) dtype = std::min(dtype, p.dtype());
+  const Dtype dtype = least_dtype(s.params);
   s.count();
   s.scalar(astype(estim_lr0, dtype));
   s.scalar(zeros({}, dtype));

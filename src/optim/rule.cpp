@@ -105,6 +105,13 @@ std::vector<std::vector<Array>> axes_of(std::vector<Array> params) {
   return axes;
 }
 
+Dtype least_dtype(const std::vector<Array>& params) {
+  Dtype dtype = f64;
+  for (const Array& p : params)
+    if (Start::is_trained(p)) dtype = std::min(dtype, p.dtype());
+  return dtype;
+}
+
 Array square_norm(const Step& s) {
   Array total = 0.;
   s.each([&](std::size_t i) { total = total + sum(square(s.updates[i])); });

@@ -20,10 +20,9 @@ std::vector<Array> schedule_free_start(const ScheduleFreeOptions& options, const
   s.check("schedule_free", "learning_rate", options.learning_rate, OptionRange::Rate);
   s.check("schedule_free", "b1", options.b1, OptionRange::Positive);
   s.check("schedule_free", "b1", options.b1, OptionRange::Fraction);
+  s.check("schedule_free", "state_dtype", options.state_dtype);
   s.check("schedule_free", "weight_lr_power", options.weight_lr_power, OptionRange::Finite);
-  Dtype dtype = f64;
-  for (const Array& p : params)
-    if (Start::is_trained(p)) dtype = std::min(dtype, p.dtype());
+  const Dtype dtype = least_dtype(params);
   return {astype(options.b1, dtype), zeros({}, dtype), array(std::int64_t{1}), zeros({}, dtype)};
 }
 
@@ -33,6 +32,10 @@ ScheduleFreeWeights schedule_free_weights(const ScheduleFreeOptions& options, co
   const Array most = maximum(max_lr, rate), weight = pow(most, like(options.weight_lr_power, most));
   const Array total = weight_sum + weight, nothing = total == 0;
   return {most, total, where(nothing, 0, weight / where(nothing, 1, total))};
+}
+
+Array schedule_free_first(const Array& p, const ScheduleFreeOptions& options) {
+  return Start::is_trained(p) ? astype(p, options.state_dtype.value_or(p.dtype())) : p;
 }
 
 Array schedule_free_z(const Array& z, const Array& update) {
@@ -55,7 +58,10 @@ Array schedule_free_change(const Array& update, const Array& y, const Array& z_b
 ScheduleFree<Chain<AddDecayedWeights, Sgd>> schedule_free_sgd(const ScheduleFreeSgdOptions& o) {
   const ScalarOrSchedule rate = warmed_up(o.learning_rate, o.warmup_steps);
   return schedule_free(chain(AddDecayedWeights{o.weight_decay}, Sgd{.learning_rate = rate}),
-                       {.learning_rate = rate, .b1 = o.b1, .weight_lr_power = o.weight_lr_power});
+                       {.learning_rate = rate,
+                        .b1 = o.b1,
+                        .weight_lr_power = o.weight_lr_power,
+                        .state_dtype = o.state_dtype});
 }
 
 ScheduleFree<Chain<ScaleByRms, AddDecayedWeights, ScaleByLearningRate>> schedule_free_adamw(
@@ -64,7 +70,10 @@ ScheduleFree<Chain<ScaleByRms, AddDecayedWeights, ScaleByLearningRate>> schedule
   return schedule_free(
       chain(ScaleByRms{.decay = o.b2, .eps = o.eps, .eps_in_sqrt = false, .bias_correction = true},
             AddDecayedWeights{o.weight_decay}, ScaleByLearningRate{rate}),
-      {.learning_rate = rate, .b1 = o.b1, .weight_lr_power = o.weight_lr_power});
+      {.learning_rate = rate,
+       .b1 = o.b1,
+       .weight_lr_power = o.weight_lr_power,
+       .state_dtype = o.state_dtype});
 }
 
 }  // namespace apsis::optim

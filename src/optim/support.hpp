@@ -26,6 +26,9 @@ inline Array like(const Array& number, const Array& x) {
 }
 inline void keep(Array& place, const Array& value) { place = astype(value, place.dtype()); }
 
+/// The least precise dtype of the parameters that are trained: that of scalars in a state.
+Dtype least_dtype(const std::vector<Array>& params);
+
 /// (1 - decay) x + decay · moment.
 inline Array averaged(const Array& x, const Array& moment, const Array& decay) {
   return like(1 - decay, x) * x + like(decay, moment) * moment;

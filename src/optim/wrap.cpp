@@ -25,6 +25,13 @@ Array all_finite(const std::vector<Array>& leaves) {
   return finite;
 }
 
+void check_count(const char* rule, const char* name, const Array& value, Loc loc) {
+  if (value.ndim() != 0) fail(messages::optimizer_option_shape, {rule, name, to_string(value.aval())}, loc);
+  const Array known = concrete_value(value);
+  if (!known.is_empty() && known.item<double>() < 1)
+    fail_option(rule, name, to_string(known), "1 or more", loc);
+}
+
 void fail_option(const char* rule, const char* name, const std::string& value, const char* range, Loc loc) {
   fail(messages::optimizer_option, {rule, name, value, range}, loc);
 }

@@ -67,6 +67,18 @@ APSIS_PROVOKES(muon_coefficients,
                optim::Muon{.ns_coeffs = ones({2, 3})}.init(x))
 APSIS_PROVOKES(muon_matrix, "[orthogonalize_via_newton_schulz] x is f64[2]: give a matrix",
                optim::orthogonalize_via_newton_schulz(x))
+APSIS_PROVOKES(optimizer_axes,
+               "[Muon] axis 0 of params, an array of shape [2, 3], is named twice or does not exist: name "
+               "each axis of rows "
+               "and columns once",
+               optim::Muon{.matrix_axes = [](const Array&, const std::string&) {
+                 return std::optional(optim::MatrixAxes{{0}, {0}});
+               }}.init(ones({2, 3})))
+APSIS_PROVOKES(optimizer_examples,
+               "[per_example_global_norm_clip] the first axes of leaves are 2 and 3: give gradients of "
+               "single examples, as "
+               "vmap(grad(loss)) does, with as many examples in the first axis of each leaf",
+               optim::per_example_global_norm_clip(Pair{x, ones({3})}, 1.))
 APSIS_PROVOKES(
     agc_axes,
     "[AdaptiveGradClip] params is f64[1,1,1,1,1,1]: say what a unit extends over with .axis; it is known for "

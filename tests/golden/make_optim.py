@@ -5,9 +5,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
+import types
 import warnings
 from optax import contrib
 from optax._src import factorized, transform
+from optax.contrib import _galore, _madgrad
 from scipy.optimize import minimize
 
 warnings.filterwarnings("ignore")
@@ -136,8 +138,82 @@ follow("yogi", lambda: optax.yogi(lr))
 follow("muon", lambda: contrib.muon(0.005))
 follow("muon_options", lambda: contrib.muon(0.005, ns_coeffs="dion", weight_decay=0.01, nesterov=False, adaptive=True, consistent_rms=0.2, adam_weight_decay=0.02, adam_learning_rate=0.1))
 
-# Moments in fewer bits than the parameters.
 bf16, f16 = jnp.bfloat16, jnp.float16
+for how in ("spectral", "aol", "schatten"):
+    follow(f"muon_{how}", lambda: contrib.muon(0.005, preconditioning=how))
+axes = {"w": contrib.MuonDimensionNumbers(1, 0), "b": None, "c": None}
+follow("muon_axes", lambda: contrib.muon(0.005, muon_weight_dimension_numbers=axes))
+
+# contrib
+follow("acprop", lambda: contrib.acprop(lr, weight_decay=0.02, mask=matrices))
+follow("ademamix", lambda: contrib.ademamix(lr, b3=0.99, weight_decay=0.02))
+follow("ademamix_schedule", lambda: contrib.ademamix(schedule, b3=wide(optax.linear_schedule(0.9, 0.99, 50)), alpha=wide(optax.linear_schedule(0.0, 5.0, 50))))
+follow("simplified_ademamix", lambda: contrib.simplified_ademamix(0.001, alpha=2.0, weight_decay=0.02))
+# Of an i32 these are f32.
+root = wide(lambda count: jnp.asarray(count, jnp.float64) ** 0.25)
+follow("adopt", lambda: contrib.adopt(lr, clip_value_fn=root))
+follow("adopt_options", lambda: contrib.adopt(schedule, b1=0.8, b2=0.99, eps=1e-3, nesterov=True, use_clipping=False))
+follow("adopt_bf16", lambda: contrib.adopt(lr, clip_value_fn=root, mu_dtype=bf16))
+_madgrad.jnp = types.SimpleNamespace(**(vars(jnp) | {"sqrt": lambda count: jnp.sqrt(jnp.asarray(count, jnp.float64))}))
+follow("madgrad", lambda: contrib.madgrad(lr, weight_decay=0.01))
+follow("madgrad_schedule", lambda: contrib.madgrad(schedule, momentum=0.0, eps=1e-3))
+follow("cocob", lambda: contrib.cocob(weight_decay=0.01, mask=matrices))
+follow("cocob_options", lambda: contrib.cocob(schedule, alpha=10.0, eps=1e-2))
+follow("dog", lambda: contrib.dog(weight_decay=0.01))
+follow("dog_distance", lambda: contrib.dog(schedule, init_step=("distance", 0.1)))
+follow("dog_learning_rate", lambda: contrib.dog(init_step=("learning_rate", 0.1), eps=1e-2))
+follow("dowg", lambda: contrib.dowg(weight_decay=0.01, mask=matrices))
+follow("dowg_options", lambda: contrib.dowg(schedule, init_estim_sq_dist=0.1, eps=1e-2))
+follow("scale_by_distance_over_gradients", lambda dtype: optax.scale_by_distance_over_gradients(reps_rel=1e-2, param_dtype=dtype, global_scale=-1.0), TAKES_DTYPE, vectors=True)
+follow("dadapt_adamw", lambda: contrib.dadapt_adamw(estim_lr0=1e-3, weight_decay=0.01))
+follow("dadapt_adamw_schedule", lambda: contrib.dadapt_adamw(schedule, betas=(0.8, 0.99), estim_lr0=1e-2))
+follow("momo", lambda: contrib.momo(0.5, weight_decay=0.01), value=True)
+follow("momo_bound", lambda: contrib.momo(schedule, beta=0.5, lower_bound=-1.0, adapt_lower_bound=True), value=True)
+follow("momo_adam", lambda: contrib.momo_adam(0.5, weight_decay=0.01), value=True)
+follow("momo_adam_bound", lambda: contrib.momo_adam(schedule, lower_bound=-1.0, adapt_lower_bound=True), value=True)
+follow("mechanize", lambda: contrib.mechanize(optax.adam(lr), s_init=1e-2))
+follow("mechanize_sgd", lambda: contrib.mechanize(optax.sgd(1.0), weight_decay=0.0, s_init=1e-3, num_betas=3))
+follow("sam", lambda: contrib.sam(optax.sgd(lr, momentum=0.9), optax.chain(contrib.normalize(), optax.sgd(0.1))))
+follow("sam_options", lambda: contrib.sam(optax.adam(lr), optax.adam(0.01), sync_period=3, reset_state=False))
+
+
+def with_gradient_of(name):
+    """Steps of optimisers that take the loss or its gradient."""
+
+    def step(optimizer, g, state, p):
+        a, t = (tree(v, p["w"].dtype, False) for v in (CURVATURE, TARGET))
+        loss = lambda p: sum(jnp.sum(a[i] * (p[i] - t[i]) ** 2 / 2) + jnp.sum(p[i] ** 4) / 20 for i in p)
+        extra = {"obj_fn": loss} if name == "obj_fn" else {"grad_fn": lambda p, i: jax.tree.map(lambda a, x, t: a * (x - t), a, p, t)}
+        change, state = optimizer.update(g, state, p, **extra)
+        return optax.apply_updates(p, change), state
+
+    return step
+
+
+follow("sam_opaque", lambda: contrib.sam(optax.sgd(lr, momentum=0.9), optax.chain(contrib.normalize(), optax.sgd(0.1)), sync_period=3, opaque_mode=True), step=with_gradient_of("grad_fn"))
+hutchinson = lambda: contrib.hutchinson_estimator_diag_hessian(jax.random.key(5))
+follow("sophia", lambda: contrib.sophia(lr, gamma=0.5, hessian_diagonal_fn=hutchinson()), step=with_gradient_of("obj_fn"))
+follow("sophia_options", lambda: contrib.sophia(schedule, gamma=0.5, weight_decay=0.02, weight_decay_mask=matrices, clip_threshold=None, update_interval=3, hessian_diagonal_fn=hutchinson()), step=with_gradient_of("obj_fn"))
+
+
+def galore(**options):
+    """Its decompositions are f32 in Optax, whatever the parameters are. There is one only: the signs of the vectors
+    of another are those of the library, and the state keeps averages with those before."""
+
+    def make(dtype):
+        _galore.jnp = types.SimpleNamespace(**(vars(jnp) | {"float32": dtype}))
+        return contrib.galore(lr, **options)
+
+    return make
+
+
+follow("galore", galore(rank=1, update_proj_gap=200), TAKES_DTYPE)
+follow("galore_options", galore(rank=2, update_proj_gap=200, scale=0.5, weight_decay=0.01, mask=matrices), TAKES_DTYPE)
+follow("normalize", lambda: optax.chain(contrib.normalize(), optax.scale_by_learning_rate(lr)))
+follow("conditionally_transform", lambda: optax.chain(optax.conditionally_transform(optax.scale(0.5), lambda step: step % 3 == 1), optax.sgd(lr)))
+follow("conditionally_mask", lambda: optax.chain(optax.conditionally_mask(optax.adam(lr), lambda step: step % 3 != 1)))
+
+# Moments in fewer bits than the parameters.
 follow("sgd_bf16", lambda: optax.sgd(lr, momentum=0.9, nesterov=True, accumulator_dtype=bf16))
 follow("adam_bf16", lambda: optax.adam(lr, mu_dtype=bf16))
 follow("adamw_f16", lambda: optax.adamw(lr, weight_decay=0.05, mu_dtype=f16, nesterov=True))
@@ -182,13 +258,22 @@ def not_finite(g, k):
     return jax.tree.map(lambda x: x + (jnp.asarray(np.inf if k in (2, 5, 6, 7, 8, 9) else 0.0, x.dtype)), {"w": g["w"]}) | {"b": g["b"], "c": g["c"]}
 
 
+def large(g, k):
+    return g | {"b": g["b"] * (100.0 if k % 5 == 3 else 1.0)}
+
+
 follow("apply_if_finite", lambda: optax.chain(optax.apply_if_finite(optax.adam(lr), 10)), gradient_of=not_finite)
+every = wide(lambda step: jnp.where(step < 5, 2, 4))
+follow("multi_steps_schedule", lambda dtype: optax.MultiSteps(optax.adam(lr), every, accumulator_dtype=dtype), TAKES_DTYPE)
+follow("multi_steps_finite", lambda dtype: optax.MultiSteps(optax.adam(lr), 2, accumulator_dtype=dtype, should_skip_update_fn=optax.skip_not_finite), TAKES_DTYPE, gradient_of=not_finite)
+follow("multi_steps_large", lambda dtype: optax.MultiSteps(optax.sgd(0.3), 2, accumulator_dtype=dtype, should_skip_update_fn=lambda u, s, p: optax.skip_large_updates(u, s, p, 40.0)), TAKES_DTYPE, gradient_of=large)
 follow("zero_nans", lambda: optax.chain(optax.zero_nans(), optax.adam(lr)),
        gradient_of=lambda g, k: g | {"b": g["b"].at[1].set(np.nan) if k % 4 == 2 else g["b"]})  # fmt: skip
 follow("reduce_on_plateau", lambda: optax.chain(optax.sgd(0.9), contrib.reduce_on_plateau(factor=0.5, patience=3, cooldown=2, rtol=0.3, accumulation_size=2, min_scale=0.01)), value=True)
 follow("schedule_free", lambda: contrib.schedule_free(optax.sgd(0.1), 0.1, b1=0.8))
 follow("schedule_free_sgd", lambda: contrib.schedule_free_sgd(wide(optax.warmup_constant_schedule(0.0, 0.3, 10)), weight_decay=0.01))
 follow("schedule_free_adamw", lambda: contrib.schedule_free_adamw(wide(optax.warmup_constant_schedule(0.0, 0.1, 5)), weight_decay=0.01))
+follow("schedule_free_f32", lambda: contrib.schedule_free(optax.sgd(0.1), 0.1, b1=0.8, state_dtype=jnp.float32))
 follow("schedule_free_eval_params", lambda: contrib.schedule_free(optax.sgd(0.1), 0.1, b1=0.8), params_of=lambda p, s: contrib.schedule_free_eval_params(s, p))
 
 

@@ -97,6 +97,154 @@ TEST(Optimizers, AdaptiveOnesFollowOptax) {
   follow("sm3", Sm3{.learning_rate = lr});
 }
 
+TEST(Optimizers, YoungerKinOfAdamFollowOptax) {
+  follow("acprop", Acprop{.learning_rate = lr, .weight_decay = 0.02, .mask = matrices});
+  follow("ademamix", Ademamix{.learning_rate = lr, .b3 = 0.99, .weight_decay = 0.02});
+  follow("ademamix_schedule",
+         Ademamix{.learning_rate = falling,
+                  .b3 = LinearSchedule{.init_value = 0.9, .end_value = 0.99, .transition_steps = 50},
+                  .alpha = LinearSchedule{.init_value = 0., .end_value = 5., .transition_steps = 50}});
+  follow("simplified_ademamix",
+         SimplifiedAdemamix{.learning_rate = 0.001, .alpha = 2., .weight_decay = 0.02});
+  follow("adopt", Adopt{.learning_rate = lr});
+  follow("adopt_options", Adopt{.learning_rate = falling,
+                                .b1 = 0.8,
+                                .b2 = 0.99,
+                                .eps = 1e-3,
+                                .nesterov = true,
+                                .use_clipping = false});
+  follow("adopt_bf16", Adopt{.learning_rate = lr, .mu_dtype = bf16});
+}
+
+TEST(Optimizers, ThoseFromTheFirstParametersFollowOptax) {
+  follow("madgrad", Madgrad{.learning_rate = lr, .weight_decay = 0.01});
+  follow("madgrad_schedule", Madgrad{.learning_rate = falling, .momentum = 0., .eps = 1e-3});
+  follow("cocob", Cocob{.weight_decay = 0.01, .mask = matrices});
+  follow("cocob_options", Cocob{.learning_rate = falling, .alpha = 10., .eps = 1e-2});
+}
+
+TEST(Optimizers, ThoseThatFindTheirRatesFollowOptax) {
+  follow("dog", Dog{.weight_decay = 0.01});
+  follow("dog_distance", Dog{.learning_rate = falling, .init_step = DogStart::Distance, .init_value = 0.1});
+  follow("dog_learning_rate", Dog{.init_step = DogStart::LearningRate, .init_value = 0.1, .eps = 1e-2});
+  follow("dowg", Dowg{.weight_decay = 0.01, .mask = matrices});
+  follow("dowg_options", Dowg{.learning_rate = falling, .init_estim_sq_dist = 0.1, .eps = 1e-2});
+  follow("scale_by_distance_over_gradients",
+         ScaleByDistanceOverGradients{.reps_rel = 1e-2, .global_scale = -1.});
+  follow("dadapt_adamw", DAdaptAdamW{.estim_lr0 = 1e-3, .weight_decay = 0.01});
+  follow("dadapt_adamw_schedule",
+         DAdaptAdamW{.learning_rate = falling, .b1 = 0.8, .b2 = 0.99, .estim_lr0 = 1e-2});
+  follow("momo", Momo{.learning_rate = 0.5, .weight_decay = 0.01});
+  follow("momo_bound",
+         Momo{.learning_rate = falling, .beta = 0.5, .lower_bound = -1., .adapt_lower_bound = true});
+  follow("momo_adam", MomoAdam{.learning_rate = 0.5, .weight_decay = 0.01});
+  follow("momo_adam_bound",
+         MomoAdam{.learning_rate = falling, .lower_bound = -1., .adapt_lower_bound = true});
+  // Once near the minimum, its rewards decide by differences of nothing but roundings: a change of 1e-14 at
+  // the start is one of 1e-4 after 100 of Optax's steps.
+  follow("mechanize", mechanize(Adam{.learning_rate = lr}, {.s_init = 1e-2}), {.steps = 30});
+  follow("mechanize_sgd",
+         mechanize(Sgd{.learning_rate = 1.}, {.weight_decay = 0., .s_init = 1e-3, .num_betas = 3}),
+         {.steps = 30});
+}
+
+TEST(Optimizers, SharpnessAwareOnesFollowOptax) {
+  const auto uphill = chain(NormalizeByUpdateNorm{.eps = 0.}, Sgd{.learning_rate = 0.1});
+  const Sgd descent{.learning_rate = lr, .momentum = 0.9};
+  follow("normalize", down(NormalizeByUpdateNorm{.eps = 0.}));
+  follow("sam", sam(descent, uphill));
+  follow("sam_options", sam(Adam{.learning_rate = lr}, Adam{.learning_rate = 0.01},
+                            {.sync_period = 3, .reset_state = false}));
+  const auto opaque = sam_opaque(descent, uphill, {.sync_period = 3});
+  follow("sam_opaque", WithExtra{opaque, [](const Params& a, const Params& t) {
+                                   return [=](const Params& p, std::int64_t) {
+                                     return tree_map([](const Array& c, const Array& x,
+                                                        const Array& y) { return c * (x - y); },
+                                                     a, p, t);
+                                   };
+                                 }});
+}
+
+TEST(Optimizers, SophiaFollowsOptax) {
+  auto loss = [](const Params& a, const Params& t) {
+    return [=](const Params& p) {
+      Array total = 0.;
+      for_each_leaf(tree_map([](const Array& c, const Array& x,
+                                const Array& y) { return c * square(x - y) / 2 + pow(x, 4) / 20; },
+                             a, p, t),
+                    [&](const Array& x) { total = total + sum(x); });
+      return total;
+    };
+  };
+  const Sophia sophia{.learning_rate = lr, .gamma = 0.5, .key = random::key(5)};
+  follow("sophia", WithExtra{sophia, loss});
+  const Sophia options{.learning_rate = falling,
+                       .weight_decay = 0.02,
+                       .mask = matrices,
+                       .gamma = 0.5,
+                       .clip_threshold = {},
+                       .update_interval = 3,
+                       .key = random::key(5)};
+  follow("sophia_options", WithExtra{options, loss});
+}
+
+TEST(Optimizers, GaloreFollowsOptax) {
+  follow("galore", galore({.learning_rate = lr, .projection = {.rank = 1}}));
+  follow("galore_options", galore({.learning_rate = lr,
+                                   .projection = {.rank = 2, .scale = 0.5},
+                                   .weight_decay = 0.01,
+                                   .mask = matrices}));
+}
+
+TEST(Optimizers, GaloreRenewsItsSubspaces) {
+  auto optimizer = scale_by_galore(GaloreOptions{.rank = 1, .update_proj_gap = 3}, Identity{});
+  const Array x = zeros({4, 3});
+  auto state = optimizer.init(x);
+  Array subspace;
+  for (int k = 0; k < 7; ++k) {
+    const Array g = random::normal(random::key(k), {4, 3});
+    if (k % 3 == 0) {
+      const Array u = linalg::svd(g, {.full_matrices = false}).u(ellipsis, range(0, 1));
+      subspace = matmul(u, transpose(u));
+    }
+    auto [change, next] = optimizer.update(g, state, x);
+    // A product of three matrices of four rows, against one of two: some roundings.
+    EXPECT_LT(max(abs(change - matmul(subspace, g))).item<double>(), 1e-14) << k;
+    state = next;
+  }
+  EXPECT_EQ(state.projector.shape(), (Shape{4, 1}));
+}
+
+TEST(Optimizers, MuonWithOptionsFollowsOptax) {
+  const auto by = [](Preconditioning how) { return Muon{.learning_rate = 0.005, .preconditioning = how}; };
+  follow("muon_spectral", by(Preconditioning::Spectral));
+  follow("muon_aol", by(Preconditioning::Aol));
+  follow("muon_schatten", by(Preconditioning::Schatten));
+  follow("muon_axes",
+         Muon{.learning_rate = 0.005,
+              .matrix_axes =
+                  [](const Array& x, const std::string&) {
+                    return x.ndim() == 2 ? std::optional(MatrixAxes{{-1}, {0}}) : std::nullopt;
+                  }},
+         {.ulps = 1e5});
+}
+
+TEST(Optimizers, MuonTakesManyMatricesInOneLeaf) {
+  // A leaf with two matrices, rows over two axes, moves as the two alone do.
+  const Array x = random::normal(random::key(1), {2, 3, 4, 2}), g = random::normal(random::key(2), x.shape());
+  const Muon muon{.learning_rate = 1., .matrix_axes = [](const Array&, const std::string&) {
+                    return std::optional(MatrixAxes{{1, 2}, {-1}});
+                  }};
+  const Array change = muon.update(g, muon.init(x), x).first;
+  for (std::int64_t i = 0; i < 2; ++i) {
+    const Array one = reshape(x[i], {12, 2});
+    const Muon plain{.learning_rate = 1.};
+    const Array alone = plain.update(reshape(g[i], {12, 2}), plain.init(one), one).first;
+    // Sums of 12 and 24 products, twice in each of five steps: some tens of roundings.
+    EXPECT_LT(max(abs(reshape(change[i], {12, 2}) - alone)).item<double>(), 1e-13);
+  }
+}
+
 TEST(Optimizers, MuonFollowsOptax) {
   follow("muon", Muon{.learning_rate = 0.005});
   follow("muon_options", Muon{.learning_rate = 0.005,
@@ -139,6 +287,9 @@ TEST(Optimizers, ThoseWithoutLearningRatesFollowOptax) {
   follow("schedule_free_eval_params",
          schedule_free(Sgd{.learning_rate = 0.1}, {.learning_rate = 0.1, .b1 = 0.8}), {},
          [](const Params& p, const auto& state) { return schedule_free_eval_params(state, p); });
+  follow("schedule_free_f32",
+         schedule_free(Sgd{.learning_rate = 0.1}, {.learning_rate = 0.1, .b1 = 0.8, .state_dtype = f32}),
+         {.ulps = 4096 * 0x1p29});  // z has the digits of f32
   follow("reduce_on_plateau", chain(Sgd{.learning_rate = 0.9}, ReduceOnPlateau{.factor = 0.5,
                                                                                .patience = 3,
                                                                                .rtol = 0.3,
@@ -195,6 +346,17 @@ TEST(Transformations, AroundOthersFollowOptax) {
   follow("lookahead_reset", lookahead(Adam{.learning_rate = lr},
                                       {.sync_period = 5, .slow_step_size = 0.4, .reset_state = true}));
   follow("apply_if_finite", apply_if_finite(Adam{.learning_rate = lr}, 10));
+  follow("multi_steps_schedule", multi_steps(Adam{.learning_rate = lr}, {.every_k = [](const Array& step) {
+                                               return where(step < 5, 2, 4);
+                                             }}));
+  follow("multi_steps_finite", multi_steps(Adam{.learning_rate = lr}, {.every_k = 2}, SkipNotFinite{}));
+  follow("multi_steps_large", multi_steps(Sgd{.learning_rate = 0.3}, {.every_k = 2}, SkipLargeUpdates{40.}));
+  follow("conditionally_transform",
+         chain(conditionally_transform(Scale{0.5}, [](const Array& step) { return step % 3 == 1; }),
+               Sgd{.learning_rate = lr}));
+  follow("conditionally_mask",
+         conditionally_mask(Adam{.learning_rate = lr}, [](const Array& step) { return step % 3 != 1; }));
+  follow("adam", named_chain(named<"adam">(ScaleByAdam{}), named<"rate">(ScaleByLearningRate{lr})));
   follow("zero_nans", chain(ZeroNans{}, Adam{.learning_rate = lr}));
   follow("adam", inject_hyperparams(Adam{.learning_rate = lr}));
 }

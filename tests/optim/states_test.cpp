@@ -97,6 +97,11 @@ TEST(States, OfAllKindsRunInAllWays) {
   run_all_ways("sm3", Sm3{.learning_rate = 0.05});
   run_all_ways("noisy_sgd", NoisySgd{.learning_rate = 0.05, .key = random::key(3)});
   run_all_ways("prodigy", Prodigy{});
+  run_all_ways("adopt", Adopt{.learning_rate = 0.05});
+  run_all_ways("ademamix", Ademamix{.learning_rate = 0.05, .b3 = 0.9});
+  run_all_ways("cocob", Cocob{});
+  run_all_ways("dog", Dog{});
+  run_all_ways("momo_adam", MomoAdam{.adapt_lower_bound = true});
   run_all_ways("plateau", chain(RmsProp{.learning_rate = 0.05}, ReduceOnPlateau{.patience = 2}));
 }
 
@@ -105,6 +110,15 @@ TEST(States, OfWrappersRunInAllWays) {
   run_all_ways("apply_if_finite", apply_if_finite(Adam{.learning_rate = 0.05}, 2));
   run_all_ways("lookahead", lookahead(Sgd{.learning_rate = 0.05}));
   run_all_ways("schedule_free", schedule_free_sgd({.learning_rate = 0.1, .warmup_steps = 2}));
+  run_all_ways("mechanize", mechanize(Sgd{.learning_rate = 0.05}));
+  run_all_ways("sam", sam(Sgd{.learning_rate = 0.05}, Sgd{.learning_rate = 0.01}));
+  run_all_ways("galore", galore({.learning_rate = 0.05, .projection = {.rank = 1, .update_proj_gap = 5}}));
+  run_all_ways("conditionally_mask",
+               conditionally_mask(Adam{.learning_rate = 0.05}, [](const Array& k) { return k % 2 == 0; }));
+  run_all_ways("multi_steps that skip",
+               multi_steps(Sgd{.learning_rate = 0.05}, {.every_k = 2}, SkipLargeUpdates{30.}));
+  run_all_ways("named_chain",
+               named_chain(named<"clip">(ClipByGlobalNorm{1.}), named<"adam">(Adam{.learning_rate = 0.05})));
   run_all_ways("masked", masked(Adam{.learning_rate = 0.05}, [](const Array& x) { return x.ndim() == 1; }));
 }
 
@@ -213,6 +227,85 @@ TEST(States, OfOnesOwnTransformation) {
   auto optimizer = multi_steps(chain(Halve{}, Sgd{.learning_rate = 1.}), {.every_k = 1});
   auto [change, next] = optimizer.update(p, optimizer.init(p), p);
   EXPECT_EQ(change.w.to_vector<double>(), (-0.5 * p.w).to_vector<double>());
+}
+
+TEST(States, OfNamedChainsHaveNames) {
+  auto optimizer =
+      named_chain(named<"clip">(ClipByGlobalNorm{1.}), named<"adam">(Adam{.learning_rate = 0.05}));
+  const Params p = problem("0", f64);
+  auto state = optimizer.update(slope(p), optimizer.init(p), p).second;
+  EXPECT_EQ(state.get<"adam">().count.item<std::int64_t>(), 1);
+  state.get<"adam">().count = array(std::int64_t{7});
+  EXPECT_EQ(optimizer.update(slope(p), state, p).second.get<"adam">().count.item<std::int64_t>(), 8);
+}
+
+TEST(States, HoldWhatIsMeasured) {
+  auto length = [](const Params& g) { return global_norm(g); };
+  auto optimizer = chain(snapshot(length), ClipByGlobalNorm{1.}, measure_with_ema(length, Ema{.decay = 0.5}),
+                         Sgd{.learning_rate = 0.05});
+  const Params p = problem("0", f64), g = slope(p);
+  auto state = optimizer.init(p);
+  EXPECT_EQ(std::get<0>(state).measurement.item<double>(), global_norm(p).item<double>());
+  for (int k = 0; k < 3; ++k) state = optimizer.update(g, state, p).second;
+  EXPECT_EQ(std::get<0>(state).measurement.item<double>(), global_norm(g).item<double>());
+  EXPECT_NEAR(std::get<2>(state).measurement.item<double>(), 1., 1e-15);  // three roundings of 1
+}
+
+TEST(States, ComplexParametersAreTwoRealOnes) {
+  struct Both {
+    Array z, x;
+  };
+  auto inner = AdamW{.learning_rate = 0.1, .weight_decay = 0.01};
+  auto optimizer = split_real_and_imaginary(inner);
+  Both p{complex(array({1., 2.}), array({-1., 0.5})), array({3.})};
+  std::tuple<Array, Array, Array> q{real(p.z), p.x, imag(p.z)};
+  auto state = optimizer.init(p);
+  auto real_state = inner.init(q);
+  for (int k = 0; k < 5; ++k) {
+    auto [change, next] = optimizer.update(p, state, p);
+    auto [real_change, real_next] = inner.update(q, real_state, q);
+    p = apply_updates(p, change);
+    q = apply_updates(q, real_change);
+    state = next;
+    real_state = real_next;
+  }
+  EXPECT_EQ(p.z.dtype(), c128);
+  EXPECT_TRUE(tree_equal(std::tuple{real(p.z), p.x, imag(p.z)}, q));
+}
+
+TEST(Privacy, ClipsSingleExamples) {
+  // Optax's docstrings: lengths 0, 5, 5 and 5.
+  const Array g = array({{0., 0., 0.}, {0., 3., 4.}, {4., 0., 3.}, {3., 4., 0.}});
+  auto expect = [&](double bound, double each, std::int64_t clipped) {
+    const auto [sum, count] = per_example_global_norm_clip(g, bound);
+    EXPECT_EQ(sum.to_vector<double>(), (std::vector<double>(3, each)));
+    EXPECT_EQ(count.item<std::int64_t>(), clipped);
+  };
+  expect(100., 7., 0);
+  expect(0., 0., 3);
+  expect(1.25, 1.75, 3);
+  // Two leaves: each has its share of the bound.
+  const std::pair two{g, array({3., 0., 0., 4.})};
+  const auto [sums, counts] = per_example_layer_norm_clip(two, std::sqrt(2.));
+  EXPECT_NEAR(sums.first[0].item<double>(), 7. / 5., 1e-15);
+  EXPECT_NEAR(sums.second.item<double>(), 2., 1e-15);
+  EXPECT_EQ(counts.second.item<std::int64_t>(), 2);
+}
+
+TEST(Privacy, DescentIsThatOfClippedMeans) {
+  const Array x = array({1., -1.}), gradients = array({{3., 4.}, {0., 0.5}, {-6., 8.}});
+  auto quiet =
+      dpsgd({.learning_rate = 0.5, .l2_norm_clip = 5., .noise_multiplier = 0., .key = random::key(1)});
+  const Array change = quiet.update(gradients, quiet.init(x), x).first;
+  EXPECT_NEAR(change[0].item<double>(), 0., 1e-15);
+  EXPECT_NEAR(change[1].item<double>(), -0.5 * (4. + 0.5 + 4.) / 3., 1e-15);
+  // The noise has the deviation it says, and is drawn anew in each update.
+  auto loud = dpsgd({.learning_rate = 1., .l2_norm_clip = 2., .noise_multiplier = 3., .key = random::key(1)});
+  const Array wide = zeros({100, 1000}), at = zeros({1000});
+  auto [first, state] = loud.update(wide, loud.init(at), at);
+  const Array second = loud.update(wide, state, at).first;
+  EXPECT_NEAR(std_(first).item<double>(), 6. / 100, 3 * 0.06 / std::sqrt(2000.));  // three standard errors
+  EXPECT_GT(max(abs(first - second)).item<double>(), 0.1);
 }
 
 TEST(States, LearningRatesHaveGradients) {

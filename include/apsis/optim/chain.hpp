@@ -6,6 +6,9 @@
 //   auto state = optimizer.init(model);                                  // a tuple of their states
 //   auto [change, next] = optimizer.update(gradient, state, model);
 //   model = optim::apply_updates(model, change);
+//
+//   auto named = optim::named_chain(optim::named<"clip">(optim::Clip{1.}),
+//   optim::named<"adam">(optim::Adam{})); auto moments = named.init(model).get<"adam">().mu;
 
 #include <tuple>
 
@@ -80,6 +83,93 @@ struct Chain {
 template <class... T>
 Chain<T...> chain(T... transformations) {
   return {{std::move(transformations)...}};
+}
+
+/// A name that is known to the compiler, for `named`.
+template <std::size_t N>
+struct Name {
+  char text[N] = {};
+  constexpr Name(const char (&name)[N]) {
+    for (std::size_t i = 0; i < N; ++i) text[i] = name[i];
+  }
+  template <std::size_t M>
+  constexpr bool operator==(const Name<M>& other) const {
+    if constexpr (M != N)
+      return false;
+    else {
+      for (std::size_t i = 0; i < N; ++i)
+        if (text[i] != other.text[i]) return false;
+      return true;
+    }
+  }
+};
+/// A transformation with a name.
+template <Name name, class T>
+struct Named {
+  T transformation;
+};
+/// A transformation with a name, for `named_chain`.
+template <Name name, class T>
+Named<name, T> named(T transformation) {
+  return {std::move(transformation)};
+}
+
+namespace detail {
+/// Which of the names is `wanted`.
+template <Name wanted, Name... names>
+constexpr std::size_t place_of_name() {
+  constexpr bool is[] = {wanted == names...};
+  for (std::size_t i = 0; i < sizeof...(names); ++i)
+    if (is[i]) return i;
+  return sizeof...(names);
+}
+template <Name... names>
+constexpr bool are_different() {
+  std::size_t i = 0;
+  return ((place_of_name<names, names...>() == i++) && ...);
+}
+}  // namespace detail
+
+/// The parts of a chain, or their states, by name.
+template <class Tuple, Name... names>
+struct NamedParts {
+  Tuple parts;
+  template <Name name>
+  auto& get() {
+    static_assert(detail::place_of_name<name, names...>() < sizeof...(names), "the chain has no such name");
+    return std::get<detail::place_of_name<name, names...>()>(parts);
+  }
+  template <Name name>
+  const auto& get() const {
+    return const_cast<NamedParts*>(this)->template get<name>();
+  }
+};
+/// What `named_chain` makes.
+template <class Tuple, Name... names>
+struct NamedChain;
+template <class... T, Name... names>
+struct NamedChain<std::tuple<T...>, names...> {
+  NamedParts<std::tuple<T...>, names...> transformations;
+
+  template <class P>
+  using State = NamedParts<std::tuple<state_t<T, P>...>, names...>;
+  template <class P>
+  State<P> init(const P& params, Loc loc = Loc::here()) const {
+    return {Chain<T...>{transformations.parts}.init(params, loc)};
+  }
+  template <class P>
+  std::pair<P, State<P>> update(const P& gradient, const State<P>& state, const P& params,
+                                const Extra& extra = {}, Loc loc = Loc::here()) const {
+    auto [change, next] =
+        Chain<T...>{transformations.parts}.update(gradient, state.parts, params, extra, loc);
+    return {std::move(change), {std::move(next)}};
+  }
+};
+/// As `chain`, of transformations with names, which are those of their states, too.
+template <Name... names, class... T>
+NamedChain<std::tuple<T...>, names...> named_chain(Named<names, T>... transformations) {
+  static_assert(detail::are_different<names...>(), "each transformation of a chain needs a name of its own");
+  return {{{std::move(transformations.transformation)...}}};
 }
 
 }  // namespace apsis::optim

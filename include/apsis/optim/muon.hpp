@@ -2,8 +2,14 @@
 
 #include "apsis/ops/creation.hpp"
 #include "apsis/optim/adam.hpp"
+#include "apsis/optim/matrix_axes.hpp"
 
 namespace apsis::optim {
+
+/// How a matrix is scaled before the steps of Newton and Schulz, which need singular values of 1 at most: by
+/// its Frobenius or spectral norm, by almost orthogonal rows (Prach and Lampert, ECCV 2022), or by the
+/// Frobenius norm of its product with itself.
+enum class Preconditioning : std::uint8_t { Frobenius, Spectral, Aol, Schatten };
 
 /// What `Muon` keeps between updates: mu of all leaves, nu of those that are no matrices.
 template <class P>
@@ -32,6 +38,9 @@ struct Muon {
   ScalarOrSchedule adam_weight_decay = 0.;   ///< of the others, times their learning rate
   ScalarOrSchedule adam_learning_rate = {};  ///< of the others; empty: learning_rate
   std::optional<Dtype> mu_dtype = {};        ///< that of mu; empty: the parameter's
+  Preconditioning preconditioning = Preconditioning::Frobenius;
+  /// Which axes of a leaf form matrices, as those of a convolution: empty: arrays with two axes are matrices.
+  MatrixAxesOf matrix_axes = {};
   APSIS_TRANSFORMATION(MuonState<P>, {}, params, params)
 };
 
@@ -39,6 +48,7 @@ struct Muon {
 Array orthogonalize_via_newton_schulz(const Array& x,
                                       const Array& ns_coeffs = array({3.4445, -4.775, 2.0315}),
                                       std::int64_t ns_steps = 5, const Array& eps = 1e-8,
+                                      Preconditioning preconditioning = Preconditioning::Frobenius,
                                       Loc loc = Loc::here());
 
 }  // namespace apsis::optim

@@ -11,6 +11,7 @@ struct ScheduleFreeOptions {
   ScalarOrSchedule learning_rate = 1.;  ///< that of the inner transformation
   Array b1 = 0.9;                       ///< above 0, less than 1: how near gradients are taken to the average
   Array weight_lr_power = 2.;           ///< steps count as the greatest learning rate so far to this power
+  std::optional<Dtype> state_dtype = {};  ///< that of z; empty: the parameter's
 };
 /// What `ScheduleFree` keeps between updates.
 template <class P, class S>
@@ -29,6 +30,7 @@ std::vector<Array> schedule_free_start(const ScheduleFreeOptions& options, const
                                        Loc loc);
 ScheduleFreeWeights schedule_free_weights(const ScheduleFreeOptions& options, const Array& step_count,
                                           const Array& max_lr, const Array& weight_sum);
+Array schedule_free_first(const Array& p, const ScheduleFreeOptions& options);
 Array schedule_free_z(const Array& z, const Array& update);
 Array schedule_free_average(const Array& y, const Array& z, const Array& b1);
 Array schedule_free_change(const Array& update, const Array& y, const Array& z_before, const Array& z,
@@ -47,7 +49,8 @@ struct ScheduleFree {
   State<P> init(const P& params, Loc loc = Loc::here()) const {
     const LocScope place(loc);
     const std::vector<Array> s = detail::schedule_free_start(options, tree_leaves(params), loc);
-    return {s[0], s[1], s[2], s[3], detail::init(inner, params, loc), params};
+    const P z = tree_map([&](const Array& p) { return detail::schedule_free_first(p, options); }, params);
+    return {s[0], s[1], s[2], s[3], detail::init(inner, params, loc), z};
   }
   template <class P>
   std::pair<P, State<P>> update(const P& gradient, const State<P>& state, const P& params,
@@ -88,6 +91,7 @@ struct ScheduleFreeSgdOptions {
   Array b1 = 0.9;                 ///< above 0, less than 1
   Array weight_decay = 0.;
   Array weight_lr_power = 2.;
+  std::optional<Dtype> state_dtype = {};  ///< that of z; empty: the parameter's
 };
 /// `Sgd` without a schedule.
 ScheduleFree<Chain<AddDecayedWeights, Sgd>> schedule_free_sgd(const ScheduleFreeSgdOptions& options = {});
@@ -99,6 +103,7 @@ struct ScheduleFreeAdamWOptions {
   Array eps = 1e-8;               ///< at least 0
   Array weight_decay = 0.;        ///< times the learning rate
   Array weight_lr_power = 2.;
+  std::optional<Dtype> state_dtype = {};  ///< that of z; empty: the parameter's
 };
 /// `AdamW` without a schedule; the average takes the place of its momentum.
 ScheduleFree<Chain<ScaleByRms, AddDecayedWeights, ScaleByLearningRate>> schedule_free_adamw(

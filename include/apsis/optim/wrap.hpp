@@ -7,6 +7,7 @@
 #include "apsis/ops/logic.hpp"
 #include "apsis/ops/select.hpp"
 #include "apsis/optim/chain.hpp"
+#include "apsis/optim/schedule.hpp"
 #include "apsis/optim/update.hpp"
 #include "apsis/tree/filter.hpp"
 
@@ -24,14 +25,16 @@ T choose_tree(const Array& condition, const T& a, const T& b, Loc loc) {
 Array zeros_if_floating(const Array& x);
 Array accumulated(const Array& g, const Array& sum, const Array& count, bool mean);
 Array all_finite(const std::vector<Array>& leaves);
+/// Throws if a number of steps whose value is known is less than 1.
+void check_count(const char* rule, const char* name, const Array& value, Loc loc);
 [[noreturn]] void fail_option(const char* rule, const char* name, const std::string& value, const char* range,
                               Loc loc);
 }  // namespace detail
 
 /// Options of `multi_steps`.
 struct MultiStepsOptions {
-  std::int64_t every_k = 1;   ///< 1 or more
-  bool use_grad_mean = true;  ///< the mean of the gradients; else their sum
+  ScalarOrSchedule every_k = 1;  ///< 1 or more; a schedule counts steps, not gradients
+  bool use_grad_mean = true;     ///< the mean of the gradients; else their sum
 };
 /// What `MultiSteps` keeps between updates.
 template <class P, class S>
@@ -41,20 +44,37 @@ struct MultiStepsState {
   S inner;
   P gradients;  ///< their mean or sum
 };
+/// No gradient is left out.
+struct SkipNone {};
+/// Gradients with elements that are not finite are left out.
+struct SkipNotFinite {
+  template <class P>
+  Array operator()(const P& gradient) const {
+    return !detail::all_finite(tree_leaves(gradient));
+  }
+};
+/// Gradients whose squared length is max_squared_norm or more, or not a number, are left out.
+struct SkipLargeUpdates {
+  Array max_squared_norm;
+  template <class P>
+  Array operator()(const P& gradient) const {
+    return !(square(detail::norm_of(tree_leaves(gradient))) < max_squared_norm);
+  }
+};
 /// What `multi_steps` makes.
-template <class T>
+template <class T, class Skip>
 struct MultiSteps {
   T inner;
   MultiStepsOptions options;
+  Skip skip;
 
   template <class P>
   using State = MultiStepsState<P, state_t<T, P>>;
   template <class P>
   State<P> init(const P& params, Loc loc = Loc::here()) const {
     const LocScope place(loc);
-    if (options.every_k < 1)
-      detail::fail_option("multi_steps", "every_k", std::to_string(options.every_k), "1 or more", loc);
     const Array none = array(std::int64_t{0});
+    detail::check_count("multi_steps", "every_k", options.every_k(none), loc);
     return {none, none, detail::init(inner, params, loc), tree_map(detail::zeros_if_floating, params)};
   }
   template <class P>
@@ -67,18 +87,27 @@ struct MultiSteps {
         },
         gradient, state.gradients, loc);
     auto [change, next] = detail::update(inner, sum, state.inner, params, extra, loc);
-    const Array last = state.mini_step == options.every_k - 1;
+    const Array every = astype(options.every_k(state.gradient_step), i64);
+    const Array last = state.mini_step == every - 1;
     auto zero = [](const Array& x) { return zeros_like(x); };
-    return {detail::choose_tree(last, change, tree_map(zero, change), loc),
-            {(state.mini_step + 1) % options.every_k, state.gradient_step + last,
-             detail::choose_tree(last, next, state.inner, loc),
-             detail::choose_tree(last, tree_map(zero, state.gradients), combine(sum, state.gradients), loc)}};
+    std::pair<P, State<P>> result{
+        detail::choose_tree(last, change, tree_map(zero, change), loc),
+        {(state.mini_step + 1) % every, state.gradient_step + last,
+         detail::choose_tree(last, next, state.inner, loc),
+         detail::choose_tree(last, tree_map(zero, state.gradients), combine(sum, state.gradients), loc)}};
+    if constexpr (!std::is_same_v<Skip, SkipNone>) {
+      const Array skipped = skip(gradient);
+      result.first = detail::choose_tree(skipped, tree_map(zero, change), result.first, loc);
+      result.second = detail::choose_tree(skipped, state, result.second, loc);
+    }
+    return result;
   }
 };
 /// Collects the gradients of `every_k` updates for one step of `inner`; the changes before it are zeros.
-template <class T>
-MultiSteps<T> multi_steps(T inner, const MultiStepsOptions& options) {
-  return {std::move(inner), options};
+/// Gradients for which `skip(gradient)`, a scalar bool, is true do not count.
+template <class T, class Skip = SkipNone>
+MultiSteps<T, Skip> multi_steps(T inner, const MultiStepsOptions& options, Skip skip = {}) {
+  return {std::move(inner), options, std::move(skip)};
 }
 
 /// What `ApplyIfFinite` keeps between updates.
@@ -121,6 +150,52 @@ struct ApplyIfFinite {
 template <class T>
 ApplyIfFinite<T> apply_if_finite(T inner, std::int64_t max_consecutive_errors) {
   return {std::move(inner), max_consecutive_errors};
+}
+
+/// What `ConditionallyTransform` and `ConditionallyMask` keep between updates.
+template <class S>
+struct ConditionalState {
+  Array step;  ///< i64: updates so far
+  S inner;
+};
+/// What `conditionally_transform` and `conditionally_mask` make.
+template <class T, class F>
+struct ConditionalTransform {
+  T inner;
+  F condition;
+  bool zero = false;  ///< what happens where the condition is not so: zeros, or the gradient as it is
+
+  template <class P>
+  ConditionalState<state_t<T, P>> init(const P& params, Loc loc = Loc::here()) const {
+    return {array(std::int64_t{0}), detail::init(inner, params, loc)};
+  }
+  template <class P>
+  std::pair<P, ConditionalState<state_t<T, P>>> update(const P& gradient,
+                                                       const ConditionalState<state_t<T, P>>& state,
+                                                       const P& params, const Extra& extra = {},
+                                                       Loc loc = Loc::here()) const {
+    const LocScope place(loc);
+    Array applied;
+    if constexpr (requires { Array(condition(state.step, extra)); })
+      applied = condition(state.step, extra);
+    else
+      applied = condition(state.step);
+    auto [change, next] = detail::update(inner, gradient, state.inner, params, extra, loc);
+    const P rest = zero ? tree_map([](const Array& x) { return zeros_like(x); }, gradient) : gradient;
+    return {detail::choose_tree(applied, change, rest, loc),
+            {state.step + 1, detail::choose_tree(applied, next, state.inner, loc)}};
+  }
+};
+/// `inner` where `condition(step)`, or `condition(step, extra)`, a scalar bool, is true; else the gradient
+/// and the state of `inner` stay as they are. `step` counts updates, from 0.
+template <class T, class F>
+ConditionalTransform<T, F> conditionally_transform(T inner, F condition) {
+  return {std::move(inner), std::move(condition), false};
+}
+/// As `conditionally_transform`, with zeros where the condition is not so.
+template <class T, class F>
+ConditionalTransform<T, F> conditionally_mask(T inner, F condition) {
+  return {std::move(inner), std::move(condition), true};
 }
 
 /// Options of `lookahead`.
