@@ -181,7 +181,7 @@ void multiply_row(const Row<T>& r) {
 /// One stage of the transposition of as many registers as they have lanes: the halves of blocks of 2 · `step`
 /// change places across the diagonal.
 template <int step, class Vector, std::size_t... lane>
-void swap_halves(Vector& x, Vector& y, std::index_sequence<lane...>) {
+[[gnu::always_inline]] inline void swap_halves(Vector& x, Vector& y, std::index_sequence<lane...>) {
   constexpr int lanes = sizeof...(lane);
   const Vector low = __builtin_shufflevector(
       x, y, ((lane & step) != 0 ? lanes + static_cast<int>(lane) - step : static_cast<int>(lane))...);
@@ -191,7 +191,7 @@ void swap_halves(Vector& x, Vector& y, std::index_sequence<lane...>) {
 }
 
 template <int step, int lanes, class Vector>
-void transpose_registers(Vector (&rows)[lanes]) {
+[[gnu::always_inline]] inline void transpose_registers(Vector (&rows)[lanes]) {
   for (int i = 0; i < lanes; ++i)
     if ((i & step) == 0) swap_halves<step>(rows[i], rows[i + step], std::make_index_sequence<lanes>());
   if constexpr (step > 1) transpose_registers<step / 2>(rows);

@@ -9,8 +9,11 @@
 #include "passes/group_error_checks.hpp"
 #include "passes/hoist_invariants.hpp"
 #include "passes/inline_calls.hpp"
+#include "passes/join_pads.hpp"
 #include "passes/loop_dce.hpp"
 #include "passes/pick_elements.hpp"
+#include "passes/push_slices.hpp"
+#include "passes/turn_products.hpp"
 
 namespace apsis::detail {
 namespace {
@@ -30,6 +33,12 @@ constexpr Pass table[] = {
     // another
     // is no longer beside its copy.
     {"hoist_invariants", hoist_invariants},
+    // Products come in the order of axes in which they are read.
+    {"turn_products", turn_products},
+    // Gradients of columns are put together.
+    {"join_pads", join_pads},
+    // Of arrays of which slices are read no more than these is made.
+    {"push_slices", push_slices},
     // Gathers of single elements become part of loops.
     {"pick_elements", pick_elements},
     // One test for each group of checks. Last: it splits the program where values are computed again for

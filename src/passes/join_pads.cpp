@@ -1,0 +1,200 @@
+#include "passes/join_pads.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "apsis/base/named_scope.hpp"
+#include "ir/copy.hpp"
+#include "ops/index_params.hpp"
+#include "ops/table.hpp"
+#include "ops/view_params.hpp"
+#include "passes/analysis/fusible.hpp"
+
+namespace apsis::detail {
+namespace {
+
+/// An array among zeros along one axis.
+struct Strip {
+  ValueId array;
+  std::int64_t first, end;
+};
+struct Strips {
+  std::size_t axis;
+  std::vector<Strip> all;
+};
+
+class Joining {
+ public:
+  explicit Joining(const Graph& graph)
+      : graph_(graph), uses_(graph.value_count(), 0), strips_(graph.eqns().size()) {
+    for (const Eqn& e : graph.eqns())
+      for (ValueId v : graph.operands(e)) ++uses_[v];
+    for (ValueId v : graph.outputs()) ++uses_[v];
+  }
+
+  /// Whether there is a sum to join.
+  bool plan();
+  GraphRef run();
+
+ private:
+  bool is_zero(ValueId v) const;
+  std::vector<const Eqn*> terms(const Eqn& sum) const;
+  std::optional<Strips> strips_of(const std::vector<const Eqn*>& pads) const;
+  ValueId joined(const Eqn& sum, const Strips& strips);
+  ValueId added_to_zero(ValueId array, ValueId zero, Loc loc);
+  ValueId add(const Op& op, const Params& params, std::span<const ValueId> operands, Loc loc);
+
+  const Graph& graph_;
+  std::vector<std::uint32_t> uses_;            // by value
+  std::vector<std::optional<Strips>> strips_;  // by equation
+  GraphBuilder builder_;
+  GraphCopy copy_{builder_, graph_};
+};
+
+bool Joining::is_zero(ValueId v) const {
+  const Eqn* e = graph_.definition(v);
+  return e && e->op == &constant_op && e->params.as<ConstantParams>().bits == 0;
+}
+
+/// The pads that a sum consists of; nothing if there are other terms, or some that others read.
+std::vector<const Eqn*> Joining::terms(const Eqn& sum) const {
+  constexpr std::size_t most = 64;
+  std::vector<const Eqn*> pads, sums = {&sum};
+  while (!sums.empty() && pads.size() <= most) {
+    const Eqn* e = sums.back();
+    sums.pop_back();
+    for (ValueId v : graph_.operands(*e)) {
+      const Eqn* term = graph_.definition(v);
+      if (!term || uses_[v] != 1) return {};
+      if (term->op == &add_op)
+        sums.push_back(term);
+      else if (term->op == &pad_op && is_zero(graph_.operands(*term)[1]) && !pads_around(graph_, *term))
+        pads.push_back(term);
+      else
+        return {};
+    }
+  }
+  return sums.empty() ? pads : std::vector<const Eqn*>();
+}
+
+/// The arrays, along the axis on which all of them are padded, in the order of their places.
+std::optional<Strips> Joining::strips_of(const std::vector<const Eqn*>& pads) const {
+  std::optional<std::size_t> axis;
+  Strips strips{};
+  for (const Eqn* e : pads) {
+    const auto& p = e->params.as<PadParams>();
+    for (std::size_t d = 0; d < p.low.size(); ++d) {
+      if (p.interior[d] != 0 || p.low[d] < 0 || p.high[d] < 0) return std::nullopt;
+      if (p.low[d] + p.high[d] == 0) continue;
+      if (axis && *axis != d) return std::nullopt;
+      axis = d;
+    }
+  }
+  if (!axis) return std::nullopt;
+  strips.axis = *axis;
+  for (const Eqn* e : pads) {
+    const ValueId array = graph_.operands(*e)[0];
+    const std::int64_t first = e->params.as<PadParams>().low[*axis];
+    strips.all.push_back({array, first, first + graph_.aval(array).shape()[*axis]});
+  }
+  std::ranges::sort(strips.all, {}, &Strip::first);
+  for (std::size_t i = 1; i < strips.all.size(); ++i)
+    if (strips.all[i - 1].end > strips.all[i].first) return std::nullopt;
+  return strips;
+}
+
+bool Joining::plan() {
+  constexpr std::int64_t few = 32;  // elements, which are in registers
+  bool any = false;
+  std::vector<char> inner(graph_.value_count(), 0);  // part of a larger sum
+  const auto eqns = graph_.eqns();
+  for (std::size_t i = eqns.size(); i-- > 0;) {
+    const Eqn& e = eqns[i];
+    const Aval& aval = graph_.aval(e.first_result);
+    if (e.op != &add_op || inner[e.first_result] || aval.size() <= few || is_complex(aval.dtype())) continue;
+    const std::vector<const Eqn*> pads = terms(e);
+    if (pads.empty()) continue;
+    strips_[i] = strips_of(pads);
+    if (!strips_[i]) continue;
+    any = true;
+    std::vector<ValueId> sums = {e.first_result};
+    while (!sums.empty()) {
+      const Eqn* sum = graph_.definition(sums.back());
+      sums.pop_back();
+      for (ValueId v : graph_.operands(*sum))
+        if (graph_.definition(v)->op == &add_op) {
+          inner[v] = 1;
+          sums.push_back(v);
+        }
+    }
+  }
+  return any;
+}
+
+ValueId Joining::add(const Op& op, const Params& params, std::span<const ValueId> operands, Loc loc) {
+  ValueId result;
+  builder_.append(op, params, operands, {&result, 1}, loc);
+  return result;
+}
+
+/// An array plus 0, which makes +0 of -0: in the shape in which it is made, so that one loop can do both.
+ValueId Joining::added_to_zero(ValueId array, ValueId zero, Loc loc) {
+  const Eqn* made = graph_.definition(array);
+  const bool reshaped = made && made->op == &reshape_op;
+  const ValueId source = reshaped ? graph_.operands(*made)[0] : array;
+  const BroadcastParams everywhere{graph_.aval(source).shape(), {}};
+  const ValueId terms[] = {copy_[source], add(broadcast_in_dim_op, make_params(everywhere), {&zero, 1}, loc)};
+  const ValueId total = add(add_op, {}, terms, loc);
+  return reshaped ? add(reshape_op, made->params, {&total, 1}, loc) : total;
+}
+
+/// Zeros where there is no array. The others were added to zeros.
+ValueId Joining::joined(const Eqn& sum, const Strips& strips) {
+  const Aval& aval = graph_.aval(sum.first_result);
+  const ValueId zero =
+      add(constant_op, make_params(ConstantParams{aval.dtype(), aval.weak(), 0, 0}), {}, sum.loc);
+  const auto zeros = [&](std::int64_t length) {
+    Shape shape = aval.shape();
+    shape[strips.axis] = length;
+    return add(broadcast_in_dim_op, make_params(BroadcastParams{shape, {}}), {&zero, 1}, sum.loc);
+  };
+  std::vector<ValueId> parts;
+  std::int64_t end = 0;
+  for (const Strip& strip : strips.all) {
+    if (end < strip.first) parts.push_back(zeros(strip.first - end));
+    if (strip.first < strip.end) parts.push_back(added_to_zero(strip.array, zero, sum.loc));
+    end = strip.end;
+  }
+  const std::int64_t whole = aval.shape()[strips.axis];
+  if (end < whole) parts.push_back(zeros(whole - end));
+  if (parts.size() == 1) return parts[0];
+  const ConcatenateParams along{static_cast<std::int64_t>(strips.axis)};
+  return add(concatenate_op, make_params(along), parts, sum.loc);
+}
+
+GraphRef Joining::run() {
+  copy_.add_inputs();
+  const auto eqns = graph_.eqns();
+  for (std::size_t i = 0; i < eqns.size(); ++i) {
+    if (!strips_[i]) {
+      copy_.add(eqns[i]);
+      continue;
+    }
+    const ScopeOf scope(eqns[i].scope);
+    copy_[eqns[i].first_result] = joined(eqns[i], *strips_[i]);
+  }
+  return builder_.finish(copy_.outputs());
+}
+
+}  // namespace
+
+GraphRef join_pads(const Graph& graph) {
+  GraphRef made(&graph);
+  if (std::ranges::any_of(graph.eqns(), [](const Eqn& e) { return e.op == &pad_op; })) {
+    Joining joining(graph);
+    if (joining.plan()) made = joining.run();
+  }
+  return with_regions(*made, join_pads);
+}
+
+}  // namespace apsis::detail

@@ -1,0 +1,282 @@
+#include "passes/push_slices.hpp"
+
+#include <algorithm>
+
+#include "apsis/base/named_scope.hpp"
+#include "ir/copy.hpp"
+#include "ops/index_params.hpp"
+#include "ops/table.hpp"
+#include "ops/view_params.hpp"
+
+namespace apsis::detail {
+namespace {
+
+/// A part of an array: what the parameters of a slice say.
+using Part = SliceParams;
+
+bool same(const Part& a, const Part& b) {
+  return a.start == b.start && a.limit == b.limit && a.stride == b.stride;
+}
+std::int64_t length(const Part& part, std::size_t axis) {
+  return (part.limit[axis] - part.start[axis] + part.stride[axis] - 1) / part.stride[axis];
+}
+Shape shape_of(const Part& part) {
+  Shape shape;
+  for (std::size_t d = 0; d < part.start.size(); ++d) shape.push_back(length(part, d));
+  return shape;
+}
+Part whole_of(const Shape& shape) {
+  return {Dims::filled(shape.size(), 0), shape, Dims::filled(shape.size(), 1)};
+}
+void copy_axis(Part& to, std::size_t axis, const Part& from, std::size_t from_axis) {
+  to.start[axis] = from.start[from_axis];
+  to.limit[axis] = from.limit[from_axis];
+  to.stride[axis] = from.stride[from_axis];
+}
+/// `inner` of what `outer` takes.
+Part part_of_part(const Part& outer, const Part& inner) {
+  Part all;
+  for (std::size_t d = 0; d < outer.start.size(); ++d) {
+    const std::int64_t count = length(inner, d), stride = outer.stride[d] * inner.stride[d],
+                       start = count == 0 ? 0 : outer.start[d] + inner.start[d] * outer.stride[d];
+    all.start.push_back(start);
+    all.limit.push_back(count == 0 ? 0 : start + (count - 1) * stride + 1);
+    all.stride.push_back(stride);
+  }
+  return all;
+}
+
+/// A part of the result of an op: the same op, with other parameters, of parts of operands.
+struct PartOfResult {
+  struct Operand {
+    std::size_t number;
+    Part part;
+  };
+  Params params;
+  std::vector<Operand> operands;
+};
+
+/// Axes other than those of length 1 are the same, in the same order.
+PartOfResult part_of_reshaped(const Shape& from, const Shape& to, const Part& part) {
+  Part of = whole_of(from);
+  std::size_t axis = 0;
+  for (std::size_t d = 0; d < from.size(); ++d) {
+    if (from[d] == 1) continue;
+    while (to[axis] == 1) ++axis;
+    copy_axis(of, d, part, axis++);
+  }
+  return {make_params(ReshapeParams{shape_of(part)}), {{0, of}}};
+}
+
+class Pushing {
+ public:
+  explicit Pushing(const Graph& graph) : graph_(graph), wanted_(graph.value_count()) {}
+
+  /// Whether any op is taken apart.
+  bool plan();
+  GraphRef run();
+
+ private:
+  static constexpr std::int64_t few = 32;        // elements, which are in registers
+  static constexpr std::size_t most_parts = 16;  // of a value
+  struct Wanted {
+    bool whole = false, apart = false;  // apart: made part by part
+    std::vector<Part> parts;
+    std::vector<ValueId> made;  // by part
+  };
+
+  const Aval& aval(ValueId v) const { return graph_.aval(v); }
+  void want(ValueId v, const Part& part);
+  bool comes_apart(const Eqn& e) const;
+  bool has_parts(const Eqn& e) const;
+  PartOfResult part_of(const Eqn& e, const Part& part) const;
+  PartOfResult part_of_concatenated(const Eqn& e, const Part& part) const;
+  PartOfResult part_of_view(const Eqn& e, const Part& part) const;
+  ValueId made_part(ValueId v, const Part& part);
+  ValueId add(const Op& op, const Params& params, std::span<const ValueId> operands, Loc loc);
+
+  const Graph& graph_;
+  std::vector<Wanted> wanted_;  // by value
+  GraphBuilder builder_;
+  GraphCopy copy_{builder_, graph_};
+};
+
+void Pushing::want(ValueId v, const Part& part) {
+  auto& parts = wanted_[v].parts;
+  if (std::ranges::none_of(parts, [&](const Part& p) { return same(p, part); })) parts.push_back(part);
+}
+
+/// Whether parts of the result are results of the op on parts.
+bool Pushing::has_parts(const Eqn& e) const {
+  if (e.result_count != 1 || has_effect(*e.op, e.params)) return false;
+  const Shape& shape = aval(e.first_result).shape();
+  const auto operands = graph_.operands(e);
+  if (e.op == &concatenate_op || e.op == &reverse_op || e.op == &transpose_op || e.op == &broadcast_in_dim_op)
+    return true;
+  if (e.op == &reshape_op) {
+    const auto long_axes = [](const Shape& of) {
+      Dims lengths;
+      for (std::int64_t n : of)
+        if (n != 1) lengths.push_back(n);
+      return lengths;
+    };
+    return long_axes(shape) == long_axes(aval(operands[0]).shape());
+  }
+  return e.op->kind == OpKind::Elementwise && !operands.empty() &&
+         std::ranges::all_of(operands, [&](ValueId v) { return aval(v).shape() == shape; });
+}
+
+/// Parts instead of the whole, if they are no more work.
+bool Pushing::comes_apart(const Eqn& e) const {
+  const Wanted& wanted = wanted_[e.first_result];
+  if (wanted.whole || wanted.parts.empty() || wanted.parts.size() > most_parts || !has_parts(e)) return false;
+  const std::int64_t size = aval(e.first_result).size();
+  std::int64_t elements = 0;
+  for (const Part& part : wanted.parts) {
+    const std::int64_t here = shape_of(part).product();
+    if (here == 0) return false;
+    elements += here;
+  }
+  return size > few && elements <= size;
+}
+
+PartOfResult Pushing::part_of_concatenated(const Eqn& e, const Part& part) const {
+  const auto axis = static_cast<std::size_t>(e.params.as<ConcatenateParams>().axis);
+  const auto operands = graph_.operands(e);
+  PartOfResult made{e.params, {}};
+  std::int64_t first = 0, next = part.start[axis];  // of the operand; of the part
+  for (std::size_t k = 0; k < operands.size(); ++k) {
+    const std::int64_t end = first + aval(operands[k]).shape()[axis];
+    if (next < end && next < part.limit[axis]) {
+      const std::int64_t limit = std::min(end, part.limit[axis]), stride = part.stride[axis],
+                         count = (limit - next + stride - 1) / stride;
+      Part of = part;
+      of.start[axis] = next - first;
+      of.limit[axis] = next - first + (count - 1) * stride + 1;
+      made.operands.push_back({k, of});
+      next += count * stride;
+    }
+    first = end;
+  }
+  return made;
+}
+
+PartOfResult Pushing::part_of_view(const Eqn& e, const Part& part) const {
+  const Shape& from = aval(graph_.operands(e)[0]).shape();
+  Part of = whole_of(from);
+  if (e.op == &broadcast_in_dim_op) {
+    const auto& p = e.params.as<BroadcastParams>();
+    for (std::size_t d = 0; d < from.size(); ++d)
+      if (from[d] != 1) copy_axis(of, d, part, static_cast<std::size_t>(p.axes[d]));
+    return {make_params(BroadcastParams{shape_of(part), p.axes}), {{0, of}}};
+  }
+  if (e.op == &transpose_op) {
+    const Dims& permutation = e.params.as<TransposeParams>().permutation;
+    for (std::size_t d = 0; d < from.size(); ++d)
+      copy_axis(of, static_cast<std::size_t>(permutation[d]), part, d);
+    return {e.params, {{0, of}}};
+  }
+  of = part;  // reversed
+  for (std::int64_t reversed : e.params.as<ReverseParams>().axes) {
+    const auto d = static_cast<std::size_t>(reversed);
+    const std::int64_t covered = (length(part, d) - 1) * part.stride[d] + 1;
+    of.start[d] = from[d] - part.start[d] - covered;
+    of.limit[d] = of.start[d] + covered;
+  }
+  return {e.params, {{0, of}}};
+}
+
+PartOfResult Pushing::part_of(const Eqn& e, const Part& part) const {
+  if (e.op == &concatenate_op) return part_of_concatenated(e, part);
+  if (e.op == &reshape_op)
+    return part_of_reshaped(aval(graph_.operands(e)[0]).shape(), aval(e.first_result).shape(), part);
+  if (e.op->kind == OpKind::View) return part_of_view(e, part);
+  PartOfResult made{e.params, {}};
+  for (std::size_t k = 0; k < e.operand_count; ++k) made.operands.push_back({k, part});
+  return made;
+}
+
+bool Pushing::plan() {
+  bool any = false;
+  for (ValueId v : graph_.outputs()) wanted_[v].whole = true;
+  const auto eqns = graph_.eqns();
+  for (auto e = eqns.rbegin(); e != eqns.rend(); ++e) {
+    const auto operands = graph_.operands(*e);
+    Wanted& wanted = wanted_[e->first_result];
+    if (e->op == &slice_op) {
+      const Part& taken = e->params.as<SliceParams>();
+      if (wanted.whole) want(operands[0], taken);
+      for (const Part& part : wanted.parts) want(operands[0], part_of_part(taken, part));
+    } else if (comes_apart(*e)) {
+      any = wanted.apart = true;
+      for (const Part& part : wanted.parts)
+        for (const auto& [k, of] : part_of(*e, part).operands) {
+          if (same(of, whole_of(aval(operands[k]).shape())))
+            wanted_[operands[k]].whole = true;
+          else
+            want(operands[k], of);
+        }
+    } else {
+      for (ValueId v : operands) wanted_[v].whole = true;
+    }
+  }
+  return any;
+}
+
+ValueId Pushing::add(const Op& op, const Params& params, std::span<const ValueId> operands, Loc loc) {
+  ValueId result;
+  builder_.append(op, params, operands, {&result, 1}, loc);
+  return result;
+}
+
+/// The number that stands for a part of a value.
+ValueId Pushing::made_part(ValueId v, const Part& part) {
+  const Eqn* e = graph_.definition(v);
+  const Wanted& wanted = wanted_[v];
+  if (e && e->op == &slice_op)
+    return made_part(graph_.operands(*e)[0], part_of_part(e->params.as<SliceParams>(), part));
+  if (wanted.apart) {
+    const auto found = std::ranges::find_if(wanted.parts, [&](const Part& p) { return same(p, part); });
+    return wanted.made[static_cast<std::size_t>(found - wanted.parts.begin())];
+  }
+  if (same(part, whole_of(aval(v).shape()))) return copy_[v];
+  const ValueId whole = copy_[v];
+  return add(slice_op, make_params(part), {&whole, 1}, e ? e->loc : Loc{});
+}
+
+GraphRef Pushing::run() {
+  copy_.add_inputs();
+  for (const Eqn& e : graph_.eqns()) {
+    Wanted& wanted = wanted_[e.first_result];
+    const auto operands = graph_.operands(e);
+    if (e.op == &slice_op) {
+      if (!wanted.whole) continue;
+      copy_[e.first_result] = made_part(operands[0], e.params.as<SliceParams>());
+    } else if (wanted.apart) {
+      const ScopeOf scope(e.scope);
+      for (const Part& part : wanted.parts) {
+        const PartOfResult made = part_of(e, part);
+        std::vector<ValueId> of;
+        for (const auto& [k, p] : made.operands) of.push_back(made_part(operands[k], p));
+        const bool itself = e.op == &concatenate_op && of.size() == 1;
+        wanted.made.push_back(itself ? of[0] : add(*e.op, made.params, of, e.loc));
+      }
+    } else {
+      copy_.add(e);
+    }
+  }
+  return builder_.finish(copy_.outputs());
+}
+
+}  // namespace
+
+GraphRef push_slices(const Graph& graph) {
+  GraphRef made(&graph);
+  if (std::ranges::any_of(graph.eqns(), [](const Eqn& e) { return e.op == &slice_op; })) {
+    Pushing pushing(graph);
+    if (pushing.plan()) made = pushing.run();
+  }
+  return with_regions(*made, push_slices);
+}
+
+}  // namespace apsis::detail

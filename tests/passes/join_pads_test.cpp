@@ -1,0 +1,87 @@
+// Gradients of columns are put beside one another, with the signs of zeros that their sum has.
+
+#include "passes/join_pads.hpp"
+
+#include <algorithm>
+
+#include "codegen/compiled_equal.hpp"
+
+namespace apsis::detail {
+namespace {
+
+int count_ops(const Graph& graph, std::string_view name) {
+  return static_cast<int>(
+      std::ranges::count_if(graph.eqns(), [&](const Eqn& e) { return e.op->name == name; }));
+}
+
+/// The program after the pass, whose results and those of its code are the given one's.
+GraphRef checked(std::string_view text) {
+  expect_compiled_equal(text);
+  const GraphRef given = parse_graph(text), made = join_pads(*given);
+  verify(*made);
+  std::vector<Array> inputs;
+  for (ValueId v = 0; v < given->input_count(); ++v) {
+    Array x = filled(given->aval(v), 7 + v);
+    if (x.size() > 0 && x.dtype() == Dtype::F64) mutable_data<double>(x)[0] = -0.0;
+    inputs.push_back(x);
+  }
+  InterpretScope reference;
+  const std::vector<Array> want = interpret(*given, inputs), got = interpret(*made, inputs);
+  for (std::size_t i = 0; i < want.size(); ++i) EXPECT_TRUE(same_bits(got[i], want[i])) << text;
+  return made;
+}
+
+TEST(JoinPads, OfColumns) {
+  const GraphRef made = checked(R"((v0: f64[40,1], v1: f64[40,2], v2: f64[40,1]) {
+    v3: f64[] = constant{dtype=f64, weak=false, bits=0, high_bits=0}
+    v4: f64[40,6] = pad{low=[0, 4], high=[0, 1], interior=[0, 0]}(v0, v3)
+    v5: f64[40,6] = pad{low=[0, 0], high=[0, 4], interior=[0, 0]}(v1, v3)
+    v6: f64[40,6] = pad{low=[0, 3], high=[0, 2], interior=[0, 0]}(v2, v3)
+    v7: f64[40,6] = add(v4, v5)
+    v8: f64[40,6] = add(v6, v7)
+    return v8
+  })");
+  EXPECT_EQ(count_ops(*made, "pad"), 0);
+  EXPECT_EQ(count_ops(*made, "concatenate"), 1);
+}
+
+TEST(JoinPads, OnlyWhatLiesApart) {
+  for (const char* text : {// The first two have a column in common.
+                           R"((v0: f64[40,2], v1: f64[40,2]) {
+    v2: f64[] = constant{dtype=f64, weak=false, bits=0, high_bits=0}
+    v3: f64[40,3] = pad{low=[0, 0], high=[0, 1], interior=[0, 0]}(v0, v2)
+    v4: f64[40,3] = pad{low=[0, 1], high=[0, 0], interior=[0, 0]}(v1, v2)
+    v5: f64[40,3] = add(v3, v4)
+    return v5
+  })",
+                           // Along two axes, and with ones.
+                           R"((v0: f64[40,2], v1: f64[39,3]) {
+    v2: f64[] = constant{dtype=f64, weak=false, bits=0, high_bits=0}
+    v3: f64[40,3] = pad{low=[0, 0], high=[0, 1], interior=[0, 0]}(v0, v2)
+    v4: f64[40,3] = pad{low=[1, 0], high=[0, 0], interior=[0, 0]}(v1, v2)
+    v5: f64[40,3] = add(v3, v4)
+    return v5
+  })",
+                           R"((v0: f64[40,2], v1: f64[40,1]) {
+    v2: f64[] = constant{dtype=f64, weak=false, bits=4607182418800017408, high_bits=0}
+    v3: f64[40,3] = pad{low=[0, 0], high=[0, 1], interior=[0, 0]}(v0, v2)
+    v4: f64[40,3] = pad{low=[0, 2], high=[0, 0], interior=[0, 0]}(v1, v2)
+    v5: f64[40,3] = add(v3, v4)
+    return v5
+  })",
+                           // The first is read elsewhere.
+                           R"((v0: f64[40,2], v1: f64[40,1]) {
+    v2: f64[] = constant{dtype=f64, weak=false, bits=0, high_bits=0}
+    v3: f64[40,3] = pad{low=[0, 0], high=[0, 1], interior=[0, 0]}(v0, v2)
+    v4: f64[40,3] = pad{low=[0, 2], high=[0, 0], interior=[0, 0]}(v1, v2)
+    v5: f64[40,3] = add(v3, v4)
+    return v5, v3
+  })"}) {
+    const GraphRef made = checked(text);
+    EXPECT_EQ(count_ops(*made, "pad"), 2);
+    EXPECT_EQ(count_ops(*made, "concatenate"), 0);
+  }
+}
+
+}  // namespace
+}  // namespace apsis::detail

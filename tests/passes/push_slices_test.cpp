@@ -1,0 +1,118 @@
+// What nobody reads of an array is not made, and what is read is the same.
+
+#include "passes/push_slices.hpp"
+
+#include <algorithm>
+
+#include "codegen/compiled_equal.hpp"
+
+namespace apsis::detail {
+namespace {
+
+/// The program after the pass, whose results and those of its code are the given one's.
+GraphRef checked(std::string_view text) {
+  expect_compiled_equal(text);
+  const GraphRef given = parse_graph(text), made = push_slices(*given);
+  verify(*made);
+  std::vector<Array> inputs;
+  for (ValueId v = 0; v < given->input_count(); ++v) inputs.push_back(filled(given->aval(v), 7 + v));
+  InterpretScope reference;
+  const std::vector<Array> want = interpret(*given, inputs), got = interpret(*made, inputs);
+  for (std::size_t i = 0; i < want.size(); ++i) EXPECT_TRUE(same_bits(got[i], want[i])) << text;
+  return made;
+}
+
+int count_ops(const Graph& graph, std::string_view name) {
+  return static_cast<int>(
+      std::ranges::count_if(graph.eqns(), [&](const Eqn& e) { return e.op->name == name; }));
+}
+
+TEST(PushSlices, OfAConcatenationTakesTheParts) {
+  const GraphRef made = checked(R"((v0: f64[50], v1: f64[70]) {
+    v2: f64[120] = concatenate{axis=0}(v0, v1)
+    v3: f64[120] = sin(v2)
+    v4: f64[50] = slice{start=[0], limit=[50], stride=[1]}(v3)
+    v5: f64[50] = slice{start=[70], limit=[120], stride=[1]}(v3)
+    v6: f64[50] = mul(v4, v5)
+    return v6
+  })");
+  EXPECT_EQ(count_ops(*made, "concatenate"), 0);
+  EXPECT_EQ(count_ops(*made, "sin"), 2);
+  EXPECT_EQ(count_ops(*made, "slice"), 1);
+}
+
+// Of three parts: the end of the first, the second, the beginning of the third.
+TEST(PushSlices, AcrossParts) {
+  const GraphRef made = checked(R"((v0: f64[2,40], v1: f64[2,5], v2: f64[2,60]) {
+    v3: f64[2,105] = concatenate{axis=1}(v0, v1, v2)
+    v4: f64[2,105] = exp(v3)
+    v5: f64[2,10] = slice{start=[0, 36], limit=[2, 64], stride=[1, 3]}(v4)
+    v6: f64[2,1] = slice{start=[0, 43], limit=[2, 44], stride=[1, 1]}(v4)
+    v7: f64[2,1] = slice{start=[0, 104], limit=[2, 105], stride=[1, 1]}(v4)
+    return v5, v6, v7
+  })");
+  EXPECT_EQ(count_ops(*made, "concatenate"), 1);
+  EXPECT_EQ(count_ops(*made, "exp"), 3);
+}
+
+TEST(PushSlices, ThroughViews) {
+  const GraphRef made = checked(R"((v0: f64[30,40], v1: f64[40], v2: f64[]) {
+    v3: f64[40,30] = transpose{permutation=[1, 0]}(v0)
+    v4: f64[40,30] = broadcast_in_dim{shape=[40, 30], axes=[0]}(v1)
+    v5: f64[40,30] = broadcast_in_dim{shape=[40, 30], axes=[]}(v2)
+    v6: f64[40,30] = fma(v3, v4, v5)
+    v7: f64[40,30] = reverse{axes=[0]}(v6)
+    v8: f64[40,1,30] = reshape{shape=[40, 1, 30]}(v7)
+    v9: f64[13,1,1] = slice{start=[1, 0, 4], limit=[40, 1, 5], stride=[3, 1, 1]}(v8)
+    v10: f64[40,1,2] = slice{start=[0, 0, 7], limit=[40, 1, 20], stride=[1, 1, 12]}(v8)
+    return v9, v10
+  })");
+  EXPECT_EQ(count_ops(*made, "fma"), 2);
+  for (const Eqn& e : made->eqns()) {
+    if (std::string_view(e.op->name) == "fma") {
+      EXPECT_LE(made->aval(e.first_result).size(), 80);
+    }
+  }
+}
+
+TEST(PushSlices, IsNotMoreWork) {
+  // A stencil, whose slices have most elements in common; and an array that is read as a whole.
+  const GraphRef stencil = checked(R"((v0: f64[100]) {
+    v1: f64[100] = sin(v0)
+    v2: f64[98] = slice{start=[0], limit=[98], stride=[1]}(v1)
+    v3: f64[98] = slice{start=[2], limit=[100], stride=[1]}(v1)
+    v4: f64[98] = sub(v3, v2)
+    return v4
+  })");
+  EXPECT_EQ(count_ops(*stencil, "sin"), 1);
+  const GraphRef whole = checked(R"((v0: f64[100]) {
+    v1: f64[100] = sin(v0)
+    v2: f64[10] = slice{start=[0], limit=[10], stride=[1]}(v1)
+    return v1, v2
+  })");
+  EXPECT_EQ(count_ops(*whole, "sin"), 1);
+}
+
+TEST(PushSlices, OfNothing) {
+  checked(R"((v0: f64[100]) {
+    v1: f64[100] = sin(v0)
+    v2: f64[0] = slice{start=[0], limit=[0], stride=[1]}(v1)
+    v3: f64[5] = slice{start=[10], limit=[15], stride=[1]}(v1)
+    return v2, v3
+  })");
+}
+
+// The whole of a part is asked for beside a part of it.
+TEST(PushSlices, WholeAndPartOfAnOperand) {
+  checked(R"((v0: f64[50], v1: f64[50]) {
+    v2: f64[50] = cos(v0)
+    v3: f64[100] = concatenate{axis=0}(v2, v1)
+    v4: f64[50] = slice{start=[0], limit=[50], stride=[1]}(v3)
+    v5: f64[20] = slice{start=[10], limit=[30], stride=[1]}(v2)
+    v6: f64[10] = slice{start=[5], limit=[15], stride=[1]}(v5)
+    return v4, v5, v6
+  })");
+}
+
+}  // namespace
+}  // namespace apsis::detail
