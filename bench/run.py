@@ -50,6 +50,7 @@ GROUPS = [
     Group("elementwise", "elementwise.py", ["elementwise/f32-1e6"], ["elementwise"]),
     Group("fft", "fft.py", ["fft/1024", "fft/64-batch", "fft/65536"]),
     Group("noise", "noise.py", ["sde/gbm-tree", "sde/gbm-unsafe", "sde/gbm-scan", "sde/heston-greeks"]),
+    Group("brusselator", "brusselator.py", ["brusselator/banded", "brusselator/2d"]),
     Group("complex", "complex.py", ["complex/mandelbrot", "complex/exp-product"]),
 ]
 # Rows that are the one of others with the least ratio.

@@ -33,6 +33,7 @@ void elementwise();
 void arrays();
 void fft();
 void noise();
+void brusselator();
 void complex_numbers();
 
 /// Prints one line of the protocol; `limit` is given where the row's bound is a figure of our own.

@@ -66,6 +66,7 @@ int main(int argc, char** argv) {
       {"arrays", bench::arrays},
       {"fft", bench::fft},
       {"noise", bench::noise},
+      {"brusselator", bench::brusselator},
       {"complex", bench::complex_numbers},
   };
   if (argc != 2) {

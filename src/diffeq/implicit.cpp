@@ -3,6 +3,7 @@
 #include "apsis/diffeq/implicit.hpp"
 
 #include <limits>
+#include <optional>
 
 #include "apsis/array/dtype.hpp"
 #include "apsis/ops/arithmetic.hpp"
@@ -26,8 +27,9 @@ namespace {
 struct StageEquations {
   const VectorSlope& slope;
   const Layout& layout;
-  Array scale, inner = {};         // scale empty: 1
-  linalg::LUFactors factors = {};  // of 1 - γ h ∂f/∂y
+  const MatrixForm& form;
+  Array scale, inner = {};                    // scale empty: 1
+  std::optional<MatrixFactors> factors = {};  // of 1 - γ h ∂f/∂y
   const NewtonTolerances& tolerances;
   const NewtonOptions& newton;
 
@@ -37,9 +39,8 @@ struct StageEquations {
   }
   void factorise(const Array& t, const Array& y, const Array& guess, const Array& gamma_h) {
     const Array at = stop_gradient(y + inner * guess);
-    const Array jacobian = stop_gradient(slope.jacobian(stop_gradient(t), at));
-    factors =
-        linalg::lu_factor(eye(layout.size(), -1, 0, layout.dtype()) - stop_gradient(gamma_h) * jacobian);
+    const Array jacobian = stop_gradient(form.jacobian(slope, stop_gradient(t), at));
+    factors.emplace(form.pattern(), form.mass() - stop_gradient(gamma_h) * jacobian);
   }
   std::pair<Array, Array> solve(const Array& t, const Array& y, const Array& guess) const;
 };
@@ -53,9 +54,11 @@ std::pair<Array, Array> StageEquations::solve(const Array& t, const Array& y, co
                                 : max(abs(inner * change / tolerances.allowed(y + inner * u)));
     };
     return newton_root(
-        newton, start, [&](const Array& u) { return linalg::lu_solve(factors, f(u)); }, size);
+        newton, start, [&](const Array& u) { return factors->solve(f(u)); }, size);
   };
-  const auto by_jacobian = [](const auto& map, const Array& right) { return solve_by_columns(map, right); };
+  const auto by_jacobian = [&](const auto& map, const Array& right) {
+    return solve_by_columns(map, right, form.pattern());
+  };
   return custom_root(equation, stop_gradient(guess), iterate, by_jacobian);
 }
 
@@ -122,7 +125,8 @@ SolverAttempt implicit_step(const DiagonallyImplicitRungeKutta& m, const NewtonO
   const VectorSlope implicit_slope(s.slopes, layout, split ? 1 : -1), explicit_slope(s.slopes, layout, 0);
   const Array length = s.t1 - s.t0, h = length * s.slopes.direction(), y0 = layout.join(s.y0);
   const NewtonTolerances tolerances(newton, m.name, s, layout);
-  StageEquations equations{implicit_slope, layout, keeps ? Array() : h, {}, {}, tolerances, newton};
+  const MatrixForm form(s.slopes, implicit_slope, layout, s.t0, y0);
+  StageEquations equations{implicit_slope, layout, form, keeps ? Array() : h, {}, {}, tolerances, newton};
 
   std::vector<Array> u, v;  // by stage: those of the implicit part, and of the explicit one
   const auto scaled = [&](const Array& f) { return keeps ? f : h * f; };

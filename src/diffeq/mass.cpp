@@ -8,6 +8,7 @@
 #include "apsis/ops/convert.hpp"
 #include "apsis/ops/decomposition.hpp"
 #include "apsis/ops/index.hpp"
+#include "apsis/ops/linalg.hpp"
 #include "apsis/ops/logic.hpp"
 #include "apsis/ops/math.hpp"
 #include "apsis/ops/reduce.hpp"
@@ -64,7 +65,9 @@ std::pair<std::vector<Array>, Array> consistent_state(const Mass& mass, const Sl
     return newton_root({.kappa = 0.5, .max_steps = 50}, start, change, size);
   };
   const Array start = zeros({mass.left.dim(0)}, layout.dtype());
-  const auto by_columns = [](const auto& map, const Array& right) { return solve_by_columns(map, right); };
+  const auto by_columns = [](const auto& map, const Array& right) {
+    return solve_by_columns(map, right, {});
+  };
   const auto [z, found] = custom_root(residual, start, iterate, by_columns);
   return {layout.split(state(z)), found};
 }

@@ -5,8 +5,6 @@
 #include <optional>
 
 #include "apsis/diffeq/solve.hpp"
-#include "apsis/ops/creation.hpp"
-#include "apsis/ops/linalg.hpp"
 #include "diffeq/layout.hpp"
 
 namespace apsis::detail {
@@ -24,13 +22,5 @@ Mass mass_of(const Array& given, const SolverRef& solver, std::span<const Array>
 std::pair<std::vector<Array>, Array> consistent_state(const Mass& mass, const Slopes& slopes,
                                                       const Tolerances& tolerances, const Array& t,
                                                       std::span<const Array> y);
-
-/// M times a vector, and M itself: of slopes without one the vector, and 1.
-inline Array times_mass(const Slopes& slopes, const Array& vector) {
-  return slopes.mass().is_empty() ? vector : matmul(slopes.mass(), vector);
-}
-inline Array mass_matrix(const Slopes& slopes, const Layout& layout) {
-  return slopes.mass().is_empty() ? eye(layout.size(), -1, 0, layout.dtype()) : slopes.mass();
-}
 
 }  // namespace apsis::detail

@@ -13,8 +13,7 @@
 #include "apsis/ops/creation.hpp"
 #include "apsis/ops/logic.hpp"
 #include "apsis/ops/select.hpp"
-#include "apsis/transform/vmap.hpp"
-#include "diffeq/layout.hpp"
+#include "diffeq/matrix_form.hpp"
 
 namespace apsis::detail {
 
@@ -53,12 +52,6 @@ std::pair<Array, Array> newton_root(const NewtonOptions& newton, const Array& st
   const Array found =
       end.count >= 2 && (end.is_small() || (end.has_converged(newton.kappa) && !end.has_diverged()));
   return std::pair(where(found, end.u, start), found);
-}
-
-/// Solves with the derivative of an equation as a matrix: for the tangents of custom_root.
-inline Array solve_by_columns(const auto& map, const Array& right) {
-  const Array columns = vmap([&](const Array& x) { return map(x); })(eye(right.size(), -1, 0, right.dtype()));
-  return linalg::solve(linalg::matrix_transpose(columns), right);
 }
 
 /// What changes of the state are small: rtol and atol of `newton`, or else of the controller, as vectors or

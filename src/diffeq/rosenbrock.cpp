@@ -1,10 +1,8 @@
 // Steps of Rosenbrock methods.
 
-#include "apsis/array/linalg.hpp"
 #include "apsis/diffeq/implicit.hpp"
 #include "apsis/ops/arithmetic.hpp"
-#include "apsis/ops/creation.hpp"
-#include "diffeq/mass.hpp"
+#include "diffeq/matrix_form.hpp"
 #include "diffeq/step.hpp"
 
 namespace apsis::detail {
@@ -17,9 +15,8 @@ SolverAttempt attempt(const void* self, const SolverStep& s) {
   const Layout layout(s.y0);
   const VectorSlope slope(s.slopes, layout);
   const Array length = s.t1 - s.t0, h = length * s.slopes.direction(), y0 = layout.join(s.y0);
-  const Array jacobian = slope.jacobian(s.t0, y0);
-  const linalg::LUFactors factors =
-      linalg::lu_factor(mass_matrix(s.slopes, layout) - (m.gamma * h) * jacobian);
+  const MatrixForm form(s.slopes, slope, layout, s.t0, y0);
+  const MatrixFactors factors(form.pattern(), form.mass() - (m.gamma * h) * form.jacobian(slope, s.t0, y0));
   // h² ∂f/∂t of the user's time is h times the forward length times the derivative in forward time.
   const Array drift = (h * length) * slope.time_derivative(s.t0, y0);
 
@@ -28,9 +25,9 @@ SolverAttempt attempt(const void* self, const SolverStep& s) {
     const Array change = weighted(m.a[i], u, 1, 0);
     Array right = h * slope(stage_time(m.c[i], s.t0, s.t1, length), change.is_empty() ? y0 : y0 + change);
     const Array coupling = weighted(m.coupling[i], u, 1, 0);
-    if (!coupling.is_empty()) right = right + times_mass(s.slopes, coupling);
+    if (!coupling.is_empty()) right = right + form.times_mass(coupling);
     if (m.d[i] != 0) right = right + m.d[i] * drift;
-    u.push_back(linalg::lu_solve(factors, m.gamma * right));
+    u.push_back(factors.solve(m.gamma * right));
   }
   SolverAttempt step;
   step.y1 = layout.split(y0 + weighted(m.b, u, 1, 0));

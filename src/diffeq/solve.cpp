@@ -144,10 +144,13 @@ void take_mass(Problem& p, Loc loc) {
 std::vector<Array> steady_state(const Problem& p, const LoopState& end) {
   const Layout layout(end.y);
   const VectorSlope slope(p.slopes, layout);
-  const auto as_it_is = [](const auto&, const Array& y) { return y; };
-  const auto by_columns = [](const auto& map, const Array& right) { return solve_by_columns(map, right); };
-  return layout.split(custom_root([&](const Array& y) { return slope(stop_gradient(end.start), y); },
-                                  stop_gradient(layout.join(end.y)), as_it_is, by_columns));
+  const auto as_it_is = [](const auto&, const Array& x) { return x; };
+  const Array t = stop_gradient(end.start), y = stop_gradient(layout.join(end.y));
+  const MatrixForm form(p.slopes, slope, layout, t, y);
+  const auto by_columns = [&](const auto& map, const Array& right) {
+    return solve_by_columns(map, right, form.pattern());
+  };
+  return layout.split(custom_root([&](const Array& x) { return slope(t, x); }, y, as_it_is, by_columns));
 }
 
 }  // namespace

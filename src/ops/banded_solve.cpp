@@ -1,3 +1,6 @@
+#include <cmath>
+#include <cstring>
+
 #include "ops/index_rules.hpp"
 #include "ops/matrix_rules.hpp"
 #include "ops/messages.hpp"
@@ -18,48 +21,126 @@ void solve_shape(const Params& params, std::span<const Aval> in, std::vector<Ava
   out.push_back(Aval(in[right].dtype(), in[right].shape()));
 }
 
-/// One system, solved in place of its right sides, which are columns one after the other.
+/// The factors of one matrix: Gaussian elimination with exchanges of rows. They stay with the elements they
+/// were made of, so that the next solve with the same matrix, which iterations and the stages of a step make,
+/// finds them there.
 template <class T>
-class BandedSystem {
+class BandedFactors {
  public:
-  BandedSystem(const BandedSolveParams& p, std::int64_t n)
-      : given_(p), n_(n), lower_(std::min(p.lower, n - 1)), upper_(std::min(p.upper, n - 1)) {}
+  /// Makes the factors of other elements than the last ones.
+  void take(const BandedSolveParams& p, std::int64_t n, const T* bands) {
+    const std::size_t count = static_cast<std::size_t>((p.lower + 1 + p.upper) * n);
+    if (n == n_ && p.lower == given_.lower && p.upper == given_.upper && elements_.size() == count &&
+        std::memcmp(elements_.data(), bands, count * sizeof(T)) == 0)
+      return;
+    given_ = p, n_ = n, lower_ = std::min(p.lower, n - 1), upper_ = std::min(p.upper, n - 1);
+    width_ = lower_ + upper_ + 1;
+    elements_.assign(bands, bands + count);
+    factorise();
+    if (count > most_kept) elements_ = {};
+  }
 
-  bool solve(const T* bands, T* right, std::int64_t columns) {
-    const auto order = static_cast<lapack::Int>(n_), count = static_cast<lapack::Int>(columns);
-    if (lower_ <= 1 && upper_ <= 1) {
-      for (std::int64_t k = -1; k <= 1; ++k) {
-        std::vector<T>& line = lines_[k + 1];
-        line.assign(static_cast<std::size_t>(n_), T{});
-        if (-k <= lower_ && k <= upper_)
-          read(bands, k, [&](std::int64_t i) -> T& { return line[i - (k < 0)]; });
-      }
-      return lapack::gtsv(order, count, lines_[0].data(), lines_[1].data(), lines_[2].data(), right) == 0;
-    }
-    // LAPACK's storage has room above for what exchanges of rows bring there.
-    const std::int64_t height = 2 * lower_ + upper_ + 1;
-    stored_.assign(static_cast<std::size_t>(height * n_), T{});
-    for (std::int64_t k = -lower_; k <= upper_; ++k)
-      read(bands, k, [&](std::int64_t i) -> T& { return stored_[(i + k) * height + lower_ + upper_ - k]; });
-    pivots_.resize(static_cast<std::size_t>(n_));
-    return lapack::gbsv(order, static_cast<lapack::Int>(lower_), static_cast<lapack::Int>(upper_), count,
-                        stored_.data(), pivots_.data(), right) == 0;
+  /// Solves for right sides that are the columns of [n, columns], in place; false of singular matrices.
+  bool solve(T* right, std::int64_t columns) const {
+    if (singular_) return false;
+    if (columns == 1)
+      substitute(right, std::integral_constant<std::int64_t, 1>{});
+    else
+      substitute(right, columns);
+    return true;
   }
 
  private:
-  /// The entries (i, i + k) of the matrix.
-  template <class Place>
-  void read(const T* bands, std::int64_t k, const Place& place) {
-    const T* band = bands + (given_.upper - k) * n_;
-    for (std::int64_t i = std::max<std::int64_t>(0, -k); i < std::min(n_, n_ - k); ++i)
-      place(i) = band[i + k];
+  static constexpr std::size_t most_kept = std::size_t{1} << 18;
+
+  template <class Count>
+  void substitute(T* right, Count columns) const {
+    const auto subtract = [&](T factor, const T* from, T* to) {
+      for (std::int64_t c = 0; c < columns; ++c) to[c] -= factor * from[c];
+    };
+    for (std::int64_t k = 0; k < n_; ++k) {
+      T* own = right + k * columns;
+      const std::int64_t pivot = pivots_[static_cast<std::size_t>(k)];
+      if (pivot != k) std::swap_ranges(own, own + columns, right + pivot * columns);
+      const T* factors = multipliers_.data() + k * lower_;
+      for (std::int64_t i = 1; i <= std::min(n_ - 1 - k, lower_); ++i)
+        subtract(factors[i - 1], own, own + i * columns);
+    }
+    for (std::int64_t k = n_; k-- > 0;) {
+      const T* row = row_of(k);
+      T* own = right + k * columns;
+      for (std::int64_t j = 1; j <= std::min(n_ - 1 - k, lower_ + upper_); ++j)
+        subtract(row[j], own + j * columns, own);
+      for (std::int64_t c = 0; c < columns; ++c) own[c] /= row[0];
+    }
+  }
+  T* row_of(std::int64_t i) { return rows_.data() + i * width_; }
+  const T* row_of(std::int64_t i) const { return rows_.data() + i * width_; }
+
+  /// Row i of `rows_` begins at the first column whose entry is not 0 for sure: at column max(0, i - lower),
+  /// and at the diagonal once it is eliminated. Exchanges bring up to `lower` entries more to its end.
+  void factorise() {
+    rows_.assign(static_cast<std::size_t>(n_ * width_), T{});
+    multipliers_.assign(static_cast<std::size_t>(n_ * lower_), T{});
+    pivots_.resize(static_cast<std::size_t>(n_));
+    singular_ = false;
+    for (std::int64_t i = 0; i < n_; ++i) {
+      const std::int64_t first = std::max<std::int64_t>(0, i - lower_);
+      for (std::int64_t j = first; j <= std::min(n_ - 1, i + upper_); ++j)
+        row_of(i)[j - first] = elements_[static_cast<std::size_t>((given_.upper + i - j) * n_ + j)];
+    }
+    for (std::int64_t k = 0; k < n_; ++k) eliminate(k);
+  }
+  /// Column k: of the rows that have an entry there, all of which begin with it, the one with the greatest
+  /// goes up.
+  void eliminate(std::int64_t k) {
+    const std::int64_t last = std::min(n_ - 1, k + lower_);
+    std::int64_t pivot = k;
+    for (std::int64_t i = k + 1; i <= last; ++i)
+      if (std::abs(row_of(i)[0]) > std::abs(row_of(pivot)[0])) pivot = i;
+    pivots_[static_cast<std::size_t>(k)] = pivot;
+    const std::int64_t length = std::min(lower_ + upper_ + 1, n_ - k);
+    T* own = row_of(k);
+    if (pivot != k) std::swap_ranges(own, own + length, row_of(pivot));
+    if (own[0] == 0) {
+      singular_ = true;
+      return;
+    }
+    for (std::int64_t i = k + 1; i <= last; ++i) {
+      T* row = row_of(i);
+      const T factor = row[0] / own[0];
+      multipliers_[static_cast<std::size_t>(k * lower_ + i - k - 1)] = factor;
+      for (std::int64_t c = 1; c < length; ++c) row[c - 1] = row[c] - factor * own[c];
+      row[length - 1] = 0;
+    }
   }
 
-  BandedSolveParams given_;
-  std::int64_t n_, lower_, upper_;
-  std::vector<T> lines_[3], stored_;
-  std::vector<lapack::Int> pivots_;
+  BandedSolveParams given_{};
+  std::int64_t n_ = -1, lower_ = 0, upper_ = 0, width_ = 0;
+  std::vector<T> elements_, rows_, multipliers_;
+  std::vector<std::int64_t> pivots_;
+  bool singular_ = false;
 };
+
+/// A matrix of wide bands, by LAPACK, which works on blocks. Right sides are columns one after the other.
+template <class T>
+bool solve_wide(const BandedSolveParams& p, std::int64_t n, const T* bands, T* right, std::int64_t columns) {
+  const std::int64_t lower = std::min(p.lower, n - 1), upper = std::min(p.upper, n - 1);
+  // LAPACK's storage has room above for what exchanges of rows bring there.
+  const std::int64_t height = 2 * lower + upper + 1;
+  std::vector<T> stored(static_cast<std::size_t>(height * n));
+  for (std::int64_t k = -lower; k <= upper; ++k)
+    for (std::int64_t i = std::max<std::int64_t>(0, -k); i < std::min(n, n - k); ++i)
+      stored[static_cast<std::size_t>((i + k) * height + lower + upper - k)] =
+          bands[(p.upper - k) * n + i + k];
+  std::vector<lapack::Int> pivots(static_cast<std::size_t>(n));
+  const auto number = [](std::int64_t count) { return static_cast<lapack::Int>(count); };
+  return lapack::gbsv(number(n), number(lower), number(upper), number(columns), stored.data(), pivots.data(),
+                      right) == 0;
+}
+
+/// From here on LAPACK is faster.
+constexpr std::int64_t wide = 24;
 
 void solve_evaluate(const Params& params, std::span<const Array> in, std::span<Array> out) {
   const auto& p = params.as<BandedSolveParams>();
@@ -68,16 +149,23 @@ void solve_evaluate(const Params& params, std::span<const Array> in, std::span<A
     if (from[right].size() == 0) return;
     const Matrices sizes(from[right].shape());
     const std::int64_t n = sizes.m, columns = sizes.n;
-    BandedSystem<T> system(p, n);
-    std::vector<T> turned(static_cast<std::size_t>(n * columns));
+    const bool blocks = std::min(p.lower, n - 1) > wide;
+    std::vector<T> turned(static_cast<std::size_t>(blocks ? n * columns : 0));
     const T *a = elements_of<T>(from[bands]), *b = elements_of<T>(from[right]);
     T* x = mutable_data<T>(to[0]);
+    static thread_local BandedFactors<T> factors;
     for (std::int64_t i = 0; i < sizes.count; ++i) {
-      transpose_into(b, n, columns, turned.data());
-      if (system.solve(a, turned.data(), columns))
+      bool solved;
+      if (blocks) {
+        transpose_into(b, n, columns, turned.data());
+        solved = solve_wide(p, n, a, turned.data(), columns);
         transpose_into(turned.data(), columns, n, x);
-      else
-        fill_nan(x, n * columns);
+      } else {
+        std::copy_n(b, n * columns, x);
+        factors.take(p, n, a);
+        solved = factors.solve(x, columns);
+      }
+      if (!solved) fill_nan(x, n * columns);
       a += (p.lower + 1 + p.upper) * n, b += n * columns, x += n * columns;
     }
   });

@@ -15,7 +15,6 @@ extern "C" {
                  int*, std::size_t, std::size_t);                                                            \
   void p##gesdd_(const char*, const int*, const int*, T*, const int*, T*, T*, const int*, T*, const int*,    \
                  T*, const int*, int*, int*, std::size_t);                                                   \
-  void p##gtsv_(const int*, const int*, T*, T*, T*, T*, const int*, int*);                                   \
   void p##gbsv_(const int*, const int*, const int*, const int*, T*, const int*, int*, T*, const int*, int*);
 APSIS_FORTRAN(s, float)
 APSIS_FORTRAN(d, double)
@@ -84,11 +83,6 @@ CBLAS_DIAG diagonal(bool unit) { return unit ? CblasUnit : CblasNonUnit; }
       p##gesdd_(&job, &m, &n, a, &m, s, u, &m, vt, &rows_of_vt, memory, &length, work.integers.data(),      \
                 &info, 1);                                                                                  \
     });                                                                                                     \
-    return info;                                                                                            \
-  }                                                                                                         \
-  Int gtsv(Int n, Int columns, T* lower, T* diagonal, T* upper, T* b) {                                     \
-    Int info = 0;                                                                                           \
-    p##gtsv_(&n, &columns, lower, diagonal, upper, b, &n, &info);                                           \
     return info;                                                                                            \
   }                                                                                                         \
   Int gbsv(Int n, Int lower, Int upper, Int columns, T* a, Int* pivots, T* b) {                             \

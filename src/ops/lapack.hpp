@@ -31,11 +31,8 @@ struct Work {
   Int syevd(char job, char uplo, Int n, T* a, T* values, Work<T>& work);                                           \
   /* A = U·diag(s)·Vᵀ; job 'A': all of U and Vᵀ, 'S': the first min(m, n) columns and rows, 'N': neither. */ \
   Int gesdd(char job, Int m, Int n, T* a, T* s, T* u, T* vt, Int rows_of_vt, Work<T>& work);                       \
-  /* Solves T·X = B in place; the three diagonals are overwritten. */                                             \
-  Int gtsv(Int n, Int columns, T* lower, T* diagonal, T* upper, T* b);                                             \
-  /* The same of a matrix of `lower` and `upper` diagonals: entry (i, j) at lower + upper + i - j of column        \
-   * j, */                                                                                                         \
-  /* of 2·lower + upper + 1 entries; overwritten. */                                                              \
+  /* Solves A·X = B in place for A of `lower` and `upper` diagonals, overwritten: 2·lower + upper + 1 entries a     \
+   * column, entry (i, j) at lower + upper + i - j of column j. */                                                 \
   Int gbsv(Int n, Int lower, Int upper, Int columns, T* a, Int* pivots, T* b);                                     \
   /* Solves op(A)·X = B or X·op(A) = B in place of the m × n matrix b; all row by row. */                       \
   void trsm_by_rows(bool left, bool lower, bool transposed, bool unit, Int m, Int n, const T* a, T* b);

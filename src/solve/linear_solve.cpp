@@ -27,7 +27,7 @@ LinearMethod automatic(const LinearOperator& a) {
   if (a.rows() < a.columns()) return method_of(linear::SVD{});
   if (a.rows() > a.columns()) return {Kind::QR};
   if (a.is_diagonal()) return {Kind::Diagonal};
-  if (a.is_banded()) return {Kind::Banded};
+  if (a.is_banded() || (a.is_sparse() && band_order(a.pattern()).is_narrow())) return {Kind::Banded};
   if (a.is_sparse() && has_sparse_lu()) return {Kind::SparseLU};
   if (tags.lower_triangular || tags.upper_triangular) return {Kind::Triangular};
   if (tags.positive_definite && a.is_written_out()) return {Kind::Cholesky};
@@ -51,7 +51,8 @@ void check(const LinearOperator& a, const Array& b, const LinearMethod& m, const
          "it takes square ones; take QR, SVD or NormalCG");
   refuse(m.kind == Kind::QR && a.rows() < a.columns(), "it has fewer rows than columns; take SVD");
   refuse(m.kind == Kind::Diagonal && !a.is_diagonal(), "make it by diagonal_operator");
-  refuse(m.kind == Kind::Banded && !a.is_banded(), "make it by tridiagonal_operator or banded_operator");
+  refuse(m.kind == Kind::Banded && !a.is_banded() && !a.is_sparse(),
+         "make it by tridiagonal_operator or banded_operator");
   refuse(m.kind == Kind::SparseLU && !a.is_sparse(), "make it by sparse_operator or sparse_jacobian");
   if (m.kind == Kind::SparseLU) require_sparse_lu(has_sparse_lu(), loc);
   refuse(m.kind == Kind::Triangular && !tags.lower_triangular && !tags.upper_triangular,
@@ -81,7 +82,8 @@ Array direct(const LinearOperator& a, const Array& b, const LinearMethod& m) {
     case Kind::Diagonal:
       return b / a.diagonal();
     case Kind::Banded:
-      return linalg::solve_banded(a.bandwidths(), a.bands(), b);
+      return a.is_sparse() ? band_solve(a, band_order(a.pattern()), b)
+                           : linalg::solve_banded(a.bandwidths(), a.bands(), b);
     case Kind::Triangular:
       return linalg::solve_triangular(a.as_matrix(), b,
                                       {.lower = tags.lower_triangular, .unit_diagonal = tags.unit_diagonal});

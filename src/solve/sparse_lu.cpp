@@ -2,9 +2,10 @@
 // sparse solver for circuit simulation problems", ACM TOMS 37, 2010), called by the host.
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 #include <memory>
-#include <optional>
+#include <span>
 
 #include "apsis/control/callback.hpp"
 #include "apsis/control/implicit.hpp"
@@ -78,6 +79,34 @@ class Factors {
   klu_l_numeric* numeric_ = nullptr;
 };
 
+/// The factors of the matrices of a thread's last solves, which the next ones, of an iteration or of the
+/// stages of a step, most often have again.
+class KeptFactors {
+ public:
+  static constexpr std::int64_t most = 64;
+  static KeptFactors& of(const SparsePattern& p, std::span<const double> entries, std::int64_t matrices) {
+    static thread_local KeptFactors kept;
+    const std::size_t bytes = entries.size() * sizeof(double);
+    if (kept.factors_.size() == static_cast<std::size_t>(matrices) && kept.pattern_ == p &&
+        kept.entries_.size() == entries.size() && bytes > 0 &&
+        std::memcmp(kept.entries_.data(), entries.data(), bytes) == 0)
+      return kept;
+    kept.pattern_ = p;
+    kept.factors_.clear();
+    for (std::int64_t m = 0; m < matrices; ++m)
+      kept.factors_.push_back(std::make_unique<Factors>(p, entries.data() + m * p.count()));
+    kept.entries_.assign(entries.begin(), entries.end());
+    return kept;
+  }
+  void drop() { factors_.clear(), entries_ = {}; }
+  Factors& operator[](std::int64_t matrix) const { return *factors_[static_cast<std::size_t>(matrix)]; }
+
+ private:
+  SparsePattern pattern_;
+  std::vector<double> entries_;
+  std::vector<std::unique_ptr<Factors>> factors_;
+};
+
 /// Solves of concrete arrays: entries [.., count], right sides [.., n], whose first axes, those of vmap,
 /// broadcast. One factorisation for each matrix.
 template <bool transposed>
@@ -96,12 +125,13 @@ Array solve_all(const SparsePattern& p, const Array& entries, const Array& right
   leading.erase(leading.size() - 1);
   const Array matrix_of = ravel(broadcast_to(reshape(arange(groups), matrices), leading));
   const auto* which = static_cast<const std::int64_t*>(data_of(matrix_of));
-  std::optional<Factors> factors;
+  KeptFactors& kept = KeptFactors::of(p, {values, static_cast<std::size_t>(groups * count)}, groups);
   for (std::int64_t s = 0; s < solves; ++s) {
-    if (s == 0 || which[s] != which[s - 1]) factors.emplace(p, values + which[s] * count);
     double* own = x.data() + s * n;
-    if (!factors->solve(own, n, transposed)) std::fill_n(own, n, std::numeric_limits<double>::quiet_NaN());
+    if (!kept[which[s]].solve(own, n, transposed))
+      std::fill_n(own, n, std::numeric_limits<double>::quiet_NaN());
   }
+  if (groups > KeptFactors::most) kept.drop();
   return array(std::span<const double>(x), shape);
 }
 

@@ -8,6 +8,7 @@
 #include <apsis/apsis.hpp>
 
 #include "errors/error_of.hpp"
+#include "solve/sparse.hpp"
 #include "transform/checks.hpp"
 
 namespace apsis::testing {
@@ -80,6 +81,39 @@ TEST(SparseLU, Solves) {
   const LinearOperator single = sparse(astype(matrix, f32));
   EXPECT_EQ(linear_solve(single, astype(right, f32)).value.dtype(), f32);
   EXPECT_EQ(linear_solve(sparse(zeros({0, 0})), zeros({0})).value.size(), 0);
+}
+
+/// A tridiagonal matrix of a ring whose elements are numbered in another order.
+Array shuffled_ring(std::int64_t n) {
+  const Array ring = 4. * eye(n) - roll(eye(n), 1, 0) - 0.5 * roll(eye(n), -1, 0);
+  const Array order = random::permutation(random::key(5), n);
+  return ring[order](range(), order);
+}
+
+TEST(Banded, SparseOperatorsInAnOrderThatIsFound) {
+  for (std::int64_t n : {1, 2, 3, 40}) {
+    const Array m = n < 3 ? some_matrix(n, 3) : shuffled_ring(n), b = linspace(-1., 2., n);
+    const LinearOperator a = sparse(m);
+    const detail::BandOrder found = detail::band_order(a.pattern());
+    // Both ways around the ring.
+    EXPECT_LE(found.widths.lower + found.widths.upper, 4) << n;
+    for (const Array& x : {linear_solve(a, b).value, linear_solve(a, b, linear::Banded{}).value,
+                           jit([&](const Array& r) { return linear_solve(a, r).value; })(b)})
+      expect_near(x, linalg::solve(m, b), 1e-13);
+  }
+}
+
+// Factors are kept for the next solve with the same elements, and for no other.
+TEST(Banded, KeptFactorsAreThoseOfTheMatrix) {
+  const Array bands = random::uniform(random::key(3), {5, 30}) - 0.5, b = linspace(-1., 2., 30);
+  for (const Array& ab : {bands, bands, 2. * bands, bands, bands.at(0, 7).add(1e-3)})
+    for (const Array& right_side : {b, 2. * b})
+      expect_near(linalg::solve_banded({2, 2}, ab, right_side),
+                  linalg::solve(banded_operator({2, 2}, ab).as_matrix(), right_side), 1e-11);
+  EXPECT_TRUE(all(isnan(linalg::solve_banded({1, 1}, zeros({3, 4}), ones({4})))).item<bool>());
+  expect_near(
+      linalg::solve_banded({30, 30}, ones({61, 31}) + 9. * expand_dims(arange(61) == 30, 1), ones({31})),
+      full({31}, 1. / 40), 1e-14);
 }
 
 TEST(SparseLU, RefusesSingularMatrices) {

@@ -12,12 +12,15 @@ namespace apsis {
 /// Solvers of `linear_solve`.
 namespace linear {
 
-/// What suits the operator: Diagonal, Banded, SparseLU, Triangular, Cholesky for positive definite ones (CG,
-/// where they are not written out), LU; QR where there are more rows than columns, SVD where there are fewer.
+/// What suits the operator: Diagonal, Banded (sparse ones, too, that are narrow then), SparseLU, Triangular,
+/// Cholesky for positive definite ones (CG, where they are not written out), LU; QR where there are more rows
+/// than columns, SVD where there are fewer.
 struct Auto {};
 /// Divides.
 struct Diagonal {};
-/// Gaussian elimination with exchanges of rows, of banded operators, tridiagonal ones among them (LAPACK).
+/// Gaussian elimination with exchanges of rows, of banded operators, tridiagonal ones among them; and of
+/// sparse ones, whose rows and columns are put in the order of Cuthill and McKee (1969) where that makes
+/// narrower bands.
 struct Banded {};
 /// Substitution; the operator says by its tags which half it is.
 struct Triangular {};

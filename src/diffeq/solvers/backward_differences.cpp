@@ -6,13 +6,11 @@
 #include <cmath>
 #include <limits>
 
-#include "apsis/array/linalg.hpp"
 #include "apsis/diffeq/multistep.hpp"
 #include "apsis/ops/convert.hpp"
 #include "apsis/ops/index.hpp"
 #include "apsis/ops/math.hpp"
 #include "apsis/ops/reduce.hpp"
-#include "diffeq/mass.hpp"
 #include "diffeq/messages.hpp"
 #include "diffeq/newton.hpp"
 #include "diffeq/norm.hpp"
@@ -176,22 +174,22 @@ SolverAttempt BackwardDifferences::step(const SolverStep& s) const {
       by_order(order, layout.dtype(), [&](int k) { return (1 - kappa_of(numerical, k)) * gamma_of(k); });
   const Array predicted = d[0] + up_to_order(d, order, [](int) { return 1.; });
   const Array psi = up_to_order(d, order, [](int i) { return gamma_of(i); }) / alpha, inner = h / alpha;
+  const detail::MatrixForm form(s.slopes, slope, layout, s.t1, predicted);
   const auto residual = [&](const Array& change) {
-    return detail::times_mass(s.slopes, change + psi) - inner * slope(s.t1, predicted + change);
+    return form.times_mass(change + psi) - inner * slope(s.t1, predicted + change);
   };
-  const Array jacobian = stop_gradient(slope.jacobian(stop_gradient(s.t1), stop_gradient(predicted)));
-  const linalg::LUFactors factors =
-      linalg::lu_factor(detail::mass_matrix(s.slopes, layout) - stop_gradient(inner) * jacobian);
+  const Array jacobian = stop_gradient(form.jacobian(slope, stop_gradient(s.t1), stop_gradient(predicted)));
+  const detail::MatrixFactors factors(form.pattern(), form.mass() - stop_gradient(inner) * jacobian);
   const auto iterate = [&](const auto& f, const Array& start) {
     const auto size = [&](const Array& step, const Array& u) {
       return layout.size() == 0 ? zeros({}, layout.dtype())
                                 : max(abs(step / tolerances.allowed(predicted + u)));
     };
     return detail::newton_root(
-        newton, start, [&](const Array& u) { return linalg::lu_solve(factors, f(u)); }, size);
+        newton, start, [&](const Array& u) { return factors.solve(f(u)); }, size);
   };
-  const auto by_columns = [](const auto& map, const Array& right) {
-    return detail::solve_by_columns(map, right);
+  const auto by_columns = [&](const auto& map, const Array& right) {
+    return detail::solve_by_columns(map, right, form.pattern());
   };
   const auto [change, found] = custom_root(residual, zeros_like(psi), iterate, by_columns);
   const Array y1 = predicted + change;

@@ -4,13 +4,11 @@
 
 #include <cmath>
 
-#include "apsis/array/linalg.hpp"
 #include "apsis/diffeq/collocation.hpp"
 #include "apsis/ops/index.hpp"
 #include "apsis/ops/math.hpp"
 #include "apsis/ops/reduce.hpp"
 #include "apsis/ops/shape.hpp"
-#include "diffeq/mass.hpp"
 #include "diffeq/newton.hpp"
 #include "diffeq/step.hpp"
 
@@ -59,21 +57,22 @@ std::vector<Array> thirds(const Array& z) {
   return {z[range(0, n)], z[range(n, 2 * n)], z[range(2 * n, 3 * n)]};
 }
 
-/// Newton's matrices: value - h ∂f/∂y for each eigenvalue, `one` being 1 or the mass matrix.
+/// Newton's matrices: value M - h ∂f/∂y for each eigenvalue.
 struct Factors {
-  linalg::LUFactors real, pair;
-  Factors(const Array& h_jacobian, const Array& one) {
+  detail::MatrixFactors real, pair;
+  Factors(const detail::MatrixForm& form, const detail::Blocks& two, const Array& h_jacobian)
+      : real(form.pattern(), real_value * form.mass() - h_jacobian),
+        pair(two.pattern, two.values(blocks(form.mass(), h_jacobian))) {}
+  static std::vector<Array> blocks(const Array& one, const Array& h_jacobian) {
     const Array diagonal = pair_real * one - h_jacobian, beside = pair_imaginary * one;
-    real = linalg::lu_factor(real_value * one - h_jacobian);
-    pair = linalg::lu_factor(
-        concatenate({concatenate({diagonal, beside}, 1), concatenate({-beside, diagonal}, 1)}, 0));
+    return {diagonal, beside, -beside, diagonal};
   }
   Array solve(const Array& residual) const {
     const std::vector<Array> right = combined(t_inverse, thirds(residual));
     const std::int64_t n = right[0].size();
-    const Array both = linalg::lu_solve(pair, concatenate({right[1], right[2]}));
+    const Array both = pair.solve(concatenate({right[1], right[2]}));
     return concatenate(
-        combined(t, std::vector{linalg::lu_solve(real, right[0]), both[range(0, n)], both[range(n, 2 * n)]}));
+        combined(t, std::vector{real.solve(right[0]), both[range(0, n)], both[range(n, 2 * n)]}));
   }
 };
 
@@ -106,16 +105,17 @@ SolverAttempt Radau5::step(const SolverStep& s) const {
   const detail::VectorSlope slope(s.slopes, layout);
   const detail::NewtonTolerances tolerances(newton, "Radau5", s, layout);
   const Array length = s.t1 - s.t0, h = length * s.slopes.direction(), y0 = layout.join(s.y0);
+  const detail::MatrixForm form(s.slopes, slope, layout, s.t0, y0);
   const auto residual = [&](const Array& z) {
     const std::vector<Array> parts = thirds(z);
     std::vector<Array> out = combined(a_inverse, parts);
     for (std::size_t i = 0; i < 3; ++i)
-      out[i] = detail::times_mass(s.slopes, out[i]) -
-               h * slope(detail::stage_time(c[i], s.t0, s.t1, length), y0 + parts[i]);
+      out[i] =
+          form.times_mass(out[i]) - h * slope(detail::stage_time(c[i], s.t0, s.t1, length), y0 + parts[i]);
     return concatenate(out);
   };
-  const Array jacobian = stop_gradient(slope.jacobian(stop_gradient(s.t0), stop_gradient(y0)));
-  const Factors factors(stop_gradient(h) * jacobian, detail::mass_matrix(s.slopes, layout));
+  const Array jacobian = stop_gradient(form.jacobian(slope, stop_gradient(s.t0), stop_gradient(y0)));
+  const Factors factors(form, form.blocks(2), stop_gradient(h) * jacobian);
   const auto iterate = [&](const auto& f, const Array& start) {
     const auto size = [&](const Array& change, const Array& z) {
       Array greatest = zeros({}, layout.dtype());
@@ -127,8 +127,8 @@ SolverAttempt Radau5::step(const SolverStep& s) const {
     return detail::newton_root(
         newton, start, [&](const Array& z) { return factors.solve(f(z)); }, size);
   };
-  const auto by_columns = [](const auto& map, const Array& right) {
-    return detail::solve_by_columns(map, right);
+  const auto by_columns = [&](const auto& map, const Array& right) {
+    return detail::solve_by_columns(map, right, form.blocks(3).pattern);
   };
   const auto [z, found] =
       custom_root(residual, stop_gradient(first_guess(s.state, length)), iterate, by_columns);
@@ -136,9 +136,8 @@ SolverAttempt Radau5::step(const SolverStep& s) const {
   const std::vector<Array> parts = thirds(z);
   SolverAttempt step;
   step.y1 = layout.split(y0 + parts[2]);
-  step.error = layout.split(linalg::lu_solve(
-      factors.real,
-      h * slope(s.t0, y0) + detail::times_mass(s.slopes, detail::weighted(error_weights, parts, 1, 0))));
+  step.error = layout.split(factors.real.solve(
+      h * slope(s.t0, y0) + form.times_mass(detail::weighted(error_weights, parts, 1, 0))));
   step.dense = combined(polynomial, parts);
   step.state = step.dense;
   step.state.push_back(length);
