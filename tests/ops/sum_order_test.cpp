@@ -11,6 +11,7 @@
 
 #include "apsis/array/creation.hpp"
 #include "apsis/array/dtype.hpp"
+#include "apsis/ops/arithmetic.hpp"
 #include "apsis/ops/convert.hpp"
 #include "apsis/ops/linalg.hpp"
 #include "apsis/ops/reduce.hpp"
@@ -81,6 +82,30 @@ TEST(SumOrder, IsTheDefinedOne) {
               (std::vector<double>{expected, expected}))
         << n;
   }
+}
+
+// Terms that lie in lines of `length`, with other sums between them.
+TEST(SumOrder, OfTwoAxes) {
+  Random random(34);
+  for (std::int64_t length : {5, 8, 16, 24, 40, 48, 64, 784})
+    for (std::int64_t lines : {2, 3, 31, 300, 600}) {
+      const Array x = random_array(random, Dtype::F64, {lines, 3, length}, -1, 1);
+      const std::vector<double> all = x.to_vector<double>();
+      std::vector<double> expected;
+      for (std::int64_t j = 0; j < 3; ++j) {
+        std::vector<double> terms;
+        for (std::int64_t i = 0; i < lines; ++i)
+          for (std::int64_t k = 0; k < length; ++k)
+            terms.push_back(all[static_cast<std::size_t>((i * 3 + j) * length + k)]);
+        expected.push_back(defined_sum(terms));
+      }
+      const auto total = [](const Array& v) { return sum(v, {.axis = {0, 2}}); };
+      EXPECT_EQ(total(x).to_vector<double>(), expected) << lines << " lines of " << length;
+      EXPECT_EQ(jit(total)(x).to_vector<double>(), expected) << lines << " lines of " << length;
+      const auto of_squares = [&](const Array& v) { return total(v * v); };
+      EXPECT_EQ(jit(of_squares)(x).to_vector<double>(), total(x * x).to_vector<double>())
+          << "squares, " << lines << " lines of " << length;
+    }
 }
 
 // The sum of what `term` makes of the elements, in long double and in blocks: its own error is far below what

@@ -65,7 +65,7 @@ std::vector<View> Fusion::views() const {
 bool Fusion::can_walk_along(const SumAxes& axes) const {
   if (loop_.lanes > 1 || axes.terms < sum_sequential_below || region_.lowering().options().vector_lanes == 1)
     return false;
-  if (axes.inner != axes.terms && axes.inner % sum_many_partials != 0) return false;
+  if (axes.inner != axes.terms && axes.inner % sum_few_partials != 0) return false;
   const auto reads = axes.strides.begin() + std::ssize(loop_.accesses);
   const auto one = [](const WalkStrides& s) { return s.inner == 1; };
   return std::any_of(axes.strides.begin(), reads, one) && std::all_of(reads, axes.strides.end(), one) &&
@@ -126,6 +126,9 @@ void Fusion::in_order() {
   const int registers = loop_.lanes > 1 ? 1 : region_.lowering().vector_lanes(widest_);
   if (along) {
     loop_.width = cost_ <= short_wait ? sum_many_partials : std::min(registers, sum_many_partials);
+    // A vector does not go on in another line: as many partial results as divide the length of lines.
+    if (sum.inner != sum.terms)
+      loop_.width = static_cast<int>(std::min<std::int64_t>(loop_.width, sum.inner & -sum.inner));
   } else if (registers > 1) {
     // Partial results of a strip of sums side by side stay in the first cache.
     constexpr std::size_t strip_bytes = 512, most_lanes = 64;
