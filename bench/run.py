@@ -48,7 +48,12 @@ GROUPS = [
     Group("train-first", "train.py", ["train/mlp-first-call", "train/conv-first-call", "train/transformer-first-call",
                                       "train/gru-first-call", "train/first-call"]),
     Group("elementwise", "elementwise.py", ["elementwise/f32-1e6"], ["elementwise"]),
-    Group("fft", "fft.py", ["fft/1024", "fft/64-batch", "fft/65536"]),
+    Group("fft", "fft.py", ["fft/1024", "fft/64-batch", "fft/65536"], limits=["fft"]),
+    Group(
+        "linalg",
+        "linalg.py",
+        ["linalg/solve-3x3", "linalg/cholesky-6x6", "linalg/cholesky-8x8", "linalg/solve-1024"],
+    ),
     Group("noise", "noise.py", ["sde/gbm-tree", "sde/gbm-unsafe", "sde/gbm-scan", "sde/heston-greeks"]),
     Group("brusselator", "brusselator.py", ["brusselator/banded", "brusselator/2d"]),
     Group("complex", "complex.py", ["complex/mandelbrot", "complex/exp-product"]),
@@ -115,7 +120,8 @@ class Session:
         if apsis[0].exists():
             sides.insert(0 if apsis_first else 1, ("apsis", apsis))
         if threads == "one":
-            sides += [("limit", [self.build / "bench" / f"limit_{name}"]) for name in group.limits]
+            limits = [self.build / "bench" / f"limit_{name}" for name in group.limits]
+            sides += [("limit", [limit]) for limit in limits if limit.exists()]  # some need a package
         for side, command in sides:
             print(f"  {group.name}: {side}{'@all' if threads == 'all' else ''}", file=self.log, flush=True)
             self.measure(side, group, command, threads)

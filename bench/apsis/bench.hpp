@@ -32,6 +32,7 @@ void train_first();
 void elementwise();
 void arrays();
 void fft();
+void linear_algebra();
 void noise();
 void brusselator();
 void complex_numbers();

@@ -9,12 +9,12 @@ using namespace apsis;
 
 namespace {
 
-/// Waves of all frequencies: the real part sin(0.37 j²), the imaginary part cos(0.11 j²), j modulo 4096.
+/// Waves of all frequencies: the real part sin(0.37 j²), the imaginary part cos(0.11 j²), j modulo 4093.
 template <class Number>
 Array signal(const Shape& shape) {
   std::vector<Number> numbers(static_cast<std::size_t>(shape.product()));
   for (std::size_t i = 0; i < numbers.size(); ++i) {
-    const auto j = static_cast<double>(i % 4096);
+    const auto j = static_cast<double>(i % 4093);
     using Part = decltype(numbers[i].real);
     numbers[i] = {static_cast<Part>(std::sin(0.37 * j * j)), static_cast<Part>(std::cos(0.11 * j * j))};
   }

@@ -65,6 +65,7 @@ int main(int argc, char** argv) {
       {"elementwise", bench::elementwise},
       {"arrays", bench::arrays},
       {"fft", bench::fft},
+      {"linalg", bench::linear_algebra},
       {"noise", bench::noise},
       {"brusselator", bench::brusselator},
       {"complex", bench::complex_numbers},

@@ -9,7 +9,7 @@ jax.config.update("jax_enable_x64", True)
 
 
 def signal(shape, dtype):
-    j = np.arange(np.prod(shape)) % 4096.0
+    j = np.arange(np.prod(shape)) % 4093.0
     return jnp.asarray((np.sin(0.37 * j * j) + 1j * np.cos(0.11 * j * j)).reshape(shape), dtype)
 
 

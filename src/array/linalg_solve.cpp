@@ -2,35 +2,15 @@
 
 #include "apsis/array/creation.hpp"
 #include "apsis/array/linalg.hpp"
-#include "apsis/control/implicit.hpp"
 #include "apsis/ops/arithmetic.hpp"
 #include "apsis/ops/comparison.hpp"
 #include "apsis/ops/convert.hpp"
-#include "apsis/ops/select.hpp"
-#include "apsis/ops/sort.hpp"
 #include "array/linalg_support.hpp"
 #include "array/messages.hpp"
 
 namespace apsis::linalg {
 using namespace detail::arrays;
 namespace {
-
-/// Rows of b [.., n, k] in the order of `permutation` [.., n].
-Array permuted_rows(const Array& b, const Array& permutation) {
-  if (permutation.ndim() == 1) return take(b, permutation, -2);
-  const Array column = expand_dims(permutation, -1);
-  const Shape leading = leading_shape("lu_solve", column, b);
-  return take_along_axis(with_leading(b, leading), with_leading(column, leading), -2);
-}
-
-/// P·A = L·U: A·x = b by L and U, or Aᵀ·x = b by their transposes in the opposite order.
-Array solve_columns(const LUFactors& f, const Array& b, bool transpose) {
-  const TriangularSolveOptions by_l{.lower = true, .transpose_a = transpose, .unit_diagonal = true},
-      by_u{.transpose_a = transpose};
-  if (!transpose)
-    return triangular_solve(f.lu, triangular_solve(f.lu, permuted_rows(b, f.permutation), by_l), by_u);
-  return permuted_rows(triangular_solve(f.lu, triangular_solve(f.lu, b, by_u), by_l), argsort(f.permutation));
-}
 
 void check_factors(const char* where, const Array& lu) {
   check_rank(where, lu.ndim() >= 2, "two axes or more as factors", lu);
@@ -44,13 +24,7 @@ Array solve(const Array& a, const Array& b, Loc loc) {
   square_matrices("solve", a);
   const Equation e = equation("solve", a, b);
   return with_columns(e.right, [&](const Array& columns) {
-    // Its derivatives are those of the equation: the factors need none.
-    const LUFactors factors = lu_factor(stop_gradient(e.matrices));
-    if (!detail::tracing()) return solve_columns(factors, columns, false);
-    const Array right = with_leading(columns, leading_shape("solve", e.matrices, columns));
-    return custom_linear_solve([&](const Array& x) { return matmul(e.matrices, x); }, right,
-                               [&](const auto&, const Array& y) { return solve_columns(factors, y, false); },
-                               [&](const auto&, const Array& y) { return solve_columns(factors, y, true); });
+    return solve_columns(e.matrices, with_leading(columns, leading_shape("solve", e.matrices, columns)));
   });
 }
 
@@ -115,7 +89,10 @@ Array lu_solve(const LUFactors& factors, const Array& b, bool transpose, Loc loc
   check_factors("lu_solve", factors.lu);
   const Equation e = equation("lu_solve", factors.lu, b);
   const LUFactors f{e.matrices, factors.pivots, factors.permutation};
-  return with_columns(e.right, [&](const Array& columns) { return solve_columns(f, columns, transpose); });
+  return with_columns(e.right, [&](const Array& columns) {
+    const Array right = with_leading(columns, leading_shape("lu_solve", f.lu, columns));
+    return lu_solve_columns(f, right, transpose);
+  });
 }
 
 ChoFactor cho_factor(const Array& a, const ChoFactorOptions& options, Loc loc) {

@@ -1,6 +1,8 @@
 #include <cmath>
 
 #include "ops/matrix_rules.hpp"
+#include "ops/small_matrix_emit.hpp"
+#include "ops/small_matrix_kernel.hpp"
 
 namespace apsis::detail {
 namespace {
@@ -29,8 +31,24 @@ void cholesky_evaluate(const Params&, std::span<const Array> in, std::span<Array
     const Matrices sizes(from[0].shape());
     if (sizes.n == 0) return;
     T* l = mutable_data<T>(to[0]);
+    if constexpr (std::is_floating_point_v<T>)
+      if (is_small_matrix(sizes.n, sizes.n))
+        return small_matrix_code<T>(sizes.count)
+            .cholesky(sizes.count, static_cast<int>(sizes.n), elements_of<T>(from[0]), l);
     std::copy_n(elements_of<T>(from[0]), from[0].size(), l);
     for (std::int64_t i = 0; i < sizes.count; ++i, l += sizes.n * sizes.n) factor(l, sizes.n);
+  });
+}
+
+void cholesky_emit(Emitter& e, const Params&, std::span<const Aval> in_avals, std::span<const Value> in,
+                   std::span<const Aval>, std::span<Value> out) {
+  const Matrices sizes(in_avals[0].shape());
+  emit_matrices(e, in_avals[0].dtype(), in, out, [&](auto elements) {
+    for (std::int64_t i = 0; i < sizes.count; ++i) {
+      auto a = elements.read(sizes.n * sizes.n);
+      small::cholesky(elements.model(), static_cast<int>(sizes.n), a.data());
+      elements.write(0, i, a);
+    }
   });
 }
 
@@ -58,6 +76,7 @@ const Op cholesky_op = {
     .evaluate = cholesky_evaluate,
     .jvp = cholesky_jvp,
     .batch = batch_matrices<cholesky_op>,
+    .emit_unrolled = cholesky_emit,
 };
 
 }  // namespace apsis::detail

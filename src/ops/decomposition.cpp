@@ -49,6 +49,33 @@ Array with_leading(const Array& a, Shape axes, int last) {
   return broadcast_operand(a, axes);
 }
 
+/// A square matrix and right sides of one dtype, whose leading axes broadcast.
+struct SolvedFor {
+  Array matrix, given_right;
+  Shape common;
+  /// Whether the matrices are the same for all entries of the first axes. Then they are not repeated.
+  bool repeats = true;
+
+  SolvedFor(const char* where, const Array& a, const Array& b, bool left_side, Loc loc) {
+    const Array pair[] = {square_matrices(where, a, loc), matrices(where, b, loc)};
+    const std::vector<Array> x = promoted(pair);
+    matrix = x[0];
+    given_right = x[1];
+    if (matrix.dim(-1) != given_right.dim(left_side ? -2 : -1))
+      fail(messages::matrix_sides,
+           {where, to_string(b.aval()), to_string(a.aval()),
+            left_side ? "the right sides need as many rows as the matrices"
+                      : "the right sides need as many columns as the matrices"},
+           loc);
+    const Shape shapes[] = {leading_axes(matrix, 2), leading_axes(given_right, 2)};
+    common = broadcast_shapes(where, shapes, loc);
+    for (std::size_t i = 0; i < shapes[0].size(); ++i)
+      repeats = repeats && shapes[0][i] == common[common.size() - shapes[0].size() + i];
+  }
+  Array repeated_matrix() const { return repeats ? matrix : with_leading(matrix, common, 2); }
+  Array right() const { return with_leading(given_right, common, 2); }
+};
+
 }  // namespace
 
 Array cholesky(const Array& a, const CholeskyOptions& options, Loc loc) {
@@ -64,26 +91,28 @@ LUFactors lu_factor(const Array& a, Loc loc) {
   return {out[0], out[1], out[2]};
 }
 
+Array solve_columns(const Array& a, const Array& b, Loc loc) {
+  const LocScope place(loc);
+  const SolvedFor x("solve_columns", a, b, true, loc);
+  // One factorisation for all right sides, but for half floats, whose factors would be rounded.
+  if (leading_axes(x.matrix, 2) != x.common && x.repeats && item_size(x.matrix.dtype()) > 2)
+    return lu_solve_columns(lu_factor(x.matrix, loc), x.right(), false, loc);
+  return bind1(solve_op, {}, {with_leading(x.matrix, x.common, 2), x.right()}, loc);
+}
+
+Array lu_solve_columns(const LUFactors& factors, const Array& b, bool transpose, Loc loc) {
+  const LocScope place(loc);
+  const SolvedFor x("lu_solve_columns", factors.lu, b, true, loc);
+  const Array pivots = x.repeats ? factors.pivots : with_leading(factors.pivots, x.common, 1);
+  return lax::lu_solve(x.repeated_matrix(), pivots, x.right(), transpose);
+}
+
 Array triangular_solve(const Array& a, const Array& b, const TriangularSolveOptions& options, Loc loc) {
   const LocScope place(loc);
-  Array pair[] = {square_matrices("triangular_solve", a, loc), matrices("triangular_solve", b, loc)};
-  const std::vector<Array> x = promoted(pair);
-  if (x[0].dim(-1) != x[1].dim(options.left_side ? -2 : -1))
-    fail(messages::matrix_sides,
-         {"triangular_solve", to_string(b.aval()), to_string(a.aval()),
-          options.left_side ? "the right sides need as many rows as the matrices"
-                            : "the right sides need as many columns as the matrices"},
-         loc);
-  const Shape shapes[] = {leading_axes(x[0], 2), leading_axes(x[1], 2)};
-  const Shape common = broadcast_shapes("triangular_solve", shapes, loc);
-  // Matrices that are the same for all entries of the first axes are not repeated.
-  bool repeats = true;
-  for (std::size_t i = 0; i < shapes[0].size(); ++i)
-    repeats = repeats && shapes[0][i] == common[common.size() - shapes[0].size() + i];
+  const SolvedFor x("triangular_solve", a, b, options.left_side, loc);
   const TriangularSolveParams params{options.left_side, options.lower, options.transpose_a,
                                      options.unit_diagonal};
-  return bind1(triangular_solve_op, make_params(params),
-               {repeats ? x[0] : with_leading(x[0], common, 2), with_leading(x[1], common, 2)}, loc);
+  return bind1(triangular_solve_op, make_params(params), {x.repeated_matrix(), x.right()}, loc);
 }
 
 QRResult qr(const Array& a, const QROptions& options, Loc loc) {

@@ -2,6 +2,8 @@
 
 #include "ops/index_rules.hpp"
 #include "ops/matrix_rules.hpp"
+#include "ops/small_matrix_emit.hpp"
+#include "ops/small_matrix_kernel.hpp"
 
 namespace apsis::detail {
 namespace {
@@ -24,6 +26,10 @@ void lu_evaluate(const Params&, std::span<const Array> in, std::span<Array> out)
     const T* a = elements_of<T>(from[0]);
     T* lu = mutable_data<T>(to[0]);
     auto *pivots = mutable_data<std::int32_t>(to[1]), *permutation = mutable_data<std::int32_t>(to[2]);
+    if constexpr (std::is_floating_point_v<T>)
+      if (k > 0 && is_small_matrix(m, n))
+        return small_matrix_code<T>(sizes.count)
+            .lu(sizes.count, static_cast<int>(m), static_cast<int>(n), a, lu, pivots, permutation);
     std::vector<T> columns(static_cast<std::size_t>(m * n));
     for (std::int64_t i = 0; i < sizes.count; ++i) {
       if (k > 0) {
@@ -38,6 +44,27 @@ void lu_evaluate(const Params&, std::span<const Array> in, std::span<Array> out)
         std::swap(permutation[j], permutation[pivots[j]]);
       }
       a += m * n, lu += m * n, pivots += k, permutation += m;
+    }
+  });
+}
+
+void lu_emit(Emitter& e, const Params&, std::span<const Aval> in_avals, std::span<const Value> in,
+             std::span<const Aval> out_avals, std::span<Value> out) {
+  const Matrices sizes(in_avals[0].shape());
+  const auto pivots_at = static_cast<std::size_t>(in_avals[0].size()),
+             permutation_at = pivots_at + static_cast<std::size_t>(out_avals[1].size());
+  emit_matrices(e, in_avals[0].dtype(), in, out, [&](auto elements) {
+    using M = typename decltype(elements)::M;
+    for (std::int64_t i = 0; i < sizes.count; ++i) {
+      auto a = elements.read(sizes.m * sizes.n);
+      std::vector<typename M::I> pivots(static_cast<std::size_t>(sizes.k())),
+          permutation(static_cast<std::size_t>(sizes.m));
+      const small::Elimination<M> elimination{
+          .m = elements.model(), .a = a.data(), .pivots = pivots.data(), .permutation = permutation.data()};
+      elimination.run(static_cast<int>(sizes.m), static_cast<int>(sizes.n), 0);
+      elements.write(0, i, a);
+      elements.write_numbers(pivots_at, i, pivots);
+      elements.write_numbers(permutation_at, i, permutation);
     }
   });
 }
@@ -95,6 +122,7 @@ const Op lu_op = {
     .evaluate = lu_evaluate,
     .jvp = lu_jvp,
     .batch = batch_matrices<lu_op>,
+    .emit_unrolled = lu_emit,
 };
 
 }  // namespace apsis::detail

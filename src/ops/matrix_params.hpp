@@ -27,6 +27,17 @@ struct TriangularSolveParams {
 };
 extern const Op triangular_solve_op;
 
+/// lu_solve: operands (what lu gives but for the permutation: L and U, pivots; right sides b [.., n, columns])
+/// → A⁻¹·b, or A⁻ᵀ·b. The leading axes of the factors are the last ones of those of b.
+struct LuSolveParams {
+  bool transposed = false;
+  static void each(auto& self, auto&& visit) { visit("transposed", self.transposed); }
+};
+extern const Op lu_solve_op;
+
+/// solve: square A and right sides b [.., n, columns], with equal leading axes → A⁻¹·b: lu and lu_solve in one.
+extern const Op solve_op;
+
 /// qr: A (m × n) → (Q, R): m × k and k × n with k = min(m, n), or m if `full_matrices`.
 struct QrParams {
   bool full_matrices = false;

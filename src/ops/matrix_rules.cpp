@@ -6,6 +6,7 @@
 #include "core/convert.hpp"
 #include "ops/arguments.hpp"
 #include "ops/dtype_set.hpp"
+#include "ops/index_rules.hpp"
 #include "ops/messages.hpp"
 
 namespace apsis::detail {
@@ -52,6 +53,41 @@ void ComputedArrays::finish() {
     if (is_half(wanted_[i]))
       convert_elements(Dtype::F32, data_of(out_[i]), wanted_[i].dtype(), mutable_data<char>(wanted_[i]),
                        static_cast<std::size_t>(wanted_[i].size()));
+}
+
+bool repeats_matrices(const Shape& a, const Shape& b) {
+  if (a.size() > b.size()) return false;
+  for (std::size_t i = 0; i + 2 < a.size(); ++i)
+    if (a[i] != b[b.size() - a.size() + i]) return false;
+  return true;
+}
+
+void batch_solve(const Op& op, const BatchRule& r) {
+  const std::size_t last = r.operands.size() - 1;
+  const Array b = batched_front(r.operands[last], r.axes[last], r.size);
+  const bool mapped = std::ranges::any_of(r.axes.first(last), [](int axis) { return axis >= 0; });
+  std::vector<Array> operands;
+  for (std::size_t i = 0; i < last; ++i) {
+    Array a = r.operands[i];
+    const std::size_t own = i == 0 ? 2 : 1;
+    if (mapped) {
+      a = batched_front(a, r.axes[i], r.size);
+      if (const std::size_t rank = b.shape().size() - 2 + own; a.shape().size() != rank) {
+        // The lanes come before axes that b alone has.
+        Shape shape = b.shape();
+        shape.resize(rank);
+        Dims axes{0};
+        for (std::size_t k = 1; k < a.shape().size(); ++k)
+          axes.push_back(static_cast<std::int64_t>(rank - a.shape().size() + k));
+        for (std::size_t k = rank - own; k < rank; ++k) shape[k] = a.shape().back();
+        a = lax::broadcast_in_dim(a, shape, axes);
+      }
+    }
+    operands.push_back(a);
+  }
+  operands.push_back(b);
+  r.outs = bind_all(op, r.params, operands);
+  r.out_axes.assign(r.outs.size(), 0);
 }
 
 namespace lax {

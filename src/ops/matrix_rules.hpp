@@ -1,8 +1,9 @@
 #pragma once
 
 // What the ops on matrices share. Matrices are the last two axes of an array; the axes before count them.
-// They are evaluated by LAPACK one by one, so a batch gives the bits of single calls, and compiled code calls
-// the evaluator. Half floats are computed in f32.
+// Small ones are evaluated by the texts of `small_matrix.hpp`, which compiled code writes out; others by
+// LAPACK one by one, and compiled code calls the evaluator. Either way a batch gives the bits of single
+// calls. Half floats are computed in f32.
 
 #include <algorithm>
 #include <limits>
@@ -84,6 +85,12 @@ void batch_matrices(const BatchRule& r) {
   r.out_axes.assign(r.outs.size(), 0);
 }
 
+/// Whether the matrices of a are those of b, or repeated along the first axes of b.
+bool repeats_matrices(const Shape& a, const Shape& b);
+/// The rule of ops whose last operand are right sides, which the others (a matrix, and for each matrix a row)
+/// are repeated along: what all lanes share is not repeated for them.
+void batch_solve(const Op& op, const BatchRule& r);
+
 namespace lax {
 // On matrices; the leading axes are equal.
 
@@ -105,6 +112,8 @@ Array matrix_rows(const Array& a, std::int64_t from, std::int64_t to);
 Array matrix_columns(const Array& a, std::int64_t from, std::int64_t to);
 /// Solves op(A)·X = B, or X·op(A) = B. The matrices of a are those of b, or repeated along its first axes.
 Array triangular_solve(const Array& a, const Array& b, const TriangularSolveParams& params);
+/// Solves A·X = B, or Aᵀ·X = B, by the factors of A.
+Array lu_solve(const Array& lu, const Array& pivots, const Array& b, bool transposed = false);
 
 }  // namespace lax
 }  // namespace apsis::detail

@@ -1,5 +1,7 @@
 #include "ops/matrix_rules.hpp"
 #include "ops/messages.hpp"
+#include "ops/small_matrix_emit.hpp"
+#include "ops/small_matrix_kernel.hpp"
 
 namespace apsis::detail {
 namespace {
@@ -58,10 +60,39 @@ void qr_evaluate(const Params& params, std::span<const Array> in, std::span<Arra
     const Matrices sizes(from[0].shape()), of_q(to[0].shape());
     const T* a = elements_of<T>(from[0]);
     T *q = mutable_data<T>(to[0]), *r = mutable_data<T>(to[1]);
+    if constexpr (std::is_floating_point_v<T>)
+      if (sizes.k() > 0 && is_small_matrix(sizes.m, sizes.n) && is_small_matrix(sizes.m, of_q.n))
+        return small_matrix_code<T>(sizes.count)
+            .qr(sizes.count, static_cast<int>(sizes.m), static_cast<int>(sizes.n), static_cast<int>(of_q.n),
+                a, q, r);
     Factoring<T> factoring(sizes, full);
     for (std::int64_t i = 0; i < sizes.count; ++i) {
       factoring.run(a, q, r);
       a += sizes.m * sizes.n, q += of_q.m * of_q.n, r += of_q.n * sizes.n;
+    }
+  });
+}
+
+void qr_emit(Emitter& e, const Params&, std::span<const Aval> in_avals, std::span<const Value> in,
+             std::span<const Aval> out_avals, std::span<Value> out) {
+  const Matrices sizes(in_avals[0].shape()), of_q(out_avals[0].shape());
+  emit_matrices(e, in_avals[0].dtype(), in, out, [&](auto elements) {
+    using M = typename decltype(elements)::M;
+    const M m = elements.model();
+    for (std::int64_t i = 0; i < sizes.count; ++i) {
+      auto a = elements.read(sizes.m * sizes.n);
+      std::vector<typename M::F> q(static_cast<std::size_t>(sizes.m * of_q.n)),
+          tau(static_cast<std::size_t>(sizes.k()));
+      const small::Reflections<M> reflections{m, static_cast<int>(sizes.m), static_cast<int>(sizes.n),
+                                              a.data(), tau.data()};
+      reflections.find();
+      reflections.join(static_cast<int>(of_q.n), q.data());
+      a.resize(static_cast<std::size_t>(of_q.n * sizes.n));
+      for (std::int64_t row = 0; row < of_q.n; ++row)
+        for (std::int64_t column = 0; column < std::min(row, sizes.n); ++column)
+          a[static_cast<std::size_t>(row * sizes.n + column)] = m.constant(0);
+      elements.write(0, i, q);
+      elements.write(static_cast<std::size_t>(out_avals[0].size()), i, a);
     }
   });
 }
@@ -115,6 +146,7 @@ const Op qr_op = {
     .evaluate = qr_evaluate,
     .jvp = qr_jvp,
     .batch = batch_matrices<qr_op>,
+    .emit_unrolled = qr_emit,
     .parse = parse_params<QrParams>,
 };
 

@@ -3,24 +3,18 @@
 #include "ops/index_rules.hpp"
 #include "ops/matrix_rules.hpp"
 #include "ops/messages.hpp"
+#include "ops/small_matrix_emit.hpp"
+#include "ops/small_matrix_kernel.hpp"
 
 namespace apsis::detail {
 namespace {
-
-/// Whether the matrices of a are those of b, or repeated along the first axes of b.
-bool repeats(const Shape& a, const Shape& b) {
-  if (a.size() > b.size()) return false;
-  for (std::size_t i = 0; i + 2 < a.size(); ++i)
-    if (a[i] != b[b.size() - a.size() + i]) return false;
-  return true;
-}
 
 void solve_shape(const Params& params, std::span<const Aval> in, std::vector<Aval>& out) {
   APSIS_ASSERT(in.size() == 2 && in[0].dtype() == in[1].dtype());
   for (const Aval& a : in) check_matrices("triangular_solve", a);
   const Matrices a(in[0].shape()), b(in[1].shape());
   APSIS_ASSERT(a.m == a.n && a.n == (params.as<TriangularSolveParams>().left_side ? b.m : b.n));
-  APSIS_ASSERT(repeats(in[0].shape(), in[1].shape()));
+  APSIS_ASSERT(repeats_matrices(in[0].shape(), in[1].shape()));
   out.push_back(Aval(in[1].dtype(), in[1].shape()));
 }
 
@@ -32,11 +26,34 @@ void solve_evaluate(const Params& params, std::span<const Array> in, std::span<A
     if (from[1].size() == 0) return;
     const T* matrices = elements_of<T>(from[0]);
     T* x = mutable_data<T>(to[0]);
+    const std::int64_t columns = p.left_side ? b.n : b.m;
+    if constexpr (std::is_floating_point_v<T>)
+      if (is_small_matrix(a.n, a.n) && is_small_matrix(a.n, columns))
+        return small_matrix_code<T>(b.count).triangular_solve(p, a.count, b.count, static_cast<int>(a.n),
+                                                              static_cast<int>(columns), matrices,
+                                                              elements_of<T>(from[1]), x);
     std::copy_n(elements_of<T>(from[1]), from[1].size(), x);
     for (std::int64_t i = 0; i < b.count; ++i, x += b.m * b.n)
       lapack::trsm_by_rows(p.left_side, p.lower, p.transpose_a, p.unit_diagonal,
                            static_cast<lapack::Int>(b.m), static_cast<lapack::Int>(b.n),
                            matrices + i % a.count * a.n * a.n, x);
+  });
+}
+
+void solve_emit(Emitter& e, const Params& params, std::span<const Aval> in_avals, std::span<const Value> in,
+                std::span<const Aval>, std::span<Value> out) {
+  const auto& p = params.as<TriangularSolveParams>();
+  const Matrices a(in_avals[0].shape()), b(in_avals[1].shape());
+  const small::Triangle triangle = small::triangle_of(p.left_side, p.lower, p.transpose_a, p.unit_diagonal);
+  emit_matrices(e, in_avals[0].dtype(), in, out, [&](auto elements) {
+    const auto matrices = elements.read(in_avals[0].size());
+    for (std::int64_t i = 0; i < b.count; ++i) {
+      auto x = elements.read(b.m * b.n);
+      small::solve_triangle(elements.model(), triangle, static_cast<int>(a.n),
+                            static_cast<int>(p.left_side ? b.n : b.m),
+                            matrices.data() + i % a.count * a.n * a.n, x.data());
+      elements.write(0, i, x);
+    }
   });
 }
 
@@ -63,26 +80,6 @@ void solve_transpose(const TransposeRule& r) {
   r.out[1].add(lax::triangular_solve(r.operands[0], r.cotangents[0], p));
 }
 
-// A matrix that all lanes share is not repeated.
-void solve_batch(const BatchRule& r) {
-  const Array b = batched_front(r.operands[1], r.axes[1], r.size);
-  Array a = r.operands[0];
-  if (r.axes[0] >= 0) {
-    a = batched_front(a, r.axes[0], r.size);
-    if (a.ndim() != b.ndim()) {
-      // The lanes come before axes that b alone has.
-      Shape shape = b.shape();
-      shape[shape.size() - 2] = shape[shape.size() - 1] = a.shape().back();
-      Dims axes{0};
-      for (std::size_t i = 1; i < a.shape().size(); ++i)
-        axes.push_back(static_cast<std::int64_t>(shape.size() - a.shape().size() + i));
-      a = lax::broadcast_in_dim(a, shape, axes);
-    }
-  }
-  r.outs.push_back(bind1(triangular_solve_op, r.params, {a, b}));
-  r.out_axes.push_back(0);
-}
-
 }  // namespace
 
 const Op triangular_solve_op = {
@@ -92,7 +89,8 @@ const Op triangular_solve_op = {
     .evaluate = solve_evaluate,
     .jvp = solve_jvp,
     .transpose = solve_transpose,
-    .batch = solve_batch,
+    .batch = [](const BatchRule& r) { batch_solve(triangular_solve_op, r); },
+    .emit_unrolled = solve_emit,
     .parse = parse_params<TriangularSolveParams>,
 };
 

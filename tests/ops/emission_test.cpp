@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "ops/records.hpp"
 #include "ops/reference_emitter.hpp"
 
@@ -32,6 +34,8 @@ void store(const detail::Value& v, Array& a, std::size_t i) {
   ASSERT_EQ(v.dtype, a.dtype());
   ReferenceEmitter::store(v, mutable_data<char>(a) + i * item_size(a.dtype()));
 }
+
+bool is_large(const Array& a) { return a.size() > 256; }
 
 std::vector<Array> emitted(const Op& op, const Example& example, std::span<const Array> like) {
   ReferenceEmitter emitter;
@@ -73,6 +77,8 @@ TEST(Emission, EqualsEvaluator) {
     std::size_t checked = 0;
     for (const Example& example : record.examples) {
       SCOPED_TRACE(std::string(record.op->name) + ": " + example.what);
+      // No compiled code writes out as many elements, and what has a kernel for more may use it.
+      if (!record.op->emit && std::ranges::any_of(example.operands, is_large)) continue;
       const std::vector<Array> expected = run(*record.op, example.params, example.operands);
       if (has_complex(example, expected)) continue;
       const std::vector<Array> results = emitted(*record.op, example, expected);

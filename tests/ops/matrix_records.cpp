@@ -158,6 +158,67 @@ Record triangular_solve_record() {
   return record;
 }
 
+struct SystemShapes {
+  Shape a, b;
+};
+
+/// A matrix, or what lu makes of it but for the permutation, and right sides.
+std::vector<Array> system_of(Random& random, Dtype dtype, const SystemShapes& shapes, bool factored) {
+  const Array a = square_array(random, dtype, shapes.a, 1, false),
+              b = random_array(random, dtype, shapes.b, -1, 1);
+  if (!factored) return {a, b};
+  const std::vector<Array> f = run(lu_op, {}, std::vector{a});
+  return {f[0], f[1], b};
+}
+
+Record lu_solve_record() {
+  Random random(74);
+  Record record{&lu_solve_op, {}, {}};
+  record.linear = {{false, false, true}};
+  const std::vector<SystemShapes> shapes = {
+      {{0, 0}, {0, 2}},    {{3, 3}, {3, 0}},       {{1, 1}, {1, 1}},    {{3, 3}, {3, 1}},
+      {{4, 4}, {4, 3}},    {{2, 3, 3}, {2, 3, 2}}, {{3, 3}, {2, 3, 2}}, {{2, 3, 3}, {2, 2, 3, 1}},
+      {{17, 17}, {17, 5}}, {{9, 9}, {20, 9, 1}}};
+  for (bool transposed : {false, true}) {
+    const Params params = make_params(LuSolveParams{transposed});
+    for (const SystemShapes& s : shapes) {
+      for (Dtype dtype : dtypes)
+        record.examples.push_back(
+            {name(dtype, s.a) + to_string(params), params, system_of(random, dtype, s, true)});
+      if (s.a.back() < 5)
+        record.smooth.push_back(
+            {to_string(s.a) + to_string(params), params, system_of(random, Dtype::F64, s, true)});
+    }
+    // Numbers of rows that no factorisation makes.
+    record.examples.push_back({"no rows" + to_string(params),
+                               params,
+                               {array_of(Dtype::F64, {2, 2}, {1, 2, 3, 4}),
+                                array_of(Dtype::I32, {2}, {-7, 99}), array_of(Dtype::F64, {2, 1}, {1, 2})}});
+  }
+  return record;
+}
+
+Record solve_record() {
+  Random random(75);
+  Record record{&solve_op, {}, {}};
+  record.linear = {{false, true}};
+  const std::vector<SystemShapes> shapes = {
+      {{0, 0}, {0, 2}}, {{3, 3}, {3, 0}},       {{1, 1}, {1, 1}},         {{3, 3}, {3, 1}},
+      {{4, 4}, {4, 3}}, {{2, 3, 3}, {2, 3, 2}}, {{20, 9, 9}, {20, 9, 1}}, {{17, 17}, {17, 5}}};
+  for (const SystemShapes& s : shapes) {
+    for (Dtype dtype : dtypes)
+      record.examples.push_back({name(dtype, s.a), {}, system_of(random, dtype, s, false)});
+    if (s.a.back() < 5)
+      record.smooth.push_back({to_string(s.a), {}, system_of(random, Dtype::F64, s, false)});
+  }
+  for (double special : {nan, inf, 0.})
+    record.examples.push_back({"special " + std::to_string(special),
+                               {},
+                               {array_of(Dtype::F64, {2, 2, 2}, {special, 0, 0, 1, 1, special, special, 1}),
+                                array_of(Dtype::F64, {2, 2, 1}, {1, 2, 3, 4})}});
+  return record;
+}
+
 Record banded_solve_record() {
   Random random(73);
   Record record{&banded_solve_op, {}, {}};
@@ -205,6 +266,8 @@ std::vector<Record> matrix_records() {
           svd_record(),
           eigh_record(),
           triangular_solve_record(),
+          lu_solve_record(),
+          solve_record(),
           banded_solve_record()};
 }
 

@@ -1,9 +1,9 @@
 #pragma once
 
-// Decompositions of matrices and the solves that belong to them, by LAPACK. Matrices are the last two axes of
-// an array; the axes before count them, and each is decomposed alone. Integers become floating; half floats
-// are computed in f32; complex arrays are refused. Derivatives of every order are there as stated. Throws for
-// fewer than two axes, and where a matrix must be square and is not.
+// Decompositions of matrices and the solves that belong to them: small ones many at once, others by LAPACK.
+// Matrices are the last two axes of an array; the axes before count them, and each is decomposed alone.
+// Integers become floating; half floats are computed in f32; complex arrays are refused. Derivatives of every
+// order are there as stated. Throws for fewer than two axes, and where a matrix must be square and is not.
 //
 //   auto [w, v] = linalg::eigh(a);
 //   Array x = linalg::solve(a, b);  // this and more in apsis/array/linalg.hpp
@@ -31,6 +31,13 @@ struct LUFactors {
 /// L·U with exchanges of rows, of any m × n matrix. The factors of a singular one have zeros on U's diagonal;
 /// their derivative is infinite or NaN.
 LUFactors lu_factor(const Array& a, Loc loc = Loc::here());
+
+/// X with A·X = B for square A [.., n, n] and B [.., n, k], whose leading axes broadcast, by lu_factor.
+/// `solve` takes vectors, too. Its derivatives solve with the same factors again.
+Array solve_columns(const Array& a, const Array& b, Loc loc = Loc::here());
+/// The same, or Aᵀ·X = B, by the factors of A. `lu_solve` takes vectors, too.
+Array lu_solve_columns(const LUFactors& factors, const Array& b, bool transpose = false,
+                       Loc loc = Loc::here());
 
 /// Options of `triangular_solve`.
 struct TriangularSolveOptions {

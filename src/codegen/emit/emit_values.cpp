@@ -92,18 +92,23 @@ void emit_elementwise(Region& region, const Eqn& e) {
 }
 
 bool emit_unrolled(Region& region, const Eqn& e) {
-  Builder& b = region.b();
   if (!e.op->emit_unrolled) return false;
+  for (ValueId v : region.operands(e))
+    if (!region.in_registers(region.aval(v))) return false;
+  for (std::uint32_t r = 0; r < e.result_count; ++r)
+    if (!region.in_registers(region.aval(e.first_result + r))) return false;
+  write_out(region, e);
+  return true;
+}
+
+void write_out(Region& region, const Eqn& e) {
+  Builder& b = region.b();
   std::vector<Aval> in_avals, out_avals;
   Values in, out;
   std::size_t size = 0;
-  for (ValueId v : region.operands(e)) {
-    if (!region.in_registers(region.aval(v))) return false;
-    in_avals.push_back(region.aval(v));
-  }
+  for (ValueId v : region.operands(e)) in_avals.push_back(region.aval(v));
   for (std::uint32_t r = 0; r < e.result_count; ++r) {
     out_avals.push_back(region.aval(e.first_result + r));
-    if (!region.in_registers(out_avals.back())) return false;
     size += static_cast<std::size_t>(out_avals.back().size());
   }
   for (ValueId v : region.operands(e)) {
@@ -115,14 +120,19 @@ bool emit_unrolled(Region& region, const Eqn& e) {
   e.op->emit_unrolled(b, e.params, in_avals, in, out_avals, out);
   auto next = out.begin();
   for (std::uint32_t r = 0; r < e.result_count; ++r) {
+    const ValueId v = e.first_result + r;
     Place place;
     place.kind = Place::Kind::Registers;
     auto end = next + out_avals[r].size();
     place.elements.assign(next, end);
     next = end;
-    region.define(e.first_result + r, std::move(place));
+    if (!region.in_registers(out_avals[r])) {
+      const Destination made = region.destination(v, region.lanes_of(place));
+      region.copy(place, out_avals[r], made);
+      place = made.place();
+    }
+    region.define(v, std::move(place));
   }
-  return true;
 }
 
 void emit_call(Region& region, const Eqn& e) {

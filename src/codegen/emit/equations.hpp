@@ -31,6 +31,8 @@ void emit_kernel(Region& region, const Eqn& e);
 // Those that give false cannot write this equation.
 bool emit_nothing(Region& region, const Eqn& e);
 bool emit_unrolled(Region& region, const Eqn& e);
+/// What emit_unrolled does, of arrays of any size, whose elements are loaded and stored.
+void write_out(Region& region, const Eqn& e);
 bool emit_reduce(Region& region, const Eqn& e);
 
 // By op.
@@ -41,6 +43,7 @@ bool emit_dynamic_slice(Region& region, const Eqn& e);
 bool emit_dynamic_update_slice(Region& region, const Eqn& e);
 bool emit_gather(Region& region, const Eqn& e);
 bool emit_iota(Region& region, const Eqn& e);
+bool emit_matrices(Region& region, const Eqn& e);
 void emit_pad(Region& region, const Eqn& e);
 void emit_progress(Region& region, const Eqn& e);
 void emit_raise_when(Region& region, const Eqn& e);

@@ -1,0 +1,116 @@
+// Factorisations and solves of small matrices inside of loops, compiled at every width, against the
+// evaluator: in registers, written out from memory, and by one call for all lanes. Each lane at its own pace.
+
+#include "codegen/compiled_equal.hpp"
+#include "transform/checks.hpp"
+
+namespace apsis::testing {
+namespace {
+
+template <class F, class... A>
+void expect_graph_compiled_equal(const F& f, const A&... args) {
+  const StagedCall call = staged_call(f, args...);
+  detail::expect_compiled_equal(*call.graph, call.inputs);
+}
+
+struct Going {
+  Array step, x;
+};
+
+/// x ← f(a, x), as often as `steps` says.
+template <class F>
+auto repeated(const F& f) {
+  return [f](const Array& a, const Array& b, const Array& steps) {
+    return while_loop([&](const Going& s) { return s.step < steps; },
+                      [&](const Going& s) {
+                        return Going{s.step + 1, f(a, s.x)};
+                      },
+                      Going{astype(zeros({}), i64), b})
+        .x;
+  };
+}
+
+struct Systems {
+  Array a, b, steps;
+};
+
+/// Matrices that need exchanges of rows.
+Systems systems(std::int64_t lanes, std::int64_t n, Dtype dtype) {
+  const Array a = random::normal(random::key(1), {lanes, n, n}, f64),
+              b = random::normal(random::key(2), {lanes, n}, f64);
+  return {astype(a, dtype), astype(b, dtype), 1 + remainder(7 * arange(lanes), 5)};
+}
+
+template <class F>
+void check_sides(const F& f, std::initializer_list<std::int64_t> sides, Dtype dtype = f64) {
+  for (const std::int64_t n : sides) {
+    SCOPED_TRACE(n);
+    const Systems s = systems(11, n, dtype);
+    expect_graph_compiled_equal(vmap(repeated(f)), s.a, s.b, s.steps);
+    expect_graph_compiled_equal(repeated(f), s.a[0], s.b[0], s.steps[0]);
+  }
+}
+
+Array normalised(const Array& x) { return x / (1 + max(abs(x))); }
+
+TEST(Matrices, SolvesInLanes) {
+  const auto f = [](const Array& a, const Array& x) { return normalised(linalg::solve(a, x)); };
+  check_sides(f, {1, 2, 3, 4, 6, 8, 9, 13});
+  check_sides(f, {3, 7, 10}, f32);
+  check_sides(f, {3, 5}, bf16);
+}
+
+TEST(Matrices, FactorsInLanes) {
+  const auto f = [](const Array& a, const Array& x) {
+    const auto factors = linalg::lu_factor(a + diag(x));
+    const Array y = linalg::lu_solve(factors, x), z = linalg::lu_solve(factors, y, true);
+    return normalised(y + z + 0.1 * astype(factors.permutation, x.dtype()));
+  };
+  check_sides(f, {1, 3, 4, 5, 8, 12});
+  check_sides(f, {4, 6}, f32);
+}
+
+TEST(Matrices, CholeskyAndTrianglesInLanes) {
+  const auto f = [](const Array& a, const Array& x) {
+    const Array l = linalg::cholesky(matmul(a, matrix_transpose(a)) + eye(a.dim(-1), -1, 0, a.dtype()));
+    return normalised(linalg::cho_solve({l, true}, x));
+  };
+  check_sides(f, {1, 3, 4, 8, 9});
+  check_sides(f, {3, 8}, f32);
+}
+
+TEST(Matrices, ReflectionsInLanes) {
+  const auto f = [](const Array& a, const Array& x) {
+    const auto [q, r] = linalg::qr(a);
+    return normalised(linalg::solve_triangular(r, matmul(x, q)));
+  };
+  check_sides(f, {1, 2, 4, 7, 8, 11});
+  check_sides(f, {3, 6}, f32);
+}
+
+// What all lanes share is factored once.
+TEST(Matrices, SharedMatrices) {
+  for (const std::int64_t n : {3, 8, 12}) {
+    const Systems s = systems(9, n, f64);
+    expect_graph_compiled_equal(
+        vmap([](const Array& a, const Array& b) { return linalg::solve(a, b); }, {.in_axes = {{}, 0}}),
+        s.a[0], s.b);
+  }
+}
+
+TEST(Matrices, DerivativesInLanes) {
+  const auto loss = [](const Array& a, const Array& b) { return sum(sin(linalg::solve(a, b))); };
+  for (const std::int64_t n : {3, 6, 10}) {
+    const Systems s = systems(9, n, f64);
+    expect_graph_compiled_equal(vmap(grad(loss)), s.a, s.b);
+    expect_graph_compiled_equal(vmap(grad([&](const Array& a) {
+                                  return sum(repeated([&](const Array& m, const Array& x) {
+                                    return normalised(linalg::solve(m, x));
+                                  })(a, ones({a.dim(-1)}), Array(2)));
+                                })),
+                                s.a);
+  }
+}
+
+}  // namespace
+}  // namespace apsis::testing
