@@ -194,6 +194,7 @@
 #include "apsis/diffeq/collocation.hpp"
 #include "apsis/diffeq/control_term.hpp"
 #include "apsis/diffeq/controller.hpp"
+#include "apsis/diffeq/delay_term.hpp"
 #include "apsis/diffeq/dense.hpp"
 #include "apsis/diffeq/event.hpp"
 #include "apsis/diffeq/half_solver.hpp"
@@ -203,6 +204,7 @@
 #include "apsis/diffeq/langevin_terms.hpp"
 #include "apsis/diffeq/multistep.hpp"
 #include "apsis/diffeq/path.hpp"
+#include "apsis/diffeq/print.hpp"
 #include "apsis/diffeq/reversible.hpp"
 #include "apsis/diffeq/runge_kutta.hpp"
 #include "apsis/diffeq/slopes.hpp"
@@ -231,6 +233,7 @@
 #include "apsis/io/idx.hpp"
 #include "apsis/io/metrics.hpp"
 #include "apsis/io/plot.hpp"
+#include "apsis/io/plot_solution.hpp"
 #include "apsis/io/save.hpp"
 
 #include "apsis/train/batches.hpp"

@@ -335,8 +335,39 @@ void check_times(InputChecks& checks, const GivenTimes& times) {
     });
 }
 
+namespace {
+
+/// Times that steps of a ClipStepSizeController must meet.
+void check_clip(InputChecks& checks, const ClipStepSizeController& c) {
+  if (c.controller.innermost().as<StepTo>()) fail(messages::clip_step_to, {}, checks.loc());
+  if (c.store_rejected_steps < 0)
+    fail(messages::option_range,
+         {"ClipStepSizeController", "store_rejected_steps", std::to_string(c.store_rejected_steps),
+          "give the number of rejected steps to remember, such as 100, or 0 for none"},
+         checks.loc());
+  const auto check = [&](const Times& ts, const char* name) {
+    if (ts.is_empty()) return;
+    if (ts.ndim() != 1 || is_complex(ts.dtype()))
+      fail(messages::clip_times, {name, to_string(ts.aval())}, checks.loc());
+    if (ts.size() == 0) return;
+    const auto look = [](std::span<const Array> v) {
+      const Array nan = isnan(v[0]);
+      return Finding{where(any(nan), 1, 0), {argmax(nan)}};
+    };
+    checks.refuse({ts}, look, [&] { return std::vector{Text(messages::clip_nan, {name, "{0}"})}; });
+  };
+  check(c.step_ts, "step_ts");
+  check(c.jump_ts, "jump_ts");
+}
+
+}  // namespace
+
 void check_controller(InputChecks& checks, const Controller& controller, const GivenTimes& times,
                       std::span<const Array> y0, const LeafNames& names) {
+  if (const auto* c = controller.as<ClipStepSizeController>()) {
+    check_clip(checks, *c);
+    return check_controller(checks, c->controller, times, y0, names);
+  }
   if (const auto* c = controller.as<StepTo>()) check_step_to(checks, *c, times);
   if (const auto* c = controller.as<PIDController>()) check_pid(checks, *c, y0, names);
   if (controller.as<ConstantStepSize>() && times.dt0.is_empty())

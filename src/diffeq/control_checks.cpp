@@ -155,7 +155,8 @@ void check_controls(InputChecks& checks, const SolverRef& solver, const Slopes& 
   const StepTraits& traits = solver.traits;
   const Loc loc = checks.loc();
   if (!traits.takes_controls) fail(messages::takes_no_control, {traits.name}, loc);
-  const bool fixed = options.controller.as<ConstantStepSize>() || options.controller.as<StepTo>();
+  const Controller& controller = options.controller.innermost();
+  const bool fixed = controller.as<ConstantStepSize>() || controller.as<StepTo>();
   for (std::size_t i = 0; i < controls_of(slopes); ++i) {
     const auto [path, calculus] = slopes.path(i);
     if (!path.brownian) continue;

@@ -79,13 +79,8 @@ void require_dense(const Array& count, Loc loc) {
   if (count.is_empty()) fail(messages::dense_missing, {}, loc);
 }
 
-std::vector<Array> dense_value(const SolverRef& solver, const DenseSteps<std::vector<Array>>& s,
-                               const Array& time, Side side, Loc loc) {
-  const LocScope place(loc);
-  require_dense(s.count, loc);
-  if (time.is_empty() || time.ndim() != 0 || is_complex(time.dtype()))
-    fail(messages::dense_time, {time.is_empty() ? "empty" : to_string(time.aval())}, loc);
-  const Array t = astype(time, s.ts.dtype()) * s.direction;
+std::vector<Array> dense_at(const SolverRef& solver, const DenseSteps<std::vector<Array>>& s, const Array& t,
+                            Side side) {
   const Array last = maximum(s.count - 1, 0);
   const Array row = clip(searchsorted(s.ts, t, side == Side::Right) - 1, 0, last);
   const Array length = s.lengths[row], made = s.count > 0;
@@ -97,9 +92,20 @@ std::vector<Array> dense_value(const SolverRef& solver, const DenseSteps<std::ve
   };
   const std::vector<Array> y0 = rows(s.y0), y1 = rows(s.y1), within = rows(s.within);
   std::vector<Array> y = checked_interpolation(solver, {theta, h, y0, y1, within});
+  for (std::size_t i = 0; i < y.size(); ++i) y[i] = where(made, y[i], s.start[i]);
+  return y;
+}
+
+std::vector<Array> dense_value(const SolverRef& solver, const DenseSteps<std::vector<Array>>& s,
+                               const Array& time, Side side, Loc loc) {
+  const LocScope place(loc);
+  require_dense(s.count, loc);
+  if (time.is_empty() || time.ndim() != 0 || is_complex(time.dtype()))
+    fail(messages::dense_time, {time.is_empty() ? "empty" : to_string(time.aval())}, loc);
+  const Array t = astype(time, s.ts.dtype()) * s.direction;
+  std::vector<Array> y = dense_at(solver, s, t, side);
   const Array inside = s.ts[0] <= t && t <= s.ts[s.count];
-  for (std::size_t i = 0; i < y.size(); ++i)
-    y[i] = where(inside, where(made, y[i], s.start[i]), std::numeric_limits<double>::quiet_NaN());
+  for (Array& a : y) a = where(inside, a, std::numeric_limits<double>::quiet_NaN());
   return y;
 }
 

@@ -22,7 +22,7 @@ enum Value : std::size_t { At, T1, NextStep, Error, Speeds };
 /// How fast each element changes: its slope relative to its tolerance, or to its own size where there is
 /// none; not finite where the state or the slope is not. Of few ops, as every program that solves has them.
 Array speed(const Problem& p, const Array& y, const Array& slope) {
-  const auto* pid = p.options.controller.as<PIDController>();
+  const auto* pid = p.options.controller.innermost().as<PIDController>();
   const double smallest = y.dtype() == Dtype::F64 ? std::numeric_limits<double>::min() : 0x1p-126;
   Array size = pid ? pid->rtol * abs(y) + (pid->atol + smallest) : abs(y) + smallest;
   return (slope + 0. * y) / size;
@@ -41,13 +41,13 @@ struct Advice {
 
 /// What can be changed of a solve in this controller's hands.
 Advice advice(const Problem& p) {
-  const Controller& c = p.options.controller;
+  const Controller& c = p.options.controller.innermost();
   if (const auto* pid = c.as<PIDController>()) {
     const bool forced = !pid->dtmin.is_empty() && pid->force_dtmin;
     return {
         "raise max_steps, loosen rtol and atol, or shorten the interval; where the solution is smooth, and "
         "still the "
-        "steps are short, the problem is stiff",
+        "steps are short, the problem is stiff: solvers such as Rodas5P are for these",
         forced ? "lower dtmin: at dtmin steps are accepted whatever their error"
                : "the solution may have a singularity there",
         pid->dtmin.is_empty() || forced
@@ -122,6 +122,12 @@ void raise_failure(const Problem& p, const LoopState& end, std::span<const Array
   const std::int64_t inconsistent = std::ssize(texts) + 1;
   if (!p.inconsistent.is_empty())
     texts.emplace_back(messages::inconsistent_start, std::initializer_list<std::string>{"{0}"});
+  const auto* clip = p.options.controller.as<ClipStepSizeController>();
+  const std::int64_t rejected = std::ssize(texts) + 1;
+  const bool remembers = clip != nullptr && clip->store_rejected_steps > 0;
+  if (remembers)
+    texts.emplace_back(messages::max_steps_rejected,
+                       std::initializer_list<std::string>{"{0}", std::to_string(clip->store_rejected_steps)});
   const bool changes = end.events && !end.events->last_change.empty();
   const std::int64_t accumulates = std::ssize(texts) + 1;
   if (changes) texts.emplace_back(messages::event_accumulates, std::initializer_list<std::string>{"{0}"});
@@ -133,6 +139,7 @@ void raise_failure(const Problem& p, const LoopState& end, std::span<const Array
     which = where(is(SolveResult::NonlinearDivergence), 5, which);
   if (!p.inconsistent.is_empty())
     which = where(is(SolveResult::NonlinearDivergence) && end.attempts == 0, inconsistent, which);
+  if (remembers) which = where(is(SolveResult::MaxStepsRejected), rejected, which);
   if (changes)
     which = where(is(SolveResult::DtMinReached) && end.start <= end.events->last_change[0] &&
                       end.events->at_once[0] > 0,

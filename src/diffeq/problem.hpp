@@ -4,11 +4,14 @@
 
 #include <optional>
 
+#include "apsis/diffeq/interpolation.hpp"
 #include "apsis/diffeq/solve.hpp"
 #include "diffeq/checks.hpp"
 #include "diffeq/mass.hpp"
 
 namespace apsis::detail {
+
+class PastStates;
 
 struct Problem {
   SolverRef solver;
@@ -26,6 +29,8 @@ struct Problem {
   std::vector<bool> boolean{};  // of each event: whether its condition is one
   std::optional<Mass> mass{};
   Array inconsistent{};  // a boolean: no state near y0 fulfils the algebraic equations; empty: there are none
+  PastStates* past = nullptr;  // of an equation with delays
+  Array shortest_delay{};      // empty: there are none
 
   /// Whether there are times to save at inside of steps.
   bool saves_times() const { return !ts.is_empty() && ts.size() > 0; }
@@ -96,6 +101,10 @@ void start_dense(const Problem& p, LoopState& s);
 void keep_attempt(const LoopState& s, const SolverAttempt& step, const Array& accept, const Reached& reached,
                   LoopState& next);
 void collect_dense(const Problem& p, const LoopState& end, FlatSolution& s);
+
+/// The state at t, which runs forwards, between the first and the last step, or by the last one beyond.
+std::vector<Array> dense_at(const SolverRef& solver, const DenseSteps<std::vector<Array>>& s, const Array& t,
+                            Side side = Side::Left);
 
 /// Room for what is saved on the way, unused.
 void start_saving(const Problem& p, LoopState& s);

@@ -132,7 +132,7 @@ FlatSolution collect(const Problem& p, const LoopState& end, const Array& code) 
   s.stats = {end.attempts, end.accepted, end.attempts - end.accepted};
   s.result = code;
   collect_events(p, end, code, s);
-  if (end.dense) collect_dense(p, end, s);
+  if (save.dense) collect_dense(p, end, s);
   return s;
 }
 

@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "apsis/control/cond.hpp"
 #include "apsis/control/progress.hpp"
 #include "apsis/control/while_loop.hpp"
 #include "apsis/core/op.hpp"
@@ -21,6 +22,7 @@
 #include "diffeq/messages.hpp"
 #include "diffeq/newton.hpp"
 #include "diffeq/norm.hpp"
+#include "diffeq/past.hpp"
 #include "diffeq/problem.hpp"
 
 namespace apsis::detail {
@@ -49,9 +51,27 @@ Array within(const Array& ts, const GivenTimes& given, const Problem& p) {
   return where(ts > p.t1, p.t1, where(ts < p.t0, p.t0, ts));
 }
 
+/// The solver as at its start, behind a discontinuity.
+void start_anew(const Problem& p, const Array& jump, const LoopState& s, LoopState& next) {
+  if (next.solver.empty()) return;
+  if (p.past != nullptr) {
+    LoopState behind = s;
+    behind.start = next.start;
+    p.past->look(behind, Array());
+  }
+  next.solver = cond(
+      jump,
+      [&](const std::vector<Array>&) {
+        return checked_init(p.solver, {p.slopes, next.start, next.y, p.slopes.rate(next.start, next.y)});
+      },
+      [](const std::vector<Array>& kept) { return kept; }, next.solver);
+  if (p.past != nullptr) p.past->look(s, s.end);
+}
+
 LoopState attempt(const Problem& p, const LoopState& s, Loc loc) {
   PathMemory paths = s.paths;
   const Slopes slopes = p.slopes.remembering(paths);
+  if (p.past != nullptr) p.past->look(s, s.end);
   SolverAttempt step = checked_step(p.solver, {slopes, s.start, s.end, s.y, s.solver, p.tolerances});
   const bool may_fail = !step.failed.is_empty();
   // What has no result is no better than one that is infinitely far off.
@@ -79,9 +99,10 @@ LoopState attempt(const Problem& p, const LoopState& s, Loc loc) {
   next.attempts = s.attempts + 1;
   next.accepted = s.accepted + where(accept, 1, 0);
   next.start = decision.start;
+  if (!decision.jump.is_empty()) start_anew(p, accept && decision.jump, s, next);
   // A step that would end within some ULPs of t1, or beyond, ends there; but not where one was rejected that
   // may have ended there: it would be the same once more.
-  next.end = where(accept && decision.end > p.clip_from, p.t1, decision.end);
+  next.end = within_delay(p, next.start, where(accept && decision.end > p.clip_from, p.t1, decision.end));
   // Each attempt comes nearer to t1, or is shorter than the one before it from the same start. Otherwise it
   // would be made again and again.
   Array nearer = next.start < next.end && (accept || next.end < s.end);
@@ -107,11 +128,11 @@ LoopState start_state(Problem& p, const std::vector<Array>& slope, Loc loc) {
   };
   std::vector<Array> forward_slope;
   for (const Array& k : slope) forward_slope.push_back(k * p.slopes.direction());
-  FirstStep first = p.options.controller.first_step(
-      {p.t0, p.t1, p.dt0, p.y0, forward_slope, p.error_order, signed_slope_at, &p.slopes});
+  FirstStep first = p.options.controller.first_step({p.t0, p.t1, p.dt0, p.y0, forward_slope, p.error_order,
+                                                     signed_slope_at, &p.slopes, p.slopes.direction()});
   LoopState s;
   s.start = p.t0;
-  s.end = minimum(first.end, p.t1);
+  s.end = within_delay(p, p.t0, minimum(first.end, p.t1));
   s.y = p.y0;
   s.solver = checked_init(p.solver, {p.slopes, p.t0, p.y0, slope});
   s.controller = first.state;
@@ -125,7 +146,7 @@ LoopState start_state(Problem& p, const std::vector<Array>& slope, Loc loc) {
   if (!p.refused.is_empty()) s.code = where(p.refused, code_of(SolveResult::Refused), s.code);
   if (first.tells_error) s.error_square.push_back(astype(array(0.), p.t0.dtype()));
   start_saving(p, s);
-  if (p.options.saveat.dense) start_dense(p, s);
+  if (p.options.saveat.dense || p.past != nullptr) start_dense(p, s);
   start_events(p, s, loc);
   return s;
 }
@@ -217,27 +238,30 @@ void check_slope(const std::vector<bool>& state, const std::vector<bool>& slope)
 
 FlatSolution solve_flat(const FlatTerms& terms, const SolverRef& solver, const Array& t0, const Array& t1,
                         const Array& dt0, std::vector<Array> y0, ConstTreeRef like,
-                        const SolveOptions& options, Loc loc) {
+                        const SolveOptions& given_options, Loc loc) {
   const LocScope place(loc);
   solver.check(solver.self, loc);
-  const Array times[] = {t0, t1, dt0, options.saveat.ts};
-  GivenTimes given{t0, t1, dt0, options.saveat.ts, Dtype::F64};
-  check_structure(y0, terms.state, given, options, loc);
+  const Array times[] = {t0, t1, dt0, given_options.saveat.ts};
+  GivenTimes given{t0, t1, dt0, given_options.saveat.ts, Dtype::F64};
+  check_structure(y0, terms.state, given, given_options, loc);
   const Dtype dtype = given.dtype = common_dtype(times, y0);
-  InputChecks checks(options.throw_, loc);
+  InputChecks checks(given_options.throw_, loc);
   check_times(checks, given);
-  check_controller(checks, options.controller, given, y0, terms.state);
+  check_controller(checks, given_options.controller, given, y0, terms.state);
+  check_delays(checks, terms, given, y0, given_options);
 
   for (Array& y : y0) y = astype(y, promote({dtype, false}, {y.dtype(), y.weak()}).dtype);
   const Array direction = direction_of(given);
+  const SolveOptions options = with_breaks(given_options, terms, solver, t0, dtype, direction);
   check_controls(checks, solver, Slopes(terms, direction), given, options);
   const auto forward = [&](const Array& t) {
     if (t.is_empty()) return t;
     const bool known = is_concrete(t) && t.node()->literal && is_concrete(direction);
     return known ? literal(dtype, t.item<double>() * direction.item<double>()) : astype(t, dtype) * direction;
   };
+  PastStates past(terms, solver, forward(t0), direction, y0);
   Problem p{solver,
-            Slopes(terms, direction),
+            Slopes(terms, direction).seeing(past.lookup()),
             forward(t0),
             forward(t1),
             forward(dt0),
@@ -249,6 +273,8 @@ FlatSolution solve_flat(const FlatTerms& terms, const SolverRef& solver, const A
             options.controller.tolerances(),
             error_order_of(solver, Slopes(terms, direction)),
             like};
+  if (p.slopes.delayed()) p.past = &past;
+  p.shortest_delay = shortest_delay(terms, dtype);
   p.clip_from = p.t1 - time_rounding(p.t0, p.t1);
   p.ts = given.ts.is_empty() ? Array() : within(forward(given.ts), given, p);
 
@@ -275,6 +301,7 @@ FlatSolution solve_flat(const FlatTerms& terms, const SolverRef& solver, const A
   Array code = where(end.start < p.t1, code_of(SolveResult::MaxStepsReached),
                      where(all_finite(end.y), 0, code_of(SolveResult::NonFinite)));
   code = where(end.code == 0, code, end.code);
+  if (p.past != nullptr) p.past->look(end, Array());
   if (options.throw_) raise_failure(p, end, slope, code, loc);
   return collect(p, end, code);
 }

@@ -56,7 +56,14 @@ std::vector<Array> dense_output(const std::vector<std::vector<double>>& dense, c
 Array Slopes::length(const Array& t0, const Array& t1) const { return (t1 - t0) * direction_; }
 
 std::vector<Array> Slopes::term(std::size_t i, const Array& t, std::span<const Array> y) const {
+  if (delayed()) return terms_.delays.slope(terms_.context, t * direction_, y, *past_);
   return terms_.slope(terms_.context, i, t * direction_, y);
+}
+
+Slopes Slopes::seeing(const detail::PastLookup& past) const {
+  Slopes with = *this;
+  with.past_ = &past;
+  return with;
 }
 
 std::vector<Array> Slopes::operator()(const Array& t, std::span<const Array> y) const {

@@ -6,6 +6,7 @@
 #include "apsis/ops/convert.hpp"
 #include "diffeq/checked.hpp"
 #include "diffeq/checks.hpp"
+#include "diffeq/messages.hpp"
 #include "diffeq/problem.hpp"
 
 namespace apsis::detail {
@@ -20,6 +21,7 @@ FlatStart start_flat(const FlatTerms& terms, const SolverRef& solver, const Arra
                      Loc loc) {
   const LocScope place(loc);
   solver.check(solver.self, loc);
+  if (terms.delays.slope != nullptr) fail(messages::delays_by_hand, {}, loc);
   check_state(t0, y0, terms.state, loc);
   const Dtype dtype = common_dtype({&t0, 1}, y0);
   for (Array& y : y0) y = astype(y, dtype);
@@ -34,6 +36,7 @@ SolverAttempt step_flat(const FlatTerms& terms, const SolverRef& solver, const A
                         std::span<const Array> y0, std::span<const Array> own, const Tolerances& tolerances,
                         Loc loc) {
   const LocScope place(loc);
+  if (terms.delays.slope != nullptr) fail(messages::delays_by_hand, {}, loc);
   return checked_step(solver, {as_they_are(terms, t0.dtype()), t0, t1, y0, own, tolerances});
 }
 

@@ -354,3 +354,14 @@ APSIS_PROVOKES(
     "[from_dlpack] the tensor is of DLPack 2.0, later than 1; ask its library for version 1, or for a "
     "DLManagedTensor",
     taken_over(1, {2, 32, 1}, 2, Loc::here()))
+
+APSIS_PROVOKES(
+    plot_solution,
+    "[Figure] a solution whose times are f64[2,1] cannot be drawn: give one solve outside of jit, whose "
+    "ts is a vector; of many under vmap take one by an index",
+    solution_figure(vmap([](const Array& y0) {
+      return diffeqsolve(ODETerm{[](const Array&, const Array& y) { return -y; }}, Tsit5{}, 0., 1., 0.5, y0);
+    })(array({1., 2.}))))
+APSIS_PROVOKES(plot_steps, "[step_figure] the solve kept no steps: ask for them by .saveat = {.dense = true}",
+               step_figure(diffeqsolve(ODETerm{[](const Array&, const Array& y) { return -y; }}, Tsit5{}, 0.,
+                                       1., 0.5, 1.)))

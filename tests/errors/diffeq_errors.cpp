@@ -415,3 +415,75 @@ APSIS_PROVOKES(
     steady_saveat,
     "[diffeqsolve] Adjoint::SteadyState has derivatives of the state at t1 alone: leave saveat out",
     solve({.saveat = {.t0 = true}, .adjoint = Adjoint::SteadyState}, 0.5))
+
+APSIS_PROVOKES(clip_step_to,
+               "[ClipStepSizeController] StepTo says where all steps end: give its ts the other times, too",
+               solve({.controller = ClipStepSizeController{.controller = StepTo{{0., 1.}},
+                                                           .step_ts = {0.5}}}))
+
+APSIS_PROVOKES(
+    clip_times,
+    "[ClipStepSizeController] jump_ts is f64[1,2]: give real times, as a vector or a list of numbers",
+    solve({.controller = ClipStepSizeController{.controller = adaptive, .jump_ts = array({{0.5, 0.6}})}}))
+
+APSIS_PROVOKES(clip_nan, "[ClipStepSizeController] step_ts[1] is NaN: give times",
+               solve({.controller = ClipStepSizeController{.controller = adaptive, .step_ts = {0.5, NAN}}}))
+
+APSIS_PROVOKES(
+    max_steps_rejected,
+    "[ClipStepSizeController] at t = 0.0 more steps were rejected than store_rejected_steps = 1 has room "
+    "for; raise it, or loosen rtol and atol",
+    diffeqsolve(ODETerm{[](const Array& t, const Array&) { return 1e5 * cos(1e5 * t); }}, Tsit5{}, 0., 1., 1.,
+                0.,
+                {.controller = ClipStepSizeController{.controller = adaptive, .store_rejected_steps = 1}}))
+
+namespace {
+
+const auto one = [](const Array&) { return array({1., 1.}); };
+const auto delayed = [](const Array& t, const Array&, const Past<Array>& past) { return -past(t - 1.); };
+void solve_delayed(const Times& delays, const SolveOptions& options, const Array& dt0 = {}) {
+  diffeqsolve(DelayTerm{delayed, one, delays}, Tsit5{}, 0., 2., dt0, initial, options);
+}
+
+}  // namespace
+
+APSIS_PROVOKES(delays_shape,
+               "[diffeqsolve] DelayTerm::delays is f64[0]: give the delays as a vector or a list of numbers",
+               solve_delayed(zeros({0}), {.controller = adaptive}))
+
+APSIS_PROVOKES(delay_range,
+               "[diffeqsolve] DelayTerm::delays holds -1.0: delays are finite and above 0; what depends on "
+               "the state at the same time is y",
+               solve_delayed({1., -1.}, {.controller = adaptive}))
+
+APSIS_PROVOKES(delays_step_to,
+               "[diffeqsolve] with delays steps end where derivatives jump, and StepTo cannot: use "
+               "PIDController{.rtol = 1e-6, .atol = 1e-9}, or ConstantStepSize",
+               solve_delayed({1.}, {.controller = StepTo{{0., 1., 2.}}}))
+
+APSIS_PROVOKES(delays_without_bound,
+               "[diffeqsolve] an equation with delays keeps all of its steps: give max_steps",
+               solve_delayed({1.}, {.controller = adaptive, .max_steps = -1}))
+
+APSIS_PROVOKES(
+    past_too_late,
+    "[Past] the state at t = 0.25 was asked for in a slope at t = 1.25, and is known up to t = 0.0 "
+    "only: DelayTerm::delays must hold the shortest delay",
+    solve_delayed({1.5}, {}, 1.25))
+
+APSIS_PROVOKES(past_time, "[Past] the time is f64[2]: give a real scalar, such as past(t - 1.)",
+               diffeqsolve(DelayTerm{[](const Array&, const Array& y, const Past<Array>& past) {
+                                       return past(y);
+                                     },
+                                     one,
+                                     {1.}},
+                           Tsit5{}, 0., 2., 0.1, initial))
+
+APSIS_PROVOKES(history_mismatch,
+               "[diffeqsolve] the history of a DelayTerm must return states: y0 is f64[2] in y0 and f64[] in "
+               "the history at t0",
+               diffeqsolve(DelayTerm{delayed, [](const Array& t) { return t; }, {1.}}, Tsit5{}, 0., 2., 0.1,
+                           initial))
+
+APSIS_PROVOKES(delays_by_hand, "[solver_start] a DelayTerm needs all steps before: use diffeqsolve",
+               solver_start(DelayTerm{delayed, one, {1.}}, Tsit5{}, 0., initial))

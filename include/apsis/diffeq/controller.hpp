@@ -27,6 +27,7 @@ struct ControllerStart {
   double order;                  ///< of the error estimate; 0 if the solver has none
   std::vector<Array> (*slope_at)(const void* context, const Array& t, std::span<const Array> y);
   const void* context;
+  Array direction = 1.;  ///< -1 in a solve that goes back: what a time of the user's is multiplied with
 };
 /// What a controller says of the first step.
 struct FirstStep {
@@ -53,6 +54,9 @@ struct NextStep {
   /// The square of this attempt's error relative to what is allowed, for what a failed solve says; empty: not
   /// known.
   Array error_square = {};
+  /// A boolean: if the attempt counts, the next one begins behind a discontinuity, and the solver anew;
+  /// empty: it never does.
+  Array jump = {};
 };
 
 /// A step size controller: says how long the first step is, and after each attempt whether it counts and how
@@ -97,6 +101,15 @@ struct PIDController {
   NextStep next_step(const ControllerStep& step) const;
 };
 
+class Controller;
+namespace detail {
+/// Whether it is made around another controller.
+template <class C>
+concept WrapsController = requires(const C& c) {
+  { &c.controller } -> std::same_as<const Controller*>;
+};
+}  // namespace detail
+
 /// Holds any StepController; a tree, so that tolerances may be traced.
 class Controller {
  public:
@@ -110,25 +123,53 @@ class Controller {
         tolerances_([](const void* c) {
           if constexpr (requires(const C& own) { Tolerances{own.rtol, own.atol}; })
             return Tolerances{static_cast<const C*>(c)->rtol, static_cast<const C*>(c)->atol};
+          else if constexpr (detail::WrapsController<C>)
+            return static_cast<const C*>(c)->controller.tolerances();
           else
             return Tolerances();
-        }) {}
+        }) {
+    if constexpr (detail::WrapsController<C>)
+      inner_ = [](const void* c) { return &static_cast<const C*>(c)->controller; };
+  }
   FirstStep first_step(const ControllerStart& s) const { return first_(tree_.tree(), s); }
   NextStep next_step(const ControllerStep& s) const { return next_(tree_.tree(), s); }
-  /// Those of a controller with members rtol and atol.
+  /// Those of a controller with members rtol and atol, or of the one that it wraps.
   Tolerances tolerances() const { return tolerances_(tree_.tree()); }
   /// What is held, if it is a `C`; otherwise null.
   template <StepController C>
   const C* as() const {
     return tree_.as<C>();
   }
+  /// The controller in its `controller`, and so on; itself where there is none.
+  const Controller& innermost() const { return inner_ ? inner_(tree_.tree())->innermost() : *this; }
 
  private:
   AnyTree tree_;
   FirstStep (*first_)(const void*, const ControllerStart&);
   NextStep (*next_)(const void*, const ControllerStep&);
   Tolerances (*tolerances_)(const void*);
+  const Controller* (*inner_)(const void*) = nullptr;
   APSIS_FIELDS(Controller, tree_)
+};
+
+/// The steps of another controller, made to end where they must (Diffrax: ClipStepSizeController).
+///
+///   ClipStepSizeController{.controller = PIDController{.rtol = 1e-6, .atol = 1e-9}, .jump_ts = {1., 2.}}
+struct ClipStepSizeController {
+  Controller controller;  ///< says how long steps may be
+  /// Where steps must end, in any order: the state there is that of a step's end, not of dense output. A step
+  /// that would end within rounding (8 ULP) before one ends there. Those not between t0 and t1 do not count.
+  Times step_ts = {};
+  /// Where the vector field, or its derivatives, jump: steps end at the last number before and begin at the
+  /// next one behind, and what the solver knows of slopes is forgotten.
+  Times jump_ts = {};
+  /// Where steps were rejected, later ones end, too: up to so many at a time are remembered, 0 or more; where
+  /// there are more the solve fails. For adaptive steps along Brownian motion, whose law would be changed a
+  /// little by steps that were rejected for what it did (Foster, Jelinčič, On the convergence of adaptive
+  /// approximations for stochastic differential equations, 2024).
+  std::int64_t store_rejected_steps = 0;
+  FirstStep first_step(const ControllerStart& start) const;
+  NextStep next_step(const ControllerStep& step) const;
 };
 
 }  // namespace apsis

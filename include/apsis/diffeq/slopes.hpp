@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "apsis/diffeq/delay_term.hpp"
 #include "apsis/diffeq/langevin_terms.hpp"
 
 namespace apsis {
@@ -34,6 +35,7 @@ struct FlatTerms {
   LeafNames state;          // what errors call the leaves of the state
   FlatControls controls = {};
   FlatLangevin langevin = {};  // null unless the terms are those of Langevin diffusion
+  FlatDelays delays = {};      // null unless the term is a DelayTerm
 };
 }  // namespace detail
 
@@ -101,11 +103,15 @@ class Slopes {
   /// What the paths remember at first, and these terms with such a memory, which `increment` changes.
   detail::PathMemory start_memory() const;
   Slopes remembering(detail::PathMemory& memory) const;
+  /// Whether the term is a DelayTerm; and it with states of the past.
+  bool delayed() const { return terms_.delays.slope != nullptr; }
+  Slopes seeing(const detail::PastLookup& past) const;
 
  private:
   detail::FlatTerms terms_;
   Array direction_, mass_ = {}, pseudoinverse_ = {};
   detail::PathMemory* memory_ = nullptr;
+  const detail::PastLookup* past_ = nullptr;
 };
 
 /// Σ factors · controls: factors[i] of terms of the same controls, of which empty ones count as 0.

@@ -40,6 +40,7 @@ struct SaveAt {
 enum class SolveResult : std::int64_t {
   Successful = 0,
   MaxStepsReached = 1,
+  MaxStepsRejected = 12,  ///< more at a time than ClipStepSizeController has room for
   NonlinearDivergence =
       8,  ///< an implicit solver's equations, with steps that the controller does not shorten
   NonFinite = 9,
@@ -190,7 +191,8 @@ constexpr void refuse_solve() {
     static_assert(
         TermShape<T>::is_term,
         "the first argument of diffeqsolve must be a term: write ODETerm{f} for the vector field f(t, y), or "
-        "MultiTerm{…} or a std::pair of such terms; ControlTerm{g, path} where a path drives the equation");
+        "MultiTerm{…} or a std::pair of such terms; ControlTerm{g, path} where a path drives the equation, "
+        "DelayTerm{f, history, {delays}} where it has delays");
   else if constexpr (!is_solver<S>)
     static_assert(
         is_solver<S>,
@@ -246,6 +248,12 @@ constexpr void refuse_solve() {
         "the vector field of a ControlTerm must return a tree of the type of the state y0, each leaf "
         "with the axes of the control behind its own; or Diagonal{…} of such a tree, or a "
         "LinearOperator");
+  else if constexpr (fields_fault<T, argument_t<Y>> == FieldFault::Delay)
+    static_assert(fields_fault<T, argument_t<Y>> != FieldFault::Delay,
+                  "a DelayTerm calls its vector field as f(t, y, past), past being a Past<Y> of the type Y "
+                  "of the state "
+                  "y0, and its history as history(t): both must take Arrays as times, and return the type of "
+                  "the state");
   else if constexpr (fields_fault<T, argument_t<Y>> == FieldFault::Langevin)
     static_assert(
         fields_fault<T, argument_t<Y>> != FieldFault::Langevin,

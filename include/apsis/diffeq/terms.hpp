@@ -5,6 +5,7 @@
 //   ODETerm{f}                                   y' = f(t, y)
 //   MultiTerm{ODETerm{f}, ODETerm{g}}            y' = f(t, y) + g(t, y)
 //   std::pair{ODETerm{f}, ODETerm{g}}            q' = f(t, p), p' = g(t, q) for the state std::pair{q, p}
+//   DelayTerm{f, history, {1.}}                  y' = f(t, y, past), past(t - 1.) the state at t - 1
 //   MultiTerm{ODETerm{f}, ControlTerm{g, path}}  dy = f(t, y) dt + g(t, y) dX, as with Brownian motion X
 
 #include <cstddef>
@@ -14,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "apsis/diffeq/delay_term.hpp"
 #include "apsis/diffeq/langevin_terms.hpp"
 #include "apsis/diffeq/slopes.hpp"
 #include "apsis/transform/function.hpp"
@@ -64,6 +66,12 @@ struct TermShape {
   static constexpr std::size_t count = 1;
   static constexpr TermStructure structure = TermStructure::Whole;
 };
+template <class F, class H>
+struct TermShape<DelayTerm<F, H>> {
+  static constexpr bool is_term = true;
+  static constexpr std::size_t count = 1;
+  static constexpr TermStructure structure = TermStructure::Whole;
+};
 template <class... T>
 struct TermShape<MultiTerm<T...>> {
   static constexpr bool is_term = sizeof...(T) > 0 && (is_single_term<T> && ...);
@@ -98,7 +106,7 @@ std::size_t count_leaves(const T& tree) {
 void check_slope(const std::vector<bool>& state, const std::vector<bool>& slope);
 
 /// What is wrong with a vector field that takes a time and `In`, and returns `Out`.
-enum class FieldFault : std::uint8_t { None, Arguments, Result, Control, Langevin };
+enum class FieldFault : std::uint8_t { None, Arguments, Result, Control, Langevin, Delay };
 template <class F, class In, class Out>
 constexpr FieldFault field_fault() {
   if constexpr (!is_callable_with<F, Array, In>)
@@ -110,6 +118,15 @@ constexpr FieldFault field_fault() {
 template <class F, class State>
 constexpr FieldFault fault_of(const ODETerm<F>*, const State*) {
   return field_fault<F, State, State>();
+}
+template <class F, class H, class State>
+constexpr FieldFault fault_of(const DelayTerm<F, H>*, const State*) {
+  if constexpr (!is_callable_with<F, Array, State, Past<State>> || !is_callable_with<H, Array>)
+    return FieldFault::Delay;
+  else
+    return returns_into<State, F, Array, State, Past<State>> && returns_into<State, H, Array>
+               ? FieldFault::None
+               : FieldFault::Delay;
 }
 template <class F, class P, class State>
 constexpr FieldFault fault_of(const ControlTerm<F, P>*, const State*) {
@@ -165,6 +182,12 @@ template <class F, class State>
 std::vector<Array> term_slope(const ODETerm<F>& term, const State& like, std::size_t, const Array& t,
                               std::span<const Array> y) {
   return field_slope(term.vector_field, like, like, t, y);
+}
+/// Its slope is that of FlatDelays.
+template <class F, class H, class State>
+std::vector<Array> term_slope(const DelayTerm<F, H>&, const State&, std::size_t, const Array&,
+                              std::span<const Array>) {
+  return {};
 }
 /// Controls have no slope.
 template <class F, class P, class State>
@@ -266,6 +289,31 @@ FlatControls flat_controls() {
   return c;
 }
 
+/// The functions of FlatDelays; `Of` is a TermsOf.
+template <class Of>
+FlatDelays flat_delays(const Of& of) {
+  FlatDelays d{nullptr, nullptr, of.term.delays};
+  using State = std::remove_cvref_t<decltype(of.like)>;
+  d.slope = [](const void* self, const Array& t, std::span<const Array> y, const PastLookup& past) {
+    const auto& [term, like] = *static_cast<const Of*>(self);
+    const auto field = [&](const Array& at, const State& state) {
+      return State(term.vector_field(at, state, Past<State>(past, at, like)));
+    };
+    return field_slope(field, like, like, t, y);
+  };
+  d.history = [](const void* self, const Array& t) {
+    const auto& [term, like] = *static_cast<const Of*>(self);
+    std::vector<Array> leaves;
+    collect_leaves(State(term.history(t)), leaves);
+    return leaves;
+  };
+  return d;
+}
+template <class T>
+inline constexpr bool is_delay_term = false;
+template <class F, class H>
+inline constexpr bool is_delay_term<DelayTerm<F, H>> = true;
+
 /// g(t, y) · dX/dt as the slope of an ordinary equation.
 template <class F, class P>
 struct AlongPath {
@@ -296,6 +344,7 @@ struct TermsOf {
     if constexpr (TermShape<Term>::structure == TermStructure::Whole)
       flat.controls = flat_controls<TermsOf>();
     if constexpr (is_langevin<Term>) flat.langevin = flat_langevin<TermsOf>();
+    if constexpr (is_delay_term<Term>) flat.delays = flat_delays(*this);
     return flat;
   }
 };
