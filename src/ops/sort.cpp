@@ -190,17 +190,24 @@ Array count_before(const Array& sorted, const Array& values, bool right) {
 }
 
 /// The same by bisection, all values at once: that many entries are known to come before, and the next power
-/// of two more if the last of these does.
+/// of two more if the last of these does. The first three steps are comparisons with at most seven entries:
+/// faster than reads, which are one element after the other on most processors.
 Array bisect(const Array& sorted, const Array& values, bool right, Loc loc) {
   const std::int64_t n = sorted.size();
   auto number = [&](std::int64_t v) { return lax::full(values.shape(), i64, double(v)); };
+  auto before = [&](const Array& entries) { return comes_before(entries, values, right); };
   Array known = number(0);
-  for (auto step = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(n))); step > 0;
-       step /= 2) {
+  auto step =
+      std::max<std::int64_t>(static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(n))) / 4, 1);
+  for (std::int64_t tried = step; tried <= n; tried += step) {
+    const Array last = lax::reshape(lax::slice(sorted, {tried - 1}, {tried}), {});
+    known = lax::select(before(lax::broadcast_in_dim(last, values.shape(), {})), number(tried), known);
+  }
+  for (step /= 2; step > 0; step /= 2) {
     Array tried = lax::add(known, number(step));
     Array last = take(sorted, lax::sub(tried, number(1)), 0, loc);  // clamped where there are not so many
     Array within = lax::le(tried, number(n));
-    known = lax::select(lax::logical_and(within, comes_before(last, values, right)), tried, known);
+    known = lax::select(lax::logical_and(within, before(last)), tried, known);
   }
   return known;
 }

@@ -21,15 +21,19 @@ struct Strip {
 struct Strips {
   std::size_t axis;
   std::vector<Strip> all;
+  std::optional<ValueId> other;  // to which they are added
 };
 
 class Joining {
  public:
   explicit Joining(const Graph& graph)
-      : graph_(graph), uses_(graph.value_count(), 0), strips_(graph.eqns().size()) {
+      : graph_(graph), padded_(graph.value_count(), 0), strips_(graph.eqns().size()) {
+    std::vector<std::uint32_t> uses(graph.value_count(), 0);
     for (const Eqn& e : graph.eqns())
-      for (ValueId v : graph.operands(e)) ++uses_[v];
-    for (ValueId v : graph.outputs()) ++uses_[v];
+      for (ValueId v : graph.operands(e)) ++uses[v];
+    for (ValueId v : graph.outputs()) ++uses[v];
+    for (const Eqn& e : graph.eqns())
+      if (e.result_count == 1 && uses[e.first_result] == 1) padded_[e.first_result] = is_padded(e);
   }
 
   /// Whether there is a sum to join.
@@ -38,14 +42,19 @@ class Joining {
 
  private:
   bool is_zero(ValueId v) const;
-  std::vector<const Eqn*> terms(const Eqn& sum) const;
+  bool is_padded(const Eqn& e) const;
+  struct Terms {
+    std::vector<const Eqn*> pads;
+    std::optional<ValueId> other;
+  };
+  Terms terms(const Eqn& sum) const;
   std::optional<Strips> strips_of(const std::vector<const Eqn*>& pads) const;
   ValueId joined(const Eqn& sum, const Strips& strips);
   ValueId added_to_zero(ValueId array, ValueId zero, Loc loc);
   ValueId add(const Op& op, const Params& params, std::span<const ValueId> operands, Loc loc);
 
   const Graph& graph_;
-  std::vector<std::uint32_t> uses_;            // by value
+  std::vector<char> padded_;                   // by value: a pad, or a sum with one, that has one reader
   std::vector<std::optional<Strips>> strips_;  // by equation
   GraphBuilder builder_;
   GraphCopy copy_{builder_, graph_};
@@ -56,25 +65,34 @@ bool Joining::is_zero(ValueId v) const {
   return e && e->op == &constant_op && e->params.as<ConstantParams>().bits == 0;
 }
 
-/// The pads that a sum consists of; nothing if there are other terms, or some that others read.
-std::vector<const Eqn*> Joining::terms(const Eqn& sum) const {
+bool Joining::is_padded(const Eqn& e) const {
+  const auto operands = graph_.operands(e);
+  if (e.op == &add_op) return std::ranges::any_of(operands, [&](ValueId v) { return padded_[v] != 0; });
+  return e.op == &pad_op && is_zero(operands[1]) && !pads_around(graph_, e);
+}
+
+/// The terms of a sum: pads, and at most one other. No pads if there are more others, or one pad alone.
+Joining::Terms Joining::terms(const Eqn& sum) const {
   constexpr std::size_t most = 64;
-  std::vector<const Eqn*> pads, sums = {&sum};
-  while (!sums.empty() && pads.size() <= most) {
+  Terms terms;
+  std::vector<const Eqn*> sums = {&sum};
+  while (!sums.empty()) {
     const Eqn* e = sums.back();
     sums.pop_back();
     for (ValueId v : graph_.operands(*e)) {
       const Eqn* term = graph_.definition(v);
-      if (!term || uses_[v] != 1) return {};
-      if (term->op == &add_op)
+      if (!padded_[v]) {
+        if (terms.other) return {};
+        terms.other = v;
+      } else if (term->op == &add_op) {
         sums.push_back(term);
-      else if (term->op == &pad_op && is_zero(graph_.operands(*term)[1]) && !pads_around(graph_, *term))
-        pads.push_back(term);
-      else
-        return {};
+      } else {
+        terms.pads.push_back(term);
+      }
     }
+    if (terms.pads.size() > most) return {};
   }
-  return sums.empty() ? pads : std::vector<const Eqn*>();
+  return terms.pads.size() > 1 ? terms : Terms();
 }
 
 /// The arrays, along the axis on which all of them are padded, in the order of their places.
@@ -112,17 +130,18 @@ bool Joining::plan() {
     const Eqn& e = eqns[i];
     const Aval& aval = graph_.aval(e.first_result);
     if (e.op != &add_op || inner[e.first_result] || aval.size() <= few || is_complex(aval.dtype())) continue;
-    const std::vector<const Eqn*> pads = terms(e);
+    const auto [pads, other] = terms(e);
     if (pads.empty()) continue;
     strips_[i] = strips_of(pads);
     if (!strips_[i]) continue;
+    strips_[i]->other = other;
     any = true;
     std::vector<ValueId> sums = {e.first_result};
     while (!sums.empty()) {
       const Eqn* sum = graph_.definition(sums.back());
       sums.pop_back();
       for (ValueId v : graph_.operands(*sum))
-        if (graph_.definition(v)->op == &add_op) {
+        if (padded_[v] && graph_.definition(v)->op == &add_op) {
           inner[v] = 1;
           sums.push_back(v);
         }
@@ -148,7 +167,8 @@ ValueId Joining::added_to_zero(ValueId array, ValueId zero, Loc loc) {
   return reshaped ? add(reshape_op, made->params, {&total, 1}, loc) : total;
 }
 
-/// Zeros where there is no array. The others were added to zeros.
+/// Zeros where there is no array. The arrays were added to zeros; another term to one of them, or to nothing
+/// but zeros, at each place.
 ValueId Joining::joined(const Eqn& sum, const Strips& strips) {
   const Aval& aval = graph_.aval(sum.first_result);
   const ValueId zero =
@@ -167,9 +187,12 @@ ValueId Joining::joined(const Eqn& sum, const Strips& strips) {
   }
   const std::int64_t whole = aval.shape()[strips.axis];
   if (end < whole) parts.push_back(zeros(whole - end));
-  if (parts.size() == 1) return parts[0];
   const ConcatenateParams along{static_cast<std::int64_t>(strips.axis)};
-  return add(concatenate_op, make_params(along), parts, sum.loc);
+  const ValueId whole_sum =
+      parts.size() == 1 ? parts[0] : add(concatenate_op, make_params(along), parts, sum.loc);
+  if (!strips.other) return whole_sum;
+  const ValueId terms[] = {copy_[*strips.other], whole_sum};
+  return add(add_op, {}, terms, sum.loc);
 }
 
 GraphRef Joining::run() {

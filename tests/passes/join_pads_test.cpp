@@ -45,6 +45,22 @@ TEST(JoinPads, OfColumns) {
   EXPECT_EQ(count_ops(*made, "concatenate"), 1);
 }
 
+// With signs of zeros that differ: the first elements of all inputs are -0.
+TEST(JoinPads, AddedToAnArray) {
+  const GraphRef made = checked(R"((v0: f64[40,1], v1: f64[40,2], v2: f64[40,4], v3: f64[40,4]) {
+    v4: f64[] = constant{dtype=f64, weak=false, bits=0, high_bits=0}
+    v5: f64[40,4] = add(v2, v3)
+    v6: f64[40,4] = pad{low=[0, 0], high=[0, 3], interior=[0, 0]}(v0, v4)
+    v7: f64[40,4] = add(v6, v5)
+    v8: f64[40,4] = pad{low=[0, 2], high=[0, 0], interior=[0, 0]}(v1, v4)
+    v9: f64[40,4] = add(v7, v8)
+    v10: f64[40,4] = mul(v9, v2)
+    return v10, v9
+  })");
+  EXPECT_EQ(count_ops(*made, "pad"), 0);
+  EXPECT_EQ(count_ops(*made, "add"), 4);
+}
+
 TEST(JoinPads, OnlyWhatLiesApart) {
   for (const char* text : {// The first two have a column in common.
                            R"((v0: f64[40,2], v1: f64[40,2]) {
@@ -68,6 +84,18 @@ TEST(JoinPads, OnlyWhatLiesApart) {
     v4: f64[40,3] = pad{low=[0, 2], high=[0, 0], interior=[0, 0]}(v1, v2)
     v5: f64[40,3] = add(v3, v4)
     return v5
+  })",
+                           // Two other terms, one between the pads.
+                           R"((v0: f64[40,2], v1: f64[40,1]) {
+    v2: f64[] = constant{dtype=f64, weak=false, bits=0, high_bits=0}
+    v3: f64[40,3] = pad{low=[0, 0], high=[0, 1], interior=[0, 0]}(v0, v2)
+    v4: f64[40,3] = pad{low=[0, 2], high=[0, 0], interior=[0, 0]}(v1, v2)
+    v5: f64[40,3] = broadcast_in_dim{shape=[40, 3], axes=[0, 1]}(v1)
+    v6: f64[40,3] = add(v5, v3)
+    v7: f64[40,3] = exp(v5)
+    v8: f64[40,3] = add(v6, v7)
+    v9: f64[40,3] = add(v8, v4)
+    return v9
   })",
                            // The first is read elsewhere.
                            R"((v0: f64[40,2], v1: f64[40,1]) {
