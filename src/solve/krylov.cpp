@@ -1,4 +1,4 @@
-// CG, BiCGStab and GMRES, with preconditioners on the left of CG and on the right of the others.
+// CG, BiCGStab, GMRES and LSMR, with preconditioners on the left of CG and on the right of the others.
 
 #include "solve/krylov.hpp"
 
@@ -92,6 +92,57 @@ Array gmres(const Apply& a, const Apply& precondition, const Array& b, const Arr
                    return State{x, b - a(x), s.steps + 1};
                  },
                  State{zeros_like(b), b, count_of(0)});
+  return end.x;
+}
+
+namespace {
+/// The rotation that takes (a, b) to (r, 0): c, s, r.
+struct Rotation {
+  Array c, s, r;
+};
+Rotation rotation(const Array& a, const Array& b) {
+  const Array r = sqrt(a * a + b * b);
+  return {where(r == 0., 1., ratio(a, r)), ratio(b, r), r};
+}
+}  // namespace
+
+// The names are those of Fong and Saunders, LSMR: an iterative algorithm for sparse least-squares problems,
+// SIAM J. Sci. Comput. 33, 2011, section 2.8.
+Array lsmr(const Apply& a, const Apply& transpose, const Array& b, const Array& enough,
+           const LinearMethod& m) {
+  struct State {
+    Array x, u, v, h, h_bar, alpha, alpha_bar, zeta_bar, rho, rho_bar, c_bar, s_bar, steps;
+  };
+  const auto unit = [](const Array& w, const Array& length) { return w / where(length == 0., 1., length); };
+  const Array beta = norm(b), u = unit(b, beta), w = transpose(u), alpha = norm(w), v = unit(w, alpha);
+  const Array one = ones_like(alpha);
+  const State end = while_loop(
+      [&](const State& s) { return abs(s.zeta_bar) > enough && s.steps < m.max_steps; },
+      [&](const State& s) {
+        const Array along = a(s.v) - s.alpha * s.u, beta_next = norm(along), u_next = unit(along, beta_next);
+        const Array back = transpose(u_next) - beta_next * s.v, alpha_next = norm(back);
+        const Array v_next = unit(back, alpha_next);
+        const Rotation first = rotation(s.alpha_bar, beta_next);
+        const Array theta = first.s * alpha_next, theta_bar = s.s_bar * first.r;
+        const Rotation second = rotation(s.c_bar * first.r, theta);
+        const Array zeta = second.c * s.zeta_bar;
+        const Array h_bar = s.h - ratio(theta_bar * first.r, s.rho * s.rho_bar) * s.h_bar;
+        return State{s.x + ratio(zeta, first.r * second.r) * h_bar,
+                     u_next,
+                     v_next,
+                     v_next - ratio(theta, first.r) * s.h,
+                     h_bar,
+                     alpha_next,
+                     first.c * alpha_next,
+                     -second.s * s.zeta_bar,
+                     first.r,
+                     second.r,
+                     second.c,
+                     second.s,
+                     s.steps + 1};
+      },
+      State{zeros_like(v), u, v, v, zeros_like(v), alpha, alpha, alpha * beta, one, one, one, zeros_like(one),
+            count_of(0)});
   return end.x;
 }
 

@@ -26,6 +26,9 @@ Array bicgstab(const Apply& a, const Apply& precondition, const Array& b, const 
                const LinearMethod& m);
 Array gmres(const Apply& a, const Apply& precondition, const Array& b, const Array& enough,
             const LinearMethod& m);
+/// x [columns] with the least |a·x - b|, to where |aᵀ·(a·x - b)| is at most `enough`. b is about 1 in size.
+Array lsmr(const Apply& a, const Apply& transpose, const Array& b, const Array& enough,
+           const LinearMethod& m);
 /// What the residual of a solution may be.
 Array allowed(const Array& b, const LinearMethod& m);
 

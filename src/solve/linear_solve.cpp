@@ -7,6 +7,7 @@
 
 #include "apsis/control/error_if.hpp"
 #include "apsis/control/implicit.hpp"
+#include "apsis/transform/vmap.hpp"
 #include "solve/krylov.hpp"
 #include "solve/sparse.hpp"
 
@@ -16,11 +17,14 @@ namespace {
 using Kind = LinearMethod::Kind;
 
 const char* name_of_kind(Kind kind) {
-  constexpr const char* names[] = {"Auto", "Diagonal", "Banded", "Triangular", "LU",       "Cholesky", "QR",
-                                   "SVD",  "SparseLU", "CG",     "NormalCG",   "BiCGStab", "GMRES"};
+  constexpr const char* names[] = {"Auto",     "Diagonal", "Banded", "Triangular", "LU",
+                                   "Cholesky", "QR",       "SVD",    "SparseLU",   "CG",
+                                   "NormalCG", "BiCGStab", "GMRES",  "LSMR"};
   return names[static_cast<std::size_t>(kind)];
 }
 bool is_iteration(Kind kind) { return kind >= Kind::CG; }
+/// Those of the normal equations.
+bool is_normal(Kind kind) { return kind == Kind::NormalCG || kind == Kind::LSMR; }
 
 LinearMethod automatic(const LinearOperator& a) {
   const LinearTags& tags = a.tags();
@@ -47,7 +51,7 @@ void check(const LinearOperator& a, const Array& b, const LinearMethod& m, const
   };
   const bool square = a.rows() == a.columns();
   const LinearTags& tags = a.tags();
-  refuse(!square && m.kind != Kind::QR && m.kind != Kind::SVD && m.kind != Kind::NormalCG,
+  refuse(!square && m.kind != Kind::QR && m.kind != Kind::SVD && !is_normal(m.kind),
          "it takes square ones; take QR, SVD or NormalCG");
   refuse(m.kind == Kind::QR && a.rows() < a.columns(), "it has fewer rows than columns; take SVD");
   refuse(m.kind == Kind::Diagonal && !a.is_diagonal(), "make it by diagonal_operator");
@@ -71,7 +75,7 @@ void check(const LinearOperator& a, const Array& b, const LinearMethod& m, const
   }
   const LinearOperator& p = options.preconditioner;
   if (p.is_empty()) return;
-  refuse(!is_iteration(m.kind) || m.kind == Kind::NormalCG, "it takes no preconditioner");
+  refuse(!is_iteration(m.kind) || is_normal(m.kind), "it takes no preconditioner");
   if (p.rows() != a.rows() || p.columns() != a.columns() || p.dtype() != a.dtype())
     fail(messages::linear_solver_preconditioner, {size_and_dtype(p), size_and_dtype(a)}, loc);
 }
@@ -123,11 +127,35 @@ Array iterate(const LinearOperator& a, const Array& b, const LinearMethod& m, co
                              solve_by(inverse.is_empty() ? inverse : inverse.transpose()));
 }
 
+/// LSMR, with the derivatives of the normal equations.
+Array least_squares_by(const LinearOperator& a, const Array& b, const LinearMethod& m) {
+  const LinearOperator transposed = a.transpose();
+  const auto gradient = [&](const Array& x) { return transposed.mv(a.mv(x) - b); };
+  const auto solve = [&](const auto&, const Array&) {
+    const auto map = [&](const Array& x) { return a.mv(x); };
+    const auto back = [&](const Array& x) { return transposed.mv(x); };
+    const Array unit = unit_of(b), enough = allowed(transposed.mv(b), m) / unit;
+    return unit * lsmr(Apply(map), Apply(back), b / unit, enough, m);
+  };
+  const auto tangent = [&](const auto& slope, const Array& right) {
+    const auto same = [](const Array& x) { return x; };
+    const Array unit = unit_of(right), enough = allowed(right, m) / unit;
+    return unit * conjugate_gradients(Apply(slope), Apply(same), right / unit, enough, m);
+  };
+  return custom_root(gradient, zeros({a.columns()}, b.dtype()), solve, tangent);
+}
+
 }  // namespace
 
 LinearSolution linear_solve_by(const LinearOperator& a, const Array& b, const LinearMethod& given,
                                const LinearOptions& options, Loc loc) {
   const LocScope place(loc);
+  if (!a.is_empty() && b.ndim() == 2 && b.dim(0) == a.rows()) {
+    const auto one = [&](const Array& column) { return linear_solve_by(a, column, given, options, loc); };
+    LinearSolution all = vmap(one)(transpose(b));
+    all.value = transpose(all.value);
+    return all;
+  }
   const LinearMethod m = given.kind == Kind::Auto ? automatic(a) : given;
   check(a, b, m, options, loc);
   const Array right = astype(b, a.dtype());
@@ -136,9 +164,10 @@ LinearSolution linear_solve_by(const LinearOperator& a, const Array& b, const Li
     if (options.throw_) error_if(missed, messages::linear_not_finite, {}, loc);
     return {x, safe_norm(a.mv(x) - right), code_if(missed, NonlinearResult::MaxStepsReached)};
   }
-  const bool normal = m.kind == Kind::NormalCG;
+  const bool normal = is_normal(m.kind);
   const Array target = normal ? a.transpose().mv(right) : right;
-  const Array x = iterate(a, target, m, options.preconditioner);
+  const Array x =
+      m.kind == Kind::LSMR ? least_squares_by(a, right, m) : iterate(a, target, m, options.preconditioner);
   const Array left = a.mv(x) - right, residual = safe_norm(normal ? a.transpose().mv(left) : left);
   // The residual that iterations carry drifts from this one by rounding.
   const Array enough = 10. * allowed(target, m), missed = !(residual <= enough && isfinite(residual));
@@ -148,3 +177,25 @@ LinearSolution linear_solve_by(const LinearOperator& a, const Array& b, const Li
 }
 
 }  // namespace apsis::detail
+
+namespace apsis {
+
+linalg::SlogdetResult slogdet(const LinearOperator& a, Loc loc) {
+  const LocScope place(loc);
+  if (a.is_empty()) fail(messages::operator_none, {}, loc);
+  if (a.rows() != a.columns()) fail(messages::determinant_not_square, {detail::size_of(a)}, loc);
+  const LinearTags& tags = a.tags();
+  const auto by_diagonal = [](const Array& d) {
+    return linalg::SlogdetResult{prod(sign(d)), sum(log(abs(d)))};
+  };
+  if (a.is_diagonal()) return by_diagonal(a.diagonal());
+  const Array matrix = a.as_matrix();
+  if (tags.unit_diagonal && (tags.lower_triangular || tags.upper_triangular))
+    return {ones({}, a.dtype()), zeros({}, a.dtype())};
+  if (tags.lower_triangular || tags.upper_triangular) return by_diagonal(linalg::diagonal(matrix));
+  if (tags.positive_definite)
+    return {ones({}, a.dtype()), 2. * sum(log(linalg::diagonal(linalg::cholesky(matrix))))};
+  return linalg::slogdet(matrix);
+}
+
+}  // namespace apsis

@@ -30,14 +30,14 @@ TEST(PrintSolution, OneSolve) {
 
 TEST(PrintSolution, RowsThatAreNotUsedAndEvents) {
   const auto sol = diffeqsolve(ODETerm{[](const Array&, const Array& y) { return full_like(y, -1.); }},
-                               Euler{}, 0., 4., 0.25, array({1., 2.}),
+                               Euler{}, 0., 4., 0.25, array({1.125, 2.}),
                                {.saveat = {.steps = 1},
                                 .events = {Event{[](const Array&, const Array& y) { return y[0]; }}},
                                 .max_steps = 32});
   EXPECT_EQ(to_string(sol),
-            "EventOccurred, 4 steps, 0 of them rejected\n"
-            "  ts: f64[32], 4 rows used, from 0.25 to 1\n"
-            "  ys: f64[32,2], in the end [0. 1.]\n"
+            "EventOccurred, 5 steps, 0 of them rejected\n"
+            "  ts: f64[32], 5 rows used, from 0.25 to 1.125\n"
+            "  ys: f64[32,2], in the end [0.    0.875]\n"
             "  events occurred: [1] times; events[0] ended the solve\n");
 }
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include <apsis/apsis.hpp>
 
 #include "io/folder.hpp"

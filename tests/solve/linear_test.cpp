@@ -118,9 +118,62 @@ TEST(LinearSolve, EveryMethodAndItsDerivatives) {
   check("Cholesky", spd, positive, linear::Cholesky{});
   check("CG", spd, positive, linear::CG{.rtol = 1e-12});
   check("NormalCG", m, {}, linear::NormalCG{.rtol = 1e-13});
+  check("LSMR", m, {}, linear::LSMR{.rtol = 1e-13});
   check("BiCGStab", m, {}, linear::BiCGStab{.rtol = 1e-12});
   check("GMRES", m, {}, linear::GMRES{.rtol = 1e-12});
   check("GMRES restarted", m, {}, linear::GMRES{.rtol = 1e-12, .restart = 2});
+}
+
+TEST(LinearSolve, LSMRFindsLeastSquares) {
+  const Array tall = sin(square(reshape(arange(40.), {8, 5}))), b = cos(arange(8.));
+  auto solve = [&](const Array& s) {
+    return linear_solve(matrix_operator(tall + s), b, linear::LSMR{.rtol = 1e-13}).value;
+  };
+  auto exact = [&](const Array& s) { return linalg::lstsq(tall + s, b).x; };
+  expect_close(jit(solve)(0.3), exact(0.3), 1e-10);
+  expect_close(jacfwd(solve)(array(0.3)), jacfwd(exact)(array(0.3)), 1e-9);
+  expect_close(jacrev(solve)(array(0.3)), jacrev(exact)(array(0.3)), 1e-9);
+  // The shortest of all, where there are many.
+  const Array wide = transpose(tall);
+  expect_close(linear_solve(matrix_operator(wide), arange(5.), linear::LSMR{.rtol = 1e-13}).value,
+               linalg::lstsq(wide, arange(5.)).x, 1e-10);
+}
+
+TEST(LinearSolve, SeveralRightHandSides) {
+  const Array spd = matmul(m, transpose(m)) + eye(3),
+              right = array({{1., 0., 2.}, {-2., 1., 0.}, {0.5, 3., 1.}});
+  const LinearOperator a = matrix_operator(spd, {.positive_definite = true});
+  auto check = [&](const auto& method) {
+    auto solve = [&](const Array& r) { return linear_solve(a, r, method); };
+    const LinearSolution sol = jit(solve)(right(range(), range(0, 2)));
+    expect_close(sol.value, linalg::solve(spd, right(range(), range(0, 2))), 1e-10);
+    EXPECT_EQ(sol.result.shape(), Shape{2});
+    EXPECT_EQ(sol.residual.shape(), Shape{2});
+  };
+  check(linear::Auto{});
+  check(linear::LU{});
+  check(linear::CG{.rtol = 1e-13});
+  check(linear::LSMR{.rtol = 1e-14});
+  const Array slope = grad([&](const Array& r) { return sum(square(linear_solve(a, r).value)); })(right);
+  expect_close(slope, 2. * linalg::solve(spd, linalg::solve(spd, right)), 1e-12);
+}
+
+TEST(LinearOperator, Determinants) {
+  const Array spd = matmul(m, transpose(m)) + eye(3),
+              half = array({{-2., 0., 0.}, {1., 3., 0.}, {-1., 0.5, 4.}});
+  auto check = [&](const LinearOperator& a) {
+    const auto found = slogdet(a), expected = linalg::slogdet(a.as_matrix());
+    expect_close(found.sign, expected.sign, 0);
+    expect_close(found.logabsdet, expected.logabsdet, 1e-13);
+  };
+  for (const Pair& p : operators()) check(p.op);
+  check(matrix_operator(spd, {.positive_definite = true}));
+  check(matrix_operator(half, {.lower_triangular = true}));
+  check(diagonal_operator(array({-1., 2., -3., 0.5})));
+  const auto of = [&](const Array& s) {
+    return slogdet(matrix_operator(spd * s, {.positive_definite = true})).logabsdet;
+  };
+  EXPECT_NEAR(jit(grad(of))(array(2.)).item<double>(), 1.5, 1e-13);
 }
 
 TEST(LinearSolve, NumbersWhoseSquaresOverflowOrVanish) {

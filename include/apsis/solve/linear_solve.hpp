@@ -5,6 +5,7 @@
 //   auto sol = linear_solve(a, b);                       // the solver that suits what is known of a
 //   auto big = linear_solve(a, b, linear::CG{.rtol = 1e-10}, {.preconditioner = approximate_inverse});
 
+#include "apsis/array/linalg.hpp"
 #include "apsis/solve/linear_operator.hpp"
 
 namespace apsis {
@@ -48,6 +49,13 @@ struct CG {
 /// The same of the normal equations: the least |a·x - b| of operators of full column rank.
 struct NormalCG {
   double rtol = 1e-8, atol = 0;  ///< the same of the normal equations
+  std::int64_t max_steps = 10000;
+};
+/// The same by bidiagonalisation, whose condition is not squared (Fong and Saunders 2011): |aᵀ·(a·x - b)|
+/// falls with every step. Of columns that depend on each other the shortest x; then its derivatives are of
+/// no use.
+struct LSMR {
+  double rtol = 1e-8, atol = 0;  ///< of the normal equations, as of NormalCG
   std::int64_t max_steps = 10000;
 };
 /// Stabilised biconjugate gradients of square operators (van der Vorst 1992).
@@ -95,7 +103,8 @@ struct LinearMethod {
     CG,
     NormalCG,
     BiCGStab,
-    GMRES
+    GMRES,
+    LSMR
   };
   Kind kind;
   double rtol = 0, atol = 0;
@@ -122,6 +131,9 @@ inline LinearMethod method_of(const linear::BiCGStab& s) {
 inline LinearMethod method_of(const linear::GMRES& s) {
   return {LinearMethod::Kind::GMRES, s.rtol, s.atol, s.max_steps, s.restart};
 }
+inline LinearMethod method_of(const linear::LSMR& s) {
+  return {LinearMethod::Kind::LSMR, s.rtol, s.atol, s.max_steps};
+}
 /// Whether there is SparseLU; refuses it, naming its place, where it is not `there`.
 bool has_sparse_lu();
 void require_sparse_lu(bool there, Loc loc);
@@ -129,7 +141,8 @@ LinearSolution linear_solve_by(const LinearOperator& a, const Array& b, const Li
                                const LinearOptions& options, Loc loc);
 }  // namespace detail
 
-/// x with a·x = b, b a vector [rows], by the solver `method`; least squares where a is not square.
+/// x with a·x = b, b a vector [rows], by the solver `method`; least squares where a is not square. Of several
+/// right-hand sides, the columns of b [rows, k], the value is [columns, k], residual and result are [k].
 /// Derivatives of every order are those of the equation, one solve with a, or its transpose, each. Throws
 /// where sizes do not fit or the solver does not suit the operator; and where a solve fails.
 template <class Method = linear::Auto>
@@ -137,5 +150,10 @@ LinearSolution linear_solve(const LinearOperator& a, const Array& b, const Metho
                             const LinearOptions& options = {}, Loc loc = Loc::here()) {
   return detail::linear_solve_by(a, b, detail::method_of(method), options, loc);
 }
+
+/// Sign and logarithm of the determinant of a square operator: by the diagonal of diagonal and triangular
+/// ones, by Cholesky's decomposition of positive definite ones, of others written out. Throws where it is not
+/// square.
+linalg::SlogdetResult slogdet(const LinearOperator& a, Loc loc = Loc::here());
 
 }  // namespace apsis
