@@ -49,6 +49,8 @@ GROUPS = [
                                       "train/gru-first-call", "train/first-call"]),
     Group("elementwise", "elementwise.py", ["elementwise/f32-1e6"], ["elementwise"]),
     Group("fft", "fft.py", ["fft/1024", "fft/64-batch", "fft/65536"], limits=["fft"]),
+    Group("conv", "conv.py", ["conv/resnet", "conv/depthwise"]),
+    Group("shared", "first_call.py", ["first-call/shared-30"]),
     Group(
         "linalg",
         "linalg.py",

@@ -33,6 +33,8 @@ void elementwise();
 void arrays();
 void fft();
 void linear_algebra();
+void convolutions();
+void shared();
 void noise();
 void brusselator();
 void complex_numbers();

@@ -52,6 +52,20 @@ void chain_5000() {
   measure("first-call/chain-5000", 5000, argument());
 }
 
+void shared() {
+  warm_compiler();
+  const Array x = argument();
+  const auto inner = jit(chain(40));
+  const auto outer = [&](const Array& start) {
+    Array y = start;
+    for (int k = 0; k < 30; ++k) y = inner(y) * 0.5;
+    return y;
+  };
+  Array y;
+  const double spent = seconds([&] { y = jit(outer)(x); });
+  report("first-call/shared-30", "ms", spent * 1e3, probes(y));
+}
+
 void cold_process() {
   // The clock starts where the process was spawned, so that loading the library counts.
   const char* spawned = std::getenv("BENCH_SPAWNED_NS");

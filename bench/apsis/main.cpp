@@ -66,6 +66,8 @@ int main(int argc, char** argv) {
       {"arrays", bench::arrays},
       {"fft", bench::fft},
       {"linalg", bench::linear_algebra},
+      {"conv", bench::convolutions},
+      {"shared", bench::shared},
       {"noise", bench::noise},
       {"brusselator", bench::brusselator},
       {"complex", bench::complex_numbers},

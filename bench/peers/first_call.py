@@ -40,6 +40,19 @@ def chain_5000():
     measure("first-call/chain-5000", 5000, jax.block_until_ready(argument()))
 
 
+def shared():
+    common.warm_compiler()
+    inner = jax.jit(chain(40))
+
+    def outer(x):
+        for _ in range(30):
+            x = inner(x) * 0.5
+        return x
+
+    spent, y = common.seconds(jax.jit(outer), jax.block_until_ready(argument()))
+    common.emit("first-call/shared-30", "ms", spent * 1e3, "jax.jit", y[::111])
+
+
 def cold_process():
     # Python's imports are not counted; all that JAX does at its first use is.
     start = time.perf_counter()
@@ -58,4 +71,12 @@ def second_process():
 
 
 if __name__ == "__main__":
-    common.main({"chains": chains, "chain-5000": chain_5000, "cold-process": cold_process, "second-process": second_process})
+    common.main(
+        {
+            "chains": chains,
+            "chain-5000": chain_5000,
+            "shared": shared,
+            "cold-process": cold_process,
+            "second-process": second_process,
+        }
+    )

@@ -100,7 +100,7 @@ class Generator {
 
   void array_op(Block& b) {
     for (int attempt = 0; attempt < 10; ++attempt) {
-      const auto ops = array_ops();
+      const auto ops = random_.chance(20) ? algebra_ops() : array_ops();
       const ArrayOp& op = ops[static_cast<std::size_t>(random_.below(static_cast<std::int64_t>(ops.size())))];
       const Value first = any();
       std::vector<double> numbers;

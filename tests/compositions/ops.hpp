@@ -50,6 +50,8 @@ struct ArrayOp {
 };
 
 std::span<const ArrayOp> array_ops();
+/// Factorisations, Fourier transforms, complex numbers.
+std::span<const ArrayOp> algebra_ops();
 /// Those on long arrays that loops read and write at places.
 std::span<const ArrayOp> buffer_ops();
 /// Those on counts and places, and on buffers of integers and booleans.

@@ -145,7 +145,12 @@ void emit_complex(Region& region, const Eqn& e) {
   parts.offset *= 2;
   for (auto& stride : parts.strides) stride *= 2;
   for (ValueId v : region.operands(e)) {
-    region.copy(region.place(v), region.aval(v), whole.part(b, parts, 0));
+    // A loop may have written it there.
+    const Place& part = region.place(v);
+    const bool there = part.kind == Place::Kind::Memory && part.base.handle == whole.base().handle &&
+                       part.lanes == 1 && part.view.offset == parts.offset &&
+                       part.view.strides == parts.strides;
+    if (!there) region.copy(part, region.aval(v), whole.part(b, parts, 0));
     ++parts.offset;
   }
   region.define(e.first_result, whole.place());

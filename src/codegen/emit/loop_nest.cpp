@@ -1,6 +1,7 @@
 #include "codegen/emit/loop_nest.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace apsis::detail {
 
@@ -72,6 +73,7 @@ LoopNest::LoopNest(Builder& b, const Shape& shape, std::vector<Access> reads, st
     accesses_.push_back({sink.view, sink.base, sink.dtype, sink.lanes, sink.walk});
     masks_.push_back(sink.mask);
   }
+  parts_.resize(masks_.size());
   collapse(shape);
   choose_axis(width, most_phases);
 }
@@ -138,7 +140,7 @@ void LoopNest::choose_axis(int width, int most_phases) {
       if (o != d) work *= extents_[o];
     for (std::size_t a = 0; a < strides_.size(); ++a) {
       const std::int64_t stride = strides_[a][d];
-      const bool near = a < reads_ && stride > 1 && stride <= most_apart;
+      const bool near = (a < reads_ && stride > 1 && stride <= most_apart) || (a >= reads_ && stride == 2);
       each += stride == 0 || stride == 1 ? 1 : near ? std::min<std::int64_t>(2 * stride, lanes) : lanes;
     }
     if (best < 0 || work * each < best) {
@@ -473,8 +475,46 @@ void LoopNest::store(std::size_t sink, Value v, std::int64_t shift) {
     b_.masked_store(p, v, masks_[sink]);
   else if (access.lanes > 1 || vector() == 1 || stride == 1)
     b_.store(p, v);
+  else if (const std::size_t other = other_part(sink); other != sink)
+    store_part(sink, other, v, p);
   else
     b_.scatter(p, lane_places(stride), v);
+}
+
+/// The sink of what lies between the elements of this one, as the imaginary parts of complex numbers lie
+/// between the real ones; this one itself if there is none.
+std::size_t LoopNest::other_part(std::size_t sink) const {
+  const Access& access = accesses_[reads_ + sink];
+  if (stride(reads_ + sink) != 2 || along_ > 0 || phases_ > 1) return sink;
+  for (std::size_t k = 0; k < masks_.size(); ++k) {
+    const Access& other = accesses_[reads_ + k];
+    if (other.base.handle == access.base.handle && other.dtype == access.dtype &&
+        other.lanes == access.lanes && !masks_[k].handle && strides_[reads_ + k] == strides_[reads_ + sink] &&
+        std::abs(other.view.offset - access.view.offset) == 1)
+      return k;
+  }
+  return sink;
+}
+
+/// The parts are stored together, when both are there.
+void LoopNest::store_part(std::size_t sink, std::size_t other, Value v, Pointer p) {
+  if (!parts_[other].value.handle) {
+    parts_[sink] = {v, p};
+    return;
+  }
+  Part first = std::exchange(parts_[other], {}), second{v, p};
+  const auto offset = [&](std::size_t k) { return accesses_[reads_ + k].view.offset; };
+  if (offset(sink) < offset(other)) std::swap(first, second);
+  const int lanes = vector();
+  for (int half = 0; half < 2; ++half) {
+    std::vector<int> from;
+    for (int i = half * lanes / 2; i < (half + 1) * lanes / 2; ++i) {
+      from.push_back(i);
+      from.push_back(lanes + i);
+    }
+    b_.store(b_.offset(first.p, half * lanes * static_cast<std::int64_t>(item_size(first.value.dtype))),
+             b_.shuffle(first.value, second.value, from));
+  }
 }
 
 }  // namespace apsis::detail

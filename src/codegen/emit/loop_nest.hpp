@@ -143,11 +143,18 @@ class LoopNest {
   std::int64_t places_down(std::size_t access) const;
   Value load_apart(ConstPointer p, Dtype dtype, std::int64_t stride);
   Pointer address(std::size_t access);
+  std::size_t other_part(std::size_t sink) const;
+  void store_part(std::size_t sink, std::size_t other, Value v, Pointer p);
 
   Builder& b_;
   std::vector<Access> accesses_;  // what is read, then what is written
   std::size_t reads_;
   std::vector<Value> masks_;  // by sink
+  struct Part {
+    Value value;
+    Pointer p;
+  };
+  std::vector<Part> parts_;  // by sink: what waits to be stored with what lies between
   std::vector<std::int64_t> extents_;
   std::vector<std::vector<std::int64_t>> strides_;  // by access, by collapsed axis
   std::vector<std::vector<Span>> within_;           // the same; of accesses that are not everywhere

@@ -5,6 +5,8 @@
 
 #include "codegen/emit/equations.hpp"
 #include "codegen/emit/list_access.hpp"
+#include "ops/table.hpp"
+#include "passes/analysis/fusible.hpp"
 #include "passes/analysis/updates.hpp"
 
 namespace apsis::detail {
@@ -50,6 +52,7 @@ void Region::hint_output(std::size_t output, const Place& target) {
       place.view.strides = View::contiguous(place.view.shape).strides;
     } else {
       hints_[v] = Home(Place(place));
+      if (e->op == &complex_op && !updated) hint_parts(*e, place);
       // What an update changes may be made at the place of its result, if nothing else reads it.
       const std::uint32_t result = v - e->first_result;
       const std::int64_t operand = updated_operand(*e, result);
@@ -59,6 +62,24 @@ void Region::hint_output(std::size_t output, const Place& target) {
       updated = true;
     }
     v = u;
+  }
+}
+
+/// Loops write the parts of complex numbers where the numbers are to be.
+void Region::hint_parts(const Eqn& e, const Place& whole) {
+  if (whole.lanes > 1 || whole.apart.handle) return;
+  Place part = whole;
+  // Whoever reads a part reads the whole: nothing may be updated under it.
+  const auto buffer = std::make_shared<Buffer>();
+  buffer->parts = {whole.buffer};
+  part.buffer = BufferReader(buffer);
+  part.view.offset *= 2;
+  for (auto& stride : part.view.strides) stride *= 2;
+  for (const ValueId v : graph_.operands(e)) {
+    const Eqn* made = graph_.definition(v);
+    if (!hints_[v] && !in_registers(graph_.aval(v)) && made && fusible(graph_, *made))
+      hints_[v] = Home(Place(part));
+    ++part.view.offset;
   }
 }
 

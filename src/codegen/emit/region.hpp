@@ -58,6 +58,7 @@ class Region : public PlaceAccess {
 
  private:
   void run_items(std::span<const Item> items);
+  void hint_parts(const Eqn& e, const Place& whole);
   void release_operands(const Eqn& e);
   void release(Place& place);
 
