@@ -3,7 +3,6 @@
 #include "apsis/diffeq/implicit.hpp"
 
 #include <limits>
-#include <optional>
 
 #include "apsis/array/dtype.hpp"
 #include "apsis/ops/arithmetic.hpp"
@@ -28,8 +27,8 @@ struct StageEquations {
   const VectorSlope& slope;
   const Layout& layout;
   const MatrixForm& form;
-  Array scale, inner = {};                    // scale empty: 1
-  std::optional<MatrixFactors> factors = {};  // of 1 - γ h ∂f/∂y
+  Array scale, inner = {};     // scale empty: 1
+  MatrixFactors factors = {};  // of 1 - γ h ∂f/∂y
   const NewtonTolerances& tolerances;
   const NewtonOptions& newton;
 
@@ -40,7 +39,7 @@ struct StageEquations {
   void factorise(const Array& t, const Array& y, const Array& guess, const Array& gamma_h) {
     const Array at = stop_gradient(y + inner * guess);
     const Array jacobian = stop_gradient(form.jacobian(slope, stop_gradient(t), at));
-    factors.emplace(form.pattern(), form.mass() - stop_gradient(gamma_h) * jacobian);
+    factors = MatrixFactors::of(form.pattern(), form.mass() - stop_gradient(gamma_h) * jacobian);
   }
   std::pair<Array, Array> solve(const Array& t, const Array& y, const Array& guess) const;
 };
@@ -54,7 +53,7 @@ std::pair<Array, Array> StageEquations::solve(const Array& t, const Array& y, co
                                 : max(abs(inner * change / tolerances.allowed(y + inner * u)));
     };
     return newton_root(
-        newton, start, [&](const Array& u) { return factors->solve(f(u)); }, size);
+        newton, start, [&](const Array& u) { return factors.solve(f(u)); }, size);
   };
   const auto by_jacobian = [&](const auto& map, const Array& right) {
     return solve_by_columns(map, right, form.pattern());

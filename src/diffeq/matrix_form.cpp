@@ -130,9 +130,29 @@ Array Blocks::values(const std::vector<Array>& of_blocks) const {
   return concatenate(rows, 0);
 }
 
+MatrixFactors MatrixFactors::of(const Pattern& pattern, const Array& values) {
+  if (pattern.is_empty()) return {pattern, linalg::lu_factor(values)};
+  return {pattern, {}, values};
+}
+void MatrixFactors::append_to(std::vector<Array>& state) const {
+  if (pattern.is_empty())
+    state.insert(state.end(), {full.lu, full.pivots, full.permutation});
+  else
+    state.push_back(entries);
+}
+MatrixFactors MatrixFactors::from(const MatrixForm& form, std::span<const Array> state) {
+  if (form.pattern().is_empty()) return {{}, {state[0], state[1], state[2]}};
+  return {form.pattern(), {}, state[0]};
+}
+MatrixFactors MatrixFactors::unmade(const MatrixForm& form) {
+  const Array none = zeros_like(form.mass());
+  if (!form.pattern().is_empty()) return {form.pattern(), {}, none};
+  const Array rows = zeros({none.dim(0)}, i32);
+  return {{}, {none, rows, rows}};
+}
 Array MatrixFactors::solve(const Array& right) const {
-  if (pattern_.is_empty()) return linalg::lu_solve(full_, right);
-  return linear_solve(sparse_operator(pattern_, entries_), right, linear::Auto{}, {.throw_ = false}).value;
+  if (pattern.is_empty()) return linalg::lu_solve(full, right);
+  return linear_solve(sparse_operator(pattern, entries), right, linear::Auto{}, {.throw_ = false}).value;
 }
 
 Array solve_by_columns(const LinearMap<Array>& map, const Array& right, const Pattern& pattern) {

@@ -48,20 +48,17 @@ class MatrixForm {
 };
 
 /// A matrix, ready to be solved with.
-class MatrixFactors {
- public:
-  MatrixFactors(const Pattern& pattern, const Array& values) : pattern_(pattern) {
-    if (pattern.is_empty())
-      full_ = linalg::lu_factor(values);
-    else
-      entries_ = values;
-  }
-  Array solve(const Array& right) const;
+struct MatrixFactors {
+  Pattern pattern;
+  linalg::LUFactors full = {};
+  Array entries = {};  ///< of a sparse one, whose factors the linear solver keeps
 
- private:
-  Pattern pattern_;
-  linalg::LUFactors full_;
-  Array entries_;  // whose factors the solver keeps
+  static MatrixFactors of(const Pattern& pattern, const Array& values);
+  Array solve(const Array& right) const;
+  /// As arrays of a solver's state, and back; what stands there before there are factors.
+  void append_to(std::vector<Array>& state) const;
+  static MatrixFactors from(const MatrixForm& form, std::span<const Array> state);
+  static MatrixFactors unmade(const MatrixForm& form);
 };
 
 /// Solves with a linear map, which has this pattern (or its transpose): for the tangents of custom_root.

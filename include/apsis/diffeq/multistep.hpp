@@ -16,7 +16,8 @@ struct BackwardDifferenceInterpolation {
 /// (NDF), or with `numerical` false the classical ones (BDF). One equation a step: for large stiff systems,
 /// or where slopes are expensive. Steps keep their length until the order's worth of them has been made, then
 /// the order is chosen by which the next step may be longest, and PIDController sees an error that says so.
-/// With steps of one length the order rises to max_order.
+/// With steps of one length the order rises to max_order. Jacobian and factors are kept from step to step by
+/// the rules of CVODE (Hindmarsh et al. 2005).
 struct BackwardDifferences {
   NewtonOptions newton = {};
   int max_order = 5;  ///< from 1 to 5

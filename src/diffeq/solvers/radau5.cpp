@@ -61,8 +61,8 @@ std::vector<Array> thirds(const Array& z) {
 struct Factors {
   detail::MatrixFactors real, pair;
   Factors(const detail::MatrixForm& form, const detail::Blocks& two, const Array& h_jacobian)
-      : real(form.pattern(), real_value * form.mass() - h_jacobian),
-        pair(two.pattern, two.values(blocks(form.mass(), h_jacobian))) {}
+      : real(detail::MatrixFactors::of(form.pattern(), real_value * form.mass() - h_jacobian)),
+        pair(detail::MatrixFactors::of(two.pattern, two.values(blocks(form.mass(), h_jacobian)))) {}
   static std::vector<Array> blocks(const Array& one, const Array& h_jacobian) {
     const Array diagonal = pair_real * one - h_jacobian, beside = pair_imaginary * one;
     return {diagonal, beside, -beside, diagonal};
