@@ -8,6 +8,7 @@
 #include "passes/fuse_loops.hpp"
 #include "passes/group_error_checks.hpp"
 #include "passes/hoist_invariants.hpp"
+#include "passes/hoist_products.hpp"
 #include "passes/inline_calls.hpp"
 #include "passes/join_pads.hpp"
 #include "passes/loop_dce.hpp"
@@ -33,6 +34,8 @@ constexpr Pass table[] = {
     // another
     // is no longer beside its copy.
     {"hoist_invariants", hoist_invariants},
+    // Products of single entries become one product of all. After what is constant in a loop is known.
+    {"hoist_products", hoist_products},
     // Products come in the order of axes in which they are read.
     {"turn_products", turn_products},
     // Gradients of columns are put together.

@@ -37,6 +37,35 @@ GraphRef checked(std::string_view text) {
   return simple;
 }
 
+// The product with the entry is one of all entries; that with the carry stays, and the one that is small.
+TEST(HoistProducts, OfEntriesAreOneProductBeforeTheLoop) {
+  GraphRef simple = checked(R"((v0: f32[48,32], v1: f32[7,8,32], v2: f32[7,32], v3: f32[8,48], v4: f32[48,48]) {
+    v5: f32[8,48], v6: f32[7,48] = scan{consts=2, carries=1, length=7, reverse=false, body=(v0: f32[48,32], v1: f32[48,48], v2: f32[8,48], v3: f32[8,32], v4: f32[32]) {
+      v5: f32[8,48] = dot_general{contract_a=[1], contract_b=[1], batch_a=[], batch_b=[], k_ordered=false}(v3, v0)
+      v6: f32[8,48] = dot_general{contract_a=[1], contract_b=[0], batch_a=[], batch_b=[], k_ordered=false}(v2, v1)
+      v7: f32[8,48] = add(v5, v6)
+      v8: f32[8,48] = tanh(v7)
+      v9: f32[48] = dot_general{contract_a=[1], contract_b=[0], batch_a=[], batch_b=[], k_ordered=false}(v0, v4)
+      return v8, v9
+    }}(v0, v4, v3, v1, v2)
+    return v5, v6
+  })");
+  EXPECT_EQ(count_ops(*simple, "dot_general", true), 2);  // the last has few terms, whose order is another
+  EXPECT_EQ(count_ops(*simple, "dot_general", false), 1);
+}
+TEST(HoistProducts, OfAConstantAndAnEntryHaveTheAxisOfIterationsFirst) {
+  GraphRef simple = checked(R"((v0: f64[6,40,32], v1: f64[5,32,9], v2: f64[6]) {
+    v3: f64[6], v4: f64[5,6,40,9] = scan{consts=1, carries=1, length=5, reverse=true, body=(v0: f64[6,40,32], v1: f64[6], v2: f64[32,9]) {
+      v3: f64[6,40,9] = dot_general{contract_a=[2], contract_b=[0], batch_a=[], batch_b=[], k_ordered=false}(v0, v2)
+      v4: f64[6] = reduce_sum{axes=[1, 2]}(v3)
+      v5: f64[6] = add(v1, v4)
+      return v5, v3
+    }}(v0, v2, v1)
+    return v3, v4
+  })");
+  EXPECT_EQ(count_ops(*simple, "dot_general", true), 0);
+}
+
 // The second carry feeds the third, which nobody reads; the fourth never changes.
 TEST(SimplifyLoops, DeadAndConstantCarriesGo) {
   GraphRef simple = checked(R"((v0: f64[], v1: f64[]) {

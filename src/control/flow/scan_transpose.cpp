@@ -9,9 +9,11 @@
 #include "control/common/call_rules.hpp"
 #include "control/common/messages.hpp"
 #include "control/flow/condition_unions.hpp"
+#include "control/flow/late_sums.hpp"
 #include "control/flow/loop_rules.hpp"
 #include "control/tape/late_writes.hpp"
 #include "core/list.hpp"
+#include "ir/copy.hpp"
 #include "ops/lax.hpp"
 #include "transform/derivatives/guard.hpp"
 #include "transform/derivatives/transpose.hpp"
@@ -405,13 +407,92 @@ class Backward {
     return false;
   }
 
+  /// How many of the outputs say where cotangents count.
+  std::size_t conditional_outputs() const {
+    return count(out_mask_) - count(slice_mask(out_mask_, 0, all_.size()));
+  }
   std::size_t carried() const { return given_[Sums].size() + loop_.carries; }
+
+  /// Sums of products that are computed after the loop, of what it keeps of their operands.
+  struct LateSum {
+    std::size_t place;
+    std::vector<LateProduct> products;
+  };
+  std::vector<LateSum> late_sums(const std::array<std::size_t, group_count>& sizes) const {
+    std::vector<LateSum> found;
+    if (loop_.length < 0 || sizes[Held] + sizes[HeldXs] > 0) return found;
+    const std::vector<char> stacked = stacked_inputs(sizes);
+    const std::size_t first = sizes[Open] + sizes[Consts] + sizes[Xs] + sizes[Carry] + sizes[Ys];
+    for (std::size_t s = 0; s < sizes[Sums]; ++s) {
+      auto products =
+          late_products(*transposed_, static_cast<ValueId>(first + s), transposed_->outputs()[s], stacked);
+      if (!products.empty()) found.push_back({s, std::move(products)});
+    }
+    return found;
+  }
+  /// By input of the transposed body: whether it is an entry of an array.
+  std::vector<char> stacked_inputs(const std::array<std::size_t, group_count>& sizes) const {
+    std::vector<char> stacked;
+    for (Group g : body_order)
+      for (std::size_t i = 0; i < sizes[g]; ++i)
+        stacked.push_back((g == Xs || g == Ys) && !given_[g][i].aval().is_list());
+    return stacked;
+  }
 
   std::vector<Array> bind_backward() {
     std::array<std::size_t, group_count> sizes;
     for (Group g : body_order) sizes[g] = given_[g].size();
+    const std::vector<LateSum> late_sums = this->late_sums(sizes);
+    if (late_sums.empty()) return bind_loop(sizes);
+
+    // The loop without these sums, and with the operands of their products among its entries.
+    const std::vector<Array> sums = given_[Sums];
+    const GraphRef whole = transposed_;
+    std::vector<ValueId> outputs, inputs, operands;
+    std::vector<char> late(sizes[Sums], 0);
+    for (const LateSum& sum : late_sums) {
+      late[sum.place] = 1;
+      for (const LateProduct& p : sum.products) operands.insert(operands.end(), {p.a, p.b});
+    }
+    const std::size_t first = joined(given_, body_order).size() - sizes[Sums];
+    std::erase_if(operands, [&](ValueId v) { return v < whole->input_count(); });
+    std::ranges::sort(operands);
+    operands.erase(std::ranges::unique(operands).begin(), operands.end());
+    for (ValueId v = 0; v < whole->input_count(); ++v)
+      if (v < first || !late[v - first]) inputs.push_back(v);
+    for (std::size_t o = 0; o < whole->outputs().size(); ++o)
+      if (o >= late.size() || !late[o]) outputs.push_back(whole->outputs()[o]);
+    outputs.insert(outputs.end(), operands.begin(), operands.end());
+    given_[Sums].clear();
+    for (std::size_t s = 0; s < late.size(); ++s)
+      if (!late[s]) given_[Sums].push_back(sums[s]);
+    sizes[Sums] = given_[Sums].size();
+    transposed_ = extract(*whole, outputs, inputs);
+    std::vector<Array> found = bind_loop(sizes);
+    transposed_ = whole;
+    given_[Sums] = sums;
+
+    const std::vector<Array> entries(found.end() - static_cast<std::ptrdiff_t>(operands.size()), found.end());
+    found.resize(found.size() - operands.size());
+    const std::vector<Array> all = joined(given_, body_order);
+    const auto of_all = [&](ValueId v) {
+      if (v < whole->input_count()) return all[v];
+      return entries[static_cast<std::size_t>(std::ranges::find(operands, v) - operands.begin())];
+    };
+    for (const LateSum& sum : late_sums) {
+      Array total = sums[sum.place];
+      for (const LateProduct& p : sum.products)
+        total = lax::add(total, product_of_all(p.params, of_all(p.a), of_all(p.b)));
+      found.insert(found.begin() + static_cast<std::ptrdiff_t>(sum.place), total);
+    }
+    return found;
+  }
+
+  /// Binds the loop over the transposed body. Outputs that follow the cotangents are entries.
+  std::vector<Array> bind_loop(const std::array<std::size_t, group_count>& sizes) {
     const std::size_t plain = sizes[Open] + sizes[Consts] + sizes[Xs],
-                      cotangents = count(slice_mask(out_mask_, 0, all_.size()));
+                      first_open = sizes[Sums] + loop_.carries,
+                      cotangents = transposed_->outputs().size() - conditional_outputs();
     const auto wire = [&](std::span<const Array> in) {
       const std::vector<Array> args = reordered(in, sizes, loop_order, body_order);
       std::vector<Array> outs = interpret(*transposed_, args);
@@ -421,13 +502,13 @@ class Backward {
       for (std::size_t c = 0; c < loop_.carries; ++c)
         if (late_.late[c]) outs[sizes[Sums] + c] = args[plain + c];
       const std::vector<Array> open = interpret(*late_.next, std::span(args).first(plain));
-      outs.insert(outs.begin() + static_cast<std::ptrdiff_t>(carried()), open.begin(), open.end());
+      outs.insert(outs.begin() + static_cast<std::ptrdiff_t>(first_open), open.begin(), open.end());
       return outs;
     };
     const std::vector<Aval> avals = input_avals(*transposed_);
     const ScanParams backward{rewire(reordered<Aval>(avals, sizes, body_order, loop_order), wire),
                               static_cast<std::int64_t>(sizes[Consts] + sizes[Held]),
-                              static_cast<std::int64_t>(carried() + sizes[Open]), loop_.length,
+                              static_cast<std::int64_t>(first_open + sizes[Open]), loop_.length,
                               !loop_.reverse};
     return bind_all(scan_op, make_params(backward), joined(given_, loop_order));
   }

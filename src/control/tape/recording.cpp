@@ -60,7 +60,8 @@ void Recording::keep_smallest(std::vector<char> carry) {
   std::vector<char> tangents(tangent_->input_count(), 0);
   std::fill(tangents.begin() + static_cast<std::ptrdiff_t>(inputs), tangents.end(), 1);
   const auto cut_of = [&](const Graph& graph) {
-    return smallest_cut(graph, made_of(graph, tangents), carry, bytes_of_values(graph));
+    return smallest_cut(graph, made_of(graph, tangents), carry, bytes_of_values(graph),
+                        work_of_values(graph));
   };
   Cut cut = cut_of(*tangent_);
   // Branches and inner loops hide what they read of a large array.

@@ -5,6 +5,7 @@
 
 #include "core/list.hpp"
 #include "ir/loop.hpp"
+#include "ops/dot_params.hpp"
 #include "ops/lax.hpp"
 
 namespace apsis::detail {
@@ -110,7 +111,7 @@ std::vector<char> read_by_linear(const Graph& graph, const std::vector<char>& li
 }
 
 Cut smallest_cut(const Graph& graph, const std::vector<char>& linear, const std::vector<char>& given,
-                 std::span<const std::int64_t> bytes) {
+                 std::span<const std::int64_t> bytes, std::span<const std::int64_t> work) {
   const std::vector<char> varying = made_of(graph, given), read = read_by_linear(graph, linear);
   const std::size_t source = 2 * graph.value_count(), sink = source + 1;
   Network network(sink + 1);
@@ -120,6 +121,8 @@ Cut smallest_cut(const Graph& graph, const std::vector<char>& linear, const std:
     network.add(2 * v, 2 * v + 1, std::min(bytes[v] + 1, Network::unbounded));
     if (v < graph.input_count() && given[v]) network.add(source, 2 * v, Network::unbounded);
     if (read[v]) network.add(2 * v + 1, sink, Network::unbounded);
+    // What is beyond the cut is computed again.
+    if (!work.empty() && work[v] > 0) network.add(source, 2 * v, work[v]);
   }
   for (const Eqn& e : graph.eqns())
     for (std::uint32_t r = 0; r < e.result_count; ++r)
@@ -134,6 +137,20 @@ Cut smallest_cut(const Graph& graph, const std::vector<char>& linear, const std:
       cut.bytes += bytes[v];
     }
   return cut;
+}
+
+std::vector<std::int64_t> work_of_values(const Graph& graph) {
+  constexpr std::int64_t multiply_adds = 32;
+  std::vector<std::int64_t> work(graph.value_count(), 0);
+  for (const Eqn& e : graph.eqns()) {
+    if (e.op != &dot_general_op) continue;
+    const auto& p = e.params.as<DotParams>();
+    const Aval &a = graph.aval(graph.operands(e)[0]), &result = graph.aval(e.first_result);
+    std::int64_t terms = 1;
+    for (std::int64_t axis : p.contract_a) terms *= a.shape()[axis];
+    work[e.first_result] = static_cast<std::int64_t>(result.bytes()) * terms / multiply_adds;
+  }
+  return work;
 }
 
 namespace {

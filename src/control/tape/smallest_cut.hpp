@@ -18,8 +18,13 @@ struct Cut {
 /// The values of fewest bytes, the nearest to the inputs `given` among them, from which all that the linear
 /// equations and the outputs read of what is made of these inputs follows: a minimum vertex cut. `linear`
 /// marks the linear values, `bytes` says what it takes to keep each; `never_kept` those that cannot be.
+/// `work`: what it takes to compute each again, in bytes that would rather be kept; empty: nothing.
 Cut smallest_cut(const Graph& graph, const std::vector<char>& linear, const std::vector<char>& given,
-                 std::span<const std::int64_t> bytes);
+                 std::span<const std::int64_t> bytes, std::span<const std::int64_t> work = {});
+
+/// What it takes to compute each value again, in bytes that are written and read in that time: for products.
+/// (A multiply-add of two vectors takes about a thirtieth of the time that writing and reading one does.)
+std::vector<std::int64_t> work_of_values(const Graph& graph);
 
 constexpr std::int64_t never_kept = std::numeric_limits<std::int64_t>::max() / 4;
 
