@@ -9,6 +9,7 @@
 #include "apsis/control/custom.hpp"
 #include "apsis/ops/arithmetic.hpp"
 #include "apsis/ops/comparison.hpp"
+#include "apsis/ops/complex.hpp"
 #include "apsis/ops/convert.hpp"
 #include "apsis/ops/logic.hpp"
 #include "apsis/ops/math.hpp"
@@ -103,16 +104,20 @@ SlogdetResult slogdet(const Array& a, Loc loc) {
   const Array x = square_matrices("slogdet", a);
   if (x.dim(-1) == 1 || x.dim(-1) == 2) {
     const Array d = det(x);
-    return {stop_gradient(sign(d)), log(abs(d))};
+    return {is_complex(d.dtype()) ? sign(d) : stop_gradient(sign(d)), log(abs(d))};
   }
-  // The derivative of the logarithm is the transposed inverse.
-  const Pair found = custom_jvp(
-      [](const Array& v) { return slogdet_by_factors(v); },
-      [](const Array& v, const Array& dv) {
-        const Pair value = slogdet_by_factors(v);
-        return std::pair{value, Pair{zeros_like(value.first), sum_of_products(matrix_transpose(inv(v)), dv)}};
-      },
-      loc)(x);
+  // The derivative of the logarithm is the transposed inverse; its imaginary part turns the sign.
+  const Pair found = custom_jvp([](const Array& v) { return slogdet_by_factors(v); },
+                                [](const Array& v, const Array& dv) {
+                                  const Pair value = slogdet_by_factors(v);
+                                  const Array change = sum_of_products(matrix_transpose(inv(v)), dv);
+                                  if (!is_complex(v.dtype()))
+                                    return std::pair{value, Pair{zeros_like(value.first), change}};
+                                  const Array turn =
+                                      value.first * complex(zeros_like(value.second), imag(change));
+                                  return std::pair{value, Pair{turn, real(change)}};
+                                },
+                                loc)(x);
   return {found.first, found.second};
 }
 

@@ -7,6 +7,7 @@
 #include "apsis/control/while_loop.hpp"
 #include "apsis/ops/arithmetic.hpp"
 #include "apsis/ops/comparison.hpp"
+#include "apsis/ops/complex.hpp"
 #include "apsis/ops/convert.hpp"
 #include "apsis/ops/math.hpp"
 #include "apsis/ops/select.hpp"
@@ -126,7 +127,7 @@ Array squarings(const Pade& pade, const Array& a, const Array& a4, const Array& 
   // ‖|A|^(2m+1)‖₁ is that of a row of ones times |A|, again and again.
   const int m = pade.degree(), p = 2 * m + 1;
   const Array scaled = abs(a) * expand_dims(expand_dims(exp2(-first), -1), -1);
-  Array row = ones_like(part(a, a.ndim() - 2, 0, 1));
+  Array row = ones_like(part(scaled, a.ndim() - 2, 0, 1));
   for (int i = 0; i < p; ++i) row = matmul(row, scaled);
   double c = 1;  // (m!)² / ((2m)! (2m + 1)!)
   for (int i = 1; i <= m; ++i) c *= i;
@@ -150,7 +151,7 @@ Array even_sum(const Pade& pade, int first, const std::vector<Array>& powers, st
 }
 
 Array expm_of(const Array& a) {
-  const Pade& pade = a.dtype() == f64 ? pade13 : pade7;
+  const Pade& pade = real_dtype(a.dtype()) == f64 ? pade13 : pade7;
   const Array a2 = matmul(a, a), a4 = matmul(a2, a2), a6 = matmul(a2, a4);
   const Array count = stop_gradient(squarings(pade, stop_gradient(a), stop_gradient(a4), stop_gradient(a6)));
   const Array scale = expand_dims(expand_dims(exp2(-count), -1), -1), scale2 = scale * scale,
@@ -208,7 +209,7 @@ Array block_diag(std::initializer_list<Array> arrays, Loc loc) { return block_di
 // Entry i, j is number i - j, counted from the first of c to its last or backwards through r.
 Array toeplitz(const Array& c, const Array& r, Loc loc) {
   const LocScope place(loc);
-  const Array given[] = {c, r.is_empty() ? c : r};
+  const Array given[] = {c, r.is_empty() ? conj(c) : r};
   for (const Array& x : given) check_rank("toeplitz", x.ndim() >= 1, "an axis or more", x);
   const std::vector<Array> lines = promoted(given);
   const std::int64_t m = c.dim(-1), n = given[1].dim(-1);

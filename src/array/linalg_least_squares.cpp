@@ -9,6 +9,7 @@
 #include "apsis/control/custom.hpp"
 #include "apsis/ops/arithmetic.hpp"
 #include "apsis/ops/comparison.hpp"
+#include "apsis/ops/complex.hpp"
 #include "apsis/ops/logic.hpp"
 #include "apsis/ops/select.hpp"
 #include "array/linalg_support.hpp"
@@ -25,7 +26,7 @@ Array counting(const Array& s, double rtol) {
   return s.dim(-1) == 0 ? positive : positive && s > part(s, s.ndim() - 1, 0, 1) * rtol;
 }
 
-/// A⁺ = V·diag(1/s)·Uᵀ over the singular values that count.
+/// A⁺ = V·diag(1/s)·Uᴴ over the singular values that count.
 struct Inverse {
   Array u, s, vh, kept;
   Inverse(const Array& a, double rtol) {
@@ -36,27 +37,27 @@ struct Inverse {
   /// 1/s, 0 for those that do not count.
   Array reciprocals() const { return where(kept, 1. / where(kept, s, ones_like(s)), zeros_like(s)); }
   Array times(const Array& b) const {
-    return matmul(matrix_transpose(vh), expand_dims(reciprocals(), -1) * matmul(matrix_transpose(u), b));
+    return matmul(adjoint(vh), expand_dims(reciprocals(), -1) * matmul(adjoint(u), b));
   }
-  Array transposed_times(const Array& b) const {
+  Array adjoint_times(const Array& b) const {
     return matmul(u, expand_dims(reciprocals(), -1) * matmul(vh, b));
   }
 };
 
 double bound(const Array& a, const RankOptions& options, double factor) {
   const double sides = static_cast<double>(std::max(a.dim(-1), a.dim(-2)));
-  return options.rtol >= 0 ? options.rtol : factor * sides * finfo(a.dtype()).eps;
+  return options.rtol >= 0 ? options.rtol : factor * sides * finfo(real_dtype(a.dtype())).eps;
 }
 
-// With r = b - A·x: dx = A⁺ (db - dA·x) + A⁺ A⁺ᵀ dAᵀ r + (1 - A⁺ A) dAᵀ A⁺ᵀ x (G. H. Golub and V. Pereyra,
+// With r = b - A·x: dx = A⁺ (db - dA·x) + A⁺ A⁺ᴴ dAᴴ r + (1 - A⁺ A) dAᴴ A⁺ᴴ x (G. H. Golub and V. Pereyra,
 // The differentiation of pseudo-inverses and nonlinear least squares problems whose variables separate, 1973,
 // equation 4.12 times b).
 Pair derivative(const Array& a, const Array& b, const Array& da, const Array& db, double rtol) {
   const Inverse inverse(a, rtol);
-  const Array x = inverse.times(b), turned = matrix_transpose(da);
-  const Array across = matmul(turned, inverse.transposed_times(x));
+  const Array x = inverse.times(b), turned = adjoint(da);
+  const Array across = matmul(turned, inverse.adjoint_times(x));
   const Array dx = inverse.times(db - matmul(da, x)) +
-                   inverse.times(inverse.transposed_times(matmul(turned, b - matmul(a, x)))) +
+                   inverse.times(inverse.adjoint_times(matmul(turned, b - matmul(a, x)))) +
                    (across - inverse.times(matmul(a, across)));
   return {x, dx};
 }
@@ -81,7 +82,7 @@ LstsqResult lstsq(const Array& a, const Array& b, const RankOptions& options, Lo
   const Shape leading = leading_shape("lstsq", e.matrices, columns);
   const Array right = with_leading(columns, leading), left = with_leading(e.matrices, leading);
   const Array x = least_squares(left, right, rtol, loc);
-  const Array off = right - matmul(left, x), residuals = sum(off * off, {.axis = -2});
+  const Array off = right - matmul(left, x), residuals = sum(real(conj(off) * off), {.axis = -2});
   const Array s = svdvals(e.matrices);
   const Array rank = sum(counting(stop_gradient(s), rtol), {.axis = -1});
   return {vector ? squeeze(x, {-1}) : x, residuals, rank, s};

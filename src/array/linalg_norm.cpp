@@ -47,7 +47,6 @@ Array diagonal(const Array& x, int offset, Loc loc) { return apsis::diagonal(x, 
 Array vector_norm(const Array& x, const VectorNormOptions& options, Loc loc) {
   const LocScope place(loc);
   const ReduceOptions over{options.axis, options.keepdims};
-  check_dtype("vector_norm", !is_complex(x.dtype()), "real numbers", x);
   const Array v = inexact(x);
   if (options.ord.kind != NormOrder::Kind::Number)
     fail(messages::array_norm, {"vector_norm", text(options.ord), "a number"});
@@ -55,7 +54,7 @@ Array vector_norm(const Array& x, const VectorNormOptions& options, Loc loc) {
   if (ord == 2) return norm(v, over);
   if (ord == infinity) return largest(abs(v), over);
   if (ord == -infinity) return min(abs(v), over);
-  if (ord == 0) return sum(astype(v != 0, v.dtype()), over);
+  if (ord == 0) return sum(astype(v != 0, real_dtype(v.dtype())), over);
   if (ord == 1) return sum(abs(v), over);
   return pow(sum(pow(abs(v), ord), over), 1 / ord);
 }
@@ -98,7 +97,7 @@ Array cond(const Array& x, const NormOrder& ord, Loc loc) {
 Array matrix_rank(const Array& x, double tol, Loc loc) {
   const LocScope place(loc);
   const Array m = matrices("matrix_rank", x), s = stop_gradient(svdvals(m));
-  const double relative = static_cast<double>(std::max(m.dim(-1), m.dim(-2))) * finfo(m.dtype()).eps;
+  const double relative = static_cast<double>(std::max(m.dim(-1), m.dim(-2))) * finfo(s.dtype()).eps;
   const Array bound = tol >= 0 ? full_like(s, tol) : largest(s, {-1, true}) * relative;
   return sum(s > bound, {.axis = -1});
 }

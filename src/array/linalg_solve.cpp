@@ -79,7 +79,7 @@ LUResult lu(const Array& a, Loc loc) {
   const LUFactors f = lu_factor(x);
   const std::int64_t m = x.dim(-2), n = x.dim(-1), k = std::min(m, n);
   // Row permutation[i] of A is row i of L·U.
-  const Array p = astype(expand_dims(f.permutation, -2) == expand_dims(arange(m), 1), x.dtype());
+  const Array p = astype(expand_dims(f.permutation, -2) == expand_dims(arange(m), 1), real_dtype(x.dtype()));
   const int rows = x.ndim() - 2, columns = x.ndim() - 1;
   return {p, tril(part(f.lu, columns, 0, k), -1) + eye(m, k, 0, x.dtype()), triu(part(f.lu, rows, 0, k))};
 }
@@ -104,9 +104,11 @@ Array cho_solve(const ChoFactor& factor, const Array& b, Loc loc) {
   check_factors("cho_solve", factor.c);
   const Equation e = equation("cho_solve", factor.c, b);
   return with_columns(e.right, [&](const Array& columns) {
-    const Array half =
-        triangular_solve(e.matrices, columns, {.lower = factor.lower, .transpose_a = !factor.lower});
-    return triangular_solve(e.matrices, half, {.lower = factor.lower, .transpose_a = factor.lower});
+    const auto solved = [&](const Array& right, bool turned) {
+      return triangular_solve(e.matrices, right,
+                              {.lower = factor.lower, .transpose_a = turned, .conjugate_a = turned});
+    };
+    return solved(solved(columns, !factor.lower), factor.lower);
   });
 }
 
@@ -115,9 +117,11 @@ Array solve_triangular(const Array& a, const Array& b, const SolveTriangularOpti
   square_matrices("solve_triangular", a);
   const Equation e = equation("solve_triangular", a, b);
   return with_columns(e.right, [&](const Array& columns) {
-    return triangular_solve(
-        e.matrices, columns,
-        {.lower = options.lower, .transpose_a = options.transpose, .unit_diagonal = options.unit_diagonal});
+    return triangular_solve(e.matrices, columns,
+                            {.lower = options.lower,
+                             .transpose_a = options.transpose,
+                             .unit_diagonal = options.unit_diagonal,
+                             .conjugate_a = options.conjugate});
   });
 }
 

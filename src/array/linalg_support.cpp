@@ -1,13 +1,14 @@
 #include "array/linalg_support.hpp"
 
 #include "apsis/array/creation.hpp"
+#include "apsis/array/shape.hpp"
+#include "apsis/ops/complex.hpp"
 #include "array/messages.hpp"
 
 namespace apsis::detail::arrays {
 
 Array matrices(const char* where, const Array& a) {
   check_rank(where, a.ndim() >= 2, "two axes or more", a);
-  check_dtype(where, !is_complex(a.dtype()), "real numbers", a);
   return inexact(a);
 }
 
@@ -20,7 +21,6 @@ Array square_matrices(const char* where, const Array& a) {
 Equation equation(const char* where, const Array& a, const Array& b) {
   check_rank(where, b.ndim() >= 1, "an axis or more as right side", b);
   const Array given[] = {matrices(where, a), b};
-  check_dtype(where, !is_complex(b.dtype()), "real numbers", b);
   if (a.dim(-2) != b.dim(b.ndim() == 1 ? 0 : -2))
     fail(messages::array_sizes, {where, to_string(a.aval()), to_string(b.aval()), "both need as many rows"});
   std::vector<Array> pair = promoted_inexact(given);
@@ -38,6 +38,10 @@ Array with_leading(const Array& a, Shape leading) {
   leading.push_back(a.dim(-1));
   return a.shape() == leading ? a : broadcast_to(a, leading);
 }
+
+Array adjoint(const Array& a) { return conj(matrix_transpose(a)); }
+
+Dtype real_dtype(Dtype d) { return d == c128 ? f64 : d == c64 ? f32 : d; }
 
 Array identity_like(const Array& a) { return broadcast_to(eye(a.dim(-1), -1, 0, a.dtype()), a.shape()); }
 

@@ -6,11 +6,11 @@
 
 namespace apsis::detail::arrays {
 
-/// Floating matrices [.., m, n]. Throws for fewer axes.
+/// Floating or complex matrices [.., m, n]. Throws for fewer axes.
 Array matrices(const char* where, const Array& a);
 /// The same, square. Throws for others.
 Array square_matrices(const char* where, const Array& a);
-/// Matrices and the right side of equations with them, of one floating dtype.
+/// Matrices and the right side of equations with them, of one floating or complex dtype.
 struct Equation {
   Array matrices, right;
 };
@@ -26,6 +26,10 @@ Array with_columns(const Array& right, const F& of) {
 Shape leading_shape(const char* where, const Array& a, const Array& b);
 /// Matrices with other leading axes, which theirs broadcast to.
 Array with_leading(const Array& a, Shape leading);
+/// The conjugate transpose.
+Array adjoint(const Array& a);
+/// Of the parts of a number.
+Dtype real_dtype(Dtype d);
 /// Identity matrices of the sizes and the dtype of square a.
 Array identity_like(const Array& a);
 

@@ -65,7 +65,7 @@ Array multivariate_normal(const Array& key, const Array& mean, const Array& cov,
 
 Array orthogonal(const Array& key, std::int64_t n, const OrthogonalOptions& options, Loc loc) {
   const LocScope place(loc);
-  check_floating("orthogonal", options.dtype);
+  if (!is_complex(options.dtype)) check_floating("orthogonal", options.dtype);
   check_count("orthogonal", n);
   const std::int64_t m = options.m == -1 ? n : options.m;
   check_count("orthogonal", m);

@@ -5,6 +5,7 @@
 
 #include "apsis/core/op.hpp"
 #include "apsis/ops/arithmetic.hpp"
+#include "apsis/ops/complex.hpp"
 #include "apsis/ops/convert.hpp"
 #include "apsis/ops/random.hpp"
 #include "apsis/ops/reduce.hpp"
@@ -75,9 +76,8 @@ struct Check {
       if (order > 1) run(forward, x, order - 1, which + "forward over ");
     }
     if (options.reverse) {
-      const Array found = product(reverse(x), v);
-      // Of real arguments the cotangents are real.
-      compare({found}, {astype(product(w, difference), found.dtype())}, order, which + "reverse");
+      // Where f is not holomorphic, the real parts alone are equal.
+      compare({real(product(reverse(x), v))}, {real(product(w, difference))}, order, which + "reverse");
       if (order > 1) run(reverse, x, order - 1, which + "reverse over ");
     }
   }

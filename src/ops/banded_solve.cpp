@@ -102,7 +102,7 @@ class BandedFactors {
     const std::int64_t length = std::min(lower_ + upper_ + 1, n_ - k);
     T* own = row_of(k);
     if (pivot != k) std::swap_ranges(own, own + length, row_of(pivot));
-    if (own[0] == 0) {
+    if (own[0] == T{}) {
       singular_ = true;
       return;
     }

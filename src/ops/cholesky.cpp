@@ -14,11 +14,11 @@ void cholesky_shape(const Params&, std::span<const Aval> in, std::vector<Aval>& 
   out.push_back(Aval(in[0].dtype(), in[0].shape()));
 }
 
-// The lower triangle row by row is the upper one column by column, and L there is U = Lᵀ.
+// The lower triangle row by row is the upper one of Aᵀ column by column, Aᵀ = Uᴴ·U there, and L = Uᵀ.
 template <class T>
 void factor(T* a, std::int64_t n) {
   bool positive = lapack::potrf('U', static_cast<lapack::Int>(n), a) == 0;
-  for (std::int64_t i = 0; i < n; ++i) positive = positive && !std::isnan(a[i * n + i]);
+  for (std::int64_t i = 0; i < n; ++i) positive = positive && !std::isnan(std::real(a[i * n + i]));
   for (std::int64_t i = 0; i < n; ++i) {
     if (!positive) fill_nan(a + i * n, i + 1);
     std::fill_n(a + i * n + i + 1, n - i - 1, T{});
@@ -52,18 +52,17 @@ void cholesky_emit(Emitter& e, const Params&, std::span<const Aval> in_avals, st
   });
 }
 
-// dL = L Φ(L⁻¹ dA L⁻ᵀ), where Φ takes the lower triangle and half of the diagonal (I. Murray, Differentiation
-// of the Cholesky decomposition, 2016, equation 8). dA is symmetric: its upper triangle is not read.
+// dL = L Φ(L⁻¹ dA L⁻ᴴ), where Φ takes the lower triangle and half of the diagonal (I. Murray, Differentiation
+// of the Cholesky decomposition, 2016, equation 8). dA is Hermitian: its upper triangle is not read.
 void cholesky_jvp(const JvpRule& r) {
   const Array l = r.outs[0] = bind1(cholesky_op, {}, {r.primals[0]});
-  const Array below = lax::triangle(r.tangents[0], true),
-              da = lax::add(below, lax::matrix_transpose(lax::triangle(r.tangents[0], true, -1)));
+  const Array da = lax::hermitian_of_lower(r.tangents[0]);
   const Array half = lax::triangular_solve(
-      l, da, {.left_side = false, .lower = true, .transpose_a = true, .unit_diagonal = false});
+      l, da, {.left_side = false, .lower = true, .transpose_a = true, .conjugate_a = true});
   const Array whole = lax::triangular_solve(l, half, {.left_side = true, .lower = true});
   const Array strict = lax::triangle(whole, true, -1),
               diagonal = lax::sub(lax::triangle(whole, true), strict);
-  const Array phi = lax::fma(diagonal, lax::full_like(diagonal.aval(), 0.5), strict);
+  const Array phi = lax::add(lax::mul(diagonal, lax::full_like(diagonal.aval(), 0.5)), strict);
   r.out_tangents[0] = lax::matrix_product(l, phi);
 }
 

@@ -2,6 +2,7 @@
 
 #include "apsis/base/loc.hpp"
 #include "ops/arguments.hpp"
+#include "ops/complex.hpp"
 #include "ops/elementwise.hpp"
 #include "ops/matrix_rules.hpp"
 #include "ops/messages.hpp"
@@ -11,9 +12,9 @@ namespace apsis::linalg {
 using namespace detail;
 namespace {
 
-/// Of a floating dtype that is not weak.
+/// Of a floating or complex dtype that is not weak.
 Array strong(const char* where, const Array& a, Loc loc) {
-  const Array x = floating(where, a, loc);
+  const Array x = is_complex(a.dtype(loc)) ? a : floating(where, a, loc);
   return x.weak() ? lax::convert(x, x.dtype()) : x;
 }
 
@@ -28,13 +29,17 @@ Array square_matrices(const char* where, const Array& a, Loc loc) {
   return x;
 }
 
-Array symmetrized(const Array& a) {
-  return lax::mul(lax::add(a, lax::matrix_transpose(a)), lax::full_like(a.aval(), 0.5));
+Array complex_of(const Array& a) {
+  return is_complex(a.dtype()) ? a : lax::convert(a, complex_dtype(a.dtype()));
 }
 
-/// Symmetric matrices by their lower triangle.
+Array symmetrized(const Array& a) {
+  return lax::mul(lax::add(a, lax::adjoint(a)), lax::full_like(a.aval(), 0.5));
+}
+
+/// Hermitian matrices by their lower triangle.
 Array lower_of(const Array& a, bool upper, bool symmetrize) {
-  return symmetrize ? symmetrized(a) : upper ? lax::matrix_transpose(a) : a;
+  return symmetrize ? symmetrized(a) : upper ? lax::adjoint(a) : a;
 }
 
 Shape leading_axes(const Array& a, int last) {
@@ -82,7 +87,7 @@ Array cholesky(const Array& a, const CholeskyOptions& options, Loc loc) {
   const LocScope place(loc);
   const Array x = lower_of(square_matrices("cholesky", a, loc), options.upper, options.symmetrize_input);
   const Array l = bind1(cholesky_op, {}, {x}, loc);
-  return options.upper ? lax::matrix_transpose(l) : l;
+  return options.upper ? lax::adjoint(l) : l;
 }
 
 LUFactors lu_factor(const Array& a, Loc loc) {
@@ -110,9 +115,9 @@ Array lu_solve_columns(const LUFactors& factors, const Array& b, bool transpose,
 Array triangular_solve(const Array& a, const Array& b, const TriangularSolveOptions& options, Loc loc) {
   const LocScope place(loc);
   const SolvedFor x("triangular_solve", a, b, options.left_side, loc);
-  const TriangularSolveParams params{options.left_side, options.lower, options.transpose_a,
-                                     options.unit_diagonal};
-  return bind1(triangular_solve_op, make_params(params), {x.repeated_matrix(), x.right()}, loc);
+  return lax::triangular_solve(
+      x.repeated_matrix(), x.right(),
+      {options.left_side, options.lower, options.transpose_a, options.unit_diagonal, options.conjugate_a});
 }
 
 QRResult qr(const Array& a, const QROptions& options, Loc loc) {
@@ -132,6 +137,53 @@ Array eigvalsh(const Array& a, const EighOptions& options, Loc loc) {
   const LocScope place(loc);
   const Array x = lower_of(square_matrices("eigvalsh", a, loc), options.upper, options.symmetrize_input);
   return bind_all(eigh_op, make_params(EighParams{.compute_vectors = false}), {&x, 1}, loc)[0];
+}
+
+EigResult eig(const Array& a, Loc loc) {
+  const Array x = square_matrices("eig", a, loc);
+  const std::vector<Array> out = bind_all(eig_op, make_params(EigParams{}), {&x, 1}, loc);
+  return {out[0], out[1]};
+}
+
+Array eigvals(const Array& a, Loc loc) {
+  const Array x = square_matrices("eigvals", a, loc);
+  return bind_all(eig_op, make_params(EigParams{.compute_vectors = false}), {&x, 1}, loc)[0];
+}
+
+SchurResult schur(const Array& a, const SchurOptions& options, Loc loc) {
+  const Array given = square_matrices("schur", a, loc), x = options.complex ? complex_of(given) : given;
+  const std::vector<Array> out = bind_all(schur_op, {}, {&x, 1}, loc);
+  return {out[0], out[1]};
+}
+
+HessenbergResult hessenberg(const Array& a, Loc loc) {
+  const Array x = square_matrices("hessenberg", a, loc);
+  const std::vector<Array> out = bind_all(hessenberg_op, {}, {&x, 1}, loc);
+  return {out[0], out[1]};
+}
+
+Array solve_sylvester(const Array& a, const Array& b, const Array& c, Loc loc) {
+  const LocScope place(loc);
+  constexpr const char* where = "solve_sylvester";
+  const Array given[] = {square_matrices(where, a, loc), square_matrices(where, b, loc),
+                         matrices(where, c, loc)};
+  const std::vector<Array> x = promoted(given);
+  if (x[0].dim(-1) != x[2].dim(-2))
+    fail(messages::matrix_sides,
+         {where, to_string(c.aval()), to_string(a.aval()), "the right side needs as many rows"}, loc);
+  if (x[1].dim(-1) != x[2].dim(-1))
+    fail(messages::matrix_sides,
+         {where, to_string(c.aval()), to_string(b.aval()), "the right side needs as many columns"}, loc);
+  const Shape shapes[] = {leading_axes(x[0], 2), leading_axes(x[1], 2), leading_axes(x[2], 2)};
+  const Shape common = broadcast_shapes(where, shapes, loc);
+  const Array operands[] = {with_leading(x[0], common, 2), with_leading(x[1], common, 2),
+                            with_leading(x[2], common, 2)};
+  return bind_all(sylvester_op, {}, operands, loc)[0];
+}
+
+Array sqrtm(const Array& a, Loc loc) {
+  const LocScope place(loc);
+  return bind1(sqrtm_op, {}, {complex_of(square_matrices("sqrtm", a, loc))}, loc);
 }
 
 SVDResult svd(const Array& a, const SVDOptions& options, Loc loc) {

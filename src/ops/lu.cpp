@@ -30,7 +30,7 @@ void lu_evaluate(const Params&, std::span<const Array> in, std::span<Array> out)
       if (k > 0 && is_small_matrix(m, n))
         return small_matrix_code<T>(sizes.count)
             .lu(sizes.count, static_cast<int>(m), static_cast<int>(n), a, lu, pivots, permutation);
-    std::vector<T> columns(static_cast<std::size_t>(m * n));
+    Scratch<T> columns(static_cast<std::size_t>(m * n));
     for (std::int64_t i = 0; i < sizes.count; ++i) {
       if (k > 0) {
         transpose_into(a, m, n, columns.data());

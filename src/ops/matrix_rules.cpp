@@ -5,6 +5,7 @@
 #include "apsis/ops/shape.hpp"
 #include "core/convert.hpp"
 #include "ops/arguments.hpp"
+#include "ops/complex.hpp"
 #include "ops/dtype_set.hpp"
 #include "ops/index_rules.hpp"
 #include "ops/messages.hpp"
@@ -23,7 +24,7 @@ Shape with_matrices(const Shape& shape, std::initializer_list<std::int64_t> last
 }
 
 void check_matrices(const char* name, const Aval& aval) {
-  APSIS_ASSERT(aval.rank() >= 2 && contains(float_dtypes, aval.dtype()));
+  APSIS_ASSERT(aval.rank() >= 2 && contains(float_dtypes | complex_dtypes, aval.dtype()));
   const Matrices sizes(aval.shape());
   constexpr std::int64_t most = std::numeric_limits<lapack::Int>::max();
   if (sizes.m > most || sizes.n > most) fail(messages::matrix_side, {name, to_string(aval)});
@@ -98,6 +99,22 @@ Array matrix_transpose(const Array& a) {
   return lax::transpose(a, permutation);
 }
 
+Array conj(const Array& a) { return is_complex(a.dtype()) ? joined(parts::conj(parts_of(a))) : a; }
+
+Array adjoint(const Array& a) { return conj(matrix_transpose(a)); }
+
+Array real_part(const Array& a) {
+  return is_complex(a.dtype()) ? lax::convert(parts_of(a).re, a.dtype()) : a;
+}
+
+Array hermitian_of_lower(const Array& a) {
+  const Array strict = triangle(a, true, -1), whole = lax::add(triangle(a, true), adjoint(strict));
+  if (!is_complex(a.dtype())) return whole;
+  // What is imaginary on the diagonal does not count.
+  const Array diagonal = lax::sub(triangle(a, true), strict);
+  return lax::sub(whole, lax::sub(diagonal, real_part(diagonal)));
+}
+
 Array matrix_product(const Array& a, const Array& b) {
   const int rank = a.ndim();
   const Dims batch = Dims::counting(static_cast<std::size_t>(rank - 2));
@@ -123,7 +140,8 @@ namespace {
 Array scaled(const Array& a, const Array& factors, int from_last) {
   Dims axes = Dims::counting(factors.shape().size());
   axes[axes.size() - 1] = a.ndim() - 1 - from_last;
-  return mul(a, broadcast_in_dim(factors, a.shape(), axes));
+  const Array wide = factors.dtype() == a.dtype() ? factors : lax::convert(factors, a.dtype());
+  return mul(a, broadcast_in_dim(wide, a.shape(), axes));
 }
 
 Array matrix_part(const Array& a, int axis, std::int64_t from, std::int64_t to) {
@@ -162,7 +180,11 @@ Array matrix_columns(const Array& a, std::int64_t from, std::int64_t to) {
 }
 
 Array triangular_solve(const Array& a, const Array& b, const TriangularSolveParams& params) {
-  return bind1(triangular_solve_op, make_params(params), {a, b});
+  TriangularSolveParams p = params;
+  const bool conjugates = p.conjugate_a && is_complex(a.dtype());
+  p.conjugate_a = conjugates && p.transpose_a;
+  const Array matrix = conjugates && !p.transpose_a ? conj(a) : a;
+  return bind1(triangular_solve_op, make_params(p), {matrix, b});
 }
 
 }  // namespace lax

@@ -6,6 +6,8 @@
 // calls. Half floats are computed in f32.
 
 #include <algorithm>
+#include <cmath>
+#include <complex>
 #include <limits>
 #include <type_traits>
 #include <vector>
@@ -29,8 +31,8 @@ struct Matrices {
 /// The shape with other last axes in place of the last two.
 Shape with_matrices(const Shape& shape, std::initializer_list<std::int64_t> last);
 
-/// Asserts that an operand has a floating dtype and two axes or more; throws where a side is too long for
-/// LAPACK.
+/// Asserts that an operand has a floating or complex dtype and two axes or more; throws where a side is too
+/// long for LAPACK.
 void check_matrices(const char* name, const Aval& aval);
 
 /// Operands and results in a dtype that LAPACK has: half floats in f32.
@@ -47,15 +49,20 @@ class ComputedArrays {
   std::vector<Array> in_, out_;
 };
 
-/// Calls run(std::type_identity<float or double>, in, out).
+/// Calls run(std::type_identity<T>, in, out) with a type that LAPACK has.
 template <class Run>
 void evaluate_matrices(std::span<const Array> in, std::span<Array> out, const Run& run) {
+  if (in[0].dtype() == Dtype::C128) return run(std::type_identity<std::complex<double>>{}, in, out);
+  if (in[0].dtype() == Dtype::C64) return run(std::type_identity<std::complex<float>>{}, in, out);
   if (in[0].dtype() == Dtype::F64) return run(std::type_identity<double>{}, in, out);
   if (in[0].dtype() == Dtype::F32) return run(std::type_identity<float>{}, in, out);
   ComputedArrays computed(in, out);
   run(std::type_identity<float>{}, computed.in(), computed.out());
   computed.finish();
 }
+
+template <class T>
+using Scratch = lapack::Scratch<T>;
 
 template <class T>
 const T* elements_of(const Array& a) {
@@ -75,7 +82,17 @@ void transpose_into(const T* from, std::int64_t rows, std::int64_t columns, T* t
 
 template <class T>
 void fill_nan(T* to, std::int64_t count) {
-  std::fill_n(to, count, std::numeric_limits<T>::quiet_NaN());
+  constexpr auto nan = std::numeric_limits<lapack::Real<T>>::quiet_NaN();
+  if constexpr (std::is_same_v<T, lapack::Real<T>>)
+    std::fill_n(to, count, nan);
+  else
+    std::fill_n(to, count, T(nan, nan));
+}
+
+template <class T>
+bool all_finite(const T* a, std::int64_t count) {
+  return std::all_of(a, a + count,
+                     [](const T& x) { return std::isfinite(std::real(x)) && std::isfinite(std::imag(x)); });
 }
 
 /// A loop over leading axes, which any number of may be there: mapped axes go in front.
@@ -95,12 +112,20 @@ namespace lax {
 // On matrices; the leading axes are equal.
 
 Array matrix_transpose(const Array& a);
+/// x - iy for x + iy; what is real as it is.
+Array conj(const Array& a);
+/// The conjugate transpose.
+Array adjoint(const Array& a);
+/// The real part, of the dtype of `a`.
+Array real_part(const Array& a);
+/// The Hermitian matrix with the lower triangle of a, which is read alone.
+Array hermitian_of_lower(const Array& a);
 Array matrix_product(const Array& a, const Array& b);
 /// Zeros above the k-th diagonal (lower) or below it.
 Array triangle(const Array& a, bool lower, int k = 0);
 /// [.., min(m, n)].
 Array diagonal(const Array& a);
-/// Columns (rows) times the entries of [.., n] ([.., m]).
+/// Columns (rows) times the entries of [.., n] ([.., m]), which may be real.
 Array scale_columns(const Array& a, const Array& factors);
 Array scale_rows(const Array& a, const Array& factors);
 /// Identity matrices of this shape.
@@ -110,7 +135,8 @@ Array moved(const Array& a, int axis, std::int64_t k);
 /// Rows or columns [from, to).
 Array matrix_rows(const Array& a, std::int64_t from, std::int64_t to);
 Array matrix_columns(const Array& a, std::int64_t from, std::int64_t to);
-/// Solves op(A)·X = B, or X·op(A) = B. The matrices of a are those of b, or repeated along its first axes.
+/// Solves op(A)·X = B, or X·op(A) = B, with any op. The matrices of a are those of b, or repeated along its
+/// first axes.
 Array triangular_solve(const Array& a, const Array& b, const TriangularSolveParams& params);
 /// Solves A·X = B, or Aᵀ·X = B, by the factors of A.
 Array lu_solve(const Array& lu, const Array& pivots, const Array& b, bool transposed = false);

@@ -101,13 +101,16 @@ struct Factors {
   Array q, r;
 };
 
-// The derivative of Q and the square R of A with m ≥ n. With X = Qᵀ dA R⁻¹ and the skew-symmetric
-// S = tril(X, -1) - tril(X, -1)ᵀ: dQ = Q (S - X) + dA R⁻¹, dR = (X - S) R (J. Townsend, Differentiating the
-// QR decomposition, 2018).
+// The derivative of Q and the square R of A with m ≥ n. With X = Qᴴ dA R⁻¹ and the skew-Hermitian
+// S = tril(X, -1) - tril(X, -1)ᴴ + i Im diag(X): dQ = Q (S - X) + dA R⁻¹, dR = (X - S) R, whose diagonal
+// stays real (J. Townsend, Differentiating the QR decomposition, 2018).
 Factors tall_derivative(const Factors& f, const Array& da) {
   const Array da_r = lax::triangular_solve(f.r, da, {.left_side = false, .lower = false});
-  const Array x = lax::matrix_product(lax::matrix_transpose(f.q), da_r), lower = lax::triangle(x, true, -1);
-  const Array difference = lax::sub(lax::sub(lower, lax::matrix_transpose(lower)), x);
+  const Array x = lax::matrix_product(lax::adjoint(f.q), da_r), lower = lax::triangle(x, true, -1);
+  Array skew = lax::sub(lower, lax::adjoint(lower));
+  if (is_complex(x.dtype()))
+    skew = lax::add(skew, lax::mul(lax::identity(x.shape(), x.dtype()), lax::sub(x, lax::real_part(x))));
+  const Array difference = lax::sub(skew, x);
   return {lax::add(lax::matrix_product(f.q, difference), da_r),
           lax::neg(lax::matrix_product(difference, f.r))};
 }
@@ -127,11 +130,10 @@ void qr_jvp(const JvpRule& r) {
     r.out_tangents[1] = d.r;
     return;
   }
-  // The first m columns are square; the others of R are Qᵀ times those of A.
+  // The first m columns are square; the others of R are Qᴴ times those of A.
   const Factors d = tall_derivative({f.q, lax::matrix_columns(f.r, 0, m)}, lax::matrix_columns(da, 0, m));
-  const Array others =
-      lax::add(lax::matrix_product(lax::matrix_transpose(d.q), lax::matrix_columns(a, m, n)),
-               lax::matrix_product(lax::matrix_transpose(f.q), lax::matrix_columns(da, m, n)));
+  const Array others = lax::add(lax::matrix_product(lax::adjoint(d.q), lax::matrix_columns(a, m, n)),
+                                lax::matrix_product(lax::adjoint(f.q), lax::matrix_columns(da, m, n)));
   const Array parts[] = {d.r, others};
   r.out_tangents[0] = d.q;
   r.out_tangents[1] = lax::concatenate(parts, a.ndim() - 1);

@@ -14,6 +14,7 @@
 #include "apsis/ops/shape.hpp"
 #include "apsis/ops/sort.hpp"
 #include "ops/arguments.hpp"
+#include "ops/complex.hpp"
 #include "ops/lax.hpp"
 #include "ops/messages.hpp"
 #include "ops/table.hpp"
@@ -170,7 +171,14 @@ Array uniform(const Array& key, const Shape& shape, Dtype dtype, const Array& lo
 Array normal(const Array& key, const Shape& shape, Dtype dtype, Loc loc) {
   check_key("normal", key, loc);
   check_shape("normal", shape, loc);
-  check_dtype("normal", is_floating(dtype), "floating dtypes", dtype, loc);
+  check_dtype("normal", is_inexact(dtype), "floating and complex dtypes", dtype, loc);
+  if (is_complex(dtype)) {
+    const Dtype part = apsis::detail::part_dtype(dtype);
+    const auto [of_re, of_im] = split<2>(key, loc);
+    const Array root = scalar(std::sqrt(2.0), part, shape);
+    return apsis::detail::joined(
+        {lax::div(normal(of_re, shape, part, loc), root), lax::div(normal(of_im, shape, part, loc), root)});
+  }
   Array u =
       scaled_uniform(key, shape, dtype, scalar(inside(-1, 0, dtype), dtype, shape), scalar(1, dtype, shape));
   return lax::mul(scalar(std::sqrt(2.0), dtype, shape), erf_inv(u, loc));

@@ -20,6 +20,9 @@ void solve_shape(const Params& params, std::span<const Aval> in, std::vector<Ava
 
 void solve_evaluate(const Params& params, std::span<const Array> in, std::span<Array> out) {
   const auto& p = params.as<TriangularSolveParams>();
+  const lapack::Op op = p.conjugate_a   ? lapack::Op::Adjoint
+                        : p.transpose_a ? lapack::Op::Transpose
+                                        : lapack::Op::None;
   evaluate_matrices(in, out, [&](auto type, std::span<const Array> from, std::span<Array> to) {
     using T = typename decltype(type)::type;
     const Matrices a(from[0].shape()), b(from[1].shape());
@@ -34,9 +37,8 @@ void solve_evaluate(const Params& params, std::span<const Array> in, std::span<A
                                                               elements_of<T>(from[1]), x);
     std::copy_n(elements_of<T>(from[1]), from[1].size(), x);
     for (std::int64_t i = 0; i < b.count; ++i, x += b.m * b.n)
-      lapack::trsm_by_rows(p.left_side, p.lower, p.transpose_a, p.unit_diagonal,
-                           static_cast<lapack::Int>(b.m), static_cast<lapack::Int>(b.n),
-                           matrices + i % a.count * a.n * a.n, x);
+      lapack::trsm_by_rows(p.left_side, p.lower, op, p.unit_diagonal, static_cast<lapack::Int>(b.m),
+                           static_cast<lapack::Int>(b.n), matrices + i % a.count * a.n * a.n, x);
   });
 }
 
@@ -65,7 +67,7 @@ void solve_jvp(const JvpRule& r) {
   Array right = db;
   if (!da.is_empty()) {
     Array part = lax::triangle(da, p.lower, !p.unit_diagonal ? 0 : p.lower ? -1 : 1);
-    if (p.transpose_a) part = lax::matrix_transpose(part);
+    if (p.transpose_a) part = p.conjugate_a ? lax::adjoint(part) : lax::matrix_transpose(part);
     const Array moved = lax::neg(p.left_side ? matmul(part, x) : matmul(x, part));
     right = db.is_empty() ? moved : lax::add(db, moved);
   }

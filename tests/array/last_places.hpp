@@ -3,10 +3,10 @@
 #pragma once
 
 #include <cstdio>
-#include <fstream>
 #include <sstream>
 
 #include "apsis/transform/jvp.hpp"
+#include "array/accuracy_section.hpp"
 #include "array/suite.hpp"
 
 namespace apsis::testing {
@@ -103,14 +103,10 @@ inline void check_last_places(const std::string& name, const Table& table, doubl
   }
 }
 
-/// Rewrites the table of special functions at the end of docs/accuracy.md.
+/// Rewrites the table of special functions of docs/accuracy.md.
 inline void write_accuracy(const char* path) {
-  const std::string heading = "\n## Special functions\n";
-  std::stringstream old;
-  old << std::ifstream(path).rdbuf();
-  std::ofstream file(path);
-  file << old.str().substr(0, old.str().find(heading)) << heading
-       << "\nLargest errors of f64 against mpmath at the points of `tests/golden/make_special.py`, in ULP of "
+  std::stringstream file;
+  file << "Largest errors of f64 against mpmath at the points of `tests/golden/make_special.py`, in ULP of "
           "the value, "
           "or of a scale, the envelope of\nfunctions that oscillate or the larger terms of a sum, as the "
           "script "
@@ -123,6 +119,7 @@ inline void write_accuracy(const char* path) {
                   worst.scaled ? "a scale" : "the value");
     file << row;
   }
+  write_section(path, "Special functions", file.str());
 }
 
 }  // namespace apsis::testing

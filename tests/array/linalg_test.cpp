@@ -71,7 +71,7 @@ TEST(ArrayRoom, Linalg) {
            })},
           {"eigh", several([](const Case&, Inputs x) {
              const auto [w, v] = la::eigh(x[0]);
-             return Arrays{w, abs(v), with_sines(v, w, matrix_transpose(v))};
+             return Arrays{w, abs(v), with_sines(v, w, conj(matrix_transpose(v)))};
            })},
           {"eigvalsh", of_matrix([](const Array& a) { return la::eigvalsh(a); })},
           {"svd", several([](const Case&, Inputs x) {

@@ -41,9 +41,9 @@ inline Dims dims(const Case& c, const std::string& key) {
 
 /// Bit for bit; a NaN is any other.
 inline bool identical(const Array& a, const Array& b) {
-  if (!is_floating(a.dtype())) return is_leaf<Array>::equal(a, b);
+  if (!is_inexact(a.dtype())) return is_leaf<Array>::equal(a, b);
   if (a.dtype() != b.dtype() || a.shape() != b.shape()) return false;
-  const auto left = a.to_vector<double>(), right = b.to_vector<double>();
+  const auto left = golden::parts(a), right = golden::parts(b);
   for (std::size_t i = 0; i < left.size(); ++i)
     if (!(std::isnan(left[i]) && std::isnan(right[i])) &&
         !(left[i] == right[i] && std::signbit(left[i]) == std::signbit(right[i])))
@@ -77,14 +77,14 @@ inline void check_lanes(const Case& c, const golden::Runner& run, const Arrays& 
 inline void check_differences(const Case& c, const golden::Runner& run, const Arrays& x) {
   std::vector<std::size_t> floating;
   for (std::size_t i = 0; i < x.size(); ++i)
-    if (is_floating(x[i].dtype())) floating.push_back(i);
+    if (is_inexact(x[i].dtype())) floating.push_back(i);
   Arrays some;
   for (std::size_t i : floating) some.push_back(x[i]);
   auto f = [&](const Arrays& in) {
     Arrays all = x, kept;
     for (std::size_t k = 0; k < in.size(); ++k) all[floating[k]] = in[k];
     for (const Array& y : run(c, all))
-      if (is_floating(y.dtype())) kept.push_back(y);
+      if (is_inexact(y.dtype())) kept.push_back(y);
     return kept;
   };
   assert_numerical_gradients(f, std::tuple{some});

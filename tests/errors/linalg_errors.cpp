@@ -40,3 +40,14 @@ APSIS_PROVOKES(array_square, "[solve] needs square matrices, got f64[2,3]", lina
 
 APSIS_PROVOKES(array_norm, "[matrix_norm] has no order 3; give fro, nuc, 1, -1, 2, -2, or an infinity",
                linalg::matrix_norm(x23, {.ord = 3}))
+
+APSIS_PROVOKES(
+    factors_not_unique,
+    "[schur] has no derivative, for its factors are not unique; eig, sqrtm and solve_sylvester have",
+    grad([](const Array& x) { return sum(linalg::schur(x).t); })(eye(3)))
+
+APSIS_PROVOKES(gather_dimensions,
+               "[gather] of f64[2,3] at indices i64[1] needs slices no longer than the "
+               "array, not 4 along axis 1",
+               gather(x23, array({0}),
+                      {.offset_dims = {0}, .collapsed_slice_dims = {0}, .start_index_map = {0}}, {1, 4}))

@@ -71,8 +71,13 @@ APSIS_PROVOKES(
     complex_jacobian,
     "[jacfwd] an argument of the function is c128[3]: of complex numbers only holomorphic functions "
     "have one derivative; differentiate with respect to the real and the imaginary part, or take "
-    "jvp(f, z, v), which is f'(z) v where f is holomorphic",
+    "jvp(f, z, v), which is f'(z) v where f is holomorphic, or jacrev(holomorphic(f))",
     jacfwd([](const Array& z) { return abs(z); })(astype(xs, c128)))
+
+APSIS_PROVOKES(holomorphic_result,
+               "[holomorphic] a result of the function is f64[]: give a function with complex results, and "
+               "take grad of one with real results without `holomorphic`",
+               grad(holomorphic([](const Array& z) { return sum(abs(z)); }))(astype(xs, c128)))
 
 APSIS_PROVOKES(tangent_mismatch,
                "[jvp] the tangent of argument 0 is f64[], but argument 0 is f64[3]: shapes and dtypes must "

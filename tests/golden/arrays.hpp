@@ -87,6 +87,26 @@ inline std::vector<Array> inputs_of(const Case& c) {
   return x;
 }
 
+/// The elements as doubles; of complex numbers both parts, one after the other.
+inline std::vector<double> parts(const Array& a) {
+  if (!is_complex(a.dtype())) return a.to_vector<double>();
+  std::vector<double> out;
+  for (const complex128& z : a.to_vector<complex128>()) {
+    out.push_back(z.real);
+    out.push_back(z.imag);
+  }
+  return out;
+}
+inline std::vector<double> parts(const Field& f) {
+  if (!f.is_complex()) return f.real;
+  std::vector<double> out;
+  for (std::size_t i = 0; i < f.real.size(); ++i) {
+    out.push_back(f.real[i]);
+    out.push_back(f.imag[i]);
+  }
+  return out;
+}
+
 /// How far two values are apart: exact, or within `relative` of the larger of the golden value and a tenth of
 /// the largest.
 inline void expect_same(const Array& got, const Field& want, double relative, const std::string& what,
@@ -107,12 +127,12 @@ inline void expect_same(const Array& got, const Field& want, double relative, co
     });
     return;
   }
-  const std::vector<double> values = got.to_vector<double>();
+  const std::vector<double> values = parts(got), wanted = parts(want);
   double largest = 0;
-  for (double v : want.real)
+  for (double v : wanted)
     if (std::isfinite(v)) largest = std::fmax(largest, std::fabs(v));
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const double a = values[i], b = want.real[i];
+    const double a = values[i], b = wanted[i];
     if (std::isnan(b) || std::isinf(b)) {
       EXPECT_TRUE(std::isnan(b) ? std::isnan(a) : a == b) << "element " << i << ": " << a << " against " << b;
     } else if (relative == 0) {

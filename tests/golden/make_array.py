@@ -63,7 +63,7 @@ def record(w, name, f, *xs, grad=True, smooth=None, y=None, slopes=None, **text)
         arrays |= {f"ct{i}": ct for i, ct in zip(floating, cts)}
         arrays |= {f"g{i}": d for i, d in zip(wrt, pull([jnp.asarray(ct) for ct in cts]))}
         if smooth is None:
-            smooth = all(x.dtype == np.float64 for x in (xs[i] for i in wrt))
+            smooth = all(x.dtype in (np.float64, np.complex128) for x in (xs[i] for i in wrt))
         if smooth:
             text["smooth"] = 1
     words = {k: " ".join(map(str, v)) if isinstance(v, (tuple, list)) else str(v) for k, v in text.items()}

@@ -1,6 +1,6 @@
 """Complex functions: exact values by mpmath, values at zeros, infinities and NaN by C99 (numpy), gradients by JAX.
 
-Writes complex_exact.txt, complex_edges.txt, complex_gradients.txt.
+Writes complex_exact.txt, complex_edges.txt, complex_gradients.txt, complex_random.txt (jax.random).
 """
 
 import itertools
@@ -116,7 +116,19 @@ def gradients():
     w.write()
 
 
+def draws():
+    w = Writer(__file__, "complex_random.txt", "jax.random.normal and orthogonal of complex dtypes; x0 is the key.")
+    for t in (np.complex128, np.complex64):
+        for seed, shape in ((0, ()), (7, (5,)), (8, (2, 3))):
+            key = jax.random.PRNGKey(seed)
+            w.case("normal", x0=key, y0=jax.random.normal(key, shape, t))
+        key = jax.random.PRNGKey(11)
+        w.case("orthogonal", x0=key, y0=jax.random.orthogonal(key, 3, dtype=t, m=2))
+    w.write()
+
+
 if __name__ == "__main__":
     exact()
     edges()
     gradients()
+    draws()

@@ -12,34 +12,43 @@ import scipy.linalg
 from make_array import FLOATS, FORMAT, INF, NAN, record
 
 rng = np.random.default_rng(17)
+TYPES = (*FLOATS, np.complex128, np.complex64)
+
+
+def numbers_of(t, *shape):
+    return rng.standard_normal(shape) + (1j * rng.standard_normal(shape) if np.issubdtype(t, np.complexfloating) else 0)
 
 
 def normal(t, *shape):
-    return np.asarray(rng.standard_normal(shape), t)
+    return np.asarray(numbers_of(t, *shape), t)
+
+
+def nan_of(t):
+    return complex(NAN, NAN) if np.issubdtype(t, np.complexfloating) else NAN
 
 
 def definite(t, *shape):
     """Symmetric, with eigenvalues from 1 to about 2 n."""
-    a = rng.standard_normal(shape)
+    a = numbers_of(t, *shape)
     n = shape[-1]
-    return np.asarray(a @ np.swapaxes(a, -1, -2) / max(n, 1) + np.eye(n), t)
+    return np.asarray(a @ np.swapaxes(a, -1, -2).conj() / max(n, 1) + np.eye(n), t)
 
 
 def square(t, *shape):
     """Well-conditioned, with exchanges of rows."""
     n = shape[-1]
-    return np.asarray(rng.standard_normal(shape) + 3 * np.eye(n)[::-1], t)
+    return np.asarray(numbers_of(t, *shape) + 3 * np.eye(n)[::-1], t)
 
 
 def symmetric(t, *shape):
     """With eigenvalues about 1 apart."""
     n = shape[-1]
-    a = rng.standard_normal(shape) / 4 + np.diag(np.arange(n) - 0.3)
-    return np.asarray((a + np.swapaxes(a, -1, -2)) / 2, t)
+    a = numbers_of(t, *shape) / 4 + np.diag(np.arange(n) - 0.3)
+    return np.asarray((a + np.swapaxes(a, -1, -2).conj()) / 2, t)
 
 
 def decompositions(w):
-    for t in FLOATS:
+    for t in TYPES:
         for shape in ((0, 0), (1, 1), (3, 3), (2, 4, 4)):
             for upper in (0, 1):
                 record(w, "cholesky", lambda a: jnp.linalg.cholesky(a, upper=bool(upper)), definite(t, *shape), upper=upper, symmetrize=1)
@@ -48,7 +57,7 @@ def decompositions(w):
         for special in (-1.0, 0.0, NAN):
             bad = np.array([[[4, 1], [1, 3]], [[1, special], [special, special]]], t)
             good = np.linalg.cholesky(bad[0])
-            none = np.array([[NAN, 0], [NAN, NAN]], t)  # JAX's, but for NaN, which it does not spread over all of the factor
+            none = np.array([[nan_of(t), 0], [nan_of(t), nan_of(t)]], t)  # JAX's, but for NaN, which it does not spread over all of the factor
             record(w, "cholesky", jnp.linalg.cholesky, bad, grad=False, y=np.stack([good, none]), upper=0, symmetrize=1)
         for shape in ((0, 0), (0, 2), (1, 1), (3, 3), (4, 2), (2, 4), (2, 3, 3)):
             a = normal(t, *shape)
@@ -65,7 +74,7 @@ def decompositions(w):
             record(w, "eigvalsh", jnp.linalg.eigvalsh, symmetric(t, *shape), grad=shape != (0, 0))
         record(w, "eigvalsh", jnp.linalg.eigvalsh, np.eye(3, dtype=t), smooth=False)
         for special in (NAN, INF):
-            record(w, "eigvalsh", jnp.linalg.eigvalsh, np.array([[1, special], [special, 1]], t), grad=False, y=np.full(2, NAN, t))
+            record(w, "eigvalsh", jnp.linalg.eigvalsh, np.array([[1, special], [special, 1]], t), grad=False, y=np.full(2, NAN, t).real)
         for shape in ((1, 1), (3, 3), (4, 2), (2, 4), (2, 3, 4)):
             record(w, "svd", svd_invariants, normal(t, *shape))
             record(w, "svdvals", jnp.linalg.svdvals, normal(t, *shape))
@@ -79,7 +88,7 @@ def decompositions(w):
 
 def eigh_invariants(a):
     w, v = jnp.linalg.eigh(a)
-    return w, jnp.abs(v), (v * jnp.sin(w)[..., None, :]) @ v.mT
+    return w, jnp.abs(v), (v * jnp.sin(w)[..., None, :]) @ v.mT.conj()
 
 
 def svd_invariants(a):
@@ -93,7 +102,7 @@ def lstsq(a, b, with_residuals, rcond=None):
 
 
 def solves(w):
-    for t in FLOATS:
+    for t in TYPES:
         for a, b in (((1, 1), (1,)), ((3, 3), (3,)), ((3, 3), (3, 2)), ((2, 3, 3), (2, 3, 2)), ((2, 3, 3), (3, 1)), ((3, 3), (2, 3, 2)), ((2, 3, 3), (3,)), ((0, 0), (0, 2)), ((3, 3), (3, 0))):
             x, y = square(t, *a), normal(t, *b)
             some = x.size > 0 and y.size > 0
@@ -135,7 +144,7 @@ def solves(w):
 
 
 def numbers(w):
-    for t in FLOATS:
+    for t in TYPES:
         for n in (0, 1, 2, 3, 4, 6):
             record(w, "det", jnp.linalg.det, square(t, n, n), grad=n > 0)
             record(w, "slogdet", jnp.linalg.slogdet, square(t, n, n), grad=n > 0)
@@ -168,7 +177,7 @@ def numbers(w):
 
 
 def functions(w):
-    for t in FLOATS:
+    for t in TYPES:
         for n in (-3, -1, 0, 1, 2, 3, 7):
             record(w, "matrix_power", lambda a: jnp.linalg.matrix_power(a, n), square(t, 3, 3) / t(3), n=n)
         record(w, "matrix_power", lambda a: jnp.linalg.matrix_power(a, 2), normal(t, 2, 3, 3), n=2)
@@ -180,7 +189,7 @@ def functions(w):
         record(w, "expm", jsl.expm, np.zeros((2, 2), t))
         record(w, "expm", jsl.expm, np.zeros((0, 0), t), grad=False, y=np.zeros((0, 0), t))
         record(w, "expm", jsl.expm, np.asarray(normal(t, 2, 3, 3) * np.array([0.1, 10.0])[:, None, None], t))
-        record(w, "expm", jsl.expm, np.array([[0, 1], [NAN, 0]], t), grad=False, y=np.full((2, 2), NAN, t))
+        record(w, "expm", jsl.expm, np.array([[0, 1], [NAN, 0]], t), grad=False, y=np.full((2, 2), nan_of(t), t))
         record(w, "block_diag", jsl.block_diag, normal(t, 2, 3), t(1.5), normal(t, 2), normal(t, 0, 1))
         record(w, "toeplitz", jsl.toeplitz, normal(t, 3), normal(t, 4), one=0)
         record(w, "toeplitz", jsl.toeplitz, normal(t, 2, 3), one=1)
@@ -196,7 +205,7 @@ def from_bands(ab, upper):
 
 
 def banded(w):
-    for t in FLOATS:
+    for t in TYPES:
         for n, lower, upper in ((1, 0, 0), (1, 2, 1), (3, 0, 1), (4, 2, 0), (6, 1, 1), (6, 2, 3), (3, 4, 3)):
             ab, b = normal(t, lower + 1 + upper, n), normal(t, n, 2)
             ab[upper] += 4

@@ -25,8 +25,10 @@ struct Family {
   double gradient_floor = 0;
 };
 
+inline bool is_wide(const Field& f) { return f.dtype == "f64" || f.dtype == "c128"; }
+
 inline double tolerance(const Family& family, const Field& f) {
-  return f.dtype == "f64" ? family.f64_tolerance : family.f32_tolerance;
+  return is_wide(f) ? family.f64_tolerance : family.f32_tolerance;
 }
 
 /// The gradients of a case's floating inputs for the recorded cotangents.
@@ -52,11 +54,12 @@ inline void check_gradients(const Family& family, const Case& c, const Runner& r
   auto [value, pull] = vjp(f, some);
   Arrays gradients = std::get<0>(pull(cotangents));
   // A derivative is as exact as the less exact of what it is of and by.
-  const bool exact_results = std::ranges::all_of(cotangents, [](const Array& y) { return y.dtype() == f64; });
+  const bool exact_results =
+      std::ranges::all_of(cotangents, [](const Array& y) { return y.dtype() == f64 || y.dtype() == c128; });
   for (std::size_t k = 0; k < wrt.size(); ++k) {
     const Field& want = c["g" + std::to_string(wrt[k])];
-    const double bound = exact_results && want.dtype == "f64" ? std::fmax(10 * family.f64_tolerance, 1e-14)
-                                                              : std::fmax(10 * family.f32_tolerance, 1e-6);
+    const double bound = exact_results && is_wide(want) ? std::fmax(10 * family.f64_tolerance, 1e-14)
+                                                        : std::fmax(10 * family.f32_tolerance, 1e-6);
     // A cotangent that is zero by structure is an empty array.
     Array got =
         gradients[k].is_empty() ? detail::lax::full(x[wrt[k]].shape(), x[wrt[k]].dtype(), 0) : gradients[k];

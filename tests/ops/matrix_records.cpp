@@ -2,15 +2,17 @@
 
 #include <limits>
 
+#include "ops/complex.hpp"
 #include "ops/matrix_params.hpp"
 #include "ops/records.hpp"
+#include "ops/table.hpp"
 
 namespace apsis::testing {
 namespace {
 
 using namespace detail;
 
-constexpr Dtype dtypes[] = {Dtype::F64, Dtype::F32, Dtype::F16, Dtype::BF16};
+constexpr Dtype dtypes[] = {Dtype::F64, Dtype::F32, Dtype::F16, Dtype::BF16, Dtype::C128, Dtype::C64};
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 constexpr double inf = std::numeric_limits<double>::infinity();
 
@@ -33,7 +35,12 @@ std::vector<double> square(Random& random, std::int64_t count, std::int64_t n, d
 Array square_array(Random& random, Dtype dtype, const Shape& shape, double diagonal, bool symmetric) {
   std::int64_t count = 1;
   for (std::size_t i = 0; i + 2 < shape.size(); ++i) count *= shape[i];
-  return array_of(dtype, shape, square(random, count, shape.back(), diagonal, symmetric));
+  const std::vector<double> values = square(random, count, shape.back(), diagonal, symmetric);
+  if (!is_complex(dtype)) return array_of(dtype, shape, values);
+  // Imaginary parts as small as the diagonal is large against the rest.
+  const Array re = array_of(part_dtype(dtype), shape, values),
+              im = random_array(random, part_dtype(dtype), shape, -0.3, 0.3);
+  return run(complex_op, {}, std::vector<Array>{re, im})[0];
 }
 
 std::string name(Dtype dtype, const Shape& shape) { return std::string(name_of(dtype)) + to_string(shape); }
@@ -118,6 +125,53 @@ Record eigh_record() {
   record.examples.insert(record.examples.end(), values.examples.begin(), values.examples.end());
   record.smooth.insert(record.smooth.end(), values.smooth.begin(), values.smooth.end());
   record.jvp_tolerance = 1e-6;  // as that of svd
+  return record;
+}
+
+Record eig_record() {
+  Record record = square_record(eig_op, make_params(EigParams{}), 1, false, 74);
+  const Record values = square_record(eig_op, make_params(EigParams{.compute_vectors = false}), 1, false, 75);
+  record.examples.insert(record.examples.end(), values.examples.begin(), values.examples.end());
+  record.smooth.insert(record.smooth.end(), values.smooth.begin(), values.smooth.end());
+  record.jvp_tolerance = 1e-6;  // as that of svd
+  return record;
+}
+
+/// Without derivatives.
+Record square_record_without(const Op& op, std::uint64_t seed) {
+  Record record = square_record(op, {}, 1, false, seed);
+  record.smooth.clear();
+  return record;
+}
+
+Record sqrtm_record() {
+  Record record = square_record_without(sqrtm_op, 78);
+  std::erase_if(record.examples, [](const Example& e) { return !is_complex(e.operands[0].dtype()); });
+  return record;
+}
+
+Record sylvester_record() {
+  Random random(79);
+  Record record{&sylvester_op, {}, {}};
+  record.linear = {{false, false, true}};
+  struct Shapes {
+    Shape a, b, c;
+  };
+  const std::vector<Shapes> shapes = {{{0, 0}, {2, 2}, {0, 2}}, {{2, 2}, {0, 0}, {2, 0}},
+                                      {{1, 1}, {1, 1}, {1, 1}}, {{3, 3}, {4, 4}, {3, 4}},
+                                      {{4, 4}, {2, 2}, {4, 2}}, {{2, 3, 3}, {2, 3, 3}, {2, 3, 3}}};
+  for (const Shapes& s : shapes)
+    for (Dtype dtype : dtypes) {
+      const std::vector<Array> operands = {square_array(random, dtype, s.a, 2, false),
+                                           square_array(random, dtype, s.b, 2, false),
+                                           random_array(random, dtype, s.c, -1, 1)};
+      record.examples.push_back({name(dtype, s.c), {}, operands});
+      if (dtype == Dtype::F64 && s.c.product() > 0) record.smooth.push_back({to_string(s.c), {}, operands});
+    }
+  for (double special : {0., nan, inf}) {
+    const Array a = array_of(Dtype::F64, {2, 2}, {special, 0, 0, 1});
+    record.examples.push_back({"special " + std::to_string(special), {}, {a, a, a}});
+  }
   return record;
 }
 
@@ -209,7 +263,10 @@ Record solve_record() {
     for (Dtype dtype : dtypes)
       record.examples.push_back({name(dtype, s.a), {}, system_of(random, dtype, s, false)});
     if (s.a.back() < 5)
-      record.smooth.push_back({to_string(s.a), {}, system_of(random, Dtype::F64, s, false)});
+      record.smooth.push_back(
+          {to_string(s.a),
+           {},
+           {square_array(random, Dtype::F64, s.a, 2, false), random_array(random, Dtype::F64, s.b, -1, 1)}});
   }
   for (double special : {nan, inf, 0.})
     record.examples.push_back({"special " + std::to_string(special),
@@ -265,6 +322,11 @@ std::vector<Record> matrix_records() {
           qr_record(),
           svd_record(),
           eigh_record(),
+          eig_record(),
+          square_record_without(schur_op, 76),
+          square_record_without(hessenberg_op, 77),
+          sqrtm_record(),
+          sylvester_record(),
           triangular_solve_record(),
           lu_solve_record(),
           solve_record(),

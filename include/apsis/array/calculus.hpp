@@ -2,6 +2,7 @@
 
 // Differences, sums, interpolation and polynomials of sampled functions, as in jax.numpy.
 
+#include <cstdint>
 #include <utility>
 
 #include "apsis/core/array.hpp"
@@ -65,6 +66,18 @@ Array polymul(const Array& a, const Array& b, Loc loc = Loc::here());  ///< The 
 std::pair<Array, Array> polydiv(const Array& u, const Array& v, Loc loc = Loc::here());
 /// The polynomial [n + 1] with these n roots, whose first coefficient is 1. Floating.
 Array poly(const Array& roots, Loc loc = Loc::here());
+/// Options of `roots`.
+struct RootsOptions {
+  /// Leading zeros are left out, which must be known; otherwise there is a NaN for each, behind the roots.
+  bool strip_zeros = true;
+};
+/// The roots of a polynomial [n + 1]: complex, [n] or fewer, in no order. The eigenvalues of its companion
+/// matrix; multiple roots have no derivative.
+Array roots(const Array& p, const RootsOptions& options = {}, Loc loc = Loc::here());
+/// Where `trim_zeros` trims.
+enum class TrimSide : std::uint8_t { Both, Front, Back };
+/// A vector without the zeros at its ends, which must be known.
+Array trim_zeros(const Array& x, TrimSide side = TrimSide::Both, Loc loc = Loc::here());
 
 /// Options of `polyfit`.
 struct PolyfitOptions {

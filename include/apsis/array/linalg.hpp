@@ -2,10 +2,11 @@
 
 // Linear algebra composed of the decompositions (apsis/ops/decomposition.hpp), with the names of numpy.linalg
 // and scipy.linalg. Matrices are the last two axes of an array; leading axes broadcast. Integers become
-// floating; complex arrays are refused.
+// floating. Of complex matrices aᴴ is the conjugate transpose; of real ones it is aᵀ.
 
 #include <initializer_list>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "apsis/array/product.hpp"
@@ -42,7 +43,7 @@ Array tensorinv(const Array& a, int ind = 2, Loc loc = Loc::here());
 
 /// What `lu` gives: A = P·L·U.
 struct LUResult {
-  Array p;  ///< [.., m, m], a permutation
+  Array p;  ///< [.., m, m], a permutation, of real numbers
   Array l;  ///< [.., m, k], 1 on the diagonal, k = min(m, n)
   Array u;  ///< [.., k, n]
 };
@@ -54,13 +55,13 @@ Array lu_solve(const LUFactors& factors, const Array& b, bool transpose = false,
 /// What `cho_factor` gives.
 struct ChoFactor {
   Array c;     ///< the triangular factor, zeros in the other half
-  bool lower;  ///< L with L·Lᵀ = A; otherwise U with Uᵀ·U = A
+  bool lower;  ///< L with L·Lᴴ = A; otherwise U with Uᴴ·U = A
 };
 /// Options of `cho_factor`.
 struct ChoFactorOptions {
   bool lower = false;  ///< the triangle of A that is read, and of the factor
 };
-/// The factor of a symmetric positive definite matrix, for `cho_solve`; one triangle is read. NaN where A is
+/// The factor of a Hermitian positive definite matrix, for `cho_solve`; one triangle is read. NaN where A is
 /// not positive definite.
 ChoFactor cho_factor(const Array& a, const ChoFactorOptions& options = {}, Loc loc = Loc::here());
 /// x with a·x = b by the factor of a.
@@ -71,6 +72,7 @@ struct SolveTriangularOptions {
   bool transpose = false;      ///< solves aᵀ·x = b
   bool lower = false;          ///< the triangle of a that is read
   bool unit_diagonal = false;  ///< the diagonal is not read: it is 1
+  bool conjugate = false;      ///< a is conjugated: solves aᴴ·x = b with `transpose`
 };
 /// x with a·x = b for triangular a. (scipy.linalg.solve_triangular)
 Array solve_triangular(const Array& a, const Array& b, const SolveTriangularOptions& options = {},
@@ -101,10 +103,11 @@ Array pinv(const Array& a, const RankOptions& options = {}, Loc loc = Loc::here(
 Array det(const Array& a, Loc loc = Loc::here());
 /// What `slogdet` gives: the determinant is sign·exp(logabsdet).
 struct SlogdetResult {
-  Array sign;       ///< -1, 0 or 1
+  Array sign;       ///< -1, 0 or 1; of complex matrices 0 or of size 1
   Array logabsdet;  ///< -∞ where a is singular
 };
-/// Sign and logarithm of the determinant, which does not overflow.
+/// Sign and logarithm of the determinant, which does not overflow. Of complex matrices the sign has a
+/// derivative, too.
 SlogdetResult slogdet(const Array& a, Loc loc = Loc::here());
 
 /// Which norm: a number, or for matrices `fro` or `nuc`.
@@ -152,12 +155,32 @@ Array multi_dot(std::initializer_list<Array> arrays, Loc loc = Loc::here());
 /// The exponential of square a: Padé's approximant with scaling and squaring (Al-Mohy and Higham, A new
 /// scaling and squaring algorithm for the matrix exponential, 2009), of degree 13, in f32 of degree 7.
 Array expm(const Array& a, Loc loc = Loc::here());
+/// e^a, and its derivative along e (scipy.linalg.expm_frechet): `jvp` of `expm`.
+std::pair<Array, Array> expm_frechet(const Array& a, const Array& e, Loc loc = Loc::here());
+/// The principal logarithm of square a, whose exponential is a: complex, imaginary parts of its eigenvalues
+/// in
+/// (-π, π]. NaN where a is singular. By inverse scaling and squaring (Higham, Functions of matrices, 2008,
+/// chapter 11); derivatives are those of `sqrtm` and `solve`.
+Array logm(const Array& a, Loc loc = Loc::here());
+
+/// Options of `polar`.
+struct PolarOptions {
+  bool left = false;  ///< a = p·u; otherwise a = u·p
+};
+/// What `polar` gives.
+struct PolarResult {
+  Array u;  ///< [.., m, n], orthonormal columns or rows
+  Array p;  ///< [.., n, n], or [.., m, m] with `left`: Hermitian, no negative eigenvalue
+};
+/// a as a rotation and a stretching, by its singular values; without derivatives where two of these are
+/// equal.
+PolarResult polar(const Array& a, const PolarOptions& options = {}, Loc loc = Loc::here());
 
 /// Matrices (or vectors as rows) one after the other along the diagonal, zeros elsewhere.
 Array block_diag(std::span<const Array> arrays, Loc loc = Loc::here());
 Array block_diag(std::initializer_list<Array> arrays, Loc loc = Loc::here());
 /// The matrix with constant diagonals whose first column is c and first row r (but for r[0], which does not
-/// count); symmetric without r. Last axes of c and r; the leading ones broadcast.
+/// count); Hermitian without r. Last axes of c and r; the leading ones broadcast.
 Array toeplitz(const Array& c, const Array& r = {}, Loc loc = Loc::here());
 
 }  // namespace apsis::linalg

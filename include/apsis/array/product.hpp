@@ -6,7 +6,7 @@
 
 namespace apsis {
 
-/// The scalar products of vectors along an axis; the other axes broadcast.
+/// The scalar products of vectors along an axis, that of a conjugated; the other axes broadcast.
 Array vecdot(const Array& a, const Array& b, int axis = -1, Loc loc = Loc::here());
 /// Matrices [.., m, n] times vectors [.., n].
 Array matvec(const Array& matrix, const Array& vector, Loc loc = Loc::here());

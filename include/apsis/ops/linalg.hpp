@@ -15,7 +15,7 @@ Array dot(const Array& a, const Array& b, Loc loc = Loc::here());
 /// Matrix product of the last two axes, the leading axes broadcast; a vector is a row on the left, a column
 /// on the right.
 Array matmul(const Array& a, const Array& b, Loc loc = Loc::here());
-/// The product of all elements, summed.
+/// The product of all elements, those of a conjugated, summed.
 Array vdot(const Array& a, const Array& b, Loc loc = Loc::here());
 /// Last axes contracted.
 Array inner(const Array& a, const Array& b, Loc loc = Loc::here());

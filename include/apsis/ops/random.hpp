@@ -33,7 +33,8 @@ Array uniform(const Array& key, const Shape& shape = {}, Dtype dtype = f64, Loc 
 /// Uniform in [low, high), which broadcast to the shape.
 Array uniform(const Array& key, const Shape& shape, Dtype dtype, const Array& low, const Array& high,
               Loc loc = Loc::here());
-/// Standard normal: √2 · erf⁻¹(u), u uniform in (-1, 1).
+/// Standard normal: √2 · erf⁻¹(u), u uniform in (-1, 1). Complex numbers have two independent normal parts of
+/// variance 1/2.
 Array normal(const Array& key, const Shape& shape = {}, Dtype dtype = f64, Loc loc = Loc::here());
 /// Standard normal, given that it lies between two bounds.
 Array truncated_normal(const Array& key, double low, double high, const Shape& shape = {}, Dtype dtype = f64,

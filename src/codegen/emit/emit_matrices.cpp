@@ -101,6 +101,7 @@ bool emit_matrices(Region& region, const Eqn& e) {
   int lanes = 1;
   for (const ValueId v : region.operands(e)) lanes = std::max(lanes, region.lanes_of(v));
   if (lanes == 1 || lanes != region.lanes()) return false;
+  if (!all_avals(region, e, [](const Aval& a) { return !is_complex(a.dtype()); })) return false;
   if (all_avals(region, e, [](const Aval& a) { return a.size() <= most_written_out; })) {
     write_out(region, e);
     return true;

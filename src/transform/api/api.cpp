@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "apsis/transform/holomorphic.hpp"
 #include "apsis/transform/jacobian.hpp"
 #include "apsis/transform/jvp.hpp"
 #include "apsis/transform/linear_transpose.hpp"
@@ -293,6 +294,11 @@ Array join_blocks(std::span<const Array> blocks, std::span<const std::int64_t> h
   }
   if (lines.empty()) fail(messages::jacobian_empty, {});
   return lines.size() == 1 ? lines[0] : lax::concatenate(lines, 0);
+}
+
+Array real_of_holomorphic(const Array& result, Loc loc) {
+  if (!is_complex(result.dtype(loc))) fail(messages::holomorphic_result, {to_string(result.aval())}, loc);
+  return real(result, loc);
 }
 
 void fail_other_tree(const char* name, ConstTreeRef expected, ConstTreeRef given, Loc loc) {
