@@ -272,9 +272,11 @@ void check_pid(InputChecks& checks, const PIDController& c, std::span<const Arra
 void check_state(const Array& t0, std::span<const Array> y0, const LeafNames& names, Loc loc) {
   check_time(t0, "t0", loc);
   if (y0.empty()) fail(messages::empty_state, {}, loc);
-  for (std::size_t i = 0; i < y0.size(); ++i)
+  for (std::size_t i = 0; i < y0.size(); ++i) {
+    if (is_complex(y0[i].dtype())) fail(messages::state_complex, {names(i), to_string(y0[i].aval())}, loc);
     if (!is_floating(y0[i].dtype()))
       fail(messages::state_not_floating, {names(i), to_string(y0[i].aval())}, loc);
+  }
 }
 
 void check_structure(std::span<const Array> y0, const LeafNames& names, const GivenTimes& times,

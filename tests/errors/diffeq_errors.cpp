@@ -122,6 +122,11 @@ APSIS_PROVOKES(slope_mismatch,
                diffeqsolve(ODETerm{[](const Array&, const Array& y) { return sum(y); }}, Tsit5{}, 0., 1., 0.1,
                            initial))
 
+APSIS_PROVOKES(state_complex,
+               "[diffeqsolve] y0 is c128[2]: states are real; take real and imaginary parts as a pair, "
+               "std::pair{real(y), imag(y)}, and return such a pair from the vector field",
+               diffeqsolve(ODETerm{decay}, Tsit5{}, 0., 1., 0.1, complex(array({1., 2.}), array({0., 1.}))))
+
 APSIS_PROVOKES(state_not_floating,
                "[diffeqsolve] y0 is i32[2]: states must be floating; convert with astype, "
                "or write 1. instead of 1",
