@@ -81,7 +81,8 @@ class Check {
   Loc loc_;
 };
 
-detail::OutOfBounds bounds(IndexMode mode) {
+detail::OutOfBounds bounds(const Check& check, IndexMode mode) {
+  check.that(mode != IndexMode::Wrap, "Clip, or Fill, as mode");
   return mode == IndexMode::Clip ? detail::OutOfBounds::Clip : detail::OutOfBounds::Fill;
 }
 
@@ -97,14 +98,15 @@ Array wide(const Array& indices) {
 Array gather(const Array& x, const Array& indices, const GatherDimensions& dimensions,
              const Shape& slice_sizes, IndexMode mode, Loc loc) {
   const LocScope place(loc);
+  const Check check("gather", x, indices, loc);
   const GatherParams p{dimensions.offset_dims,
                        dimensions.collapsed_slice_dims,
                        dimensions.start_index_map,
                        dimensions.operand_batching_dims,
                        dimensions.start_indices_batching_dims,
                        slice_sizes,
-                       bounds(mode)};
-  Check("gather", x, indices, loc).numbers(p);
+                       bounds(check, mode)};
+  check.numbers(p);
   return lax::gather(x, wide(indices), p);
 }
 
@@ -130,7 +132,7 @@ Array scatter(const Array& x, const Array& indices, const Array& updates, const 
                        dimensions.operand_batching_dims,
                        dimensions.scatter_indices_batching_dims,
                        sizes,
-                       bounds(options.mode)};
+                       bounds(check, options.mode)};
   check.numbers(p);
   const Array index = wide(indices);
   const Array values = updates.dtype() == x.dtype() ? updates : lax::convert(updates, x.dtype());

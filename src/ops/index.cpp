@@ -353,15 +353,24 @@ Array put_window(const Array& x, const Array& part, const Plan& plan, std::size_
   return lax::select(chosen, lax::pad(rows, detail::literal(x.dtype(), 0), low, high, interior), x);
 }
 
-detail::OutOfBounds out_of_bounds(IndexMode mode) {
-  return mode == IndexMode::Clip ? detail::OutOfBounds::Clip : detail::OutOfBounds::Fill;
+void set_mode(Plan& plan, IndexMode mode) {
+  plan.mode = mode == IndexMode::Fill ? detail::OutOfBounds::Fill : detail::OutOfBounds::Clip;
+  if (mode != IndexMode::Wrap) return;
+  for (std::size_t i = 0; i < plan.positions.size(); ++i) {
+    Array& position = plan.positions[i];
+    const std::int64_t size = plan.core[static_cast<std::size_t>(plan.gather.start_index_map[i])];
+    if (size == 0) continue;
+    const Array around = lax::full_like(position.aval(), static_cast<double>(size));
+    const Array rest = bind1(detail::rem_op, {}, {position, around});
+    position = lax::select(lax::lt(rest, lax::full_like(rest.aval(), 0)), lax::add(rest, around), rest);
+  }
 }
 
 Array update(const Array& x, std::span<const Index> index, const Array& given, ScatterKind kind,
              IndexMode mode, Loc loc) {
   const LocScope place(loc);
   Plan plan = make_plan(x, index, loc);
-  plan.mode = out_of_bounds(mode);
+  set_mode(plan, mode);
   if (is_floating(given.dtype()) && (is_integer(x.dtype()) || x.dtype() == boolean))
     fail(messages::update_fractions, {to_string(given.aval()), to_string(x.aval())}, loc);
   if (is_complex(given.dtype()) && !is_complex(x.dtype()))
@@ -400,7 +409,7 @@ Array Array::operator[](const Index& index) const {
 Array IndexUpdate::get(IndexMode mode, Loc loc) const {
   const LocScope place(loc);
   Plan plan = make_plan(x_, index_, loc);
-  plan.mode = out_of_bounds(mode);
+  set_mode(plan, mode);
   return lax::reshape(take_positions(window_of(x_, plan), plan), plan.result);
 }
 Array IndexUpdate::set(const Array& v, IndexMode mode, Loc loc) const {

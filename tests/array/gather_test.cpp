@@ -37,5 +37,19 @@ TEST(Gather, ByDimensionNumbersIsJaxs) {
   check_file("gather", {{"gather", take}, {"scatter", put}});
 }
 
+TEST(Gather, WrappedIndicesGoRound) {
+  const Array x = array({10., 20., 30.}), i = array({-4, -1, 0, 2, 3, 7});
+  const auto same = [](const Array& a, const Array& b) { EXPECT_TRUE(identical(a, b)) << to_string(a); };
+  same(x.at(i).get(IndexMode::Wrap), array({30., 30., 10., 30., 10., 20.}));
+  same(x.at(i).add(1., IndexMode::Wrap), array({12., 21., 33.}));
+  same(jit([](const Array& a, const Array& at) { return a.at(at).set(0., IndexMode::Wrap); })(x, array(4)),
+       array({10., 0., 30.}));
+  same(x.at(array({5u})).get(IndexMode::Wrap), array({30.}));
+  const Array m = reshape(arange(6.), {2, 3});
+  same(m.at(array({3, -3}), range(0, 2)).get(IndexMode::Wrap), array({{3., 4.}, {3., 4.}}));
+  same(grad([&](const Array& a) { return sum(a.at(i).get(IndexMode::Wrap) * arange(6.)); })(x),
+       array({6., 5., 4.}));
+}
+
 }  // namespace
 }  // namespace apsis::testing

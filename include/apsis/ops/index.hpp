@@ -78,9 +78,9 @@ struct Index {
 };
 
 /// What an entry of an index array that is out of bounds means: the nearest entry; reading, NaN (or the least
-/// signed, the greatest unsigned integer, true); writing, nothing. Fill and Drop are the same: the first word
-/// suits reads.
-enum class IndexMode : std::uint8_t { Clip, Fill, Drop = Fill };
+/// signed, the greatest unsigned integer, true); writing, nothing; or the entry that one comes to going round
+/// the axis. Fill and Drop are the same: the first word suits reads.
+enum class IndexMode : std::uint8_t { Clip, Fill, Drop = Fill, Wrap };
 
 /// What `x.at(…)` returns: x with the indexed elements replaced or combined. The values broadcast to the
 /// indexed shape and convert to x's dtype; floating values are refused by integers and booleans. Where an
@@ -101,7 +101,7 @@ class IndexUpdate {
   /// The indexed elements become f(them), an array of their shape. One named twice is replaced once.
   template <class F>
   Array apply(const F& f, IndexMode mode = IndexMode::Drop, Loc loc = Loc::here()) const {
-    return set(f(get(IndexMode::Clip, loc)), mode, loc);
+    return set(f(get(mode == IndexMode::Wrap ? mode : IndexMode::Clip, loc)), mode, loc);
   }
   Array min(const Array& values, IndexMode mode = IndexMode::Drop, Loc loc = Loc::here()) const;
   Array max(const Array& values, IndexMode mode = IndexMode::Drop, Loc loc = Loc::here()) const;
