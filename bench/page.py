@@ -18,7 +18,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 GROUPS = {
     "call": "Calls", "first-call": "First calls", "while": "Loops", "scan": "Loops", "lorenz": "Differential equations",
     "neural-ode": "Differential equations", "sde": "Stochastic equations", "train": "Training", "elementwise": "Arrays",
-    "fft": "Arrays", "complex": "Arrays",
+    "arrays": "Arrays", "fft": "Arrays", "complex": "Arrays",
 }  # fmt: skip
 FIRST_RATIO, LAST_RATIO = 0.1, 1000
 

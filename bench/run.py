@@ -48,6 +48,9 @@ GROUPS = [
     Group("train-first", "train.py", ["train/mlp-first-call", "train/conv-first-call", "train/transformer-first-call",
                                       "train/gru-first-call", "train/first-call"]),
     Group("elementwise", "elementwise.py", ["elementwise/f32-1e6"], ["elementwise"]),
+    Group("array-programs", "array_programs.py",
+          [f"arrays/{name}" for name in ("layer-f64", "layer-f32", "layer-batch", "gather-forward", "gather-backward",
+                                         "gather", "searchsorted", "lstm-grad", "gmm-grad", "ba-jacobian")]),
     Group("fft", "fft.py", ["fft/1024", "fft/64-batch", "fft/65536"], limits=["fft"]),
     Group("conv", "conv.py", ["conv/resnet", "conv/depthwise"]),
     Group("shared", "first_call.py", ["first-call/shared-30"]),
@@ -61,7 +64,9 @@ GROUPS = [
     Group("complex", "complex.py", ["complex/mandelbrot", "complex/exp-product"]),
 ]
 # Rows that are the one of others with the least ratio.
-WORST_OF = {"train/first-call": [f"train/{model}-first-call" for model in ("mlp", "conv", "transformer", "gru")]}
+WORST_OF = {"train/first-call": [f"train/{model}-first-call" for model in ("mlp", "conv", "transformer", "gru")],
+            "arrays/layer-batch": ["arrays/layer-f64", "arrays/layer-f32"],
+            "arrays/gather": ["arrays/gather-forward", "arrays/gather-backward"]}
 UNKNOWN_GROUP = 3  # exit status of bench_apsis for a group it does not have yet
 
 

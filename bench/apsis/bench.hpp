@@ -31,6 +31,7 @@ void train();
 void train_first();
 void elementwise();
 void arrays();
+void array_programs();
 void fft();
 void linear_algebra();
 void convolutions();

@@ -64,6 +64,7 @@ int main(int argc, char** argv) {
       {"train-first", bench::train_first},
       {"elementwise", bench::elementwise},
       {"arrays", bench::arrays},
+      {"array-programs", bench::array_programs},
       {"fft", bench::fft},
       {"linalg", bench::linear_algebra},
       {"conv", bench::convolutions},

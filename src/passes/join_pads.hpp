@@ -7,9 +7,8 @@
 namespace apsis::detail {
 
 /// Sums of arrays with zeros around them, of which no two have an element at one place, become
-/// concatenations: the gradients of columns of a matrix, for one. Only where loops do not read the padded
-/// arrays themselves
-/// (`pads_around`).
+/// concatenations: the gradients of columns of a matrix, for one. One array without zeros may be added to
+/// them. Only where loops do not read the padded arrays themselves (`pads_around`).
 GraphRef join_pads(const Graph& graph);
 
 }  // namespace apsis::detail
