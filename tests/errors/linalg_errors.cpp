@@ -47,7 +47,7 @@ APSIS_PROVOKES(
     grad([](const Array& x) { return sum(linalg::schur(x).t); })(eye(3)))
 
 APSIS_PROVOKES(gather_dimensions,
-               "[gather] of f64[2,3] at indices i64[1] needs slices no longer than the "
+               "[gather] of f64[2,3] at indices i32[1] needs slices no longer than the "
                "array, not 4 along axis 1",
                gather(x23, array({0}),
                       {.offset_dims = {0}, .collapsed_slice_dims = {0}, .start_index_map = {0}}, {1, 4}))
