@@ -61,6 +61,7 @@ GROUPS = [
     ),
     Group("noise", "noise.py", ["sde/gbm-tree", "sde/gbm-unsafe", "sde/gbm-scan", "sde/heston-greeks"]),
     Group("brusselator", "brusselator.py", ["brusselator/banded", "brusselator/2d"]),
+    Group("cde", "cde.py", ["cde/spiral-step"]),
     Group("complex", "complex.py", ["complex/mandelbrot", "complex/exp-product"]),
 ]
 # Rows that are the one of others with the least ratio.

@@ -38,6 +38,7 @@ void convolutions();
 void shared();
 void noise();
 void brusselator();
+void cde();
 void complex_numbers();
 
 /// Prints one line of the protocol; `limit` is given where the row's bound is a figure of our own.

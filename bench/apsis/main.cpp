@@ -71,6 +71,7 @@ int main(int argc, char** argv) {
       {"shared", bench::shared},
       {"noise", bench::noise},
       {"brusselator", bench::brusselator},
+      {"cde", bench::cde},
       {"complex", bench::complex_numbers},
   };
   if (argc != 2) {

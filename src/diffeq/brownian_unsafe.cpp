@@ -4,6 +4,7 @@
 
 #include "apsis/ops/arithmetic.hpp"
 #include "apsis/ops/bits.hpp"
+#include "apsis/ops/comparison.hpp"
 #include "apsis/ops/convert.hpp"
 #include "apsis/ops/creation.hpp"
 #include "apsis/ops/index.hpp"
@@ -71,7 +72,8 @@ FlatIncrement unsafe_increment(const FlatUnsafe& path, const Array& t0, const Ar
     key = with_count(key, memory[0]);
     memory[0] = memory[0] + 1;
   }
-  const Array root = sqrt(abs(stop_gradient(t1 - t0)));
+  // Run back, W and K have the other sign.
+  const Array d = stop_gradient(t1 - t0), root = sqrt(abs(d)), back = where(d < 0, -root, root);
   const std::size_t draws = static_cast<std::size_t>(areas_of(path.levy_area)) + 1,
                     all_draws = path.leaves.size() * draws;
   const Array keys =
@@ -84,7 +86,7 @@ FlatIncrement unsafe_increment(const FlatUnsafe& path, const Array& t0, const Ar
     for (std::size_t j = 0; j < draws; ++j) {
       const Dtype dtype = path.leaves.dtypes[i];
       const Array z = random::normal(keys[next++], path.leaves.shape(i), dtype);
-      parts[j]->push_back(astype(root * deviations[j], dtype) * z);
+      parts[j]->push_back(astype((j == 1 ? root : back) * deviations[j], dtype) * z);
     }
   return out;
 }

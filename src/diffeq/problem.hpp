@@ -71,6 +71,7 @@ struct LoopState {
   std::vector<Array> saved_ys;
   std::optional<EventState> events;  // where there are some
   std::optional<DenseState> dense;   // where all steps are kept
+  std::vector<Array> trail;          // where steps end, from t0 on; nothing unless the adjoint runs back
 };
 
 /// How far a step counts, and the state there: its end, or an event that ends the solve or changes its state,
@@ -105,6 +106,12 @@ void collect_dense(const Problem& p, const LoopState& end, FlatSolution& s);
 /// The state at t, which runs forwards, between the first and the last step, or by the last one beyond.
 std::vector<Array> dense_at(const SolverRef& solver, const DenseSteps<std::vector<Array>>& s, const Array& t,
                             Side side = Side::Left);
+/// Refuses Adjoint::Reversible where steps do not run back.
+void check_run_back(const SolverRef& solver, const Slopes& slopes, const SolveOptions& options, Loc loc);
+/// Room for the ends of steps, where the adjoint runs back.
+void start_trail(const Problem& p, LoopState& s);
+/// Gives the end of a solve, which has no derivatives, those of Adjoint::Reversible.
+void derive_by_running_back(const Problem& p, const LoopState& start, LoopState& end);
 
 /// Room for what is saved on the way, unused.
 void start_saving(const Problem& p, LoopState& s);

@@ -10,6 +10,7 @@
 #include "apsis/ops/comparison.hpp"
 #include "apsis/ops/convert.hpp"
 #include "apsis/ops/creation.hpp"
+#include "apsis/ops/forbid.hpp"
 #include "apsis/ops/index.hpp"
 #include "apsis/ops/logic.hpp"
 #include "apsis/ops/math.hpp"
@@ -116,6 +117,8 @@ LoopState attempt(const Problem& p, const LoopState& s, Loc loc) {
     report_progress(p.options.progress, next.attempts, (next.start - p.t0) / (p.t1 - p.t0), loc);
   save_attempt(p, s, step, accept, reached, next);
   if (s.dense) keep_attempt(s, step, accept, reached, next);
+  // The end of the next accepted step, where the attempt after this one takes its place if it is rejected.
+  for (Array& ends : next.trail) ends = ends.at(next.accepted + where(accept, 0, 1)).set(s.end);
   return next;
 }
 
@@ -147,6 +150,7 @@ LoopState start_state(Problem& p, const std::vector<Array>& slope, Loc loc) {
   if (first.tells_error) s.error_square.push_back(astype(array(0.), p.t0.dtype()));
   start_saving(p, s);
   if (p.options.saveat.dense || p.past != nullptr) start_dense(p, s);
+  start_trail(p, s);
   start_events(p, s, loc);
   return s;
 }
@@ -253,6 +257,7 @@ FlatSolution solve_flat(const FlatTerms& terms, const SolverRef& solver, const A
   for (Array& y : y0) y = astype(y, promote({dtype, false}, {y.dtype(), y.weak()}).dtype);
   const Array direction = direction_of(given);
   const SolveOptions options = with_breaks(given_options, terms, solver, t0, dtype, direction);
+  check_run_back(solver, Slopes(terms, direction), options, loc);
   check_controls(checks, solver, Slopes(terms, direction), given, options);
   const auto forward = [&](const Array& t) {
     if (t.is_empty()) return t;
@@ -275,6 +280,9 @@ FlatSolution solve_flat(const FlatTerms& terms, const SolverRef& solver, const A
             like};
   if (p.slopes.delayed()) p.past = &past;
   p.shortest_delay = shortest_delay(terms, dtype);
+  if (options.adjoint == Adjoint::Reversible)
+    for (Array* t : {&p.t0, &p.t1, &p.dt0})
+      if (!t->is_empty()) *t = nondifferentiable(*t, "a time of a solve with Adjoint::Reversible", loc);
   p.clip_from = p.t1 - time_rounding(p.t0, p.t1);
   p.ts = given.ts.is_empty() ? Array() : within(forward(given.ts), given, p);
 
@@ -291,9 +299,9 @@ FlatSolution solve_flat(const FlatTerms& terms, const SolverRef& solver, const A
                       {.checkpoints = options.checkpoints, .checkpoint_bytes = options.checkpoint_bytes},
                       loc);
   };
-  const bool steady = options.adjoint == Adjoint::SteadyState;
-  LoopState end = steady ? without_derivative(steps) : steps();
-  if (steady) end.y = steady_state(p, end);
+  LoopState end = options.adjoint == Adjoint::Steps ? steps() : without_derivative(steps);
+  if (options.adjoint == Adjoint::SteadyState) end.y = steady_state(p, end);
+  if (options.adjoint == Adjoint::Reversible) derive_by_running_back(p, start, end);
 
   static_assert(static_cast<std::int64_t>(LoopResult::MaxStepsReached) ==
                 code_of(SolveResult::MaxStepsReached));

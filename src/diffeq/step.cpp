@@ -51,6 +51,13 @@ std::vector<Array> dense_output(const std::vector<std::vector<double>>& dense, c
   return y;
 }
 
+std::vector<Array> drifted(const SolverStep& s) {
+  const Array h = s.slopes.length(s.t0, s.t1);
+  std::vector<Array> y = s.slopes(s.t0, s.y0);
+  for (std::size_t i = 0; i < y.size(); ++i) y[i] = s.y0[i] + h * y[i];
+  return y;
+}
+
 }  // namespace detail
 
 Array Slopes::length(const Array& t0, const Array& t1) const { return (t1 - t0) * direction_; }

@@ -18,6 +18,9 @@ Array stage_time(double c, const Array& t0, const Array& t1, const Array& length
 std::vector<Array> dense_output(const std::vector<std::vector<double>>& dense, const Array& theta,
                                 const Array& h, std::span<const Array> y0, std::span<const Array> slopes);
 
+/// The state after Euler's step, without what controls do.
+std::vector<Array> drifted(const SolverStep& step);
+
 /// The slope of the equation along controls that move at these rates.
 std::vector<Array> slope_along(const Slopes& slopes, const Array& t, std::span<const Array> y,
                                const Controls& rate);

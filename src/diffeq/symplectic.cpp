@@ -61,11 +61,22 @@ std::vector<Array> within(const void* self, const DenseStep& s) {
                                 : LocalLinearInterpolation().evaluate(s);
 }
 
+/// Whether drifts and kicks are the same from the end as from the start.
+bool is_symmetric(const SymplecticComposition& m) {
+  std::vector<std::pair<bool, double>> moves;
+  for (std::size_t i = 0; i < m.drift.size(); ++i)
+    for (const auto& [kicks, weight] : {std::pair(false, m.drift[i]), std::pair(true, m.kick[i])})
+      if (weight != 0) moves.emplace_back(kicks, weight);
+  return std::equal(moves.begin(), moves.end(), moves.rbegin());
+}
+
 }  // namespace
 
 SolverRef symplectic_solver(const SymplecticComposition& table) {
   const auto check = [](const void* self, Loc loc) { check_table(table_of(self), loc); };
-  return {&table, {.name = table.name, .order = table.order}, check, start, attempt, within};
+  return {&table,  {.name = table.name, .order = table.order, .reversible = is_symmetric(table)},
+          check,   start,
+          attempt, within};
 }
 
 }  // namespace apsis::detail

@@ -492,3 +492,12 @@ APSIS_PROVOKES(history_mismatch,
 
 APSIS_PROVOKES(delays_by_hand, "[solver_start] a DelayTerm needs all steps before: use diffeqsolve",
                solver_start(DelayTerm{delayed, one, {1.}}, Tsit5{}, 0., initial))
+APSIS_PROVOKES(not_reversible,
+               "[diffeqsolve] Adjoint::Reversible runs the steps back, and those of Tsit5 do not run back "
+               "exactly: take ReversibleHeun, VelocityVerlet or Yoshida4, or leave the adjoint out",
+               solve({.adjoint = Adjoint::Reversible}, 0.5))
+APSIS_PROVOKES(
+    reversible_without,
+    "[diffeqsolve] Adjoint::Reversible does not go together with saveat.steps: leave one of them out",
+    diffeqsolve(ODETerm{decay}, ReversibleHeun{}, 0., 1., 0.5, initial,
+                {.saveat = {.steps = 1}, .adjoint = Adjoint::Reversible}))

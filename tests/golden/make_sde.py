@@ -1,4 +1,4 @@
-"""Stochastic equations by Diffrax: steps at prescribed times along virtual trees, with gradients."""
+"""Stochastic equations by Diffrax along virtual trees: steps at prescribed times, with gradients, and adaptive steps."""
 
 import records
 import diffrax
@@ -15,6 +15,9 @@ Text noise says what the equation is; the drift is always (p0 y0 cos t - y1, p1 
     general      g = (p2 y0, y1, 0.3; 0.2, p2 y0 y1, y0),  W in R^3
     scalar       g = (p2 y1, -p2 y0),  W in R
     additive     g = (p2 (1 + t), 0.2; 0.1 cos t, p2),  W in R^2
+Cases of kind adaptive take PIDController(rtol=tolerance, atol=tolerance), where `store` is not 0 within
+ClipStepSizeController(store_rejected_steps=store), along VirtualBrownianTree(0, 1, 1/2, ...), and save the ends `times` of accepted
+steps, the states `ys` there, and the counts `accepted` and `rejected`.
 """
 
 SOLVERS = {
@@ -27,6 +30,7 @@ SOLVERS = {
     "ito_milstein": (diffrax.ItoMilstein(), ("diagonal", "scalar", "additive")),
     "stratonovich_milstein": (diffrax.StratonovichMilstein(), ("diagonal", "scalar", "additive")),
     "half_heun": (diffrax.HalfSolver(diffrax.Heun()), ("general",)),
+    "half_euler_heun": (diffrax.HalfSolver(diffrax.EulerHeun()), ()),
     "sea": (diffrax.SEA(), ("additive",)),
     "sra1": (diffrax.SRA1(), ("additive",)),
     "shark": (diffrax.ShARK(), ("additive",)),
@@ -89,9 +93,39 @@ def steps_case(name, solver, noise, seed):
     )  # fmt: skip
 
 
+def adaptive_case(name, noise, seed, tolerance, store):
+    controller = diffrax.PIDController(rtol=tolerance, atol=tolerance)
+    if store:
+        controller = diffrax.ClipStepSizeController(controller, store_rejected_steps=store)
+    solution = jax.jit(
+        lambda p, y0: solve(
+            SOLVERS[name][0], noise, seed, 0.5, p, y0, dt0=0.1, stepsize_controller=controller,
+            saveat=diffrax.SaveAt(steps=True), max_steps=256,
+        )
+    )(P, Y0)  # fmt: skip
+    accepted, rejected = (int(solution.stats[f"num_{kind}_steps"]) for kind in ("accepted", "rejected"))
+    print(name, noise, store, accepted, rejected, flush=True)
+    w.case(
+        name, {"kind": "adaptive", "noise": noise}, seed=np.int64(seed), parameters=P, y0=Y0, tolerance=np.float64(tolerance),
+        store=np.int64(store), accepted=np.int64(accepted), rejected=np.int64(rejected), times=solution.ts[:accepted],
+        ys=solution.ys[:accepted],
+    )  # fmt: skip
+
+
+ADAPTIVE = {
+    "heun": ("diagonal", "general"), "midpoint": ("general",), "ralston": ("general",),
+    "reversible_heun": ("diagonal", "general"), "half_heun": ("general",), "half_euler_heun": ("general",),
+    "sra1": ("additive",), "shark": ("additive",), "spark": ("diagonal", "general", "scalar", "additive"),
+}  # fmt: skip
+
 seed = 0
 for name, (solver, kinds) in SOLVERS.items():
     for noise in kinds:
         seed += 1
         steps_case(name, solver, noise, seed)
+for name, kinds in ADAPTIVE.items():
+    for noise in kinds:
+        for store in (0, 20):
+            seed += 1
+            adaptive_case(name, noise, seed, 0.01, store)
 w.write()

@@ -15,9 +15,9 @@ struct LeapfrogMidpoint {
   SolverAttempt step(const SolverStep& step) const;
   LocalLinearInterpolation interpolation() const { return {}; }
 };
-/// Order 2, one evaluation a step, and exact when run back. With Brownian motion: Stratonovich, strong order
-/// 1/2 (1 for additive noise). (Kidger, Foster, Li, Lyons, Efficient and
-/// accurate gradients for neural SDEs, NeurIPS 2021, algorithm 1.)
+/// Order 2, one evaluation a step, and exact when run back, which Adjoint::Reversible makes use of. With
+/// Brownian motion: Stratonovich, strong order 1/2 (1 for additive noise). (Kidger, Foster, Li, Lyons,
+/// Efficient and accurate gradients for neural SDEs, NeurIPS 2021, algorithm 1.)
 struct ReversibleHeun {
   StepTraits traits() const;
   std::vector<Array> init(const SolverStart& start) const;

@@ -58,8 +58,10 @@ Array is_okay(const Array& result, Loc loc = Loc::here());
 
 /// What derivatives of a solve are: those of its steps; or, of a solve that ends in a steady state, of that
 /// state, as f(t1, y) = 0 defines it (by the implicit function theorem; the steps leave no tape). That the
-/// slope at the end is small is not checked. (Diffrax: ImplicitAdjoint)
-enum class Adjoint : std::uint8_t { Steps, SteadyState };
+/// slope at the end is small is not checked. (Diffrax: ImplicitAdjoint.) Reversible: those of its steps up to
+/// rounding, by reverse mode alone; the steps leave no tape, and are run back from t1 instead, in memory that
+/// does not grow with their number but for their times. For ReversibleHeun, VelocityVerlet and Yoshida4.
+enum class Adjoint : std::uint8_t { Steps, SteadyState, Reversible };
 
 /// Options of `diffeqsolve`.
 struct SolveOptions {
@@ -73,7 +75,8 @@ struct SolveOptions {
   /// solved for before the first step, and again after a change by an event. For Rodas5P, Radau5 and
   /// BackwardDifferences.
   Array mass = {};
-  /// SteadyState asks for the state at t1 alone.
+  /// SteadyState asks for the state at t1 alone; Reversible for no events, no saveat.steps or .dense, and a
+  /// max_steps.
   Adjoint adjoint = Adjoint::Steps;
   /// Attempts, rejected ones included, 0 or more; -1: no bound of yours, but then saveat.steps is refused,
   /// and after 10¹⁰ attempts the solve gives up all the same.

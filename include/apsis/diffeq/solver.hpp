@@ -53,6 +53,9 @@ struct StepTraits {
   double strong_order = 0;
   LevyArea levy_area = LevyArea::None;   ///< what it needs of Brownian motion
   NoiseKind noise = NoiseKind::General;  ///< what it needs of the vector fields
+  /// A step from t1 to t0, from the state and the solver's own at t1, gives those that a step from t0 to t1
+  /// began with, but for rounding; it asks for increments of controls once.
+  bool reversible = false;
 };
 
 /// What a solver sees before the first step, and again where the state was changed from outside.

@@ -52,7 +52,8 @@ RunningCovariance running_covariance(std::int64_t d, Dtype dtype = f64, Loc loc 
 
 /// A quantile of arrays of one shape, element by element, by five markers that move along parabolas: P² (Jain
 /// and Chlamtac 1985). An estimate that depends on the order; of up to five observations exact, with lines
-/// between them. A NaN among the observations makes it NaN.
+/// between them. A NaN among the observations makes it NaN. There is no merge: markers of two parts do not
+/// tell those of both. Add the parts one after the other.
 struct RunningQuantile {
   Array p;          ///< f64: which, from 0 to 1
   Array count;      ///< i64: of observations

@@ -1,5 +1,6 @@
 #include "apsis/diffeq/stochastic.hpp"
 #include "apsis/ops/arithmetic.hpp"
+#include "diffeq/step.hpp"
 
 namespace apsis {
 
@@ -12,10 +13,7 @@ StepTraits EulerHeun::traits() const {
 }
 
 SolverAttempt EulerHeun::step(const SolverStep& s) const {
-  const Array h = s.slopes.length(s.t0, s.t1);
-  const std::vector<Array> drift = s.slopes(s.t0, s.y0);
-  SolverAttempt step;
-  for (std::size_t i = 0; i < s.y0.size(); ++i) step.y1.push_back(s.y0[i] + h * drift[i]);
+  SolverAttempt step{.y1 = detail::drifted(s)};
   if (!s.slopes.driven()) return step;
   const Controls w = s.slopes.increment(s.t0, s.t1).w;
   const std::vector<Array> before = s.slopes.diffusion(s.t0, s.y0, w);

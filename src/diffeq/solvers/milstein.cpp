@@ -5,6 +5,7 @@
 #include "apsis/ops/shape.hpp"
 #include "apsis/transform/jvp.hpp"
 #include "apsis/transform/vmap.hpp"
+#include "diffeq/step.hpp"
 
 namespace apsis {
 namespace {
@@ -70,9 +71,7 @@ std::vector<Array> sum_of_changes(const SolverStep& s, const Controls& like) {
 
 SolverAttempt milstein(const SolverStep& s, bool ito) {
   const Array h = s.slopes.length(s.t0, s.t1);
-  const std::vector<Array> drift = s.slopes(s.t0, s.y0);
-  SolverAttempt step;
-  for (std::size_t i = 0; i < s.y0.size(); ++i) step.y1.push_back(s.y0[i] + h * drift[i]);
+  SolverAttempt step{.y1 = detail::drifted(s)};
   if (!s.slopes.driven()) return step;
   const Controls w = s.slopes.increment(s.t0, s.t1).w;
   const auto [noise, change] = product_and_change(s, w);

@@ -30,7 +30,8 @@ StepTraits ReversibleHeun::traits() const {
           .error_order = 2,
           .takes_controls = true,
           .calculus = Calculus::Stratonovich,
-          .strong_order = 0.5};
+          .strong_order = 0.5,
+          .reversible = true};
 }
 
 // The second solution, the slope at it, and the vector fields of controls at it.
