@@ -128,8 +128,9 @@ bool Joining::plan() {
   const auto eqns = graph_.eqns();
   for (std::size_t i = eqns.size(); i-- > 0;) {
     const Eqn& e = eqns[i];
+    if (e.op != &add_op || inner[e.first_result]) continue;
     const Aval& aval = graph_.aval(e.first_result);
-    if (e.op != &add_op || inner[e.first_result] || aval.size() <= few || is_complex(aval.dtype())) continue;
+    if (aval.size() <= few || is_complex(aval.dtype())) continue;
     const auto [pads, other] = terms(e);
     if (pads.empty()) continue;
     strips_[i] = strips_of(pads);

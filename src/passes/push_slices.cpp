@@ -88,6 +88,7 @@ class Pushing {
   const Aval& aval(ValueId v) const { return graph_.aval(v); }
   void want(ValueId v, const Part& part);
   bool comes_apart(const Eqn& e) const;
+  bool is_apart(const Eqn& e) const { return e.result_count == 1 && wanted_[e.first_result].apart; }
   bool has_parts(const Eqn& e) const;
   PartOfResult part_of(const Eqn& e, const Part& part) const;
   PartOfResult part_of_concatenated(const Eqn& e, const Part& part) const;
@@ -128,8 +129,9 @@ bool Pushing::has_parts(const Eqn& e) const {
 
 /// Parts instead of the whole, if they are no more work.
 bool Pushing::comes_apart(const Eqn& e) const {
+  if (!has_parts(e)) return false;
   const Wanted& wanted = wanted_[e.first_result];
-  if (wanted.whole || wanted.parts.empty() || wanted.parts.size() > most_parts || !has_parts(e)) return false;
+  if (wanted.whole || wanted.parts.empty() || wanted.parts.size() > most_parts) return false;
   const std::int64_t size = aval(e.first_result).size();
   std::int64_t elements = 0;
   for (const Part& part : wanted.parts) {
@@ -202,12 +204,13 @@ bool Pushing::plan() {
   const auto eqns = graph_.eqns();
   for (auto e = eqns.rbegin(); e != eqns.rend(); ++e) {
     const auto operands = graph_.operands(*e);
-    Wanted& wanted = wanted_[e->first_result];
     if (e->op == &slice_op) {
+      const Wanted& wanted = wanted_[e->first_result];
       const Part& taken = e->params.as<SliceParams>();
       if (wanted.whole) want(operands[0], taken);
       for (const Part& part : wanted.parts) want(operands[0], part_of_part(taken, part));
     } else if (comes_apart(*e)) {
+      Wanted& wanted = wanted_[e->first_result];
       any = wanted.apart = true;
       for (const Part& part : wanted.parts)
         for (const auto& [k, of] : part_of(*e, part).operands) {
@@ -247,13 +250,13 @@ ValueId Pushing::made_part(ValueId v, const Part& part) {
 GraphRef Pushing::run() {
   copy_.add_inputs();
   for (const Eqn& e : graph_.eqns()) {
-    Wanted& wanted = wanted_[e.first_result];
     const auto operands = graph_.operands(e);
     if (e.op == &slice_op) {
-      if (!wanted.whole) continue;
+      if (!wanted_[e.first_result].whole) continue;
       copy_[e.first_result] = made_part(operands[0], e.params.as<SliceParams>());
-    } else if (wanted.apart) {
+    } else if (is_apart(e)) {
       const ScopeOf scope(e.scope);
+      Wanted& wanted = wanted_[e.first_result];
       for (const Part& part : wanted.parts) {
         const PartOfResult made = part_of(e, part);
         std::vector<ValueId> of;
