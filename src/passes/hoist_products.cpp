@@ -40,7 +40,7 @@ std::vector<EntryProduct> products_of_entries(const Loop& loop) {
   };
   const auto is_const = [&](ValueId v) { return v < loop.consts && !body.aval(v).is_list(); };
   for (const Eqn& e : body.eqns()) {
-    if (e.op != &dot_general_op) continue;
+    if (e.op->kind != OpKind::Contract) continue;
     const auto& p = e.params.as<DotParams>();
     const ValueId a = body.operands(e)[0], b = body.operands(e)[1];
     const bool first = is_entry(a) && is_const(b);

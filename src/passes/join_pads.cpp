@@ -13,6 +13,9 @@
 namespace apsis::detail {
 namespace {
 
+bool is_sum(const Eqn& e) { return e.op == &add_op; }
+bool is_pad(const Eqn& e) { return e.op == &pad_op; }
+
 /// An array among zeros along one axis.
 struct Strip {
   ValueId array;
@@ -62,13 +65,13 @@ class Joining {
 
 bool Joining::is_zero(ValueId v) const {
   const Eqn* e = graph_.definition(v);
-  return e && e->op == &constant_op && e->params.as<ConstantParams>().bits == 0;
+  return e && e->op->kind == OpKind::Constant && e->params.as<ConstantParams>().bits == 0;
 }
 
 bool Joining::is_padded(const Eqn& e) const {
   const auto operands = graph_.operands(e);
-  if (e.op == &add_op) return std::ranges::any_of(operands, [&](ValueId v) { return padded_[v] != 0; });
-  return e.op == &pad_op && is_zero(operands[1]) && !pads_around(graph_, e);
+  if (is_sum(e)) return std::ranges::any_of(operands, [&](ValueId v) { return padded_[v] != 0; });
+  return is_pad(e) && is_zero(operands[1]) && !pads_around(graph_, e);
 }
 
 /// The terms of a sum: pads, and at most one other. No pads if there are more others, or one pad alone.
@@ -84,7 +87,7 @@ Joining::Terms Joining::terms(const Eqn& sum) const {
       if (!padded_[v]) {
         if (terms.other) return {};
         terms.other = v;
-      } else if (term->op == &add_op) {
+      } else if (is_sum(*term)) {
         sums.push_back(term);
       } else {
         terms.pads.push_back(term);
@@ -128,7 +131,7 @@ bool Joining::plan() {
   const auto eqns = graph_.eqns();
   for (std::size_t i = eqns.size(); i-- > 0;) {
     const Eqn& e = eqns[i];
-    if (e.op != &add_op || inner[e.first_result]) continue;
+    if (!is_sum(e) || inner[e.first_result]) continue;
     const Aval& aval = graph_.aval(e.first_result);
     if (aval.size() <= few || is_complex(aval.dtype())) continue;
     const auto [pads, other] = terms(e);
@@ -142,7 +145,7 @@ bool Joining::plan() {
       const Eqn* sum = graph_.definition(sums.back());
       sums.pop_back();
       for (ValueId v : graph_.operands(*sum))
-        if (padded_[v] && graph_.definition(v)->op == &add_op) {
+        if (padded_[v] && is_sum(*graph_.definition(v))) {
           inner[v] = 1;
           sums.push_back(v);
         }
@@ -160,7 +163,7 @@ ValueId Joining::add(const Op& op, const Params& params, std::span<const ValueId
 /// An array plus 0, which makes +0 of -0: in the shape in which it is made, so that one loop can do both.
 ValueId Joining::added_to_zero(ValueId array, ValueId zero, Loc loc) {
   const Eqn* made = graph_.definition(array);
-  const bool reshaped = made && made->op == &reshape_op;
+  const bool reshaped = made && made->op->view_kind == ViewKind::Reshaped;
   const ValueId source = reshaped ? graph_.operands(*made)[0] : array;
   const BroadcastParams everywhere{graph_.aval(source).shape(), {}};
   const ValueId terms[] = {copy_[source], add(broadcast_in_dim_op, make_params(everywhere), {&zero, 1}, loc)};
@@ -214,7 +217,7 @@ GraphRef Joining::run() {
 
 GraphRef join_pads(const Graph& graph) {
   GraphRef made(&graph);
-  if (std::ranges::any_of(graph.eqns(), [](const Eqn& e) { return e.op == &pad_op; })) {
+  if (std::ranges::any_of(graph.eqns(), is_pad)) {
     Joining joining(graph);
     if (joining.plan()) made = joining.run();
   }

@@ -46,6 +46,9 @@ Part part_of_part(const Part& outer, const Part& inner) {
   return all;
 }
 
+bool is_slice(const Eqn& e) { return e.op == &slice_op; }
+bool is_concatenation(const Eqn& e) { return e.op == &concatenate_op; }
+
 /// A part of the result of an op: the same op, with other parameters, of parts of operands.
 struct PartOfResult {
   struct Operand {
@@ -112,17 +115,23 @@ bool Pushing::has_parts(const Eqn& e) const {
   if (e.result_count != 1 || has_effect(*e.op, e.params)) return false;
   const Shape& shape = aval(e.first_result).shape();
   const auto operands = graph_.operands(e);
-  if (e.op == &concatenate_op || e.op == &reverse_op || e.op == &transpose_op || e.op == &broadcast_in_dim_op)
-    return true;
-  if (e.op == &reshape_op) {
-    const auto long_axes = [](const Shape& of) {
-      Dims lengths;
-      for (std::int64_t n : of)
-        if (n != 1) lengths.push_back(n);
-      return lengths;
-    };
-    return long_axes(shape) == long_axes(aval(operands[0]).shape());
+  const auto long_axes = [](const Shape& of) {
+    Dims lengths;
+    for (std::int64_t n : of)
+      if (n != 1) lengths.push_back(n);
+    return lengths;
+  };
+  switch (e.op->view_kind) {
+    case ViewKind::Reversed:
+    case ViewKind::Permuted:
+    case ViewKind::Repeated:
+      return true;
+    case ViewKind::Reshaped:
+      return long_axes(shape) == long_axes(aval(operands[0]).shape());
+    default:
+      break;
   }
+  if (is_concatenation(e)) return true;
   return e.op->kind == OpKind::Elementwise && !operands.empty() &&
          std::ranges::all_of(operands, [&](ValueId v) { return aval(v).shape() == shape; });
 }
@@ -166,13 +175,13 @@ PartOfResult Pushing::part_of_concatenated(const Eqn& e, const Part& part) const
 PartOfResult Pushing::part_of_view(const Eqn& e, const Part& part) const {
   const Shape& from = aval(graph_.operands(e)[0]).shape();
   Part of = whole_of(from);
-  if (e.op == &broadcast_in_dim_op) {
+  if (e.op->view_kind == ViewKind::Repeated) {
     const auto& p = e.params.as<BroadcastParams>();
     for (std::size_t d = 0; d < from.size(); ++d)
       if (from[d] != 1) copy_axis(of, d, part, static_cast<std::size_t>(p.axes[d]));
     return {make_params(BroadcastParams{shape_of(part), p.axes}), {{0, of}}};
   }
-  if (e.op == &transpose_op) {
+  if (e.op->view_kind == ViewKind::Permuted) {
     const Dims& permutation = e.params.as<TransposeParams>().permutation;
     for (std::size_t d = 0; d < from.size(); ++d)
       copy_axis(of, static_cast<std::size_t>(permutation[d]), part, d);
@@ -189,8 +198,8 @@ PartOfResult Pushing::part_of_view(const Eqn& e, const Part& part) const {
 }
 
 PartOfResult Pushing::part_of(const Eqn& e, const Part& part) const {
-  if (e.op == &concatenate_op) return part_of_concatenated(e, part);
-  if (e.op == &reshape_op)
+  if (is_concatenation(e)) return part_of_concatenated(e, part);
+  if (e.op->view_kind == ViewKind::Reshaped)
     return part_of_reshaped(aval(graph_.operands(e)[0]).shape(), aval(e.first_result).shape(), part);
   if (e.op->kind == OpKind::View) return part_of_view(e, part);
   PartOfResult made{e.params, {}};
@@ -204,7 +213,7 @@ bool Pushing::plan() {
   const auto eqns = graph_.eqns();
   for (auto e = eqns.rbegin(); e != eqns.rend(); ++e) {
     const auto operands = graph_.operands(*e);
-    if (e->op == &slice_op) {
+    if (is_slice(*e)) {
       const Wanted& wanted = wanted_[e->first_result];
       const Part& taken = e->params.as<SliceParams>();
       if (wanted.whole) want(operands[0], taken);
@@ -236,7 +245,7 @@ ValueId Pushing::add(const Op& op, const Params& params, std::span<const ValueId
 ValueId Pushing::made_part(ValueId v, const Part& part) {
   const Eqn* e = graph_.definition(v);
   const Wanted& wanted = wanted_[v];
-  if (e && e->op == &slice_op)
+  if (e && is_slice(*e))
     return made_part(graph_.operands(*e)[0], part_of_part(e->params.as<SliceParams>(), part));
   if (wanted.apart) {
     const auto found = std::ranges::find_if(wanted.parts, [&](const Part& p) { return same(p, part); });
@@ -251,7 +260,7 @@ GraphRef Pushing::run() {
   copy_.add_inputs();
   for (const Eqn& e : graph_.eqns()) {
     const auto operands = graph_.operands(e);
-    if (e.op == &slice_op) {
+    if (is_slice(e)) {
       if (!wanted_[e.first_result].whole) continue;
       copy_[e.first_result] = made_part(operands[0], e.params.as<SliceParams>());
     } else if (is_apart(e)) {
@@ -261,7 +270,7 @@ GraphRef Pushing::run() {
         const PartOfResult made = part_of(e, part);
         std::vector<ValueId> of;
         for (const auto& [k, p] : made.operands) of.push_back(made_part(operands[k], p));
-        const bool itself = e.op == &concatenate_op && of.size() == 1;
+        const bool itself = is_concatenation(e) && of.size() == 1;
         wanted.made.push_back(itself ? of[0] : add(*e.op, made.params, of, e.loc));
       }
     } else {
@@ -275,7 +284,7 @@ GraphRef Pushing::run() {
 
 GraphRef push_slices(const Graph& graph) {
   GraphRef made(&graph);
-  if (std::ranges::any_of(graph.eqns(), [](const Eqn& e) { return e.op == &slice_op; })) {
+  if (std::ranges::any_of(graph.eqns(), is_slice)) {
     Pushing pushing(graph);
     if (pushing.plan()) made = pushing.run();
   }

@@ -15,10 +15,11 @@ namespace {
 /// The product that a transpose is of, if it has the free axes of the operands change places and nothing
 /// else.
 const Eqn* turned(const Graph& graph, const Eqn& e, const std::vector<std::uint32_t>& uses) {
-  if (e.op != &transpose_op) return nullptr;
+  if (e.op->view_kind != ViewKind::Permuted) return nullptr;
   const ValueId product = graph.operands(e)[0];
   const Eqn* made = graph.definition(product);
-  if (!made || made->op != &dot_general_op || uses[product] != 1 || is_complex(graph.aval(product).dtype()))
+  if (!made || made->op->kind != OpKind::Contract || uses[product] != 1 ||
+      is_complex(graph.aval(product).dtype()))
     return nullptr;
   const auto& p = made->params.as<DotParams>();
   const auto operands = graph.operands(*made);

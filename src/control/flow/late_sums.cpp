@@ -24,7 +24,7 @@ bool is_read_once(const Graph& body, ValueId v) {
 /// The product that makes a value, if it is a large one.
 const Eqn* large_product(const Graph& body, ValueId v) {
   const Eqn* e = body.definition(v);
-  if (!e || e->op != &dot_general_op || e->params.as<DotParams>().k_ordered) return nullptr;
+  if (!e || e->op->kind != OpKind::Contract || e->params.as<DotParams>().k_ordered) return nullptr;
   return body.aval(v).size() >= least_elements && is_floating(body.aval(v).dtype()) ? e : nullptr;
 }
 

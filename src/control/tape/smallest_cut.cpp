@@ -143,7 +143,7 @@ std::vector<std::int64_t> work_of_values(const Graph& graph) {
   constexpr std::int64_t multiply_adds = 32;
   std::vector<std::int64_t> work(graph.value_count(), 0);
   for (const Eqn& e : graph.eqns()) {
-    if (e.op != &dot_general_op) continue;
+    if (e.op->kind != OpKind::Contract) continue;
     const auto& p = e.params.as<DotParams>();
     const Aval &a = graph.aval(graph.operands(e)[0]), &result = graph.aval(e.first_result);
     std::int64_t terms = 1;
