@@ -175,114 +175,168 @@ Array quadratic_minimum(const Array& a, const Array& fa, const Array& slope, con
   return a - slope / (2. * ((fb - fa - slope * db) / square(db)));
 }
 
+/// The search of Zoom: steps ahead until an interval holds a good length, then within the interval.
+class Zooming {
+ public:
+  Zooming(const ZoomLineSearch& options, const apsis::detail::Callee& loss, const Line& line)
+      : o_(options),
+        line_(line),
+        on_(loss, line),
+        value0_(line.value),
+        slope0_(on_.slope(line.gradient)),
+        slope_rtol_(number(options.slope_rtol)) {}
+
+  Zoom start() const;
+  Zoom step(const Zoom& s) const;
+
+ private:
+  Array number(const Array& option) const { return like(option, value0_); }
+  struct Ahead {
+    Array length, at_end;
+  };
+  Ahead ahead(const Zoom& s) const;
+  Array within(const Zoom& s) const;
+  Array decrease_error(const Array& length, const Point& p) const;
+  Array bound(const Zoom& s, Zoom& next) const;
+  void end(const Zoom& s, Zoom& next) const;
+
+  const ZoomLineSearch& o_;
+  const Line& line_;
+  const OnLine on_;
+  const Array value0_, slope0_, slope_rtol_;
+};
+
+Zoom Zooming::start() const {
+  const Dtype dtype = value0_.dtype();
+  const Array zero = zeros({}, dtype), never = full({}, infinity, dtype), no = array(false);
+  return {.count = array(std::int64_t{0}),
+          .length = zero,
+          .value = value0_,
+          .slope = slope0_,
+          .gradient = line_.gradient,
+          .decrease_error = never,
+          .curvature_error = never,
+          .interval_found = no,
+          .done = no,
+          .failed = no,
+          .low = zero,
+          .value_low = value0_,
+          .slope_low = slope0_,
+          .high = zero,
+          .value_high = value0_,
+          .slope_high = slope0_,
+          .cubic = zero,
+          .value_cubic = value0_,
+          .safe_length = zero,
+          .safe_value = value0_,
+          .safe_gradient = line_.gradient};
+}
+
+/// The length of a step further on, and whether it is the largest allowed.
+Zooming::Ahead Zooming::ahead(const Zoom& s) const {
+  const Array guess =
+      o_.initial_guess == InitialGuess::One ? ones({}, value0_.dtype()) : line_.previous_length;
+  const Array length = where(s.count == 0, guess, number(o_.increase_factor) * s.length);
+  if (o_.max_learning_rate.is_empty()) return {length, array(false)};
+  const Array most = number(o_.max_learning_rate);
+  return {minimum(length, most), length >= most};
+}
+
+/// The length within the interval: of the cubic's minimum, or the parabola's, or half way, the first that is
+/// not too near an end.
+Array Zooming::within(const Zoom& s) const {
+  const Array width = abs(s.high - s.low), left = minimum(s.high, s.low), right = maximum(s.high, s.low);
+  const auto inside = [&](const Array& x, double margin) {
+    return x > left + margin * width && x < right - margin * width;
+  };
+  const Array by_cubic =
+      cubic_minimum(s.low, s.value_low, s.slope_low, s.high, s.value_high, s.cubic, s.value_cubic);
+  const Array by_quadratic = quadratic_minimum(s.low, s.value_low, s.slope_low, s.high, s.value_high);
+  return where(inside(by_cubic, 0.2), by_cubic,
+               where(inside(by_quadratic, 0.1), by_quadratic, (s.low + s.high) / 2.));
+}
+
+/// By how much a point fails to decrease the value enough.
+Array Zooming::decrease_error(const Array& length, const Point& p) const {
+  Array error = p.value - value0_ - slope_rtol_ * length * slope0_;
+  if (!o_.approx_dec_rtol.is_empty()) {
+    const Array rise = p.value - value0_ - number(o_.approx_dec_rtol) * abs(value0_);
+    error = minimum(maximum(p.slope - (2 * slope_rtol_ - 1.) * slope0_, rise), error);
+  }
+  return excess(error);
+}
+
+/// Sets the interval after a step to next.length; whether there is one now, found by a step ahead.
+Array Zooming::bound(const Zoom& s, Zoom& next) const {
+  const Array &zooms = s.interval_found, &decrease = next.decrease_error;
+  // After a step ahead: from the step before to this one, or back.
+  const Array past = decrease > 0. || (next.value >= s.value && s.count > 0),
+              turned = next.slope >= 0. && !past;
+  // After a step within: this one takes the place of an end.
+  const Array high_here = decrease > 0. || next.value >= s.value_low;
+  const Array high_low = next.slope * (s.high - s.low) >= 0. && !high_here;
+  const auto bounds = [&](Array Zoom::*low, Array Zoom::*high, Array Zoom::*here) {
+    const Array ahead_low = where(turned, next.*here, s.*here),
+                ahead_high = where(turned, s.*here, next.*here);
+    const Array within_high = where(high_low, s.*low, where(high_here, next.*here, s.*high));
+    const Array within_low = where(high_here, s.*low, next.*here);
+    next.*low = where(zooms, within_low, ahead_low);
+    next.*high = where(zooms, within_high, ahead_high);
+  };
+  bounds(&Zoom::low, &Zoom::high, &Zoom::length);
+  bounds(&Zoom::value_low, &Zoom::value_high, &Zoom::value);
+  bounds(&Zoom::slope_low, &Zoom::slope_high, &Zoom::slope);
+  const Array drops_high = high_here || high_low;
+  next.cubic = where(zooms, where(drops_high, s.high, s.low), next.low);
+  next.value_cubic = where(zooms, where(drops_high, s.value_high, s.value_low), next.value_low);
+  return past || turned;
+}
+
+/// A search that fails takes the best step that meets the first condition; none outside of the domain.
+void Zooming::end(const Zoom& s, Zoom& next) const {
+  const Array width = abs(s.high - s.low);
+  const Array too_narrow =
+      s.interval_found && width <= number(o_.stepsize_precision) && next.safe_length > 0.;
+  next.failed = (next.count >= o_.max_linesearch_steps || too_narrow) && !next.done;
+  const Array retreats = next.failed && (next.safe_length > 0. || isinf(next.decrease_error));
+  next.length = where(retreats, next.safe_length, next.length);
+  next.value = where(retreats, next.safe_value, next.value);
+  next.gradient = either(retreats, next.safe_gradient, next.gradient);
+}
+
+Zoom Zooming::step(const Zoom& s) const {
+  const Array &zooms = s.interval_found, tol = number(o_.tol);
+  const Ahead further = ahead(s);
+  const Array length = where(zooms, within(s), further.length);
+  const Point p = on_.point(length);
+
+  Zoom next = s;
+  next.count = s.count + 1;
+  next.length = length;
+  next.value = p.value;
+  next.slope = p.slope;
+  next.gradient = p.gradient;
+  next.decrease_error = decrease_error(length, p);
+  next.curvature_error = excess(abs(p.slope) - number(o_.curv_rtol) * abs(slope0_));
+  const Array safe = next.decrease_error <= tol && (!zooms || p.value < s.safe_value);
+  next.safe_length = where(safe, length, s.safe_length);
+  next.safe_value = where(safe, p.value, s.safe_value);
+  next.safe_gradient = either(safe, p.gradient, s.safe_gradient);
+
+  const Array good = maximum(next.decrease_error, next.curvature_error) <= tol,
+              found = bound(s, next) || good;
+  next.interval_found = zooms || found;
+  next.done = good || (!zooms && further.at_end && !found);
+  end(s, next);
+  return next;
+}
+
 }  // namespace
 
 Found search(const ZoomLineSearch& o, const apsis::detail::Callee& loss, const Line& line) {
-  const OnLine on(loss, line);
-  const Array value0 = line.value, slope0 = on.slope(line.gradient);
-  const Dtype dtype = value0.dtype();
-  const Array zero = zeros({}, dtype), never = full({}, infinity, dtype), no = array(false);
-  const Array guess = o.initial_guess == InitialGuess::One ? ones({}, dtype) : line.previous_length;
-  auto number = [&](const Array& option) { return like(option, value0); };
-  const Array tol = number(o.tol), slope_rtol = number(o.slope_rtol);
-
-  auto body = [&](const Zoom& s) {
-    // Where to look: further on, until there is an interval, and then within it.
-    Array ahead = where(s.count == 0, guess, number(o.increase_factor) * s.length), at_end = no;
-    if (!o.max_learning_rate.is_empty()) {
-      const Array most = number(o.max_learning_rate);
-      at_end = ahead >= most;
-      ahead = minimum(ahead, most);
-    }
-    const Array width = abs(s.high - s.low), left = minimum(s.high, s.low), right = maximum(s.high, s.low);
-    const Array by_cubic =
-        cubic_minimum(s.low, s.value_low, s.slope_low, s.high, s.value_high, s.cubic, s.value_cubic);
-    const Array by_quadratic = quadratic_minimum(s.low, s.value_low, s.slope_low, s.high, s.value_high);
-    auto within = [&](const Array& x, double margin) {
-      return x > left + margin * width && x < right - margin * width;
-    };
-    const Array middle = where(within(by_cubic, 0.2), by_cubic,
-                               where(within(by_quadratic, 0.1), by_quadratic, (s.low + s.high) / 2.));
-    const Array zooms = s.interval_found, length = where(zooms, middle, ahead);
-    const Point p = on.point(length);
-
-    Array decrease = p.value - value0 - slope_rtol * length * slope0;
-    if (!o.approx_dec_rtol.is_empty()) {
-      const Array rise = p.value - value0 - number(o.approx_dec_rtol) * abs(value0);
-      decrease = minimum(maximum(p.slope - (2 * slope_rtol - 1.) * slope0, rise), decrease);
-    }
-    decrease = excess(decrease);
-    const Array curvature = excess(abs(p.slope) - number(o.curv_rtol) * abs(slope0));
-    const Array good = maximum(decrease, curvature) <= tol;
-
-    Zoom next = s;
-    next.count = s.count + 1;
-    next.length = length;
-    next.value = p.value;
-    next.slope = p.slope;
-    next.gradient = p.gradient;
-    next.decrease_error = decrease;
-    next.curvature_error = curvature;
-    const Array safe = decrease <= tol && (!zooms || p.value < s.safe_value);
-    next.safe_length = where(safe, length, s.safe_length);
-    next.safe_value = where(safe, p.value, s.safe_value);
-    next.safe_gradient = either(safe, p.gradient, s.safe_gradient);
-
-    // The interval after a step ahead: from the step before to this one, or back.
-    const Array past = decrease > 0. || (p.value >= s.value && s.count > 0), turned = p.slope >= 0. && !past;
-    const Array found = past || turned || good;
-    // The interval after a step within: this one takes the place of an end.
-    const Array high_here = decrease > 0. || p.value >= s.value_low;
-    const Array high_low = p.slope * (s.high - s.low) >= 0. && !high_here;
-    auto bounds = [&](Array Zoom::*low, Array Zoom::*high, Array Zoom::*here) {
-      const Array ahead_low = where(turned, next.*here, s.*here),
-                  ahead_high = where(turned, s.*here, next.*here);
-      const Array within_high = where(high_low, s.*low, where(high_here, next.*here, s.*high));
-      const Array within_low = where(high_here, s.*low, next.*here);
-      next.*low = where(zooms, within_low, ahead_low);
-      next.*high = where(zooms, within_high, ahead_high);
-    };
-    bounds(&Zoom::low, &Zoom::high, &Zoom::length);
-    bounds(&Zoom::value_low, &Zoom::value_high, &Zoom::value);
-    bounds(&Zoom::slope_low, &Zoom::slope_high, &Zoom::slope);
-    const Array drops_high = high_here || high_low;
-    next.cubic = where(zooms, where(drops_high, s.high, s.low), next.low);
-    next.value_cubic = where(zooms, where(drops_high, s.value_high, s.value_low), next.value_low);
-
-    next.interval_found = zooms || found;
-    next.done = good || (!zooms && at_end && !found);
-    const Array too_narrow = zooms && width <= number(o.stepsize_precision) && next.safe_length > 0.;
-    next.failed = (next.count >= o.max_linesearch_steps || too_narrow) && !next.done;
-    // Without a step that meets both conditions, the best that meets the first; none outside of the domain.
-    const Array retreats = next.failed && (next.safe_length > 0. || isinf(decrease));
-    next.length = where(retreats, next.safe_length, next.length);
-    next.value = where(retreats, next.safe_value, next.value);
-    next.gradient = either(retreats, next.safe_gradient, next.gradient);
-    return next;
-  };
-  const Zoom end = while_loop([](const Zoom& s) { return !(s.done || s.failed); }, body,
-                              Zoom{.count = array(std::int64_t{0}),
-                                   .length = zero,
-                                   .value = value0,
-                                   .slope = slope0,
-                                   .gradient = line.gradient,
-                                   .decrease_error = never,
-                                   .curvature_error = never,
-                                   .interval_found = no,
-                                   .done = no,
-                                   .failed = no,
-                                   .low = zero,
-                                   .value_low = value0,
-                                   .slope_low = slope0,
-                                   .high = zero,
-                                   .value_high = value0,
-                                   .slope_high = slope0,
-                                   .cubic = zero,
-                                   .value_cubic = value0,
-                                   .safe_length = zero,
-                                   .safe_value = value0,
-                                   .safe_gradient = line.gradient},
-                              {}, line.loc);
+  const Zooming zooming(o, loss, line);
+  const Zoom end = while_loop([](const Zoom& s) { return !(s.done || s.failed); },
+                              [&](const Zoom& s) { return zooming.step(s); }, zooming.start(), {}, line.loc);
   return {end.length, end.value, end.gradient, end.count, end.decrease_error, end.curvature_error};
 }
 

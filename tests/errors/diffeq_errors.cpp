@@ -472,7 +472,7 @@ APSIS_PROVOKES(delays_without_bound,
 
 APSIS_PROVOKES(
     past_too_late,
-    "[Past] the state at t = 0.25 was asked for in a slope at t = 1.25, and is known up to t = 0.0 "
+    "[Past] the state at t = 0.125 was asked for in a slope at t = 1.125, and is known up to t = 0.0 "
     "only: DelayTerm::delays must hold the shortest delay",
     solve_delayed({1.5}, {}, 1.25))
 

@@ -2,6 +2,7 @@
 
 // What one wants to know of the updates within a chain.
 
+#include "apsis/array/creation.hpp"
 #include "apsis/optim/chain.hpp"
 #include "apsis/optim/scale.hpp"
 
