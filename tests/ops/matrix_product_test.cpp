@@ -47,9 +47,10 @@ T defined(std::int64_t k, const auto& left, const auto& right) {
     using Sum = std::conditional_t<is_half<T>, float, T>;
     std::vector<Sum> sums(k == 0);
     for (std::int64_t first = 0; first < k; first += 256) {
-      sums.push_back(0);
+      Sum chain = 0;
       for (std::int64_t i = first; i < std::min(first + 256, k); ++i)
-        sums.back() = std::fma(static_cast<Sum>(left(i)), static_cast<Sum>(right(i)), sums.back());
+        chain = std::fma(static_cast<Sum>(left(i)), static_cast<Sum>(right(i)), chain);
+      sums.push_back(chain);
     }
     while (sums.size() > 1) {
       std::vector<Sum> groups;
@@ -135,8 +136,8 @@ TYPED_TEST(MatrixProductOf, IsAsDefined) {
     for (const auto& [m, n] :
          std::vector<std::pair<std::int64_t, std::int64_t>>{{1, 1}, {1, 3}, {3, 1}, {2, 9}})
       expect_defined<TypeParam>(m, n, k);
-  expect_defined<TypeParam>(253, 2, 16400);
-  expect_defined<TypeParam>(2, 513, 16400);
+  expect_defined<TypeParam>(37, 2, 16400);
+  expect_defined<TypeParam>(2, 70, 16400);
   expect_defined<TypeParam>(1, 1, (1 << 20) + 16700);
 }
 
