@@ -75,6 +75,14 @@ GraphPart extract(const Graph& graph, std::span<const ValueId> outputs, const st
   return part;
 }
 
+std::vector<std::uint32_t> count_uses(const Graph& graph) {
+  std::vector<std::uint32_t> uses(graph.value_count(), 0);
+  for (const Eqn& e : graph.eqns())
+    for (ValueId v : graph.operands(e)) ++uses[v];
+  for (ValueId v : graph.outputs()) ++uses[v];
+  return uses;
+}
+
 std::vector<Array> interpret(const GraphPart& part, std::span<const Array> values) {
   std::vector<Array> inputs;
   for (ValueId v : part.inputs) inputs.push_back(values[v]);

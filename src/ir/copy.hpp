@@ -6,6 +6,17 @@
 
 namespace apsis::detail {
 
+/// Appends an equation of one result as it is; the number of the result.
+inline ValueId append1(GraphBuilder& builder, const Op& op, const Params& params,
+                       std::span<const ValueId> operands, Loc loc = {}) {
+  ValueId result = 0;
+  builder.append(op, params, operands, {&result, 1}, loc);
+  return result;
+}
+
+/// How often each value is read, as an output too.
+std::vector<std::uint32_t> count_uses(const Graph& graph);
+
 /// Copies equations of a graph into a builder, with their places, scopes and lanes, and keeps the number that
 /// each of the graph's values has there.
 class GraphCopy {

@@ -35,6 +35,12 @@ struct Loop {
   bool reverse = false;
 };
 
+/// Axes of an entry of a scan, as those of the array of all entries: axis 0 counts iterations.
+inline Dims after_time(Dims axes) {
+  for (std::int64_t& axis : axes) ++axis;
+  return axes;
+}
+
 /// The regions of a loop, and how many of their inputs are constants and carries.
 struct LoopRegions {
   GraphRef cond, body;  // cond: null for a scan

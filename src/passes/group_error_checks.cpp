@@ -87,9 +87,7 @@ class Grouping {
 
  private:
   ValueId append1(const Op& op, const Params& params, std::initializer_list<ValueId> operands) {
-    ValueId result = 0;
-    builder_.append(op, params, operands, {&result, 1});
-    return result;
+    return detail::append1(builder_, op, params, {operands.begin(), operands.size()});
   }
 
   /// Whether one of the tests has an element set.

@@ -54,11 +54,6 @@ std::vector<EntryProduct> products_of_entries(const Loop& loop) {
   return found;
 }
 
-Dims after_time(Dims axes) {
-  for (std::int64_t& axis : axes) ++axis;
-  return axes;
-}
-
 /// The product of all entries, `entries` and `constant` being values of the builder: axis 0 counts
 /// iterations.
 ValueId product_of_all(GraphBuilder& builder, const EntryProduct& product, ValueId entries,

@@ -31,10 +31,7 @@ class Joining {
  public:
   explicit Joining(const Graph& graph)
       : graph_(graph), padded_(graph.value_count(), 0), strips_(graph.eqns().size()) {
-    std::vector<std::uint32_t> uses(graph.value_count(), 0);
-    for (const Eqn& e : graph.eqns())
-      for (ValueId v : graph.operands(e)) ++uses[v];
-    for (ValueId v : graph.outputs()) ++uses[v];
+    const std::vector<std::uint32_t> uses = count_uses(graph);
     for (const Eqn& e : graph.eqns())
       if (e.result_count == 1 && uses[e.first_result] == 1) padded_[e.first_result] = is_padded(e);
   }
@@ -54,7 +51,6 @@ class Joining {
   std::optional<Strips> strips_of(const std::vector<const Eqn*>& pads) const;
   ValueId joined(const Eqn& sum, const Strips& strips);
   ValueId added_to_zero(ValueId array, ValueId zero, Loc loc);
-  ValueId add(const Op& op, const Params& params, std::span<const ValueId> operands, Loc loc);
 
   const Graph& graph_;
   std::vector<char> padded_;                   // by value: a pad, or a sum with one, that has one reader
@@ -154,33 +150,29 @@ bool Joining::plan() {
   return any;
 }
 
-ValueId Joining::add(const Op& op, const Params& params, std::span<const ValueId> operands, Loc loc) {
-  ValueId result;
-  builder_.append(op, params, operands, {&result, 1}, loc);
-  return result;
-}
-
 /// An array plus 0, which makes +0 of -0: in the shape in which it is made, so that one loop can do both.
 ValueId Joining::added_to_zero(ValueId array, ValueId zero, Loc loc) {
   const Eqn* made = graph_.definition(array);
   const bool reshaped = made && made->op->view_kind == ViewKind::Reshaped;
   const ValueId source = reshaped ? graph_.operands(*made)[0] : array;
   const BroadcastParams everywhere{graph_.aval(source).shape(), {}};
-  const ValueId terms[] = {copy_[source], add(broadcast_in_dim_op, make_params(everywhere), {&zero, 1}, loc)};
-  const ValueId total = add(add_op, {}, terms, loc);
-  return reshaped ? add(reshape_op, made->params, {&total, 1}, loc) : total;
+  const ValueId terms[] = {copy_[source],
+                           append1(builder_, broadcast_in_dim_op, make_params(everywhere), {&zero, 1}, loc)};
+  const ValueId total = append1(builder_, add_op, {}, terms, loc);
+  return reshaped ? append1(builder_, reshape_op, made->params, {&total, 1}, loc) : total;
 }
 
 /// Zeros where there is no array. The arrays were added to zeros; another term to one of them, or to nothing
 /// but zeros, at each place.
 ValueId Joining::joined(const Eqn& sum, const Strips& strips) {
   const Aval& aval = graph_.aval(sum.first_result);
-  const ValueId zero =
-      add(constant_op, make_params(ConstantParams{aval.dtype(), aval.weak(), 0, 0}), {}, sum.loc);
+  const ValueId zero = append1(builder_, constant_op,
+                               make_params(ConstantParams{aval.dtype(), aval.weak(), 0, 0}), {}, sum.loc);
   const auto zeros = [&](std::int64_t length) {
     Shape shape = aval.shape();
     shape[strips.axis] = length;
-    return add(broadcast_in_dim_op, make_params(BroadcastParams{shape, {}}), {&zero, 1}, sum.loc);
+    return append1(builder_, broadcast_in_dim_op, make_params(BroadcastParams{shape, {}}), {&zero, 1},
+                   sum.loc);
   };
   std::vector<ValueId> parts;
   std::int64_t end = 0;
@@ -193,10 +185,10 @@ ValueId Joining::joined(const Eqn& sum, const Strips& strips) {
   if (end < whole) parts.push_back(zeros(whole - end));
   const ConcatenateParams along{static_cast<std::int64_t>(strips.axis)};
   const ValueId whole_sum =
-      parts.size() == 1 ? parts[0] : add(concatenate_op, make_params(along), parts, sum.loc);
+      parts.size() == 1 ? parts[0] : append1(builder_, concatenate_op, make_params(along), parts, sum.loc);
   if (!strips.other) return whole_sum;
   const ValueId terms[] = {copy_[*strips.other], whole_sum};
-  return add(add_op, {}, terms, sum.loc);
+  return append1(builder_, add_op, {}, terms, sum.loc);
 }
 
 GraphRef Joining::run() {

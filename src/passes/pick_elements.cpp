@@ -42,10 +42,11 @@ class Rewriter {
     // An axis that the array shares with the indices: the place of the result's element.
     for (std::size_t k = 0; k < p.operand_batching_dims.size(); ++k) {
       pick.axes.push_back(p.operand_batching_dims[k]);
-      operands.push_back(add(
-          iota_op, make_params(IotaParams{Dtype::I64, shape, p.start_indices_batching_dims[k]}), {}, e.loc));
+      operands.push_back(append1(builder_, iota_op,
+                                 make_params(IotaParams{Dtype::I64, shape, p.start_indices_batching_dims[k]}),
+                                 {}, e.loc));
     }
-    copy_[e.first_result] = add(pick_op, make_params(pick), operands, e.loc);
+    copy_[e.first_result] = append1(builder_, pick_op, make_params(pick), operands, e.loc);
   }
 
   /// Whether the axes that are not indexed have one place.
@@ -61,12 +62,6 @@ class Rewriter {
   }
 
  private:
-  ValueId add(const Op& op, const Params& params, std::span<const ValueId> operands, Loc loc) {
-    ValueId result;
-    builder_.append(op, params, operands, {&result, 1}, loc);
-    return result;
-  }
-
   /// Entry k of all index vectors, as an array of this shape.
   ValueId entry(ValueId vectors, std::int64_t k, const Shape& shape, Loc loc) {
     const Eqn* made = graph_.definition(vectors);
@@ -87,9 +82,9 @@ class Rewriter {
       SliceParams slice{Dims::filled(one.size(), 0), one, Dims::filled(one.size(), 1)};
       slice.start[static_cast<std::size_t>(last)] = k;
       slice.limit[static_cast<std::size_t>(last)] = k + 1;
-      column = add(slice_op, make_params(slice), {&column, 1}, loc);
+      column = append1(builder_, slice_op, make_params(slice), {&column, 1}, loc);
     }
-    return add(reshape_op, make_params(ReshapeParams{shape}), {&column, 1}, loc);
+    return append1(builder_, reshape_op, make_params(ReshapeParams{shape}), {&column, 1}, loc);
   }
 
   GraphBuilder& builder_;

@@ -97,7 +97,6 @@ class Pushing {
   PartOfResult part_of_concatenated(const Eqn& e, const Part& part) const;
   PartOfResult part_of_view(const Eqn& e, const Part& part) const;
   ValueId made_part(ValueId v, const Part& part);
-  ValueId add(const Op& op, const Params& params, std::span<const ValueId> operands, Loc loc);
 
   const Graph& graph_;
   std::vector<Wanted> wanted_;  // by value
@@ -235,12 +234,6 @@ bool Pushing::plan() {
   return any;
 }
 
-ValueId Pushing::add(const Op& op, const Params& params, std::span<const ValueId> operands, Loc loc) {
-  ValueId result;
-  builder_.append(op, params, operands, {&result, 1}, loc);
-  return result;
-}
-
 /// The number that stands for a part of a value.
 ValueId Pushing::made_part(ValueId v, const Part& part) {
   const Eqn* e = graph_.definition(v);
@@ -253,7 +246,7 @@ ValueId Pushing::made_part(ValueId v, const Part& part) {
   }
   if (same(part, whole_of(aval(v).shape()))) return copy_[v];
   const ValueId whole = copy_[v];
-  return add(slice_op, make_params(part), {&whole, 1}, e ? e->loc : Loc{});
+  return append1(builder_, slice_op, make_params(part), {&whole, 1}, e ? e->loc : Loc{});
 }
 
 GraphRef Pushing::run() {
@@ -271,7 +264,7 @@ GraphRef Pushing::run() {
         std::vector<ValueId> of;
         for (const auto& [k, p] : made.operands) of.push_back(made_part(operands[k], p));
         const bool itself = is_concatenation(e) && of.size() == 1;
-        wanted.made.push_back(itself ? of[0] : add(*e.op, made.params, of, e.loc));
+        wanted.made.push_back(itself ? of[0] : append1(builder_, *e.op, made.params, of, e.loc));
       }
     } else {
       copy_.add(e);

@@ -38,10 +38,7 @@ const Eqn* turned(const Graph& graph, const Eqn& e, const std::vector<std::uint3
 }  // namespace
 
 GraphRef turn_products(const Graph& graph) {
-  std::vector<std::uint32_t> uses(graph.value_count(), 0);
-  for (const Eqn& e : graph.eqns())
-    for (ValueId v : graph.operands(e)) ++uses[v];
-  for (ValueId v : graph.outputs()) ++uses[v];
+  const std::vector<std::uint32_t> uses = count_uses(graph);
   GraphRef made(&graph);
   if (std::ranges::any_of(graph.eqns(), [&](const Eqn& e) { return turned(graph, e, uses) != nullptr; })) {
     GraphBuilder builder;

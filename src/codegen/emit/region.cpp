@@ -5,6 +5,7 @@
 
 #include "codegen/emit/equations.hpp"
 #include "codegen/emit/list_access.hpp"
+#include "ir/copy.hpp"
 #include "ops/table.hpp"
 #include "passes/analysis/fusible.hpp"
 #include "passes/analysis/updates.hpp"
@@ -15,12 +16,8 @@ Region::Region(Lowering& lowering, const Graph& graph, int lanes, Value mask)
     : PlaceAccess(lowering, lanes, mask),
       graph_(graph),
       places_(graph.value_count()),
-      uses_(graph.value_count(), 0),
-      hints_(graph.value_count()) {
-  for (const Eqn& e : graph.eqns())
-    for (ValueId v : graph.operands(e)) ++uses_[v];
-  for (ValueId v : graph.outputs()) ++uses_[v];
-}
+      uses_(count_uses(graph)),
+      hints_(graph.value_count()) {}
 
 void Region::hint_output(std::size_t output, const Place& target) {
   ValueId v = graph_.outputs()[output];

@@ -12,11 +12,7 @@ namespace {
 /// Finds the carries that a body only adds outer products to.
 class Finder {
  public:
-  Finder(const Graph& body) : body_(body), uses_(body.value_count(), 0) {
-    for (const Eqn& e : body.eqns())
-      for (ValueId v : body.operands(e)) ++uses_[v];
-    for (ValueId v : body.outputs()) ++uses_[v];
-  }
+  Finder(const Graph& body) : body_(body), uses_(count_uses(body)) {}
 
   /// The products of output `out`, the carry's next value; their vectors as values of the body.
   struct Product {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/loop.hpp"
 #include "ops/lax.hpp"
 
 namespace apsis::detail {
@@ -65,10 +66,6 @@ std::vector<LateProduct> late_products(const Graph& body, ValueId sum, ValueId o
 }
 
 Array product_of_all(const DotParams& params, const Array& a, const Array& b) {
-  const auto after_time = [](Dims axes) {
-    for (std::int64_t& axis : axes) ++axis;
-    return axes;
-  };
   Dims contract_a{0}, contract_b{0};
   for (std::int64_t axis : after_time(params.contract_a)) contract_a.push_back(axis);
   for (std::int64_t axis : after_time(params.contract_b)) contract_b.push_back(axis);

@@ -98,12 +98,6 @@ HeldConditions::HeldConditions(std::span<const AxesCondition> of_sums,
   for (const Array& a : by_entry) given.avals.push_back(unstacked(a.aval()));
 }
 
-/// The axes of an entry, among those of the array of all entries.
-Dims after_time(Dims axes) {
-  for (std::int64_t& axis : axes) ++axis;
-  return axes;
-}
-
 /// Conditions given for some of an iteration's axes, laid out for the first axes up to the last of these:
 /// only such ones are handed on. Axis 0 of entries is that of time, in lists too; a condition that has it has
 /// it first.

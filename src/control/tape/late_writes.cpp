@@ -26,10 +26,7 @@ bool LateWrites::find(const Graph& body, std::span<const std::uint32_t> reads, V
 LateWrites::LateWrites(const Graph& whole, const std::vector<bool>& linear, std::size_t consts,
                        std::size_t carries, const std::vector<bool>& wanted)
     : group(carries, -1), late(carries, false) {
-  std::vector<std::uint32_t> reads(whole.value_count(), 0);
-  for (const Eqn& e : whole.eqns())
-    for (ValueId v : whole.operands(e)) ++reads[v];
-  for (ValueId v : whole.outputs()) ++reads[v];
+  const std::vector<std::uint32_t> reads = count_uses(whole);
   std::vector<Literals> groups;
   for (std::size_t c = 0; c < carries; ++c) {
     Literals literals;
