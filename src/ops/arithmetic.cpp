@@ -435,6 +435,7 @@ const Op add_op = {
     .emit = elementwise_emit<Add>,
     .rewrite = add_rewrite,
     .spreads_nan = true,
+    .arithmetic = Arithmetic::Sum,
 };
 
 const Op sub_op = {
@@ -464,6 +465,7 @@ const Op mul_op = {
     .emit = elementwise_emit<Mul>,
     .rewrite = mul_rewrite,
     .spreads_nan = true,
+    .arithmetic = Arithmetic::Product,
 };
 
 const Op div_op = {
@@ -510,6 +512,7 @@ const Op fma_op = {
     .jet = fma_jet,
     .emit = elementwise_emit<Fma>,
     .spreads_nan = true,
+    .arithmetic = Arithmetic::ProductSum,
 };
 
 const Op abs_op = {

@@ -100,6 +100,7 @@ const Op concatenate_op = {
     .parse = parse_params<ConcatenateParams>,
     .spreads_nan = true,
     .moves = true,
+    .joins = true,
     .cheap = true,
     .operand_axis = concatenate_operand_axis,
     .moves_cotangents = 255,

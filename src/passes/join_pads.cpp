@@ -13,7 +13,7 @@
 namespace apsis::detail {
 namespace {
 
-bool is_sum(const Eqn& e) { return e.op == &add_op; }
+bool is_sum(const Eqn& e) { return e.op->arithmetic == Arithmetic::Sum; }
 bool is_pad(const Eqn& e) { return e.op == &pad_op; }
 
 /// An array among zeros along one axis.

@@ -66,7 +66,7 @@ class Rewriter {
   ValueId entry(ValueId vectors, std::int64_t k, const Shape& shape, Loc loc) {
     const Eqn* made = graph_.definition(vectors);
     const std::int64_t last = static_cast<std::int64_t>(graph_.aval(vectors).rank()) - 1;
-    if (made && made->op == &concatenate_op && made->params.as<ConcatenateParams>().axis == last) {
+    if (made && made->op->joins && made->params.as<ConcatenateParams>().axis == last) {
       for (ValueId part : graph_.operands(*made)) {
         const std::int64_t entries = graph_.aval(part).shape().back();
         if (k < entries) return entry(part, k, shape, loc);

@@ -5,7 +5,6 @@
 #include "apsis/base/named_scope.hpp"
 #include "ir/copy.hpp"
 #include "ops/index_params.hpp"
-#include "ops/table.hpp"
 #include "ops/view_params.hpp"
 
 namespace apsis::detail {
@@ -46,8 +45,8 @@ Part part_of_part(const Part& outer, const Part& inner) {
   return all;
 }
 
-bool is_slice(const Eqn& e) { return e.op == &slice_op; }
-bool is_concatenation(const Eqn& e) { return e.op == &concatenate_op; }
+bool is_slice(const Eqn& e) { return e.op->view_kind == ViewKind::Part; }
+bool is_concatenation(const Eqn& e) { return e.op->joins; }
 
 /// A part of the result of an op: the same op, with other parameters, of parts of operands.
 struct PartOfResult {

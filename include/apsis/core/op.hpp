@@ -51,6 +51,10 @@ enum class ViewKind : std::uint8_t {
   Repeated   ///< all, repeated along further axes
 };
 
+/// What an elementwise op computes, of the few that passes look for: the sum of two operands, their product,
+/// the first two multiplied and the third added in one rounding.
+enum class Arithmetic : std::uint8_t { None, Sum, Product, ProductSum };
+
 /// What a boolean result says of boolean operands, or of the elements that a reduction meets.
 enum class Logic : std::uint8_t { None, Any, All };
 
@@ -225,10 +229,13 @@ struct Op {
   bool spreads_nan = false;
   /// Elements of the result are elements of operands, chosen without a look at their values.
   bool moves = false;
+  /// The result is the operands one after the other along an axis (`detail::ConcatenateParams`).
+  bool joins = false;
   /// Operands (condition, a, b): the element of a where the condition holds, else that of b.
   bool chooses = false;
   /// The operand by which it divides, where a zero is worth a warning; -1: none.
   std::int8_t divisor = -1;
+  Arithmetic arithmetic = Arithmetic::None;
   Logic logic = Logic::None;
   ViewKind view_kind = ViewKind::None;
   FusedRead fused_read = FusedRead::None;

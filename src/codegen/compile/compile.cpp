@@ -12,7 +12,6 @@
 #include "codegen/support/cancel.hpp"
 #include "core/memory.hpp"
 #include "core/sizes.hpp"
-#include "ops/index_params.hpp"
 #include "passes/analysis/cost.hpp"
 #include "passes/analysis/fusible.hpp"
 #include "passes/pipeline.hpp"
@@ -39,7 +38,7 @@ bool long_running(const Graph& graph) {
     if (e.op->kind == OpKind::Contract) work = 16 * std::sqrt(sizes * work);
     if (e.op->kind == OpKind::Reduce) work = 4 * sizes;
     // Each operand is copied by code of its own, which for a few elements is no loop.
-    if (e.op == &concatenate_op && work < 64 * static_cast<double>(e.operand_count)) work = 0;
+    if (e.op->joins && work < 64 * static_cast<double>(e.operand_count)) work = 0;
     if (work >= large && e.op->kind != OpKind::View) return true;
   }
   return false;

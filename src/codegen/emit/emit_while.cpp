@@ -10,14 +10,13 @@
 
 namespace apsis::detail {
 
-extern const Op add_op;
-
 namespace {
 
 /// What an integer carry grows by in each iteration, if that is a literal; else null.
 const ConstantParams* step_of(const Graph& body, ValueId input, ValueId output) {
   const Eqn* sum = body.definition(output);
-  if (!sum || sum->op != &add_op || body.aval(input).rank() != 0 || is_floating(body.aval(input).dtype()))
+  if (!sum || sum->op->arithmetic != Arithmetic::Sum || body.aval(input).rank() != 0 ||
+      is_floating(body.aval(input).dtype()))
     return nullptr;
   const auto terms = body.operands(*sum);
   for (std::size_t i = 0; i < 2; ++i) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "ir/copy.hpp"
-#include "ops/table.hpp"
 #include "ops/view_params.hpp"
 
 namespace apsis::detail {
@@ -25,21 +24,21 @@ class Finder {
     ValueId next = out;
     const Eqn* e = only_use(next);
     onto_carry = true;
-    if (e && e->op == &add_op) {
+    if (e && e->op->arithmetic == Arithmetic::Sum) {
       const auto operands = body_.operands(*e);
       if (operands[0] != carry && operands[1] != carry) return false;
       next = operands[operands[0] == carry ? 1 : 0];
       onto_carry = false;
       e = only_use(next);
     }
-    for (; e && e->op == &fma_op; e = only_use(next)) {
+    for (; e && e->op->arithmetic == Arithmetic::ProductSum; e = only_use(next)) {
       const auto operands = body_.operands(*e);
       if (!add_product(operands[0], operands[1], shape, products)) return false;
       next = operands[2];
       if (next == carry) break;
     }
     if (!onto_carry) {
-      if (!e || e->op != &mul_op) return false;
+      if (!e || e->op->arithmetic != Arithmetic::Product) return false;
       const auto operands = body_.operands(*e);
       if (!add_product(operands[0], operands[1], shape, products)) return false;
     }

@@ -7,8 +7,6 @@
 
 namespace apsis::detail {
 
-extern const Op add_op;
-
 namespace {
 
 // Smaller results stay in registers or the first cache from one iteration to the next.
@@ -37,7 +35,7 @@ std::vector<LateProduct> late_products(const Graph& body, ValueId sum, ValueId o
   std::vector<ValueId> kept;
   for (ValueId v = output; v != sum;) {
     const Eqn* add = body.definition(v);
-    if (!add || add->op != &add_op || !is_read_once(body, v)) return {};
+    if (!add || add->op->arithmetic != Arithmetic::Sum || !is_read_once(body, v)) return {};
     const ValueId left = body.operands(*add)[0], right = body.operands(*add)[1];
     const Eqn* product = large_product(body, right);
     v = left;
