@@ -39,8 +39,7 @@ bench: configure
 
 docs:
 	@tools/install_packages.sh docs
-	@mkdir -p $(BUILD)/docs
-	APSIS_DOCS_OUT=$(BUILD)/docs doxygen docs/Doxyfile
+	tools/build_site.py $(BUILD)/docs
 	@echo "the site is in $(CURDIR)/$(BUILD)/docs/index.html"
 
 format:

@@ -165,7 +165,7 @@ TEST(Accuracy, StaysWithinTheStatedBounds) {
   if (const char* file = std::getenv("APSIS_ACCURACY")) {
     const std::string rest = rest_of(file);
     std::ofstream(file)
-        << "# Accuracy of the elementary functions\n\n"
+        << "# Accuracy of the elementary functions {#accuracy}\n\n"
            "Largest errors found, in units in the last place (ULP), against MPFR at 130 bits: arguments from "
            "all "
            "bit patterns,\nfrom intervals where an error is likely, and around points where a formula "
