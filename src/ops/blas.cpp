@@ -3,6 +3,7 @@
 #include <cblas.h>
 
 #include "apsis/base/error.hpp"
+#include "ops/openblas_call.hpp"
 
 namespace apsis::detail {
 
@@ -10,6 +11,7 @@ void blas_multiply(Dtype dtype, std::int64_t m, std::int64_t n, std::int64_t k, 
                    void* c) {
   const auto rows = static_cast<blasint>(m), columns = static_cast<blasint>(n),
              inner = static_cast<blasint>(k);
+  const OpenblasCall alone;
   const complex64 one64{1, 0}, zero64{0, 0};
   const complex128 one128{1, 0}, zero128{0, 0};
   switch (dtype) {

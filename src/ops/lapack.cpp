@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "ops/openblas_call.hpp"
+
 // Fortran passes everything by address, and the lengths of texts behind the other arguments.
 extern "C" {
 #define APSIS_FORTRAN(p, T)                                                                                  \
@@ -91,21 +93,25 @@ CBLAS_DIAG diagonal(bool unit) { return unit ? CblasUnit : CblasNonUnit; }
 // What all numbers have.
 #define APSIS_LAPACK(p, T)                                                                                  \
   Int potrf(char uplo, Int n, T* a) {                                                                       \
+    const OpenblasCall alone;                                                                               \
     Int info = 0;                                                                                           \
     p##potrf_(&uplo, &n, a, &n, &info, 1);                                                                  \
     return info;                                                                                            \
   }                                                                                                         \
   Int getrf(Int m, Int n, T* a, Int* pivots) {                                                              \
+    const OpenblasCall alone;                                                                               \
     Int info = 0;                                                                                           \
     p##getrf_(&m, &n, a, &m, pivots, &info);                                                                \
     return info;                                                                                            \
   }                                                                                                         \
   Int gelqf(Int m, Int n, T* a, T* tau, Work<T>& work) {                                                    \
+    const OpenblasCall alone;                                                                               \
     Int info = 0;                                                                                           \
     with_work(work, [&](T* memory, Int length) { p##gelqf_(&m, &n, a, &m, tau, memory, &length, &info); }); \
     return info;                                                                                            \
   }                                                                                                         \
   Int gbsv(Int n, Int lower, Int upper, Int columns, T* a, Int* pivots, T* b) {                             \
+    const OpenblasCall alone;                                                                               \
     Int info = 0;                                                                                           \
     const Int height = 2 * lower + upper + 1;                                                               \
     p##gbsv_(&n, &lower, &upper, &columns, a, &height, pivots, b, &n, &info);                               \
@@ -120,6 +126,7 @@ APSIS_LAPACK(z, std::complex<double>)
 // Of orthogonal ("or") and unitary ("un") reflections.
 #define APSIS_LAPACK_HESSENBERG(p, kind, T)                                       \
   Int gehrd(Int n, T* a, T* q, Work<T>& work) {                                   \
+    const OpenblasCall alone;                                                     \
     Int info = 0;                                                                 \
     const Int first = 1;                                                          \
     std::vector<T> tau(static_cast<std::size_t>(n));                              \
@@ -136,12 +143,14 @@ APSIS_LAPACK(z, std::complex<double>)
 
 #define APSIS_LAPACK_REAL(p, T)                                                                              \
   Int orglq(Int m, Int n, Int k, T* a, const T* tau, Work<T>& work) {                                        \
+    const OpenblasCall alone;                                                                                \
     Int info = 0;                                                                                            \
     with_work(work,                                                                                          \
               [&](T* memory, Int length) { p##orglq_(&m, &n, &k, a, &m, tau, memory, &length, &info); });    \
     return info;                                                                                             \
   }                                                                                                          \
   Int syevd(char job, char uplo, Int n, T* a, T* values, Work<T>& work) {                                    \
+    const OpenblasCall alone;                                                                                \
     Int info = 0;                                                                                            \
     const Int integers = job == 'V' ? 3 + 5 * n : 1;                                                         \
     work.integers.resize(static_cast<std::size_t>(integers));                                                \
@@ -152,6 +161,7 @@ APSIS_LAPACK(z, std::complex<double>)
     return info;                                                                                             \
   }                                                                                                          \
   Int gesdd(char job, Int m, Int n, T* a, T* s, T* u, T* vt, Int rows_of_vt, Work<T>& work) {                \
+    const OpenblasCall alone;                                                                                \
     Int info = 0;                                                                                            \
     work.integers.resize(static_cast<std::size_t>(8 * std::min(m, n)));                                      \
     with_work(work, [&](T* memory, Int length) {                                                             \
@@ -161,6 +171,7 @@ APSIS_LAPACK(z, std::complex<double>)
     return info;                                                                                             \
   }                                                                                                          \
   Int geev(char job, Int n, T* a, std::complex<T>* values, std::complex<T>* v, Work<T>& work) {              \
+    const OpenblasCall alone;                                                                                \
     Int info = 0;                                                                                            \
     const auto size = static_cast<std::size_t>(n);                                                           \
     work.reals.resize(job == 'V' ? size * (size + 2) : 2 * size);                                            \
@@ -173,6 +184,7 @@ APSIS_LAPACK(z, std::complex<double>)
     return info;                                                                                             \
   }                                                                                                          \
   Int gees(Int n, T* a, T* z, Work<T>& work) {                                                               \
+    const OpenblasCall alone;                                                                                \
     Int info = 0, chosen = 0;                                                                                \
     work.reals.resize(2 * static_cast<std::size_t>(n));                                                      \
     T *re = work.reals.data(), *im = re + n;                                                                 \
@@ -183,16 +195,19 @@ APSIS_LAPACK(z, std::complex<double>)
   }                                                                                                          \
   APSIS_LAPACK_HESSENBERG(p, or, T)                                                                          \
   Int trsyl(Int m, Int n, const T* a, const T* b, T* c, T& scale) {                                          \
+    const OpenblasCall alone;                                                                                \
     Int info = 0;                                                                                            \
     const Int sign = 1;                                                                                      \
     p##trsyl_("N", "N", &sign, &m, &n, a, &m, b, &n, c, &m, &scale, &info, 1, 1);                            \
     return info;                                                                                             \
   }                                                                                                          \
   void gemm(Op a_op, Op b_op, Int m, Int n, Int k, const T* a, const T* b, T* c) {                           \
+    const OpenblasCall alone;                                                                                \
     cblas_##p##gemm(CblasColMajor, transposition(a_op), transposition(b_op), m, n, k, 1, a,                  \
                     a_op == Op::None ? m : k, b, b_op == Op::None ? k : n, 0, c, m);                         \
   }                                                                                                          \
   void trsm_by_rows(bool left, bool lower, Op op, bool unit, Int m, Int n, const T* a, T* b) {               \
+    const OpenblasCall alone;                                                                                \
     /* One column, or one row: the routine for vectors reads the matrix where it is. */                      \
     if (left ? n == 1 : m == 1)                                                                              \
       return cblas_##p##trsv(CblasRowMajor, triangle(lower),                                                 \
@@ -208,12 +223,14 @@ APSIS_LAPACK_REAL(d, double)
 // LAPACK's bounds of the memory of real numbers (the documents of heevd and gesdd).
 #define APSIS_LAPACK_COMPLEX(p, T)                                                                          \
   Int orglq(Int m, Int n, Int k, T* a, const T* tau, Work<T>& work) {                                       \
+    const OpenblasCall alone;                                                                               \
     Int info = 0;                                                                                           \
     with_work(work,                                                                                         \
               [&](T* memory, Int length) { p##unglq_(&m, &n, &k, a, &m, tau, memory, &length, &info); });   \
     return info;                                                                                            \
   }                                                                                                         \
   Int syevd(char job, char uplo, Int n, T* a, Real<T>* values, Work<T>& work) {                             \
+    const OpenblasCall alone;                                                                               \
     Int info = 0;                                                                                           \
     const Int integers = job == 'V' ? 3 + 5 * n : 1;                                                        \
     const std::size_t size = static_cast<std::size_t>(n),                                                   \
@@ -229,6 +246,7 @@ APSIS_LAPACK_REAL(d, double)
     return info;                                                                                            \
   }                                                                                                         \
   Int gesdd(char job, Int m, Int n, T* a, Real<T>* s, T* u, T* vt, Int rows_of_vt, Work<T>& work) {         \
+    const OpenblasCall alone;                                                                               \
     Int info = 0;                                                                                           \
     const auto least = static_cast<std::size_t>(std::min(m, n)),                                            \
                most = static_cast<std::size_t>(std::max(m, n));                                             \
@@ -241,6 +259,7 @@ APSIS_LAPACK_REAL(d, double)
     return info;                                                                                            \
   }                                                                                                         \
   Int geev(char job, Int n, T* a, T* values, T* v, Work<T>& work) {                                         \
+    const OpenblasCall alone;                                                                               \
     Int info = 0;                                                                                           \
     work.reals.resize(2 * static_cast<std::size_t>(n));                                                     \
     with_work(work, [&](T* memory, Int length) {                                                            \
@@ -250,6 +269,7 @@ APSIS_LAPACK_REAL(d, double)
     return info;                                                                                            \
   }                                                                                                         \
   Int gees(Int n, T* a, T* z, Work<T>& work) {                                                              \
+    const OpenblasCall alone;                                                                               \
     Int info = 0, chosen = 0;                                                                               \
     work.reals.resize(static_cast<std::size_t>(n));                                                         \
     std::vector<T> values(static_cast<std::size_t>(n));                                                     \
@@ -261,17 +281,20 @@ APSIS_LAPACK_REAL(d, double)
   }                                                                                                         \
   APSIS_LAPACK_HESSENBERG(p, un, T)                                                                         \
   Int trsyl(Int m, Int n, const T* a, const T* b, T* c, Real<T>& scale) {                                   \
+    const OpenblasCall alone;                                                                               \
     Int info = 0;                                                                                           \
     const Int sign = 1;                                                                                     \
     p##trsyl_("N", "N", &sign, &m, &n, a, &m, b, &n, c, &m, &scale, &info, 1, 1);                           \
     return info;                                                                                            \
   }                                                                                                         \
   void gemm(Op a_op, Op b_op, Int m, Int n, Int k, const T* a, const T* b, T* c) {                          \
+    const OpenblasCall alone;                                                                               \
     const T one = 1, zero = 0;                                                                              \
     cblas_##p##gemm(CblasColMajor, transposition(a_op), transposition(b_op), m, n, k, &one, a,              \
                     a_op == Op::None ? m : k, b, b_op == Op::None ? k : n, &zero, c, m);                    \
   }                                                                                                         \
   void trsm_by_rows(bool left, bool lower, Op op, bool unit, Int m, Int n, const T* a, T* b) {              \
+    const OpenblasCall alone;                                                                               \
     const T one = 1;                                                                                        \
     cblas_##p##trsm(CblasRowMajor, left ? CblasLeft : CblasRight, triangle(lower), transposition(op),       \
                     diagonal(unit), m, n, &one, a, left ? m : n, b, n);                                     \
