@@ -142,6 +142,52 @@ def spectral_norm(w, t, inner, x, iterations, inference, conv):
     layer(w, "spectral_norm", norm, u + normal(t, *u.shape) / 4, v, x, call=call, smooth=False, **start)
 
 
+def compositions():
+    w = file("compositions", "Models put together of layers: Equinox's Sequential (with keys, with states), Shared and inference_mode.")
+    nn = eqx.nn
+    for t in FLOATS:
+        linear = lambda i, o, k: nn.Linear(i, o, dtype=t, key=jr.fold_in(KEY, k))  # noqa: E731
+        m = nn.Sequential([linear(3, 5, 1), nn.Lambda(jax.nn.silu), shaken(nn.LayerNorm(5, dtype=t)), nn.Identity(), linear(5, 2, 2)])
+        layer(w, "sequential", m, normal(t, 3))
+        m = nn.Sequential([linear(3, 6, 1), nn.Dropout(0.4), nn.Lambda(jnp.tanh), nn.Dropout(0.2), linear(6, 2, 2)])
+        with_key = lambda m, x, k: m(x, key=k)  # noqa: E731
+        layer(w, "dropped", m, normal(t, 3), np.asarray(jr.PRNGKey(4)), call=with_key, smooth=False)
+        layer(w, "used", nn.inference_mode(m), normal(t, 3))
+        for inference in (0, 1):
+            stateful(w, t, linear, inference)
+        embedding, out = nn.Embedding(4, 3, dtype=t, key=KEY), linear(3, 4, 3)
+        tied = nn.Shared((embedding, out), lambda m: m[1].weight, lambda m: m[0].weight)
+
+        def scores(shared, i):
+            embedding, out = shared()
+            return out(jnp.tanh(embedding(i)))
+
+        layer(w, "shared", tied, np.int64(2), call=scores)
+    w.write()
+
+
+def stateful(w, t, linear, inference):
+    """A BatchNorm and a SpectralNorm in a row, over a batch of samples."""
+
+    def make():
+        norm = eqx.nn.BatchNorm(4, "batch", 1e-4, momentum=0.9, dtype=t, mode="batch")
+        spectral = eqx.nn.SpectralNorm(linear(4, 2, 2), "weight", key=KEY)
+        return eqx.nn.Sequential([linear(3, 4, 1), norm, eqx.nn.Lambda(jnp.tanh), spectral])
+
+    model, state = eqx.nn.make_with_state(make)()
+    model, state = shaken(eqx.nn.inference_mode(model, bool(inference))), renewed(state)
+    u, v = (np.asarray(a) for a in state().get(model.layers[3].uv_index))
+
+    def call(m, mean, var, u, v, xs):
+        norm, spectral = m.layers[1], m.layers[3]
+        s = state().set(norm.batch_counter, jnp.array(3)).set(norm.batch_state_index, (mean, var)).set(spectral.uv_index, (u, v))
+        y, s = jax.vmap(m, axis_name="batch", in_axes=(0, None), out_axes=(0, None))(xs, s)
+        return y, *s.get(norm.batch_state_index), *s.get(spectral.uv_index)
+
+    start = normal(t, 4), np.asarray(rng.uniform(0.5, 2, 4), t), u, v
+    layer(w, "stateful", model, *start, normal(t, 5, 3), call=call, smooth=False, inference=inference)
+
+
 def sides(padding):
     if isinstance(padding, str):
         return dict(padding=padding)
@@ -414,7 +460,7 @@ def training():
     w.write()
 
 
-families = {f.__name__: f for f in (layers, convolutions, attention, initializers, training)}
+families = {f.__name__: f for f in (layers, compositions, convolutions, attention, initializers, training)}
 for name in sys.argv[1:] or families:
     rng = np.random.default_rng(20261125)  # of each family, so that one can be made alone
     families[name]()

@@ -145,6 +145,57 @@ TEST(Layers, AsEquinox) {
                  })}});
 }
 
+Arrays sequential(const Case&, Inputs x) {
+  Reader r{x};
+  const nn::Linear first = linear_of(r, true);
+  nn::LayerNorm norm{r.take(), {}, {5}};
+  norm.bias = r.take();
+  const nn::Linear last = linear_of(r, true);
+  return {nn::make_sequential(first, nn::Lambda{nn::silu}, norm, nn::Identity{}, last)(r.take())};
+}
+Arrays dropped(const Case& c, Inputs x) {
+  Reader r{x};
+  const nn::Linear first = linear_of(r, true), last = linear_of(r, true);
+  const auto model = nn::make_sequential(first, nn::Dropout{.p = 0.4}, nn::tanh, nn::Dropout{.p = 0.2}, last);
+  const Array sample = r.take();
+  return {c.name == "used" ? inference_mode(model)(sample) : model(sample, r.take())};
+}
+/// A BatchNorm and a SpectralNorm in a row, over a batch of samples.
+Arrays stateful(const Case& c, Inputs x) {
+  Reader r{x};
+  const nn::Linear first = linear_of(r, true);
+  nn::BatchNorm norm = nn::make_batch_norm({.channels = 4, .eps = 1e-4, .momentum = 0.9});
+  norm.weight = r.take();
+  norm.bias = r.take();
+  const auto model = inference_mode(
+      nn::make_sequential(first, norm, nn::tanh, nn::SpectralNorm{linear_of(r, true)}), flag(c, "inference"));
+  using State = nn::state_t<std::decay_t<decltype(model)>>;
+  State state;
+  std::get<1>(state) = {r.take(), r.take(), Array(3)};
+  std::get<3>(state) = {r.take(), r.take()};
+  const auto [y, next] =
+      vmap(model, {.in_axes = {0, {}}, .out_axes = std::pair<Array, State>{0, {}}, .axis_name = "batch"})(
+          r.take(), state);
+  return {y, std::get<1>(next).mean, std::get<1>(next).variance, std::get<3>(next).u, std::get<3>(next).v};
+}
+Arrays shared(const Case&, Inputs x) {
+  Reader r{x};
+  const nn::Embedding embedding{r.take()};
+  const auto tied = nn::make_shared(
+      std::pair(embedding, nn::Linear{embedding.weight, r.take()}),
+      [](auto& m) -> Array& { return m.second.weight; }, [](const auto& m) { return m.first.weight; });
+  const auto [look_up, out] = tied();
+  return {out(tanh(look_up(r.take())))};
+}
+
+TEST(Layers, CompositionsAsEquinox) {
+  check_golden("nn_compositions", {{"sequential", layer(sequential)},
+                                   {"dropped", layer(dropped)},
+                                   {"used", layer(dropped)},
+                                   {"stateful", layer(stateful)},
+                                   {"shared", layer(shared)}});
+}
+
 Padding padding_of(const Case& c) {
   const auto name = c.text.find("padding");
   if (name != c.text.end()) return Padding(name->second.c_str());

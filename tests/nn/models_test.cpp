@@ -129,6 +129,30 @@ TEST(Models, StatesGoThroughSequentials) {
   EXPECT_EQ(one.shape(), (Shape{2}));
 }
 
+/// A layer that is always called with a state and a key.
+struct Noisy {
+  using State = Array;
+  Array scale;
+  Array init_state(const Array& = {}) const { return Array(0); }
+  std::pair<Array, Array> operator()(const Array& x, const Array& calls, const Array& key) const {
+    return {key.is_empty() ? x : x + scale * random::normal(key, x.shape()), calls + 1};
+  }
+};
+
+TEST(Models, LayersOfOnesOwnTakeStatesAndKeys) {
+  const auto model = nn::make_sequential(nn::tanh, Noisy{array(0.1)});
+  const Array x = array({1., 2.}), key = random::key(3), keys = random::split(key, 2);
+  const auto state = nn::init_state(model);
+  const auto [y, next] = jit(model)(x, state, key);
+  EXPECT_LE(apart(y, tanh(x) + 0.1 * random::normal(keys[1], {2})), 1e-15);
+  EXPECT_EQ(std::get<1>(next).item<int>(), 1);
+  EXPECT_LE(apart(model(x, next).first, tanh(x)), 0);
+  // Without a state, but with a key.
+  const auto drawn =
+      nn::make_sequential([](const Array& v, const Array& k) { return v + random::uniform(k, v.shape()); });
+  EXPECT_LE(apart(drawn(x, key), x + random::uniform(random::split(key, 1)[0], {2})), 0);
+}
+
 struct Tied {
   nn::Embedding embedding;
   nn::Linear out;

@@ -7,7 +7,8 @@
 //   Array y = model(x, key);                                  // layers that take a key get one each
 //
 // A layer is any function of an array that is a tree: an aggregate with a call operator, nn::relu, a lambda
-// without captures. One with a state, which goes in and comes out, says so: `using State = …`, `init_state`.
+// without captures. One that draws random numbers takes a key behind x, or behind x and its state. One with a
+// state, which goes in and comes out, says so: `using State = …`, `init_state`.
 
 #include <tuple>
 #include <utility>
@@ -54,15 +55,21 @@ state_t<Layer> init_state(const Layer& layer, const Array& key = {}) {
 
 namespace detail {
 
-/// (x, state, key) → (y, next state) of any layer. The key may be empty; layers that can be called with one
-/// behind what they take get it.
+/// (x, state, key) → (y, next state) of any layer. Layers that can be called with a key behind what they take
+/// get it; an empty one those alone that cannot be called without.
 template <class Layer>
 std::pair<Array, state_t<Layer>> call_layer(const Layer& layer, const Array& x, const state_t<Layer>& state,
                                             const Array& key) {
   if constexpr (is_stateful<Layer>) {
-    if constexpr (std::is_invocable_v<const Layer&, const Array&, const state_t<Layer>&, const Array&>)
-      if (!key.is_empty()) return layer(x, state, key);
-    return layer(x, state);
+    if constexpr (!std::is_invocable_v<const Layer&, const Array&, const state_t<Layer>&>) {
+      return layer(x, state, key);
+    } else {
+      if constexpr (std::is_invocable_v<const Layer&, const Array&, const state_t<Layer>&, const Array&>)
+        if (!key.is_empty()) return layer(x, state, key);
+      return layer(x, state);
+    }
+  } else if constexpr (!std::is_invocable_v<const Layer&, const Array&>) {
+    return {layer(x, key), state};
   } else {
     if constexpr (std::is_invocable_v<const Layer&, const Array&, const Array&>)
       if (!key.is_empty()) return {layer(x, key), state};
@@ -172,9 +179,11 @@ struct Sequential<std::vector<Layer>> {
 
 namespace detail {
 template <class Layer>
-inline constexpr bool is_layer = std::is_invocable_v<const Layer&, const Array&> ||
-                                 std::is_invocable_v<const Layer&, const Array&, const Array&> ||
-                                 std::is_invocable_v<const Layer&, const Array&, const state_t<Layer>&>;
+inline constexpr bool is_layer =
+    std::is_invocable_v<const Layer&, const Array&> ||
+    std::is_invocable_v<const Layer&, const Array&, const Array&> ||
+    std::is_invocable_v<const Layer&, const Array&, const state_t<Layer>&> ||
+    std::is_invocable_v<const Layer&, const Array&, const state_t<Layer>&, const Array&>;
 }
 
 /// A Sequential of these layers; functions become pointers to them.
