@@ -101,4 +101,36 @@ Array dice_loss(const Array& predictions, const Array& targets, const DiceOption
   return o.reduction == Reduction::Sum ? sum(loss, {.axis = -1}) : mean(loss, {.axis = -1});
 }
 
+Array multiclass_generalized_dice_loss(const Array& predictions, const Array& targets,
+                                       const GeneralizedDiceOptions& o, Loc loc) {
+  const LocScope place(loc);
+  require_floating("multiclass_generalized_dice_loss", "predictions", predictions);
+  require_same_shape("multiclass_generalized_dice_loss", predictions, "targets", targets);
+  if (predictions.ndim() < 2)
+    fail(messages::loss_rank,
+         {"multiclass_generalized_dice_loss", "predictions", to_string(predictions.aval()), "2 or more"});
+  const std::int64_t classes = predictions.dim(-1);
+  const Array counts = sum(reshape(astype(targets, predictions.dtype()), {-1, classes}), {.axis = 0});
+  const Array rarity = 1. / (square(counts) + 1e-7);
+  return mean(dice_loss(predictions, targets,
+                        {.class_weights = rarity / sum(rarity) * classes,
+                         .smooth = o.smooth,
+                         .apply_softmax = o.apply_softmax,
+                         .reduction = Reduction::None,
+                         .ignore_background = o.ignore_background}));
+}
+
+Array binary_dice_loss(const Array& predictions, const Array& targets, const BinaryDiceOptions& o, Loc loc) {
+  const LocScope place(loc);
+  require_floating("binary_dice_loss", "predictions", predictions);
+  require_same_shape("binary_dice_loss", predictions, "targets", targets);
+  if (predictions.ndim() < 1)
+    fail(messages::loss_rank,
+         {"binary_dice_loss", "predictions", to_string(predictions.aval()), "1 or more"});
+  const bool has_class = predictions.dim(-1) == 1 && predictions.ndim() > 1;
+  auto with_class = [&](const Array& x) { return has_class ? x : expand_dims(x, -1); };
+  return dice_loss(with_class(predictions), with_class(targets),
+                   {.smooth = o.smooth, .apply_softmax = o.apply_sigmoid});
+}
+
 }  // namespace apsis::optim

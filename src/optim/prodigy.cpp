@@ -7,22 +7,9 @@ namespace apsis::optim {
 using namespace detail;
 
 void Prodigy::start(Start& s) const {
-  s.check("Prodigy", "learning_rate", learning_rate, OptionRange::Rate);
-  s.check("Prodigy", "b1", b1, OptionRange::Fraction);
-  s.check("Prodigy", "b2", b2, OptionRange::Fraction);
   s.check("Prodigy", "b3", b3, OptionRange::Fraction);
-  s.check("Prodigy", "eps", eps, OptionRange::NotNegative);
-  s.check("Prodigy", "estim_lr0", estim_lr0, OptionRange::Positive);
   s.check("Prodigy", "estim_lr_coef", estim_lr_coef, OptionRange::Positive);
-  s.check("Prodigy", "weight_decay", weight_decay, OptionRange::Finite);
-  // The estimate has the least precise of the parameters' dtypes.
-  const Dtype dtype = least_dtype(s.params);
-  s.count();
-  s.scalar(astype(estim_lr0, dtype));
-  s.scalar(zeros({}, dtype));
-  s.zeros();
-  s.zeros();
-  s.zeros();
+  start_estimate(s, "Prodigy", *this);
   s.params_themselves();
 }
 

@@ -33,6 +33,22 @@ Dtype least_dtype(const std::vector<Array>& params);
 inline Array averaged(const Array& x, const Array& moment, const Array& decay) {
   return like(1 - decay, x) * x + like(decay, moment) * moment;
 }
+/// The start of an Adam that estimates its rate: checks the options of the rule, then the count, the estimate
+/// and its numerator (in the least precise dtype of the parameters), and three trees of zeros.
+template <class Rule>
+void start_estimate(Start& s, const char* name, const Rule& r) {
+  s.check(name, "learning_rate", r.learning_rate, OptionRange::Rate);
+  s.check(name, "b1", r.b1, OptionRange::Fraction);
+  s.check(name, "b2", r.b2, OptionRange::Fraction);
+  s.check(name, "eps", r.eps, OptionRange::NotNegative);
+  s.check(name, "estim_lr0", r.estim_lr0, OptionRange::Positive);
+  s.check(name, "weight_decay", r.weight_decay, OptionRange::Finite);
+  const Dtype dtype = least_dtype(s.params);
+  s.count();
+  s.scalar(astype(r.estim_lr0, dtype));
+  s.scalar(zeros({}, dtype));
+  for (int tree = 0; tree < 3; ++tree) s.zeros();
+}
 /// What an average that began with zeros would be without them, after `count` updates.
 inline Array unbiased(const Array& moment, const Array& decay, const Array& count) {
   return moment / astype(1 - pow(decay, count), moment.dtype());

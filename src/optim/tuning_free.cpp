@@ -107,21 +107,7 @@ void ScaleByDistanceOverGradients::step(Step& s) const {
   });
 }
 
-void DAdaptAdamW::start(Start& s) const {
-  s.check("DAdaptAdamW", "learning_rate", learning_rate, OptionRange::Rate);
-  s.check("DAdaptAdamW", "b1", b1, OptionRange::Fraction);
-  s.check("DAdaptAdamW", "b2", b2, OptionRange::Fraction);
-  s.check("DAdaptAdamW", "eps", eps, OptionRange::NotNegative);
-  s.check("DAdaptAdamW", "estim_lr0", estim_lr0, OptionRange::Positive);
-  s.check("DAdaptAdamW", "weight_decay", weight_decay, OptionRange::Finite);
-  const Dtype dtype = least_dtype(s.params);
-  s.count();
-  s.scalar(astype(estim_lr0, dtype));
-  s.scalar(zeros({}, dtype));
-  s.zeros();
-  s.zeros();
-  s.zeros();
-}
+void DAdaptAdamW::start(Start& s) const { start_estimate(s, "DAdaptAdamW", *this); }
 void DAdaptAdamW::step(Step& s) const {
   Array &count = s.scalar(), &estimate = s.scalar(), &numerator = s.scalar();
   const Leaves average_ = s.tree(), squares = s.tree(), sums = s.tree();

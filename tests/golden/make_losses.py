@@ -106,4 +106,8 @@ truth = np.eye(3)[rng.integers(0, 3, (2, 3, 3))]
 case("dice_loss", losses.dice_loss, images, truth)
 case("dice_loss_options", lambda x, t: losses.dice_loss(x, t, class_weights=jnp.asarray([0.5, 1.0, 2.0], x.dtype), smooth=0.1, alpha=0.3, beta=0.7, ignore_background=True, reduction="sum"), images, truth)
 case("dice_loss_binary", lambda x, t: losses.dice_loss(x, t, reduction="none"), images[..., :1], truth[..., :1])
+case("generalized_dice_loss", losses.multiclass_generalized_dice_loss, images, truth)
+case("generalized_dice_loss_options", lambda x, t: losses.multiclass_generalized_dice_loss(x, t, smooth=0.2, ignore_background=True), images, truth)
+case("binary_dice_loss", losses.binary_dice_loss, images[..., 0], truth[..., 0])
+case("binary_dice_loss_options", lambda x, t: losses.binary_dice_loss(x, t, smooth=0.2), images[..., :1], truth[..., :1])
 w.write()

@@ -104,7 +104,16 @@ const std::map<std::string, Loss>& losses() {
                            .ignore_background = true});
        }},
       {"dice_loss_binary",
-       [](const Arguments& x) { return dice_loss(x[0], x[1], {.reduction = Reduction::None}); }}};
+       [](const Arguments& x) { return dice_loss(x[0], x[1], {.reduction = Reduction::None}); }},
+      {"generalized_dice_loss",
+       [](const Arguments& x) { return multiclass_generalized_dice_loss(x[0], x[1]); }},
+      {"generalized_dice_loss_options",
+       [](const Arguments& x) {
+         return multiclass_generalized_dice_loss(x[0], x[1], {.smooth = 0.2, .ignore_background = true});
+       }},
+      {"binary_dice_loss", [](const Arguments& x) { return binary_dice_loss(x[0], x[1]); }},
+      {"binary_dice_loss_options",
+       [](const Arguments& x) { return binary_dice_loss(x[0], x[1], {.smooth = 0.2}); }}};
   return table;
 }
 

@@ -164,5 +164,23 @@ struct DiceOptions {
 /// Navab and Ahmadi, V-Net, 2016; Salehi, Erdogmus and Gholipour 2017).
 Array dice_loss(const Array& predictions, const Array& targets, const DiceOptions& options = {},
                 Loc loc = Loc::here());
+/// Options of `multiclass_generalized_dice_loss`: those of `dice_loss`.
+struct GeneralizedDiceOptions {
+  Array smooth = 1.;
+  bool apply_softmax = true, ignore_background = false;
+};
+/// The mean of `dice_loss` over batch and classes, each of which counts by the inverse square of how often it
+/// is there (Sudre et al., Generalised Dice overlap, 2017). predictions, targets: [batch, …, classes]. A
+/// scalar.
+Array multiclass_generalized_dice_loss(const Array& predictions, const Array& targets,
+                                       const GeneralizedDiceOptions& options = {}, Loc loc = Loc::here());
+/// Options of `binary_dice_loss`.
+struct BinaryDiceOptions {
+  Array smooth = 1.;          ///< added to numerator and denominator
+  bool apply_sigmoid = true;  ///< predictions are logits; else probabilities
+};
+/// `dice_loss` of one class: predictions, targets: [batch, …] or [batch, …, 1]. Returns [batch].
+Array binary_dice_loss(const Array& predictions, const Array& targets, const BinaryDiceOptions& options = {},
+                       Loc loc = Loc::here());
 
 }  // namespace apsis::optim
