@@ -37,7 +37,7 @@ inline Figure pictures(const Array& images, std::int64_t rows, std::int64_t colu
   const Array grid = reshape(images[range(0, rows * columns)], {rows, columns, 8, 8});
   const Array apart = pad(grid, {0, 0, 1, 0}, {0, 0, 0, 1});  // a line between them
   const Array shown = reshape(transpose(apart, {0, 2, 1, 3}), {rows * 9, columns * 9});
-  Figure figure{.title = title};
+  Figure figure{.title = title, .numbers = false};
   figure.height =
       static_cast<int>(120 + 780 * rows / columns);  // square pixels, among figures of this height
   return figure.map(arange(0., static_cast<double>(columns * 9)), arange(0., static_cast<double>(rows * 9)),

@@ -72,11 +72,10 @@ void run() {
   std::filesystem::create_directories("out");
   Figure motion{.title = "A pendulum in Cartesian coordinates",
                 .xlabel = "time (s)",
-                .ylabel = "m, or its tenth in 1/s²"};
+                .ylabel = "position (m), pull (10/s²)"};
   motion.line(ts, b.x, "x").line(ts, b.y, "y").line(ts, 0.1 * b.pull, "pull of the rod");
-  Figure errors{
-      .title = "What the rod's length is off by", .xlabel = "time (s)", .ylabel = "m", .log_y = true};
-  errors.line(ts, length, "length").line(ts, off, "position");
+  Figure errors{.title = "Errors", .xlabel = "time (s)", .ylabel = "m", .log_y = true};
+  errors.line(ts, length, "length of the rod").line(ts, off, "position");
   save_stacked({motion, errors}, "out/pendulum.png");
   std::puts("the figure is out/pendulum.png");
 }

@@ -77,13 +77,13 @@ std::string script_of_map(const Figure& f, const Series& map) {
 
 bool has_upper(const Series& s) { return s.kind == Kind::Band || s.kind == Kind::Map; }
 
-/// Whether a value has a place on the axis of y.
-bool on_y_axis(const Figure& f, double value) { return can_be_shown(value) && (!f.log_y || value > 0); }
+/// Whether a value has a place on an axis.
+bool on_axis(bool logarithmic, double value) { return can_be_shown(value) && (!logarithmic || value > 0); }
 
 /// Whether a point of a series is drawn. Where one is not, there is a gap.
 bool is_drawn(const Figure& f, const Series& s, std::size_t i) {
-  if (!can_be_shown(s.x[i]) || !on_y_axis(f, s.y[i])) return false;
-  return s.kind != Kind::Band || on_y_axis(f, s.high[i]);
+  if (!on_axis(f.log_x, s.x[i]) || !on_axis(f.log_y, s.y[i])) return false;
+  return s.kind != Kind::Band || on_axis(f.log_y, s.high[i]);
 }
 
 std::string row(const Figure& f, const Series& s, std::size_t i) {
@@ -114,8 +114,12 @@ std::string key_text(std::string label) {
 std::string script_of(const Figure& f) {
   std::string out = "set title " + gnuplot_string(f.title) + "\nset xlabel " + gnuplot_string(f.xlabel) +
                     "\nset ylabel " + gnuplot_string(f.ylabel) + "\n";
+  out += f.log_x ? "set logscale x\n" : "unset logscale x\n";
   out += f.log_y ? "set logscale y\n" : "unset logscale y\n";
-  out += "unset logscale cb\nset format y \"%g\"\nset autoscale\nset grid lc rgb \"#dddddd\"\n";
+  out += f.numbers ? "set xtics\nset ytics\n" : "unset xtics\nunset ytics\n";
+  out +=
+      "unset logscale cb\nset format x \"%g\"\nset format y \"%g\"\nset autoscale\nset grid lc rgb "
+      "\"#dddddd\"\n";
   out += "set key outside right top\nset border lc rgb \"#333333\"\n";
   const auto [low, high] = extent(f);
   std::string data, plot;
@@ -162,7 +166,7 @@ void check_map(const Series& s) {
 }
 
 /// Whoever fills `series` may do it wrong.
-void check_series(const Series& s) {
+void check_series(const Series& s, bool log_x) {
   const bool mark = s.kind == Kind::Mark;
   const std::size_t points = s.x.size();
   if (mark ? points != 1 || !s.y.empty()
@@ -171,8 +175,8 @@ void check_series(const Series& s) {
          {detail::shown(s.label), std::to_string(points),
           std::to_string(s.y.size()) + " y" +
               (s.high.empty() ? "" : " and " + std::to_string(s.high.size()) + " upper")});
-  if (mark && !can_be_shown(s.x[0]))
-    fail(messages::plot_mark, {detail::shown(s.label), std::to_string(s.x[0])});
+  if (mark && !on_axis(log_x, s.x[0]))
+    fail(messages::plot_mark, {detail::shown(s.label), std::to_string(s.x[0]), log_x ? "positive and " : ""});
   if (s.kind == Kind::Map) check_map(s);
 }
 
@@ -182,7 +186,7 @@ void check_drawable(const Figure& f, const std::string& path) {
   bool any = false;
   int maps = 0;
   for (const Series& s : f.series) {
-    check_series(s);
+    check_series(s, f.log_x);
     any |= s.kind == Kind::Mark;
     for (std::size_t i = 0; i < s.y.size() && !any; ++i)
       any |= is_drawn(f, s, i) &&
@@ -191,9 +195,9 @@ void check_drawable(const Figure& f, const std::string& path) {
   }
   if (!any)
     fail(messages::plot_nothing,
-         {file, f.log_y || f.log_color ? ", and positive on a logarithmic scale" : ""});
+         {file, f.log_x || f.log_y || f.log_color ? ", and positive on a logarithmic scale" : ""});
   if (maps > 1) fail(messages::plot_maps, {file, std::to_string(maps)});
-  if (maps && f.log_y) fail(messages::plot_map_log, {file});
+  if (maps && (f.log_x || f.log_y)) fail(messages::plot_map_log, {file, f.log_y ? "y" : "x"});
 }
 
 void draw(const std::vector<Figure>& figures, const std::string& path) {
@@ -260,14 +264,14 @@ Figure& Figure::map(const Array& x, const Array& y, const Array& values, const s
       s.x.push_back(u);
       s.y.push_back(v);
     }
-  check_series(s);
+  check_series(s, log_x);
   series.push_back(std::move(s));
   return *this;
 }
 Figure& Figure::mark(double x, const std::string& label, Loc loc) {
   const LocScope place(loc);
   Series s{Kind::Mark, {x}, {}, {}, label, "#555555"};
-  check_series(s);
+  check_series(s, log_x);
   series.push_back(std::move(s));
   return *this;
 }

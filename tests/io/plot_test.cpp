@@ -203,6 +203,10 @@ TEST(PlotValues, EverySortOfFigureIsDrawn) {
   draws(Figure{}
             .points(arange(3), array({true, false, true}), "bools")
             .line(astype(arange(3), bf16), arange(3), "ints"));
+  draws(Figure{.log_x = true, .log_y = true}
+            .line(array({-1., 2., 3.}), arange(3.), "negative")
+            .mark(2.5, "mark"));
+  draws(Figure{.numbers = false}.line(two, two, "without numbers"));
   draws(Figure{}.map(two, two, two(range(), newaxis) * array({1., nan}), "with a hole"));
 }
 
@@ -213,6 +217,16 @@ TEST(PlotValues, WhatCannotBeDrawnSaysWhy) {
       error(Figure{}.line(two, two * nan, "a").points(zeros({0}), zeros({0}), "b")),
       "[Figure] no series of /nowhere/f.png has a value that can be drawn: values must be finite and below "
       "1e300; look at the values");
+  EXPECT_EQ(
+      error(Figure{.log_x = true}.line(-two, two, "a")),
+      "[Figure] no series of /nowhere/f.png has a value that can be drawn: values must be finite and below "
+      "1e300, and positive on a logarithmic scale; look at the values");
+  EXPECT_EQ(error_of([] { Figure{.log_x = true}.mark(0., "a"); }),
+            "[Figure] the mark \"a\" stands at 0.000000; give it a positive and finite place");
+  EXPECT_EQ(
+      error(Figure{.log_x = true}.map(two, two, ones({2, 2}), "")),
+      "[Figure] /nowhere/f.png: a map has even steps, which log_x cannot show; give the map log(x), without "
+      "log_x");
   EXPECT_EQ(
       error(Figure{.log_y = true}.line(two, -two, "a")),
       "[Figure] no series of /nowhere/f.png has a value that can be drawn: values must be finite and below "

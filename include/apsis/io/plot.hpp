@@ -24,7 +24,8 @@ struct Series {
 /// A plot with its series, drawn by gnuplot.
 struct Figure {
   std::string title, xlabel, ylabel;
-  bool log_y = false, log_color = false;
+  bool log_x = false, log_y = false, log_color = false;
+  bool numbers = true;             ///< along the axes
   int width = 1100, height = 620;  ///< pixels
   std::vector<Series> series;
 
