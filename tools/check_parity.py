@@ -16,7 +16,7 @@ def numbers(letter, *ranges):
 WANTED = (numbers("C", (1, 25)) + numbers("D", (1, 60)) +
           numbers("E", (1, 2), (5, 43), (45, 45), (47, 48)) +
           numbers("J", (1, 49), (52, 52), (57, 60)) +
-          numbers("O", (1, 8)) + numbers("S", (1, 8)) + numbers("T", (1, 4)))
+          numbers("O", (1, 9)) + numbers("S", (1, 8)) + numbers("T", (1, 4)))
 LEFT_OUT = ("left out", "not needed")
 TEST = re.compile(r"^TEST(?:_F|_P)?\(\s*(\w+)\s*,\s*(\w+)", re.MULTILINE)
 PROOF = re.compile(r"`((?:tests|docs)/[\w./]+)`(?: \(((?:`\w+\.\w+`(?:, )?)+)\))?")

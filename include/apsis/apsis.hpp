@@ -240,4 +240,5 @@
 
 #include "apsis/train/batches.hpp"
 #include "apsis/train/early_stopping.hpp"
+#include "apsis/train/microbatch.hpp"
 #include "apsis/train/progress_bar.hpp"

@@ -7,27 +7,13 @@
 #include "apsis/ops/index.hpp"
 #include "apsis/ops/random.hpp"
 #include "train/messages.hpp"
+#include "train/rows.hpp"
 
 namespace apsis::train::detail {
 namespace {
 
 void require_positive(const char* name, std::int64_t value) {
   if (value < 1) fail(messages::batch_options, {name, std::to_string(value)});
-}
-
-/// How many rows all leaves have.
-std::int64_t rows_of(std::span<const Array> leaves, const std::vector<std::string>& paths) {
-  std::size_t first = leaves.size();
-  for (std::size_t i = 0; i < leaves.size(); ++i) {
-    if (leaves[i].is_empty()) continue;
-    if (leaves[i].ndim() == 0) fail(messages::batch_scalar, {paths[i], to_string(leaves[i].aval())});
-    if (first == leaves.size()) first = i;
-    if (leaves[i].dim(0) != leaves[first].dim(0))
-      fail(messages::batch_rows,
-           {paths[first], std::to_string(leaves[first].dim(0)), paths[i], std::to_string(leaves[i].dim(0))});
-  }
-  if (first == leaves.size()) fail(messages::batch_nothing, {});
-  return leaves[first].dim(0);
 }
 
 }  // namespace
@@ -41,7 +27,7 @@ BatchOrder::BatchOrder(std::span<const Array> leaves, const std::vector<std::str
   const Array& key = options.key;
   if (!key.is_empty() && (key.dtype() != u32 || key.shape() != Shape{2}))
     fail(messages::batch_key, {to_string(key.aval())});
-  rows_ = rows_of(leaves, paths);
+  rows_ = rows_of("batches", leaves, paths);
   per_epoch_ = rows_ / options.batch_size;
   if (!options.drop_last) {
     per_epoch_ += rows_ % options.batch_size != 0;

@@ -38,6 +38,17 @@ APSIS_PROVOKES(
     "[batches] 4 rows fill no batch of 5, and drop_last leaves them out: take smaller batches, or keep the "
     "last one",
     train::batches(rows, {.batch_size = 5, .drop_last = true}))
+APSIS_PROVOKES(microbatch_size, "[microbatch] size = 3 must be 1 or more, and divide the 4 rows of the batch",
+               train::microbatch([](const Array& x) { return sum(x); }, rows, {.size = 3}))
+APSIS_PROVOKES(microbatch_mean,
+               "[microbatch] result is i64[], of which there is no mean: convert it with astype, or take "
+               "Accumulate::Sum or Accumulate::Concatenate",
+               train::microbatch([](const Array& x) { return sum(astype(x, i64)); }, rows, {.size = 2}))
+APSIS_PROVOKES(microbatch_rows,
+               "[microbatch] result is f64[] for a part of 2 rows: to be put one after the other, results "
+               "need a row for each",
+               train::microbatch([](const Array& x) { return sum(x); }, rows,
+                                 {.size = 2, .accumulate = train::Accumulate::Concatenate}))
 APSIS_PROVOKES(batch_number, "[batches] there is no batch 4: they are numbered from 0 to 3",
                auto batches = train::batches(rows, {});
                batches[4])
