@@ -11,6 +11,7 @@
 #include "apsis/ops/reduce.hpp"
 #include "apsis/ops/select.hpp"
 #include "apsis/ops/shape.hpp"
+#include "nn/messages.hpp"
 #include "nn/support.hpp"
 
 namespace apsis::nn {
@@ -50,7 +51,14 @@ Norm make_norm(const NormOptions& o) {
 /// The mean over all but the first axis, and over the lanes.
 Array mean_of_batch(const Array& x, const std::vector<std::string>& axes) {
   Array m = mean(reshape(x, {x.dim(0), x.size() / x.dim(0)}), {.axis = 1});
-  for (const std::string& axis : axes) m = pmean(m, axis);
+  for (const std::string& axis : axes) {
+    try {
+      m = pmean(m, axis);
+    } catch (const Error& error) {
+      if (std::string_view(error.id()) != "unknown_axis") throw;
+      fail(messages::batch_norm_axis, {axis});
+    }
+  }
   return m;
 }
 

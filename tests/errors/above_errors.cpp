@@ -134,6 +134,12 @@ APSIS_PROVOKES(dropout_key,
                "[Dropout] in training a key is needed: call it with one, or use inference_mode(model), where "
                "nothing is dropped",
                nn::Dropout{}(array({1., 2.})))
+APSIS_PROVOKES(
+    batch_norm_axis,
+    "[BatchNorm] in training the layer needs a batch, and no vmap around has an axis named \"batch\": "
+    "call it in vmap(model, {.axis_name = \"batch\"}), or use inference_mode(model) for single samples",
+    const nn::BatchNorm norm = nn::make_batch_norm({.channels = 2});
+    norm(array({1., 2.}), norm.init_state()))
 APSIS_PROVOKES(embedding_index,
                "[Embedding] takes an integer scalar, got i32[2]; for several integers use vmap",
                nn::make_embedding({.count = 3, .size = 2}, random::key(0))(array({1, 2})))
