@@ -54,30 +54,35 @@ PathNode PathLeaf::root(const Array& key) const {
   return n;
 }
 
+PathDraws PathLeaf::draws(const PathNode& n) const {
+  const Array middle = random::fold_in(n.key, std::int64_t{1});
+  if (areas == 0) return {draw(middle)};
+  const Array keys = random::split(middle, 1 + areas);
+  return {draw(keys[0]), draw(keys[1]), areas > 1 ? draw(keys[2]) : Array()};
+}
+
 /// One half of an interval [s, u] of length su. Both halves have the same part of what is known of the whole,
 /// and opposite parts of what is drawn. (Foster, Numerical approximations for stochastic differential
 /// equations, thesis, Oxford 2020, theorem 6.1.6; with K by theorem 3.4 of arXiv:2405.06464.)
-PathNode PathLeaf::half(const PathNode& n, const Array& s, const Array& su, const Array& right) const {
-  const auto fold = [](const Array& key, const Array& number) { return random::fold_in(key, number); };
-  const Array middle = fold(n.key, std::int64_t{1}), st = su / 2.;
+PathNode PathLeaf::half(const PathNode& n, const PathDraws& drawn, const Array& s, const Array& su,
+                        const Array& right) const {
+  const Array st = su / 2.;
   const auto side = [&](const Array& even, const Array& odd) { return where(right, even - odd, even + odd); };
   PathValue first;  // of the left half
-  PathNode child{.key = fold(n.key, where(right, std::int64_t{0}, std::int64_t{2}))};
+  PathNode child{.key = random::fold_in(n.key, where(right, std::int64_t{0}, std::int64_t{2}))};
   if (areas == 0) {
-    const Array even = 0.5 * n.dw, odd = of(sqrt(su) / 2.) * draw(middle);
+    const Array even = 0.5 * n.dw, odd = of(sqrt(su) / 2.) * drawn.z;
     first.w = even + odd;
     child.dw = side(even, odd);
   } else if (areas == 1) {
-    const Array keys = random::split(middle, 2);
-    const Array z = draw(keys[0]) * of(sqrt(su) / 4.), x = draw(keys[1]) * of(sqrt(su / 12.));
+    const Array z = drawn.z * of(sqrt(su) / 4.), x = drawn.x1 * of(sqrt(su / 12.));
     const Array even_w = n.dw / 2., odd_w = of(3. / (2. * su)) * n.dh + z;
     const Array even_h = n.dh / 8. - of(su / 4.) * z, odd_h = of(su / 4.) * x;
     first = {even_w + odd_w, even_h + odd_h};
     child.dw = side(even_w, odd_w), child.dh = side(even_h, odd_h);
   } else {
-    const Array keys = random::split(middle, 3);
-    const Array z = draw(keys[0]) * of(sqrt(su / 16.)), x1 = draw(keys[1]) * of(sqrt(su / 768.)),
-                x2 = draw(keys[2]) * of(sqrt(su / 2880.));
+    const Array z = drawn.z * of(sqrt(su / 16.)), x1 = drawn.x1 * of(sqrt(su / 768.)),
+                x2 = drawn.x2 * of(sqrt(su / 2880.));
     const Array even_w = n.dw / 2., odd_w = of(3. / (2. * su)) * n.dh + z;
     const Array even_h = n.dh / 8. - of(st / 2.) * z, odd_h = of(15. / (8. * su)) * n.dk + of(st) * x1;
     const Array even_k = n.dk / 32. - of(su * su / 8.) * x1, odd_k = of(su * su / 4.) * x2;

@@ -16,6 +16,10 @@ namespace apsis::detail {
 struct PathNode {
   Array key, w = {}, dw = {}, h = {}, dh = {}, k = {}, dk = {};
 };
+/// What is drawn to halve an interval, as many as there are of W and Lévy areas.
+struct PathDraws {
+  Array z, x1 = {}, x2 = {};
+};
 /// The path from 0 to a time.
 struct PathValue {
   Array w = {}, h = {}, k = {};
@@ -34,7 +38,9 @@ struct PathLeaf {
   Array none() const { return zeros(shape, working_dtype(dtype)); }
 
   PathNode root(const Array& key) const;
-  PathNode half(const PathNode& n, const Array& s, const Array& su, const Array& right) const;
+  PathDraws draws(const PathNode& n) const;
+  PathNode half(const PathNode& n, const PathDraws& drawn, const Array& s, const Array& su,
+                const Array& right) const;
   PathValue at(const PathNode& n, const Array& s, const Array& su, const Array& r) const;
 };
 

@@ -69,13 +69,19 @@ struct Grid {
   Array begin_of(const Array& cell, const Array& level) const {
     return astype(cell >> (levels - level), Dtype::F64) * length_of(level);
   }
+  std::vector<PathDraws> draws(const std::vector<PathNode>& nodes) const {
+    std::vector<PathDraws> drawn;
+    for (std::size_t i = 0; i < leaves.size(); ++i) drawn.push_back(leaves[i].draws(nodes[i]));
+    return drawn;
+  }
   /// The half of these nodes' interval that has the cell.
-  std::vector<PathNode> halves(const std::vector<PathNode>& nodes, const Array& cell,
-                               const Array& level) const {
+  std::vector<PathNode> halves(const std::vector<PathNode>& nodes, const std::vector<PathDraws>& drawn,
+                               const Array& cell, const Array& level) const {
     const Array s = begin_of(cell, level), su = length_of(level);
     const Array right = ((cell >> (levels - level - 1)) & std::int64_t{1}) == 1;
     std::vector<PathNode> next;
-    for (std::size_t i = 0; i < leaves.size(); ++i) next.push_back(leaves[i].half(nodes[i], s, su, right));
+    for (std::size_t i = 0; i < leaves.size(); ++i)
+      next.push_back(leaves[i].half(nodes[i], drawn[i], s, su, right));
     return next;
   }
   std::vector<PathValue> values(const std::vector<PathNode>& nodes, const Array& cell, const Array& r) const {
@@ -96,24 +102,31 @@ T merged(const T& a, const T& b, const Apply& apply) {
   return with_leaves(a, left);
 }
 
-/// What is remembered: the way to the last cell, a row a level, and the path at the ends of the last
-/// interval.
+/// The way to a cell, a row a level: nodes, and what is drawn to halve their intervals.
+struct Way {
+  Array cell;
+  std::vector<PathNode> nodes;
+  std::vector<PathDraws> draws;
+};
+/// What is remembered: the way to the last cell, and the path at the ends of the last interval.
 struct Memory {
-  Array cell, first_time, last_time;
-  std::vector<PathNode> rows;
+  Array first_time, last_time;
+  Way way;
   std::vector<PathValue> first, last;
 };
 Memory empty_memory(const Grid& grid) {
   // No cell has this number: of the way to it, only the root is that to another.
-  Memory m{array(std::int64_t{-1}), array(std::numeric_limits<double>::quiet_NaN()), {}, {}, {}, {}};
+  Memory m{array(std::numeric_limits<double>::quiet_NaN()), {}, {array(std::int64_t{-1}), {}, {}}, {}, {}};
   m.last_time = m.first_time;
-  const auto room = [&](const Array& x) {
+  const auto room = [&](const Array& x, const Array&) {
     Shape shape = x.shape();
     shape.insert(0, grid.room() + 1);
     return zeros(shape, x.dtype()).at(0).set(x);
   };
   const std::vector<PathNode> roots = grid.roots();
-  m.rows = merged(roots, roots, [&](const Array& x, const Array&) { return room(x); });
+  const std::vector<PathDraws> drawn = grid.draws(roots);
+  m.way.nodes = merged(roots, roots, room);
+  m.way.draws = merged(drawn, drawn, room);
   for (const PathLeaf& leaf : grid.leaves)
     m.first.push_back({.w = leaf.none(),
                        .h = leaf.areas > 0 ? leaf.none() : Array(),
@@ -124,68 +137,77 @@ Memory empty_memory(const Grid& grid) {
 Memory unpacked(const Grid& grid, std::span<const Array> arrays) {
   std::size_t next = 0;
   const auto take = [&](bool there) { return there ? arrays[next++] : Array(); };
-  Memory m{take(true), take(true), take(true), {}, {}, {}};
+  Memory m{take(true), take(true), {take(true), {}, {}}, {}, {}};
   for (const PathLeaf& leaf : grid.leaves) {
     const bool h = leaf.areas > 0, k = leaf.areas > 1;
-    m.rows.push_back({take(true), take(true), take(true), take(h), take(h), take(k), take(k)});
+    m.way.nodes.push_back({take(true), take(true), take(true), take(h), take(h), take(k), take(k)});
   }
+  for (const PathLeaf& leaf : grid.leaves)
+    m.way.draws.push_back({take(true), take(leaf.areas > 0), take(leaf.areas > 1)});
   for (std::vector<PathValue>* values : {&m.first, &m.last})
     for (const PathLeaf& leaf : grid.leaves)
       values->push_back({take(true), take(leaf.areas > 0), take(leaf.areas > 1)});
   return m;
 }
 
-/// The path at r, if it is asked for; otherwise `known`. Goes down from where the way that is remembered
-/// leaves that to r.
-std::vector<PathValue> found(const Grid& grid, Memory& m, const Array& r, const Array& asked,
-                             const std::vector<PathValue>& known) {
-  struct Way {
+template <class T>
+T row_of(const T& rows, const Array& at) {
+  return merged(rows, rows, [&](const Array& x, const Array&) { return x[at]; });
+}
+template <class T>
+T with_row(const T& rows, const Array& at, const T& row) {
+  return merged(rows, row, [&](const Array& x, const Array& y) { return x.at(at).set(y, IndexMode::Clip); });
+}
+
+/// A way, and what is found at its end.
+struct Visit {
+  Way way;
+  std::vector<PathValue> values;
+};
+/// The path at r, from where the way that is remembered leaves that to r. There it turns to the other half of
+/// an interval, whose draws are known.
+Visit visit(const Grid& grid, const Way& known, const Array& r) {
+  struct Descent {
     Array level;
-    std::vector<PathNode> nodes, rows;
+    std::vector<PathNode> now;
+    Way way;
   };
-  struct Search {
-    Array going;
-    std::vector<PathValue> values;
-  };
-  const Array cell = where(asked, grid.cell_of(r), m.cell);
-  const Array differ = 64 - count_leading_zeros(cell ^ m.cell);
-  const Array from = where(asked, maximum(grid.levels - differ, std::int64_t{0}), grid.levels);
-  const auto row = [](const std::vector<PathNode>& rows, const Array& at) {
-    return merged(rows, rows, [&](const Array& x, const Array&) { return x[at]; });
-  };
-  const Way way = while_loop([&](const Way& v) { return v.level < grid.levels; },
-                             [&](const Way& v) {
-                               const std::vector<PathNode> next = grid.halves(v.nodes, cell, v.level);
-                               const Array at = v.level + 1;
-                               return Way{at, next, merged(v.rows, next, [&](const Array& x, const Array& y) {
-                                            return x.at(at).set(y, IndexMode::Clip);
-                                          })};
-                             },
-                             Way{from, row(m.rows, from), m.rows});
-  m.rows = way.rows;
-  m.cell = cell;
-  // The bridge is drawn in a loop of one iteration or none, so that lanes that know the value need not wait.
-  return while_loop([](const Search& v) { return v.going; },
-                    [&](const Search&) {
-                      return Search{array(false), grid.values(way.nodes, cell, r)};
-                    },
-                    Search{asked, known})
-      .values;
+  const Array cell = grid.cell_of(r), differ = 64 - count_leading_zeros(cell ^ known.cell),
+              from = maximum(grid.levels - differ, std::int64_t{0}), turns = from < grid.levels,
+              begin = minimum(from + 1, grid.levels);
+  const std::vector<PathNode> last = row_of(known.nodes, from),
+                              turned = grid.halves(last, row_of(known.draws, from), cell, from),
+                              start = merged(turned, last, [&](const Array&x, const Array&y) {
+                                return where(turns, x, y);
+                              });
+  const Descent end = while_loop(
+      [&](const Descent& v) { return v.level < grid.levels; },
+      [&](const Descent& v) {
+        const std::vector<PathDraws> drawn = grid.draws(v.now);
+        const std::vector<PathNode> next = grid.halves(v.now, drawn, cell, v.level);
+        return Descent{
+            v.level + 1,
+            next,
+            {v.way.cell, with_row(v.way.nodes, v.level + 1, next), with_row(v.way.draws, v.level, drawn)}};
+      },
+      Descent{begin, start, {cell, with_row(known.nodes, begin, start), known.draws}});
+  return {end.way, grid.values(end.now, cell, r)};
 }
 
 /// From the root down, without memory.
 std::vector<PathValue> found(const Grid& grid, const Array& r) {
-  struct Way {
+  struct Descent {
     Array level;
-    std::vector<PathNode> nodes;
+    std::vector<PathNode> now;
   };
   const Array cell = grid.cell_of(r);
-  const Way way = while_loop([&](const Way& v) { return v.level < grid.levels; },
-                             [&](const Way& v) {
-                               return Way{v.level + 1, grid.halves(v.nodes, cell, v.level)};
-                             },
-                             Way{array(std::int64_t{0}), grid.roots()});
-  return grid.values(way.nodes, cell, r);
+  const Descent end = while_loop([&](const Descent& v) { return v.level < grid.levels; },
+                                 [&](const Descent& v) {
+                                   const std::vector<PathDraws> drawn = grid.draws(v.now);
+                                   return Descent{v.level + 1, grid.halves(v.now, drawn, cell, v.level)};
+                                 },
+                                 Descent{array(std::int64_t{0}), grid.roots()});
+  return grid.values(end.now, cell, r);
 }
 
 /// The power of two at or above a positive number.
@@ -269,8 +291,20 @@ FlatIncrement tree_increment(const FlatTree& tree, const Array& t0, const Array&
   const Array is_last = r0 == m.last_time, is_first = r0 == m.first_time;
   const std::vector<PathValue> known = merged(
       m.last, m.first, [&](const Array& last, const Array& first) { return where(is_last, last, first); });
-  m.first = found(grid, m, r0, !(is_last || is_first), known);
-  m.last = found(grid, m, r1, array(true), m.last);
+  // Where a solve goes on the value is known: a loop of one iteration or none, so that no lane waits.
+  struct Start {
+    Array going;
+    Visit at;
+  };
+  const Start start = while_loop([](const Start& v) { return v.going; },
+                                 [&](const Start& v) {
+                                   return Start{array(false), visit(grid, v.at.way, r0)};
+                                 },
+                                 Start{!(is_last || is_first), {m.way, known}});
+  const Visit end = visit(grid, start.at.way, r1);
+  m.way = end.way;
+  m.first = start.at.values;
+  m.last = end.values;
   m.first_time = r0;
   m.last_time = r1;
   memory.clear();

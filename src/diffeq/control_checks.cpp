@@ -31,14 +31,25 @@ bool has_noise(const Slopes& slopes) {
   return noise;
 }
 
-void check_calculus(const SolverRef& solver, Calculus wanted, Loc loc) {
+bool other_calculus(const SolverRef& solver, Calculus wanted) {
   const Calculus has = solver.traits.calculus;
-  if (wanted == Calculus::Any || has == Calculus::Any || wanted == has) return;
+  return wanted != Calculus::Any && has != Calculus::Any && wanted != has;
+}
+[[noreturn]] void refuse_calculus(const SolverRef& solver, Calculus wanted, Loc loc) {
   const bool ito = wanted == Calculus::Ito;
   fail(messages::wrong_calculus,
-       {solver.traits.name, ito ? "Itô" : "Stratonovich", ito ? "Stratonovich" : "Itô",
+       {solver.traits.name, ito ? "an Itô" : "a Stratonovich", ito ? "Stratonovich" : "Itô",
         ito ? "Euler or ItoMilstein" : "Heun, SPaRK or StratonovichMilstein"},
        loc);
+}
+
+/// Where the error that a step makes tells how long it is, the lengths depend on what the path does in the
+/// steps, and sums that are not of order 1 go to another limit than the Itô integral (Gaines, Lyons, Variable
+/// step size control in the numerical solution of stochastic differential equations, SIAM J. Appl. Math. 57,
+/// 1997).
+bool loses_its_limit(const StepTraits& traits, const SolveOptions& options) {
+  return options.controller.innermost().as<PIDController>() && traits.calculus == Calculus::Ito &&
+         traits.strong_order < 1;
 }
 
 /// The path must be there wherever the solve is.
@@ -158,14 +169,13 @@ void check_controls(InputChecks& checks, const SolverRef& solver, const Slopes& 
   const Controller& controller = options.controller.innermost();
   const bool fixed = controller.as<ConstantStepSize>() || controller.as<StepTo>();
   for (std::size_t i = 0; i < controls_of(slopes); ++i) {
-    const auto [path, calculus] = slopes.path(i);
+    const PathTraits path = slopes.path(i).first;
     if (!path.brownian) continue;
     if (traits.strong_order == 0) fail(messages::takes_no_noise, {traits.name}, loc);
     if (path.levy_area < traits.levy_area)
       fail(messages::levy_area_missing,
            {traits.name, traits.levy_area == LevyArea::SpaceTime ? "SpaceTime" : "SpaceTimeTime"}, loc);
     if (path.fixed_steps && !fixed) fail(messages::steps_not_fixed, {path.name}, loc);
-    check_calculus(solver, calculus, loc);
     check_range(checks, path, times);
   }
   if (has_noise(slopes) && !fixed && times.dt0.is_empty()) fail(messages::no_first_step_of_noise, {}, loc);
@@ -180,9 +190,17 @@ void check_noise(InputChecks& checks, const Problem& p) {
         return p.slopes.diffusion(p.t0, y, p.slopes.increment(p.t0, p.t1).w);
       },
       p.y0);
+  // Where the noise is additive both integrals are one.
+  for (std::size_t i = 0; i < controls_of(p.slopes); ++i) {
+    const auto [path, calculus] = p.slopes.path(i);
+    if (path.brownian && other_calculus(p.solver, calculus) && !is_additive(p))
+      refuse_calculus(p.solver, calculus, checks.loc());
+  }
   const NoiseKind kind = p.solver.traits.noise;
   if (kind == NoiseKind::Additive && !is_additive(p))
     fail(messages::noise_not_additive, {p.solver.traits.name}, checks.loc());
+  if (has_noise(p.slopes) && loses_its_limit(p.solver.traits, p.options) && !is_additive(p))
+    fail(messages::adaptive_ito, {p.solver.traits.name}, checks.loc());
   if (kind == NoiseKind::Commutative) check_commutes(checks, p);
 }
 

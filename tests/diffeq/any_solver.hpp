@@ -85,6 +85,7 @@ inline std::vector<Stochastic> stochastic_solvers() {
           {"ralston", any<Whole>(Ralston{})},
           {"reversible_heun", any<Whole>(ReversibleHeun{})},
           {"half_heun", any<Whole>(HalfSolver{Heun{}})},
+          {"half_milstein", any<Whole>(HalfSolver{ItoMilstein{}})},
           {"euler_heun", any<Whole>(EulerHeun{})},
           {"ito_milstein", any<Whole>(ItoMilstein{})},
           {"stratonovich_milstein", any<Whole>(StratonovichMilstein{})},

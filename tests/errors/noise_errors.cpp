@@ -91,7 +91,7 @@ APSIS_PROVOKES(levy_area_missing,
                solve(multiplied, path_of({2}), SPaRK{}))
 APSIS_PROVOKES(
     wrong_calculus,
-    "[Heun] the term is a Itô integral, and this solver converges to the Stratonovich one; use Euler "
+    "[Heun] the term is an Itô integral, and this solver converges to the Stratonovich one; use Euler "
     "or ItoMilstein",
     solve(multiplied, path_of({2}), Heun{}, {}, 0.1, Calculus::Ito))
 APSIS_PROVOKES(
@@ -114,6 +114,12 @@ APSIS_PROVOKES(
     "[SEA] this solver is for additive noise, and the vector field of a ControlTerm depends on the "
     "state; use SPaRK or GeneralShARK",
     solve(multiplied, path_of({2}, {.levy_area = LevyArea::SpaceTime}), SEA{}))
+APSIS_PROVOKES(
+    adaptive_ito,
+    "[Euler] steps whose lengths depend on the path lead this solver to something else than the Itô integral "
+    "where the noise depends on the state; use ConstantStepSize, HalfSolver{ItoMilstein{}} for commutative "
+    "noise, or SPaRK for the equation in its Stratonovich form",
+    solve(multiplied, path_of({2}), HalfSolver{Euler{}}, {.controller = adaptive}))
 APSIS_PROVOKES(noise_not_commutative,
                "[ItoMilstein] this solver is for commutative noise, and at t0 = 0.0 the order of the vector "
                "fields matters: D(g_i)·g_j is not D(g_j)·g_i; use Euler, or SPaRK, GeneralShARK or Heun for "

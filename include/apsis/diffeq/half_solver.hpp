@@ -21,8 +21,9 @@ struct HalfInterpolation {
 };
 
 /// Two steps of `solver` of half the length; the difference to one step of the whole length is the estimate
-/// of the error, three times the work: HalfSolver{Euler{}}. (Diffrax: HalfSolver, whose dense output is that
-/// of the one long step.)
+/// of the error, three times the work: HalfSolver{Euler{}}. With Brownian motion adaptive steps of Euler's
+/// method are refused unless the noise is additive: they lead to something else than the Itô integral.
+/// (Diffrax: HalfSolver, whose dense output is that of the one long step.)
 template <Solver S>
 struct HalfSolver {
   static constexpr TermStructure terms = detail::terms_of<S>();
