@@ -178,10 +178,14 @@ def error_function_inverse():
     def f(w):
         x = sqrt(-expm1(-w))
         return mp.erfinv(x) / x if w > mpf("1e-20") else sqrt(pi) / 2
-    for bits in (53, 24):
-        show(f"erfinv(x)/x in w - 1, {bits} bits", lambda v: f(v + 1), list(range(11)), (mpf(-1), mpf(4)), lambda v: 1 / f(v + 1), bits)
-    for bits, centre, top in ((53, 4, mpf("6.2")), (24, 3, mpf("4.2"))):
-        show(f"erfinv(x)/x in sqrt(w) - {centre}, {bits} bits", lambda v: f((v + centre)**2), list(range(11)), (sqrt(mpf(5)) - centre - mpf("0.001"), top - centre), lambda v: 1 / f((v + centre)**2), bits)
+    near, far = f(mpf(1)), f(mpf(16))
+    for y in (near, far):
+        print("constant", literal(rounded(y, 53)), literal(y - rounded(y, 53)))
+    show("erfinv(x)/x in w - 1, less its constant", lambda v: f(v + 1), list(range(1, 24)), (mpf(-1), mpf(4)), lambda v: 1 / f(v + 1), 53, {0: near})
+    # 1 is taken from the first of these
+    show("erfinv(x)/x in sqrt(w) - 4, less its constant", lambda v: f((v + 4)**2), list(range(1, 34)), (sqrt(mpf(5)) - 4 - mpf("0.001"), mpf("2.1")), lambda v: 1 / f((v + 4)**2), 53, {0: far})
+    show("erfinv(x)/x in w - 1, 24 bits", lambda v: f(v + 1), list(range(11)), (mpf(-1), mpf(4)), lambda v: 1 / f(v + 1), 24)
+    show("erfinv(x)/x in sqrt(w) - 3, 24 bits", lambda v: f((v + 3)**2), list(range(11)), (sqrt(mpf(5)) - 3 - mpf("0.001"), mpf("1.2")), lambda v: 1 / f((v + 3)**2), 24)
 
 
 @job

@@ -1,12 +1,14 @@
 #include "diffeq/brownian_bridge.hpp"
 
 #include <cmath>
+#include <vector>
 
 #include "apsis/ops/arithmetic.hpp"
 #include "apsis/ops/comparison.hpp"
 #include "apsis/ops/index.hpp"
 #include "apsis/ops/math.hpp"
 #include "apsis/ops/select.hpp"
+#include "apsis/ops/shape.hpp"
 
 namespace apsis::detail {
 namespace {
@@ -59,6 +61,20 @@ PathDraws PathLeaf::draws(const PathNode& n) const {
   if (areas == 0) return {draw(middle)};
   const Array keys = random::split(middle, 1 + areas);
   return {draw(keys[0]), draw(keys[1]), areas > 1 ? draw(keys[2]) : Array()};
+}
+
+Array PathLeaf::packed(const PathNode& n, const PathDraws& drawn) const {
+  std::vector<Array> parts{n.w, n.dw, drawn.z};
+  if (areas > 0) parts.insert(parts.end(), {n.h, n.dh, drawn.x1});
+  if (areas > 1) parts.insert(parts.end(), {n.k, n.dk, drawn.x2});
+  return stack(parts);
+}
+std::pair<PathNode, PathDraws> PathLeaf::unpacked(const Array& key, const Array& row) const {
+  std::pair<PathNode, PathDraws> out{{.key = key, .w = row[0], .dw = row[1]}, {.z = row[2]}};
+  auto& [n, drawn] = out;
+  if (areas > 0) n.h = row[3], n.dh = row[4], drawn.x1 = row[5];
+  if (areas > 1) n.k = row[6], n.dk = row[7], drawn.x2 = row[8];
+  return out;
 }
 
 /// One half of an interval [s, u] of length su. Both halves have the same part of what is known of the whole,

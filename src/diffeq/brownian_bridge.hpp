@@ -4,6 +4,8 @@
 // Times run from 0 to 1, in f64 whatever the dtype of the path. `w` is W, `h` is t H and `k` is t² K of
 // [0, t], and with a d in front those of an interval.
 
+#include <utility>
+
 #include "apsis/ops/convert.hpp"
 #include "apsis/ops/creation.hpp"
 #include "apsis/ops/random.hpp"
@@ -39,6 +41,9 @@ struct PathLeaf {
 
   PathNode root(const Array& key) const;
   PathDraws draws(const PathNode& n) const;
+  /// All but the key of a node and of what is drawn in its interval as one array, and back.
+  Array packed(const PathNode& n, const PathDraws& drawn) const;
+  std::pair<PathNode, PathDraws> unpacked(const Array& key, const Array& row) const;
   PathNode half(const PathNode& n, const PathDraws& drawn, const Array& s, const Array& su,
                 const Array& right) const;
   PathValue at(const PathNode& n, const Array& s, const Array& su, const Array& r) const;

@@ -102,11 +102,11 @@ T merged(const T& a, const T& b, const Apply& apply) {
   return with_leaves(a, left);
 }
 
-/// The way to a cell, a row a level: nodes, and what is drawn to halve their intervals.
+/// The way to a cell, of each leaf a row a level: the key of a node, and all else of it with what is drawn to
+/// halve its interval. Numbers that are read and written together are neighbours.
 struct Way {
   Array cell;
-  std::vector<PathNode> nodes;
-  std::vector<PathDraws> draws;
+  std::vector<Array> keys, rows;
 };
 /// What is remembered: the way to the last cell, and the path at the ends of the last interval.
 struct Memory {
@@ -118,15 +118,16 @@ Memory empty_memory(const Grid& grid) {
   // No cell has this number: of the way to it, only the root is that to another.
   Memory m{array(std::numeric_limits<double>::quiet_NaN()), {}, {array(std::int64_t{-1}), {}, {}}, {}, {}};
   m.last_time = m.first_time;
-  const auto room = [&](const Array& x, const Array&) {
+  const auto room = [&](const Array& x) {
     Shape shape = x.shape();
     shape.insert(0, grid.room() + 1);
     return zeros(shape, x.dtype()).at(0).set(x);
   };
-  const std::vector<PathNode> roots = grid.roots();
-  const std::vector<PathDraws> drawn = grid.draws(roots);
-  m.way.nodes = merged(roots, roots, room);
-  m.way.draws = merged(drawn, drawn, room);
+  for (const PathNode& root : grid.roots()) {
+    const PathLeaf& leaf = grid.leaves[m.way.keys.size()];
+    m.way.keys.push_back(room(root.key));
+    m.way.rows.push_back(room(leaf.packed(root, leaf.draws(root))));
+  }
   for (const PathLeaf& leaf : grid.leaves)
     m.first.push_back({.w = leaf.none(),
                        .h = leaf.areas > 0 ? leaf.none() : Array(),
@@ -138,25 +139,20 @@ Memory unpacked(const Grid& grid, std::span<const Array> arrays) {
   std::size_t next = 0;
   const auto take = [&](bool there) { return there ? arrays[next++] : Array(); };
   Memory m{take(true), take(true), {take(true), {}, {}}, {}, {}};
-  for (const PathLeaf& leaf : grid.leaves) {
-    const bool h = leaf.areas > 0, k = leaf.areas > 1;
-    m.way.nodes.push_back({take(true), take(true), take(true), take(h), take(h), take(k), take(k)});
-  }
-  for (const PathLeaf& leaf : grid.leaves)
-    m.way.draws.push_back({take(true), take(leaf.areas > 0), take(leaf.areas > 1)});
+  for (std::vector<Array>* rows : {&m.way.keys, &m.way.rows})
+    for (std::size_t i = 0; i < grid.leaves.size(); ++i) rows->push_back(take(true));
   for (std::vector<PathValue>* values : {&m.first, &m.last})
     for (const PathLeaf& leaf : grid.leaves)
       values->push_back({take(true), take(leaf.areas > 0), take(leaf.areas > 1)});
   return m;
 }
 
-template <class T>
-T row_of(const T& rows, const Array& at) {
-  return merged(rows, rows, [&](const Array& x, const Array&) { return x[at]; });
-}
-template <class T>
-T with_row(const T& rows, const Array& at, const T& row) {
-  return merged(rows, row, [&](const Array& x, const Array& y) { return x.at(at).set(y, IndexMode::Clip); });
+void set_row(const Grid& grid, Way& way, const Array& at, const std::vector<PathNode>& nodes,
+             const std::vector<PathDraws>& drawn) {
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    way.keys[i] = way.keys[i].at(at).set(nodes[i].key, IndexMode::Clip);
+    way.rows[i] = way.rows[i].at(at).set(grid.leaves[i].packed(nodes[i], drawn[i]), IndexMode::Clip);
+  }
 }
 
 /// A way, and what is found at its end.
@@ -175,22 +171,26 @@ Visit visit(const Grid& grid, const Way& known, const Array& r) {
   const Array cell = grid.cell_of(r), differ = 64 - count_leading_zeros(cell ^ known.cell),
               from = maximum(grid.levels - differ, std::int64_t{0}), turns = from < grid.levels,
               begin = minimum(from + 1, grid.levels);
-  const std::vector<PathNode> last = row_of(known.nodes, from),
-                              turned = grid.halves(last, row_of(known.draws, from), cell, from),
+  std::vector<PathNode> last;
+  std::vector<PathDraws> drawn;
+  for (std::size_t i = 0; i < grid.leaves.size(); ++i) {
+    auto [node, draws] = grid.leaves[i].unpacked(known.keys[i][from], known.rows[i][from]);
+    last.push_back(std::move(node));
+    drawn.push_back(std::move(draws));
+  }
+  const std::vector<PathNode> turned = grid.halves(last, drawn, cell, from),
                               start = merged(turned, last, [&](const Array&x, const Array&y) {
                                 return where(turns, x, y);
                               });
-  const Descent end = while_loop(
-      [&](const Descent& v) { return v.level < grid.levels; },
-      [&](const Descent& v) {
-        const std::vector<PathDraws> drawn = grid.draws(v.now);
-        const std::vector<PathNode> next = grid.halves(v.now, drawn, cell, v.level);
-        return Descent{
-            v.level + 1,
-            next,
-            {v.way.cell, with_row(v.way.nodes, v.level + 1, next), with_row(v.way.draws, v.level, drawn)}};
-      },
-      Descent{begin, start, {cell, with_row(known.nodes, begin, start), known.draws}});
+  Descent end = while_loop([&](const Descent& v) { return v.level < grid.levels; },
+                           [&](const Descent& v) {
+                             const std::vector<PathDraws> draws = grid.draws(v.now);
+                             Way way = v.way;
+                             set_row(grid, way, v.level, v.now, draws);
+                             return Descent{v.level + 1, grid.halves(v.now, draws, cell, v.level), way};
+                           },
+                           Descent{begin, start, {cell, known.keys, known.rows}});
+  set_row(grid, end.way, grid.levels, end.now, drawn);
   return {end.way, grid.values(end.now, cell, r)};
 }
 

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "apsis/array/dtype.hpp"
 #include "apsis/ops/arithmetic.hpp"
 #include "apsis/ops/bits.hpp"
 #include "apsis/ops/comparison.hpp"
@@ -32,6 +33,20 @@ Array with_count(const Array& key, const Array& number) {
 /// A key for a time, by all bits of it.
 Array with_time(const Array& key, const Array& t) {
   return with_bits(key, bitcast_convert_type(astype(stop_gradient(t), Dtype::F64), Dtype::I64));
+}
+
+/// Whether the bits of a key are enough for all that is drawn.
+bool is_one_number(const PathLeaves& leaves, std::size_t draws) {
+  return draws == 1 && leaves.size() == 1 && leaves.shape(0).product() == 1 &&
+         (leaves.dtypes[0] == Dtype::F64 || leaves.dtypes[0] == Dtype::F32);
+}
+/// A standard normal number from the 64 bits of a key: the quantile in the middle of one of 2^n equal parts,
+/// n the bits of the mantissa.
+Array normal_of(const Array& key, Dtype dtype) {
+  const Array bits = astype(key[0], Dtype::U64) << 32 | astype(key[1], Dtype::U64);
+  const int digits = finfo(dtype).nmant;
+  const Array part = astype(bits >> (64 - digits), dtype) + astype(0.5, dtype);
+  return astype(std::sqrt(2.), dtype) * erf_inv(part * std::ldexp(1., 1 - digits) - 1.);
 }
 
 }  // namespace
@@ -76,6 +91,10 @@ FlatIncrement unsafe_increment(const FlatUnsafe& path, const Array& t0, const Ar
   const Array d = stop_gradient(t1 - t0), root = sqrt(abs(d)), back = where(d < 0, -root, root);
   const std::size_t draws = static_cast<std::size_t>(areas_of(path.levy_area)) + 1,
                     all_draws = path.leaves.size() * draws;
+  if (is_one_number(path.leaves, all_draws)) {
+    const Dtype dtype = path.leaves.dtypes[0];
+    return {{astype(back, dtype) * broadcast_to(normal_of(key, dtype), path.leaves.shape(0))}, {}, {}};
+  }
   const Array keys =
       all_draws == 1 ? expand_dims(key, 0) : random::split(key, static_cast<std::int64_t>(all_draws));
   FlatIncrement out;

@@ -22,7 +22,6 @@ struct ErrorConstants {
       -0x1.513b8bc366215p-16, -0x1.87d9e5858b225p-21, 0x1.d208d0eee4268p-19, 0x1.7a30836851e8bp-22,
       -0x1.4a76a2f166aecp-21, -0x1.1ed0f4df2b997p-23, 0x1.ab6e4b30e00f1p-24, 0x1.204dcf44f3e1ep-25,
       -0x1.77508ca0bc4ebp-27, -0x1.182aee779ae92p-28};
-  static constexpr double two_over_root_pi = 0x1.20dd750429b6dp+0;
 };
 
 /// erf(x) for 0 <= x <= 3/4.
@@ -31,14 +30,9 @@ Real<M> erf_small(Real<M> x) {
   return fma(x, anchored(x * x, ErrorConstants::p), x);
 }
 
-/// erfc(x) for x >= 1/2, and e^(-x^2).
+/// erfc(x) for x >= 1/2.
 template <Model M>
-struct ErrorTail {
-  Real<M> erfc, gaussian;
-};
-
-template <Model M>
-ErrorTail<M> erfc_large(Real<M> x) {
+Real<M> erfc_large(Real<M> x) {
   using C = ErrorConstants;
   using E = ExpConstants<double>;
   const Real<M> bounded = at_most(x, 28.0);  // where the result has vanished
@@ -58,7 +52,7 @@ ErrorTail<M> erfc_large(Real<M> x) {
   const Real<M> curved = fma(r_square, two_way(r, r_square, E::q), r_low);  // e^(r + r_low) - 1 - r
   const Real<M> unscaled = quotient + fma(r, quotient, fma(curved, quotient, quotient_low));
   const auto [first, second] = split_power(k, shifted);
-  return {unscaled * first * second, fma(r + curved, first, first) * second};
+  return unscaled * first * second;
 }
 
 struct ErrorConstantsF32 {
@@ -85,7 +79,7 @@ Real<M> erf(Real<M> x) {
     const Real<M> p = exp2m1_reduced(exponent - (shifted - shifter));
     return with_sign_of(select(magnitude < 0.9f, small, fma(-p, power, 1.0f - power)), x);
   } else {
-    return with_sign_of(select(magnitude < 0.75, erf_small(magnitude), 1.0 - erfc_large(magnitude).erfc), x);
+    return with_sign_of(select(magnitude < 0.75, erf_small(magnitude), 1.0 - erfc_large(magnitude)), x);
   }
 }
 
@@ -96,33 +90,39 @@ Real<M> erfc(Real<M> x) {
     return narrow(x.m, erfc(widen(x)));
   } else {
     const Real<M> magnitude = abs(x);
-    const Real<M> tail = erfc_large(magnitude).erfc;
+    const Real<M> tail = erfc_large(magnitude);
     return select(magnitude < 0.5, 1.0 - with_sign_of(erf_small(magnitude), x),
                   select(x < 0.0, 2.0 - tail, tail));
   }
 }
 
-template <class Scalar>
-struct InverseErrorConstants;
-
-template <>
-struct InverseErrorConstants<double> {
-  // erfinv(x) / x = middle_0 + v middle(v) for w <= 5, v = w - 1; error 2^-28.7
-  static constexpr double middle_0 = 0x1.209b9bb571be5p+0;
-  static constexpr double middle[] = {0x1.fb8fceb596302p-3,   0x1.169330b565704p-8,  -0x1.377c6b1d725b1p-9,
-                                      0x1.a3fd90acc563fp-14,  0x1.416c37131a5cep-15, -0x1.23aeaa182a2c7p-18,
-                                      -0x1.40ab6116da284p-21, 0x1.6e54bd9c24bdfp-23, -0x1.db694dd8192c6p-27,
-                                      0x1.737beeed6203ap-32};
-  // = tail_0 + v tail(v) beyond, v = sqrt(w) - centre; error 2^-21.0
-  static constexpr double centre = 4, tail_0 = 0x1.eb7e0af5f80a9p+1;
-  static constexpr double tail[] = {0x1.026ece0a1296p+0,    0x1.49f54d9761fc9p-10,  -0x1.e286d616e0f65p-11,
-                                    0x1.555bf0840eca2p-12,  -0x1.73df569988704p-15, 0x1.6a02f69b15a0cp-15,
-                                    -0x1.3691c54175d85p-14, 0x1.01825615278f3p-15,  -0x1.1258fec47eacbp-21,
-                                    -0x1.3fd1be03dac4ep-20};
+struct InverseErrorConstants {
+  // erfinv(x) / x = middle_0 + middle_0_low + v middle(v) for w <= 5, v = w - 1; error 2^-61.0
+  static constexpr double middle_0 = 0x1.209b9bb73e395p+0, middle_0_low = -0x1.aff2a7f28f864p-55;
+  static constexpr double middle[] = {
+      0x1.fb8fccc60652p-3,    0x1.16931130facf9p-8,   -0x1.3779be7c1cecdp-9,  0x1.a3f0f04a37b5dp-14,
+      0x1.4075e5804727p-15,   -0x1.1eee00d6ef414p-18, -0x1.2f73f6b139bbdp-21, 0x1.06ac907cacb1ep-23,
+      0x1.9f13218fb1cap-28,   -0x1.9fa3d0316cd1p-29,  0x1.23c5e47bc9a5cp-36,  0x1.294092fc9e42ep-34,
+      -0x1.063bcc0b39e4dp-38, -0x1.7f7608682f802p-40, 0x1.5365aca87fa85p-43,  0x1.b77721dd0ec79p-46,
+      -0x1.2a955d09c33a4p-48, -0x1.d81955884c4e2p-51, 0x1.76e9415774991p-52,  -0x1.afc02ff4a885p-55,
+      0x1.0b3a965936201p-58,  -0x1.58c432b56e5f6p-63, 0x1.5557aa9a21b27p-69};
+  // = tail_0 + tail_0_low + v + v tail(v) beyond, v = sqrt(w) - 4; error 2^-59.1
+  static constexpr double tail_0 = 0x1.eb7e0914cbf1bp+1, tail_0_low = -0x1.b9b071eda3deap-53;
+  static constexpr double tail[] = {
+      0x1.37132e1c62000p-7,   0x1.4a42eb3d8953p-10,   -0x1.c79a1b11b787fp-11, 0x1.508bb6b19a18cp-12,
+      -0x1.ee5c5af06b30ap-14, 0x1.d3090b0769b39p-15,  -0x1.110ad82d48fb8p-15, 0x1.3944055ff501p-16,
+      -0x1.29f3481a879f9p-17, 0x1.94a53a5780191p-19,  -0x1.be772a65d3912p-22, -0x1.2719f28c80bd4p-22,
+      0x1.00bb17e39c267p-22,  -0x1.91ffb537c6c9ap-24, 0x1.01180ac9af94dp-26,  0x1.781892b3201ecp-28,
+      -0x1.4144760badc5fp-28, 0x1.a5dcdc4a931dcp-30,  -0x1.5751e83999207p-33, -0x1.c301b38a44fdcp-34,
+      0x1.0515e9c2101e9p-34,  -0x1.8c4acc460ba25p-37, -0x1.89687f70cf64ap-40, 0x1.20fe61a4656d2p-43,
+      0x1.3499075144edcp-41,  0x1.83eb07f859f63p-45,  -0x1.aeb05b8f5cf73p-43, 0x1.804d091f5d2fep-45,
+      0x1.2387ef53219ap-46,   -0x1.0438175aabd28p-47, 0x1.75d52e3a13d3dp-55,  0x1.8b0ae5ea3041dp-52,
+      -0x1.9327d4a4c68p-55};
+  // 1 / (2 r) for 2.2 <= r <= 6.1; error 5 %
+  static constexpr double half_inverse[] = {0.39862, -0.097276, 0.0074856};
 };
 
-template <>
-struct InverseErrorConstants<float> {
+struct InverseErrorConstantsF32 {
   // erfinv(x) / x = middle_0 + v middle(v) for w <= 5, v = w - 1; error 2^-26.0
   static constexpr float middle_0 = 0x1.209b9cp+0f;
   static constexpr float middle[] = {0x1.fb8fcep-3f,   0x1.169056p-8f,  -0x1.3779f6p-9f,  0x1.a51d88p-14f,
@@ -135,19 +135,34 @@ struct InverseErrorConstants<float> {
                                    0x1.4b2d6cp-13f, -0x1.fc9328p-16f};
 };
 
-/// erfinv(x) for 0 <= x < 1 by a polynomial in w = -log(1 - x^2) or in its root: Giles' variables (2010). For
-/// f64 the start of an iteration.
+// Inverse of erf for 0 <= x < 1 by a polynomial in w = -log(1 - x^2) or in its root: Giles' variables (2010).
+// The constant term is added last, so that the rest may be rounded freely.
 template <Model M>
-Real<M> erf_inv_polynomial(Real<M> x) {
-  using T = typename M::Scalar;
-  using C = InverseErrorConstants<T>;
-  const auto [e, f] = reduce_binary(fma(-x, x, T(1)));
+Real<M> erf_inv_f32(Real<M> x) {
+  using C = InverseErrorConstantsF32;
+  const auto [e, f] = reduce_binary(fma(-x, x, 1.0f));
   const auto [high, low] = log_parts(e, f);
-  const Real<M> w = -(high + low), middle = w - T(1), tail = square_root(w) - C::centre;
-  const Mask<M> near = w < T(5);
-  // The constant term meets x in the last operation, so that the rest may be rounded freely.
+  const Real<M> w = -(high + low), middle = w - 1.0f, tail = square_root(w) - C::centre;
+  const Mask<M> near = w < 5.0f;
   const Real<M> rest = select(near, middle * anchored(middle, C::middle), tail * anchored(tail, C::tail));
   return fma(x, select(near, x.constant(C::middle_0), x.constant(C::tail_0)), x * rest);
+}
+
+template <Model M>
+Real<M> erf_inv_f64(Real<M> x) {
+  using C = InverseErrorConstants;
+  const auto [e, f] = reduce_binary(fma(-x, x, 1.0));
+  const auto [high, low] = log_parts(e, f);
+  const Real<M> w = -(high + low), root = square_root(w), middle = w - 1.0, tail = root - 4.0;
+  const Real<M> root_low = (fma(-root, root, w) - ((high + w) + low)) *
+                           fma(root, fma(root, C::half_inverse[2], C::half_inverse[1]), C::half_inverse[0]);
+  const Mask<M> near = w < 5.0;
+  const Real<M> constant = select(near, x.constant(C::middle_0), x.constant(C::tail_0));
+  // The slope in the root is near 1.
+  const Real<M> rest = select(near, fma(middle, estrin(middle, middle * middle, C::middle), C::middle_0_low),
+                              tail + fma(tail, estrin(tail, tail * tail, C::tail), root_low + C::tail_0_low));
+  const auto [sum, sum_low] = fast_two_sum(constant, rest);
+  return fma(x, sum, x * sum_low);
 }
 
 /// Inverse of the error function, infinite at -1 and 1, NaN beyond. Error below 1.9 (f32) and 1.8 ULP (f64).
@@ -156,15 +171,10 @@ Real<M> erf_inv(Real<M> x) {
   using T = typename M::Scalar;
   const Real<M> magnitude = abs(x);
   Real<M> result = magnitude;
-  if constexpr (is_f32<M>) {
-    result = erf_inv_polynomial(magnitude);
-  } else {
-    // One step of Halley's method, whose residual erf(y) - x is taken from the tail where x is near 1.
-    const Real<M> y = erf_inv_polynomial(magnitude);
-    const auto [erfc, gaussian] = erfc_large(y);
-    const Real<M> residual = select(y < 0.6, erf_small(y) - magnitude, (1.0 - magnitude) - erfc);
-    result = y - residual / fma(gaussian, ErrorConstants::two_over_root_pi, residual * y);
-  }
+  if constexpr (is_f32<M>)
+    result = erf_inv_f32(magnitude);
+  else
+    result = erf_inv_f64(magnitude);
   const Real<M> inside = select(magnitude == T(1), x.constant(Format<T>::infinity), result);
   return with_sign_of(select(magnitude <= T(1), inside, x.constant(Format<T>::nan)), x);
 }
