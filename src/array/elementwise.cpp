@@ -68,7 +68,7 @@ std::pair<Array, Array> frexp(const Array& x, Loc loc) {
 // number what is left of the exponent keeps the product normal until the last factor, which rounds.
 Array ldexp(const Array& x, const Array& e, Loc loc) {
   const LocScope place(loc);
-  check_dtype("ldexp", is_integer(e.dtype()), "integers as exponents", e);
+  check_dtype("ldexp", is_integer(e.dtype()) || e.dtype() == boolean, "integers as exponents", e);
   const Array v = inexact(x);
   check_dtype("ldexp", is_floating(v.dtype()), "real numbers", x);
   const FloatInfo info = finfo(v.dtype());

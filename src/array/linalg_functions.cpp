@@ -4,6 +4,7 @@
 
 #include "apsis/array/creation.hpp"
 #include "apsis/array/linalg.hpp"
+#include "apsis/control/scan.hpp"
 #include "apsis/control/while_loop.hpp"
 #include "apsis/ops/arithmetic.hpp"
 #include "apsis/ops/comparison.hpp"
@@ -229,4 +230,38 @@ Array toeplitz(const Array& c, const Array& r, Loc loc) {
   return take(all, places, axis);
 }
 
+EighResult eigh_tridiagonal(const Array& diagonal, const Array& below, Loc loc) {
+  const LocScope place(loc);
+  for (const Array& x : {diagonal, below})
+    check_rank("eigh_tridiagonal", x.ndim() >= 1, "an axis or more", x);
+  const std::int64_t n = diagonal.dim(-1);
+  if (below.dim(-1) != n - 1)
+    fail(messages::array_sizes, {"eigh_tridiagonal", to_string(diagonal.aval()), to_string(below.aval()),
+                                 "they are [.., n] and [.., n - 1]"});
+  const Array row = expand_dims(arange(n), 1), column = arange(n);
+  Dims end = Dims::filled(below.shape().size(), 0);
+  end[end.size() - 1] = 1;
+  const Array next = pad(below, Dims::filled(below.shape().size(), 0), end);
+  const Array lower = where(row == column + 1, expand_dims(next, -2), 0);  // which eigh reads alone
+  return eigh(where(row == column, expand_dims(diagonal, -2), lower), {.symmetrize_input = false});
+}
+
 }  // namespace apsis::linalg
+
+// Where F commutes with T, F's diagonal p follows from those before.
+apsis::Array apsis::detail::function_of_triangle(const linalg::SchurResult& schur, const Array& values) {
+  const Array& t = schur.t;
+  const std::int64_t n = t.dim(-1);
+  const Array offset = arange(n) - expand_dims(arange(n), 1), strict = triu(t, 1);
+  const auto differences = [](const Array& x) { return expand_dims(x, -2) - expand_dims(x, -1); };
+  const Array start = where(offset == 0, expand_dims(values, -2), zeros_like(t));
+  const Array gaps = differences(linalg::diagonal(t)), first = strict * differences(values);
+  const Array f = fori_loop(
+      1, n,
+      [&](const Array& p, const Array& known) {
+        const Array above = triu(known, 1), sums = first + matmul(strict, above) - matmul(above, strict);
+        return where(offset == p, where(gaps == 0, sums, sums / where(gaps == 0, 1, gaps)), known);
+      },
+      start);
+  return matmul(matmul(schur.z, f), arrays::adjoint(schur.z));
+}

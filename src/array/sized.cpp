@@ -102,7 +102,7 @@ Runs runs_of(const Array& x) {
   if (flat.size() == 0) return {sorted, order, sorted != sorted};
   const Array later = part(sorted, 0, 1, {}), earlier = part(sorted, 0, 0, -1);
   Array differs = later != earlier;
-  if (is_floating(x.dtype())) differs = differs && !(isnan(later) && isnan(earlier));
+  if (is_inexact(x.dtype())) differs = differs && !(isnan(later) && isnan(earlier));
   return {sorted, order, concatenate({array({true}), differs})};
 }
 
@@ -153,27 +153,18 @@ Array union1d(const Array& a, const Array& b, const SizedOptions& options, Loc l
   return unique(concatenate({ravel(a), ravel(b)}), options);
 }
 
-namespace {
-
-/// The different elements of a which are, or are not, in b.
-Array filtered(const char* where, const Array& a, const Array& b, bool wanted, const SizedOptions& options) {
+Array intersect1d(const Array& a, const Array& b, const SizedOptions& options, Loc loc) {
+  const LocScope place(loc);
   const Array given[] = {ravel(a), ravel(b)};
   const std::vector<Array> v = promoted(given);
   const Runs runs = runs_of(v[0]);
-  const Array there = isin(runs.sorted, v[1]);
-  return kept_entries(where, runs.sorted, runs.first && (wanted ? there : !there), options);
-}
-
-}  // namespace
-
-Array intersect1d(const Array& a, const Array& b, const SizedOptions& options, Loc loc) {
-  const LocScope place(loc);
-  return filtered("intersect1d", a, b, true, options);
+  return kept_entries("intersect1d", runs.sorted, runs.first && isin(runs.sorted, v[1]), options);
 }
 
 Array setdiff1d(const Array& a, const Array& b, const SizedOptions& options, Loc loc) {
   const LocScope place(loc);
-  return filtered("setdiff1d", a, b, false, options);
+  const Runs runs = runs_of(a);
+  return kept_entries("setdiff1d", runs.sorted, runs.first && !isin(runs.sorted, b), options);
 }
 
 Array setxor1d(const Array& a, const Array& b, const SizedOptions& options, Loc loc) {

@@ -157,7 +157,8 @@ void plan_positions(Plan& plan, const Dims& core_axes, std::size_t block_at, con
       plan.gather.offset_dims.push_back(static_cast<std::int64_t>(i));
 }
 
-Plan make_plan(const Array& x, std::span<const Index> given, Loc loc) {
+/// Where an index points. Nothing is taken from an axis without entries; an update has nothing to write there.
+Plan make_plan(const Array& x, std::span<const Index> given, bool takes, Loc loc) {
   std::vector<Index> indices = completed(x, without_masks(x, given), loc);
   bool any_array = std::ranges::any_of(indices, [](const Index& i) { return i.kind == Index::Kind::Array; });
   auto advanced = [&](const Index& i) {
@@ -202,7 +203,7 @@ Plan make_plan(const Array& x, std::span<const Index> given, Loc loc) {
       }
       default: {
         std::int64_t size = shape[static_cast<std::size_t>(axis)];
-        if (size == 0 && index.array.size() != 0)
+        if (takes && size == 0 && index.array.size() != 0)
           fail(messages::index_empty_axis, {axis_text(axis), to_string(shape)}, index.loc);
         plan.start.push_back(0);
         plan.limit.push_back(size);
@@ -369,7 +370,7 @@ void set_mode(Plan& plan, IndexMode mode) {
 Array update(const Array& x, std::span<const Index> index, const Array& given, ScatterKind kind,
              IndexMode mode, Loc loc) {
   const LocScope place(loc);
-  Plan plan = make_plan(x, index, loc);
+  Plan plan = make_plan(x, index, false, loc);
   set_mode(plan, mode);
   if (is_floating(given.dtype()) && (is_integer(x.dtype()) || x.dtype() == boolean))
     fail(messages::update_fractions, {to_string(given.aval()), to_string(x.aval())}, loc);
@@ -385,6 +386,7 @@ Array update(const Array& x, std::span<const Index> index, const Array& given, S
   if (!fits)
     fail(messages::update_shape, {to_string(values.shape()), to_string(plan.result), to_string(x.shape())},
          loc);
+  if (x.size() == 0) return x;
   values = lax::reshape(detail::broadcast_last(values, plan.result), plan.taken);
 
   Array core = put_positions(window_of(x, plan), values, plan, kind);
@@ -398,7 +400,7 @@ Array update(const Array& x, std::span<const Index> index, const Array& given, S
 
 Array detail::index_array(const Array& x, std::span<const Index> index, Loc loc) {
   const LocScope place(loc);
-  Plan plan = make_plan(x, index, loc);
+  Plan plan = make_plan(x, index, true, loc);
   return lax::reshape(take_positions(window_of(x, plan), plan), plan.result);
 }
 
@@ -408,7 +410,7 @@ Array Array::operator[](const Index& index) const {
 
 Array IndexUpdate::get(IndexMode mode, Loc loc) const {
   const LocScope place(loc);
-  Plan plan = make_plan(x_, index_, loc);
+  Plan plan = make_plan(x_, index_, true, loc);
   set_mode(plan, mode);
   return lax::reshape(take_positions(window_of(x_, plan), plan), plan.result);
 }
@@ -437,7 +439,7 @@ Array IndexUpdate::divide(const Array& v, IndexMode mode, Loc loc) const {
 }
 Array IndexUpdate::power(const Array& v, IndexMode mode, Loc loc) const {
   const LocScope place(loc);
-  detail::check_dtype("power", detail::float_dtypes | detail::complex_dtypes, x_.aval(), loc);
+  detail::check_dtype("power", detail::number_dtypes | detail::complex_dtypes, x_.aval(), loc);
   return pow(x_, IndexUpdate(ones_like(x_), index_).multiply(v, mode, loc), loc);
 }
 Array IndexUpdate::min(const Array& v, IndexMode mode, Loc loc) const {

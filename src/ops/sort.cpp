@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 
+#include "apsis/ops/complex.hpp"
 #include "apsis/ops/index.hpp"
 #include "ops/arguments.hpp"
 #include "ops/elementwise.hpp"
@@ -171,8 +172,15 @@ Array argsort(const Array& x, int axis, Loc loc) {
 
 namespace {
 
-/// Whether an entry belongs before a value. NaN is after all numbers, in the entries and among the values.
+/// Whether an entry belongs before a value, as `sort` has it: NaN is after all numbers, in the entries and among
+/// the values; of complex numbers the real part counts, then the imaginary one.
 Array comes_before(const Array& entry, const Array& value, bool right) {
+  if (is_complex(entry.dtype())) {
+    const Array re[] = {real(entry), real(value)};
+    const Array tie = lax::logical_and(lax::logical_not(comes_before(re[1], re[0], false)),
+                                       comes_before(imag(entry), imag(value), right));
+    return lax::logical_or(comes_before(re[0], re[1], false), tie);
+  }
   Array before = right ? lax::le(entry, value) : lax::lt(entry, value);
   if (!is_floating(entry.dtype())) return before;
   Array nan_value = lax::ne(value, value), nan_entry = lax::ne(entry, entry);

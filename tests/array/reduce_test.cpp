@@ -328,5 +328,21 @@ TEST(ArrayRoom, Random) {
   check_file("random", table);
 }
 
+// NumPy's answers.
+TEST(ArrayRoom, SetsOfComplexNumbers) {
+  const Array a = complex(array({1., 1., 0., 1., 0.}), array({2., 1., 0., 2., -1.})),
+              b = complex(array({1., 5.}), array({1., 0.}));
+  const auto same = [](const Array& x, const Array& re, const Array& im) {
+    return is_leaf<Array>::equal(x, complex(re, im));
+  };
+  EXPECT_TRUE(same(setdiff1d(a, b), array({0., 0., 1.}), array({-1., 0., 2.})));
+  EXPECT_TRUE(same(intersect1d(a, b), array({1.}), array({1.})));
+  EXPECT_TRUE(same(setxor1d(a, b), array({0., 0., 1., 5.}), array({-1., 0., 2., 0.})));
+  EXPECT_TRUE(is_leaf<Array>::equal(isin(a, b), array({false, true, false, false, false})));
+  EXPECT_TRUE(is_leaf<Array>::equal(searchsorted(sort(a), b), astype(array({2, 5}), i64)));
+  EXPECT_TRUE(is_leaf<Array>::equal(searchsorted(sort(a), a, true), astype(array({5, 3, 2, 5, 1}), i64)));
+  EXPECT_EQ(setdiff1d(astype(a, c64), b).dtype(), c64);  // that of the first
+}
+
 }  // namespace
 }  // namespace apsis::testing

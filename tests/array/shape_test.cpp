@@ -166,5 +166,25 @@ TEST(ArrayRoom, Updates) {
   check_file("updates", table);
 }
 
+TEST(ArrayRoom, OfBooleansAndIntegers) {
+  const Array mask = array({true, false});
+  EXPECT_TRUE(is_leaf<Array>::equal(outer(mask, mask), array({{true, false}, {false, false}})));
+  EXPECT_TRUE(is_leaf<Array>::equal(ldexp(array({1.5, 3.}), mask), array({3., 3.})));
+  EXPECT_TRUE(is_leaf<Array>::equal(array({2, 3}).at(array({0, 0, 7})).power(3), array({512, 3})));
+}
+
+TEST(ArrayRoom, UpdatesOfNothingAreNothing) {
+  const Array none = zeros({0, 3}), at = array({0, 5, -1});
+  for (const auto mode : {IndexMode::Drop, IndexMode::Clip, IndexMode::Wrap}) {
+    EXPECT_EQ(none.at(at).add(1., mode).shape(), Shape({0, 3}));
+    EXPECT_EQ(jit([=](const Array& x) {
+                return x.at(at).set(ones({3, 3}), mode);
+              })(none)
+                  .shape(),
+              Shape({0, 3}));
+  }
+  EXPECT_THROW(none.at(at).add(ones({2, 3})), Error);  // which does not fit
+}
+
 }  // namespace
 }  // namespace apsis::testing

@@ -84,6 +84,18 @@ def einsum():
             ("...,...", (2, 1), (3,)),
         ):
             record(w, "einsum", lambda *a: jnp.einsum(equation, *a), *(normal(t, *s) for s in shapes), equation=equation)
+    for t in FLOATS:
+        for equation, *shapes in (
+            ("ij,jk,kl->il", (4, 2), (2, 5), (5, 1)),
+            ("ij,jk,kl->il", (1, 2), (2, 5), (5, 4)),
+            ("i,ij,j", (3,), (3, 4), (4,)),
+            ("ab,cd,bd->ca", (2, 3), (4, 5), (3, 5)),
+            ("aab,bc,c,d->ad", (2, 2, 3), (3, 4), (4,), (2,)),
+            ("...a,ab,...b,b->...", (2, 3, 2), (2, 4), (3, 4), (4,)),
+            ("ij,jk,kl->il", (2, 0), (0, 3), (3, 2)),
+            ("a,ab,bc,cd,de,ef,fg,gh,hi,ij,j", (2,), (2, 1), (1, 2), (2, 2), (2, 3), (3, 1), (1, 2), (2, 2), (2, 1), (1, 3), (3,)),
+        ):
+            record(w, "einsum", lambda *a: jnp.einsum(equation, *a), *(normal(t, *s) for s in shapes), equation=equation)
     w.write()
 
 

@@ -163,6 +163,27 @@ std::pair<Array, Array> expm_frechet(const Array& a, const Array& e, Loc loc = L
 /// chapter 11); derivatives are those of `sqrtm` and `solve`.
 Array logm(const Array& a, Loc loc = Loc::here());
 
+/// Eigenvalues and eigenvectors of the Hermitian matrix with this diagonal [.., n] and that below it [.., n -
+/// 1]; leading axes broadcast. (scipy.linalg.eigh_tridiagonal)
+EighResult eigh_tridiagonal(const Array& diagonal, const Array& below, Loc loc = Loc::here());
+
+}  // namespace apsis::linalg
+namespace apsis::detail {
+Array function_of_triangle(const linalg::SchurResult& schur, const Array& values);
+}
+namespace apsis::linalg {
+
+/// f of square a, where f maps complex numbers elementwise and is analytic at the eigenvalues of a; complex.
+/// Of Schur's form, diagonal by diagonal (B. N. Parlett, A recurrence among the elements of functions of
+/// triangular matrices, 1976): digits are lost where eigenvalues are close, and a matrix of equal ones must
+/// be diagonalizable. Without derivatives, as `schur`. (scipy.linalg.funm)
+template <class F>
+Array funm(const Array& a, const F& f, Loc loc = Loc::here()) {
+  const LocScope place(loc);
+  const SchurResult form = schur(a, {.complex = true});
+  return detail::function_of_triangle(form, f(linalg::diagonal(form.t)));
+}
+
 /// Options of `polar`.
 struct PolarOptions {
   bool left = false;  ///< a = p·u; otherwise a = u·p

@@ -4,7 +4,12 @@
 // (docs/design/numbers.md).
 
 #include <concepts>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "apsis/core/array.hpp"
 
@@ -30,8 +35,21 @@ Array tensordot(const Array& a, const Array& b, const Dims& axes_a, const Dims& 
                 Loc loc = Loc::here());
 /// `einsum("...ij,...jk->...ik", {a, b})`: letters name axes, `...` others, which broadcast; those missing on
 /// the right are summed over. Without `->` the result has the ellipsis, then letters that occur once, in
-/// alphabetical order. Contracted from left to right.
+/// alphabetical order. Contracted in pairs, in the order of `einsum_path`.
+Array einsum(std::string_view equation, std::span<const Array> operands, Loc loc = Loc::here());
 Array einsum(std::string_view equation, std::initializer_list<Array> operands, Loc loc = Loc::here());
+
+/// What `einsum_path` gives.
+struct EinsumPath {
+  /// Which two are contracted, as in numpy.einsum_path: they leave the list, and the product goes to its end.
+  std::vector<std::pair<std::int64_t, std::int64_t>> pairs;
+  double multiply_adds = 0;  ///< of all products
+};
+/// The order in which `einsum` contracts: of up to 9 operands that of fewest multiply-adds, from left to
+/// right among equal ones; of more the cheapest pair next.
+EinsumPath einsum_path(std::string_view equation, std::span<const Array> operands, Loc loc = Loc::here());
+EinsumPath einsum_path(std::string_view equation, std::initializer_list<Array> operands,
+                       Loc loc = Loc::here());
 
 namespace detail {
 Array contract_axes(const Array& a, const Array& b, std::int64_t axes, Loc loc);
