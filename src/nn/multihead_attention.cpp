@@ -60,6 +60,18 @@ Array window_mask(const LocalWindow& window, const Array& at, const Array& keys)
   return logical_and(at <= keys + window.left, at >= keys - window.right);
 }
 
+/// Throws unless a mask has booleans that broadcast to [heads, T, S].
+void check_mask(const Array& mask, std::int64_t heads, std::int64_t t, std::int64_t s) {
+  if (mask.is_empty()) return;
+  const std::int64_t wanted[] = {heads, t, s};
+  bool fits = mask.dtype() == boolean && mask.ndim() <= 3;
+  for (int axis = 1; fits && axis <= mask.ndim(); ++axis)
+    fits = mask.dim(-axis) == 1 || mask.dim(-axis) == wanted[3 - axis];
+  if (!fits)
+    fail(messages::attention_mask,
+         {to_string(mask.aval()), to_string(Shape{t, s}), to_string(Shape{heads, t, s})});
+}
+
 Array both(const Array& a, const Array& b) { return a.is_empty() ? b : b.is_empty() ? a : logical_and(a, b); }
 
 }  // namespace
@@ -76,6 +88,7 @@ AttentionHeads MultiheadAttention::heads(const Array& query, const Array& key_, 
 Array MultiheadAttention::attend(const AttentionHeads& h, const MultiheadOptions& o, Loc loc) const {
   const LocScope place(loc);
   const std::int64_t t = h.query.dim(0), s = h.key.dim(0);
+  check_mask(o.mask, num_heads, t, s);
   Array y;
   if (!dropout.inference && dropout.p.value > 0) {
     const Array at = iota({t, 1}, 0), keys = iota({1, s}, 1);
@@ -108,6 +121,7 @@ std::pair<Array, AttentionCache> MultiheadAttention::attend(const AttentionHeads
                                                             const MultiheadOptions& o, Loc loc) const {
   const LocScope place(loc);
   const std::int64_t t = h.query.dim(0), capacity = cache.key.dim(0);
+  check_mask(o.mask, num_heads, t, capacity);
   error_if(cache.length + t > capacity, messages::attention_cache, {Array(capacity), Array(t), cache.length});
   const Array at = cache.length + iota({t}, 0);
   const AttentionCache next{cache.key.at(at).set(h.key), cache.value.at(at).set(h.value), cache.length + t};

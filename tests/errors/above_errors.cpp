@@ -154,6 +154,12 @@ APSIS_PROVOKES(shared_shapes,
 APSIS_PROVOKES(attention_shape,
                "[dot_product_attention] query is f64[4,3,2]; it needs a multiple of the key's 2 heads",
                nn::dot_product_attention(ones({4, 3, 2}), ones({5, 2, 2}), ones({5, 2, 2})))
+APSIS_PROVOKES(attention_mask,
+               "[MultiheadAttention] mask is bool[2,3]: give booleans of shape [3, 3], queries by keys, or "
+               "[1, 3, 3], one such for each head",
+               const auto mha = nn::make_multihead_attention({.num_heads = 1, .query_size = 2},
+                                                             random::key(0));
+               const Array x = ones({3, 2}); mha(x, x, x, {.mask = ones({2, 3}, boolean)}))
 APSIS_PROVOKES(attention_cache,
                "[MultiheadAttention] a cache for 2 places cannot take 3 more, 0 are filled: give init_cache "
                "a greater capacity",
