@@ -174,16 +174,16 @@ def error_function():
 
 @job
 def error_function_inverse():
-    # erfinv(x)/x, from w = -log(1 - x^2), for w up to 5 in w - 1, beyond in sqrt(w)
+    # erfinv(x)/x, from w = -log(1 - x^2), near 0 in w - 1, beyond in sqrt(w)
     def f(w):
         x = sqrt(-expm1(-w))
         return mp.erfinv(x) / x if w > mpf("1e-20") else sqrt(pi) / 2
     near, far = f(mpf(1)), f(mpf(16))
     for y in (near, far):
         print("constant", literal(rounded(y, 53)), literal(y - rounded(y, 53)))
-    show("erfinv(x)/x in w - 1, less its constant", lambda v: f(v + 1), list(range(1, 24)), (mpf(-1), mpf(4)), lambda v: 1 / f(v + 1), 53, {0: near})
+    show("erfinv(x)/x in w - 1, less its constant", lambda v: f(v + 1), list(range(1, 26)), (mpf(-1), mpf("5.25")), lambda v: 1 / f(v + 1), 53, {0: near})
     # 1 is taken from the first of these
-    show("erfinv(x)/x in sqrt(w) - 4, less its constant", lambda v: f((v + 4)**2), list(range(1, 34)), (sqrt(mpf(5)) - 4 - mpf("0.001"), mpf("2.1")), lambda v: 1 / f((v + 4)**2), 53, {0: far})
+    show("erfinv(x)/x in sqrt(w) - 4, less its constant", lambda v: f((v + 4)**2), list(range(1, 31)), (mpf("2.499") - 4, mpf("2.1")), lambda v: 1 / f((v + 4)**2), 53, {0: far})
     show("erfinv(x)/x in w - 1, 24 bits", lambda v: f(v + 1), list(range(11)), (mpf(-1), mpf(4)), lambda v: 1 / f(v + 1), 24)
     show("erfinv(x)/x in sqrt(w) - 3, 24 bits", lambda v: f((v + 3)**2), list(range(11)), (sqrt(mpf(5)) - 3 - mpf("0.001"), mpf("1.2")), lambda v: 1 / f((v + 3)**2), 24)
 

@@ -273,6 +273,7 @@ PathTraits tree_traits(const FlatTree& tree) {
           .levy_area = tree.levy_area,
           .t0 = tree.t0,
           .t1 = tree.t1,
+          .tol = tree.tol,
           .name = "VirtualBrownianTree"};
 }
 

@@ -65,6 +65,27 @@ void check_range(InputChecks& checks, const PathTraits& path, const GivenTimes& 
   });
 }
 
+/// No step may be shorter than the intervals within which the path is known; the last one, or one to a given
+/// time, is as short as it must be.
+void check_length(InputChecks& checks, const PathTraits& path, const GivenTimes& times,
+                  const Controller& controller) {
+  const auto* const adaptive = controller.as<PIDController>();
+  const Array& shortest = controller.as<ConstantStepSize>() ? times.dt0
+                          : adaptive                        ? adaptive->dtmin
+                                                            : Array();
+  if (path.tol.is_empty() || shortest.is_empty()) return;
+  const auto look = [&](std::span<const Array> v) {
+    // The whole solve may be one step. Lengths are compared as numbers of the dtype of times.
+    const Array length = abs(v[1]), whole = abs(v[3] - v[2]);
+    const Array slack = 1 + 4 * finfo(times.dtype).eps;
+    return Finding{where(length * slack < v[0] && length < whole, 1, 0), {v[0], v[1]}};
+  };
+  checks.refuse({path.tol, shortest, times.t0, times.t1}, look, [&] {
+    return std::vector{
+        Text(messages::brownian_too_coarse, {path.name, "{0}", adaptive ? "dtmin" : "dt0", "{1}"})};
+  });
+}
+
 /// Whether vector fields of controls do not depend on the state: then nothing of them is differentiated.
 bool is_additive(const Problem& p) {
   const char* const name = "the vector field of a ControlTerm";
@@ -177,6 +198,7 @@ void check_controls(InputChecks& checks, const SolverRef& solver, const Slopes& 
            {traits.name, traits.levy_area == LevyArea::SpaceTime ? "SpaceTime" : "SpaceTimeTime"}, loc);
     if (path.fixed_steps && !fixed) fail(messages::steps_not_fixed, {path.name}, loc);
     check_range(checks, path, times);
+    check_length(checks, path, times, controller);
   }
   if (has_noise(slopes) && !fixed && times.dt0.is_empty()) fail(messages::no_first_step_of_noise, {}, loc);
 }

@@ -65,11 +65,12 @@ Advice advice(const Problem& p) {
   if (c.as<ConstantStepSize>())
     return {
         "raise max_steps, or make dt0 longer",
-        p.solver.traits.error_order == 0 ? "make dt0 shorter, or let an adaptive controller do so: "
-                                           "PIDController{.rtol = 1e-6, .atol = 1e-9}, with a "
-                                           "solver that estimates its error, such as Tsit5"
-                                         : "make dt0 shorter, or let an adaptive controller do so: "
-                                           "PIDController{.rtol = 1e-6, .atol = 1e-9}",
+        p.slopes.driven()                  ? "make dt0 shorter"
+        : p.solver.traits.error_order == 0 ? "make dt0 shorter, or let an adaptive controller do so: "
+                                             "PIDController{.rtol = 1e-6, .atol = 1e-9}, with a "
+                                             "solver that estimates its error, such as Tsit5"
+                                           : "make dt0 shorter, or let an adaptive controller do so: "
+                                             "PIDController{.rtol = 1e-6, .atol = 1e-9}",
         "make dt0 longer",
         "make dt0 shorter, or let an adaptive controller do so: PIDController{.rtol = 1e-6, .atol = 1e-9}"};
   return {"raise max_steps, or shorten the interval", "take shorter steps there",

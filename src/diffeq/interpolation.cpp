@@ -93,6 +93,7 @@ Leaves each_leaf(const char* name, const Array& ts, const Leaves& ys, Loc loc, c
 
 Piece piece_at(const char* name, const Array& ts, const Array& t, Side side, Loc loc) {
   check_times_of_path(name, ts, loc);
+  if (!concrete_value(ts).is_empty()) check_ascending(name, ts, loc);
   if (t.is_empty() || t.ndim() != 0 || is_complex(t.dtype()))
     fail(messages::path_time, {name, shown(t)}, loc);
   const Array index = clip(searchsorted(ts, t, side == Side::Right) - 1, 0, ts.size() - 2);

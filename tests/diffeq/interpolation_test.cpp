@@ -174,5 +174,16 @@ TEST(Interpolation, TimesMustAscendWhereverTheyAreKnown) {
   EXPECT_EQ(error_of_call([&] { fill(array({0., nan_value, 0.5, 1., 2.})); }), "path_order");
 }
 
+TEST(Interpolation, TimesOfPathsMadeByHandMustAscend) {
+  const LinearInterpolation path{array({0., 2., 1.}), array({1., 2., 3.})};
+  std::string text;
+  try {
+    path.evaluate(0.5);
+  } catch (const Error& e) {
+    text = e.what();
+  }
+  EXPECT_EQ(text.find("[LinearInterpolation] ts[2] is 1.0, after 2.0: the times must ascend"), 0u) << text;
+}
+
 }  // namespace
 }  // namespace apsis::testing

@@ -17,14 +17,14 @@ namespace {
 
 /// A step's increments, given.
 struct GivenPath {
-  Array w, h;
+  Array w, h, k;
   Array evaluate(const Array&, const Array&) const { return w; }
   detail::PathTraits path_traits() const {
-    return {.brownian = true, .levy_area = LevyArea::SpaceTime, .name = "GivenPath"};
+    return {.brownian = true, .levy_area = LevyArea::SpaceTimeTime, .name = "GivenPath"};
   }
   std::vector<Array> start_memory() const { return {}; }
   detail::FlatIncrement flat_increment(const Array&, const Array&, std::vector<Array>&) const {
-    return {{w}, {h}, {}};
+    return {{w}, {h}, {k}};
   }
 };
 
@@ -86,7 +86,7 @@ std::vector<double> weak_errors(const Whole& solver, NoiseKind kind) {
   const auto after = [&](const Array& h) {
     const auto next = [&](const Array& y, const Array& x) {
       const Array root = sqrt(h);
-      const GivenPath path{root * x[range(0, 2)], root / std::sqrt(12.) * x[range(2, 4)]};
+      const GivenPath path{root * x[range(0, 2)], root / std::sqrt(12.) * x[range(2, 4)], zeros({2})};
       const auto f = [](const Array&, const Array& u) { return drift(u); };
       const auto g = [kind](const Array&, const Array& u) { return noise(kind, u); };
       return diffeqsolve(MultiTerm{ODETerm{f}, ControlTerm{g, path}}, solver, 0., h, h, y).ys[-1];
@@ -144,6 +144,46 @@ TEST(Noise, WeakOrdersByQuadrature) {
       EXPECT_NEAR(slope_of(e), claim.order, 0.15) << s.name << " of kind " << static_cast<int>(claim.kind)
                                                   << ", errors " << ::testing::PrintToString(e);
     }
+}
+
+// A particle on a spring, dx = v dt, dv = -γ v dt - u c x dt + √(2 γ u) dW. A step is linear in the state and
+// in W, H and K, so that its second moments follow from what it makes of unit vectors; the exact ones solve a
+// linear equation.
+template <class Solver>
+double order_of_moments(const Solver& solver) {
+  constexpr double gamma = 0.8, u = 1.3, c = 1.7;
+  const auto step = jit([&](const Array& h, const Array& z) {
+    const GivenPath path{z[2], z[3], z[4]};
+    const auto force = [](const Array& x) { return c * x; };
+    const auto sol =
+        diffeqsolve(underdamped_langevin(gamma, u, force, path), solver, 0., h, h, std::pair{z[0], z[1]});
+    return stack({sol.ys.first[-1], sol.ys.second[-1]});
+  });
+  const Array first = array({{1., -0.5}, {-0.5, 0.25}});  // of the state (1, -1/2)
+  // The moments x², xv, v², and 1.
+  const Array law = array({{0., 2., 0., 0.},
+                           {-u * c, -gamma, 1., 0.},
+                           {0., -2 * u * c, -2 * gamma, 2 * gamma * u},
+                           {0., 0., 0., 0.}});
+  const Array exact = matmul(linalg::expm(law), array({1., -0.5, 0.25, 1.}));
+  std::vector<double> errors;
+  for (const double steps : {8., 16., 32., 64.}) {
+    const double h = 1 / steps;
+    const Array made = transpose(vmap([&](const Array& z) { return step(array(h), z); })(eye(5)));
+    const Array a = made(range(), range(0, 2)), b = made(range(), range(2, 5));
+    const Array noise = matmul(b * array({h, h / 12, h / 720}), transpose(b));
+    Array moments = first;
+    for (int i = 0; i < static_cast<int>(steps); ++i)
+      moments = matmul(matmul(a, moments), transpose(a)) + noise;
+    const Array off = stack({moments(0, 0), moments(0, 1), moments(1, 1)}) - exact[range(0, 3)];
+    errors.push_back(max(abs(off)).item<double>());
+  }
+  return slope_of(errors);
+}
+TEST(Noise, WeakOrdersOfLangevinSolvers) {
+  EXPECT_NEAR(order_of_moments(ALIGN{}), 2., 0.15);
+  EXPECT_NEAR(order_of_moments(ShOULD{}), 3., 0.15);
+  EXPECT_NEAR(order_of_moments(QUICSORT{}), 3., 0.15);
 }
 
 }  // namespace

@@ -110,6 +110,11 @@ APSIS_PROVOKES(
     "the path as long as the solve",
     diffeqsolve(ControlTerm{multiplied, path_of({2})}, Euler{}, 0., 2., 0.1, initial))
 APSIS_PROVOKES(
+    brownian_too_coarse,
+    "[VirtualBrownianTree] tol is 0.01 and dt0 is 0.001: within tol a path is smooth, and shorter steps lead "
+    "to another solution; give a tol below dt0, such as half of it",
+    solve(multiplied, path_of({2}), Heun{}, {}, 0.001))
+APSIS_PROVOKES(
     noise_not_additive,
     "[SEA] this solver is for additive noise, and the vector field of a ControlTerm depends on the "
     "state; use SPaRK or GeneralShARK",

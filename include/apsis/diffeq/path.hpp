@@ -61,6 +61,7 @@ struct PathTraits {
   bool fixed_steps = false;  // increments of the same interval differ: no step may be tried again
   LevyArea levy_area = LevyArea::None;
   Array t0 = {}, t1 = {};  // where it is there; empty: everywhere
+  Array tol = {};  // steps that are shorter do not see Brownian motion; empty: there is no such length
   const char* name = "path";
 };
 /// Brownian paths have these members, and give increments faster when asked one after the other: what they

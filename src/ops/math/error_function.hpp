@@ -1,6 +1,7 @@
 #pragma once
 
 #include "ops/math/log.hpp"
+#include "ops/math/rare.hpp"
 
 // erf, erfc and the inverse of erf. Near 0 erf is x times a polynomial in x^2; further out erfc x is
 // exp(-x^2) w(t) / (1 + 2 x), with w a polynomial in t = (x - 3) / (x + 3) (the form of Shepherd and
@@ -97,29 +98,28 @@ Real<M> erfc(Real<M> x) {
 }
 
 struct InverseErrorConstants {
-  // erfinv(x) / x = middle_0 + middle_0_low + v middle(v) for w <= 5, v = w - 1; error 2^-61.0
+  static constexpr double far = 0.99903;
+  // erfinv(x) / x = middle_0 + middle_0_low + v middle(v) for w <= 6.25, v = w - 1; error 2^-59.3
   static constexpr double middle_0 = 0x1.209b9bb73e395p+0, middle_0_low = -0x1.aff2a7f28f864p-55;
   static constexpr double middle[] = {
-      0x1.fb8fccc60652p-3,    0x1.16931130facf9p-8,   -0x1.3779be7c1cecdp-9,  0x1.a3f0f04a37b5dp-14,
-      0x1.4075e5804727p-15,   -0x1.1eee00d6ef414p-18, -0x1.2f73f6b139bbdp-21, 0x1.06ac907cacb1ep-23,
-      0x1.9f13218fb1cap-28,   -0x1.9fa3d0316cd1p-29,  0x1.23c5e47bc9a5cp-36,  0x1.294092fc9e42ep-34,
-      -0x1.063bcc0b39e4dp-38, -0x1.7f7608682f802p-40, 0x1.5365aca87fa85p-43,  0x1.b77721dd0ec79p-46,
-      -0x1.2a955d09c33a4p-48, -0x1.d81955884c4e2p-51, 0x1.76e9415774991p-52,  -0x1.afc02ff4a885p-55,
-      0x1.0b3a965936201p-58,  -0x1.58c432b56e5f6p-63, 0x1.5557aa9a21b27p-69};
-  // = tail_0 + tail_0_low + v + v tail(v) beyond, v = sqrt(w) - 4; error 2^-59.1
+      0x1.fb8fccc60652p-3,    0x1.16931130facb6p-8,   -0x1.3779be7c1cf36p-9,  0x1.a3f0f04a45498p-14,
+      0x1.4075e5804bc52p-15,  -0x1.1eee00dacef71p-18, -0x1.2f73f6a67ffb4p-21, 0x1.06ac917ba16b1p-23,
+      0x1.9f13072a71dap-28,   -0x1.9fa40415cd717p-29, 0x1.23efef694c317p-36,  0x1.293f6001568e4p-34,
+      -0x1.069be5372ff95p-38, -0x1.7e5b79a7656b8p-40, 0x1.52c0922ac748cp-43,  0x1.a325fbf035dacp-46,
+      -0x1.e063ce6e52ecep-49, -0x1.40946ff7ac808p-50, 0x1.bec43371929b7p-52,  -0x1.ee9c67412d7b6p-55,
+      0x1.05ecadda722c5p-58,  -0x1.753949f454611p-67, -0x1.3ea7d588e2b91p-66, 0x1.6a0e806a9b878p-70,
+      -0x1.185057ac10bfp-75};
+  // = tail_0 + tail_0_low + v + v tail(v) for w >= 6.245, v = sqrt(w) - 4; error 2^-58.2
   static constexpr double tail_0 = 0x1.eb7e0914cbf1bp+1, tail_0_low = -0x1.b9b071eda3deap-53;
   static constexpr double tail[] = {
-      0x1.37132e1c62000p-7,   0x1.4a42eb3d8953p-10,   -0x1.c79a1b11b787fp-11, 0x1.508bb6b19a18cp-12,
-      -0x1.ee5c5af06b30ap-14, 0x1.d3090b0769b39p-15,  -0x1.110ad82d48fb8p-15, 0x1.3944055ff501p-16,
-      -0x1.29f3481a879f9p-17, 0x1.94a53a5780191p-19,  -0x1.be772a65d3912p-22, -0x1.2719f28c80bd4p-22,
-      0x1.00bb17e39c267p-22,  -0x1.91ffb537c6c9ap-24, 0x1.01180ac9af94dp-26,  0x1.781892b3201ecp-28,
-      -0x1.4144760badc5fp-28, 0x1.a5dcdc4a931dcp-30,  -0x1.5751e83999207p-33, -0x1.c301b38a44fdcp-34,
-      0x1.0515e9c2101e9p-34,  -0x1.8c4acc460ba25p-37, -0x1.89687f70cf64ap-40, 0x1.20fe61a4656d2p-43,
-      0x1.3499075144edcp-41,  0x1.83eb07f859f63p-45,  -0x1.aeb05b8f5cf73p-43, 0x1.804d091f5d2fep-45,
-      0x1.2387ef53219ap-46,   -0x1.0438175aabd28p-47, 0x1.75d52e3a13d3dp-55,  0x1.8b0ae5ea3041dp-52,
-      -0x1.9327d4a4c68p-55};
-  // 1 / (2 r) for 2.2 <= r <= 6.1; error 5 %
-  static constexpr double half_inverse[] = {0.39862, -0.097276, 0.0074856};
+      0x1.37132e1c62000p-7,   0x1.4a42eb3d88253p-10,  -0x1.c79a1b11b375bp-11, 0x1.508bb6b23e68cp-12,
+      -0x1.ee5c5af361a9fp-14, 0x1.d3090acba8ac4p-15,  -0x1.110ad7f542a8ep-15, 0x1.3944080d6edc2p-16,
+      -0x1.29f34caeb727p-17,  0x1.94a4f2cc6e7edp-19,  -0x1.be754a100a83bp-22, -0x1.271533a58be89p-22,
+      0x1.00b6fb190455dp-22,  -0x1.921a8b4617268p-24, 0x1.017c1aaebb867p-26,  0x1.79b441d239f8ep-28,
+      -0x1.42f39e0c4696bp-28, 0x1.a1bb5fe528542p-30,  -0x1.2dd922e6c12fp-33,  -0x1.a88f339e89a7cp-34,
+      0x1.af4ff634de65ep-35,  -0x1.b1dacdb201f0cp-37, 0x1.67c237990368ap-39,  -0x1.057033e7c7a55p-43,
+      -0x1.06bd4e5e44065p-41, 0x1.13d3e63e1e7d8p-42,  -0x1.1afaf99c2e699p-45, -0x1.8ab716d444c4ep-47,
+      0x1.23e08c22a7e0cp-48,  -0x1.bdd63ceb155cfp-52};
 };
 
 struct InverseErrorConstantsF32 {
@@ -149,34 +149,43 @@ Real<M> erf_inv_f32(Real<M> x) {
 }
 
 template <Model M>
-Real<M> erf_inv_f64(Real<M> x) {
+Real<M> erf_inv_near(Real<M> x) {
   using C = InverseErrorConstants;
   const auto [e, f] = reduce_binary(fma(-x, x, 1.0));
   const auto [high, low] = log_parts(e, f);
-  const Real<M> w = -(high + low), root = square_root(w), middle = w - 1.0, tail = root - 4.0;
-  const Real<M> root_low = (fma(-root, root, w) - ((high + w) + low)) *
-                           fma(root, fma(root, C::half_inverse[2], C::half_inverse[1]), C::half_inverse[0]);
-  const Mask<M> near = w < 5.0;
-  const Real<M> constant = select(near, x.constant(C::middle_0), x.constant(C::tail_0));
+  const Real<M> middle = -(high + low) - 1.0;
+  const Real<M> rest = fma(middle, estrin(middle, middle * middle, C::middle), C::middle_0_low);
+  const auto [sum, sum_low] = fast_two_sum(x.constant(C::middle_0), rest);
+  return fma(x, sum, x * sum_low);
+}
+
+/// The same from `far` on.
+template <Model M>
+Real<M> erf_inv_tail(Real<M> x) {
+  using C = InverseErrorConstants;
+  const auto [e, f] = reduce_binary(fma(-x, x, 1.0));
+  const auto [high, low] = log_parts(e, f);
+  const Real<M> w = -(high + low), root = square_root(w), tail = root - 4.0;
+  const Real<M> root_low = (fma(-root, root, w) - ((high + w) + low)) * (0.5 / root);
   // The slope in the root is near 1.
-  const Real<M> rest = select(near, fma(middle, estrin(middle, middle * middle, C::middle), C::middle_0_low),
-                              tail + fma(tail, estrin(tail, tail * tail, C::tail), root_low + C::tail_0_low));
-  const auto [sum, sum_low] = fast_two_sum(constant, rest);
+  const Real<M> rest = tail + fma(tail, estrin(tail, tail * tail, C::tail), root_low + C::tail_0_low);
+  const auto [sum, sum_low] = fast_two_sum(x.constant(C::tail_0), rest);
   return fma(x, sum, x * sum_low);
 }
 
 /// Inverse of the error function, infinite at -1 and 1, NaN beyond. Error below 1.9 (f32) and 1.8 ULP (f64).
 template <Model M>
 Real<M> erf_inv(Real<M> x) {
-  using T = typename M::Scalar;
   const Real<M> magnitude = abs(x);
-  Real<M> result = magnitude;
-  if constexpr (is_f32<M>)
-    result = erf_inv_f32(magnitude);
-  else
-    result = erf_inv_f64(magnitude);
-  const Real<M> inside = select(magnitude == T(1), x.constant(Format<T>::infinity), result);
-  return with_sign_of(select(magnitude <= T(1), inside, x.constant(Format<T>::nan)), x);
+  if constexpr (is_f32<M>) {
+    const Real<M> inside =
+        select(magnitude == 1.0f, x.constant(Format<float>::infinity), erf_inv_f32(magnitude));
+    return with_sign_of(select(magnitude <= 1.0f, inside, x.constant(Format<float>::nan)), x);
+  } else {
+    // Of uniform numbers one in a thousand is beyond.
+    const Mask<M> beyond = !(magnitude < InverseErrorConstants::far);
+    return with_sign_of(rare(beyond, rare_erf_inv, magnitude, erf_inv_near(magnitude)), x);
+  }
 }
 
 }  // namespace apsis::detail::math

@@ -1,5 +1,6 @@
 #include "ops/math/rare.hpp"
 
+#include "ops/math/error_function.hpp"
 #include "ops/math/trigonometric.hpp"
 
 namespace apsis::detail::math {
@@ -113,6 +114,10 @@ double apsis_rare_sin_f64(double x) { return huge_sin(x); }
 double apsis_rare_cos_f64(double x) { return huge_cos(x); }
 double apsis_rare_tan_f64(double x) { return huge_tan(x); }
 double apsis_rare_fmod_f64(double x, double y) { return std::fmod(x, y); }
+double apsis_rare_erf_inv_f64(double x) {
+  using L = Format<double>;
+  return x < 1 ? erf_inv_tail(Real<ScalarModel<double>>{{}, x}).v : x == 1 ? L::infinity : L::nan;
+}
 float apsis_rare_sin_f32(float x) { return static_cast<float>(huge_sin(x)); }
 float apsis_rare_cos_f32(float x) { return static_cast<float>(huge_cos(x)); }
 float apsis_rare_tan_f32(float x) { return static_cast<float>(huge_tan(x)); }

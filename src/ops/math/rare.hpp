@@ -12,6 +12,7 @@ float apsis_rare_tan_f32(float);
 double apsis_rare_tan_f64(double);
 double apsis_rare_lgamma_f64(double);
 double apsis_rare_digamma_f64(double);
+double apsis_rare_erf_inv_f64(double);
 float apsis_rare_fmod_f32(float, float);
 double apsis_rare_fmod_f64(double, double);
 }
@@ -37,6 +38,8 @@ template <class T>
 inline constexpr RareBinary<T> rare_fmod = {"apsis_rare_fmod_f64", apsis_rare_fmod_f64};
 template <>
 inline constexpr RareBinary<float> rare_fmod<float> = {"apsis_rare_fmod_f32", apsis_rare_fmod_f32};
+
+inline constexpr RareUnary<double> rare_erf_inv = {"apsis_rare_erf_inv_f64", apsis_rare_erf_inv_f64};
 
 // f32 computes these in f64.
 inline constexpr RareUnary<double> rare_lgamma = {"apsis_rare_lgamma_f64", apsis_rare_lgamma_f64};
