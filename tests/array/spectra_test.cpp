@@ -54,6 +54,14 @@ TEST(Spectra, AreThoseOfJax) {
            })},
           {"sqrtm", of_matrix([](const Array& a) { return la::sqrtm(a); })},
           {"logm", of_matrix([](const Array& a) { return la::logm(a); })},
+          {"funm", of_case([](const Case& c, Inputs x) {
+             return c.text.at("of") == "sin" ? la::funm(x[0], [](const Array& w) { return sin(w); })
+                                             : la::funm(x[0], [](const Array& w) { return exp(w); });
+           })},
+          {"eigh_tridiagonal", several([](const Case&, Inputs x) {
+             const auto [w, v] = la::eigh_tridiagonal(x[0], x[1]);
+             return Arrays{w, matmul(v * row(sin(w)), conj(matrix_transpose(v)))};
+           })},
           {"solve_sylvester",
            of_case([](const Case&, Inputs x) { return la::solve_sylvester(x[0], x[1], x[2]); })},
           {"polar", several([](const Case& c, Inputs x) {

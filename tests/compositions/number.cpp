@@ -124,6 +124,22 @@ Number tanh(const Number& a) {
     return value;
   });
 }
+Number atan(const Number& a) {
+  // At x = tan φ the j-th derivative is (j - 1)! cosʲφ sin j(φ + π/2).
+  const long double angle = std::atan(a.c[0]), right = std::acos(-1.L) / 2;
+  return lifted(a, [&](int j) {
+    return j == 0 ? angle
+                  : std::tgamma(static_cast<long double>(j)) * std::pow(std::cos(angle), j) *
+                        std::sin(j * (angle + right));
+  });
+}
+Number erf(const Number& a) {
+  const long double x = a.c[0], slope = 2 / std::sqrt(std::acos(-1.L)) * std::exp(-x * x);
+  return lifted(a, [&](int j) {
+    if (j == 0) return std::erf(x);
+    return (j % 2 == 1 ? slope : -slope) * std::hermite(static_cast<unsigned>(j) - 1, x);
+  });
+}
 
 bool less(const Number& a, const Number& b) {
   const long double gap = std::abs(a.c[0] - b.c[0]);

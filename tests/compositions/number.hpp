@@ -47,6 +47,8 @@ Number exp(const Number& a);
 Number log(const Number& a);
 Number sqrt(const Number& a);
 Number tanh(const Number& a);
+Number atan(const Number& a);
+Number erf(const Number& a);
 
 /// a < b, noting a tie between numbers whose derivatives differ.
 bool less(const Number& a, const Number& b);

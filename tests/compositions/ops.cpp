@@ -65,13 +65,15 @@ Tensor folded(const Tensor& x, Statics numbers, Combine&& combine) {
 Number larger(const Number& a, const Number& b) { return less(a, b) ? b : a; }
 Number smaller(const Number& a, const Number& b) { return less(a, b) ? a : b; }
 
-Tensor cumulative(std::span<const Tensor> in, Statics numbers) {
-  Tensor r = in[0];
+/// Each element along the axis numbers[0] combined with those before it.
+template <class Combine>
+Tensor cumulative(const Tensor& x, Statics numbers, Combine&& combine) {
+  Tensor r = x;
   const Extents e(r.shape, static_cast<std::size_t>(numbers[0]));
   for (std::size_t o = 0; o < e.outer; ++o)
     for (std::size_t k = 1; k < e.along; ++k)
       for (std::size_t i = 0; i < e.inner; ++i)
-        r.elements[e.at(o, k, i)] = r.elements[e.at(o, k - 1, i)] + r.elements[e.at(o, k, i)];
+        r.elements[e.at(o, k, i)] = combine(r.elements[e.at(o, k - 1, i)], r.elements[e.at(o, k, i)]);
   return r;
 }
 Tensor sorted(std::span<const Tensor> in, Statics numbers) {
@@ -153,6 +155,52 @@ const ArrayOp table[] = {
         "root", [](Arrays x, Statics, const Array&) { return apsis::sqrt(1.25 + x[0] * x[0]); },
         [](Numbers x) { return sqrt(Number(1.25) + x[0] * x[0]); }),
     elementwise<1>(
+        "tan_of_tanh", [](Arrays x, Statics, const Array&) { return apsis::tan(apsis::tanh(x[0])); },
+        [](Numbers x) { return sin(tanh(x[0])) / cos(tanh(x[0])); }),
+    elementwise<1>(
+        "sinh_of_tanh", [](Arrays x, Statics, const Array&) { return apsis::sinh(apsis::tanh(x[0])); },
+        [](Numbers x) { return (exp(tanh(x[0])) - exp(-tanh(x[0]))) / Number(2); }),
+    elementwise<1>(
+        "cosh_of_tanh", [](Arrays x, Statics, const Array&) { return apsis::cosh(apsis::tanh(x[0])); },
+        [](Numbers x) { return (exp(tanh(x[0])) + exp(-tanh(x[0]))) / Number(2); }),
+    elementwise<1>(
+        "expm1_of_tanh", [](Arrays x, Statics, const Array&) { return apsis::expm1(apsis::tanh(x[0])); },
+        [](Numbers x) { return exp(tanh(x[0])) - Number(1); }),
+    elementwise<1>(
+        "exp2_of_tanh", [](Arrays x, Statics, const Array&) { return apsis::exp2(apsis::tanh(x[0])); },
+        [](Numbers x) { return exp(tanh(x[0]) * Number(std::log(2.L))); }),
+    elementwise<1>(
+        "log2_of_square", [](Arrays x, Statics, const Array&) { return apsis::log2(1.5 + square(x[0])); },
+        [](Numbers x) { return log(Number(1.5) + x[0] * x[0]) / Number(std::log(2.L)); }),
+    elementwise<1>(
+        "asinh_of_tanh", [](Arrays x, Statics, const Array&) { return apsis::asinh(apsis::tanh(x[0])); },
+        [](Numbers x) { return log(tanh(x[0]) + sqrt(Number(1) + tanh(x[0]) * tanh(x[0]))); }),
+    elementwise<1>(
+        "atanh_of_tanh",
+        [](Arrays x, Statics, const Array&) { return apsis::atanh(0.5 * apsis::tanh(x[0])); },
+        [](Numbers x) { return log((Number(2) + tanh(x[0])) / (Number(2) - tanh(x[0]))) / Number(2); }),
+    elementwise<1>(
+        "asin_of_tanh", [](Arrays x, Statics, const Array&) { return apsis::asin(0.5 * apsis::tanh(x[0])); },
+        [](Numbers x) { return atan(tanh(x[0]) / sqrt(Number(4) - tanh(x[0]) * tanh(x[0]))); }),
+    elementwise<1>(
+        "acosh_of_square", [](Arrays x, Statics, const Array&) { return apsis::acosh(1.5 + square(x[0])); },
+        [](Numbers x) {
+          const Number y = Number(1.5) + x[0] * x[0];
+          return log(y + sqrt(y * y - Number(1)));
+        }),
+    elementwise<1>(
+        "atan", [](Arrays x, Statics, const Array&) { return apsis::atan(x[0]); },
+        [](Numbers x) { return atan(x[0]); }),
+    elementwise<1>(
+        "erf", [](Arrays x, Statics, const Array&) { return apsis::erf(x[0]); },
+        [](Numbers x) { return erf(x[0]); }),
+    elementwise<1>(
+        "inverse_root", [](Arrays x, Statics, const Array&) { return rsqrt(1.25 + square(x[0])); },
+        [](Numbers x) { return reciprocal(sqrt(Number(1.25) + x[0] * x[0])); }),
+    elementwise<1>(
+        "cube_root", [](Arrays x, Statics, const Array&) { return apsis::cbrt(1.25 + square(x[0])); },
+        [](Numbers x) { return exp(log(Number(1.25) + x[0] * x[0]) / Number(3)); }),
+    elementwise<1>(
         "abs", [](Arrays x, Statics, const Array&) { return apsis::abs(x[0]); },
         [](Numbers x) { return larger(x[0], -x[0]); }),
     elementwise<1>(
@@ -180,6 +228,19 @@ const ArrayOp table[] = {
     elementwise<2>(
         "minimum", [](Arrays x, Statics, const Array&) { return minimum(x[0], x[1]); },
         [](Numbers x) { return smaller(x[0], x[1]); }),
+    elementwise<2>(
+        "atan2", [](Arrays x, Statics, const Array&) { return apsis::atan2(x[0], 1.5 + square(x[1])); },
+        [](Numbers x) { return atan(x[0] / (Number(1.5) + x[1] * x[1])); }),
+    elementwise<2>(
+        "hypot", [](Arrays x, Statics, const Array&) { return apsis::hypot(x[0], 1.5 + square(x[1])); },
+        [](Numbers x) {
+          const Number y = Number(1.5) + x[1] * x[1];
+          return sqrt(x[0] * x[0] + y * y);
+        }),
+    elementwise<2>(
+        "logaddexp",
+        [](Arrays x, Statics, const Array&) { return logaddexp(apsis::tanh(x[0]), apsis::tanh(x[1])); },
+        [](Numbers x) { return log(exp(tanh(x[0])) + exp(tanh(x[1]))); }),
     elementwise<3>(
         "fma", [](Arrays x, Statics, const Array&) { return fma(x[0], x[1], x[2]); },
         [](Numbers x) { return x[0] * x[1] + x[2]; }),
@@ -202,13 +263,40 @@ const ArrayOp table[] = {
     {"max", choose_axis,
      [](Arrays x, Statics n, const Array&) { return max(x[0], {.axis = whole_number(n[0])}); }, false,
      nullptr, [](std::span<const Tensor> x, Statics n) { return folded(x[0], n, larger); }},
+    {"min", choose_axis,
+     [](Arrays x, Statics n, const Array&) { return min(x[0], {.axis = whole_number(n[0])}); }, false,
+     nullptr, [](std::span<const Tensor> x, Statics n) { return folded(x[0], n, smaller); }},
+    {"logsumexp", choose_axis,
+     [](Arrays x, Statics n, const Array&) {
+       return logsumexp(apsis::tanh(x[0]), {.axis = whole_number(n[0])});
+     },
+     false, nullptr,
+     [](std::span<const Tensor> x, Statics n) {
+       Tensor powers = x[0];
+       for (Number& e : powers.elements) e = exp(tanh(e));
+       Tensor r = folded(powers, n, [](const Number& a, const Number& b) { return a + b; });
+       for (Number& e : r.elements) e = log(e);
+       return r;
+     }},
     {"total", like_first<1>, [](Arrays x, Statics, const Array&) { return sum(x[0]); }, false, nullptr,
      [](std::span<const Tensor> x, Statics) {
        return Tensor{{}, {std::accumulate(x[0].elements.begin(), x[0].elements.end(), Number(0))}};
      }},
     {"cumsum", choose_axis,
      [](Arrays x, Statics n, const Array&) { return cumsum(x[0], {.axis = whole_number(n[0])}); }, false,
-     nullptr, cumulative},
+     nullptr,
+     [](std::span<const Tensor> x, Statics n) {
+       return cumulative(x[0], n, [](const Number& a, const Number& b) { return a + b; });
+     }},
+    {"cumprod", choose_axis,
+     [](Arrays x, Statics n, const Array&) { return cumprod(x[0], {.axis = whole_number(n[0])}); }, false,
+     nullptr,
+     [](std::span<const Tensor> x, Statics n) {
+       return cumulative(x[0], n, [](const Number& a, const Number& b) { return a * b; });
+     }},
+    {"cummax", choose_axis,
+     [](Arrays x, Statics n, const Array&) { return cummax(x[0], {.axis = whole_number(n[0])}); }, false,
+     nullptr, [](std::span<const Tensor> x, Statics n) { return cumulative(x[0], n, larger); }},
     {"sort", choose_axis, [](Arrays x, Statics n, const Array&) { return sort(x[0], whole_number(n[0])); },
      false, nullptr, sorted},
     {"matmul",
@@ -269,6 +357,26 @@ const ArrayOp table[] = {
     {"flip", choose_axis, [](Arrays x, Statics n, const Array&) { return flip(x[0], {whole_number(n[0])}); }},
     {"roll", choose_axis,
      [](Arrays x, Statics n, const Array&) { return roll(x[0], 1, whole_number(n[0])); }},
+    {"repeat",
+     [](Random& random, const Shape& first, std::vector<double>& numbers, Shapes& others) {
+       return first.product() < 50 && choose_axis(random, first, numbers, others);
+     },
+     [](Arrays x, Statics n, const Array&) { return repeat(x[0], 2, whole_number(n[0])); }},
+    {"rot90", [](Random&, const Shape& first, std::vector<double>&, Shapes&) { return first.rank() > 1; },
+     [](Arrays x, Statics, const Array&) { return rot90(x[0]); }},
+    {"diagonal", [](Random&, const Shape& first, std::vector<double>&, Shapes&) { return first.rank() > 1; },
+     [](Arrays x, Statics, const Array&) { return diagonal(x[0]); }},
+    {"spread_out",
+     [](Random& random, const Shape& first, std::vector<double>& numbers, Shapes&) {
+       for (int i = 0; i < first.rank(); ++i) numbers.push_back(static_cast<double>(random.below(2)));
+       return !first.empty() && first.product() < 50;
+     },
+     [](Arrays x, Statics n, const Array& fill) {
+       const Dims none = Dims::filled(n.size(), 0);
+       Dims between;
+       for (double d : n) between.push_back(static_cast<std::int64_t>(d));
+       return pad(x[0], none, none, between, fill);
+     }},
     {"concatenate", choose_two_along_axis,
      [](Arrays x, Statics n, const Array&) { return concatenate(x, whole_number(n[0])); }},
     {"stack", choose_two_along_axis,

@@ -115,9 +115,25 @@ def polynomials(w):
                 w.case("trim_zeros", {"side": side, "size": -1}, x0=x, y0=np.trim_zeros(x, side))
 
 
+def tridiagonal(d, e):
+    a = jnp.diag(d) + jnp.diag(e, -1) + jnp.diag(e.conj(), 1)
+    w, v = jnp.linalg.eigh(a, symmetrize_input=False)
+    return w, (v * jnp.sin(w)) @ v.T.conj()
+
+
+def functions_by_triangles(w):
+    for t in TYPES:
+        for a in (normal(t, 1, 1), normal(t, 3, 3), normal(t, 6, 6), np.diag(np.asarray([1, 2, 1], t)), np.zeros((0, 0), t)):
+            for name in ("sin", "exp"):
+                of = lambda a: scipy.linalg.funm(a, getattr(np, name)) if a.size else a  # noqa: E731
+                record(w, "funm", of, a, grad=False, y=np.asarray(of(a.astype(np.complex128)), complex_of(t)), of=name)
+        for n in (1, 2, 5):
+            record(w, "eigh_tridiagonal", tridiagonal, normal(np.zeros(1, t).real.dtype, n), normal(t, n - 1))
+
+
 if __name__ == "__main__":
     writer = records.Writer(__file__, "array_spectra.txt", "What eigenvalues serve for.\n" + FORMAT.strip(), ("jax", "jaxlib", "numpy", "scipy"))
-    for family in (spectra, functions, polynomials):
+    for family in (spectra, functions, polynomials, functions_by_triangles):
         family(writer)
     writer.write()
     sys.exit(0)
