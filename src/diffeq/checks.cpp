@@ -85,8 +85,6 @@ void check_numbers(const SolveOptions& o, Loc loc) {
   } table[] = {
       {"max_steps", o.max_steps, o.max_steps >= -1,
        "give a number of attempts, or -1 for a solve without a bound of yours"},
-      {"saveat.steps", o.saveat.steps, o.saveat.steps >= 0,
-       "give n to save every n-th accepted step, or 0 for none"},
       {"checkpoints", o.checkpoints, o.checkpoints == 0 || o.checkpoints >= 2,
        "give the number of states that reverse mode keeps, 2 or more, or 0 for a tape of all steps"},
       {"checkpoint_bytes", o.checkpoint_bytes, o.checkpoint_bytes >= 0,
@@ -106,15 +104,21 @@ void check_dense_room(std::span<const Array> y0, const SolveOptions& o, Loc loc)
     bytes += 2 * static_cast<double>(o.max_steps) * static_cast<double>(y.aval().bytes());
   if (bytes > 0x1p40) fail(messages::dense_too_many, {std::to_string(o.max_steps)}, loc);
 }
-/// The rows that saveat.steps has room for; more bytes than any machine has are a mistake.
-void check_room(std::span<const Array> y0, const SolveOptions& o, Loc loc) {
-  if (o.saveat.steps <= 0) return;
-  if (o.max_steps < 0) fail(messages::steps_without_bound, {}, loc);
-  const std::int64_t rows = o.max_steps / o.saveat.steps;
+/// The rows that a request for steps has room for; more bytes than any machine has are a mistake.
+void check_room(std::span<const Array> y0, const SolveOptions& o, const FlatSave& save, Loc loc) {
+  const std::int64_t steps = save.at.steps;
+  if (steps < 0)
+    fail(messages::option_range,
+         {"diffeqsolve", save.name + ".steps", std::to_string(steps),
+          "give n to save every n-th accepted step, or 0 for none"},
+         loc);
+  if (steps == 0) return;
+  if (o.max_steps < 0) fail(messages::steps_without_bound, {save.name}, loc);
+  const std::int64_t rows = o.max_steps / steps;
   double bytes = 0;
   for (const Array& y : y0) bytes += static_cast<double>(rows) * static_cast<double>(y.aval().bytes());
   if (bytes > 0x1p40)
-    fail(messages::steps_too_many, {std::to_string(rows), std::to_string(o.max_steps)}, loc);
+    fail(messages::steps_too_many, {save.name, std::to_string(rows), std::to_string(o.max_steps)}, loc);
 }
 
 /// The numbers from `low` to `high`, each included or not.
@@ -280,25 +284,37 @@ void check_state(const Array& t0, std::span<const Array> y0, const LeafNames& na
 }
 
 void check_structure(std::span<const Array> y0, const LeafNames& names, const GivenTimes& times,
-                     const SolveOptions& options, Loc loc) {
+                     const SolveOptions& options, std::span<const FlatSave> saves, Loc loc) {
   check_time(times.t1, "t1", loc);
   if (!times.dt0.is_empty()) check_time(times.dt0, "dt0", loc);
   check_state(times.t0, y0, names, loc);
-  if (!times.ts.is_empty()) {
-    if (times.ts.ndim() != 1) fail(messages::save_times, {to_string(times.ts.aval())}, loc);
-    if (is_complex(times.ts.dtype()))
-      fail(messages::time_not_real, {"saveat.ts", to_string(times.ts.aval())}, loc);
-  }
   check_numbers(options, loc);
-  const SaveAt& save = options.saveat;
-  if (options.adjoint == Adjoint::SteadyState &&
-      (save.t0 || !save.ts.is_empty() || save.steps != 0 || save.events != 0 || save.dense))
-    fail(messages::steady_saveat, {}, loc);
-  check_room(y0, options, loc);
+  const bool steady = options.adjoint == Adjoint::SteadyState;
+  if (steady && (options.saveat.events != 0 || options.saveat.dense)) fail(messages::steady_saveat, {}, loc);
+  for (const FlatSave& save : saves) {
+    const Array& ts = save.at.ts;
+    if (!ts.is_empty() && ts.ndim() != 1) fail(messages::save_times, {save.name, to_string(ts.aval())}, loc);
+    if (!ts.is_empty() && is_complex(ts.dtype()))
+      fail(messages::time_not_real, {save.name + ".ts", to_string(ts.aval())}, loc);
+    check_room(y0, options, save, loc);
+    if (steady && (save.at.t0 || !ts.is_empty() || save.at.steps != 0))
+      fail(messages::steady_saveat, {}, loc);
+  }
   check_dense_room(y0, options, loc);
 }
 
-void check_times(InputChecks& checks, const GivenTimes& times) {
+std::vector<FlatSave> save_requests(const SaveAt& save, std::vector<FlatSave> beside, Loc loc) {
+  const char* twice = save.t0               ? "t0"
+                      : save.t1             ? "t1"
+                      : !save.ts.is_empty() ? "ts"
+                      : save.steps != 0     ? "steps"
+                                            : nullptr;
+  if (beside.empty()) return {{"saveat", {save.t0, save.ts, save.steps, save.t1}, {}}};
+  if (twice) fail(messages::save_twice, {twice}, loc);
+  return beside;
+}
+
+void check_times(InputChecks& checks, const GivenTimes& times, std::span<const FlatSave> saves) {
   std::vector<Array> values{times.t0, times.t1};
   if (!times.dt0.is_empty()) values.push_back(times.dt0);
   const auto look = [&](std::span<const Array> given) {
@@ -330,11 +346,12 @@ void check_times(InputChecks& checks, const GivenTimes& times) {
     }
     return Finding{code, shown};
   };
-  if (!times.ts.is_empty() && times.ts.size() > 0)
-    checks.refuse({times.ts, times.t0, times.t1}, saved, [] {
-      return std::vector{Text(messages::save_time_outside, {"{0}", "{1}", "{2}", "{3}"}),
-                         Text(messages::save_times_unsorted, {"{4}", "{5}", "{6}"})};
-    });
+  for (const FlatSave& save : saves)
+    if (!save.at.ts.is_empty() && save.at.ts.size() > 0)
+      checks.refuse({save.at.ts, times.t0, times.t1}, saved, [&] {
+        return std::vector{Text(messages::save_time_outside, {save.name, "{0}", "{1}", "{2}", "{3}"}),
+                           Text(messages::save_times_unsorted, {save.name, "{4}", "{5}", "{6}"})};
+      });
 }
 
 namespace {

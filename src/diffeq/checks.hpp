@@ -82,7 +82,6 @@ Array time_rounding(const Array& t0, const Array& t1);
 struct GivenTimes {
   const Array &t0, &t1;
   const Array& dt0;  // empty if none was given
-  const Array& ts;   // empty if none were
   Dtype dtype;
 };
 /// 1 or -1, the direction of the solve as the sign of dt0 tells when the program is made; 0 if it does not.
@@ -91,9 +90,11 @@ int known_direction(const GivenTimes& times);
 void check_state(const Array& t0, std::span<const Array> y0, const LeafNames& names, Loc loc);
 /// Refuses what is not of the shape or dtype it must be, and options that are no values of the program.
 void check_structure(std::span<const Array> y0, const LeafNames& names, const GivenTimes& times,
-                     const SolveOptions& options, Loc loc);
-/// Refuses times that no solve can go along.
-void check_times(InputChecks& checks, const GivenTimes& times);
+                     const SolveOptions& options, std::span<const FlatSave> saves, Loc loc);
+/// What is asked for, from saveat if there are no requests beside it.
+std::vector<FlatSave> save_requests(const SaveAt& save, std::vector<FlatSave> beside, Loc loc);
+/// Refuses times that no solve can go along, or save at.
+void check_times(InputChecks& checks, const GivenTimes& times, std::span<const FlatSave> saves);
 /// Refuses options of the library's own controllers that are out of their range.
 void check_controller(InputChecks& checks, const Controller& controller, const GivenTimes& times,
                       std::span<const Array> y0, const LeafNames& names);

@@ -76,25 +76,29 @@ std::vector<std::int64_t> used_rows(const Array& ts) {
   return rows;
 }
 
-/// "  ts      f64[11], from 0.0 to 1.0" and a line for each array of the state, with its last row if that is
-/// short.
-std::string saved(const SolutionText& s) {
-  const bool single = s.ts.ndim() == 1;
-  std::vector<std::int64_t> rows;
-  std::string text = "  ts: " + to_string(s.ts.aval());
-  if (single) {
-    rows = used_rows(s.ts);
+/// "  ts: f64[11], from 0.0 to 1.0"; `rows`: those that are used of times of one solve.
+std::string times_saved(const std::string& name, const Array& ts, std::vector<std::int64_t>& rows) {
+  std::string text = "  " + name + ": " + to_string(ts.aval());
+  if (ts.ndim() == 1) {
+    rows = used_rows(ts);
     const auto count = static_cast<std::int64_t>(rows.size());
-    if (count != s.ts.size()) text += ", " + std::to_string(count) + " rows used";
-    if (count == 1) text += ", at " + short_text(s.ts[rows[0]]);
-    if (count > 1)
-      text += ", from " + short_text(s.ts[rows.front()]) + " to " + short_text(s.ts[rows.back()]);
+    if (count != ts.size()) text += ", " + std::to_string(count) + " rows used";
+    if (count == 1) text += ", at " + short_text(ts[rows[0]]);
+    if (count > 1) text += ", from " + short_text(ts[rows.front()]) + " to " + short_text(ts[rows.back()]);
   }
-  text += "\n";
+  return text + "\n";
+}
+
+/// Lines for the times, and one for each array of the state, with its last row if that is short.
+std::string saved(const SolutionText& s) {
+  std::vector<std::int64_t> rows;
+  std::string text;
+  for (std::size_t i = 0; i < s.ts.size(); ++i) text += times_saved(s.time_names[i], s.ts[i], rows);
+  const bool single = s.ts.size() == 1 && s.ts[0].ndim() == 1;
   for (std::size_t i = 0; i < s.ys.size(); ++i) {
     if (s.ys[i].is_empty()) continue;
     text += "  " + s.names[i] + ": " + to_string(s.ys[i].aval());
-    if (single && !rows.empty() && s.ys[i].size() / s.ts.size() <= 8)
+    if (single && !rows.empty() && s.ys[i].size() / s.ts[0].size() <= 8)
       text += ", in the end " + short_text(s.ys[i][rows.back()]);
     text += "\n";
   }
@@ -102,18 +106,21 @@ std::string saved(const SolutionText& s) {
 }
 
 bool is_known(const SolutionText& s) {
-  const Array* all[] = {&s.ts, &s.result, &s.stats.num_steps, &s.stats.num_rejected_steps};
+  const Array* all[] = {&s.result, &s.stats.num_steps, &s.stats.num_rejected_steps};
   for (const Array* a : all)
     if (!is_concrete(*a)) return false;
-  return std::ranges::all_of(s.ys, [](const Array& y) { return y.is_empty() || is_concrete(y); });
+  const auto known = [](const Array& a) { return a.is_empty() || is_concrete(a); };
+  return std::ranges::all_of(s.ts, known) && std::ranges::all_of(s.ys, known);
 }
 
 }  // namespace
 
 std::string text_of(const SolutionText& s) {
-  if (s.ts.is_empty()) return "no solution\n";
+  if (s.result.is_empty()) return "no solution\n";
   if (!is_known(s)) {
-    std::string text = "a solution whose values are not known yet: ts " + to_string(s.ts.aval());
+    std::string text = "a solution whose values are not known yet: ";
+    for (std::size_t i = 0; i < s.ts.size(); ++i)
+      text += (i > 0 ? ", " : "") + s.time_names[i] + " " + to_string(s.ts[i].aval());
     for (std::size_t i = 0; i < s.ys.size(); ++i)
       if (!s.ys[i].is_empty()) text += ", " + s.names[i] + " " + to_string(s.ys[i].aval());
     return text + "\n";

@@ -13,31 +13,37 @@ namespace apsis::detail {
 
 class PastStates;
 
+/// What is asked for by one request.
+struct SavePart {
+  FlatSave request;
+  Array ts;                 // save times, forward, or empty
+  std::vector<Array> like;  // what a row is like: shapes and dtypes
+  std::int64_t step_rows;   // that there is room for
+
+  /// Whether there are times to save at inside of steps.
+  bool saves_times() const { return !ts.is_empty() && ts.size() > 0; }
+  /// Rows for what is saved between t0 and t1.
+  std::int64_t rows() const { return (saves_times() ? ts.size() : 0) + step_rows; }
+};
+
 struct Problem {
   SolverRef solver;
   Slopes slopes;
   Array t0, t1;
   Array dt0;  // empty if none was given
   std::vector<Array> y0;
-  Array ts;         // save times, or empty
   Array refused;    // a boolean: the solve is over before its first step; empty: it is not
   Array clip_from;  // a step that would end beyond, within rounding of t1 or behind it, ends at t1
   const SolveOptions& options;
   Tolerances tolerances;
-  double error_order;           // what step size controllers go by
-  ConstTreeRef like;            // a state, whose type the functions of events take
+  double error_order;  // what step size controllers go by
+  ConstTreeRef like;   // a state, whose type the functions of events take
+  std::vector<SavePart> saves{};
   std::vector<bool> boolean{};  // of each event: whether its condition is one
   std::optional<Mass> mass{};
   Array inconsistent{};  // a boolean: no state near y0 fulfils the algebraic equations; empty: there are none
   PastStates* past = nullptr;  // of an equation with delays
   Array shortest_delay{};      // empty: there are none
-
-  /// Whether there are times to save at inside of steps.
-  bool saves_times() const { return !ts.is_empty() && ts.size() > 0; }
-  /// Rows that saveat.steps has room for.
-  std::int64_t step_rows() const {
-    return options.saveat.steps > 0 ? options.max_steps / options.saveat.steps : 0;
-  }
 };
 
 /// What the loop carries of events. Of each: the sign of its condition at the start of the next step (-1, 1,
@@ -57,18 +63,23 @@ struct DenseState {
   std::vector<Array> y0, y1, within;
 };
 
+/// What the loop carries of what one request asks for.
+struct SavedRows {
+  Array count;                   // rows written
+  std::vector<Array> next_time;  // into ts, where steps are saved too: otherwise it is `count`
+  std::vector<Array> ts;         // where steps are saved: of ts alone, the times are known
+  std::vector<Array> ys;
+};
+
 struct LoopState {
   Array start, end;      // of the next attempt
   std::vector<Array> y;  // at `start`
   std::vector<Array> solver;
   std::vector<Array> controller;
-  PathMemory paths;                 // of the last attempt, accepted or not
-  Array attempts, accepted, code;   // i64
-  std::vector<Array> error_square;  // of the last attempt; nothing where the controller does not tell
-  Array saved;                      // rows written
-  std::vector<Array> next_time;     // into ts, where steps are saved too: otherwise it is `saved`
-  std::vector<Array> saved_ts;      // where steps are saved: of ts alone, the times are known
-  std::vector<Array> saved_ys;
+  PathMemory paths;                  // of the last attempt, accepted or not
+  Array attempts, accepted, code;    // i64
+  std::vector<Array> error_square;   // of the last attempt; nothing where the controller does not tell
+  std::vector<SavedRows> saved;      // of each request
   std::optional<EventState> events;  // where there are some
   std::optional<DenseState> dense;   // where all steps are kept
   std::vector<Array> trail;          // where steps end, from t0 on; nothing unless the adjoint runs back
@@ -107,15 +118,18 @@ void collect_dense(const Problem& p, const LoopState& end, FlatSolution& s);
 std::vector<Array> dense_at(const SolverRef& solver, const DenseSteps<std::vector<Array>>& s, const Array& t,
                             Side side = Side::Left);
 /// Refuses Adjoint::Reversible where steps do not run back.
-void check_run_back(const SolverRef& solver, const Slopes& slopes, const SolveOptions& options, Loc loc);
+void check_run_back(const SolverRef& solver, const Slopes& slopes, const SolveOptions& options,
+                    std::span<const FlatSave> saves, Loc loc);
 /// Room for the ends of steps, where the adjoint runs back.
 void start_trail(const Problem& p, LoopState& s);
 /// Gives the end of a solve, which has no derivatives, those of Adjoint::Reversible.
 void derive_by_running_back(const Problem& p, const LoopState& start, LoopState& end);
 
+/// What a request asks for, of a problem that knows its state. `ts`: its times, forward.
+SavePart save_part(const Problem& p, FlatSave request, const Array& ts);
 /// Room for what is saved on the way, unused.
 void start_saving(const Problem& p, LoopState& s);
-/// Saves what saveat asks for of this attempt, up to where it counts.
+/// Saves what is asked for of this attempt, up to where it counts.
 void save_attempt(const Problem& p, const LoopState& s, const SolverAttempt& step, const Array& accept,
                   const Reached& reached, LoopState& next);
 /// Puts what was asked for together: t0, then ts and steps, then t1.

@@ -199,12 +199,15 @@ InnerProgram inner_program(const Problem& p, const LoopState& start) {
 
 }  // namespace
 
-void check_run_back(const SolverRef& solver, const Slopes& slopes, const SolveOptions& options, Loc loc) {
+void check_run_back(const SolverRef& solver, const Slopes& slopes, const SolveOptions& options,
+                    std::span<const FlatSave> saves, Loc loc) {
   if (options.adjoint != Adjoint::Reversible) return;
   if (!solver.traits.reversible) fail(messages::not_reversible, {solver.traits.name}, loc);
   const SaveAt& save = options.saveat;
   const auto* clip = options.controller.as<ClipStepSizeController>();
-  const char* what = save.steps != 0                     ? "saveat.steps"
+  const char* what = saves.size() != 1                   ? "several requests of what to save"
+                     : saves[0].fn.is_set()              ? "a function of what is saved"
+                     : saves[0].at.steps != 0            ? "saveat.steps"
                      : save.dense                        ? "saveat.dense"
                      : slopes.delayed()                  ? "delays"
                      : !options.events.empty()           ? "events"
@@ -224,13 +227,13 @@ void derive_by_running_back(const Problem& p, const LoopState& start, LoopState&
     return values;
   };
   const Given given{step_program(p, start), inner_program(p, start), start.y, start.solver};
-  const Made made{only_values(end.saved_ys),
+  const Made made{only_values(end.saved[0].ys),
                   only_values(end.y),
                   only_values(end.solver),
                   end.trail[0],
                   end.accepted,
-                  p.saves_times() ? p.ts : Array(),
-                  end.saved,
+                  p.saves[0].saves_times() ? p.saves[0].ts : Array(),
+                  end.saved[0].count,
                   p.slopes.direction(),
                   end.paths};
   const auto results = custom_vjp(
@@ -241,7 +244,7 @@ void derive_by_running_back(const Problem& p, const LoopState& start, LoopState&
         return std::pair(Result{m.saved, m.y}, std::pair(g, m));
       },
       run_back)(given, made);
-  end.saved_ys = results.saved;
+  end.saved[0].ys = results.saved;
   end.y = results.y;
 }
 

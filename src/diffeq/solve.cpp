@@ -43,11 +43,11 @@ Array direction_of(const GivenTimes& times) {
 }
 
 /// Forward save times with what lies beyond t0 or t1 by rounding moved there.
-Array within(const Array& ts, const GivenTimes& given, const Problem& p) {
+Array within(const Array& ts, const Array& given_ts, const GivenTimes& given, const Problem& p) {
   const auto beyond = [](std::span<const Array> v) {
     return any(v[0] < minimum(v[1], v[2]) || v[0] > maximum(v[1], v[2]));
   };
-  const Array some = value_or_later({given.ts, given.t0, given.t1}, beyond);
+  const Array some = value_or_later({given_ts, given.t0, given.t1}, beyond);
   if (is_concrete(some) && !some.item<bool>()) return ts;
   return where(ts > p.t1, p.t1, where(ts < p.t0, p.t0, ts));
 }
@@ -242,22 +242,24 @@ void check_slope(const std::vector<bool>& state, const std::vector<bool>& slope)
 
 FlatSolution solve_flat(const FlatTerms& terms, const SolverRef& solver, const Array& t0, const Array& t1,
                         const Array& dt0, std::vector<Array> y0, ConstTreeRef like,
-                        const SolveOptions& given_options, Loc loc) {
+                        const SolveOptions& given_options, std::vector<FlatSave> beside, Loc loc) {
   const LocScope place(loc);
   solver.check(solver.self, loc);
-  const Array times[] = {t0, t1, dt0, given_options.saveat.ts};
-  GivenTimes given{t0, t1, dt0, given_options.saveat.ts, Dtype::F64};
-  check_structure(y0, terms.state, given, given_options, loc);
+  const std::vector<FlatSave> saves = save_requests(given_options.saveat, std::move(beside), loc);
+  std::vector<Array> times{t0, t1, dt0};
+  for (const FlatSave& save : saves) times.push_back(save.at.ts);
+  GivenTimes given{t0, t1, dt0, Dtype::F64};
+  check_structure(y0, terms.state, given, given_options, saves, loc);
   const Dtype dtype = given.dtype = common_dtype(times, y0);
   InputChecks checks(given_options.throw_, loc);
-  check_times(checks, given);
+  check_times(checks, given, saves);
   check_controller(checks, given_options.controller, given, y0, terms.state);
   check_delays(checks, terms, given, y0, given_options);
 
   for (Array& y : y0) y = astype(y, promote({dtype, false}, {y.dtype(), y.weak()}).dtype);
   const Array direction = direction_of(given);
   const SolveOptions options = with_breaks(given_options, terms, solver, t0, dtype, direction);
-  check_run_back(solver, Slopes(terms, direction), options, loc);
+  check_run_back(solver, Slopes(terms, direction), options, saves, loc);
   check_controls(checks, solver, Slopes(terms, direction), given, options);
   const auto forward = [&](const Array& t) {
     if (t.is_empty()) return t;
@@ -271,7 +273,6 @@ FlatSolution solve_flat(const FlatTerms& terms, const SolverRef& solver, const A
             forward(t1),
             forward(dt0),
             std::move(y0),
-            Array(),
             checks.refused(),
             Array(),
             options,
@@ -284,7 +285,10 @@ FlatSolution solve_flat(const FlatTerms& terms, const SolverRef& solver, const A
     for (Array* t : {&p.t0, &p.t1, &p.dt0})
       if (!t->is_empty()) *t = nondifferentiable(*t, "a time of a solve with Adjoint::Reversible", loc);
   p.clip_from = p.t1 - time_rounding(p.t0, p.t1);
-  p.ts = given.ts.is_empty() ? Array() : within(forward(given.ts), given, p);
+  for (const FlatSave& save : saves) {
+    const Array& ts = save.at.ts;
+    p.saves.push_back(save_part(p, save, ts.is_empty() ? Array() : within(forward(ts), ts, given, p)));
+  }
 
   if (!options.mass.is_empty()) take_mass(p, loc);
   std::vector<Array> slope = first_slope(p.slopes, p.t0, p.y0, loc);

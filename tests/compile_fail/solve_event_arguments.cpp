@@ -1,4 +1,4 @@
-// expect: the condition of an event is called as condition(t, y)
+// expect: the condition or the change of an event is called with (t, y)
 #include <apsis/apsis.hpp>
 
 using namespace apsis;

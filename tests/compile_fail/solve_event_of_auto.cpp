@@ -1,4 +1,4 @@
-// expect: the condition of an event must say the types of its parameters, not auto
+// expect: the condition or the change of an event must say the types of its parameters, not auto
 #include <apsis/apsis.hpp>
 
 using namespace apsis;

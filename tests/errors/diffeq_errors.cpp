@@ -145,6 +145,18 @@ APSIS_PROVOKES(steps_without_bound,
                diffeqsolve(ODETerm{decay}, Tsit5{}, 0., 1., 0.1, initial,
                            {.saveat = {.steps = 1}, .max_steps = -1}))
 
+APSIS_PROVOKES(save_twice,
+               "[diffeqsolve] what to save is said behind the options, and once more by saveat.t1: leave it "
+               "out there, and give a tuple of requests",
+               diffeqsolve(ODETerm{decay}, Tsit5{}, 0., 1., 0.1, initial, {.saveat = {.t1 = true}},
+                           SubSaveAt({.t0 = true})))
+APSIS_PROVOKES(save_nothing,
+               "[diffeqsolve] saves[1] returns nothing to save: its function must return at least one array",
+               struct Nothing{};
+               diffeqsolve(ODETerm{decay}, Tsit5{}, 0., 1., 0.1, initial, {},
+                           std::tuple{SubSaveAt({.t1 = true}),
+                                      SubSaveAt([](const Array&, const Array&) { return Nothing{}; })}))
+
 APSIS_PROVOKES(empty_state, "[diffeqsolve] the state has no arrays; y0 must hold at least one",
                diffeqsolve(ODETerm{[](const Array&, const Array&) { return Array(); }}, Tsit5{}, 0., 1., 0.1,
                            Array()))
@@ -418,7 +430,7 @@ APSIS_PROVOKES(inconsistent_start,
 
 APSIS_PROVOKES(
     steady_saveat,
-    "[diffeqsolve] Adjoint::SteadyState has derivatives of the state at t1 alone: leave saveat out",
+    "[diffeqsolve] Adjoint::SteadyState has derivatives of the state at t1 alone: save nothing else",
     solve({.saveat = {.t0 = true}, .adjoint = Adjoint::SteadyState}, 0.5))
 
 APSIS_PROVOKES(clip_step_to,

@@ -58,8 +58,8 @@ struct DenseInterpolation {
 };
 
 /// The path of a solve by this solver, made with .saveat = {.dense = true}. Throws for another.
-template <class S, class Y>
-DenseInterpolation<Y, S> dense_interpolation(const S& solver, const Solution<Y>& solution,
+template <class S, class Y, class Ys, class Ts>
+DenseInterpolation<Y, S> dense_interpolation(const S& solver, const Solution<Y, Ys, Ts>& solution,
                                              Loc loc = Loc::here()) {
   detail::require_dense(solution.dense.count, loc);
   return {solver, solution.dense};

@@ -10,15 +10,8 @@
 //   Event{SteadyState{}}
 
 #include <cstdint>
-#include <memory>
-#include <span>
-#include <type_traits>
-#include <vector>
 
-#include "apsis/core/array.hpp"
-#include "apsis/transform/function.hpp"
-#include "apsis/tree/callable.hpp"
-#include "apsis/tree/type.hpp"
+#include "apsis/diffeq/state_function.hpp"
 
 namespace apsis {
 
@@ -36,60 +29,6 @@ struct SteadyState {
   Array rtol = {}, atol = {};
 };
 
-namespace detail {
-
-/// What events take as function: a class with a call operator, or a pointer.
-template <class F>
-inline constexpr bool is_function_object = std::is_class_v<F> || std::is_function_v<std::remove_pointer_t<F>>;
-
-/// The type of state that a function (t, y) takes; void where that cannot be seen.
-template <class... A>
-struct StateArgument {
-  using type = void;
-};
-template <class T, class Y>
-struct StateArgument<TypeList<T, Y>> {
-  using type = std::conditional_t<std::is_convertible_v<const Array&, T>, std::remove_cvref_t<Y>, void>;
-};
-template <class F, bool known = callable_traits<F>::is_known>
-struct StateOf {
-  using type = void;
-};
-template <class F>
-struct StateOf<F, true> : StateArgument<typename callable_traits<F>::arguments> {};
-
-/// A function of the time and the leaves of a state, held by value.
-class StateFunction {
- public:
-  StateFunction() = default;
-  template <class State, class F>
-  static StateFunction of(F f) {
-    StateFunction s;
-    s.state_ = &tree_type<State>;
-    s.held_ = std::make_shared<const F>(static_cast<F&&>(f));
-    s.run_ = [](const void* self, const void* like, const Array& t, std::span<const Array> y) {
-      const auto result = (*static_cast<const F*>(self))(t, with_leaves(*static_cast<const State*>(like), y));
-      std::vector<Array> leaves;
-      collect_leaves(result, leaves);
-      return leaves;
-    };
-    return s;
-  }
-  bool is_set() const { return held_ != nullptr; }
-  const TreeType* state() const { return state_; }
-  /// `like`: a state of the type `state()`.
-  std::vector<Array> operator()(const void* like, const Array& t, std::span<const Array> y) const {
-    return run_(held_.get(), like, t, y);
-  }
-
- private:
-  const TreeType* state_ = nullptr;
-  std::shared_ptr<const void> held_;
-  std::vector<Array> (*run_)(const void*, const void*, const Array&, std::span<const Array>) = nullptr;
-};
-
-}  // namespace detail
-
 /// Holds the condition of an event: a function of the time, an Array, and the state, which returns a real
 /// scalar (the event occurs where its sign changes) or a boolean (where it becomes true), or a SteadyState.
 /// What it captures, or its fields, are parameters of the solve.
@@ -100,14 +39,7 @@ class EventCondition {
   template <class F>
   requires(!std::is_same_v<F, EventCondition> && detail::is_function_object<F>) EventCondition(F f) {
     using State = typename detail::StateOf<F>::type;
-    constexpr bool known = callable_traits<F>::is_known, fits = !std::is_void_v<State>;
-    static_assert(known,
-                  "the condition of an event must say the types of its parameters, not auto: "
-                  "[](const Array& t, const State& y) { … }, State being the type of y0");
-    static_assert(!known || fits,
-                  "the condition of an event is called as condition(t, y): it must take the time, an Array, "
-                  "and the type of the state y0");
-    if constexpr (fits) {
+    if constexpr (detail::takes_time_and_state<F>()) {
       constexpr bool array =
           std::is_convertible_v<decltype(std::declval<const F&>()(Array(), std::declval<State>())), Array>;
       static_assert(array,
@@ -138,14 +70,7 @@ class EventChange {
   template <class F>
   requires(!std::is_same_v<F, EventChange> && detail::is_function_object<F>) EventChange(F f) {
     using State = typename detail::StateOf<F>::type;
-    constexpr bool known = callable_traits<F>::is_known, fits = !std::is_void_v<State>;
-    static_assert(known,
-                  "the change of an event must say the types of its parameters, not auto: "
-                  "[](const Array& t, const State& y) { … }, State being the type of y0");
-    static_assert(!known || fits,
-                  "the change of an event is called as change(t, y): it must take the time, an Array, and "
-                  "the type of the state y0");
-    if constexpr (fits) {
+    if constexpr (detail::takes_time_and_state<F>()) {
       constexpr bool same = std::is_convertible_v<typename callable_traits<F>::result, State>;
       static_assert(same, "the change of an event must return a state, of the type that it takes");
       if constexpr (same) {

@@ -14,11 +14,11 @@ namespace detail {
 
 /// What the text needs of a solution: all but the type of its state.
 struct SolutionText {
-  const Array &ts, &result;
+  const Array& result;
   const SolveStats& stats;
   const Array &mask, &counts;  // of events
-  std::vector<std::string> names;
-  std::vector<Array> ys;
+  std::vector<std::string> time_names, names;
+  std::vector<Array> ts, ys;  // ts: one for each request of what to save
 };
 std::string text_of(const SolutionText& s);
 
@@ -26,14 +26,14 @@ std::string text_of(const SolutionText& s);
 
 /// How a solve ended, in how many steps, and what was saved of it: a few lines. Of many solves (under vmap)
 /// how many ended in which way. What is traced has no values yet: then shapes alone.
-template <class Y>
-std::string to_string(const Solution<Y>& s) {
-  return detail::text_of(
-      {s.ts, s.result, s.stats, s.events.mask, s.events.counts, tree_paths(s.ys, "ys"), tree_leaves(s.ys)});
+template <class Y, class Ys, class Ts>
+std::string to_string(const Solution<Y, Ys, Ts>& s) {
+  return detail::text_of({s.result, s.stats, s.events.mask, s.events.counts, tree_paths(s.ts, "ts"),
+                          tree_paths(s.ys, "ys"), tree_leaves(s.ts), tree_leaves(s.ys)});
 }
 /// The same on a stream.
-template <detail::TextStream Stream, class Y>
-Stream& operator<<(Stream& stream, const Solution<Y>& solution) {
+template <detail::TextStream Stream, class Y, class Ys, class Ts>
+Stream& operator<<(Stream& stream, const Solution<Y, Ys, Ts>& solution) {
   stream << to_string(solution).c_str();
   return stream;
 }

@@ -14,26 +14,10 @@
 #include "apsis/diffeq/controller.hpp"
 #include "apsis/diffeq/event.hpp"
 #include "apsis/diffeq/runge_kutta.hpp"
+#include "apsis/diffeq/save.hpp"
 #include "apsis/transform/function.hpp"
 
 namespace apsis {
-
-/// What to keep of a solve: t0 in the first row, then save times and steps in the order of the solve, then t1
-/// in the last row (or the time at which an event ended the solve). With nothing asked for, t1. Rows that are
-/// not used are +inf, their times too. At the time of a change by an event it is the state before.
-struct SaveAt {
-  bool t0 = false;
-  /// Times from t0 to t1, in the order of the solve, as an Array or a list in braces; by dense output
-  /// inside the steps. A time within rounding (100 ULP) beyond t0 or t1 is t0 or t1.
-  Times ts = {};
-  /// Every n-th accepted step, 0 = none; there is room for max_steps / n of them.
-  std::int64_t steps = 0;
-  bool t1 = false;
-  /// Room for so many occurrences of events: Solution::events.
-  std::int64_t events = 0;
-  /// All steps, so that the state is known at every time: `dense_interpolation`. There is room for max_steps.
-  bool dense = false;
-};
 
 /// How a solve ended; the numbers are Diffrax's, which throws where this has `Refused`: a time, a step or a
 /// tolerance was no use, and no step was made.
@@ -109,32 +93,33 @@ struct DenseSteps {
   std::vector<Array> within;  ///< [rows, …] each
 };
 
-/// What `diffeqsolve` returns.
-template <class Y>
+/// What `diffeqsolve` returns. With requests of what to save (SubSaveAt) `Ys` and `Ts` are as these are.
+template <class Y, class Ys = Y, class Ts = Array>
 struct Solution {
-  Array ts;  ///< times saved
-  Y ys;      ///< states saved, stacked along axis 0
+  Ts ts;  ///< times saved
+  Ys ys;  ///< states saved, or what functions made of them, stacked along axis 0
   SolveStats stats;
   Array result;           ///< i64: a SolveResult
   Occurrences<Y> events;  ///< what occurred
   DenseSteps<Y> dense;    ///< for `dense_interpolation`
+  Ts rows;                ///< i64: how many rows of ts and ys are used
 };
 
 namespace detail {
 
 struct FlatSolution {
-  Array ts;
-  std::vector<Array> ys;
+  std::vector<FlatSaved> saved;  // of each request
   SolveStats stats;
   Array result;
   Array mask, counts, event_ts, which;  // empty without events
   std::vector<Array> event_ys;
   DenseSteps<std::vector<Array>> dense;
 };
-/// `like`: the state, whose type the functions of events must take.
+/// `like`: the state, whose type the functions of events and of what is saved must take. `saves`: what is
+/// saved at all, nothing where options.saveat says it.
 FlatSolution solve_flat(const FlatTerms& terms, const SolverRef& solver, const Array& t0, const Array& t1,
                         const Array& dt0, std::vector<Array> y0, ConstTreeRef like,
-                        const SolveOptions& options, Loc loc);
+                        const SolveOptions& options, std::vector<FlatSave> saves, Loc loc);
 
 /// A tree like `like` with these leaves, or with none.
 template <class Y>
@@ -273,6 +258,30 @@ constexpr void refuse_solve() {
         ".max_steps = …}");
 }
 
+/// Solves on the leaves of the state.
+template <class Term, class Method, class State>
+FlatSolution solve_tree(const Term& term, const Method& solver, const Array& t0, const Array& t1,
+                        const Array& dt0, const State& start, const SolveOptions& options,
+                        std::vector<FlatSave> saves, Loc loc) {
+  const NamedTree named{tree_ref(start), "y0"};
+  const TermsOf<Term, State> terms{term, start};
+  std::vector<Array> leaves;
+  collect_leaves(start, leaves);
+  return solve_flat(terms.flat(names_of(named)), solver_ref(solver), t0, t1, dt0, std::move(leaves),
+                    tree_ref(start), options, std::move(saves), loc);
+}
+
+template <class State, class Ts, class Ys>
+Solution<State, Ys, Ts> solution_of(const State& like, const FlatSolution& s, Ts ts, Ys ys, Ts rows) {
+  return {std::move(ts),
+          std::move(ys),
+          s.stats,
+          s.result,
+          {s.mask, s.counts, s.event_ts, s.which, with_leaves_or_none(like, s.event_ys)},
+          steps_like(like, s.dense),
+          std::move(rows)};
+}
+
 /// What a refused call returns, so that no other error buries the sentence.
 template <class Y>
 using solution_t = Solution<std::conditional_t<is_state<Y>, argument_t<Y>, Array>>;
@@ -293,22 +302,56 @@ detail::solution_t<Y> diffeqsolve(const Term& term, const Method& solver, const 
     detail::refuse_solve<Term, Method, Y, Options>();
     return {};
   } else {
-    using State = detail::argument_t<Y>;
-    State start = y0;
-    const detail::NamedTree named{tree_ref(start), "y0"};
-    const detail::TermsOf<Term, State> terms{term, start};
-    std::vector<Array> leaves;
-    detail::collect_leaves(start, leaves);
-    detail::FlatSolution s =
-        detail::solve_flat(terms.flat(detail::names_of(named)), detail::solver_ref(solver), t0, t1, dt0,
-                           static_cast<std::vector<Array>&&>(leaves), tree_ref(start), options, loc);
-    return {s.ts,
-            detail::with_leaves(start, s.ys),
-            s.stats,
-            s.result,
-            {s.mask, s.counts, s.event_ts, s.which, detail::with_leaves_or_none(start, s.event_ys)},
-            detail::steps_like(start, s.dense)};
+    const detail::argument_t<Y> start = y0;
+    const detail::FlatSolution s =
+        detail::solve_tree(term, solver, t0, t1, dt0, start, options, std::vector<detail::FlatSave>(), loc);
+    const detail::FlatSaved& saved = s.saved[0];
+    return detail::solution_of(start, s, saved.ts, detail::with_leaves(start, saved.ys), saved.rows);
   }
+}
+
+/// The same with requests of what to save: a SubSaveAt, or a tuple, pair, array or vector of them. Of the
+/// saveat of the options t0, ts, steps and t1 must then be left out.
+template <class Term, class Method, class Y, class Saves>
+requires detail::SolveCall<Term, Method, Y, SolveOptions> && detail::is_save_request<Saves>
+auto diffeqsolve(const Term& term, const Method& solver, const Array& t0, const Array& t1, const Array& dt0,
+                 const Y& y0, const SolveOptions& options, const Saves& saves, Loc loc = Loc::here()) {
+  using State = detail::argument_t<Y>;
+  constexpr detail::SaveFault fault = detail::save_fault<Saves, State>;
+  static_assert(fault != detail::SaveFault::Arguments,
+                "the function of a SubSaveAt is called as fn(t, y): it must take the time, an Array, and the "
+                "type of the state y0");
+  static_assert(fault != detail::SaveFault::Result,
+                "the function of a SubSaveAt must return an Array, or a tree of Arrays such as your own "
+                "struct");
+  if constexpr (fault == detail::SaveFault::None) {
+    const State start = y0;
+    std::vector<detail::FlatSave> flat;
+    const detail::SavePlan<Saves, State> plan(saves, "saves", flat);
+    const detail::FlatSolution s =
+        detail::solve_tree(term, solver, t0, t1, dt0, start, options, std::move(flat), loc);
+    const auto part = [&](const auto& of) { return plan.map(s.saved, start, of); };
+    return detail::solution_of(start, s,
+                               part([](const detail::FlatSaved& saved, const auto&) { return saved.ts; }),
+                               part([](const detail::FlatSaved& saved, const auto& like) {
+                                 return detail::with_leaves(like, saved.ys);
+                               }),
+                               part([](const detail::FlatSaved& saved, const auto&) { return saved.rows; }));
+  } else {
+    return Solution<State>();
+  }
+}
+
+/// Refuses what is no request behind the options.
+template <class Term, class Method, class Y, class Saves>
+requires(!detail::is_save_request<Saves> && !std::is_same_v<Saves, SolveOptions> &&
+         !std::is_same_v<Saves, Loc>) Solution<Array> diffeqsolve(const Term&, const Method&, const Array&,
+                                                                  const Array&, const Array&, const Y&,
+                                                                  const SolveOptions&, const Saves&) {
+  static_assert(sizeof(Saves) == 0,
+                "behind the options diffeqsolve takes requests of what to save: SubSaveAt(fn, {.ts = ts}), "
+                "or a tuple, pair, array or vector of such");
+  return {};
 }
 
 /// Refuses arguments for the vector field between the state and the options.

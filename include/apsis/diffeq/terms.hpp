@@ -295,11 +295,11 @@ FlatDelays flat_delays(const Of& of) {
   FlatDelays d{nullptr, nullptr, of.term.delays};
   using State = std::remove_cvref_t<decltype(of.like)>;
   d.slope = [](const void* self, const Array& t, std::span<const Array> y, const PastLookup& past) {
-    const auto& [term, like] = *static_cast<const Of*>(self);
+    const Of& of = *static_cast<const Of*>(self);
     const auto field = [&](const Array& at, const State& state) {
-      return State(term.vector_field(at, state, Past<State>(past, at, like)));
+      return State(of.term.vector_field(at, state, Past<State>(past, at, of.like)));
     };
-    return field_slope(field, like, like, t, y);
+    return field_slope(field, of.like, of.like, t, y);
   };
   d.history = [](const void* self, const Array& t) {
     const auto& [term, like] = *static_cast<const Of*>(self);
