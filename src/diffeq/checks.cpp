@@ -389,7 +389,7 @@ void check_controller(InputChecks& checks, const Controller& controller, const G
   }
   if (const auto* c = controller.as<StepTo>()) check_step_to(checks, *c, times);
   if (const auto* c = controller.as<PIDController>()) check_pid(checks, *c, y0, names);
-  if (controller.as<ConstantStepSize>() && times.dt0.is_empty())
+  if (controller.as<ConstantStepSize>() && times.dt0.is_empty() && !times.goes_on)
     fail(messages::no_first_step, {}, checks.loc());
 }
 

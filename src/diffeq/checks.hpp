@@ -82,6 +82,7 @@ Array time_rounding(const Array& t0, const Array& t1);
 struct GivenTimes {
   const Array &t0, &t1;
   const Array& dt0;  // empty if none was given
+  bool goes_on;      // the controller knows the first step from another solve
   Dtype dtype;
 };
 /// 1 or -1, the direction of the solve as the sign of dt0 tells when the program is made; 0 if it does not.

@@ -200,9 +200,11 @@ Restart restart(const Problem& p, const AlongStep& along, const LoopState& s, co
   r.own = v.own;
   r.own.ended_by = where(v.stops, v.event, -1);
   r.code = where(v.stops, static_cast<std::int64_t>(SolveResult::EventOccurred), r.code);
-  if (r.own.last_change.empty()) return r;  // then it ends here
+  const bool ends = r.own.last_change.empty();
+  if (!ends || p.options.saveat.solver_state)
+    r.solver = checked_init(p.solver, {p.slopes, r.t, r.y, p.slopes.rate(r.t, r.y)});
+  if (ends) return r;
   follow_signs(p, along, v, r.t, r.y, r.own);
-  r.solver = checked_init(p.solver, {p.slopes, r.t, r.y, p.slopes.rate(r.t, r.y)});
   next_attempt(p, s, decision, r);
   // As many as there are events may follow at once upon each other; more do so for ever.
   const double ulp = finfo(r.t.dtype()).eps;
@@ -325,6 +327,7 @@ Reached pass_events(const Problem& p, const LoopState& s, const SolverAttempt& s
       [&](const Inside& i, const Restart& now) { return restart(p, along, s, decision, i, now); },
       [](const Inside&, const Restart& now) { return now; }, v, through);
   next.start = where(v.interrupted, r.t, next.start);
+  for (Array& end : next.proposed) end = where(v.interrupted, r.t + (decision.end - decision.start), end);
   next.end = r.end;
   next.code = r.code;
   next.y = r.y;

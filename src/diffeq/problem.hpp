@@ -82,6 +82,7 @@ struct LoopState {
   std::vector<SavedRows> saved;      // of each request
   std::optional<EventState> events;  // where there are some
   std::optional<DenseState> dense;   // where all steps are kept
+  std::vector<Array> proposed;       // where the next step would end beyond t1; nothing unless asked for
   std::vector<Array> trail;          // where steps end, from t0 on; nothing unless the adjoint runs back
 };
 
@@ -124,6 +125,18 @@ void check_run_back(const SolverRef& solver, const Slopes& slopes, const SolveOp
 void start_trail(const Problem& p, LoopState& s);
 /// Gives the end of a solve, which has no derivatives, those of Adjoint::Reversible.
 void derive_by_running_back(const Problem& p, const LoopState& start, LoopState& end);
+
+/// Refuses memories of another solve that are none to go on with.
+void check_memories(InputChecks& checks, const Slopes& slopes, const GivenTimes& times,
+                    const SolveOptions& options);
+/// What the solver begins with: what another solve kept, or its own start.
+std::vector<Array> solver_start_state(const Problem& p, const std::vector<Array>& slope, Loc loc);
+/// The same of paths.
+PathMemory path_start(const Problem& p, Loc loc);
+/// The first step, by the controller or by what it kept in another solve.
+FirstStep first_step(const Problem& p, const ControllerStart& start, Loc loc);
+/// Memories of the end, where they are asked for.
+void collect_memories(const Problem& p, const LoopState& end, FlatSolution& s);
 
 /// What a request asks for, of a problem that knows its state. `ts`: its times, forward.
 SavePart save_part(const Problem& p, FlatSave request, const Array& ts);

@@ -209,6 +209,7 @@ void check_run_back(const SolverRef& solver, const Slopes& slopes, const SolveOp
                      : saves[0].fn.is_set()              ? "a function of what is saved"
                      : saves[0].at.steps != 0            ? "saveat.steps"
                      : save.dense                        ? "saveat.dense"
+                     : save.solver_state                 ? "saveat.solver_state"
                      : slopes.delayed()                  ? "delays"
                      : !options.events.empty()           ? "events"
                      : options.max_steps < 0             ? "max_steps = -1"

@@ -191,6 +191,7 @@ FlatSolution collect(const Problem& p, const LoopState& end, const Array& code) 
   s.result = code;
   collect_events(p, end, code, s);
   if (p.options.saveat.dense) collect_dense(p, end, s);
+  collect_memories(p, end, s);
   return s;
 }
 

@@ -100,6 +100,7 @@ LoopState attempt(const Problem& p, const LoopState& s, Loc loc) {
   next.attempts = s.attempts + 1;
   next.accepted = s.accepted + where(accept, 1, 0);
   next.start = decision.start;
+  for (Array& end : next.proposed) end = decision.end;
   if (!decision.jump.is_empty()) start_anew(p, accept && decision.jump, s, next);
   // A step that would end within some ULPs of t1, or beyond, ends there; but not where one was rejected that
   // may have ended there: it would be the same once more.
@@ -131,15 +132,18 @@ LoopState start_state(Problem& p, const std::vector<Array>& slope, Loc loc) {
   };
   std::vector<Array> forward_slope;
   for (const Array& k : slope) forward_slope.push_back(k * p.slopes.direction());
-  FirstStep first = p.options.controller.first_step({p.t0, p.t1, p.dt0, p.y0, forward_slope, p.error_order,
-                                                     signed_slope_at, &p.slopes, p.slopes.direction()});
+  const FirstStep first = first_step(p,
+                                     {p.t0, p.t1, p.dt0, p.y0, forward_slope, p.error_order, signed_slope_at,
+                                      &p.slopes, p.slopes.direction()},
+                                     loc);
   LoopState s;
   s.start = p.t0;
   s.end = within_delay(p, p.t0, minimum(first.end, p.t1));
   s.y = p.y0;
-  s.solver = checked_init(p.solver, {p.slopes, p.t0, p.y0, slope});
+  s.solver = solver_start_state(p, slope, loc);
   s.controller = first.state;
-  s.paths = p.slopes.start_memory();
+  s.paths = path_start(p, loc);
+  if (p.options.saveat.controller_state) s.proposed.push_back(first.end);
   s.attempts = s.accepted = array(std::int64_t{0});
   Array finite = value_or_later(p.y0, all_finite);
   finite = is_concrete(finite) && finite.item<bool>() ? all_finite(slope) : all_finite(slope) && finite;
@@ -160,6 +164,7 @@ void take_mass(Problem& p, Loc loc) {
   p.mass = mass_of(p.options.mass, p.solver, p.y0, loc);
   p.slopes = p.slopes.with_mass(p.mass->matrix, p.mass->pseudoinverse);
   first_slope(p.slopes, p.t0, p.y0, loc);  // tells of fields that do not fit, before their results are used
+  if (!p.options.solver_state.direction.is_empty()) return;  // the solve before kept to them
   auto [y0, found] = consistent_state(*p.mass, p.slopes, p.tolerances, p.t0, p.y0);
   p.y0 = std::move(y0);
   if (!found.is_empty()) p.inconsistent = !found;
@@ -248,7 +253,7 @@ FlatSolution solve_flat(const FlatTerms& terms, const SolverRef& solver, const A
   const std::vector<FlatSave> saves = save_requests(given_options.saveat, std::move(beside), loc);
   std::vector<Array> times{t0, t1, dt0};
   for (const FlatSave& save : saves) times.push_back(save.at.ts);
-  GivenTimes given{t0, t1, dt0, Dtype::F64};
+  GivenTimes given{t0, t1, dt0, !given_options.controller_state.end.is_empty(), Dtype::F64};
   check_structure(y0, terms.state, given, given_options, saves, loc);
   const Dtype dtype = given.dtype = common_dtype(times, y0);
   InputChecks checks(given_options.throw_, loc);
@@ -261,6 +266,7 @@ FlatSolution solve_flat(const FlatTerms& terms, const SolverRef& solver, const A
   const SolveOptions options = with_breaks(given_options, terms, solver, t0, dtype, direction);
   check_run_back(solver, Slopes(terms, direction), options, saves, loc);
   check_controls(checks, solver, Slopes(terms, direction), given, options);
+  check_memories(checks, Slopes(terms, direction), given, options);
   const auto forward = [&](const Array& t) {
     if (t.is_empty()) return t;
     const bool known = is_concrete(t) && t.node()->literal && is_concrete(direction);

@@ -28,6 +28,10 @@ struct ControllerStart {
   std::vector<Array> (*slope_at)(const void* context, const Array& t, std::span<const Array> y);
   const void* context;
   Array direction = 1.;  ///< -1 in a solve that goes back: what a time of the user's is multiplied with
+  /// Of a solve that goes on where another ended: where its first step ends, if t1 is not before that, and
+  /// what the controller kept; empty of any other.
+  Array end = {};
+  std::span<const Array> state = {};
 };
 /// What a controller says of the first step.
 struct FirstStep {

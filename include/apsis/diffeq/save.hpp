@@ -38,6 +38,10 @@ struct SaveAt {
   std::int64_t events = 0;
   /// All steps, so that the state is known at every time: `dense_interpolation`. There is room for max_steps.
   bool dense = false;
+  /// What the solver and the step size controller keep, so that another solve goes on from the end of this
+  /// one: Solution::solver_state and ::controller_state.
+  bool solver_state = false;
+  bool controller_state = false;
 };
 
 /// When a SubSaveAt saves; as in SaveAt.

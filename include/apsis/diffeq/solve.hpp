@@ -47,6 +47,20 @@ Array is_okay(const Array& result, Loc loc = Loc::here());
 /// does not grow with their number but for their times. For ReversibleHeun, VelocityVerlet and Yoshida4.
 enum class Adjoint : std::uint8_t { Steps, SteadyState, Reversible };
 
+/// What a solver kept at the end of a solve: the slope there, differences of the last states, a Jacobian, how
+/// many increments of a path were drawn.
+struct SolverMemory {
+  Array direction = {};  ///< of that solve, 1 or -1
+  std::vector<Array> own = {};
+  std::vector<std::vector<Array>> paths = {};
+};
+/// What a step size controller kept: errors of the last steps, and where the next step would have ended if
+/// the solve had not.
+struct ControllerMemory {
+  Array t = {}, end = {};
+  std::vector<Array> own = {};
+};
+
 /// Options of `diffeqsolve`.
 struct SolveOptions {
   Controller controller = {};
@@ -73,6 +87,13 @@ struct SolveOptions {
   /// part of these states.
   std::int64_t checkpoints = 0;
   std::int64_t checkpoint_bytes = 0;
+  /// Goes on where another solve by the same solver ended, which kept them: .saveat = {.solver_state = true,
+  /// .controller_state = true}. t0 and y0 are then its end. Two solves are one with a step that ends between
+  /// them, bit for bit: no slope is computed again, errors of the last steps and orders stay known, and the
+  /// next step is as long as it would have been (dt0 is then left out). A controller of your own sees it as
+  /// ControllerStart::end and ::state.
+  SolverMemory solver_state = {};
+  ControllerMemory controller_state = {};
   /// When the solve says how far between t0 and t1 it is, and to whom; by default it does not.
   Progress progress = {};
 };
@@ -99,10 +120,12 @@ struct Solution {
   Ts ts;  ///< times saved
   Ys ys;  ///< states saved, or what functions made of them, stacked along axis 0
   SolveStats stats;
-  Array result;           ///< i64: a SolveResult
-  Occurrences<Y> events;  ///< what occurred
-  DenseSteps<Y> dense;    ///< for `dense_interpolation`
-  Ts rows;                ///< i64: how many rows of ts and ys are used
+  Array result;                       ///< i64: a SolveResult
+  Occurrences<Y> events;              ///< what occurred
+  DenseSteps<Y> dense;                ///< for `dense_interpolation`
+  Ts rows;                            ///< i64: how many rows of ts and ys are used
+  SolverMemory solver_state;          ///< empty unless asked for
+  ControllerMemory controller_state;  ///< empty unless asked for
 };
 
 namespace detail {
@@ -114,6 +137,8 @@ struct FlatSolution {
   Array mask, counts, event_ts, which;  // empty without events
   std::vector<Array> event_ys;
   DenseSteps<std::vector<Array>> dense;
+  SolverMemory solver_state;
+  ControllerMemory controller_state;
 };
 /// `like`: the state, whose type the functions of events and of what is saved must take. `saves`: what is
 /// saved at all, nothing where options.saveat says it.
@@ -279,7 +304,9 @@ Solution<State, Ys, Ts> solution_of(const State& like, const FlatSolution& s, Ts
           s.result,
           {s.mask, s.counts, s.event_ts, s.which, with_leaves_or_none(like, s.event_ys)},
           steps_like(like, s.dense),
-          std::move(rows)};
+          std::move(rows),
+          s.solver_state,
+          s.controller_state};
 }
 
 /// What a refused call returns, so that no other error buries the sentence.

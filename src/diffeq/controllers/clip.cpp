@@ -76,7 +76,11 @@ void remember(const ControllerStep& s, Array& times, NextStep& next) {
 }  // namespace
 
 FirstStep ClipStepSizeController::first_step(const ControllerStart& s) const {
-  FirstStep first = controller.first_step(s);
+  const bool goes_on = !s.end.is_empty();
+  const Own kept = goes_on ? parts(*this, s.state) : Own();
+  ControllerStart inner = s;
+  inner.state = kept.inner;
+  FirstStep first = controller.first_step(inner);
   Own own{first.state, {}, {}, {}};
   if (some(step_ts)) {
     own.step_ts.push_back(forward(step_ts, s));
@@ -86,7 +90,9 @@ FirstStep ClipStepSizeController::first_step(const ControllerStart& s) const {
     own.jump_ts.push_back(prevbefore(forward(jump_ts, s)));
     first.end = clipped(s.t0, first.end, own.jump_ts[0]);
   }
-  if (store_rejected_steps > 0)
+  if (store_rejected_steps > 0 && goes_on)
+    own.rejected = kept.rejected;
+  else if (store_rejected_steps > 0)
     own.rejected.push_back(
         full({store_rejected_steps}, std::numeric_limits<double>::infinity(), s.t0.dtype()));
   return {first.end, own.together(), first.tells_error};

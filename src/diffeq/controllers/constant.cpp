@@ -8,6 +8,7 @@
 namespace apsis {
 
 FirstStep ConstantStepSize::first_step(const ControllerStart& s) const {
+  if (!s.end.is_empty()) return {s.end, {s.state.begin(), s.state.end()}};
   if (s.dt0.is_empty()) fail(messages::no_first_step, {});
   return {s.t0 + s.dt0, {s.dt0}};
 }

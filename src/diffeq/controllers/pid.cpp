@@ -59,6 +59,7 @@ Array limited(Array dt, const PIDController& c) {
 
 FirstStep PIDController::first_step(const ControllerStart& s) const {
   if (rtol.is_empty() || atol.is_empty()) fail(messages::missing_tolerance, {});
+  if (!s.end.is_empty()) return {s.end, {s.state.begin(), s.state.end()}, true};
   Array dt = limited(s.dt0.is_empty() ? stop_gradient(starting_step(s, *this)) : s.dt0, *this);
   std::vector<Array> state;
   Array one = s.t0 * 0 + 1;
