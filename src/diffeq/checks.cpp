@@ -1,5 +1,6 @@
 #include "diffeq/checks.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -189,18 +190,35 @@ void check_step_to(InputChecks& checks, const StepTo& c, const GivenTimes& times
   });
 }
 
+void check_range(InputChecks& checks, const Range& range) {
+  if (is_known_to_fit(range)) return;
+  const auto look = [&](std::span<const Array> v) {
+    return Finding{where(all(range.interval.holds(v[0])), 0, 1), {v[0]}};
+  };
+  checks.refuse({range.value}, look, [&] {
+    return std::vector{Text(messages::option_range, {"PIDController", range.name, "{0}", range.text})};
+  });
+}
+
+/// A bound of errors: its shapes, and its range.
+void check_bound(InputChecks& checks, const Tolerance& bound, const char* name, const Interval& interval,
+                 const char* text, std::span<const Array> y0, const LeafNames& names) {
+  for (const Array& a : bound.bounds())
+    if (a.is_empty()) fail(messages::missing_tolerance, {}, checks.loc());
+  check_tolerance_shape(bound, "PIDController", name, y0, names, checks.loc());
+  for (const Array& a : bound.bounds()) check_range(checks, {name, a, interval, text});
+}
+
 void check_pid(InputChecks& checks, const PIDController& c, std::span<const Array> y0,
                const LeafNames& names) {
   if (c.rtol.is_empty() || c.atol.is_empty()) fail(messages::missing_tolerance, {}, checks.loc());
+  check_bound(checks, c.rtol, "rtol", {0, infinity, true, false},
+              "give the relative error that a step may make, 0 or more, such as 1e-6", y0, names);
+  check_bound(checks, c.atol, "atol", {0, infinity, true, true},
+              "give the absolute error that a step may make, 0 or more, such as 1e-9, or inf where errors do "
+              "not count",
+              y0, names);
   const Range table[] = {
-      {"rtol",
-       c.rtol,
-       {0, infinity, true, false},
-       "give the relative error that a step may make, 0 or more, such as 1e-6"},
-      {"atol",
-       c.atol,
-       {0, infinity, true, false},
-       "give the absolute error that a step may make, 0 or more, such as 1e-9"},
       {"pcoeff", c.pcoeff, {-infinity, infinity, false, false}, "give a finite number, such as 0 or 0.4"},
       {"icoeff", c.icoeff, {-infinity, infinity, false, false}, "give a finite number, such as 1 or 0.3"},
       {"dcoeff", c.dcoeff, {-infinity, infinity, false, false}, "give a finite number, such as 0"},
@@ -227,33 +245,29 @@ void check_pid(InputChecks& checks, const PIDController& c, std::span<const Arra
        "is"},
   };
   for (const Range& range : table) {
-    const bool tolerance = &range.value == &c.rtol || &range.value == &c.atol;
     if (range.value.is_empty()) {
       const bool may_be = &range.value == &c.dtmin || &range.value == &c.dtmax;
       if (may_be) continue;
       fail(messages::option_range, {"PIDController", range.name, "empty", range.text}, checks.loc());
     }
-    if (range.value.ndim() > 0 && !tolerance)
+    if (range.value.ndim() > 0)
       fail(messages::option_shape, {range.name, to_string(range.value.aval())}, checks.loc());
-    for (std::size_t i = 0; i < y0.size() && tolerance; ++i)
-      if (!broadcasts(range.value.shape(), y0[i].shape()))
-        fail(messages::tolerance_shape,
-             {"PIDController", range.name, to_string(range.value.aval()), names(i), to_string(y0[i].aval())},
-             checks.loc());
-    if (is_known_to_fit(range)) continue;
-    const auto look = [&](std::span<const Array> v) {
-      return Finding{where(all(range.interval.holds(v[0])), 0, 1), {v[0]}};
-    };
-    checks.refuse({range.value}, look, [&] {
-      return std::vector{Text(messages::option_range, {"PIDController", range.name, "{0}", range.text})};
-    });
+    check_range(checks, range);
   }
-  checks.refuse(
-      {c.rtol, c.atol},
-      [](std::span<const Array> v) {
-        return Finding{where(any(v[0] + v[1] == 0), 1, 0), {}};
-      },
-      [] { return std::vector{Text(messages::no_tolerance, {})}; });
+  for (std::size_t i = 0; i < std::max(c.rtol.bounds().size(), c.atol.bounds().size()); ++i)
+    checks.refuse(
+        {c.rtol.of(i), c.atol.of(i)},
+        [](std::span<const Array> v) {
+          return Finding{where(any(v[0] + v[1] == 0), 1, 0), {}};
+        },
+        [] { return std::vector{Text(messages::no_tolerance, {})}; });
+  const auto left_out = [](std::span<const Array> v) {
+    Array some = false;
+    for (const Array& bound : v) some = some || any(isfinite(bound));
+    return Finding{where(some, 0, 1), {}};
+  };
+  if (!c.norm.is_set())
+    checks.refuse(c.atol.bounds(), left_out, [] { return std::vector{Text(messages::all_left_out, {})}; });
   const auto total = [](std::span<const Array> v) {
     Array sum = v[0] + v[1] + v[2];
     return Finding{where(sum > 0, 0, 1), {sum}};

@@ -10,6 +10,7 @@
 #include "apsis/diffeq/solve.hpp"
 #include "apsis/ops/comparison.hpp"
 #include "apsis/ops/logic.hpp"
+#include "diffeq/messages.hpp"
 
 namespace apsis::detail {
 
@@ -87,6 +88,19 @@ struct GivenTimes {
 };
 /// 1 or -1, the direction of the solve as the sign of dt0 tells when the program is made; 0 if it does not.
 int known_direction(const GivenTimes& times);
+/// Refuses a bound of errors that does not fit the state.
+template <class Names>
+void check_tolerance_shape(const Tolerance& bound, const char* of, const char* name,
+                           std::span<const Array> y0, const Names& names, Loc loc = {}) {
+  if (bound.of_leaves() && bound.bounds().size() != y0.size())
+    fail(messages::tolerance_leaves,
+         {of, name, std::to_string(bound.bounds().size()), std::to_string(y0.size())}, loc);
+  for (std::size_t i = 0; i < y0.size(); ++i)
+    if (!broadcasts(bound.of(i).shape(), y0[i].shape()))
+      fail(messages::tolerance_shape,
+           {of, name, to_string(bound.of(i).aval()), names(i), to_string(y0[i].aval())}, loc);
+}
+
 /// Refuses a first time that is no scalar, and states that are not floating.
 void check_state(const Array& t0, std::span<const Array> y0, const LeafNames& names, Loc loc);
 /// Refuses what is not of the shape or dtype it must be, and options that are no values of the program.

@@ -86,6 +86,20 @@ Inside next_crossing(const Problem& p, const AlongStep& along, const LoopState& 
   return n;
 }
 
+/// Whether a slope is small, as tolerances say: one for all, or as errors are measured.
+Array is_at_rest(const Problem& p, const SteadyState& steady, std::span<const Array> y,
+                 std::span<const Array> slope) {
+  const Tolerance rtol = steady.rtol.is_empty() ? p.tolerances.rtol : Tolerance(steady.rtol);
+  const Tolerance atol = steady.atol.is_empty() ? p.tolerances.atol : Tolerance(steady.atol);
+  const auto is_one = [](const Tolerance& t) { return !t.of_leaves() && t.of(0).ndim() == 0; };
+  if (is_one(rtol) && is_one(atol))
+    return rms_norm(slope) < stop_gradient(atol.of(0)) + stop_gradient(rtol.of(0)) * rms_norm(y);
+  std::vector<Array> relative;
+  for (std::size_t k = 0; k < y.size(); ++k)
+    relative.push_back(slope[k] / (stop_gradient(atol.of(k)) + stop_gradient(rtol.of(k)) * abs(y[k])));
+  return error_square({rtol, atol}, relative) < 1;
+}
+
 /// SteadyState, at the end of a step that nothing else interrupts.
 void look_at_rest(const Problem& p, const LoopState& s, const SolverAttempt& step, const Array& accept,
                   Inside& v) {
@@ -102,10 +116,7 @@ void look_at_rest(const Problem& p, const LoopState& s, const SolverAttempt& ste
       y[k] = stop_gradient(y[k]);
       slope[k] = stop_gradient(slope[k]);
     }
-    const Array& rtol = steady->rtol.is_empty() ? p.tolerances.rtol : steady->rtol;
-    const Array& atol = steady->atol.is_empty() ? p.tolerances.atol : steady->atol;
-    const Array rests =
-        accept && !v.interrupted && rms_norm(slope) < stop_gradient(atol) + stop_gradient(rtol) * rms_norm(y);
+    const Array rests = accept && !v.interrupted && is_at_rest(p, *steady, y, slope);
     // It occurs where it begins to hold.
     const Array occurred = rests && v.own.sign[i] < 0;
     const Array looked = accept && !v.interrupted;

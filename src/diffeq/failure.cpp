@@ -21,10 +21,10 @@ enum Value : std::size_t { At, T1, NextStep, Error, Speeds };
 
 /// How fast each element changes: its slope relative to its tolerance, or to its own size where there is
 /// none; not finite where the state or the slope is not. Of few ops, as every program that solves has them.
-Array speed(const Problem& p, const Array& y, const Array& slope) {
+Array speed(const Problem& p, std::size_t leaf, const Array& y, const Array& slope) {
   const auto* pid = p.options.controller.innermost().as<PIDController>();
   const double smallest = y.dtype() == Dtype::F64 ? std::numeric_limits<double>::min() : 0x1p-126;
-  Array size = pid ? pid->rtol * abs(y) + (pid->atol + smallest) : abs(y) + smallest;
+  Array size = pid ? pid->rtol.of(leaf) * abs(y) + (pid->atol.of(leaf) + smallest) : abs(y) + smallest;
   return (slope + 0. * y) / size;
 }
 
@@ -99,7 +99,7 @@ void raise_failure(const Problem& p, const LoopState& end, std::span<const Array
                             end.end - end.start, adaptive ? sqrt(end.error_square[0]) : Array(0.)};
   std::string names;
   for (std::size_t i = 0; i < y.size(); ++i) {
-    values.push_back(speed(p, y[i], stop_gradient(slope[i])));
+    values.push_back(speed(p, i, y[i], stop_gradient(slope[i])));
     names += (i == 0 ? "" : ";") + in_mark(p.slopes.name(i));
   }
   const std::string part = "{" + std::to_string(Speeds) + ":" + names + "}";

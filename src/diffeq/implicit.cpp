@@ -61,15 +61,12 @@ std::pair<Array, Array> StageEquations::solve(const Array& t, const Array& y, co
   return custom_root(equation, stop_gradient(guess), iterate, by_jacobian);
 }
 
-Array tolerance(const Array& own, const Array& controller, const char* name, const char* method,
+Array tolerance(const Tolerance& own, const Tolerance& controller, const char* name, const char* method,
                 const SolverStep& s, const Layout& layout) {
-  const Array& given = own.is_empty() ? controller : own;
+  const Tolerance& given = own.is_empty() ? controller : own;
   if (given.is_empty()) fail(messages::newton_tolerance, {method, name});
-  for (std::size_t i = 0; i < s.y0.size(); ++i)
-    if (!broadcasts(given.shape(), s.y0[i].shape()))
-      fail(messages::tolerance_shape,
-           {method, name, to_string(given.aval()), s.slopes.name(i), to_string(s.y0[i].aval())});
-  return layout.spread(astype(stop_gradient(given), layout.dtype()));
+  check_tolerance_shape(given, method, name, s.y0, [&](std::size_t i) { return s.slopes.name(i); });
+  return layout.spread(given);
 }
 
 }  // namespace

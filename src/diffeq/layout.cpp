@@ -1,8 +1,11 @@
 #include "diffeq/layout.hpp"
 
+#include "apsis/core/op.hpp"
 #include "apsis/ops/arithmetic.hpp"
+#include "apsis/ops/convert.hpp"
 #include "apsis/ops/creation.hpp"
 #include "apsis/ops/index.hpp"
+#include "apsis/ops/select.hpp"
 #include "apsis/ops/shape.hpp"
 #include "apsis/transform/jacobian.hpp"
 #include "apsis/transform/jvp.hpp"
@@ -40,6 +43,15 @@ Array Layout::spread(const Array& a) const {
   if (a.ndim() == 0) return a;
   std::vector<Array> leaves;
   for (const Shape& shape : shapes_) leaves.push_back(broadcast_to(a, shape));
+  return join(leaves);
+}
+
+Array Layout::spread(const Tolerance& bound) const {
+  const auto own = [&](const Array& a) { return astype(stop_gradient(a), dtype_); };
+  if (!bound.of_leaves()) return spread(own(bound.of(0)));
+  std::vector<Array> leaves;
+  for (std::size_t i = 0; i < shapes_.size(); ++i)
+    leaves.push_back(broadcast_to(own(bound.of(i)), shapes_[i]));
   return join(leaves);
 }
 

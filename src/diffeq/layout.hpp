@@ -18,8 +18,11 @@ class Layout {
   /// The leaves after one another: [size].
   Array join(std::span<const Array> leaves) const;
   std::vector<Array> split(const Array& vector) const;
+  std::size_t leaves() const { return shapes_.size(); }
   /// An array that broadcasts to each leaf, as a vector; a scalar stays one.
   Array spread(const Array& a) const;
+  /// A bound of errors, as such a vector or scalar of the state's dtype.
+  Array spread(const Tolerance& bound) const;
 
  private:
   std::vector<Shape> shapes_;

@@ -52,8 +52,8 @@ std::pair<std::vector<Array>, Array> consistent_state(const Mass& mass, const Sl
   const auto state = [&](const Array& z) { return at + matmul(mass.right, z); };
   const auto residual = [&](const Array& z) { return matmul(mass.left, slope(t, state(z))); };
   // A thousandth of what the solve is exact to.
-  const auto bound = [&](const Array& of) {
-    const Array own = of.is_empty() ? Array(1e-8) : layout.spread(astype(stop_gradient(of), layout.dtype()));
+  const auto bound = [&](const Tolerance& of) {
+    const Array own = of.is_empty() ? Array(1e-8) : layout.spread(of);
     return maximum(1e-3 * own, 8 * finfo(layout.dtype()).eps);
   };
   const Array rtol = bound(tolerances.rtol), atol = bound(tolerances.atol);

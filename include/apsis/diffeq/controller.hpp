@@ -13,9 +13,63 @@
 
 namespace apsis {
 
+/// A bound of errors: a number; an array that broadcasts to each array of the state; or a tree like the state
+/// with such a bound in the place of each array. Empty unless given.
+class Tolerance {
+ public:
+  Tolerance() = default;
+  template <class T>
+  requires(std::is_convertible_v<const T&, Array> && !std::is_same_v<T, Tolerance>) Tolerance(const T& one) {
+    if (Array bound = one; !bound.is_empty()) bounds_.push_back(std::move(bound));
+  }
+  template <class Tree>
+  requires(!std::is_convertible_v<const Tree&, Array> && !std::is_same_v<Tree, Tolerance> &&
+           !detail::is_refused(detail::tree_kind<Tree>)) Tolerance(const Tree& tree)
+      : of_leaves_(true) {
+    for_each_leaf(tree, [this](const Array& bound) { bounds_.push_back(bound); });
+  }
+  bool is_empty() const { return bounds_.empty(); }
+  /// Whether each array of the state has a bound of its own.
+  bool of_leaves() const { return of_leaves_; }
+  /// All of them: one, or one for each array of the state.
+  const std::vector<Array>& bounds() const { return bounds_; }
+  /// That of an array of the state.
+  const Array& of(std::size_t leaf) const { return bounds_[of_leaves_ ? leaf : 0]; }
+
+ private:
+  std::vector<Array> bounds_;
+  bool of_leaves_ = false;
+  APSIS_FIELDS(Tolerance, bounds_, of_leaves_)
+};
+
+/// A norm of errors: a class whose call operator takes the errors as std::span<const Array>, each relative to
+/// what is allowed, array after array of the state, and returns a real scalar; what it holds is a tree. Of
+/// ten times the errors it is ten times as large. Not given: the root mean square over all elements.
+class ErrorNorm {
+ public:
+  ErrorNorm() = default;
+  template <class F>
+  requires(!std::is_same_v<F, ErrorNorm>) ErrorNorm(F norm)
+      : tree_(static_cast<F&&>(norm)), size_([](const void* f, std::span<const Array> errors) {
+          return Array((*static_cast<const F*>(f))(errors));
+        }) {
+    static_assert(std::is_invocable_r_v<Array, const F&, std::span<const Array>>,
+                  "the norm of a PIDController is called as norm(errors): it must take a "
+                  "std::span<const Array> and return a scalar Array");
+  }
+  bool is_set() const { return size_ != nullptr; }
+  Array operator()(std::span<const Array> errors) const { return size_(tree_.tree(), errors); }
+
+ private:
+  AnyTree tree_;
+  Array (*size_)(const void*, std::span<const Array>) = nullptr;
+  APSIS_FIELDS(ErrorNorm, tree_)
+};
+
 /// What errors a controller lets pass; empty without a bound.
 struct Tolerances {
-  Array rtol, atol;
+  Tolerance rtol, atol;
+  ErrorNorm norm = {};
 };
 /// What a controller sees before the first step. Times run forwards: a solve from 2 to 1 runs from -2 to -1.
 struct ControllerStart {
@@ -86,12 +140,15 @@ struct StepTo {
 };
 
 /// Steps as long as the estimated error allows: it stays below atol + rtol |y| in the root mean square over
-/// all elements (Söderlind, Automatic control and adaptive time-stepping, Numer. Algorithms 31, 2002). With
-/// the error r relative to that bound, a step is accepted if r < 1, and the next is as long as this one times
-/// safety · r^(-β₁) · …, where β = (p+i+d, -(p+2d), d) / order weigh the errors of the last three steps.
+/// all elements, or in another norm (Söderlind, Automatic control and adaptive time-stepping, Numer.
+/// Algorithms 31, 2002). With the error r relative to that bound, a step is accepted if r < 1, and the next
+/// is as long as this one times safety · r^(-β₁) · …, where β = (p+i+d, -(p+2d), d) / order weigh the errors
+/// of the last three steps.
 struct PIDController {
-  /// Finite, 0 or more, not both 0; scalars, or arrays that broadcast to the state. They must be given.
-  Array rtol, atol;
+  /// Finite, 0 or more, not both 0; scalars, arrays that broadcast to the state, or trees like the state.
+  /// They must be given. Elements whose atol is infinite are left out: their errors do not count, nor do they
+  /// in the mean.
+  Tolerance rtol, atol;
   /// Finite scalars whose sum is above 0.
   Array pcoeff = 0., icoeff = 1., dcoeff = 0.;
   /// The shortest and the longest step, lengths above 0 in solves of either direction; empty: no limit.
@@ -101,6 +158,10 @@ struct PIDController {
   /// The least and the greatest factor from one step to the next, in (0, 1] and [1, inf]; what they are
   /// multiplied with, in (0, 1).
   Array factormin = 0.2, factormax = 10., safety = 0.9;
+  /// Says how large an error is, in the place of the root mean square.
+  ErrorNorm norm = {};
+  APSIS_FIELDS(PIDController, rtol, atol, pcoeff, icoeff, dcoeff, dtmin, dtmax, force_dtmin, factormin,
+               factormax, safety, norm)
   FirstStep first_step(const ControllerStart& start) const;
   NextStep next_step(const ControllerStep& step) const;
 };
@@ -125,7 +186,10 @@ class Controller {
             [](const void* c, const ControllerStart& s) { return static_cast<const C*>(c)->first_step(s); }),
         next_([](const void* c, const ControllerStep& s) { return static_cast<const C*>(c)->next_step(s); }),
         tolerances_([](const void* c) {
-          if constexpr (requires(const C& own) { Tolerances{own.rtol, own.atol}; })
+          if constexpr (requires(const C& own) { Tolerances{own.rtol, own.atol, own.norm}; })
+            return Tolerances{static_cast<const C*>(c)->rtol, static_cast<const C*>(c)->atol,
+                              static_cast<const C*>(c)->norm};
+          else if constexpr (requires(const C& own) { Tolerances{own.rtol, own.atol}; })
             return Tolerances{static_cast<const C*>(c)->rtol, static_cast<const C*>(c)->atol};
           else if constexpr (detail::WrapsController<C>)
             return static_cast<const C*>(c)->controller.tolerances();

@@ -18,23 +18,27 @@ namespace {
 /// Known now to be zero, so that what it multiplies need not be kept.
 bool is_zero(const Array& a) { return a.is_empty() || (is_concrete(a) && a.item<double>() == 0); }
 
-std::vector<Array> scaled(std::span<const Array> values, std::span<const Array> y, const PIDController& c) {
-  std::vector<Array> out;
-  for (std::size_t i = 0; i < values.size(); ++i) out.push_back(values[i] / (c.atol + c.rtol * abs(y[i])));
-  return out;
+Tolerances tolerances_of(const PIDController& c) { return {c.rtol, c.atol, c.norm}; }
+
+/// How large values are, relative to what errors of this state may be.
+Array scaled_size(std::span<const Array> values, std::span<const Array> y, const PIDController& c) {
+  std::vector<Array> scaled;
+  for (std::size_t i = 0; i < values.size(); ++i)
+    scaled.push_back(values[i] / (c.atol.of(i) + c.rtol.of(i) * abs(y[i])));
+  return sqrt(detail::error_square(tolerances_of(c), scaled));
 }
 
 /// The first step by Hairer, Nørsett and Wanner, Solving Ordinary Differential Equations I, II.4: an explicit
 /// Euler step of a hundredth of the state's own scale tells the second derivative, and that the step.
 Array starting_step(const ControllerStart& s, const PIDController& c) {
-  Array d0 = detail::rms_norm(scaled(s.y0, s.y0, c)), d1 = detail::rms_norm(scaled(s.slope, s.y0, c));
+  Array d0 = scaled_size(s.y0, s.y0, c), d1 = scaled_size(s.slope, s.y0, c);
   Array small = d0 < 1e-5 || d1 < 1e-5 || !isfinite(d1);
   Array h0 = where(small, 1e-6, 0.01 * (d0 / where(small, 1., d1)));
   std::vector<Array> y1, change;
   for (std::size_t i = 0; i < s.y0.size(); ++i) y1.push_back(s.y0[i] + h0 * s.slope[i]);
   std::vector<Array> slope1 = s.slope_at(s.context, s.t0 + h0, y1);
   for (std::size_t i = 0; i < y1.size(); ++i) change.push_back(slope1[i] - s.slope[i]);
-  Array d2 = detail::rms_norm(scaled(change, s.y0, c)) / h0;
+  Array d2 = scaled_size(change, s.y0, c) / h0;
   Array d = maximum(d1, d2);
   Array still = d <= 1e-15;
   Array h1 = where(still, maximum(1e-6, h0 * 1e-3), pow(0.01 / where(still, 1., d), 1. / s.order));
@@ -77,10 +81,11 @@ NextStep PIDController::next_step(const ControllerStep& s) const {
   for (std::size_t i = 0; i < s.error.size(); ++i) {
     Array before = abs(stop_gradient(s.y0[i])), after = abs(stop_gradient(s.y1[i]));
     Array size = where(before < after, after, before);
-    ratio.push_back(stop_gradient(s.error[i]) * (1. / (stop_gradient(atol) + stop_gradient(rtol) * size)));
+    ratio.push_back(stop_gradient(s.error[i]) *
+                    (1. / (stop_gradient(atol.of(i)) + stop_gradient(rtol.of(i)) * size)));
   }
   // r², so that neither the decision nor the next step wait for a square root.
-  Array r2 = detail::mean_square(ratio);
+  Array r2 = stop_gradient(detail::error_square(tolerances_of(*this), ratio));
 
   bool history = !is_zero(pcoeff) || !is_zero(dcoeff), history2 = !is_zero(dcoeff);
   Array accept = r2 < 1;  // not where it is NaN

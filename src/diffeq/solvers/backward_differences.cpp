@@ -207,6 +207,7 @@ SolverAttempt BackwardDifferences::step(const SolverStep& s) const {
   const Array allowed = stop_gradient(measure.allowed(maximum(abs(d[0]), abs(y1))));
   const auto norm = [&](const Array& error) {
     const Array relative = stop_gradient(error) / allowed;
+    if (controlled) return sqrt(stop_gradient(detail::error_square(s.tolerances, layout.split(relative))));
     return detail::rms_norm({&relative, 1});
   };
   const Array error = by_order(order, layout.dtype(), [&](int k) { return error_of(numerical, k); }) * change;
