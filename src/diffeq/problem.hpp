@@ -121,6 +121,10 @@ std::vector<Array> dense_at(const SolverRef& solver, const DenseSteps<std::vecto
 /// Refuses Adjoint::Reversible where steps do not run back.
 void check_run_back(const SolverRef& solver, const Slopes& slopes, const SolveOptions& options,
                     std::span<const FlatSave> saves, Loc loc);
+/// Refuses Adjoint::Backsolve where it is none.
+void check_backsolve(const Problem& p, Loc loc);
+/// Gives the end of a solve, which has no derivatives, those of Adjoint::Backsolve.
+void derive_by_backsolve(const Problem& p, LoopState& end, Loc loc);
 /// Room for the ends of steps, where the adjoint runs back.
 void start_trail(const Problem& p, LoopState& s);
 /// Gives the end of a solve, which has no derivatives, those of Adjoint::Reversible.

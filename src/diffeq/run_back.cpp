@@ -19,13 +19,12 @@
 #include "apsis/transform/eval_shape.hpp"
 #include "apsis/transform/grad.hpp"
 #include "diffeq/checked.hpp"
+#include "diffeq/cotangents.hpp"
 #include "diffeq/messages.hpp"
 #include "diffeq/problem.hpp"
 
 namespace apsis::detail {
 namespace {
-
-using Arrays = std::vector<Array>;
 
 /// What a step makes of the state and of what the solver keeps.
 struct Stepped {
@@ -65,23 +64,6 @@ struct Back {
   Arrays by_y, by_own, by_captures, by_inner;
 };
 
-Arrays zeros_of(const Arrays& like) {
-  Arrays zeros;
-  for (const Array& a : like) zeros.push_back(is_floating(a.dtype()) ? zeros_like(a) : Array());
-  return zeros;
-}
-/// a + b, where empty arrays are zeros that stay.
-Arrays sum_of(Arrays a, const Arrays& b) {
-  for (std::size_t i = 0; i < a.size(); ++i)
-    if (!a[i].is_empty() && !b[i].is_empty()) a[i] = a[i] + b[i];
-  return a;
-}
-/// Cotangents, zeros where there are none.
-Arrays there(Arrays cotangents, const Arrays& like) {
-  for (std::size_t i = 0; i < like.size(); ++i)
-    if (cotangents[i].is_empty()) cotangents[i] = zeros_like(like[i]);
-  return cotangents;
-}
 /// The memory of paths before a step of this number: of those that count increments, the count.
 PathMemory counted(PathMemory paths, const Array& step) {
   for (Arrays& memory : paths)

@@ -287,15 +287,23 @@ FlatSolution solve_flat(const FlatTerms& terms, const SolverRef& solver, const A
             like};
   if (p.slopes.delayed()) p.past = &past;
   p.shortest_delay = shortest_delay(terms, dtype);
-  if (options.adjoint == Adjoint::Reversible)
-    for (Array* t : {&p.t0, &p.t1, &p.dt0})
-      if (!t->is_empty()) *t = nondifferentiable(*t, "a time of a solve with Adjoint::Reversible", loc);
+  // Adjoints that go back by themselves know of no derivatives by times.
+  const auto fixed = [&](const Array& t) {
+    const bool reversible = options.adjoint == Adjoint::Reversible;
+    if (t.is_empty() || (!reversible && options.adjoint != Adjoint::Backsolve)) return t;
+    return nondifferentiable(t,
+                             reversible ? "a time of a solve with Adjoint::Reversible"
+                                        : "a time of a solve with Adjoint::Backsolve",
+                             loc);
+  };
+  for (Array* t : {&p.t0, &p.t1, &p.dt0}) *t = fixed(*t);
   p.clip_from = p.t1 - time_rounding(p.t0, p.t1);
   for (const FlatSave& save : saves) {
     const Array& ts = save.at.ts;
-    p.saves.push_back(save_part(p, save, ts.is_empty() ? Array() : within(forward(ts), ts, given, p)));
+    p.saves.push_back(save_part(p, save, ts.is_empty() ? Array() : within(forward(fixed(ts)), ts, given, p)));
   }
 
+  check_backsolve(p, loc);
   if (!options.mass.is_empty()) take_mass(p, loc);
   std::vector<Array> slope = first_slope(p.slopes, p.t0, p.y0, loc);
   if (p.mass) slope = p.slopes.rate(p.t0, p.y0);
@@ -312,6 +320,7 @@ FlatSolution solve_flat(const FlatTerms& terms, const SolverRef& solver, const A
   LoopState end = options.adjoint == Adjoint::Steps ? steps() : without_derivative(steps);
   if (options.adjoint == Adjoint::SteadyState) end.y = steady_state(p, end);
   if (options.adjoint == Adjoint::Reversible) derive_by_running_back(p, start, end);
+  if (options.adjoint == Adjoint::Backsolve) derive_by_backsolve(p, end, loc);
 
   static_assert(static_cast<std::int64_t>(LoopResult::MaxStepsReached) ==
                 code_of(SolveResult::MaxStepsReached));

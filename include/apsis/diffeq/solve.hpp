@@ -10,6 +10,8 @@
 //                          {.controller = PIDController{.rtol = 1e-6, .atol = 1e-9}, .saveat = {.ts = ts}});
 //   sol.ys;                                    // ts.size() × 2
 
+#include <optional>
+
 #include "apsis/control/progress.hpp"
 #include "apsis/diffeq/controller.hpp"
 #include "apsis/diffeq/event.hpp"
@@ -45,7 +47,21 @@ Array is_okay(const Array& result, Loc loc = Loc::here());
 /// slope at the end is small is not checked. (Diffrax: ImplicitAdjoint.) Reversible: those of its steps up to
 /// rounding, by reverse mode alone; the steps leave no tape, and are run back from t1 instead, in memory that
 /// does not grow with their number but for their times. For ReversibleHeun, VelocityVerlet and Yoshida4.
-enum class Adjoint : std::uint8_t { Steps, SteadyState, Reversible };
+/// Backsolve: those of the equation, not of its steps, by reverse mode alone: the adjoint equation is solved
+/// from t1 to t0, and the equation back with it, in memory that does not grow with the steps. Its gradients
+/// are exact to the tolerances only, and wrong where the equation is not stable back in time: the others are
+/// to be preferred. See BacksolveOptions. (Diffrax: BacksolveAdjoint.)
+enum class Adjoint : std::uint8_t { Steps, SteadyState, Reversible, Backsolve };
+
+/// Of Adjoint::Backsolve.
+struct BacksolveOptions {
+  /// That of the solves back in time, of the state, its cotangent and the parameters' cotangents; not given:
+  /// that of the solve.
+  std::optional<Controller> controller = {};
+  /// Errors of the parameters' cotangents do not count: they do not act back on the rest. Fewer steps, for a
+  /// PIDController. (Diffrax: adjoint_rms_seminorm.)
+  bool seminorm = false;
+};
 
 /// What a solver kept at the end of a solve: the slope there, differences of the last states, a Jacobian, how
 /// many increments of a path were drawn.
@@ -74,8 +90,10 @@ struct SolveOptions {
   /// BackwardDifferences.
   Array mass = {};
   /// SteadyState asks for the state at t1 alone; Reversible for no events, no saveat.steps or .dense, and a
-  /// max_steps.
+  /// max_steps; Backsolve for none of these either, no functions of what is saved, no delays, controls or
+  /// mass matrix, and no pair of terms.
   Adjoint adjoint = Adjoint::Steps;
+  BacksolveOptions backsolve = {};
   /// Attempts, rejected ones included, 0 or more; -1: no bound of yours, but then saveat.steps is refused,
   /// and after 10¹⁰ attempts the solve gives up all the same.
   std::int64_t max_steps = 4096;
