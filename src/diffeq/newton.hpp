@@ -32,12 +32,16 @@ struct Iteration {
   Array has_diverged() const { return !isfinite(rate()) || (rate() > 2 && size > 1 && count > 2); }
 };
 
-/// The u where `change(u)`, what Newton's method takes off it, is 0, and whether it was found. `size(change,
-/// u)`: that of a change, as Iteration has it. What was not found is the start: it has no derivative either,
-/// and the step is rejected.
+/// A root, whether it was found, and the rate of convergence: how large the last change was by the one
+/// before.
+struct NewtonEnd {
+  Array u, found, rate;
+};
+/// The u where `change(u)`, what Newton's method takes off it, is 0. `size(change, u)`: that of a change, as
+/// Iteration has it. What was not found is the start: it has no derivative either, and the step is rejected.
 template <class Change, class Size>
-std::pair<Array, Array> newton_root(const NewtonOptions& newton, const Array& start, const Change& change,
-                                    const Size& size) {
+NewtonEnd newton_end(const NewtonOptions& newton, const Array& start, const Change& change,
+                     const Size& size) {
   const auto goes_on = [&](const Iteration& s) {
     return s.count < newton.max_steps &&
            !(s.count >= 2 && (s.is_small() || s.has_diverged() || s.has_converged(newton.kappa)));
@@ -51,7 +55,14 @@ std::pair<Array, Array> newton_root(const NewtonOptions& newton, const Array& st
   const Iteration end = while_loop(goes_on, again, begin, {.kind = Loop::Lax});
   const Array found =
       end.count >= 2 && (end.is_small() || (end.has_converged(newton.kappa) && !end.has_diverged()));
-  return std::pair(where(found, end.u, start), found);
+  return {where(found, end.u, start), found, end.rate()};
+}
+/// The root alone, and whether it was found.
+template <class Change, class Size>
+std::pair<Array, Array> newton_root(const NewtonOptions& newton, const Array& start, const Change& change,
+                                    const Size& size) {
+  const NewtonEnd end = newton_end(newton, start, change, size);
+  return std::pair(end.u, end.found);
 }
 
 /// What changes of the state are small: rtol and atol of `newton`, or else of the controller, as vectors or

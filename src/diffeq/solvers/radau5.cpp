@@ -1,9 +1,13 @@
 // Hairer, Wanner, Solving Ordinary Differential Equations II, IV.8. The unknowns are z[i] = Y[i] - y0, with
 // A⁻¹ z = h f(y0 + z); T brings A⁻¹ to the form of a real and a complex eigenvalue, so that Newton's equation
-// falls into one of n real and one of n complex unknowns. The latter is solved as 2 n real ones.
+// falls into one of n real and one of n complex unknowns. The latter is solved as 2 n real ones. The Jacobian
+// is kept as long as Newton's method converges fast with it (IV.8, (8.24) and what follows).
 
 #include <cmath>
 
+#include <limits>
+
+#include "apsis/control/cond.hpp"
 #include "apsis/diffeq/collocation.hpp"
 #include "apsis/ops/index.hpp"
 #include "apsis/ops/math.hpp"
@@ -76,6 +80,15 @@ struct Factors {
   }
 };
 
+/// A rate of convergence up to which the Jacobian stays.
+constexpr double fast = 1e-3;
+
+/// Newton's method with a kept Jacobian, or with that of this step.
+struct Attempt {
+  Array z, found, rate, tries, jacobian;
+  detail::MatrixFactors real;
+};
+
 /// The last step's polynomial, carried on beyond its end.
 Array first_guess(std::span<const Array> state, const Array& length) {
   std::vector<Array> z;
@@ -97,7 +110,10 @@ void Radau5::check(Loc loc) const { detail::check_newton(newton, "Radau5", loc);
 std::vector<Array> Radau5::init(const SolverStart& s) const {
   const detail::Layout layout(s.y0);
   const Array none = zeros({layout.size()}, layout.dtype());
-  return {none, none, none, ones({}, s.t0.dtype())};
+  const detail::VectorSlope slope(s.slopes, layout);
+  const detail::MatrixForm form(s.slopes, slope, layout, s.t0, layout.join(s.y0));
+  const Array slow = full({}, std::numeric_limits<double>::infinity(), layout.dtype());
+  return {none, none, none, ones({}, s.t0.dtype()), zeros_like(form.mass()), slow};
 }
 
 SolverAttempt Radau5::step(const SolverStep& s) const {
@@ -114,8 +130,10 @@ SolverAttempt Radau5::step(const SolverStep& s) const {
           form.times_mass(out[i]) - h * slope(detail::stage_time(c[i], s.t0, s.t1, length), y0 + parts[i]);
     return concatenate(out);
   };
-  const Array jacobian = stop_gradient(form.jacobian(slope, stop_gradient(s.t0), stop_gradient(y0)));
-  const Factors factors(form, form.blocks(2), stop_gradient(h) * jacobian);
+  const detail::Blocks two = form.blocks(2);
+  const auto evaluate = [&](const Array&) {
+    return form.jacobian(slope, stop_gradient(s.t0), stop_gradient(y0));
+  };
   const auto iterate = [&](const auto& f, const Array& start) {
     const auto size = [&](const Array& change, const Array& z) {
       Array greatest = zeros({}, layout.dtype());
@@ -124,24 +142,44 @@ SolverAttempt Radau5::step(const SolverStep& s) const {
         greatest = maximum(greatest, max(abs(changes[i] / tolerances.allowed(y0 + parts[i]))));
       return greatest;
     };
-    return detail::newton_root(
-        newton, start, [&](const Array& z) { return factors.solve(f(z)); }, size);
+    const auto attempt = [&](const Attempt& v) {
+      const Array stale = v.tries > 0 || s.state[5] > fast;
+      const Array jacobian = cond(
+          stale, evaluate, [](const Array& kept) { return kept; }, v.jacobian);
+      const Factors factors(form, two, stop_gradient(h) * jacobian);
+      const detail::NewtonEnd end = detail::newton_end(
+          newton, start, [&](const Array& z) { return factors.solve(f(z)); }, size);
+      return Attempt{end.u,    end.found,   end.rate, where(stale, std::int64_t{2}, v.tries + 1),
+                     jacobian, factors.real};
+    };
+    const Attempt none{start,
+                       array(false),
+                       ones({}, layout.dtype()),
+                       array(std::int64_t{0}),
+                       s.state[4],
+                       detail::MatrixFactors::unmade(form)};
+    const Attempt end = while_loop([](const Attempt& v) { return !v.found && v.tries < 2; }, attempt, none,
+                                   {.kind = Loop::Lax});
+    return std::pair(end.z, end);
   };
   const auto by_columns = [&](const auto& map, const Array& right) {
     return detail::solve_by_columns(map, right, form.blocks(3).pattern);
   };
-  const auto [z, found] =
+  const auto [z, made] =
       custom_root(residual, stop_gradient(first_guess(s.state, length)), iterate, by_columns);
 
   const std::vector<Array> parts = thirds(z);
   SolverAttempt step;
   step.y1 = layout.split(y0 + parts[2]);
-  step.error = layout.split(factors.real.solve(
-      h * slope(s.t0, y0) + form.times_mass(detail::weighted(error_weights, parts, 1, 0))));
+  step.error = layout.split(
+      made.real.solve(h * slope(s.t0, y0) + form.times_mass(detail::weighted(error_weights, parts, 1, 0))));
   step.dense = combined(polynomial, parts);
   step.state = step.dense;
   step.state.push_back(length);
-  step.failed = !found;
+  step.state.push_back(made.jacobian);
+  // Where nothing changed any more there is no rate, and none is better.
+  step.state.push_back(where(isfinite(made.rate), made.rate, 0.));
+  step.failed = !made.found;
   return step;
 }
 
