@@ -65,7 +65,8 @@ inline std::vector<Named> whole_solvers(const NewtonOptions& newton = {}) {
           {"radau5", any<Whole>(Radau5{newton}), 4, true},
           {"ndf1", any<Whole>(BackwardDifferences{newton, 1}), 1, true},
           {"ndf2", any<Whole>(BackwardDifferences{newton, 2}), 2, true},
-          {"rkc", any<Whole>(RKC{}), 2, false}};
+          {"rkc", any<Whole>(RKC{}), 2, false},
+          {"auto_switch", any<Whole>(AutoSwitch{Tsit5{}, Rodas5P{}}), 5, false}};
 }
 inline std::vector<std::pair<std::string, Split>> split_solvers(const NewtonOptions& newton = {}) {
   return {{"kencarp3", any<Split>(KenCarp3{newton})},
