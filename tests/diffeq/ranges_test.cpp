@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include <variant>
+
 #include "diffeq/refused.hpp"
 
 namespace apsis::testing {
@@ -14,7 +16,7 @@ const Array start = array({1., 2.});
 
 struct Row {
   const char* name;
-  Array PIDController::*field;
+  std::variant<Array PIDController::*, Tolerance PIDController::*> field;
   std::vector<double> right, wrong;
   const char* id = "option_range";
 };
@@ -22,7 +24,8 @@ struct Row {
 TEST(Ranges, OfPIDController) {
   const Row rows[] = {
       {"rtol", &PIDController::rtol, {0., 1e-12, 1e-3, 0.5}, {-1e-9, nan, inf}},
-      {"atol", &PIDController::atol, {0., 1e-12, 1e-3, 2.}, {-1e-9, nan, inf}},
+      {"atol", &PIDController::atol, {0., 1e-12, 1e-3, 2.}, {-1e-9, nan}},
+      {"atol", &PIDController::atol, {}, {inf}, "all_left_out"},
       {"pcoeff", &PIDController::pcoeff, {0., 0.4}, {nan, inf, -inf}},
       {"icoeff", &PIDController::icoeff, {0.3, 1.}, {nan, inf}},
       {"dcoeff", &PIDController::dcoeff, {0., 0.1}, {nan, inf}},
@@ -36,7 +39,7 @@ TEST(Ranges, OfPIDController) {
   for (const Row& row : rows) {
     const auto solve = [&](const Array& value) {
       PIDController c{.rtol = 1e-4, .atol = 1e-4};
-      c.*row.field = value;
+      std::visit([&](auto field) { c.*field = value; }, row.field);
       return diffeqsolve(ODETerm{decay}, Tsit5{}, 0., 1., 0.1, start, {.controller = c, .max_steps = -1}).ys;
     };
     SCOPED_TRACE(row.name);

@@ -111,7 +111,7 @@ TEST(Save, SeveralRequestsEachWithItsOwnTimesAndType) {
     const auto s = solve(x0);
     return std::pair(std::get<1>(s.ys).energy, std::get<1>(s.rows));
   }))(array({1., 2., 0.}));
-  expect_near(Array(lanes.first[0]), padded.energy, 0.);
+  expect_same_bits(Array(lanes.first[0]), padded.energy);
   EXPECT_EQ(lanes.second[0].item<std::int64_t>(), accepted / 3 + 1);
 }
 
@@ -124,7 +124,7 @@ TEST(Save, InVectorsPairsAndNested) {
   EXPECT_EQ(sol.ys.first[2].x.shape(), (Shape{3}));
   EXPECT_EQ(sol.ts.first[1].to_vector<double>(), (std::vector{0., 1.}));
   EXPECT_NEAR(sol.ys.second[1][0].item<double>(), 0.5, 1e-8);
-  EXPECT_NE(to_string(sol).find("ts[0][2]"), std::string::npos) << to_string(sol);
+  EXPECT_NE(to_string(sol).find("ts.first[2]"), std::string::npos) << to_string(sol);
 }
 
 // Backwards, through jumps of the state, and where the solve ends at once, the function sees the user's time.
@@ -178,8 +178,8 @@ TEST(Save, Misuse) {
   EXPECT_EQ(id({}, SubSaveAt({.steps = -1})), "option_range");
   EXPECT_EQ(id({.adjoint = Adjoint::Reversible, .max_steps = 4}, SubSaveAt({.t1 = true})), "not_reversible");
   EXPECT_EQ(id({.adjoint = Adjoint::SteadyState}, SubSaveAt({.t0 = true})), "steady_saveat");
-  struct Nothing {};
-  EXPECT_EQ(id({}, SubSaveAt([](const Array&, const Array&) { return Nothing{}; })), "save_nothing");
+  EXPECT_EQ(id({}, SubSaveAt([](const Array&, const Array&) { return std::vector<Array>(); })),
+            "save_nothing");
 }
 
 }  // namespace

@@ -152,10 +152,84 @@ APSIS_PROVOKES(save_twice,
                            SubSaveAt({.t0 = true})))
 APSIS_PROVOKES(save_nothing,
                "[diffeqsolve] saves[1] returns nothing to save: its function must return at least one array",
-               struct Nothing{};
                diffeqsolve(ODETerm{decay}, Tsit5{}, 0., 1., 0.1, initial, {},
-                           std::tuple{SubSaveAt({.t1 = true}),
-                                      SubSaveAt([](const Array&, const Array&) { return Nothing{}; })}))
+                           std::tuple{SubSaveAt({.t1 = true}), SubSaveAt([](const Array&, const Array&) {
+                                        return std::vector<Array>();
+                                      })}))
+
+// Solves that go on where another ended.
+const SaveAt memories{.t1 = true, .solver_state = true, .controller_state = true};
+auto halfway() {
+  return diffeqsolve(ODETerm{decay}, Tsit5{}, 0., 1., {}, initial,
+                     {.controller = adaptive, .saveat = memories});
+}
+void go_on(double t1, const Array& dt0, const SolveOptions& options) {
+  diffeqsolve(ODETerm{decay}, Tsit5{}, 1., t1, dt0, initial, options);
+}
+APSIS_PROVOKES(
+    memory_mismatch,
+    "[diffeqsolve] solver_state holds f64[2], and Heun keeps nothing: give what a solve by the same "
+    "solver and controller, of a state of the same shapes, saved by saveat.solver_state",
+    diffeqsolve(ODETerm{decay}, Heun{}, 1., 2., 0.1, initial, {.solver_state = halfway().solver_state}))
+APSIS_PROVOKES(memory_of_paths,
+               "[diffeqsolve] solver_state holds the memory of 1 paths, and the equation has 0: give what a "
+               "solve of the same equation saved by saveat.solver_state",
+               go_on(2., 0.1,
+                     {.solver_state = {.direction = 1., .own = halfway().solver_state.own, .paths = {{}}}}))
+APSIS_PROVOKES(
+    memory_of_delays,
+    "[diffeqsolve] saveat.solver_state says nothing of the states before the end of a solve, which an "
+    "equation with delays needs: leave it out, and give the history by dense_interpolation of the "
+    "solve before",
+    const auto field = [](const Array& t, const Array&, const Past<Array>& past) { return -past(t - 1.); };
+    const auto before = [](const Array&) { return initial; };
+    diffeqsolve(DelayTerm{field, before, {1.}}, Tsit5{}, 0., 1., {}, initial,
+                {.controller = adaptive, .saveat = memories}))
+APSIS_PROVOKES(memory_of_step_to,
+               "[diffeqsolve] StepTo says itself where all steps end: leave controller_state out",
+               go_on(2., {},
+                     {.controller = StepTo{{1., 2.}}, .controller_state = halfway().controller_state}))
+APSIS_PROVOKES(
+    memory_and_first_step,
+    "[diffeqsolve] dt0 and controller_state both say how long the first step is: leave one of them "
+    "out",
+    go_on(2., 0.1, {.controller = adaptive, .controller_state = halfway().controller_state}))
+APSIS_PROVOKES(
+    memory_turned,
+    "[diffeqsolve] solver_state is of a solve in the other direction of time: leave it out, and the "
+    "solve begins anew",
+    go_on(0., {}, {.controller = adaptive, .solver_state = halfway().solver_state}))
+
+APSIS_PROVOKES(tolerance_leaves,
+               "[PIDController] atol is a tree of 2 bounds, and the state has 1 arrays: give a tree like the "
+               "state, or one bound for all",
+               solve({.controller = PIDController{.rtol = 1e-6, .atol = std::vector{array(1.), array(1.)}}}))
+APSIS_PROVOKES(
+    all_left_out,
+    "[PIDController] atol is infinite for all of the state, so that no error counts: leave some of it "
+    "in, or use ConstantStepSize",
+    solve({.controller = PIDController{.rtol = 1e-6, .atol = std::numeric_limits<double>::infinity()}}))
+struct NormOfVectors {
+  Array operator()(std::span<const Array> errors) const { return errors[0]; }
+};
+APSIS_PROVOKES(error_norm,
+               "[PIDController] norm returns f64[2]: it must return a real scalar, how large the errors are "
+               "together",
+               solve({.controller = PIDController{.rtol = 1e-6, .atol = 1e-9, .norm = NormOfVectors{}}}))
+
+APSIS_PROVOKES(
+    backsolve_without,
+    "[diffeqsolve] Adjoint::Backsolve does not go together with saveat.dense: leave one of them out",
+    solve({.controller = adaptive, .saveat = {.dense = true}, .adjoint = Adjoint::Backsolve}))
+APSIS_PROVOKES(backsolve_seminorm,
+               "[diffeqsolve] backsolve.seminorm is a norm of a PIDController: give one, as .backsolve = "
+               "{.controller = PIDController{.rtol = 1e-6, .atol = 1e-9}, .seminorm = true}",
+               solve({.adjoint = Adjoint::Backsolve, .backsolve = {.seminorm = true}}, 0.1))
+APSIS_PROVOKES(backsolve_controller,
+               "[diffeqsolve] the step size controller is for the state alone (StepTo), and "
+               "Adjoint::Backsolve solves for more than the state: say how, as .backsolve = {.controller = "
+               "PIDController{.rtol = 1e-6, .atol = 1e-9}}",
+               solve({.controller = StepTo{{0., 1.}}, .adjoint = Adjoint::Backsolve}))
 
 APSIS_PROVOKES(empty_state, "[diffeqsolve] the state has no arrays; y0 must hold at least one",
                diffeqsolve(ODETerm{[](const Array&, const Array&) { return Array(); }}, Tsit5{}, 0., 1., 0.1,
