@@ -218,6 +218,9 @@ constexpr void refuse_solve() {
   if constexpr (Solver<T>)
     static_assert(!Solver<T>,
                   "diffeqsolve takes the term first, then the solver: diffeqsolve(ODETerm{f}, Tsit5{}, …)");
+  else if constexpr (sums_delays<T>)
+    static_assert(!sums_delays<T>,
+                  "a DelayTerm stands alone: put what the other terms say into its vector field f(t, y, past)");
   else if constexpr (!TermShape<T>::is_term)
     static_assert(
         TermShape<T>::is_term,

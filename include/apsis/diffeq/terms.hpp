@@ -55,6 +55,15 @@ inline constexpr bool is_ode_term<ODETerm<F>> = true;
 template <class T>
 inline constexpr bool is_single_term = is_ode_term<T> || is_control_term<T> || is_langevin_drift<T>;
 template <class T>
+inline constexpr bool is_delay_term = false;
+template <class F, class H>
+inline constexpr bool is_delay_term<DelayTerm<F, H>> = true;
+/// Whether it is a sum with a DelayTerm in it.
+template <class T>
+inline constexpr bool sums_delays = false;
+template <class... T>
+inline constexpr bool sums_delays<MultiTerm<T...>> = (is_delay_term<T> || ...);
+template <class T>
 inline constexpr bool is_langevin = false;
 template <class A, class B>
 inline constexpr bool is_langevin<MultiTerm<A, B>> = is_langevin_drift<A>&& is_langevin_diffusion<B>;
@@ -309,10 +318,6 @@ FlatDelays flat_delays(const Of& of) {
   };
   return d;
 }
-template <class T>
-inline constexpr bool is_delay_term = false;
-template <class F, class H>
-inline constexpr bool is_delay_term<DelayTerm<F, H>> = true;
 
 /// g(t, y) · dX/dt as the slope of an ordinary equation.
 template <class F, class P>
