@@ -192,6 +192,7 @@
 // First of its room: a compiler that refuses a solve lists how it came to the header.
 #include "apsis/diffeq/solve.hpp"
 
+#include "apsis/diffeq/adjoint.hpp"
 #include "apsis/diffeq/auto_switch.hpp"
 #include "apsis/diffeq/brownian.hpp"
 #include "apsis/diffeq/collocation.hpp"

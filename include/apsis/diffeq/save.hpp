@@ -39,9 +39,23 @@ struct SaveAt {
   /// All steps, so that the state is known at every time: `dense_interpolation`. There is room for max_steps.
   bool dense = false;
   /// What the solver and the step size controller keep, so that another solve goes on from the end of this
-  /// one: Solution::solver_state and ::controller_state.
+  /// one: Solution::solver_state and Solution::controller_state.
   bool solver_state = false;
   bool controller_state = false;
+};
+
+/// What a solver kept at the end of a solve: the slope there, differences of the last states, a Jacobian, how
+/// many increments of a path were drawn.
+struct SolverMemory {
+  Array direction = {};  ///< of that solve, 1 or -1
+  std::vector<Array> own = {};
+  std::vector<std::vector<Array>> paths = {};
+};
+/// What a step size controller kept: errors of the last steps, and where the next step would have ended if
+/// the solve had not.
+struct ControllerMemory {
+  Array t = {}, end = {};
+  std::vector<Array> own = {};
 };
 
 /// When a SubSaveAt saves; as in SaveAt.

@@ -10,9 +10,8 @@
 //                          {.controller = PIDController{.rtol = 1e-6, .atol = 1e-9}, .saveat = {.ts = ts}});
 //   sol.ys;                                    // ts.size() × 2
 
-#include <optional>
-
 #include "apsis/control/progress.hpp"
+#include "apsis/diffeq/adjoint.hpp"
 #include "apsis/diffeq/controller.hpp"
 #include "apsis/diffeq/event.hpp"
 #include "apsis/diffeq/runge_kutta.hpp"
@@ -41,41 +40,6 @@ Array is_successful(const Array& result, Loc loc = Loc::here());
 Array is_event(const Array& result, Loc loc = Loc::here());
 /// Whether it did one or the other.
 Array is_okay(const Array& result, Loc loc = Loc::here());
-
-/// What derivatives of a solve are: those of its steps; or, of a solve that ends in a steady state, of that
-/// state, as f(t1, y) = 0 defines it (by the implicit function theorem; the steps leave no tape). That the
-/// slope at the end is small is not checked. (Diffrax: ImplicitAdjoint.) Reversible: those of its steps up to
-/// rounding, by reverse mode alone; the steps leave no tape, and are run back from t1 instead, in memory that
-/// does not grow with their number but for their times. For ReversibleHeun, VelocityVerlet and Yoshida4.
-/// Backsolve: those of the equation, not of its steps, by reverse mode alone: the adjoint equation is solved
-/// from t1 to t0, and the equation back with it, in memory that does not grow with the steps. Its gradients
-/// are exact to the tolerances only, and wrong where the equation is not stable back in time: the others are
-/// to be preferred. See BacksolveOptions. (Diffrax: BacksolveAdjoint.)
-enum class Adjoint : std::uint8_t { Steps, SteadyState, Reversible, Backsolve };
-
-/// Of Adjoint::Backsolve.
-struct BacksolveOptions {
-  /// That of the solves back in time, of the state, its cotangent and the parameters' cotangents; not given:
-  /// that of the solve.
-  std::optional<Controller> controller = {};
-  /// Errors of the parameters' cotangents do not count: they do not act back on the rest. Fewer steps, for a
-  /// PIDController. (Diffrax: adjoint_rms_seminorm.)
-  bool seminorm = false;
-};
-
-/// What a solver kept at the end of a solve: the slope there, differences of the last states, a Jacobian, how
-/// many increments of a path were drawn.
-struct SolverMemory {
-  Array direction = {};  ///< of that solve, 1 or -1
-  std::vector<Array> own = {};
-  std::vector<std::vector<Array>> paths = {};
-};
-/// What a step size controller kept: errors of the last steps, and where the next step would have ended if
-/// the solve had not.
-struct ControllerMemory {
-  Array t = {}, end = {};
-  std::vector<Array> own = {};
-};
 
 /// Options of `diffeqsolve`.
 struct SolveOptions {
@@ -109,7 +73,7 @@ struct SolveOptions {
   /// .controller_state = true}. t0 and y0 are then its end. Two solves are one with a step that ends between
   /// them, bit for bit: no slope is computed again, errors of the last steps and orders stay known, and the
   /// next step is as long as it would have been (dt0 is then left out). A controller of your own sees it as
-  /// ControllerStart::end and ::state.
+  /// ControllerStart::end and ControllerStart::state.
   SolverMemory solver_state = {};
   ControllerMemory controller_state = {};
   /// When the solve says how far between t0 and t1 it is, and to whom; by default it does not.
@@ -219,8 +183,9 @@ constexpr void refuse_solve() {
     static_assert(!Solver<T>,
                   "diffeqsolve takes the term first, then the solver: diffeqsolve(ODETerm{f}, Tsit5{}, …)");
   else if constexpr (sums_delays<T>)
-    static_assert(!sums_delays<T>,
-                  "a DelayTerm stands alone: put what the other terms say into its vector field f(t, y, past)");
+    static_assert(
+        !sums_delays<T>,
+        "a DelayTerm stands alone: put what the other terms say into its vector field f(t, y, past)");
   else if constexpr (!TermShape<T>::is_term)
     static_assert(
         TermShape<T>::is_term,
