@@ -135,7 +135,7 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// What an option must be, and how a text says it.
 struct Range {
-  const char* name;
+  std::string name;
   const Array& value;
   Interval interval;
   const char* text;
@@ -206,7 +206,9 @@ void check_bound(InputChecks& checks, const Tolerance& bound, const char* name, 
   for (const Array& a : bound.bounds())
     if (a.is_empty()) fail(messages::missing_tolerance, {}, checks.loc());
   check_tolerance_shape(bound, "PIDController", name, y0, names, checks.loc());
-  for (const Array& a : bound.bounds()) check_range(checks, {name, a, interval, text});
+  for (std::size_t i = 0; i < bound.bounds().size(); ++i)
+    check_range(checks, {bound.of_leaves() ? std::string(name) + " of " + names(i) : name, bound.bounds()[i],
+                         interval, text});
 }
 
 void check_pid(InputChecks& checks, const PIDController& c, std::span<const Array> y0,

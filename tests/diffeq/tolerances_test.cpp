@@ -123,6 +123,14 @@ TEST(Tolerances, Misuse) {
   EXPECT_EQ(id({.rtol = State{0., 1e-6}, .atol = State{0., 1e-6}}), "no_tolerance");
   EXPECT_EQ(id({.rtol = 1e-6, .atol = inf}), "all_left_out");
   EXPECT_EQ(id({.rtol = inf, .atol = 1e-6}), "option_range");
+  try {
+    (void)diffeqsolve(ODETerm{field}, Tsit5{}, 0., 1., {}, start,
+                      {.controller = PIDController{.rtol = 1e-6, .atol = State{1e-6, -1.}}});
+    ADD_FAILURE();
+  } catch (const Error& e) {
+    EXPECT_NE(std::string(e.what()).find("[PIDController] atol of y0.slow is -1.0: "), std::string::npos)
+        << e.what();
+  }
   struct Wrong {
     Array operator()(std::span<const Array> errors) const { return errors[0]; }
   };
