@@ -197,6 +197,24 @@ TEST(Delay, SinglePrecisionAndStiff) {
   EXPECT_LT(slow.stats.num_steps.item<std::int64_t>(), 300);
 }
 
+// Of a state large enough that the pattern of its Jacobian is looked for, by solvers that make one.
+TEST(Delay, LargeStiffStates) {
+  const Array x = arange(40.) / 40.;
+  const auto slow = [&](const Array& t) { return sin(t + x); };
+  const auto field = [&](const Array& t, const Array& y, const Past<Array>& past) {
+    const Array d = y - slow(t), left = concatenate({zeros({1}), d[range(0, -1)]});
+    return -1000. * d + 200. * left + cos(t + x) + 0.3 * (past(t - 1.) - slow(t - 1.));
+  };
+  const DelayTerm term{field, slow, {1.}};
+  for (const Named& n : whole_solvers()) {
+    if (n.name != "rodas5p" && n.name != "radau5" && n.name != "ndf2" && n.name != "kvaerno5") continue;
+    SCOPED_TRACE(n.name);
+    const auto sol = diffeqsolve(term, n.solver, 0., 5., {}, slow(0.),
+                                 {.controller = PIDController{.rtol = 1e-6, .atol = 1e-8}});
+    expect_near(Array(sol.ys[-1]), slow(5.), 1e-5);
+  }
+}
+
 TEST(Delay, WhatIsRefused) {
   const auto with = [](const Array& delays) {
     return diffeqsolve(DelayTerm{minus_past, one, delays}, Tsit5{}, 0., 2., {}, 1., {.controller = tight});

@@ -122,6 +122,28 @@ TEST(Mass, AfterAChangeTheStateIsConsistentAgain) {
   EXPECT_NEAR(number(sol.ys[1][1]), 2 * (std::exp(-1.) + std::exp(-0.5)), 1e-6);
 }
 
+// A mass matrix that is full, as that of finite elements in other coordinates: the solution is the same.
+TEST(Mass, FullMatrices) {
+  const std::int64_t n = 40;
+  const Array i = arange(static_cast<double>(n)), gap = abs(reshape(i, {n, 1}) - i);
+  const Array mass = where(gap == 0., 4., where(gap == 1., 1., 0.)) / 6.;
+  const Array diffusion = where(gap == 0., -2., where(gap == 1., 1., 0.)) * 100.;
+  const Array q = linalg::qr(random::normal(random::key(1), {n, n})).q, start = sin(i * (M_PI / 40));
+  const auto turned = [&](const Array& m) { return matmul(matmul(transpose(q), m), q); };
+  const auto end = [&](const auto& solver, const Array& m, const Array& a, const Array& y0) {
+    const auto field = [&](const Array&, const Array& y) { return matmul(a, y); };
+    return Array(diffeqsolve(ODETerm{field}, solver, 0., 0.1, {}, y0,
+                             {.controller = PIDController{.rtol = 1e-8, .atol = 1e-10}, .mass = m})
+                     .ys[-1]);
+  };
+  for (const auto& [name, solver] : solvers()) {
+    SCOPED_TRACE(name);
+    const Array banded = end(solver, mass, diffusion, start);
+    const Array full = end(solver, turned(mass), turned(diffusion), matmul(transpose(q), start));
+    expect_near(matmul(q, full), banded, 1e-7);
+  }
+}
+
 TEST(Mass, WhatCannotBeTakenIsRefused) {
   const auto decay = [](const Array&, const Array& y) { return -y; };
   const auto error = [&](const auto& solver, const Array& m) {
