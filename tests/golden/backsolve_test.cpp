@@ -33,10 +33,10 @@ TEST(GoldenBacksolve, GradientsEqualDiffrax) {
       return sum(to_array(c["weights"]) * ys * ys);
     };
     const Inputs in{to_array(c["parameters"]), to_array(c["y0"])};
-    expect_same(jit(solve)(in), c["ys"], 1e-12, "ys");
+    expect_same(jit(solve)(in), c["ys"], 1e-11, "ys");
     const Inputs gradient = jit(grad(loss))(in);
-    expect_same(gradient.p, c["grad_parameters"], 1e-11, "gradient by the parameters");
-    expect_same(gradient.y0, c["grad_y0"], 1e-11, "gradient by y0");
+    expect_same(gradient.p, c["grad_parameters"], 1e-9, "gradient by the parameters");
+    expect_same(gradient.y0, c["grad_y0"], 1e-9, "gradient by y0");
   }
 }
 
