@@ -206,7 +206,8 @@ TEST(Problems, ThatAreNotStiffByHighOrders) {
                                                    {"vern9", any<Whole>(Vern9{})}};
   for (const golden::Case& c : problems("nonstiff"))
     for (const auto& [name, solver] : solvers) {
-      if (!c.has("dopri8_rtols")) continue;
+      const bool jumps = c.name == "NSDT_F3" || c.name == "NSDT_F5";
+      if (!c.has("dopri8_rtols") || jumps) continue;  // slopes that jump are for low orders
       const auto solve = solve_of(c, solver, c["dt0"].real[0]);
       const std::vector<double>& rtols = c["dopri8_rtols"].real;
       for (std::size_t i = 0; i < rtols.size(); ++i) {

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 ABOUT = """
-Gradients by the adjoint equation (diffrax.BacksolveAdjoint), in steps of the length dt0 (ConstantStepSize) from t0 to t1:
+Gradients by the adjoint equation (diffrax.BacksolveAdjoint), forwards and back in steps of the length dt0 (ConstantStepSize) from t0 to t1:
     y0' = p0 y0 cos t,  y1' = p1 - y1 y2,  y2' = y1 y2 - 0.1 y2
 `ys` are the states at `ts`, the loss is sum(weights * ys^2), and the gradients are those by `parameters` and `y0`.
 """
@@ -41,4 +41,5 @@ def case(name, t0, t1, dt0, ts):
 
 for solver in SOLVERS:
     case(solver, 0.0, 1.0, 0.0625, [0.25, 0.5, 1.0])
+    case(solver, 1.0, 0.0, -0.0625, [0.75, 0.3125])
 w.write()
