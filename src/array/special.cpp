@@ -38,7 +38,9 @@ Array gamma_above(const Array& x) {
 
 Array gamma_value(const Array& x) {
   const Array below = x < 0.5;
-  const Array above = gamma_above(where(below, 1. - x, x));
+  // Beyond, Γ is infinite, and the factors of its formula are 0 and infinite.
+  const double most = x.dtype() == f64 ? 172 : 36;
+  const Array z = where(below, 1. - x, x), above = where(z > most, INFINITY, gamma_above(z));
   // Γ(x) Γ(1 - x) = π / sin(πx)
   const Array nearest = round(x), odd = fmod(nearest, 2) != 0;
   const Array sine = sin((x - nearest) * std::numbers::pi);

@@ -71,5 +71,14 @@ TEST(ArrayRoom, SpecialToTheLastPlaces) {
   EXPECT_EQ(measured.size(), bounds.size());
 }
 
+TEST(ArrayRoom, GammaOfLargeNumbersIsInfinite) {
+  for (const Dtype dtype : {f64, f32, f16, bf16}) {
+    EXPECT_TRUE(all(isinf(special::gamma(astype(array({200., 1000., 6e4, double(INFINITY)}), dtype)))).item<bool>());
+    const double below = dtype == f64 ? -1000.5 : -100.5;
+    EXPECT_TRUE(all(special::gamma(Array(below, dtype)) == 0.).item<bool>());
+  }
+  EXPECT_LT(std::abs(special::gamma(171.5).item<double>() / 9.483367566824795e307 - 1), 1e-13);
+}
+
 }  // namespace
 }  // namespace apsis::testing
