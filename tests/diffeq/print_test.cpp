@@ -29,15 +29,24 @@ TEST(PrintSolution, OneSolve) {
 }
 
 TEST(PrintSolution, RowsThatAreNotUsedAndEvents) {
-  const auto sol = diffeqsolve(ODETerm{[](const Array&, const Array& y) { return full_like(y, -1.); }},
-                               Euler{}, 0., 4., 0.25, array({1.125, 2.}),
-                               {.saveat = {.steps = 1},
-                                .events = {Event{[](const Array&, const Array& y) { return y[0]; }}},
-                                .max_steps = 32});
-  EXPECT_EQ(to_string(sol),
+  const auto solve = [](const Array& y0) {
+    return diffeqsolve(ODETerm{[](const Array&, const Array& y) { return full_like(y, -1.); }}, Euler{}, 0.,
+                       4., 0.25, y0,
+                       {.saveat = {.steps = 1},
+                        .events = {Event{[](const Array&, const Array& y) { return y[0]; }}},
+                        .max_steps = 32});
+  };
+  const Array y0 = array({1.125, 2.});
+  EXPECT_EQ(to_string(jit(solve)(y0)),
             "EventOccurred, 5 steps, 0 of them rejected\n"
             "  ts: f64[32], 5 rows used, from 0.25 to 1.125\n"
             "  ys: f64[32,2], in the end [0.    0.875]\n"
+            "  events occurred: [1] times; events[0] ended the solve\n");
+  // Outside of jit all rows are used.
+  EXPECT_EQ(to_string(solve(y0)),
+            "EventOccurred, 5 steps, 0 of them rejected\n"
+            "  ts: f64[5], from 0.25 to 1.125\n"
+            "  ys: f64[5,2], in the end [0.    0.875]\n"
             "  events occurred: [1] times; events[0] ended the solve\n");
 }
 
