@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <string>
 
+#include "base/exit.hpp"
+
 namespace apsis::detail {
 namespace {
 
@@ -48,6 +50,8 @@ void keep_library(const void* address) {
   const auto at = reinterpret_cast<std::uintptr_t>(address);
   for (const Library& library : kept)
     if (library.holds(at)) return;
+  const ExitLease lease;
+  if (!lease) return;  // the process ends, and what it was given stays until then
   Search search{at};
   if (!dl_iterate_phdr(look, &search)) return;  // memory of its own
   // (The program itself has no name. The handle is never given back.)

@@ -10,8 +10,8 @@
 #include <unordered_map>
 
 #include "apsis/core/watch.hpp"
+#include "base/exit.hpp"
 #include "base/hash.hpp"
-#include "codegen/builder/exit.hpp"
 #include "passes/strip_custom.hpp"
 #include "runtime/disk_cache.hpp"
 #include "runtime/program_key.hpp"
@@ -138,7 +138,7 @@ std::shared_ptr<const Program> program_for(const GraphRef& given, const CodegenO
     if (disk_cache_on()) key = program_key(*graph, options);
     if (!key.empty()) program = load_kept(*graph, key);
     if (!program) {
-      const CodeLease lease;
+      const ExitLease lease;
       if (!lease) {
         lock.lock();
         c.erase(mine);

@@ -6,7 +6,7 @@
 #include <unordered_map>
 
 #include "apsis/base/keep_library.hpp"
-#include "codegen/builder/exit.hpp"
+#include "base/exit.hpp"
 #include "codegen/builder/loader.hpp"
 #include "codegen/builder/messages.hpp"
 

@@ -1,10 +1,10 @@
 #include "codegen/compile/compile.hpp"
-#include "codegen/builder/exit.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <unordered_map>
 
+#include "base/exit.hpp"
 #include "codegen/builder/loader.hpp"
 #include "codegen/builder/messages.hpp"
 #include "codegen/emit/list_access.hpp"
@@ -207,7 +207,7 @@ std::shared_ptr<const Program> compile(const Graph& graph, const CodegenOptions&
 }
 
 std::string code_text(const Graph& given, const CodegenOptions& options) {
-  const CodeLease lease;
+  const ExitLease lease;
   if (!lease) return {};  // the process ends
   const GraphRef rewritten = run_passes(given);
   const Graph& graph = *rewritten;

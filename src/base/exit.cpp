@@ -1,4 +1,4 @@
-#include "codegen/builder/exit.hpp"
+#include "base/exit.hpp"
 
 #include <pthread.h>
 #include <unistd.h>
@@ -61,7 +61,7 @@ struct AtEndOfMainThread {
 
 }  // namespace
 
-CodeLease::CodeLease() {
+ExitLease::ExitLease() {
   Leases& l = leases();
   std::scoped_lock lock(l.mutex);
   given_ = !l.ended;
@@ -70,7 +70,7 @@ CodeLease::CodeLease() {
   ++given_here;
 }
 
-CodeLease::~CodeLease() {
+ExitLease::~ExitLease() {
   if (!given_) return;
   Leases& l = leases();
   std::unique_lock lock(l.mutex);
