@@ -326,7 +326,7 @@ std::vector<FlatSave> save_requests(const SaveAt& save, std::vector<FlatSave> be
                       : save.steps != 0     ? "steps"
                                             : nullptr;
   if (beside.empty()) return {{"saveat", {save.t0, save.ts, save.steps, save.t1}, {}}};
-  if (twice) fail(messages::save_twice, {twice}, loc);
+  if (twice) fail(messages::saveat_twice, {twice}, loc);
   return beside;
 }
 

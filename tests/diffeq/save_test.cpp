@@ -170,7 +170,7 @@ TEST(Save, Misuse) {
     return error_of_call(
         [&] { (void)diffeqsolve(ODETerm{decay}, Tsit5{}, 0., 1., 0.1, 1., options, saves); });
   };
-  EXPECT_EQ(id({.saveat = {.t1 = true}}, SubSaveAt({.t0 = true})), "save_twice");
+  EXPECT_EQ(id({.saveat = {.t1 = true}}, SubSaveAt({.t0 = true})), "saveat_twice");
   EXPECT_EQ(id({}, std::tuple{SubSaveAt({.t0 = true}), SubSaveAt({.ts = {0.5, 0.25}})}),
             "save_times_unsorted");
   EXPECT_EQ(id({}, SubSaveAt({.ts = array(0.5)})), "save_times");

@@ -145,7 +145,7 @@ APSIS_PROVOKES(steps_without_bound,
                diffeqsolve(ODETerm{decay}, Tsit5{}, 0., 1., 0.1, initial,
                            {.saveat = {.steps = 1}, .max_steps = -1}))
 
-APSIS_PROVOKES(save_twice,
+APSIS_PROVOKES(saveat_twice,
                "[diffeqsolve] what to save is said behind the options, and once more by saveat.t1: leave it "
                "out there, and give a tuple of requests",
                diffeqsolve(ODETerm{decay}, Tsit5{}, 0., 1., 0.1, initial, {.saveat = {.t1 = true}},
