@@ -157,7 +157,8 @@ void plan_positions(Plan& plan, const Dims& core_axes, std::size_t block_at, con
       plan.gather.offset_dims.push_back(static_cast<std::int64_t>(i));
 }
 
-/// Where an index points. Nothing is taken from an axis without entries; an update has nothing to write there.
+/// Where an index points. Nothing is taken from an axis without entries; an update has nothing to write
+/// there.
 Plan make_plan(const Array& x, std::span<const Index> given, bool takes, Loc loc) {
   std::vector<Index> indices = completed(x, without_masks(x, given), loc);
   bool any_array = std::ranges::any_of(indices, [](const Index& i) { return i.kind == Index::Kind::Array; });

@@ -172,8 +172,8 @@ Array argsort(const Array& x, int axis, Loc loc) {
 
 namespace {
 
-/// Whether an entry belongs before a value, as `sort` has it: NaN is after all numbers, in the entries and among
-/// the values; of complex numbers the real part counts, then the imaginary one.
+/// Whether an entry belongs before a value, as `sort` has it: NaN is after all numbers, in the entries and
+/// among the values; of complex numbers the real part counts, then the imaginary one.
 Array comes_before(const Array& entry, const Array& value, bool right) {
   if (is_complex(entry.dtype())) {
     const Array re[] = {real(entry), real(value)};
