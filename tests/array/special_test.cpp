@@ -73,7 +73,8 @@ TEST(ArrayRoom, SpecialToTheLastPlaces) {
 
 TEST(ArrayRoom, GammaOfLargeNumbersIsInfinite) {
   for (const Dtype dtype : {f64, f32, f16, bf16}) {
-    EXPECT_TRUE(all(isinf(special::gamma(astype(array({200., 1000., 6e4, double(INFINITY)}), dtype)))).item<bool>());
+    EXPECT_TRUE(
+        all(isinf(special::gamma(astype(array({200., 1000., 6e4, double(INFINITY)}), dtype)))).item<bool>());
     const double below = dtype == f64 ? -1000.5 : -100.5;
     EXPECT_TRUE(all(special::gamma(Array(below, dtype)) == 0.).item<bool>());
   }
