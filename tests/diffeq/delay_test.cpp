@@ -223,9 +223,7 @@ TEST(Delay, WhatIsRefused) {
   expect_refused("delay_range", with, array({0.}), array({0.5}));
   EXPECT_EQ(error_of_call([&] { with(zeros({2, 2})); }), "delays_shape");
   // A delay that is not given, shorter than the step.
-  const auto forgotten = [] {
-    diffeqsolve(DelayTerm{minus_past, one, {1.5}}, Tsit5{}, 0., 3., 1.25, 1.);
-  };
+  const auto forgotten = [] { diffeqsolve(DelayTerm{minus_past, one, {1.5}}, Tsit5{}, 0., 3., 1.25, 1.); };
   EXPECT_EQ(error_of_call(forgotten), "past_too_late");
 }
 

@@ -186,5 +186,6 @@ APSIS_PROVOKES(linear_no_klu,
                "linear::GMRES",
                apsis::detail::require_sparse_lu(false, Loc::here()))
 
-APSIS_PROVOKES(determinant_not_square, "[slogdet] the operator is 2 × 3: a determinant is that of a square one",
+APSIS_PROVOKES(determinant_not_square,
+               "[slogdet] the operator is 2 × 3: a determinant is that of a square one",
                slogdet(matrix_operator(ones({2, 3}))))

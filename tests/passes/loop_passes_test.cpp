@@ -39,7 +39,8 @@ GraphRef checked(std::string_view text) {
 
 // The product with the entry is one of all entries; that with the carry stays, and the one that is small.
 TEST(HoistProducts, OfEntriesAreOneProductBeforeTheLoop) {
-  GraphRef simple = checked(R"((v0: f32[48,32], v1: f32[7,8,32], v2: f32[7,32], v3: f32[8,48], v4: f32[48,48]) {
+  GraphRef simple =
+      checked(R"((v0: f32[48,32], v1: f32[7,8,32], v2: f32[7,32], v3: f32[8,48], v4: f32[48,48]) {
     v5: f32[8,48], v6: f32[7,48] = scan{consts=2, carries=1, length=7, reverse=false, body=(v0: f32[48,32], v1: f32[48,48], v2: f32[8,48], v3: f32[8,32], v4: f32[32]) {
       v5: f32[8,48] = dot_general{contract_a=[1], contract_b=[1], batch_a=[], batch_b=[], k_ordered=false}(v3, v0)
       v6: f32[8,48] = dot_general{contract_a=[1], contract_b=[0], batch_a=[], batch_b=[], k_ordered=false}(v2, v1)
