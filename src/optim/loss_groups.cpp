@@ -80,12 +80,22 @@ Array triplet_margin_loss(const Array& anchors, const Array& positives, const Ar
   return maximum(distance(anchors - positives) - distance(anchors - negatives) + like(o.margin, anchors), 0);
 }
 
+namespace {
+
+/// What the losses that measure an overlap take: as many targets as predictions, with some axes.
+void require_overlap(const char* where, const Array& predictions, const Array& targets, int least_axes) {
+  require_floating(where, "predictions", predictions);
+  require_same_shape(where, predictions, "targets", targets);
+  if (predictions.ndim() < least_axes)
+    fail(messages::loss_rank,
+         {where, "predictions", to_string(predictions.aval()), std::to_string(least_axes) + " or more"});
+}
+
+}  // namespace
+
 Array dice_loss(const Array& predictions, const Array& targets, const DiceOptions& o, Loc loc) {
   const LocScope place(loc);
-  require_floating("dice_loss", "predictions", predictions);
-  require_same_shape("dice_loss", predictions, "targets", targets);
-  if (predictions.ndim() < 2)
-    fail(messages::loss_rank, {"dice_loss", "predictions", to_string(predictions.aval()), "2 or more"});
+  require_overlap("dice_loss", predictions, targets, 2);
   const Array labels = astype(targets, predictions.dtype());
   Array p = predictions;
   if (o.apply_softmax) p = p.dim(-1) == 1 ? nn::sigmoid(p) : nn::softmax(p, -1);
@@ -104,11 +114,7 @@ Array dice_loss(const Array& predictions, const Array& targets, const DiceOption
 Array multiclass_generalized_dice_loss(const Array& predictions, const Array& targets,
                                        const GeneralizedDiceOptions& o, Loc loc) {
   const LocScope place(loc);
-  require_floating("multiclass_generalized_dice_loss", "predictions", predictions);
-  require_same_shape("multiclass_generalized_dice_loss", predictions, "targets", targets);
-  if (predictions.ndim() < 2)
-    fail(messages::loss_rank,
-         {"multiclass_generalized_dice_loss", "predictions", to_string(predictions.aval()), "2 or more"});
+  require_overlap("multiclass_generalized_dice_loss", predictions, targets, 2);
   const std::int64_t classes = predictions.dim(-1);
   const Array counts = sum(reshape(astype(targets, predictions.dtype()), {-1, classes}), {.axis = 0});
   const Array rarity = 1. / (square(counts) + 1e-7);
@@ -122,11 +128,7 @@ Array multiclass_generalized_dice_loss(const Array& predictions, const Array& ta
 
 Array binary_dice_loss(const Array& predictions, const Array& targets, const BinaryDiceOptions& o, Loc loc) {
   const LocScope place(loc);
-  require_floating("binary_dice_loss", "predictions", predictions);
-  require_same_shape("binary_dice_loss", predictions, "targets", targets);
-  if (predictions.ndim() < 1)
-    fail(messages::loss_rank,
-         {"binary_dice_loss", "predictions", to_string(predictions.aval()), "1 or more"});
+  require_overlap("binary_dice_loss", predictions, targets, 1);
   const bool has_class = predictions.dim(-1) == 1 && predictions.ndim() > 1;
   auto with_class = [&](const Array& x) { return has_class ? x : expand_dims(x, -1); };
   return dice_loss(with_class(predictions), with_class(targets),
