@@ -7,7 +7,6 @@
 // Duvenaud, Neural ordinary differential equations, NeurIPS 2018. The seminorm: Kidger, Chen, Lyons, "Hey,
 // that's not an ODE", ICML 2021.)
 
-#include "apsis/control/custom.hpp"
 #include "apsis/control/while_loop.hpp"
 #include "apsis/ops/arithmetic.hpp"
 #include "apsis/ops/comparison.hpp"
@@ -49,9 +48,6 @@ struct Made {
   SegmentProgram segment;
   Arrays saved, y;
   Array t0, ts, t1;  // ts is empty where no times are saved at
-};
-struct Result {
-  Arrays saved, y;
 };
 
 /// The root mean square of the state and its cotangent alone: what is summed up for parameters does not act
@@ -175,7 +171,7 @@ SegmentProgram segment_program(const Problem& p, const Fields& fields, Loc loc) 
   return closure_convert(segment, fields, p.t1, p.t0, like);
 }
 
-std::tuple<Given, Made> backsolve(const std::pair<Given, Made>& kept, const Result& by) {
+std::tuple<Given, Made> backsolve(const std::pair<Given, Made>& kept, const SolveResult& by) {
   // The states saved are known here without their derivatives, which those of this would need.
   const Given g = nondifferentiable(kept.first, "a gradient by Adjoint::Backsolve");
   const Made& m = kept.second;
@@ -255,10 +251,6 @@ void check_backsolve(const Problem& p, Loc loc) {
 }
 
 void derive_by_backsolve(const Problem& p, LoopState& end, Loc loc) {
-  const auto only_values = [](Arrays values) {
-    for (Array& a : values) a = stop_gradient(a);
-    return values;
-  };
   const Fields fields = field_programs(p);
   const SavePart& part = p.saves[0];
   const Array& direction = p.slopes.direction();
@@ -269,16 +261,7 @@ void derive_by_backsolve(const Problem& p, LoopState& end, Loc loc) {
                   p.t0 * direction,
                   part.saves_times() ? Array(part.ts * direction) : Array(),
                   stop_gradient(end.start) * direction};
-  const auto results = custom_vjp(
-      [](const Given&, const Made& m) {
-        return Result{m.saved, m.y};
-      },
-      [](const Given& g, const Made& m) {
-        return std::pair(Result{m.saved, m.y}, std::pair(g, m));
-      },
-      backsolve)(given, made);
-  end.saved[0].ys = results.saved;
-  end.y = results.y;
+  derive_by(backsolve, given, made, end);
 }
 
 }  // namespace apsis::detail

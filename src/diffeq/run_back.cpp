@@ -6,7 +6,6 @@
 // (Kidger, Foster, Li, Lyons, Efficient and accurate gradients for neural SDEs, NeurIPS 2021, algorithm 2;
 // McCallum, Foster, Efficient, accurate and stable gradients for neural ODEs, arXiv:2410.11648.)
 
-#include "apsis/control/custom.hpp"
 #include "apsis/control/while_loop.hpp"
 #include "apsis/ops/arithmetic.hpp"
 #include "apsis/ops/comparison.hpp"
@@ -52,9 +51,6 @@ struct Made {
   Array ts, rows;     // times saved at, and how many of them were; ts is empty where there are none
   Array direction;
   PathMemory paths;
-};
-struct Result {
-  Arrays saved, y;
 };
 /// What the way back carries: the state at the end of step `step - 1`, and cotangents.
 struct Back {
@@ -126,7 +122,7 @@ Back step_back(const Given& g, const Made& m, const Arrays& by_saved, const Back
   return back;
 }
 
-std::tuple<Given, Made> run_back(const std::pair<Given, Made>& kept, const Result& by) {
+std::tuple<Given, Made> run_back(const std::pair<Given, Made>& kept, const SolveResult& by) {
   // The end of the solve is known here without its derivatives, which those of this would need.
   const Given g = nondifferentiable(kept.first, "a gradient by Adjoint::Reversible");
   const Made& m = kept.second;
@@ -205,10 +201,6 @@ void start_trail(const Problem& p, LoopState& s) {
 }
 
 void derive_by_running_back(const Problem& p, const LoopState& start, LoopState& end) {
-  const auto only_values = [](Arrays values) {
-    for (Array& a : values) a = stop_gradient(a);
-    return values;
-  };
   const Given given{step_program(p, start), inner_program(p, start), start.y, start.solver};
   const Made made{only_values(end.saved[0].ys),
                   only_values(end.y),
@@ -219,16 +211,7 @@ void derive_by_running_back(const Problem& p, const LoopState& start, LoopState&
                   end.saved[0].count,
                   p.slopes.direction(),
                   end.paths};
-  const auto results = custom_vjp(
-      [](const Given&, const Made& m) {
-        return Result{m.saved, m.y};
-      },
-      [](const Given& g, const Made& m) {
-        return std::pair(Result{m.saved, m.y}, std::pair(g, m));
-      },
-      run_back)(given, made);
-  end.saved[0].ys = results.saved;
-  end.y = results.y;
+  derive_by(run_back, given, made, end);
 }
 
 }  // namespace apsis::detail
