@@ -49,13 +49,15 @@ bool all_concrete(const JitCall& call) {
   return true;
 }
 
-/// The call with room for its pointers to elements: results made where there are none yet, one jump.
-inline void run_with(const void** in, void** out, Array* results, const JitEntry& entry,
-                     const Program& program, const JitCall& call) {
-  std::size_t next = 0;
-  for (Node* n : call.nodes)
-    if (n) in[next++] = static_cast<BufferNode*>(n)->data;
-  for (const Array& a : entry.captures) in[next++] = data_of(a);
+/// Programs of so many inputs and outputs keep the pointers to their elements on the stack.
+constexpr std::size_t small = 128;
+
+/// The call once `in` points to the arguments' elements, with room for all inputs and outputs: results made
+/// where there are none yet, one jump.
+inline void run_on(const void** in, void** out, Array* results, const JitEntry& entry,
+                   const Program& program) {
+  const void** next = in + (program.inputs.size() - entry.captures.size());
+  for (const Array& a : entry.captures) *next++ = data_of(a);
   for (const Aval& aval : program.outputs) {
     if (results->is_empty()) allocate(aval).swap(*results);
     *out++ = mutable_data<void>(*results++);
@@ -63,20 +65,29 @@ inline void run_with(const void** in, void** out, Array* results, const JitEntry
   execute(program, *entry.graph, in, out - program.outputs.size());
 }
 
+void take_pointers(const JitCall& call, const void** in) {
+  for (Node* n : call.nodes)
+    if (n) *in++ = static_cast<BufferNode*>(n)->data;
+}
+
 [[gnu::noinline]] void run_many(Array* results, const JitEntry& entry, const Program& program,
                                 const JitCall& call) {
   std::vector<const void*> in(program.inputs.size());
   std::vector<void*> out(program.outputs.size());
-  run_with(in.data(), out.data(), results, entry, program, call);
+  take_pointers(call, in.data());
+  run_on(in.data(), out.data(), results, entry, program);
+}
+
+inline bool is_small(const Program& program) {
+  return program.inputs.size() <= small && program.outputs.size() <= small;
 }
 
 inline void run_into(Array* results, const JitEntry& entry, const Program& program, const JitCall& call) {
-  constexpr std::size_t small = 128;
-  if (program.inputs.size() > small || program.outputs.size() > small)
-    return run_many(results, entry, program, call);
+  if (!is_small(program)) return run_many(results, entry, program, call);
   const void* in[small];
   void* out[small];
-  run_with(in, out, results, entry, program, call);
+  take_pointers(call, in);
+  run_on(in, out, results, entry, program);
 }
 
 /// Lists live inside programs; `run` copies those that come and go.
@@ -99,12 +110,16 @@ inline void run_into(Array* results, const JitEntry& entry, const Program& progr
   run_into(results, entry, program, call);
 }
 
+Array* slots_of(JitResults& results, const JitEntry& entry, const Program& program) {
+  results.prototype = entry.result.prototype;
+  results.present = &entry.result.present;
+  return results.slots(program.outputs.size());
+}
+
 }  // namespace
 
 void run_entry(const JitEntry& entry, const Program& program, const JitCall& call, JitResults& results) {
-  results.prototype = entry.result.prototype;
-  results.present = &entry.result.present;
-  Array* slots = results.slots(program.outputs.size());
+  Array* slots = slots_of(results, entry, program);
   if (entry.lists) [[unlikely]]
     return run_with_lists(slots, entry, program, call);
   if (call.given_up) [[unlikely]]
@@ -117,15 +132,30 @@ bool JitTable::run_published(const JitCall& call, JitResults& results) {
   if (in_use.depth == InUse::capacity) return false;
   std::atomic<const void*>& slot = results.borrow(in_use);
   announce(slot, this);
-  JitEntry* entry = last_.load();
-  if (!entry || !entry->signature.matches(call)) entry = find_noting_use(call);
+  // The entry that was used last, mostly. Its arguments are compared, and where their elements are is noted,
+  // in one pass: with many leaves, reading their nodes is what a call costs.
+  const void* in[small];
+  const void** next = in;
+  auto take = [&](const Node& n) {
+    if (n.kind != NodeKind::Buffer) return false;
+    *next++ = static_cast<const BufferNode&>(n).data;
+    return true;
+  };
+  JitEntry* entry = call.nodes.size() <= small ? last_.load() : nullptr;
+  const bool taken = entry && entry->signature.matches(call, take);
+  if (!taken) entry = all_concrete(call) ? find_noting_use(call) : nullptr;
   const Program* program = entry ? entry->program.load(std::memory_order_acquire) : nullptr;
   if (!program) {
     results.give_back();
     return false;
   }
   slot.store(entry, std::memory_order_release);
-  run_entry(*entry, *program, call, results);
+  if (taken && !entry->lists && !call.given_up && is_small(*program)) [[likely]] {
+    void* out[small];
+    run_on(in, out, slots_of(results, *entry, *program), *entry, *program);
+  } else {
+    run_entry(*entry, *program, call, results);
+  }
   return true;
 }
 
@@ -159,8 +189,9 @@ std::string JitCore::explain() const {
 void JitCore::call(const JitCall& call, JitResults& results) const {
   JitTable& t = *table_;
   if (check_wanted()) t.check_captures(call);
-  bool runs = !current_trace() && !interpreting() && all_concrete(call);
+  bool runs = !current_trace() && !interpreting();
   if (runs && t.run_published(call, results)) return;
+  runs = runs && all_concrete(call);
   if (running_directly()) return run_directly(call, t.options.checks, results);
   EntryRef entry = t.entry_for(call, runs);
   if (const Program* program = runs ? entry->program.load(std::memory_order_acquire) : nullptr)

@@ -15,13 +15,18 @@ struct CallSignature {
 
   explicit CallSignature(const JitCall& call);
   static std::uint64_t hash_of(const JitCall& call);
-  [[gnu::always_inline]] bool matches(const JitCall& call) const {
+  bool matches(const JitCall& call) const {
+    return matches(call, [](const Node&) { return true; });
+  }
+  /// And every leaf that is there passes `check`, in one pass over them: nodes of many leaves are read once.
+  template <class Check>
+  [[gnu::always_inline]] bool matches(const JitCall& call, const Check& check) const {
     if (type != call.type || avals.size() != call.nodes.size()) return false;
-    for (std::size_t i = 0; i < avals.size(); ++i) {
-      const Node* n = call.nodes[i];
-      if (avals[i].node() == (n ? n->aval.node() : nullptr)) [[likely]]
-        continue;
-      if (!n || !(avals[i] == n->aval)) return false;
+    const Aval* aval = avals.data();
+    for (const Node* n : std::span(call.nodes)) {
+      const Aval& wanted = *aval++;
+      if (n ? !(wanted == n->aval && check(*n)) : bool(wanted)) [[unlikely]]
+        return false;
     }
     return call.key ? key == *call.key : key.empty();
   }
