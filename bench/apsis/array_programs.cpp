@@ -1,5 +1,6 @@
-// arrays/*: what users write with arrays: a layer on a batch, gathers, a search, and the derivatives of three
-// models (of ADBench: an LSTM, a Gaussian mixture, bundle adjustment). What each row is: bench/README.md.
+// arrays/*: what users write with arrays: a layer on a batch, gathers, a search, and the derivatives of four
+// models (a perceptron, and of ADBench an LSTM, a Gaussian mixture, bundle adjustment). What each row is:
+// bench/README.md.
 #include <cmath>
 
 #include "bench.hpp"
@@ -141,6 +142,19 @@ void bundle_adjustment() {
   measure("arrays/ba-jacobian", jacobian, all, seen);
 }
 
+void perceptron() {
+  const nn::MLP model = nn::make_mlp(
+      {.in = 64, .out = 1, .width = 128, .depth = 3, .activation = nn::relu, .dtype = f32}, random::key(0));
+  const Array rows = astype(reshape(wave(4096 * 64, 0.13), {4096, 64}), f32);
+  const auto run = jit(value_and_grad([](const nn::MLP& m, const Array& x) {
+    return mean(square(vmap([&](const Array& v) { return m(v); })(x)));
+  }));
+  std::pair<Array, nn::MLP> y;
+  const double spent = median_seconds([&] { y = run(model, rows); }, 0.5);
+  report("arrays/mlp-grad", "us", spent * 1e6,
+         {y.first.item<double>(), optim::global_norm(y.second).item<double>()});
+}
+
 }  // namespace
 
 void array_programs() {
@@ -149,6 +163,7 @@ void array_programs() {
   lstm();
   mixture();
   bundle_adjustment();
+  perceptron();
 }
 
 }  // namespace bench

@@ -32,6 +32,7 @@ void train_first();
 void elementwise();
 void arrays();
 void array_programs();
+void products();
 void fft();
 void linear_algebra();
 void convolutions();

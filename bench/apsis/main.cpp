@@ -65,6 +65,7 @@ int main(int argc, char** argv) {
       {"elementwise", bench::elementwise},
       {"arrays", bench::arrays},
       {"array-programs", bench::array_programs},
+      {"products", bench::products},
       {"fft", bench::fft},
       {"linalg", bench::linear_algebra},
       {"conv", bench::convolutions},

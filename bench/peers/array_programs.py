@@ -1,9 +1,11 @@
 """arrays/*: the programs of bench/apsis/array_programs.cpp."""
 
 import common
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 from jax.scipy.special import logsumexp
 
 jax.config.update("jax_enable_x64", True)
@@ -99,12 +101,22 @@ def bundle_adjustment():
     measure("arrays/ba-jacobian", jax.vmap(jax.jacrev(reprojection_error)), rows, seen)
 
 
+def perceptron():
+    model = eqx.nn.MLP(64, 1, 128, 3, jax.nn.relu, dtype=jnp.float32, key=jax.random.key(0))
+    parameters, static = eqx.partition(model, eqx.is_inexact_array)
+    loss = lambda p, x: jnp.mean(jnp.square(jax.vmap(eqx.combine(p, static))(x)))
+    rows = wave(4096 * 64, 0.13, 4096, 64).astype(jnp.float32)
+    time, (value, gradient) = common.median_seconds(jax.jit(jax.value_and_grad(loss)), parameters, rows, budget=0.5)
+    common.emit("arrays/mlp-grad", "us", time * 1e6, "jax", [value, optax.global_norm(gradient)])
+
+
 def array_programs():
     layers()
     gathers()
     lstm()
     mixture()
     bundle_adjustment()
+    perceptron()
 
 
 if __name__ == "__main__":
