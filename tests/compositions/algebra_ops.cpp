@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "compositions/ops.hpp"
+#include "compositions/matrix.hpp"
 
 namespace apsis::compositions {
 namespace {
@@ -15,17 +15,6 @@ using Statics = std::span<const double>;
 using Tensors = std::span<const Tensor>;
 using Shapes = std::vector<Shape>;
 
-constexpr std::int64_t largest_side = 6;
-
-bool choose_matrix(Random&, const Shape& first, std::vector<double>&, Shapes&) {
-  return first.size() == 2 && first[0] == first[1] && first[0] <= largest_side;
-}
-/// Right sides, then a matrix.
-bool choose_system(Random&, const Shape& first, std::vector<double>&, Shapes& others) {
-  if (first.size() != 1 || first[0] > largest_side) return false;
-  others = {Shape{first[0], first[0]}};
-  return true;
-}
 bool choose_lines(Random&, const Shape& first, std::vector<double>&, Shapes& others) {
   others = {first};
   return !first.empty() && first.back() <= 16 && first.product() <= 64;
@@ -56,33 +45,6 @@ linalg::QRResult positive_qr(const Array& a) {
   return {q * signs, r * expand_dims(signs, 1)};
 }
 
-struct Matrix {
-  std::size_t n;
-  std::vector<Number> entries;
-  explicit Matrix(std::size_t side) : n(side), entries(side * side) {}
-  Number& at(std::size_t i, std::size_t j) { return entries[i * n + j]; }
-  const Number& at(std::size_t i, std::size_t j) const { return entries[i * n + j]; }
-  Tensor tensor() const {
-    const auto side = static_cast<std::int64_t>(n);
-    return {Shape{side, side}, entries};
-  }
-};
-
-Matrix bounded(const Tensor& a) {
-  Matrix m(static_cast<std::size_t>(a.shape[0]));
-  for (std::size_t i = 0; i < m.entries.size(); ++i) m.entries[i] = tanh(a.elements[i]);
-  for (std::size_t i = 0; i < m.n; ++i) m.at(i, i) = m.at(i, i) + Number(static_cast<long double>(m.n) + 1);
-  return m;
-}
-/// A·Aᵀ, or Aᵀ·A.
-Matrix square(const Matrix& a, bool transposed_first) {
-  Matrix m(a.n);
-  for (std::size_t i = 0; i < a.n; ++i)
-    for (std::size_t j = 0; j < a.n; ++j)
-      for (std::size_t k = 0; k < a.n; ++k)
-        m.at(i, j) = m.at(i, j) + (transposed_first ? a.at(k, i) * a.at(k, j) : a.at(i, k) * a.at(j, k));
-  return m;
-}
 Matrix positive(const Tensor& a) {
   Matrix b(static_cast<std::size_t>(a.shape[0]));
   for (std::size_t i = 0; i < b.entries.size(); ++i) b.entries[i] = tanh(a.elements[i]);
@@ -90,13 +52,6 @@ Matrix positive(const Tensor& a) {
   for (std::size_t i = 0; i < m.n; ++i) m.at(i, i) = m.at(i, i) + Number(1);
   return m;
 }
-Matrix transposed(const Matrix& a) {
-  Matrix m(a.n);
-  for (std::size_t i = 0; i < a.n; ++i)
-    for (std::size_t j = 0; j < a.n; ++j) m.at(i, j) = a.at(j, i);
-  return m;
-}
-
 /// L and U by Crout's sums, without exchanges.
 Matrix factored(const Matrix& a) {
   Matrix m = a;
@@ -116,18 +71,6 @@ Matrix lower_root(const Matrix& a) {
       l.at(i, j) = i == j ? sqrt(sum) : sum / l.at(j, j);
     }
   return l;
-}
-/// By Gauss and Jordan.
-Tensor solved(Matrix a, Tensor x) {
-  for (std::size_t k = 0; k < a.n; ++k)
-    for (std::size_t i = 0; i < a.n; ++i) {
-      if (i == k) continue;
-      const Number factor = a.at(i, k) / a.at(k, k);
-      for (std::size_t j = k; j < a.n; ++j) a.at(i, j) = a.at(i, j) - factor * a.at(k, j);
-      x.elements[i] = x.elements[i] - factor * x.elements[k];
-    }
-  for (std::size_t k = 0; k < a.n; ++k) x.elements[k] = x.elements[k] / a.at(k, k);
-  return x;
 }
 Tensor reversed(Tensor x) {
   std::ranges::reverse(x.elements);

@@ -17,13 +17,17 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <set>
 #include <sstream>
 
 #include <gtest/gtest.h>
 
+#include "codegen/compiled_equal.hpp"
 #include "compositions/check.hpp"
 #include "compositions/generate.hpp"
 #include "compositions/runner.hpp"
+#include "ops/table.hpp"
+#include "transform/checks.hpp"
 
 namespace apsis::compositions {
 namespace {
@@ -158,6 +162,31 @@ TEST(Compositions, ProgramsReadBack) {
       EXPECT_EQ(to_string(parse(text)), text);
     }
   }
+}
+
+void collect_ops(const detail::Graph& graph, std::set<std::string>& names) {
+  for (const detail::Eqn& e : graph.eqns()) {
+    names.insert(e.op->name);
+    for (const detail::Graph* region : detail::regions_of(e.params)) collect_ops(*region, names);
+  }
+}
+
+TEST(Compositions, ProgramsMeetEveryOp) {
+  std::set<std::string> met{
+      // Collectives are other ops once their vmap is staged: vmap_with_collective has them.
+      "all_gather", "all_to_all", "pmax", "pmin", "ppermute", "psum", "psum_scatter", "unvmap",
+      // Derivatives that wait to be transposed: rules (custom_vjp) and budgets of loops have them.
+      "custom_linear", "linear_call",
+      // What talks to the host, throws or only says something changes no value.
+      "announce", "backward_nan", "forbid", "io_callback", "nan_probe", "progress", "pure_callback",
+      "raise_when"};
+  const auto meet = [&](const Block& program) {
+    const Array x = zeros(program.parameters[0].shape);
+    collect_ops(*testing::staged_call([&](const Array& at) { return run(program, at); }, x).graph, met);
+  };
+  for (std::uint64_t seed = 0; seed < 700; ++seed) meet(generate(seed));
+  for (std::uint64_t seed = 0; seed < 20; ++seed) meet(generate_nest(seed));
+  for (const Op* op : detail::op_table()) EXPECT_TRUE(met.contains(op->name)) << op->name;
 }
 
 // The oracle's own derivatives, against differences of its values.

@@ -39,6 +39,87 @@ Tensor jacobian(const Function<Tensor>& f, const Tensor& x) {
 
 Tensor scalar(long double value) { return {{}, {Number(value)}}; }
 
+// What lanes do with each other's values.
+
+constexpr std::int64_t collectives = 8;
+
+Array with_others(const Array& y, int kind, const AxisNames& axis, std::int64_t lanes) {
+  // Entry k: (k + 1) y.
+  const auto multiples = [&] {
+    std::vector<Array> entries;
+    for (std::int64_t k = 1; k <= lanes; ++k) entries.push_back(static_cast<double>(k) * y);
+    return stack(entries);
+  };
+  switch (kind) {
+    case 0:
+      return y - pmean(y, axis);
+    case 1:
+      return 0.5 * psum(y, axis);
+    case 2:
+      return pmax(y, axis);
+    case 3:
+      return pmin(y, axis);
+    case 4:
+      return y * all_gather(y, axis)[0];
+    case 5: {
+      std::vector<std::pair<int, int>> pairs;
+      for (int k = 0; k + 1 < lanes; ++k) pairs.emplace_back(k, k + 1);
+      return ppermute(y, axis, pairs);
+    }
+    case 6:
+      return psum_scatter(multiples(), axis);
+    default:
+      return sum(all_to_all(multiples(), axis, 0, 0), {.axis = 0});
+  }
+}
+
+template <class Combine>
+Tensor combined(Tensor a, const Tensor& b, const Combine& combine) {
+  for (std::size_t i = 0; i < a.elements.size(); ++i) a.elements[i] = combine(a.elements[i], b.elements[i]);
+  return a;
+}
+std::vector<Tensor> with_others(const std::vector<Tensor>& lanes, int kind) {
+  using N = const Number&;
+  const auto n = static_cast<long double>(lanes.size());
+  const auto over_all = [&](Number (*combine)(N, N)) {
+    Tensor r = lanes[0];
+    for (std::size_t k = 1; k < lanes.size(); ++k) r = combined(r, lanes[k], combine);
+    return r;
+  };
+  const auto times = [](Tensor x, long double factor) {
+    for (Number& e : x.elements) e = e * Number(factor);
+    return x;
+  };
+  const Tensor total = over_all([](N a, N b) { return a + b; });
+  std::vector<Tensor> results;
+  for (std::size_t k = 0; k < lanes.size(); ++k) {
+    const auto place = static_cast<long double>(k + 1);
+    switch (kind) {
+      case 0:
+        results.push_back(combined(lanes[k], times(total, 1 / n), [](N a, N b) { return a - b; }));
+        break;
+      case 1:
+        results.push_back(times(total, 0.5L));
+        break;
+      case 2:
+        results.push_back(over_all([](N a, N b) { return less(a, b) ? b : a; }));
+        break;
+      case 3:
+        results.push_back(over_all([](N a, N b) { return less(b, a) ? b : a; }));
+        break;
+      case 4:
+        results.push_back(combined(lanes[k], lanes[0], [](N a, N b) { return a * b; }));
+        break;
+      case 5:
+        results.push_back(k == 0 ? times(lanes[0], 0) : lanes[k - 1]);
+        break;
+      default:
+        results.push_back(times(total, place));
+    }
+  }
+  return results;
+}
+
 // Choices that several forms share.
 
 constexpr std::int64_t most_differentiated = 6;  // elements: the oracle runs a block for each
@@ -215,6 +296,33 @@ const Form table[] = {
        for (std::int64_t i = 0; i < c.in[0].shape[0]; ++i)
          lanes.push_back(c.blocks[0]({entry_of(c.in[0], 0, i), c.in[1]})[0]);
        return stacked(lanes, 0);
+     },
+     1},
+
+    {"vmap_with_collective",  // number: which
+     [](Random& random, const Shape& first, Plan& plan) {
+       if (first.empty() || first[0] > 6) return false;
+       Shape one = first;
+       one.erase(0);
+       plan.result = any_shape(random);
+       plan.blocks = {{{one}, {plan.result}}};
+       plan.result.insert(0, first[0]);
+       plan.numbers = {static_cast<double>(random.below(collectives))};
+       return plan.result.product() <= 60;
+     },
+     [](const ArrayCall& c) {
+       // Axes around each other have different names.
+       const std::string axis = "lane" + std::to_string(c.step.name);
+       const auto each = [&](const Array& x) {
+         return with_others(c.blocks[0]({x})[0], static_cast<int>(c.step.numbers[0]), axis, c.in[0].dim(0));
+       };
+       return vmap(each, {.axis_name = axis})(c.in[0]);
+     },
+     [](const TensorCall& c) {
+       std::vector<Tensor> lanes;
+       for (std::int64_t i = 0; i < c.in[0].shape[0]; ++i)
+         lanes.push_back(c.blocks[0]({entry_of(c.in[0], 0, i)})[0]);
+       return stacked(with_others(lanes, static_cast<int>(c.step.numbers[0])), 0);
      },
      1},
 

@@ -98,11 +98,26 @@ class Generator {
     return append(b, {next_name_++, shape, "mul", {v.name, ramp}});
   }
 
+  std::span<const ArrayOp> any_ops(bool& matrices) {
+    const std::int64_t kind = random_.below(100);
+    matrices = kind >= 50 && kind < 72;
+    return kind < 50   ? array_ops()
+           : kind < 63 ? algebra_ops()
+           : kind < 72 ? spectral_ops()
+           : kind < 87 ? function_ops()
+                       : fold_ops();
+  }
+
   void array_op(Block& b) {
     for (int attempt = 0; attempt < 10; ++attempt) {
-      const auto ops = random_.chance(20) ? algebra_ops() : array_ops();
+      bool matrices = false;
+      const auto ops = any_ops(matrices);
       const ArrayOp& op = ops[static_cast<std::size_t>(random_.below(static_cast<std::int64_t>(ops.size())))];
-      const Value first = any();
+      Value first = any();
+      if (matrices && random_.chance(40)) {  // few values are square
+        const std::int64_t side = 2 + random_.below(3);
+        first = {fitting(b, {side, side}), {side, side}};
+      }
       std::vector<double> numbers;
       std::vector<Shape> others;
       if (!op.choose(random_, first.shape, numbers, others)) continue;

@@ -55,6 +55,24 @@ Number power(const Number& a, long double p) {
   });
 }
 
+/// ψ⁽ⁿ⁾(x) for x > 0, by its recurrence up to a large argument and the asymptotic series there (DLMF 5.15.8).
+long double polygamma_of(int n, long double x) {
+  constexpr long double bernoulli[] = {1 / 6.L,  -1 / 30.L,     1 / 42.L, -1 / 30.L,
+                                       5 / 66.L, -691 / 2730.L, 7 / 6.L};
+  const long double sign = n % 2 == 0 ? -1 : 1;
+  long double factorial = 1, sum = 0;  // n!
+  for (int i = 2; i <= n; ++i) factorial *= i;
+  for (; x < 40; x += 1) sum += factorial / std::pow(x, n + 1);
+  sum += n == 0 ? -std::log(x) : factorial / n / std::pow(x, n);
+  sum += factorial / (2 * std::pow(x, n + 1));
+  long double rising = factorial * (n + 1) / 2;  // (2k + n - 1)! / (2k)!
+  for (int k = 1; k <= 7; ++k) {
+    sum += bernoulli[k - 1] * rising / std::pow(x, 2 * k + n);
+    rising *= static_cast<long double>(2 * k + n) * (2 * k + n + 1) / ((2 * k + 1) * (2 * k + 2));
+  }
+  return sign * sum;
+}
+
 }  // namespace
 
 Number operator+(const Number& a, const Number& b) {
@@ -139,6 +157,12 @@ Number erf(const Number& a) {
     if (j == 0) return std::erf(x);
     return (j % 2 == 1 ? slope : -slope) * std::hermite(static_cast<unsigned>(j) - 1, x);
   });
+}
+Number lgamma(const Number& a) {
+  return lifted(a, [&](int j) { return j == 0 ? std::lgamma(a.c[0]) : polygamma_of(j - 1, a.c[0]); });
+}
+Number polygamma(int n, const Number& a) {
+  return lifted(a, [&](int j) { return polygamma_of(n + j, a.c[0]); });
 }
 
 bool less(const Number& a, const Number& b) {

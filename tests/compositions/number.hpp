@@ -49,6 +49,9 @@ Number sqrt(const Number& a);
 Number tanh(const Number& a);
 Number atan(const Number& a);
 Number erf(const Number& a);
+/// For a > 0: the logarithm of Γ(a), and its derivative of order n + 1.
+Number lgamma(const Number& a);
+Number polygamma(int n, const Number& a);
 
 /// a < b, noting a tie between numbers whose derivatives differ.
 bool less(const Number& a, const Number& b);

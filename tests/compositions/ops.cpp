@@ -430,8 +430,8 @@ const ArrayOp table[] = {
 std::span<const ArrayOp> array_ops() { return table; }
 
 const ArrayOp* find_array_op(std::string_view name) {
-  for (std::span<const ArrayOp> ops :
-       {std::span<const ArrayOp>(table), algebra_ops(), buffer_ops(), integer_ops()})
+  for (std::span<const ArrayOp> ops : {std::span<const ArrayOp>(table), algebra_ops(), spectral_ops(),
+                                       function_ops(), fold_ops(), buffer_ops(), integer_ops()})
     for (const ArrayOp& op : ops)
       if (op.name == name) return &op;
   return nullptr;

@@ -52,6 +52,12 @@ struct ArrayOp {
 std::span<const ArrayOp> array_ops();
 /// Factorisations, Fourier transforms, complex numbers.
 std::span<const ArrayOp> algebra_ops();
+/// Eigenvalues, singular values, functions and equations of matrices.
+std::span<const ArrayOp> spectral_ops();
+/// Further functions of elements: those of the gamma family, steps, bits.
+std::span<const ArrayOp> function_ops();
+/// Windows, convolutions, places of extremes, segments, draws.
+std::span<const ArrayOp> fold_ops();
 /// Those on long arrays that loops read and write at places.
 std::span<const ArrayOp> buffer_ops();
 /// Those on counts and places, and on buffers of integers and booleans.
