@@ -201,6 +201,7 @@
 #include "apsis/diffeq/delay_term.hpp"
 #include "apsis/diffeq/dense.hpp"
 #include "apsis/diffeq/event.hpp"
+#include "apsis/diffeq/exponential.hpp"
 #include "apsis/diffeq/half_solver.hpp"
 #include "apsis/diffeq/implicit.hpp"
 #include "apsis/diffeq/interpolation.hpp"

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <string>
 
+#include "apsis/core/op.hpp"
+#include "apsis/ops/convert.hpp"
+#include "apsis/ops/creation.hpp"
 #include "diffeq/messages.hpp"
 
 namespace apsis::detail {
@@ -32,6 +35,23 @@ struct Returned {
         refuse(part + ", array " + std::to_string(i) + ",", text_of(got[i]), text_of(want[i]), why);
     }
   }
+  /// What a step costs, where the solver does not tell by how often it asked for the slope.
+  StepWork work(const StepWork& told, std::int64_t asked) const {
+    const auto number = [&](const Array& n, const char* name, std::int64_t otherwise) {
+      if (n.is_empty()) return array(otherwise);
+      const std::string part = std::string("work.") + name + " of step()";
+      if (n.ndim() != 0 || !is_integer(n.dtype()))
+        refuse(part, text_of(n), "i64[]", "it says how often that was done");
+      if (solver.traits.varying_work) return astype(n, Dtype::I64);
+      const Array known = concrete_value(n);
+      if (known.is_empty())
+        refuse(part, "a value of the program", "a number",
+               "varying_work of traits() says that it is the same for each step");
+      return array(known.item<std::int64_t>());
+    };
+    return {number(told.evaluations, "evaluations", asked), number(told.jacobians, "jacobians", 0),
+            number(told.factorisations, "factorisations", 0)};
+  }
 };
 
 }  // namespace
@@ -58,7 +78,11 @@ std::vector<Array> checked_init(const SolverRef& solver, const SolverStart& star
 
 SolverAttempt checked_step(const SolverRef& solver, const SolverStep& step) {
   const Returned returned{solver};
-  SolverAttempt attempt = solver.step(solver.self, step);
+  std::int64_t asked = 0;
+  const Slopes slopes = step.slopes.counting(asked);
+  SolverAttempt attempt =
+      solver.step(solver.self, {slopes, step.t0, step.t1, step.y0, step.state, step.tolerances});
+  attempt.work = returned.work(attempt.work, asked);
   returned.is_like("y1 of step()", attempt.y1, step.y0, "it is the state at t1");
   returned.is_like("state of step()", attempt.state, step.state, "it replaces what init() returned");
   returned.is_like("error of step()", attempt.error,

@@ -1,6 +1,7 @@
 // Explicit Runge-Kutta methods by their tables.
 
 #include "apsis/ops/arithmetic.hpp"
+#include "apsis/ops/creation.hpp"
 #include "diffeq/step.hpp"
 
 namespace apsis::detail {
@@ -16,6 +17,15 @@ std::vector<Array> advanced(std::span<const Array> y0, const Array& h, const std
     if (!slope.is_empty()) y[leaf] = y0[leaf] + h * slope;
   }
   return y;
+}
+
+/// Without those at the end of the table that only dense output reads.
+std::int64_t stages_of_step(const RungeKutta& m) {
+  std::size_t count = m.stages();
+  while (count > 1 && !m.first_same_as_last && m.b[count - 1] == 0 &&
+         (m.error.empty() || m.error[count - 1] == 0))
+    --count;
+  return static_cast<std::int64_t>(count);
 }
 
 std::vector<Array> start(const void* self, const SolverStart& s) {
@@ -52,6 +62,7 @@ SolverAttempt attempt(const void* self, const SolverStep& s) {
     step.state.assign(s.state.begin(), s.state.end());
   else if (keeps)
     step.state.assign(slopes.end() - static_cast<std::ptrdiff_t>(s.y0.size()), slopes.end());
+  step.work.evaluations = array(stages_of_step(method) - (keeps ? 1 : 0));
   return step;
 }
 

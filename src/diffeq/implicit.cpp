@@ -41,19 +41,20 @@ struct StageEquations {
     const Array jacobian = stop_gradient(form.jacobian(slope, stop_gradient(t), at));
     factors = MatrixFactors::of(form.pattern(), form.mass() - stop_gradient(gamma_h) * jacobian);
   }
-  std::pair<Array, Array> solve(const Array& t, const Array& y, const Array& guess) const;
+  std::pair<Array, NewtonEnd> solve(const Array& t, const Array& y, const Array& guess) const;
 };
 
-/// The root, and whether it was found. Its derivative is that of the equation, with the Jacobian at the root.
-std::pair<Array, Array> StageEquations::solve(const Array& t, const Array& y, const Array& guess) const {
+/// The root, and how it was found. Its derivative is that of the equation, with the Jacobian at the root.
+std::pair<Array, NewtonEnd> StageEquations::solve(const Array& t, const Array& y, const Array& guess) const {
   const auto equation = [&](const Array& u) { return residual(t, y, u); };
   const auto iterate = [&](const auto& f, const Array& start) {
     const auto size = [&](const Array& change, const Array& u) {
       return layout.size() == 0 ? zeros({}, layout.dtype())
                                 : max(abs(inner * change / tolerances.allowed(y + inner * u)));
     };
-    return newton_root(
+    const NewtonEnd end = newton_end(
         newton, start, [&](const Array& u) { return factors.solve(f(u)); }, size);
+    return std::pair(end.u, end);
   };
   const auto by_jacobian = [&](const auto& map, const Array& right) {
     return solve_by_columns(map, right, form.pattern());
@@ -83,7 +84,8 @@ StepTraits implicit_traits(const DiagonallyImplicitRungeKutta& m) {
           .order = m.order,
           .error_order = m.error.empty() ? 0 : m.error_order,
           .keeps_slope = m.first_same_as_last,
-          .implicit = true};
+          .implicit = true,
+          .varying_work = true};
 }
 
 void check_newton(const NewtonOptions& newton, const char* name, Loc loc) {
@@ -137,7 +139,8 @@ SolverAttempt implicit_step(const DiagonallyImplicitRungeKutta& m, const NewtonO
   };
   u.push_back(keeps ? layout.join(s.state) : scaled(implicit_slope(s.t0, y0)));
   if (split) v.push_back(scaled(explicit_slope(s.t0, y0)));
-  Array solved;
+  Array solved, iterations;
+  std::int64_t slopes = keeps ? 0 : 1, factorised = 0;
   for (std::size_t i = 1; i < m.stages(); ++i) {
     const Array t = stage_time(m.c[i], s.t0, s.t1, length);
     const std::vector<double> row(m.a[i].begin(), m.a[i].end() - 1);
@@ -145,9 +148,13 @@ SolverAttempt implicit_step(const DiagonallyImplicitRungeKutta& m, const NewtonO
     const Array guess = weighted(m.predictor[i], u, 1, 0);
     const double gamma = m.a[i].back();
     equations.inner = keeps ? gamma * h : Array(gamma);
-    if (i == 1 || gamma != m.a[i - 1].back()) equations.factorise(t, y, guess, gamma * h);
-    auto [stage, found] = equations.solve(t, y, guess);
-    solved = solved.is_empty() ? found : solved && found;
+    if (i == 1 || gamma != m.a[i - 1].back()) {
+      equations.factorise(t, y, guess, gamma * h);
+      ++factorised;
+    }
+    const auto [stage, end] = equations.solve(t, y, guess);
+    solved = solved.is_empty() ? end.found : solved && end.found;
+    iterations = iterations.is_empty() ? end.count : iterations + end.count;
     u.push_back(stage);
     if (split) v.push_back(scaled(explicit_slope(t, y + equations.inner * stage)));
   }
@@ -163,6 +170,8 @@ SolverAttempt implicit_step(const DiagonallyImplicitRungeKutta& m, const NewtonO
   }
   if (keeps) step.state = layout.split(u.back());
   step.failed = !solved;
+  if (split) slopes += static_cast<std::int64_t>(m.stages());
+  step.work = {iterations + slopes, array(factorised), array(factorised)};
   return step;
 }
 

@@ -4,6 +4,7 @@
 
 #include "apsis/control/cond.hpp"
 #include "diffeq/newton.hpp"
+#include "diffeq/step.hpp"
 
 namespace apsis::detail {
 
@@ -12,13 +13,14 @@ namespace apsis::detail {
 /// Newton's method fails with it; the factors for 20 steps, and while c stays within a factor of 1 ± 0.3.
 struct KeptMatrix {
   Array jacobian, scale;            // scale: the c of the factors
-  Array jacobian_age, factors_age;  // in steps
+  Array jacobian_age, factors_age;  // in steps; 0: of this one
   MatrixFactors factors;
 
   /// None as yet: the first step makes it.
   static KeptMatrix none(const MatrixForm& form) {
     const Array old = array(std::int64_t{1000}), empty = zeros_like(form.mass());
-    return {empty, ones({}, form.mass().dtype()), old, old, MatrixFactors::unmade(form)};
+    return {empty, ones({}, form.mass().dtype()), old, old,
+            MatrixFactors::unmade(form.pattern(), form.mass())};
   }
   /// As arrays of a solver's state, and back.
   void append_to(std::vector<Array>& state) const {
@@ -26,7 +28,7 @@ struct KeptMatrix {
     factors.append_to(state);
   }
   static KeptMatrix from(const MatrixForm& form, std::span<const Array> state) {
-    return {state[0], state[1], state[2], state[3], MatrixFactors::from(form, state.subspan(4))};
+    return {state[0], state[1], state[2], state[3], MatrixFactors::from(form.pattern(), state.subspan(4))};
   }
 
   /// The same, fit for a step with this c: `evaluate` makes the Jacobian.
@@ -54,8 +56,9 @@ struct KeptMatrix {
 struct KeptTry {
   Array u, found, tries;
   KeptMatrix matrix;
+  StepWork work;  // evaluations: iterations
 };
-/// The root of `f`, whose derivative is M - c ∂f/∂y, as newton_root finds it, with a matrix of earlier steps,
+/// The root of `f`, whose derivative is M - c ∂f/∂y, as newton_end finds it, with a matrix of earlier steps,
 /// and where that does not do, with one of this step. What factors of another c find of the stiff part is
 /// made up for by 2 / (1 + ratio).
 template <class F, class Size, class Evaluate>
@@ -66,11 +69,13 @@ KeptTry newton_with_kept(const NewtonOptions& newton, const MatrixForm& form, co
   const auto attempt = [&](const KeptTry& t) {
     const KeptMatrix matrix = t.matrix.fit_for(form, c, t.tries > 0, evaluate);
     const Array weight = 2 / (1 + c / matrix.scale);
-    const auto [u, found] = newton_root(
+    const NewtonEnd end = newton_end(
         newton, start, [&](const Array& at) { return weight * matrix.factors.solve(f(at)); }, size);
-    return KeptTry{u, found, where(matrix.jacobian_age == 0, std::int64_t{2}, t.tries + 1), matrix};
+    return KeptTry{end.u, end.found, where(matrix.jacobian_age == 0, std::int64_t{2}, t.tries + 1), matrix,
+                   more_work(t.work, end.count, matrix.jacobian_age == 0, matrix.factors_age == 0)};
   };
-  KeptTry end = while_loop(goes_on, attempt, KeptTry{start, array(false), array(std::int64_t{0}), kept},
+  const Array none = array(std::int64_t{0});
+  KeptTry end = while_loop(goes_on, attempt, KeptTry{start, array(false), none, kept, {none, none, none}},
                            {.kind = Loop::Lax});
   end.matrix.jacobian_age = end.matrix.jacobian_age + 1;
   end.matrix.factors_age = end.matrix.factors_age + 1;

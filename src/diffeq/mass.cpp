@@ -62,7 +62,8 @@ std::pair<std::vector<Array>, Array> consistent_state(const Mass& mass, const Sl
     const auto size = [&](const Array& step, const Array& z) {
       return max(abs(matmul(mass.right, step) / (atol + rtol * abs(state(z)))));
     };
-    return newton_root({.kappa = 0.5, .max_steps = 50}, start, change, size);
+    const NewtonEnd end = newton_end({.kappa = 0.5, .max_steps = 50}, start, change, size);
+    return std::pair(end.u, end.found);
   };
   const Array start = zeros({mass.left.dim(0)}, layout.dtype());
   const auto by_columns = [](const auto& map, const Array& right) {

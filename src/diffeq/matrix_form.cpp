@@ -64,18 +64,22 @@ Integers places(const Pattern& part, const Pattern& all) {
 
 }  // namespace
 
+Pattern pattern_of(const VectorSlope& slope, const Array& t, const Array& y) {
+  // A time that is known, as it is where a user steps by hand, must not decide which elements count: stages
+  // have others.
+  const auto at_any_time = [&](const Array& x) {
+    return slope(x.size() == 0 ? t : t + astype(stop_gradient(0. * x[0]), t.dtype()), x);
+  };
+  return jacobian_sparsity(at_any_time, y);
+}
+
 MatrixForm::MatrixForm(const Slopes& slopes, const VectorSlope& slope, const Layout& layout, const Array& t,
                        const Array& y)
     : unit_(slopes.mass().is_empty()) {
   const std::int64_t n = layout.size();
   mass_ = unit_ ? eye(n, -1, 0, layout.dtype()) : slopes.mass();
   if (n < large) return;
-  // A time that is known, as it is where a user steps by hand, must not decide which elements count: stages
-  // have others.
-  const auto at_any_time = [&](const Array& x) {
-    return slope(t + astype(stop_gradient(0. * x[0]), t.dtype()), x);
-  };
-  own_ = jacobian_sparsity(at_any_time, y);
+  own_ = pattern_of(slope, t, y);
   TraceScope now(nullptr);
   const Pattern diagonal = diagonal_pattern(n);
   const Array known = unit_ ? Array() : concrete_value(slopes.mass());
@@ -140,13 +144,13 @@ void MatrixFactors::append_to(std::vector<Array>& state) const {
   else
     state.push_back(entries);
 }
-MatrixFactors MatrixFactors::from(const MatrixForm& form, std::span<const Array> state) {
-  if (form.pattern().is_empty()) return {{}, {state[0], state[1], state[2]}};
-  return {form.pattern(), {}, state[0]};
+MatrixFactors MatrixFactors::from(const Pattern& pattern, std::span<const Array> state) {
+  if (pattern.is_empty()) return {{}, {state[0], state[1], state[2]}};
+  return {pattern, {}, state[0]};
 }
-MatrixFactors MatrixFactors::unmade(const MatrixForm& form) {
-  const Array none = zeros_like(form.mass());
-  if (!form.pattern().is_empty()) return {form.pattern(), {}, none};
+MatrixFactors MatrixFactors::unmade(const Pattern& pattern, const Array& values) {
+  const Array none = zeros_like(values);
+  if (!pattern.is_empty()) return {pattern, {}, none};
   const Array rows = zeros({none.dim(0)}, i32);
   return {{}, {none, rows, rows}};
 }

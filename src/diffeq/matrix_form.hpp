@@ -15,6 +15,9 @@ namespace apsis::detail {
 /// Whose entries may differ from 0. Empty: of a full matrix.
 using Pattern = SparsePattern;
 
+/// That of ∂f/∂y at any time and state.
+Pattern pattern_of(const VectorSlope& slope, const Array& t, const Array& y);
+
 /// A matrix of k × k blocks like those of a form, of which those off the diagonal have the mass matrix's
 /// entries alone.
 struct Blocks {
@@ -55,10 +58,11 @@ struct MatrixFactors {
 
   static MatrixFactors of(const Pattern& pattern, const Array& values);
   Array solve(const Array& right) const;
-  /// As arrays of a solver's state, and back; what stands there before there are factors.
+  /// As arrays of a solver's state, and back; what stands there before there are factors, of a matrix with
+  /// values like these.
   void append_to(std::vector<Array>& state) const;
-  static MatrixFactors from(const MatrixForm& form, std::span<const Array> state);
-  static MatrixFactors unmade(const MatrixForm& form);
+  static MatrixFactors from(const Pattern& pattern, std::span<const Array> state);
+  static MatrixFactors unmade(const Pattern& pattern, const Array& values);
 };
 
 /// Solves with a linear map, which has this pattern (or its transpose): for the tangents of custom_root.

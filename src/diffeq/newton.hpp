@@ -33,9 +33,9 @@ struct Iteration {
 };
 
 /// A root, whether it was found, and the rate of convergence: how large the last change was by the one
-/// before.
+/// before; and how many iterations were made.
 struct NewtonEnd {
-  Array u, found, rate;
+  Array u, found, rate, count;
 };
 /// The u where `change(u)`, what Newton's method takes off it, is 0. `size(change, u)`: that of a change, as
 /// Iteration has it. What was not found is the start: it has no derivative either, and the step is rejected.
@@ -55,16 +55,8 @@ NewtonEnd newton_end(const NewtonOptions& newton, const Array& start, const Chan
   const Iteration end = while_loop(goes_on, again, begin, {.kind = Loop::Lax});
   const Array found =
       end.count >= 2 && (end.is_small() || (end.has_converged(newton.kappa) && !end.has_diverged()));
-  return {where(found, end.u, start), found, end.rate()};
+  return {where(found, end.u, start), found, end.rate(), end.count};
 }
-/// The root alone, and whether it was found.
-template <class Change, class Size>
-std::pair<Array, Array> newton_root(const NewtonOptions& newton, const Array& start, const Change& change,
-                                    const Size& size) {
-  const NewtonEnd end = newton_end(newton, start, change, size);
-  return std::pair(end.u, end.found);
-}
-
 /// What changes of the state are small: rtol and atol of `newton`, or else of the controller, as vectors or
 /// scalars. Throws without either.
 struct NewtonTolerances {

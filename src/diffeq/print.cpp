@@ -105,8 +105,24 @@ std::string saved(const SolutionText& s) {
   return text;
 }
 
+/// ", 120 evaluations", and of implicit solvers ", 3 Jacobians, 12 factorisations".
+std::string work(const SolveStats& s) {
+  const auto is_zero = [](const Array& a) {
+    return std::ranges::all_of(a.to_vector<std::int64_t>(), [](std::int64_t n) { return n == 0; });
+  };
+  std::string text = ", " + between(s.num_evaluations) + " evaluations";
+  if (!is_zero(s.num_jacobians)) text += ", " + between(s.num_jacobians) + " Jacobians";
+  if (!is_zero(s.num_factorisations)) text += ", " + between(s.num_factorisations) + " factorisations";
+  return text;
+}
+
 bool is_known(const SolutionText& s) {
-  const Array* all[] = {&s.result, &s.stats.num_steps, &s.stats.num_rejected_steps};
+  const Array* all[] = {&s.result,
+                        &s.stats.num_steps,
+                        &s.stats.num_rejected_steps,
+                        &s.stats.num_evaluations,
+                        &s.stats.num_jacobians,
+                        &s.stats.num_factorisations};
   for (const Array* a : all)
     if (!is_concrete(*a)) return false;
   const auto known = [](const Array& a) { return a.is_empty() || is_concrete(a); };
@@ -127,7 +143,8 @@ std::string text_of(const SolutionText& s) {
   }
   const std::string many = s.result.ndim() == 0 ? "" : std::to_string(s.result.size()) + " solves: ";
   std::string text = many + results(s.result) + ", " + between(s.stats.num_steps) + " steps, " +
-                     between(s.stats.num_rejected_steps) + " of them rejected\n" + saved(s);
+                     between(s.stats.num_rejected_steps) + " of them rejected" + work(s.stats) + "\n" +
+                     saved(s);
   if (!s.counts.is_empty() && s.counts.ndim() == 1 && is_concrete(s.counts)) {
     text += "  events occurred: " + to_string(s.counts) + " times";
     const std::vector<bool> mask = s.mask.to_vector<bool>();

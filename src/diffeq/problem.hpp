@@ -44,6 +44,8 @@ struct Problem {
   Array inconsistent{};  // a boolean: no state near y0 fulfils the algebraic equations; empty: there are none
   PastStates* past = nullptr;  // of an equation with delays
   Array shortest_delay{};      // empty: there are none
+  std::vector<std::int64_t>
+      work{};  // of each attempt, where it is always the same; known once one was traced
 };
 
 /// What the loop carries of events. Of each: the sign of its condition at the start of the next step (-1, 1,
@@ -83,7 +85,8 @@ struct LoopState {
   std::optional<EventState> events;  // where there are some
   std::optional<DenseState> dense;   // where all steps are kept
   std::vector<Array> proposed;       // where the next step would end beyond t1; nothing unless asked for
-  std::vector<Array> trail;          // where steps end, from t0 on; nothing unless the adjoint runs back
+  std::vector<Array> work;   // so far, as StepWork has it; nothing where it is the same for each attempt
+  std::vector<Array> trail;  // where steps end, from t0 on; nothing unless the adjoint runs back
 };
 
 /// How far a step counts, and the state there: its end, or an event that ends the solve or changes its state,
@@ -149,6 +152,8 @@ void start_saving(const Problem& p, LoopState& s);
 /// Saves what is asked for of this attempt, up to where it counts.
 void save_attempt(const Problem& p, const LoopState& s, const SolverAttempt& step, const Array& accept,
                   const Reached& reached, LoopState& next);
+/// Adds what an attempt costs.
+void count_work(Problem& p, const StepWork& work, LoopState& next);
 /// Puts what was asked for together: t0, then ts and steps, then t1.
 FlatSolution collect(const Problem& p, const LoopState& end, const Array& code);
 

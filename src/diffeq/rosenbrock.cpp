@@ -2,6 +2,7 @@
 
 #include "apsis/diffeq/implicit.hpp"
 #include "apsis/ops/arithmetic.hpp"
+#include "apsis/ops/creation.hpp"
 #include "diffeq/matrix_form.hpp"
 #include "diffeq/step.hpp"
 
@@ -34,6 +35,8 @@ SolverAttempt attempt(const void* self, const SolverStep& s) {
   step.y1 = layout.split(y0 + weighted(m.b, u, 1, 0));
   if (!m.error.empty()) step.error = layout.split(weighted(m.error, u, 1, 0));
   for (const std::vector<double>& row : m.dense) step.dense.push_back(weighted(row, u, 1, 0));
+  const Array one = array(std::int64_t{1});
+  step.work = {array(static_cast<std::int64_t>(m.stages())), one, one};
   return step;
 }
 

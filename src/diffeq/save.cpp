@@ -148,6 +148,13 @@ FlatSaved collect_part(const Problem& p, const SavePart& part, const LoopState& 
   return s;
 }
 
+SolveStats stats_of(const Problem& p, const LoopState& end) {
+  std::vector<Array> work = end.work;
+  for (std::size_t i = 0; work.size() < 3; ++i)
+    work.push_back(i < p.work.size() ? end.attempts * p.work[i] : zeros_like(end.attempts));
+  return {end.attempts, end.accepted, end.attempts - end.accepted, work[0], work[1], work[2]};
+}
+
 }  // namespace
 
 SavePart save_part(const Problem& p, FlatSave request, const Array& ts) {
@@ -183,11 +190,21 @@ void save_attempt(const Problem& p, const LoopState& s, const SolverAttempt& ste
   }
 }
 
+void count_work(Problem& p, const StepWork& work, LoopState& next) {
+  const Array* const of_step[] = {&work.evaluations, &work.jacobians, &work.factorisations};
+  if (!p.solver.traits.varying_work) p.work.clear();
+  for (std::size_t i = 0; i < 3; ++i)
+    if (p.solver.traits.varying_work)
+      next.work[i] = next.work[i] + *of_step[i];
+    else
+      p.work.push_back(of_step[i]->item<std::int64_t>());
+}
+
 FlatSolution collect(const Problem& p, const LoopState& end, const Array& code) {
   FlatSolution s;
   for (std::size_t i = 0; i < p.saves.size(); ++i)
     s.saved.push_back(collect_part(p, p.saves[i], end, end.saved[i]));
-  s.stats = {end.attempts, end.accepted, end.attempts - end.accepted};
+  s.stats = stats_of(p, end);
   s.result = code;
   collect_events(p, end, code, s);
   if (p.options.saveat.dense) collect_dense(p, end, s);

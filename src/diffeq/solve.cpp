@@ -69,7 +69,7 @@ void start_anew(const Problem& p, const Array& jump, const LoopState& s, LoopSta
   if (p.past != nullptr) p.past->look(s, s.end);
 }
 
-LoopState attempt(const Problem& p, const LoopState& s, Loc loc) {
+LoopState attempt(Problem& p, const LoopState& s, Loc loc) {
   PathMemory paths = s.paths;
   const Slopes slopes = p.slopes.remembering(paths);
   if (p.past != nullptr) p.past->look(s, s.end);
@@ -99,6 +99,7 @@ LoopState attempt(const Problem& p, const LoopState& s, Loc loc) {
   next.paths = paths;
   next.attempts = s.attempts + 1;
   next.accepted = s.accepted + where(accept, 1, 0);
+  count_work(p, step.work, next);
   next.start = decision.start;
   for (Array& end : next.proposed) end = decision.end;
   if (!decision.jump.is_empty()) start_anew(p, accept && decision.jump, s, next);
@@ -145,6 +146,7 @@ LoopState start_state(Problem& p, const std::vector<Array>& slope, Loc loc) {
   s.paths = path_start(p, loc);
   if (p.options.saveat.controller_state) s.proposed.push_back(first.end);
   s.attempts = s.accepted = array(std::int64_t{0});
+  if (p.solver.traits.varying_work) s.work.assign(3, s.attempts);
   Array finite = value_or_later(p.y0, all_finite);
   finite = is_concrete(finite) && finite.item<bool>() ? all_finite(slope) : all_finite(slope) && finite;
   s.code = where(finite, 0, code_of(SolveResult::NonFinite));

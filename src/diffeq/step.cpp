@@ -1,8 +1,10 @@
 #include "diffeq/step.hpp"
 
+#include "apsis/core/op.hpp"
 #include "apsis/ops/arithmetic.hpp"
 #include "apsis/ops/creation.hpp"
 #include "apsis/ops/linalg.hpp"
+#include "apsis/ops/select.hpp"
 #include "diffeq/layout.hpp"
 
 namespace apsis {
@@ -51,6 +53,28 @@ std::vector<Array> dense_output(const std::vector<std::vector<double>>& dense, c
   return y;
 }
 
+StepWork more_work(const StepWork& work, const Array& evaluations, const Array& jacobian,
+                   const Array& factorisation) {
+  return {work.evaluations + evaluations, work.jacobians + where(jacobian, 1, 0),
+          work.factorisations + where(factorisation, 1, 0)};
+}
+
+StepWork sum_of_work(std::initializer_list<const SolverAttempt*> attempts) {
+  const auto total = [&](Array StepWork::*part) {
+    Array program;
+    std::int64_t known = 0;  // what is the same for each step stays a number
+    for (const SolverAttempt* a : attempts) {
+      const Array& n = a->work.*part;
+      if (is_concrete(n))
+        known += n.item<std::int64_t>();
+      else
+        program = program.is_empty() ? n : program + n;
+    }
+    return program.is_empty() ? array(known) : program + known;
+  };
+  return {total(&StepWork::evaluations), total(&StepWork::jacobians), total(&StepWork::factorisations)};
+}
+
 std::vector<Array> drifted(const SolverStep& s) {
   const Array h = s.slopes.length(s.t0, s.t1);
   std::vector<Array> y = s.slopes(s.t0, s.y0);
@@ -63,6 +87,11 @@ std::vector<Array> drifted(const SolverStep& s) {
 Array Slopes::length(const Array& t0, const Array& t1) const { return (t1 - t0) * direction_; }
 
 std::vector<Array> Slopes::term(std::size_t i, const Array& t, std::span<const Array> y) const {
+  if (asked_ != nullptr) ++*asked_;
+  return by_term(i, t, y);
+}
+
+std::vector<Array> Slopes::by_term(std::size_t i, const Array& t, std::span<const Array> y) const {
   if (delayed()) return terms_.delays.slope(terms_.context, t * direction_, y, *past_);
   return terms_.slope(terms_.context, i, t * direction_, y);
 }
@@ -74,15 +103,16 @@ Slopes Slopes::seeing(const detail::PastLookup& past) const {
 }
 
 std::vector<Array> Slopes::operator()(const Array& t, std::span<const Array> y) const {
+  if (asked_ != nullptr) ++*asked_;
   if (terms_.structure == TermStructure::Partitioned) {
-    std::vector<Array> slope = term(0, t, part(1, y));
-    for (Array& a : term(1, t, part(0, y))) slope.push_back(a);
+    std::vector<Array> slope = by_term(0, t, part(1, y));
+    for (Array& a : by_term(1, t, part(0, y))) slope.push_back(a);
     return slope;
   }
   std::vector<Array> slope;
   for (std::size_t i = 0; i < terms_.count; ++i) {
     if (is_control(i)) continue;
-    const std::vector<Array> more = term(i, t, y);
+    const std::vector<Array> more = by_term(i, t, y);
     if (slope.empty()) {
       slope = more;
       continue;

@@ -18,6 +18,12 @@ Array stage_time(double c, const Array& t0, const Array& t1, const Array& length
 std::vector<Array> dense_output(const std::vector<std::vector<double>>& dense, const Array& theta,
                                 const Array& h, std::span<const Array> y0, std::span<const Array> slopes);
 
+/// What a step costs with this added to it; `jacobian` and `factorisation` are booleans.
+StepWork more_work(const StepWork& work, const Array& evaluations, const Array& jacobian,
+                   const Array& factorisation);
+/// That of several steps.
+StepWork sum_of_work(std::initializer_list<const SolverAttempt*> attempts);
+
 /// The state after Euler's step, without what controls do.
 std::vector<Array> drifted(const SolverStep& step);
 

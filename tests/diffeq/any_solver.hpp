@@ -72,7 +72,8 @@ inline std::vector<std::pair<std::string, Split>> split_solvers(const NewtonOpti
   return {{"kencarp3", any<Split>(KenCarp3{newton})},
           {"kencarp4", any<Split>(KenCarp4{newton})},
           {"kencarp5", any<Split>(KenCarp5{newton})},
-          {"sil3", any<Split>(Sil3{newton})}};
+          {"sil3", any<Split>(Sil3{newton})},
+          {"etdrk4", any<Split>(ETDRK4{})}};
 }
 struct Stochastic {
   std::string name;

@@ -18,7 +18,7 @@ TEST(PrintSolution, OneSolve) {
   const auto sol = diffeqsolve(ODETerm{spring}, Euler{}, 0., 1., 0.25, Oscillator{1., 0.},
                                {.saveat = {.ts = {0., 0.5, 1.}}});
   const std::string text =
-      "Successful, 4 steps, 0 of them rejected\n"
+      "Successful, 4 steps, 0 of them rejected, 4 evaluations\n"
       "  ts: f64[3], from 0 to 1\n"
       "  ys.position: f64[3], in the end 0.628906\n"
       "  ys.velocity: f64[3], in the end -0.9375\n";
@@ -38,13 +38,13 @@ TEST(PrintSolution, RowsThatAreNotUsedAndEvents) {
   };
   const Array y0 = array({1.125, 2.});
   EXPECT_EQ(to_string(jit(solve)(y0)),
-            "EventOccurred, 5 steps, 0 of them rejected\n"
+            "EventOccurred, 5 steps, 0 of them rejected, 5 evaluations\n"
             "  ts: f64[32], 5 rows used, from 0.25 to 1.125\n"
             "  ys: f64[32,2], in the end [0.    0.875]\n"
             "  events occurred: [1] times; events[0] ended the solve\n");
   // Outside of jit all rows are used.
   EXPECT_EQ(to_string(solve(y0)),
-            "EventOccurred, 5 steps, 0 of them rejected\n"
+            "EventOccurred, 5 steps, 0 of them rejected, 5 evaluations\n"
             "  ts: f64[5], from 0.25 to 1.125\n"
             "  ys: f64[5,2], in the end [0.    0.875]\n"
             "  events occurred: [1] times; events[0] ended the solve\n");

@@ -96,6 +96,7 @@ class Slopes {
   bool is_langevin() const { return terms_.langevin.gradient != nullptr; }
   std::vector<Array> langevin(int which) const { return terms_.langevin.coefficients(terms_.context, which); }
   std::vector<Array> langevin_gradient(std::span<const Array> x) const {
+    if (asked_ != nullptr) ++*asked_;
     return terms_.langevin.gradient(terms_.context, x);
   }
   /// What a path is, and what its term means.
@@ -106,12 +107,21 @@ class Slopes {
   /// Whether the term is a DelayTerm; and it with states of the past.
   bool delayed() const { return terms_.delays.slope != nullptr; }
   Slopes seeing(const detail::PastLookup& past) const;
+  /// These terms, which count how often they are asked for.
+  Slopes counting(std::int64_t& asked) const {
+    Slopes with = *this;
+    with.asked_ = &asked;
+    return with;
+  }
 
  private:
+  std::vector<Array> by_term(std::size_t i, const Array& t, std::span<const Array> y) const;
+
   detail::FlatTerms terms_;
   Array direction_, mass_ = {}, pseudoinverse_ = {};
   detail::PathMemory* memory_ = nullptr;
   const detail::PastLookup* past_ = nullptr;
+  std::int64_t* asked_ = nullptr;
 };
 
 /// Σ factors · controls: factors[i] of terms of the same controls, of which empty ones count as 0.

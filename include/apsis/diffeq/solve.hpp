@@ -80,9 +80,12 @@ struct SolveOptions {
   Progress progress = {};
 };
 
-/// How many steps a solve made: attempts, and how many of them were accepted and rejected.
+/// How many steps a solve made: attempts, and how many of them were accepted and rejected. And what they cost
+/// (StepWork): evaluations of the slope without those of Jacobians, Jacobians, and matrices factorised; the
+/// first slope, the choice of the first step and events are not part of it.
 struct SolveStats {
-  Array num_steps, num_accepted_steps, num_rejected_steps;  ///< i64
+  Array num_steps, num_accepted_steps, num_rejected_steps;   ///< i64
+  Array num_evaluations, num_jacobians, num_factorisations;  ///< i64
 };
 
 /// The steps of a solve as its solver's interpolation sees them; empty unless asked for. Times run forwards:

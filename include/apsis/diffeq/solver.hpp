@@ -56,6 +56,8 @@ struct StepTraits {
   /// A step from t1 to t0, from the state and the solver's own at t1, gives those that a step from t0 to t1
   /// began with, but for rounding; it asks for increments of controls once.
   bool reversible = false;
+  /// SolverAttempt::work is not the same for each step.
+  bool varying_work = false;
 };
 
 /// What a solver sees before the first step, and again where the state was changed from outside.
@@ -73,6 +75,11 @@ struct SolverStep {
   std::span<const Array> state;  ///< its own, after the last accepted step
   const Tolerances& tolerances;  ///< the controller's, for equations within the step; empty if it has none
 };
+/// What a step costs: how often the slope was evaluated (without its derivatives), its Jacobian made, a
+/// matrix factorised; i64 each. Empty: as often as step() asked for the slope, as it is written, and 0.
+struct StepWork {
+  Array evaluations, jacobians, factorisations;
+};
 /// What a solver makes of it.
 struct SolverAttempt {
   std::vector<Array> y1;          ///< the state at t1
@@ -80,6 +87,7 @@ struct SolverAttempt {
   std::vector<Array> dense = {};  ///< what the interpolation needs besides y0 and y1
   std::vector<Array> state = {};  ///< the solver's own, if the step is accepted
   Array failed = {};              ///< a boolean: there is no y1, try a shorter step; empty: there always is
+  StepWork work = {};             ///< numbers, or, with StepTraits::varying_work, of the program
 };
 /// A step as its interpolation sees it.
 struct DenseStep {

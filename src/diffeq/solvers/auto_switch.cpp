@@ -80,6 +80,7 @@ struct Made {
   Arrays y1, error, fast_dense, stiff_dense, fast_own, stiff_own;
   Array failed, size;  // size: |λ|
   Array vector;
+  StepWork work;
 };
 
 /// The parts of the state.
@@ -110,7 +111,8 @@ StepTraits switched_traits(const SwitchedSolvers& b) {
           .order = std::min(b.fast.traits.order, b.stiff.traits.order),
           .error_order = std::min(b.fast.traits.error_order, b.stiff.traits.error_order),
           .implicit = b.stiff.traits.implicit,
-          .may_fail = b.stiff.traits.may_fail};
+          .may_fail = b.stiff.traits.may_fail,
+          .varying_work = true};
 }
 
 void check_switched(const SwitchedSolvers& b, Loc loc) {
@@ -167,7 +169,7 @@ SolverAttempt switched_step(const SwitchedSolvers& b, const SolverStep& s) {
 
   const auto by_fast = [&](const Parts& now) {
     const SolverAttempt a = step_of(b.fast, now.fast);
-    Made m{a.y1, a.error, a.dense, no_stiff, a.state, now.stiff, array(false), Array(), now.vector};
+    Made m{a.y1, a.error, a.dense, no_stiff, a.state, now.stiff, array(false), Array(), now.vector, a.work};
     if (stages_at_end(b.table).second > 0)
       m.size = explicit_estimate(b.table, layout, h, a.dense);
     else
@@ -178,7 +180,7 @@ SolverAttempt switched_step(const SwitchedSolvers& b, const SolverStep& s) {
     const SolverAttempt a = step_of(b.stiff, now.stiff);
     const Array failed = a.failed.is_empty() ? array(false) : a.failed;
     const auto [size, vector] = by_power(now.vector, a.y1);
-    return Made{a.y1, a.error, no_fast, a.dense, now.fast, a.state, failed, size, vector};
+    return Made{a.y1, a.error, no_fast, a.dense, now.fast, a.state, failed, size, vector, a.work};
   };
   const Made made = cond(own.is_stiff, by_stiff, by_fast, own);
 
@@ -206,6 +208,7 @@ SolverAttempt switched_step(const SwitchedSolvers& b, const SolverStep& s) {
   for (const Arrays& part : {begun(to_fast, b.fast, made.fast_own), begun(to_stiff, b.stiff, made.stiff_own)})
     step.state.insert(step.state.end(), part.begin(), part.end());
   step.failed = made.failed;
+  step.work = made.work;
   return step;
 }
 

@@ -141,7 +141,8 @@ StepTraits BackwardDifferences::traits() const {
           .order = max_order,
           .error_order = 2,
           .implicit = true,
-          .takes_mass = true};
+          .takes_mass = true,
+          .varying_work = true};
 }
 
 void BackwardDifferences::check(Loc loc) const {
@@ -191,7 +192,7 @@ SolverAttempt BackwardDifferences::step(const SolverStep& s) const {
     };
     const detail::KeptTry end =
         detail::newton_with_kept(newton, form, kept, stop_gradient(inner), f, start, size, evaluate);
-    return std::pair(end.u, std::pair(end.found, end.matrix));
+    return std::pair(end.u, end);
   };
   const auto by_columns = [&](const auto& map, const Array& right) {
     return detail::solve_by_columns(map, right, form.pattern());
@@ -227,8 +228,9 @@ SolverAttempt BackwardDifferences::step(const SolverStep& s) const {
   step.state.push_back(choice.order);
   step.state.push_back(where(choice.ready, 0, count));
   step.state.push_back(length);
-  more.second.append_to(step.state);
-  step.failed = !more.first;
+  more.matrix.append_to(step.state);
+  step.failed = !more.found;
+  step.work = more.work;
   return step;
 }
 

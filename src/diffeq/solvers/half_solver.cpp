@@ -5,6 +5,7 @@
 #include "apsis/ops/logic.hpp"
 #include "apsis/ops/select.hpp"
 #include "diffeq/checked.hpp"
+#include "diffeq/step.hpp"
 
 namespace apsis::detail {
 
@@ -18,6 +19,7 @@ SolverAttempt half_steps(const SolverRef& solver, const SolverStep& s) {
   for (std::size_t i = 0; i < s.y0.size(); ++i) step.error.push_back(second.y1[i] - whole.y1[i]);
   for (const SolverAttempt* half : {&first, static_cast<const SolverAttempt*>(&second)})
     step.dense.insert(step.dense.end(), half->dense.begin(), half->dense.end());
+  step.work = sum_of_work({&whole, &first, &second});
   if (!whole.failed.is_empty()) step.failed = whole.failed || first.failed || second.failed;
   return step;
 }

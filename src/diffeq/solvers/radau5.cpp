@@ -1,7 +1,8 @@
 // Hairer, Wanner, Solving Ordinary Differential Equations II, IV.8. The unknowns are z[i] = Y[i] - y0, with
 // A⁻¹ z = h f(y0 + z); T brings A⁻¹ to the form of a real and a complex eigenvalue, so that Newton's equation
 // falls into one of n real and one of n complex unknowns. The latter is solved as 2 n real ones. The Jacobian
-// is kept as long as Newton's method converges fast with it (IV.8, (8.24) and what follows).
+// is kept as long as Newton's method converges fast with it (IV.8, (8.24) and what follows), and the factors
+// for as long as the step keeps its length, too.
 
 #include <cmath>
 
@@ -64,9 +65,24 @@ std::vector<Array> thirds(const Array& z) {
 /// Newton's matrices: value M - h ∂f/∂y for each eigenvalue.
 struct Factors {
   detail::MatrixFactors real, pair;
-  Factors(const detail::MatrixForm& form, const detail::Blocks& two, const Array& h_jacobian)
-      : real(detail::MatrixFactors::of(form.pattern(), real_value * form.mass() - h_jacobian)),
-        pair(detail::MatrixFactors::of(two.pattern, two.values(blocks(form.mass(), h_jacobian)))) {}
+  static Factors of(const detail::MatrixForm& form, const detail::Blocks& two, const Array& h_jacobian) {
+    return {detail::MatrixFactors::of(form.pattern(), real_value * form.mass() - h_jacobian),
+            detail::MatrixFactors::of(two.pattern, two.values(blocks(form.mass(), h_jacobian)))};
+  }
+  static Factors unmade(const detail::MatrixForm& form, const detail::Blocks& two) {
+    const Array none = zeros_like(form.mass());
+    return {detail::MatrixFactors::unmade(form.pattern(), none),
+            detail::MatrixFactors::unmade(two.pattern, two.values({none, none, none, none}))};
+  }
+  void append_to(std::vector<Array>& state) const {
+    real.append_to(state);
+    pair.append_to(state);
+  }
+  static Factors from(const detail::MatrixForm& form, const detail::Blocks& two,
+                      std::span<const Array> state) {
+    return {detail::MatrixFactors::from(form.pattern(), state.first(state.size() / 2)),
+            detail::MatrixFactors::from(two.pattern, state.last(state.size() / 2))};
+  }
   static std::vector<Array> blocks(const Array& one, const Array& h_jacobian) {
     const Array diagonal = pair_real * one - h_jacobian, beside = pair_imaginary * one;
     return {diagonal, beside, -beside, diagonal};
@@ -80,13 +96,20 @@ struct Factors {
   }
 };
 
-/// A rate of convergence up to which the Jacobian stays.
-constexpr double fast = 1e-3;
+/// A rate of convergence up to which the Jacobian stays, and a change of the step's length, relative to it,
+/// up to which the factors do: the matrix of another length adds about that to the rate.
+constexpr double fast = 1e-3, same_length = 1e-4;
 
-/// Newton's method with a kept Jacobian, or with that of this step.
+/// Newton's matrices and what they are of.
+struct Kept {
+  Array jacobian, h;
+  Factors factors;
+};
+/// Newton's method with what was kept, or with matrices of this step.
 struct Attempt {
-  Array z, found, rate, tries, jacobian;
-  detail::MatrixFactors real;
+  Array z, found, rate, tries;
+  Kept kept;
+  StepWork work;
 };
 
 /// The last step's polynomial, carried on beyond its end.
@@ -103,7 +126,12 @@ Array first_guess(std::span<const Array> state, const Array& length) {
 }  // namespace
 
 StepTraits Radau5::traits() const {
-  return {.name = "Radau5", .order = 5, .error_order = 4, .implicit = true, .takes_mass = true};
+  return {.name = "Radau5",
+          .order = 5,
+          .error_order = 4,
+          .implicit = true,
+          .takes_mass = true,
+          .varying_work = true};
 }
 void Radau5::check(Loc loc) const { detail::check_newton(newton, "Radau5", loc); }
 
@@ -113,7 +141,9 @@ std::vector<Array> Radau5::init(const SolverStart& s) const {
   const detail::VectorSlope slope(s.slopes, layout);
   const detail::MatrixForm form(s.slopes, slope, layout, s.t0, layout.join(s.y0));
   const Array slow = full({}, std::numeric_limits<double>::infinity(), layout.dtype());
-  return {none, none, none, ones({}, s.t0.dtype()), zeros_like(form.mass()), slow};
+  std::vector<Array> state{none, none, none, ones({}, s.t0.dtype()), slow, zeros_like(form.mass()), 0 * slow};
+  Factors::unmade(form, form.blocks(2)).append_to(state);
+  return state;
 }
 
 SolverAttempt Radau5::step(const SolverStep& s) const {
@@ -143,21 +173,29 @@ SolverAttempt Radau5::step(const SolverStep& s) const {
       return greatest;
     };
     const auto attempt = [&](const Attempt& v) {
-      const Array stale = v.tries > 0 || s.state[5] > fast;
+      const Array own = stop_gradient(h), stale = v.tries > 0 || s.state[4] > fast;
+      const Array remake = stale || !(abs(own - v.kept.h) <= same_length * abs(own));
       const Array jacobian = cond(
-          stale, evaluate, [](const Array& kept) { return kept; }, v.jacobian);
-      const Factors factors(form, two, stop_gradient(h) * jacobian);
+          stale, evaluate, [](const Array& kept) { return kept; }, v.kept.jacobian);
+      const Factors factors = cond(
+          remake, [&](const Factors&) { return Factors::of(form, two, own * jacobian); },
+          [](const Factors& kept) { return kept; }, v.kept.factors);
       const detail::NewtonEnd end = detail::newton_end(
           newton, start, [&](const Array& z) { return factors.solve(f(z)); }, size);
-      return Attempt{end.u,    end.found,   end.rate, where(stale, std::int64_t{2}, v.tries + 1),
-                     jacobian, factors.real};
+      return Attempt{end.u,
+                     end.found,
+                     end.rate,
+                     where(stale, std::int64_t{2}, v.tries + 1),
+                     {jacobian, where(remake, own, v.kept.h), factors},
+                     detail::more_work(v.work, 3 * end.count, stale, remake)};
     };
+    const Array zero = array(std::int64_t{0});
     const Attempt none{start,
                        array(false),
                        ones({}, layout.dtype()),
-                       array(std::int64_t{0}),
-                       s.state[4],
-                       detail::MatrixFactors::unmade(form)};
+                       zero,
+                       {s.state[5], s.state[6], Factors::from(form, two, s.state.subspan(7))},
+                       {zero + 1, zero, zero}};  // the error has the slope at the start
     const Attempt end = while_loop([](const Attempt& v) { return !v.found && v.tries < 2; }, attempt, none,
                                    {.kind = Loop::Lax});
     return std::pair(end.z, end);
@@ -171,15 +209,18 @@ SolverAttempt Radau5::step(const SolverStep& s) const {
   const std::vector<Array> parts = thirds(z);
   SolverAttempt step;
   step.y1 = layout.split(y0 + parts[2]);
-  step.error = layout.split(
-      made.real.solve(h * slope(s.t0, y0) + form.times_mass(detail::weighted(error_weights, parts, 1, 0))));
+  step.error = layout.split(made.kept.factors.real.solve(
+      h * slope(s.t0, y0) + form.times_mass(detail::weighted(error_weights, parts, 1, 0))));
   step.dense = combined(polynomial, parts);
   step.state = step.dense;
   step.state.push_back(length);
-  step.state.push_back(made.jacobian);
   // Where nothing changed any more there is no rate, and none is better.
   step.state.push_back(where(isfinite(made.rate), made.rate, 0.));
+  step.state.push_back(made.kept.jacobian);
+  step.state.push_back(made.kept.h);
+  made.kept.factors.append_to(step.state);
   step.failed = !made.found;
+  step.work = made.work;
   return step;
 }
 

@@ -86,7 +86,12 @@ Array advanced(const detail::VectorSlope& slope, const SolverStep& s, const Arra
 }  // namespace
 
 StepTraits RKC::traits() const {
-  return {.name = "RKC", .order = 2, .error_order = 3, .keeps_slope = true, .may_fail = true};
+  return {.name = "RKC",
+          .order = 2,
+          .error_order = 3,
+          .keeps_slope = true,
+          .may_fail = true,
+          .varying_work = true};
 }
 
 void RKC::check(Loc loc) const {
@@ -125,6 +130,7 @@ SolverAttempt RKC::step(const SolverStep& s) const {
   step.dense.insert(step.dense.end(), step.state.begin(), step.state.end());
   step.state.push_back(radius.vector);
   step.failed = !few;
+  step.work.evaluations = stages;
   return step;
 }
 
