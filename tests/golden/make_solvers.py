@@ -45,6 +45,7 @@ SPLIT = {
     "kencarp3": diffrax.KenCarp3(**implicit),
     "kencarp4": diffrax.KenCarp4(**implicit),
     "kencarp5": diffrax.KenCarp5(**implicit),
+    "sil3": diffrax.Sil3(**implicit),
 }
 PARTS = {"semi_implicit_euler": diffrax.SemiImplicitEuler()}
 STEPS = np.array([0.0, 0.1, 0.3, 0.45, 0.8, 1.0])
@@ -153,7 +154,7 @@ for name, tolerance in (("midpoint", 1e-3), ("ralston", 1e-3), ("reversible_heun
     if name != "reversible_heun":  # which is not stable enough to follow it
         adaptive_case(name, WHOLE[name], "vanderpol", 10.0, [2.0, 0.0], 0.01, tolerance, tolerance, mu=1.0)
 for name, tolerance in (("implicit_euler", 1e-2), ("kvaerno3", 1e-4), ("kvaerno4", 1e-5), ("kvaerno5", 1e-6),
-                        ("kencarp3", 1e-4), ("kencarp4", 1e-5), ("kencarp5", 1e-6)):  # fmt: skip
+                        ("kencarp3", 1e-4), ("kencarp4", 1e-5), ("kencarp5", 1e-6), ("sil3", 1e-3)):  # fmt: skip
     solver = {**WHOLE, **SPLIT}[name]
     # So slow that no step is too long for Newton's method, whose failures are its own.
     adaptive_case(name, solver, "vanderpol", 12.0, [2.0, 0.0], 0.001, tolerance, tolerance, mu=1.0)
