@@ -128,6 +128,25 @@ TEST(FusedSums, OverEveryChoiceOfAxes) {
   }
 }
 
+/// Lines between the terms of one another: all go through memory together, in blocks and groups of them.
+TEST(FusedSums, OfLinesThatAlternate) {
+  for (const std::vector<std::int64_t>& shape : std::vector<std::vector<std::int64_t>>{
+           {40, 3, 8}, {300, 2, 24}, {129, 2, 3, 32}, {520, 16, 16}, {70, 3, 128}, {16500, 2, 16}}) {
+    const std::int64_t last = std::ssize(shape) - 1;
+    const std::vector<std::int64_t> kept(shape.begin() + 1, shape.end() - 1);
+    for (const char* dtype : {"f64", "f32", "f16", "i8"}) {
+      const std::string s = dtype, t = s + "[" + listed(shape) + "]", r = s + "[" + listed(kept) + "]",
+                        over = "{axes=[0, " + std::to_string(last) + "]}",
+                        small = s + "[" + std::to_string(shape.back()) + "]";
+      expect_compiled_equal(
+          "(v0: " + t + ", v1: " + small + ") {\n v2: " + t + " = broadcast_in_dim{shape=[" + listed(shape) +
+          "], axes=[" + std::to_string(last) + "]}(v1)\n v3: " + t + " = mul(v0, v2)\n v4: " + r +
+          " = reduce_sum" + over + "(v3)\n v5: " + r + " = reduce_prod" + over + "(v2)\n v6: " + r +
+          " = reduce_min" + over + "(v0)\n v7: " + t + " = add(v3, v0)\n return v4, v5, v6, v7\n}");
+    }
+  }
+}
+
 /// Operands that are broadcast, transposed, a part of an array, or made of nothing; sums of a long body.
 TEST(FusedSums, OfEveryKindOfOperand) {
   for (const char* over : {"0", "1", "0, 1"}) {

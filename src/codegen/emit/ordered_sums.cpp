@@ -1,6 +1,7 @@
 // Loops with sums, and with other reductions over some axes, in the order of ops/sum_order.hpp.
 
 #include <algorithm>
+#include <iterator>
 
 #include "codegen/emit/combine.hpp"
 #include "codegen/emit/fused_loop.hpp"
@@ -17,6 +18,32 @@ int partials_of(std::int64_t count) {
                                           : sum_many_partials;
 }
 
+/// How often parts are made of parts.
+int levels_of(std::int64_t count) { return count <= sum_block ? 1 : 1 + levels_of(sum_part(count)); }
+
+/// Whether the terms of each sum lie between those of the others: the first and the last of three axes
+/// disappear, and the last one is short. Not if there are more sums than the first cache has partial results
+/// of.
+bool alternate(const FusedLoop& loop) {
+  constexpr std::int64_t most_bytes = 1 << 15, short_walk = 1024;
+  const FusedLoop::Walk& walk = loop.walk;
+  if (!walk.along || walk.inner == walk.terms || walk.terms < sum_few_partials_below) return false;
+  std::int64_t bytes = 0;
+  for (const Type& total : loop.totals)
+    bytes += loop.shape.product() * sum_many_partials * static_cast<std::int64_t>(item_size(total.dtype));
+  const auto lies_between = [&](const auto& access) {
+    if (access.walk.outer == 0) return true;
+    std::int64_t last = walk.inner - 1;
+    for (std::size_t d = 0; d < loop.shape.size(); ++d) {
+      if (access.view.strides[d] < 0) return false;
+      last += (loop.shape[d] - 1) * access.view.strides[d];
+    }
+    return last < access.walk.outer &&
+           walk.inner * static_cast<std::int64_t>(item_size(access.dtype)) <= short_walk;
+  };
+  return bytes <= most_bytes && loop.shape.product() > 1 && std::ranges::all_of(loop.accesses, lies_between);
+}
+
 /// Writes the terms of all sums of a loop, where its nest is at a line of them. A partial result is a vector:
 /// of the lines side by side that the nest is at, or, along a line, of neighbouring partial results.
 class OrderedSums {
@@ -30,6 +57,35 @@ class OrderedSums {
   }
 
   Values totals() { return parts({}, loop_.walk.terms); }
+
+  /// The memory of sums that alternate, by sum and line: totals of each level of parts, then partial results.
+  static std::vector<Sink> memory(Builder& b, const FusedLoop& loop) {
+    std::vector<Sink> sinks;
+    for (const Type& total : loop.totals)
+      for (int level = levels_of(loop.walk.terms); level >= 0; --level) {
+        const int each = level > 0 ? 1 : sum_many_partials;
+        View view = View::contiguous(loop.shape);
+        for (std::int64_t& stride : view.strides) stride *= each;
+        const auto bytes = static_cast<std::size_t>(loop.shape.product() * each) * item_size(total.dtype);
+        sinks.push_back({std::move(view), b.stack(bytes), total.dtype, 1, {}});
+      }
+    return sinks;
+  }
+
+  /// Goes through memory once, for all lines, and stores their totals. The nest has the above sinks.
+  void write_alternating() {
+    clear(0, 1);
+    add_parts({}, loop_.walk.terms, 0);
+    nest_.end_walk();
+    each_line([&] {
+      const std::size_t first = loop_.sinks.size() - sums_.size();
+      for (std::size_t i = 0; i < sums_.size(); ++i) {
+        const Value total = b_.load_element(place(i, 0), sums_[i].total.dtype);
+        const Dtype dtype = loop_.sinks[first + i].dtype;
+        nest_.store(first + i, total.dtype == dtype ? total : b_.convert(total, dtype));
+      }
+    });
+  }
 
  private:
   struct Sum {
@@ -63,8 +119,14 @@ class OrderedSums {
 
   /// `step` neighbouring terms from `first` on.
   Values terms(Value first, int step) {
+    walk_to(first, step);
+    return terms_here(step);
+  }
+  void walk_to(Value first, int step) {
     const FusedLoop::Walk& walk = loop_.walk;
     nest_.walk_to(first, walk.inner < walk.terms ? walk.inner : 0, walk.along ? step : 0);
+  }
+  Values terms_here(int step) {
     Values values(sums_.size());
     write_elements(b_, loop_, nest_, [&](std::size_t i, Value v) {
       const Sum& sum = sums_[i];
@@ -213,6 +275,92 @@ class OrderedSums {
     b_.set_lanes(1);
   }
 
+  template <class F>
+  void each_line(const F& f) {
+    nest_.open();
+    f();
+    nest_.close();
+  }
+
+  /// Of the line that the nest is at: the total of a level, or, of the level after the last, partial results.
+  Pointer place(std::size_t sum, int level) {
+    const auto each = static_cast<std::size_t>(levels_of(loop_.walk.terms) + 1);
+    return nest_.current_sink(loop_.sinks.size() + sum * each + static_cast<std::size_t>(level));
+  }
+
+  /// `each` numbers a line.
+  void clear(int level, int each) {
+    nest_.end_walk();
+    each_line([&] {
+      for (std::size_t i = 0; i < sums_.size(); ++i) {
+        b_.set_lanes(each);
+        const Value neutral = b_.constant(sums_[i].total.dtype, sums_[i].neutral);
+        b_.set_lanes(1);
+        b_.store(place(i, level), neutral);
+      }
+    });
+  }
+
+  /// Of all lines, to the totals of a level, as one term each.
+  void add_parts(Value start, std::int64_t count, int level) {
+    if (count <= sum_block) return add_block(start, count, level);
+    const std::int64_t part = sum_part(count), full = count / part, rest = count % part;
+    clear(level + 1, 1);
+    CountedLoop loop(b_, full, 1);
+    add_parts(after(start, b_.mul(loop.index(), b_.index(part))), part, level + 1);
+    loop.close();
+    if (rest > 0) add_parts(after(start, b_.index(full * part)), rest, level + 1);
+    nest_.end_walk();
+    each_line([&] {
+      for (std::size_t i = 0; i < sums_.size(); ++i)
+        add_to_total(i, level, b_.load_element(place(i, level + 1), sums_[i].total.dtype));
+    });
+  }
+
+  void add_block(Value start, std::int64_t count, int level) {
+    const int partials = partials_of(count), step = std::min(partials, loop_.width), slots = partials / step;
+    const int last = levels_of(loop_.walk.terms);
+    const auto bytes = [&](std::size_t sum) {
+      return step * static_cast<std::int64_t>(item_size(sums_[sum].total.dtype));
+    };
+    clear(last, sum_many_partials);
+    CountedLoop vectors(b_, count / step, 1);
+    const Value slot = b_.bit_and(vectors.index(), b_.index(slots - 1));
+    walk_to(after(start, b_.mul(vectors.index(), b_.index(step))), step);
+    each_line([&] {
+      const Values more = terms_here(step);
+      for (std::size_t i = 0; i < sums_.size(); ++i) {
+        const Pointer at = b_.offset(place(i, last), b_.mul(slot, b_.index(bytes(i))));
+        b_.set_lanes(step);
+        b_.store(at, sums_[i].combine(b_.load(at, sums_[i].total.dtype), more[i]));
+        b_.set_lanes(1);
+      }
+    });
+    vectors.close();
+    nest_.end_walk();
+    each_line([&] {
+      for (std::size_t i = 0; i < sums_.size(); ++i) {
+        Values partial;
+        const Pointer first = place(i, last);
+        b_.set_lanes(step);
+        for (int k = 0; k < slots; ++k)
+          partial.push_back(b_.load(b_.offset(first, k * bytes(i)), sums_[i].total.dtype));
+        for (int half = slots / 2; half > 0; half /= 2)
+          for (int k = 0; k < half; ++k)
+            partial[static_cast<std::size_t>(k)] = sums_[i].combine(
+                partial[static_cast<std::size_t>(k)], partial[static_cast<std::size_t>(k + half)]);
+        const Value total = step > 1 ? sums_[i].combine.across(partial[0]) : partial[0];
+        b_.set_lanes(1);
+        add_to_total(i, level, total);
+      }
+    });
+  }
+
+  void add_to_total(std::size_t sum, int level, Value more) {
+    const Pointer at = place(sum, level);
+    b_.store(at, sums_[sum].combine(b_.load_element(at, more.dtype), more));
+  }
+
   Pointer slot(const Memory& memory, Value i) {
     b_.set_lanes(1);
     return b_.offset(memory.first, b_.mul(i, b_.index(memory.bytes)));
@@ -241,6 +389,12 @@ class OrderedSums {
 }  // namespace
 
 void write_sums(Builder& b, const FusedLoop& loop) {
+  if (alternate(loop)) {
+    std::vector<Sink> sinks = loop.sinks;
+    std::ranges::move(OrderedSums::memory(b, loop), std::back_inserter(sinks));
+    LoopNest nest(b, loop.shape, loop.accesses, sinks, 1);
+    return OrderedSums(b, loop, nest).write_alternating();
+  }
   LoopNest nest(b, loop.shape, loop.accesses, loop.sinks, loop.walk.along || loop.lanes > 1 ? 1 : loop.width,
                 loop.lanes);
   nest.open();
