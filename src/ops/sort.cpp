@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <limits>
 
 #include "apsis/ops/complex.hpp"
-#include "apsis/ops/index.hpp"
 #include "ops/arguments.hpp"
 #include "ops/elementwise.hpp"
 #include "ops/index_rules.hpp"
@@ -197,13 +197,46 @@ Array count_before(const Array& sorted, const Array& values, bool right) {
   return lax::reduce_sum(lax::convert(comes_before(entries, wanted, right), i64), {values.ndim()});
 }
 
+/// The same, for many entries a value: what concerns the value alone is done once. NaN among the values has
+/// the numbers before it that are less than infinity, or equal to it.
+class Before {
+ public:
+  Before(const Array& values, bool right)
+      : values_(values), right_(right), simple_(is_floating(values.dtype()) && !is_complex(values.dtype())) {
+    if (!simple_) return;
+    nan_ = lax::ne(values, values);
+    if (right) return;
+    const double infinity = std::numeric_limits<double>::infinity();
+    const auto all = [&](double v) { return lax::full(values.shape(), values.dtype(), v); };
+    values_ = lax::select(nan_, all(infinity), values);
+    equal_ = lax::select(nan_, all(infinity), all(std::numeric_limits<double>::quiet_NaN()));
+  }
+
+  Array operator()(const Array& entries) const {
+    if (!simple_) return comes_before(entries, values_, right_);
+    return right_ ? lax::le(entries, values_)
+                  : lax::logical_or(lax::lt(entries, values_), lax::eq(entries, equal_));
+  }
+
+  /// How many of `n` entries are before each value, if these are by what was asked of them.
+  Array count(const Array& known, const Array& n) const {
+    const Array most = lax::select(lax::lt(known, n), known, n);
+    return simple_ && right_ ? lax::select(nan_, n, most) : most;
+  }
+
+ private:
+  Array values_, equal_, nan_;
+  bool right_, simple_;
+};
+
 /// The same by bisection, all values at once: that many entries are known to come before, and the next power
-/// of two more if the last of these does. The first three steps are comparisons with at most seven entries:
-/// faster than reads, which are one element after the other on most processors.
-Array bisect(const Array& sorted, const Array& values, bool right, Loc loc) {
+/// of two more if the last of these does. Where there are not so many the last of all is asked, which is
+/// before a value if all are. The first three steps are comparisons with at most seven entries: faster than
+/// reads, which are one element after the other on most processors.
+Array bisect(const Array& sorted, const Array& values, bool right) {
   const std::int64_t n = sorted.size();
   auto number = [&](std::int64_t v) { return lax::full(values.shape(), i64, double(v)); };
-  auto before = [&](const Array& entries) { return comes_before(entries, values, right); };
+  const Before before(values, right);
   Array known = number(0);
   auto step =
       std::max<std::int64_t>(static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(n))) / 4, 1);
@@ -211,13 +244,14 @@ Array bisect(const Array& sorted, const Array& values, bool right, Loc loc) {
     const Array last = lax::reshape(lax::slice(sorted, {tried - 1}, {tried}), {});
     known = lax::select(before(lax::broadcast_in_dim(last, values.shape(), {})), number(tried), known);
   }
+  detail::GatherParams element;
+  element.slice_sizes = {1};
+  element.start_index_map = element.collapsed_slice_dims = {0};
   for (step /= 2; step > 0; step /= 2) {
-    Array tried = lax::add(known, number(step));
-    Array last = take(sorted, lax::sub(tried, number(1)), 0, loc);  // clamped where there are not so many
-    Array within = lax::le(tried, number(n));
-    known = lax::select(lax::logical_and(within, before(last)), tried, known);
+    const Array place = lax::expand_axis(lax::add(known, number(step - 1)), values.ndim());
+    known = lax::select(before(lax::gather(sorted, place, element)), lax::add(known, number(step)), known);
   }
-  return known;
+  return before.count(known, number(n));
 }
 
 /// Up to here a comparison with every entry is as fast as the few reads of a bisection.
@@ -230,7 +264,7 @@ Array searchsorted(const Array& sorted, const Array& values, bool right, Loc loc
   Array operands[] = {lax::stop_gradient(sorted), lax::stop_gradient(values)};
   auto pair = detail::promoted(operands);
   return sorted.size() <= few_entries ? count_before(pair[0], pair[1], right)
-                                      : bisect(pair[0], pair[1], right, loc);
+                                      : bisect(pair[0], pair[1], right);
 }
 
 }  // namespace apsis

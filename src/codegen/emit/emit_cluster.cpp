@@ -196,6 +196,18 @@ void Fusion::place_results() {
   }
 }
 
+/// The longest chain of reads of tables, each at indices that the one before has a say in.
+int Fusion::chained_reads() const {
+  std::vector<int> reads(loop_.leaf_access.size(), 0);
+  for (const FusedLoop::Step& step : loop_.steps) {
+    int longest = 0;
+    for (std::uint32_t v : step.operands) longest = std::max(longest, reads[v]);
+    if (step.table != FusedLoop::none) ++longest;
+    reads.insert(reads.end(), step.stores.size(), longest);
+  }
+  return *std::ranges::max_element(reads);
+}
+
 void Fusion::in_any_order() {
   loop_.shape = shape_;
   place_results();
@@ -205,6 +217,8 @@ void Fusion::in_any_order() {
   constexpr int most_lanes = 32;
   if (!reduced_.empty() && cost_ <= short_wait && loop_.width > 1)
     loop_.width = std::min(4 * loop_.width, most_lanes);
+  // So do reads at indices that come of other reads, as in a bisection.
+  if (chained_reads() > 1 && loop_.width > 1) loop_.width = std::min(4 * loop_.width, most_lanes);
   constexpr std::int64_t most_phases = 16, most_in_phases = 256;
   loop_.most_phases = static_cast<int>(
       std::clamp<std::int64_t>(most_in_phases / std::max<std::int64_t>(cost_, 1), 1, most_phases));

@@ -38,6 +38,7 @@ class Fusion {
   void place_results();
   std::vector<View> views() const;
   const Dims& axes() const;
+  int chained_reads() const;
   bool can_walk_along(const SumAxes& axes) const;
   bool has_lines_side_by_side() const;
 
