@@ -52,6 +52,24 @@ class Products {
     dot(block, turned, shape({r}), "1, 2", "1, 0");
   }
 
+  /// Of many small matrices, as they lie, turned, with gaps; some results are parts of an array.
+  void batches(int rows, int columns) {
+    const std::string r = std::to_string(rows), c = std::to_string(columns);
+    const std::string left = input(shape({"3", r, n_})), right = input(shape({"3", n_, c})),
+                      one = input(shape({n_, c})), turned = input(shape({"3", n_, r})),
+                      wide = input(shape({"3", n_, std::to_string(columns + 2)}));
+    dot(left, right, shape({"3", r, c}), "2", "1", "0", "0");
+    dot(left, one, shape({"3", r, c}), "2", "0");
+    dot(turned, right, shape({"3", r, c}), "1", "1", "0", "0");
+    const std::string part = define(shape({"3", n_, c}),
+                                    "slice{start=[0, 0, 1], limit=[3, " + n_ + ", " +
+                                        std::to_string(columns + 1) + "], stride=[1, 1, 1]}",
+                                    wide);
+    dot(left, part, shape({"3", r, c}), "2", "1", "0", "0");
+    const std::string joined = results_.substr(results_.rfind('w')), twice = std::to_string(2 * columns);
+    results_ += ", " + define(shape({"3", r, twice}), "concatenate{axis=2}", joined + ", " + joined);
+  }
+
   std::string text() const { return "(" + inputs_ + ") {\n" + equations_ + " return " + results_ + "\n}"; }
 
  private:
@@ -100,6 +118,16 @@ TEST(Contractions, OtherProducts) {
       SCOPED_TRACE(dtype + ", " + std::to_string(n));
       Products products(dtype, n);
       for (int rows : {1, 5, 17}) products.others(rows);
+      expect_compiled_equal(products.text());
+    }
+}
+
+TEST(Contractions, BatchesOfSmallOnes) {
+  for (std::string dtype : {"f32", "f64", "bf16", "i32", "u8"})
+    for (int n : {1, 6, 12}) {
+      SCOPED_TRACE(dtype + ", " + std::to_string(n));
+      Products products(dtype, n);
+      for (int columns : {4, 5, 6, 8, 11, 16, 19}) products.batches(columns == 8 ? 2 : 5, columns);
       expect_compiled_equal(products.text());
     }
 }

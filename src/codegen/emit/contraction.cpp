@@ -4,6 +4,7 @@
 
 #include "codegen/emit/products.hpp"
 #include "codegen/emit/row_contraction.hpp"
+#include "codegen/emit/small_product.hpp"
 #include "ops/dot_order.hpp"
 
 namespace apsis::detail {
@@ -73,6 +74,7 @@ void write_contraction(Lowering& lowering, const Contraction& c) {
   const Dtype dtype = c.result.dtype;
   const int lanes = c.result.lanes, vector = lowering.vector_lanes(item_size(c.compute));
   if (lanes == 1 && write_rows(lowering, c, vector)) return;
+  if (lanes == 1 && is_small_product(c, vector)) return write_small_product(b, c);
 
   // Vectors of neighbouring results; in packets, where the lanes are the vector, several results at once.
   Shape shape = c.shape;

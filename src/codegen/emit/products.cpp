@@ -9,6 +9,12 @@ constexpr std::int64_t unrolled_steps = 4;  // contractions this short need no l
 
 }  // namespace
 
+Value multiply_add(Builder& b, Value u, Value v, Value sum) {
+  b.set_lanes(b.lanes_of(sum));
+  if (is_floating(sum.dtype)) return b.fma(u, v, sum);
+  return sum.dtype == Dtype::Bool ? b.bit_or(sum, b.bit_and(u, v)) : b.add(sum, b.mul(u, v));
+}
+
 /// make(0) + make(1), by a loop that writes the code once: from -0, to which adding changes nothing.
 template <class Make>
 Products::Sums Products::added_up(const Make& make) const {
@@ -99,13 +105,7 @@ void Products::accumulate(Sums& sums, Value k, std::int64_t shift, std::size_t a
     if (g == 0 || steps_.shift_b != 0) y = load(1, shift * steps_.b + n * steps_.shift_b, bytes_b);
     Value& sum = sums[at + g];
     const Value u = widened(x), v = widened(y);
-    b_.set_lanes(b_.lanes_of(sum));
-    if (is_floating(compute_))
-      sum = b_.fma(u, v, sum);
-    else if (compute_ == Dtype::Bool)
-      sum = b_.bit_or(sum, b_.bit_and(u, v));
-    else
-      sum = b_.add(sum, b_.mul(u, v));
+    sum = multiply_add(b_, u, v, sum);
   }
 }
 

@@ -6,6 +6,9 @@
 
 namespace apsis::detail {
 
+/// sum + u v, rounded once.
+Value multiply_add(Builder& b, Value u, Value v, Value sum);
+
 /// Places from one product to the next along k, and from one result of a group to the next.
 struct ProductSteps {
   std::int64_t a, b, shift_a = 0, shift_b = 0, shift = 0;

@@ -1,0 +1,111 @@
+#include "codegen/emit/small_product.hpp"
+
+#include <bit>
+
+#include "codegen/emit/products.hpp"
+
+namespace apsis::detail {
+namespace {
+
+/// Rows of `columns` elements as values with a power of two of lanes. Such a row is read and written in two
+/// halves that overlap; the lanes behind it hold anything.
+class Rows {
+ public:
+  Rows(Builder& b, std::int64_t columns)
+      : b_(b),
+        columns_(static_cast<int>(columns)),
+        lanes_(static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(columns)))) {}
+
+  int lanes() const { return lanes_; }
+
+  Value load(ConstPointer p, Dtype dtype) const {
+    if (lanes_ == columns_) {
+      b_.set_lanes(lanes_);
+      return b_.load(p, dtype);
+    }
+    b_.set_lanes(half());
+    const Value first = b_.load(p, dtype), last = b_.load(second(p, dtype), dtype);
+    std::vector<int> from;
+    for (int i = 0; i < lanes_; ++i)
+      from.push_back(i < half() ? i : std::min(i, columns_ - 1) - columns_ + lanes_);
+    return b_.shuffle(first, last, from);
+  }
+
+  void store(Pointer p, Value row) const {
+    if (lanes_ == columns_) return b_.store(p, row);
+    std::vector<int> first, last;
+    for (int i = 0; i < half(); ++i) {
+      first.push_back(i);
+      last.push_back(columns_ - half() + i);
+    }
+    b_.store(p, b_.shuffle(row, row, first));
+    b_.store(second(p, row.dtype), b_.shuffle(row, row, last));
+  }
+
+ private:
+  int half() const { return lanes_ / 2; }
+  template <class P>
+  P second(P p, Dtype dtype) const {
+    return b_.offset(p, (columns_ - half()) * static_cast<std::int64_t>(item_size(dtype)));
+  }
+
+  Builder& b_;
+  int columns_, lanes_;
+};
+
+}  // namespace
+
+bool is_small_product(const Contraction& c, int vector) {
+  constexpr std::int64_t least = 5;  // columns: fewer do well as vectors of products
+  const std::size_t rank = c.shape.size();
+  if (rank < 2 || c.in_chains() || c.compute != c.result.dtype || c.result.dtype == Dtype::Bool) return false;
+  const auto stride = [&](const auto& access, std::size_t from_last) {
+    return access.view.strides[rank - 1 - from_last];
+  };
+  return c.shape[rank - 1] >= least && c.shape[rank - 1] <= 2 * vector && c.shape[rank - 2] > 1 &&
+         stride(c.a, 0) == 0 && stride(c.b, 0) == 1 && stride(c.b, 1) == 0 && stride(c.result, 0) == 1;
+}
+
+void write_small_product(Builder& b, const Contraction& c) {
+  const std::size_t rank = c.shape.size();
+  const Dtype dtype = c.result.dtype;
+  const auto bytes = [&](std::int64_t elements) {
+    return elements * static_cast<std::int64_t>(item_size(dtype));
+  };
+  const Rows rows(b, c.shape[rank - 1]);
+  Access left = c.a, right = c.b;
+  Sink result = c.result;
+  const std::int64_t left_row = left.view.strides[rank - 2], result_row = result.view.strides[rank - 2];
+  Shape outer = c.shape;
+  for (int axis = 0; axis < 2; ++axis) outer.erase(outer.size() - 1);
+  for (View* view : {&left.view, &right.view, &result.view}) {
+    view->shape = outer;
+    for (int axis = 0; axis < 2; ++axis) view->strides.erase(view->strides.size() - 1);
+  }
+  LoopNest nest(b, outer, {left, right}, {&result, 1}, 1);
+  nest.open();
+  const ConstPointer first_left = nest.current(0), first_right = nest.current(1);
+  const Pointer first_result = nest.current_sink(0);
+  std::vector<Value> right_rows;
+  for (std::int64_t k = 0; k < c.count; ++k)
+    right_rows.push_back(rows.load(b.offset(first_right, bytes(k * c.step_b)), dtype));
+  b.set_lanes(1);
+  CountedLoop loop(b, c.shape[rank - 2], 1);
+  const ConstPointer of_row = b.offset(first_left, b.mul(loop.index(), b.index(bytes(left_row))));
+  const Pointer to = b.offset(first_result, b.mul(loop.index(), b.index(bytes(result_row))));
+  b.set_lanes(rows.lanes());
+  Value sum = b.constant(dtype, 0);
+  for (std::int64_t k = 0; k < c.count; ++k) {
+    b.set_lanes(1);
+    const Value x = b.load_element(b.offset(of_row, bytes(k * c.step_a)), dtype);
+    b.set_lanes(rows.lanes());
+    const Value wide = b.splat(x);
+    sum = multiply_add(b, wide, right_rows[static_cast<std::size_t>(k)], sum);
+  }
+  rows.store(to, sum);
+  b.set_lanes(1);
+  loop.close();
+  nest.close();
+}
+
+}  // namespace apsis::detail
