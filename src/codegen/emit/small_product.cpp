@@ -56,7 +56,7 @@ class Rows {
 }  // namespace
 
 bool is_small_product(const Contraction& c, int vector) {
-  constexpr std::int64_t least = 5;  // columns: fewer do well as vectors of products
+  constexpr std::int64_t least = 3;  // columns: two do well as vectors of products
   const std::size_t rank = c.shape.size();
   if (rank < 2 || c.in_chains() || c.compute != c.result.dtype || c.result.dtype == Dtype::Bool) return false;
   const auto stride = [&](const auto& access, std::size_t from_last) {
