@@ -16,11 +16,11 @@ void blas_multiply(Dtype dtype, std::int64_t m, std::int64_t n, std::int64_t k, 
   const complex128 one128{1, 0}, zero128{0, 0};
   switch (dtype) {
     case Dtype::C64:
-      return cblas_cgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, rows, columns, inner, &one64, a, inner, b,
-                         columns, &zero64, c, columns);
+      return APSIS_OPENBLAS(cblas_cgemm)(CblasRowMajor, CblasNoTrans, CblasNoTrans, rows, columns, inner,
+                                         &one64, a, inner, b, columns, &zero64, c, columns);
     case Dtype::C128:
-      return cblas_zgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, rows, columns, inner, &one128, a, inner,
-                         b, columns, &zero128, c, columns);
+      return APSIS_OPENBLAS(cblas_zgemm)(CblasRowMajor, CblasNoTrans, CblasNoTrans, rows, columns, inner,
+                                         &one128, a, inner, b, columns, &zero128, c, columns);
     default:
       APSIS_ASSERT(!"complex");
   }

@@ -91,31 +91,33 @@ CBLAS_DIAG diagonal(bool unit) { return unit ? CblasUnit : CblasNonUnit; }
 }  // namespace
 
 // What all numbers have.
-#define APSIS_LAPACK(p, T)                                                                                  \
-  Int potrf(char uplo, Int n, T* a) {                                                                       \
-    const OpenblasCall alone;                                                                               \
-    Int info = 0;                                                                                           \
-    p##potrf_(&uplo, &n, a, &n, &info, 1);                                                                  \
-    return info;                                                                                            \
-  }                                                                                                         \
-  Int getrf(Int m, Int n, T* a, Int* pivots) {                                                              \
-    const OpenblasCall alone;                                                                               \
-    Int info = 0;                                                                                           \
-    p##getrf_(&m, &n, a, &m, pivots, &info);                                                                \
-    return info;                                                                                            \
-  }                                                                                                         \
-  Int gelqf(Int m, Int n, T* a, T* tau, Work<T>& work) {                                                    \
-    const OpenblasCall alone;                                                                               \
-    Int info = 0;                                                                                           \
-    with_work(work, [&](T* memory, Int length) { p##gelqf_(&m, &n, a, &m, tau, memory, &length, &info); }); \
-    return info;                                                                                            \
-  }                                                                                                         \
-  Int gbsv(Int n, Int lower, Int upper, Int columns, T* a, Int* pivots, T* b) {                             \
-    const OpenblasCall alone;                                                                               \
-    Int info = 0;                                                                                           \
-    const Int height = 2 * lower + upper + 1;                                                               \
-    p##gbsv_(&n, &lower, &upper, &columns, a, &height, pivots, b, &n, &info);                               \
-    return info;                                                                                            \
+#define APSIS_LAPACK(p, T)                                                                    \
+  Int potrf(char uplo, Int n, T* a) {                                                         \
+    const OpenblasCall alone;                                                                 \
+    Int info = 0;                                                                             \
+    APSIS_OPENBLAS(p##potrf_)(&uplo, &n, a, &n, &info, 1);                                    \
+    return info;                                                                              \
+  }                                                                                           \
+  Int getrf(Int m, Int n, T* a, Int* pivots) {                                                \
+    const OpenblasCall alone;                                                                 \
+    Int info = 0;                                                                             \
+    APSIS_OPENBLAS(p##getrf_)(&m, &n, a, &m, pivots, &info);                                  \
+    return info;                                                                              \
+  }                                                                                           \
+  Int gelqf(Int m, Int n, T* a, T* tau, Work<T>& work) {                                      \
+    const OpenblasCall alone;                                                                 \
+    Int info = 0;                                                                             \
+    with_work(work, [&](T* memory, Int length) {                                              \
+      APSIS_OPENBLAS(p##gelqf_)(&m, &n, a, &m, tau, memory, &length, &info);                  \
+    });                                                                                       \
+    return info;                                                                              \
+  }                                                                                           \
+  Int gbsv(Int n, Int lower, Int upper, Int columns, T* a, Int* pivots, T* b) {               \
+    const OpenblasCall alone;                                                                 \
+    Int info = 0;                                                                             \
+    const Int height = 2 * lower + upper + 1;                                                 \
+    APSIS_OPENBLAS(p##gbsv_)(&n, &lower, &upper, &columns, a, &height, pivots, b, &n, &info); \
+    return info;                                                                              \
   }
 APSIS_LAPACK(s, float)
 APSIS_LAPACK(d, double)
@@ -124,29 +126,30 @@ APSIS_LAPACK(z, std::complex<double>)
 #undef APSIS_LAPACK
 
 // Of orthogonal ("or") and unitary ("un") reflections.
-#define APSIS_LAPACK_HESSENBERG(p, kind, T)                                       \
-  Int gehrd(Int n, T* a, T* q, Work<T>& work) {                                   \
-    const OpenblasCall alone;                                                     \
-    Int info = 0;                                                                 \
-    const Int first = 1;                                                          \
-    std::vector<T> tau(static_cast<std::size_t>(n));                              \
-    with_work(work, [&](T* memory, Int length) {                                  \
-      p##gehrd_(&n, &first, &n, a, &n, tau.data(), memory, &length, &info);       \
-    });                                                                           \
-    std::copy_n(a, static_cast<std::size_t>(n) * static_cast<std::size_t>(n), q); \
-    Work<T> for_q;                                                                \
-    with_work(for_q, [&](T* memory, Int length) {                                 \
-      p##kind##ghr_(&n, &first, &n, q, &n, tau.data(), memory, &length, &info);   \
-    });                                                                           \
-    return info;                                                                  \
+#define APSIS_LAPACK_HESSENBERG(p, kind, T)                                                     \
+  Int gehrd(Int n, T* a, T* q, Work<T>& work) {                                                 \
+    const OpenblasCall alone;                                                                   \
+    Int info = 0;                                                                               \
+    const Int first = 1;                                                                        \
+    std::vector<T> tau(static_cast<std::size_t>(n));                                            \
+    with_work(work, [&](T* memory, Int length) {                                                \
+      APSIS_OPENBLAS(p##gehrd_)(&n, &first, &n, a, &n, tau.data(), memory, &length, &info);     \
+    });                                                                                         \
+    std::copy_n(a, static_cast<std::size_t>(n) * static_cast<std::size_t>(n), q);               \
+    Work<T> for_q;                                                                              \
+    with_work(for_q, [&](T* memory, Int length) {                                               \
+      APSIS_OPENBLAS(p##kind##ghr_)(&n, &first, &n, q, &n, tau.data(), memory, &length, &info); \
+    });                                                                                         \
+    return info;                                                                                \
   }
 
 #define APSIS_LAPACK_REAL(p, T)                                                                              \
   Int orglq(Int m, Int n, Int k, T* a, const T* tau, Work<T>& work) {                                        \
     const OpenblasCall alone;                                                                                \
     Int info = 0;                                                                                            \
-    with_work(work,                                                                                          \
-              [&](T* memory, Int length) { p##orglq_(&m, &n, &k, a, &m, tau, memory, &length, &info); });    \
+    with_work(work, [&](T* memory, Int length) {                                                             \
+      APSIS_OPENBLAS(p##orglq_)(&m, &n, &k, a, &m, tau, memory, &length, &info);                             \
+    });                                                                                                      \
     return info;                                                                                             \
   }                                                                                                          \
   Int syevd(char job, char uplo, Int n, T* a, T* values, Work<T>& work) {                                    \
@@ -156,7 +159,8 @@ APSIS_LAPACK(z, std::complex<double>)
     work.integers.resize(static_cast<std::size_t>(integers));                                                \
     with_work(work, [&](T* memory, Int length) {                                                             \
       const Int most = length < 0 ? -1 : integers;                                                           \
-      p##syevd_(&job, &uplo, &n, a, &n, values, memory, &length, work.integers.data(), &most, &info, 1, 1);  \
+      APSIS_OPENBLAS(p##syevd_)                                                                              \
+      (&job, &uplo, &n, a, &n, values, memory, &length, work.integers.data(), &most, &info, 1, 1);           \
     });                                                                                                      \
     return info;                                                                                             \
   }                                                                                                          \
@@ -165,8 +169,8 @@ APSIS_LAPACK(z, std::complex<double>)
     Int info = 0;                                                                                            \
     work.integers.resize(static_cast<std::size_t>(8 * std::min(m, n)));                                      \
     with_work(work, [&](T* memory, Int length) {                                                             \
-      p##gesdd_(&job, &m, &n, a, &m, s, u, &m, vt, &rows_of_vt, memory, &length, work.integers.data(),       \
-                &info, 1);                                                                                   \
+      APSIS_OPENBLAS(p##gesdd_)                                                                              \
+      (&job, &m, &n, a, &m, s, u, &m, vt, &rows_of_vt, memory, &length, work.integers.data(), &info, 1);     \
     });                                                                                                      \
     return info;                                                                                             \
   }                                                                                                          \
@@ -177,7 +181,8 @@ APSIS_LAPACK(z, std::complex<double>)
     work.reals.resize(job == 'V' ? size * (size + 2) : 2 * size);                                            \
     T *re = work.reals.data(), *im = re + n, *columns = im + n;                                              \
     with_work(work, [&](T* memory, Int length) {                                                             \
-      p##geev_("N", &job, &n, a, &n, re, im, nullptr, &n, columns, &n, memory, &length, &info, 1, 1);        \
+      APSIS_OPENBLAS(p##geev_)                                                                               \
+      ("N", &job, &n, a, &n, re, im, nullptr, &n, columns, &n, memory, &length, &info, 1, 1);                \
     });                                                                                                      \
     for (Int i = 0; i < n; ++i) values[i] = {re[i], im[i]};                                                  \
     if (job == 'V') spread_pairs(n, im, columns, v);                                                         \
@@ -189,7 +194,8 @@ APSIS_LAPACK(z, std::complex<double>)
     work.reals.resize(2 * static_cast<std::size_t>(n));                                                      \
     T *re = work.reals.data(), *im = re + n;                                                                 \
     with_work(work, [&](T* memory, Int length) {                                                             \
-      p##gees_("V", "N", nullptr, &n, a, &n, &chosen, re, im, z, &n, memory, &length, nullptr, &info, 1, 1); \
+      APSIS_OPENBLAS(p##gees_)                                                                               \
+      ("V", "N", nullptr, &n, a, &n, &chosen, re, im, z, &n, memory, &length, nullptr, &info, 1, 1);         \
     });                                                                                                      \
     return info;                                                                                             \
   }                                                                                                          \
@@ -198,106 +204,115 @@ APSIS_LAPACK(z, std::complex<double>)
     const OpenblasCall alone;                                                                                \
     Int info = 0;                                                                                            \
     const Int sign = 1;                                                                                      \
-    p##trsyl_("N", "N", &sign, &m, &n, a, &m, b, &n, c, &m, &scale, &info, 1, 1);                            \
+    APSIS_OPENBLAS(p##trsyl_)("N", "N", &sign, &m, &n, a, &m, b, &n, c, &m, &scale, &info, 1, 1);            \
     return info;                                                                                             \
   }                                                                                                          \
   void gemm(Op a_op, Op b_op, Int m, Int n, Int k, const T* a, const T* b, T* c) {                           \
     const OpenblasCall alone;                                                                                \
-    cblas_##p##gemm(CblasColMajor, transposition(a_op), transposition(b_op), m, n, k, 1, a,                  \
-                    a_op == Op::None ? m : k, b, b_op == Op::None ? k : n, 0, c, m);                         \
+    APSIS_OPENBLAS(cblas_##p##gemm)                                                                          \
+    (CblasColMajor, transposition(a_op), transposition(b_op), m, n, k, 1, a, a_op == Op::None ? m : k, b,    \
+     b_op == Op::None ? k : n, 0, c, m);                                                                     \
   }                                                                                                          \
   void trsm_by_rows(bool left, bool lower, Op op, bool unit, Int m, Int n, const T* a, T* b) {               \
     const OpenblasCall alone;                                                                                \
     /* One column, or one row: the routine for vectors reads the matrix where it is. */                      \
     if (left ? n == 1 : m == 1)                                                                              \
-      return cblas_##p##trsv(CblasRowMajor, triangle(lower),                                                 \
-                             transposition((op != Op::None) != !left ? Op::Transpose : Op::None),            \
-                             diagonal(unit), left ? m : n, a, left ? m : n, b, 1);                           \
-    cblas_##p##trsm(CblasRowMajor, left ? CblasLeft : CblasRight, triangle(lower), transposition(op),        \
-                    diagonal(unit), m, n, 1, a, left ? m : n, b, n);                                         \
+      return APSIS_OPENBLAS(cblas_##p##trsv)(                                                                \
+          CblasRowMajor, triangle(lower),                                                                    \
+          transposition((op != Op::None) != !left ? Op::Transpose : Op::None), diagonal(unit), left ? m : n, \
+          a, left ? m : n, b, 1);                                                                            \
+    APSIS_OPENBLAS(cblas_##p##trsm)                                                                          \
+    (CblasRowMajor, left ? CblasLeft : CblasRight, triangle(lower), transposition(op), diagonal(unit), m, n, \
+     1, a, left ? m : n, b, n);                                                                              \
   }
 APSIS_LAPACK_REAL(s, float)
 APSIS_LAPACK_REAL(d, double)
 #undef APSIS_LAPACK_REAL
 
 // LAPACK's bounds of the memory of real numbers (the documents of heevd and gesdd).
-#define APSIS_LAPACK_COMPLEX(p, T)                                                                          \
-  Int orglq(Int m, Int n, Int k, T* a, const T* tau, Work<T>& work) {                                       \
-    const OpenblasCall alone;                                                                               \
-    Int info = 0;                                                                                           \
-    with_work(work,                                                                                         \
-              [&](T* memory, Int length) { p##unglq_(&m, &n, &k, a, &m, tau, memory, &length, &info); });   \
-    return info;                                                                                            \
-  }                                                                                                         \
-  Int syevd(char job, char uplo, Int n, T* a, Real<T>* values, Work<T>& work) {                             \
-    const OpenblasCall alone;                                                                               \
-    Int info = 0;                                                                                           \
-    const Int integers = job == 'V' ? 3 + 5 * n : 1;                                                        \
-    const std::size_t size = static_cast<std::size_t>(n),                                                   \
-                      reals = job == 'V' ? 1 + 5 * size + 2 * size * size : size;                           \
-    work.integers.resize(static_cast<std::size_t>(integers));                                               \
-    work.reals.resize(reals);                                                                               \
-    with_work(work, [&](T* memory, Int length) {                                                            \
-      const Int most = length < 0 ? -1 : integers;                                                          \
-      const Int most_reals = length < 0 ? -1 : static_cast<Int>(reals);                                     \
-      p##heevd_(&job, &uplo, &n, a, &n, values, memory, &length, work.reals.data(), &most_reals,            \
-                work.integers.data(), &most, &info, 1, 1);                                                  \
-    });                                                                                                     \
-    return info;                                                                                            \
-  }                                                                                                         \
-  Int gesdd(char job, Int m, Int n, T* a, Real<T>* s, T* u, T* vt, Int rows_of_vt, Work<T>& work) {         \
-    const OpenblasCall alone;                                                                               \
-    Int info = 0;                                                                                           \
-    const auto least = static_cast<std::size_t>(std::min(m, n)),                                            \
-               most = static_cast<std::size_t>(std::max(m, n));                                             \
-    work.integers.resize(8 * least);                                                                        \
-    work.reals.resize(job == 'N' ? 7 * least : least * std::max(5 * least + 7, 2 * (most + least) + 1));    \
-    with_work(work, [&](T* memory, Int length) {                                                            \
-      p##gesdd_(&job, &m, &n, a, &m, s, u, &m, vt, &rows_of_vt, memory, &length, work.reals.data(),         \
-                work.integers.data(), &info, 1);                                                            \
-    });                                                                                                     \
-    return info;                                                                                            \
-  }                                                                                                         \
-  Int geev(char job, Int n, T* a, T* values, T* v, Work<T>& work) {                                         \
-    const OpenblasCall alone;                                                                               \
-    Int info = 0;                                                                                           \
-    work.reals.resize(2 * static_cast<std::size_t>(n));                                                     \
-    with_work(work, [&](T* memory, Int length) {                                                            \
-      p##geev_("N", &job, &n, a, &n, values, nullptr, &n, v, &n, memory, &length, work.reals.data(), &info, \
-               1, 1);                                                                                       \
-    });                                                                                                     \
-    return info;                                                                                            \
-  }                                                                                                         \
-  Int gees(Int n, T* a, T* z, Work<T>& work) {                                                              \
-    const OpenblasCall alone;                                                                               \
-    Int info = 0, chosen = 0;                                                                               \
-    work.reals.resize(static_cast<std::size_t>(n));                                                         \
-    std::vector<T> values(static_cast<std::size_t>(n));                                                     \
-    with_work(work, [&](T* memory, Int length) {                                                            \
-      p##gees_("V", "N", nullptr, &n, a, &n, &chosen, values.data(), z, &n, memory, &length,                \
-               work.reals.data(), nullptr, &info, 1, 1);                                                    \
-    });                                                                                                     \
-    return info;                                                                                            \
-  }                                                                                                         \
-  APSIS_LAPACK_HESSENBERG(p, un, T)                                                                         \
-  Int trsyl(Int m, Int n, const T* a, const T* b, T* c, Real<T>& scale) {                                   \
-    const OpenblasCall alone;                                                                               \
-    Int info = 0;                                                                                           \
-    const Int sign = 1;                                                                                     \
-    p##trsyl_("N", "N", &sign, &m, &n, a, &m, b, &n, c, &m, &scale, &info, 1, 1);                           \
-    return info;                                                                                            \
-  }                                                                                                         \
-  void gemm(Op a_op, Op b_op, Int m, Int n, Int k, const T* a, const T* b, T* c) {                          \
-    const OpenblasCall alone;                                                                               \
-    const T one = 1, zero = 0;                                                                              \
-    cblas_##p##gemm(CblasColMajor, transposition(a_op), transposition(b_op), m, n, k, &one, a,              \
-                    a_op == Op::None ? m : k, b, b_op == Op::None ? k : n, &zero, c, m);                    \
-  }                                                                                                         \
-  void trsm_by_rows(bool left, bool lower, Op op, bool unit, Int m, Int n, const T* a, T* b) {              \
-    const OpenblasCall alone;                                                                               \
-    const T one = 1;                                                                                        \
-    cblas_##p##trsm(CblasRowMajor, left ? CblasLeft : CblasRight, triangle(lower), transposition(op),       \
-                    diagonal(unit), m, n, &one, a, left ? m : n, b, n);                                     \
+#define APSIS_LAPACK_COMPLEX(p, T)                                                                           \
+  Int orglq(Int m, Int n, Int k, T* a, const T* tau, Work<T>& work) {                                        \
+    const OpenblasCall alone;                                                                                \
+    Int info = 0;                                                                                            \
+    with_work(work, [&](T* memory, Int length) {                                                             \
+      APSIS_OPENBLAS(p##unglq_)(&m, &n, &k, a, &m, tau, memory, &length, &info);                             \
+    });                                                                                                      \
+    return info;                                                                                             \
+  }                                                                                                          \
+  Int syevd(char job, char uplo, Int n, T* a, Real<T>* values, Work<T>& work) {                              \
+    const OpenblasCall alone;                                                                                \
+    Int info = 0;                                                                                            \
+    const Int integers = job == 'V' ? 3 + 5 * n : 1;                                                         \
+    const std::size_t size = static_cast<std::size_t>(n),                                                    \
+                      reals = job == 'V' ? 1 + 5 * size + 2 * size * size : size;                            \
+    work.integers.resize(static_cast<std::size_t>(integers));                                                \
+    work.reals.resize(reals);                                                                                \
+    with_work(work, [&](T* memory, Int length) {                                                             \
+      const Int most = length < 0 ? -1 : integers;                                                           \
+      const Int most_reals = length < 0 ? -1 : static_cast<Int>(reals);                                      \
+      APSIS_OPENBLAS(p##heevd_)                                                                              \
+      (&job, &uplo, &n, a, &n, values, memory, &length, work.reals.data(), &most_reals,                      \
+       work.integers.data(), &most, &info, 1, 1);                                                            \
+    });                                                                                                      \
+    return info;                                                                                             \
+  }                                                                                                          \
+  Int gesdd(char job, Int m, Int n, T* a, Real<T>* s, T* u, T* vt, Int rows_of_vt, Work<T>& work) {          \
+    const OpenblasCall alone;                                                                                \
+    Int info = 0;                                                                                            \
+    const auto least = static_cast<std::size_t>(std::min(m, n)),                                             \
+               most = static_cast<std::size_t>(std::max(m, n));                                              \
+    work.integers.resize(8 * least);                                                                         \
+    work.reals.resize(job == 'N' ? 7 * least : least * std::max(5 * least + 7, 2 * (most + least) + 1));     \
+    with_work(work, [&](T* memory, Int length) {                                                             \
+      APSIS_OPENBLAS(p##gesdd_)                                                                              \
+      (&job, &m, &n, a, &m, s, u, &m, vt, &rows_of_vt, memory, &length, work.reals.data(),                   \
+       work.integers.data(), &info, 1);                                                                      \
+    });                                                                                                      \
+    return info;                                                                                             \
+  }                                                                                                          \
+  Int geev(char job, Int n, T* a, T* values, T* v, Work<T>& work) {                                          \
+    const OpenblasCall alone;                                                                                \
+    Int info = 0;                                                                                            \
+    work.reals.resize(2 * static_cast<std::size_t>(n));                                                      \
+    with_work(work, [&](T* memory, Int length) {                                                             \
+      APSIS_OPENBLAS(p##geev_)                                                                               \
+      ("N", &job, &n, a, &n, values, nullptr, &n, v, &n, memory, &length, work.reals.data(), &info, 1, 1);   \
+    });                                                                                                      \
+    return info;                                                                                             \
+  }                                                                                                          \
+  Int gees(Int n, T* a, T* z, Work<T>& work) {                                                               \
+    const OpenblasCall alone;                                                                                \
+    Int info = 0, chosen = 0;                                                                                \
+    work.reals.resize(static_cast<std::size_t>(n));                                                          \
+    std::vector<T> values(static_cast<std::size_t>(n));                                                      \
+    with_work(work, [&](T* memory, Int length) {                                                             \
+      APSIS_OPENBLAS(p##gees_)                                                                               \
+      ("V", "N", nullptr, &n, a, &n, &chosen, values.data(), z, &n, memory, &length, work.reals.data(),      \
+       nullptr, &info, 1, 1);                                                                                \
+    });                                                                                                      \
+    return info;                                                                                             \
+  }                                                                                                          \
+  APSIS_LAPACK_HESSENBERG(p, un, T)                                                                          \
+  Int trsyl(Int m, Int n, const T* a, const T* b, T* c, Real<T>& scale) {                                    \
+    const OpenblasCall alone;                                                                                \
+    Int info = 0;                                                                                            \
+    const Int sign = 1;                                                                                      \
+    APSIS_OPENBLAS(p##trsyl_)("N", "N", &sign, &m, &n, a, &m, b, &n, c, &m, &scale, &info, 1, 1);            \
+    return info;                                                                                             \
+  }                                                                                                          \
+  void gemm(Op a_op, Op b_op, Int m, Int n, Int k, const T* a, const T* b, T* c) {                           \
+    const OpenblasCall alone;                                                                                \
+    const T one = 1, zero = 0;                                                                               \
+    APSIS_OPENBLAS(cblas_##p##gemm)                                                                          \
+    (CblasColMajor, transposition(a_op), transposition(b_op), m, n, k, &one, a, a_op == Op::None ? m : k, b, \
+     b_op == Op::None ? k : n, &zero, c, m);                                                                 \
+  }                                                                                                          \
+  void trsm_by_rows(bool left, bool lower, Op op, bool unit, Int m, Int n, const T* a, T* b) {               \
+    const OpenblasCall alone;                                                                                \
+    const T one = 1;                                                                                         \
+    APSIS_OPENBLAS(cblas_##p##trsm)                                                                          \
+    (CblasRowMajor, left ? CblasLeft : CblasRight, triangle(lower), transposition(op), diagonal(unit), m, n, \
+     &one, a, left ? m : n, b, n);                                                                           \
   }
 APSIS_LAPACK_COMPLEX(c, std::complex<float>)
 APSIS_LAPACK_COMPLEX(z, std::complex<double>)

@@ -9,11 +9,12 @@
 
 #include "apsis/control/callback.hpp"
 #include "apsis/control/implicit.hpp"
+#include "apsis/core/outside_library.hpp"
 #include "apsis/solve/linear_solve.hpp"
 #include "solve/sparse.hpp"
 #include "solve/support.hpp"
 
-#ifdef APSIS_KLU
+#ifdef APSIS_KLU_FILE
 #include <klu.h>
 #endif
 
@@ -23,11 +24,13 @@ void require_sparse_lu(bool there, Loc loc) {
   if (!there) fail(messages::linear_no_klu, {}, loc);
 }
 
-#ifdef APSIS_KLU
+#ifdef APSIS_KLU_FILE
 
 bool has_sparse_lu() { return true; }
 
 namespace {
+
+constexpr OutsideLibrary klu{APSIS_KLU_FILE};
 
 static_assert(sizeof(SuiteSparse_long) == sizeof(std::int64_t));
 SuiteSparse_long* integers(std::span<const std::int64_t> values) {
@@ -40,12 +43,13 @@ struct Analysis {
   klu_l_common common;
   klu_l_symbolic* symbolic;
   explicit Analysis(const SparsePattern& p) {
-    klu_l_defaults(&common);
-    symbolic = klu_l_analyze(p.rows(), integers(p.row_starts()), integers(p.column_indices()), &common);
+    APSIS_FROM(klu, klu_l_defaults)(&common);
+    symbolic = APSIS_FROM(klu, klu_l_analyze)(p.rows(), integers(p.row_starts()),
+                                              integers(p.column_indices()), &common);
   }
   Analysis(const Analysis&) = delete;
   Analysis& operator=(const Analysis&) = delete;
-  ~Analysis() { klu_l_free_symbolic(&symbolic, &common); }
+  ~Analysis() { APSIS_FROM(klu, klu_l_free_symbolic)(&symbolic, &common); }
 };
 
 /// The factors of one matrix. Rows of ours are KLU's columns: it sees the transpose.
@@ -55,22 +59,22 @@ class Factors {
       : analysis_(std::static_pointer_cast<const Analysis>(p.kept([](const SparsePattern& own) {
           return std::shared_ptr<const void>(std::make_shared<const Analysis>(own));
         }))) {
-    klu_l_defaults(&common_);
+    APSIS_FROM(klu, klu_l_defaults)(&common_);
     if (analysis_->symbolic)
-      numeric_ = klu_l_factor(integers(p.row_starts()), integers(p.column_indices()),
-                              const_cast<double*>(entries), analysis_->symbolic, &common_);
+      numeric_ = APSIS_FROM(klu, klu_l_factor)(integers(p.row_starts()), integers(p.column_indices()),
+                                               const_cast<double*>(entries), analysis_->symbolic, &common_);
   }
   Factors(const Factors&) = delete;
   Factors& operator=(const Factors&) = delete;
   ~Factors() {
-    if (numeric_) klu_l_free_numeric(&numeric_, &common_);
+    if (numeric_) APSIS_FROM(klu, klu_l_free_numeric)(&numeric_, &common_);
   }
   /// Solves in place; false of singular matrices.
   bool solve(double* right, std::int64_t n, bool transposed) {
     if (!numeric_ || common_.status == KLU_SINGULAR) return false;
     klu_l_symbolic* symbolic = analysis_->symbolic;
-    return transposed ? klu_l_solve(symbolic, numeric_, n, 1, right, &common_)
-                      : klu_l_tsolve(symbolic, numeric_, n, 1, right, &common_);
+    return transposed ? APSIS_FROM(klu, klu_l_solve)(symbolic, numeric_, n, 1, right, &common_)
+                      : APSIS_FROM(klu, klu_l_tsolve)(symbolic, numeric_, n, 1, right, &common_);
   }
 
  private:

@@ -2,6 +2,7 @@
 #include <apsis/apsis.hpp>
 
 #include "apsis/core/op.hpp"
+#include "apsis/core/outside_library.hpp"
 #include "core/memory.hpp"
 #include "core/sizes.hpp"
 #include "errors/provoke.hpp"
@@ -82,3 +83,10 @@ APSIS_PROVOKES(strides_number, "[array] strides [1] do not fit the shape [2, 3]:
 
 APSIS_PROVOKES(eigen_axes, "[as_eigen] needs an array with two axes, got f64[]; reshape it",
                detail::fail_eigen(array(1.), "two axes", Loc::here()))
+
+APSIS_PROVOKES_WITHOUT_PLACE(
+    no_library,
+    "[call] nowhere.so could not be opened: nowhere.so: cannot open shared object file: No such file or "
+    "directory. Install the library that Apsis was built with, where it was then, or name its directory in "
+    "LD_LIBRARY_PATH",
+    (void)detail::OutsideLibrary("nowhere.so").find("function"))
