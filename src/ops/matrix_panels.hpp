@@ -50,10 +50,7 @@ T* panel_memory(std::size_t which, std::int64_t elements) {
   return static_cast<T*>(memory.data.get());
 }
 
-template <class T>
-using Four = typename math::PackOf<T, 4>::type;
-
-/// Elements of an operand in the type of the sums: one, and four that follow one another.
+/// Elements of an operand in the type of the sums: one, and `count` that follow one another.
 template <class T, class Element>
 T loaded(const Element* from) {
   if constexpr (std::is_integral_v<T> || std::is_same_v<T, Element>)
@@ -61,16 +58,23 @@ T loaded(const Element* from) {
   else
     return widened(*from);
 }
-template <class T, class Element>
-Four<T> loaded_four(const Element* from) {
+template <class T, int count>
+using Line = typename math::PackOf<T, count>::type;
+template <class T, int count, class Element>
+Line<T, count> loaded_line(const Element* from) {
   if constexpr (std::is_same_v<Element, float16>) {
-    return _mm_cvtph_ps(_mm_loadu_si64(from));
+    if constexpr (count == 8)
+      return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
+    else
+      return _mm_cvtph_ps(_mm_loadu_si64(from));
   } else if constexpr (std::is_same_v<Element, bfloat16>) {
-    return std::bit_cast<Four<T>>(_mm_slli_epi32(_mm_cvtepu16_epi32(_mm_loadu_si64(from)), 16));
+    Line<std::uint16_t, count> halves;
+    __builtin_memcpy(&halves, from, sizeof halves);
+    return std::bit_cast<Line<T, count>>(__builtin_convertvector(halves, Line<std::uint32_t, count>) << 16);
   } else {
-    Four<Element> four;
-    __builtin_memcpy(&four, from, sizeof four);
-    return __builtin_convertvector(four, Four<T>);
+    Line<Element, count> line;
+    __builtin_memcpy(&line, from, sizeof line);
+    return __builtin_convertvector(line, Line<T, count>);
   }
 }
 
@@ -78,20 +82,23 @@ template <class T, class Element>
 void copy_line(const Element* from, std::int64_t count, T* to) {
   std::int64_t i = 0;
   if constexpr (std::is_same_v<Element, float16>)  // the compiler does not vectorise its conversion
-    for (; i + 4 <= count; i += 4) {
-      const Four<T> four = loaded_four<T>(from + i);
-      __builtin_memcpy(to + i, &four, sizeof four);
+    for (; i + 8 <= count; i += 8) {
+      const Line<T, 8> line = loaded_line<T, 8>(from + i);
+      __builtin_memcpy(to + i, &line, sizeof line);
     }
   for (; i < count; ++i) to[i] = loaded<T>(from + i);
 }
 
-/// Four steps of four lines change places, from lines to steps.
-template <class T, class Element>
-void transpose_block(const Element* from, std::int64_t line_stride, T* to, std::int64_t width) {
-  Four<T> line[4];
-  for (int i = 0; i < 4; ++i) line[i] = loaded_four<T>(from + i * line_stride);
-  transpose_registers<2>(line);
-  for (int k = 0; k < 4; ++k) __builtin_memcpy(to + k * width, &line[k], sizeof(Four<T>));
+/// Steps of as many lines change places, from lines to steps.
+template <int count, class T, class Element>
+void transpose_lines(const Element* from, std::int64_t line_stride, std::int64_t steps, T* to,
+                     std::int64_t width) {
+  for (std::int64_t k = 0; k + count <= steps; k += count) {
+    Line<T, count> line[count];
+    for (int i = 0; i < count; ++i) line[i] = loaded_line<T, count>(from + i * line_stride + k);
+    transpose_registers<count / 2>(line);
+    for (int i = 0; i < count; ++i) __builtin_memcpy(to + (k + i) * width, &line[i], sizeof line[i]);
+  }
 }
 
 /// Lines of a matrix (rows of the left operand, columns of the right one) beside each other, for one step of
@@ -104,12 +111,19 @@ void copy_panel(const Element* from, std::int64_t line_stride, std::int64_t step
     for (std::int64_t k = 0; k < steps; ++k) copy_line(from + k * step_stride, lines, to + k * width);
     return;
   }
-  const std::int64_t block_lines = step_stride == 1 ? lines / 4 * 4 : 0, block_steps = steps / 4 * 4;
-  for (std::int64_t i = 0; i < block_lines; i += 4)
-    for (std::int64_t k = 0; k < block_steps; k += 4)
-      transpose_block(from + i * line_stride + k, line_stride, to + k * width + i, width);
+  constexpr int most = sizeof(T) == 4 ? 8 : 4;  // a register
+  std::int64_t block_lines = 0;
+  if (step_stride == 1) {
+    const auto copy_lines = [&]<int count>(std::integral_constant<int, count>) {
+      for (; block_lines + count <= lines; block_lines += count)
+        transpose_lines<count>(from + block_lines * line_stride, line_stride, steps / most * most,
+                               to + block_lines, width);
+    };
+    copy_lines(std::integral_constant<int, most>());
+    copy_lines(std::integral_constant<int, 4>());
+  }
   for (std::int64_t i = 0; i < lines; ++i)
-    for (std::int64_t k = i < block_lines ? block_steps : 0; k < steps; ++k)
+    for (std::int64_t k = i < block_lines ? steps / most * most : 0; k < steps; ++k)
       to[k * width + i] = loaded<T>(from + i * line_stride + k * step_stride);
 }
 

@@ -125,7 +125,9 @@ void multiply_tile(const Tile<T>& t) {
     __builtin_memcpy(&v, from, sizeof v);
     return v;
   };
-  Vector sums[rows][2] = {};
+  Vector sums[rows][2];
+  for (auto& line : sums)
+    for (Vector& sum : line) sum = Vector{};
   const std::int64_t row = t.left_row, left_step = t.left_step, right_step = t.right_step;
   const T *left[(rows + reached - 1) / reached], *right = t.right;
   for (int i = 0; i < rows; i += reached) left[i / reached] = t.left + i * row;
