@@ -177,6 +177,30 @@ TEST(LoweringStraight, EqualLoopsAreWrittenOnce) {
   }
 }
 
+TEST(LoweringStraight, WhatOneLaterLoopReadsIsMadeThere) {
+  const char* const text = R"((v0: f32[64,64], v1: f32[64,64], v2: f32[64,64]) {
+    v3: f32[] = constant{dtype=f32, weak=false, bits=1063675494, high_bits=0}
+    v4: f32[64,64] = broadcast_in_dim{shape=[64, 64], axes=[]}(v3)
+    v5: f32[64,64] = mul(v4, v2)
+    v6: f32[64,64] = dot_general{contract_a=[1], contract_b=[0], batch_a=[], batch_b=[], k_ordered=false}(v0, v1)
+    v7: f32[64,64] = sub(v5, v6)
+    return v7
+  })";
+  expect_compiled_equal(text);
+  EXPECT_EQ(compile(*parse_graph(text))->loops, 1);
+  // Not where that loop would read two arrays more, or where something else reads it.
+  const char* const kept = R"((v0: f32[64,64], v1: f32[64,64], v2: f32[64,64]) {
+    v3: f32[64,64] = mul(v1, v2)
+    v4: f32[64,64] = exp(v2)
+    v5: f32[64,64] = dot_general{contract_a=[1], contract_b=[0], batch_a=[], batch_b=[], k_ordered=false}(v0, v4)
+    v6: f32[64,64] = sub(v3, v5)
+    v7: f32[64,64] = mul(v6, v4)
+    return v7
+  })";
+  expect_compiled_equal(kept);
+  EXPECT_EQ(compile(*parse_graph(kept))->loops, 2);
+}
+
 TEST(LoweringStraight, LongProgramsKeepSmallArraysInMemory) {
   GraphBuilder b;
   Aval aval(f64, {16});

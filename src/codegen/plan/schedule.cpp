@@ -111,6 +111,66 @@ void flush(std::vector<std::uint32_t>& eqns, std::vector<Item>& items) {
   eqns.clear();
 }
 
+constexpr std::uint32_t alone = 0xffffffffu;
+struct Place {
+  std::uint32_t step = 0, shape = alone;  // `alone`: not made by a cluster
+};
+
+/// Whether an equation of a cluster reads one array, which is in memory when the cluster runs.
+bool reads_one_array(const Graph& graph, const Eqn& e, const std::vector<const Place*>& made_at,
+                     const Place& place) {
+  int arrays = 0;
+  for (ValueId v : graph.operands(e)) {
+    const Eqn* made = graph.definition(v);
+    if (made && made->op->view_kind == ViewKind::Repeated) continue;
+    const Place* p = made_at[v];
+    if (p && p->shape == place.shape && p->step == place.step) return false;
+    ++arrays;
+  }
+  return arrays <= 1;
+}
+
+/// Equations that read one array, and that one later loop reads, become part of that loop: it then reads
+/// their operand instead of their result, which no memory holds.
+void put_off(const Graph& graph, const UpdateOrder& updates, const std::vector<char>& chosen, char want,
+             std::vector<Place>& places) {
+  // Where a value is read: by elements of one loop, or otherwise.
+  struct Readers {
+    bool any = false, otherwise = false;
+    Place place;
+  };
+  std::vector<Readers> readers(graph.value_count());
+  std::vector<const Place*> made_at(graph.value_count(), nullptr);
+  std::vector<char> held(graph.eqns().size(), 0);
+  for (ValueId v : graph.outputs()) readers[v].otherwise = true;
+  for (std::uint32_t i : updates.eqns) {
+    const Eqn& e = graph.eqns()[i];
+    for (std::uint32_t r = 0; r < e.result_count && chosen[i] == want; ++r)
+      made_at[e.first_result + r] = &places[i];
+    for (std::uint32_t reader : updates.after[i]) held[reader] = 1;
+  }
+  for (std::size_t n = updates.eqns.size(); n-- > 0;) {
+    const std::uint32_t i = updates.eqns[n];
+    const Eqn& e = graph.eqns()[i];
+    Place& place = places[i];
+    const bool in_loop = chosen[i] == want && place.shape != alone;
+    if (in_loop && !held[i] && e.op->kind == OpKind::Elementwise && e.result_count == 1) {
+      const Readers& r = readers[e.first_result];
+      if (r.any && !r.otherwise && r.place.shape == place.shape && r.place.step > place.step &&
+          reads_one_array(graph, e, made_at, place))
+        place.step = r.place.step;
+    }
+    const auto by_element = in_loop ? operands_by_element(graph, e) : std::span<const ValueId>();
+    for (ValueId v : graph.operands(e)) {
+      Readers& r = readers[v];
+      r.otherwise = r.otherwise || std::ranges::find(by_element, v) == by_element.end() ||
+                    (r.any && (r.place.step != place.step || r.place.shape != place.shape));
+      r.any = true;
+      r.place = place;
+    }
+  }
+}
+
 /// Orders the chosen equations by steps. Within a step come first the equations that stand alone, in program
 /// order, then the clusters. An equation that needs a cluster's result as a whole belongs to a later step
 /// than the cluster; one of the same shape that needs it element by element may join it. So every cluster can
@@ -118,16 +178,8 @@ void flush(std::vector<std::uint32_t>& eqns, std::vector<Item>& items) {
 /// reads them.
 std::vector<Item> order(const Graph& graph, std::int64_t limit, const UpdateOrder& updates,
                         const std::vector<char>& chosen, char want) {
-  constexpr std::uint32_t alone = 0xffffffffu;
-  struct Place {
-    std::uint32_t step = 0, shape = alone;  // `alone`: not made by a cluster
-  };
   std::vector<Place> places(graph.value_count());
   ShapeNumbers shapes;
-  struct Key {
-    std::uint32_t step, shape, eqn;
-  };
-  std::vector<Key> keys;
   std::uint32_t effect_step = 0;
   std::vector<Place> places_of_eqns(graph.eqns().size());
   const std::vector<char> read_by_element = find_read_by_element(graph);
@@ -156,8 +208,14 @@ std::vector<Item> order(const Graph& graph, std::int64_t limit, const UpdateOrde
     places_of_eqns[i] = place;
     const Place made = loop && reduces(graph, e) ? Place{place.step + 1, alone} : place;
     for (std::uint32_t r = 0; r < e.result_count; ++r) places[e.first_result + r] = made;
-    keys.push_back({place.step, place.shape, i});
   }
+  put_off(graph, updates, chosen, want, places_of_eqns);
+  struct Key {
+    std::uint32_t step, shape, eqn;
+  };
+  std::vector<Key> keys;
+  for (std::uint32_t i : updates.eqns)
+    if (chosen[i] == want) keys.push_back({places_of_eqns[i].step, places_of_eqns[i].shape, i});
   std::stable_sort(keys.begin(), keys.end(), [](const Key& a, const Key& b) {
     if (a.step != b.step) return a.step < b.step;
     // `alone` is the greatest number; adding one puts it first.
