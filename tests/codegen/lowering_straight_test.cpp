@@ -177,6 +177,25 @@ TEST(LoweringStraight, EqualLoopsAreWrittenOnce) {
   }
 }
 
+TEST(LoweringStraight, EqualCopiesInAnotherOrderAreWrittenOnce) {
+  for (const char* type : {"f32", "f64", "i8", "bool"}) {
+    const std::string t = type;
+    const auto text = [&](const std::string& rows, const std::string& columns) {
+      const std::string in = t + "[" + rows + "," + columns + "]", out = t + "[" + columns + "," + rows + "]";
+      return "(v0: " + in + ", v1: " + in + ") {\n v2: " + out +
+             " = transpose{permutation=[1, 0]}(v0)\n v3: " + out +
+             " = transpose{permutation=[1, 0]}(v1)\n return v2, v3\n}";
+    };
+    expect_compiled_equal(text("67", "64"));
+    const std::string code = code_text(*parse_graph(text("64", "64"))),
+                      definition = "define internal void @copy";
+    const auto first = code.find(definition);
+    EXPECT_NE(first, std::string::npos) << code;
+    EXPECT_EQ(code.find(definition, first + 1), std::string::npos) << code;
+    EXPECT_EQ(code_text(*parse_graph(text("6", "7"))).find(definition), std::string::npos);
+  }
+}
+
 TEST(LoweringStraight, WhatOneLaterLoopReadsIsMadeThere) {
   const char* const text = R"((v0: f32[64,64], v1: f32[64,64], v2: f32[64,64]) {
     v3: f32[] = constant{dtype=f32, weak=false, bits=1063675494, high_bits=0}

@@ -1,10 +1,59 @@
 #include "codegen/emit/place_access.hpp"
 
 #include <algorithm>
+#include <utility>
 
+#include "codegen/emit/fused_loop.hpp"
 #include "core/undefined_memory.hpp"
 
 namespace apsis::detail {
+namespace {
+
+/// Copies what the loop reads to where it stores, or `element`, if it reads nothing.
+void write_copy(Builder& b, const FusedLoop& loop, Value element) {
+  LoopNest nest(b, loop.shape, loop.accesses, loop.sinks, loop.width, loop.lanes, loop.most_phases);
+  nest.open();
+  for (int phase = 0; phase < nest.phases(); ++phase) {
+    nest.set_phase(phase);
+    nest.store(0, element.handle ? element : nest.load(0));
+  }
+  nest.close();
+}
+
+/// Whether a copy brings many elements into another order, which takes long code.
+bool is_worth_call(const FusedLoop& loop) {
+  constexpr std::int64_t worth_sharing = 1024;  // elements that take longer than a call
+  if (loop.lanes > 1 || loop.accesses.empty() || loop.sinks[0].mask.handle) return false;
+  const Access& from = loop.accesses[0];
+  return from.base.handle && loop.shape.product() >= worth_sharing &&
+         from.view.strides.back() != loop.sinks[0].view.strides.back();
+}
+
+/// Calls the function that copies so; writes it the first time.
+void call_copy(Lowering& lowering, FusedLoop loop) {
+  Builder& b = lowering.b;
+  b.set_lanes(1);
+  const auto first = [&](auto& access) {
+    const auto bytes = static_cast<std::int64_t>(item_size(access.dtype));
+    return b.offset(access.base, std::exchange(access.view.offset, 0) * bytes);
+  };
+  const Operand arguments[] = {first(loop.accesses[0]), first(loop.sinks[0])};
+  const Type parameters[] = {pointer_type, pointer_type};
+  auto& known = lowering.shared_loops["copy" + loop.key()];
+  if (known.empty()) {
+    const Function f = b.declare("copy", parameters, {});
+    known.push_back({f, {}});
+    b.begin(f);
+    loop.accesses[0].base = b.pointer_parameter(0);
+    loop.sinks[0].base = b.pointer_parameter(1);
+    write_copy(b, loop, {});
+    b.return_values({});
+    b.end();
+  }
+  b.call(known[0].function, arguments, {});
+}
+
+}  // namespace
 
 int PlaceAccess::lanes_of(const Location& place) const {
   if (place.kind != Place::Kind::Registers) return place.lanes;
@@ -149,15 +198,14 @@ void PlaceAccess::copy(const Place& from, const Aval& aval, const Target& target
     if (pair) shape.push_back(2);
   }
   if (from.kind == Place::Kind::Iota) reads[0].base = {};
-  int lanes = std::max(to.lanes, lanes_of(from));
-  LoopNest nest(b_, shape, reads, {&sink, 1}, lanes > 1 ? 1 : lowering_.vector_lanes(item_size(sink.dtype)),
-                lanes, most_phases);
-  nest.open();
-  for (int phase = 0; phase < nest.phases(); ++phase) {
-    nest.set_phase(phase);
-    nest.store(0, reads.empty() ? from.elements[0] : nest.load(0));
-  }
-  nest.close();
+  const int lanes = std::max(to.lanes, lanes_of(from));
+  FusedLoop loop{.shape = shape, .accesses = reads, .sinks = {sink}, .lanes = lanes};
+  loop.width = lanes > 1 ? 1 : lowering_.vector_lanes(item_size(sink.dtype));
+  loop.most_phases = most_phases;
+  if (is_worth_call(loop))
+    call_copy(lowering_, std::move(loop));
+  else
+    write_copy(b_, loop, reads.empty() ? from.elements[0] : Value());
 }
 
 Place PlaceAccess::of_lane(const Place& place, const Aval& aval, Value lane) {
