@@ -125,9 +125,7 @@ void multiply_tile(const Tile<T>& t) {
     __builtin_memcpy(&v, from, sizeof v);
     return v;
   };
-  Vector sums[rows][2];
-  for (auto& line : sums)
-    for (Vector& sum : line) sum = Vector{};
+  Vector sums[rows][2] = {};
   const std::int64_t row = t.left_row, left_step = t.left_step, right_step = t.right_step;
   const T *left[(rows + reached - 1) / reached], *right = t.right;
   for (int i = 0; i < rows; i += reached) left[i / reached] = t.left + i * row;
@@ -139,12 +137,18 @@ void multiply_tile(const Tile<T>& t) {
     }
     for (const T*& l : left) l += left_step;
   }
-  for (int i = 0; i < rows; ++i)
-    for (int j = 0; j < 2; ++j) {
-      T* const result = t.result + i * t.stride + j * lanes;
-      if (t.adds) sums[i][j] = load(result) + sums[i][j];
-      __builtin_memcpy(result, &sums[i][j], sizeof(Vector));
-    }
+  // Written out twice, so that the sums need no memory to be chosen from.
+  const auto finish = [&](auto adds) {
+#pragma GCC unroll 14
+    for (int i = 0; i < rows; ++i)
+#pragma GCC unroll 2
+      for (int j = 0; j < 2; ++j) {
+        T* const result = t.result + i * t.stride + j * lanes;
+        if constexpr (adds()) sums[i][j] = load(result) + sums[i][j];
+        __builtin_memcpy(result, &sums[i][j], sizeof(Vector));
+      }
+  };
+  t.adds ? finish(std::true_type()) : finish(std::false_type());
 }
 
 /// Rows of the matrix are read from one end to the other, a few side by side, as memory gives them fastest;
