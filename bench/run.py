@@ -55,6 +55,7 @@ GROUPS = [
           ["products"]),
     Group("fft", "fft.py", ["fft/1024", "fft/64-batch", "fft/65536"], limits=["fft"]),
     Group("conv", "conv.py", ["conv/resnet", "conv/depthwise"]),
+    Group("ops", "array_ops.py", ["ops/sort", "ops/softmax", "ops/segment-sum", "ops/random-gamma"]),
     Group("shared", "first_call.py", ["first-call/shared-30"]),
     Group(
         "linalg",

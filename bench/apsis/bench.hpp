@@ -41,6 +41,7 @@ void noise();
 void brusselator();
 void cde();
 void complex_numbers();
+void array_ops();
 
 /// Prints one line of the protocol; `limit` is given where the row's bound is a figure of our own.
 void report(const std::string& name, const char* unit, double value, const std::vector<double>& answer,

@@ -69,6 +69,7 @@ int main(int argc, char** argv) {
       {"fft", bench::fft},
       {"linalg", bench::linear_algebra},
       {"conv", bench::convolutions},
+      {"ops", bench::array_ops},
       {"shared", bench::shared},
       {"noise", bench::noise},
       {"brusselator", bench::brusselator},

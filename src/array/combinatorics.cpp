@@ -32,6 +32,21 @@ Array digamma_rise(const Array& x, const Array& k) {
 /// Where 0 ≤ k ≤ n, where both numbers of choices are not 0.
 Array is_choice(const Array& n, const Array& k) { return k <= n && n >= 0 && k >= 0; }
 
+/// Where no product is short.
+Array long_comb(const Array& n, const Array& k) {
+  const Array rest = n - k, less = minimum(k, rest), both = less >= 10;
+  // Both large: by Stirling's series √(n / (2π p q)) (n / p)ᵖ (n / q)ᑫ.
+  const Array s = where(both, n, 60.), p = where(both, rest, 30.), q = where(both, k, 30.);
+  const Array large =
+      power_of_quotient(s, p, p) * (power_of_quotient(s, q, q) * sqrt(s / p / q * (0.5 / std::numbers::pi))) *
+      exp(stirling(s) - stirling(p) - stirling(q) + lost_in_sum(s, -q, p) * (log(s / p) - 1.));
+  // Γ(n + 1) / (Γ(above + 1) Γ(m + 1)), where the larger of `above` and m, or the smaller, is n - k.
+  const Array m = where(both, 1., less), above = where(both, 30., where(k < rest, rest, k));
+  const Array slope = where(k < rest, log1p(m / (above + 1.)), log((n + 1.) / (m + 1.)));
+  const Array few = poch(above + 1., m) / gamma(m + 1.) * (1. + lost_in_sum(n, -k, rest) * slope);
+  return where(both, large, few);
+}
+
 Array comb_inside(const Array& n, const Array& k) {
   const Array by_k = is_small_integer(k), m = where(by_k, k, n - k),
               short_product = by_k || is_small_integer(m);
@@ -41,9 +56,7 @@ Array comb_inside(const Array& n, const Array& k) {
     const Array next = product * (rest + double(i)) / double(i);
     product = where(m >= double(i), where(whole, round(next), next), product);
   }
-  const Array large =
-      exp(-betaln(where(short_product, 1., n - k + 1.), where(short_product, 1., k + 1.))) / (n + 1.);
-  return where(short_product, product, large);
+  return where(short_product, product, long_comb(where(short_product, 60., n), where(short_product, 30., k)));
 }
 
 Array perm_inside(const Array& n, const Array& k) {

@@ -71,9 +71,15 @@ Array density_value(const Array& a, const Array& x) {
   // Far below p the difference has lost what y is: there the logarithm is that of the quotient.
   const Array mu = (y - p) / p, low = mu < -0.5;
   const Array remainder = where(low, mu - log(where(low, y, p) / p), log1p_remainder(where(low, 0., mu)));
-  const Array large = exp(-p * remainder - stirling(p)) / sqrt(p * (2 * std::numbers::pi));
-  const Array q = where(far, 1., a), z = where(far, 1., minimum(x, 2000.)), half = exp(-0.5 * z);
-  return where(far, large, pow(z, q) * half / gamma(q + 1.) * half);
+  const Array by_remainder = exp(-p * remainder);
+  // Where no factor of (y / p)ᵖ e^(p - y) over- or underflows they have fewer errors than the large exponent.
+  const Array gap = p - y, calm = abs(gap) < 700. && p * abs(log(y / p)) < 700.;
+  const Array r = where(calm, y, p), g = where(calm, gap, 0.), half = exp(0.5 * g);
+  const Array by_power = half * power_of_quotient(r, p, p) * half * exp(lost_in_sum(p, -r, g));
+  const Array large =
+      where(calm, by_power, by_remainder) * exp(-stirling(p)) / sqrt(p * (2 * std::numbers::pi));
+  const Array q = where(far, 1., a), z = where(far, 1., minimum(x, 2000.)), root = exp(-0.5 * z);
+  return where(far, large, pow(z, q) * root / gamma(q + 1.) * root);
 }
 Array density(const Array& a, const Array& x) {
   return custom_jvp(density_value, [](const Two& at, const Two& along) {

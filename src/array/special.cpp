@@ -33,7 +33,10 @@ Array gamma_above(const Array& x) {
   const Array added = round(z - x), lost = x - (z - added);
   const Array root = pow(z, (z - 0.5) * 0.5);
   const Array value = root * (exp(-z) * root) * exp(stirling(z) + log_root_two_pi);
-  return value * (1. + lost * log(z)) / product;
+  // (z - 1)! is a whole number: so rounded, Γ is exact for whole x below 2⁵² (f32: 2²³).
+  const double most = x.dtype() == f64 ? 0x1p52 : 0x1p23;
+  const Array nearest = where(z == round(z) && value < most, round(value), value);
+  return nearest * (1. + lost * log(z)) / product;
 }
 
 Array gamma_value(const Array& x) {
@@ -94,27 +97,69 @@ Array betaln(const Array& a, const Array& b, Loc loc) {
   });
 }
 
-Array beta(const Array& a, const Array& b, Loc loc) {
-  const LocScope place(loc);
-  return widened("beta", a, b, [](const Array& x, const Array& y) {
-    const Array near = x + y < 20 && abs(x) < 20 && abs(y) < 20;
-    const Array p = where(near, x, 1.), q = where(near, y, 1.);
-    const Array sign = gammasgn(x) * gammasgn(y) * gammasgn(x + y);
-    return where(near, gamma(p) / gamma(p + q) * gamma(q),
-                 sign * exp(betaln(where(near, 1., x), where(near, 1., y))));
-  });
+namespace {
+
+/// Γ(x + n) / Γ(x).
+Array poch_value(const Array& x, const Array& n) {
+  const Array sum = x + n, lost = lost_in_sum(x, n, sum), far = x >= 10 && sum >= 10;
+  // Large ones by Stirling's series: ((x + n) / x)ˣ (x + n)ⁿ e⁻ⁿ √(x / (x + n)).
+  const Array p = where(far, x, 10.), q = where(far, n, 0.), s = where(far, sum, 10.);
+  const Array half = pow(s, 0.5 * q);
+  const Array large = half * (power_of_quotient(s, p, p) * exp(-q) * half) * sqrt(p / s) *
+                      exp(stirling(s) - stirling(p) + where(far, lost, 0.));
+  const Array a = where(far, 1., x), b = where(far, 1., sum), e = where(far, 0., lost);
+  const Array small = gamma_value(b) / gamma_value(a);
+  return where(n == 0, 1., where(far, large, where(e == 0, small, small * (1. + e * digamma(b)))));
+}
+Array poch_of(const Array& x, const Array& n) {
+  using Two = std::tuple<Array, Array>;
+  return custom_jvp(poch_value, [](const Two& at, const Two& along) {
+    const auto& [p, q] = at;
+    const auto& [dp, dq] = along;
+    const Array y = poch_of(p, q), end = digamma(p + q);
+    return std::pair{y, y * (dp * (end - digamma(p)) + dq * end)};
+  })(x, n);
 }
 
-// Of large numbers by Stirling's series, whose leading terms are subtracted without cancellation.
+/// Γ(x) Γ(y) / Γ(x + y).
+Array beta_value(const Array& x, const Array& y) {
+  const Array less = minimum(x, y), more = maximum(x, y), sum = x + y;
+  const Array both = less >= 10, one = !both && more >= 10 && less > 0;
+  // Both large: by Stirling's series √(2π s / (p q)) (p / s)ᵖ (q / s)ᑫ.
+  const Array p = where(both, less, 10.), q = where(both, more, 10.), s = where(both, sum, 20.);
+  const Array large = power_of_quotient(p, s, p) * power_of_quotient(q, s, q) *
+                      sqrt(s / p / q * (2 * std::numbers::pi)) *
+                      exp(stirling(p) + stirling(q) - stirling(s) - lost_in_sum(p, q, s));
+  const Array few = where(one, less, 1.), many = where(one, more, 10.);
+  const Array mixed = gamma_value(few) / poch_value(many, few);
+  const Array near = !both && !one && abs(x) < 20 && abs(y) < 20;
+  const Array a = where(near, x, 1.), b = where(near, y, 1.);
+  const Array small = gamma_value(a) / gamma_value(a + b) * gamma_value(b);
+  const Array rest = both || one || near;
+  const Array sign = gammasgn(x) * gammasgn(y) * gammasgn(sum);
+  const Array other = sign * exp(betaln(where(rest, 1., x), where(rest, 1., y)));
+  return where(both, large, where(one, mixed, where(near, small, other)));
+}
+Array beta_of(const Array& x, const Array& y) {
+  using Two = std::tuple<Array, Array>;
+  return custom_jvp(beta_value, [](const Two& at, const Two& along) {
+    const auto& [p, q] = at;
+    const auto& [dp, dq] = along;
+    const Array y = beta_of(p, q), end = digamma(p + q);
+    return std::pair{y, y * (dp * (digamma(p) - end) + dq * (digamma(q) - end))};
+  })(x, y);
+}
+
+}  // namespace
+
+Array beta(const Array& a, const Array& b, Loc loc) {
+  const LocScope place(loc);
+  return widened("beta", a, b, beta_of);
+}
+
 Array poch(const Array& z, const Array& m, Loc loc) {
   const LocScope place(loc);
-  return widened("poch", z, m, [](const Array& x, const Array& n) {
-    const Array far = x >= 10 && x + n >= 10;
-    const Array p = where(far, x, 10.), q = where(far, n, 0.), sum = p + q;
-    const Array logarithm = stirling(sum) - stirling(p) + (p - 0.5) * log1p(q / p) + q * (log(sum) - 1.);
-    const Array a = where(far, 1., x), b = where(far, 1., x + n);
-    return where(n == 0, 1., where(far, exp(logarithm), gamma(b) / gamma(a)));
-  });
+  return widened("poch", z, m, poch_of);
 }
 
 Array multigammaln(const Array& a, std::int64_t d, Loc loc) {
@@ -196,8 +241,12 @@ Array rel_entr(const Array& p, const Array& q, Loc loc) {
 Array kl_div(const Array& p, const Array& q, Loc loc) {
   const LocScope place(loc);
   return widened("kl_div", p, q, [](const Array& x, const Array& y) {
+    // Near each other x (μ - log(1 + μ)), μ = (y - x) / x, which is exact there; else terms of which none
+    // cancels.
+    const Array near = x > 0 && y > 0.5 * x && y < 2. * x, p = where(near, x, 1.), q = where(near, y, 1.);
     const Array entropy = rel_entr(x, y);
-    return where(isinf(entropy) && !(x > 0 && y > 0), entropy, entropy - x + y);
+    const Array apart = where(isinf(entropy) && !(x > 0 && y > 0), entropy, entropy - x + y);
+    return where(near, p * log1p_remainder((q - p) / p), apart);
   });
 }
 

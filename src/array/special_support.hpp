@@ -78,6 +78,18 @@ inline Array stirling(const Array& x) {
   return polynomial(terms, 1. / (x * x)) / x;
 }
 
+/// (y / x)ᵖ: what the quotient loses when it is rounded would be multiplied by p.
+inline Array power_of_quotient(const Array& y, const Array& x, const Array& p) {
+  const Array r = y / x, lost = stop_gradient(fma(-r, x, y)) / y;
+  return pow(r, p) * exp(p * lost);
+}
+
+/// What a + b lost when it was rounded to `sum`. Constant 0 to derivatives.
+inline Array lost_in_sum(const Array& a, const Array& b, const Array& sum) {
+  const Array of_b = sum - a;
+  return stop_gradient((a - (sum - of_b)) + (b - of_b));
+}
+
 /// ψ(x) - log x for x ≥ 20.
 inline Array digamma_tail(const Array& x) {
   constexpr double terms[] = {-1. / 12, 1. / 120, -1. / 252, 1. / 240, -1. / 132, 691. / 32760};

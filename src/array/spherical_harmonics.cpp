@@ -69,8 +69,10 @@ std::pair<Array, Array> sph_harm_y(const Array& n, const Array& m, const Array& 
               order = nondifferentiable(m, "the order of sph_harm_y");
   const auto part = [&](bool real) {
     return in_f64("sph_harm_y", {degree, order, theta, phi}, [&](const auto& v) {
-      const Array angle = v[1] * v[3];
-      return of_orders(v[0], v[1], v[2]) * (real ? cos(angle) : sin(angle));
+      // What the angle lost when it was rounded turns the result by so much.
+      const Array angle = v[1] * v[3], lost = stop_gradient(fma(v[1], v[3], -angle));
+      const Array turned = real ? cos(angle) - lost * sin(angle) : sin(angle) + lost * cos(angle);
+      return of_orders(v[0], v[1], v[2]) * turned;
     });
   };
   return {part(true), part(false)};

@@ -83,7 +83,7 @@ class Check {
 
 detail::OutOfBounds bounds(const Check& check, IndexMode mode) {
   check.that(mode != IndexMode::Wrap, "Clip, or Fill, as mode");
-  return mode == IndexMode::Clip ? detail::OutOfBounds::Clip : detail::OutOfBounds::Fill;
+  return mode == IndexMode::Fill ? detail::OutOfBounds::Fill : detail::OutOfBounds::Clip;
 }
 
 /// As i64; those of u64 that are none are far beyond the end.

@@ -26,6 +26,7 @@ struct Plan {
   std::vector<Array> positions;         // index arrays in i64, not negative, broadcast to one shape
   Dims position_axes;                   // the axes of x that they index
   bool all_scalars = true;
+  bool unique = false;  // promised: no element is named twice
   detail::OutOfBounds mode = detail::OutOfBounds::Clip;
   GatherParams gather;  // of the positions, within the window without its integer axes
   Shape core;           // the window without its integer axes
@@ -306,7 +307,7 @@ Array put_positions(const Array& core, const Array& values, const Plan& plan, Sc
   if (plan.all_scalars) return put_slice(core, values, plan, kind);
   GatherParams places = plan.gather;
   places.mode = plan.mode;
-  return lax::scatter(core, index_vectors(plan), values, {places, kind, false});
+  return lax::scatter(core, index_vectors(plan), values, {places, kind, plan.unique});
 }
 
 // x with its window replaced. Contiguous windows of large arrays are written to, which costs the window where
@@ -368,10 +369,11 @@ void set_mode(Plan& plan, IndexMode mode) {
   }
 }
 
-Array update(const Array& x, std::span<const Index> index, const Array& given, ScatterKind kind,
-             IndexMode mode, Loc loc) {
+Array update(const Array& x, std::span<const Index> index, const IndexPromises& promises, const Array& given,
+             ScatterKind kind, IndexMode mode, Loc loc) {
   const LocScope place(loc);
   Plan plan = make_plan(x, index, false, loc);
+  plan.unique = promises.unique;
   set_mode(plan, mode);
   if (is_floating(given.dtype()) && (is_integer(x.dtype()) || x.dtype() == boolean))
     fail(messages::update_fractions, {to_string(given.aval()), to_string(x.aval())}, loc);
@@ -416,13 +418,13 @@ Array IndexUpdate::get(IndexMode mode, Loc loc) const {
   return lax::reshape(take_positions(window_of(x_, plan), plan), plan.result);
 }
 Array IndexUpdate::set(const Array& v, IndexMode mode, Loc loc) const {
-  return update(x_, index_, v, ScatterKind::Set, mode, loc);
+  return update(x_, index_, promises_, v, ScatterKind::Set, mode, loc);
 }
 Array IndexUpdate::add(const Array& v, IndexMode mode, Loc loc) const {
-  return update(x_, index_, v, ScatterKind::Add, mode, loc);
+  return update(x_, index_, promises_, v, ScatterKind::Add, mode, loc);
 }
 Array IndexUpdate::multiply(const Array& v, IndexMode mode, Loc loc) const {
-  return update(x_, index_, v, ScatterKind::Mul, mode, loc);
+  return update(x_, index_, promises_, v, ScatterKind::Mul, mode, loc);
 }
 Array IndexUpdate::subtract(const Array& v, IndexMode mode, Loc loc) const {
   const LocScope place(loc);
@@ -435,19 +437,19 @@ Array IndexUpdate::subtract(const Array& v, IndexMode mode, Loc loc) const {
 }
 Array IndexUpdate::divide(const Array& v, IndexMode mode, Loc loc) const {
   const LocScope place(loc);
-  detail::check_dtype("divide", detail::float_dtypes | detail::complex_dtypes, x_.aval(), loc);
-  return x_ / IndexUpdate(ones_like(x_), index_).multiply(v, mode, loc);
+  detail::check_dtype("divide", detail::number_dtypes | detail::complex_dtypes, x_.aval(), loc);
+  return x_ / IndexUpdate(ones_like(x_), index_).promise(promises_).multiply(v, mode, loc);
 }
 Array IndexUpdate::power(const Array& v, IndexMode mode, Loc loc) const {
   const LocScope place(loc);
   detail::check_dtype("power", detail::number_dtypes | detail::complex_dtypes, x_.aval(), loc);
-  return pow(x_, IndexUpdate(ones_like(x_), index_).multiply(v, mode, loc), loc);
+  return pow(x_, IndexUpdate(ones_like(x_), index_).promise(promises_).multiply(v, mode, loc), loc);
 }
 Array IndexUpdate::min(const Array& v, IndexMode mode, Loc loc) const {
-  return update(x_, index_, v, ScatterKind::Min, mode, loc);
+  return update(x_, index_, promises_, v, ScatterKind::Min, mode, loc);
 }
 Array IndexUpdate::max(const Array& v, IndexMode mode, Loc loc) const {
-  return update(x_, index_, v, ScatterKind::Max, mode, loc);
+  return update(x_, index_, promises_, v, ScatterKind::Max, mode, loc);
 }
 
 Array take(const Array& x, const Array& indices, int axis, Loc loc) {

@@ -63,6 +63,11 @@ void fail_leaf_count(ConstTreeRef tree, std::size_t expected, std::size_t given)
        {std::string(tree.type->name()), std::to_string(expected), std::to_string(given)});
 }
 
+void fail_transpose(std::size_t outer, std::size_t leaves, std::size_t wanted, Loc loc) {
+  fail(messages::tree_transpose, {std::to_string(outer), std::to_string(leaves), std::to_string(wanted)},
+       loc);
+}
+
 void fail_tree_type(const TreeType* expected, const TreeType* given) {
   fail(messages::tree_type_differs,
        {std::string(expected->name()),

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "apsis/array/creation.hpp"
 #include "apsis/array/random.hpp"
@@ -11,6 +12,7 @@
 #include "apsis/debug/assert_gradients.hpp"
 #include "apsis/ops/arithmetic.hpp"
 #include "apsis/ops/comparison.hpp"
+#include "apsis/ops/complex.hpp"
 #include "apsis/ops/convert.hpp"
 #include "apsis/ops/index.hpp"
 #include "apsis/ops/linalg.hpp"
@@ -20,7 +22,7 @@
 #include "apsis/ops/select.hpp"
 #include "apsis/transform/grad.hpp"
 #include "apsis/transform/jvp.hpp"
-#include "array/suite.hpp"
+#include "array/worst_errors.hpp"
 
 namespace apsis::testing {
 namespace {
@@ -52,6 +54,7 @@ TEST(ArrayRoom, IncompleteFunctionsToTheLastPlaces) {
     const Function& f = table.at(c.name);
     const Arrays x = golden::inputs_of(c);
     const std::vector<double> got = f.run(c, x)[0].to_vector<double>(), &want = c["y0"].real;
+    measure(c, f, as_text(bounds.at(c.name)) + " + 2 abs(log y)");
     for (std::size_t i = 0; i < want.size(); ++i) {
       const double bound = bounds.at(c.name) + 2 * std::fabs(std::log(want[i]));
       EXPECT_LE(std::fabs(got[i] - want[i]) / want[i], bound * 0x1p-52) << i << ": " << want[i];
@@ -109,6 +112,7 @@ TEST(ArrayRoom, InversesToTheLastPlaces) {
     const std::vector<double> got = f.run(c, x)[0].to_vector<double>(), &want = c["y0"].real;
     const std::vector<double>&p = c["x" + std::to_string(x.size() - 1)].real,
           &by_p = c["g" + std::to_string(x.size() - 1)].real, &ct = c["ct0"].real;
+    measure(c, f, "that of the function");
     for (std::size_t i = 0; i < want.size(); ++i) {
       const bool upper = (p[i] > 0.5) != c.name.ends_with("ccinv");
       const double small = std::fmin(p[i], 1 - p[i]), slope = std::fabs(by_p[i] / ct[i]);
@@ -328,6 +332,14 @@ TEST(ArrayRoom, DistributionsAreWhatTheySay) {
              {.axis = -1});
        },
        [](auto& x) { return tail(x / std::sqrt(3.7)); }},
+      {"complex normal, real part", [=](auto& k) { return real(normal(k, n, c128)); },
+       [](auto& x) { return tail(x * std::sqrt(2.)); }},
+      {"complex normal, imaginary part", [=](auto& k) { return imag(normal(k, n, c128)); },
+       [](auto& x) { return tail(x * std::sqrt(2.)); }},
+      {"complex normal, size", [=](auto& k) { return square(abs(normal(k, n, c128))); },
+       [](auto& x) { return -expm1(-x); }},
+      {"complex normal, angle", [=](auto& k) { return angle(normal(k, n, c128)); },
+       [](auto& x) { return 0.5 + x / (2 * std::numbers::pi); }},
       {"orthogonal", [=](auto& k) { return square(orthogonal(k, 3, {.shape = n})(ellipsis, 0, 1)); },
        [](auto& x) { return special::betainc(0.5, 1., x); }},
   };

@@ -51,5 +51,29 @@ TEST(Gather, WrappedIndicesGoRound) {
        array({6., 5., 4.}));
 }
 
+// What stands beside the index in JAX: `indices_are_sorted`, `unique_indices`, and modes.
+TEST(Updates, PromisesAndModes) {
+  const Array x = array({1., 2., 3., 4.}), at = array({0, 2}), y = array({5., 7.});
+  const IndexPromises unique{.sorted = true, .unique = true};
+  const auto by_factor = [&](const Array& v) { return sum(x.at(at).promise(unique).multiply(v)); };
+  expect_identical({x.at(at).promise(unique).set(y), grad(by_factor)(y)},
+                   {array({5., 2., 7., 4.}), array({1., 3.})}, "promised unique");
+  const auto by_divisor = [&](const Array& v) { return sum(x.at(at).promise(unique).divide(v)); };
+  expect_identical({jit(grad(by_divisor))(array({1., 2.}))}, {array({-1., -0.75})}, "a quotient");
+  EXPECT_THROW(grad([&](const Array& v) { return sum(x.at(at).multiply(v)); })(y), Error);
+  expect_identical({x.at(at).get(IndexMode::Promise), x.at(at).add(y, IndexMode::Promise),
+                    x.at(array({0, 9})).get(IndexMode::Promise)},
+                   {array({1., 3.}), array({6., 2., 10., 4.}), array({1., 4.})}, "promised in bounds");
+}
+
+// As in JAX 0.10: x / ones_like(x).at(…).multiply(…), a floating number.
+TEST(Updates, QuotientsOfIntegersAreFloating) {
+  const Array x = arange(5);
+  expect_identical({x.at(1).divide(2), x.at(array({1, 3, 3})).divide(array({2, 2, 3}))},
+                   {array({0., 0.5, 2., 3., 4.}), array({0., 0.5, 2., 0.5, 4.})}, "quotients");
+  EXPECT_EQ(astype(x, i32).at(1).divide(2).dtype(), (astype(x, i32) / astype(x, i32)).dtype());
+  EXPECT_THROW((x > 1).at(1).divide(true), Error);
+}
+
 }  // namespace
 }  // namespace apsis::testing

@@ -2,23 +2,9 @@
 // an array: values, first derivatives in both modes, and second ones.
 #pragma once
 
-#include <cstdio>
-#include <sstream>
-
-#include "apsis/transform/jvp.hpp"
-#include "array/accuracy_section.hpp"
-#include "array/suite.hpp"
+#include "array/worst_errors.hpp"
 
 namespace apsis::testing {
-
-/// How far a function may be from exact values, in ULP.
-using Bounds = std::map<std::string, double>;
-
-inline double ulps_between(double got, double want) {
-  if (got == want || (std::isnan(got) && std::isnan(want))) return 0;
-  const double step = std::nextafter(std::fabs(want), HUGE_VAL) - std::fabs(want);
-  return std::fabs(got - want) / step;  // NaN where one of them is, or infinite
-}
 
 inline void expect_derivatives(const Array& got, const golden::Field& want, const Case& c, double tolerance,
                                const std::string& what) {
@@ -67,59 +53,18 @@ inline void check_elementwise_derivatives(const Case& c, const Function& how, do
   }
 }
 
-/// The largest error of a function, and what it may be; whether of a scale instead of the value itself.
-struct Worst {
-  double error = 0, bound = 0;
-  bool scaled = false;
-};
-/// What the tests of this program have found so far.
-inline std::map<std::string, Worst>& worst_errors() {
-  static std::map<std::string, Worst> all;
-  return all;
-}
-
 /// The f64 cases of tests/golden/array_NAME.txt that have `text ulp BOUND`, and their derivatives, relative
 /// to the exact ones.
 inline void check_last_places(const std::string& name, const Table& table, double first = 1e-12,
                               double second = 1e-10) {
   for (const Case& c : golden::read(std::string(APSIS_SOURCE_DIR) + "/tests/golden/array_" + name + ".txt")) {
     if (!c.text.contains("ulp")) continue;
-    Worst& worst = worst_errors()[c.name];
-    worst.bound = std::fmax(worst.bound, std::stod(c.text.at("ulp")));
-    worst.scaled = worst.scaled || c.has("scale");
-    const Arrays y = table.at(c.name).run(c, golden::inputs_of(c));
-    for (std::size_t r = 0; r < y.size(); ++r) {
-      const std::vector<double> got = y[r].to_vector<double>(), &want = c["y" + std::to_string(r)].real;
-      ASSERT_EQ(got.size(), want.size()) << c.name;
-      for (std::size_t i = 0; i < want.size(); ++i) {
-        double error = ulps_between(got[i], want[i]);
-        if (c.has("scale")) error = std::fabs(got[i] - want[i]) / (c["scale"].real[i] * 0x1p-52);
-        worst.error = std::fmax(worst.error, error);
-        EXPECT_LE(error, std::stod(c.text.at("ulp")))
-            << c.name << " at element " << i << ": " << got[i] << ", not " << want[i];
-      }
-    }
+    const std::string& bound = c.text.at("ulp");
+    const std::vector<double> errors = measure(c, table.at(c.name), bound);
+    for (std::size_t i = 0; i < errors.size(); ++i)
+      EXPECT_LE(errors[i], std::stod(bound)) << c.name << " at " << arguments_at(golden::inputs_of(c), i);
     check_elementwise_derivatives(c, table.at(c.name), first, second);
   }
-}
-
-/// Rewrites the table of special functions of docs/accuracy.md.
-inline void write_accuracy(const char* path) {
-  std::stringstream file;
-  file << "Largest errors of f64 against mpmath at the points of `tests/golden/make_special.py`, in ULP of "
-          "the value, "
-          "or of a scale, the envelope of\nfunctions that oscillate or the larger terms of a sum, as the "
-          "script "
-          "says. Bounds are asserted by `tests/array/special_families_test.cpp`.\n\nMade by "
-          "`APSIS_SPECIAL_ACCURACY=docs/accuracy.md build/tests/test_array "
-          "--gtest_filter=SpecialFunctions.*`.\n\n| function | error | bound | of |\n|---|---|---|---|\n";
-  char row[160];
-  for (const auto& [name, worst] : worst_errors()) {
-    std::snprintf(row, sizeof row, "| %s | %.1f | %.0f | %s |\n", name.c_str(), worst.error, worst.bound,
-                  worst.scaled ? "a scale" : "the value");
-    file << row;
-  }
-  write_section(path, "Special functions", file.str());
 }
 
 }  // namespace apsis::testing

@@ -170,11 +170,5 @@ TEST(SpecialFunctions, FaddeevasFunctionOfComplexNumbers) {
   EXPECT_NEAR(imag(slope)[0].item<double>(), imag(want)[0].item<double>(), 1e-15);
 }
 
-/// The last of this file: with APSIS_SPECIAL_ACCURACY=FILE in the environment, writes what the others found
-/// to docs/accuracy.md.
-TEST(SpecialFunctions, AccuracyIsWritten) {
-  if (const char* file = std::getenv("APSIS_SPECIAL_ACCURACY")) write_accuracy(file);
-}
-
 }  // namespace
 }  // namespace apsis::testing

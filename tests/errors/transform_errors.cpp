@@ -71,7 +71,7 @@ APSIS_PROVOKES(
     complex_jacobian,
     "[jacfwd] an argument of the function is c128[3]: of complex numbers only holomorphic functions "
     "have one derivative; differentiate with respect to the real and the imaginary part, or take "
-    "jvp(f, z, v), which is f'(z) v where f is holomorphic, or jacrev(holomorphic(f))",
+    "jvp(f, z, v), which is f'(z) v where f is holomorphic, or jacfwd or jacrev of holomorphic(f)",
     jacfwd([](const Array& z) { return abs(z); })(astype(xs, c128)))
 
 APSIS_PROVOKES(holomorphic_result,

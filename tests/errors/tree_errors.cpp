@@ -46,6 +46,11 @@ Array value_of(const Node& node) { return node.value; }
 using namespace error_models;
 
 APSIS_PROVOKES(
+    tree_transpose,
+    "[tree_transpose] the outer tree has 2 leaves, the tree of trees 3, the transposed one 3: the second "
+    "number must be a multiple of the first, not 0, and equal to the third",
+    tree_transpose(std::vector<Array>(2), std::vector<Array>(3), std::vector<Array>(3)))
+APSIS_PROVOKES(
     tree_mismatch,
     "[tree_map] tree 1 and tree 2 differ in structure: `layers` is a sequence of 2 in the first, a sequence "
     "of 1 in the second. Trees that are combined leaf by leaf need equal containers and equal static values",

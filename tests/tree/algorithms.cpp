@@ -78,6 +78,23 @@ TEST(TreeMap, ListsLeaves) {
   EXPECT_EQ(apsis::tree_leaves<Probe>(Linear{1, {}}), (std::vector<Probe>{1, {}}));
 }
 
+TEST(TreeReduce, FoldsLeavesInTheirOrder) {
+  const auto digits = [](int so_far, const Probe& p) { return 10 * so_far + static_cast<int>(p.value()); };
+  EXPECT_EQ(apsis::tree_reduce<Probe>(digits, make_model(), 0), 12345);
+  EXPECT_EQ(apsis::tree_reduce<Probe>(digits, Linear{7, {}}, 0), 7);
+}
+
+TEST(TreeTranspose, TurnsTreesOfTreesRound) {
+  using Pair = std::pair<Probe, Probe>;
+  const std::vector<Pair> rows{{1, 2}, {3, 4}, {5, 6}};
+  using Columns = std::pair<std::vector<Probe>, std::vector<Probe>>;
+  const Columns columns = apsis::tree_transpose<Probe>(std::vector<Probe>(3), rows,
+                                                       Columns{std::vector<Probe>(3), std::vector<Probe>(3)});
+  EXPECT_EQ(values(columns), (std::vector<double>{1, 3, 5, 2, 4, 6}));
+  const auto back = apsis::tree_transpose<Probe>(Pair{}, columns, std::vector<Pair>(3));
+  EXPECT_TRUE(apsis::tree_equal(back, rows));
+}
+
 TEST(Filter, PartitionAndCombineAreInverse) {
   auto [odd, even] =
       apsis::partition(make_model(), [](const Probe& p) { return static_cast<int>(p.value()) % 2 == 1; });

@@ -24,7 +24,7 @@ Array factorial(const Array& n, Loc loc = Loc::here());
 /// log Γ(x) for x ≥ 0; NaN below, where the logarithm is complex (gammaln is that of |Γ|).
 Array loggamma(const Array& x, Loc loc = Loc::here());
 /// The n-th derivative of digamma, an order for each element; no derivative with respect to it. NaN unless n
-/// is an integer ≥ 0, and, where n > 0, for x < 0. Error up to 20 ULP; for one n that is known,
+/// is an integer ≥ 0, and, where n > 0, for x < 0. Error up to 8 ULP; for one n that is known,
 /// apsis::polygamma is more exact.
 Array polygamma(const Array& n, const Array& x, Loc loc = Loc::here());
 /// B₀, B₁ = -1/2, …, Bₙ, Bernoulli's numbers, within 1 ULP: [n + 1]. Throws for a negative n and dtypes that
@@ -36,18 +36,18 @@ struct CombOptions {
   bool repetition = false;  ///< a thing may be taken more than once
 };
 /// n! / (k! (n - k)!), the number of ways to take k of n things; 0 outside of 0 ≤ k ≤ n. For integers exact
-/// below 2⁵¹, where the smaller one of k and n - k is at most 30 within 4 ULP, else within |log| ULP.
+/// below 2⁵¹, where the smaller one of k and n - k is at most 30. Error up to 8 ULP.
 Array comb(const Array& n, const Array& k, const CombOptions& options, Loc loc = Loc::here());
 Array comb(const Array& n, const Array& k, Loc loc = Loc::here());
-/// n! / (n - k)!, the number of ways to take k of n things in order; 0 outside of 0 ≤ k ≤ n. Error up to 20
-/// ULP for integers k ≤ 30, which are exact below 2⁵³, otherwise that of poch.
+/// n! / (n - k)!, the number of ways to take k of n things in order; 0 outside of 0 ≤ k ≤ n. For integers
+/// k ≤ 30 exact below 2⁵³. Error up to 8 ULP.
 Array perm(const Array& n, const Array& k, Loc loc = Loc::here());
 
-/// Γ(a) Γ(b) / Γ(a + b). Error up to 40 ULP while a + b < 20, then up to |log| ULP.
+/// Γ(a) Γ(b) / Γ(a + b). Error up to 8 ULP for a, b > 0.
 Array beta(const Array& a, const Array& b, Loc loc = Loc::here());
 /// log |B(a, b)|, without the cancellation of large terms for a, b > 0.
 Array betaln(const Array& a, const Array& b, Loc loc = Loc::here());
-/// Γ(z + m) / Γ(z), Pochhammer's symbol; 1 for m = 0.
+/// Γ(z + m) / Γ(z), Pochhammer's symbol; 1 for m = 0. Error up to 8 ULP for z, z + m > 0.
 Array poch(const Array& z, const Array& m, Loc loc = Loc::here());
 /// The logarithm of the multivariate gamma function of dimension d.
 Array multigammaln(const Array& a, std::int64_t d, Loc loc = Loc::here());
@@ -55,7 +55,7 @@ Array multigammaln(const Array& a, std::int64_t d, Loc loc = Loc::here());
 // Incomplete functions. Derivatives of any order in all arguments, first ones within 1e-12.
 
 /// ∫₀ˣ tᵃ⁻¹ e⁻ᵗ dt / Γ(a), the regularised lower incomplete gamma function, for a, x ≥ 0; NaN outside. Error
-/// up to 20 ULP, and |log| ULP far in the tail.
+/// up to 8 ULP, and |log| ULP where x and a are more than 700 apart.
 Array gammainc(const Array& a, const Array& x, Loc loc = Loc::here());
 /// 1 - gammainc(a, x), exact where that is near 1, with the same error.
 Array gammaincc(const Array& a, const Array& x, Loc loc = Loc::here());
@@ -90,7 +90,7 @@ Array y0(const Array& x, Loc loc = Loc::here());  ///< yv(0, x).
 Array y1(const Array& x, Loc loc = Loc::here());  ///< yv(1, x).
 /// J₀(x), J₁(x), …, Jᵥ(x) along a new first axis. Throws for a negative v. (JAX: bessel_jn(x, v=v))
 Array bessel_jn(const Array& x, std::int64_t v, Loc loc = Loc::here());
-/// The modified Bessel function I of the first kind. Error up to 16 ULP, plus |log| ULP.
+/// The modified Bessel function I of the first kind. Error up to 8 ULP, plus |log| ULP.
 Array iv(const Array& v, const Array& x, Loc loc = Loc::here());
 /// Iᵥ(x) exp(-|x|).
 Array ive(const Array& v, const Array& x, Loc loc = Loc::here());
@@ -152,13 +152,13 @@ Array zeta(const Array& s, const Array& q, Loc loc = Loc::here());
 /// for other arguments as many digits are lost as terms cancel. Infinite where b is 0 or a negative integer.
 Array hyp1f1(const Array& a, const Array& b, const Array& x, Loc loc = Loc::here());
 /// Σ (a)ₖ (b)ₖ / (c)ₖ xᵏ / k!, Gauss' function (DLMF 15.2.1), continued to x < -1. Infinite for x > 1, unless
-/// the series ends, and where c is 0 or a negative integer. Error up to 100 ULP for moderate a, b, c.
+/// the series ends, and where c is 0 or a negative integer. Error up to 20 ULP for moderate a, b, c.
 Array hyp2f1(const Array& a, const Array& b, const Array& c, const Array& x, Loc loc = Loc::here());
 
 /// P̄ₙᵐ(cos θ), the associated Legendre function of integers n ≥ 0 and m, with Condon and Shortley's sign,
 /// times √((2n + 1) (n - m)! / (4π (n + m)!)): spherical harmonics without exp(imφ). 0 for |m| > n; NaN
-/// unless n and m are integers and n ≥ 0. Error of up to n ULP of 1, in n steps; no derivatives with respect
-/// to n and m.
+/// unless n and m are integers and n ≥ 0. Error up to 8 ULP of 1 for n ≤ 100, in n steps; no derivatives with
+/// respect to n and m.
 Array sph_legendre_p(const Array& n, const Array& m, const Array& theta, Loc loc = Loc::here());
 /// Real and imaginary part of the spherical harmonic of degree n and order m at the polar angle θ and the
 /// azimuth φ: sph_legendre_p(n, m, θ) exp(imφ).

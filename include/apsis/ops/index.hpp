@@ -79,8 +79,15 @@ struct Index {
 
 /// What an entry of an index array that is out of bounds means: the nearest entry; reading, NaN (or the least
 /// signed, the greatest unsigned integer, true); writing, nothing; or the entry that one comes to going round
-/// the axis. Fill and Drop are the same: the first word suits reads.
-enum class IndexMode : std::uint8_t { Clip, Fill, Drop = Fill, Wrap };
+/// the axis. Fill and Drop are the same: the first word suits reads. Promise says that no entry is out of
+/// bounds (JAX: promise_in_bounds); if one is all the same, it means the nearest.
+enum class IndexMode : std::uint8_t { Clip, Fill, Drop = Fill, Wrap, Promise };
+
+/// What is said of the elements that an index names, not checked. (JAX: indices_are_sorted, unique_indices)
+struct IndexPromises {
+  bool sorted = false;  ///< in row-major order: changes nothing here
+  bool unique = false;  ///< none is named twice: then multiply and divide have derivatives by what they take
+};
 
 /// What `x.at(…)` returns: x with the indexed elements replaced or combined. The values broadcast to the
 /// indexed shape and convert to x's dtype; floating values are refused by integers and booleans. Where an
@@ -89,12 +96,19 @@ class IndexUpdate {
  public:
   IndexUpdate(Array x, std::vector<Index> index)
       : x_(static_cast<Array&&>(x)), index_(static_cast<std::vector<Index>&&>(index)) {}
+  /// The same elements, of which this is promised: `x.at(i).promise({.unique = true}).multiply(y)`.
+  IndexUpdate promise(const IndexPromises& promises) const {
+    IndexUpdate with = *this;
+    with.promises_ = promises;
+    return with;
+  }
   Array get(IndexMode mode = IndexMode::Clip, Loc loc = Loc::here()) const;
   Array set(const Array& values, IndexMode mode = IndexMode::Drop, Loc loc = Loc::here()) const;
   Array add(const Array& values, IndexMode mode = IndexMode::Drop, Loc loc = Loc::here()) const;
   Array multiply(const Array& values, IndexMode mode = IndexMode::Drop, Loc loc = Loc::here()) const;
   Array subtract(const Array& values, IndexMode mode = IndexMode::Drop, Loc loc = Loc::here()) const;
-  /// Of floating arrays. Where an element is named twice, it is divided by the product.
+  /// Integers become floating numbers, as by `/`. Where an element is named twice, it is divided by the
+  /// product.
   Array divide(const Array& values, IndexMode mode = IndexMode::Drop, Loc loc = Loc::here()) const;
   /// Of floating arrays. Where an element is named twice, its exponent is the product.
   Array power(const Array& values, IndexMode mode = IndexMode::Drop, Loc loc = Loc::here()) const;
@@ -109,6 +123,7 @@ class IndexUpdate {
  private:
   Array x_;
   std::vector<Index> index_;
+  IndexPromises promises_;
 };
 
 /// Entries of an axis at integer positions; the result has the shape of `indices` in place of that axis.

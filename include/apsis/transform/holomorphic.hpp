@@ -4,7 +4,7 @@
 //
 //   auto f = [](const Array& z) { return z * exp(z); };
 //   Array slope = grad(holomorphic(f))(z);       // f'(z), z a scalar   (JAX: grad(f, holomorphic=True))
-//   Array j = jacrev(holomorphic(g))(z);         // of vectors: ∂g[i]/∂z[j]
+//   Array j = jacrev(holomorphic(g))(z);         // of vectors: ∂g[i]/∂z[j]; jacfwd is the same
 //   Array second = grad(holomorphic(grad(holomorphic(f))))(z);
 
 #include <utility>
@@ -49,7 +49,8 @@ struct tree_trait<Holomorphic<F>> {
 
 /// The real part u of a holomorphic function f = u + iv, whose gradient ∂x u - i ∂y u is f' (Cauchy and
 /// Riemann): `grad` and `jacrev` of it by complex arguments are the derivative of f. By real arguments they
-/// are that of u. Of a pair, the second part is auxiliary, as in `grad`. That f is holomorphic is not
+/// are that of u. `jacfwd` takes f itself: the same derivative by complex arguments, that of f by real ones.
+/// Of a pair, the second part is auxiliary, as in `grad`. That f is holomorphic is not
 /// checked: of what is not (`abs`, `conj`), the gradient is that of u. Throws where a result of f is not
 /// complex.
 template <class F>

@@ -7,6 +7,7 @@
 //   Array block = h.block(&Model::alpha, &Model::beta), all = h.matrix();
 
 #include "apsis/transform/grad.hpp"
+#include "apsis/transform/holomorphic.hpp"
 
 namespace apsis {
 
@@ -16,9 +17,15 @@ struct JacobianCall {
   std::vector<Array> outs;
   std::vector<Array> blocks;  // by output, then input; empty where not differentiable
 };
-/// Throws if nothing in the result is floating.
+/// Throws if nothing in the result is floating, and where complex numbers stand in the way, unless the
+/// function is said to be holomorphic.
 JacobianCall jacobian_call(const Callee& callee, std::span<const Array> leaves,
-                           std::vector<bool> differentiate, bool forward, const char* name, Loc loc);
+                           std::vector<bool> differentiate, bool forward, const char* name, Loc loc,
+                           bool holomorphic = false);
+template <class F>
+inline constexpr bool is_holomorphic = false;
+template <class F>
+inline constexpr bool is_holomorphic<Holomorphic<F>> = true;
 Array join_blocks(std::span<const Array> blocks, std::span<const std::int64_t> heights,
                   std::span<const std::int64_t> widths);
 
@@ -69,11 +76,20 @@ struct JacobianOf : detail::Transformed<JacobianOf<F, forward, N...>, F> {
   template <class... A>
   auto call(const A&... args) const {
     using namespace detail;
-    using Flat = FlatFunction<F, A...>;
+    // Forward mode takes the function itself, reverse mode its real part.
+    constexpr bool whole = forward && is_holomorphic<F>;
+    const auto& function = [&]() -> const auto& {
+      if constexpr (whole)
+        return f.f;
+      else
+        return f;
+    }
+    ();
+    using Flat = FlatFunction<std::remove_cvref_t<decltype(function)>, A...>;
     using Out = typename Flat::Result;
-    Flat flat(f, args...);
+    Flat flat(function, args...);
     JacobianCall r = jacobian_call(callee_of(flat), flat.leaves(), mark_arguments<N...>(flat, name, loc),
-                                   forward, name, loc);
+                                   forward, name, loc, whole);
     const std::size_t ins = flat.leaves().size();
     const auto row = [&](std::size_t out) {
       return std::span<const Array>(r.blocks).subspan(out * ins, ins);

@@ -63,6 +63,43 @@ std::vector<Leaf> tree_leaves(const T& tree) {
   return leaves;
 }
 
+/// f(… f(f(start, leaf), leaf) …, leaf) over the leaves in declaration order; empty ones are left out.
+/// (jax.tree.reduce)
+template <class Leaf = Array, class F, class T, class Value>
+Value tree_reduce(F&& f, const T& tree, Value start) {
+  for_each_leaf(tree, [&](const Leaf& leaf) {
+    if (!is_leaf<Leaf>::empty(leaf)) start = f(static_cast<Value&&>(start), leaf);
+  });
+  return start;
+}
+
+namespace detail {
+[[noreturn]] void fail_transpose(std::size_t outer, std::size_t leaves, std::size_t wanted, Loc loc);
+}
+
+/// A tree of trees the other way round: leaf j of tree i becomes leaf i of tree j. `outer` has the structure
+/// of the trees' tree, `transposed` that of the result; what their leaves are does not count. Throws where
+/// the numbers of leaves do not fit. (jax.tree.transpose)
+///
+///     std::vector<std::pair<Array, Array>> runs = …;
+///     std::pair<std::vector<Array>, std::vector<Array>> columns = {{}, {}};
+///     columns.first.resize(runs.size()), columns.second.resize(runs.size());
+///     columns = tree_transpose(std::vector<Array>(runs.size()), runs, columns);
+template <class Leaf = Array, class Outer, class T, class R>
+R tree_transpose(const Outer& outer, const T& tree, R transposed, Loc loc = Loc::here()) {
+  const std::vector<Leaf> leaves = tree_leaves<Leaf>(tree);
+  const std::size_t rows = leaf_count(outer);
+  if (rows == 0 || leaves.size() % rows != 0 || leaf_count(transposed) != leaves.size())
+    detail::fail_transpose(rows, leaves.size(), leaf_count(transposed), loc);
+  const std::size_t columns = leaves.size() / rows;
+  std::size_t next = 0;
+  for_each_leaf(transposed, [&](Leaf& leaf) {
+    leaf = leaves[next % rows * columns + next / rows];
+    ++next;
+  });
+  return transposed;
+}
+
 namespace detail {
 template <class F, class T, class... Other>
 std::remove_cvref_t<T> tree_map_at(Loc loc, F&& f, T&& tree, const Other&... other) {

@@ -229,7 +229,8 @@ Shape joined(const Shape& a, const Shape& b) {
 }  // namespace
 
 JacobianCall jacobian_call(const Callee& callee, std::span<const Array> leaves,
-                           std::vector<bool> differentiate, bool forward, const char* name, Loc loc) {
+                           std::vector<bool> differentiate, bool forward, const char* name, Loc loc,
+                           bool holomorphic) {
   const LocScope place(loc);
   keep_inexact(differentiate, leaves);
   Linearized r = linearize(callee, leaves, differentiate, loc);
@@ -238,7 +239,9 @@ JacobianCall jacobian_call(const Callee& callee, std::span<const Array> leaves,
     fail(messages::result_not_floating, {name, out_avals.empty() ? "no array" : plain_text(out_avals[0])},
          loc);
   std::size_t ins = leaves.size(), outs = r.outs.size();
-  for (std::size_t i = 0; i < ins && forward; ++i)
+  for (std::size_t i = 0; i < outs && holomorphic; ++i)
+    if (!is_complex(out_avals[i].dtype())) fail(messages::holomorphic_result, {to_string(out_avals[i])}, loc);
+  for (std::size_t i = 0; i < ins && forward && !holomorphic; ++i)
     if (differentiate[i] && is_complex(in_avals[i].dtype()))
       fail(messages::complex_jacobian, {name, "an argument", to_string(in_avals[i])}, loc);
   for (std::size_t i = 0; i < outs && !forward; ++i)
