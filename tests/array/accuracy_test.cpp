@@ -13,7 +13,7 @@ larger terms of a sum, 1 of spherical harmonics), as the scripts say; of f32 at 
 their size (and, where the functions oscillate or are sums, that of y / x), by the argument of this number. Bounds of f64 are asserted by `tests/array`.
 
 Where more than 8 ULP are met, it is not by the formula: `betainc` is 1 less the other tail where b < 1 and (1 - x) a < 3, and has the error of 1 there; inverses have
-that of the function, as much as it moves them; `betaln` and `kl_div` are differences of larger numbers; in `hyp1f1` of numbers of different signs the terms of the series
+that of the function, as much as it moves them; `betaln` is a difference of larger numbers; in `hyp1f1` of numbers of different signs the terms of the series
 cancel; `hyp2f1` near 1 is the end of a walk by Taylor series. The derivatives of `i0e` and `i1e` are differences that for large x cancel, as in JAX.
 
 Made by `APSIS_SPECIAL_ACCURACY=docs/accuracy.md build/tests/test_array --gtest_filter=*LastPlaces:SpecialFunctions.*`.
