@@ -63,7 +63,11 @@ GROUPS = [
         ["linalg/solve-3x3", "linalg/cholesky-6x6", "linalg/cholesky-8x8", "linalg/solve-1024"],
     ),
     Group("noise", "noise.py", ["sde/gbm-tree", "sde/gbm-unsafe", "sde/gbm-scan", "sde/heston-greeks"]),
-    Group("brusselator", "brusselator.py", ["brusselator/banded", "brusselator/2d"]),
+    Group("brusselator", "brusselator.py", ["brusselator/banded", "brusselator/2d"], ["cvode"]),
+    Group("robertson", "stiff.py", ["robertson/solve"], ["cvode"]),
+    Group("robertson-first", "stiff.py", ["robertson/first-call"]),
+    Group("robertson-ensemble", "stiff.py", ["robertson/ensemble"], ["cvode"]),
+    Group("pollution", "stiff.py", ["pollution/solve"], ["cvode"]),
     Group("cde", "cde.py", ["cde/spiral-step"]),
     Group("complex", "complex.py", ["complex/mandelbrot", "complex/exp-product"]),
 ]
@@ -132,7 +136,7 @@ class Session:
             sides.insert(0 if apsis_first else 1, ("apsis", apsis))
         if threads == "one":
             limits = [self.build / "bench" / f"limit_{name}" for name in group.limits]
-            sides += [("limit", [limit]) for limit in limits if limit.exists()]  # some need a package
+            sides += [("limit", [limit, group.name]) for limit in limits if limit.exists()]  # some need a package
         for side, command in sides:
             print(f"  {group.name}: {side}{'@all' if threads == 'all' else ''}", file=self.log, flush=True)
             self.measure(side, group, command, threads)

@@ -73,6 +73,10 @@ int main(int argc, char** argv) {
       {"shared", bench::shared},
       {"noise", bench::noise},
       {"brusselator", bench::brusselator},
+      {"robertson", bench::robertson},
+      {"robertson-first", bench::robertson_first},
+      {"robertson-ensemble", bench::robertson_ensemble},
+      {"pollution", bench::pollution},
       {"cde", bench::cde},
       {"complex", bench::complex_numbers},
   };

@@ -3,9 +3,8 @@
 // Built by bench/work_precision/build.sh.
 
 #include <cmath>
-#include <cstdint>
-#include <functional>
 #include <stdexcept>
+#include <string>
 
 #include <cvode/cvode.h>
 #include <nvector/nvector_serial.h>
@@ -137,41 +136,45 @@ Vector picked(const Vector& y, const std::vector<int>& places) {
   return out;
 }
 
-void robertson_rows() {
+void robertson_solve() {
   const Problem p{robertson, robertson_jacobian, dense, SUNLinSol_Dense};
   volatile double slow = 0.04;
   Vector end;
-  const double one = limits::median_seconds(51, [&] {
+  const double spent = limits::median_seconds(51, [&] {
     double rate = slow;
     end = solve(p, {1, 0, 0}, 1e5, 1e-8, 1e-12, &rate);
   });
-  limits::report("robertson/solve", "us", one * 1e6, end);
-  // Of the 10,000 solves every tenth, one after the other.
+  limits::report("robertson/solve", "us", spent * 1e6, end);
+}
+
+/// Of the 10,000 solves every tenth, one after the other.
+void robertson_ensemble() {
+  const Problem p{robertson, robertson_jacobian, dense, SUNLinSol_Dense};
   Vector ends;
-  const double thousand = limits::median_seconds(3, [&] {
+  const double spent = limits::median_seconds(3, [&] {
     ends.clear();
     for (int i = 0; i < 10'000; i += 10) {
       double rate = 0.02 + 0.04 * i / 9999.;
-      end = solve(p, {1, 0, 0}, 1e5, 1e-8, 1e-12, &rate);
+      const Vector end = solve(p, {1, 0, 0}, 1e5, 1e-8, 1e-12, &rate);
       if (i % 4000 == 0) ends.insert(ends.end(), end.begin(), end.end());
     }
   });
-  limits::report("robertson/ensemble", "us/solve", thousand * 1e3, ends);
+  limits::report("robertson/ensemble", "us/solve", spent * 1e3, ends);
 }
 
-}  // namespace
-
-int main() {
-  robertson_rows();
+void pollution() {
+  const Problem p{slope_of<POLLUTION>, nullptr, dense, SUNLinSol_Dense};
   Vector end;
-  const Problem pollution{slope_of<POLLUTION>, nullptr, dense, SUNLinSol_Dense};
-  double spent = limits::median_seconds(
-      51, [&] { end = solve(pollution, POLLUTION::y0(), POLLUTION::t1, 1e-6, 1e-12); });
+  const double spent =
+      limits::median_seconds(51, [&] { end = solve(p, POLLUTION::y0(), POLLUTION::t1, 1e-6, 1e-12); });
   limits::report("pollution/solve", "us", spent * 1e6, picked(end, {0, 1, 3, 6, 7, 14}));
+}
 
+void brusselator() {
   const Problem line{slope_of<Brusselator>, nullptr,
                      [](sunindextype n, SUNContext c) { return SUNBandMatrix(n, 2, 2, c); }, SUNLinSol_Band};
-  spent =
+  Vector end;
+  double spent =
       limits::median_seconds(11, [&] { end = solve(line, Brusselator::y0(), Brusselator::t1, 1e-6, 1e-6); });
   limits::report("brusselator/banded", "ms", spent * 1e3, picked(end, {0, 126, 254, 1, 127, 255}));
 
@@ -187,4 +190,18 @@ int main() {
   }
   spent = limits::median_seconds(11, [&] { end = solve(plane, start, 11.5, 1e-6, 1e-6); });
   limits::report("brusselator/2d", "ms", spent * 1e3, picked(end, {0, 210, 420, 1, 211, 421}));
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  const struct {
+    const char* name;
+    void (*run)();
+  } groups[] = {{"robertson", robertson_solve},
+                {"robertson-ensemble", robertson_ensemble},
+                {"pollution", pollution},
+                {"brusselator", brusselator}};
+  for (const auto& group : groups)
+    if (count < 2 || std::string(words[1]) == group.name) group.run();
 }

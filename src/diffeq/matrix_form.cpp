@@ -77,8 +77,13 @@ MatrixForm::MatrixForm(const Slopes& slopes, const VectorSlope& slope, const Lay
                        const Array& y)
     : unit_(slopes.mass().is_empty()) {
   const std::int64_t n = layout.size();
-  mass_ = unit_ ? eye(n, -1, 0, layout.dtype()) : slopes.mass();
-  if (n < large) return;
+  if (n >= large) take_pattern(slopes, slope, layout, t, y);
+  if (pattern_.is_empty()) mass_ = unit_ ? eye(n, -1, 0, layout.dtype()) : slopes.mass();
+}
+
+void MatrixForm::take_pattern(const Slopes& slopes, const VectorSlope& slope, const Layout& layout,
+                              const Array& t, const Array& y) {
+  const std::int64_t n = layout.size();
   own_ = pattern_of(slope, t, y);
   TraceScope now(nullptr);
   const Pattern diagonal = diagonal_pattern(n);

@@ -45,6 +45,10 @@ class MatrixForm {
   Blocks blocks(std::int64_t k) const;
 
  private:
+  /// Goes over to the pattern, if it has few entries.
+  void take_pattern(const Slopes& slopes, const VectorSlope& slope, const Layout& layout, const Array& t,
+                    const Array& y);
+
   Pattern own_, pattern_;  // of ∂f/∂y, and with the diagonal and the mass matrix
   Array own_at_, mass_;    // of each entry of pattern_ its number in own_, or that of a zero behind all
   bool unit_;              // no mass matrix
