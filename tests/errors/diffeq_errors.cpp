@@ -107,8 +107,8 @@ APSIS_PROVOKES(step_to_times, "[StepTo] ts must hold at least two times, from t0
                diffeqsolve(ODETerm{decay}, Tsit5{}, 0., 1., {}, initial, {.controller = StepTo{{0.}}}))
 
 APSIS_PROVOKES(no_error_estimate,
-               "[PIDController] the solver estimates no error; use ConstantStepSize, or another "
-               "solver such as Tsit5",
+               "[PIDController] the solver estimates no error; use ConstantStepSize, or HalfSolver{…} of it, "
+               "or another solver such as Tsit5",
                diffeqsolve(ODETerm{decay}, Euler{}, 0., 1., 0.1, initial, {.controller = adaptive}))
 
 APSIS_PROVOKES(

@@ -83,6 +83,19 @@ TEST(SparseLU, Solves) {
   EXPECT_EQ(linear_solve(sparse(zeros({0, 0})), zeros({0})).value.size(), 0);
 }
 
+// Pivots stay on the diagonal where they can; what a matrix gives is its own, whatever was solved before.
+TEST(SparseLU, PivotsWhereTheDiagonalIsSmall) {
+  constexpr std::int64_t n = 40;
+  const Array ring = roll(eye(n), 1, 0) - 0.5 * roll(eye(n), -1, 0), b = linspace(-1., 2., n);
+  const Array dominant = ring + 4. * eye(n), small = ring + 1e-14 * eye(n);
+  const auto solved = [&](const Array& m) { return linear_solve(sparse(m), b, linear::SparseLU{}).value; };
+  const Array first = solved(small);
+  expect_near(first, linalg::solve(small, b), 1e-10);  // KLU's pivots may be a thousandth of the largest
+  expect_near(solved(dominant), linalg::solve(dominant, b), 1e-14);
+  EXPECT_TRUE(array_equal(solved(small), first).item<bool>());
+  EXPECT_TRUE(array_equal(solved(2. * dominant), 0.5 * solved(dominant)).item<bool>());
+}
+
 /// A tridiagonal matrix of a ring whose elements are numbered in another order.
 Array shuffled_ring(std::int64_t n) {
   const Array ring = 4. * eye(n) - roll(eye(n), 1, 0) - 0.5 * roll(eye(n), -1, 0);
