@@ -166,7 +166,7 @@ void pollution() {
   const Problem p{slope_of<POLLUTION>, nullptr, dense, SUNLinSol_Dense};
   Vector end;
   const double spent =
-      limits::median_seconds(51, [&] { end = solve(p, POLLUTION::y0(), POLLUTION::t1, 1e-6, 1e-12); });
+      limits::median_seconds(51, [&] { end = solve(p, POLLUTION::y0(), POLLUTION::t1, 1e-7, 1e-12); });
   limits::report("pollution/solve", "us", spent * 1e6, picked(end, {0, 1, 3, 6, 7, 14}));
 }
 
