@@ -72,8 +72,6 @@ TEST(Work, OfSolversThatKeepTheirMatricesIsLess) {
   const Counts radau = solve(Radau5{}, 1e-8);
   EXPECT_LT(radau.jacobians, radau.factorisations);
   EXPECT_LT(radau.factorisations, radau.steps);
-              radau.evaluations, radau.jacobians, radau.factorisations);
-              bdf.jacobians, bdf.factorisations);
 }
 
 TEST(Work, IsThatOfEachLaneAndOfBothOfTwoSolvers) {
