@@ -74,7 +74,7 @@ TEST(Misuses, Heat) {
   // Step of zero.
   expect_misuse("the step of a range must not be 0 (axis 0 of shape [3])", [&] { x[range(0, 3, 0)]; });
   // Steps by an error that the method does not estimate.
-  expect_misuse("use ConstantStepSize, or another solver such as Tsit5", [&] {
+  expect_misuse("use ConstantStepSize, or HalfSolver{…} of it, or another solver such as Tsit5", [&] {
     diffeqsolve(ODETerm{decay}, Euler{}, 0., 1., 0.1, x,
                 {.controller = PIDController{.rtol = 1e-6, .atol = 1e-9}});
   });
