@@ -113,6 +113,18 @@ void Placement::each_row(const std::int64_t* indices, Visit&& visit) const {
   };
   if (starts.size() == 1) {
     const Start only = starts[0];
+    // Elements of a vector, one after the other.
+    if (only.stride == 1 && only.limit >= 0 && vector_length == 1 && batch.size() == 1 &&
+        batch_strides[0] == 1 && operand_steps()[0] == 0) {
+      for (std::int64_t i = 0; i < rows; ++i) {
+        const std::int64_t start = indices[i];
+        if (start >= 0 && start <= only.limit) [[likely]]
+          visit(start, i, true);
+        else
+          visit(start < 0 ? 0 : only.limit, i, false);
+      }
+      return;
+    }
     return walk_rows(
         indices,
         [&, only](const std::int64_t* vector, std::int64_t& offset) { return add(only, vector, offset); },
