@@ -64,7 +64,8 @@ void brusselator() {
   const Array at = arange(0., static_cast<double>(side)) / static_cast<double>(side),
               bump = pow(at * (1. - at), 1.5), flat = ones({side});
   const Array start = stack({22. * bump * expand_dims(flat, 1), 27. * expand_dims(bump, 1) * flat});
-  measure("brusselator/2d", InThePlane{}, BackwardDifferences{}, 11.5, start, 5e-8, {0, 105, 210, 400, 505, 610});
+  measure("brusselator/2d", InThePlane{}, BackwardDifferences{}, 11.5, start, 5e-8,
+          {0, 105, 210, 400, 505, 610});
 }
 
 }  // namespace bench
