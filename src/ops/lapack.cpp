@@ -91,33 +91,40 @@ CBLAS_DIAG diagonal(bool unit) { return unit ? CblasUnit : CblasNonUnit; }
 }  // namespace
 
 // What all numbers have.
-#define APSIS_LAPACK(p, T)                                                                    \
-  Int potrf(char uplo, Int n, T* a) {                                                         \
-    const OpenblasCall alone;                                                                 \
-    Int info = 0;                                                                             \
-    APSIS_OPENBLAS(p##potrf_)(&uplo, &n, a, &n, &info, 1);                                    \
-    return info;                                                                              \
-  }                                                                                           \
-  Int getrf(Int m, Int n, T* a, Int* pivots) {                                                \
-    const OpenblasCall alone;                                                                 \
-    Int info = 0;                                                                             \
-    APSIS_OPENBLAS(p##getrf_)(&m, &n, a, &m, pivots, &info);                                  \
-    return info;                                                                              \
-  }                                                                                           \
-  Int gelqf(Int m, Int n, T* a, T* tau, Work<T>& work) {                                      \
-    const OpenblasCall alone;                                                                 \
-    Int info = 0;                                                                             \
-    with_work(work, [&](T* memory, Int length) {                                              \
-      APSIS_OPENBLAS(p##gelqf_)(&m, &n, a, &m, tau, memory, &length, &info);                  \
-    });                                                                                       \
-    return info;                                                                              \
-  }                                                                                           \
-  Int gbsv(Int n, Int lower, Int upper, Int columns, T* a, Int* pivots, T* b) {               \
-    const OpenblasCall alone;                                                                 \
-    Int info = 0;                                                                             \
-    const Int height = 2 * lower + upper + 1;                                                 \
-    APSIS_OPENBLAS(p##gbsv_)(&n, &lower, &upper, &columns, a, &height, pivots, b, &n, &info); \
-    return info;                                                                              \
+#define APSIS_LAPACK(p, T)                                                                        \
+  Int potrf(char uplo, Int n, T* a) {                                                             \
+    const OpenblasCall alone;                                                                     \
+    Int info = 0;                                                                                 \
+    APSIS_OPENBLAS(p##potrf_)(&uplo, &n, a, &n, &info, 1);                                        \
+    return info;                                                                                  \
+  }                                                                                               \
+  Int getrf(Int m, Int n, T* a, Int* pivots) {                                                    \
+    const OpenblasCall alone;                                                                     \
+    Int info = 0;                                                                                 \
+    APSIS_OPENBLAS(p##getrf_)(&m, &n, a, &m, pivots, &info);                                      \
+    return info;                                                                                  \
+  }                                                                                               \
+  Int gelqf(Int m, Int n, T* a, T* tau, Work<T>& work) {                                          \
+    const OpenblasCall alone;                                                                     \
+    Int info = 0;                                                                                 \
+    with_work(work, [&](T* memory, Int length) {                                                  \
+      APSIS_OPENBLAS(p##gelqf_)(&m, &n, a, &m, tau, memory, &length, &info);                      \
+    });                                                                                           \
+    return info;                                                                                  \
+  }                                                                                               \
+  Int gbsv(Int n, Int lower, Int upper, Int columns, T* a, Int* pivots, T* b) {                   \
+    const OpenblasCall alone;                                                                     \
+    Int info = 0;                                                                                 \
+    const Int height = 2 * lower + upper + 1;                                                     \
+    APSIS_OPENBLAS(p##gbsv_)(&n, &lower, &upper, &columns, a, &height, pivots, b, &n, &info);     \
+    return info;                                                                                  \
+  }                                                                                               \
+  Int trsyl(Int m, Int n, const T* a, const T* b, T* c, Real<T>& scale) {                         \
+    const OpenblasCall alone;                                                                     \
+    Int info = 0;                                                                                 \
+    const Int sign = 1;                                                                           \
+    APSIS_OPENBLAS(p##trsyl_)("N", "N", &sign, &m, &n, a, &m, b, &n, c, &m, &scale, &info, 1, 1); \
+    return info;                                                                                  \
   }
 APSIS_LAPACK(s, float)
 APSIS_LAPACK(d, double)
@@ -126,7 +133,15 @@ APSIS_LAPACK(z, std::complex<double>)
 #undef APSIS_LAPACK
 
 // Of orthogonal ("or") and unitary ("un") reflections.
-#define APSIS_LAPACK_HESSENBERG(p, kind, T)                                                     \
+#define APSIS_LAPACK_REFLECTIONS(p, kind, T)                                                    \
+  Int orglq(Int m, Int n, Int k, T* a, const T* tau, Work<T>& work) {                           \
+    const OpenblasCall alone;                                                                   \
+    Int info = 0;                                                                               \
+    with_work(work, [&](T* memory, Int length) {                                                \
+      APSIS_OPENBLAS(p##kind##glq_)(&m, &n, &k, a, &m, tau, memory, &length, &info);            \
+    });                                                                                         \
+    return info;                                                                                \
+  }                                                                                             \
   Int gehrd(Int n, T* a, T* q, Work<T>& work) {                                                 \
     const OpenblasCall alone;                                                                   \
     Int info = 0;                                                                               \
@@ -144,14 +159,6 @@ APSIS_LAPACK(z, std::complex<double>)
   }
 
 #define APSIS_LAPACK_REAL(p, T)                                                                              \
-  Int orglq(Int m, Int n, Int k, T* a, const T* tau, Work<T>& work) {                                        \
-    const OpenblasCall alone;                                                                                \
-    Int info = 0;                                                                                            \
-    with_work(work, [&](T* memory, Int length) {                                                             \
-      APSIS_OPENBLAS(p##orglq_)(&m, &n, &k, a, &m, tau, memory, &length, &info);                             \
-    });                                                                                                      \
-    return info;                                                                                             \
-  }                                                                                                          \
   Int syevd(char job, char uplo, Int n, T* a, T* values, Work<T>& work) {                                    \
     const OpenblasCall alone;                                                                                \
     Int info = 0;                                                                                            \
@@ -199,14 +206,7 @@ APSIS_LAPACK(z, std::complex<double>)
     });                                                                                                      \
     return info;                                                                                             \
   }                                                                                                          \
-  APSIS_LAPACK_HESSENBERG(p, or, T)                                                                          \
-  Int trsyl(Int m, Int n, const T* a, const T* b, T* c, T& scale) {                                          \
-    const OpenblasCall alone;                                                                                \
-    Int info = 0;                                                                                            \
-    const Int sign = 1;                                                                                      \
-    APSIS_OPENBLAS(p##trsyl_)("N", "N", &sign, &m, &n, a, &m, b, &n, c, &m, &scale, &info, 1, 1);            \
-    return info;                                                                                             \
-  }                                                                                                          \
+  APSIS_LAPACK_REFLECTIONS(p, or, T)                                                                         \
   void gemm(Op a_op, Op b_op, Int m, Int n, Int k, const T* a, const T* b, T* c) {                           \
     const OpenblasCall alone;                                                                                \
     APSIS_OPENBLAS(cblas_##p##gemm)                                                                          \
@@ -231,14 +231,6 @@ APSIS_LAPACK_REAL(d, double)
 
 // LAPACK's bounds of the memory of real numbers (the documents of heevd and gesdd).
 #define APSIS_LAPACK_COMPLEX(p, T)                                                                           \
-  Int orglq(Int m, Int n, Int k, T* a, const T* tau, Work<T>& work) {                                        \
-    const OpenblasCall alone;                                                                                \
-    Int info = 0;                                                                                            \
-    with_work(work, [&](T* memory, Int length) {                                                             \
-      APSIS_OPENBLAS(p##unglq_)(&m, &n, &k, a, &m, tau, memory, &length, &info);                             \
-    });                                                                                                      \
-    return info;                                                                                             \
-  }                                                                                                          \
   Int syevd(char job, char uplo, Int n, T* a, Real<T>* values, Work<T>& work) {                              \
     const OpenblasCall alone;                                                                                \
     Int info = 0;                                                                                            \
@@ -292,14 +284,7 @@ APSIS_LAPACK_REAL(d, double)
     });                                                                                                      \
     return info;                                                                                             \
   }                                                                                                          \
-  APSIS_LAPACK_HESSENBERG(p, un, T)                                                                          \
-  Int trsyl(Int m, Int n, const T* a, const T* b, T* c, Real<T>& scale) {                                    \
-    const OpenblasCall alone;                                                                                \
-    Int info = 0;                                                                                            \
-    const Int sign = 1;                                                                                      \
-    APSIS_OPENBLAS(p##trsyl_)("N", "N", &sign, &m, &n, a, &m, b, &n, c, &m, &scale, &info, 1, 1);            \
-    return info;                                                                                             \
-  }                                                                                                          \
+  APSIS_LAPACK_REFLECTIONS(p, un, T)                                                                         \
   void gemm(Op a_op, Op b_op, Int m, Int n, Int k, const T* a, const T* b, T* c) {                           \
     const OpenblasCall alone;                                                                                \
     const T one = 1, zero = 0;                                                                               \
@@ -317,6 +302,6 @@ APSIS_LAPACK_REAL(d, double)
 APSIS_LAPACK_COMPLEX(c, std::complex<float>)
 APSIS_LAPACK_COMPLEX(z, std::complex<double>)
 #undef APSIS_LAPACK_COMPLEX
-#undef APSIS_LAPACK_HESSENBERG
+#undef APSIS_LAPACK_REFLECTIONS
 
 }  // namespace apsis::detail::lapack

@@ -5,15 +5,10 @@
 #include <numbers>
 
 #include "compositions/matrix.hpp"
+#include "compositions/rows.hpp"
 
 namespace apsis::compositions {
 namespace {
-
-using Arrays = std::span<const Array>;
-using Numbers = std::span<const Number>;
-using Statics = std::span<const double>;
-using Tensors = std::span<const Tensor>;
-using Shapes = std::vector<Shape>;
 
 bool choose_lines(Random&, const Shape& first, std::vector<double>&, Shapes& others) {
   others = {first};

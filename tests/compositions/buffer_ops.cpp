@@ -4,15 +4,10 @@
 #include <algorithm>
 #include <numeric>
 
-#include "compositions/ops.hpp"
+#include "compositions/rows.hpp"
 
 namespace apsis::compositions {
 namespace {
-
-using Arrays = std::span<const Array>;
-using Numbers = std::span<const Number>;
-using Tensors = std::span<const Tensor>;
-using Statics = std::span<const double>;
 
 std::int64_t whole_number(double x) { return static_cast<std::int64_t>(x); }
 

@@ -3,15 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "compositions/ops.hpp"
+#include "compositions/rows.hpp"
 
 namespace apsis::compositions {
 namespace {
-
-using Arrays = std::span<const Array>;
-using Statics = std::span<const double>;
-using Tensors = std::span<const Tensor>;
-using Shapes = std::vector<Shape>;
 
 std::size_t dim(const Shape& s, std::size_t axis) { return static_cast<std::size_t>(s[axis]); }
 

@@ -4,25 +4,10 @@
 #include <bit>
 #include <cmath>
 
-#include "compositions/ops.hpp"
+#include "compositions/rows.hpp"
 
 namespace apsis::compositions {
 namespace {
-
-using Arrays = std::span<const Array>;
-using Numbers = std::span<const Number>;
-using Statics = std::span<const double>;
-using Shapes = std::vector<Shape>;
-
-template <int arity>
-bool like_first(Random&, const Shape& first, std::vector<double>&, Shapes& others) {
-  others.assign(arity - 1, first);
-  return true;
-}
-template <int arity>
-ArrayOp row(const char* name, Array (*run)(Arrays, Statics, const Array&), Number (*element)(Numbers)) {
-  return {name, like_first<arity>, run, false, element};
-}
 
 Array positive(const Array& x) { return 1.25 + square(x); }
 Number positive(const Number& x) { return Number(1.25) + x * x; }
@@ -60,61 +45,61 @@ constexpr auto contracted = [](const auto& f, const Array& start) {
 };
 
 const ArrayOp table[] = {
-    row<1>(
+    elementwise<1>(
         "lgamma", [](Arrays x, Statics, const Array&) { return apsis::lgamma(positive(x[0])); },
         [](Numbers x) { return lgamma(positive(x[0])); }),
-    row<1>(
+    elementwise<1>(
         "digamma", [](Arrays x, Statics, const Array&) { return digamma(positive(x[0])); },
         [](Numbers x) { return polygamma(0, positive(x[0])); }),
-    row<1>(
+    elementwise<1>(
         "trigamma", [](Arrays x, Statics, const Array&) { return trigamma(positive(x[0])); },
         [](Numbers x) { return polygamma(1, positive(x[0])); }),
-    row<1>(
+    elementwise<1>(
         "erfc", [](Arrays x, Statics, const Array&) { return apsis::erfc(x[0]); },
         [](Numbers x) { return Number(1) - erf(x[0]); }),
-    row<1>(
+    elementwise<1>(
         "erf_inv", [](Arrays x, Statics, const Array&) { return erf_inv(small(x[0])); },
         [](Numbers x) { return inverse_of_erf(small(x[0])); }),
-    row<1>(
+    elementwise<1>(
         "acos_of_tanh", [](Arrays x, Statics, const Array&) { return apsis::acos(small(x[0])); },
         [](Numbers x) {
           const Number s = small(x[0]);
           return Number(std::acos(0.L)) - atan(s / sqrt(Number(1) - s * s));
         }),
-    row<1>(
+    elementwise<1>(
         "log10_of_square", [](Arrays x, Statics, const Array&) { return apsis::log10(positive(x[0])); },
         [](Numbers x) { return log(positive(x[0])) / Number(std::log(10.L)); }),
-    row<1>(
+    elementwise<1>(
         "log1mexp", [](Arrays x, Statics, const Array&) { return log1mexp(positive(x[0])); },
         [](Numbers x) { return log(Number(1) - exp(-positive(x[0]))); }),
-    row<1>(
+    elementwise<1>(
         "cube", [](Arrays x, Statics, const Array&) { return apsis::pow(x[0], 3); },
         [](Numbers x) { return x[0] * x[0] * x[0]; }),
-    row<1>(
+    elementwise<1>(
         "inverse_square", [](Arrays x, Statics, const Array&) { return apsis::pow(positive(x[0]), -2); },
         [](Numbers x) { return reciprocal(positive(x[0]) * positive(x[0])); }),
 
-    row<1>(
+    elementwise<1>(
         "floor", [](Arrays x, Statics, const Array&) { return apsis::floor(stretched(x[0])); },
         [](Numbers x) { return stepped(x[0], [](long double s) { return std::floor(s); }); }),
-    row<1>(
+    elementwise<1>(
         "ceil", [](Arrays x, Statics, const Array&) { return apsis::ceil(stretched(x[0])); },
         [](Numbers x) { return stepped(x[0], [](long double s) { return std::ceil(s); }); }),
-    row<1>(
+    elementwise<1>(
         "round", [](Arrays x, Statics, const Array&) { return apsis::round(stretched(x[0])); },
         [](Numbers x) { return stepped(x[0], [](long double s) { return std::nearbyint(s); }); }),
-    row<1>(
+    elementwise<1>(
         "trunc", [](Arrays x, Statics, const Array&) { return apsis::trunc(stretched(x[0])); },
         [](Numbers x) { return stepped(x[0], [](long double s) { return std::trunc(s); }); }),
-    row<1>(
+    elementwise<1>(
         "sign", [](Arrays x, Statics, const Array&) { return apsis::sign(stretched(x[0])); },
         [](Numbers x) { return stepped(x[0], [](long double s) { return s < 0 ? -1.L : 1.L; }); }),
-    row<2>(
+    elementwise<2>(
         "copysign", [](Arrays x, Statics, const Array&) { return copysign(positive(x[0]), stretched(x[1])); },
         [](Numbers x) {
           return positive(x[0]) * stepped(x[1], [](long double s) { return s < 0 ? -1.L : 1.L; });
         }),
-    row<2>(
+    elementwise<2>(
         "fmod", [](Arrays x, Statics, const Array&) { return apsis::fmod(stretched(x[0]), positive(x[1])); },
         [](Numbers x) {
           const Number s = Number(3) * x[0] + Number(0.2137), y = positive(x[1]);
@@ -123,16 +108,16 @@ const ArrayOp table[] = {
             account.ambiguous = true;
           return s - Number(std::trunc(turns)) * y;
         }),
-    row<1>(
+    elementwise<1>(
         "next", [](Arrays x, Statics, const Array&) { return nextafter(x[0]); },
         [](Numbers x) { return x[0]; }),
-    row<1>(
+    elementwise<1>(
         "reduced_precision", [](Arrays x, Statics, const Array&) { return reduce_precision(x[0], 11, 51); },
         [](Numbers x) { return x[0]; }),
-    row<1>(
+    elementwise<1>(
         "finite_part", [](Arrays x, Statics, const Array&) { return where(isfinite(x[0]), x[0], 0.); },
         [](Numbers x) { return x[0]; }),
-    row<2>(
+    elementwise<2>(
         "barrier",
         [](Arrays x, Statics, const Array&) {
           const auto [a, b] = optimization_barrier(std::pair{x[0], x[1]});
@@ -140,11 +125,11 @@ const ArrayOp table[] = {
         },
         [](Numbers x) { return x[0] * x[1]; }),
 
-    row<1>(
+    elementwise<1>(
         "named", [](Arrays x, Statics, const Array&) { return checkpoint_name(x[0], "kept") * 2.; },
         [](Numbers x) { return x[0] * Number(2); }),
     // y with y - sin(y) / 2 = x, Kepler's equation.
-    row<1>(
+    elementwise<1>(
         "implicit_root",
         [](Arrays x, Statics, const Array&) {
           return custom_root([&](const Array& y) { return y - 0.5 * apsis::sin(y) - x[0]; }, zeros_like(x[0]),
@@ -157,7 +142,7 @@ const ArrayOp table[] = {
             y = y - (y - Number(0.5L) * sin(y) - x[0]) / (Number(1) - Number(0.5L) * cos(y));
           return y;
         }),
-    row<2>(
+    elementwise<2>(
         "implicit_solve",
         [](Arrays x, Statics, const Array&) {
           const Array factor = positive(x[1]);
@@ -166,17 +151,17 @@ const ArrayOp table[] = {
         },
         [](Numbers x) { return x[0] / positive(x[1]); }),
 
-    row<2>(
+    elementwise<2>(
         "complex_abs", [](Arrays x, Statics, const Array&) { return abs(complex(positive(x[0]), x[1])); },
         [](Numbers x) { return sqrt(positive(x[0]) * positive(x[0]) + x[1] * x[1]); }),
-    row<2>(
+    elementwise<2>(
         "complex_sin",
         [](Arrays x, Statics, const Array&) { return imag(sin(complex(x[0], apsis::tanh(x[1])))); },
         [](Numbers x) {
           const Number e = exp(tanh(x[1]));
           return cos(x[0]) * (e - reciprocal(e)) * Number(0.5L);
         }),
-    row<2>(
+    elementwise<2>(
         "complex_power",
         [](Arrays x, Statics, const Array&) {
           return real(pow(complex(positive(x[0]), apsis::tanh(x[1])), 1.5));
@@ -187,7 +172,7 @@ const ArrayOp table[] = {
         }),
 
     // Bits: what has no derivative.
-    row<1>(
+    elementwise<1>(
         "bits_and_back",
         [](Arrays x, Statics, const Array&) {
           const Array bits = bitcast_convert_type(x[0], bits_of(x[0]));
@@ -195,17 +180,17 @@ const ArrayOp table[] = {
           return bitcast_convert_type(~(~low & ~high) ^ 0, x[0].dtype());
         },
         [](Numbers x) { return Number(x[0].value()); }),
-    row<1>(
+    elementwise<1>(
         "bits_set",
         [](Arrays x, Statics, const Array&) { return astype(population_count(places(x[0])), x[0].dtype()); },
         [](Numbers x) { return Number(std::popcount(static_cast<std::uint64_t>(place(x[0])))); }),
-    row<1>(
+    elementwise<1>(
         "leading_zeros",
         [](Arrays x, Statics, const Array&) {
           return astype(count_leading_zeros(places(x[0])), x[0].dtype());
         },
         [](Numbers x) { return Number(std::countl_zero(static_cast<std::uint64_t>(place(x[0])))); }),
-    row<1>(
+    elementwise<1>(
         "halved_place",
         [](Arrays x, Statics, const Array&) { return astype(-places(x[0]) >> 1, x[0].dtype()); },
         [](Numbers x) { return Number(static_cast<long double>(-place(x[0]) >> 1)); }),

@@ -1,14 +1,10 @@
 // Ops on integers and booleans, of one element (counts, places) and of whole buffers in every integer dtype.
 // Those of buffers stay below `bound`, so that the smallest dtype holds them.
 
-#include "compositions/ops.hpp"
+#include "compositions/rows.hpp"
 
 namespace apsis::compositions {
 namespace {
-
-using Arrays = std::span<const Array>;
-using Tensors = std::span<const Tensor>;
-using Statics = std::span<const double>;
 
 constexpr std::int64_t bound = 60;  // twice that is an i8
 

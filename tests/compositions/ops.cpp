@@ -4,24 +4,10 @@
 #include <cmath>
 #include <numeric>
 
+#include "compositions/rows.hpp"
+
 namespace apsis::compositions {
 namespace {
-
-using Arrays = std::span<const Array>;
-using Numbers = std::span<const Number>;
-using Statics = std::span<const double>;
-using Shapes = std::vector<Shape>;
-
-template <int arity>
-bool like_first(Random&, const Shape& first, std::vector<double>&, Shapes& others) {
-  others.assign(arity - 1, first);
-  return true;
-}
-template <int arity>
-ArrayOp elementwise(const char* name, Array (*run)(Arrays, Statics, const Array&),
-                    Number (*element)(Numbers)) {
-  return {name, like_first<arity>, run, false, element};
-}
 
 std::size_t dim(const Shape& s, std::size_t axis) { return static_cast<std::size_t>(s[axis]); }
 std::size_t count(const Shape& s) { return static_cast<std::size_t>(s.product()); }

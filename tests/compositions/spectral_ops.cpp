@@ -4,14 +4,10 @@
 #include <cmath>
 
 #include "compositions/matrix.hpp"
+#include "compositions/rows.hpp"
 
 namespace apsis::compositions {
 namespace {
-
-using Arrays = std::span<const Array>;
-using Statics = std::span<const double>;
-using Tensors = std::span<const Tensor>;
-using Shapes = std::vector<Shape>;
 
 // Near the diagonal 3, 6, 9, …, so that the eigenvalues lie in discs that do not meet, and the eigenvectors
 // near the axes.

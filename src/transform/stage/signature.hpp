@@ -23,7 +23,7 @@ struct CallSignature {
   [[gnu::always_inline]] bool matches(const JitCall& call, const Check& check) const {
     if (type != call.type || avals.size() != call.nodes.size()) return false;
     const Aval* aval = avals.data();
-    for (const Node* n : std::span(call.nodes)) {
+    for (const Node* n : call.nodes) {
       const Aval& wanted = *aval++;
       if (n ? !(wanted == n->aval && check(*n)) : bool(wanted)) [[unlikely]]
         return false;
