@@ -22,6 +22,7 @@ std::int64_t count_of(const char* where, const Array& x, const Array& ids, const
     fail(messages::array_sizes,
          {where, to_string(x.aval()), "segments " + to_string(ids.aval()), "give one an entry of axis 0"});
   std::int64_t n = options.segments;
+  if (n < -1) fail(messages::array_count, {where, std::to_string(n)});
   if (n >= 0) return n;
   const Array greatest = concrete_value(ids.size() > 0 ? astype(max(ids), i64) : Array(-1));
   if (greatest.is_empty()) fail(messages::array_traced, {where, "{.segments = n}"});

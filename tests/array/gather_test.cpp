@@ -75,5 +75,20 @@ TEST(Updates, QuotientsOfIntegersAreFloating) {
   EXPECT_THROW((x > 1).at(1).divide(true), Error);
 }
 
+TEST(Segments, AreCountedByTheGreatestOnlyWhereNoneAreGiven) {
+  const Array x = array({1., 2., 4.}), ids = array({0, 1, 1});
+  expect_identical(
+      {segment_sum(x, ids), segment_sum(x, ids, {.segments = 1}), segment_sum(x, ids, {.segments = 0})},
+      {array({1., 6.}), array({1.}), zeros({0})}, "counted");
+  try {
+    segment_sum(x, ids, {.segments = -5});
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_NE(
+        std::string_view(e.what()).find("[segment_sum] a number of entries must not be negative, got -5"),
+        std::string_view::npos);
+  }
+}
+
 }  // namespace
 }  // namespace apsis::testing
