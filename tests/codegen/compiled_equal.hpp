@@ -50,14 +50,24 @@ inline void expect_compiled_equal(const Graph& graph, std::span<const Array> inp
     int lanes, level;
     Isa isa = Isa::Native;
     int part = 0;
-  } const ways[] = {{0, -1}, {1, 0}, {2, 1}, {8, 2}, {0, -1, Isa::Avx2}, {0, -1, Isa::Native, 25}};
-  for (auto [lanes, level, isa, part] : ways) {
-    auto program = compile(graph, {.lanes = lanes, .level = level, .isa = isa, .part = part});
+    bool calls = false;
+  } const ways[] = {{0, -1},
+                    {1, 0},
+                    {2, 1},
+                    {8, 2},
+                    {0, -1, Isa::Avx2},
+                    {0, -1, Isa::Native, 25},
+                    {0, -1, Isa::Native, 0, true},
+                    {0, -1, Isa::Native, 25, true}};
+  for (auto [lanes, level, isa, part, calls] : ways) {
+    auto program =
+        compile(graph, {.lanes = lanes, .level = level, .isa = isa, .part = part, .all_calls = calls});
     std::vector<Array> got = run(*program, inputs);
     ASSERT_EQ(got.size(), expected.size());
     for (std::size_t i = 0; i < got.size(); ++i)
       ASSERT_TRUE(same_bits(got[i], expected[i]))
-          << "output " << i << ", lanes " << lanes << ", level " << level << ", part " << part << "\n"
+          << "output " << i << ", lanes " << lanes << ", level " << level << ", part " << part << ", calls "
+          << calls << "\n"
           << to_string(graph) << "\ncompiled " << shown(got[i]) << "\nevaluator " << shown(expected[i]);
   }
 }

@@ -36,10 +36,11 @@ std::span<const Setting> settings() {
   static const Setting all[] = {
       {{}, "as usual"},
       {{.lanes = 1, .level = 0}, "one lane, level 0"},
-      {{.lanes = 2, .level = 1}, "two lanes, level 1"},
+      {{.lanes = 2, .level = 1, .all_calls = true}, "two lanes, level 1, calls as functions"},
       {{.lanes = 4, .level = 1, .parallel = false}, "four lanes, level 1, one thread"},
       {{.lanes = 8, .level = 2}, "eight lanes, level 2"},
-      {{.lanes = 16, .level = 0, .isa = detail::Isa::Avx2}, "sixteen lanes, level 0, AVX2"},
+      {{.lanes = 16, .level = 0, .isa = detail::Isa::Avx2, .all_calls = true},
+       "sixteen lanes, level 0, AVX2, calls as functions"},
   };
   return all;
 }

@@ -165,6 +165,7 @@ LoweringOptions lowering_options(const Graph& graph, const CodegenOptions& optio
     lowering.many_loops = 3;
   lowering.vector_lanes = options.lanes;
   lowering.parallel = options.parallel;
+  lowering.all_calls = options.all_calls;
   if (options.part > 0) lowering.longest_repeated = lowering.longest_part = options.part;
   return lowering;
 }
@@ -175,7 +176,7 @@ ProgramImage compile_image(const Graph& given, const CodegenOptions& options) {
   const GraphRef rewritten = run_passes(given);
   const Graph& graph = *rewritten;
   std::unique_ptr<Builder> builder = make_builder(builder_options(graph, options));
-  Lowering lowering(*builder, lowering_options(graph, options));
+  Lowering lowering(*builder, lowering_options(graph, options), graph);
   write_entry(lowering, graph);
 
   ProgramImage image;
@@ -212,7 +213,7 @@ std::string code_text(const Graph& given, const CodegenOptions& options) {
   const GraphRef rewritten = run_passes(given);
   const Graph& graph = *rewritten;
   std::unique_ptr<Builder> builder = make_builder(builder_options(graph, options));
-  Lowering lowering(*builder, lowering_options(graph, options));
+  Lowering lowering(*builder, lowering_options(graph, options), graph);
   write_entry(lowering, graph);
   return builder->text();
 }

@@ -21,6 +21,8 @@ struct CodegenOptions {
   Isa isa = Isa::Native;
   bool parallel = true;  // lanes may be shared out to threads
   int part = 0;          // operands after which a function goes on in parts; 0: what is best
+  bool all_calls =
+      false;  // every function called becomes a machine function, if it can; else where that pays
   bool operator==(const CodegenOptions&) const = default;
 };
 

@@ -1,8 +1,7 @@
-// Equations that are values or views of values: constants, views, elementwise ops on few elements, calls.
+// Equations that are values or views of values: constants, views, elementwise ops on few elements.
 
 #include "codegen/emit/equations.hpp"
 #include "codegen/emit/fused_loop.hpp"
-#include "ir/regions.hpp"
 
 namespace apsis::detail {
 
@@ -133,21 +132,6 @@ void write_out(Region& region, const Eqn& e) {
     }
     region.define(v, std::move(place));
   }
-}
-
-void emit_call(Region& region, const Eqn& e) {
-  const auto& p = e.params.as<CallParams>();
-  Region inner(region.lowering(), *p.region, region.lanes(), region.mask());
-  auto operands = region.operands(e);
-  // An array used for the last time may be overwritten inside.
-  for (std::size_t i = 0; i < operands.size(); ++i) {
-    bool last = false;
-    inner.bind_input(static_cast<ValueId>(i), region.take(operands[i], last));
-  }
-  for (std::uint32_t r = 0; r < e.result_count; ++r)
-    if (const Home& hint = region.hint(e.first_result + r)) inner.hint_output(r, hint.value());
-  inner.run();
-  for (std::uint32_t r = 0; r < e.result_count; ++r) region.define(e.first_result + r, inner.output(r));
 }
 
 }  // namespace apsis::detail

@@ -2,6 +2,7 @@
 
 // What the regions of one program share while code is written.
 
+#include <deque>
 #include <string>
 #include <unordered_map>
 
@@ -9,6 +10,7 @@
 #include "codegen/builder/control.hpp"
 #include "codegen/plan/arena.hpp"
 #include "codegen/plan/place.hpp"
+#include "codegen/plan/shared_calls.hpp"
 #include "codegen/support/kernels.hpp"
 
 namespace apsis::detail {
@@ -19,6 +21,7 @@ struct LoweringOptions {
   std::ptrdiff_t many_loops = 6;     // programs with so many fused loops write equal ones once, as functions
   bool parallel = true;              // lanes are shared out to threads
   bool optimized = true;             // what loops carry stays in registers
+  bool all_calls = false;            // see CodegenOptions
   // Operands that a region writes before it goes on in parts: what loops repeat, and all else, which the
   // loops in it do not count for. Within the first, values stay in registers as long as there are any; what
   // is longer has more values alive than registers. Parts are short in both.
@@ -28,6 +31,8 @@ struct LoweringOptions {
 class Lowering {
  public:
   Lowering(Builder& builder, const LoweringOptions& options) : b(builder), options_(options) {}
+  Lowering(Builder& builder, const LoweringOptions& options, const Graph& program)
+      : b(builder), shared_calls(program, options.register_limit, options.all_calls), options_(options) {}
 
   Builder& b;
   Arena arena;
@@ -41,6 +46,15 @@ class Lowering {
     std::vector<Params> params;
   };
   std::unordered_map<std::string, std::vector<SharedLoop>> shared_loops;
+
+  /// What the program calls that becomes functions; those written so far, by what calls pass.
+  SharedCalls shared_calls;
+  struct SharedFunction {
+    GraphRef graph;
+    Function function;
+    std::int64_t scratch_bytes = 0;
+  };
+  std::unordered_map<std::string, std::deque<SharedFunction>> shared_functions;
 
   const LoweringOptions& options() const { return options_; }
   /// Starts the function whose first parameter is the call's context, and reads from it what the code needs.
