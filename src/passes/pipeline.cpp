@@ -14,6 +14,7 @@
 #include "passes/loop_dce.hpp"
 #include "passes/pick_elements.hpp"
 #include "passes/push_slices.hpp"
+#include "passes/share_repeats.hpp"
 #include "passes/turn_products.hpp"
 
 namespace apsis::detail {
@@ -44,9 +45,10 @@ constexpr Pass table[] = {
     {"push_slices", push_slices},
     // Gathers of single elements become part of loops.
     {"pick_elements", pick_elements},
-    // One test for each group of checks. Last: it splits the program where values are computed again for
-    // errors.
+    // One test for each group of checks. It splits the program where values are computed again for errors.
     {"group_error_checks", group_error_checks},
+    // What is there several times is compiled once. Last: no pass looks into what is called.
+    {"share_repeats", share_repeats},
 };
 
 /// Whether `list` is "all" or has the name among its names with commas between.

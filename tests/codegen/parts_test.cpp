@@ -12,10 +12,12 @@
 namespace apsis {
 namespace {
 
-/// Mixed elementwise operations, `count` of them.
+/// Mixed elementwise operations, `count` of them, none of which is there twice.
 Array chain(Array x, int count) {
   for (int k = 0; k < count; ++k)
-    x = k % 3 == 0 ? x * 1.0001 + 0.5 : k % 3 == 1 ? x / (x * x + 1.) : x - 0.25 * abs(x);
+    x = k % 3 == 0   ? x * (1. + 1e-6 * k) + 0.5
+        : k % 3 == 1 ? x / (x * x + (1. + 1e-6 * k))
+                     : x - (0.25 + 1e-6 * k) * abs(x);
   return x;
 }
 
