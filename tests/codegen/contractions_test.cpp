@@ -132,5 +132,18 @@ TEST(Contractions, BatchesOfSmallOnes) {
     }
 }
 
+TEST(Contractions, RowsThatMeetTheSameColumns) {
+  struct Size {
+    int n, rows, columns;
+  };
+  for (std::string dtype : {"f32", "f64", "bf16", "i32"})
+    for (const Size& size : {Size{36, 4, 33}, {31, 7, 32}, {40, 9, 64}, {64, 135, 64}}) {
+      SCOPED_TRACE(dtype + ", " + std::to_string(size.n) + ", " + std::to_string(size.rows));
+      Products products(dtype, size.n);
+      products.batches(size.rows, size.columns);
+      expect_compiled_equal(products.text());
+    }
+}
+
 }  // namespace
 }  // namespace apsis::detail

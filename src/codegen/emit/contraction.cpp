@@ -44,6 +44,75 @@ bool write_rows(Lowering& lowering, const Contraction& c, int vector) {
   return true;
 }
 
+/// Which results an iteration of the nest makes: vectors of `width` neighbours, `count` of them along `axis`.
+struct Grouping {
+  int width = 1;
+  std::int64_t count = 1;
+  std::size_t axis = 0;
+};
+
+void write_products(Lowering& lowering, const Contraction& c, const Grouping& grouping) {
+  Builder& b = lowering.b;
+  const Dtype dtype = c.result.dtype;
+  Shape shape = c.shape;
+  Access in_a = c.a, in_b = c.b;
+  Sink result = c.result;
+  ProductSteps steps{c.step_a, c.step_b};
+  if (!shape.empty()) {
+    const std::size_t axis = grouping.axis;
+    steps.shift_a = c.a.view.strides[axis];
+    steps.shift_b = c.b.view.strides[axis];
+    steps.shift = c.result.view.strides[axis];
+    shape[axis] /= grouping.count;
+    for (View* view : {&in_a.view, &in_b.view, &result.view}) {
+      view->shape = shape;
+      view->strides[axis] *= grouping.count;
+    }
+  }
+  LoopNest nest(b, shape, {in_a, in_b}, {&result, 1}, grouping.width, c.result.lanes);
+  nest.open();
+  const auto item = static_cast<std::int64_t>(item_size(dtype));
+  steps.bytes_a = c.step_a * item * c.a.lanes;
+  steps.bytes_b = c.step_b * item * c.b.lanes;
+  const Products products(b, nest, steps, dtype, c.compute, grouping.count);
+  const Products::Sums sums = c.in_chains() ? products.in_chains(c.count) : products.in_order(c.count);
+  for (std::int64_t g = 0; g < grouping.count; ++g) {
+    const Value sum = sums[static_cast<std::size_t>(g)];
+    b.set_lanes(b.lanes_of(sum));
+    nest.store(0, c.compute == dtype ? sum : b.convert(sum, dtype), g * steps.shift);
+  }
+  nest.close();
+}
+
+constexpr std::int64_t rows_side_by_side = 4;
+constexpr int vectors_of_row = 2;
+
+/// Whether rows of the result meet the same rows of b, which are without gaps.
+bool shares_columns(const Contraction& c, int vector) {
+  const std::size_t rank = c.shape.size();
+  if (rank < 2 || c.shape[rank - 1] < vectors_of_row * vector || c.shape[rank - 2] < rows_side_by_side)
+    return false;
+  return c.a.view.strides[rank - 1] == 0 && c.b.view.strides[rank - 1] == 1 &&
+         c.b.view.strides[rank - 2] == 0 && c.result.view.strides[rank - 1] == 1;
+}
+
+/// A vector of b is loaded once for several rows; rows that are left over go by themselves.
+void write_rows_together(Lowering& lowering, const Contraction& c, int vector) {
+  const std::size_t axis = c.shape.size() - 2;
+  const std::int64_t rows = c.shape[axis], together = rows - rows % rows_side_by_side;
+  const auto write_part = [&](std::int64_t first, std::int64_t count, const Grouping& grouping) {
+    Contraction part = c;
+    part.shape[axis] = count;
+    for (View* view : {&part.a.view, &part.b.view, &part.result.view}) {
+      view->shape = part.shape;
+      view->offset += first * view->strides[axis];
+    }
+    write_products(lowering, part, grouping);
+  };
+  write_part(0, together, {vectors_of_row * vector, rows_side_by_side, axis});
+  if (together < rows) write_part(together, rows - together, {.width = in_flight * vector});
+}
+
 void append_word(std::string& key, std::int64_t word) {
   key.append(reinterpret_cast<const char*>(&word), sizeof word);
 }
@@ -70,52 +139,25 @@ std::string key_of(const Contraction& c) {
 bool Contraction::in_chains() const { return is_floating(compute) && count >= dot_sequential_below; }
 
 void write_contraction(Lowering& lowering, const Contraction& c) {
-  Builder& b = lowering.b;
-  const Dtype dtype = c.result.dtype;
   const int lanes = c.result.lanes, vector = lowering.vector_lanes(item_size(c.compute));
   if (lanes == 1 && write_rows(lowering, c, vector)) return;
-  if (lanes == 1 && is_small_product(c, vector)) return write_small_product(b, c);
+  if (lanes == 1 && is_small_product(c, vector)) return write_small_product(lowering.b, c);
+  if (lanes == 1 && lowering.b.vector_bytes() == 64 && shares_columns(c, vector))
+    return write_rows_together(lowering, c, vector);
 
   // Vectors of neighbouring results; in packets, where the lanes are the vector, several results at once.
-  Shape shape = c.shape;
-  Access in_a = c.a, in_b = c.b;
-  Sink result = c.result;
-  ProductSteps steps{c.step_a, c.step_b};
-  std::int64_t group = 1;
-  int width = 1;
-  if (lanes == 1) {
-    width = in_flight * vector;
-  } else if (!shape.empty()) {
-    const std::size_t last = shape.size() - 1;
+  if (lanes == 1) return write_products(lowering, c, {.width = in_flight * vector});
+  Grouping grouping;
+  if (!c.shape.empty()) {
+    grouping.axis = c.shape.size() - 1;
     // Two chains at a time; registers hold the operands and the sums at rest, too.
-    const std::int64_t most_sums = b.vector_bytes() == 64 ? 16 : 8;
+    const std::int64_t most_sums = lowering.b.vector_bytes() == 64 ? 16 : 8;
     const std::int64_t registers = std::max<std::int64_t>(1, lanes / vector),
                        most = c.in_chains() ? most_sums / (2 * registers) : 2 * in_flight;
     for (std::int64_t g = 2; g <= most; ++g)
-      if (shape[last] % g == 0) group = g;
-    steps.shift_a = c.a.view.strides[last];
-    steps.shift_b = c.b.view.strides[last];
-    steps.shift = c.result.view.strides[last];
-    shape[last] /= group;
-    for (View* view : {&in_a.view, &in_b.view, &result.view}) {
-      view->shape = shape;
-      view->strides[last] *= group;
-    }
+      if (c.shape.back() % g == 0) grouping.count = g;
   }
-
-  LoopNest nest(b, shape, {in_a, in_b}, {&result, 1}, width, lanes);
-  nest.open();
-  const auto item = static_cast<std::int64_t>(item_size(dtype));
-  steps.bytes_a = c.step_a * item * c.a.lanes;
-  steps.bytes_b = c.step_b * item * c.b.lanes;
-  const Products products(b, nest, steps, dtype, c.compute, group);
-  const Products::Sums sums = c.in_chains() ? products.in_chains(c.count) : products.in_order(c.count);
-  for (std::int64_t g = 0; g < group; ++g) {
-    const Value sum = sums[static_cast<std::size_t>(g)];
-    b.set_lanes(b.lanes_of(sum));
-    nest.store(0, c.compute == dtype ? sum : b.convert(sum, dtype), g * steps.shift);
-  }
-  nest.close();
+  write_products(lowering, c, grouping);
 }
 
 void call_contraction(Lowering& lowering, const Contraction& contraction) {
