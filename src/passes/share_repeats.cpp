@@ -336,7 +336,7 @@ class Sharing {
             const Eqn& last) const {
     const std::size_t end = sequence_.place(last.first_result) + 1, first = end - repeat.size;
     std::vector<ValueId> results(f.outputs.size());
-    builder.append(call_op, make_params(CallParams{f.graph, "repeat"}), copy(inputs_of(first, repeat.size)),
+    builder.append(call_op, make_params(CallParams{f.graph, "a repeated part"}), copy(inputs_of(first, repeat.size)),
                    results, sequence_.eqn(first).loc);
     for (std::size_t r = 0; r < results.size(); ++r) {
       const std::uint32_t place = sequence_.place(f.outputs[r]);

@@ -1,5 +1,6 @@
-// A file is a header, the key, the object, and the kernels that the object calls: each a program of one
-// equation in the text form, so that ops are found by name and parameters read back as anywhere else.
+// A file is a header, the key, the object, what is told of its functions, and the kernels that the object
+// calls: each a program of one equation in the text form, so that ops are found by name and parameters read
+// back as anywhere else.
 
 #include "runtime/program_file.hpp"
 
@@ -13,10 +14,10 @@ namespace {
 struct Header {
   char magic[8];
   std::uint64_t checksum;  // of all that follows this field
-  std::uint64_t key_bytes, object_bytes, kernel_bytes;
+  std::uint64_t key_bytes, object_bytes, kernel_bytes, function_bytes;
   std::int64_t scratch_bytes, equations, loops;
 };
-constexpr char magic[8] = {'a', 'p', 's', 'i', 's', 'p', '0', '1'};
+constexpr char magic[8] = {'a', 'p', 's', 'i', 's', 'p', '0', '2'};
 constexpr std::size_t checked_from = offsetof(Header, key_bytes);
 
 std::string kernel_text(const Kernel& kernel) {
@@ -58,11 +59,18 @@ std::uint64_t hash_file(std::span<const std::byte> bytes) {
 std::vector<std::byte> encode_program(const std::string& key, const ProgramImage& image) {
   std::string kernels;
   for (const Kernel& k : image.kernels) (kernels += kernel_text(k)) += '\0';
-  Header header{
-      {},         0, key.size(), image.object.size(), kernels.size(), image.scratch_bytes, image.equations,
-      image.loops};
+  Header header{{},
+                0,
+                key.size(),
+                image.object.size(),
+                kernels.size(),
+                image.functions.size(),
+                image.scratch_bytes,
+                image.equations,
+                image.loops};
   std::memcpy(header.magic, magic, sizeof magic);
-  std::vector<std::byte> file(sizeof header + key.size() + image.object.size() + kernels.size());
+  std::vector<std::byte> file(sizeof header + key.size() + image.object.size() + kernels.size() +
+                              image.functions.size());
   std::byte* end = file.data() + sizeof header;
   auto put = [&end](const void* data, std::size_t bytes) {
     if (bytes) std::memcpy(end, data, bytes);
@@ -71,6 +79,7 @@ std::vector<std::byte> encode_program(const std::string& key, const ProgramImage
   put(key.data(), key.size());
   put(image.object.data(), image.object.size());
   put(kernels.data(), kernels.size());
+  put(image.functions.data(), image.functions.size());
   std::memcpy(file.data(), &header, sizeof header);
   header.checksum = hash_file(std::span<const std::byte>(file).subspan(checked_from));
   std::memcpy(file.data(), &header, sizeof header);
@@ -84,7 +93,8 @@ std::optional<ProgramImage> decode_program(std::span<const std::byte> file, cons
   const std::size_t rest = file.size() - sizeof header;
   if (std::memcmp(header.magic, magic, sizeof magic) != 0 || header.key_bytes != key.size() ||
       header.key_bytes > rest || header.object_bytes > rest - header.key_bytes ||
-      header.kernel_bytes != rest - header.key_bytes - header.object_bytes)
+      header.kernel_bytes > rest - header.key_bytes - header.object_bytes ||
+      header.function_bytes != rest - header.key_bytes - header.object_bytes - header.kernel_bytes)
     return {};
   const std::byte* at = file.data() + sizeof header;
   if (std::memcmp(at, key.data(), key.size()) != 0 ||
@@ -99,6 +109,7 @@ std::optional<ProgramImage> decode_program(std::span<const std::byte> file, cons
   image.equations = header.equations;
   image.loops = header.loops;
   std::string_view kernels(reinterpret_cast<const char*>(at), header.kernel_bytes);
+  image.functions.assign(reinterpret_cast<const char*>(at) + header.kernel_bytes, header.function_bytes);
   try {
     for (std::size_t end; (end = kernels.find('\0')) != kernels.npos; kernels.remove_prefix(end + 1))
       image.kernels.push_back(kernel_of_text(kernels.substr(0, end)));

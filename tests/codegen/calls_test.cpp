@@ -60,6 +60,13 @@ TEST(Calls, FunctionsAreWrittenForTheKindsOfTheirOperands) {
   EXPECT_EQ(calls_of(both, x), Counts(2, 4));
 }
 
+TEST(Calls, ExplainTellsOfThem) {
+  const auto g = jit(repeated(80, 5), {.name = "five"});
+  EXPECT_EQ(explain(g).find("compiled once"), std::string::npos);
+  (void)g(Array(0.3));
+  EXPECT_NE(explain(g).find("compiled once for 5 places: jit, of "), std::string::npos) << explain(g);
+}
+
 TEST(Calls, LanesShareFunctionsToo) {
   const auto f = jit([](const Array& x) { return chain(x, 80); });
   const auto loop = [&](const Array& x) {

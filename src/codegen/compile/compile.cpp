@@ -185,6 +185,7 @@ ProgramImage compile_image(const Graph& given, const CodegenOptions& options) {
   image.scratch_bytes = lowering.arena.peak();
   image.equations = lowering.equations;
   image.loops = lowering.loops;
+  image.functions = lowering.told_functions();
   return image;
 }
 
@@ -198,6 +199,7 @@ std::shared_ptr<const Program> load_program(const Graph& graph, const ProgramIma
   program->kernels = image.kernels;
   program->equations = image.equations;
   program->loops = image.loops;
+  program->functions = image.functions;
   for (ValueId v = 0; v < graph.input_count(); ++v) program->inputs.push_back(graph.aval(v));
   for (ValueId v : graph.outputs()) program->outputs.push_back(graph.aval(v));
   return program;

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "apsis/core/array.hpp"
@@ -32,6 +33,7 @@ struct ProgramImage {
   std::vector<std::byte> object;  // refers to the library by symbols
   std::vector<Kernel> kernels;
   std::int64_t scratch_bytes = 0, equations = 0, loops = 0;
+  std::string functions;  // what `explain` tells of functions that places in the program share
 };
 
 /// Machine code of one Graph and what a call of it needs. Immutable; any number of threads may run it at
@@ -45,6 +47,7 @@ struct Program {
   std::int64_t equations = 0;  // written, those of regions included
   std::int64_t loops = 0;      // fused loops over elements
   std::size_t code_bytes = 0;
+  std::string functions;  // as in ProgramImage
   std::unique_ptr<Code> code;
 };
 

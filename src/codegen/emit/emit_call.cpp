@@ -51,7 +51,8 @@ class FunctionCall {
   }
 
   void write() {
-    const Lowering::SharedFunction& function = this->function();
+    Lowering::SharedFunction& function = this->function();
+    ++function.calls;
     b_.set_lanes(1);
     const BufferOwner frame = lowering_.allocate(std::max<std::int64_t>(frame_bytes_, 1));
     const Pointer results = lowering_.scratch(frame->offset);
@@ -150,13 +151,14 @@ class FunctionCall {
     return static_cast<std::int64_t>(item_size(aval.dtype())) * result.lanes;
   }
 
-  const Lowering::SharedFunction& function() {
+  Lowering::SharedFunction& function() {
     auto& known = lowering_.shared_functions[key_];
     const auto found = std::ranges::find_if(
         known, [&](const auto& f) { return f.graph.get() == &graph_ || f.graph->same_as(graph_); });
     if (found != known.end()) return *found;
     const Type status[] = {{Dtype::I32, 1}};
-    Lowering::SharedFunction made{GraphRef(&graph_), b_.declare("function", types_, status), 0};
+    Lowering::SharedFunction made{GraphRef(&graph_), e_.params.as<CallParams>().name,
+                                  b_.declare("function", types_, status)};
     b_.begin(made.function);
     lowering_.begin_function(b_.pointer_parameter(0));
     write_function();

@@ -77,6 +77,18 @@ void Lowering::Pieces::join() {
   b.next_piece();
 }
 
+std::string Lowering::told_functions() const {
+  std::vector<std::string> lines;
+  for (const auto& [key, functions] : shared_functions)
+    for (const SharedFunction& f : functions)
+      lines.push_back("   compiled once for " + std::to_string(f.calls) + " places: " + f.name + ", of " +
+                      std::to_string(f.graph->eqns().size()) + " equations\n");
+  std::ranges::sort(lines);
+  std::string text;
+  for (const std::string& line : lines) text += line;
+  return text;
+}
+
 BufferOwner Lowering::allocate(std::int64_t bytes) {
   auto buffer = std::make_shared<Buffer>();
   buffer->arena = &arena;

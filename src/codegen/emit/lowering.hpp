@@ -51,10 +51,13 @@ class Lowering {
   SharedCalls shared_calls;
   struct SharedFunction {
     GraphRef graph;
+    std::string name;  // of the call that it was written for
     Function function;
-    std::int64_t scratch_bytes = 0;
+    std::int64_t scratch_bytes = 0, calls = 0;
   };
   std::unordered_map<std::string, std::deque<SharedFunction>> shared_functions;
+  /// What `explain` tells of them, a line each.
+  std::string told_functions() const;
 
   const LoweringOptions& options() const { return options_; }
   /// Starts the function whose first parameter is the call's context, and reads from it what the code needs.

@@ -183,7 +183,7 @@ std::string JitCore::explain() const {
   std::int64_t traces = table_->counts.count(), kept = entry_count();
   return table_->counts.name() + ": " + std::to_string(traces) + (traces == 1 ? " trace, " : " traces, ") +
          std::to_string(kept) + " of at most " + std::to_string(table_->options.max_entries) +
-         " signatures kept\n" + table_->counts.explain();
+         " signatures kept\n" + table_->counts.explain() + table_->functions();
 }
 
 void JitCore::call(const JitCall& call, JitResults& results) const {

@@ -195,6 +195,15 @@ StaticObject& JitTable::identity() {
   return identity_;
 }
 
+std::string JitTable::functions() const {
+  std::scoped_lock lock(mutex_);
+  std::string text;
+  for (const auto& bucket : buckets_)
+    for (const JitEntry* e = bucket.load(); e; e = e->next.load())
+      if (e->program_owner) text += e->program_owner->functions;
+  return text;
+}
+
 std::int64_t JitTable::entry_count() const {
   std::scoped_lock lock(mutex_);
   return entries_;

@@ -34,6 +34,8 @@ class JitTable {
   /// Throws if the program of this call would be another if it were traced now; see CheckCaptures.
   void check_captures(const JitCall& call);
   std::int64_t entry_count() const;
+  /// Which functions the programs compiled once for several places, a line each.
+  std::string functions() const;
   void clear();
   /// Takes all entries out.
   std::vector<Retired> take_all();
