@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "apsis/ops/convolution.hpp"
 #include "apsis/ops/index.hpp"
 #include "apsis/ops/linalg.hpp"
 #include "apsis/ops/shape.hpp"
@@ -11,6 +12,7 @@
 
 namespace apsis {
 using namespace detail::arrays;
+using detail::convolution;
 
 namespace {
 
@@ -83,10 +85,15 @@ void check_channels(const Array& lhs, const Array& rhs, const ConvGeneralDilated
          loc);
 }
 
-/// lhs [N, C, spatial…], dilated and padded, and how windows are laid over it.
+/// lhs [N, C, spatial…], dilated and, where padding is negative, cut off; and how windows are laid over it,
+/// with the zeros before and after it that are not there yet.
 struct Prepared {
   Array lhs;
-  Dims window, strides, dilation;
+  Dims window, strides, dilation, low, high;
+  /// The number of windows along a spatial axis.
+  std::int64_t count(std::size_t i) const {
+    return window_count(lhs.shape()[2 + i] + low[i] + high[i], (window[i] - 1) * dilation[i] + 1, strides[i]);
+  }
 };
 Prepared prepared(const char* where, Array lhs, const Dims& window, const ConvGeneralDilatedOptions& o,
                   Loc loc) {
@@ -94,26 +101,106 @@ Prepared prepared(const char* where, Array lhs, const Dims& window, const ConvGe
   const Dims strides = o.window_strides.of(axes, where, "window_strides", 1, loc);
   const Dims lhs_dilation = o.lhs_dilation.of(axes, where, "lhs_dilation", 1, loc);
   const Dims rhs_dilation = o.rhs_dilation.of(axes, where, "rhs_dilation", 1, loc);
-  Dims extent, sizes, low{0, 0}, high{0, 0};
+  Dims extent, sizes;
   for (std::size_t i = 0; i < axes; ++i) {
     extent.push_back((window[i] - 1) * rhs_dilation[i] + 1);
     sizes.push_back(lhs.shape()[2 + i]);
   }
-  const auto [before, after] = o.padding.of({sizes, extent, strides}, where, loc);
+  auto [low, high] = o.padding.of({sizes, extent, strides}, where, loc);
+  Dims cut_low = Dims::filled(lhs.shape().size(), 0), cut_high = cut_low;
   for (std::size_t i = 0; i < axes; ++i) {
     lhs = dilated(lhs, static_cast<int>(2 + i), lhs_dilation[i]);
     // Cropping by more than there is leaves nothing, and no window.
-    low.push_back(std::max(before[i], -lhs.shape()[2 + i]));
-    high.push_back(std::max(after[i], -(lhs.shape()[2 + i] + low.back())));
+    const std::int64_t size = lhs.shape()[2 + i];
+    low[i] = std::max(low[i], -size);
+    high[i] = std::max(high[i], -(size + low[i]));
+    cut_low[2 + i] = std::min<std::int64_t>(low[i], 0);
+    cut_high[2 + i] = std::min<std::int64_t>(high[i], 0);
+    low[i] -= cut_low[2 + i];
+    high[i] -= cut_high[2 + i];
   }
-  if (low != Dims::filled(low.size(), 0) || high != low) lhs = pad(lhs, low, high);
-  return {lhs, window, strides, rhs_dilation};
+  if (std::ranges::any_of(cut_low, [](auto n) { return n < 0; }) ||
+      std::ranges::any_of(cut_high, [](auto n) { return n < 0; }))
+    lhs = pad(lhs, cut_low, cut_high);
+  return {lhs, window, strides, rhs_dilation, low, high};
+}
+
+/// The same of [N, C, spatial…], with zeros around.
+Prepared padded(Prepared p) {
+  Dims low{0, 0}, high{0, 0};
+  for (std::size_t i = 0; i < p.window.size(); ++i) {
+    low.push_back(std::exchange(p.low[i], 0));
+    high.push_back(std::exchange(p.high[i], 0));
+  }
+  if (low != Dims::filled(low.size(), 0) || high != low) p.lhs = pad(p.lhs, low, high);
+  return p;
+}
+
+/// By one product of the kernel [O, I, window…], as a matrix, and the patches of all windows. Patches are
+/// made along one axis after the other: as many slices as the sum of the window's sizes, not as their
+/// product.
+Array product_with_patches(const Prepared& p, const Array& rhs, const ConvGeneralDilatedOptions& o) {
+  const std::int64_t n = p.lhs.dim(0), c = rhs.dim(1), k = rhs.dim(0), each = c * p.window.product();
+  Dims count = Dims::filled(p.window.size(), 0);
+  const Array met = patches(p.lhs, p.window, p.strides, p.dilation, count);
+  const std::int64_t places = count.product(), f = o.feature_group_count, b = o.batch_group_count;
+  Array y;
+  if (f == 1 && b == 1)
+    y = einsum("ok,nkp->nop", {reshape(rhs, {k, each}), reshape(met, {n, each, places})});
+  else if (b == 1)
+    y = einsum("gok,ngkp->ngop", {reshape(rhs, {f, k / f, each}), reshape(met, {n, f, each, places})});
+  else
+    y = einsum("gok,gnkp->ngop", {reshape(rhs, {b, k / b, each}), reshape(met, {b, n / b, each, places})});
+  return reshape(y, joined({n / b, k}, count));
+}
+
+/// The shape of first sizes, spatial ones, last sizes.
+Shape around(std::initializer_list<std::int64_t> first, const Dims& spatial,
+             std::initializer_list<std::int64_t> last) {
+  Shape out = joined(first, spatial);
+  for (std::int64_t size : last) out.push_back(size);
+  return out;
+}
+
+/// By the op, whose channels are last: transposes to it and from it become one with those to and from the
+/// letters that are given.
+Array by_kernel(const Prepared& p, const Array& rhs, const ConvGeneralDilatedOptions& o) {
+  Dims spatial, count, last{0}, kernel;
+  for (std::size_t i = 0; i < p.window.size(); ++i) {
+    spatial.push_back(p.lhs.shape()[2 + i]);
+    count.push_back(p.count(i));
+    last.push_back(static_cast<std::int64_t>(2 + i));
+    kernel.push_back(static_cast<std::int64_t>(2 + i));
+  }
+  last.push_back(1);
+  kernel.push_back(1);
+  kernel.push_back(0);
+  const std::int64_t n = p.lhs.dim(0), c = rhs.dim(1), k = rhs.dim(0), f = o.feature_group_count,
+                     b = o.batch_group_count;
+  const Array x = reshape(transpose(p.lhs, last), around({b, n / b}, spatial, {f, c}));
+  Array w = transpose(rhs, kernel);
+  if (b == 1)
+    w = reshape(w, around({1}, p.window, {c, f, k / f}));
+  else
+    w = moveaxis(reshape(w, around({}, p.window, {c, 1, b, k / b})), -2, 0);
+  Array y = convolution(x, w, {count, p.strides, p.dilation, p.low});
+  if (b > 1) y = moveaxis(y, 0, -2);
+  return moveaxis(reshape(y, around({n / b}, count, {k})), -1, 1);
+}
+
+/// Whether the op computes it: small ones are better composed of what compiled code writes out.
+bool has_kernel(const Array& lhs, const Array& rhs, const Prepared& p, const ConvGeneralDilatedOptions& o) {
+  constexpr std::int64_t written_out = 4096;  // multiply-adds
+  const bool fits = lhs.dtype() == rhs.dtype() && (lhs.dtype() == Dtype::F32 || lhs.dtype() == Dtype::F64) &&
+                    !p.window.empty() && p.window.size() <= detail::most_convolution_axes;
+  if (!fits) return false;
+  std::int64_t places = lhs.dim(0) / o.batch_group_count;
+  for (std::size_t i = 0; i < p.window.size(); ++i) places *= p.count(i);
+  return places * rhs.shape().product() > written_out;
 }
 
 }  // namespace
 
-// One product of the kernel, as a matrix, and the patches of all windows. Patches are made along one axis
-// after the other: as many slices as the sum of the window's sizes, not as their product.
 Array conv_general_dilated(const Array& left, const Array& right, const ConvGeneralDilatedOptions& o,
                            Loc loc) {
   const LocScope place(loc);
@@ -121,7 +208,7 @@ Array conv_general_dilated(const Array& left, const Array& right, const ConvGene
     fail(messages::conv_ranks, {to_string(left.aval()), to_string(right.aval())}, loc);
   const std::size_t axes = left.shape().size() - 2;
   const Letters letters = letters_of(o.dimensions, axes, loc);
-  Array lhs = letters.given ? transpose(left, permutation(o.dimensions.lhs, letters.lhs)) : left;
+  const Array lhs = letters.given ? transpose(left, permutation(o.dimensions.lhs, letters.lhs)) : left;
   const Array rhs = letters.given ? transpose(right, permutation(o.dimensions.rhs, letters.rhs)) : right;
   check_channels(lhs, rhs, o, loc);
 
@@ -131,18 +218,7 @@ Array conv_general_dilated(const Array& left, const Array& right, const ConvGene
     if (window[i] == 0) fail(messages::conv_ranks, {to_string(left.aval()), to_string(right.aval())}, loc);
   }
   const Prepared p = prepared("conv_general_dilated", lhs, window, o, loc);
-  const std::int64_t n = lhs.dim(0), c = rhs.dim(1), k = rhs.dim(0), each = c * window.product();
-  Dims count = Dims::filled(axes, 0);
-  const Array met = patches(p.lhs, window, p.strides, p.dilation, count);
-  const std::int64_t places = count.product(), f = o.feature_group_count, b = o.batch_group_count;
-  Array y;
-  if (f == 1 && b == 1)
-    y = einsum("ok,nkp->nop", {reshape(rhs, {k, each}), reshape(met, {n, each, places})});
-  else if (b == 1)
-    y = einsum("gok,ngkp->ngop", {reshape(rhs, {f, k / f, each}), reshape(met, {n, f, each, places})});
-  else
-    y = einsum("gok,gnkp->ngop", {reshape(rhs, {b, k / b, each}), reshape(met, {b, n / b, each, places})});
-  y = reshape(y, joined({n / b, k}, count));
+  const Array y = has_kernel(lhs, rhs, p, o) ? by_kernel(p, rhs, o) : product_with_patches(padded(p), rhs, o);
   return letters.given ? transpose(y, permutation(letters.out, o.dimensions.out)) : y;
 }
 
@@ -160,7 +236,7 @@ Array conv_general_dilated_patches(const Array& left, const Dims& window, const 
          loc);
   const Letters letters = letters_of(o.dimensions, window.size(), loc);
   const Array lhs = letters.given ? transpose(left, permutation(o.dimensions.lhs, letters.lhs)) : left;
-  const Prepared p = prepared(where, lhs, window, o, loc);
+  const Prepared p = padded(prepared(where, lhs, window, o, loc));
   Dims count = Dims::filled(window.size(), 0);
   const Array met = patches(p.lhs, window, p.strides, p.dilation, count);
   const Array y = reshape(met, joined({lhs.dim(0), lhs.dim(1) * window.product()}, count));

@@ -2,55 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <memory>
-#include <new>
 
-#include "core/memory.hpp"
 #include "ops/fft_transform.hpp"
+#include "ops/kept_scratch.hpp"
 
 namespace apsis::detail {
 namespace {
 
-/// Memory for planes: up to 2 MiB are kept by each thread, so that no transform allocates.
-class Scratch {
- public:
-  explicit Scratch(std::size_t bytes) : bytes_(bytes) {
-    constexpr std::size_t limit = 2 << 20;
-    if (bytes > limit) {
-      data_ = own_ = allocate_block(bytes);
-      return;
-    }
-    static thread_local Memory memory;
-    if (memory.bytes < bytes) {
-      constexpr std::size_t page = 4096;
-      memory.bytes = (bytes + page - 1) / page * page;
-      memory.data.reset(std::aligned_alloc(page, memory.bytes));
-      if (!memory.data) {
-        memory.bytes = 0;
-        throw std::bad_alloc();
-      }
-    }
-    data_ = memory.data.get();
-  }
-  ~Scratch() {
-    if (own_) free_block(own_, bytes_);
-  }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  void* data() const { return data_; }
-
- private:
-  struct Free {
-    void operator()(void* p) const { std::free(p); }
-  };
-  struct Memory {
-    std::unique_ptr<void, Free> data;
-    std::size_t bytes = 0;
-  };
-  std::size_t bytes_;
-  void *data_ = nullptr, *own_ = nullptr;
-};
+struct FftScratch;
 
 /// Lines side by side in an array: elements of a line are `row` apart, lines `line`.
 struct Strides {
@@ -98,7 +58,7 @@ class Lines {
     const bool alone = inner_ == 1 && (2 * outer_ < side_by_side || !better_together());
     columns_ = alone || 4 * beside < side_by_side ? 1 : side_by_side;
     const std::int64_t plane = std::max(plan_->work_length(), half() + 1) * columns_;
-    const Scratch scratch(static_cast<std::size_t>(4 * plane) * sizeof(T));
+    const KeptScratch<FftScratch> scratch(static_cast<std::size_t>(4 * plane) * sizeof(T));
     T* const memory = static_cast<T*>(scratch.data());
     data_ = {memory, memory + plane};
     other_ = {memory + 2 * plane, memory + 3 * plane};

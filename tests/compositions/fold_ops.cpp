@@ -37,6 +37,24 @@ bool choose_place_for_each(Random&, const Shape& first, std::vector<double>&, Sh
   return true;
 }
 
+/// Of an array and a window of 2 by 2, with zeros around.
+Tensor convolved(std::span<const Tensor> x, const Number& factor) {
+  const std::int64_t rows = x[0].shape[0], columns = x[0].shape[1];
+  Tensor r{Shape{rows + 1, columns + 1}, {}};
+  for (std::int64_t i = 0; i <= rows; ++i)
+    for (std::int64_t j = 0; j <= columns; ++j) {
+      Number sum(0);
+      for (std::int64_t k = 0; k < 4; ++k) {
+        const std::int64_t row = i - 1 + k / 2, column = j - 1 + k % 2;
+        if (row >= 0 && row < rows && column >= 0 && column < columns)
+          sum = sum + x[0].elements[static_cast<std::size_t>(row * columns + column)] *
+                          x[1].elements[static_cast<std::size_t>(k)];
+      }
+      r.elements.push_back(factor * sum);
+    }
+  return r;
+}
+
 /// Calls of(the numbers of a line along the first axis) and makes an entry of each result.
 template <class Line>
 Tensor of_lines(const Tensor& x, const Line& of) {
@@ -253,33 +271,20 @@ const ArrayOp table[] = {
     {"window_min", choose_windows,
      [](Arrays x, Statics, const Array&) { return reduce_window_min(x[0], windows_of(x[0])); }, false,
      nullptr, [](Tensors x, Statics) { return neighbours(x[0], smaller); }},
-    // With zeros around, so that the result has a row and a column more.
+    // With zeros around, so that the result has a row and a column more. All channels and features are of one
+    // image and one window: so many that the op is met, but for the smallest images.
     {"convolution",
      [](Random&, const Shape& first, std::vector<double>&, Shapes& others) {
        others = {Shape{2, 2}};
        return first.size() == 2 && first.product() <= 64;
      },
      [](Arrays x, Statics, const Array&) {
-       const Array in = expand_dims(expand_dims(x[0], 0), 0), kernel = expand_dims(expand_dims(x[1], 0), 0);
-       return squeeze(conv_general_dilated(in, kernel, {.padding = 1}), {0, 1});
+       const Array channels = reshape(arange(8.) * 0.125, {1, 8, 1, 1}),
+                   features = reshape(arange(16.) * 0.0625 - 0.25, {16, 1, 1, 1});
+       const Array kernel = features * x[1] * ones({1, 8, 1, 1}, x[1].dtype());
+       return sum(conv_general_dilated(channels * x[0], kernel, {.padding = 1}), {.axis = {0, 1}});
      },
-     false, nullptr,
-     [](Tensors x, Statics) {
-       const std::int64_t rows = x[0].shape[0], columns = x[0].shape[1];
-       Tensor r{Shape{rows + 1, columns + 1}, {}};
-       for (std::int64_t i = 0; i <= rows; ++i)
-         for (std::int64_t j = 0; j <= columns; ++j) {
-           Number sum(0);
-           for (std::int64_t k = 0; k < 4; ++k) {
-             const std::int64_t row = i - 1 + k / 2, column = j - 1 + k % 2;
-             if (row >= 0 && row < rows && column >= 0 && column < columns)
-               sum = sum + x[0].elements[static_cast<std::size_t>(row * columns + column)] *
-                               x[1].elements[static_cast<std::size_t>(k)];
-           }
-           r.elements.push_back(sum);
-         }
-       return r;
-     }},
+     false, nullptr, [](Tensors x, Statics) { return convolved(x, Number(3.5 * 3.5)); }},
     {"sorted_by", choose_two_alike, [](Arrays x, Statics, const Array&) { return sort(x, 0)[1]; }, false,
      nullptr,
      [](Tensors x, Statics) {

@@ -11,7 +11,7 @@ namespace apsis::testing {
 
 std::vector<Record> all_records() {
   std::vector<Record> all = elementwise_records();
-  for (auto family : {reduce_records, move_records, matrix_records, fft_records})
+  for (auto family : {reduce_records, move_records, matrix_records, fft_records, convolution_records})
     for (Record& record : family()) all.push_back(std::move(record));
   return all;
 }

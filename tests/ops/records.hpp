@@ -37,6 +37,7 @@ std::vector<Record> reduce_records();
 std::vector<Record> move_records();
 std::vector<Record> matrix_records();
 std::vector<Record> fft_records();
+std::vector<Record> convolution_records();
 
 /// A small generator of its own, so that examples are the same everywhere.
 class Random {

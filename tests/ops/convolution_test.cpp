@@ -1,0 +1,95 @@
+// The convolution's kernel against its definition, with registers of both widths.
+
+#include <cmath>
+#include <cstring>
+
+#include <gtest/gtest.h>
+
+#include "ops/convolution_cases.hpp"
+#include "ops/records.hpp"
+
+namespace apsis::testing {
+namespace {
+
+using namespace detail;
+using enum ConvolutionArray;
+
+struct Arrays {
+  std::vector<long double> input, kernel, output;
+};
+
+/// Calls visit(entry of the input, of the kernel, of the output) for each term.
+template <class Visit>
+void each_term(const ConvolutionSizes& s, const Visit& visit) {
+  const auto& [d, h, w] = s.axes;
+  std::int64_t output = 0;
+  for (std::int64_t b = 0; b < s.batch; ++b)
+    for (std::int64_t n = 0; n < s.images; ++n)
+      for (std::int64_t place = 0; place < d.output * h.output * w.output; ++place)
+        for (std::int64_t g = 0; g < s.groups; ++g)
+          for (std::int64_t f = 0; f < s.features; ++f, ++output)
+            for (std::int64_t k = 0; k < d.window * h.window * w.window; ++k) {
+              const auto at = [](const ConvolutionAxis& a, std::int64_t place, std::int64_t k) {
+                const std::int64_t i = place * a.stride + k * a.dilation - a.low;
+                return i >= 0 && i < a.input ? i : -1;
+              };
+              const std::int64_t i = at(d, place / (h.output * w.output), k / (h.window * w.window)),
+                                 j = at(h, place / w.output % h.output, k / w.window % h.window),
+                                 l = at(w, place % w.output, k % w.window);
+              if (i < 0 || j < 0 || l < 0) continue;
+              const std::int64_t pixel = (((b * s.images + n) * d.input + i) * h.input + j) * w.input + l,
+                                 tap = b * d.window * h.window * w.window + k;
+              for (std::int64_t c = 0; c < s.channels; ++c)
+                visit(static_cast<std::size_t>((pixel * s.groups + g) * s.channels + c),
+                      static_cast<std::size_t>(((tap * s.channels + c) * s.groups + g) * s.features + f),
+                      static_cast<std::size_t>(output));
+            }
+}
+
+template <class T>
+std::vector<T> numbers(Random& random, const Shape& shape) {
+  std::vector<T> out(static_cast<std::size_t>(shape.product()));
+  for (T& x : out) x = static_cast<T>(random.uniform(-1, 1));
+  return out;
+}
+
+/// Each sum within a few ulp of what its terms are together.
+template <class T>
+void check(const ConvolutionSizes& s, ConvolutionArray result) {
+  Random random(5);
+  const auto input = numbers<T>(random, shape_of(s, Input)), kernel = numbers<T>(random, shape_of(s, Kernel)),
+             output = numbers<T>(random, shape_of(s, Output));
+  const auto size = static_cast<std::size_t>(shape_of(s, result).product());
+  const std::vector<T>&first = result == Input ? kernel : input, &second = result == Output ? kernel : output;
+  std::vector<long double> want(size), sizes(size);
+  each_term(s, [&](std::size_t i, std::size_t k, std::size_t o) {
+    const std::size_t at = result == Input ? i : result == Kernel ? k : o;
+    const long double term = result == Input    ? static_cast<long double>(kernel[k]) * output[o]
+                             : result == Kernel ? static_cast<long double>(input[i]) * output[o]
+                                                : static_cast<long double>(input[i]) * kernel[k];
+    want[at] += term;
+    sizes[at] += std::abs(term);
+  });
+  std::vector<T> got(size, std::nan("")), narrow(size, std::nan(""));
+  convolve(s, result, first.data(), second.data(), narrow.data(), false);
+  for (std::size_t i = 0; i < size; ++i)
+    ASSERT_NEAR(narrow[i], want[i], 16 * std::numeric_limits<T>::epsilon() * sizes[i]) << i;
+  if (!has_avx512()) return;
+  convolve(s, result, first.data(), second.data(), got.data(), true);
+  EXPECT_EQ(std::memcmp(got.data(), narrow.data(), size * sizeof(T)), 0);
+}
+
+TEST(Convolution, IsItsDefinitionInRegistersOfEitherWidth) {
+  int number = 0;
+  for (const ConvolutionSizes& s : convolution_cases())
+    for (ConvolutionArray result : {Input, Kernel, Output}) {
+      SCOPED_TRACE("case " + std::to_string(number++ / 3) + ", result " +
+                   std::to_string(static_cast<int>(result)));
+      check<float>(s, result);
+      check<double>(s, result);
+      if (HasFatalFailure()) return;
+    }
+}
+
+}  // namespace
+}  // namespace apsis::testing
