@@ -1,6 +1,7 @@
 #include <numeric>
 
 #include "ops/index_rules.hpp"
+#include "ops/large_lu.hpp"
 #include "ops/matrix_rules.hpp"
 #include "ops/small_matrix_emit.hpp"
 #include "ops/small_matrix_kernel.hpp"
@@ -18,6 +19,22 @@ void lu_shape(const Params&, std::span<const Aval> in, std::vector<Aval>& out) {
   out.push_back(Aval(Dtype::I32, with_matrices(shape, {sizes.m})));
 }
 
+template <class T>
+void factor(std::int64_t m, std::int64_t n, const T* a, T* lu, std::int32_t* pivots) {
+  if constexpr (std::is_floating_point_v<T>) {
+    std::copy_n(a, m * n, lu);
+    large_lu(m, n, lu, pivots);
+  } else {
+    Scratch<T> columns(static_cast<std::size_t>(m * n));
+    transpose_into(a, m, n, columns.data());
+    lapack::getrf(static_cast<lapack::Int>(m), static_cast<lapack::Int>(n), columns.data(), pivots);
+    transpose_into(columns.data(), n, m, lu);
+    // Where elements are NaN there is no largest one: whatever was found must be a row.
+    for (std::int64_t j = 0; j < std::min(m, n); ++j)
+      pivots[j] = static_cast<std::int32_t>(std::clamp<std::int64_t>(pivots[j] - 1, j, m - 1));
+  }
+}
+
 void lu_evaluate(const Params&, std::span<const Array> in, std::span<Array> out) {
   evaluate_matrices(in, out, [](auto type, std::span<const Array> from, std::span<Array> to) {
     using T = typename decltype(type)::type;
@@ -30,19 +47,10 @@ void lu_evaluate(const Params&, std::span<const Array> in, std::span<Array> out)
       if (k > 0 && is_small_matrix(m, n))
         return small_matrix_code<T>(sizes.count)
             .lu(sizes.count, static_cast<int>(m), static_cast<int>(n), a, lu, pivots, permutation);
-    Scratch<T> columns(static_cast<std::size_t>(m * n));
     for (std::int64_t i = 0; i < sizes.count; ++i) {
-      if (k > 0) {
-        transpose_into(a, m, n, columns.data());
-        lapack::getrf(static_cast<lapack::Int>(m), static_cast<lapack::Int>(n), columns.data(), pivots);
-        transpose_into(columns.data(), n, m, lu);
-      }
+      if (k > 0) factor(m, n, a, lu, pivots);
       std::iota(permutation, permutation + m, 0);
-      for (std::int64_t j = 0; j < k; ++j) {
-        // Where elements are NaN there is no largest one: whatever was found must be a row.
-        pivots[j] = static_cast<std::int32_t>(std::clamp<std::int64_t>(pivots[j] - 1, j, m - 1));
-        std::swap(permutation[j], permutation[pivots[j]]);
-      }
+      for (std::int64_t j = 0; j < k; ++j) std::swap(permutation[j], permutation[pivots[j]]);
       a += m * n, lu += m * n, pivots += k, permutation += m;
     }
   });

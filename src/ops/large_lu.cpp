@@ -1,0 +1,173 @@
+// The factorisation of large matrices, half of the columns after the other, so that nearly all of it are
+// products. (Toledo, Locality of reference in LU decomposition with partial pivoting, SIAM J. Matrix Anal.
+// Appl. 18, 1997.)
+
+#include "ops/large_lu.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "ops/kept_scratch.hpp"
+#include "ops/matrix_panels.hpp"
+#include "ops/matrix_tiles.hpp"
+
+namespace apsis::detail {
+namespace {
+
+/// Columns that are eliminated one by one, by a copy of them in which each lies in one piece.
+constexpr std::int64_t few_columns = 16;
+/// Terms of a product that are subtracted at once, and rows and columns that stay in the cache with them.
+constexpr std::int64_t most_terms = 256, most_rows = 84, most_columns = 512;
+
+struct LuScratch;
+
+template <class T>
+class Factorisation {
+ public:
+  Factorisation(const Tiles<T>& tiles, std::int64_t m, std::int64_t n, T* a, std::int32_t* pivots, T* scratch)
+      : tiles_(tiles), n_(n), a_(a), pivots_(pivots), columns_(scratch), right_(scratch + few_columns * m) {
+    left_ = right_ + most_terms * padded(std::min(most_columns, n), tiles.width);
+    edge_ = left_ + most_terms * padded(most_rows, tiles.height);
+  }
+
+  static std::int64_t scratch(const Tiles<T>& tiles, std::int64_t m, std::int64_t n) {
+    return few_columns * m + most_terms * padded(std::min(most_columns, n), tiles.width) +
+           most_terms * padded(most_rows, tiles.height) + tiles.height * tiles.width;
+  }
+
+  /// Columns first … first + count of the rows from `first` on.
+  void factor(std::int64_t m, std::int64_t first, std::int64_t count) const {
+    if (count <= few_columns) return eliminate(m, first, count);
+    const std::int64_t half = std::max(few_columns, count / 2 / few_columns * few_columns), at = first + half,
+                       rest = count - half;
+    factor(m, first, half);
+    if (at >= m) {
+      exchange(first, m - first, at, rest);
+      return solve(first, m - first, at, rest);
+    }
+    exchange(first, half, at, rest);
+    solve(first, half, at, rest);
+    subtract(m - at, rest, half, row(at) + first, row(first) + at, row(at) + at);
+    factor(m, at, rest);
+    exchange(at, std::min(m - at, rest), first, half);
+  }
+
+ private:
+  static std::int64_t padded(std::int64_t lines, std::int64_t to) { return (lines + to - 1) / to * to; }
+  T* row(std::int64_t i) const { return a_ + i * n_; }
+
+  /// The exchanges of rows first … first + count, in `columns` columns from `at` on.
+  void exchange(std::int64_t first, std::int64_t count, std::int64_t at, std::int64_t columns) const {
+    for (std::int64_t i = first; i < first + count; ++i)
+      if (pivots_[i] != i) std::swap_ranges(row(i) + at, row(i) + at + columns, row(pivots_[i]) + at);
+  }
+
+  /// By one column after the other.
+  void eliminate(std::int64_t m, std::int64_t first, std::int64_t count) const {
+    const std::int64_t rows = m - first;
+    for (std::int64_t i = 0; i < rows; ++i)
+      for (std::int64_t j = 0; j < count; ++j) columns_[j * rows + i] = row(first + i)[first + j];
+    for (std::int64_t j = 0; j < std::min(count, rows); ++j) {
+      T* const column = columns_ + j * rows;
+      const std::int64_t pivot = largest(column, j, rows);
+      pivots_[first + j] = static_cast<std::int32_t>(first + pivot);
+      for (std::int64_t k = 0; k < count && pivot != j; ++k)
+        std::swap(columns_[k * rows + j], columns_[k * rows + pivot]);
+      const T divisor = column[j];
+      if (divisor != 0)
+        for (std::int64_t i = j + 1; i < rows; ++i) column[i] /= divisor;
+      for (std::int64_t k = j + 1; k < count; ++k) {
+        T* const other = columns_ + k * rows;
+        const T factor = -other[j];
+        for (std::int64_t i = j + 1; i < rows; ++i) other[i] = std::fma(factor, column[i], other[i]);
+      }
+    }
+    for (std::int64_t i = 0; i < rows; ++i)
+      for (std::int64_t j = 0; j < count; ++j) row(first + i)[first + j] = columns_[j * rows + i];
+  }
+
+  /// The first of the largest entries; entries that are NaN are none.
+  static std::int64_t largest(const T* column, std::int64_t first, std::int64_t rows) {
+    T size = 0;
+    for (std::int64_t i = first; i < rows; ++i)
+      size = std::abs(column[i]) > size ? std::abs(column[i]) : size;
+    for (std::int64_t i = first; i < rows; ++i)
+      if (std::abs(column[i]) == size) return i;
+    return first;
+  }
+
+  /// The rows first … first + count of U in `columns` columns from `at` on, by those of L.
+  void solve(std::int64_t first, std::int64_t count, std::int64_t at, std::int64_t columns) const {
+    if (count <= few_columns) {
+      for (std::int64_t i = first + 1; i < first + count; ++i)
+        for (std::int64_t k = first; k < i; ++k) {
+          const T factor = -row(i)[k];
+          T* const to = row(i) + at;
+          const T* const from = row(k) + at;
+          for (std::int64_t j = 0; j < columns; ++j) to[j] = std::fma(factor, from[j], to[j]);
+        }
+      return;
+    }
+    const std::int64_t half = std::max(few_columns, count / 2 / few_columns * few_columns),
+                       next = first + half;
+    solve(first, half, at, columns);
+    subtract(count - half, columns, half, row(next) + first, row(first) + at, row(next) + at);
+    solve(next, count - half, at, columns);
+  }
+
+  /// c -= a·b for m × k and k × n parts of the matrix.
+  void subtract(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, const T* b, T* c) const {
+    for (std::int64_t j0 = 0; j0 < n; j0 += most_columns)
+      for (std::int64_t k0 = 0; k0 < k; k0 += most_terms) {
+        const std::int64_t columns = std::min(most_columns, n - j0), terms = std::min(most_terms, k - k0);
+        for (std::int64_t j = 0; j < columns; j += tiles_.width)
+          copy_panel(b + k0 * n_ + j0 + j, std::int64_t{1}, n_,
+                     std::min<std::int64_t>(tiles_.width, columns - j), tiles_.width, terms,
+                     right_ + j * terms);
+        for (std::int64_t i0 = 0; i0 < m; i0 += most_rows)
+          subtract_rows(std::min(most_rows, m - i0), columns, terms, a + i0 * n_ + k0, c + i0 * n_ + j0);
+      }
+  }
+
+  void subtract_rows(std::int64_t rows, std::int64_t columns, std::int64_t terms, const T* a, T* c) const {
+    const std::int64_t height = tiles_.height, width = tiles_.width;
+    for (std::int64_t i = 0; i < rows; i += height)
+      copy_panel(a + i * n_, n_, std::int64_t{1}, std::min(height, rows - i), height, terms,
+                 left_ + i * terms);
+    for (std::int64_t i = 0; i < padded(rows, height) * terms; ++i) left_[i] = -left_[i];
+    for (std::int64_t j = 0; j < columns; j += width)
+      for (std::int64_t i = 0; i < rows; i += height) {
+        const std::int64_t tall = std::min(height, rows - i), wide = std::min(width, columns - j);
+        T* const result = c + i * n_ + j;
+        Tile<T> tile{left_ + i * terms, 1, height, right_ + j * terms, width, terms, result, n_, true};
+        if (wide < width) {
+          tile.result = edge_;
+          tile.stride = width;
+          for (std::int64_t r = 0; r < tall; ++r) std::copy_n(result + r * n_, wide, edge_ + r * width);
+        }
+        tiles_.of_rows[static_cast<std::size_t>(tall - 1)](tile);
+        for (std::int64_t r = 0; r < tall && wide < width; ++r)
+          std::copy_n(edge_ + r * width, wide, result + r * n_);
+      }
+  }
+
+  const Tiles<T>& tiles_;
+  std::int64_t n_;
+  T* a_;
+  std::int32_t* pivots_;
+  T *columns_, *right_, *left_, *edge_;
+};
+
+}  // namespace
+
+template <class T>
+void large_lu(std::int64_t m, std::int64_t n, T* a, std::int32_t* pivots, bool wide_registers) {
+  const Tiles<T> tiles = wide_registers ? avx512_tiles<T>() : avx2_tiles<T>();
+  const KeptScratch<LuScratch> scratch(static_cast<std::size_t>(Factorisation<T>::scratch(tiles, m, n)) *
+                                       sizeof(T));
+  Factorisation<T>(tiles, m, n, a, pivots, static_cast<T*>(scratch.data())).factor(m, 0, n);
+}
+template void large_lu(std::int64_t, std::int64_t, float*, std::int32_t*, bool);
+template void large_lu(std::int64_t, std::int64_t, double*, std::int32_t*, bool);
+
+}  // namespace apsis::detail
