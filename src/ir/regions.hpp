@@ -7,7 +7,7 @@
 namespace apsis::detail {
 
 /// Adjoint kinds of `while_loop`, with Equinox's names: the default keeps a growing tape.
-enum class LoopKind : std::uint8_t { Checkpointed, Bounded, Lax };
+enum class LoopKind : std::uint8_t { Checkpointed, Bounded, Lax, Sensitivities };
 
 /// while: operands (cond_consts…, body_consts…, carry…), results (carry…, ys…). `cond`: (cond_consts…,
 /// carry…) → bool[]. `body`: (body_consts…, carry…) → (carry…, ys…). The ys are appended each iteration to

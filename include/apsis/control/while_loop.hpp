@@ -14,8 +14,10 @@ namespace apsis {
 /// What derivatives a loop has and what it must declare, with Equinox's names. `Checkpointed` (the default):
 /// both modes, and no bound is needed; reverse mode keeps a tape that grows, or as many states as
 /// `checkpoints` says. `Bounded`: the same, and max_steps must be given. `Lax`: forward mode only; reverse
-/// mode is refused. Forward mode goes through all three.
-enum class Loop : std::uint8_t { Checkpointed, Bounded, Lax };
+/// mode is refused. `Sensitivities`: as Checkpointed, but where at most three real numbers are differentiated
+/// by, reverse mode carries the derivatives by each of them along (forward sensitivities) and keeps no tape;
+/// `explain` says so. Forward mode goes through all four.
+enum class Loop : std::uint8_t { Checkpointed, Bounded, Lax, Sensitivities };
 
 /// Options of `while_loop` and `while_loop_result`.
 struct WhileOptions {

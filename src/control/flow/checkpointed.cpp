@@ -443,7 +443,7 @@ void checkpointed_jet(const JetRule& r) {
 void checkpointed_linearize(const LinearizeRule& r) {
   const auto& p = checkpointed_of(r.params);
   const auto tape = [&](auto&&... parts) { return keep_states(p.keep, parts...); };
-  linearize_while(checkpointed_while_op, p.loop, tape, r);
+  linearize_while(checkpointed_while_op, p.loop, bind_keeping(p.keep), tape, r);
 }
 
 void checkpointed_batch(const BatchRule& r) {

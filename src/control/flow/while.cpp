@@ -18,7 +18,7 @@ void while_shape(const Params& params, std::span<const Aval> in, std::vector<Ava
   {
     const auto& q = while_of(params);
     const auto left = static_cast<std::int64_t>(in.size());
-    APSIS_ASSERT(q.cond && q.body && q.kind <= LoopKind::Lax && q.max_steps >= -1);
+    APSIS_ASSERT(q.cond && q.body && q.kind <= LoopKind::Sensitivities && q.max_steps >= -1);
     APSIS_ASSERT(q.cond_consts >= 0 && q.cond_consts <= left && q.body_consts >= 0 &&
                  q.body_consts <= left - q.cond_consts && q.carries == left - q.cond_consts - q.body_consts);
   }
@@ -93,7 +93,7 @@ std::vector<Array> taped_while(const WhileParams& p, const Graph& tangent, std::
 void while_jvp(const JvpRule& r) { jvp_while(while_of(r.params), bind_while, r); }
 void while_jet(const JetRule& r) { jet_while(while_of(r.params), bind_while, r); }
 void while_linearize(const LinearizeRule& r) {
-  linearize_while(while_op, while_of(r.params), taped_while, r);
+  linearize_while(while_op, while_of(r.params), bind_while, taped_while, r);
 }
 void while_batch(const BatchRule& r) { batch_while(while_op, while_of(r.params), bind_while, r); }
 

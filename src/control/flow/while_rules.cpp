@@ -4,6 +4,7 @@
 #include "control/flow/lane_loops.hpp"
 #include "control/flow/loop_rules.hpp"
 #include "control/flow/masked_updates.hpp"
+#include "control/flow/tangent_columns.hpp"
 #include "ir/effects.hpp"
 #include "ir/interpret_with.hpp"
 #include "ops/lax.hpp"
@@ -199,11 +200,34 @@ void jet_while(const WhileParams& p, const BindWhile& bind_loop, const JetRule& 
   take_jets(results, out_mask, r);
 }
 
-void linearize_while(const Op& op, const WhileParams& p, const TapeWhile& tape, const LinearizeRule& r) {
+namespace {
+
+/// The loop with its derivatives by the numbers that move it beside it, if these are few; else false.
+bool linearize_by_columns(const WhileParams& p, const SplitLoop& body, const BindWhile& bind_loop,
+                          const LinearizeRule& r) {
+  const TangentColumns columns(body, r);
+  if (columns.size() == 0) return false;
+  std::vector<bool> out_mask;
+  const std::vector<Array> results = widened_while(
+      p, bind_loop, r.primals, body.in_mask, columns.size(), out_mask,
+      [&](const std::vector<bool>&, const std::vector<bool>&, std::vector<bool>& found) {
+        found = body.out_mask;
+        return columns.body();
+      },
+      [&](const std::vector<bool>&) { return columns.starts(); });
+  body.take(r, results, columns.tangents(std::span(results).subspan(r.outs.size())));
+  return true;
+}
+
+}  // namespace
+
+void linearize_while(const Op& op, const WhileParams& p, const BindWhile& bind_loop, const TapeWhile& tape,
+                     const LinearizeRule& r) {
   const Loop n(p);
   const SplitLoop body(*p.body, r, n.cond_consts, n.consts, n.carries);
   if (!is_mixed(r) && count(body.out_mask) == 0) return apsis::bind(op, r.params, r.primals, r.outs);
   if (p.kind == LoopKind::Lax) fail(messages::lax_loop_reverse, {});
+  if (p.kind == LoopKind::Sensitivities && linearize_by_columns(p, body, bind_loop, r)) return;
   WhileParams known = p;
   const auto cond_in = r.primals.first(n.cond_consts);
   std::vector<Array> operands = marked(cond_in, not_empty(cond_in)), results;

@@ -22,7 +22,9 @@ using TapeWhile = std::function<std::vector<Array>(
     const WhileParams& loop, const Graph& tangent, std::span<const Array> operands,
     const LoopTangents& tangents, Trace* trace, std::vector<Array>& results)>;
 
-void linearize_while(const Op& op, const WhileParams& loop, const TapeWhile& tape, const LinearizeRule& r);
+/// A loop that few numbers move keeps no tape, see tangent_columns.hpp.
+void linearize_while(const Op& op, const WhileParams& loop, const BindWhile& bind_loop,
+                     const TapeWhile& tape, const LinearizeRule& r);
 void batch_while(const Op& op, const WhileParams& loop, const BindWhile& bind_loop, const BatchRule& r);
 
 }  // namespace apsis::detail

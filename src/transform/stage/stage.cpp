@@ -5,9 +5,16 @@
 namespace apsis::detail {
 
 Array StageTrace::input(const Aval& aval, Loc loc) {
-  ++fixed_inputs_;
   APSIS_ASSERT(captures_.empty());  // fixed inputs come first
-  return Array::adopt(new StageNode(*this, aval, builder_.input(aval), loc));
+  fixed_inputs_.push_back(builder_.input(aval));
+  return Array::adopt(new StageNode(*this, aval, fixed_inputs_.back(), loc));
+}
+
+std::vector<Array> StageTrace::inputs() {
+  std::vector<Array> inputs;
+  for (ValueId v : fixed_inputs_)
+    inputs.push_back(Array::adopt(new StageNode(*this, builder_.aval(v), v, Loc{})));
+  return inputs;
 }
 
 void StageTrace::substitute(const Array& outer, const Array& input) {
@@ -67,7 +74,7 @@ void StageTrace::process(const Op& op, const Params& params, std::span<const Arr
 GraphRef StageTrace::finish(std::span<const Array> outputs, std::vector<Array>& captures) {
   std::vector<ValueId> values, order;
   for (const Array& a : outputs) values.push_back(value_of(a, "return", {}));
-  GraphRef graph = builder_.finish(values, fixed_inputs_, order);
+  GraphRef graph = builder_.finish(values, fixed_inputs_.size(), order);
   captures.clear();
   for (ValueId v : order) captures.push_back(captures_.at(v));
   return graph;

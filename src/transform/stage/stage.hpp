@@ -21,6 +21,8 @@ class StageTrace : public Trace {
                Loc loc) override;
 
   Array input(const Aval& aval, Loc loc = {});
+  /// The inputs made so far.
+  std::vector<Array> inputs();
   /// From here on `outer`, a traced value that may have outlived its trace, stands for `input`.
   void substitute(const Array& outer, const Array& input);
   /// The outer array `wide` is what `broadcast_in_dim` makes of `narrow`: so it is in the graph, which takes
@@ -30,14 +32,14 @@ class StageTrace : public Trace {
   ValueId value_of(const Array& a, const char* op_name, Loc loc);
   GraphBuilder& builder() { return builder_; }
   std::size_t capture_count() const { return captures_.size(); }
-  /// Finishes with these outputs; `captures` gets the outer arrays behind the extra inputs, in the graph's
+  /// The program so far, with these outputs; `captures` gets the outer arrays behind the extra inputs, in the graph's
   /// order.
   GraphRef finish(std::span<const Array> outputs, std::vector<Array>& captures);
 
  private:
   GraphBuilder builder_;
   StagedIn staged_in_;
-  std::size_t fixed_inputs_ = 0;
+  std::vector<ValueId> fixed_inputs_;
   std::unordered_map<const Node*, ValueId> capture_ids_;
   std::unordered_map<ValueId, Array> captures_;
   struct Repeated {
