@@ -166,11 +166,12 @@ concept Element = requires {
   dtype_of_type<std::remove_cv_t<T>>::value;
 };
 
+namespace detail {
+inline constexpr std::uint8_t item_sizes[dtype_count] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 2, 4, 8, 8, 16};
+}  // namespace detail
+
 /// Bytes of one element.
-constexpr std::size_t item_size(Dtype dtype) {
-  constexpr std::uint8_t sizes[dtype_count] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 2, 4, 8, 8, 16};
-  return sizes[static_cast<int>(dtype)];
-}
+constexpr std::size_t item_size(Dtype dtype) { return detail::item_sizes[static_cast<int>(dtype)]; }
 /// i8 … i64.
 constexpr bool is_signed_integer(Dtype d) { return d >= Dtype::I8 && d <= Dtype::I64; }
 /// u8 … u64.

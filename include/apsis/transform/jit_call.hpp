@@ -3,6 +3,7 @@
 // What a jitted function hands to the compiled core for one call, and what it gets back.
 
 #include <atomic>
+#include <memory>
 
 #include "apsis/transform/transformed.hpp"
 
@@ -46,15 +47,12 @@ struct InUse {
   std::atomic<const void*> slots[capacity] = {};
 };
 
-/// Results: up to `small` in place.
+/// Results, in the caller's place if they fit there.
 struct JitResults {
-  static constexpr std::size_t small = 8;
-  Array in_place[small];
-  std::vector<Array> many;
   std::size_t count = 0;
   const void* prototype = nullptr;
   const std::vector<bool>* present = nullptr;
-  JitResults() = default;
+  explicit JitResults(std::span<Array> place) : place_(place) {}
   JitResults(const JitResults&) = delete;
   JitResults& operator=(const JitResults&) = delete;
   ~JitResults() {
@@ -77,13 +75,17 @@ struct JitResults {
   }
   Array* slots(std::size_t n) {
     count = n;
-    if (n <= small) return in_place;
-    many.resize(n);
-    return many.data();
+    if (n > place_.size()) {
+      many_ = std::make_unique<Array[]>(n);
+      place_ = {many_.get(), n};
+    }
+    return place_.data();
   }
-  Array* arrays() { return count <= small ? in_place : many.data(); }
+  Array* arrays() { return place_.data(); }
 
  private:
+  std::span<Array> place_;
+  std::unique_ptr<Array[]> many_;
   InUse* in_use_ = nullptr;
   void* owner_ = nullptr;
   void (*release_)(void*) = nullptr;
@@ -116,6 +118,11 @@ struct CallSite {
     for (int n : {0, count_leaves<A>()...})
       total = total == dynamic_count || n == dynamic_count ? dynamic_count : total + n;
     return total;
+  }
+  /// Results that a call has a place for.
+  static constexpr int result_place() {
+    constexpr int most = 8, leaves = count_leaves<Result>();
+    return leaves == dynamic_count || leaves > most ? most : leaves > 0 ? leaves : 1;
   }
   static constexpr bool has_static = (has_key<A>() || ... || (is_tree_callable<F> && has_key<F>()));
 
@@ -172,7 +179,8 @@ template <class F, class... A, class Use>
   Site site{f, {args...}};
   NodeList<Site::leaf_total()> nodes;
   site.collect(nodes);
-  JitResults results;
+  Array place[Site::result_place()];
+  JitResults results(place);
   if constexpr (Site::has_static) {
     StaticKey key;
     site.append_key(key);
@@ -229,7 +237,8 @@ auto with_given_call(const F& f, const Use& use, A&&... args) {
   (collect(args, std::type_identity<A>{}), ...);
   StaticKey key;
   site.append_key(key);
-  JitResults results;
+  Array place[Site::result_place()];
+  JitResults results(place);
   use(JitCall{nodes.span(), Site::has_static ? &key : nullptr, &Site::type, &site, given.span().data()},
       results);
   return Site::rebuild(results);
