@@ -1,5 +1,7 @@
 #include "ops/fft_kernel.hpp"
 
+#include <immintrin.h>
+
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -62,6 +64,11 @@ class Lines {
     T* const memory = static_cast<T*>(scratch.data());
     data_ = {memory, memory + plane};
     other_ = {memory + 2 * plane, memory + 3 * plane};
+    // More than the caches hold together with what is read; every line of it at a line of the cache.
+    constexpr std::int64_t many_bytes = 8 << 20;
+    streams_ = 2 * outer_ * p_.length * std::int64_t{sizeof(T)} >= many_bytes &&
+               plan_->work_length() <= 4096 && 2 * p_.length * sizeof(T) % 64 == 0 &&
+               reinterpret_cast<std::uintptr_t>(to) % 64 == 0;
     if (alone) {
       for (std::int64_t o = 0; o < outer_; ++o)
         one(from + o * in_parts * in_rows, to + o * out_parts * out_rows);
@@ -75,6 +82,7 @@ class Lines {
           block(from + in_parts * (o * in_rows * inner_ + i), {inner_, 1},
                 to + out_parts * (o * out_rows * inner_ + i), {inner_, 1}, std::min(columns_, inner_ - i));
     }
+    if (streams_) _mm_sfence();
   }
 
  private:
@@ -97,8 +105,8 @@ class Lines {
     const FftTransform<T> transform(*plan_, 1);
     if (p_.kind == FftKind::Complex) {
       Planes<T> other = other_;
-      if (transform.writes_array()) other = {to, to + p_.length};
-      transform.run(data_, other, {from, to, p_.inverse, p_.inverse, scale_});
+      if (transform.writes_array() && !streams_) other = {to, to + p_.length};
+      transform.run(data_, other, {from, to, p_.inverse, p_.inverse, scale_, streams_});
     } else if (halved_ && p_.kind == FftKind::RealToComplex) {
       result_ = transform.run(data_, other_, {.from = from});
       store_half_spectrum(to, {1, 1}, 1);
@@ -223,7 +231,7 @@ class Lines {
 
   const FftParams& p_;
   std::int64_t outer_, inner_, columns_ = 1;
-  bool halved_;
+  bool halved_, streams_ = false;
   std::shared_ptr<const FftPlan<T>> plan_;
   std::shared_ptr<const std::vector<T>> half_turns_;
   T scale_;

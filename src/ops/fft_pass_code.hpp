@@ -2,6 +2,9 @@
 
 // The code of the passes, for each radix and width. Included where registers of one size are built for.
 
+#include <immintrin.h>
+
+#include <bit>
 #include <cstring>
 #include <type_traits>
 #include <utility>
@@ -20,6 +23,19 @@ template <class V, class T>
 template <class V, class T>
 [[gnu::always_inline]] inline void store(T* to, const V& v) {
   std::memcpy(to, &v, sizeof v);
+}
+
+/// To a line of memory that is not read first, and does not stay in the cache.
+template <class V, class T>
+[[gnu::always_inline]] inline void stream(T* to, const V& v) {
+  if constexpr (sizeof(V) == 32)
+    _mm256_stream_si256(reinterpret_cast<__m256i*>(to), std::bit_cast<__m256i>(v));
+#ifdef __AVX512F__
+  else if constexpr (sizeof(V) == 64)
+    _mm512_stream_si512(reinterpret_cast<__m512i*>(to), std::bit_cast<__m512i>(v));
+#endif
+  else
+    store(to, v);
 }
 
 /// Every second element of two registers that follow each other, from the first or the second on.
@@ -79,8 +95,14 @@ template <class T, int lanes, bool complex>
     const V scale = pass.scale - V{};
     const V a = (pass.swapped ? x.im : x.re) * scale, b = (pass.swapped ? x.re : x.im) * scale;
     using Sequence = std::make_integer_sequence<int, lanes>;
-    store(pass.to_complex + 2 * i, alternating<0>(a, b, Sequence()));
-    store(pass.to_complex + 2 * i + lanes, alternating<1>(a, b, Sequence()));
+    const V first = alternating<0>(a, b, Sequence()), second = alternating<1>(a, b, Sequence());
+    if (pass.streams) {
+      stream(pass.to_complex + 2 * i, first);
+      stream(pass.to_complex + 2 * i + lanes, second);
+    } else {
+      store(pass.to_complex + 2 * i, first);
+      store(pass.to_complex + 2 * i + lanes, second);
+    }
   } else {
     store(pass.to.re + i, x.re);
     store(pass.to.im + i, x.im);

@@ -30,6 +30,7 @@ struct FftPass {
   T* to_complex = nullptr;
   bool swapped = false;  ///< imaginary parts come first in it
   T scale = 1;           ///< of what goes to it
+  bool streams = false;  ///< past the cache: `to_complex` begins at a line of it, and registers never overlap
 };
 
 /// The widths that a pass is there in: whole registers, half of that, one number.

@@ -63,6 +63,7 @@ struct LineEnds {
   T* to = nullptr;
   bool from_swapped = false, to_swapped = false;  ///< imaginary parts come first in the array
   T scale = 1;                                    ///< of what goes to `to`
+  bool streams = false;                           ///< to `to`, past the cache
 };
 
 /// Transforms of `columns` lines side by side: rows of planes have a number of each.
@@ -96,6 +97,8 @@ class FftTransform {
         call.to_complex = ends.to;
         call.swapped = ends.to_swapped;
         call.scale = ends.scale;
+        constexpr std::int64_t most_lanes = 64 / sizeof(T);
+        call.streams = ends.streams && pass.groups % most_lanes == 0;
       }
       run(call);
       std::swap(data, other);

@@ -130,6 +130,24 @@ TEST(Fft, ErrorIsWithinTwoEpsilonLogN) {
   }
 }
 
+// Large results are written past the cache.
+TEST(Fft, OfManyLinesAreThoseOfOne) {
+  constexpr std::int64_t lines = 600, n = 1024;
+  const Numbers x = numbers(lines * n);
+  for (bool inverse : {false, true}) {
+    const Params params = make_params(FftParams{.inverse = inverse, .axis = 1, .length = n, .scale = 0.5});
+    const Array all = complex_array(Dtype::C128, {lines, n}, x), whole = run(fft_op, params, {&all, 1})[0];
+    for (std::int64_t line : {std::int64_t{0}, std::int64_t{311}, lines - 1}) {
+      const Numbers part(x.begin() + line * n, x.begin() + (line + 1) * n);
+      const Array one = complex_array(Dtype::C128, {1, n}, part), alone = run(fft_op, params, {&one, 1})[0];
+      EXPECT_EQ(std::memcmp(static_cast<const double*>(data_of(whole)) + 2 * line * n, data_of(alone),
+                            2 * n * sizeof(double)),
+                0)
+          << line;
+    }
+  }
+}
+
 TEST(Fft, ErrorOfLongAndOfRealTransforms) {
   std::vector<std::int64_t> lengths = {211,  243,  256,  360,  512,  1000, 1009,
                                        1024, 1155, 2048, 2187, 3125, 4096, 65536};
