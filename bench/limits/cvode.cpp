@@ -166,7 +166,7 @@ void pollution() {
   const Problem p{slope_of<POLLUTION>, nullptr, dense, SUNLinSol_Dense};
   Vector end;
   const double spent =
-      limits::median_seconds(51, [&] { end = solve(p, POLLUTION::y0(), POLLUTION::t1, 1e-7, 1e-12); });
+      limits::median_seconds(51, [&] { end = solve(p, POLLUTION::y0(), POLLUTION::t1, 3e-8, 3e-13); });
   limits::report("pollution/solve", "us", spent * 1e6, picked(end, {0, 1, 3, 6, 7, 14}));
 }
 
@@ -175,7 +175,7 @@ void brusselator() {
                      [](sunindextype n, SUNContext c) { return SUNBandMatrix(n, 2, 2, c); }, SUNLinSol_Band};
   Vector end;
   double spent =
-      limits::median_seconds(11, [&] { end = solve(line, Brusselator::y0(), Brusselator::t1, 1e-6, 1e-6); });
+      limits::median_seconds(11, [&] { end = solve(line, Brusselator::y0(), Brusselator::t1, 3e-7, 3e-7); });
   limits::report("brusselator/banded", "ms", spent * 1e3, picked(end, {0, 126, 254, 1, 127, 255}));
 
   const Problem plane{in_the_plane, plane_jacobian,

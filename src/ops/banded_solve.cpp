@@ -1,9 +1,11 @@
 #include <cmath>
 #include <cstring>
+#include <variant>
 
 #include "ops/index_rules.hpp"
 #include "ops/matrix_rules.hpp"
 #include "ops/messages.hpp"
+#include "ops/narrow_bands.hpp"
 
 namespace apsis::detail {
 namespace {
@@ -21,9 +23,9 @@ void solve_shape(const Params& params, std::span<const Aval> in, std::vector<Ava
   out.push_back(Aval(in[right].dtype(), in[right].shape()));
 }
 
-/// The factors of one matrix: Gaussian elimination with exchanges of rows. They stay with the elements they
-/// were made of, so that the next solve with the same matrix, which iterations and the stages of a step make,
-/// finds them there.
+/// The factors of one matrix: Gaussian elimination, with exchanges of rows where the matrix has more than a
+/// few diagonals, or is in need of them. They stay with the elements they were made of, so that the next
+/// solve with the same matrix, which iterations and the stages of a step make, finds them there.
 template <class T>
 class BandedFactors {
  public:
@@ -36,12 +38,16 @@ class BandedFactors {
     given_ = p, n_ = n, lower_ = std::min(p.lower, n - 1), upper_ = std::min(p.upper, n - 1);
     width_ = lower_ + upper_ + 1;
     elements_.assign(bands, bands + count);
-    factorise();
+    if (!make_narrow()) factorise();
     if (count > most_kept) elements_ = {};
   }
 
   /// Solves for right sides that are the columns of [n, columns], in place; false of singular matrices.
   bool solve(T* right, std::int64_t columns) const {
+    if (narrow_.index() > 0) {
+      std::visit([&](const auto& factors) { solve_narrow(factors, right, columns); }, narrow_);
+      return true;
+    }
     if (singular_) return false;
     if (columns == 1)
       substitute(right, std::integral_constant<std::int64_t, 1>{});
@@ -52,6 +58,31 @@ class BandedFactors {
 
  private:
   static constexpr std::size_t most_kept = std::size_t{1} << 18;
+  /// Empty: the factors are not narrow ones.
+  using Narrow = std::conditional_t<
+      std::is_floating_point_v<T>,
+      std::variant<std::monostate, NarrowBands<T, 1>, NarrowBands<T, 2>, NarrowBands<T, 3>>,
+      std::variant<std::monostate>>;
+
+  bool make_narrow() {
+    if constexpr (std::is_floating_point_v<T>) {
+      const std::int64_t width = std::max(lower_, upper_);
+      if (width == 1 && make_narrow_of<1>()) return true;
+      if (width == 2 && make_narrow_of<2>()) return true;
+      if (width == 3 && make_narrow_of<3>()) return true;
+    }
+    narrow_ = std::monostate{};
+    return false;
+  }
+  template <std::size_t width>
+  bool make_narrow_of() {
+    if (narrow_.index() != width) narrow_.template emplace<width>();
+    return std::get<width>(narrow_).make(given_, n_, elements_.data());
+  }
+  static void solve_narrow(std::monostate, T*, std::int64_t) {}
+  static void solve_narrow(const auto& factors, T* right, std::int64_t columns) {
+    factors.solve(right, columns);
+  }
 
   template <class Count>
   void substitute(T* right, Count columns) const {
@@ -120,6 +151,7 @@ class BandedFactors {
   std::vector<T> elements_, rows_, multipliers_;
   std::vector<std::int64_t> pivots_;
   bool singular_ = false;
+  Narrow narrow_;
 };
 
 /// A matrix of wide bands, by LAPACK, which works on blocks. Right sides are columns one after the other.
