@@ -96,10 +96,14 @@ void multiply_matrices(const Tiles<T>& tiles, std::int64_t m, std::int64_t n, st
       const std::int64_t columns = std::min(columns_at_once, n - j0), steps = std::min(steps_at_once, k - k0);
       // A tile reads whole registers: the last columns are copied, as what follows them may be nobody's.
       const auto right_copied = [&](std::int64_t j) { return copy_right || columns - j < width; };
-      for (std::int64_t j = 0; j < columns; j += width)
-        if (right_copied(j))
-          copy_panel(b.at(k0, j0 + j), b.column_stride, b.row_stride, std::min(width, columns - j), width,
-                     steps, right + j * steps);
+      // Rows that lie together are copied from one end to the other, a few side by side.
+      constexpr std::int64_t few_rows = 8;
+      const std::int64_t most = b.column_stride == 1 ? few_rows : steps;
+      for (std::int64_t s = 0; s < steps; s += most)
+        for (std::int64_t j = 0; j < columns; j += width)
+          if (right_copied(j))
+            copy_panel(b.at(k0 + s, j0 + j), b.column_stride, b.row_stride, std::min(width, columns - j),
+                       width, std::min(most, steps - s), right + j * steps + s * width);
       for (std::int64_t i0 = 0; i0 < m; i0 += rows_at_once) {
         const std::int64_t rows = std::min(rows_at_once, m - i0);
         for (std::int64_t i = 0; copy_left && i < rows; i += height)
@@ -153,15 +157,18 @@ void add_up_chains(std::int64_t count, std::int64_t steps, std::int64_t left_str
   }
 }
 
-/// A matrix whose rows are without gaps, with a vector.
+/// A matrix whose rows are without gaps, with a vector. So many rows side by side are more than the processor
+/// fetches from memory by itself.
 template <class T>
 void multiply_rows(const Tiles<T>& tiles, std::int64_t m, std::int64_t k, Strided<T> a, const T* b,
                    std::int64_t stride, T* c) {
-  constexpr std::int64_t rows_at_once = 32;
+  constexpr std::int64_t rows_at_once = 32, most_cached = 16 << 20;  // bytes
+  const std::int64_t bytes = m * k * static_cast<std::int64_t>(sizeof(T)),
+                     next = bytes > most_cached ? steps_at_once : 0;
   for (std::int64_t i = 0; i < m; i += rows_at_once)
     for (std::int64_t k0 = 0; k0 < k; k0 += steps_at_once)
       tiles.rows({a.at(i, k0), a.row_stride, b + k0 * stride, stride, std::min(rows_at_once, m - i),
-                  std::min(steps_at_once, k - k0), c + i, k0 > 0});
+                  std::min(steps_at_once, k - k0), c + i, k0 > 0, next});
 }
 
 /// Any matrix, with a vector.

@@ -47,6 +47,7 @@ struct Rows {
   std::int64_t rows, steps;
   T* result;
   bool adds;
+  std::int64_t next;  // elements from what is read now to what is fetched for the next call; 0: nothing
 };
 
 /// Pairs of rows without gaps: of each pair a chain of `steps` terms.
@@ -129,6 +130,9 @@ void multiply_tile(const Tile<T>& t) {
   const std::int64_t row = t.left_row, left_step = t.left_step, right_step = t.right_step;
   const T *left[(rows + reached - 1) / reached], *right = t.right;
   for (int i = 0; i < rows; i += reached) left[i / reached] = t.left + i * row;
+  // On its way while the sums are made.
+  for (int i = 0; i < rows; ++i)
+    for (int j = 0; j < 2; ++j) __builtin_prefetch(t.result + i * t.stride + j * lanes, 1);
   for (std::int64_t k = 0; k < t.steps; ++k, right += right_step) {
     const Vector b[] = {load(right), load(right + lanes)};
     for (int i = 0; i < rows; ++i) {
@@ -220,6 +224,8 @@ void multiply_rows(const Rows<T>& r) {
     };
     for (std::int64_t k = 0; k < whole; k += lanes) {
       Vector block[lanes];
+      if (r.next != 0)
+        for (int j = 0; j < lanes; ++j) __builtin_prefetch(row[j] + k + r.next, 0, 2);
       for (int j = 0; j < lanes; ++j) __builtin_memcpy(&block[j], row[j] + k, sizeof(Vector));
       transpose_registers<lanes / 2>(block);
       for (int j = 0; j < lanes; ++j) add(block[j], k + j);
