@@ -39,7 +39,7 @@ struct StageEquations {
   void factorise(const Array& t, const Array& y, const Array& guess, const Array& gamma_h) {
     const Array at = stop_gradient(y + inner * guess);
     const Array jacobian = stop_gradient(form.jacobian(slope, stop_gradient(t), at));
-    factors = MatrixFactors::of(form.pattern(), form.mass() - stop_gradient(gamma_h) * jacobian);
+    factors = MatrixFactors::of(form.structure(), form.mass() - stop_gradient(gamma_h) * jacobian);
   }
   std::pair<Array, NewtonEnd> solve(const Array& t, const Array& y, const Array& guess) const;
 };
@@ -57,7 +57,7 @@ std::pair<Array, NewtonEnd> StageEquations::solve(const Array& t, const Array& y
     return std::pair(end.u, end);
   };
   const auto by_jacobian = [&](const auto& map, const Array& right) {
-    return solve_by_columns(map, right, form.pattern());
+    return solve_by_columns(map, right, form.structure());
   };
   return custom_root(equation, stop_gradient(guess), iterate, by_jacobian);
 }

@@ -20,7 +20,7 @@ struct KeptMatrix {
   static KeptMatrix none(const MatrixForm& form) {
     const Array old = array(std::int64_t{1000}), empty = zeros_like(form.mass());
     return {empty, ones({}, form.mass().dtype()), old, old,
-            MatrixFactors::unmade(form.pattern(), form.mass())};
+            MatrixFactors::unmade(form.structure(), form.mass())};
   }
   /// As arrays of a solver's state, and back.
   void append_to(std::vector<Array>& state) const {
@@ -28,7 +28,7 @@ struct KeptMatrix {
     factors.append_to(state);
   }
   static KeptMatrix from(const MatrixForm& form, std::span<const Array> state) {
-    return {state[0], state[1], state[2], state[3], MatrixFactors::from(form.pattern(), state.subspan(4))};
+    return {state[0], state[1], state[2], state[3], MatrixFactors::from(form.structure(), state.subspan(4))};
   }
 
   /// The same, fit for a step with this c: `evaluate` makes the Jacobian.
@@ -43,7 +43,7 @@ struct KeptMatrix {
     out.factors = cond(
         remake,
         [&](const MatrixFactors&) {
-          return MatrixFactors::of(form.pattern(), form.mass() - c * out.jacobian);
+          return MatrixFactors::of(form.structure(), form.mass() - c * out.jacobian);
         },
         [](const MatrixFactors& kept) { return kept; }, factors);
     out.scale = where(remake, c, scale);

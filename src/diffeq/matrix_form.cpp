@@ -4,6 +4,7 @@
 #include <cmath>
 #include <iterator>
 
+#include "apsis/control/cond.hpp"
 #include "apsis/core/op.hpp"
 #include "apsis/ops/arithmetic.hpp"
 #include "apsis/ops/comparison.hpp"
@@ -14,14 +15,25 @@
 #include "apsis/ops/select.hpp"
 #include "apsis/ops/shape.hpp"
 #include "apsis/transform/vmap.hpp"
+#include "diffeq/straight_lu.hpp"
 
 namespace apsis::detail {
 namespace {
 
 using Integers = std::vector<std::int64_t>;
 
-/// From so many elements on the search for a pattern is worth its while: below, full matrices are small.
+/// Up to so many elements factors of full matrices are in registers, and no pattern makes them better.
+constexpr std::int64_t tiny = 3;
+/// From so many elements on sparse matrices are solved with, and not in straight line.
 constexpr std::int64_t large = 32;
+/// Factors in straight line have at most so many multiplications: above, the program is longer than it is
+/// fast.
+constexpr std::int64_t most_straight_work = 1500, most_straight_side = 62;
+
+/// Whether a matrix of this pattern has factors in straight line.
+bool is_straight(const Pattern& p) {
+  return p.rows() <= most_straight_side && StraightLU(p).work() <= most_straight_work;
+}
 
 Array numbers(const Integers& values) {
   return array(std::span<const std::int64_t>(values), Shape{static_cast<std::int64_t>(values.size())});
@@ -61,6 +73,15 @@ Integers places(const Pattern& part, const Pattern& all) {
   }
   return found;
 }
+/// The matrix with these entries, written out.
+Array full_matrix(const Pattern& p, const Array& entries) {
+  const std::int64_t n = p.rows();
+  Integers from(static_cast<std::size_t>(n * n), p.count());  // of each place its entry, or a zero behind all
+  const Integers rows = p.row_indices();
+  for (std::size_t e = 0; e < rows.size(); ++e)
+    from[static_cast<std::size_t>(rows[e] * n + p.column_indices()[e])] = static_cast<std::int64_t>(e);
+  return reshape(concatenate({entries, zeros({1}, entries.dtype())})[numbers(from)], {n, n});
+}
 
 }  // namespace
 
@@ -77,8 +98,9 @@ MatrixForm::MatrixForm(const Slopes& slopes, const VectorSlope& slope, const Lay
                        const Array& y)
     : unit_(slopes.mass().is_empty()) {
   const std::int64_t n = layout.size();
-  if (n >= large) take_pattern(slopes, slope, layout, t, y);
-  if (pattern_.is_empty()) mass_ = unit_ ? eye(n, -1, 0, layout.dtype()) : slopes.mass();
+  // The diagonal of a mass matrix may have zeros, and factors in straight line have pivots there.
+  if (n >= large || (n > tiny && unit_)) take_pattern(slopes, slope, layout, t, y);
+  if (structure_.is_full()) mass_ = unit_ ? eye(n, -1, 0, layout.dtype()) : slopes.mass();
 }
 
 void MatrixForm::take_pattern(const Slopes& slopes, const VectorSlope& slope, const Layout& layout,
@@ -89,8 +111,10 @@ void MatrixForm::take_pattern(const Slopes& slopes, const VectorSlope& slope, co
   const Pattern diagonal = diagonal_pattern(n);
   const Array known = unit_ ? Array() : concrete_value(slopes.mass());
   const Pattern all = united(united(own_, diagonal), unit_ ? diagonal : SparsePattern::of(known));
-  if (4 * all.count() > n * n) return;
-  pattern_ = all;
+  // The diagonal of a mass matrix may have zeros, and factors in straight line have their pivots there.
+  const bool straight = unit_ && n < large && is_straight(all) && 6 * StraightLU(all).work() <= n * n * n;
+  if (!straight && (n < large || 4 * all.count() > n * n)) return;
+  structure_ = {all, straight};
   own_at_ = numbers(places(own_, all));
   const Array rows = numbers(all.row_indices()),
               columns = numbers({all.column_indices().begin(), all.column_indices().end()});
@@ -98,38 +122,41 @@ void MatrixForm::take_pattern(const Slopes& slopes, const VectorSlope& slope, co
 }
 
 Array MatrixForm::jacobian(const VectorSlope& slope, const Array& t, const Array& y) const {
-  if (pattern_.is_empty()) return slope.jacobian(t, y);
+  if (structure_.is_full()) return slope.jacobian(t, y);
   const Array entries =
       sparse_jacobian([&](const Array& x) { return slope(t, x); }, y, {.pattern = own_}).entries();
+  if (own_ == structure_.pattern) return entries;
   return concatenate({entries, zeros({1}, entries.dtype())})[own_at_];
 }
 
 Array MatrixForm::times_mass(const Array& vector) const {
   if (unit_) return vector;
-  return pattern_.is_empty() ? matmul(mass_, vector) : sparse_operator(pattern_, mass_).mv(vector);
+  return structure_.is_full() ? matmul(mass_, vector) : sparse_operator(structure_.pattern, mass_).mv(vector);
 }
 
 Blocks MatrixForm::blocks(std::int64_t k) const {
-  if (pattern_.is_empty()) return {};
-  const std::int64_t n = pattern_.rows(), count = pattern_.count();
+  if (structure_.is_full()) return {};
+  const Pattern& own = structure_.pattern;
+  const std::int64_t n = own.rows(), count = own.count();
   const std::vector<double> mass = concrete_value(mass_).to_vector<double>();
   Integers starts{0}, columns, from;
   for (std::int64_t row = 0; row < k * n; ++row) {
     const std::int64_t block = row / n, i = row % n;
     for (std::int64_t other = 0; other < k; ++other)
-      for (std::int64_t e = pattern_.row_starts()[static_cast<std::size_t>(i)];
-           e < pattern_.row_starts()[static_cast<std::size_t>(i) + 1]; ++e) {
+      for (std::int64_t e = own.row_starts()[static_cast<std::size_t>(i)];
+           e < own.row_starts()[static_cast<std::size_t>(i) + 1]; ++e) {
         if (other != block && mass[static_cast<std::size_t>(e)] == 0) continue;
-        columns.push_back(other * n + pattern_.column_indices()[static_cast<std::size_t>(e)]);
+        columns.push_back(other * n + own.column_indices()[static_cast<std::size_t>(e)]);
         from.push_back((block * k + other) * count + e);
       }
     starts.push_back(static_cast<std::int64_t>(columns.size()));
   }
-  return {Pattern(k * n, k * n, std::move(starts), std::move(columns)), numbers(from)};
+  const Pattern all(k * n, k * n, std::move(starts), std::move(columns));
+  return {{all, structure_.straight && is_straight(all)}, numbers(from)};
 }
 
 Array Blocks::values(const std::vector<Array>& of_blocks) const {
-  if (!pattern.is_empty()) return concatenate(of_blocks)[from];
+  if (!structure.is_full()) return concatenate(of_blocks)[from];
   std::vector<Array> rows;
   const auto k = static_cast<std::size_t>(std::lround(std::sqrt(static_cast<double>(of_blocks.size()))));
   for (std::size_t i = 0; i < k; ++i)
@@ -139,40 +166,63 @@ Array Blocks::values(const std::vector<Array>& of_blocks) const {
   return concatenate(rows, 0);
 }
 
-MatrixFactors MatrixFactors::of(const Pattern& pattern, const Array& values) {
-  if (pattern.is_empty()) return {pattern, linalg::lu_factor(values)};
-  return {pattern, {}, values};
+MatrixFactors MatrixFactors::of(const Structure& structure, const Array& values) {
+  if (structure.is_full()) return {structure, linalg::lu_factor(values)};
+  if (!structure.straight) return {structure, {}, values};
+  return {structure, {}, values, StraightLU(structure.pattern).factor(stop_gradient(values))};
 }
 void MatrixFactors::append_to(std::vector<Array>& state) const {
-  if (pattern.is_empty())
+  if (structure.is_full()) {
     state.insert(state.end(), {full.lu, full.pivots, full.permutation});
-  else
-    state.push_back(entries);
+    return;
+  }
+  state.push_back(entries);
+  if (structure.straight) state.push_back(straight);
 }
-MatrixFactors MatrixFactors::from(const Pattern& pattern, std::span<const Array> state) {
-  if (pattern.is_empty()) return {{}, {state[0], state[1], state[2]}};
-  return {pattern, {}, state[0]};
+std::size_t MatrixFactors::arrays(const Structure& structure) {
+  return structure.is_full() ? 3 : structure.straight ? 2 : 1;
 }
-MatrixFactors MatrixFactors::unmade(const Pattern& pattern, const Array& values) {
+MatrixFactors MatrixFactors::from(const Structure& structure, std::span<const Array> state) {
+  if (structure.is_full()) return {structure, {state[0], state[1], state[2]}};
+  return {structure, {}, state[0], structure.straight ? state[1] : Array()};
+}
+MatrixFactors MatrixFactors::unmade(const Structure& structure, const Array& values) {
   const Array none = zeros_like(values);
-  if (!pattern.is_empty()) return {pattern, {}, none};
+  if (structure.straight) return {structure, {}, none, StraightLU(structure.pattern).unmade(values.dtype())};
+  if (!structure.is_full()) return {structure, {}, none};
   const Array rows = zeros({none.dim(0)}, i32);
-  return {{}, {none, rows, rows}};
+  return {structure, {none, rows, rows}};
 }
 Array MatrixFactors::solve(const Array& right) const {
-  if (pattern.is_empty()) return linalg::lu_solve(full, right);
-  return linear_solve(sparse_operator(pattern, entries), right, linear::Auto{}, {.throw_ = false}).value;
+  if (structure.is_full()) return linalg::lu_solve(full, right);
+  const LinearOperator matrix = sparse_operator(structure.pattern, entries);
+  if (!structure.straight) return linear_solve(matrix, right, linear::Auto{}, {.throw_ = false}).value;
+  const auto by = [&](bool transposed) {
+    return [this, transposed](const auto&, const Array& b) {
+      const Array own = stop_gradient(entries);
+      return cond(
+          StraightLU::is_sound(straight),
+          [&](const Array& x) { return StraightLU(structure.pattern).solve(straight, x, transposed); },
+          [&](const Array& x) {
+            const Array all = full_matrix(structure.pattern, own);
+            return linalg::solve(transposed ? linalg::matrix_transpose(all) : all, x);
+          },
+          b);
+    };
+  };
+  return custom_linear_solve([&](const Array& x) { return matrix.mv(x); }, right, by(false), by(true));
 }
 
-Array solve_by_columns(const LinearMap<Array>& map, const Array& right, const Pattern& pattern) {
-  if (pattern.is_empty()) {
+Array solve_by_columns(const LinearMap<Array>& map, const Array& right, const Structure& structure) {
+  if (structure.is_full()) {
     const Array columns =
         vmap([&](const Array& x) { return map(x); })(eye(right.size(), -1, 0, right.dtype()));
     return linalg::solve(linalg::matrix_transpose(columns), right);
   }
-  const Pattern own = map.transposed ? pattern.transpose() : pattern;
+  const Pattern own = map.transposed ? structure.pattern.transpose() : structure.pattern;
   const LinearOperator matrix =
       sparse_jacobian([&](const Array& x) { return map(x); }, zeros_like(right), {.pattern = own});
+  if (structure.straight) return MatrixFactors::of({own, true}, matrix.entries()).solve(right);
   return linear_solve(matrix, right, linear::Auto{}, {.throw_ = false}).value;
 }
 

@@ -12,8 +12,14 @@
 
 namespace apsis::detail {
 
-/// Whose entries may differ from 0. Empty: of a full matrix.
 using Pattern = SparsePattern;
+
+/// How a matrix is written.
+struct Structure {
+  Pattern pattern = {};   ///< whose entries may differ from 0; empty: of a full matrix
+  bool straight = false;  ///< whether its factors are made in straight line
+  bool is_full() const { return pattern.is_empty(); }
+};
 
 /// That of ∂f/∂y at any time and state.
 Pattern pattern_of(const VectorSlope& slope, const Array& t, const Array& y);
@@ -21,7 +27,7 @@ Pattern pattern_of(const VectorSlope& slope, const Array& t, const Array& y);
 /// A matrix of k × k blocks like those of a form, of which those off the diagonal have the mass matrix's
 /// entries alone.
 struct Blocks {
-  Pattern pattern;
+  Structure structure;
   Array from;  ///< of each entry its number among those of all blocks, row by row
   /// The values, of the values of each block.
   Array values(const std::vector<Array>& of_blocks) const;
@@ -35,7 +41,7 @@ class MatrixForm {
   MatrixForm(const Slopes& slopes, const VectorSlope& slope, const Layout& layout, const Array& t,
              const Array& y);
 
-  const Pattern& pattern() const { return pattern_; }
+  const Structure& structure() const { return structure_; }
   /// ∂f/∂y.
   Array jacobian(const VectorSlope& slope, const Array& t, const Array& y) const;
   /// The mass matrix, or 1.
@@ -49,27 +55,30 @@ class MatrixForm {
   void take_pattern(const Slopes& slopes, const VectorSlope& slope, const Layout& layout, const Array& t,
                     const Array& y);
 
-  Pattern own_, pattern_;  // of ∂f/∂y, and with the diagonal and the mass matrix
-  Array own_at_, mass_;    // of each entry of pattern_ its number in own_, or that of a zero behind all
-  bool unit_;              // no mass matrix
+  Pattern own_;          // of ∂f/∂y
+  Structure structure_;  // with the diagonal and the mass matrix
+  Array own_at_, mass_;  // of each entry of the structure its number in own_, or that of a zero behind all
+  bool unit_;            // no mass matrix
 };
 
 /// A matrix, ready to be solved with.
 struct MatrixFactors {
-  Pattern pattern;
+  Structure structure;
   linalg::LUFactors full = {};
-  Array entries = {};  ///< of a sparse one, whose factors the linear solver keeps
+  Array entries = {};   ///< of a sparse one, whose factors the linear solver keeps, or:
+  Array straight = {};  ///< those in straight line
 
-  static MatrixFactors of(const Pattern& pattern, const Array& values);
+  static MatrixFactors of(const Structure& structure, const Array& values);
   Array solve(const Array& right) const;
-  /// As arrays of a solver's state, and back; what stands there before there are factors, of a matrix with
-  /// values like these.
+  /// As arrays of a solver's state, so many, and back; what stands there before there are factors, of a
+  /// matrix with values like these.
   void append_to(std::vector<Array>& state) const;
-  static MatrixFactors from(const Pattern& pattern, std::span<const Array> state);
-  static MatrixFactors unmade(const Pattern& pattern, const Array& values);
+  static std::size_t arrays(const Structure& structure);
+  static MatrixFactors from(const Structure& structure, std::span<const Array> state);
+  static MatrixFactors unmade(const Structure& structure, const Array& values);
 };
 
-/// Solves with a linear map, which has this pattern (or its transpose): for the tangents of custom_root.
-Array solve_by_columns(const LinearMap<Array>& map, const Array& right, const Pattern& pattern);
+/// Solves with a linear map, which has this structure (or its transpose): for the tangents of custom_root.
+Array solve_by_columns(const LinearMap<Array>& map, const Array& right, const Structure& structure);
 
 }  // namespace apsis::detail

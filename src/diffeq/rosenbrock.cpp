@@ -18,7 +18,7 @@ SolverAttempt attempt(const void* self, const SolverStep& s) {
   const Array length = s.t1 - s.t0, h = length * s.slopes.direction(), y0 = layout.join(s.y0);
   const MatrixForm form(s.slopes, slope, layout, s.t0, y0);
   const MatrixFactors factors =
-      MatrixFactors::of(form.pattern(), form.mass() - (m.gamma * h) * form.jacobian(slope, s.t0, y0));
+      MatrixFactors::of(form.structure(), form.mass() - (m.gamma * h) * form.jacobian(slope, s.t0, y0));
   // h² ∂f/∂t of the user's time is h times the forward length times the derivative in forward time.
   const Array drift = (h * length) * slope.time_derivative(s.t0, y0);
 

@@ -180,7 +180,7 @@ std::vector<Array> steady_state(const Problem& p, const LoopState& end) {
   const Array t = stop_gradient(end.start), y = stop_gradient(layout.join(end.y));
   const MatrixForm form(p.slopes, slope, layout, t, y);
   const auto by_columns = [&](const auto& map, const Array& right) {
-    return solve_by_columns(map, right, form.pattern());
+    return solve_by_columns(map, right, form.structure());
   };
   return layout.split(custom_root([&](const Array& x) { return slope(t, x); }, y, as_it_is, by_columns));
 }

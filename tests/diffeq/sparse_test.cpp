@@ -67,6 +67,83 @@ TEST(Sparse, SolvesAreThoseWithFullMatrices) {
   }
 }
 
+/// A chain of reactions, each with the next and two with a substance that all others share: 12 equations with
+/// few entries.
+struct Chain {
+  Array rate;
+  bool full = false;  ///< the same, of which the program tells nothing
+  Array operator()(const Array&, const Array& y) const {
+    const std::vector<Array> c = unstack(y);
+    std::vector<Array> d(c.size(), zeros_like(c[0]));
+    for (std::size_t i = 0; i + 1 < c.size(); ++i) {
+      const Array flow =
+          rate * std::pow(10., static_cast<double>(i % 5)) * c[i] * (i % 4 == 1 ? c.back() + 1. : 1.) -
+          0.1 * c[i + 1];
+      d[i] = d[i] - flow, d[i + 1] = d[i + 1] + flow;
+    }
+    const Array slope = stack(d);
+    return full ? slope + 0. * sum(y) : slope;
+  }
+  static Array start() { return concatenate({ones({1}), zeros({11})}); }
+};
+
+// Few equations: factors in straight line.
+TEST(Sparse, SmallSystemsAreSolvedAsWithFullMatrices) {
+  for (const auto& [name, solver] : solvers()) {
+    SCOPED_TRACE(name);
+    const auto solve = [&, solver = solver](const Chain& field) {
+      return diffeqsolve(ODETerm{field}, solver, 0., 5., 1e-3, Chain::start(),
+                         {.controller = PIDController{.rtol = 1e-6, .atol = 1e-8}});
+    };
+    const auto sparse = jit([&] { return solve({0.7}); })(), full = jit([&] { return solve({0.7, true}); })();
+    EXPECT_EQ(number(sparse.stats.num_steps), number(full.stats.num_steps));
+    EXPECT_LT(distance(sparse.ys, full.ys), 1e-9);
+    const auto only = [&](const Array& rate) { return solve({rate}).ys; };
+    const Array rates = array({0.7, 0.5, 3., 0.1, 1.2, 0.02, 0.7, 40., 8.});
+    const Array many = jit(vmap(only))(rates);
+    const auto one = jit(only);
+    for (int i = 0; i < rates.size(); ++i) EXPECT_TRUE(array_equal(many[i], one(rates[i])).item<bool>()) << i;
+  }
+}
+
+TEST(Sparse, SmallSystemsHaveTheDerivativesOfFullMatrices) {
+  for (const Whole& solver : {any<Whole>(Rodas5P{}), any<Whole>(BackwardDifferences{})}) {
+    const auto end = [&](bool full) {
+      return [&, full](const Array& rate) {
+        return sum(square(diffeqsolve(ODETerm{Chain{rate, full}}, solver, 0., 5., 1e-3, Chain::start(),
+                                      {.controller = PIDController{.rtol = 1e-6, .atol = 1e-8}})
+                              .ys));
+      };
+    };
+    const double slope = number(jit(grad(end(true)))(array(0.7)));
+    EXPECT_NEAR(slope, number(jit(grad(end(false)))(array(0.7))), 1e-7 * std::abs(slope));
+    EXPECT_NEAR(slope, number(jit(jacfwd(end(false)))(array(0.7))), 1e-7 * std::abs(slope));
+  }
+}
+
+// A pivot on the diagonal is 0 at a step of this length: rows are exchanged, lane by lane.
+TEST(Sparse, PivotsThatDoNotDoAreExchanged) {
+  const double h = 0.25;
+  const auto solve = [&](bool full, const Array& own) {
+    const auto field = [=](const Array&, const Array& y) {
+      const Array next = roll(y, -1, 0), slope = own * y - concatenate({next[range(0, -1)], zeros({1})}) -
+                                                 concatenate({zeros({1}), y[range(0, -1)]});
+      return full ? slope + 0. * sum(y) : slope;
+    };
+    return diffeqsolve(ODETerm{field}, Rodas5P{}, 0., 4 * h, h, cos(arange(8.))).ys[-1];
+  };
+  const Array zero = array(1 / (h * 0.21193756319429014)),
+              owns = stack({zero, 0.5 * zero, zero + 1e-14, array(-3.)});
+  const Array many = jit(vmap([&](const Array& own) { return solve(false, own); }))(owns);
+  const auto alone = jit([&](const Array& own) { return solve(false, own); });
+  for (int i = 0; i < 4; ++i) {
+    const Array one = alone(owns[i]);
+    EXPECT_TRUE(array_equal(many[i], one).item<bool>()) << i;
+    const Array want = solve(true, owns[i]);
+    EXPECT_LT(distance(one, want), 1e-11 * max(abs(want)).item<double>()) << i;
+  }
+}
+
 // What couples elements from t = 0.5 on is in the pattern at first, too: of solves whose times are known, and
 // by hand.
 TEST(Sparse, ThePatternHoldsAtAllTimes) {

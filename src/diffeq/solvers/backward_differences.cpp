@@ -195,7 +195,7 @@ SolverAttempt BackwardDifferences::step(const SolverStep& s) const {
     return std::pair(end.u, end);
   };
   const auto by_columns = [&](const auto& map, const Array& right) {
-    return detail::solve_by_columns(map, right, form.pattern());
+    return detail::solve_by_columns(map, right, form.structure());
   };
   const auto [change, more] = custom_root(residual, zeros_like(psi), iterate, by_columns);
   const Array y1 = predicted + change;

@@ -66,13 +66,13 @@ std::vector<Array> thirds(const Array& z) {
 struct Factors {
   detail::MatrixFactors real, pair;
   static Factors of(const detail::MatrixForm& form, const detail::Blocks& two, const Array& h_jacobian) {
-    return {detail::MatrixFactors::of(form.pattern(), real_value * form.mass() - h_jacobian),
-            detail::MatrixFactors::of(two.pattern, two.values(blocks(form.mass(), h_jacobian)))};
+    return {detail::MatrixFactors::of(form.structure(), real_value * form.mass() - h_jacobian),
+            detail::MatrixFactors::of(two.structure, two.values(blocks(form.mass(), h_jacobian)))};
   }
   static Factors unmade(const detail::MatrixForm& form, const detail::Blocks& two) {
     const Array none = zeros_like(form.mass());
-    return {detail::MatrixFactors::unmade(form.pattern(), none),
-            detail::MatrixFactors::unmade(two.pattern, two.values({none, none, none, none}))};
+    return {detail::MatrixFactors::unmade(form.structure(), none),
+            detail::MatrixFactors::unmade(two.structure, two.values({none, none, none, none}))};
   }
   void append_to(std::vector<Array>& state) const {
     real.append_to(state);
@@ -80,8 +80,9 @@ struct Factors {
   }
   static Factors from(const detail::MatrixForm& form, const detail::Blocks& two,
                       std::span<const Array> state) {
-    return {detail::MatrixFactors::from(form.pattern(), state.first(state.size() / 2)),
-            detail::MatrixFactors::from(two.pattern, state.last(state.size() / 2))};
+    return {detail::MatrixFactors::from(form.structure(), state),
+            detail::MatrixFactors::from(two.structure,
+                                        state.subspan(detail::MatrixFactors::arrays(form.structure())))};
   }
   static std::vector<Array> blocks(const Array& one, const Array& h_jacobian) {
     const Array diagonal = pair_real * one - h_jacobian, beside = pair_imaginary * one;
@@ -201,7 +202,7 @@ SolverAttempt Radau5::step(const SolverStep& s) const {
     return std::pair(end.z, end);
   };
   const auto by_columns = [&](const auto& map, const Array& right) {
-    return detail::solve_by_columns(map, right, form.blocks(3).pattern);
+    return detail::solve_by_columns(map, right, form.blocks(3).structure);
   };
   const auto [z, made] =
       custom_root(residual, stop_gradient(first_guess(s.state, length)), iterate, by_columns);
