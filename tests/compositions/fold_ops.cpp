@@ -279,8 +279,9 @@ const ArrayOp table[] = {
        return first.size() == 2 && first.product() <= 64;
      },
      [](Arrays x, Statics, const Array&) {
-       const Array channels = reshape(arange(8.) * 0.125, {1, 8, 1, 1}),
-                   features = reshape(arange(16.) * 0.0625 - 0.25, {16, 1, 1, 1});
+       const Dtype dtype = x[0].dtype();
+       const Array channels = reshape(astype(arange(8.) * 0.125, dtype), {1, 8, 1, 1}),
+                   features = reshape(astype(arange(16.) * 0.0625 - 0.25, dtype), {16, 1, 1, 1});
        const Array kernel = features * x[1] * ones({1, 8, 1, 1}, x[1].dtype());
        return sum(conv_general_dilated(channels * x[0], kernel, {.padding = 1}), {.axis = {0, 1}});
      },
