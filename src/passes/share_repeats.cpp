@@ -258,13 +258,18 @@ class Sharing {
     return true;
   }
 
-  /// What a run reads, in the order of the first use.
-  std::vector<ValueId> inputs_of(std::size_t first, std::size_t size) const {
+  /// What a run reads in the places where the first of all runs reads its inputs, in the order of their first
+  /// use: it may read one value in several.
+  std::vector<ValueId> inputs_of(std::size_t first_of_all, std::size_t first, std::size_t size) const {
     std::unordered_map<ValueId, std::size_t> numbers;
     std::vector<std::size_t> read;
-    for (std::size_t p = first; p < first + size; ++p) number_inputs(first, p, numbers, read);
-    std::vector<ValueId> inputs(numbers.size());
-    for (const auto& [v, number] : numbers) inputs[number] = v;
+    std::vector<ValueId> inputs;
+    for (std::size_t p = 0; p < size; ++p) {
+      number_inputs(first_of_all, first_of_all + p, numbers, read);
+      const auto operands = graph_.operands(sequence_.eqn(first + p));
+      for (std::size_t i = 0; i < read.size(); ++i)
+        if (read[i] == inputs.size()) inputs.push_back(operands[i]);
+    }
     return inputs;
   }
 
@@ -292,7 +297,7 @@ class Sharing {
     Function f{{}, outputs_of(repeat.firsts, repeat.size)};
     GraphBuilder builder;
     GraphCopy copy(builder, graph_);
-    for (ValueId v : inputs_of(first, repeat.size)) copy.add_input(v);
+    for (ValueId v : inputs_of(first, first, repeat.size)) copy.add_input(v);
     for (std::size_t p = first; p < first + repeat.size; ++p) {
       const Eqn& e = sequence_.eqn(p);
       for (ValueId v : graph_.operands(e)) add_literal(copy, v);
@@ -336,8 +341,8 @@ class Sharing {
             const Eqn& last) const {
     const std::size_t end = sequence_.place(last.first_result) + 1, first = end - repeat.size;
     std::vector<ValueId> results(f.outputs.size());
-    builder.append(call_op, make_params(CallParams{f.graph, "a repeated part"}), copy(inputs_of(first, repeat.size)),
-                   results, sequence_.eqn(first).loc);
+    builder.append(call_op, make_params(CallParams{f.graph, "a repeated part"}),
+                   copy(inputs_of(repeat.firsts[0], first, repeat.size)), results, sequence_.eqn(first).loc);
     for (std::size_t r = 0; r < results.size(); ++r) {
       const std::uint32_t place = sequence_.place(f.outputs[r]);
       const ValueId number = f.outputs[r] - sequence_.eqn(place).first_result;

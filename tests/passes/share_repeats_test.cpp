@@ -52,6 +52,18 @@ TEST(ShareRepeats, OfAFunctionBetweenOtherCode) {
       std::ranges::all_of(functions, [&](const GraphRef& g) { return g.get() == functions[0].get(); }));
 }
 
+// One value may be several inputs of a run, and others of the next.
+TEST(ShareRepeats, RunsMayReadOneValueInSeveralPlaces) {
+  const auto part = [](const Array& a, const Array& b, const Array& c) {
+    return unlike(a * sin(b), 8) * unlike(b + 0.5 * c, 8) - unlike(exp(c) - a, 8);
+  };
+  const auto f = [=](const Array& x) {
+    const Array y = cos(x), z = x * x, first = part(x, y, z);
+    return part(first, first, y) + part(y, z, y) * part(z, z, z) - part(first, y, x);
+  };
+  EXPECT_GE(called(*checked(f, Array(0.3))).size(), 4u);
+}
+
 TEST(ShareRepeats, OfAChain) {
   const GraphRef made = checked([](const Array& x) { return chain(x, 400); }, Array(0.3));
   EXPECT_GE(called(*made).size(), 3u);
