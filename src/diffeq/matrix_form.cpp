@@ -134,7 +134,7 @@ Array MatrixForm::times_mass(const Array& vector) const {
   return structure_.is_full() ? matmul(mass_, vector) : sparse_operator(structure_.pattern, mass_).mv(vector);
 }
 
-Blocks MatrixForm::blocks(std::int64_t k) const {
+MatrixBlocks MatrixForm::blocks(std::int64_t k) const {
   if (structure_.is_full()) return {};
   const Pattern& own = structure_.pattern;
   const std::int64_t n = own.rows(), count = own.count();
@@ -155,7 +155,7 @@ Blocks MatrixForm::blocks(std::int64_t k) const {
   return {{all, structure_.straight && is_straight(all)}, numbers(from)};
 }
 
-Array Blocks::values(const std::vector<Array>& of_blocks) const {
+Array MatrixBlocks::values(const std::vector<Array>& of_blocks) const {
   if (!structure.is_full()) return concatenate(of_blocks)[from];
   std::vector<Array> rows;
   const auto k = static_cast<std::size_t>(std::lround(std::sqrt(static_cast<double>(of_blocks.size()))));
@@ -166,7 +166,7 @@ Array Blocks::values(const std::vector<Array>& of_blocks) const {
   return concatenate(rows, 0);
 }
 
-MatrixFactors MatrixFactors::of(const Structure& structure, const Array& values) {
+MatrixFactors MatrixFactors::of(const MatrixStructure& structure, const Array& values) {
   if (structure.is_full()) return {structure, linalg::lu_factor(values)};
   if (!structure.straight) return {structure, {}, values};
   return {structure, {}, values, StraightLU(structure.pattern).factor(stop_gradient(values))};
@@ -179,14 +179,14 @@ void MatrixFactors::append_to(std::vector<Array>& state) const {
   state.push_back(entries);
   if (structure.straight) state.push_back(straight);
 }
-std::size_t MatrixFactors::arrays(const Structure& structure) {
+std::size_t MatrixFactors::arrays(const MatrixStructure& structure) {
   return structure.is_full() ? 3 : structure.straight ? 2 : 1;
 }
-MatrixFactors MatrixFactors::from(const Structure& structure, std::span<const Array> state) {
+MatrixFactors MatrixFactors::from(const MatrixStructure& structure, std::span<const Array> state) {
   if (structure.is_full()) return {structure, {state[0], state[1], state[2]}};
   return {structure, {}, state[0], structure.straight ? state[1] : Array()};
 }
-MatrixFactors MatrixFactors::unmade(const Structure& structure, const Array& values) {
+MatrixFactors MatrixFactors::unmade(const MatrixStructure& structure, const Array& values) {
   const Array none = zeros_like(values);
   if (structure.straight) return {structure, {}, none, StraightLU(structure.pattern).unmade(values.dtype())};
   if (!structure.is_full()) return {structure, {}, none};
@@ -213,7 +213,7 @@ Array MatrixFactors::solve(const Array& right) const {
   return custom_linear_solve([&](const Array& x) { return matrix.mv(x); }, right, by(false), by(true));
 }
 
-Array solve_by_columns(const LinearMap<Array>& map, const Array& right, const Structure& structure) {
+Array solve_by_columns(const LinearMap<Array>& map, const Array& right, const MatrixStructure& structure) {
   if (structure.is_full()) {
     const Array columns =
         vmap([&](const Array& x) { return map(x); })(eye(right.size(), -1, 0, right.dtype()));

@@ -28,7 +28,7 @@ Array covariance_of(const ProblemParts& parts, const Array& y) {
 ProblemParts parts_of(const Callee& f, std::span<const Array> at, Loc loc) {
   return {{"parameter_covariance", SolvesFor::LeastSquares},
           f,
-          Layout("parameter_covariance", at, f.inputs, loc),
+          LeafLayout("parameter_covariance", at, f.inputs, loc),
           LevenbergMarquardt::solver,
           {},
           {},

@@ -107,7 +107,7 @@ FlatSolved solve_nonlinear(const NonlinearCall& call, const Callee& f, std::span
     fail(messages::solve_max_steps, {call.name, std::to_string(options.max_steps)}, loc);
   if (!(call.f_scale > 0 && call.f_scale <= largest_option))
     fail(messages::solver_option, {call.name, "f_scale", to_text(call.f_scale), "above 0 and finite"}, loc);
-  ProblemParts parts{call, f, Layout(call.name, start, f.inputs, loc), solver.traits, {}, {}, loc};
+  ProblemParts parts{call, f, LeafLayout(call.name, start, f.inputs, loc), solver.traits, {}, {}, loc};
   const bool bounds = options.lower.is_given() || options.upper.is_given();
   const char* method = solver.traits.name;
   if (solver.traits.bounds == BoundsUse::None && bounds)

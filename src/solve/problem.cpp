@@ -11,7 +11,7 @@
 
 namespace apsis::detail {
 
-Layout::Layout(const char* name, std::span<const Array> leaves, const LeafNames& names, Loc loc) {
+LeafLayout::LeafLayout(const char* name, std::span<const Array> leaves, const LeafNames& names, Loc loc) {
   if (leaves.empty()) fail(messages::no_unknowns, {name}, loc);
   for (std::size_t i = 0; i < leaves.size(); ++i) {
     if (!is_floating(leaves[i].dtype()))
@@ -24,12 +24,12 @@ Layout::Layout(const char* name, std::span<const Array> leaves, const LeafNames&
   // Half precision has too few digits for tolerances and factorisations.
   dtype_ = promote({dtype_, false}, {Dtype::F32, false}).dtype;
 }
-Array Layout::pack(std::span<const Array> leaves) const {
+Array LeafLayout::pack(std::span<const Array> leaves) const {
   std::vector<Array> parts;
   for (const Array& a : leaves) parts.push_back(astype(ravel(a), dtype_));
   return parts.size() == 1 ? parts[0] : concatenate(parts);
 }
-std::vector<Array> Layout::unpack(const Array& x) const {
+std::vector<Array> LeafLayout::unpack(const Array& x) const {
   std::vector<Array> leaves;
   std::int64_t at = 0;
   for (const Aval& a : avals_) {
@@ -54,7 +54,7 @@ Array ProblemParts::values(const Array& y) const {
   return call.kind == SolvesFor::FixedPoint ? all - y : all;
 }
 
-Array bound_vector(const char* name, const char* option, const SolveBound& bound, const Layout& layout,
+Array bound_vector(const char* name, const char* option, const SolveBound& bound, const LeafLayout& layout,
                    const LeafNames& names, double otherwise, Loc loc) {
   std::vector<Array> given;
   for_each_leaf(bound, [&](const Array& a) {

@@ -6,9 +6,9 @@
 namespace apsis::detail {
 
 /// One vector of all leaves, and back.
-class Layout {
+class LeafLayout {
  public:
-  Layout(const char* name, std::span<const Array> leaves, const LeafNames& names, Loc loc);
+  LeafLayout(const char* name, std::span<const Array> leaves, const LeafNames& names, Loc loc);
   Array pack(std::span<const Array> leaves) const;
   std::vector<Array> unpack(const Array& x) const;
   Dtype dtype() const { return dtype_; }
@@ -27,7 +27,7 @@ class Layout {
 struct ProblemParts {
   NonlinearCall call;
   const Callee& f;
-  Layout layout;
+  LeafLayout layout;
   SolverTraits solver;
   Array lower, upper;  // [n]; empty: no bounds
   Loc loc;
@@ -36,7 +36,7 @@ struct ProblemParts {
   Array values(const Array& y) const;
 };
 /// A bound as a vector.
-Array bound_vector(const char* name, const char* option, const SolveBound& bound, const Layout& layout,
+Array bound_vector(const char* name, const char* option, const SolveBound& bound, const LeafLayout& layout,
                    const LeafNames& names, double otherwise, Loc loc);
 
 }  // namespace apsis::detail

@@ -65,11 +65,12 @@ std::vector<Array> thirds(const Array& z) {
 /// Newton's matrices: value M - h ∂f/∂y for each eigenvalue.
 struct Factors {
   detail::MatrixFactors real, pair;
-  static Factors of(const detail::MatrixForm& form, const detail::Blocks& two, const Array& h_jacobian) {
+  static Factors of(const detail::MatrixForm& form, const detail::MatrixBlocks& two,
+                    const Array& h_jacobian) {
     return {detail::MatrixFactors::of(form.structure(), real_value * form.mass() - h_jacobian),
             detail::MatrixFactors::of(two.structure, two.values(blocks(form.mass(), h_jacobian)))};
   }
-  static Factors unmade(const detail::MatrixForm& form, const detail::Blocks& two) {
+  static Factors unmade(const detail::MatrixForm& form, const detail::MatrixBlocks& two) {
     const Array none = zeros_like(form.mass());
     return {detail::MatrixFactors::unmade(form.structure(), none),
             detail::MatrixFactors::unmade(two.structure, two.values({none, none, none, none}))};
@@ -78,7 +79,7 @@ struct Factors {
     real.append_to(state);
     pair.append_to(state);
   }
-  static Factors from(const detail::MatrixForm& form, const detail::Blocks& two,
+  static Factors from(const detail::MatrixForm& form, const detail::MatrixBlocks& two,
                       std::span<const Array> state) {
     return {detail::MatrixFactors::from(form.structure(), state),
             detail::MatrixFactors::from(two.structure,
@@ -161,7 +162,7 @@ SolverAttempt Radau5::step(const SolverStep& s) const {
           form.times_mass(out[i]) - h * slope(detail::stage_time(c[i], s.t0, s.t1, length), y0 + parts[i]);
     return concatenate(out);
   };
-  const detail::Blocks two = form.blocks(2);
+  const detail::MatrixBlocks two = form.blocks(2);
   const auto evaluate = [&](const Array&) {
     return form.jacobian(slope, stop_gradient(s.t0), stop_gradient(y0));
   };
