@@ -73,6 +73,7 @@ class Checker:
         self.check_rooms(public, private)
         self.check_umbrella(public)
         self.check_globals(private)
+        self.check_types(public, private)
         for folder in CODE_FOLDERS:
             for path in sorted((self.root / folder).rglob("*")):
                 if path.suffix in CODE_SUFFIXES and path.is_file():
@@ -103,6 +104,36 @@ class Checker:
             for folder in sorted(folders - set(FOLDERS.get(room.name, ["."]))):
                 self.report(room / folder, 1, f"'{folder}' is no folder of '{room.name}': FOLDERS in "
                                               "tools/check_structure.py has them in their order")
+
+    def check_types(self, public, private):
+        """A type has one definition: of two with one name the linker takes the functions of either."""
+        places = {}
+        for base in (public, private):
+            for path in sorted(base.rglob("*.?pp")):
+                for name, number in self.types_of(path):
+                    places.setdefault(name, []).append((path, number))
+        for name, where in places.items():
+            for path, number in where[1:]:
+                if path != where[0][0]:
+                    self.report(path, number, f"'{name}' is also defined in {where[0][0].relative_to(self.root)}: "
+                                              "give one of them another name, or a namespace without a name")
+
+    @staticmethod
+    def types_of(path):
+        """Types defined in namespaces that have names, with their lines."""
+        scopes = []
+        for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
+            code = line.split("//")[0]
+            if namespace := re.match(r"\s*(?:inline )?namespace ([\w:]*)\s*\{", code):
+                if "}" not in code:
+                    scopes.append(namespace[1] or None)
+                continue
+            found = re.match(r"\s*(?:template\s*<.*>\s*)?(?:struct|class|enum class|union)\s+(\w+)\s*(?:final\s*)?(?::[^:].*)?\{", code)
+            if found and all(scopes):
+                yield "::".join([*scopes, found[1]]), number
+            opened = code.count("{") - code.count("}")
+            scopes += [None] * opened
+            del scopes[len(scopes) + min(opened, 0):]
 
     def check_globals(self, private):
         """HACKING.md lists every source with state that outlives a call."""

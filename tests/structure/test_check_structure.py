@@ -112,6 +112,12 @@ class CheckStructure(unittest.TestCase):
         self.assertIn("src/passes/analysis/cost.cpp:1: 'passes/pipeline.hpp': folder 'analysis' comes before folder '.'", found)
         self.assertEqual(3, len(found.splitlines()))
 
+    def test_a_type_has_one_definition(self):
+        text = "namespace apsis::detail {\nstruct Layout {\n  int size;\n};\nnamespace {\nstruct Own {};\n}\n}\n"
+        found = self.check({"src/core/a.cpp": text, "src/ops/b.cpp": text, "src/core/README.md": README, "src/ops/README.md": README})
+        self.assertIn("src/ops/b.cpp:2: 'apsis::detail::Layout' is also defined in src/core/a.cpp", found)
+        self.assertNotIn("Own", found)
+
     def test_lengths_guards_and_unfinished_work(self):
         found = self.check({
             "include/apsis/core/long.hpp": self.header() + "// text\n" * 400,
