@@ -111,8 +111,7 @@ void MatrixForm::take_pattern(const Slopes& slopes, const VectorSlope& slope, co
   const Pattern diagonal = diagonal_pattern(n);
   const Array known = unit_ ? Array() : concrete_value(slopes.mass());
   const Pattern all = united(united(own_, diagonal), unit_ ? diagonal : SparsePattern::of(known));
-  // The diagonal of a mass matrix may have zeros, and factors in straight line have their pivots there.
-  const bool straight = unit_ && n < large && is_straight(all) && 6 * StraightLU(all).work() <= n * n * n;
+  const bool straight = n < large && is_straight(all) && 6 * StraightLU(all).work() <= n * n * n;
   if (!straight && (n < large || 4 * all.count() > n * n)) return;
   structure_ = {all, straight};
   own_at_ = numbers(places(own_, all));

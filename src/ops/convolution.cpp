@@ -89,12 +89,7 @@ void convolution_evaluate(const Params& params, std::span<const Array> in, std::
 }
 
 void convolution_jvp(const JvpRule& r) {
-  const auto of = [&](const Array& a, const Array& b) { return bind1(convolution_op, r.params, {a, b}); };
-  r.outs[0] = of(r.primals[0], r.primals[1]);
-  Array left, right;
-  if (!r.tangents[0].is_empty()) left = of(r.tangents[0], r.primals[1]);
-  if (!r.tangents[1].is_empty()) right = of(r.primals[0], r.tangents[1]);
-  r.out_tangents[0] = left.is_empty() ? right : right.is_empty() ? left : lax::add(left, right);
+  jvp_of_product(r, [&](const Array& a, const Array& b) { return bind1(convolution_op, r.params, {a, b}); });
 }
 
 void convolution_transpose(const TransposeRule& r) {

@@ -8,6 +8,7 @@
 
 #include "ops/convolution_tiles.hpp"
 #include "ops/kept_scratch.hpp"
+#include "ops/matrix_panels.hpp"
 #include "ops/matrix_tiles.hpp"
 
 namespace apsis::detail {
@@ -303,7 +304,7 @@ class KernelSums {
         output_(output_layout(s)),
         width_(2 * tiles.lanes),
         channels_(apart_ ? width_ : s.channels),
-        columns_((s.features + width_ - 1) / width_ * width_) {
+        columns_(padded(s.features, width_)) {
     const auto& [d, h, w] = s.axes;
     APSIS_ASSERT(products.width == width_);
     places_ = std::clamp<std::int64_t>(w.output, 1, chain_terms);
@@ -492,7 +493,7 @@ void convolve(const ConvolutionSizes& given, ConvolutionArray result, const T* f
                      kernel = kernel_entries(s);
   if (result == ConvolutionArray::Kernel) {
     if (kernel == 0) return;
-    const Tiles<T> products = wide_registers ? avx512_tiles<T>() : avx2_tiles<T>();
+    const Tiles<T> products = tiles_for<T>(wide_registers);
     each_batch(s, input, output, kernel, first, second, to, KernelSums<T>(s, tiles, products));
   } else if (result == ConvolutionArray::Output) {
     if (output == 0) return;

@@ -326,11 +326,7 @@ void dot_emit(Emitter& e, const Params& params, std::span<const Aval> in_avals, 
 }
 
 void dot_jvp(const JvpRule& r) {
-  r.outs[0] = bind1(dot_general_op, r.params, {r.primals[0], r.primals[1]});
-  Array left, right;
-  if (!r.tangents[0].is_empty()) left = bind1(dot_general_op, r.params, {r.tangents[0], r.primals[1]});
-  if (!r.tangents[1].is_empty()) right = bind1(dot_general_op, r.params, {r.primals[0], r.tangents[1]});
-  r.out_tangents[0] = left.is_empty() ? right : right.is_empty() ? left : lax::add(left, right);
+  jvp_of_product(r, [&](const Array& a, const Array& b) { return bind1(dot_general_op, r.params, {a, b}); });
 }
 
 // One operand's axes, and where its free axes begin in the result.

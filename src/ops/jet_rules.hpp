@@ -1,6 +1,6 @@
 #pragma once
 
-// Taylor-mode rules of products, which all have the form of Leibniz's: with y = a b,
+// Derivative rules of products. Those of Taylor mode all have the form of Leibniz's: with y = a b,
 // y_n = Σ_k C(n, k) a_k b_{n-k} for the derivatives a_k of order k.
 
 #include "ops/lax.hpp"
@@ -29,7 +29,17 @@ Array leibniz(const JetRule& r, std::size_t n, Product&& product) {
   return sum;
 }
 
-/// The rule of a product.
+/// The rule of a product in forward mode.
+template <class Product>
+void jvp_of_product(const JvpRule& r, Product&& product) {
+  r.outs[0] = product(r.primals[0], r.primals[1]);
+  Array left, right;
+  if (!r.tangents[0].is_empty()) left = product(r.tangents[0], r.primals[1]);
+  if (!r.tangents[1].is_empty()) right = product(r.primals[0], r.tangents[1]);
+  r.out_tangents[0] = add_terms(left, right);
+}
+
+/// The rule of a product in Taylor mode.
 template <class Product>
 void jet_of_product(const JetRule& r, Product&& product) {
   r.outs[0] = product(r.primals[0], r.primals[1]);

@@ -8,6 +8,30 @@
 
 namespace apsis::detail {
 
+/// Whole pages of memory, which stay as many as were asked for once.
+class KeptPages {
+ public:
+  void* at_least(std::size_t bytes) {
+    constexpr std::size_t page = 4096;
+    if (bytes_ < bytes) {
+      bytes_ = (bytes + page - 1) / page * page;
+      data_.reset(std::aligned_alloc(page, bytes_));
+      if (!data_) {
+        bytes_ = 0;
+        throw std::bad_alloc();
+      }
+    }
+    return data_.get();
+  }
+
+ private:
+  struct Free {
+    void operator()(void* p) const { std::free(p); }
+  };
+  std::unique_ptr<void, Free> data_;
+  std::size_t bytes_ = 0;
+};
+
 /// Memory for what a kernel computes on the way: up to 2 MiB are kept by each thread, so that no call
 /// allocates. One at a time for each `Owner`.
 template <class Owner>
@@ -19,17 +43,8 @@ class KeptScratch {
       data_ = own_ = allocate_block(bytes);
       return;
     }
-    static thread_local Memory memory;
-    if (memory.bytes < bytes) {
-      constexpr std::size_t page = 4096;
-      memory.bytes = (bytes + page - 1) / page * page;
-      memory.data.reset(std::aligned_alloc(page, memory.bytes));
-      if (!memory.data) {
-        memory.bytes = 0;
-        throw std::bad_alloc();
-      }
-    }
-    data_ = memory.data.get();
+    static thread_local KeptPages pages;
+    data_ = pages.at_least(bytes);
   }
   ~KeptScratch() {
     if (own_) free_block(own_, bytes_);
@@ -39,13 +54,6 @@ class KeptScratch {
   void* data() const { return data_; }
 
  private:
-  struct Free {
-    void operator()(void* p) const { std::free(p); }
-  };
-  struct Memory {
-    std::unique_ptr<void, Free> data;
-    std::size_t bytes = 0;
-  };
   std::size_t bytes_;
   void *data_ = nullptr, *own_ = nullptr;
 };

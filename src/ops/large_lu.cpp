@@ -38,8 +38,7 @@ class Factorisation {
   /// Columns first … first + count of the rows from `first` on.
   void factor(std::int64_t m, std::int64_t first, std::int64_t count) const {
     if (count <= few_columns) return eliminate(m, first, count);
-    const std::int64_t half = std::max(few_columns, count / 2 / few_columns * few_columns), at = first + half,
-                       rest = count - half;
+    const std::int64_t half = half_of(count), at = first + half, rest = count - half;
     factor(m, first, half);
     if (at >= m) {
       exchange(first, m - first, at, rest);
@@ -53,7 +52,9 @@ class Factorisation {
   }
 
  private:
-  static std::int64_t padded(std::int64_t lines, std::int64_t to) { return (lines + to - 1) / to * to; }
+  static std::int64_t half_of(std::int64_t count) {
+    return std::max(few_columns, count / 2 / few_columns * few_columns);
+  }
   T* row(std::int64_t i) const { return a_ + i * n_; }
 
   /// The exchanges of rows first … first + count, in `columns` columns from `at` on.
@@ -108,8 +109,7 @@ class Factorisation {
         }
       return;
     }
-    const std::int64_t half = std::max(few_columns, count / 2 / few_columns * few_columns),
-                       next = first + half;
+    const std::int64_t half = half_of(count), next = first + half;
     solve(first, half, at, columns);
     subtract(count - half, columns, half, row(next) + first, row(first) + at, row(next) + at);
     solve(next, count - half, at, columns);
@@ -162,7 +162,7 @@ class Factorisation {
 
 template <class T>
 void large_lu(std::int64_t m, std::int64_t n, T* a, std::int32_t* pivots, bool wide_registers) {
-  const Tiles<T> tiles = wide_registers ? avx512_tiles<T>() : avx2_tiles<T>();
+  const Tiles<T> tiles = tiles_for<T>(wide_registers);
   const KeptScratch<LuScratch> scratch(static_cast<std::size_t>(Factorisation<T>::scratch(tiles, m, n)) *
                                        sizeof(T));
   Factorisation<T>(tiles, m, n, a, pivots, static_cast<T*>(scratch.data())).factor(m, 0, n);

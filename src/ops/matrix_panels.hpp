@@ -7,12 +7,10 @@
 #include <array>
 #include <bit>
 #include <cstdint>
-#include <cstdlib>
-#include <memory>
-#include <new>
 #include <type_traits>
 
 #include "core/halves.hpp"
+#include "ops/kept_scratch.hpp"
 #include "ops/matrix_tiles.hpp"
 
 namespace apsis::detail {
@@ -28,26 +26,14 @@ struct Strided {
   Strided transposed() const { return {data, column_stride, row_stride}; }
 };
 
+/// So many lines as whole tiles have.
+constexpr std::int64_t padded(std::int64_t lines, std::int64_t to) { return (lines + to - 1) / to * to; }
+
 /// Memory for panels, kept by each thread.
 template <class T>
 T* panel_memory(std::size_t which, std::int64_t elements) {
-  struct Free {
-    void operator()(void* p) const { std::free(p); }
-  };
-  struct Memory {
-    std::unique_ptr<void, Free> data;
-    std::size_t bytes = 0;
-  };
-  constexpr std::size_t page = 4096;
-  static thread_local std::array<Memory, 4> all;
-  Memory& memory = all[which];
-  const std::size_t bytes = (static_cast<std::size_t>(elements) * sizeof(T) + page - 1) / page * page;
-  if (memory.bytes < bytes) {
-    memory.data.reset(std::aligned_alloc(page, bytes));
-    memory.bytes = memory.data ? bytes : 0;
-    if (!memory.data) throw std::bad_alloc();
-  }
-  return static_cast<T*>(memory.data.get());
+  static thread_local std::array<KeptPages, 4> all;
+  return static_cast<T*>(all[which].at_least(static_cast<std::size_t>(elements) * sizeof(T)));
 }
 
 /// Elements of an operand in the type of the sums: one, and `count` that follow one another.

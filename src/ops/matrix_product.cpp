@@ -84,7 +84,6 @@ template <class T, class Element>
 void multiply_matrices(const Tiles<T>& tiles, std::int64_t m, std::int64_t n, std::int64_t k,
                        Strided<Element> a, Strided<Element> b, T* c) {
   const std::int64_t height = tiles.height, width = tiles.width;
-  const auto padded = [](std::int64_t lines, std::int64_t to) { return (lines + to - 1) / to * to; };
   const std::int64_t most_steps = std::min(steps_at_once, k);
   constexpr bool converts = !std::is_same_v<T, Element>;
   const bool copy_left = converts || copies_left(n, width, a),
@@ -291,7 +290,7 @@ void multiply_as(std::int64_t m, std::int64_t n, std::int64_t k, const MatrixOpe
   const auto strided = [](const MatrixOperand& o) {
     return Strided<Stored>{static_cast<const Stored*>(o.data), o.row_stride, o.column_stride};
   };
-  multiply(wide_registers ? avx512_tiles<Sum>() : avx2_tiles<Sum>(), m, n, k, strided(a), strided(b), result);
+  multiply(tiles_for<Sum>(wide_registers), m, n, k, strided(a), strided(b), result);
 }
 
 }  // namespace

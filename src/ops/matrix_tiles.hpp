@@ -97,6 +97,10 @@ template <>
 Tiles<std::uint32_t> avx512_tiles();
 template <>
 Tiles<std::uint64_t> avx512_tiles();
+template <class T>
+Tiles<T> tiles_for(bool wide_registers) {
+  return wide_registers ? avx512_tiles<T>() : avx2_tiles<T>();
+}
 
 /// sum + a·b of registers: of floats rounded once, of integers as they wrap.
 template <class T, int register_bytes, class Vector>

@@ -13,9 +13,8 @@
 namespace apsis::detail {
 namespace {
 
-constexpr std::int64_t register_limit = 16;  // that of code generation
-constexpr std::size_t window = 12;           // equations by which repeats are found
-constexpr std::size_t most_work = 50;        // equations compared for each of the program: bounds the search
+constexpr std::size_t window = 12;     // equations by which repeats are found
+constexpr std::size_t most_work = 50;  // equations compared for each of the program: bounds the search
 constexpr std::uint32_t none = 0xffffffffu;
 
 /// The equations of a graph that repeats may consist of, in order. Literals (constants, and views of them)
@@ -36,7 +35,7 @@ class Sequence {
       std::fill_n(place_.begin() + e.first_result, e.result_count, static_cast<std::uint32_t>(eqns_.size()));
       eqns_.push_back(i);
       symbols_.push_back(symbol(e));
-      lengths_.push_back(symbols_.back() ? code_length(graph, e, register_limit) : 0);
+      lengths_.push_back(symbols_.back() ? code_length(graph, e, usual_register_limit) : 0);
     }
   }
 
@@ -92,7 +91,7 @@ class Sequence {
     std::uint64_t hash = hash_mix(reinterpret_cast<std::uintptr_t>(e.op), e.params.hash());
     const auto add = [&](ValueId v) {
       hash = hash_mix(hash, graph_.aval(v).hash());
-      return in_registers(graph_.aval(v), register_limit);
+      return in_registers(graph_.aval(v), usual_register_limit);
     };
     for (ValueId v : graph_.operands(e)) {
       if (!add(v)) return 0;
@@ -219,7 +218,7 @@ class Sharing {
     work_ += runs.size() * extent.size;
     std::int64_t passed = extent.passed;
     for (ValueId v : outputs_of(firsts, extent.size))
-      passed += passed_elements(graph_.aval(v), register_limit);
+      passed += passed_elements(graph_.aval(v), usual_register_limit);
     if (!worth_calling(extent.length, passed)) return;
     most = saved;
     best = {std::move(firsts), extent.size};
@@ -237,7 +236,7 @@ class Sharing {
         continue;
       }
       const auto [known, fresh] = inputs.try_emplace(v, inputs.size());
-      if (fresh) passed += passed_elements(graph_.aval(v), register_limit);
+      if (fresh) passed += passed_elements(graph_.aval(v), usual_register_limit);
       read.push_back(known->second);
     }
     return passed;

@@ -12,16 +12,17 @@
 #include "codegen/plan/place.hpp"
 #include "codegen/plan/shared_calls.hpp"
 #include "codegen/support/kernels.hpp"
+#include "passes/analysis/fusible.hpp"
 
 namespace apsis::detail {
 
 struct LoweringOptions {
-  int vector_lanes = 0;              // of fused loops; 0: as many as a vector register holds
-  std::int64_t register_limit = 16;  // arrays up to this size live in registers
-  std::ptrdiff_t many_loops = 6;     // programs with so many fused loops write equal ones once, as functions
-  bool parallel = true;              // lanes are shared out to threads
-  bool optimized = true;             // what loops carry stays in registers
-  bool all_calls = false;            // see CodegenOptions
+  int vector_lanes = 0;  // of fused loops; 0: as many as a vector register holds
+  std::int64_t register_limit = usual_register_limit;  // arrays up to this size live in registers
+  std::ptrdiff_t many_loops = 6;  // programs with so many fused loops write equal ones once, as functions
+  bool parallel = true;           // lanes are shared out to threads
+  bool optimized = true;          // what loops carry stays in registers
+  bool all_calls = false;         // see CodegenOptions
   // Operands that a region writes before it goes on in parts: what loops repeat, and all else, which the
   // loops in it do not count for. Within the first, values stay in registers as long as there are any; what
   // is longer has more values alive than registers. Parts are short in both.

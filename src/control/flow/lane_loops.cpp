@@ -6,7 +6,6 @@
 #include <numeric>
 
 #include "apsis/base/named_scope.hpp"
-#include "base/place.hpp"
 #include "ir/copy.hpp"
 #include "ir/effects.hpp"
 #include "ir/region_flow.hpp"
@@ -126,10 +125,7 @@ std::string operations(double count) {
 }
 
 void note(MappedAxis axis, bool apart, bool lanes, const std::string& why) {
-  const Loc loc = current_place();
-  std::string place = "a loop";
-  if (loc.known()) place += std::string(" at ") + loc.file + ":" + std::to_string(loc.line);
-  note_choice(place + ", which " + std::to_string(axis.size) + " lanes leave " +
+  note_choice(this_loop() + ", which " + std::to_string(axis.size) + " lanes leave " +
               (apart ? "at different times" : "together") + ", runs in " +
               (lanes ? "lanes: " : "lockstep: ") + why);
 }

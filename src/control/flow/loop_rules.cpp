@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/place.hpp"
 #include "control/common/messages.hpp"
 #include "control/effects/callback.hpp"
 #include "control/flow/lane_loops.hpp"
@@ -48,6 +49,11 @@ void mark_dependent_carries(const Graph& body, std::vector<bool>& in_mask, std::
       settled = false;
     }
   }
+}
+
+std::string this_loop() {
+  const Loc loc = current_place();
+  return loc.known() ? std::string("a loop at ") + loc.file + ":" + std::to_string(loc.line) : "a loop";
 }
 
 SplitLoop::SplitLoop(const Graph& body, const LinearizeRule& r, std::size_t first, std::size_t all_consts,

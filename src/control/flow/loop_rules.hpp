@@ -3,6 +3,7 @@
 // The parts that the rules of while and scan are made of. A loop body takes (consts, carry, xs).
 
 #include <array>
+#include <string>
 
 #include "control/common/regions.hpp"
 #include "ir/loop.hpp"
@@ -12,6 +13,9 @@ namespace apsis::detail {
 
 /// Throws unless the body returns the carry it got; `results` starts with the carry.
 void check_carry(const char* op, std::span<const Aval> carry, std::span<const Aval> results);
+
+/// "a loop at FILE:LINE": the one whose rule runs, for notes of what was chosen for it.
+std::string this_loop();
 
 /// The tangents that a tangent body takes beside the body's inputs; only scans have xs.
 struct LoopTangents {

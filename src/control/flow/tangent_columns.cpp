@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/place.hpp"
 #include "ops/lax.hpp"
 #include "passes/loop_dce.hpp"
 #include "transform/derivatives/jvp.hpp"
@@ -34,10 +33,7 @@ Array one_at(std::int64_t element, const Aval& aval) {
 }
 
 void note_columns(std::size_t columns) {
-  const Loc loc = current_place();
-  std::string place = "a loop";
-  if (loc.known()) place += std::string(" at ") + loc.file + ":" + std::to_string(loc.line);
-  note_choice(place + " carries its derivatives by " + std::to_string(columns) +
+  note_choice(this_loop() + " carries its derivatives by " + std::to_string(columns) +
               (columns == 1 ? " number" : " numbers") +
               " along: reverse mode needs no tape of it (forward sensitivities)");
 }

@@ -7,6 +7,8 @@
 
 namespace apsis::detail {
 
+/// Elements up to which code generation holds an array in registers.
+inline constexpr std::int64_t usual_register_limit = 16;
 /// True if a value of this kind is held in registers, one a element.
 bool in_registers(const Aval& aval, std::int64_t limit);
 
