@@ -68,6 +68,10 @@ GROUPS = [
     Group("robertson-first", "stiff.py", ["robertson/first-call"]),
     Group("robertson-ensemble", "stiff.py", ["robertson/ensemble"], ["cvode"]),
     Group("pollution", "stiff.py", ["pollution/solve"], ["cvode"]),
+    Group("pleiades", "stars.py", ["pleiades/step"]),
+    Group("levenberg", "fits.py", ["fit/levenberg"]),
+    Group("sparse", "sparse.py", ["sparse/jacobian"]),
+    Group("sparse-first", "sparse.py", ["sparse/first-call"]),
     Group("cde", "cde.py", ["cde/spiral-step"]),
     Group("complex", "complex.py", ["complex/mandelbrot", "complex/exp-product"]),
 ]

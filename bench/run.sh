@@ -9,4 +9,7 @@ cmake -S . -B "$build" -DAPSIS_BENCH=ON >/dev/null
 cmake --build "$build" -j "$jobs" --target bench
 tools/install_packages.sh bench
 bench/install_peers.sh "$build/peers"
-exec python3 bench/run.py --build "$build" "${@:3}"
+status=0
+python3 bench/run.py --build "$build" "${@:3}" || status=$?
+if [ $# -le 2 ]; then python3 bench/arrays.py --build "$build" || status=$?; fi
+exit $status

@@ -163,13 +163,16 @@ def error_function():
     show("erf(x)/x - 1 on [0, 3/4]", e, list(range(11)), (mpf(0), mpf("0.5626")), w)
     show("erf(x)/x - 1 on [0, 0.9], f32", e, list(range(7)), (mpf(0), mpf("0.811")), w, 24)
     show("-log2 erfc(x) on [0.89, 3.95], f32", lambda x: -log(erfc(x)) / log(mpf(2)), list(range(7)), (mpf("0.89"), mpf("3.95")), lambda x: erfc(x), 24)
-    # (1 + 2 x) exp(x^2) erfc(x) in t = (x - 3) / (x + 3)
-    def g(t):
-        x = 3 * (1 + t) / (1 - t)
+    # (1 + 2 x) exp(x^2) erfc(x) in t = (x - centre) / (x + centre)
+    def g(t, centre=3):
+        x = centre * (1 + t) / (1 - t)
         return (1 + 2 * x) * exp(x * x) * erfc(x)
     w0 = g(mpf(0))
     print("w0", literal(rounded(w0, 53)), literal(w0 - rounded(w0, 53)))
     show("scaled erfc on [1/2, 28], less w0", g, list(range(1, 23)), (mpf("-2.51") / mpf("3.49"), mpf(25) / mpf(31)), lambda t: mpf(1), 53, {0: w0})
+    centre, low, high = mpf("1.5"), mpf("0.499"), mpf("10.1")
+    f = lambda t: g(t, centre)
+    show("scaled erfc on [1/2, 10], f32", f, list(range(11)), ((low - centre) / (low + centre), (high - centre) / (high + centre)), lambda t: 1 / f(t), 24)
 
 
 @job

@@ -41,6 +41,28 @@ Inputs make_inputs(std::int64_t n, Dtype dtype) {
           .index = arange(n) * 7919 % n};
 }
 
+/// Ten steps z² + c, kept in a square.
+Array iterate(const Array& x, const Array& y) {
+  Array a = x, b = y;
+  for (int k = 0; k < 10; ++k) {
+    const Array real = a * a - b * b + x * 0.3;
+    b = clip(2. * a * b + y * 0.3, -2., 2.);
+    a = clip(real, -2., 2.);
+  }
+  return a + b;
+}
+
+Array lstm_cell(const Array& gates) {
+  const std::vector<Array> part = split(gates, 4, 1);
+  const Array cell = sigmoid(part[0]) * part[1] + sigmoid(part[2]) * tanh(part[3]);
+  return tanh(cell) * sigmoid(part[1]);
+}
+
+Array sums_and_differences(const Array& x) {
+  const Array even = x[range({}, {}, 2)], odd = x[range(1, {}, 2)];
+  return concatenate({even + odd, even - odd}, 0);
+}
+
 Array column(const Array& points, std::int64_t k) { return points(ellipsis, k); }
 Array beside(const Array& x) { return expand_dims(x, -1); }
 
@@ -140,6 +162,36 @@ const Program programs[] = {
     {"cumsum-columns", [](const Inputs& in) { return cumsum(in.square, {.axis = 0}); }, nullptr},
     {"cumprod-rows", [](const Inputs& in) { return cumprod(in.tall, {.axis = 1}); }, &Inputs::tall},
     {"cummax", [](const Inputs& in) { return cummax(in.x, {.axis = 0}); }, &Inputs::x},
+    {"iterate", [](const Inputs& in) { return iterate(in.x, in.y); }, nullptr},
+    {"lstm-cell", [](const Inputs& in) { return lstm_cell(in.tall); }, &Inputs::tall},
+    {"haar", [](const Inputs& in) { return sums_and_differences(in.x); }, &Inputs::x},
+    {"cross", [](const Inputs& in) { return cross(in.points, flip(in.points, {1}) + 0.5); }, &Inputs::points},
+    {"pad-reflect",
+     [](const Inputs& in) {
+       return pad(in.square, {2, 2}, {2, 2}, PadMode::Reflect);
+     },
+     &Inputs::square},
+    {"convolve",
+     [](const Inputs& in) {
+       return convolve(in.x, astype(array({.1, .2, .4, .2, .1}), in.x.dtype()), ConvolveMode::Same);
+     },
+     &Inputs::x},
+    {"upsample", [](const Inputs& in) { return repeat(repeat(in.square, 2, 0), 2, 1); }, &Inputs::square},
+    {"flip-rows", [](const Inputs& in) { return flip(in.square, {1}) + 1.; }, nullptr},
+    {"determinants",
+     [](const Inputs& in) { return linalg::det(in.cube(ellipsis, range(0, 3), range(0, 3))); },
+     &Inputs::cube},
+    {"segment-rows",
+     [](const Inputs& in) {
+       return segment_sum(in.tall, in.index[range(0, in.tall.dim(0))] % 1000, {.segments = 1000});
+     },
+     &Inputs::tall},
+    {"histogram-plane",
+     [](const Inputs& in) {
+       const auto bin = [](const Array& v) { return astype(clip(v * 12. + 10., 0., 31.), i64); };
+       return zeros({32, 32}).at(bin(in.x), bin(in.y)).add(1.);
+     },
+     nullptr},
 };
 
 /// A few elements of what a program gives, the last among them.

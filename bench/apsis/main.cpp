@@ -49,6 +49,7 @@ int main(int argc, char** argv) {
       {"second-process", bench::second_process},
       {"loops", bench::loops},
       {"loop-costs", bench::loop_costs},
+      {"lane-choices", bench::lane_choices},
       {"check-costs", bench::check_costs},
       {"compile-costs", bench::compile_costs},
       {"save-costs", bench::save_costs},
@@ -77,6 +78,10 @@ int main(int argc, char** argv) {
       {"robertson-first", bench::robertson_first},
       {"robertson-ensemble", bench::robertson_ensemble},
       {"pollution", bench::pollution},
+      {"pleiades", bench::pleiades},
+      {"levenberg", bench::levenberg},
+      {"sparse", bench::sparse},
+      {"sparse-first", bench::sparse_first},
       {"cde", bench::cde},
       {"complex", bench::complex_numbers},
   };

@@ -51,6 +51,34 @@ def histogram(x):
     return jnp.zeros(64).at[jnp.clip((x * 20 + 30).astype(jnp.int64), 0, 63)].add(1.0)
 
 
+def iterate(x, y):
+    a, b = x, y
+    for _ in range(10):
+        real = a * a - b * b + x * 0.3
+        b = jnp.clip(2 * a * b + y * 0.3, -2, 2)
+        a = jnp.clip(real, -2, 2)
+    return a + b
+
+
+def lstm_cell(gates):
+    part = jnp.split(gates, 4, 1)
+    cell = jax.nn.sigmoid(part[0]) * part[1] + jax.nn.sigmoid(part[2]) * jnp.tanh(part[3])
+    return jnp.tanh(cell) * jax.nn.sigmoid(part[1])
+
+
+def histogram_plane(x, y):
+    place = lambda v: jnp.clip(v * 12 + 10, 0, 31).astype(jnp.int64)
+    return jnp.zeros((32, 32)).at[place(x), place(y)].add(1.0)
+
+
+def sums_and_differences(x):
+    return jnp.concatenate([x[::2] + x[1::2], x[::2] - x[1::2]])
+
+
+def segment_rows(rows, index):
+    return jax.ops.segment_sum(rows, index[: rows.shape[0]] % 1000, num_segments=1000)
+
+
 # name: (program, what the gradient is taken by)
 PROGRAMS = {
     "axpy": (lambda i: 2 * i["x"] + i["y"], "x"),
@@ -103,6 +131,17 @@ PROGRAMS = {
     "cumsum-columns": (lambda i: jnp.cumsum(i["square"], 0), None),
     "cumprod-rows": (lambda i: jnp.cumprod(i["tall"], 1), "tall"),
     "cummax": (lambda i: jax.lax.cummax(i["x"]), "x"),
+    "iterate": (lambda i: iterate(i["x"], i["y"]), None),
+    "lstm-cell": (lambda i: lstm_cell(i["tall"]), "tall"),
+    "haar": (lambda i: sums_and_differences(i["x"]), "x"),
+    "cross": (lambda i: jnp.cross(i["points"], i["points"][:, ::-1] + 0.5), "points"),
+    "pad-reflect": (lambda i: jnp.pad(i["square"], 2, mode="reflect"), "square"),
+    "convolve": (lambda i: jnp.convolve(i["x"], jnp.array([0.1, 0.2, 0.4, 0.2, 0.1], i["x"].dtype), "same"), "x"),
+    "upsample": (lambda i: jnp.repeat(jnp.repeat(i["square"], 2, 0), 2, 1), "square"),
+    "flip-rows": (lambda i: jnp.flip(i["square"], 1) + 1, None),
+    "determinants": (lambda i: jnp.linalg.det(i["cube"][..., :3, :3]), "cube"),
+    "segment-rows": (lambda i: segment_rows(i["tall"], i["index"]), "tall"),
+    "histogram-plane": (lambda i: histogram_plane(i["x"], i["y"]), None),
 }
 
 

@@ -1,6 +1,8 @@
 #include "apsis/array/convolution.hpp"
 
 #include <algorithm>
+#include <tuple>
+#include <utility>
 
 #include "apsis/ops/convolution.hpp"
 #include "apsis/ops/index.hpp"
@@ -85,6 +87,16 @@ void check_channels(const Array& lhs, const Array& rhs, const ConvGeneralDilated
          loc);
 }
 
+/// Padding that crops no more than there is, to the same end: zeros are cropped at one side that are added at
+/// the other. If it crops all, nothing is left, and no window.
+std::pair<std::int64_t, std::int64_t> within_array(std::int64_t size, std::int64_t low, std::int64_t high) {
+  const std::int64_t left = size + low + high;
+  if (left <= 0) return {0, -size};
+  if (low < -size) return {-size, left};
+  if (high < -size) return {left, -size};
+  return {low, high};
+}
+
 /// lhs [N, C, spatial…], dilated and, where padding is negative, cut off; and how windows are laid over it,
 /// with the zeros before and after it that are not there yet.
 struct Prepared {
@@ -103,17 +115,14 @@ Prepared prepared(const char* where, Array lhs, const Dims& window, const ConvGe
   const Dims rhs_dilation = o.rhs_dilation.of(axes, where, "rhs_dilation", 1, loc);
   Dims extent, sizes;
   for (std::size_t i = 0; i < axes; ++i) {
-    extent.push_back((window[i] - 1) * rhs_dilation[i] + 1);
+    extent.push_back(dilated_size(where, "rhs_dilation", window[i], rhs_dilation[i], loc));
     sizes.push_back(lhs.shape()[2 + i]);
   }
   auto [low, high] = o.padding.of({sizes, extent, strides}, where, loc);
   Dims cut_low = Dims::filled(lhs.shape().size(), 0), cut_high = cut_low;
   for (std::size_t i = 0; i < axes; ++i) {
     lhs = dilated(lhs, static_cast<int>(2 + i), lhs_dilation[i]);
-    // Cropping by more than there is leaves nothing, and no window.
-    const std::int64_t size = lhs.shape()[2 + i];
-    low[i] = std::max(low[i], -size);
-    high[i] = std::max(high[i], -(size + low[i]));
+    std::tie(low[i], high[i]) = within_array(lhs.shape()[2 + i], low[i], high[i]);
     cut_low[2 + i] = std::min<std::int64_t>(low[i], 0);
     cut_high[2 + i] = std::min<std::int64_t>(high[i], 0);
     low[i] -= cut_low[2 + i];
@@ -272,7 +281,8 @@ Array conv_transpose(const Array& lhs, const Array& rhs, const TransposedConvolu
                dilation = o.rhs_dilation.of(axes, where, "rhs_dilation", 1, loc);
     std::vector<std::pair<std::int64_t, std::int64_t>> sides;
     for (std::size_t i = 0; i < axes; ++i) {
-      const std::int64_t size = (rhs.dim(static_cast<int>(own[2 + i])) - 1) * dilation[i] + 1;
+      const std::int64_t size =
+          dilated_size(where, "rhs_dilation", rhs.dim(static_cast<int>(own[2 + i])), dilation[i], loc);
       sides.push_back(transposed_padding(o.padding.is_same(), size, strides[i]));
     }
     options.padding = Padding(sides);

@@ -35,6 +35,27 @@ std::int64_t source(PadMode mode, std::int64_t i, std::int64_t n) {
   }
 }
 
+/// The entries of an axis at these places: of few runs, upwards, downwards or of one entry, they are put
+/// together of slices, whose derivatives are slices again.
+Array entries(const Array& x, int axis, const std::vector<std::int64_t>& from) {
+  constexpr std::size_t few = 8;
+  std::vector<Array> runs;
+  for (std::size_t first = 0, next; first < from.size() && runs.size() < few; first = next) {
+    const auto step = [&](std::size_t i) { return i + 1 < from.size() ? from[i + 1] - from[i] : 2; };
+    const std::int64_t each = std::abs(step(first)) <= 1 ? step(first) : 1;
+    for (next = first + 1; step(next - 1) == each; ++next) {
+    }
+    const auto [low, high] = std::minmax(from[first], from[next - 1]);
+    const Array run = part(x, axis, low, high + 1);
+    const auto count = static_cast<std::int64_t>(next - first);
+    runs.push_back(each == 1    ? run
+                   : each == -1 ? flip(run, axis)
+                                : broadcast_to(run, with_size_at(x.shape(), axis, count)));
+    if (next == from.size()) return concatenate(runs, axis);
+  }
+  return take(x, numbers(from), axis);
+}
+
 Array statistic(PadMode mode, const Array& x, int axis) {
   const ReduceOptions along{.axis = axis, .keepdims = true};
   if (mode == PadMode::Maximum) return max(x, along);
@@ -77,7 +98,7 @@ Array pad(const Array& x, const Dims& low, const Dims& high, PadMode mode, const
     if (mode <= PadMode::Wrap) {
       std::vector<std::int64_t> from;
       for (std::int64_t i = -before; i < n + after; ++i) from.push_back(source(mode, i, n));
-      padded = take(padded, numbers(from), axis);
+      padded = entries(padded, axis, from);
     } else {
       padded = concatenate({margin(padded, axis, before, true, mode, options), padded,
                             margin(padded, axis, after, false, mode, options)},

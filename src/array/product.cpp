@@ -57,22 +57,24 @@ Array kron(const Array& a, const Array& b, Loc loc) {
 
 Array cross(const Array& a, const Array& b, const CrossOptions& options, Loc loc) {
   const LocScope place(loc);
-  const Array left = moveaxis(a, checked_axis("cross", options.axis_a, a), 0);
-  const Array right = moveaxis(b, checked_axis("cross", options.axis_b, b), 0);
-  const std::int64_t of_a = left.dim(0), of_b = right.dim(0);
+  const int along_a = checked_axis("cross", options.axis_a, a);
+  const int along_b = checked_axis("cross", options.axis_b, b);
+  const auto of_a = static_cast<std::size_t>(a.dim(along_a)), of_b = static_cast<std::size_t>(b.dim(along_b));
   if (of_a < 2 || of_a > 3 || of_b < 2 || of_b > 3)
     fail(messages::array_sizes,
          {"cross", to_string(a.aval()), to_string(b.aval()), "vectors need 2 or 3 components"});
-  auto minor = [&](int i, int j) {
+  const std::vector<Array> left = unstack(a, along_a), right = unstack(b, along_b);
+  auto minor = [&](std::size_t i, std::size_t j) {
     // A vector of 2 components has 0 as its third.
-    auto term = [&](int p, int q) {
+    auto term = [&](std::size_t p, std::size_t q) {
       return p < of_a && q < of_b ? left[p] * right[q] : zeros_like(left[0] * right[0]);
     };
     return term(i, j) - term(j, i);
   };
   if (of_a == 2 && of_b == 2) return minor(0, 1);
-  const Array c = stack({minor(1, 2), minor(2, 0), minor(0, 1)});
-  return moveaxis(c, 0, checked_axis("cross", options.axis_c, c));
+  const Array first = minor(1, 2);
+  const int axis = checked_axis("cross", options.axis_c, expand_dims(first, 0));
+  return stack({first, minor(2, 0), minor(0, 1)}, axis);
 }
 
 Array trace(const Array& x, const DiagonalOptions& options, Loc loc) {

@@ -26,6 +26,13 @@ namespace {
 Array sliding_product(const Array& a, const Array& v, std::int64_t before, std::int64_t after) {
   const Array padded = pad(a, {before}, {after});
   const std::int64_t n = padded.size() - v.size() + 1;
+  // Few terms are one loop over slices, and so are those of the derivatives.
+  constexpr std::int64_t few = 32;
+  if (v.size() <= few) {
+    Array total = padded[range(0, n)] * v[0];
+    for (std::int64_t j = 1; j < v.size(); ++j) total = total + padded[range(j, n + j)] * v[j];
+    return total;
+  }
   const Array places = expand_dims(arange(n), 1) + arange(v.size());
   return matvec(take(padded, places, 0), v);
 }

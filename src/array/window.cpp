@@ -81,6 +81,15 @@ std::vector<Array> window_entries(const Array& x, int axis, std::int64_t window,
   return entries;
 }
 
+std::int64_t dilated_size(const char* where, const char* option, std::int64_t entries, std::int64_t dilation,
+                          Loc loc) {
+  constexpr std::int64_t most = std::int64_t{1} << 48;
+  if (entries == 0) return 0;
+  if (entries - 1 > most / dilation)
+    fail(messages::dilation, {where, option, std::to_string(dilation), std::to_string(entries)}, loc);
+  return (entries - 1) * dilation + 1;
+}
+
 WindowPlan::WindowPlan(const char* where, const Shape& shape, const WindowOptions& o, Loc loc) {
   const std::size_t axes = shape.size();
   window = o.window.of(axes, where, "window", 1, loc);
@@ -90,8 +99,8 @@ WindowPlan::WindowPlan(const char* where, const Shape& shape, const WindowOption
   extent = window;
   Shape spread = shape;
   for (std::size_t i = 0; i < axes; ++i) {
-    extent[i] = (window[i] - 1) * dilation[i] + 1;
-    spread[i] = shape[i] == 0 ? 0 : (shape[i] - 1) * interior[i] + 1;
+    extent[i] = dilated_size(where, "dilation", window[i], dilation[i], loc);
+    spread[i] = dilated_size(where, "base_dilation", shape[i], interior[i], loc);
     interior[i] -= 1;
   }
   std::tie(low, high) = o.padding.of({spread, extent, strides}, where, loc);

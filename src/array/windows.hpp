@@ -8,6 +8,10 @@
 
 namespace apsis::detail::arrays {
 
+/// What so many entries with dilation - 1 gaps between them span. Throws if that is more than arrays may
+/// have; `option` names the dilation.
+std::int64_t dilated_size(const char* where, const char* option, std::int64_t entries, std::int64_t dilation,
+                          Loc loc);
 /// How many windows fit.
 std::int64_t window_count(std::int64_t size, std::int64_t window, std::int64_t stride);
 /// x[…, k dilation + i stride, …] for each place k of a window along an axis, i counting the windows.

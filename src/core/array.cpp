@@ -55,25 +55,28 @@ const Array& require_concrete(const Array& a, const char* where, Loc loc) {
   return p;
 }
 
-void destroy_node(Node* node) {
-  if (node->kind == NodeKind::Buffer) {
-    if (arrays_watched.load(std::memory_order_relaxed)) forget_array(node);
-  } else if (tracers_watched.load(std::memory_order_relaxed)) {
-    forget_tracer(node);
+namespace {
+inline void destroy_buffer(BufferNode* buffer) {
+  if (arrays_watched.load(std::memory_order_relaxed)) [[unlikely]]
+    forget_array(buffer);
+  if (buffer->borrowed) [[unlikely]] {
+    if (buffer->release) buffer->release(buffer->context);
+    delete buffer;
+    return;
   }
+  const std::size_t bytes = block_size(buffer->aval);
+  buffer->~BufferNode();
+  free_block(buffer, bytes);
+}
+}  // namespace
+
+void destroy_node(Node* node) {
+  if (node->kind == NodeKind::Buffer) [[likely]]
+    return destroy_buffer(static_cast<BufferNode*>(node));
+  if (tracers_watched.load(std::memory_order_relaxed)) forget_tracer(node);
   switch (node->kind) {
-    case NodeKind::Buffer: {
-      auto* buffer = static_cast<BufferNode*>(node);
-      if (buffer->borrowed) {
-        if (buffer->release) buffer->release(buffer->context);
-        delete buffer;
-      } else {
-        std::size_t bytes = block_size(buffer->aval);
-        buffer->~BufferNode();
-        free_block(buffer, bytes);
-      }
+    case NodeKind::Buffer:
       return;
-    }
     case NodeKind::List:
       delete static_cast<ListNode*>(node);
       return;

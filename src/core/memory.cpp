@@ -37,6 +37,7 @@ struct Pool {
   Large large[large_count];  // the oldest first; empty ones last
   std::size_t large_bytes;
   MemoryUse use;
+  std::uint32_t limit;   // blocks kept per class: none before there is a closer, nor after it has run
   bool watched, closed;  // there is a closer; it has run
 };
 // Trivially destructible, so that it may be used while other thread-locals are being destroyed.
@@ -133,6 +134,7 @@ void* remove_large(std::size_t i) {
 struct PoolCloser {
   ~PoolCloser() {
     pool.closed = true;
+    pool.limit = 0;
     while (pool.large[0].block) release(remove_large(0));
     for (auto& head : pool.heads)
       while (head) {
@@ -149,6 +151,7 @@ void watch_pool() {
   if (pool.watched) return;
   (void)&closer;
   pool.watched = true;
+  pool.limit = class_limit;
 }
 
 #if defined(APSIS_SANITIZED) || defined(APSIS_VALGRIND)
@@ -184,14 +187,11 @@ bool keep_large(void* block, std::size_t capacity) {
   return true;
 }
 
-}  // namespace
-
-void count_memory(std::int64_t bytes) {
+/// `bytes` more in use.
+inline void count(std::int64_t bytes) {
   pool.use.live += bytes;
   if (pool.use.live > pool.use.peak) pool.use.peak = pool.use.live;
 }
-
-namespace {
 
 /// The system promises more memory than there is, and ends the process that uses it: what cannot be is
 /// refused before.
@@ -200,6 +200,14 @@ void refuse_beyond_memory(std::size_t bytes) {
   if (bytes <= large) return;
   static const auto most = static_cast<std::size_t>(machine_memory());
   if (bytes > most) throw std::bad_alloc();
+}
+
+/// Keeps a block that has no more bytes than the largest class.
+inline void keep_small(void* block, std::size_t c) {
+  auto* free = static_cast<Pool::Free*>(block);
+  free->next = pool.heads[c];
+  pool.heads[c] = free;
+  ++pool.counts[c];
 }
 
 // What no free list of small blocks has: out of the way of the calls that are made for every small array.
@@ -215,13 +223,14 @@ void refuse_beyond_memory(std::size_t bytes) {
 }
 
 [[gnu::noinline]] void give_back(void* block, std::size_t bytes) {
-  if (pooling && bytes >= large_block) {
-    const std::size_t capacity = large_capacity(bytes);
-    if (capacity >= huge_page) return give_mapped(block, capacity);
-    if (!pool.closed) {
-      watch_pool();
-      if (keep_large(block, capacity)) return;
-    }
+  const bool large = bytes >= large_block;
+  const std::size_t capacity = large ? large_capacity(bytes) : bytes;
+  if (pooling && capacity >= huge_page) return give_mapped(block, capacity);
+  if (pooling && !pool.closed) {
+    watch_pool();
+    if (large && keep_large(block, capacity)) return;
+    const std::size_t c = class_of(bytes);
+    if (c < class_count && pool.counts[c] < pool.limit) return keep_small(block, c);
   }
   release(block);
 }
@@ -237,22 +246,19 @@ void* allocate_block(std::size_t bytes) {
   } else {
     block = new_block(bytes);
   }
-  count_memory(static_cast<std::int64_t>(bytes));
+  count(static_cast<std::int64_t>(bytes));
   return block;
 }
 
 void free_block(void* block, std::size_t bytes) {
-  count_memory(-static_cast<std::int64_t>(bytes));
+  pool.use.live -= static_cast<std::int64_t>(bytes);
   const std::size_t c = class_of(bytes);
-  if (!pooling || c >= class_count || pool.closed || pool.counts[c] >= class_limit)
+  if (!pooling || c >= class_count || pool.counts[c] >= pool.limit) [[unlikely]]
     return give_back(block, bytes);
-  watch_pool();
-  auto* free = static_cast<Pool::Free*>(block);
-  free->next = pool.heads[c];
-  pool.heads[c] = free;
-  ++pool.counts[c];
+  keep_small(block, c);
 }
 
+void count_memory(std::int64_t bytes) { count(bytes); }
 MemoryUse memory_use() { return pool.use; }
 void reset_peak_memory() { pool.use.peak = pool.use.live; }
 

@@ -14,6 +14,7 @@
 #include "apsis/ops/linalg.hpp"
 #include "apsis/ops/select.hpp"
 #include "apsis/ops/shape.hpp"
+#include "apsis/solve/banded_lu.hpp"
 #include "apsis/transform/vmap.hpp"
 #include "diffeq/straight_lu.hpp"
 
@@ -73,6 +74,11 @@ Integers places(const Pattern& part, const Pattern& all) {
   }
   return found;
 }
+/// How a matrix of this pattern is solved with where its factors are not in straight line.
+MatrixStructure banded_or_sparse(const Pattern& p, Dtype dtype) {
+  const bool has_factors = dtype == Dtype::F64 || dtype == Dtype::F32;
+  return {p, false, has_factors && BandedLU::of(p)->is_narrow()};
+}
 /// The matrix with these entries, written out.
 Array full_matrix(const Pattern& p, const Array& entries) {
   const std::int64_t n = p.rows();
@@ -113,7 +119,7 @@ void MatrixForm::take_pattern(const Slopes& slopes, const VectorSlope& slope, co
   const Pattern all = united(united(own_, diagonal), unit_ ? diagonal : SparsePattern::of(known));
   const bool straight = n < large && is_straight(all) && 6 * StraightLU(all).work() <= n * n * n;
   if (!straight && (n < large || 4 * all.count() > n * n)) return;
-  structure_ = {all, straight};
+  structure_ = straight ? MatrixStructure{all, true} : banded_or_sparse(all, layout.dtype());
   own_at_ = numbers(places(own_, all));
   const Array rows = numbers(all.row_indices()),
               columns = numbers({all.column_indices().begin(), all.column_indices().end()});
@@ -151,7 +157,8 @@ MatrixBlocks MatrixForm::blocks(std::int64_t k) const {
     starts.push_back(static_cast<std::int64_t>(columns.size()));
   }
   const Pattern all(k * n, k * n, std::move(starts), std::move(columns));
-  return {{all, structure_.straight && is_straight(all)}, numbers(from)};
+  if (structure_.straight && is_straight(all)) return {{all, true}, numbers(from)};
+  return {banded_or_sparse(all, mass_.dtype()), numbers(from)};
 }
 
 Array MatrixBlocks::values(const std::vector<Array>& of_blocks) const {
@@ -167,8 +174,10 @@ Array MatrixBlocks::values(const std::vector<Array>& of_blocks) const {
 
 MatrixFactors MatrixFactors::of(const MatrixStructure& structure, const Array& values) {
   if (structure.is_full()) return {structure, linalg::lu_factor(values)};
-  if (!structure.straight) return {structure, {}, values};
-  return {structure, {}, values, StraightLU(structure.pattern).factor(stop_gradient(values))};
+  MatrixFactors out{structure, {}, values};
+  if (structure.straight) out.made = StraightLU(structure.pattern).factor(stop_gradient(values));
+  if (structure.banded) out.made = BandedLU::of(structure.pattern)->factor(values);
+  return out;
 }
 void MatrixFactors::append_to(std::vector<Array>& state) const {
   if (structure.is_full()) {
@@ -176,40 +185,46 @@ void MatrixFactors::append_to(std::vector<Array>& state) const {
     return;
   }
   state.push_back(entries);
-  if (structure.straight) state.push_back(straight);
+  if (structure.makes_factors()) state.push_back(made);
 }
 std::size_t MatrixFactors::arrays(const MatrixStructure& structure) {
-  return structure.is_full() ? 3 : structure.straight ? 2 : 1;
+  return structure.is_full() ? 3 : structure.makes_factors() ? 2 : 1;
 }
 MatrixFactors MatrixFactors::from(const MatrixStructure& structure, std::span<const Array> state) {
   if (structure.is_full()) return {structure, {state[0], state[1], state[2]}};
-  return {structure, {}, state[0], structure.straight ? state[1] : Array()};
+  return {structure, {}, state[0], structure.makes_factors() ? state[1] : Array()};
 }
 MatrixFactors MatrixFactors::unmade(const MatrixStructure& structure, const Array& values) {
   const Array none = zeros_like(values);
-  if (structure.straight) return {structure, {}, none, StraightLU(structure.pattern).unmade(values.dtype())};
-  if (!structure.is_full()) return {structure, {}, none};
-  const Array rows = zeros({none.dim(0)}, i32);
-  return {structure, {none, rows, rows}};
+  if (structure.is_full()) {
+    const Array rows = zeros({none.dim(0)}, i32);
+    return {structure, {none, rows, rows}};
+  }
+  MatrixFactors out{structure, {}, none};
+  if (structure.straight) out.made = StraightLU(structure.pattern).unmade(values.dtype());
+  if (structure.banded) out.made = BandedLU::of(structure.pattern)->unmade(values.dtype());
+  return out;
 }
 Array MatrixFactors::solve(const Array& right) const {
   if (structure.is_full()) return linalg::lu_solve(full, right);
   const LinearOperator matrix = sparse_operator(structure.pattern, entries);
-  if (!structure.straight) return linear_solve(matrix, right, linear::Auto{}, {.throw_ = false}).value;
+  if (!structure.makes_factors()) return linear_solve(matrix, right, linear::Auto{}, {.throw_ = false}).value;
   const auto by = [&](bool transposed) {
-    return [this, transposed](const auto&, const Array& b) {
-      const Array own = stop_gradient(entries);
-      return cond(
-          StraightLU::is_sound(straight),
-          [&](const Array& x) { return StraightLU(structure.pattern).solve(straight, x, transposed); },
-          [&](const Array& x) {
-            const Array all = full_matrix(structure.pattern, own);
-            return linalg::solve(transposed ? linalg::matrix_transpose(all) : all, x);
-          },
-          b);
-    };
+    return [this, transposed](const auto&, const Array& b) { return solve_by_made(b, transposed); };
   };
   return custom_linear_solve([&](const Array& x) { return matrix.mv(x); }, right, by(false), by(true));
+}
+Array MatrixFactors::solve_by_made(const Array& right, bool transposed) const {
+  if (structure.banded) return BandedLU::of(structure.pattern)->solve(made, right, transposed);
+  const Array own = stop_gradient(entries);
+  return cond(
+      StraightLU::is_sound(made),
+      [&](const Array& x) { return StraightLU(structure.pattern).solve(made, x, transposed); },
+      [&](const Array& x) {
+        const Array all = full_matrix(structure.pattern, own);
+        return linalg::solve(transposed ? linalg::matrix_transpose(all) : all, x);
+      },
+      right);
 }
 
 Array solve_by_columns(const LinearMap<Array>& map, const Array& right, const MatrixStructure& structure) {

@@ -17,8 +17,11 @@ using Pattern = SparsePattern;
 /// How a matrix is written.
 struct MatrixStructure {
   Pattern pattern = {};   ///< whose entries may differ from 0; empty: of a full matrix
-  bool straight = false;  ///< whether its factors are made in straight line
+  bool straight = false;  ///< whether its factors are made in straight line,
+  bool banded = false;    ///< or as those of bands
   bool is_full() const { return pattern.is_empty(); }
+  /// Whether the factors of a sparse matrix are values of the program.
+  bool makes_factors() const { return straight || banded; }
 };
 
 /// That of ∂f/∂y at any time and state.
@@ -65,8 +68,8 @@ class MatrixForm {
 struct MatrixFactors {
   MatrixStructure structure;
   linalg::LUFactors full = {};
-  Array entries = {};   ///< of a sparse one, whose factors the linear solver keeps, or:
-  Array straight = {};  ///< those in straight line
+  Array entries = {};  ///< of a sparse one, whose factors the linear solver keeps, or:
+  Array made = {};     ///< those in straight line, or of bands
 
   static MatrixFactors of(const MatrixStructure& structure, const Array& values);
   Array solve(const Array& right) const;
@@ -76,6 +79,9 @@ struct MatrixFactors {
   static std::size_t arrays(const MatrixStructure& structure);
   static MatrixFactors from(const MatrixStructure& structure, std::span<const Array> state);
   static MatrixFactors unmade(const MatrixStructure& structure, const Array& values);
+
+ private:
+  Array solve_by_made(const Array& right, bool transposed) const;
 };
 
 /// Solves with a linear map, which has this structure (or its transpose): for the tangents of custom_root.

@@ -1,5 +1,7 @@
 // Steps of Rosenbrock methods.
 
+#include <algorithm>
+
 #include "apsis/diffeq/implicit.hpp"
 #include "apsis/ops/arithmetic.hpp"
 #include "apsis/ops/creation.hpp"
@@ -10,6 +12,19 @@ namespace apsis::detail {
 namespace {
 
 const Rosenbrock& table_of(const void* self) { return *static_cast<const Rosenbrock*>(self); }
+
+/// Sums of what stages found. Of long vectors the newest goes first: then nothing of a sum can be made before
+/// its last stage, where all of it is read at once, and no part is written and read again. Of short ones,
+/// which stay in registers, it goes last, and the sum is ready soon after it.
+Array sum_of(const std::vector<double>& weights, const std::vector<Array>& u) {
+  constexpr std::int64_t length = 64;
+  if (u.empty() || u[0].size() < length) return weighted(weights, u, 1, 0);
+  std::vector<double> turned_weights(u.size());
+  std::ranges::copy(weights, turned_weights.begin());
+  std::ranges::reverse(turned_weights);
+  const std::vector<Array> turned(u.rbegin(), u.rend());
+  return weighted(turned_weights, turned, 1, 0);
+}
 
 SolverAttempt attempt(const void* self, const SolverStep& s) {
   const Rosenbrock& m = table_of(self);
@@ -24,17 +39,17 @@ SolverAttempt attempt(const void* self, const SolverStep& s) {
 
   std::vector<Array> u;
   for (std::size_t i = 0; i < m.stages(); ++i) {
-    const Array change = weighted(m.a[i], u, 1, 0);
+    const Array change = sum_of(m.a[i], u);
     Array right = h * slope(stage_time(m.c[i], s.t0, s.t1, length), change.is_empty() ? y0 : y0 + change);
-    const Array coupling = weighted(m.coupling[i], u, 1, 0);
+    const Array coupling = sum_of(m.coupling[i], u);
     if (!coupling.is_empty()) right = right + form.times_mass(coupling);
     if (m.d[i] != 0) right = right + m.d[i] * drift;
     u.push_back(factors.solve(m.gamma * right));
   }
   SolverAttempt step;
-  step.y1 = layout.split(y0 + weighted(m.b, u, 1, 0));
-  if (!m.error.empty()) step.error = layout.split(weighted(m.error, u, 1, 0));
-  for (const std::vector<double>& row : m.dense) step.dense.push_back(weighted(row, u, 1, 0));
+  step.y1 = layout.split(y0 + sum_of(m.b, u));
+  if (!m.error.empty()) step.error = layout.split(sum_of(m.error, u));
+  for (const std::vector<double>& row : m.dense) step.dense.push_back(sum_of(row, u));
   const Array one = array(std::int64_t{1});
   step.work = {array(static_cast<std::int64_t>(m.stages())), one, one};
   return step;

@@ -1,11 +1,10 @@
 #include <cmath>
 #include <cstring>
-#include <variant>
 
+#include "ops/banded_factors.hpp"
 #include "ops/index_rules.hpp"
 #include "ops/matrix_rules.hpp"
 #include "ops/messages.hpp"
-#include "ops/narrow_bands.hpp"
 
 namespace apsis::detail {
 namespace {
@@ -23,135 +22,31 @@ void solve_shape(const Params& params, std::span<const Aval> in, std::vector<Ava
   out.push_back(Aval(in[right].dtype(), in[right].shape()));
 }
 
-/// The factors of one matrix: Gaussian elimination, with exchanges of rows where the matrix has more than a
-/// few diagonals, or is in need of them. They stay with the elements they were made of, so that the next
-/// solve with the same matrix, which iterations and the stages of a step make, finds them there.
+/// The factors of one matrix. They stay with the elements they were made of, so that the next solve with the
+/// same matrix, which iterations make, finds them there.
 template <class T>
-class BandedFactors {
+class KeptBandedFactors {
  public:
-  /// Makes the factors of other elements than the last ones.
-  void take(const BandedSolveParams& p, std::int64_t n, const T* bands) {
+  /// Those of these elements, made if the last ones were others.
+  BandedFactors<const T> of(const BandedSolveParams& p, std::int64_t n, const T* bands) {
     const std::size_t count = static_cast<std::size_t>((p.lower + 1 + p.upper) * n);
-    if (n == n_ && p.lower == given_.lower && p.upper == given_.upper && elements_.size() == count &&
-        std::memcmp(elements_.data(), bands, count * sizeof(T)) == 0)
-      return;
-    given_ = p, n_ = n, lower_ = std::min(p.lower, n - 1), upper_ = std::min(p.upper, n - 1);
-    width_ = lower_ + upper_ + 1;
-    elements_.assign(bands, bands + count);
-    if (!make_narrow()) factorise();
-    if (count > most_kept) elements_ = {};
-  }
-
-  /// Solves for right sides that are the columns of [n, columns], in place; false of singular matrices.
-  bool solve(T* right, std::int64_t columns) const {
-    if (narrow_.index() > 0) {
-      std::visit([&](const auto& factors) { solve_narrow(factors, right, columns); }, narrow_);
-      return true;
+    if (n != n_ || p.lower != given_.lower || p.upper != given_.upper || elements_.size() != count ||
+        std::memcmp(elements_.data(), bands, count * sizeof(T)) != 0) {
+      given_ = p, n_ = n;
+      elements_.clear();
+      factors_.resize(static_cast<std::size_t>(BandedFactors<T>::size(p, n)));
+      BandedFactors<T>(p, n, factors_.data()).make(bands);
+      if (count <= most_kept) elements_.assign(bands, bands + count);
     }
-    if (singular_) return false;
-    if (columns == 1)
-      substitute(right, std::integral_constant<std::int64_t, 1>{});
-    else
-      substitute(right, columns);
-    return true;
+    return {p, n, factors_.data()};
   }
 
  private:
   static constexpr std::size_t most_kept = std::size_t{1} << 18;
-  /// Empty: the factors are not narrow ones.
-  using Narrow = std::conditional_t<
-      std::is_floating_point_v<T>,
-      std::variant<std::monostate, NarrowBands<T, 1>, NarrowBands<T, 2>, NarrowBands<T, 3>>,
-      std::variant<std::monostate>>;
-
-  bool make_narrow() {
-    if constexpr (std::is_floating_point_v<T>) {
-      const std::int64_t width = std::max(lower_, upper_);
-      if (width == 1 && make_narrow_of<1>()) return true;
-      if (width == 2 && make_narrow_of<2>()) return true;
-      if (width == 3 && make_narrow_of<3>()) return true;
-    }
-    narrow_ = std::monostate{};
-    return false;
-  }
-  template <std::size_t width>
-  bool make_narrow_of() {
-    if (narrow_.index() != width) narrow_.template emplace<width>();
-    return std::get<width>(narrow_).make(given_, n_, elements_.data());
-  }
-  static void solve_narrow(std::monostate, T*, std::int64_t) {}
-  static void solve_narrow(const auto& factors, T* right, std::int64_t columns) {
-    factors.solve(right, columns);
-  }
-
-  template <class Count>
-  void substitute(T* right, Count columns) const {
-    const auto subtract = [&](T factor, const T* from, T* to) {
-      for (std::int64_t c = 0; c < columns; ++c) to[c] -= factor * from[c];
-    };
-    for (std::int64_t k = 0; k < n_; ++k) {
-      T* own = right + k * columns;
-      const std::int64_t pivot = pivots_[static_cast<std::size_t>(k)];
-      if (pivot != k) std::swap_ranges(own, own + columns, right + pivot * columns);
-      const T* factors = multipliers_.data() + k * lower_;
-      for (std::int64_t i = 1; i <= std::min(n_ - 1 - k, lower_); ++i)
-        subtract(factors[i - 1], own, own + i * columns);
-    }
-    for (std::int64_t k = n_; k-- > 0;) {
-      const T* row = row_of(k);
-      T* own = right + k * columns;
-      for (std::int64_t j = 1; j <= std::min(n_ - 1 - k, lower_ + upper_); ++j)
-        subtract(row[j], own + j * columns, own);
-      for (std::int64_t c = 0; c < columns; ++c) own[c] /= row[0];
-    }
-  }
-  T* row_of(std::int64_t i) { return rows_.data() + i * width_; }
-  const T* row_of(std::int64_t i) const { return rows_.data() + i * width_; }
-
-  /// Row i of `rows_` begins at the first column whose entry is not 0 for sure: at column max(0, i - lower),
-  /// and at the diagonal once it is eliminated. Exchanges bring up to `lower` entries more to its end.
-  void factorise() {
-    rows_.assign(static_cast<std::size_t>(n_ * width_), T{});
-    multipliers_.assign(static_cast<std::size_t>(n_ * lower_), T{});
-    pivots_.resize(static_cast<std::size_t>(n_));
-    singular_ = false;
-    for (std::int64_t i = 0; i < n_; ++i) {
-      const std::int64_t first = std::max<std::int64_t>(0, i - lower_);
-      for (std::int64_t j = first; j <= std::min(n_ - 1, i + upper_); ++j)
-        row_of(i)[j - first] = elements_[static_cast<std::size_t>((given_.upper + i - j) * n_ + j)];
-    }
-    for (std::int64_t k = 0; k < n_; ++k) eliminate(k);
-  }
-  /// Column k: of the rows that have an entry there, all of which begin with it, the one with the greatest
-  /// goes up.
-  void eliminate(std::int64_t k) {
-    const std::int64_t last = std::min(n_ - 1, k + lower_);
-    std::int64_t pivot = k;
-    for (std::int64_t i = k + 1; i <= last; ++i)
-      if (std::abs(row_of(i)[0]) > std::abs(row_of(pivot)[0])) pivot = i;
-    pivots_[static_cast<std::size_t>(k)] = pivot;
-    const std::int64_t length = std::min(lower_ + upper_ + 1, n_ - k);
-    T* own = row_of(k);
-    if (pivot != k) std::swap_ranges(own, own + length, row_of(pivot));
-    if (own[0] == T{}) {
-      singular_ = true;
-      return;
-    }
-    for (std::int64_t i = k + 1; i <= last; ++i) {
-      T* row = row_of(i);
-      const T factor = row[0] / own[0];
-      multipliers_[static_cast<std::size_t>(k * lower_ + i - k - 1)] = factor;
-      for (std::int64_t c = 1; c < length; ++c) row[c - 1] = row[c] - factor * own[c];
-      row[length - 1] = 0;
-    }
-  }
 
   BandedSolveParams given_{};
-  std::int64_t n_ = -1, lower_ = 0, upper_ = 0, width_ = 0;
-  std::vector<T> elements_, rows_, multipliers_;
-  std::vector<std::int64_t> pivots_;
-  bool singular_ = false;
-  Narrow narrow_;
+  std::int64_t n_ = -1;
+  std::vector<T> elements_, factors_;
 };
 
 /// A matrix of wide bands, by LAPACK, which works on blocks. Right sides are columns one after the other.
@@ -185,7 +80,7 @@ void solve_evaluate(const Params& params, std::span<const Array> in, std::span<A
     std::vector<T> turned(static_cast<std::size_t>(blocks ? n * columns : 0));
     const T *a = elements_of<T>(from[bands]), *b = elements_of<T>(from[right]);
     T* x = mutable_data<T>(to[0]);
-    static thread_local BandedFactors<T> factors;
+    static thread_local KeptBandedFactors<T> kept;
     for (std::int64_t i = 0; i < sizes.count; ++i) {
       bool solved;
       if (blocks) {
@@ -194,8 +89,7 @@ void solve_evaluate(const Params& params, std::span<const Array> in, std::span<A
         transpose_into(turned.data(), columns, n, x);
       } else {
         std::copy_n(b, n * columns, x);
-        factors.take(p, n, a);
-        solved = factors.solve(x, columns);
+        solved = kept.of(p, n, a).solve(x, columns);
       }
       if (!solved) fill_nan(x, n * columns);
       a += (p.lower + 1 + p.upper) * n, b += n * columns, x += n * columns;

@@ -201,6 +201,20 @@ Dtype complex_dtype(Dtype d) {
 Parts parts_of(const Array& z) { return {apply(real_op, z), apply(imag_op, z)}; }
 Array joined(const Parts& z) { return bind1(complex_op, {}, {z.re, z.im}); }
 
+std::vector<Array> with_parts(std::span<const Array> arrays) {
+  std::vector<Array> out;
+  for (const Array& a : arrays) {
+    if (a.aval().is_list() || !is_complex(a.dtype())) {
+      out.push_back(a);
+      continue;
+    }
+    const Parts z = parts_of(a);
+    out.push_back(z.re);
+    out.push_back(z.im);
+  }
+  return out;
+}
+
 Array difference_of_products(const Array& a, const Array& b, const Array& c, const Array& d) {
   return bind1(difference_of_products_op, {}, {a, b, c, d});
 }

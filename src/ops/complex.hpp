@@ -24,6 +24,8 @@ Dtype complex_dtype(Dtype d);
 /// Of a complex array.
 Parts parts_of(const Array& z);
 Array joined(const Parts& z);
+/// Each complex array as its two parts, others as they are.
+std::vector<Array> with_parts(std::span<const Array> arrays);
 
 /// The op on the real parts and on the imaginary ones; operands that are real take part in both.
 void on_each_part(const Op& op, const Params& params, std::span<const Array> in, std::span<Array> out);

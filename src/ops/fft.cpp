@@ -121,6 +121,9 @@ Array transformed(const char* name, FftKind kind, bool inverse, bool adds_factor
   p.axis = checked_axis(name, options.axis, a.shape(), loc);
   const std::int64_t size = a.dim(p.axis);
   p.length = options.n.value_or(kind == FftKind::ComplexToReal ? 2 * (size - 1) : size);
+  if (p.length < 1 && kind == FftKind::ComplexToReal && !options.n)
+    fail(messages::fft_of_half,
+         {name, to_string(a.aval()), size == 1 ? "one entry" : "no entry", std::to_string(p.axis)}, loc);
   if (p.length < 1)
     fail(messages::fft_length, {name, std::to_string(p.length), std::to_string(p.axis), to_string(a.aval())},
          loc);

@@ -59,7 +59,7 @@ class Lines {
     const std::int64_t beside = inner_ == 1 ? outer_ : inner_;
     const bool alone = inner_ == 1 && (2 * outer_ < side_by_side || !better_together());
     columns_ = alone || 4 * beside < side_by_side ? 1 : side_by_side;
-    const std::int64_t plane = std::max(plan_->work_length(), half() + 1) * columns_;
+    const std::int64_t plane = std::max(FftTransform<T>::room(*plan_, columns_), (half() + 1) * columns_);
     const KeptScratch<FftScratch> scratch(static_cast<std::size_t>(4 * plane) * sizeof(T));
     T* const memory = static_cast<T*>(scratch.data());
     data_ = {memory, memory + plane};

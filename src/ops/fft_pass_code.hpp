@@ -123,13 +123,19 @@ void pass_along_span(const FftPass<T>& pass) {
   using V = Vector<T, lanes>;
   const Source<T, lanes, from_complex> source{pass};
   const std::int64_t groups = pass.groups, span = pass.span;
+  std::int64_t before = 0, until_gap = pass.from_groups;
   for (std::int64_t p = 0; p < groups; ++p) {
     const T* const turns = pass.turns + p;
+    if (until_gap-- == 0) {
+      before += pass.from_gap;
+      until_gap = pass.from_groups - 1;
+    }
+    const std::int64_t first = before + span * radix * p;
     each_register<lanes>(
         span, [&](std::int64_t t) __attribute__((always_inline)) {
           Complex<V> x[radix];
 #pragma GCC unroll 16
-          for (int k = 0; k < radix; ++k) x[k] = source.at(span * (k + radix * p) + t);
+          for (int k = 0; k < radix; ++k) x[k] = source.at(first + span * k + t);
           if constexpr (has_turns) {
 #pragma GCC unroll 16
             for (int k = 1; k < radix; ++k)
@@ -138,7 +144,8 @@ void pass_along_span(const FftPass<T>& pass) {
           }
           Butterfly<radix, V>::run(x);
 #pragma GCC unroll 16
-          for (int j = 0; j < radix; ++j) put<T, lanes, false>(pass, span * (p + groups * j) + t, x[j]);
+          for (int j = 0; j < radix; ++j)
+            put<T, lanes, false>(pass, span * (p + groups * j) + pass.to_gap * j + t, x[j]);
         });
   }
 }
@@ -164,11 +171,17 @@ template <class T, int radix, int lanes, bool to_complex>
 void pass_along_groups(const FftPass<T>& pass) {
   using V = Vector<T, lanes>;
   const std::int64_t groups = pass.groups;
+  std::int64_t before = 0, until_gap = pass.from_groups;
   each_register<lanes>(
       groups, [&](std::int64_t p) __attribute__((always_inline)) {
+        if (until_gap == 0) {
+          before += pass.from_gap;
+          until_gap = pass.from_groups;
+        }
+        until_gap -= lanes;
         V re[radix], im[radix];
-        load_dealt<T, radix, lanes>(pass.from.re + radix * p, re);
-        load_dealt<T, radix, lanes>(pass.from.im + radix * p, im);
+        load_dealt<T, radix, lanes>(pass.from.re + before + radix * p, re);
+        load_dealt<T, radix, lanes>(pass.from.im + before + radix * p, im);
         Complex<V> x[radix];
         x[0] = {re[0], im[0]};
 #pragma GCC unroll 16

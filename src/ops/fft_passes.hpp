@@ -25,6 +25,9 @@ struct FftPass {
   Planes<T> to;
   std::int64_t groups, span;
   const T* turns;  ///< for k = 1 …: real parts for each p, then imaginary parts
+  // Elements that are left out between blocks, so that they do not push each other out of the cache: in `to`
+  // between those of each j, in `from` between those of `from_groups` groups p.
+  std::int64_t to_gap = 0, from_gap = 0, from_groups = 0;
   // Where one end is an array of complex numbers, in place of `from` or `to`.
   const T* from_complex = nullptr;
   T* to_complex = nullptr;

@@ -146,8 +146,9 @@ void plan_convolution(FftPlan<T>& plan) {
     roots.write(square, re[k], im[k]);
     square = (square + 2 * k + 1) % (2 * n);
   }
-  std::vector<T> work(static_cast<std::size_t>(4 * m));
-  const Planes<T> chirp{work.data(), work.data() + m}, other{chirp.im + m, chirp.im + 2 * m};
+  const std::int64_t room = FftTransform<T>::room(*plan.convolution, 1);
+  std::vector<T> work(static_cast<std::size_t>(4 * room));
+  const Planes<T> chirp{work.data(), work.data() + room}, other{chirp.im + room, chirp.im + 2 * room};
   for (std::int64_t k = 0; k < n; ++k) {
     const std::int64_t mirrored = k == 0 ? 0 : m - k;
     chirp.re[k] = chirp.re[mirrored] = re[k];

@@ -80,6 +80,7 @@ class FftTransform {
     const auto to_array = ends.to && count > 1 ? to_array_code() : nullptr;
     // The array may lie where `other` does: what the last pass reads is not there.
     if (to_array && count % 2 == 0 && ends.from) std::swap(data, other);
+    std::int64_t gap = 0, gap_groups = 0;  // of `data`
     if (ends.from && !from_array)
       separate_parts(ends.from, plan_.length, swapped_if(ends.from_swapped, data));
     for (std::size_t i = 0; i < count; ++i) {
@@ -87,6 +88,10 @@ class FftTransform {
       FftPass<T> call{
           {data.re, data.im}, other, pass.groups, pass.span * columns_, plan_.table.data() + pass.turns};
       auto run = planes_code<T>(pass, columns_);
+      call.from_gap = gap;
+      call.from_groups = gap_groups;
+      gap = call.to_gap = has_gaps() && i + 1 < count ? gap_elements : 0;
+      gap_groups = pass.groups;
       if (i == 0 && from_array) {
         run = from_array;
         call.from_complex = ends.from;
@@ -109,9 +114,27 @@ class FftTransform {
   }
 
   /// Whether a line goes from array to array: `other` may then lie in the array that is written.
-  bool writes_array() const { return !plan_.convolution && plan_.passes.size() > 1 && to_array_code(); }
+  bool writes_array() const {
+    return !plan_.convolution && plan_.passes.size() > 1 && to_array_code() && !has_gaps();
+  }
+
+  /// Elements that planes have room for.
+  static std::int64_t room(const FftPlan<T>& plan, std::int64_t columns) {
+    const FftPlan<T>& passes = plan.convolution ? *plan.convolution : plan;
+    return passes.length * columns +
+           (FftTransform(passes, columns).has_gaps() ? most_radix * gap_elements : 0);
+  }
 
  private:
+  /// Two lines of the cache, so that a butterfly's elements and both planes are apart.
+  static constexpr std::int64_t gap_elements = 128 / sizeof(T), most_radix = 16;
+  /// Of lengths with many factors of two: blocks that begin at the same place of a page push each other out
+  /// of the caches. Registers never lie over a gap.
+  bool has_gaps() const {
+    const auto& passes = plan_.passes;
+    if (columns_ > 1 || plan_.length < 4096 || plan_.length % 1024 != 0 || passes.size() < 2) return false;
+    return passes[passes.size() - 2].groups % (64 / static_cast<std::int64_t>(sizeof(T))) == 0;
+  }
   static Planes<T> swapped_if(bool swapped, Planes<T> planes) { return swapped ? planes.swapped() : planes; }
   typename FftCode<T>::Run from_array_code() const {
     return widest_code<T>(code_of<T>(plan_.passes.front()).first_from_complex, plan_.passes.front().span);

@@ -3,6 +3,8 @@
 // What the ops with run-time positions share: where gather and scatter meet the elements, and how a position
 // that is known only at run time is emitted over small arrays.
 
+#include <algorithm>
+#include <array>
 #include <optional>
 #include <vector>
 
@@ -33,6 +35,13 @@ struct Placement {
   /// One axis of the operand whose start is read from the index vector.
   struct Start {
     std::int64_t entry, limit, stride;  // of the index vector; the greatest start; of the operand
+    /// Adds what the start of an index vector, clamped, is in the operand; whether it was in bounds.
+    bool add(const std::int64_t* vector, std::int64_t& offset) const {
+      const std::int64_t start = vector[entry];
+      const std::int64_t clamped = start < 0 ? 0 : start > limit ? (limit < 0 ? 0 : limit) : start;
+      offset += clamped * stride;
+      return clamped == start;
+    }
   };
   /// A coordinate of the row that is also one of the operand.
   struct Shared {
@@ -66,6 +75,8 @@ struct Placement {
 
  private:
   Dims operand_steps() const;  // from one index to the next along each axis of the batch
+  template <std::size_t n, class Visit>
+  void walk_rows_of(const std::int64_t* indices, Visit&& visit) const;
   template <class AddStarts, class Visit>
   void walk_rows(const std::int64_t* indices, AddStarts&& add_starts, Visit&& visit) const;
 };
@@ -103,14 +114,23 @@ void Placement::walk_rows(const std::int64_t* indices, AddStarts&& add_starts, V
   }
 }
 
+/// With `n` starts, which stay in registers whatever `visit` writes.
+template <std::size_t n, class Visit>
+void Placement::walk_rows_of(const std::int64_t* indices, Visit&& visit) const {
+  std::array<Start, n> all;
+  std::copy_n(starts.begin(), n, all.begin());
+  walk_rows(
+      indices,
+      [all](const std::int64_t* vector, std::int64_t& offset) {
+        bool inside = true;
+        for (const Start& s : all) inside &= s.add(vector, offset);
+        return inside;
+      },
+      visit);
+}
+
 template <class Visit>
 void Placement::each_row(const std::int64_t* indices, Visit&& visit) const {
-  const auto add = [](const Start& s, const std::int64_t* vector, std::int64_t& offset) {
-    const std::int64_t start = vector[s.entry];
-    const std::int64_t clamped = start < 0 ? 0 : start > s.limit ? (s.limit < 0 ? 0 : s.limit) : start;
-    offset += clamped * s.stride;
-    return clamped == start;
-  };
   if (starts.size() == 1) {
     const Start only = starts[0];
     // Elements of a vector, one after the other.
@@ -125,16 +145,14 @@ void Placement::each_row(const std::int64_t* indices, Visit&& visit) const {
       }
       return;
     }
-    return walk_rows(
-        indices,
-        [&, only](const std::int64_t* vector, std::int64_t& offset) { return add(only, vector, offset); },
-        visit);
+    return walk_rows_of<1>(indices, visit);
   }
+  if (starts.size() == 2) return walk_rows_of<2>(indices, visit);
   walk_rows(
       indices,
       [&](const std::int64_t* vector, std::int64_t& offset) {
         bool inside = true;
-        for (const Start& s : starts) inside &= add(s, vector, offset);
+        for (const Start& s : starts) inside &= s.add(vector, offset);
         return inside;
       },
       visit);

@@ -8,16 +8,13 @@
 #include <cmath>
 
 #include "ops/kept_scratch.hpp"
-#include "ops/matrix_panels.hpp"
-#include "ops/matrix_tiles.hpp"
+#include "ops/tile_subtraction.hpp"
 
 namespace apsis::detail {
 namespace {
 
 /// Columns that are eliminated one by one, by a copy of them in which each lies in one piece.
 constexpr std::int64_t few_columns = 16;
-/// Terms of a product that are subtracted at once, and rows and columns that stay in the cache with them.
-constexpr std::int64_t most_terms = 256, most_rows = 84, most_columns = 512;
 
 struct LuScratch;
 
@@ -25,14 +22,14 @@ template <class T>
 class Factorisation {
  public:
   Factorisation(const Tiles<T>& tiles, std::int64_t m, std::int64_t n, T* a, std::int32_t* pivots, T* scratch)
-      : tiles_(tiles), n_(n), a_(a), pivots_(pivots), columns_(scratch), right_(scratch + few_columns * m) {
-    left_ = right_ + most_terms * padded(std::min(most_columns, n), tiles.width);
-    edge_ = left_ + most_terms * padded(most_rows, tiles.height);
-  }
+      : subtraction_(tiles, n, n, scratch + few_columns * m),
+        n_(n),
+        a_(a),
+        pivots_(pivots),
+        columns_(scratch) {}
 
   static std::int64_t scratch(const Tiles<T>& tiles, std::int64_t m, std::int64_t n) {
-    return few_columns * m + most_terms * padded(std::min(most_columns, n), tiles.width) +
-           most_terms * padded(most_rows, tiles.height) + tiles.height * tiles.width;
+    return few_columns * m + TileSubtraction<T>::scratch(tiles, n);
   }
 
   /// Columns first … first + count of the rows from `first` on.
@@ -46,7 +43,7 @@ class Factorisation {
     }
     exchange(first, half, at, rest);
     solve(first, half, at, rest);
-    subtract(m - at, rest, half, row(at) + first, row(first) + at, row(at) + at);
+    subtraction_.run(m - at, rest, half, row(at) + first, row(first) + at, false, row(at) + at);
     factor(m, at, rest);
     exchange(at, std::min(m - at, rest), first, half);
   }
@@ -111,51 +108,15 @@ class Factorisation {
     }
     const std::int64_t half = half_of(count), next = first + half;
     solve(first, half, at, columns);
-    subtract(count - half, columns, half, row(next) + first, row(first) + at, row(next) + at);
+    subtraction_.run(count - half, columns, half, row(next) + first, row(first) + at, false, row(next) + at);
     solve(next, count - half, at, columns);
   }
 
-  /// c -= a·b for m × k and k × n parts of the matrix.
-  void subtract(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, const T* b, T* c) const {
-    for (std::int64_t j0 = 0; j0 < n; j0 += most_columns)
-      for (std::int64_t k0 = 0; k0 < k; k0 += most_terms) {
-        const std::int64_t columns = std::min(most_columns, n - j0), terms = std::min(most_terms, k - k0);
-        for (std::int64_t j = 0; j < columns; j += tiles_.width)
-          copy_panel(b + k0 * n_ + j0 + j, std::int64_t{1}, n_,
-                     std::min<std::int64_t>(tiles_.width, columns - j), tiles_.width, terms,
-                     right_ + j * terms);
-        for (std::int64_t i0 = 0; i0 < m; i0 += most_rows)
-          subtract_rows(std::min(most_rows, m - i0), columns, terms, a + i0 * n_ + k0, c + i0 * n_ + j0);
-      }
-  }
-
-  void subtract_rows(std::int64_t rows, std::int64_t columns, std::int64_t terms, const T* a, T* c) const {
-    const std::int64_t height = tiles_.height, width = tiles_.width;
-    for (std::int64_t i = 0; i < rows; i += height)
-      copy_panel(a + i * n_, n_, std::int64_t{1}, std::min(height, rows - i), height, terms,
-                 left_ + i * terms);
-    for (std::int64_t i = 0; i < padded(rows, height) * terms; ++i) left_[i] = -left_[i];
-    for (std::int64_t j = 0; j < columns; j += width)
-      for (std::int64_t i = 0; i < rows; i += height) {
-        const std::int64_t tall = std::min(height, rows - i), wide = std::min(width, columns - j);
-        T* const result = c + i * n_ + j;
-        Tile<T> tile{left_ + i * terms, 1, height, right_ + j * terms, width, terms, result, n_, true};
-        if (wide < width) {
-          tile.result = edge_;
-          tile.stride = width;
-          for (std::int64_t r = 0; r < tall; ++r) std::copy_n(result + r * n_, wide, edge_ + r * width);
-        }
-        tiles_.of_rows[static_cast<std::size_t>(tall - 1)](tile);
-        for (std::int64_t r = 0; r < tall && wide < width; ++r)
-          std::copy_n(edge_ + r * width, wide, result + r * n_);
-      }
-  }
-
-  const Tiles<T>& tiles_;
+  TileSubtraction<T> subtraction_;
   std::int64_t n_;
   T* a_;
   std::int32_t* pivots_;
-  T *columns_, *right_, *left_, *edge_;
+  T* columns_;
 };
 
 }  // namespace

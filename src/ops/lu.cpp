@@ -1,10 +1,10 @@
 #include <numeric>
 
+#include "ops/complex_matrix.hpp"
+#include "ops/each_matrix.hpp"
 #include "ops/index_rules.hpp"
 #include "ops/large_lu.hpp"
-#include "ops/matrix_rules.hpp"
 #include "ops/small_matrix_emit.hpp"
-#include "ops/small_matrix_kernel.hpp"
 
 namespace apsis::detail {
 namespace {
@@ -43,37 +43,52 @@ void lu_evaluate(const Params&, std::span<const Array> in, std::span<Array> out)
     const T* a = elements_of<T>(from[0]);
     T* lu = mutable_data<T>(to[0]);
     auto *pivots = mutable_data<std::int32_t>(to[1]), *permutation = mutable_data<std::int32_t>(to[2]);
-    if constexpr (std::is_floating_point_v<T>)
-      if (k > 0 && is_small_matrix(m, n))
+    if (k > 0 && is_small_matrix(m, n)) {
+      if constexpr (std::is_floating_point_v<T>)
         return small_matrix_code<T>(sizes.count)
-            .lu(sizes.count, static_cast<int>(m), static_cast<int>(n), a, lu, pivots, permutation);
-    for (std::int64_t i = 0; i < sizes.count; ++i) {
-      if (k > 0) factor(m, n, a, lu, pivots);
-      std::iota(permutation, permutation + m, 0);
-      for (std::int64_t j = 0; j < k; ++j) std::swap(permutation[j], permutation[pivots[j]]);
-      a += m * n, lu += m * n, pivots += k, permutation += m;
+            .real.lu(sizes.count, static_cast<int>(m), static_cast<int>(n), a, lu, pivots, permutation);
+      else
+        return evaluate_split(complex_lu_op, {}, from, to);
     }
+    const double operations = static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+    each_matrix(sizes.count, operations, [&](std::int64_t i) {
+      std::int32_t *const exchanged = pivots + i * k, *const order = permutation + i * m;
+      if (k > 0) factor(m, n, a + i * m * n, lu + i * m * n, exchanged);
+      std::iota(order, order + m, 0);
+      for (std::int64_t j = 0; j < k; ++j) std::swap(order[j], order[exchanged[j]]);
+    });
   });
 }
 
+void complex_lu_evaluate(const Params&, std::span<const Array> in, std::span<Array> out) {
+  evaluate_parts<lu_op>({}, in, out, [&](const auto& code, const auto& from, const auto& to) {
+    const Matrices sizes(from.shape(0));
+    code(sizes.count)
+        .lu(sizes.count, static_cast<int>(sizes.m), static_cast<int>(sizes.n), from[0], to[0],
+            mutable_data<std::int32_t>(out[2]), mutable_data<std::int32_t>(out[3]));
+  });
+}
+
+template <bool complex>
 void lu_emit(Emitter& e, const Params&, std::span<const Aval> in_avals, std::span<const Value> in,
-             std::span<const Aval> out_avals, std::span<Value> out) {
+             std::span<const Aval>, std::span<Value> out) {
   const Matrices sizes(in_avals[0].shape());
-  const auto pivots_at = static_cast<std::size_t>(in_avals[0].size()),
-             permutation_at = pivots_at + static_cast<std::size_t>(out_avals[1].size());
-  emit_matrices(e, in_avals[0].dtype(), in, out, [&](auto elements) {
+  const std::int64_t m = sizes.m, n = sizes.n, k = sizes.k();
+  emit_matrices<complex>(e, in_avals[0].dtype(), in, out, [&](auto elements) {
     using M = typename decltype(elements)::M;
+    auto a = elements.read(in_avals[0].size());
+    std::vector<typename M::I> pivots(static_cast<std::size_t>(sizes.count * k)),
+        permutation(static_cast<std::size_t>(sizes.count * m));
     for (std::int64_t i = 0; i < sizes.count; ++i) {
-      auto a = elements.read(sizes.m * sizes.n);
-      std::vector<typename M::I> pivots(static_cast<std::size_t>(sizes.k())),
-          permutation(static_cast<std::size_t>(sizes.m));
-      const small::Elimination<M> elimination{
-          .m = elements.model(), .a = a.data(), .pivots = pivots.data(), .permutation = permutation.data()};
-      elimination.run(static_cast<int>(sizes.m), static_cast<int>(sizes.n), 0);
-      elements.write(0, i, a);
-      elements.write_numbers(pivots_at, i, pivots);
-      elements.write_numbers(permutation_at, i, permutation);
+      const small::Elimination<M> elimination{.m = elements.model(),
+                                              .a = a.data() + i * m * n,
+                                              .pivots = pivots.data() + i * k,
+                                              .permutation = permutation.data() + i * m};
+      elimination.run(static_cast<int>(m), static_cast<int>(n), 0);
     }
+    elements.write(a);
+    elements.write_numbers(pivots);
+    elements.write_numbers(permutation);
   });
 }
 
@@ -128,9 +143,12 @@ const Op lu_op = {
     .kind = OpKind::Index,
     .shape = lu_shape,
     .evaluate = lu_evaluate,
+    .of_complex = by_small_parts<complex_lu_op>,
     .jvp = lu_jvp,
     .batch = batch_matrices<lu_op>,
-    .emit_unrolled = lu_emit,
+    .emit_unrolled = lu_emit<false>,
 };
+
+constinit const Op complex_lu_op = op_on_parts<lu_op>("complex_lu", complex_lu_evaluate, lu_emit<true>);
 
 }  // namespace apsis::detail

@@ -1,11 +1,10 @@
 #include <cstring>
 
 #include "apsis/ops/linalg.hpp"
+#include "ops/complex_matrix.hpp"
 #include "ops/index_rules.hpp"
-#include "ops/matrix_rules.hpp"
 #include "ops/messages.hpp"
 #include "ops/small_matrix_emit.hpp"
-#include "ops/small_matrix_kernel.hpp"
 
 namespace apsis::detail {
 namespace {
@@ -69,31 +68,45 @@ void solve_evaluate(const Params& params, std::span<const Array> in, std::span<A
     using T = typename decltype(type)::type;
     const Matrices a(from[0].shape()), b(from[1].shape());
     if (from[1].size() == 0) return;
-    if constexpr (std::is_floating_point_v<T>)
-      if (is_small_matrix(a.n, a.n) && is_small_matrix(a.n, b.n))
-        return small_matrix_code<T>(b.count).lu_solve(transposed, a.count, b.count, static_cast<int>(a.n),
-                                                      static_cast<int>(b.n), elements_of<T>(from[0]),
-                                                      elements_of<std::int32_t>(in[pivots]),
-                                                      elements_of<T>(from[1]), mutable_data<T>(to[0]));
     const std::vector<Array> operands = {from[0], in[pivots], from[1]};
+    if (is_small_matrix(a.n, a.n) && is_small_matrix(a.n, b.n)) {
+      if constexpr (std::is_floating_point_v<T>)
+        return small_matrix_code<T>(b.count).real.lu_solve(
+            transposed, a.count, b.count, static_cast<int>(a.n), static_cast<int>(b.n),
+            elements_of<T>(from[0]), elements_of<std::int32_t>(in[pivots]), elements_of<T>(from[1]),
+            mutable_data<T>(to[0]));
+      else
+        return evaluate_split(complex_lu_solve_op, params, operands, to);
+    }
     solve_by_triangles(operands, to[0], transposed);
   });
 }
 
+void complex_solve_evaluate(const Params& params, std::span<const Array> in, std::span<Array> out) {
+  evaluate_parts<lu_solve_op>(params, in, out, [&](const auto& code, const auto& from, const auto& to) {
+    const Matrices a(from.shape(0)), b(from.shape(1));
+    code(b.count).lu_solve(params.as<LuSolveParams>().transposed, a.count, b.count, static_cast<int>(a.n),
+                           static_cast<int>(b.n), from[0], elements_of<std::int32_t>(in[2]), from[1], to[0]);
+  });
+}
+
+template <bool complex>
 void solve_emit(Emitter& e, const Params& params, std::span<const Aval> in_avals, std::span<const Value> in,
                 std::span<const Aval>, std::span<Value> out) {
   const bool transposed = params.as<LuSolveParams>().transposed;
-  const Matrices a(in_avals[factors].shape()), b(in_avals[right].shape());
-  emit_matrices(e, in_avals[factors].dtype(), in, out, [&](auto elements) {
-    const auto lu = elements.read(in_avals[factors].size());
-    const auto found = elements.read_numbers(in_avals[pivots].size());
+  const Aval &pivots_aval = in_avals[complex ? 2 : 1], &right_aval = in_avals.back();
+  const Matrices a(in_avals[0].shape()), b(right_aval.shape());
+  emit_matrices<complex>(e, in_avals[0].dtype(), in, out, [&](auto elements) {
+    const auto lu = elements.read(in_avals[0].size());
+    const auto found = elements.read_numbers(pivots_aval.size());
+    auto x = elements.read(right_aval.size());
     for (std::int64_t i = 0; i < b.count; ++i) {
-      auto x = elements.read(b.m * b.n);
       const std::int64_t matrix = i % a.count;
       small::solve_factored(elements.model(), transposed, static_cast<int>(a.n), static_cast<int>(b.n),
-                            lu.data() + matrix * a.n * a.n, found.data() + matrix * a.n, x.data());
-      elements.write(0, i, x);
+                            lu.data() + matrix * a.n * a.n, found.data() + matrix * a.n,
+                            x.data() + i * b.m * b.n);
     }
+    elements.write(x);
   });
 }
 
@@ -138,12 +151,16 @@ const Op lu_solve_op = {
     .kind = OpKind::Index,
     .shape = solve_shape,
     .evaluate = solve_evaluate,
+    .of_complex = by_small_parts<complex_lu_solve_op>,
     .jvp = solve_jvp,
     .transpose = solve_transpose,
     .batch = [](const BatchRule& r) { batch_solve(lu_solve_op, r); },
-    .emit_unrolled = solve_emit,
+    .emit_unrolled = solve_emit<false>,
     .parse = parse_params<LuSolveParams>,
 };
+
+constinit const Op complex_lu_solve_op = solve_on_parts<lu_solve_op>(
+    "complex_lu_solve", complex_solve_evaluate, solve_emit<true>, parse_params<LuSolveParams>);
 
 namespace lax {
 

@@ -102,4 +102,32 @@ struct BandedSolveParams {
 };
 extern const Op banded_solve_op;
 
+/// banded_lu: the entries [.., count] of an n × n matrix with bands, and of each its place i64[count] among
+/// the diagonals as banded_solve has them, [lower + 1 + upper, n] → its factors as one vector [..,
+/// banded_factors_size]. Real f64 or f32. It has no derivative.
+struct BandedLuParams {
+  std::int64_t n = 0, lower = 0, upper = 0;
+  static void each(auto& self, auto&& visit) {
+    visit("n", self.n);
+    visit("lower", self.lower);
+    visit("upper", self.upper);
+  }
+};
+extern const Op banded_lu_op;
+std::int64_t banded_factors_size(const BandedLuParams& p);
+
+/// banded_lu_solve: operands (factors of banded_lu, order i64[n], right sides b [.., n]) → A⁻¹·b, or A⁻ᵀ·b,
+/// where row and column k of the bands are row and column order[k] of A; NaN where A is singular, and of
+/// zeros in place of factors. Leading axes of the factors are those of b, or there are none.
+struct BandedLuSolveParams {
+  std::int64_t lower = 0, upper = 0;
+  bool transposed = false;
+  static void each(auto& self, auto&& visit) {
+    visit("lower", self.lower);
+    visit("upper", self.upper);
+    visit("transposed", self.transposed);
+  }
+};
+extern const Op banded_lu_solve_op;
+
 }  // namespace apsis::detail

@@ -1,7 +1,6 @@
-#include "ops/matrix_rules.hpp"
+#include "ops/complex_matrix.hpp"
 #include "ops/messages.hpp"
 #include "ops/small_matrix_emit.hpp"
-#include "ops/small_matrix_kernel.hpp"
 
 namespace apsis::detail {
 namespace {
@@ -60,11 +59,14 @@ void qr_evaluate(const Params& params, std::span<const Array> in, std::span<Arra
     const Matrices sizes(from[0].shape()), of_q(to[0].shape());
     const T* a = elements_of<T>(from[0]);
     T *q = mutable_data<T>(to[0]), *r = mutable_data<T>(to[1]);
-    if constexpr (std::is_floating_point_v<T>)
-      if (sizes.k() > 0 && is_small_matrix(sizes.m, sizes.n) && is_small_matrix(sizes.m, of_q.n))
+    if (sizes.k() > 0 && is_small_matrix(sizes.m, sizes.n) && is_small_matrix(sizes.m, of_q.n)) {
+      if constexpr (std::is_floating_point_v<T>)
         return small_matrix_code<T>(sizes.count)
-            .qr(sizes.count, static_cast<int>(sizes.m), static_cast<int>(sizes.n), static_cast<int>(of_q.n),
-                a, q, r);
+            .real.qr(sizes.count, static_cast<int>(sizes.m), static_cast<int>(sizes.n),
+                     static_cast<int>(of_q.n), a, q, r);
+      else
+        return evaluate_split(complex_qr_op, params, from, to);
+    }
     Factoring<T> factoring(sizes, full);
     for (std::int64_t i = 0; i < sizes.count; ++i) {
       factoring.run(a, q, r);
@@ -73,27 +75,36 @@ void qr_evaluate(const Params& params, std::span<const Array> in, std::span<Arra
   });
 }
 
+void complex_qr_evaluate(const Params& params, std::span<const Array> in, std::span<Array> out) {
+  evaluate_parts<qr_op>(params, in, out, [](const auto& code, const auto& from, const auto& to) {
+    const Matrices sizes(from.shape(0)), of_q(to.shape(0));
+    code(sizes.count)
+        .qr(sizes.count, static_cast<int>(sizes.m), static_cast<int>(sizes.n), static_cast<int>(of_q.n),
+            from[0], to[0], to[1]);
+  });
+}
+
+template <bool complex>
 void qr_emit(Emitter& e, const Params&, std::span<const Aval> in_avals, std::span<const Value> in,
              std::span<const Aval> out_avals, std::span<Value> out) {
   const Matrices sizes(in_avals[0].shape()), of_q(out_avals[0].shape());
-  emit_matrices(e, in_avals[0].dtype(), in, out, [&](auto elements) {
+  emit_matrices<complex>(e, in_avals[0].dtype(), in, out, [&](auto elements) {
     using M = typename decltype(elements)::M;
     const M m = elements.model();
+    auto a = elements.read(in_avals[0].size());
+    std::vector<typename M::F> q(static_cast<std::size_t>(out_avals[0].size())),
+        tau(static_cast<std::size_t>(sizes.k())), r;
     for (std::int64_t i = 0; i < sizes.count; ++i) {
-      auto a = elements.read(sizes.m * sizes.n);
-      std::vector<typename M::F> q(static_cast<std::size_t>(sizes.m * of_q.n)),
-          tau(static_cast<std::size_t>(sizes.k()));
       const small::Reflections<M> reflections{m, static_cast<int>(sizes.m), static_cast<int>(sizes.n),
-                                              a.data(), tau.data()};
+                                              a.data() + i * sizes.m * sizes.n, tau.data()};
       reflections.find();
-      reflections.join(static_cast<int>(of_q.n), q.data());
-      a.resize(static_cast<std::size_t>(of_q.n * sizes.n));
+      reflections.join(static_cast<int>(of_q.n), q.data() + i * sizes.m * of_q.n);
       for (std::int64_t row = 0; row < of_q.n; ++row)
-        for (std::int64_t column = 0; column < std::min(row, sizes.n); ++column)
-          a[static_cast<std::size_t>(row * sizes.n + column)] = m.constant(0);
-      elements.write(0, i, q);
-      elements.write(static_cast<std::size_t>(out_avals[0].size()), i, a);
+        for (std::int64_t column = 0; column < sizes.n; ++column)
+          r.push_back(column < row ? m.constant(0) : reflections.a[row * sizes.n + column]);
     }
+    elements.write(q);
+    elements.write(r);
   });
 }
 
@@ -146,10 +157,14 @@ const Op qr_op = {
     .kind = OpKind::Index,
     .shape = qr_shape,
     .evaluate = qr_evaluate,
+    .of_complex = by_small_parts<complex_qr_op>,
     .jvp = qr_jvp,
     .batch = batch_matrices<qr_op>,
-    .emit_unrolled = qr_emit,
+    .emit_unrolled = qr_emit<false>,
     .parse = parse_params<QrParams>,
 };
+
+constinit const Op complex_qr_op =
+    op_on_parts<qr_op>("complex_qr", complex_qr_evaluate, qr_emit<true>, parse_params<QrParams>);
 
 }  // namespace apsis::detail

@@ -99,6 +99,16 @@ T combine(ScatterKind kind, T old, T update) {
   }
 }
 
+/// Elements side by side: so many at a time that the compiler makes vectors of them.
+template <ScatterKind kind, class T>
+void combine_piece(std::int64_t piece, const T* __restrict source, T* __restrict target) {
+  constexpr std::int64_t block = 8;
+  std::int64_t k = 0;
+  for (; k + block <= piece; k += block)
+    for (std::int64_t j = 0; j < block; ++j) target[k + j] = combine(kind, target[k + j], source[k + j]);
+  for (; k < piece; ++k) target[k] = combine(kind, target[k], source[k]);
+}
+
 template <ScatterKind kind, class T>
 void combine_rows(const Placement& place, bool clips, const std::int64_t* indices, const T* source,
                   T* target) {
@@ -109,8 +119,7 @@ void combine_rows(const Placement& place, bool clips, const std::int64_t* indice
   if (const std::int64_t piece = place.piece(); piece > 0)
     return place.each_row(indices, [=](std::int64_t operand, std::int64_t update, bool inside) {
       if (!inside && !clips) return;
-      for (std::int64_t k = 0; k < piece; ++k)
-        target[operand + k] = combine(kind, target[operand + k], source[update + k]);
+      combine_piece<kind>(piece, source + update, target + operand);
     });
   const auto pairs = place.elements();
   place.each_row(indices, [&](std::int64_t operand, std::int64_t update, bool inside) {

@@ -5,8 +5,8 @@ namespace apsis::detail {
 namespace {
 
 template <class T>
-const SmallMatrixCode<T>& code_for(std::int64_t count) {
-  static const SmallMatrixCode<T>&narrow = narrow_small_matrix_code<T>(),
+const SmallMatrixCodes<T>& code_for(std::int64_t count) {
+  static const SmallMatrixCodes<T>&narrow = narrow_small_matrix_code<T>(),
                &wide = has_avx512() ? avx512_small_matrix_code<T>() : avx2_small_matrix_code<T>();
   return count * static_cast<std::int64_t>(sizeof(T)) <= 16 ? narrow : wide;
 }
@@ -14,11 +14,11 @@ const SmallMatrixCode<T>& code_for(std::int64_t count) {
 }  // namespace
 
 template <>
-const SmallMatrixCode<float>& small_matrix_code(std::int64_t count) {
+const SmallMatrixCodes<float>& small_matrix_code(std::int64_t count) {
   return code_for<float>(count);
 }
 template <>
-const SmallMatrixCode<double>& small_matrix_code(std::int64_t count) {
+const SmallMatrixCodes<double>& small_matrix_code(std::int64_t count) {
   return code_for<double>(count);
 }
 

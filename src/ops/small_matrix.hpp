@@ -9,6 +9,8 @@
 #include <limits>
 #include <type_traits>
 
+#include "ops/complex_model.hpp"
+
 namespace apsis::detail {
 
 /// Sides of matrices that the texts are for; above, LAPACK is faster.
@@ -82,9 +84,9 @@ struct Elimination {
       exchange_rows(m, pivot, k, rows, 0, rights, right);
       // Where the pivot is zero, so is all below it.
       const F zero = m.constant(0), found = a[k * columns + k];
-      const F divisor = m.select(m.eq(found, zero), m.constant(1), found);
+      const Divisor<M> divisor(m, m.select(m.eq(found, zero), m.constant(1), found));
       for (int i = k + 1; i < rows; ++i) {
-        const F l = a[i * columns + k] = m.div(a[i * columns + k], divisor), minus = m.neg(l);
+        const F l = a[i * columns + k] = divisor.under(m, a[i * columns + k]), minus = m.neg(l);
         for (int j = k + 1; j < columns; ++j)
           a[i * columns + j] = m.fma(minus, a[k * columns + j], a[i * columns + j]);
         for (int c = 0; c < rights; ++c)
@@ -96,17 +98,24 @@ struct Elimination {
  private:
   template <class Rows, class Columns>
   [[gnu::always_inline]] inline I largest_below(int k, Rows rows, Columns columns) const {
+    const auto& sizes = part_model(m);
     I at = m.integer(k);
-    F most = m.abs(a[k * columns + k]);
+    auto most = pivot_size(m, a[k * columns + k]);
     for (int i = k + 1; i < rows; ++i) {
-      const F x = m.abs(a[i * columns + k]);
-      const auto larger = m.lt(most, x);
-      most = m.select(larger, x, most);
+      const auto x = pivot_size(m, a[i * columns + k]);
+      const auto larger = sizes.lt(most, x);
+      most = sizes.select(larger, x, most);
       at = m.select(larger, m.integer(i), at);
     }
     return at;
   }
 };
+
+/// The conjugates of `count` numbers in their place.
+template <class M>
+[[gnu::always_inline]] inline void conjugate(const M& m, int count, typename M::F* x) {
+  for (int i = 0; i < count; ++i) x[i] = conj(m, x[i]);
+}
 
 /// The rows of x exchanged as an elimination did, or back.
 template <class M, class Rows, class Columns>
@@ -139,8 +148,11 @@ template <class M, class Side, class Columns>
   const auto at = [&](int i, int c) { return t.across ? c * n + i : i * columns + c; };
   for (int step = 0; step < n; ++step) {
     const int j = t.lower ? step : n - 1 - step;
+    if (!t.unit) {
+      const Divisor<M> diagonal(m, entry(j, j));
+      for (int c = 0; c < columns; ++c) x[at(j, c)] = diagonal.under(m, x[at(j, c)]);
+    }
     for (int c = 0; c < columns; ++c) {
-      if (!t.unit) x[at(j, c)] = m.div(x[at(j, c)], entry(j, j));
       const auto minus = m.neg(x[at(j, c)]);
       for (int later = step + 1; later < n; ++later) {
         const int i = t.lower ? later : n - 1 - later;
@@ -175,23 +187,29 @@ template <class M, class Side, class Columns>
   solve_triangle(m, {.lower = false, .transposed = false, .unit = false}, n, columns, a, x);
 }
 
-/// The lower triangle of A = L·Lᵀ → L with zeros above; NaN where A is not positive definite.
+/// The lower triangle of A = L·Lᴴ → L with zeros above; NaN where A is not positive definite. Of the diagonal
+/// the real parts are read.
 template <class M, class Side>
 [[gnu::always_inline]] inline void cholesky(const M& m, Side n, typename M::F* a) {
   if (n == 0) return;
-  const auto zero = m.constant(0), nan = m.constant(std::numeric_limits<typename M::Scalar>::quiet_NaN());
-  auto positive = m.lt(zero, a[0]);
+  using F = typename M::F;
+  const auto& real = part_model(m);
+  const auto zero = real.constant(0),
+             nan = real.constant(std::numeric_limits<typename M::Scalar>::quiet_NaN());
+  auto positive = real.lt(zero, real_part(m, a[0]));
   for (int k = 0; k < n; ++k) {
-    positive = m.and_(positive, m.lt(zero, a[k * n + k]));
-    const auto diagonal = a[k * n + k] = m.sqrt(a[k * n + k]);
-    for (int i = k + 1; i < n; ++i) a[i * n + k] = m.div(a[i * n + k], diagonal);
+    positive = m.and_(positive, real.lt(zero, real_part(m, a[k * n + k])));
+    const auto diagonal = real.sqrt(real_part(m, a[k * n + k]));
+    a[k * n + k] = from_real(m, diagonal);
+    for (int i = k + 1; i < n; ++i) a[i * n + k] = over_real(m, a[i * n + k], diagonal);
     for (int i = k + 1; i < n; ++i) {
       const auto minus = m.neg(a[i * n + k]);
-      for (int j = k + 1; j <= i; ++j) a[i * n + j] = m.fma(minus, a[j * n + k], a[i * n + j]);
+      for (int j = k + 1; j <= i; ++j) a[i * n + j] = m.fma(minus, conj(m, a[j * n + k]), a[i * n + j]);
     }
   }
+  const F nothing = from_real(m, zero), undefined = times_real(m, m.constant(1), nan);
   for (int i = 0; i < n; ++i)
-    for (int j = 0; j < n; ++j) a[i * n + j] = j > i ? zero : m.select(positive, a[i * n + j], nan);
+    for (int j = 0; j < n; ++j) a[i * n + j] = j > i ? nothing : m.select(positive, a[i * n + j], undefined);
 }
 
 /// A power of two near |x|, and its inverse, so that squares of scaled numbers neither overflow nor vanish.
@@ -218,11 +236,12 @@ struct Scale {
   using Integer = std::conditional_t<sizeof(typename M::Scalar) == 4, std::int32_t, std::int64_t>;
 };
 
-/// Householder's reflections: H = 1 - tau v vᵀ with v = (1, …) for each column of A, kept below the diagonal,
-/// with the signs that LAPACK gives R.
+/// Householder's reflections: H = 1 - tau v vᴴ with v = (1, …) for each column of A, kept below the diagonal,
+/// with the signs that LAPACK gives R, whose diagonal is real. R is Hᴴ … A, and Q the product of the H.
 template <class M>
 struct Reflections {
   using F = typename M::F;
+  using Part = PartOf<M>;
   M m;
   int rows, columns;
   F* a;
@@ -231,7 +250,7 @@ struct Reflections {
   void find() const {
     for (int k = 0; k < (rows < columns ? rows : columns); ++k) {
       reflection(k);
-      for (int j = k + 1; j < columns; ++j) reflect(k, a, columns, j);
+      for (int j = k + 1; j < columns; ++j) reflect(k, conj(m, tau[k]), a, columns, j);
     }
   }
   /// The first `count` columns of H₀·H₁ … in q.
@@ -240,46 +259,69 @@ struct Reflections {
     for (int i = 0; i < rows; ++i)
       for (int j = 0; j < count; ++j) q[i * count + j] = i == j ? one : zero;
     for (int k = (rows < columns ? rows : columns) - 1; k >= 0; --k)
-      for (int j = k; j < count; ++j) reflect(k, q, count, j);
+      for (int j = k; j < count; ++j) reflect(k, tau[k], q, count, j);
   }
 
  private:
   F& at(int i, int j) const { return a[i * columns + j]; }
 
   void reflection(int k) const {
-    const F zero = m.constant(0), one = m.constant(1), alpha = at(k, k);
-    if (k + 1 == rows) {
-      tau[k] = zero;
+    const auto& real = part_model(m);
+    const Part zero = real.constant(0);
+    const F alpha = at(k, k), none = m.constant(0), one = m.constant(1);
+    // A complex number is made real even if nothing is below.
+    if (k + 1 == rows && !is_complex_model<M>) {
+      tau[k] = none;
       return;
     }
-    F below = zero;
-    for (int i = k + 1; i < rows; ++i) below = larger(below, m.abs(at(i, k)));
-    const Scale<M> scale(m, larger(below, m.abs(alpha)));
-    const F first = m.mul(alpha, scale.down);
-    F sum = m.mul(first, first);
+    Part below = zero;
+    for (int i = k + 1; i < rows; ++i) below = largest_part(below, at(i, k));
+    if constexpr (is_complex_model<M>) below = larger(below, real.abs(alpha.im));
+    const Scale<std::remove_cvref_t<decltype(real)>> scale(real,
+                                                           larger(below, real.abs(real_part(m, alpha))));
+    const F first = times_real(m, alpha, scale.down);
+    const Part head = real_part(m, first), square = real.mul(head, head);
+    Part sum = square;
+    if constexpr (is_complex_model<M>) sum = real.fma(first.im, first.im, sum);
     for (int i = k + 1; i < rows; ++i) {
-      at(i, k) = m.mul(at(i, k), scale.down);
-      sum = m.fma(at(i, k), at(i, k), sum);
+      at(i, k) = times_real(m, at(i, k), scale.down);
+      sum = plus_square(m, at(i, k), sum);
     }
-    const F norm = m.sqrt(sum), beta = m.select(m.lt(first, zero), norm, m.neg(norm));
+    const Part norm = real.sqrt(sum), beta = real.select(real.lt(head, zero), norm, real.neg(norm));
     // Where nothing is below, nothing is reflected. NaNs are not "nothing".
-    const auto idle = m.eq(m.sub(sum, m.mul(first, first)), zero), nothing = m.and_(idle, m.eq(below, zero));
-    tau[k] = m.select(nothing, zero, m.div(m.sub(beta, first), beta));
-    const F divisor = m.select(nothing, one, m.sub(first, beta));
-    for (int i = k + 1; i < rows; ++i) at(i, k) = m.div(at(i, k), divisor);
-    at(k, k) = m.select(nothing, alpha, m.mul(beta, scale.up));
+    const auto idle = real.eq(real.sub(sum, square), zero), nothing = real.and_(idle, real.eq(below, zero));
+    tau[k] = m.select(nothing, none, over_real(m, minus_real(beta, first), beta));
+    const Divisor<M> divisor(m, m.select(nothing, one, m.neg(minus_real(beta, first))));
+    for (int i = k + 1; i < rows; ++i) at(i, k) = divisor.under(m, at(i, k));
+    at(k, k) = m.select(nothing, alpha, from_real(m, real.mul(beta, scale.up)));
   }
 
   /// Column j of x, of which row k is the first that changes.
-  void reflect(int k, F* x, int stride, int j) const {
+  void reflect(int k, const F& factor, F* x, int stride, int j) const {
     F sum = x[k * stride + j];
-    for (int i = k + 1; i < rows; ++i) sum = m.fma(at(i, k), x[i * stride + j], sum);
-    const F minus = m.neg(m.mul(tau[k], sum));
+    for (int i = k + 1; i < rows; ++i) sum = m.fma(conj(m, at(i, k)), x[i * stride + j], sum);
+    const F minus = m.neg(m.mul(factor, sum));
     x[k * stride + j] = m.add(x[k * stride + j], minus);
     for (int i = k + 1; i < rows; ++i) x[i * stride + j] = m.fma(at(i, k), minus, x[i * stride + j]);
   }
 
-  F larger(F most, F x) const { return m.select(m.lt(most, x), x, most); }
+  /// beta - x.
+  F minus_real(Part beta, const F& x) const {
+    if constexpr (is_complex_model<M>)
+      return {m.parts.sub(beta, x.re), m.parts.neg(x.im)};
+    else
+      return m.sub(beta, x);
+  }
+  Part larger(Part most, Part x) const {
+    const auto& real = part_model(m);
+    return real.select(real.lt(most, x), x, most);
+  }
+  Part largest_part(Part most, const F& x) const {
+    if constexpr (is_complex_model<M>)
+      return larger(larger(most, m.parts.abs(x.re)), m.parts.abs(x.im));
+    else
+      return larger(most, m.abs(x));
+  }
 };
 
 }  // namespace small

@@ -3,23 +3,23 @@
 namespace apsis::detail {
 
 template <>
-const SmallMatrixCode<float>& narrow_small_matrix_code() {
-  static constexpr SmallMatrixCode<float> code = small_code::code_of<float, 16>();
+const SmallMatrixCodes<float>& narrow_small_matrix_code() {
+  static constexpr SmallMatrixCodes<float> code = small_code::codes_of<float, 16>();
   return code;
 }
 template <>
-const SmallMatrixCode<double>& narrow_small_matrix_code() {
-  static constexpr SmallMatrixCode<double> code = small_code::code_of<double, 16>();
+const SmallMatrixCodes<double>& narrow_small_matrix_code() {
+  static constexpr SmallMatrixCodes<double> code = small_code::codes_of<double, 16>();
   return code;
 }
 template <>
-const SmallMatrixCode<float>& avx2_small_matrix_code() {
-  static constexpr SmallMatrixCode<float> code = small_code::code_of<float, 32>();
+const SmallMatrixCodes<float>& avx2_small_matrix_code() {
+  static constexpr SmallMatrixCodes<float> code = small_code::codes_of<float, 32>();
   return code;
 }
 template <>
-const SmallMatrixCode<double>& avx2_small_matrix_code() {
-  static constexpr SmallMatrixCode<double> code = small_code::code_of<double, 32>();
+const SmallMatrixCodes<double>& avx2_small_matrix_code() {
+  static constexpr SmallMatrixCodes<double> code = small_code::codes_of<double, 32>();
   return code;
 }
 

@@ -5,13 +5,13 @@
 namespace apsis::detail {
 
 template <>
-const SmallMatrixCode<float>& avx512_small_matrix_code() {
-  static constexpr SmallMatrixCode<float> code = small_code::code_of<float, 64>();
+const SmallMatrixCodes<float>& avx512_small_matrix_code() {
+  static constexpr SmallMatrixCodes<float> code = small_code::codes_of<float, 64>();
   return code;
 }
 template <>
-const SmallMatrixCode<double>& avx512_small_matrix_code() {
-  static constexpr SmallMatrixCode<double> code = small_code::code_of<double, 64>();
+const SmallMatrixCodes<double>& avx512_small_matrix_code() {
+  static constexpr SmallMatrixCodes<double> code = small_code::codes_of<double, 64>();
   return code;
 }
 

@@ -90,14 +90,14 @@ struct Packet {
   }
 };
 
-/// Elements [0, size) of all matrices, one register each.
-template <class T, int lanes, class V, class Size>
+/// Elements [0, size) of all matrices, one register each, `step` registers apart.
+template <int step, class T, int lanes, class V, class Size>
 [[gnu::always_inline]] inline void load(const Packet<const T, lanes>& packet, Size size, V* to) {
   if (size < lanes) {
 #pragma GCC unroll 16
     for (int e = 0; e < size; ++e)
 #pragma GCC unroll 16
-      for (int l = 0; l < lanes; ++l) to[e][l] = packet.of[l][e];
+      for (int l = 0; l < lanes; ++l) to[e * step][l] = packet.of[l][e];
     return;
   }
   for (int e = 0; e < size; e += lanes) {
@@ -107,22 +107,22 @@ template <class T, int lanes, class V, class Size>
     for (int l = 0; l < lanes; ++l) std::memcpy(&v[l], packet.of[l] + first, sizeof(V));
     turn<lanes>(v);
 #pragma GCC unroll 16
-    for (int i = 0; i < lanes; ++i) to[first + i] = v[i];
+    for (int i = 0; i < lanes; ++i) to[(first + i) * step] = v[i];
   }
 }
 
-template <class T, int lanes, class V, class Size>
+template <int step, class T, int lanes, class V, class Size>
 [[gnu::always_inline]] inline void store(const Packet<T, lanes>& packet, Size size, const V* from) {
   if (size < lanes) {
     for (int l = 0; l < packet.count; ++l)
-      for (int e = 0; e < size; ++e) packet.of[l][e] = static_cast<T>(from[e][l]);
+      for (int e = 0; e < size; ++e) packet.of[l][e] = static_cast<T>(from[e * step][l]);
     return;
   }
   for (int e = 0; e < size; e += lanes) {
     const int first = std::min<int>(e, size - lanes);
     V v[lanes];
 #pragma GCC unroll 16
-    for (int i = 0; i < lanes; ++i) v[i] = from[first + i];
+    for (int i = 0; i < lanes; ++i) v[i] = from[(first + i) * step];
     turn<lanes>(v);
     if (packet.count == lanes) {
 #pragma GCC unroll 16
@@ -148,29 +148,19 @@ void store_numbers(const Packet<std::int32_t, lanes>& packet, int size, const I*
 template <int n>
 using Fixed = std::integral_constant<int, n>;
 
-/// Calls run(n), with n as a constant for the sides that are written out.
+/// Calls run(n), with n as a constant for these sides, which are written out.
+template <int... sides, class Run>
+void with_one_of(int n, const Run& run) {
+  if (!((n == sides && (run(Fixed<sides>()), true)) || ...)) run(n);
+}
 template <class Run>
 void with_side(int n, const Run& run) {
-  switch (n) {
-    case 2:
-      return run(Fixed<2>());
-    case 3:
-      return run(Fixed<3>());
-    case 4:
-      return run(Fixed<4>());
-    case 6:
-      return run(Fixed<6>());
-    case 8:
-      return run(Fixed<8>());
-    default:
-      return run(n);
-  }
+  with_one_of<2, 3, 4, 6, 8>(n, run);
 }
-/// The same, and the number of right sides, which mostly is one.
+/// The same for complex numbers, which take more code.
 template <class Run>
-void with_sides(int n, int columns, const Run& run) {
-  if (columns != 1) return run(n, columns);
-  with_side(n, [&](auto side) { run(side, Fixed<1>()); });
+void with_few_sides(int n, const Run& run) {
+  with_one_of<2, 3, 4>(n, run);
 }
 
 /// Elements of a matrix with sides of this type.
@@ -179,26 +169,27 @@ constexpr int room = Side::value* Side::value;
 template <>
 inline constexpr int room<int> = most_small_elements;
 
-template <class T, int bytes>
+template <class T, int bytes, bool complex>
 struct Code {
-  using M = Packs<T, bytes>;
+  using Pack = Packs<T, bytes>;
+  using M = std::conditional_t<complex, ComplexModel<Pack>, Pack>;
   using F = typename M::F;
   using I = typename M::I;
-  static constexpr int lanes = M::lanes;
-  using From = Packet<const T, lanes>;
-  using To = Packet<T, lanes>;
+  static constexpr int lanes = Pack::lanes;
+  using From = Parted<const T>;
+  using To = Parted<T>;
 
-  static void lu(std::int64_t count, int rows, int columns, const T* from, T* to, std::int32_t* pivots,
+  static void lu(std::int64_t count, int rows, int columns, From from, To to, std::int32_t* pivots,
                  std::int32_t* permutation) {
     const int size = rows * columns, steps = std::min(rows, columns);
     const auto run = [&](auto m, auto n) __attribute__((always_inline)) {
       for (std::int64_t first = 0; first < count; first += lanes) {
         F a[most_small_elements];
         I found[most_written_out], order[most_written_out];
-        load(From(from, first, count, size), size, a);
+        read(from, first, count, size, a);
         const small::Elimination<M> elimination{.m = {}, .a = a, .pivots = found, .permutation = order};
         elimination.run(m, n, Fixed<0>());
-        store(To(to, first, count, size), size, a);
+        write(to, first, count, size, a);
         store_numbers(Packet<std::int32_t, lanes>(pivots, first, count, steps), steps, found);
         store_numbers(Packet<std::int32_t, lanes>(permutation, first, count, rows), rows, order);
       }
@@ -207,49 +198,52 @@ struct Code {
     with_side(rows, [&](auto n) { run(n, n); });
   }
 
-  static void cholesky(std::int64_t count, int side, const T* from, T* to) {
+  static void cholesky(std::int64_t count, int side, From from, To to) {
     with_side(side, [&](auto n) {
       const auto size = side * side;
       for (std::int64_t first = 0; first < count; first += lanes) {
         F a[room<decltype(n)>];
-        load(From(from, first, count, size), size, a);
+        read(from, first, count, size, a);
         small::cholesky(M(), n, a);
-        store(To(to, first, count, size), size, a);
+        write(to, first, count, size, a);
       }
     });
   }
 
-  static void qr(std::int64_t count, int rows, int columns, int reflected, const T* from, T* q_to, T* r_to) {
+  static void qr(std::int64_t count, int rows, int columns, int reflected, From from, To q_to, To r_to) {
     const int size = rows * columns, of_q = rows * reflected, of_r = reflected * columns;
     for (std::int64_t first = 0; first < count; first += lanes) {
       F a[most_small_elements], q[most_small_elements], tau[most_written_out];
-      load(From(from, first, count, size), size, a);
+      read(from, first, count, size, a);
       const small::Reflections<M> reflections{{}, rows, columns, a, tau};
       reflections.find();
       reflections.join(reflected, q);
       for (int i = 0; i < reflected; ++i)
         for (int j = 0; j < std::min(i, columns); ++j) a[i * columns + j] = F{};
-      store(To(q_to, first, count, of_q), of_q, q);
-      store(To(r_to, first, count, of_r), of_r, a);
+      write(q_to, first, count, of_q, q);
+      write(r_to, first, count, of_r, a);
     }
   }
 
   static void triangular_solve(const TriangularSolveParams& p, std::int64_t matrices, std::int64_t count,
-                               int side, int width, const T* a_from, const T* b_from, T* to) {
+                               int side, int width, From a_from, From b_from, To to) {
     const small::Triangle triangle = small::triangle_of(p.left_side, p.lower, p.transpose_a, p.unit_diagonal);
     with_right_sides(
-        side, width, matrices, count, a_from, b_from, to, [](std::int64_t) {},
+        side, width, matrices, count, a_from, b_from, to,
+        [&](std::int64_t, F* a) {
+          if (p.conjugate_a) small::conjugate(M(), side * side, a);
+        },
         [&](auto n, auto columns, const F* a, F* x) {
           small::solve_triangle(M(), triangle, n, columns, a, x);
         });
   }
 
   static void lu_solve(bool transposed, std::int64_t matrices, std::int64_t count, int side, int width,
-                       const T* lu, const std::int32_t* pivots, const T* b_from, T* to) {
+                       From lu, const std::int32_t* pivots, From b_from, To to) {
     I rows[most_written_out];
     with_right_sides(
         side, width, matrices, count, lu, b_from, to,
-        [&](std::int64_t first) {
+        [&](std::int64_t first, F*) {
           load_numbers(Packet<const std::int32_t, lanes>(pivots, first, count, side, matrices), side, rows);
         },
         [&](auto n, auto columns, const F* a, F* x) {
@@ -257,39 +251,73 @@ struct Code {
         });
   }
 
-  static void solve(std::int64_t count, int side, int width, const T* a_from, const T* b_from, T* to) {
+  static void solve(std::int64_t count, int side, int width, From a_from, From b_from, To to) {
     with_right_sides(
-        side, width, count, count, a_from, b_from, to, [](std::int64_t) {},
+        side, width, count, count, a_from, b_from, to, [](std::int64_t, F*) {},
         [](auto n, auto columns, F* a, F* x) { small::solve(M(), n, columns, a, x); });
   }
 
+  static constexpr SmallMatrixCode<T> table{lu, cholesky, qr, triangular_solve, lu_solve, solve};
+
  private:
-  /// Calls matrices(first) and run(n, columns, a, x) for the packets of equations that begin with `first`.
-  template <class Matrices, class Run>
-  static void with_right_sides(int side, int width, std::int64_t matrices, std::int64_t count,
-                               const T* a_from, const T* b_from, T* to, const Matrices& also,
-                               const Run& run) {
-    with_sides(side, width, [&](auto n, auto columns) {
+  /// The matrices of a packet; `period`: as many, if they are repeated.
+  template <class Size>
+  [[gnu::always_inline]] static void read(From from, std::int64_t first, std::int64_t count, Size size, F* to,
+                                          auto... period) {
+    if constexpr (complex) {
+      load<2>(Packet<const T, lanes>(from.re, first, count, size, period...), size, &to->re);
+      load<2>(Packet<const T, lanes>(from.im, first, count, size, period...), size, &to->im);
+    } else {
+      load<1>(Packet<const T, lanes>(from.re, first, count, size, period...), size, to);
+    }
+  }
+  template <class Size>
+  [[gnu::always_inline]] static void write(To to, std::int64_t first, std::int64_t count, Size size,
+                                           const F* from) {
+    if constexpr (complex) {
+      store<2>(Packet<T, lanes>(to.re, first, count, size), size, &from->re);
+      store<2>(Packet<T, lanes>(to.im, first, count, size), size, &from->im);
+    } else {
+      store<1>(Packet<T, lanes>(to.re, first, count, size), size, from);
+    }
+  }
+
+  /// Calls run(n), with n as a constant for the sides that are written out.
+  template <class Run>
+  static void with_side(int n, const Run& run) {
+    if constexpr (complex)
+      small_code::with_few_sides(n, run);
+    else
+      small_code::with_side(n, run);
+  }
+
+  /// Calls also(first, a) and run(n, columns, a, x) for the packets of equations that begin with `first`.
+  template <class Also, class Run>
+  static void with_right_sides(int side, int width, std::int64_t matrices, std::int64_t count, From a_from,
+                               From b_from, To to, const Also& also, const Run& run) {
+    const auto all = [&](auto n, auto columns) {
       const int of_a = n * n, of_b = n * columns;
       F a[room<decltype(n)>], x[most_small_elements];
       for (std::int64_t first = 0; first < count; first += lanes) {
         // One matrix for all right sides is there already.
         if (first == 0 || matrices > 1) {
-          load(From(a_from, first, count, of_a, matrices), of_a, a);
-          also(first);
+          read(a_from, first, count, of_a, a, matrices);
+          also(first, a);
         }
-        load(From(b_from, first, count, of_b), of_b, x);
+        read(b_from, first, count, of_b, x);
         run(n, columns, a, x);
-        store(To(to, first, count, of_b), of_b, x);
+        write(to, first, count, of_b, x);
       }
-    });
+    };
+    // Mostly one right side.
+    if (width != 1) return all(side, width);
+    with_side(side, [&](auto n) { all(n, Fixed<1>()); });
   }
 };
 
 template <class T, int bytes>
-constexpr SmallMatrixCode<T> code_of() {
-  using C = Code<T, bytes>;
-  return {C::lu, C::cholesky, C::qr, C::triangular_solve, C::lu_solve, C::solve};
+constexpr SmallMatrixCodes<T> codes_of() {
+  return {Code<T, bytes, false>::table, Code<T, bytes, true>::table};
 }
 
 }  // namespace apsis::detail::small_code

@@ -1,9 +1,8 @@
 #include "apsis/ops/linalg.hpp"
+#include "ops/complex_matrix.hpp"
 #include "ops/index_rules.hpp"
-#include "ops/matrix_rules.hpp"
 #include "ops/messages.hpp"
 #include "ops/small_matrix_emit.hpp"
-#include "ops/small_matrix_kernel.hpp"
 
 // Where nothing but X is wanted, the factors stay in registers. Derivatives keep them: they are those of lu
 // and lu_solve, which give the same bits.
@@ -24,11 +23,14 @@ void solve_evaluate(const Params&, std::span<const Array> in, std::span<Array> o
     using T = typename decltype(type)::type;
     const Matrices b(from[1].shape());
     if (from[1].size() == 0) return;
-    if constexpr (std::is_floating_point_v<T>)
-      if (is_small_matrix(b.m, b.m) && is_small_matrix(b.m, b.n))
-        return small_matrix_code<T>(b.count).solve(b.count, static_cast<int>(b.m), static_cast<int>(b.n),
-                                                   elements_of<T>(from[0]), elements_of<T>(from[1]),
-                                                   mutable_data<T>(to[0]));
+    if (is_small_matrix(b.m, b.m) && is_small_matrix(b.m, b.n)) {
+      if constexpr (std::is_floating_point_v<T>)
+        return small_matrix_code<T>(b.count).real.solve(b.count, static_cast<int>(b.m), static_cast<int>(b.n),
+                                                        elements_of<T>(from[0]), elements_of<T>(from[1]),
+                                                        mutable_data<T>(to[0]));
+      else
+        return evaluate_split(complex_solve_op, {}, from, to);
+    }
     std::vector<Aval> avals;
     lu_op.shape({}, std::vector{from[0].aval()}, avals);
     std::vector<Array> factors;
@@ -39,17 +41,23 @@ void solve_evaluate(const Params&, std::span<const Array> in, std::span<Array> o
   });
 }
 
+void complex_solve_evaluate(const Params&, std::span<const Array> in, std::span<Array> out) {
+  evaluate_parts<solve_op>({}, in, out, [](const auto& code, const auto& from, const auto& to) {
+    const Matrices b(from.shape(1));
+    code(b.count).solve(b.count, static_cast<int>(b.m), static_cast<int>(b.n), from[0], from[1], to[0]);
+  });
+}
+
+template <bool complex>
 void solve_emit(Emitter& e, const Params&, std::span<const Aval> in_avals, std::span<const Value> in,
                 std::span<const Aval>, std::span<Value> out) {
-  const Matrices b(in_avals[1].shape());
-  emit_matrices(e, in_avals[0].dtype(), in, out, [&](auto elements) {
-    auto a = elements.read(in_avals[0].size());
-    for (std::int64_t i = 0; i < b.count; ++i) {
-      auto x = elements.read(b.m * b.n);
+  const Matrices b(in_avals.back().shape());
+  emit_matrices<complex>(e, in_avals[0].dtype(), in, out, [&](auto elements) {
+    auto a = elements.read(in_avals[0].size()), x = elements.read(in_avals.back().size());
+    for (std::int64_t i = 0; i < b.count; ++i)
       small::solve(elements.model(), static_cast<int>(b.m), static_cast<int>(b.n), a.data() + i * b.m * b.m,
-                   x.data());
-      elements.write(0, i, x);
-    }
+                   x.data() + i * b.m * b.n);
+    elements.write(x);
   });
 }
 
@@ -89,10 +97,14 @@ const Op solve_op = {
     .kind = OpKind::Index,
     .shape = solve_shape,
     .evaluate = solve_evaluate,
+    .of_complex = by_small_parts<complex_solve_op>,
     .jvp = solve_jvp,
     .transpose = solve_transpose,
     .batch = solve_batch,
-    .emit_unrolled = solve_emit,
+    .emit_unrolled = solve_emit<false>,
 };
+
+constinit const Op complex_solve_op =
+    solve_on_parts<solve_op>("complex_solve", complex_solve_evaluate, solve_emit<true>);
 
 }  // namespace apsis::detail

@@ -1,10 +1,9 @@
 #include "apsis/ops/linalg.hpp"
 #include "ops/arguments.hpp"
+#include "ops/complex_matrix.hpp"
 #include "ops/index_rules.hpp"
-#include "ops/matrix_rules.hpp"
 #include "ops/messages.hpp"
 #include "ops/small_matrix_emit.hpp"
-#include "ops/small_matrix_kernel.hpp"
 
 namespace apsis::detail {
 namespace {
@@ -30,11 +29,14 @@ void solve_evaluate(const Params& params, std::span<const Array> in, std::span<A
     const T* matrices = elements_of<T>(from[0]);
     T* x = mutable_data<T>(to[0]);
     const std::int64_t columns = p.left_side ? b.n : b.m;
-    if constexpr (std::is_floating_point_v<T>)
-      if (is_small_matrix(a.n, a.n) && is_small_matrix(a.n, columns))
-        return small_matrix_code<T>(b.count).triangular_solve(p, a.count, b.count, static_cast<int>(a.n),
-                                                              static_cast<int>(columns), matrices,
-                                                              elements_of<T>(from[1]), x);
+    if (is_small_matrix(a.n, a.n) && is_small_matrix(a.n, columns)) {
+      if constexpr (std::is_floating_point_v<T>)
+        return small_matrix_code<T>(b.count).real.triangular_solve(p, a.count, b.count, static_cast<int>(a.n),
+                                                                   static_cast<int>(columns), matrices,
+                                                                   elements_of<T>(from[1]), x);
+      else
+        return evaluate_split(complex_triangular_solve_op, params, from, to);
+    }
     std::copy_n(elements_of<T>(from[1]), from[1].size(), x);
     for (std::int64_t i = 0; i < b.count; ++i, x += b.m * b.n)
       lapack::trsm_by_rows(p.left_side, p.lower, op, p.unit_diagonal, static_cast<lapack::Int>(b.m),
@@ -42,20 +44,31 @@ void solve_evaluate(const Params& params, std::span<const Array> in, std::span<A
   });
 }
 
+void complex_solve_evaluate(const Params& params, std::span<const Array> in, std::span<Array> out) {
+  evaluate_parts<triangular_solve_op>(
+      params, in, out, [&](const auto& code, const auto& from, const auto& to) {
+        const auto& p = params.as<TriangularSolveParams>();
+        const Matrices a(from.shape(0)), b(from.shape(1));
+        code(b.count).triangular_solve(p, a.count, b.count, static_cast<int>(a.n),
+                                       static_cast<int>(p.left_side ? b.n : b.m), from[0], from[1], to[0]);
+      });
+}
+
+template <bool complex>
 void solve_emit(Emitter& e, const Params& params, std::span<const Aval> in_avals, std::span<const Value> in,
                 std::span<const Aval>, std::span<Value> out) {
   const auto& p = params.as<TriangularSolveParams>();
-  const Matrices a(in_avals[0].shape()), b(in_avals[1].shape());
+  const Matrices a(in_avals[0].shape()), b(in_avals.back().shape());
   const small::Triangle triangle = small::triangle_of(p.left_side, p.lower, p.transpose_a, p.unit_diagonal);
-  emit_matrices(e, in_avals[0].dtype(), in, out, [&](auto elements) {
-    const auto matrices = elements.read(in_avals[0].size());
-    for (std::int64_t i = 0; i < b.count; ++i) {
-      auto x = elements.read(b.m * b.n);
+  emit_matrices<complex>(e, in_avals[0].dtype(), in, out, [&](auto elements) {
+    auto matrices = elements.read(in_avals[0].size()), x = elements.read(in_avals.back().size());
+    if (p.conjugate_a)
+      small::conjugate(elements.model(), static_cast<int>(in_avals[0].size()), matrices.data());
+    for (std::int64_t i = 0; i < b.count; ++i)
       small::solve_triangle(elements.model(), triangle, static_cast<int>(a.n),
                             static_cast<int>(p.left_side ? b.n : b.m),
-                            matrices.data() + i % a.count * a.n * a.n, x.data());
-      elements.write(0, i, x);
-    }
+                            matrices.data() + i % a.count * a.n * a.n, x.data() + i * b.m * b.n);
+    elements.write(x);
   });
 }
 
@@ -89,11 +102,16 @@ const Op triangular_solve_op = {
     .kind = OpKind::Index,
     .shape = solve_shape,
     .evaluate = solve_evaluate,
+    .of_complex = by_small_parts<complex_triangular_solve_op>,
     .jvp = solve_jvp,
     .transpose = solve_transpose,
     .batch = [](const BatchRule& r) { batch_solve(triangular_solve_op, r); },
-    .emit_unrolled = solve_emit,
+    .emit_unrolled = solve_emit<false>,
     .parse = parse_params<TriangularSolveParams>,
 };
+
+constinit const Op complex_triangular_solve_op =
+    solve_on_parts<triangular_solve_op>("complex_triangular_solve", complex_solve_evaluate, solve_emit<true>,
+                                        parse_params<TriangularSolveParams>);
 
 }  // namespace apsis::detail

@@ -16,13 +16,14 @@ namespace {
 bool is_sum(const Eqn& e) { return e.op->arithmetic == Arithmetic::Sum; }
 bool is_pad(const Eqn& e) { return e.op == &pad_op; }
 
-/// An array among zeros along one axis.
+/// An array among zeros along one axis: each of its entries is a place of the first, first + step, …
 struct Strip {
   ValueId array;
   std::int64_t first, end;
 };
 struct Strips {
   std::size_t axis;
+  std::int64_t step = 1;
   std::vector<Strip> all;
   std::optional<ValueId> other;  // to which they are added
 };
@@ -67,7 +68,7 @@ bool Joining::is_zero(ValueId v) const {
 bool Joining::is_padded(const Eqn& e) const {
   const auto operands = graph_.operands(e);
   if (is_sum(e)) return std::ranges::any_of(operands, [&](ValueId v) { return padded_[v] != 0; });
-  return is_pad(e) && is_zero(operands[1]) && !pads_around(graph_, e);
+  return is_pad(e) && is_zero(operands[1]);
 }
 
 /// The terms of a sum: pads, and at most one other. No pads if there are more others, or one pad alone.
@@ -94,30 +95,47 @@ Joining::Terms Joining::terms(const Eqn& sum) const {
   return terms.pads.size() > 1 ? terms : Terms();
 }
 
-/// The arrays, along the axis on which all of them are padded, in the order of their places.
+bool fills(const Strips& strips, std::int64_t whole) {
+  std::int64_t end = 0;
+  for (const Strip& strip : strips.all) {
+    if (strip.first != end) return false;
+    end = strip.end;
+  }
+  return end == (strips.step > 1 ? strips.step : whole);
+}
+
+/// The arrays, along the axis on which all of them are padded, in the order of their places. Zeros between
+/// entries are those of every second, third … place: in an axis of their number, the arrays have size 1.
 std::optional<Strips> Joining::strips_of(const std::vector<const Eqn*>& pads) const {
   std::optional<std::size_t> axis;
   Strips strips{};
   for (const Eqn* e : pads) {
     const auto& p = e->params.as<PadParams>();
     for (std::size_t d = 0; d < p.low.size(); ++d) {
-      if (p.interior[d] != 0 || p.low[d] < 0 || p.high[d] < 0) return std::nullopt;
-      if (p.low[d] + p.high[d] == 0) continue;
+      if (p.low[d] < 0 || p.high[d] < 0) return std::nullopt;
+      if (p.low[d] + p.high[d] + p.interior[d] == 0) continue;
       if (axis && *axis != d) return std::nullopt;
       axis = d;
     }
   }
   if (!axis) return std::nullopt;
   strips.axis = *axis;
+  strips.step = pads[0]->params.as<PadParams>().interior[*axis] + 1;
   for (const Eqn* e : pads) {
+    const auto& p = e->params.as<PadParams>();
     const ValueId array = graph_.operands(*e)[0];
-    const std::int64_t first = e->params.as<PadParams>().low[*axis];
-    strips.all.push_back({array, first, first + graph_.aval(array).shape()[*axis]});
+    const std::int64_t first = p.low[*axis], entries = graph_.aval(array).shape()[*axis];
+    if (p.interior[*axis] + 1 != strips.step) return std::nullopt;
+    if (strips.step > 1 && (entries == 0 || first + p.high[*axis] + 1 != strips.step)) return std::nullopt;
+    strips.all.push_back({array, first, first + (strips.step > 1 ? 1 : entries)});
   }
   std::ranges::sort(strips.all, {}, &Strip::first);
   for (std::size_t i = 1; i < strips.all.size(); ++i)
     if (strips.all[i - 1].end > strips.all[i].first) return std::nullopt;
-  return strips;
+  // What loops read as arrays in a part of the shape is put together where that leaves no zeros.
+  const bool around = std::ranges::any_of(pads, [&](const Eqn* e) { return pads_around(graph_, *e); });
+  return around && !fills(strips, graph_.aval(pads[0]->first_result).shape()[*axis]) ? std::nullopt
+                                                                                     : std::optional(strips);
 }
 
 bool Joining::plan() {
@@ -132,6 +150,8 @@ bool Joining::plan() {
     if (aval.size() <= few || is_complex(aval.dtype())) continue;
     const auto [pads, other] = terms(e);
     if (pads.empty()) continue;
+    const bool around = std::ranges::any_of(pads, [&](const Eqn* p) { return pads_around(graph_, *p); });
+    if (around && other) continue;
     strips_[i] = strips_of(pads);
     if (!strips_[i]) continue;
     strips_[i]->other = other;
@@ -168,10 +188,20 @@ ValueId Joining::joined(const Eqn& sum, const Strips& strips) {
   const Aval& aval = graph_.aval(sum.first_result);
   const ValueId zero = append1(builder_, constant_op,
                                make_params(ConstantParams{aval.dtype(), aval.weak(), 0, 0}), {}, sum.loc);
+  const bool apart = strips.step > 1;
+  const std::size_t axis = strips.axis + (apart ? 1 : 0);  // of the parts
+  const auto as = [&](ValueId v, const Shape& shape) {
+    return append1(builder_, reshape_op, make_params(ReshapeParams{shape}), {&v, 1}, sum.loc);
+  };
+  Shape shape = aval.shape();
+  if (apart) {
+    shape[strips.axis] /= strips.step;
+    shape.insert(axis, strips.step);
+  }
   const auto zeros = [&](std::int64_t length) {
-    Shape shape = aval.shape();
-    shape[strips.axis] = length;
-    return append1(builder_, broadcast_in_dim_op, make_params(BroadcastParams{shape, {}}), {&zero, 1},
+    Shape of_part = shape;
+    of_part[axis] = length;
+    return append1(builder_, broadcast_in_dim_op, make_params(BroadcastParams{of_part, {}}), {&zero, 1},
                    sum.loc);
   };
   std::vector<ValueId> parts;
@@ -179,13 +209,18 @@ ValueId Joining::joined(const Eqn& sum, const Strips& strips) {
   for (const Strip& strip : strips.all) {
     if (end < strip.first) parts.push_back(zeros(strip.first - end));
     if (strip.first < strip.end) parts.push_back(added_to_zero(strip.array, zero, sum.loc));
+    if (apart) {
+      Shape of_part = shape;
+      of_part[axis] = 1;
+      parts.back() = as(parts.back(), of_part);
+    }
     end = strip.end;
   }
-  const std::int64_t whole = aval.shape()[strips.axis];
-  if (end < whole) parts.push_back(zeros(whole - end));
-  const ConcatenateParams along{static_cast<std::int64_t>(strips.axis)};
-  const ValueId whole_sum =
+  if (end < shape[axis]) parts.push_back(zeros(shape[axis] - end));
+  const ConcatenateParams along{static_cast<std::int64_t>(axis)};
+  ValueId whole_sum =
       parts.size() == 1 ? parts[0] : append1(builder_, concatenate_op, make_params(along), parts, sum.loc);
+  if (apart) whole_sum = as(whole_sum, aval.shape());
   if (!strips.other) return whole_sum;
   const ValueId terms[] = {copy_[*strips.other], whole_sum};
   return append1(builder_, add_op, {}, terms, sum.loc);

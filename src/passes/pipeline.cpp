@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "passes/drop_unit_axes.hpp"
 #include "passes/error_sites.hpp"
 #include "passes/fuse_loops.hpp"
 #include "passes/group_error_checks.hpp"
@@ -15,6 +16,7 @@
 #include "passes/pick_elements.hpp"
 #include "passes/push_slices.hpp"
 #include "passes/share_repeats.hpp"
+#include "passes/spread_extrema.hpp"
 #include "passes/turn_products.hpp"
 
 namespace apsis::detail {
@@ -43,6 +45,10 @@ constexpr Pass table[] = {
     {"join_pads", join_pads},
     // Of arrays of which slices are read no more than these is made.
     {"push_slices", push_slices},
+    // Places of extrema become part of loops, too. After slices are pushed: the entries are slices.
+    {"spread_extrema", spread_extrema},
+    // Columns that this made, and others, are vectors.
+    {"drop_unit_axes", drop_unit_axes},
     // Gathers of single elements become part of loops.
     {"pick_elements", pick_elements},
     // One test for each group of checks. It splits the program where values are computed again for errors.

@@ -1,9 +1,12 @@
 // Sparse systems as banded ones.
 
 #include <algorithm>
+#include <memory>
 #include <numeric>
 
 #include "apsis/array/linalg.hpp"
+#include "apsis/ops/banded_lu.hpp"
+#include "apsis/solve/banded_lu.hpp"
 #include "solve/sparse.hpp"
 #include "solve/support.hpp"
 
@@ -88,6 +91,25 @@ Integers cuthill_mckee(const SparsePattern& p) {
 
 }  // namespace
 
+namespace {
+
+/// Of each entry its place in the bands, row by row.
+Integers places_in_bands(const SparsePattern& p, const BandOrder& order) {
+  const Integers place = inverse_of(order.order), rows = p.row_indices();
+  Integers found;
+  for (std::size_t e = 0; e < rows.size(); ++e) {
+    const std::int64_t i = place[static_cast<std::size_t>(rows[e])],
+                       j = place[static_cast<std::size_t>(p.column_indices()[e])];
+    found.push_back((order.widths.upper + i - j) * p.rows() + j);
+  }
+  return found;
+}
+Array numbers(const Integers& values) {
+  return array(std::span<const std::int64_t>(values), Shape{static_cast<std::int64_t>(values.size())});
+}
+
+}  // namespace
+
 BandOrder band_order(const SparsePattern& pattern) {
   Integers given(static_cast<std::size_t>(pattern.rows()));
   std::iota(given.begin(), given.end(), 0);
@@ -101,20 +123,41 @@ BandOrder band_order(const SparsePattern& pattern) {
 Array band_solve(const LinearOperator& a, const BandOrder& order, const Array& b) {
   const SparsePattern& p = a.pattern();
   const std::int64_t n = p.rows(), height = order.widths.lower + 1 + order.widths.upper;
-  const Integers place = inverse_of(order.order), rows = p.row_indices();
   // Of each place of the bands the entry, or that of a zero behind all.
   Integers from(static_cast<std::size_t>(height * n), p.count());
-  for (std::size_t e = 0; e < rows.size(); ++e) {
-    const std::int64_t i = place[static_cast<std::size_t>(rows[e])],
-                       j = place[static_cast<std::size_t>(p.column_indices()[e])];
-    from[static_cast<std::size_t>((order.widths.upper + i - j) * n + j)] = static_cast<std::int64_t>(e);
-  }
-  const auto numbers = [](const Integers& values) {
-    return array(std::span<const std::int64_t>(values), Shape{static_cast<std::int64_t>(values.size())});
-  };
+  const Integers places = places_in_bands(p, order);
+  for (std::size_t e = 0; e < places.size(); ++e)
+    from[static_cast<std::size_t>(places[e])] = static_cast<std::int64_t>(e);
   const Array bands = reshape(concatenate({a.entries(), zeros({1}, a.dtype())})[numbers(from)], {height, n});
   if (std::ranges::is_sorted(order.order)) return linalg::solve_banded(order.widths, bands, b);
-  return linalg::solve_banded(order.widths, bands, b[numbers(order.order)])[numbers(place)];
+  return linalg::solve_banded(order.widths, bands, b[numbers(order.order)])[numbers(inverse_of(order.order))];
+}
+
+std::shared_ptr<const BandedLU> BandedLU::of(const SparsePattern& pattern) {
+  constexpr std::size_t most = 8;
+  static thread_local std::vector<std::pair<SparsePattern, std::shared_ptr<const BandedLU>>> kept;
+  auto at = std::ranges::find_if(kept, [&](const auto& one) { return one.first == pattern; });
+  if (at == kept.end()) {
+    const TraceScope now(nullptr);
+    const std::shared_ptr<const BandedLU> made(new BandedLU(pattern, band_order(pattern)));
+    if (kept.size() == most) kept.pop_back();
+    at = kept.insert(kept.end(), {pattern, made});
+  }
+  std::rotate(kept.begin(), at, at + 1);
+  return kept.front().second;
+}
+BandedLU::BandedLU(const SparsePattern& pattern, const BandOrder& order)
+    : n_(pattern.rows()),
+      widths_(order.widths),
+      narrow_(order.is_narrow()),
+      order_(numbers(order.order)),
+      places_(numbers(places_in_bands(pattern, order))) {}
+Array BandedLU::factor(const Array& entries) const {
+  return banded_lu(n_, widths_, stop_gradient(entries), places_);
+}
+Array BandedLU::unmade(Dtype dtype) const { return zeros({banded_lu_size(n_, widths_)}, dtype); }
+Array BandedLU::solve(const Array& factors, const Array& right, bool transposed) const {
+  return banded_lu_solve(widths_, factors, order_, right, transposed);
 }
 
 }  // namespace apsis::detail

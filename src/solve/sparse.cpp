@@ -43,16 +43,18 @@ std::int64_t last_color(const Integers& colors) {
   return colors.empty() ? -1 : *std::ranges::max_element(colors);
 }
 
-/// Derivatives along sums of unit vectors, one of each colour: entry (colour of j, i) is the one of the sum
-/// that row i has an entry of.
+/// Derivatives along sums of unit vectors, one of each colour: the one of column j's colour has at row i the
+/// entry (i, j), if the pattern has it.
 template <class Derivative>
 Array entries_by_color(const SparsePattern& p, const Integers& colors, Dtype dtype,
                        const Derivative& derivative) {
   if (p.count() == 0) return zeros({0}, dtype);
-  const std::int64_t count = last_color(colors) + 1;
-  const Array color = numbers(colors);
-  const Array seeds = astype(expand_dims(arange(count), 1) == color, dtype);
-  return vmap(derivative)(seeds)(color[columns_of(p)], rows_of(p));
+  // The places of the entries in all derivatives, one after the other.
+  Integers places = p.row_indices();
+  for (std::size_t k = 0; k < places.size(); ++k)
+    places[k] += colors[static_cast<std::size_t>(p.column_indices()[k])] * p.rows();
+  const Array seeds = astype(expand_dims(arange(last_color(colors) + 1), 1) == numbers(colors), dtype);
+  return ravel(vmap(derivative)(seeds)).at(numbers(places)).get(IndexMode::Promise);
 }
 /// For each entry of the transposed pattern, by its rows, the number of the entry in this one.
 Integers transposed_order(const SparsePattern& p) {

@@ -108,4 +108,23 @@ TEST(ArrayRoom, ConvolutionOfNothing) {
             std::vector<double>(6, 0.));
 }
 
+// Cropping at one side may take what was added at the other, as in JAX.
+TEST(ArrayRoom, ConvolutionCropsBeyondTheArray) {
+  struct Case {
+    std::int64_t size, low, high;
+    std::vector<double> expected;
+  };
+  for (const Case& c : {Case{0, -1, 3, {0, 0}}, Case{1, -2, 4, {0, 0, 0}}, Case{2, -3, 5, {0, 0, 0, 0}},
+                        Case{2, 4, -3, {0, 0, 0}}, Case{2, 5, -4, {0, 0, 0}}, Case{3, -2, 1, {1, 0}},
+                        Case{3, 2, -4, {0}}, Case{3, -4, 0, {}}, Case{2, 1, -5, {}}}) {
+    const std::vector<std::pair<std::int64_t, std::int64_t>> sides{{c.low, c.high}};
+    for (const Dtype dtype : {f64, i32})
+      EXPECT_EQ(conv_general_dilated(ones({1, 1, c.size}, dtype), ones({1, 1, 1}, dtype),
+                                     {.padding = Padding(sides)})
+                    .to_vector<double>(),
+                c.expected)
+          << c.size << " " << c.low << " " << c.high;
+  }
+}
+
 }  // namespace

@@ -224,6 +224,56 @@ TEST(FusedSums, HaveNoLoopOfTheirOwn) {
 }
 
 /// What is summed keeps the zeros' signs, and sums with one term give it back.
+/// Lines of few terms, which vectors of lines go through, or vectors along them.
+TEST(FusedSums, OfShortLines) {
+  for (const std::string dtype : {"f64", "f32", "i8"})
+    for (const int lines : {1, 7, 21})
+      for (const int terms : {4, 5, 8, 11, 15, 16, 30}) {
+        const std::string rows = std::to_string(lines), n = std::to_string(terms),
+                          one = dtype + "[" + rows + "]", all = dtype + "[" + rows + "," + n + "]";
+        expect_compiled_equal("(v0: " + all + ", v1: " + one + ", v2: " + dtype + "[" + n +
+                              "]) {\n v3: " + all + " = broadcast_in_dim{shape=[" + rows + ", " + n +
+                              "], axes=[0]}(v1)\n v4: " + all + " = broadcast_in_dim{shape=[" + rows + ", " +
+                              n + "], axes=[1]}(v2)\n v5: " + all + " = mul(v0, v3)\n v6: " + all +
+                              " = add(v5, v4)\n v7: " + one + " = reduce_sum{axes=[1]}(v6)\n v8: " + one +
+                              " = reduce_max{axes=[1]}(v0)\n v9: " + one +
+                              " = reduce_min{axes=[1]}(v6)\n v10: " + one +
+                              " = reduce_prod{axes=[1]}(v0)\n v11: " + all + " = sub(v0, v3)\n v12: " + one +
+                              " = reduce_max{axes=[1]}(v11)\n return v7, v8, v9, v10, v11, v12\n}");
+      }
+}
+
+TEST(FusedSums, OfShortLinesWithGaps) {
+  for (const std::string dtype : {"f64", "f32"})
+    for (const std::string terms : {"6", "12", "40"}) {
+      const std::string t = terms;
+      expect_compiled_equal(
+          "(v0: " + dtype + "[5,9," + t + "], v1: " + dtype + "[" + t + ",5,9]) {\n v2: " + dtype + "[4,4," +
+          t + "] = slice{start=[1, 0, 0], limit=[5, 8, " + t + "], stride=[1, 2, 1]}(v0)\n v3: " + dtype +
+          "[4,4] = reduce_sum{axes=[2]}(v2)\n v4: " + dtype + "[4,4] = reduce_max{axes=[2]}(v2)\n v5: " +
+          dtype + "[5,9," + t + "] = transpose{permutation=[1, 2, 0]}(v1)\n v6: " + dtype + "[5,9," + t +
+          "] = mul(v0, v5)\n v7: " + dtype + "[5,9] = reduce_sum{axes=[2]}(v6)\n v8: " + dtype + "[5,9," + t +
+          "] = reverse{axes=[2]}(v0)\n v9: " + dtype + "[5,9] = reduce_sum{axes=[2]}(v8)\n v10: " + dtype +
+          "[9," + t + "] = reduce_max{axes=[0]}(v0)\n return v3, v4, v7, v9, v10\n}");
+    }
+}
+
+/// What comes out the same in any order goes down all columns at once.
+TEST(FusedReductions, DownColumns) {
+  for (const std::string dtype : {"f64", "f32", "bf16", "i32"})
+    for (const std::string columns : {"300", "517"}) {
+      const std::string all = dtype + "[40," + columns + "]", one = dtype + "[" + columns + "]";
+      expect_compiled_equal(
+          "(v0: " + all + ", v1: " + one + ") {\n v2: " + all + " = broadcast_in_dim{shape=[40, " + columns +
+          "], axes=[1]}(v1)\n v3: " + all + " = mul(v0, v2)\n v4: " + one +
+          " = reduce_max{axes=[0]}(v3)\n v5: " + one + " = reduce_min{axes=[0]}(v0)\n v6: " + all +
+          " = add(v3, v0)\n v7: " + one + " = reduce_max{axes=[0]}(v6)\n v8: bool[40," + columns +
+          "] = lt(v0, v3)\n v9: bool[" + columns + "] = reduce_and{axes=[0]}(v8)\n v10: bool[" + columns +
+          "] = reduce_or{axes=[0]}(v8)\n v11: " + one +
+          " = reduce_sum{axes=[0]}(v0)\n return v4, v5, v6, v7, v9, v10, v11\n}");
+    }
+}
+
 TEST(FusedSums, KeepZeros) {
   const GraphRef graph = parse_graph(R"((v0: f64[40,20], v1: f64[40,20]) {
     v2: f64[40,20] = mul(v0, v1)

@@ -46,6 +46,34 @@ TEST(ShortAxes, WithGaps) {
     }
 }
 
+/// Rows backwards, and elements that are far apart.
+TEST(LongAxes, BackwardsAndApart) {
+  for (const std::string dtype : dtypes)
+    for (std::int64_t n : {5, 33, 64, 1000}) {
+      const std::string t = shaped(dtype, {n});
+      expect_compiled_equal("(v0: " + t + ", v1: " + shaped(dtype, {n, 7}) + ") {\n v2: " + t +
+                            " = reverse{axes=[0]}(v0)\n v3: " + shaped(dtype, {n, 1}) +
+                            " = slice{start=[0, 4], limit=" + to_string(Dims{n, 5}) +
+                            ", stride=[1, 1]}(v1)\n v4: " + t + " = reshape{shape=" + to_string(Dims{n}) +
+                            "}(v3)\n v5: " + t + " = mul(v2, v4)\n v6: " + t +
+                            " = add(v5, v0)\n return v6\n}");
+    }
+}
+
+/// So long a body that two vectors go side by side.
+TEST(LongAxes, LongBodies) {
+  for (const std::string dtype : {"f64", "f32"}) {
+    const std::string t = shaped(dtype, {16411});
+    std::string text = "(v0: " + t + ", v1: " + t + ") {\n";
+    for (int k = 2; k < 40; k += 2) {
+      const std::string last = "v" + std::to_string(k - 1), made = "v" + std::to_string(k);
+      text += made + ": " + t + " = mul(" + last + ", v0)\n v" + std::to_string(k + 1) + ": " + t +
+              " = maximum(" + made + ", v1)\n";
+    }
+    expect_compiled_equal(text + " return v39\n}");
+  }
+}
+
 TEST(ShortAxes, WithinOuterAxes) {
   expect_compiled_equal(R"((v0: f64[5,40,3], v1: f64[40,3], v2: f64[5,40], v3: f64[5,3]) {
     v4: f64[5,40,3] = broadcast_in_dim{shape=[5, 40, 3], axes=[1, 2]}(v1)

@@ -1,17 +1,10 @@
 // Factorisations and solves of small matrices inside of loops, compiled at every width, against the
 // evaluator: in registers, written out from memory, and by one call for all lanes. Each lane at its own pace.
 
-#include "codegen/compiled_equal.hpp"
-#include "transform/checks.hpp"
+#include "codegen/staged_compiled_equal.hpp"
 
 namespace apsis::testing {
 namespace {
-
-template <class F, class... A>
-void expect_graph_compiled_equal(const F& f, const A&... args) {
-  const StagedCall call = staged_call(f, args...);
-  detail::expect_compiled_equal(*call.graph, call.inputs);
-}
 
 struct Going {
   Array step, x;
@@ -88,6 +81,39 @@ TEST(Matrices, ReflectionsInLanes) {
   check_sides(f, {3, 6}, f32);
 }
 
+/// The same of complex matrices and right sides, made of real ones.
+template <class F>
+auto of_complex(const F& f) {
+  return [f](const Array& a, const Array& x) {
+    const Array z = complex(a, 0.5 * matrix_transpose(a)), y = complex(x, matmul(a, x));
+    return normalised(real(f(z, y)) - 0.5 * imag(f(z, y)));
+  };
+}
+
+TEST(Matrices, ComplexOnesInLanes) {
+  const auto solve = of_complex([](const Array& a, const Array& x) { return linalg::solve(a, x); });
+  const auto factor = of_complex([](const Array& a, const Array& x) {
+    const auto factors = linalg::lu_factor(a);
+    return linalg::lu_solve(factors, linalg::lu_solve(factors, x), true);
+  });
+  const auto cholesky = of_complex([](const Array& a, const Array& x) {
+    const Array l = linalg::cholesky(matmul(a, conj(matrix_transpose(a))) + eye(a.dim(-1), -1, 0, a.dtype()));
+    return linalg::cho_solve({l, true}, x);
+  });
+  const auto qr = of_complex([](const Array& a, const Array& x) {
+    const auto [q, r] = linalg::qr(a);
+    return linalg::solve_triangular(r, matmul(x, conj(q)));
+  });
+  check_sides(solve, {1, 2, 3, 4, 6, 8, 9});
+  check_sides(factor, {2, 3, 4, 7, 11});
+  check_sides(cholesky, {1, 3, 5, 8});
+  check_sides(qr, {1, 2, 4, 6, 9});
+  check_sides(solve, {3, 7}, f32);
+  check_sides(factor, {3, 9}, f32);
+  check_sides(cholesky, {4}, f32);
+  check_sides(qr, {3}, f32);
+}
+
 // What all lanes share is factored once.
 TEST(Matrices, SharedMatrices) {
   for (const std::int64_t n : {3, 8, 12}) {
@@ -100,8 +126,13 @@ TEST(Matrices, SharedMatrices) {
 
 TEST(Matrices, DerivativesInLanes) {
   const auto loss = [](const Array& a, const Array& b) { return sum(sin(linalg::solve(a, b))); };
+  const auto complex_loss = [](const Array& a, const Array& b) {
+    const Array x = linalg::solve(complex(a, flip(a, 0)), complex(b, b * b));
+    return sum(real(x) * imag(x));
+  };
   for (const std::int64_t n : {3, 6, 10}) {
     const Systems s = systems(9, n, f64);
+    expect_graph_compiled_equal(vmap(grad(complex_loss)), s.a, s.b);
     expect_graph_compiled_equal(vmap(grad(loss)), s.a, s.b);
     expect_graph_compiled_equal(vmap(grad([&](const Array& a) {
                                   return sum(repeated([&](const Array& m, const Array& x) {

@@ -5,9 +5,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "codegen/compiled_equal.hpp"
+#include "codegen/staged_compiled_equal.hpp"
 #include "codegen/support/lanes.hpp"
-#include "transform/checks.hpp"
 
 namespace apsis::testing {
 namespace {
@@ -31,13 +30,6 @@ End solve(const Array& rho) {
 }
 
 Array rhos(std::int64_t lanes) { return linspace(0.5, 40., lanes); }
-
-/// f(args…) as one program, compiled in the settings of every compiled suite.
-template <class F, class... A>
-void expect_graph_compiled_equal(const F& f, const A&... args) {
-  const StagedCall call = staged_call(f, args...);
-  detail::expect_compiled_equal(*call.graph, call.inputs);
-}
 
 TEST(Solve, MembersOfARefilledEnsembleAreTheSolvesAlone) {
   const std::int64_t lanes = 100;

@@ -40,6 +40,21 @@ linalg::QRResult positive_qr(const Array& a) {
   return {q * signs, r * expand_dims(signs, 1)};
 }
 
+// Complex matrices D·A·Dᴴ with |dᵢ| = 1, whose solutions and factors are those of A between D and Dᴴ.
+
+Array phases(const Array& a) {
+  const Array turns = astype(arange(a.dim(-1)), a.dtype());
+  return complex(cos(turns), sin(turns));
+}
+Array spun(const Array& a) {
+  const Array d = phases(a);
+  return expand_dims(d, 1) * a * conj(d);
+}
+Array unspun(const Array& a) {
+  const Array d = phases(real(a));
+  return real(expand_dims(conj(d), 1) * a * d);
+}
+
 Matrix positive(const Tensor& a) {
   Matrix b(static_cast<std::size_t>(a.shape[0]));
   for (std::size_t i = 0; i < b.entries.size(); ++i) b.entries[i] = tanh(a.elements[i]);
@@ -66,6 +81,17 @@ Matrix lower_root(const Matrix& a) {
       l.at(i, j) = i == j ? sqrt(sum) : sum / l.at(j, j);
     }
   return l;
+}
+/// With the lower triangle of the transpose.
+Tensor solved_by_lower(Tensors x, Statics) {
+  Matrix a = transposed(bounded(x[1]));
+  for (std::size_t i = 0; i < a.n; ++i)
+    for (std::size_t j = i + 1; j < a.n; ++j) a.at(i, j) = Number(0);
+  return solved(a, x[0]);
+}
+Tensor solved_bounded(Tensors x, Statics) { return solved(bounded(x[1]), x[0]); }
+Tensor upper_factor(Tensors x, Statics) {
+  return transposed(lower_root(square(bounded(x[0]), true))).tensor();
 }
 Tensor reversed(Tensor x) {
   std::ranges::reverse(x.elements);
@@ -109,16 +135,9 @@ const ArrayOp table[] = {
      [](Arrays x, Statics, const Array&) {
        return linalg::solve_triangular(bounded(x[1]), x[0], {.transpose = true, .lower = false});
      },
-     false, nullptr,
-     [](Tensors x, Statics) {
-       Matrix a = transposed(bounded(x[1]));
-       for (std::size_t i = 0; i < a.n; ++i)
-         for (std::size_t j = i + 1; j < a.n; ++j) a.at(i, j) = Number(0);
-       return solved(a, x[0]);
-     }},
+     false, nullptr, solved_by_lower},
     {"qr_r", choose_matrix, [](Arrays x, Statics, const Array&) { return positive_qr(x[0]).r; }, false,
-     nullptr,
-     [](Tensors x, Statics) { return transposed(lower_root(square(bounded(x[0]), true))).tensor(); }},
+     nullptr, upper_factor},
     // Qᵀ·b: Rᵀ·x = Aᵀ·b.
     {"qr_q", choose_system, [](Arrays x, Statics, const Array&) { return matmul(x[0], positive_qr(x[1]).q); },
      false, nullptr,
@@ -130,6 +149,37 @@ const ArrayOp table[] = {
            right.elements[i] = right.elements[i] + a.at(k, i) * x[0].elements[k];
        return solved(lower_root(square(a, true)), right);
      }},
+    {"complex_solve", choose_system,
+     [](Arrays x, Statics, const Array&) {
+       const Array d = phases(x[0]);
+       return real(conj(d) * linalg::solve(spun(bounded(x[1])), d * x[0]));
+     },
+     false, nullptr, solved_bounded},
+    {"complex_lu_solve", choose_system,
+     [](Arrays x, Statics, const Array&) {
+       const Array d = phases(x[0]);
+       return real(conj(d) * linalg::lu_solve(linalg::lu_factor(spun(bounded(x[1]))), d * x[0]));
+     },
+     false, nullptr, solved_bounded},
+    {"complex_lu", choose_matrix,
+     [](Arrays x, Statics, const Array&) { return unspun(linalg::lu_factor(spun(bounded(x[0]))).lu); }, false,
+     nullptr, [](Tensors x, Statics) { return factored(bounded(x[0])).tensor(); }},
+    {"complex_cholesky", choose_matrix,
+     [](Arrays x, Statics, const Array&) { return unspun(linalg::cholesky(spun(positive(x[0])))); }, false,
+     nullptr, [](Tensors x, Statics) { return lower_root(positive(x[0])).tensor(); }},
+    {"complex_triangular_solve", choose_system,
+     [](Arrays x, Statics, const Array&) {
+       const Array d = phases(x[0]);
+       return real(d * linalg::solve_triangular(spun(bounded(x[1])), conj(d) * x[0],
+                                                {.transpose = true, .lower = false}));
+     },
+     false, nullptr, solved_by_lower},
+    {"complex_qr", choose_matrix,
+     [](Arrays x, Statics, const Array&) {
+       const Array r = linalg::qr(spun(bounded(x[0]))).r;
+       return unspun(r * expand_dims(sign(real(linalg::diagonal(r))), 1));
+     },
+     false, nullptr, upper_factor},
     {"circular_convolution", choose_lines,
      [](Arrays x, Statics, const Array&) { return real(fft::ifft(fft::fft(x[0]) * fft::fft(x[1]))); }, false,
      nullptr,

@@ -184,7 +184,7 @@ TEST(Compositions, ProgramsMeetEveryOp) {
     const Array x = zeros(program.parameters[0].shape);
     collect_ops(*testing::staged_call([&](const Array& at) { return run(program, at); }, x).graph, met);
   };
-  for (std::uint64_t seed = 0; seed < 700; ++seed) meet(generate(seed));
+  for (std::uint64_t seed = 0; seed < 2500; ++seed) meet(generate(seed));
   for (std::uint64_t seed = 0; seed < 20; ++seed) meet(generate_nest(seed));
   for (const Op* op : detail::op_table()) EXPECT_TRUE(met.contains(op->name)) << op->name;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "apsis/ops/banded_lu.hpp"
 #include "compositions/matrix.hpp"
 #include "compositions/rows.hpp"
 
@@ -145,6 +146,21 @@ bool choose_diagonals(Random&, const Shape& first, std::vector<double>&, Shapes&
   return first.size() == 1 && first[0] <= 12;
 }
 
+/// Far from singular: the diagonal below of `lower`, the others of `upper`.
+Matrix three_diagonals(const Tensor& lower, const Tensor& upper) {
+  Matrix m(upper.elements.size());
+  for (std::size_t i = 0; i < m.n; ++i) {
+    m.at(i, i) = Number(3) + upper.elements[i] * upper.elements[i];
+    if (i > 0) m.at(i, i - 1) = tanh(lower.elements[i]);
+    if (i + 1 < m.n) m.at(i, i + 1) = sin(upper.elements[i]);
+  }
+  return m;
+}
+bool choose_bands(Random&, const Shape& first, std::vector<double>&, Shapes& others) {
+  others = {first};
+  return first.size() == 1 && first[0] >= 2 && first[0] <= 12;
+}
+
 const ArrayOp table[] = {
     {"eigenvalues_symmetric", choose_matrix,
      [](Arrays x, Statics, const Array&) { return linalg::eigvalsh(symmetric(x[0])); }, false, nullptr,
@@ -227,15 +243,22 @@ const ArrayOp table[] = {
        return squeeze(linalg::tridiagonal_solve(apsis::tanh(x[1]), d, apsis::sin(x[2]), expand_dims(x[0], 1)),
                       {1});
      },
+     false, nullptr, [](Tensors x, Statics) { return solved(three_diagonals(x[1], x[2]), x[0]); }},
+    {"band_factors", choose_bands,
+     [](Arrays x, Statics, const Array&) {
+       const Array a = apsis::stop_gradient(x[1]);
+       const std::int64_t n = a.size();
+       const Array entries = concatenate(
+                       {3. + square(a), apsis::tanh(a)[range(1, n)], apsis::sin(a)[range(0, n - 1)]}),
+                   places = concatenate({n + arange(n), 2 * n + arange(n - 1), 1 + arange(n - 1)});
+       const linalg::Bandwidths widths{1, 1};
+       return apsis::detail::banded_lu_solve(widths, apsis::detail::banded_lu(n, widths, entries, places),
+                                             arange(n), x[0]);
+     },
      false, nullptr,
      [](Tensors x, Statics) {
-       Matrix m(x[0].elements.size());
-       for (std::size_t i = 0; i < m.n; ++i) {
-         m.at(i, i) = Number(3) + x[2].elements[i] * x[2].elements[i];
-         if (i > 0) m.at(i, i - 1) = tanh(x[1].elements[i]);
-         if (i + 1 < m.n) m.at(i, i + 1) = sin(x[2].elements[i]);
-       }
-       return solved(m, x[0]);
+       const Tensor a = without_derivative(x[1]);
+       return solved(three_diagonals(a, a), x[0]);
      }},
 };
 

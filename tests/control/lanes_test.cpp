@@ -1,5 +1,8 @@
 // Loops under vmap: every lane runs at its own pace, and is bit for bit what it would be alone.
 
+#include <utility>
+
+#include "codegen/support/lanes.hpp"
 #include "transform/checks.hpp"
 
 namespace apsis::testing {
@@ -104,6 +107,71 @@ TEST(Lanes, OfALoopWithEqualLengths) {
       std::string::npos)
       << explain(told);
   EXPECT_NE(make_graph(vmap(climb), points()).find("map_lanes"), std::string::npos);
+}
+
+TEST(Lanes, OfLoopsLeftTogetherByTheSizesOfArrays) {
+  const auto in_lanes = [](const auto& f, const Array& x) {
+    return make_graph(f, x).find("map_lanes") != std::string::npos;
+  };
+  const auto step = [](const Array& y) { return 0.5 * y + sin(y); };
+  const auto loop = [&](const Array& x) {
+    return fori_loop(
+        0, 4, [&](const Array&, const Array& y) { return step(y); }, x);
+  };
+  EXPECT_TRUE(in_lanes(vmap(loop), ones({64, 100})));
+  EXPECT_FALSE(in_lanes(vmap(loop), ones({63, 100})));   // too few for threads
+  EXPECT_FALSE(in_lanes(vmap(loop), ones({64, 2000})));  // beyond the cache
+  EXPECT_TRUE(in_lanes(vmap(loop), ones({2, 64})));
+  // Reverse mode of larger arrays is faster in lockstep.
+  const auto total = [&](const Array& x) { return sum(vmap(loop)(x)); };
+  EXPECT_FALSE(in_lanes(grad(total), ones({64, 100})));
+  EXPECT_TRUE(in_lanes(grad(total), ones({64, 10})));
+  // A large matrix that lanes share.
+  for (const std::int64_t n : {40, 60}) {
+    const Array w = ones({100, n}) / 100.;
+    const auto layers = [&](const Array& x) {
+      return fori_loop(
+          0, 4, [&](const Array&, const Array& y) { return 0.5 * y + dot(tanh(dot(w, y)), w); }, x);
+    };
+    EXPECT_EQ(in_lanes(vmap(layers), ones({64, n})), n == 40);
+  }
+  // What lanes share may be several times what they do not.
+  const auto beside = [&](int times) {
+    return [&, times](const Array& x) {
+      return fori_loop(
+                 0, 4,
+                 [&](const Array&, const std::pair<Array, Array>& s) {
+                   Array shared = s.second;
+                   for (int i = 0; i < times; ++i) shared = 0.5 * shared + sin(shared);
+                   return std::pair(step(s.first) * shared, shared);
+                 },
+                 std::pair(x, Array(0.5, f64)))
+          .first;
+    };
+  };
+  EXPECT_TRUE(in_lanes(vmap(beside(4)), ones({64})));
+  EXPECT_FALSE(in_lanes(vmap(beside(20)), ones({64})));
+}
+
+TEST(Lanes, ShortLoopsTakeSeveralRegistersAValue) {
+  const auto packets = [](std::int64_t elements) {
+    const auto loop = [](const Array& x) {
+      return fori_loop(
+          0, 5, [](const Array&, const Array& y) { return 0.5 * y + 0.125; }, x);
+    };
+    const Array xs = cos(reshape(arange(1024. * static_cast<double>(elements)), {1024, elements}));
+    const auto run = jit(vmap(loop, {.loops = LaneLoops::Lanes}));
+    const std::int64_t before = detail::lane_counts().packet_steps;
+    const Array all = run(xs);
+    const std::int64_t made = detail::lane_counts().packet_steps - before;
+    for (int lane : {0, 77, 1023}) expect_same_bits(Array(all[lane]), jit(loop)(xs[lane]));
+    const auto narrow = jit(vmap(loop, {.loops = LaneLoops::Lanes}), {.compile = {.lanes = 1}});
+    expect_same_bits(narrow(xs), all);
+    return made;
+  };
+  const std::int64_t one = packets(33);
+  EXPECT_EQ(2 * packets(20), one);
+  EXPECT_EQ(4 * packets(4), one);
 }
 
 TEST(Lanes, NestedVmapsAndLoops) {

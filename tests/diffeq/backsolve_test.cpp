@@ -101,6 +101,21 @@ TEST(Backsolve, WhatItIsNotFor) {
   EXPECT_EQ(id({.controller = StepTo{{0., 1.}}}), "backsolve_controller");
   EXPECT_EQ(id({.controller = PIDController{.rtol = 1e-6, .atol = std::vector{array(1e-6)}}}),
             "backsolve_controller");
+  // Nor for paths: neither for data nor for noise.
+  const auto words = [](const auto& path) {
+    const auto field = [](const Array&, const Array& y) { return y; };
+    try {
+      (void)diffeqsolve(MultiTerm{ODETerm{field}, ControlTerm{field, path}}, Heun{}, 0., 1., 0.1,
+                        array({1., 2.}), {.adjoint = Adjoint::Backsolve});
+    } catch (const Error& e) {
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  const char* refused = "Adjoint::Backsolve does not go together with a ControlTerm: leave one of them out";
+  EXPECT_NE(words(LinearInterpolation{array({0., 1.}), array({{0., 1.}, {3., 2.}})}).find(refused),
+            std::string::npos);
+  EXPECT_NE(words(VirtualBrownianTree(0., 1., 1e-3, {2}, random::key(1))).find(refused), std::string::npos);
   // Forward mode, times and second derivatives are refused where they are asked for.
   const auto loss = loss_by(Adjoint::Backsolve, Tsit5{});
   const auto by_parameters = [&](const Array& p) { return loss({p, in.y0}); };

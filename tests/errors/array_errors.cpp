@@ -65,6 +65,12 @@ APSIS_PROVOKES(padding_axes,
                "or pair for each",
                reduce_window_sum(x3, {.window = 2, .padding = {1, 2}}))
 
+APSIS_PROVOKES(dilation,
+               "[conv_general_dilated] rhs_dilation = 4611686018427387904 spreads 3 entries over more than "
+               "2^48, which is more than arrays may have; give a smaller one",
+               conv_general_dilated(ones({1, 1, 8}), ones({1, 1, 3}),
+                                    {.rhs_dilation = std::int64_t{1} << 62}))
+
 APSIS_PROVOKES(conv_ranks,
                "[conv_general_dilated] f64[3] and a kernel of f64[3]: both need the same number of axes, "
                "batch and channels before the spatial ones, and a kernel no size 0",

@@ -6,8 +6,14 @@ using namespace apsis;
 
 APSIS_PROVOKES(
     fft_length,
-    "[irfft] a transform of 0 points along axis 0 of c128[1]: there must be at least one; give n, or an "
+    "[fft] a transform of 0 points along axis 0 of c128[0]: there must be at least one; give n, or an "
     "array with entries there",
+    fft::fft(astype(ones({0}), c128)))
+
+APSIS_PROVOKES(
+    fft_of_half,
+    "[irfft] c128[1] has one entry along axis 0: k entries are the transform of 2 (k - 1) real numbers, "
+    "which must be at least two; say how many with n, or give more entries",
     fft::irfft(astype(ones({1}), c128)))
 
 APSIS_PROVOKES(fft_of_real, "[rfft] transforms real numbers, got c128[3]; use fft for complex ones",

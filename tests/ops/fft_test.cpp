@@ -149,8 +149,8 @@ TEST(Fft, OfManyLinesAreThoseOfOne) {
 }
 
 TEST(Fft, ErrorOfLongAndOfRealTransforms) {
-  std::vector<std::int64_t> lengths = {211,  243,  256,  360,  512,  1000, 1009,
-                                       1024, 1155, 2048, 2187, 3125, 4096, 65536};
+  std::vector<std::int64_t> lengths = {211,  243,  256,  360,  512,  1000, 1009,  1024, 1155,
+                                       2048, 2053, 2187, 3125, 4096, 8192, 15360, 65536};
   for (std::int64_t n = 1; n <= 128; ++n) lengths.push_back(n);
   for (std::int64_t n : lengths) {
     SCOPED_TRACE(n);

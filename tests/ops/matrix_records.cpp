@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "ops/complex.hpp"
+#include "ops/complex_matrix.hpp"
 #include "ops/matrix_params.hpp"
 #include "ops/records.hpp"
 #include "ops/table.hpp"
@@ -314,10 +314,111 @@ Record banded_solve_record() {
   return record;
 }
 
+/// The record of an op on the parts of small complex matrices: the complex examples of the one that it stands
+/// for.
+Record of_parts(const Op& op, const Record& whole) {
+  Random random(80);
+  Record record{&op, {}, {}};
+  const auto parts = [](const Example& e) {
+    std::vector<Array> operands;
+    for (const Array& a : e.operands) {
+      if (!is_complex(a.dtype())) {
+        operands.push_back(a);
+        continue;
+      }
+      for (const Op* part : {&real_op, &imag_op}) operands.push_back(run(*part, {}, std::vector{a})[0]);
+    }
+    return Example{e.what, e.params, operands};
+  };
+  for (const Example& e : whole.examples)
+    if (is_complex(e.operands[0].dtype())) record.examples.push_back(parts(e));
+  for (const Example& e : whole.smooth) {
+    std::vector<Array> operands;
+    for (const Array& a : e.operands) {
+      operands.push_back(a);
+      if (!is_integer(a.dtype())) operands.push_back(random_array(random, a.dtype(), a.shape(), -0.3, 0.3));
+    }
+    record.smooth.push_back({e.what, e.params, operands});
+  }
+  for (const std::vector<bool>& of_whole : whole.linear) {
+    std::vector<bool> linear;
+    for (std::size_t i = 0; i < of_whole.size(); ++i)
+      linear.insert(linear.end(), is_integer(whole.examples[0].operands[i].dtype()) ? 1 : 2, of_whole[i]);
+    record.linear.push_back(linear);
+  }
+  record.jvp_tolerance = whole.jvp_tolerance;
+  return record;
+}
+
+/// Entries of an n × n matrix with bands, in the order of their places among the diagonals.
+struct BandEntries {
+  BandedLuParams params;
+  Array entries, places;
+};
+BandEntries band_entries(Random& random, Dtype dtype, const BandedLuParams& p, double diagonal) {
+  std::vector<double> entries, places;
+  for (std::int64_t k = -p.lower; k <= p.upper; ++k)
+    for (std::int64_t i = std::max<std::int64_t>(0, -k); i < std::min(p.n, p.n - k); ++i) {
+      entries.push_back(random.uniform(-0.3, 0.3) + (k == 0 ? diagonal : 0));
+      places.push_back(static_cast<double>((p.upper - k) * p.n + i + k));
+    }
+  const auto count = static_cast<std::int64_t>(entries.size());
+  return {p, array_of(dtype, {count}, entries), array_of(Dtype::I64, {count}, places)};
+}
+std::vector<BandEntries> many_bands(std::uint64_t seed) {
+  Random random(seed);
+  std::vector<BandEntries> out;
+  for (std::int64_t n : {0, 1, 2, 3, 5, 8, 33})
+    for (const auto& [lower, upper] : {std::pair{1, 1}, {0, 0}, {0, 1}, {2, 1}, {3, 3}, {1, 6}})
+      for (Dtype dtype : {Dtype::F64, Dtype::F32})
+        for (double diagonal : {2.5, 0.})  // without a diagonal rows are exchanged
+          out.push_back(band_entries(random, dtype, {n, lower, upper}, diagonal));
+  return out;
+}
+
+Record banded_lu_record() {
+  Record record{&banded_lu_op, {}, {}};
+  for (const BandEntries& b : many_bands(80))
+    record.examples.push_back({name(b.entries.dtype(), b.entries.shape()) + to_string(make_params(b.params)),
+                               make_params(b.params),
+                               {b.entries, b.places}});
+  // A place that is none.
+  record.examples.push_back({"places",
+                             make_params(BandedLuParams{2, 0, 0}),
+                             {array_of(Dtype::F64, {2}, {1, 2}), array_of(Dtype::I64, {2}, {0, 2})}});
+  return record;
+}
+
+Record banded_lu_solve_record() {
+  Random random(81);
+  Record record{&banded_lu_solve_op, {}, {}};
+  record.linear = {{false, false, true}};
+  for (const BandEntries& b : many_bands(82)) {
+    const Array factors =
+        run(banded_lu_op, make_params(b.params), std::vector<Array>{b.entries, b.places})[0];
+    std::vector<double> order;
+    for (std::int64_t i = 0; i < b.params.n; ++i) order.push_back(static_cast<double>((i + 2) % b.params.n));
+    for (bool transposed : {false, true})
+      record.examples.push_back(
+          {name(b.entries.dtype(), b.entries.shape()) + to_string(make_params(b.params)),
+           make_params(BandedLuSolveParams{b.params.lower, b.params.upper, transposed}),
+           {factors, array_of(Dtype::I64, {b.params.n}, order),
+            random_array(random, b.entries.dtype(), {b.params.n}, -1, 1)}});
+  }
+  return record;
+}
+
 }  // namespace
 
 std::vector<Record> matrix_records() {
-  return {square_record(cholesky_op, {}, 4, true, 60),
+  const Record cholesky = square_record(cholesky_op, {}, 4, true, 60);
+  return {cholesky,
+          of_parts(complex_cholesky_op, cholesky),
+          of_parts(complex_lu_op, lu_record()),
+          of_parts(complex_qr_op, qr_record()),
+          of_parts(complex_triangular_solve_op, triangular_solve_record()),
+          of_parts(complex_lu_solve_op, lu_solve_record()),
+          of_parts(complex_solve_op, solve_record()),
           lu_record(),
           qr_record(),
           svd_record(),
@@ -330,7 +431,9 @@ std::vector<Record> matrix_records() {
           triangular_solve_record(),
           lu_solve_record(),
           solve_record(),
-          banded_solve_record()};
+          banded_solve_record(),
+          banded_lu_record(),
+          banded_lu_solve_record()};
 }
 
 }  // namespace apsis::testing

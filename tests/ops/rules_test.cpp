@@ -131,11 +131,14 @@ void check_transpose(const Op& op, const Example& example, const std::vector<boo
     residuals[i] = Array{};
   }
   const auto out = run(op, example.params, inputs);
-  Array cotangent = random_array(random, out[0].dtype(), out[0].shape(), -1, 1), none;
+  std::vector<Array> cotangents;
+  for (const Array& result : out)
+    cotangents.push_back(random_array(random, result.dtype(), result.shape(), -1, 1));
+  const std::vector<Array> none(out.size());
   std::vector<Accumulator> operands;
   for (std::size_t i = 0; i < mask.size(); ++i) operands.emplace_back(mask[i], avals[i]);
   std::vector<Accumulator> nothing = operands;
-  op.transpose({example.params, residuals, {&cotangent, 1}, operands});
+  op.transpose({example.params, residuals, cotangents, operands});
   double pulled = 0;
   for (std::size_t i = 0; i < mask.size(); ++i) {
     EXPECT_EQ(operands[i].terms().empty(), !mask[i]) << "operand " << i;
@@ -144,9 +147,10 @@ void check_transpose(const Op& op, const Example& example, const std::vector<boo
       pulled += dot_of(inputs[i], term.cotangent);
     }
   }
-  const double pushed = dot_of(out[0], cotangent);
+  double pushed = 0;
+  for (std::size_t k = 0; k < out.size(); ++k) pushed += dot_of(out[k], cotangents[k]);
   EXPECT_NEAR(pushed, pulled, 1e-13 * std::max(1., std::fabs(pushed)));
-  op.transpose({example.params, residuals, {&none, 1}, nothing});
+  op.transpose({example.params, residuals, none, nothing});
   for (const Accumulator& operand : nothing) EXPECT_TRUE(operand.terms().empty());
 }
 

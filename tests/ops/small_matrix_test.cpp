@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <limits>
 #include <vector>
 
+#include "ops/complex_matrix.hpp"
 #include "ops/matrix_params.hpp"
 #include "ops/records.hpp"
 
@@ -17,15 +19,29 @@ namespace {
 using namespace detail;
 
 using Wide = long double;
+using Number = std::complex<Wide>;
 
 /// A matrix of wide numbers.
 struct Matrix {
   std::int64_t rows, columns;
-  std::vector<Wide> entries;
+  std::vector<Number> entries;
   Matrix(std::int64_t m, std::int64_t n) : rows(m), columns(n), entries(static_cast<std::size_t>(m * n)) {}
-  Wide& at(std::int64_t i, std::int64_t j) { return entries[static_cast<std::size_t>(i * columns + j)]; }
-  Wide at(std::int64_t i, std::int64_t j) const { return entries[static_cast<std::size_t>(i * columns + j)]; }
+  Number& at(std::int64_t i, std::int64_t j) { return entries[static_cast<std::size_t>(i * columns + j)]; }
+  Number at(std::int64_t i, std::int64_t j) const {
+    return entries[static_cast<std::size_t>(i * columns + j)];
+  }
 };
+
+template <class T>
+Number number(T x) {
+  if constexpr (std::is_floating_point_v<T>)
+    return x;
+  else
+    return {x.real, x.imag};
+}
+/// The type of the parts of a T.
+template <class T>
+using Part = std::conditional_t<sizeof(T) == 16 || std::is_same_v<T, double>, double, float>;
 
 /// Matrix number `which` of an array.
 template <class T>
@@ -33,7 +49,8 @@ Matrix matrix_of(const Array& a, std::int64_t which = 0) {
   Matrix m(a.dim(-2), a.dim(-1));
   const auto values = a.to_vector<T>();
   const auto size = static_cast<std::ptrdiff_t>(m.entries.size());
-  std::copy_n(values.begin() + which * size, size, m.entries.begin());
+  std::transform(values.begin() + which * size, values.begin() + (which + 1) * size, m.entries.begin(),
+                 number<T>);
   return m;
 }
 
@@ -50,11 +67,15 @@ Matrix transposed(const Matrix& a) {
     for (std::int64_t j = 0; j < a.columns; ++j) t.at(j, i) = a.at(i, j);
   return t;
 }
+Matrix adjoint(Matrix a) {
+  for (Number& x : a.entries) x = std::conj(x);
+  return transposed(a);
+}
 Wide norm(const Matrix& a) {
   Wide most = 0;
   for (std::int64_t i = 0; i < a.rows; ++i) {
     Wide sum = 0;
-    for (std::int64_t j = 0; j < a.columns; ++j) sum += std::fabs(a.at(i, j));
+    for (std::int64_t j = 0; j < a.columns; ++j) sum += std::abs(a.at(i, j));
     most = std::max(most, sum);
   }
   return most;
@@ -67,26 +88,37 @@ Wide distance(const Matrix& a, const Matrix& b) {
 
 template <class T>
 Array random_matrix(Random& random, const Shape& shape, double scale = 1) {
-  std::vector<double> values;
-  for (std::int64_t i = 0; i < shape.product(); ++i) values.push_back(scale * random.uniform(-1, 1));
-  return array_of(dtype_of<T>, shape, values);
+  const auto part = [&] {
+    std::vector<double> values;
+    for (std::int64_t i = 0; i < shape.product(); ++i) values.push_back(scale * random.uniform(-1, 1));
+    return array_of(dtype_of<Part<T>>, shape, values);
+  };
+  const Array re = part();
+  return is_complex(dtype_of<T>) ? run(complex_op, {}, std::vector{re, part()})[0] : re;
+}
+template <class T>
+Array array_of_matrix(const Matrix& m) {
+  const auto part = [&](auto of) {
+    std::vector<double> values;
+    for (const Number x : m.entries) values.push_back(static_cast<double>(of(x)));
+    return array_of(dtype_of<Part<T>>, {m.rows, m.columns}, values);
+  };
+  const Array re = part([](Number x) { return x.real(); }), im = part([](Number x) { return x.imag(); });
+  return is_complex(dtype_of<T>) ? run(complex_op, {}, std::vector{re, im})[0] : re;
 }
 
-/// A·Aᵀ + 1, whose condition is small.
+/// A·Aᴴ + 1, whose condition is small.
 template <class T>
 Array positive_matrix(Random& random, std::int64_t n) {
   const Matrix a = matrix_of<T>(random_matrix<T>(random, {n, n}));
-  const Matrix square = product(a, transposed(a));
-  std::vector<double> values;
-  for (std::int64_t i = 0; i < n; ++i)
-    for (std::int64_t j = 0; j < n; ++j)
-      values.push_back(static_cast<double>(square.at(i, j)) + (i == j ? 1. : 0.));
-  return array_of(dtype_of<T>, {n, n}, values);
+  Matrix square = product(a, adjoint(a));
+  for (std::int64_t i = 0; i < n; ++i) square.at(i, i) += 1;
+  return array_of_matrix<T>(square);
 }
 
 template <class T>
 Wide bound(std::int64_t n) {
-  return 4 * static_cast<Wide>(n) * std::numeric_limits<T>::epsilon();
+  return 4 * static_cast<Wide>(n) * std::numeric_limits<Part<T>>::epsilon();
 }
 
 /// L and U of what lu gives, which are m × k and k × n.
@@ -104,6 +136,9 @@ struct Triangles {
   }
 };
 
+/// What pivots are chosen by.
+Wide pivot_size(Number x) { return std::fabs(x.real()) + std::fabs(x.imag()); }
+
 /// The order of rows by an elimination in wide numbers.
 std::vector<std::int32_t> order_of_rows(Matrix a) {
   std::vector<std::int32_t> order;
@@ -111,11 +146,11 @@ std::vector<std::int32_t> order_of_rows(Matrix a) {
   for (std::int64_t k = 0; k < std::min(a.rows, a.columns); ++k) {
     std::int64_t pivot = k;
     for (std::int64_t i = k + 1; i < a.rows; ++i)
-      if (std::fabs(a.at(i, k)) > std::fabs(a.at(pivot, k))) pivot = i;
+      if (pivot_size(a.at(i, k)) > pivot_size(a.at(pivot, k))) pivot = i;
     std::swap(order[static_cast<std::size_t>(k)], order[static_cast<std::size_t>(pivot)]);
     for (std::int64_t j = 0; j < a.columns; ++j) std::swap(a.at(k, j), a.at(pivot, j));
     for (std::int64_t i = k + 1; i < a.rows; ++i) {
-      const Wide l = a.at(i, k) / a.at(k, k);
+      const Number l = a.at(i, k) / a.at(k, k);
       for (std::int64_t j = k; j < a.columns; ++j) a.at(i, j) -= l * a.at(k, j);
     }
   }
@@ -133,7 +168,7 @@ void check_lu(Random& random, std::int64_t m, std::int64_t n, double scale) {
   for (std::int64_t i = 0; i < m; ++i)
     for (std::int64_t j = 0; j < n; ++j) rows.at(i, j) = given.at(order[static_cast<std::size_t>(i)], j);
   const Triangles t(matrix_of<T>(f[0]));
-  for (const Wide l : t.l.entries) EXPECT_LE(std::fabs(l), 1);
+  for (const Number l : t.l.entries) EXPECT_LE(std::abs(l), is_complex(dtype_of<T>) ? std::sqrt(2.1L) : 1);
   EXPECT_LE(distance(product(t.l, t.u), rows), bound<T>(std::max(m, n)) * norm(given));
 }
 
@@ -146,18 +181,19 @@ void check_qr(Random& random, std::int64_t m, std::int64_t n, double scale, bool
   EXPECT_LE(distance(product(q, r), given), bound<T>(most) * norm(given));
   Matrix ones(q.columns, q.columns);
   for (std::int64_t i = 0; i < ones.rows; ++i) ones.at(i, i) = 1;
-  EXPECT_LE(distance(product(transposed(q), q), ones), bound<T>(most));
+  EXPECT_LE(distance(product(adjoint(q), q), ones), bound<T>(most));
   for (std::int64_t i = 0; i < r.rows; ++i)
-    for (std::int64_t j = 0; j < std::min(i, n); ++j) EXPECT_EQ(r.at(i, j), 0);
+    for (std::int64_t j = 0; j < std::min(i, n); ++j) EXPECT_EQ(r.at(i, j), Number(0));
+  for (std::int64_t i = 0; i < std::min(r.rows, n); ++i) EXPECT_EQ(r.at(i, i).imag(), 0);
 }
 
 template <class T>
 void check_cholesky(Random& random, std::int64_t n) {
   const Array a = positive_matrix<T>(random, n);
   const Matrix given = matrix_of<T>(a), l = matrix_of<T>(run(cholesky_op, {}, std::vector{a})[0]);
-  EXPECT_LE(distance(product(l, transposed(l)), given), bound<T>(n) * norm(given));
+  EXPECT_LE(distance(product(l, adjoint(l)), given), bound<T>(n) * norm(given));
   for (std::int64_t i = 0; i < n; ++i)
-    for (std::int64_t j = i + 1; j < n; ++j) EXPECT_EQ(l.at(i, j), 0);
+    for (std::int64_t j = i + 1; j < n; ++j) EXPECT_EQ(l.at(i, j), Number(0));
 }
 
 /// |A·X - B| ≤ bound · (|A|·|X| + |B|), one column.
@@ -189,14 +225,20 @@ void check_solves(Random& random, std::int64_t n, double scale) {
       expect_solved<T>(transpose ? transposed(triangle) : triangle,
                        run(triangular_solve_op, p, std::vector{f[0], b})[0], b);
     }
+  if (!is_complex(dtype_of<T>)) return;
+  const Params p = make_params(
+      TriangularSolveParams{.left_side = true, .lower = true, .transpose_a = true, .conjugate_a = true});
+  Matrix lower = t.l;
+  for (std::int64_t i = 0; i < n; ++i) lower.at(i, i) = t.u.at(i, i);
+  expect_solved<T>(adjoint(lower), run(triangular_solve_op, p, std::vector{f[0], b})[0], b);
 }
 
 template <class T>
 void check_all() {
   Random random(81);
   // Products of numbers of the larger scale, squares of those of the smaller one would leave the format.
-  const double ends[] = {1, static_cast<double>(std::numeric_limits<T>::max()) / 64,
-                         static_cast<double>(std::numeric_limits<T>::min()) * 1e6};
+  const double ends[] = {1, static_cast<double>(std::numeric_limits<Part<T>>::max()) / 64,
+                         static_cast<double>(std::numeric_limits<Part<T>>::min()) * 1e6};
   for (std::int64_t n = 1; n <= 18; ++n) {
     SCOPED_TRACE(n);
     for (int repeat = 0; repeat < 8; ++repeat) {
@@ -222,6 +264,8 @@ void check_all() {
 
 TEST(SmallMatrices, BackwardErrorsInDouble) { check_all<double>(); }
 TEST(SmallMatrices, BackwardErrorsInFloat) { check_all<float>(); }
+TEST(SmallMatrices, BackwardErrorsOfComplexDoubles) { check_all<complex128>(); }
+TEST(SmallMatrices, BackwardErrorsOfComplexFloats) { check_all<complex64>(); }
 
 TEST(SmallMatrices, PivotsOfEqualSizeAreTheFirst) {
   const Array a = array_of(Dtype::F64, {3, 3}, {1, 2, 3, -1, 4, 9, 1, 5, 6});
@@ -249,7 +293,7 @@ TEST(SmallMatrices, WithoutAnythingBelowNothingIsReflected) {
 TEST(SmallMatrices, BatchesHaveTheBitsOfSingleCalls) {
   Random random(82);
   for (const std::int64_t n : {1, 2, 3, 5, 8, 9, 16})
-    for (const Dtype dtype : {Dtype::F64, Dtype::F32}) {
+    for (const Dtype dtype : {Dtype::F64, Dtype::F32, Dtype::C128, Dtype::C64}) {
       SCOPED_TRACE(n);
       const std::int64_t count = 37;
       const Array a = random_array(random, dtype, {count, n, n}, -1, 1),

@@ -232,7 +232,7 @@ void fuzz(Damage damage, std::size_t count, std::size_t run_every) {
     if (::testing::Test::HasFailure()) ADD_FAILURE() << "seed " << seed;
   }
   if (damage == Damage::Mild && count >= 100) {
-    EXPECT_GE(counts.read, count / 5);
+    EXPECT_GE(counts.read, count / 6);
   }
   std::cout << counts.read << " read, " << counts.run << " run, " << counts.refused << " refused"
             << std::endl;

@@ -1,7 +1,7 @@
 // Loops do not carry what nobody reads, nor compute again what does not change.
 
-#include "codegen/compiled_equal.hpp"
 #include "ir/regions.hpp"
+#include "passes/checked_pass.hpp"
 #include "passes/pipeline.hpp"
 
 namespace apsis::detail {
@@ -25,17 +25,7 @@ const Eqn& loop_in(const Graph& graph) {
   throw std::runtime_error("no loop");
 }
 
-GraphRef checked(std::string_view text) {
-  expect_compiled_equal(text);
-  GraphRef given = parse_graph(text), simple = run_passes(*given);
-  verify(*simple);
-  std::vector<Array> inputs;
-  for (ValueId v = 0; v < given->input_count(); ++v) inputs.push_back(filled(given->aval(v), 7 + v));
-  InterpretScope reference;
-  const std::vector<Array> want = interpret(*given, inputs), got = interpret(*simple, inputs);
-  for (std::size_t i = 0; i < want.size(); ++i) EXPECT_TRUE(same_bits(got[i], want[i])) << text;
-  return simple;
-}
+GraphRef checked(std::string_view text) { return checked_pass(run_passes, text); }
 
 // The product with the entry is one of all entries; that with the carry stays, and the one that is small.
 TEST(HoistProducts, OfEntriesAreOneProductBeforeTheLoop) {

@@ -4,23 +4,12 @@
 
 #include <algorithm>
 
-#include "codegen/compiled_equal.hpp"
+#include "passes/checked_pass.hpp"
 
 namespace apsis::detail {
 namespace {
 
-/// The program after the pass, whose results and those of its code are the given one's.
-GraphRef checked(std::string_view text) {
-  expect_compiled_equal(text);
-  const GraphRef given = parse_graph(text), made = push_slices(*given);
-  verify(*made);
-  std::vector<Array> inputs;
-  for (ValueId v = 0; v < given->input_count(); ++v) inputs.push_back(filled(given->aval(v), 7 + v));
-  InterpretScope reference;
-  const std::vector<Array> want = interpret(*given, inputs), got = interpret(*made, inputs);
-  for (std::size_t i = 0; i < want.size(); ++i) EXPECT_TRUE(same_bits(got[i], want[i])) << text;
-  return made;
-}
+GraphRef checked(std::string_view text) { return checked_pass(push_slices, text); }
 
 int count_ops(const Graph& graph, std::string_view name) {
   return static_cast<int>(

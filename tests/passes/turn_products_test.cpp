@@ -4,20 +4,13 @@
 
 #include <algorithm>
 
-#include "codegen/compiled_equal.hpp"
+#include "passes/checked_pass.hpp"
 
 namespace apsis::detail {
 namespace {
 
 int transposes_left(std::string_view text) {
-  expect_compiled_equal(text);
-  const GraphRef given = parse_graph(text), made = turn_products(*given);
-  verify(*made);
-  std::vector<Array> inputs;
-  for (ValueId v = 0; v < given->input_count(); ++v) inputs.push_back(filled(given->aval(v), 7 + v));
-  InterpretScope reference;
-  const std::vector<Array> want = interpret(*given, inputs), got = interpret(*made, inputs);
-  for (std::size_t i = 0; i < want.size(); ++i) EXPECT_TRUE(same_bits(got[i], want[i])) << text;
+  const GraphRef made = checked_pass(turn_products, text);
   return static_cast<int>(std::ranges::count_if(
       made->eqns(), [](const Eqn& e) { return std::string_view(e.op->name) == "transpose"; }));
 }

@@ -126,14 +126,14 @@ inline constexpr NormOrder nuc{NormOrder::Kind::Nuclear};    ///< The sum of the
 struct VectorNormOptions {
   NormOrder ord = 2;
   Axes axis = {};
-  bool keepdims = false;
+  KeepDims keepdims = false;
 };
 /// (Σ |x|^ord)^(1/ord); the largest or least |x| for ±∞; how many are not 0 for 0.
 Array vector_norm(const Array& x, const VectorNormOptions& options = {}, Loc loc = Loc::here());
 /// Options of `matrix_norm`.
 struct MatrixNormOptions {
   NormOrder ord = fro;
-  bool keepdims = false;
+  KeepDims keepdims = false;
 };
 /// `fro`, `nuc`; 1 and -1: the largest and the least sum of a column's |x|; ±∞: of a row's; 2 and -2: the
 /// largest and the least singular value. Throws for other orders.

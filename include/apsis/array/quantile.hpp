@@ -14,7 +14,7 @@ enum class QuantileMethod : std::uint8_t { Linear, Lower, Higher, Midpoint, Near
 struct QuantileOptions {
   Axes axis = {};
   QuantileMethod method = QuantileMethod::Linear;
-  bool keepdims = false;  ///< the reduced axes stay, with size 1
+  KeepDims keepdims = false;  ///< the reduced axes stay, with size 1
 };
 
 /// The element in the middle, or the mean of both there.

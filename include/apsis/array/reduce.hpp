@@ -11,8 +11,8 @@ namespace apsis {
 /// Options of `average`.
 struct AverageOptions {
   Axes axis = {};
-  Array weights = {};     ///< of x's shape, or of the reduced axes'; without, all 1
-  bool keepdims = false;  ///< the reduced axes stay, with size 1
+  Array weights = {};         ///< of x's shape, or of the reduced axes'; without, all 1
+  KeepDims keepdims = false;  ///< the reduced axes stay, with size 1
 };
 /// sum(x · weights) / sum(weights). Throws for weights of another shape.
 Array average(const Array& x, const AverageOptions& options = {}, Loc loc = Loc::here());

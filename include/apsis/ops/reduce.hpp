@@ -4,6 +4,7 @@
 // Without axes, over all. The order of a sum is fixed by the number of its elements alone, so results do not
 // depend on the machine.
 
+#include <concepts>
 #include <optional>
 
 #include "apsis/core/array.hpp"
@@ -20,10 +21,24 @@ struct Axes {
   Axes(Dims axes) : list(static_cast<Dims&&>(axes)), all(false) {}
 };
 
+/// A bool, and no number: in `sum(x, {0, 1})` the 1 would else say whether axis 0 stays. Several axes are
+/// `sum(x, {.axis = {0, 1}})`.
+class KeepDims {
+ public:
+  constexpr KeepDims(std::same_as<bool> auto keep) : keep_(keep) {}
+  template <std::integral Number>
+  requires(!std::same_as<Number, bool>) KeepDims(Number several_axes_are_written_as_dot_axis_equals_braces)
+  = delete;
+  constexpr operator bool() const { return keep_; }
+
+ private:
+  bool keep_;
+};
+
 /// Options of reductions. Each says below which of the last three it takes; the others it refuses.
 struct ReduceOptions {
   Axes axis = {};
-  bool keepdims = false;            ///< the reduced axes stay, with size 1
+  KeepDims keepdims = false;        ///< the reduced axes stay, with size 1
   Array where = {};                 ///< booleans that broadcast to the array: only these elements count
   Array initial = {};               ///< a scalar that is reduced with the elements
   std::optional<Dtype> dtype = {};  ///< to compute in, and of the result
@@ -32,7 +47,7 @@ struct ReduceOptions {
 /// Options of `var` and `std_`.
 struct VarianceOptions {
   Axes axis = {};
-  bool keepdims = false;
+  KeepDims keepdims = false;
   double ddof = 0;                  ///< the divisor is the number of elements less this
   Array where = {};                 ///< booleans that broadcast to the array: only these elements count
   std::optional<Dtype> dtype = {};  ///< to compute in, and of the result: floating

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "apsis/core/array.hpp"
+#include "apsis/ops/reduce.hpp"
 
 namespace apsis::stats {
 
@@ -22,7 +23,7 @@ Array rankdata(const Array& x, const RankOptions& options = {}, Loc loc = Loc::h
 struct SemOptions {
   std::optional<int> axis = 0;  ///< empty: all elements
   double ddof = 1;              ///< the divisor of the variance is the number of entries less this
-  bool keepdims = false;        ///< the reduced axes stay, with size 1
+  KeepDims keepdims = false;    ///< the reduced axes stay, with size 1
 };
 /// The standard error of the mean: the standard deviation over √n. (scipy.stats.sem)
 Array sem(const Array& x, const SemOptions& options = {}, Loc loc = Loc::here());

@@ -6,13 +6,14 @@
 #include <optional>
 
 #include "apsis/core/array.hpp"
+#include "apsis/ops/reduce.hpp"
 
 namespace apsis::stats {
 
 /// Options of `mode`.
 struct ModeOptions {
   std::optional<int> axis = 0;  ///< std::nullopt: of all entries
-  bool keepdims = false;        ///< the axis stays, with size 1
+  KeepDims keepdims = false;    ///< the axis stays, with size 1
 };
 /// The most frequent value, and how often it is there (i64).
 struct Mode {

@@ -232,7 +232,7 @@ std::vector<Array> run(const Program& program, std::span<const Array> inputs, co
     APSIS_ASSERT(inputs[i].shape() == program.inputs[i].shape() &&
                  inputs[i].dtype() == program.inputs[i].dtype());
     bool list = program.inputs[i].is_list();
-    if (list) in_lists[i].take(state.lists, inputs[i]);
+    if (list) in_lists[i].take(state.lists.store(), inputs[i]);
     in.push_back(list ? in_lists[i].value() : data_of(inputs[i]));
   }
   for (std::size_t i = 0; i < results.size(); ++i) {
@@ -258,8 +258,8 @@ std::vector<Array> run(const Program& program, std::span<const Array> inputs, co
 
 constinit thread_local const std::uint32_t* cancel_flag = &never_cancelled;
 
-void poll_cancelled() {
-  if (__atomic_load_n(cancel_flag, __ATOMIC_RELAXED) != 0) fail(messages::cancelled, {});
+void fail_cancelled() {
+  fail(messages::cancelled, {});
 }
 
 namespace {

@@ -2,6 +2,8 @@
 
 // What reductions do with two elements, and with those of one vector.
 
+#include <vector>
+
 #include "apsis/core/op.hpp"
 #include "codegen/builder/builder.hpp"
 #include "ops/reduce_params.hpp"
@@ -16,6 +18,10 @@ class Combine {
   Value operator()(Value x, Value y) const;
   /// The lanes of one value: pairwise, each with the one half of them further on.
   Value across(Value v) const;
+  /// Until there are no more lanes than so many.
+  Value across(Value v, int lanes) const;
+  /// The same of several values of equally many lanes, at least as many as there are values: a lane each.
+  Value across(std::vector<Value> values) const;
 
  private:
   Builder& b_;

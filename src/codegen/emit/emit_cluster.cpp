@@ -208,6 +208,17 @@ int Fusion::chained_reads() const {
   return *std::ranges::max_element(reads);
 }
 
+/// Whether an iteration is so long a chain that the processor, which looks ahead by some hundred
+/// instructions, meets few of the next one's: two vectors side by side then take less time. Only where
+/// vectors are loaded as they lie, and elements are many, since the code becomes longer.
+bool Fusion::waits_long() const {
+  constexpr std::int64_t long_wait = 40, many = 1 << 14;
+  return reduced_.empty() && cost_ > long_wait && shape_.product() >= many && loop_.tables.empty() &&
+         std::ranges::all_of(loop_.accesses, [](const Access& a) {
+           return a.within.empty() && (a.view.strides.back() == 0 || a.view.strides.back() == 1);
+         });
+}
+
 void Fusion::in_any_order() {
   loop_.shape = shape_;
   place_results();
@@ -219,6 +230,7 @@ void Fusion::in_any_order() {
     loop_.width = std::min(4 * loop_.width, most_lanes);
   // So do reads at indices that come of other reads, as in a bisection.
   if (chained_reads() > 1 && loop_.width > 1) loop_.width = std::min(4 * loop_.width, most_lanes);
+  if (waits_long() && loop_.width > 1) loop_.width *= 2;
   constexpr std::int64_t most_phases = 16, most_in_phases = 256;
   loop_.most_phases = static_cast<int>(
       std::clamp<std::int64_t>(most_in_phases / std::max<std::int64_t>(cost_, 1), 1, most_phases));

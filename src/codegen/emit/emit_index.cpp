@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "codegen/emit/equations.hpp"
+#include "codegen/plan/result_parts.hpp"
 #include "ops/index_params.hpp"
 
 namespace apsis::detail {
@@ -137,28 +138,26 @@ bool emit_iota(Region& region, const Eqn& e) {
   return true;
 }
 
-/// Real and imaginary parts take turns in memory.
-void emit_complex(Region& region, const Eqn& e) {
-  Builder& b = region.b();
-  const Destination whole = region.destination(e.first_result, 1);
-  View parts = whole.place().view;
-  parts.offset *= 2;
-  for (auto& stride : parts.strides) stride *= 2;
-  for (ValueId v : region.operands(e)) {
-    // A loop may have written it there.
-    const Place& part = region.place(v);
-    const bool there = part.kind == Place::Kind::Memory && part.base.handle == whole.base().handle &&
-                       part.lanes == 1 && part.view.offset == parts.offset &&
-                       part.view.strides == parts.strides;
-    if (!there) region.copy(part, region.aval(v), whole.part(b, parts, 0));
-    ++parts.offset;
+/// Copies operands to their parts of the result. A loop may have written them there.
+void copy_parts(Region& region, const Eqn& e, const Destination& whole) {
+  const std::vector<View> views = parts_of(region.graph(), e, whole.place().view);
+  Lowering::Pieces pieces(region.lowering());
+  for (std::size_t k = 0; k < views.size(); ++k) {
+    pieces.next();
+    const ValueId v = region.operands(e)[k];
+    const Target part = whole.part(region.b(), views[k], 0);
+    if (!same_elements(region.place(v), part.place())) region.copy(region.place(v), region.aval(v), part);
   }
+  pieces.end();
+}
+
+void emit_complex(Region& region, const Eqn& e) {
+  const Destination whole = region.destination(e.first_result, 1);
+  copy_parts(region, e, whole);
   region.define(e.first_result, whole.place());
 }
 
-/// Each part is copied to its own slice of the result.
 bool emit_concatenate(Region& region, const Eqn& e) {
-  Builder& b = region.b();
   const Aval& aval = region.aval(e.first_result);
   auto axis = static_cast<std::size_t>(e.params.as<ConcatenateParams>().axis);
   int lanes = 1;
@@ -173,15 +172,7 @@ bool emit_concatenate(Region& region, const Eqn& e) {
     }
     if (interleave(region, aval, columns, whole)) return region.define(e.first_result, whole.place()), true;
   }
-  View part = whole.place().view;
-  Lowering::Pieces pieces(region.lowering());
-  for (ValueId v : region.operands(e)) {
-    pieces.next();
-    part.shape = region.aval(v).shape();
-    region.copy(region.place(v), region.aval(v), whole.part(b, part, 0));
-    part.offset += part.shape[axis] * part.strides[axis];
-  }
-  pieces.end();
+  copy_parts(region, e, whole);
   region.define(e.first_result, whole.place());
   return true;
 }

@@ -73,15 +73,28 @@ bool Fusion::can_walk_along(const SumAxes& axes) const {
                      [](const WalkStrides& s) { return s.inner == 0 || s.inner == 1; });
 }
 
-/// Whether neighbouring sums have neighbouring terms, in each array that has different ones.
-bool Fusion::has_lines_side_by_side() const {
+/// Whether there are so few terms, along one axis, that lines of neighbouring ones can be turned in
+/// registers.
+bool Fusion::can_turn(const SumAxes& axes) const {
+  constexpr std::int64_t most_unrolled = 512;  // instructions
+  return loop_.lanes == 1 && region_.lowering().options().vector_lanes != 1 &&
+         axes.terms > LoopNest::most_apart && axes.terms < sum_sequential_below && axes.inner == axes.terms &&
+         axes.terms * (cost_ + 4) <= most_unrolled;
+}
+
+/// Whether neighbouring sums have neighbouring terms, in each array that has different ones, or lines of them
+/// are turned.
+bool Fusion::has_lines_side_by_side(const SumAxes& sum) const {
   constexpr std::int64_t few = 4;
+  const bool turns = can_turn(sum);
   const std::vector<View> views = this->views();
   for (std::size_t d = 0; d < shape_.size(); ++d) {
     if (axes().contains(static_cast<std::int64_t>(d)) || shape_[d] < few) continue;
     const auto ok = [&](const View& v) {
-      const bool read = &v < views.data() + loop_.accesses.size();
-      return v.strides[d] == 1 || (read && v.strides[d] >= 0 && v.strides[d] <= LoopNest::most_apart);
+      const auto i = static_cast<std::size_t>(&v - views.data());
+      const bool read = i < loop_.accesses.size();
+      const bool line = turns && read && v.strides[d] > 0 && has_lines(loop_.accesses[i], sum.strides[i]);
+      return v.strides[d] == 1 || (read && v.strides[d] >= 0 && v.strides[d] <= LoopNest::most_apart) || line;
     };
     if (std::ranges::all_of(views, ok)) return true;
   }
@@ -91,7 +104,7 @@ bool Fusion::has_lines_side_by_side() const {
 bool Fusion::can_sum() const {
   if (std::ranges::any_of(loop_.accesses, [](const Access& a) { return !a.within.empty(); })) return false;
   const SumAxes sum(shape_, axes(), views());
-  return sum.few && (loop_.lanes > 1 || can_walk_along(sum) || has_lines_side_by_side());
+  return sum.few && (loop_.lanes > 1 || can_walk_along(sum) || has_lines_side_by_side(sum));
 }
 
 bool Fusion::walks_one_axis() const {
@@ -115,7 +128,10 @@ void Fusion::in_order() {
   };
   for (std::size_t i = 0; i < loop_.accesses.size(); ++i) take_apart(loop_.accesses[i], i);
   for (std::size_t i = 0; i < loop_.sinks.size(); ++i) take_apart(loop_.sinks[i], loop_.accesses.size() + i);
-  loop_.walk = {sum.terms, sum.inner, along};
+  const bool turned = !along && can_turn(sum) && std::ranges::any_of(loop_.accesses, [](const Access& a) {
+    return has_lines(a, a.walk);  // `take_apart` has set it
+  });
+  loop_.walk = {sum.terms, sum.inner, along, turned, cost_ <= short_wait};
   for (std::size_t i = 0; i < reduced_.size(); ++i) {
     const Aval& aval = graph_.aval(reduced_[i]);
     const int lanes = loop_.lanes > 1 ? loop_.totals[i].lanes : 1;
@@ -129,6 +145,8 @@ void Fusion::in_order() {
     // A vector does not go on in another line: as many partial results as divide the length of lines.
     if (sum.inner != sum.terms)
       loop_.width = static_cast<int>(std::min<std::int64_t>(loop_.width, sum.inner & -sum.inner));
+  } else if (turned) {
+    loop_.width = registers;  // squares are of one vector a line
   } else if (registers > 1) {
     // Partial results of a strip of sums side by side stay in the first cache.
     constexpr std::size_t strip_bytes = 512, most_lanes = 64;

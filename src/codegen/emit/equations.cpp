@@ -24,6 +24,7 @@ bool write(Region& region, const Eqn& e) {
 /// Ops with code of their own.
 constexpr std::pair<const Op*, bool (*)(Region&, const Eqn&)> writers[] = {
     {&cholesky_op, write<emit_matrices>},
+    {&complex_cholesky_op, write<emit_matrices>},
     {&complex_op, write<emit_complex>},
     {&concatenate_op, write<emit_concatenate>},
     {&dot_general_op, write<emit_contract>},
@@ -32,14 +33,19 @@ constexpr std::pair<const Op*, bool (*)(Region&, const Eqn&)> writers[] = {
     {&gather_op, write<emit_gather>},
     {&iota_op, write<emit_iota>},
     {&lu_op, write<emit_matrices>},
+    {&complex_lu_op, write<emit_matrices>},
     {&lu_solve_op, write<emit_matrices>},
+    {&complex_lu_solve_op, write<emit_matrices>},
     {&pad_op, write<emit_pad>},
     {&progress_op, write<emit_progress>},
     {&qr_op, write<emit_matrices>},
+    {&complex_qr_op, write<emit_matrices>},
     {&raise_when_op, write<emit_raise_when>},
     {&scatter_op, write<emit_scatter>},
     {&solve_op, write<emit_matrices>},
-    {&triangular_solve_op, write<emit_matrices>}};
+    {&complex_solve_op, write<emit_matrices>},
+    {&triangular_solve_op, write<emit_matrices>},
+    {&complex_triangular_solve_op, write<emit_matrices>}};
 
 }  // namespace
 

@@ -107,7 +107,8 @@ std::string FusedLoop::key() const {
   for (std::int64_t n : shape) append_word(key, static_cast<std::uint64_t>(n));
   append_word(key, static_cast<std::uint64_t>(lanes) << 32 | static_cast<std::uint64_t>(width));
   append_word(key, static_cast<std::uint64_t>(walk.terms));
-  append_word(key, static_cast<std::uint64_t>(walk.inner) << 1 | static_cast<std::uint64_t>(walk.along));
+  append_word(key, static_cast<std::uint64_t>(walk.inner) << 3 | static_cast<std::uint64_t>(walk.cheap) << 2 |
+                       static_cast<std::uint64_t>(walk.turned) << 1 | static_cast<std::uint64_t>(walk.along));
   for (const Access& a : accesses) {
     append_view(key, a);
     for (const Span& s : a.within) {

@@ -34,10 +34,12 @@ struct FusedLoop {
   std::uint32_t values = 0;
   int lanes = 1, width = 1, most_phases = 1;
   /// Of sums: the terms of each. They are walked along one axis, or along two, the second of `inner` places.
-  /// `along`: terms are neighbours in memory, and a vector holds several of them.
+  /// `along`: terms are neighbours in memory, and a vector holds several of them. `turned`: they are, too,
+  /// but few; a vector holds those of several sums.
   struct Walk {
     std::int64_t terms = 0, inner = 1;
-    bool along = false;
+    bool along = false, turned = false;
+    bool cheap = false;  // the code of a term is short
   } walk;
 
   /// What makes two loops the same code: all but addresses, scalars and the parameters of ops.

@@ -78,6 +78,12 @@ LoopNest::LoopNest(Builder& b, const Shape& shape, std::vector<Access> reads, st
   choose_axis(width, most_phases);
 }
 
+bool LoopNest::take_lines(int lines) {
+  if (axis_ < 0 || extents_[static_cast<std::size_t>(axis_)] < lines) return false;
+  width_ = lines;
+  return true;
+}
+
 /// Drops axes of size 1 and merges neighbours that every access walks as one.
 void LoopNest::collapse(const Shape& shape) {
   strides_.resize(accesses_.size());
@@ -140,8 +146,10 @@ void LoopNest::choose_axis(int width, int most_phases) {
       if (o != d) work *= extents_[o];
     for (std::size_t a = 0; a < strides_.size(); ++a) {
       const std::int64_t stride = strides_[a][d];
-      const bool near = (a < reads_ && stride > 1 && stride <= most_apart) || (a >= reads_ && stride == 2);
-      each += stride == 0 || stride == 1 ? 1 : near ? std::min<std::int64_t>(2 * stride, lanes) : lanes;
+      const bool near = (a < reads_ && stride >= -1 && stride <= most_apart) || (a >= reads_ && stride == 2);
+      each += stride == 0 || stride == 1 ? 1
+              : near                     ? std::min<std::int64_t>(2 * std::abs(stride), lanes)
+                                         : lanes;
     }
     if (best < 0 || work * each < best) {
       best = work * each;
@@ -264,8 +272,17 @@ void LoopNest::walk_to(Value i, std::int64_t inner, int along) {
   walked_inner_ = b_.sub(i, b_.mul(walked_outer_, b_.index(inner)));
 }
 
+void LoopNest::walk_to_term(int k, int terms) {
+  b_.set_lanes(1);
+  walk_to(b_.index(k), 0, 0);
+  term_ = k;
+  terms_ = terms;
+  if (k == 0) columns_.assign(accesses_.size(), std::vector<Value>(static_cast<std::size_t>(terms)));
+}
+
 void LoopNest::end_walk() {
-  along_ = 0;
+  along_ = line_ = 0;
+  term_ = -1;
   walked_outer_ = walked_inner_ = {};
 }
 
@@ -279,6 +296,7 @@ Value LoopNest::current_place(std::size_t a, std::int64_t scale) {
   };
   b_.set_lanes(1);
   if (!inner_zero_) add(inner_, strides_[a][static_cast<std::size_t>(axis_)]);
+  if (line_ > 0) add(b_.index(line_), strides_[a][static_cast<std::size_t>(axis_)]);
   add(walked_outer_, accesses_[a].walk.outer);
   add(walked_inner_, accesses_[a].walk.inner);
   return place;
@@ -292,15 +310,11 @@ Value LoopNest::lane_places(std::int64_t stride) {
 }
 
 /// The places of a phase's elements in the view of an access, from the first row on.
-Value LoopNest::phase_places(std::size_t a, int phase) {
+Dims LoopNest::phase_places(std::size_t a, int phase) const {
   const auto axis = static_cast<std::size_t>(axis_);
-  b_.set_lanes(width_);
-  Value places = b_.constant(Dtype::I64, 0);
-  for (int lane = 0; lane < width_; ++lane) {
-    const std::int64_t k = phase * width_ + lane;
-    places = b_.insert(places, lane,
-                       b_.index(k / phases_ * strides_[a][axis] + k % phases_ * strides_[a][axis + 1]));
-  }
+  Dims places;
+  for (std::int64_t k = phase * width_; k < (phase + 1) * width_; ++k)
+    places.push_back(k / phases_ * strides_[a][axis] + k % phases_ * strides_[a][axis + 1]);
   return places;
 }
 
@@ -310,10 +324,8 @@ void LoopNest::open_rows() {
   const auto axis = static_cast<std::size_t>(axis_);
   for (std::size_t a = 0; a < reads_; ++a) {
     if (!accesses_[a].base.handle || strides_[a][axis] != 0 || strides_[a][axis + 1] == 0) continue;
-    for (int phase = 0; phase < phases_; ++phase) {
-      const Value places = phase_places(a, phase);
-      row_of_all_[a].push_back(b_.gather(pointers_[a], places, accesses_[a].dtype));
-    }
+    for (int phase = 0; phase < phases_; ++phase)
+      row_of_all_[a].push_back(load_each(pointers_[a], accesses_[a].dtype, phase_places(a, phase)));
   }
   b_.set_lanes(1);
 }
@@ -331,10 +343,7 @@ Value LoopNest::load_in_rows(std::size_t a) {
     b_.set_lanes(width_);
     return b_.load(here, access.dtype);
   }
-  if (stride != 0) {
-    const Value places = phase_places(a, phase_);
-    return b_.gather(p, places, access.dtype);
-  }
+  if (stride != 0) return load_each(p, access.dtype, phase_places(a, phase_));
   Value& rows = number_of_row_[a];
   b_.set_lanes(width_);
   if (phase_ == 0)
@@ -361,6 +370,39 @@ Value LoopNest::load_turned(std::size_t a) {
   return square[static_cast<std::size_t>(phase_)];
 }
 
+/// Whether the terms of a line are neighbours in memory, and lines are far from one another.
+bool LoopNest::is_line(std::size_t a) const {
+  return term_ >= 0 && width_ > 1 && stride(a) > most_apart && has_lines(accesses_[a], accesses_[a].walk);
+}
+
+/// One term of all lines. Squares of lines and terms are loaded when the first of their terms is.
+Value LoopNest::load_term(std::size_t a) {
+  std::vector<Value>& columns = columns_[a];
+  const auto column = [&](int k) -> Value& { return columns[static_cast<std::size_t>(k)]; };
+  if (column(term_).handle) return column(term_);
+  const Access& access = accesses_[a];
+  const auto item = static_cast<std::int64_t>(item_size(access.dtype));
+  const int first = terms_ > width_ ? std::min(term_ / width_ * width_, terms_ - width_) : 0,
+            count = std::min(width_, terms_);
+  const Value walked = std::exchange(walked_inner_, {});
+  const ConstPointer lines = current(a);
+  walked_inner_ = walked;
+  b_.set_lanes(width_);
+  Value inside;
+  if (count < width_)
+    inside = b_.compare(Compare::Lt, b_.lane_numbers(),
+                        b_.constant(Dtype::I64, static_cast<std::uint64_t>(count)));
+  std::vector<Value> square;
+  for (int line = 0; line < width_; ++line) {
+    const ConstPointer p = b_.offset(lines, (line * stride(a) + first) * item);
+    b_.set_lanes(width_);
+    square.push_back(inside.handle ? b_.masked_load(p, access.dtype, inside) : b_.load(p, access.dtype));
+  }
+  transpose_square(b_, square);
+  for (int k = 0; k < count; ++k) column(first + k) = square[static_cast<std::size_t>(k)];
+  return column(term_);
+}
+
 /// How far down the square this phase is.
 std::int64_t LoopNest::places_down(std::size_t a) const {
   return down_ < 0 ? 0 : phase_ * strides_[a][static_cast<std::size_t>(down_)];
@@ -382,7 +424,11 @@ Value LoopNest::load(std::size_t a, std::int64_t shift, Value bytes) {
     if (const Value further = current_place(a, 1); further.handle) place = b_.add(place, further);
     if (down_ >= 0) place = b_.add(place, b_.index(places_down(a)));
     if (rows && !alike) {
-      const Value places = phase_places(a, phase_);
+      b_.set_lanes(width_);
+      Value places = b_.constant(Dtype::I64, 0);
+      const Dims known = phase_places(a, phase_);
+      for (int lane = 0; lane < width_; ++lane)
+        places = b_.insert(places, lane, b_.index(known[static_cast<std::size_t>(lane)]));
       place = b_.add(b_.splat(place), places);
     } else if (stride != 0 && vector() > 1) {
       Value lanes = lane_places(stride);
@@ -390,6 +436,7 @@ Value LoopNest::load(std::size_t a, std::int64_t shift, Value bytes) {
     }
     return from_index(b_, place, access.dtype);
   }
+  if (is_line(a)) return load_term(a);
   if (rows && !alike) return load_in_rows(a);
   if (down_ >= 0 && is_turned(a, static_cast<std::size_t>(down_))) return load_turned(a);
   ConstPointer p = current(a);
@@ -406,11 +453,33 @@ Value LoopNest::load(std::size_t a, std::int64_t shift, Value bytes) {
   return load_apart(p, access.dtype, stride);
 }
 
+/// A vector of elements at known places. Loads one by one take less time than the instruction for them.
+Value LoopNest::load_each(ConstPointer p, Dtype dtype, const Dims& places) {
+  const auto item = static_cast<std::int64_t>(item_size(dtype));
+  b_.set_lanes(static_cast<int>(places.size()));
+  Value all = b_.constant(dtype, 0);
+  b_.set_lanes(1);
+  for (std::size_t i = 0; i < places.size(); ++i)
+    all = b_.insert(all, static_cast<int>(i), b_.load_element(b_.offset(p, places[i] * item), dtype));
+  b_.set_lanes(static_cast<int>(places.size()));
+  return all;
+}
+
 /// A vector of elements, `stride` apart. If they are near, of vectors side by side, the last of which ends
-/// with the last element: that takes a tenth of the time of a gather.
+/// with the last element: that takes a tenth of the time of a gather. Reversed ones are one vector.
 Value LoopNest::load_apart(ConstPointer p, Dtype dtype, std::int64_t stride) {
   const std::int64_t lanes = vector(), last = (lanes - 1) * (stride - 1);
-  if (stride < 2 || stride > most_apart) return b_.gather(p, lane_places(stride), dtype);
+  if (stride == -1) {
+    const Value v = b_.load(b_.offset(p, (1 - lanes) * static_cast<std::int64_t>(item_size(dtype))), dtype);
+    std::vector<int> from;
+    for (std::int64_t i = 0; i < lanes; ++i) from.push_back(static_cast<int>(lanes - 1 - i));
+    return b_.shuffle(v, v, from);
+  }
+  if (stride < 2 || stride > most_apart) {
+    Dims places;
+    for (std::int64_t i = 0; i < lanes; ++i) places.push_back(i * stride);
+    return load_each(p, dtype, places);
+  }
   Value all;
   for (std::int64_t part = 0; part < stride; ++part) {
     const std::int64_t start = part + 1 < stride ? part * lanes : last;
@@ -478,7 +547,15 @@ void LoopNest::store(std::size_t sink, Value v, std::int64_t shift) {
   else if (const std::size_t other = other_part(sink); other != sink)
     store_part(sink, other, v, p);
   else
-    b_.scatter(p, lane_places(stride), v);
+    store_apart(p, v, stride);
+}
+
+void LoopNest::store_apart(Pointer p, Value v, std::int64_t stride) {
+  const std::int64_t bytes = stride * static_cast<std::int64_t>(item_size(v.dtype));
+  const int lanes = vector();
+  b_.set_lanes(1);
+  for (int i = 0; i < lanes; ++i) b_.store(b_.offset(p, i * bytes), b_.extract(v, i));
+  b_.set_lanes(lanes);
 }
 
 /// The sink of what lies between the elements of this one, as the imaginary parts of complex numbers lie

@@ -44,6 +44,11 @@ struct Sink {
   WalkStrides walk = {};
 };
 
+/// Whether the terms of a sum are neighbours in an array whose squares can be turned in registers.
+inline bool has_lines(const Access& access, const WalkStrides& walk) {
+  return walk.inner == 1 && access.base.handle && item_size(access.dtype) >= 4;
+}
+
 /// An I64 index as an element of an iota.
 Value from_index(Builder& b, Value index, Dtype dtype);
 
@@ -95,6 +100,11 @@ class LoopNest {
   LoopNest(Builder& b, const Shape& shape, std::vector<Access> reads, std::span<const Sink> sinks, int width,
            int lanes = 1, int most_phases = 1);
 
+  /// Before `open`, for a nest of width 1 whose body walks along lines: an iteration takes so many lines, one
+  /// after the other, if there are as many along the last axis. Then `load` and `store` are of `line`, while
+  /// the body walks.
+  bool take_lines(int lines);
+  void set_line(int line) { line_ = line; }
   /// Before `open`: a value that passes from each iteration to the next, `initial` in the first.
   void carry(Value initial) { carried_.push_back(initial); }
   /// The i-th of them: the current one, which may be replaced; after `close` the last.
@@ -107,6 +117,9 @@ class LoopNest {
   /// Goes to place `i` (a scalar I64) of the axis that the caller walks; or of the two, if `inner` > 0: so
   /// many places has the second. `along` > 0: the current elements are so many neighbours of that axis.
   void walk_to(Value i, std::int64_t inner, int along);
+  /// Goes to term k of `terms`, known numbers both, of lines side by side, all in the order of terms. Terms
+  /// that are neighbours in memory are loaded along their lines, and turned in registers.
+  void walk_to_term(int k, int terms);
   /// Back to where the loops are.
   void end_walk();
   /// The current elements; one scalar where all are the same. `shift`: places further on in memory, and
@@ -137,11 +150,15 @@ class LoopNest {
   void open_rows();
   Value current_place(std::size_t access, std::int64_t scale);
   Value lane_places(std::int64_t stride);
-  Value phase_places(std::size_t access, int phase);
+  Dims phase_places(std::size_t access, int phase) const;
   Value load_in_rows(std::size_t access);
   Value load_turned(std::size_t access);
+  bool is_line(std::size_t access) const;
+  Value load_term(std::size_t access);
   std::int64_t places_down(std::size_t access) const;
+  Value load_each(ConstPointer p, Dtype dtype, const Dims& places);
   Value load_apart(ConstPointer p, Dtype dtype, std::int64_t stride);
+  void store_apart(Pointer p, Value v, std::int64_t stride);
   Pointer address(std::size_t access);
   std::size_t other_part(std::size_t sink) const;
   void store_part(std::size_t sink, std::size_t other, Value v, Pointer p);
@@ -171,7 +188,9 @@ class LoopNest {
   std::vector<Value> inside_;          // by access: of the loops that are open; no handle: yes
   std::vector<Value> places_;          // of iotas
   Value walked_outer_, walked_inner_;  // no handle: 0
-  int along_ = 0;
+  int along_ = 0, line_ = 0;
+  int term_ = -1, terms_ = 0;                // -1: they are not known numbers
+  std::vector<std::vector<Value>> columns_;  // by access, by term
   Value inner_;
   bool inner_zero_ = true;
 };

@@ -1,6 +1,7 @@
 // Loops with sums, and with other reductions over some axes, in the order of ops/sum_order.hpp.
 
 #include <algorithm>
+#include <bit>
 #include <iterator>
 
 #include "codegen/emit/combine.hpp"
@@ -53,10 +54,76 @@ class OrderedSums {
       if (!step.stores.empty()) continue;
       const Type& total = loop.totals[sums_.size()];
       sums_.push_back({Combine(b, *step.eqn->op, total.dtype), total, step.eqn->op->neutral(total.dtype)});
+      any_order_ = any_order_ && step.eqn->op->any_order;
     }
   }
 
-  Values totals() { return parts({}, loop_.walk.terms); }
+  /// Whether all lines go down through memory side by side: what comes out the same in any order has no
+  /// partial results, and the totals of all are in the second cache.
+  bool goes_down() const {
+    constexpr std::int64_t fewest = 16, most_bytes = 1 << 18;
+    const FusedLoop::Walk& walk = loop_.walk;
+    if (!any_order_ || walk.along || walk.turned || loop_.lanes > 1 || walk.terms < fewest || !is_far(1))
+      return false;
+    const std::size_t first = loop_.sinks.size() - sums_.size();
+    for (std::size_t i = 0; i < sums_.size(); ++i) {
+      const Sink& sink = loop_.sinks[first + i];
+      if (sink.dtype != sums_[i].total.dtype || !sink.view.is_contiguous() || sink.mask.handle) return false;
+      if (loop_.shape.product() * static_cast<std::int64_t>(item_size(sink.dtype)) > most_bytes) return false;
+    }
+    return true;
+  }
+  /// Combines term after term with the totals, where these are to be.
+  void write_downwards() {
+    const std::size_t first = loop_.sinks.size() - sums_.size();
+    each_line([&] {
+      const Values none = neutral(nest_.width());
+      for (std::size_t i = 0; i < sums_.size(); ++i) nest_.store(first + i, none[i]);
+    });
+    b_.set_lanes(1);
+    CountedLoop terms(b_, loop_.walk.terms, 1);
+    walk_to(terms.index(), 1);
+    each_line([&] {
+      const Values more = terms_here(1);
+      for (std::size_t i = 0; i < sums_.size(); ++i) {
+        const ConstPointer total = nest_.current_sink(first + i);
+        b_.set_lanes(nest_.width());
+        nest_.store(first + i, sums_[i].combine(b_.load(total, sums_[i].total.dtype), more[i]));
+      }
+    });
+    terms.close();
+  }
+
+  /// How many lines are walked side by side, their partial results becoming one vector of totals: of short
+  /// lines, most of the work is in putting partial results together.
+  int lines_at_once() const {
+    constexpr int lines = 8;
+    constexpr std::int64_t most = 160;  // operations
+    const std::int64_t count = loop_.walk.terms;
+    if (!loop_.walk.along || !loop_.walk.cheap || count > sum_block) return 1;
+    const int step = step_of(count);
+    const std::int64_t operations = (count + step - 1) / step * static_cast<std::int64_t>(loop_.steps.size());
+    const bool fits = step >= lines && is_in_registers(count, step) && is_unrolled(count, step);
+    return fits && operations * lines <= most ? lines : 1;
+  }
+
+  /// Of so many lines of the nest.
+  Values totals(int lines) {
+    if (lines == 1) return parts({}, loop_.walk.terms);
+    const int step = step_of(loop_.walk.terms);
+    std::vector<Values> partial(sums_.size());
+    for (int line = 0; line < lines; ++line) {
+      nest_.set_line(line);
+      const Values of_line = in_registers({}, loop_.walk.terms, step);
+      for (std::size_t i = 0; i < sums_.size(); ++i)
+        partial[i].push_back(sums_[i].combine.across(of_line[i], 2 * lines));
+    }
+    Values totals;
+    for (std::size_t i = 0; i < sums_.size(); ++i)
+      totals.push_back(sums_[i].combine.across(std::move(partial[i])));
+    b_.set_lanes(1);
+    return totals;
+  }
 
   /// The memory of sums that alternate, by sum and line: totals of each level of parts, then partial results.
   static std::vector<Sink> memory(Builder& b, const FusedLoop& loop) {
@@ -146,7 +213,7 @@ class OrderedSums {
 
   /// `count` terms from `start` on; no handle: from the first one on.
   Values parts(Value start, std::int64_t count) {
-    if (count <= sum_block) return block(start, count);
+    if (any_order_ || count <= sum_block) return block(start, count);
     const std::int64_t part = sum_part(count), full = count / part, rest = count % part;
     Values totals;
     if (full == 1) {
@@ -161,12 +228,27 @@ class OrderedSums {
     return totals;
   }
 
+  /// How many partial results a vector has.
+  int step_of(std::int64_t count) const {
+    const int widest = loop_.walk.along ? loop_.width : 1;
+    if (!any_order_) return std::min(partials_of(count), widest);
+    return static_cast<int>(
+        std::bit_floor(static_cast<std::uint64_t>(std::min<std::int64_t>(count, widest))));
+  }
+  /// Whether they are all of them.
+  bool is_in_registers(std::int64_t count, int step) const {
+    return any_order_ || step == partials_of(count);
+  }
+  bool is_unrolled(std::int64_t count, int step) const {
+    constexpr std::int64_t most = 32;  // operations
+    return count / step * static_cast<std::int64_t>(loop_.steps.size()) <= most;
+  }
+
   /// A block, or a part of one.
   Values block(Value start, std::int64_t count) {
-    const int partials = partials_of(count);
-    const int step = loop_.walk.along ? std::min(partials, loop_.width) : 1;
-    Values totals =
-        partials == step ? in_registers(start, count, step) : in_memory(start, count, step, partials / step);
+    const int step = step_of(count);
+    Values totals = is_in_registers(count, step) ? in_registers(start, count, step)
+                                                 : in_memory(start, count, step, partials_of(count) / step);
     if (step > 1)
       for (std::size_t i = 0; i < sums_.size(); ++i) totals[i] = sums_[i].combine.across(totals[i]);
     b_.set_lanes(1);
@@ -175,10 +257,15 @@ class OrderedSums {
 
   /// All partial results in one vector a sum.
   Values in_registers(Value start, std::int64_t count, int step) {
-    constexpr std::int64_t most_unrolled = 32;  // operations
     const std::int64_t vectors = count / step;
     Values totals;
-    if (vectors * static_cast<std::int64_t>(loop_.steps.size()) <= most_unrolled) {
+    if (loop_.walk.turned) {
+      for (int k = 0; k < static_cast<int>(count); ++k) {
+        nest_.walk_to_term(k, static_cast<int>(count));
+        Values more = terms_here(1);
+        k == 0 ? totals.swap(more) : combine(totals, more);
+      }
+    } else if (is_unrolled(count, step)) {
       totals = terms(after(start, b_.index(0)), step);
       for (std::int64_t k = 1; k < vectors; ++k)
         combine(totals, terms(after(start, b_.index(k * step)), step));
@@ -259,9 +346,11 @@ class OrderedSums {
     loop.close();
   }
 
-  /// The last terms along a line, fewer than a vector of them: the last vector of terms ends with them.
+  /// The last terms along a line, fewer than a vector of them: the last vector of terms ends with them. What
+  /// comes out the same in any order does so if terms come twice.
   void add_rest(Values& totals, Value start, std::int64_t count, int step) {
     const Values last = terms(after(start, b_.index(count - step)), step);
+    if (any_order_) return combine(totals, last);
     const auto rest = static_cast<int>(count % step);
     std::vector<int> own, chosen;
     for (int j = 0; j < step; ++j) {
@@ -384,6 +473,7 @@ class OrderedSums {
   const FusedLoop& loop_;
   LoopNest& nest_;
   std::vector<Sum> sums_;
+  bool any_order_ = true;  // of all of them
 };
 
 }  // namespace
@@ -397,9 +487,11 @@ void write_sums(Builder& b, const FusedLoop& loop) {
   }
   LoopNest nest(b, loop.shape, loop.accesses, loop.sinks, loop.walk.along || loop.lanes > 1 ? 1 : loop.width,
                 loop.lanes);
-  nest.open();
   OrderedSums sums(b, loop, nest);
-  Values totals = sums.totals();
+  if (sums.goes_down()) return sums.write_downwards();
+  const int wanted = sums.lines_at_once(), lines = wanted > 1 && nest.take_lines(wanted) ? wanted : 1;
+  nest.open();
+  const Values totals = sums.totals(lines);
   nest.end_walk();
   const std::size_t first = loop.sinks.size() - totals.size();
   for (std::size_t i = 0; i < totals.size(); ++i) {

@@ -5,6 +5,7 @@
 
 #include "codegen/emit/equations.hpp"
 #include "codegen/emit/list_access.hpp"
+#include "codegen/plan/result_parts.hpp"
 #include "ir/copy.hpp"
 #include "ops/table.hpp"
 #include "passes/analysis/fusible.hpp"
@@ -17,7 +18,9 @@ Region::Region(Lowering& lowering, const Graph& graph, int lanes, Value mask)
       graph_(graph),
       places_(graph.value_count()),
       uses_(count_uses(graph)),
-      hints_(graph.value_count()) {}
+      hints_(graph.value_count()) {
+  if (lanes == 1) find_joined();
+}
 
 void Region::hint_output(std::size_t output, const Place& target) {
   ValueId v = graph_.outputs()[output];
@@ -35,13 +38,7 @@ void Region::hint_output(std::size_t output, const Place& target) {
     if (e->op->kind == OpKind::View) {
       // What a reshape reads may be made at the place of its result.
       u = graph_.operands(*e)[0];
-      View view;
-      const bool same =
-          graph_.aval(u).size() == graph_.aval(v).size() &&
-          graph_.aval(u).dtype() == graph_.aval(v).dtype() && (!updated || uses_[u] == 1) &&
-          e->op->view(e->params, graph_.aval(v), View::contiguous(graph_.aval(u).shape()), view) &&
-          view.is_contiguous() && view.offset == 0;
-      if (!same) {
+      if (!is_reshape(graph_, *e) || (updated && uses_[u] != 1)) {
         hints_[v] = Home(std::move(place));
         return;
       }
@@ -49,7 +46,7 @@ void Region::hint_output(std::size_t output, const Place& target) {
       place.view.strides = View::contiguous(place.view.shape).strides;
     } else {
       hints_[v] = Home(Place(place));
-      if (e->op == &complex_op && !updated) hint_parts(*e, place);
+      if (is_made_of_parts(*e) && !updated) hint_parts(*e, place);
       // What an update changes may be made at the place of its result, if nothing else reads it.
       const std::uint32_t result = v - e->first_result;
       const std::int64_t operand = updated_operand(*e, result);
@@ -62,7 +59,7 @@ void Region::hint_output(std::size_t output, const Place& target) {
   }
 }
 
-/// Loops write the parts of complex numbers where the numbers are to be.
+/// Loops write parts of complex numbers and of concatenations where the whole is to be.
 void Region::hint_parts(const Eqn& e, const Place& whole) {
   if (whole.lanes > 1 || whole.apart.handle) return;
   Place part = whole;
@@ -70,14 +67,43 @@ void Region::hint_parts(const Eqn& e, const Place& whole) {
   const auto buffer = std::make_shared<Buffer>();
   buffer->parts = {whole.buffer};
   part.buffer = BufferReader(buffer);
-  part.view.offset *= 2;
-  for (auto& stride : part.view.strides) stride *= 2;
-  for (const ValueId v : graph_.operands(e)) {
-    const Eqn* made = graph_.definition(v);
-    if (!hints_[v] && !in_registers(graph_.aval(v)) && made && fusible(graph_, *made))
-      hints_[v] = Home(Place(part));
-    ++part.view.offset;
+  const std::vector<View> views = parts_of(graph_, e, whole.view);
+  for (std::size_t k = 0; k < views.size(); ++k) {
+    part.view = views[k];
+    const std::optional<ValueId> v = made_for_part(graph_, e, k, part.view);
+    if (v && !hints_[*v] && !in_registers(graph_.aval(*v))) hints_[*v] = Home(Place(part));
   }
+}
+
+void Region::find_joined() {
+  for (const Eqn& e : graph_.eqns()) {
+    if (!e.op->joins || in_registers(graph_.aval(e.first_result))) continue;
+    if (joined_in_.empty()) joined_in_.resize(graph_.value_count());
+    std::vector<View> views = parts_of(graph_, e, View::contiguous(graph_.aval(e.first_result).shape()));
+    for (std::size_t k = 0; k < views.size(); ++k) {
+      const std::optional<ValueId> v = made_for_part(graph_, e, k, views[k]);
+      if (v && !joined_in_[*v]) joined_in_[*v] = &e;
+    }
+  }
+}
+
+void Region::begin_joined(const Eqn& e) {
+  if (hints_[e.first_result]) return;  // its parts had theirs with it
+  Place whole = allocate(graph_.aval(e.first_result), 1).place();
+  hint_parts(e, whole);
+  hints_[e.first_result] = Home(std::move(whole));
+}
+
+/// What is joined has its memory from here on.
+void Region::end_joined(const Eqn& e) {
+  Home& whole = hints_[e.first_result];
+  if (!whole || joined_in_.empty()) return;
+  std::vector<View> views = parts_of(graph_, e, whole.view);
+  for (std::size_t k = 0; k < views.size(); ++k) {
+    const std::optional<ValueId> v = made_for_part(graph_, e, k, views[k]);
+    if (v && joined_in_[*v] == &e) hints_[*v] = {};
+  }
+  whole = {};
 }
 
 void Region::run_invariant(std::span<const char> inputs) {
@@ -88,7 +114,9 @@ void Region::run_invariant(std::span<const char> inputs) {
     for (std::uint32_t i : item.eqns)
       for (std::uint32_t r = 0; r < graph_.eqns()[i].result_count; ++r)
         ++uses_[graph_.eqns()[i].first_result + r];
+  before_loop_ = true;
   run_items(schedule_.invariant);
+  before_loop_ = false;
 }
 
 void Region::run() {
@@ -111,7 +139,10 @@ void Region::run_items(std::span<const Item> items) {
       emit_cluster(*this, item.eqns);
     else
       emit(*this, graph_.eqns()[item.eqns[0]]);
-    for (std::uint32_t i : item.eqns) release_operands(graph_.eqns()[i]);
+    for (std::uint32_t i : item.eqns) {
+      if (graph_.eqns()[i].op->joins) end_joined(graph_.eqns()[i]);
+      release_operands(graph_.eqns()[i]);
+    }
   }
   pieces.end();
 }
@@ -164,6 +195,8 @@ void Region::define(ValueId v, Place place) {
 }
 
 Destination Region::destination(ValueId v, int lanes) {
+  if (!joined_in_.empty() && joined_in_[v] && !hints_[v] && lanes == 1 && !before_loop_)
+    begin_joined(*joined_in_[v]);
   const Home& hint = hints_[v];
   if (hint && hint.lanes == lanes && is_own(hint)) return overwrite(hint.value());
   return allocate(graph_.aval(v), lanes);

@@ -59,6 +59,9 @@ class Region : public PlaceAccess {
  private:
   void run_items(std::span<const Item> items);
   void hint_parts(const Eqn& e, const Place& whole);
+  void find_joined();
+  void begin_joined(const Eqn& e);
+  void end_joined(const Eqn& e);
   void release_operands(const Eqn& e);
   void release(Place& place);
 
@@ -66,8 +69,12 @@ class Region : public PlaceAccess {
   std::vector<Place> places_;        // by value
   std::vector<std::uint32_t> uses_;  // by value: operands and outputs that are still to come
   std::vector<Home> hints_;          // by value
+  /// By value: the concatenation that it is to be a part of, whose memory is taken when the first part is
+  /// made.
+  std::vector<const Eqn*> joined_in_;
   Schedule schedule_;
   bool scheduled_ = false;
+  bool before_loop_ = false;  // what is written now lasts through the loop
   bool shares_loops_ = false;
 };
 

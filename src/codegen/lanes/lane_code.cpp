@@ -1,8 +1,10 @@
 #include "codegen/lanes/lane_code.hpp"
 
+#include <algorithm>
 #include <memory>
 
 #include "codegen/lanes/packet_loop.hpp"
+#include "passes/analysis/call_cost.hpp"
 
 namespace apsis::detail {
 
@@ -12,15 +14,48 @@ LaneCode::LaneCode(Lowering& lowering, const MapLanesParams& params, LaneSplit s
       b_(lowering.b),
       tapes_(std::move(tapes)),
       tape_offsets_(chunk_.split.region->outputs().size(), 0) {
-  if (choose && chunk_.split.loop && params.lanes >= 16 * width && latency_bound()) chunk_.width *= 2;
+  if (choose) chunk_.width *= registers_a_value(params.lanes);
 }
+
+namespace {
+
+constexpr std::int64_t most_elements = 32;  // of a loop's state; larger ones would be spilled
+constexpr std::size_t most_equations = 600;
+constexpr std::int64_t most_length = 2500;  // in instructions: beyond, compiling takes longer than running
+
+/// The largest state of a loop in a program, in elements; 0 if there is no loop.
+std::int64_t largest_state(const Graph& graph) {
+  std::int64_t most = 0;
+  for (const Eqn& e : graph.eqns()) {
+    if (is_loop(e)) {
+      const Loop loop(e);
+      std::int64_t elements = 0;
+      for (std::size_t c = 0; c < loop.carries; ++c) elements += loop.body->aval(loop.in_body(c)).size();
+      most = std::max(most, elements);
+    }
+    each_region(e.params, [&](const Graph& region) { most = std::max(most, largest_state(region)); });
+  }
+  return most;
+}
+
+}  // namespace
 
 /// One step of a small loop is a chain of dependent operations that leaves most of the machine idle: two
 /// registers a value give it a second chain (measured on Lorenz by Tsit5: 1.6 times the lane-steps a second).
-/// Larger states would be spilled.
-bool LaneCode::latency_bound() const {
-  constexpr std::int64_t most_elements = 32;
-  constexpr std::size_t most_equations = 600;
+/// Where a packet runs its loops from their beginning to their end, short code gains by four, too. At least
+/// eight packets remain for threads.
+int LaneCode::registers_a_value(std::int64_t lanes) const {
+  constexpr std::int64_t short_code = 150, few_elements = 8, register_limit = 16;
+  if (lanes < 16 * chunk_.width) return 1;
+  if (chunk_.split.loop) return is_small_loop() ? 2 : 1;
+  const Graph& region = *chunk_.split.region;
+  const std::int64_t state = largest_state(region), length = code_length(region, register_limit);
+  if (state == 0 || state > most_elements || length > most_length) return 1;
+  return lanes >= 32 * chunk_.width && state <= few_elements && length <= short_code ? 4 : 2;
+}
+
+/// Of the loop whose lanes are replaced one by one.
+bool LaneCode::is_small_loop() const {
   std::int64_t elements = 0;
   const auto operands = chunk_.split.region->operands(*chunk_.split.loop);
   for (std::size_t k = 0; k < operands.size(); ++k)

@@ -12,7 +12,7 @@ namespace apsis::detail {
 
 class LaneCode {
  public:
-  /// `width`: lanes of a packet; with `choose`, twice as many where that pays. `tapes`: for each operand that
+  /// `width`: lanes of a packet; with `choose`, two or four times as many where that pays. `tapes`: for each operand that
   /// is a list of the lanes, a number that those from one tape share.
   LaneCode(Lowering& lowering, const MapLanesParams& params, LaneSplit split, std::vector<std::size_t> tapes,
            int width, bool choose);
@@ -25,7 +25,8 @@ class LaneCode {
   std::int64_t tape_offset(std::size_t output) const { return tape_offsets_[output]; }
 
  private:
-  bool latency_bound() const;
+  int registers_a_value(std::int64_t lanes) const;
+  bool is_small_loop() const;
   void write_loop();
   void write_packets();
   void write_lane(Value id);

@@ -130,5 +130,15 @@ inline bool same_memory(const Location& a, const Location& b) {
          a.base.handle == b.base.handle && a.view.offset == b.view.offset && a.view.is_contiguous() &&
          b.view.is_contiguous() && a.lanes == b.lanes;
 }
+/// The same, gaps included.
+inline bool same_elements(const Location& a, const Location& b) {
+  if (a.kind != Location::Kind::Memory || b.kind != Location::Kind::Memory || a.lanes != 1 || b.lanes != 1 ||
+      a.apart.handle || b.apart.handle || a.base.handle != b.base.handle || a.view.offset != b.view.offset ||
+      a.view.shape != b.view.shape)
+    return false;
+  for (std::size_t i = 0; i < a.view.shape.size(); ++i)
+    if (a.view.shape[i] != 1 && a.view.strides[i] != b.view.strides[i]) return false;
+  return true;
+}
 
 }  // namespace apsis::detail

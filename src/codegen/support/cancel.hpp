@@ -8,6 +8,10 @@ namespace apsis::detail {
 inline constexpr std::uint32_t never_cancelled = 0;
 extern constinit thread_local const std::uint32_t* cancel_flag [[gnu::tls_model("initial-exec")]];
 /// For loops that are interpreted: throws if the flag is set.
-void poll_cancelled();
+[[noreturn]] void fail_cancelled();
+inline void poll_cancelled() {
+  if (__atomic_load_n(cancel_flag, __ATOMIC_RELAXED) != 0) [[unlikely]]
+    fail_cancelled();
+}
 
 }  // namespace apsis::detail

@@ -24,7 +24,7 @@ struct Kernel {
 
 /// What a call keeps beside the memory it works in. `CallContext::runtime` points here.
 struct CallState {
-  ListStore lists{list_limit()};
+  CallLists lists;
   const Graph* graph = nullptr;   // the caller's, equal to what was compiled: names the places of errors
   CallState* call = nullptr;      // of a chunk of lanes: the state of the whole call, whose lists they share
   std::exception_ptr error;       // thrown by an op; rethrown when the program has returned

@@ -1,15 +1,13 @@
 #include "codegen/support/lanes.hpp"
 
-#include <immintrin.h>
 #include <tbb/info.h>
-#include <tbb/parallel_for.h>
-#include <tbb/task_arena.h>
 
 #include <algorithm>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "base/threads.hpp"
 #include "codegen/support/kernels.hpp"
 #include "core/memory.hpp"
 
@@ -43,18 +41,6 @@ std::int64_t lanes_per_chunk(std::int64_t lanes, std::int64_t width) {
 }
 
 namespace {
-
-/// The caller's rounding and denormal modes for the time of a task.
-class FloatModes {
- public:
-  explicit FloatModes(unsigned modes) : previous_(_mm_getcsr()) { _mm_setcsr(modes); }
-  ~FloatModes() { _mm_setcsr(previous_); }
-  FloatModes(const FloatModes&) = delete;
-  FloatModes& operator=(const FloatModes&) = delete;
-
- private:
-  unsigned previous_;
-};
 
 struct Scratch {
   void* data;
@@ -132,33 +118,17 @@ void run_in_parallel(const Lanes& lanes, std::span<Outcome> outcomes) {
   const auto count = std::ssize(outcomes);
   // The lowest chunk that failed says how the call ends.
   std::atomic<std::int64_t> failed{count};
-  const unsigned modes = _mm_getcsr();
-  // The count of chunks orders them after what the caller did, and before what it does next. The scheduler
-  // does so too, but inside a library that the thread sanitizer cannot see into. (It is no local: a thread
-  // that looks for one in the body below has read what is to be ordered.)
-  std::atomic<std::int64_t>& order = lane_counts().chunks;
   const auto body = [&](std::int64_t number) {
-    lane_counts().chunks.load(std::memory_order_acquire);
     std::int64_t lowest = failed.load(std::memory_order_relaxed);
     if (number > lowest) return;
-    const FloatModes of_caller(modes);
     Outcome& outcome = outcomes[static_cast<std::size_t>(number)];
     outcome = lanes.run(number);
     if (outcome.status)
       while (number < lowest && !failed.compare_exchange_weak(lowest, number, std::memory_order_relaxed)) {
       }
-    lane_counts().chunks.fetch_add(1, std::memory_order_release);
+    lane_counts().chunks.fetch_add(1, std::memory_order_relaxed);
   };
-  order.fetch_add(0, std::memory_order_release);
-  bool shared_out = true;
-  try {
-    // Isolated: while this thread waits it must not take up work of others, which might trace or compile.
-    tbb::this_task_arena::isolate([&] { tbb::parallel_for(std::int64_t{0}, count, body); });
-  } catch (...) {  // no thread to be had, or no memory for tasks
-    shared_out = false;
-  }
-  order.load(std::memory_order_acquire);
-  if (!shared_out) run_in_order(lanes, outcomes);
+  if (!share_out(count, body)) run_in_order(lanes, outcomes);
 }
 
 }  // namespace

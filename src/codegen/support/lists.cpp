@@ -25,6 +25,12 @@ std::int64_t list_limit() {
   return limit;
 }
 
+ListStore& CallLists::make() {
+  auto made = std::make_unique<ListStore>(list_limit());
+  ListStore* there = nullptr;
+  return store_.compare_exchange_strong(there, made.get()) ? *made.release() : *there;
+}
+
 List* ListStore::make(std::int64_t record_bytes) {
   std::scoped_lock lock(mutex_);
   if (!idle_) {
@@ -198,7 +204,7 @@ namespace {
 
 ListStore& store_of(CallContext* context) {
   auto& state = *static_cast<CallState*>(context->runtime);
-  return state.call ? state.call->lists : state.lists;
+  return (state.call ? state.call : &state)->lists.store();
 }
 
 void append(ListStore& store, List& list, const void* record) {

@@ -3,6 +3,7 @@
 // Lists: sequences of records, of a length known at run time, that loops write and read in order. A loop
 // packs the values it appends in one iteration into one record. Records live in chunks that never move.
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -91,6 +92,23 @@ class ListStore {
   std::vector<std::vector<void*>> tables_;
   std::unique_ptr<ListChunk*[]> spare_;  // by the bits of their capacities; null in calls that give none back
   Slabs slabs_;
+};
+
+/// The lists of one call, made when a thread of it first asks for them: most calls have none.
+class CallLists {
+ public:
+  CallLists() = default;
+  ~CallLists() { delete store_.load(std::memory_order_acquire); }
+  CallLists(const CallLists&) = delete;
+  CallLists& operator=(const CallLists&) = delete;
+  ListStore& store() {
+    ListStore* made = store_.load(std::memory_order_acquire);
+    return made ? *made : make();
+  }
+
+ private:
+  ListStore& make();
+  std::atomic<ListStore*> store_{nullptr};
 };
 
 /// A list as the argument or result of a program, made from or turned into a list array of the evaluator. In

@@ -23,20 +23,6 @@ std::vector<Aval> avals_with_parts(std::span<const Aval> avals) {
 
 }  // namespace
 
-std::vector<Array> with_parts(std::span<const Array> arrays) {
-  std::vector<Array> out;
-  for (const Array& a : arrays) {
-    if (a.aval().is_list() || !is_complex(a.dtype())) {
-      out.push_back(a);
-      continue;
-    }
-    const Parts z = parts_of(a);
-    out.push_back(z.re);
-    out.push_back(z.im);
-  }
-  return out;
-}
-
 std::vector<Array> without_parts(std::span<const Array> parts, std::span<const Aval> avals) {
   std::vector<Array> out;
   auto next = parts.begin();

@@ -5,12 +5,10 @@
 
 #include <vector>
 
-#include "ir/graph.hpp"
+#include "ops/complex.hpp"
 
 namespace apsis::detail {
 
-/// Each complex array as its two parts.
-std::vector<Array> with_parts(std::span<const Array> arrays);
 /// The arrays of the given avals from what `with_parts` made of them.
 std::vector<Array> without_parts(std::span<const Array> parts, std::span<const Aval> avals);
 /// The region with each complex input and output as its two parts.

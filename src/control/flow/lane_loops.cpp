@@ -130,12 +130,18 @@ void note(MappedAxis axis, bool apart, bool lanes, const std::string& why) {
               (lanes ? "lanes: " : "lockstep: ") + why);
 }
 
-/// Elements of an array up to which lanes hold it in registers.
-constexpr std::int64_t register_elements = 64;
+/// Elements of an array up to which lanes are as fast as lockstep in reverse mode, too.
+constexpr std::int64_t small_array = 64;
+/// Up to which a packet's array stays in the second-level cache, and a shared matrix costs reverse mode
+/// little: its gradient is a sum over lanes.
+constexpr std::int64_t cached_array = 1024, cached_matrix = 4096;
+/// Lanes that are enough for all threads.
+constexpr std::int64_t many_lanes = 64;
 
-/// The largest array that an equation makes, and the operations that lanes share and do not.
+/// The largest array that an equation makes, the largest shared matrix of a product, and the operations that
+/// lanes share and do not.
 struct Extent {
-  std::int64_t largest = 0;
+  std::int64_t largest = 0, shared_matrix = 0;
   double own = 0, shared = 0;
   bool written_out = true;  // no calls
 };
@@ -148,6 +154,9 @@ void extend(const Met& m, Extent& extent) {
     extent.largest = std::max(extent.largest, a.is_list() ? 0 : a.size());
   }
   if (m.regions) return;
+  if (e.op->kind == OpKind::Contract && m.operands[0] != m.operands[1])
+    extent.shared_matrix =
+        std::max(extent.shared_matrix, m.graph.aval(m.graph.operands(e)[m.operands[0] ? 1 : 0]).size());
   const bool constant = e.op->kind == OpKind::Constant;
   extent.written_out &= constant || e.op->kind == OpKind::View || e.op->emit || e.op->emit_unrolled;
   if (!constant) (m.own ? extent.own : extent.shared) += operations_of(m.graph, e);
@@ -199,7 +208,28 @@ bool keeps_own_pace(const WhileParams& loop, MappedAxis axis, std::span<const ch
 
 namespace {
 
-bool stays_in_registers(const Graph& body, MappedAxis axis, std::span<const char> varying) {
+/// Whether the loop is in a function of which reverse mode takes the derivative, as far as that shows.
+bool is_reversed(const Graph& body, const BatchRule& r) {
+  const auto linearized = [](const Array& a) {
+    const Node* n = a.node();
+    while (n && n->kind == NodeKind::Jvp) n = static_cast<const DualNode*>(n)->primal.node();
+    return n && n->kind == NodeKind::Linearize;
+  };
+  return std::ranges::any_of(r.operands, linearized) ||
+         std::ranges::any_of(body.outputs(), [&](ValueId v) { return body.aval(v).is_list(); });
+}
+
+/// Lanes keep what an iteration makes in registers or in the cache; what they share is computed once a
+/// packet.
+bool lanes_are_faster(const Extent& extent, const Graph& body, const BatchRule& r) {
+  constexpr double most_shared = 8;
+  if (extent.largest <= small_array) return extent.shared <= most_shared * extent.own;
+  return extent.largest <= cached_array && extent.shared_matrix <= cached_matrix &&
+         extent.shared <= extent.own && r.size.size >= many_lanes && !is_reversed(body, r);
+}
+
+bool runs_in_lanes(const Graph& body, const BatchRule& r, std::span<const char> varying) {
+  const MappedAxis axis = r.size;
   const auto choose = [&](bool lanes, const std::string& why) {
     note(axis, false, lanes, why);
     return lanes;
@@ -213,7 +243,7 @@ bool stays_in_registers(const Graph& body, MappedAxis axis, std::span<const char
   const std::string found = "an iteration of a lane makes arrays of up to " + std::to_string(extent.largest) +
                             " elements, and of its " + operations(extent.own + extent.shared) +
                             " operations lanes share " + operations(extent.shared);
-  return choose(extent.largest <= register_elements && extent.shared <= extent.own, found);
+  return choose(lanes_are_faster(extent, body, r), found);
 }
 
 }  // namespace
@@ -222,8 +252,7 @@ bool batch_in_registers(const Op& op, const Graph& body, const std::vector<bool>
                         std::size_t carries, const BatchRule& r) {
   const auto is_list = [](const Array& a) { return a.aval().is_list(); };
   const std::vector<char> inputs(varying.begin(), varying.end());
-  if (r.size < 2 || std::ranges::any_of(r.operands, is_list) || !stays_in_registers(body, r.size, inputs))
-    return false;
+  if (r.size < 2 || std::ranges::any_of(r.operands, is_list) || !runs_in_lanes(body, r, inputs)) return false;
   batch_as_lanes(op, r);
   // What is the same in all lanes is so afterwards. A loop that makes no trip gives what it began with.
   std::vector<char> differ = varying_outputs(body, inputs);

@@ -4,8 +4,8 @@
 #include "ops/math/rare.hpp"
 
 // erf, erfc and the inverse of erf. Near 0 erf is x times a polynomial in x^2; further out erfc x is
-// exp(-x^2) w(t) / (1 + 2 x), with w a polynomial in t = (x - 3) / (x + 3) (the form of Shepherd and
-// Laframboise 1981), the square and the quotient carried as pairs. f32 is computed in f64.
+// exp(-x^2) w(t) / (1 + 2 x), with w a polynomial in t = (x - c) / (x + c) (the form of Shepherd and
+// Laframboise 1981), the square and the quotient carried as pairs.
 namespace apsis::detail::math {
 
 struct ErrorConstants {
@@ -14,7 +14,15 @@ struct ErrorConstants {
                                  -0x1.b82ce312a5a0bp-6,  0x1.565bcd0f1562p-8,    -0x1.c02db33b2d264p-11,
                                  0x1.f9a2ec271c8dfp-14,  -0x1.f4ca2df01a4b3p-17, 0x1.b93f03145181ap-20,
                                  -0x1.577d889cc2accp-23, 0x1.9088c46e4f345p-27};
-  // (1 + 2 x) exp(x^2) erfc(x) = w0 + t w(t) for 1/2 <= x <= 28; error 2^-59.4
+};
+
+/// (1 + 2 x) exp(x^2) erfc(x) = w0 + w0_low + t w(t) for 1/2 <= x <= farthest, where erfc has vanished; t =
+/// (x - centre) / (x + centre).
+template <class Scalar>
+struct ScaledErfc;
+template <>
+struct ScaledErfc<double> {
+  static constexpr double centre = 3, farthest = 28;  // error 2^-59.4
   static constexpr double w0 = 0x1.40c522d7e4987p+0, w0_low = 0x1.a19969d5cf11fp-55;
   static constexpr double w[] = {
       -0x1.15c084bb9e8f3p-3,  -0x1.85a15c58aa5dfp-5,  0x1.098366a5b46d2p-3,  -0x1.e88b803a49263p-4,
@@ -23,6 +31,14 @@ struct ErrorConstants {
       -0x1.513b8bc366215p-16, -0x1.87d9e5858b225p-21, 0x1.d208d0eee4268p-19, 0x1.7a30836851e8bp-22,
       -0x1.4a76a2f166aecp-21, -0x1.1ed0f4df2b997p-23, 0x1.ab6e4b30e00f1p-24, 0x1.204dcf44f3e1ep-25,
       -0x1.77508ca0bc4ebp-27, -0x1.182aee779ae92p-28};
+};
+template <>
+struct ScaledErfc<float> {
+  static constexpr float centre = 1.5f, farthest = 10.1f;  // error 2^-29.8
+  static constexpr float w0 = 0x1.494dbp+0f, w0_low = 0;
+  static constexpr float w[] = {-0x1.16388cp-5f, -0x1.e6e31p-3f,  0x1.d3604ep-4f,  0x1.587494p-6f,
+                                -0x1.275cc6p-6f, -0x1.e7451cp-8f, 0x1.e245ecp-10f, 0x1.4fedep-9f,
+                                0x1.877b84p-12f, -0x1.71e092p-11f};
 };
 
 /// erf(x) for 0 <= x <= 3/4.
@@ -34,18 +50,19 @@ Real<M> erf_small(Real<M> x) {
 /// erfc(x) for x >= 1/2.
 template <Model M>
 Real<M> erfc_large(Real<M> x) {
-  using C = ErrorConstants;
-  using E = ExpConstants<double>;
-  const Real<M> bounded = at_most(x, 28.0);  // where the result has vanished
+  using T = typename M::Scalar;
+  using C = ScaledErfc<T>;
+  using E = ExpConstants<T>;
+  const Real<M> bounded = at_most(x, C::farthest);
   const auto [divisor, divisor_low] = fast_two_sum(bounded + bounded, x.constant(1));
-  const Real<M> t = (bounded - 3.0) / (bounded + 3.0), inverse = 1.0 / divisor;
+  const Real<M> t = (bounded - C::centre) / (bounded + C::centre), inverse = T(1) / divisor;
   const auto [w, w_low] = fast_two_sum(x.constant(C::w0), t * anchored(t, C::w));
   const Real<M> quotient = w * inverse;
   const Real<M> quotient_low =
       fma(-quotient, divisor_low, fma(-quotient, divisor, w) + (w_low + C::w0_low)) * inverse;
   const auto [square, square_low] = two_product(bounded, bounded);
   // -x^2 = k ln 2 + r + r_low
-  constexpr double shifter = Format<double>::shifter + 2 * Format<double>::bias;
+  constexpr T shifter = Format<T>::shifter + 2 * Format<T>::bias;
   const Real<M> shifted = fma(square, -E::log2_e, shifter);
   const Real<M> k = shifted - shifter;
   const auto [r, r_low] = fast_two_sum(fma(k, -E::ln2_high, -square), fma(k, -E::ln2_low, -square_low));
@@ -65,6 +82,12 @@ struct ErrorConstantsF32 {
                                 -0x1.07c79ep-5f, 0x1.21e836p-8f, -0x1.2bf0bp-12f};
 };
 
+/// erf(x) for 0 <= x <= 0.9.
+template <Model M>
+Real<M> erf_small_f32(Real<M> x) {
+  return fma(x, two_way(x * x, ErrorConstantsF32::p), x);
+}
+
 /// Error function. Error below 1.3 ULP.
 template <Model M>
 Real<M> erf(Real<M> x) {
@@ -72,7 +95,7 @@ Real<M> erf(Real<M> x) {
   if constexpr (is_f32<M>) {
     using C = ErrorConstantsF32;
     using L = Format<float>;
-    const Real<M> small = fma(magnitude, two_way(x * x, C::p), magnitude);
+    const Real<M> small = erf_small_f32(magnitude);
     const Real<M> exponent = -horner(at_most(magnitude, 3.95f), C::h);  // beyond, the result is 1
     constexpr float shifter = L::shifter + L::bias;
     const Real<M> shifted = exponent + shifter;
@@ -84,17 +107,18 @@ Real<M> erf(Real<M> x) {
   }
 }
 
-/// Complementary error function 1 - erf(x). Error below 0.6 (f32) and 1.8 ULP (f64).
+/// Complementary error function 1 - erf(x). Error below 2 (f32) and 1.8 ULP.
 template <Model M>
 Real<M> erfc(Real<M> x) {
-  if constexpr (is_f32<M>) {
-    return narrow(x.m, erfc(widen(x)));
-  } else {
-    const Real<M> magnitude = abs(x);
-    const Real<M> tail = erfc_large(magnitude);
-    return select(magnitude < 0.5, 1.0 - with_sign_of(erf_small(magnitude), x),
-                  select(x < 0.0, 2.0 - tail, tail));
-  }
+  using T = typename M::Scalar;
+  const Real<M> magnitude = abs(x);
+  const Real<M> tail = erfc_large(magnitude);
+  Real<M> small = magnitude;
+  if constexpr (is_f32<M>)
+    small = erf_small_f32(magnitude);
+  else
+    small = erf_small(magnitude);
+  return select(magnitude < T(0.5), T(1) - with_sign_of(small, x), select(x < T(0), T(2) - tail, tail));
 }
 
 struct InverseErrorConstants {
@@ -193,5 +217,5 @@ Real<M> erf_inv(Real<M> x) {
 // See functions.hpp.
 #define APSIS_ERROR_FUNCTION_FUNCTIONS(X) \
   X(erf, 1, 1.3, 1.3, own)                \
-  X(erfc, 1, 0.6, 1.8, wide)              \
+  X(erfc, 1, 2.0, 1.8, own)               \
   X(erf_inv, 1, 1.9, 1.8, own)

@@ -132,17 +132,9 @@ bool JitTable::run_published(const JitCall& call, JitResults& results) {
   if (in_use.depth == InUse::capacity) return false;
   std::atomic<const void*>& slot = results.borrow(in_use);
   announce(slot, this);
-  // The entry that was used last, mostly. Its arguments are compared, and where their elements are is noted,
-  // in one pass: with many leaves, reading their nodes is what a call costs.
   const void* in[small];
-  const void** next = in;
-  auto take = [&](const Node& n) {
-    if (n.kind != NodeKind::Buffer) return false;
-    *next++ = static_cast<const BufferNode&>(n).data;
-    return true;
-  };
   JitEntry* entry = call.nodes.size() <= small ? last_.load() : nullptr;
-  const bool taken = entry && entry->signature.matches(call, take);
+  const bool taken = entry && entry->signature.take(call, in);  // the one used last, mostly
   if (!taken) entry = all_concrete(call) ? find_noting_use(call) : nullptr;
   const Program* program = entry ? entry->program.load(std::memory_order_acquire) : nullptr;
   if (!program) {
@@ -186,12 +178,9 @@ std::string JitCore::explain() const {
          " signatures kept\n" + table_->counts.explain() + table_->functions();
 }
 
-void JitCore::call(const JitCall& call, JitResults& results) const {
-  JitTable& t = *table_;
-  if (check_wanted()) t.check_captures(call);
-  bool runs = !current_trace() && !interpreting();
-  if (runs && t.run_published(call, results)) return;
-  runs = runs && all_concrete(call);
+namespace {
+/// A call whose program is to be made first, or that becomes part of another one.
+[[gnu::noinline]] void call_unpublished(JitTable& t, const JitCall& call, bool runs, JitResults& results) {
   if (running_directly()) return run_directly(call, t.options.checks, results);
   EntryRef entry = t.entry_for(call, runs);
   if (const Program* program = runs ? entry->program.load(std::memory_order_acquire) : nullptr)
@@ -199,6 +188,16 @@ void JitCore::call(const JitCall& call, JitResults& results) const {
   else
     bind_entry(*entry, call, t.options.name, t.options.inline_calls, results);
   results.keep(entry.release(), &EntryRef::drop);
+}
+}  // namespace
+
+void JitCore::call(const JitCall& call, JitResults& results) const {
+  if (check_wanted()) [[unlikely]]
+    table_->check_captures(call);
+  const bool compiled = !current_trace() && !interpreting();
+  if (compiled && table_->run_published(call, results)) [[likely]]
+    return;
+  call_unpublished(*table_, call, compiled && all_concrete(call), results);
 }
 
 Stages JitCore::stages(const JitCall& call) const {

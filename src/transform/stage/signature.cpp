@@ -18,6 +18,11 @@ std::uint64_t CallSignature::hash_of(const JitCall& call) {
   return hash;
 }
 
+bool CallSignature::matches(const JitCall& call) const {
+  const auto same = [](const Aval& aval, const Node* n) { return n ? aval == n->aval : !aval; };
+  return type == call.type && std::ranges::equal(avals, call.nodes, same) && same_key(call);
+}
+
 namespace {
 
 using Kind = SignatureText::Kind;

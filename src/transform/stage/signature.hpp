@@ -15,21 +15,28 @@ struct CallSignature {
 
   explicit CallSignature(const JitCall& call);
   static std::uint64_t hash_of(const JitCall& call);
-  bool matches(const JitCall& call) const {
-    return matches(call, [](const Node&) { return true; });
-  }
-  /// And every leaf that is there passes `check`, in one pass over them: nodes of many leaves are read once.
-  template <class Check>
-  [[gnu::always_inline]] bool matches(const JitCall& call, const Check& check) const {
+  bool matches(const JitCall& call) const;
+  /// Whether the call matches, its leaves have elements, and their avals are the signature's own objects, as
+  /// interned ones are. Notes where the elements are, in the same pass: with many leaves, reading their nodes
+  /// is what a call costs. `in` has room for all.
+  [[gnu::always_inline]] bool take(const JitCall& call, const void** in) const {
     if (type != call.type || avals.size() != call.nodes.size()) return false;
-    const Aval* aval = avals.data();
+    const Aval* wanted = avals.data();
     for (const Node* n : call.nodes) {
-      const Aval& wanted = *aval++;
-      if (n ? !(wanted == n->aval && check(*n)) : bool(wanted)) [[unlikely]]
+      const AvalNode* aval = (wanted++)->node();
+      if (n) {
+        if (aval != n->aval.node() || n->kind != NodeKind::Buffer) [[unlikely]]
+          return false;
+        *in++ = static_cast<const BufferNode*>(n)->data;
+      } else if (aval) {
         return false;
+      }
     }
-    return call.key ? key == *call.key : key.empty();
+    return same_key(call);
   }
+
+ private:
+  bool same_key(const JitCall& call) const { return call.key ? key == *call.key : key.empty(); }
 };
 
 /// A signature for people: a line for each leaf, static value and size, in the order of the arguments.

@@ -1,0 +1,85 @@
+#include "codegen/plan/result_parts.hpp"
+
+#include "ops/index_params.hpp"
+#include "ops/table.hpp"
+#include "passes/analysis/fusible.hpp"
+
+namespace apsis::detail {
+namespace {
+
+/// The same elements in an array of another shape; nothing where they have no strides there.
+std::optional<View> reshaped(const View& view, const Shape& shape) {
+  View out = View::contiguous(shape);
+  out.offset = view.offset;
+  if (view.is_contiguous()) return out;
+  std::size_t from = 0;
+  const auto skip_ones = [&] {
+    while (from < view.shape.size() && view.shape[from] == 1) ++from;
+  };
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+    if (shape[axis] == 1) continue;
+    skip_ones();
+    if (from == view.shape.size() || view.shape[from] != shape[axis]) return {};
+    out.strides[axis] = view.strides[from++];
+  }
+  skip_ones();
+  return from == view.shape.size() ? std::optional(out) : std::nullopt;
+}
+
+/// How many elements lie one behind the other at least.
+std::int64_t run_of(const View& view) {
+  std::int64_t run = 1;
+  for (std::size_t i = view.shape.size(); i-- > 0; run *= view.shape[i])
+    if (view.shape[i] != 1 && view.strides[i] != run) break;
+  return run;
+}
+
+}  // namespace
+
+bool is_reshape(const Graph& graph, const Eqn& e) {
+  if (e.op->kind != OpKind::View) return false;
+  const Aval &from = graph.aval(graph.operands(e)[0]), &to = graph.aval(e.first_result);
+  View view;
+  return from.size() == to.size() && from.dtype() == to.dtype() &&
+         e.op->view(e.params, to, View::contiguous(from.shape()), view) && view.is_contiguous() &&
+         view.offset == 0;
+}
+
+bool is_made_of_parts(const Eqn& e) { return e.op->joins || e.op == &complex_op; }
+
+std::vector<View> parts_of(const Graph& graph, const Eqn& e, const View& whole) {
+  std::vector<View> parts;
+  View part = whole;
+  if (e.op->joins) {
+    const auto axis = static_cast<std::size_t>(e.params.as<ConcatenateParams>().axis);
+    for (const ValueId v : graph.operands(e)) {
+      part.shape = graph.aval(v).shape();
+      parts.push_back(part);
+      part.offset += part.shape[axis] * part.strides[axis];
+    }
+    return parts;
+  }
+  // Real and imaginary parts take turns in memory.
+  part.offset *= 2;
+  for (auto& stride : part.strides) stride *= 2;
+  parts.push_back(part);
+  ++part.offset;
+  parts.push_back(part);
+  return parts;
+}
+
+std::optional<ValueId> made_for_part(const Graph& graph, const Eqn& e, std::size_t k, View& part) {
+  constexpr std::int64_t shortest_run = 64;  // shorter ones are copied faster, several rows at a time
+  if (e.op->joins && !part.is_contiguous() && run_of(part) < shortest_run) return {};
+  ValueId v = graph.operands(e)[k];
+  const Eqn* made = graph.definition(v);
+  for (; made && is_reshape(graph, *made); made = graph.definition(v)) {
+    v = graph.operands(*made)[0];
+    const std::optional<View> inner = reshaped(part, graph.aval(v).shape());
+    if (!inner) return {};
+    part = *inner;
+  }
+  return made && fusible(graph, *made) ? std::optional(v) : std::nullopt;
+}
+
+}  // namespace apsis::detail

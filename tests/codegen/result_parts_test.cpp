@@ -1,0 +1,144 @@
+// Complex numbers and concatenations whose parts are written where the whole is to be, compiled at every
+// width, against the evaluator.
+
+#include "codegen/staged_compiled_equal.hpp"
+
+namespace apsis::testing {
+namespace {
+
+Array numbers(const Shape& shape, Dtype dtype, std::uint64_t seed) {
+  const Array re = random::normal(random::key(seed), shape, f64),
+              im = random::normal(random::key(seed + 1), shape, f64);
+  return astype(complex(re, im), dtype);
+}
+
+TEST(ResultParts, OfComplexFunctions) {
+  const auto f = [](const Array& a, const Array& b) { return exp(a * b); };
+  for (const Dtype dtype : {c64, c128})
+    for (const Shape& shape :
+         std::vector<Shape>{{}, {1}, {17}, {40}, {1000}, {4099}, {3, 50}, {50, 3}, {7, 1, 33}})
+      expect_graph_compiled_equal(f, numbers(shape, dtype, 1), numbers(shape, dtype, 3));
+}
+
+TEST(ResultParts, OfComplexBesidesOtherResults) {
+  const Array a = numbers({300}, c128, 5), x = real(numbers({300}, c128, 7));
+  expect_graph_compiled_equal(
+      [](const Array& z, const Array& r) {
+        const Array re = sin(r), im = cos(r) + imag(z);
+        const Array w = complex(re, im);
+        return std::tuple{re, w, sum(re), w * 2., im, w};
+      },
+      a, x);
+  expect_graph_compiled_equal([](const Array& r) { return std::tuple{complex(sin(r), sin(r)), sin(r)}; }, x);
+  expect_graph_compiled_equal([](const Array& r) { return complex(flip(r), exp(r)); }, x);
+  expect_graph_compiled_equal([](const Array& z) { return transpose(reshape(exp(z), {20, 15})); }, a);
+}
+
+TEST(ResultParts, OfComplexUpdatedAndReadAgain) {
+  const Array x = real(numbers({300}, c128, 9));
+  expect_graph_compiled_equal(
+      [](const Array& r) {
+        const Array re = sin(r), w = complex(re, cos(r)).at(0).set(3.);
+        return std::tuple{w, re + 1., sum(re)};
+      },
+      x);
+}
+
+TEST(ResultParts, OfComplexCarriedByLoops) {
+  const Array a = numbers({100}, c128, 11), b = numbers({100}, c128, 13);
+  expect_graph_compiled_equal(
+      [](const Array& z, const Array& c) {
+        return fori_loop(
+            0, 5, [&](const Array&, const Array& w) { return w * w / (1. + abs(w)) + c; }, z);
+      },
+      a, b);
+}
+
+TEST(ResultParts, JoinedAlongEveryAxis) {
+  const auto f = [](const Array& x, const Array& y, int axis) {
+    return concatenate({sin(x), y, x * 2., cos(y)}, axis);
+  };
+  for (const Dtype dtype : {f64, f32, i8})
+    for (const std::int64_t rows : {1, 3, 70})
+      for (const std::int64_t columns : {1, 5, 63, 64, 200}) {
+        const Array x = detail::filled({dtype, {rows, columns}}, 1),
+                    y = detail::filled({dtype, {rows, columns}}, 2);
+        for (const int axis : {0, 1})
+          expect_graph_compiled_equal([&](const Array& a, const Array& b) { return f(a, b, axis); }, x, y);
+        expect_graph_compiled_equal(
+            [](const Array& a, const Array& b) {
+              return stack({exp(a), a + b}, 1);
+            },
+            x, y);
+      }
+}
+
+TEST(ResultParts, JoinedBesidesOtherResults) {
+  const Array x = detail::filled({f64, {300}}, 3), y = detail::filled({f64, {300}}, 4);
+  expect_graph_compiled_equal(
+      [](const Array& a, const Array& b) {
+        const Array s = sin(a), c = cos(b);
+        const Array w = concatenate({s, c, s}), v = concatenate({c, s + 1.});
+        return std::tuple{s, w, sum(c), v * 2., v, w, concatenate({w, v})};
+      },
+      x, y);
+  expect_graph_compiled_equal(
+      [](const Array& a, const Array& b) {
+        const Array s = sin(a), w = concatenate({s, b}).at(2).set(3.);
+        return std::tuple{w, s + 1., sum(w)};
+      },
+      x, y);
+  // What borders of a difference are made of is read from inside of it.
+  expect_graph_compiled_equal(
+      [](const Array& a, const Array& b) {
+        const Array s = exp(a), wide = concatenate({array({0.}), s, array({1.})});
+        return wide[range(0, -2)] - 2. * s + wide[range(2, {})] + b;
+      },
+      x, y);
+  expect_graph_compiled_equal(
+      [](const Array& a, const Array& b) {
+        const Array at = astype(abs(b) * 100., i64);
+        return concatenate({a[at], flip(sin(a)), a.at(at).add(1.)});
+      },
+      x, y);
+}
+
+TEST(ResultParts, JoinedInLoops) {
+  const Array x = detail::filled({f64, {200}}, 5), y = detail::filled({f64, {100}}, 6);
+  // One part is the same in each iteration; the whole is carried, or read.
+  expect_graph_compiled_equal(
+      [](const Array& a, const Array& b) {
+        return fori_loop(
+            0, 5,
+            [&](const Array&, const Array& w) {
+              return concatenate({sin(b), w[range(0, 100)] * 0.5});
+            },
+            a);
+      },
+      x, y);
+  expect_graph_compiled_equal(
+      [](const Array& a, const Array& b) {
+        return fori_loop(
+            0, 5,
+            [&](const Array& i, const Array& w) {
+              const Array both = concatenate({sin(b), w[range(0, 100)] * 0.5});
+              return w + cumsum(both) * astype(i, f64);
+            },
+            a);
+      },
+      x, y);
+  expect_graph_compiled_equal(
+      [](const Array& a, const Array& b) {
+        return vmap([&](const Array& start) {
+          return while_loop([](const Array& w) { return w[0] < 3.; },
+                            [&](const Array& w) {
+                              return concatenate({w[range(0, 100)] + 1., b * w[3]});
+                            },
+                            start * a);
+        })(linspace(0.1, 2., 7));
+      },
+      x, y);
+}
+
+}  // namespace
+}  // namespace apsis::testing
