@@ -66,6 +66,8 @@ class FunctionExit {
   void leave_if(Builder& b, Value condition, Value result);
   /// What is written on this way from here on is never reached.
   void leave(Builder& b, Value result);
+  /// Whether anything leaves.
+  bool is_used() const { return block_.handle != nullptr; }
 
  private:
   void open(Builder& b);

@@ -64,7 +64,7 @@ class FunctionCall {
     }
     Value status;
     b_.call(function.function, arguments_, {&status, 1});
-    lowering_.check(status);
+    if (function.may_fail) lowering_.check(status);
     for (std::uint32_t r = 0; r < results_.size(); ++r) define(r, results);
   }
 
@@ -162,6 +162,7 @@ class FunctionCall {
     b_.begin(made.function);
     lowering_.begin_function(b_.pointer_parameter(0));
     write_function();
+    made.may_fail = lowering_.may_fail();
     made.scratch_bytes = lowering_.end_function();
     b_.end();
     // Others may have been written meanwhile.

@@ -55,6 +55,7 @@ class Lowering {
     std::string name;  // of the call that it was written for
     Function function;
     std::int64_t scratch_bytes = 0, calls = 0;
+    bool may_fail = false;
   };
   std::unordered_map<std::string, std::deque<SharedFunction>> shared_functions;
   /// What `explain` tells of them, a line each.
@@ -68,6 +69,8 @@ class Lowering {
   void begin_function(Pointer context);
   /// The scratch memory that the inner function needs.
   std::int64_t end_function();
+  /// Whether the function being written can end with another status than Ok.
+  bool may_fail() const { return failure_.is_used(); }
   /// The region being written consists of pieces of code: goes on in parts of their own where a function has
   /// become long.
   class Pieces {

@@ -22,7 +22,7 @@ inline std::int64_t passed_elements(const Aval& aval, std::int64_t register_limi
 /// and what the caller holds in registers: some twenty instructions, and a few for each element that is
 /// passed. Measured: docs/design/functions.md.
 inline bool worth_calling(std::int64_t length, std::int64_t passed) {
-  constexpr std::int64_t shortest = 150, passing = 32;
+  constexpr std::int64_t shortest = 100, passing = 32;
   return length >= std::max(shortest, passing * passed);
 }
 
