@@ -54,7 +54,7 @@ GROUPS = [
     Group("products", "products.py", [f"products/{name}" for name in ("f32-16", "f32-64", "f32-256", "f32-1024", "f64-1024")],
           ["products"]),
     Group("fft", "fft.py", ["fft/1024", "fft/64-batch", "fft/65536"], limits=["fft"]),
-    Group("conv", "conv.py", ["conv/resnet", "conv/depthwise"]),
+    Group("conv", "conv.py", ["conv/resnet", "conv/depthwise"], ["conv"]),
     Group("ops", "array_ops.py", ["ops/sort", "ops/softmax", "ops/segment-sum", "ops/random-gamma"]),
     Group("shared", "first_call.py", ["first-call/shared-30"]),
     Group(

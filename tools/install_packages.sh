@@ -21,8 +21,9 @@ case "${1:-build}" in
     [ "${1:-build}" = build ] || one_of+=("clang-22 clang-21 clang-20 clang-19 clang-18 clang-17")
     ;;
   bench)
-    # The peers live in a virtual environment of their own. FFTW is the bound of the Fourier transforms.
-    packages=(python3 python3-venv libfftw3-dev)
+    # The peers live in a virtual environment of their own. FFTW is the bound of the Fourier transforms, oneDNN that
+    # of convolutions.
+    packages=(python3 python3-venv libfftw3-dev libdnnl-dev)
     one_of=()
     ;;
   docs)

@@ -1,4 +1,4 @@
-#include "ops/fft_pass_code.hpp"
+#include "ops/fft_code.hpp"
 
 namespace apsis::detail {
 

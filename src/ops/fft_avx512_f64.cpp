@@ -1,6 +1,6 @@
 // Built for processors that have AVX-512, and called on no other.
 
-#include "ops/fft_pass_code.hpp"
+#include "ops/fft_code.hpp"
 
 namespace apsis::detail {
 

@@ -57,7 +57,9 @@ class Lines {
     const int in_parts = p_.kind == FftKind::RealToComplex ? 1 : 2,
               out_parts = p_.kind == FftKind::ComplexToReal ? 1 : 2;
     const std::int64_t beside = inner_ == 1 ? outer_ : inner_;
-    const bool alone = inner_ == 1 && (2 * outer_ < side_by_side || !better_together());
+    two_passes_ = p_.kind == FftKind::Complex && inner_ == 1 ? two_pass_code(*plan_) : nullptr;
+    const bool alone = inner_ == 1 && (2 * outer_ < side_by_side ||
+                                       (two_passes_ && outer_ >= two_passes_->lines) || !better_together());
     columns_ = alone || 4 * beside < side_by_side ? 1 : side_by_side;
     const std::int64_t plane = std::max(FftTransform<T>::room(*plan_, columns_), (half() + 1) * columns_);
     const KeptScratch<FftScratch> scratch(static_cast<std::size_t>(4 * plane) * sizeof(T));
@@ -70,7 +72,7 @@ class Lines {
                plan_->work_length() <= 4096 && 2 * p_.length * sizeof(T) % 64 == 0 &&
                reinterpret_cast<std::uintptr_t>(to) % 64 == 0;
     if (alone) {
-      for (std::int64_t o = 0; o < outer_; ++o)
+      for (std::int64_t o = short_lines(from, to); o < outer_; ++o)
         one(from + o * in_parts * in_rows, to + o * out_parts * out_rows);
     } else if (inner_ == 1) {
       for (std::int64_t o = 0; o < outer_; o += columns_)
@@ -99,6 +101,16 @@ class Lines {
       const auto run = planes_code<T>(pass, 1);
       return run == code_of<T>(pass).first.back() || run == code_of<T>(pass).middle.back();
     });
+  }
+
+  /// How many lines, from the first on, are done by code of their length.
+  std::int64_t short_lines(const T* from, T* to) const {
+    if (!two_passes_) return 0;
+    const std::int64_t count = outer_ - outer_ % two_passes_->lines;
+    if (count > 0)
+      two_passes_->run[p_.inverse][streams_](
+          {from, to, count, plan_->table.data() + plan_->passes[1].turns, scale_});
+    return count;
   }
 
   void one(const T* from, T* to) {
@@ -234,6 +246,7 @@ class Lines {
   bool halved_, streams_ = false;
   std::shared_ptr<const FftPlan<T>> plan_;
   std::shared_ptr<const std::vector<T>> half_turns_;
+  const FftTwoPasses<T>* two_passes_ = nullptr;
   T scale_;
   Planes<T> data_{}, other_{}, result_{};
 };

@@ -206,21 +206,4 @@ constexpr void add_width(FftCode<T>& code, std::size_t width) {
   }
 }
 
-template <class T, int register_bytes>
-constexpr FftCodes<T> codes_of() {
-  constexpr int lanes = register_bytes / static_cast<int>(sizeof(T));
-  FftCodes<T> codes{{lanes, lanes / 2, 1}, {}};
-  const auto add = [&]<std::size_t... i>(std::index_sequence<i...>) {
-    const auto one = [&]<std::size_t index>(std::integral_constant<std::size_t, index>) {
-      constexpr int radix = fft_radices[index];
-      add_width<T, radix, lanes>(codes.of_radix[index], 0);
-      if constexpr (lanes > 4) add_width<T, radix, lanes / 2>(codes.of_radix[index], 1);
-      add_width<T, radix, 1>(codes.of_radix[index], 2);
-    };
-    (one(std::integral_constant<std::size_t, i>()), ...);
-  };
-  add(std::make_index_sequence<fft_radices.size()>());
-  return codes;
-}
-
 }  // namespace apsis::detail::fft_code

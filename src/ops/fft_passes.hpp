@@ -36,6 +36,16 @@ struct FftPass {
   bool streams = false;  ///< past the cache: `to_complex` begins at a line of it, and registers never overlap
 };
 
+/// Lines one after the other, complex numbers at both ends, by the two passes of a short length.
+template <class T>
+struct FftLines {
+  const T* from;
+  T* to;
+  std::int64_t count;
+  const T* turns;  ///< of the second pass
+  T scale;         ///< of the results
+};
+
 /// The widths that a pass is there in: whole registers, half of that, one number.
 inline constexpr std::size_t fft_widths = 3;
 /// The code of one radix. Null where a width is missing; single numbers are never missing.
@@ -50,10 +60,18 @@ struct FftCode {
   Widths last_to_complex;     ///< the same
 };
 inline constexpr std::array<int, 9> fft_radices = {2, 3, 4, 5, 7, 8, 11, 13, 16};
+/// The code of lengths whose two passes have these radices.
+template <class T>
+struct FftTwoPasses {
+  int first, second;
+  int lines;                              ///< that it takes at a time: it is called for a multiple of them
+  void (*run[2][2])(const FftLines<T>&);  ///< whether imaginary parts come first; whether past the cache
+};
 template <class T>
 struct FftCodes {
   std::array<std::int64_t, fft_widths> lanes;
   std::array<FftCode<T>, fft_radices.size()> of_radix;
+  std::array<FftTwoPasses<T>, 4> two_passes;
 };
 /// For registers of 32 bytes, and for those of 64 that only some processors have.
 template <class T>

@@ -55,6 +55,16 @@ typename FftCode<T>::Run planes_code(const typename FftPlan<T>::Pass& pass, std:
   return widest_code<T>(code.middle, pass.span * columns);
 }
 
+/// The code that brings lines of this length from array to array, if it is one of the short ones.
+template <class T>
+const FftTwoPasses<T>* two_pass_code(const FftPlan<T>& plan) {
+  if (plan.convolution || plan.passes.size() != 2) return nullptr;
+  for (const FftTwoPasses<T>& code : fft_codes<T>().two_passes)
+    if (fft_radices[plan.passes[0].radix] == code.first && fft_radices[plan.passes[1].radix] == code.second)
+      return &code;
+  return nullptr;
+}
+
 /// One line between an array of complex numbers and planes, or another array. An end without an array is the
 /// planes' own: `data` at the beginning.
 template <class T>

@@ -124,6 +124,41 @@ TEST(Matrices, SharedMatrices) {
   }
 }
 
+/// As many that what the factorisation leaves is read by blocks.
+TEST(Matrices, ManyByBlocks) {
+  const auto cholesky = [](const Array& a, const Array& b) {
+    const Array l = linalg::cholesky(matmul(a, conj(matrix_transpose(a))) + eye(a.dim(-1), -1, 0, a.dtype()));
+    return linalg::cho_solve({l, true}, b);
+  };
+  const auto with_factors = [](const Array& a, const Array& b) {
+    const auto factors = linalg::lu_factor(a);
+    const Array x = linalg::lu_solve(factors, b);
+    return std::tuple{factors.lu, x, linalg::lu_solve(factors, x, true), factors.permutation};
+  };
+  const auto qr = [](const Array& a, const Array& b) {
+    const auto [q, r] = linalg::qr(a);
+    return linalg::solve_triangular(r, linalg::solve_triangular(r, b, {.transpose = true}));
+  };
+  const auto loss = [&](const Array& a, const Array& b) { return sum(square(cholesky(a, b))); };
+  for (const std::int64_t count : {517, 1003}) {
+    const Systems s = systems(count, 8, f64), t = systems(count, 9, f32), u = systems(count, 6, f64);
+    expect_graph_compiled_equal(vmap(cholesky), s.a, s.b);
+    expect_graph_compiled_equal(vmap(cholesky), t.a, t.b);
+    expect_graph_compiled_equal(vmap(of_complex(cholesky)), u.a, u.b);
+    expect_graph_compiled_equal(vmap(with_factors), s.a, s.b);
+    expect_graph_compiled_equal(
+        vmap(of_complex([&](const Array& a, const Array& b) { return std::get<2>(with_factors(a, b)); })),
+        u.a, u.b);
+    expect_graph_compiled_equal(vmap(qr), s.a, s.a);
+    expect_graph_compiled_equal(vmap(grad(loss)), s.a, s.b);
+  }
+  // Entries of the first axis are several matrices, or more than a block has room for.
+  const Systems s = systems(4 * 80, 8, f64);
+  for (const std::int64_t first : {4, 80})
+    expect_graph_compiled_equal(vmap(vmap(cholesky)), reshape(s.a, {first, -1, 8, 8}),
+                                reshape(s.b, {first, -1, 8}));
+}
+
 TEST(Matrices, DerivativesInLanes) {
   const auto loss = [](const Array& a, const Array& b) { return sum(sin(linalg::solve(a, b))); };
   const auto complex_loss = [](const Array& a, const Array& b) {

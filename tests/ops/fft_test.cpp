@@ -132,20 +132,21 @@ TEST(Fft, ErrorIsWithinTwoEpsilonLogN) {
 
 // Large results are written past the cache.
 TEST(Fft, OfManyLinesAreThoseOfOne) {
-  constexpr std::int64_t lines = 600, n = 1024;
-  const Numbers x = numbers(lines * n);
-  for (bool inverse : {false, true}) {
-    const Params params = make_params(FftParams{.inverse = inverse, .axis = 1, .length = n, .scale = 0.5});
-    const Array all = complex_array(Dtype::C128, {lines, n}, x), whole = run(fft_op, params, {&all, 1})[0];
-    for (std::int64_t line : {std::int64_t{0}, std::int64_t{311}, lines - 1}) {
-      const Numbers part(x.begin() + line * n, x.begin() + (line + 1) * n);
-      const Array one = complex_array(Dtype::C128, {1, n}, part), alone = run(fft_op, params, {&one, 1})[0];
-      EXPECT_EQ(std::memcmp(static_cast<const double*>(data_of(whole)) + 2 * line * n, data_of(alone),
-                            2 * n * sizeof(double)),
-                0)
-          << line;
+  for (const std::int64_t n : {64, 256, 1024})
+    for (const bool inverse : {false, true}) {
+      const std::int64_t lines = 614400 / n + 1;
+      const Numbers x = numbers(lines * n);
+      const Params params = make_params(FftParams{.inverse = inverse, .axis = 1, .length = n, .scale = 0.5});
+      const Array all = complex_array(Dtype::C128, {lines, n}, x), whole = run(fft_op, params, {&all, 1})[0];
+      for (std::int64_t line : {std::int64_t{0}, std::int64_t{311}, lines - 1}) {
+        const Numbers part(x.begin() + line * n, x.begin() + (line + 1) * n);
+        const Array one = complex_array(Dtype::C128, {1, n}, part), alone = run(fft_op, params, {&one, 1})[0];
+        EXPECT_EQ(std::memcmp(static_cast<const double*>(data_of(whole)) + 2 * line * n, data_of(alone),
+                              static_cast<std::size_t>(2 * n) * sizeof(double)),
+                  0)
+            << n << ", line " << line;
+      }
     }
-  }
 }
 
 TEST(Fft, ErrorOfLongAndOfRealTransforms) {
@@ -175,7 +176,7 @@ Array line_of(const Array& a, std::int64_t entries, std::int64_t first, std::int
 
 TEST(Fft, ABatchIsItsCalls) {
   Random random(81);
-  for (std::int64_t n : {1, 2, 3, 5, 7, 8, 12, 16, 17, 30, 47, 64, 81, 128, 143, 256, 300, 1024})
+  for (std::int64_t n : {1, 2, 3, 5, 7, 8, 12, 16, 17, 30, 32, 47, 64, 81, 128, 143, 256, 300, 1024})
     for (const Shape& around : std::vector<Shape>{{1, 9}, {1, 33}, {3, 2}, {2, 17}, {40, 1}, {5, 1}})
       for (FftParams p : all_transforms(n, 1))
         for (bool wide : {true, false}) {
@@ -193,6 +194,19 @@ TEST(Fft, ABatchIsItsCalls) {
                   << i;
             }
         }
+}
+
+// A long line goes through the cache in blocks, lines side by side pass by pass.
+TEST(Fft, ALongLineIsOneOfAMatrix) {
+  Random random(83);
+  for (std::int64_t n : {8192, 16384, 20480, 32768, 65536})
+    for (bool wide : {true, false})
+      for (bool inverse : {false, true}) {
+        const FftParams p{.inverse = inverse, .length = n, .scale = 0.5};
+        const Array x = random_complex(random, wide ? Dtype::C128 : Dtype::C64, {n, 5});
+        const Array y = run(fft_op, make_params(p), {&x, 1})[0], one = line_of(x, n, 2, 5);
+        ASSERT_TRUE(same_elements(run(fft_op, make_params(p), {&one, 1})[0], line_of(y, n, 2, 5))) << n;
+      }
 }
 
 /// The real part of Σ a b: what a cotangent and a tangent give, in JAX's convention.

@@ -1,5 +1,6 @@
 #include "codegen/emit/equations.hpp"
 
+#include <algorithm>
 #include <type_traits>
 #include <utility>
 
@@ -48,6 +49,11 @@ constexpr std::pair<const Op*, bool (*)(Region&, const Eqn&)> writers[] = {
     {&complex_triangular_solve_op, write<emit_matrices>}};
 
 }  // namespace
+
+bool computes_matrices(const Op& op) {
+  return std::ranges::any_of(
+      writers, [&](const auto& w) { return w.first == &op && w.second == write<emit_matrices>; });
+}
 
 void emit(Region& region, const Eqn& e) {
   switch (e.op->kind) {

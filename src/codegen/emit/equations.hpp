@@ -51,6 +51,9 @@ bool emit_scatter(Region& region, const Eqn& e);
 
 // What several of them use.
 
+/// Whether the op is one that `emit_matrices` writes: of matrices that leading axes count.
+bool computes_matrices(const Op& op);
+
 /// A scalar I64 index in [0, limit], the same for all lanes, or one a lane.
 Value clamped_index(Region& region, ValueId index, std::int64_t limit);
 /// Where an equation that updates its first operand in part makes its result: the operand's place if nobody

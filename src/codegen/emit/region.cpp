@@ -5,6 +5,7 @@
 
 #include "codegen/emit/equations.hpp"
 #include "codegen/emit/list_access.hpp"
+#include "codegen/emit/matrix_blocks.hpp"
 #include "codegen/plan/result_parts.hpp"
 #include "ir/copy.hpp"
 #include "ops/table.hpp"
@@ -132,19 +133,31 @@ void Region::run() {
 void Region::run_items(std::span<const Item> items) {
   shares_loops_ = std::ranges::count_if(items, &Item::cluster) >= lowering_.options().many_loops;
   Lowering::Pieces pieces(lowering_);
-  for (const Item& item : items) {
+  while (!items.empty()) {
     pieces.next();
-    lowering_.equations += static_cast<std::int64_t>(item.eqns.size());
-    if (item.cluster)
-      emit_cluster(*this, item.eqns);
-    else
-      emit(*this, graph_.eqns()[item.eqns[0]]);
-    for (std::uint32_t i : item.eqns) {
-      if (graph_.eqns()[i].op->joins) end_joined(graph_.eqns()[i]);
-      release_operands(graph_.eqns()[i]);
+    const auto written = items.first(write_first(items));
+    items = items.subspan(written.size());
+    for (const Item& item : written) {
+      lowering_.equations += static_cast<std::int64_t>(item.eqns.size());
+      for (std::uint32_t i : item.eqns) {
+        if (graph_.eqns()[i].op->joins) end_joined(graph_.eqns()[i]);
+        release_operands(graph_.eqns()[i]);
+      }
     }
   }
   pieces.end();
+}
+
+/// Writes the first item, or the first ones together; returns how many.
+std::size_t Region::write_first(std::span<const Item> items) {
+  if (items[0].cluster) return emit_cluster(*this, items[0].eqns), 1;
+  const Eqn& e = graph_.eqns()[items[0].eqns[0]];
+  if (computes_matrices(*e.op)) {
+    BlocksOfMatrices blocks(*this);
+    if (const std::size_t count = blocks.find(items)) return blocks.emit(), count;
+  }
+  emit(*this, e);
+  return 1;
 }
 
 void Region::release_operands(const Eqn& e) {

@@ -58,6 +58,7 @@ class Region : public PlaceAccess {
 
  private:
   void run_items(std::span<const Item> items);
+  std::size_t write_first(std::span<const Item> items);
   void hint_parts(const Eqn& e, const Place& whole);
   void find_joined();
   void begin_joined(const Eqn& e);
