@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "passes/block_rows.hpp"
 #include "passes/drop_unit_axes.hpp"
 #include "passes/error_sites.hpp"
 #include "passes/fuse_loops.hpp"
@@ -51,6 +52,8 @@ constexpr Pass table[] = {
     {"drop_unit_axes", drop_unit_axes},
     // Gathers of single elements become part of loops.
     {"pick_elements", pick_elements},
+    // Rows that are reduced and read again go through memory once. After all that makes loops over elements.
+    {"block_rows", block_rows},
     // One test for each group of checks. It splits the program where values are computed again for errors.
     {"group_error_checks", group_error_checks},
     // What is there several times is compiled once. Last: no pass looks into what is called.

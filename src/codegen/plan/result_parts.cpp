@@ -1,5 +1,6 @@
 #include "codegen/plan/result_parts.hpp"
 
+#include "ir/loop.hpp"
 #include "ops/index_params.hpp"
 #include "ops/table.hpp"
 #include "passes/analysis/fusible.hpp"
@@ -79,7 +80,9 @@ std::optional<ValueId> made_for_part(const Graph& graph, const Eqn& e, std::size
     if (!inner) return {};
     part = *inner;
   }
-  return made && fusible(graph, *made) ? std::optional(v) : std::nullopt;
+  const bool stacked = made && made->op->kind == OpKind::Scan && !graph.aval(v).is_list() &&
+                       v - made->first_result >= Loop(*made).carries;
+  return stacked || (made && fusible(graph, *made)) ? std::optional(v) : std::nullopt;
 }
 
 }  // namespace apsis::detail
