@@ -1,6 +1,7 @@
 #include "base/threads.hpp"
 
 #include <immintrin.h>
+#include <tbb/info.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
@@ -27,6 +28,11 @@ class FloatModes {
 std::atomic<std::int64_t> order{0};
 
 }  // namespace
+
+std::int64_t machine_threads() {
+  static const std::int64_t threads = tbb::info::default_concurrency();
+  return threads;
+}
 
 bool share_out(std::int64_t count, void (*body)(const void* state, std::int64_t i), const void* state) {
   const unsigned modes = _mm_getcsr();

@@ -7,6 +7,9 @@
 
 namespace apsis::detail {
 
+/// How many threads this process may use, as it was started.
+std::int64_t machine_threads();
+
 /// Calls body(state, i) for all i in [0, count), with the caller's rounding and denormal modes. They come
 /// after what the caller did before, and before what it does next. `body` throws nothing. False where no
 /// thread or no memory was to be had: then some calls may not have been made.

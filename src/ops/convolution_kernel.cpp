@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ops/convolution_tiles.hpp"
+#include "ops/each_matrix.hpp"
 #include "ops/kept_scratch.hpp"
 #include "ops/matrix_panels.hpp"
 #include "ops/matrix_tiles.hpp"
@@ -472,45 +473,73 @@ ConvolutionSizes flattened(ConvolutionSizes s) {
 
 struct ConvolutionScratch;
 
-/// Runs `work` on each batch.
 template <class T, class Work>
-void each_batch(const ConvolutionSizes& s, std::int64_t first, std::int64_t second, std::int64_t result,
-                const T* a, const T* b, T* to, Work&& work) {
+void run_in_scratch(Work&& work, const T* first, const T* second, T* to) {
   const KeptScratch<ConvolutionScratch> scratch(static_cast<std::size_t>(work.scratch()) * sizeof(T));
-  for (std::int64_t i = 0; i < s.batch; ++i)
-    work.run(a + i * first, b + i * second, to + i * result, static_cast<T*>(scratch.data()));
+  work.run(first, second, to, static_cast<T*>(scratch.data()));
+}
+
+/// On one thread.
+template <class T>
+void convolve_images(const ConvolutionSizes& given, ConvolutionArray result, const T* first, const T* second,
+                     T* to, bool wide_registers) {
+  const ConvolutionSizes s = flattened(given);
+  const ConvolutionTiles<T> tiles =
+      wide_registers ? avx512_convolution_tiles<T>() : avx2_convolution_tiles<T>();
+  if (result == ConvolutionArray::Kernel) {
+    if (kernel_entries(s) == 0) return;
+    const Tiles<T> products = tiles_for<T>(wide_registers);
+    run_in_scratch(KernelSums<T>(s, tiles, products), first, second, to);
+  } else if (result == ConvolutionArray::Output) {
+    if (s.images * output_layout(s).image() == 0) return;
+    const std::array reach{reach_of_output(s.axes[0]), reach_of_output(s.axes[1]),
+                           reach_of_output(s.axes[2])};
+    run_in_scratch(Gathering<T>(s, result, tiles, reach), first, second, to);
+  } else {
+    if (s.images * input_layout(s).image() == 0) return;
+    for (std::int64_t i = 0; i < std::min(s.axes[0].stride, s.axes[0].input); ++i)
+      for (std::int64_t j = 0; j < std::min(s.axes[1].stride, s.axes[1].input); ++j)
+        for (std::int64_t k = 0; k < std::min(s.axes[2].stride, s.axes[2].input); ++k) {
+          const std::array reach{reach_of_input(s.axes[0], i), reach_of_input(s.axes[1], j),
+                                 reach_of_input(s.axes[2], k)};
+          run_in_scratch(Gathering<T>(s, result, tiles, reach), second, first, to);
+        }
+  }
 }
 
 }  // namespace
 
+/// Images are shared out to threads, where the result has any.
 template <class T>
-void convolve(const ConvolutionSizes& given, ConvolutionArray result, const T* first, const T* second, T* to,
+void convolve(const ConvolutionSizes& s, ConvolutionArray result, const T* first, const T* second, T* to,
               bool wide_registers) {
-  const ConvolutionSizes s = flattened(given);
-  const ConvolutionTiles<T> tiles =
-      wide_registers ? avx512_convolution_tiles<T>() : avx2_convolution_tiles<T>();
-  const std::int64_t input = s.images * input_layout(s).image(), output = s.images * output_layout(s).image(),
+  constexpr double worth_a_thread = 4e6;
+  const std::int64_t input = input_layout(s).image(), output = output_layout(s).image(),
                      kernel = kernel_entries(s);
-  if (result == ConvolutionArray::Kernel) {
-    if (kernel == 0) return;
-    const Tiles<T> products = tiles_for<T>(wide_registers);
-    each_batch(s, input, output, kernel, first, second, to, KernelSums<T>(s, tiles, products));
-  } else if (result == ConvolutionArray::Output) {
-    if (output == 0) return;
-    each_batch(
-        s, input, kernel, output, first, second, to,
-        Gathering<T>(s, result, tiles,
-                     {reach_of_output(s.axes[0]), reach_of_output(s.axes[1]), reach_of_output(s.axes[2])}));
-  } else {
-    if (input == 0) return;
-    for (std::int64_t i = 0; i < std::min(s.axes[0].stride, s.axes[0].input); ++i)
-      for (std::int64_t j = 0; j < std::min(s.axes[1].stride, s.axes[1].input); ++j)
-        for (std::int64_t k = 0; k < std::min(s.axes[2].stride, s.axes[2].input); ++k)
-          each_batch(s, output, kernel, input, second, first, to,
-                     Gathering<T>(s, result, tiles,
-                                  {reach_of_input(s.axes[0], i), reach_of_input(s.axes[1], j),
-                                   reach_of_input(s.axes[2], k)}));
-  }
+  const double all =
+      static_cast<double>(s.images * output) * static_cast<double>(window_entries(s) * s.channels);
+  const std::int64_t worth = static_cast<std::int64_t>(std::min(all / worth_a_thread, 1e3)),
+                     threads =
+                         std::max<std::int64_t>(1, machine_threads() / std::max<std::int64_t>(s.batch, 1)),
+                     parts = result == ConvolutionArray::Kernel
+                                 ? 1
+                                 : std::max<std::int64_t>(1, std::min({threads, worth, s.images}));
+  each_matrix(s.batch * parts, all / static_cast<double>(parts), [&](std::int64_t i) {
+    const std::int64_t batch = i / parts, part = i % parts, from = s.images * part / parts;
+    ConvolutionSizes some = s;
+    some.batch = 1;
+    some.images = s.images * (part + 1) / parts - from;
+    const std::int64_t at = batch * s.images + from;
+    if (result == ConvolutionArray::Kernel)
+      convolve_images(some, result, first + at * input, second + at * output, to + batch * kernel,
+                      wide_registers);
+    else if (result == ConvolutionArray::Output)
+      convolve_images(some, result, first + at * input, second + batch * kernel, to + at * output,
+                      wide_registers);
+    else
+      convolve_images(some, result, first + batch * kernel, second + at * output, to + at * input,
+                      wide_registers);
+  });
 }
 template void convolve(const ConvolutionSizes&, ConvolutionArray, const float*, const float*, float*, bool);
 template void convolve(const ConvolutionSizes&, ConvolutionArray, const double*, const double*, double*,

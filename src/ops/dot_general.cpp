@@ -8,6 +8,7 @@
 #include "ops/dot_order.hpp"
 #include "ops/dot_params.hpp"
 #include "ops/dtype_set.hpp"
+#include "ops/each_matrix.hpp"
 #include "ops/index_rules.hpp"
 #include "ops/jet_rules.hpp"
 #include "ops/matrix_product.hpp"
@@ -264,14 +265,50 @@ struct StridedMatrices {
   std::int64_t row_stride, column_stride;
 };
 
+/// The rows of a large product, or the elements of a row, in pieces for several threads. Each thread copies
+/// the right operand for itself, so pieces are not small.
+struct Pieces {
+  explicit Pieces(const DotSizes& s) : of_rows(s.m > 1), lines(of_rows ? s.m : s.n) {
+    constexpr double worth_a_thread = 4e6;
+    constexpr std::int64_t reads_as_multiplications = 4;  // of a matrix that meets a vector
+    const double all = static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k) *
+                       static_cast<double>(std::min(s.m, s.n) == 1 ? reads_as_multiplications : 1);
+    const std::int64_t threads = std::max<std::int64_t>(1, machine_threads() / s.batch),
+                       worth = static_cast<std::int64_t>(std::min(all / worth_a_thread, 1e3));
+    count = std::max<std::int64_t>(1, std::min({threads, worth, lines / unit}));
+    operations = all / static_cast<double>(count);
+  }
+  std::int64_t first(std::int64_t piece) const {
+    return std::min(lines, piece * ((lines + unit - 1) / unit) / count * unit);
+  }
+
+  static constexpr std::int64_t unit = 84;  // whole tiles
+  bool of_rows;
+  std::int64_t lines, count;
+  double operations;  // of a piece
+};
+
 void multiply_large(const DotParams& p, const DotSizes& s, std::span<const Array> in, Array& out) {
   std::vector<char> storage_a, storage_b;
   const StridedMatrices a(in[0], order_of_a(p, s), p.batch_a.size(), s.free_a.size(), storage_a),
       b(in[1], order_of_b(p, s), p.batch_b.size(), p.contract_b.size(), storage_b);
-  auto* result = mutable_data<char>(out);
-  const auto bytes = static_cast<std::size_t>(s.m * s.n) * item_size(out.dtype());
-  for (std::int64_t i = 0; i < s.batch; ++i, result += bytes)
-    matrix_product(out.dtype(), s.m, s.n, s.k, a.matrix(i), b.matrix(i), result);
+  auto* const result = mutable_data<char>(out);
+  const auto item = static_cast<std::int64_t>(item_size(out.dtype()));
+  const auto at = [](const MatrixOperand& of, std::int64_t elements, std::int64_t bytes) {
+    return MatrixOperand{static_cast<const char*>(of.data) + elements * bytes, of.row_stride,
+                         of.column_stride};
+  };
+  const Pieces pieces(s);
+  each_matrix(s.batch * pieces.count, pieces.operations, [&](std::int64_t i) {
+    const std::int64_t matrix = i / pieces.count, piece = i % pieces.count, first = pieces.first(piece),
+                       lines = pieces.first(piece + 1) - first;
+    const MatrixOperand left = a.matrix(matrix), right = b.matrix(matrix);
+    char* const part = result + (matrix * s.m * s.n + first * (pieces.of_rows ? s.n : 1)) * item;
+    if (pieces.of_rows)
+      matrix_product(out.dtype(), lines, s.n, s.k, at(left, first * left.row_stride, item), right, part);
+    else
+      matrix_product(out.dtype(), s.m, lines, s.k, left, at(right, first * right.column_stride, item), part);
+  });
 }
 
 Dtype compute_dtype(Dtype dtype) { return dtype == Dtype::F16 || dtype == Dtype::BF16 ? Dtype::F32 : dtype; }

@@ -91,5 +91,32 @@ TEST(Convolution, IsItsDefinitionInRegistersOfEitherWidth) {
     }
 }
 
+// Images are shared out to threads; each is what it is alone.
+TEST(Convolution, OfManyImagesIsThatOfEach) {
+  ConvolutionSizes s{.batch = 1, .images = 7, .groups = 1, .channels = 16, .features = 24, .axes = {}};
+  s.axes[1] = s.axes[2] = {.input = 40, .window = 3, .output = 20, .stride = 2, .low = 1};
+  Random random(5);
+  for (ConvolutionArray result : {Input, Output}) {
+    const auto input = numbers<float>(random, shape_of(s, Input)),
+               kernel = numbers<float>(random, shape_of(s, Kernel)),
+               output = numbers<float>(random, shape_of(s, Output));
+    const auto size = static_cast<std::size_t>(shape_of(s, result).product()), image = size / 7;
+    std::vector<float> all(size), one(image);
+    const auto run = [&](const ConvolutionSizes& of, std::size_t first, std::vector<float>& to) {
+      if (result == Output)
+        convolve(of, result, input.data() + first * (input.size() / 7), kernel.data(), to.data());
+      else
+        convolve(of, result, kernel.data(), output.data() + first * (output.size() / 7), to.data());
+    };
+    run(s, 0, all);
+    ConvolutionSizes alone = s;
+    alone.images = 1;
+    for (std::size_t i = 0; i < 7; ++i) {
+      run(alone, i, one);
+      EXPECT_EQ(std::memcmp(all.data() + i * image, one.data(), image * sizeof(float)), 0) << i;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace apsis::testing

@@ -177,6 +177,24 @@ TEST(MatrixProduct, OfABatchIsThatOfItsLanes) {
   }
 }
 
+// Rows of a large product are shared out to threads; each is what it is alone.
+TEST(MatrixProduct, OfManyRowsIsThatOfFew) {
+  for (const Dtype dtype : {f64, f32, bf16, i32}) {
+    const auto numbers = [dtype](const Array& x, const Shape& shape) {
+      return astype(astype(reshape(100. * x, shape), is_floating(dtype) ? f64 : i64), dtype);
+    };
+    const Array a = numbers(sin(arange(700. * 300.)), {700, 300}),
+                b = numbers(cos(arange(300. * 200.)), {300, 200});
+    const Array all = dot(a, b), of_vector = dot(a, b(range(), 0)), of_row = dot(b(range(), 0), transpose(a));
+    for (std::int64_t i = 0; i < 700; i += 50) {
+      const auto rows = range(i, i + 50);
+      EXPECT_TRUE(tree_equal(Array(all(rows)), dot(a(rows), b))) << i;
+      EXPECT_TRUE(tree_equal(Array(of_vector(rows)), dot(a(rows), b(range(), 0)))) << i;
+      EXPECT_TRUE(tree_equal(Array(of_row(rows)), dot(b(range(), 0), transpose(a(rows))))) << i;
+    }
+  }
+}
+
 // Layers on a batch leave no transposes behind: the results lie as the batch does.
 TEST(MatrixProduct, OfABatchOfVectorsNeedsNoTransposes) {
   const Array w = reshape(sin(arange(20.)), {5, 4}), u = reshape(cos(arange(15.)), {3, 5});

@@ -1,7 +1,5 @@
 #include "codegen/support/lanes.hpp"
 
-#include <tbb/info.h>
-
 #include <algorithm>
 #include <span>
 #include <utility>
@@ -17,16 +15,6 @@ LaneCounts& lane_counts() {
   static LaneCounts counts;
   return counts;
 }
-
-namespace {
-
-/// That this process may use, as it was started.
-std::int64_t machine_threads() {
-  static const std::int64_t threads = tbb::info::default_concurrency();
-  return threads;
-}
-
-}  // namespace
 
 std::int64_t lanes_per_chunk(std::int64_t lanes, std::int64_t width) {
   // A packet that runs out of lanes to load ends with slots at rest: chunks are several packets long. Beyond
