@@ -1,8 +1,9 @@
-// Least squares: steps by the singular values of the scaled Jacobian, within a trust region.
+// Least squares: steps by the triangle of the scaled Jacobian, within a trust region.
 
 #include "apsis/solve/least_squares.hpp"
 
 #include "solve/support.hpp"
+#include "solve/triangular.hpp"
 
 namespace apsis {
 
@@ -10,10 +11,14 @@ using namespace detail;
 
 namespace {
 
-/// The model of the cost at a point, ½ |S Vᵀ D step + u|², by the decomposition U S Vᵀ of the Jacobian with
-/// its columns scaled by 1 / D.
+Array length(const Array& x) { return sqrt(sum(square(x))); }
+
+/// The model of the cost at a point, ½ |R D step + c|² and what no step changes, by the triangle R of the
+/// Jacobian with its columns scaled by 1 / D.
 struct Model {
-  Array u, s, vt, d;
+  TriangularSystem system;
+  Array d;
+  Array newton;    // the step of Gauss and Newton times D, the shortest one
   Array gradient;  // scaled: its largest part as a cosine with the residual
 };
 /// `before`: the scales so far (empty at the start); they only grow (Moré 1978, section 7).
@@ -26,47 +31,51 @@ Model model_at(const NonlinearProblem& p, const Array& y, const Array& residual,
   if (p.bounded()) j = where(p.active(y, matmul(r, j)), 0., j);
   const Array lengths = sqrt(sum(square(j), {.axis = 0}));
   const Array scale = before.is_empty() ? where(lengths > 0., lengths, 1.) : maximum(before, lengths);
-  const linalg::SVDResult svd = linalg::svd(j / scale, {.full_matrices = false});
-  const Array length = sqrt(sum(square(r))), columns = where(lengths > 0., lengths, 1.);
-  const Array cosine = largest(matmul(r, j) / columns) / where(length > 0., length, 1.);
-  return {matmul(r, svd.u), svd.s, svd.vh, scale, where(finite, cosine, no_limit)};
+  const TriangularSystem system = triangular_system(j / scale, r);
+  // What is below rounding has no part in a step without damping.
+  const double least = static_cast<double>(std::max<std::int64_t>(y.size(), 8)) * finfo(j.dtype()).eps;
+  const Array size = length(r), columns = where(lengths > 0., lengths, 1.);
+  const Array cosine = largest(matmul(r, j) / columns) / where(size > 0., size, 1.);
+  return {system, scale, shortest_solution(system, least, p.loc()), where(finite, cosine, no_limit)};
 }
 
-/// The step of least squares with damping λ, in the coordinates of Vᵀ; what is below rounding of the largest
-/// singular value has no part in it without damping.
-Array damped(const Model& m, const Array& lambda, std::int64_t rows) {
-  const Array least = static_cast<double>(rows) * finfo(m.s.dtype()).eps * largest(m.s);
-  const Array counts = m.s > least || lambda > 0., divisor = square(m.s) + lambda;
-  return where(counts && divisor > 0., -m.s * m.u / where(divisor > 0., divisor, 1.), 0.);
-}
-Array length(const Array& x) { return sqrt(sum(square(x))); }
-
-/// The damping whose step has the length of the radius, within a tenth (Moré 1978, section 5).
-Array damping(const Model& m, const Array& radius, const Array& before, Loc loc) {
+/// A step times D with damping λ.
+struct DampedStep {
+  Array q, lambda;
+};
+/// The one of the length of the radius, within a tenth (Moré 1978, section 5); the model's own if that is
+/// shorter.
+DampedStep damped_step(const Model& m, const Array& radius, const Array& before, Loc loc) {
   struct Search {
-    Array lambda, low, high, far, tries;
+    Array q, lambda, next, low, high, far, tries;
   };
-  const Array su = m.s * m.u, high = length(su) / radius;
+  const Array high = length(matmul(m.system.c, m.system.r)) / radius, zero = zeros_like(high);
   const Array guess = where(before > 0., before, 1e-3 * high);
   Search end = while_loop(
       [](const Search& v) { return v.far && v.tries < 10; },
       [&](const Search& v) {
-        const Array lambda = where(v.lambda >= v.low && v.lambda <= v.high && v.lambda > 0., v.lambda,
+        const Array lambda = where(v.next >= v.low && v.next <= v.high && v.next > 0., v.next,
                                    maximum(1e-3 * v.high, sqrt(v.low * v.high)));
-        const Array divisor = square(m.s) + lambda, q = length(su / divisor), over = q - radius;
-        const Array slope = -sum(square(su) / (divisor * square(divisor))) / q;
-        const Array better = lambda - (q / radius) * over / slope;
-        return Search{where(abs(over) < 0.1 * radius, lambda, better), maximum(v.low, lambda - over / slope),
-                      where(over < 0., lambda, v.high), abs(over) >= 0.1 * radius, v.tries + 1};
+        const TriangularSystem damped = damped_system(m.system, lambda);
+        const Array q = -solve_triangle(damped.r, damped.c), size = length(q), over = size - radius;
+        // The slope of the length by λ is -|R⁻ᵀ q|² / |q|.
+        const Array slope = -sum(square(solve_triangle(damped.r, q, true))) / size;
+        return Search{q,
+                      lambda,
+                      lambda - (size / radius) * over / slope,
+                      maximum(v.low, lambda - over / slope),
+                      where(over < 0., lambda, v.high),
+                      abs(over) >= 0.1 * radius,
+                      v.tries + 1};
       },
-      Search{guess, zeros_like(high), high, array(true), count_of(0)}, {}, loc);
-  return maximum(end.lambda, 0.);
+      Search{m.newton, zero, guess, zero, high, length(m.newton) > radius, count_of(0)}, {}, loc);
+  return {end.q, end.lambda};
 }
 
 enum class Within : std::uint8_t { Damped, Dogleg, Whole };
 
-// State: the model (u, s, vt, d), the radius, the damping.
-enum : std::size_t { U, S, Vt, D, Radius, Lambda };
+// State: the model, the radius, the damping.
+enum : std::size_t { R, C, D, Newton, Radius, Lambda };
 
 struct Tolerances {
   double xtol, ftol, gtol;
@@ -89,37 +98,39 @@ Iterate begin(const NonlinearProblem& p, const Array& y, const Tolerances& tol, 
           cost,
           finite && at_rest(m, p, cost, tol),
           code_if(!finite, NonlinearResult::NonFinite),
-          {m.u, m.s, m.vt, m.d, radius, zeros({}, p.dtype())},
+          {m.system.r, m.system.c, m.d, m.newton, radius, zeros({}, p.dtype())},
           count_of(1),
           count_of(1)};
 }
 
+/// The step times D from the steepest descent towards the model's own that ends within the radius.
+Array dogleg(const Model& m, const Array& radius) {
+  const auto& [r, c] = m.system;
+  const Array g = matmul(c, r), curve = sum(square(matmul(r, g)));
+  const Array cauchy = -g * (sum(square(g)) / where(curve > 0., curve, 1.)), along = m.newton - cauchy;
+  const Array far = length(cauchy) >= radius, g_length = length(g);
+  // The point of the second leg on the border: |cauchy + t along| = radius.
+  const Array a = sum(square(along)), b = dot(cauchy, along), rest = sum(square(cauchy)) - square(radius);
+  const Array t = (-b + sqrt(maximum(square(b) - a * rest, 0.))) / where(a > 0., a, 1.);
+  return where(length(m.newton) <= radius, m.newton,
+               where(far, -g * (radius / where(g_length > 0., g_length, 1.)), cauchy + t * along));
+}
+
 Iterate advance(const NonlinearProblem& p, const Iterate& it, const Tolerances& tol, Within method) {
   const auto& s = it.state;
-  const Model m{s[U], s[S], s[Vt], s[D], {}};
-  const std::int64_t rows = std::max<std::int64_t>(it.y.size(), 8);
+  const Model m{{s[R], s[C]}, s[D], s[Newton], {}};
+  const auto& [triangle, c] = m.system;
   const Array &radius = s[Radius], zero = zeros({}, p.dtype());
-  // The step in the coordinates of Vᵀ.
-  const Array newton = damped(m, zero, rows), inside = length(newton) <= radius;
-  Array q = newton, lambda = zero;
-  if (method == Within::Damped) {
-    lambda = where(inside, zero, damping(m, radius, s[Lambda], p.loc()));
-    q = where(inside, newton, damped(m, lambda, rows));
-  } else if (method == Within::Dogleg) {
-    const Array g = m.s * m.u, curve = sum(square(m.s * g));
-    const Array cauchy = -g * (sum(square(g)) / where(curve > 0., curve, 1.)), along = newton - cauchy;
-    const Array far = length(cauchy) >= radius, g_length = length(g);
-    // The point of the second leg on the border: |cauchy + t along| = radius.
-    const Array a = sum(square(along)), b = dot(cauchy, along), c = sum(square(cauchy)) - square(radius);
-    const Array t = (-b + sqrt(maximum(square(b) - a * c, 0.))) / where(a > 0., a, 1.);
-    q = where(inside, newton,
-              where(far, -g * (radius / where(g_length > 0., g_length, 1.)), cauchy + t * along));
-  }
-  const Array size = length(q), y = p.project(it.y + matmul(q, m.vt) / m.d);
+  DampedStep step{m.newton, zero};
+  if (method == Within::Damped)
+    step = damped_step(m, radius, s[Lambda], p.loc());
+  else if (method == Within::Dogleg)
+    step.q = dogleg(m, radius);
+  const Array &q = step.q, size = length(q), y = p.project(it.y + q / m.d);
   const auto r = p.residual(y);
   const Array cost = p.cost(r);
-  const Array taken = p.bounded() ? matmul(m.vt, m.d * (y - it.y)) : q;
-  const Array predicted = 0.5 * (sum(square(m.u)) - sum(square(m.s * taken + m.u)));
+  const Array taken = p.bounded() ? m.d * (y - it.y) : q;
+  const Array predicted = 0.5 * (sum(square(c)) - sum(square(matmul(triangle, taken) + c)));
   const Array actual = it.measure - cost;
   const Array gain =
       where(predicted > 0. && isfinite(cost), actual / where(predicted > 0., predicted, 1.), 0.);
@@ -139,7 +150,7 @@ Iterate advance(const NonlinearProblem& p, const Iterate& it, const Tolerances& 
   const Array exhausted = next_radius <= p.epsilon() * length(m.d * it.y);
 
   struct Next {
-    Array u, s, vt, d, rest, finite;
+    Array r, c, d, newton, rest, finite;
   };
   Next next = cond(
       accepted,
@@ -147,16 +158,17 @@ Iterate advance(const NonlinearProblem& p, const Iterate& it, const Tolerances& 
         const auto [residual, jacobian] = p.residual_and_jacobian(at);
         const Model fresh = model_at(p, at, residual, jacobian, m.d);
         return Next{
-            fresh.u, fresh.s, fresh.vt, fresh.d, at_rest(fresh, p, cost, tol), all(isfinite(jacobian))};
+            fresh.system.r,         fresh.system.c, fresh.d, fresh.newton, at_rest(fresh, p, cost, tol),
+            all(isfinite(jacobian))};
       },
-      [&](const Array&) { return Next{m.u, m.s, m.vt, m.d, array(false), array(true)}; }, y);
+      [&](const Array&) { return Next{triangle, c, m.d, m.newton, array(false), array(true)}; }, y);
   return {where(accepted, y, it.y),
           where(accepted, cost, it.measure),
           next.rest || small || flat,
           where(!next.finite || (!defined && (exhausted || Array(method == Within::Whole))),
                 code_of(NonlinearResult::NonFinite),
                 code_if(exhausted && !accepted, NonlinearResult::LineSearchFailed)),
-          {next.u, next.s, next.vt, next.d, next_radius, lambda},
+          {next.r, next.c, next.d, next.newton, next_radius, step.lambda},
           it.evaluations + 1,
           it.derivatives + astype(accepted, i64)};
 }

@@ -7,6 +7,7 @@
 #include "apsis/array/segment.hpp"
 #include "apsis/transform/vmap.hpp"
 #include "solve/support.hpp"
+#include "solve/term_entries.hpp"
 
 namespace apsis {
 
@@ -139,6 +140,8 @@ LinearOperator sparse_jacobian_of(const Callee& f, const Array& x, const SparseP
     fail(messages::jacobian_pattern,
          {std::to_string(pattern.rows()) + " × " + std::to_string(pattern.columns()), size_of(jacobian)},
          loc);
+  const Array written_out = entries_of_terms(pattern, linear_terms_call(f, x, loc), x.dtype());
+  if (!written_out.is_empty()) return sparse_operator(pattern, written_out, tags, loc);
   const Integers columns = pattern.column_colors();
   if (last_color(columns) > 1) {
     const SparsePattern by_column = pattern.transpose();

@@ -149,6 +149,41 @@ TEST(LeastSquares, RefusesScalesWithoutEnd) {
             "[least_squares] f_scale = inf must be above 0 and finite");
 }
 
+// Of linear residuals a step of Gauss and Newton is the shortest solution, whatever the rank, for few columns
+// and for many; a lane whose rank is not full is told from the others.
+TEST(LeastSquares, StepsOfMatricesWithoutFullRankAreTheShortest) {
+  const auto check = [](std::int64_t rows, std::int64_t columns) {
+    SCOPED_TRACE(std::to_string(rows) + " x " + std::to_string(columns));
+    const Array a = random::normal(random::key(rows + columns), {rows, columns});
+    const Array b = random::normal(random::key(7), {rows}), first = expand_dims(a(range(), 0), 1);
+    const Array twice = concatenate({first, 3. * first, a(range(), range(2, {}))}, 1);
+    const Array nothing = a * (arange(columns) != 1);
+    const Array combined = concatenate(
+        {a(range(), range({}, -1)), expand_dims(matmul(a(range(), range({}, -1)), ones({columns - 1})), 1)},
+        1);
+    const Array all = stack({a, twice, nothing, combined, zeros({rows, columns})});
+    const auto step = [&](const Array& m) {
+      const auto residual = [&](const Array& x) { return matmul(m, x) - b; };
+      return least_squares(residual, GaussNewton{}, zeros({columns}), {.max_steps = 1, .throw_ = false})
+          .value;
+    };
+    const Array found = jit(vmap(step))(all);
+    for (std::int64_t i = 0; i < all.dim(0); ++i) {
+      // Lengths count by those of the columns.
+      const Array lengths = sqrt(sum(square(all[i]), {.axis = 0})), d = where(lengths > 0., lengths, 1.);
+      const Array shortest = linalg::lstsq(all[i] / d, b).x / d;
+      // Conditions of some tens.
+      EXPECT_LT(max(abs(found[i] - shortest)).item<double>(), 1e-11) << i;
+      EXPECT_TRUE(array_equal(found[i], jit(step)(all[i])).item<bool>()) << i;
+    }
+  };
+  check(7, 3);
+  check(3, 5);
+  check(20, 9);
+  check(30, 20);
+  check(12, 18);
+}
+
 TEST(LeastSquares, MoreUnknownsThanResiduals) {
   auto sol =
       least_squares([](const Array& x) { return stack({x[0] + x[1] - 2.}); }, GaussNewton{}, zeros({2}));

@@ -7,6 +7,7 @@
 
 #include <apsis/apsis.hpp>
 
+#include "apsis/transform/linear_terms.hpp"
 #include "errors/error_of.hpp"
 #include "solve/sparse.hpp"
 #include "transform/checks.hpp"
@@ -217,6 +218,70 @@ void expect_brusselator(const F& f) {
 TEST(SparseJacobian, OfTheBrusselatorIsTheDenseOneBitForBit) {
   expect_brusselator(brusselator<true>);
   expect_brusselator(brusselator<false>);
+}
+
+/// What is found term by term is what products with unit vectors give; `terms`: as many, 0: they are not
+/// found.
+template <class F>
+void expect_terms(const char* name, const F& f, const Array& x, std::size_t terms) {
+  SCOPED_TRACE(name);
+  const auto flat = [&](std::span<const Array> in) { return std::vector<Array>{f(in[0])}; };
+  EXPECT_EQ(detail::linear_terms_call(detail::callee_of(flat), x, {}).size(), terms);
+  const Array dense = jit(jacfwd(f))(x);
+  const auto whole = [&](const Array& y) { return sparse_jacobian(f, y).as_matrix(); };
+  EXPECT_TRUE(array_equal(jit(whole)(x), dense).template item<bool>());
+  EXPECT_TRUE(array_equal(whole(x), jacfwd(f)(x)).template item<bool>());
+  EXPECT_EQ(whole(astype(x, f32)).dtype(), Dtype::F32);
+  const Array many = stack({x, 2. * x});
+  expect_near(jit(vmap(whole))(many)[1], jacfwd(f)(2. * x), 1e-13);
+}
+
+TEST(SparseJacobian, TermByTermIsTheDenseOneBitForBit) {
+  const Array x = 0.5 + random::uniform(random::key(8), {36});
+  using A = const Array&;
+  expect_terms(
+      "alone", [](A y) { return sin(y) * exp(-y) / (1. + y * y); }, x, 1);
+  expect_terms(
+      "neighbours", [](A y) { return y * roll(y, 1, 0) + 3. * roll(y, -1, 0); }, x, 3);
+  expect_terms(
+      "parts",
+      [](A y) {
+        return concatenate({y[range(4, 9)] * y[range(0, 5)], -y[range(30, {})]});
+      },
+      x, 2);
+  expect_terms(
+      "chosen", [](A y) { return where(y > 1., y * flip(y, 0), 2. * y); }, x, 2);
+  expect_terms(
+      "picked",
+      [](A y) {
+        return square(y[array({3, 1, 35, 3, 0})]);
+      },
+      x, 1);
+  const auto plane = [](A y) {
+    const Array u = reshape(y, {6, 6}), wide = pad(u, {1, 1}, {1, 1});
+    const auto shifted = [&](std::int64_t i, std::int64_t j) {
+      return wide(range(1 + i, 7 + i), range(1 + j, 7 + j));
+    };
+    return ravel(u * (shifted(0, 1) + shifted(0, -1) + shifted(1, 0) + shifted(-1, 0) - 4. * u));
+  };
+  expect_terms("plane", plane, x, 5);
+  // Terms that meet in some places only are not told apart.
+  expect_terms(
+      "here and there", [](A y) { return y[range(0, 35)] * flip(y[range(0, 35)], 0); }, x, 0);
+  expect_terms(
+      "transposed",
+      [](A y) {
+        return ravel(transpose(reshape(y, {4, 9}))) * flip(y, 0);
+      },
+      x, 0);
+  expect_terms(
+      "sums", [](A y) { return y - mean(y); }, x, 0);
+  // What the pattern has beyond the terms is 0.
+  const SparsePattern full = SparsePattern::of(ones({3, 3}));
+  const auto cubes = [](A y) { return y * y * y; };
+  EXPECT_TRUE(array_equal(sparse_jacobian(cubes, x[range(0, 3)], {.pattern = full}).as_matrix(),
+                          jacfwd(cubes)(x[range(0, 3)]))
+                  .item<bool>());
 }
 
 TEST(SparseJacobian, TakesRowsWhereTheseAreFewer) {

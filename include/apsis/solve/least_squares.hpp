@@ -28,8 +28,8 @@ struct LeastSquaresOptions {
 };
 
 /// Steps within a trust region, by the damping that makes them end on it (Levenberg 1944, Marquardt 1963;
-/// Moré, The Levenberg-Marquardt algorithm: implementation and theory, 1978), by the singular values of the
-/// scaled Jacobian. Bounds hold by fixing what is on one and cutting steps to the others (Kanzow, Yamashita
+/// Moré, The Levenberg-Marquardt algorithm: implementation and theory, 1978), by the triangle of the scaled
+/// Jacobian. Bounds hold by fixing what is on one and cutting steps to the others (Kanzow, Yamashita
 /// and Fukushima 2004).
 struct LevenbergMarquardt {
   /// A solution is where the next step is within xtol |y| (both scaled as the columns of the Jacobian), where

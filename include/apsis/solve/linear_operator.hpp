@@ -192,9 +192,9 @@ struct SparseJacobianOptions {
   SparsePattern pattern = {};
   LinearTags tags = {};
 };
-/// The derivative of `f` at the vector x, written out as a sparse operator. Its pattern is found in the
-/// program (`jacobian_sparsity`), and its entries by as many derivatives as its columns have colours (Curtis,
-/// Powell and Reid 1974): forward ones, or reverse ones, of rows, where these are fewer than half as many.
+/// The derivative of `f` at x, written out as a sparse operator. Its pattern is found in the program
+/// (`jacobian_sparsity`), its entries one by one, or by as many derivatives as its columns have colours
+/// (Curtis, Powell, Reid 1974): forward ones, or reverse ones, of rows, where these are under half as many.
 template <class F>
 LinearOperator sparse_jacobian(const F& f, const Array& x, const SparseJacobianOptions& options = {},
                                Loc loc = Loc::here()) {
