@@ -2,13 +2,14 @@
 // microseconds to three thousand years. Which solver takes how many steps, how exact is the end, and what
 // does it depend on?
 //
-//   robertson        the figure goes to out/
+//   robertson        the figure goes to out/; fails if what it says is not so
 
 #include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <stdexcept>
+#include <string>
 
 #include <apsis/apsis.hpp>
 
@@ -56,6 +57,11 @@ void report(const char* name, const Solver& solver, const Robertson& model) {
               static_cast<long long>(stats.num_rejected_steps.template item<std::int64_t>()), spent.count(),
               std::abs(y[0].template item<double>() / known[0] - 1),
               std::abs(sum(y).template item<double>() - 1));
+  for (int i = 0; i < 3; ++i)
+    if (!(std::abs(y[i].template item<double>() / known[i] - 1) < 1e-4))
+      throw std::runtime_error(std::string(name) + " is off by more than a ten-thousandth");
+  if (!(std::abs(sum(y).template item<double>() - 1) < 1e-10))
+    throw std::runtime_error(std::string(name) + " has lost substance");
 }
 
 void run() {

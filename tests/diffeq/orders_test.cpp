@@ -103,7 +103,8 @@ TEST(Orders, OfSolversThatSplit) {
   }
 }
 
-// q' = p + t, p' = -q: q = 1 - cos t + 2 sin t, p = sin t + 2 cos t - t, if q = 0 and p = 2 at first.
+// q' = p + t, p' = -q: q = 1 - cos t + 2 sin t, p = sin t + 2 cos t - t, if q = 0 and p = 2 at first; and
+// q' = p, p' = 1 / q³: q = √(1 + t²), p = t / q, if q = 1 and p = 0 at first.
 TEST(Orders, OfSymplecticSolvers) {
   const int outputs[] = {1, 2, 4};
   int i = 0;
@@ -111,14 +112,16 @@ TEST(Orders, OfSymplecticSolvers) {
     const int order = solver.traits().order;
     expect_orders(name, order, outputs[i++], [&](std::int64_t steps) {
       const auto solve = [&](const Array& dt, const Array& times) {
-        const auto f = [](const Array& t, const Array& p) { return p + t; };
-        const auto g = [](const Array&, const Array& q) { return -q; };
+        const auto f = [](const Array& t, const Array& p) { return stack({p[0] + t, p[1]}); };
+        const auto g = [](const Array&, const Array& q) { return stack({-q[0], 1. / (q[1] * q[1] * q[1])}); };
         return diffeqsolve(std::pair{ODETerm{f}, ODETerm{g}}, solver, 0., end, dt,
-                           std::pair{array({0.}), array({2.})}, {.saveat = {.ts = times, .t1 = true}});
+                           std::pair{array({0., 1.}), array({2., 0.})},
+                           {.saveat = {.ts = times, .t1 = true}});
       };
       const auto sol = jit(solve)(array(end / static_cast<double>(steps)), inner_times(steps));
       const Array t = sol.ts, q = 1. - cos(t) + 2. * sin(t), p = sin(t) + 2. * cos(t) - t;
-      return errors(concatenate({sol.ys.first, sol.ys.second}, 1), stack({q, p}, -1));
+      const Array root = sqrt(1. + t * t);
+      return errors(concatenate({sol.ys.first, sol.ys.second}, 1), stack({q, root, p, t / root}, -1));
     });
   }
 }

@@ -64,6 +64,44 @@ TEST(Solvers, LanesEqualSingleSolves) {
   }
 }
 
+/// Sixteen equations, each of which knows its neighbours.
+Array ring(const Array& t, const Array& y) {
+  return cos(t) - y * (1. + 0.1 * roll(y, 1, 0)) + 0.2 * roll(y, -1, 0);
+}
+
+// The most equations whose matrices are written out.
+TEST(Solvers, LanesOfSixteenEquationsEqualSingleSolves) {
+  const Array starts = random::uniform(random::key(16), {3, 16});
+  const auto check = [&](const std::string& name, const auto& run) {
+    SCOPED_TRACE(name);
+    const Array many = jit(vmap(run))(starts);
+    for (std::int64_t i = 0; i < starts.dim(0); ++i)
+      EXPECT_TRUE(all(many[i] == jit(run)(starts[i])).template item<bool>()) << "lane " << i;
+  };
+  const SolveOptions adaptive{.controller = PIDController{.rtol = 1e-4, .atol = 1e-6}};
+  for (const Named& s : whole_solvers())
+    check(s.name, [&](const Array& y) {
+      return diffeqsolve(ODETerm{ring}, s.solver, 0., 1., 0.1, y,
+                         s.solver.traits().error_order == 0 ? SolveOptions{} : adaptive)
+          .ys[-1];
+    });
+  for (const auto& [name, solver] : split_solvers(exact_newton))
+    check(name, [&, solver = solver](const Array& y) {
+      const auto slow = [](const Array& t, const Array& x) { return cos(t) + 0.1 * roll(x, 1, 0); };
+      const auto fast = [](const Array&, const Array& x) { return -3. * x + 0.2 * roll(x, -1, 0); };
+      return diffeqsolve(MultiTerm{ODETerm{slow}, ODETerm{fast}}, solver, 0., 1., 0.1, y).ys[-1];
+    });
+  for (const auto& [name, solver] : partitioned_solvers())
+    check(name, [&, solver = solver](const Array& y) {
+      const auto velocity = [](const Array&, const Array& p) { return p; };
+      const auto force = [](const Array& t, const Array& q) { return cos(t) - q - 0.1 * roll(q, 1, 0); };
+      const auto end = diffeqsolve(std::pair{ODETerm{velocity}, ODETerm{force}}, solver, 0., 1., 0.1,
+                                   std::pair{y[range(0, 8)], y[range(8, 16)]})
+                           .ys;
+      return concatenate({end.first[-1], end.second[-1]});
+    });
+}
+
 // Gradients on fixed steps are those of the steps: central differences of them agree.
 TEST(Solvers, GradientsAreThoseOfTheSteps) {
   for (const Named& s : whole_solvers(exact_newton)) {
@@ -126,6 +164,46 @@ TEST(Solvers, ThatSplitHaveLanesAndDerivatives) {
           return diffeqsolve(MultiTerm{ODETerm{field}, ODETerm{stiff}}, solver, 0., 1., 0.1, y).ys[-1];
         },
         start);
+  }
+}
+
+// As GoBack and KeepF32, of those that take the parts of an equation.
+template <class Run>
+void expect_back_and_f32(const Run& run, const Array& at, int order) {
+  const auto there_and_back = [&](const Array& y) { return run(run(y, 0., 1., 0.01), 1., 0., -0.01); };
+  EXPECT_LT(max(abs(jit(there_and_back)(at) - at)).template item<double>(), order == 1 ? 0.06 : 1e-3);
+  const Array y = run(astype(at, f32), 0., 1., 0.05);
+  EXPECT_EQ(y.dtype(), Dtype::F32);
+  EXPECT_LT(max(abs(y - run(at, 0., 1., 0.05))).template item<double>(), 2e-5);
+}
+
+TEST(Solvers, ThatSplitGoBackAndKeepF32) {
+  const auto field = [](const Array& t, const Array& y) { return stack({y[0] * cos(t), 0. * y[1], y[2]}); };
+  const auto other = [](const Array&, const Array& y) { return stack({-y[0] * y[1], -y[1], y[1] * y[2]}); };
+  for (const auto& [name, solver] :
+       split_solvers({.rtol = 1e-5, .atol = 1e-5, .kappa = 0.1, .max_steps = 50})) {
+    SCOPED_TRACE(name);
+    expect_back_and_f32(
+        [&, solver = solver](const Array& y, double t0, double t1, double dt) {
+          return diffeqsolve(MultiTerm{ODETerm{field}, ODETerm{other}}, solver, t0, t1, dt, y).ys[-1];
+        },
+        start, solver.traits().order);
+  }
+}
+
+TEST(Solvers, OfPairsGoBackAndKeepF32) {
+  const auto velocity = [](const Array& t, const Array& p) { return p + t; };
+  const auto force = [](const Array&, const Array& q) { return -q / pow(sum(q * q), 1.5); };
+  for (const auto& [name, solver] : partitioned_solvers()) {
+    SCOPED_TRACE(name);
+    expect_back_and_f32(
+        [&, solver = solver](const Array& y, double t0, double t1, double dt) {
+          const auto end = diffeqsolve(std::pair{ODETerm{velocity}, ODETerm{force}}, solver, t0, t1, dt,
+                                       std::pair{y[range(0, 2)], y[range(2, 4)]})
+                               .ys;
+          return concatenate({end.first[-1], end.second[-1]});
+        },
+        array({1., 0.2, 0., 1.}), solver.traits().order);
   }
 }
 
