@@ -12,14 +12,19 @@
 namespace apsis::detail {
 namespace {
 
-/// Whether each index vector takes one element, and all axes of the result are those of the indices.
-bool takes_elements(const Graph& graph, const Eqn& e) {
+/// What has the shape of the indices: the result of a gather, what a scatter brings.
+ValueId elements_of(const Graph& graph, const Eqn& e) {
+  return e.op->updates >= 0 ? graph.operands(e)[static_cast<std::size_t>(e.op->written)] : e.first_result;
+}
+
+/// Whether each index vector means one element, and all axes of the elements are those of the indices.
+bool means_elements(const Graph& graph, const Eqn& e) {
   constexpr std::int64_t few = 32;  // elements, which are written out
-  if (!e.op->places || e.op->updates >= 0) return false;
+  if (!e.op->places) return false;
   const GatherParams& p = e.op->places(e.params);
-  const Aval &array = graph.aval(graph.operands(e)[0]), &out = graph.aval(e.first_result);
-  return p.offset_dims.empty() && out.size() > few && array.size() > 0 && !is_complex(array.dtype()) &&
-         p.collapsed_slice_dims.size() + p.operand_batching_dims.size() > 0 &&
+  const Aval& array = graph.aval(graph.operands(e)[0]);
+  return p.offset_dims.empty() && graph.aval(elements_of(graph, e)).size() > few && array.size() > 0 &&
+         !is_complex(array.dtype()) && p.collapsed_slice_dims.size() + p.operand_batching_dims.size() > 0 &&
          std::ranges::all_of(p.slice_sizes, [](std::int64_t n) { return n == 1; });
 }
 
@@ -29,10 +34,12 @@ class Rewriter {
       : builder_(builder), copy_(copy), graph_(graph) {}
 
   void replace(const Eqn& e) {
-    const auto& p = e.params.as<GatherParams>();
-    const Shape& shape = graph_.aval(e.first_result).shape();
+    const bool puts = e.op->updates >= 0;
+    const GatherParams& p = e.op->places(e.params);
+    const Shape& shape = graph_.aval(elements_of(graph_, e)).shape();
     const ValueId array = graph_.operands(e)[0];
     std::vector<ValueId> operands = {copy_[array]};
+    if (puts) operands.push_back(copy_[elements_of(graph_, e)]);
     PickParams pick{{}, p.mode};
     for (std::size_t k = 0; k < p.start_index_map.size(); ++k) {
       const std::int64_t axis = p.start_index_map[k];
@@ -46,12 +53,15 @@ class Rewriter {
                                  make_params(IotaParams{Dtype::I64, shape, p.start_indices_batching_dims[k]}),
                                  {}, e.loc));
     }
-    copy_[e.first_result] = append1(builder_, pick_op, make_params(pick), operands, e.loc);
+    copy_[e.first_result] =
+        puts ? append1(builder_, put_op, make_params(PutParams{pick, e.params.as<ScatterParams>().kind}),
+                       operands, e.loc)
+             : append1(builder_, pick_op, make_params(pick), operands, e.loc);
   }
 
   /// Whether the axes that are not indexed have one place.
   static bool covers(const Graph& graph, const Eqn& e) {
-    const auto& p = e.params.as<GatherParams>();
+    const GatherParams& p = e.op->places(e.params);
     const Shape& shape = graph.aval(graph.operands(e)[0]).shape();
     for (std::size_t d = 0; d < shape.size(); ++d) {
       const auto axis = static_cast<std::int64_t>(d);
@@ -92,10 +102,21 @@ class Rewriter {
   const Graph& graph_;
 };
 
-}  // namespace
+/// Whether a scatter had better be a kernel's: one index for each of so few elements that they stay in the
+/// cache, from where it reads them as fast.
+bool is_kernels(const Graph& graph, const Eqn& e) {
+  constexpr std::int64_t many = 1 << 19;
+  const GatherParams& p = e.op->places(e.params);
+  return p.start_index_map.size() == 1 && p.operand_batching_dims.empty() &&
+         graph.aval(elements_of(graph, e)).size() < many;
+}
 
-GraphRef pick_elements(const Graph& graph) {
-  const auto changes = [&](const Eqn& e) { return takes_elements(graph, e) && Rewriter::covers(graph, e); };
+/// `by_lane`: of lanes, each of which has its own array to put elements into, and they stay scatters.
+GraphRef rewritten(const Graph& graph, bool by_lane) {
+  const auto changes = [&](const Eqn& e) {
+    if (!means_elements(graph, e) || !Rewriter::covers(graph, e)) return false;
+    return e.op->updates < 0 || (!by_lane && !is_kernels(graph, e));
+  };
   GraphRef made(&graph);
   if (std::ranges::any_of(graph.eqns(), changes)) {
     GraphBuilder builder;
@@ -105,7 +126,19 @@ GraphRef pick_elements(const Graph& graph) {
     for (const Eqn& e : graph.eqns()) changes(e) ? rewriter.replace(e) : copy.add(e);
     made = builder.finish(copy.outputs());
   }
-  return with_regions(*made, pick_elements);
+  bool changed = false;
+  std::vector<Params> params;
+  for (const Eqn& e : made->eqns())
+    params.push_back(map_regions(e.params, [&](const Graph& region) {
+      GraphRef of_region = rewritten(region, by_lane || e.op->kind == OpKind::MapLanes);
+      changed = changed || of_region.get() != &region;
+      return of_region;
+    }));
+  return changed ? with_params(*made, params) : made;
 }
+
+}  // namespace
+
+GraphRef pick_elements(const Graph& graph) { return rewritten(graph, false); }
 
 }  // namespace apsis::detail

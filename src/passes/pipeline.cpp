@@ -13,6 +13,8 @@
 #include "passes/hoist_products.hpp"
 #include "passes/inline_calls.hpp"
 #include "passes/join_pads.hpp"
+#include "passes/keep_views.hpp"
+#include "passes/lift_repeats.hpp"
 #include "passes/loop_dce.hpp"
 #include "passes/pick_elements.hpp"
 #include "passes/push_slices.hpp"
@@ -48,9 +50,13 @@ constexpr Pass table[] = {
     {"push_slices", push_slices},
     // Places of extrema become part of loops, too. After slices are pushed: the entries are slices.
     {"spread_extrema", spread_extrema},
+    // What is the same for repeated elements is computed once,
+    {"lift_repeats", lift_repeats},
+    // and the rest in shapes that need no copies of views.
+    {"keep_views", keep_views},
     // Columns that this made, and others, are vectors.
     {"drop_unit_axes", drop_unit_axes},
-    // Gathers of single elements become part of loops.
+    // Gathers and scatters of single elements become part of loops.
     {"pick_elements", pick_elements},
     // Rows that are reduced and read again go through memory once. After all that makes loops over elements.
     {"block_rows", block_rows},

@@ -3,6 +3,7 @@
 
 #include "codegen/compile/compile.hpp"
 #include "codegen/emit/lowering.hpp"
+#include "codegen/staged_compiled_equal.hpp"
 #include "ir/graph.hpp"
 #include "transform/checks.hpp"
 
@@ -17,8 +18,7 @@ Array table_of(Dtype dtype, const Shape& shape) {
                 dtype);
 }
 
-Array update(const Array& x, const Array& at, const Array& v, IndexMode mode, int kind) {
-  const IndexUpdate place = x.at(at);
+Array update(const IndexUpdate& place, const Array& v, IndexMode mode, int kind) {
   switch (kind) {
     case 0:
       return place.set(v, mode);
@@ -31,6 +31,10 @@ Array update(const Array& x, const Array& at, const Array& v, IndexMode mode, in
     default:
       return place.max(v, mode);
   }
+}
+
+Array update(const Array& x, const Array& at, const Array& v, IndexMode mode, int kind) {
+  return update(x.at(at), v, mode, kind);
 }
 
 template <class F, class... A>
@@ -214,6 +218,104 @@ TEST(Indexed, ManyUpdatesOfWhatMayNotBeOverwritten) {
             },
             x, at, v);
       }
+}
+
+/// Many updates, in the loop that computes them and their indices: of lengths around whole vectors, whose
+/// last vector the loop takes again.
+TEST(Indexed, PutsWhatTheLoopMakes) {
+  for (std::int64_t n : {64, 100})
+    for (Dtype dtype : {boolean, i32, f16, f32, f64})
+      for (IndexMode mode : modes)
+        for (int kind = 0; kind < 5; ++kind) {
+          SCOPED_TRACE(std::to_string(n) + " " + std::string(name_of(dtype)) + " kind " +
+                       std::to_string(kind) + (mode == IndexMode::Clip ? ", clipped" : ", dropped"));
+          const Array at = remainder(arange(n) * 37, 90) - 45, v = table_of(dtype, {n});
+          expect_graph_compiled_equal(
+              [=](const Array& x, const Array& i, const Array& u) {
+                return update(x.at(i * 2 + 1, remainder(i, 5) - 1), where(i > 3, u, flip(u)), mode, kind);
+              },
+              table_of(dtype, {60, 3}), at, v);
+          if (dtype != f32) continue;
+          // A few elements, which are in registers.
+          expect_graph_compiled_equal(
+              [=](const Array& x, const Array& i, const Array& u) {
+                return update(x.at(remainder(i, 11) - 2, remainder(i, 3)), u, mode, kind);
+              },
+              table_of(dtype, {4, 3}), at, v);
+        }
+}
+
+TEST(Indexed, PutsInRowMajorOrder) {
+  const Array at = remainder(arange(600) * 37, 90) - 45, v = sin(arange(600.));
+  for (IndexMode mode : modes)
+    for (const Shape& shape : {Shape{20, 30}, Shape{200, 3}, Shape{3, 200}, Shape{6, 10, 10}}) {
+      SCOPED_TRACE(to_string(shape));
+      expect_graph_compiled_equal(
+          [=](const Array& x, const Array& i, const Array& u) {
+            const Array places = reshape(i, shape), elements = reshape(u, shape);
+            const Array other = remainder(places * 7, 5) - 1;
+            return std::tuple{x.at(transpose(places), transpose(other)).set(transpose(elements), mode),
+                              x.at(flip(places), other).add(exp(elements), mode), sum(elements),
+                              max(elements),
+                              zeros({9, 40}).at(remainder(places, 12), places * 3).add(1., mode)};
+          },
+          table_of(f64, {60, 3}), at, v);
+    }
+}
+
+/// One index for each of so many elements that they do not stay in the cache.
+TEST(Indexed, PutsManyByOneIndex) {
+  const std::int64_t n = (1 << 19) + 5;
+  const Array at = remainder(arange(n) * 7919, 70) - 4, v = sin(astype(arange(n), f32));
+  for (IndexMode mode : modes)
+    expect_same_compiled(
+        [=](const Array& x, const Array& i, const Array& u) {
+          return std::pair{x.at(i).add(u * 2.f, mode), zeros({64}, i64).at(i - 1).set(i, mode)};
+        },
+        table_of(f32, {60}), at, v);
+}
+
+/// Of the array that is updated, in the loop of the update; of an index that is the array.
+TEST(Indexed, PutsIntoWhatTheLoopReads) {
+  const Array x = table_of(f64, {10, 10}), places = reshape(remainder(arange(100) * 37, 10), {10, 10});
+  for (int kind = 0; kind < 5; ++kind) {
+    SCOPED_TRACE(kind);
+    const auto changed = [=](const Array& y, const Array& i, const Array& u) {
+      return update(y.at(i, transpose(i)), u, IndexMode::Clip, kind);
+    };
+    expect_graph_compiled_equal([=](const Array& y, const Array& i) { return changed(y, i, y * 2. + 1.); }, x,
+                                places);
+    expect_graph_compiled_equal(
+        [=](const Array& y, const Array& i) { return changed(y, i, y(i, i + 1) + flip(y)); }, x, places);
+    expect_graph_compiled_equal([=](const Array& i) { return changed(i, i, i + 1); }, places);
+    expect_graph_compiled_equal(
+        [=](const Array& y, const Array& i) {
+          return fori_loop(
+              0, 4, [=](const Array& k, const Array& c) { return changed(c, remainder(i + k, 10), sin(c)); },
+              y);
+        },
+        x, places);
+    // An input that is given up lies under the result.
+    const auto twice = jit([=](const Array& y, const Array& i) { return changed(y, i, y(i, i) * 3. + y); });
+    const Array kept = twice(x, places);
+    Array given = x + 0.;
+    expect_same_bits(twice(std::move(given), places), kept);
+  }
+  // Lanes put into arrays of their own.
+  const Array starts = arange(5);
+  const auto walk = [=](const Array& n) {
+    return fori_loop(
+        0, n,
+        [=](const Array& k, const Array& c) {
+          return c.at(places + k, remainder(places * 3, 10)).add(sin(c));
+        },
+        x);
+  };
+  const Array all = jit(vmap(walk, {.loops = LaneLoops::Lanes}))(starts);
+  for (std::int64_t lane = 0; lane < 5; ++lane) {
+    detail::InterpretScope interpreted;
+    expect_same_bits(Array(all[lane]), walk(starts[lane]));
+  }
 }
 
 /// Zeros are written where the result is, and nowhere else.

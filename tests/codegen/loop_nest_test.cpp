@@ -31,6 +31,33 @@ TEST(ShortAxes, OfEverySizeAndDtype) {
       }
 }
 
+/// Code too long to be written several times: short rows of a wider array, of which several are a vector.
+TEST(ShortAxes, LongBodies) {
+  for (const std::string dtype : {"f64", "f32"})
+    for (std::int64_t rows : {3, 9, 40})
+      for (std::int64_t n : {2, 4, 8}) {
+        const std::int64_t wide = 4 * n;
+        const std::string t = shaped(dtype, {rows, n}), whole = shaped(dtype, {rows, wide}),
+                          to = "shape=" + to_string(Dims{rows, n});
+        const auto part = [&](std::int64_t k) {
+          return "slice{start=" + to_string(Dims{0, k * n}) +
+                 ", limit=" + to_string(Dims{rows, (k + 1) * n}) + ", stride=[1, 1]}(v0)";
+        };
+        expect_compiled_equal(
+            "(v0: " + whole + ", v1: " + shaped(dtype, {2 * rows}) + ", v2: " + shaped(dtype, {n}) +
+                ") {\n v3: " + t + " = " + part(0) + "\n v4: " + t + " = " + part(2) + "\n v5: " + t +
+                " = tanh(v3)\n v6: " + t + " = exp(v4)\n v7: " + shaped(dtype, {rows}) +
+                " = slice{start=[1], limit=" + to_string(Dims{2 * rows}) + ", stride=[2]}(v1)\n v8: " + t +
+                " = broadcast_in_dim{" + to + ", axes=[0]}(v7)\n v9: " + t + " = broadcast_in_dim{" + to +
+                ", axes=[1]}(v2)\n v10: " + t + " = iota{dtype=" + dtype + ", " + to + ", axis=1}()\n v11: " +
+                t + " = reverse{axes=[1]}(v3)\n v12: " + t + " = fma(v5, v6, v8)\n v13: " + t +
+                " = fma(v9, v10, v11)\n v14: " + t + " = tanh(v13)\n v15: " + t +
+                " = atan2(v12, v14)\n v16: " + t + " = tanh(v15)\n v17: " + whole +
+                " = concatenate{axis=1}(v16, v13, v15, v12)\n return v16, v15, v17\n}",
+            static_cast<std::uint64_t>(rows * 100 + n));
+      }
+}
+
 /// Elements backwards, columns, numbers of every other row.
 TEST(ShortAxes, WithGaps) {
   for (const std::string dtype : dtypes)

@@ -68,9 +68,16 @@ Fusion::Fusion(Region& region, std::span<const std::uint32_t> eqns)
     : region_(region), graph_(region.graph()) {
   for (std::uint32_t i : eqns) eqns_.push_back(&graph_.eqns()[i]);
   const Eqn& first = *eqns_[0];
-  shape_ = graph_.aval(reduces(graph_, first) ? graph_.operands(first)[0] : first.first_result).shape();
+  const bool ends = reduces(graph_, first) || puts(first);
+  shape_ = graph_.aval(ends ? operands_by_element(graph_, first)[0] : first.first_result).shape();
   number_leaves();
-  for (const Eqn* e : eqns_) reduces(graph_, *e) ? add_reduction(*e) : add_elementwise(*e);
+  for (const Eqn* e : eqns_)
+    if (reduces(graph_, *e))
+      add_reduction(*e);
+    else if (puts(*e))
+      add_put(*e);
+    else
+      add_elementwise(*e);
 }
 
 void Fusion::number_leaves() {
@@ -188,11 +195,29 @@ void Fusion::add_elementwise(const Eqn& e) {
   loop_.steps.push_back(std::move(step));
 }
 
+/// The array has its place when all that is stored has.
+void Fusion::add_put(const Eqn& e) {
+  FusedLoop::Step step = step_of(e).first;
+  step.stores = {FusedLoop::none};
+  numbers_[e.first_result] = loop_.values++;
+  varying_.push_back(0);
+  loop_.steps.push_back(std::move(step));
+  loop_.in_order = true;
+}
+
 void Fusion::place_results() {
   for (const auto& [v, lanes] : stored_) {
     const Destination made = region_.destination(v, lanes);
     loop_.sinks.push_back(made.sink(graph_.aval(v).dtype()));
     results_.emplace_back(v, made.place());
+  }
+  for (FusedLoop::Step& step : loop_.steps) {
+    if (!puts(*step.eqn)) continue;
+    APSIS_ASSERT(loop_.lanes == 1);
+    const Place& array = updated(region_, *step.eqn, 1).place();
+    step.table = static_cast<std::uint32_t>(loop_.tables.size());
+    loop_.tables.push_back({array.view, array.base, graph_.aval(step.eqn->first_result).dtype(), 1});
+    results_.emplace_back(step.eqn->first_result, array);
   }
 }
 
@@ -228,10 +253,13 @@ void Fusion::in_any_order() {
   constexpr int most_lanes = 32;
   if (!reduced_.empty() && cost_ <= short_wait && loop_.width > 1)
     loop_.width = std::min(4 * loop_.width, most_lanes);
-  // So do reads at indices that come of other reads, as in a bisection.
-  if (chained_reads() > 1 && loop_.width > 1) loop_.width = std::min(4 * loop_.width, most_lanes);
+  // So do reads at indices that come of other reads, as in a bisection. What is put somewhere goes there one
+  // by one, in a loop of its own that should not be short.
+  if ((chained_reads() > 1 || loop_.in_order) && loop_.width > 1)
+    loop_.width = std::min(4 * loop_.width, most_lanes);
   if (waits_long() && loop_.width > 1) loop_.width *= 2;
   constexpr std::int64_t most_phases = 16, most_in_phases = 256;
+  if (loop_.in_order) return;
   loop_.most_phases = static_cast<int>(
       std::clamp<std::int64_t>(most_in_phases / std::max<std::int64_t>(cost_, 1), 1, most_phases));
 }

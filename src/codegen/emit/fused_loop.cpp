@@ -90,6 +90,56 @@ Value pick(Builder& b, const Access& table, const PickParams& p, std::span<const
   return b.select(at.inside(), v, b.constant(table.dtype, missing_bits(table.dtype, p.mode)));
 }
 
+/// Puts the current elements at their places, one after the other in their order. `in`: what is put, and the
+/// indices.
+void put(Builder& b, LoopNest& nest, const Access& array, const PutParams& p, std::span<const Value> in) {
+  const int width = nest.width();
+  const auto bytes = static_cast<std::int64_t>(item_size(array.dtype));
+  const Pointer first = b.offset(Pointer{array.base.handle}, array.view.offset * bytes);
+  int lanes = 1;  // of the indices
+  for (Value v : in.subspan(1)) lanes = std::max(lanes, b.lanes_of(v));
+  b.set_lanes(lanes);
+  ElementAt at(b, p.at.mode);
+  for (std::size_t k = 1; k < in.size(); ++k) {
+    const auto axis = static_cast<std::size_t>(p.at.axes[k - 1]);
+    at.add(in[k], array.view.shape[axis] - 1, array.view.strides[axis]);
+  }
+  b.set_lanes(lanes);
+  Value places = at.element();
+  const Value inside = at.inside();
+  if (inside.handle) places = b.select(inside, places, b.constant(Dtype::I64, ~std::uint64_t{0}));
+  // A vector goes through memory, which takes less time than to take each element out of a register.
+  const auto one_of = [&](Value v) {
+    const auto item = static_cast<std::int64_t>(item_size(v.dtype));
+    Pointer all;
+    if (b.lanes_of(v) > 1) {
+      all = b.stack(static_cast<std::size_t>(item * b.lanes_of(v)));
+      b.store(all, v);
+    }
+    return [&b, v, all, item](Value lane) {
+      return all.handle ? b.load_element(b.offset(all, b.mul(lane, b.index(item))), v.dtype) : v;
+    };
+  };
+  const auto place_of = one_of(places), element_of = one_of(in[0]);
+  // One after the other by the same instructions: those of several would each have to find out anew that an
+  // element may have just been written.
+  b.set_lanes(1);
+  const Value done = nest.done();
+  CountedLoop each(b, done.handle ? b.sub(b.index(width), done) : b.index(width));
+  const Value lane = done.handle ? b.add(done, each.index()) : each.index();
+  const Value place = place_of(lane), element = element_of(lane);
+  const auto combine = [&] {
+    const Pointer to = b.offset(first, b.mul(place, b.index(bytes)));
+    const bool sets = p.kind == ScatterKind::Set;
+    b.store(to, sets ? element : emit_combined(b, p.kind, b.load_element(to, array.dtype), element));
+  };
+  if (inside.handle)
+    if_(b, b.compare(Compare::Ge, place, b.index(0)), combine, Likely::True);
+  else
+    combine();
+  each.close();
+}
+
 /// An array in a part of the shape, and `filling` around it.
 Value load_padded(Builder& b, LoopNest& nest, std::uint32_t access, Value filling) {
   Value choice[3];
@@ -105,7 +155,8 @@ std::string FusedLoop::key() const {
   std::string key;
   append_word(key, shape.size());
   for (std::int64_t n : shape) append_word(key, static_cast<std::uint64_t>(n));
-  append_word(key, static_cast<std::uint64_t>(lanes) << 32 | static_cast<std::uint64_t>(width));
+  append_word(key, static_cast<std::uint64_t>(in_order) << 63 | static_cast<std::uint64_t>(lanes) << 32 |
+                       static_cast<std::uint64_t>(width));
   append_word(key, static_cast<std::uint64_t>(walk.terms));
   append_word(key, static_cast<std::uint64_t>(walk.inner) << 3 | static_cast<std::uint64_t>(walk.cheap) << 2 |
                        static_cast<std::uint64_t>(walk.turned) << 1 | static_cast<std::uint64_t>(walk.along));
@@ -168,6 +219,11 @@ void write_elements(Builder& b, const FusedLoop& loop, LoopNest& nest,
       reduce(reduced++, in[0]);
       continue;
     }
+    if (puts(*step.eqn)) {
+      put(b, nest, loop.tables[step.table], step.eqn->params.as<PutParams>(), in);
+      ++next;
+      continue;
+    }
     out.assign(step.stores.size(), {});
     align(b, in);
     if (step.table != FusedLoop::none)
@@ -188,7 +244,8 @@ std::vector<Value> write_loop(Builder& b, const FusedLoop& loop, bool optimized)
     write_sums(b, loop);
     return {};
   }
-  LoopNest nest(b, loop.shape, loop.accesses, loop.sinks, loop.width, loop.lanes, loop.most_phases);
+  LoopNest nest(b, loop.shape, loop.accesses, loop.sinks, loop.width, loop.lanes, loop.most_phases,
+                loop.in_order);
   std::vector<Reduction> reductions;
   std::size_t carried = 0;
   for (const FusedLoop::Step& step : loop.steps) {

@@ -19,13 +19,13 @@ struct FusedLoop {
     const Eqn* eqn;
     std::vector<std::uint32_t> operands;
     std::vector<std::uint32_t> stores;  // by result: a sink, or none; nothing for a reduction
-    std::uint32_t table = none;         // of a pick: the array
+    std::uint32_t table = none;         // of a pick or a put: the array
     std::uint32_t padded = none;        // of a pad: the access
   };
 
   Shape shape;                             // without the axes that sums are over
   std::vector<Access> accesses;            // leaves in memory
-  std::vector<Access> tables;              // what elements are picked from
+  std::vector<Access> tables;              // what elements are picked from or put into
   std::vector<Sink> sinks;                 // what is stored; then, by sum, its results
   std::vector<Value> scalars;              // leaves in registers
   std::vector<std::uint32_t> leaf_access;  // by leaf: its access, or none
@@ -33,6 +33,7 @@ struct FusedLoop {
   std::vector<Type> totals;  // by reduction
   std::uint32_t values = 0;
   int lanes = 1, width = 1, most_phases = 1;
+  bool in_order = false;  // elements come in row-major order
   /// Of sums: the terms of each. They are walked along one axis, or along two, the second of `inner` places.
   /// `along`: terms are neighbours in memory, and a vector holds several of them. `turned`: they are, too,
   /// but few; a vector holds those of several sums.

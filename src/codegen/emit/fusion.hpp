@@ -35,6 +35,7 @@ class Fusion {
   std::pair<FusedLoop::Step, bool> step_of(const Eqn& e) const;
   void add_reduction(const Eqn& e);
   void add_elementwise(const Eqn& e);
+  void add_put(const Eqn& e);
   void place_results();
   std::vector<View> views() const;
   const Dims& axes() const;

@@ -1,6 +1,7 @@
 #include "codegen/emit/loop_nest.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 namespace apsis::detail {
@@ -67,7 +68,7 @@ void CountedLoop::close() {
 }
 
 LoopNest::LoopNest(Builder& b, const Shape& shape, std::vector<Access> reads, std::span<const Sink> sinks,
-                   int width, int lanes, int most_phases)
+                   int width, int lanes, int most_phases, bool in_order)
     : b_(b), accesses_(std::move(reads)), reads_(accesses_.size()), lanes_(lanes) {
   for (const Sink& sink : sinks) {
     accesses_.push_back({sink.view, sink.base, sink.dtype, sink.lanes, sink.walk});
@@ -75,7 +76,7 @@ LoopNest::LoopNest(Builder& b, const Shape& shape, std::vector<Access> reads, st
   }
   parts_.resize(masks_.size());
   collapse(shape);
-  choose_axis(width, most_phases);
+  choose_axis(width, most_phases, in_order);
 }
 
 bool LoopNest::take_lines(int lines) {
@@ -132,9 +133,11 @@ Value LoopNest::is_within(Value place, Span span) {
 
 /// Vectorises along the axis with the least work: iterations times accesses, a strided one counting an
 /// element each.
-void LoopNest::choose_axis(int width, int most_phases) {
-  if (width <= 1 || extents_.empty()) {
+void LoopNest::choose_axis(int width, int most_phases, bool in_order) {
+  if (width <= 1 || extents_.empty() || in_order) {
     axis_ = static_cast<int>(extents_.size()) - 1;
+    if (axis_ >= 0)
+      for (width_ = std::max(width, 1); width_ > extents_.back();) width_ /= 2;
     return;
   }
   std::int64_t best = -1;
@@ -160,7 +163,11 @@ void LoopNest::choose_axis(int width, int most_phases) {
   // An array that is not everywhere is read in vectors of its own.
   if (std::ranges::any_of(accesses_, [](const Access& a) { return !a.within.empty(); })) return;
   if (can_take_phases(width, most_phases) && work_in_phases(width) < best) {
-    phases_ = static_cast<int>(extents_.back());
+    row_ = phases_ = static_cast<int>(extents_.back());
+    axis_ = static_cast<int>(extents_.size()) - 2;
+    width_ = width;
+  } else if (most_phases > 0 && can_fill_rows(width) && work_in_full_rows(width) < best) {
+    row_ = static_cast<int>(extents_.back());
     axis_ = static_cast<int>(extents_.size()) - 2;
     width_ = width;
   } else if (width_ > 1 && width_ <= most_phases) {
@@ -211,6 +218,29 @@ std::int64_t LoopNest::work_in_phases(int width) const {
   return work * each;
 }
 
+/// Several rows are one vector, and what is written has rows without gaps.
+bool LoopNest::can_fill_rows(int width) const {
+  const std::size_t rank = extents_.size();
+  if (rank < 2 || extents_[rank - 1] >= width || width % extents_[rank - 1] != 0 ||
+      extents_[rank - 2] < width / extents_[rank - 1])
+    return false;
+  return std::all_of(strides_.begin() + static_cast<std::ptrdiff_t>(reads_), strides_.end(),
+                     [&](const auto& s) { return s[rank - 1] == 1; });
+}
+
+/// As above, so.
+std::int64_t LoopNest::work_in_full_rows(int width) const {
+  const std::size_t rank = extents_.size();
+  const std::int64_t n = extents_[rank - 1], rows = width / n;
+  std::int64_t work = (extents_[rank - 2] + rows - 1) / rows, each = 1;
+  for (std::size_t o = 0; o + 2 < rank; ++o) work *= extents_[o];
+  for (const auto& s : strides_) {
+    const bool one = s[rank - 2] == 0 || (s[rank - 1] == 1 && s[rank - 2] == n);
+    each += one ? 1 : s[rank - 1] == 0 || s[rank - 1] == 1 ? rows : width;
+  }
+  return work * each;
+}
+
 void LoopNest::open() {
   b_.set_lanes(1);
   pointers_.resize(accesses_.size());
@@ -224,7 +254,7 @@ void LoopNest::open() {
     else
       places_[a] = b_.index(accesses_[a].view.offset);
   }
-  const bool rows = phases_ > 1 && down_ < 0;
+  const bool rows = row_ > 0;
   inside_.assign(accesses_.size(), {});
   for (std::size_t d = 0; d < extents_.size(); ++d) {
     if (static_cast<int>(d) == axis_ || (rows && d + 1 == extents_.size())) continue;
@@ -245,11 +275,20 @@ void LoopNest::open() {
   }
   if (rows) open_rows();
   squares_.assign(accesses_.size(), {});
-  if (axis_ >= 0 && extents_[static_cast<std::size_t>(axis_)] > width_) {
-    loops_.emplace_back(b_, extents_[static_cast<std::size_t>(axis_)], width_, carried_);
+  const std::int64_t step = rows ? rows_at_once() : width_;
+  if (axis_ >= 0 && extents_[static_cast<std::size_t>(axis_)] > step) {
+    loops_.emplace_back(b_, extents_[static_cast<std::size_t>(axis_)], step, carried_);
     inner_ = loops_.back().index();
     inner_zero_ = false;
   }
+}
+
+Value LoopNest::done() {
+  b_.set_lanes(1);
+  const std::int64_t rest = axis_ < 0 ? 0 : extents_[static_cast<std::size_t>(axis_)] % width_;
+  if (rest == 0 || inner_zero_) return {};
+  const Value last = b_.index(extents_[static_cast<std::size_t>(axis_)] - width_);
+  return b_.select(b_.compare(Compare::Eq, inner_, last), b_.index(width_ - rest), b_.index(0));
 }
 
 void LoopNest::close() {
@@ -314,7 +353,7 @@ Dims LoopNest::phase_places(std::size_t a, int phase) const {
   const auto axis = static_cast<std::size_t>(axis_);
   Dims places;
   for (std::int64_t k = phase * width_; k < (phase + 1) * width_; ++k)
-    places.push_back(k / phases_ * strides_[a][axis] + k % phases_ * strides_[a][axis + 1]);
+    places.push_back(k / row_ * strides_[a][axis] + k % row_ * strides_[a][axis + 1]);
   return places;
 }
 
@@ -337,20 +376,48 @@ Value LoopNest::load_in_rows(std::size_t a) {
   const std::int64_t row_stride = strides_[a][axis], stride = strides_[a][axis + 1];
   if (row_stride == 0) return row_of_all_[a][static_cast<std::size_t>(phase_)];
   const ConstPointer p = current(a);
-  if (stride == 1 && row_stride == phases_) {
+  if (stride == 1 && row_stride == row_) {
     const ConstPointer here =
         b_.offset(p, phase_ * width_ * static_cast<std::int64_t>(item_size(access.dtype)));
     b_.set_lanes(width_);
     return b_.load(here, access.dtype);
   }
+  if (stride == 1 && rows_at_once() * row_ == width_) return load_rows(p, access.dtype, row_stride);
   if (stride != 0) return load_each(p, access.dtype, phase_places(a, phase_));
   Value& rows = number_of_row_[a];
-  b_.set_lanes(width_);
-  if (phase_ == 0)
-    rows = row_stride == 1 ? b_.load(p, access.dtype) : load_apart(p, access.dtype, row_stride);
+  b_.set_lanes(rows_at_once());
+  if (phase_ == 0 && row_stride == 1) {
+    rows = b_.load(p, access.dtype);
+  } else if (phase_ == 0 && rows_at_once() == width_) {
+    rows = load_apart(p, access.dtype, row_stride);
+  } else if (phase_ == 0) {
+    Dims places;
+    for (int row = 0; row < rows_at_once(); ++row) places.push_back(row * row_stride);
+    rows = load_each(p, access.dtype, places);
+  }
   std::vector<int> from;
-  for (int lane = 0; lane < width_; ++lane) from.push_back((phase_ * width_ + lane) / phases_);
+  for (int lane = 0; lane < width_; ++lane) from.push_back((phase_ * width_ + lane) / row_);
+  b_.set_lanes(width_);
   return b_.shuffle(rows, rows, from);
+}
+
+/// A vector of rows that lie apart, put together in pairs.
+Value LoopNest::load_rows(ConstPointer p, Dtype dtype, std::int64_t row_stride) {
+  std::vector<Value> pieces;
+  for (int row = 0; row < rows_at_once(); ++row) {
+    const ConstPointer first = b_.offset(p, row * row_stride * static_cast<std::int64_t>(item_size(dtype)));
+    b_.set_lanes(row_);
+    pieces.push_back(b_.load(first, dtype));
+  }
+  for (int lanes = row_; lanes < width_; lanes *= 2) {
+    std::vector<int> all(static_cast<std::size_t>(2 * lanes));
+    std::iota(all.begin(), all.end(), 0);
+    b_.set_lanes(2 * lanes);
+    for (std::size_t i = 0; 2 * i < pieces.size(); ++i)
+      pieces[i] = b_.shuffle(pieces[2 * i], pieces[2 * i + 1], all);
+    pieces.resize(pieces.size() / 2);
+  }
+  return pieces[0];
 }
 
 /// An array whose elements are neighbours down the square.
@@ -418,7 +485,7 @@ Value LoopNest::load(std::size_t a, std::int64_t shift, Value bytes) {
   const Access& access = accesses_[a];
   const std::int64_t stride = this->stride(a);
   b_.set_lanes(1);
-  const bool rows = phases_ > 1 && down_ < 0, alike = stride == 0 && (!rows || strides_[a].back() == 0);
+  const bool rows = row_ > 0, alike = stride == 0 && (!rows || strides_[a].back() == 0);
   if (!access.base.handle) {
     Value place = places_[a];
     if (const Value further = current_place(a, 1); further.handle) place = b_.add(place, further);
@@ -532,9 +599,12 @@ void LoopNest::store(std::size_t sink, Value v, std::int64_t shift) {
   std::int64_t stride = this->stride(a);
   Pointer p = address(a);
   shift += places_down(a);
-  if (phases_ > 1 && down_ < 0) {
+  if (row_ > 0) {
+    const auto item = static_cast<std::int64_t>(item_size(access.dtype));
+    const std::int64_t row_stride = strides_[a][static_cast<std::size_t>(axis_)];
     stride = 1;
-    p = b_.offset(p, phase_ * width_ * static_cast<std::int64_t>(item_size(access.dtype)));
+    if (row_stride != row_) return store_rows(p, v, row_stride * item);
+    p = b_.offset(p, phase_ * width_ * item);
   }
   if (shift != 0) p = b_.offset(p, shift * static_cast<std::int64_t>(item_size(access.dtype)) * access.lanes);
   int lanes = access.lanes > 1 ? access.lanes : vector();
@@ -550,6 +620,19 @@ void LoopNest::store(std::size_t sink, Value v, std::int64_t shift) {
     store_apart(p, v, stride);
 }
 
+/// Each row of a vector for itself.
+void LoopNest::store_rows(Pointer p, Value v, std::int64_t row_bytes) {
+  b_.set_lanes(width_);
+  if (b_.lanes_of(v) == 1) v = b_.splat(v);
+  for (int row = 0; row < rows_at_once(); ++row) {
+    std::vector<int> from(static_cast<std::size_t>(row_));
+    std::iota(from.begin(), from.end(), row * row_);
+    b_.set_lanes(row_);
+    b_.store(b_.offset(p, row * row_bytes), b_.shuffle(v, v, from));
+  }
+  b_.set_lanes(width_);
+}
+
 void LoopNest::store_apart(Pointer p, Value v, std::int64_t stride) {
   const std::int64_t bytes = stride * static_cast<std::int64_t>(item_size(v.dtype));
   const int lanes = vector();
@@ -562,7 +645,7 @@ void LoopNest::store_apart(Pointer p, Value v, std::int64_t stride) {
 /// between the real ones; this one itself if there is none.
 std::size_t LoopNest::other_part(std::size_t sink) const {
   const Access& access = accesses_[reads_ + sink];
-  if (stride(reads_ + sink) != 2 || along_ > 0 || phases_ > 1) return sink;
+  if (stride(reads_ + sink) != 2 || along_ > 0 || phases_ > 1 || row_ > 0) return sink;
   for (std::size_t k = 0; k < masks_.size(); ++k) {
     const Access& other = accesses_[reads_ + k];
     if (other.base.handle == access.base.handle && other.dtype == access.dtype &&

@@ -86,6 +86,9 @@ void transpose_square(Builder& b, std::span<Value> rows);
 ///     one number v a row, shuffled       va va va vb    vb vb vc vc    vc vd vd vd
 ///     a row w that is the same for all   w0 w1 w2 w0    w1 w2 w0 w1    w2 w0 w1 w2
 ///
+/// Where a power of two of elements is less than a vector, an iteration may also be one vector of several
+/// rows: code that is too long to be written several times then fills vectors, too.
+///
 /// Where one array is read across the others, as a transpose is, an iteration is a square of `width` rows and
 /// columns: each row is a phase. The array's part of it is loaded along its own rows and turned in registers.
 ///
@@ -96,9 +99,10 @@ class LoopNest {
   static constexpr std::int64_t most_apart = 4;
 
   /// `width`: elements an iteration where that pays, a power of two. Accesses that hold `lanes` > 1 copies of
-  /// each element are read lane by lane, and then the width must be 1. `most_phases`: see above.
+  /// each element are read lane by lane, and then the width must be 1. `most_phases`: see above; 0: rows are
+  /// not taken together. `in_order`: elements come in row-major order.
   LoopNest(Builder& b, const Shape& shape, std::vector<Access> reads, std::span<const Sink> sinks, int width,
-           int lanes = 1, int most_phases = 1);
+           int lanes = 1, int most_phases = 0, bool in_order = false);
 
   /// Before `open`, for a nest of width 1 whose body walks along lines: an iteration takes so many lines, one
   /// after the other, if there are as many along the last axis. Then `load` and `store` are of `line`, while
@@ -129,6 +133,9 @@ class LoopNest {
   /// which of the elements they are.
   Value load_within(std::size_t read, Value& inside);
   void store(std::size_t sink, Value v, std::int64_t shift = 0);
+  /// How many of the current elements an iteration before had, too: the first ones of the last vector. A
+  /// scalar I64; no handle: none at all.
+  Value done();
   /// The address of the first of the current elements.
   ConstPointer current(std::size_t read) { return address(read); }
   Pointer current_sink(std::size_t sink) { return address(reads_ + sink); }
@@ -140,9 +147,13 @@ class LoopNest {
   int vector() const { return along_ > 0 ? along_ : width_; }
   std::int64_t stride(std::size_t access) const;
   void collapse(const Shape& shape);
-  void choose_axis(int width, int most_phases);
+  void choose_axis(int width, int most_phases, bool in_order);
   bool can_take_phases(int width, int most_phases) const;
   std::int64_t work_in_phases(int width) const;
+  bool can_fill_rows(int width) const;
+  std::int64_t work_in_full_rows(int width) const;
+  int rows_at_once() const { return phases_ * width_ / row_; }
+  Value load_rows(ConstPointer p, Dtype dtype, std::int64_t row_stride);
   void choose_square();
   bool fills(std::size_t access, std::size_t axis) const;
   Value is_within(Value place, Span span);
@@ -158,6 +169,7 @@ class LoopNest {
   std::int64_t places_down(std::size_t access) const;
   Value load_each(ConstPointer p, Dtype dtype, const Dims& places);
   Value load_apart(ConstPointer p, Dtype dtype, std::int64_t stride);
+  void store_rows(Pointer p, Value v, std::int64_t row_bytes);
   void store_apart(Pointer p, Value v, std::int64_t stride);
   Pointer address(std::size_t access);
   std::size_t other_part(std::size_t sink) const;
@@ -177,8 +189,9 @@ class LoopNest {
   std::vector<std::vector<Span>> within_;           // the same; of accesses that are not everywhere
   int axis_ = -1;                                   // the vectorised one
   int width_ = 1, lanes_;
-  int phases_ = 1, phase_ = 0;  // of rows: the size of the last axis; the vectorised one is before it
-  int down_ = -1;               // of squares: the other axis
+  int row_ = 0;  // not 0: rows are taken together; the size of the last axis. The vectorised one is before it
+  int phases_ = 1, phase_ = 0;
+  int down_ = -1;                               // of squares: the other axis
   std::vector<std::vector<Value>> row_of_all_;  // by access, by phase
   std::vector<Value> number_of_row_;            // by access: of `width` rows
   std::vector<std::vector<Value>> squares_;     // by access: what is read across, turned

@@ -49,12 +49,15 @@ std::vector<char> find_invariant(const Graph& graph, std::span<const char> invar
   return eqn;
 }
 
-/// The array that says what loop an equation may be part of: its result, or what it reduces. Null if it
-/// stands alone.
+/// Whether it takes the elements of a loop, and its result is there when the loop has ended.
+bool ends_with_loop(const Graph& graph, const Eqn& e) { return reduces(graph, e) || puts(e); }
+
+/// The array that says what loop an equation may be part of: its result, or what it reduces or puts
+/// somewhere. Null if it stands alone.
 const Aval* looped(const Graph& graph, const Eqn& e, std::int64_t limit) {
-  const bool reduced = reduces(graph, e);
-  if (!reduced && (e.result_count == 0 || !(fusible(graph, e) || pads_around(graph, e)))) return nullptr;
-  const Aval& aval = graph.aval(reduced ? graph.operands(e)[0] : e.first_result);
+  const bool ends = ends_with_loop(graph, e);
+  if (!ends && (e.result_count == 0 || !(fusible(graph, e) || pads_around(graph, e)))) return nullptr;
+  const Aval& aval = graph.aval(ends ? operands_by_element(graph, e)[0] : e.first_result);
   return in_registers(aval, limit) ? nullptr : &aval;
 }
 
@@ -95,10 +98,14 @@ class ShapeNumbers {
   std::unordered_map<std::string, std::uint32_t> numbers_;
 };
 
-/// Whether a loop may hold one more reduction: sums go over its elements in the order of their axes.
+/// Whether a loop may hold one more equation that ends with it: sums go over its elements in the order of
+/// their axes, and what is put somewhere comes in row-major order. Reads at places in no order wait for
+/// memory by themselves, many at a time.
 bool agrees(const Graph& graph, const Item& loop, const Eqn& e) {
   return std::ranges::all_of(loop.eqns, [&](std::uint32_t i) {
     const Eqn& other = graph.eqns()[i];
+    if (puts(e) && !puts(other) && other.op->fused_read == FusedRead::AtIndices) return false;
+    if (puts(e) || puts(other)) return !sums(graph, e) && !sums(graph, other);
     if (!reduces(graph, other)) return true;
     return sums(graph, e) == sums(graph, other) &&
            (!sums(graph, e) || e.params.as<ReduceParams>().axes == other.params.as<ReduceParams>().axes);
@@ -206,7 +213,7 @@ std::vector<Item> order(const Graph& graph, std::int64_t limit, const UpdateOrde
     }
     if (has_effect(*e.op, e.params)) place.step = effect_step = std::max(effect_step, place.step);
     places_of_eqns[i] = place;
-    const Place made = loop && reduces(graph, e) ? Place{place.step + 1, alone} : place;
+    const Place made = loop && ends_with_loop(graph, e) ? Place{place.step + 1, alone} : place;
     for (std::uint32_t r = 0; r < e.result_count; ++r) places[e.first_result + r] = made;
   }
   put_off(graph, updates, chosen, want, places_of_eqns);
@@ -224,7 +231,7 @@ std::vector<Item> order(const Graph& graph, std::int64_t limit, const UpdateOrde
   std::vector<Item> items;
   const std::vector<char> tests = find_tests(graph);
   std::int64_t cost = 0, bytes = 0;       // of the loop so far, and of its largest array
-  std::vector<std::uint32_t> stragglers;  // reductions that the loop cannot hold too
+  std::vector<std::uint32_t> stragglers;  // what ends with the loop, and it cannot hold too
   for (std::size_t i = 0; i < keys.size(); ++i) {
     const Eqn& e = graph.eqns()[keys[i].eqn];
     const bool in_loop = keys[i].shape != alone;
@@ -232,7 +239,7 @@ std::vector<Item> order(const Graph& graph, std::int64_t limit, const UpdateOrde
         in_loop && i > 0 && keys[i].shape == keys[i - 1].shape && keys[i].step == keys[i - 1].step;
     if (!joins) flush(stragglers, items);
     const bool reduced = in_loop && reduces(graph, e);
-    if (joins && reduced && !agrees(graph, items.back(), e)) {
+    if (joins && ends_with_loop(graph, e) && !agrees(graph, items.back(), e)) {
       stragglers.push_back(keys[i].eqn);
       continue;
     }

@@ -11,7 +11,7 @@ bool in_registers(const Aval& aval, std::int64_t limit) {
 }
 
 bool fusible(const Graph& graph, const Eqn& eqn) {
-  if (eqn.op->fused_read == FusedRead::AtIndices) return true;
+  if (eqn.op->fused_read == FusedRead::AtIndices) return !puts(eqn);
   if (eqn.op->kind != OpKind::Elementwise || !eqn.op->emit) return false;
   auto real = [&](ValueId v) { return !is_complex(graph.aval(v).dtype()); };
   for (std::uint32_t r = 0; r < eqn.result_count; ++r)

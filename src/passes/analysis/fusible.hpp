@@ -15,8 +15,8 @@ bool in_registers(const Aval& aval, std::int64_t limit);
 /// True if the op can be part of a fused loop: elementwise, emitted, on real dtypes; or a pick of elements.
 bool fusible(const Graph& graph, const Eqn& eqn);
 
-/// The operands of an op in a fused loop whose elements are those of its result's shape. Not among them are,
-/// as the first ones, the array that elements are picked from, and what a pad reads.
+/// The operands of an op in a fused loop whose elements are those of the loop. Not among them are, as the
+/// first ones, the array that elements are picked from or put into, and what a pad reads.
 std::span<const ValueId> operands_by_element(const Graph& graph, const Eqn& eqn);
 
 /// True for a pad that a fused loop can read as an array that is not everywhere: nothing goes between

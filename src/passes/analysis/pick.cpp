@@ -3,14 +3,23 @@
 namespace apsis::detail {
 namespace {
 
+/// An index for each axis that has several places, of one shape.
+void check_indices(const Dims& axes, const Shape& array, std::span<const Aval> indices) {
+  APSIS_ASSERT(indices.size() == axes.size() && !indices.empty());
+  for (const Aval& i : indices) APSIS_ASSERT(i.dtype() == Dtype::I64 && i.shape() == indices[0].shape());
+  for (std::size_t d = 0; d < array.size(); ++d)
+    APSIS_ASSERT(axes.contains(static_cast<std::int64_t>(d)) || array[d] == 1);
+}
+
 void pick_shape(const Params& params, std::span<const Aval> in, std::vector<Aval>& out) {
-  const auto& p = params.as<PickParams>();
-  APSIS_ASSERT(in.size() == p.axes.size() + 1 && in.size() > 1);
-  for (std::size_t k = 1; k < in.size(); ++k)
-    APSIS_ASSERT(in[k].dtype() == Dtype::I64 && in[k].shape() == in[1].shape());
-  for (std::size_t d = 0; d < in[0].shape().size(); ++d)
-    APSIS_ASSERT(p.axes.contains(static_cast<std::int64_t>(d)) || in[0].shape()[d] == 1);
+  check_indices(params.as<PickParams>().axes, in[0].shape(), in.subspan(1));
   out.push_back(Aval(in[0].dtype(), in[1].shape(), in[0].weak()));
+}
+
+void put_shape(const Params& params, std::span<const Aval> in, std::vector<Aval>& out) {
+  check_indices(params.as<PutParams>().at.axes, in[0].shape(), in.subspan(2));
+  APSIS_ASSERT(in[1].shape() == in[2].shape() && in[1].dtype() == in[0].dtype());
+  out.push_back(Aval(in[0].dtype(), in[0].shape(), in[0].weak() && in[1].weak()));
 }
 
 }  // namespace
@@ -21,6 +30,16 @@ const Op pick_op = {
     .shape = pick_shape,
     .not_differentiable = "it is made after all derivatives",
     .fused_read = FusedRead::AtIndices,
+};
+
+const Op put_op = {
+    .name = "put",
+    .kind = OpKind::Index,
+    .shape = put_shape,
+    .not_differentiable = "it is made after all derivatives",
+    .fused_read = FusedRead::AtIndices,
+    .updates = 0,
+    .written = 1,
 };
 
 }  // namespace apsis::detail

@@ -1,6 +1,6 @@
 #pragma once
 
-// The op that a gather of single elements is for code generation: a fused loop can hold it.
+// The ops that a gather and a scatter of single elements are for code generation: a fused loop can hold them.
 
 #include "ir/graph.hpp"
 #include "ops/index_params.hpp"
@@ -19,7 +19,21 @@ struct PickParams {
   }
 };
 
+/// put: operands (array, updates, i64 indices of equal shapes…), the array with the updates at such places,
+/// in row-major order, as a scatter of this kind does it.
+struct PutParams {
+  PickParams at;
+  ScatterKind kind = ScatterKind::Set;
+  static void each(auto& self, auto&& visit) {
+    PickParams::each(self.at, visit);
+    visit("kind", self.kind);
+  }
+};
+
 /// Made by the pass alone, where nothing is differentiated or batched any more.
-extern const Op pick_op;
+extern const Op pick_op, put_op;
+
+/// Whether the op writes to places of operand 0 that its last operands give, element by element of operand 1.
+inline bool puts(const Eqn& e) { return e.op->fused_read == FusedRead::AtIndices && e.op->updates >= 0; }
 
 }  // namespace apsis::detail
