@@ -17,6 +17,7 @@
 #include "passes/lift_repeats.hpp"
 #include "passes/loop_dce.hpp"
 #include "passes/pick_elements.hpp"
+#include "passes/push_pads.hpp"
 #include "passes/push_slices.hpp"
 #include "passes/share_repeats.hpp"
 #include "passes/spread_extrema.hpp"
@@ -48,6 +49,8 @@ constexpr Pass table[] = {
     {"join_pads", join_pads},
     // Of arrays of which slices are read no more than these is made.
     {"push_slices", push_slices},
+    // Of what is padded and added up, products with numbers become part of the sum. After sums are cropped.
+    {"push_pads", push_pads},
     // Places of extrema become part of loops, too. After slices are pushed: the entries are slices.
     {"spread_extrema", spread_extrema},
     // What is the same for repeated elements is computed once,

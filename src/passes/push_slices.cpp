@@ -1,10 +1,12 @@
 #include "passes/push_slices.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "apsis/base/named_scope.hpp"
 #include "ir/copy.hpp"
 #include "ops/index_params.hpp"
+#include "ops/table.hpp"
 #include "ops/view_params.hpp"
 
 namespace apsis::detail {
@@ -45,7 +47,22 @@ Part part_of_part(const Part& outer, const Part& inner) {
   return all;
 }
 
-bool is_slice(const Eqn& e) { return e.op->view_kind == ViewKind::Part; }
+/// What a slice takes, or a pad that only crops.
+std::optional<Part> taken_by(const Graph& graph, const Eqn& e) {
+  if (e.op->view_kind == ViewKind::Part) return e.params.as<SliceParams>();
+  if (e.op != &pad_op || graph.aval(graph.operands(e)[0]).weak() != graph.aval(e.first_result).weak())
+    return std::nullopt;
+  const auto& p = e.params.as<PadParams>();
+  Part part = whole_of(graph.aval(graph.operands(e)[0]).shape());
+  for (std::size_t d = 0; d < p.low.size(); ++d) {
+    if (p.low[d] > 0 || p.high[d] > 0 || p.interior[d] != 0) return std::nullopt;
+    part.start[d] -= p.low[d];
+    part.limit[d] += p.high[d];
+    if (part.start[d] > part.limit[d]) return std::nullopt;
+  }
+  return part;
+}
+bool is_slice(const Graph& graph, const Eqn& e) { return taken_by(graph, e).has_value(); }
 bool is_concatenation(const Eqn& e) { return e.op->joins; }
 
 /// A part of the result of an op: the same op, with other parameters, of parts of operands.
@@ -94,6 +111,7 @@ class Pushing {
   bool has_parts(const Eqn& e) const;
   PartOfResult part_of(const Eqn& e, const Part& part) const;
   PartOfResult part_of_concatenated(const Eqn& e, const Part& part) const;
+  PartOfResult part_of_padded(const Eqn& e, const Part& part) const;
   PartOfResult part_of_view(const Eqn& e, const Part& part) const;
   ValueId made_part(ValueId v, const Part& part);
 
@@ -130,6 +148,18 @@ bool Pushing::has_parts(const Eqn& e) const {
       break;
   }
   if (is_concatenation(e)) return true;
+  if (e.op == &pad_op) {
+    // Each has neighbouring elements, and some of the array that is padded.
+    const auto& p = e.params.as<PadParams>();
+    const Shape& from = aval(operands[0]).shape();
+    return std::ranges::all_of(wanted_[e.first_result].parts, [&](const Part& part) {
+      for (std::size_t d = 0; d < from.size(); ++d)
+        if (p.interior[d] != 0 || part.stride[d] != 1 ||
+            std::max(p.low[d], part.start[d]) >= std::min(p.low[d] + from[d], part.limit[d]))
+          return false;
+      return true;
+    });
+  }
   return e.op->kind == OpKind::Elementwise && !operands.empty() &&
          std::ranges::all_of(operands, [&](ValueId v) { return aval(v).shape() == shape; });
 }
@@ -170,6 +200,17 @@ PartOfResult Pushing::part_of_concatenated(const Eqn& e, const Part& part) const
   return made;
 }
 
+/// All of what is padded, with less around it.
+PartOfResult Pushing::part_of_padded(const Eqn& e, const Part& part) const {
+  PadParams p = e.params.as<PadParams>();
+  const Shape& from = aval(graph_.operands(e)[0]).shape();
+  for (std::size_t d = 0; d < from.size(); ++d) {
+    p.low[d] -= part.start[d];
+    p.high[d] = length(part, d) - p.low[d] - from[d];
+  }
+  return {make_params(p), {{0, whole_of(from)}, {1, whole_of({})}}};
+}
+
 PartOfResult Pushing::part_of_view(const Eqn& e, const Part& part) const {
   const Shape& from = aval(graph_.operands(e)[0]).shape();
   Part of = whole_of(from);
@@ -197,6 +238,7 @@ PartOfResult Pushing::part_of_view(const Eqn& e, const Part& part) const {
 
 PartOfResult Pushing::part_of(const Eqn& e, const Part& part) const {
   if (is_concatenation(e)) return part_of_concatenated(e, part);
+  if (e.op == &pad_op) return part_of_padded(e, part);
   if (e.op->view_kind == ViewKind::Reshaped)
     return part_of_reshaped(aval(graph_.operands(e)[0]).shape(), aval(e.first_result).shape(), part);
   if (e.op->kind == OpKind::View) return part_of_view(e, part);
@@ -211,9 +253,9 @@ bool Pushing::plan() {
   const auto eqns = graph_.eqns();
   for (auto e = eqns.rbegin(); e != eqns.rend(); ++e) {
     const auto operands = graph_.operands(*e);
-    if (is_slice(*e)) {
+    if (const std::optional<Part> slice = taken_by(graph_, *e)) {
       const Wanted& wanted = wanted_[e->first_result];
-      const Part& taken = e->params.as<SliceParams>();
+      const Part& taken = *slice;
       if (wanted.whole) want(operands[0], taken);
       for (const Part& part : wanted.parts) want(operands[0], part_of_part(taken, part));
     } else if (comes_apart(*e)) {
@@ -237,8 +279,8 @@ bool Pushing::plan() {
 ValueId Pushing::made_part(ValueId v, const Part& part) {
   const Eqn* e = graph_.definition(v);
   const Wanted& wanted = wanted_[v];
-  if (e && is_slice(*e))
-    return made_part(graph_.operands(*e)[0], part_of_part(e->params.as<SliceParams>(), part));
+  const std::optional<Part> taken = e ? taken_by(graph_, *e) : std::nullopt;
+  if (taken) return made_part(graph_.operands(*e)[0], part_of_part(*taken, part));
   if (wanted.apart) {
     const auto found = std::ranges::find_if(wanted.parts, [&](const Part& p) { return same(p, part); });
     return wanted.made[static_cast<std::size_t>(found - wanted.parts.begin())];
@@ -252,9 +294,9 @@ GraphRef Pushing::run() {
   copy_.add_inputs();
   for (const Eqn& e : graph_.eqns()) {
     const auto operands = graph_.operands(e);
-    if (is_slice(e)) {
+    if (const std::optional<Part> taken = taken_by(graph_, e)) {
       if (!wanted_[e.first_result].whole) continue;
-      copy_[e.first_result] = made_part(operands[0], e.params.as<SliceParams>());
+      copy_[e.first_result] = made_part(operands[0], *taken);
     } else if (is_apart(e)) {
       const ScopeOf scope(e.scope);
       Wanted& wanted = wanted_[e.first_result];
@@ -276,7 +318,7 @@ GraphRef Pushing::run() {
 
 GraphRef push_slices(const Graph& graph) {
   GraphRef made(&graph);
-  if (std::ranges::any_of(graph.eqns(), is_slice)) {
+  if (std::ranges::any_of(graph.eqns(), [&](const Eqn& e) { return is_slice(graph, e); })) {
     Pushing pushing(graph);
     if (pushing.plan()) made = pushing.run();
   }

@@ -288,6 +288,19 @@ TEST(Indexed, PutsIntoWhatTheLoopReads) {
     expect_graph_compiled_equal(
         [=](const Array& y, const Array& i) { return changed(y, i, y(i, i + 1) + flip(y)); }, x, places);
     expect_graph_compiled_equal([=](const Array& i) { return changed(i, i, i + 1); }, places);
+    // What a loop makes is the array and what is put into it.
+    expect_graph_compiled_equal(
+        [=](const Array& y, const Array& i) {
+          const Array z = y * 2. + 1.;
+          return changed(z, i, z);
+        },
+        x, places);
+    expect_graph_compiled_equal(
+        [=](const Array& i) {
+          const Array j = i + 1;
+          return std::pair{changed(j, j, j), j(j, j)};
+        },
+        places);
     expect_graph_compiled_equal(
         [=](const Array& y, const Array& i) {
           return fori_loop(

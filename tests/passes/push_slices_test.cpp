@@ -44,6 +44,30 @@ TEST(PushSlices, AcrossParts) {
   EXPECT_EQ(count_ops(*made, "exp"), 3);
 }
 
+/// A pad that only crops is a slice, too; what is taken of a pad is padded less.
+TEST(PushSlices, OfPads) {
+  const GraphRef made = checked(R"((v0: f64[50], v1: f64[50,9], v2: f64[]) {
+    v3: f64[54] = pad{low=[1], high=[3], interior=[0]}(v0, v2)
+    v4: f64[54] = pad{low=[4], high=[0], interior=[0]}(v0, v2)
+    v5: f64[54] = add(v3, v4)
+    v6: f64[50] = pad{low=[-2], high=[-2], interior=[0]}(v5, v2)
+    v7: f64[60,9] = pad{low=[5, 0], high=[5, 0], interior=[0, 0]}(v1, v2)
+    v8: f64[20,3] = slice{start=[0, 4], limit=[20, 7], stride=[1, 1]}(v7)
+    return v6, v8
+  })");
+  EXPECT_EQ(count_ops(*made, "slice"), 0);
+  EXPECT_EQ(count_ops(*made, "pad"), 3);
+  EXPECT_EQ(count_ops(*made, "add"), 1);
+  // Of the padding alone, and every other element: slices of the pad.
+  const GraphRef other = checked(R"((v0: f64[50], v1: f64[]) {
+    v2: f64[90] = pad{low=[30], high=[10], interior=[0]}(v0, v1)
+    v3: f64[20] = slice{start=[5], limit=[25], stride=[1]}(v2)
+    v4: f64[30] = slice{start=[25], limit=[85], stride=[2]}(v2)
+    return v3, v4
+  })");
+  EXPECT_EQ(count_ops(*other, "slice"), 2);
+}
+
 TEST(PushSlices, ThroughViews) {
   const GraphRef made = checked(R"((v0: f64[30,40], v1: f64[40], v2: f64[]) {
     v3: f64[40,30] = transpose{permutation=[1, 0]}(v0)

@@ -70,8 +70,12 @@ std::vector<View> parts_of(const Graph& graph, const Eqn& e, const View& whole) 
 }
 
 std::optional<ValueId> made_for_part(const Graph& graph, const Eqn& e, std::size_t k, View& part) {
-  constexpr std::int64_t shortest_run = 64;  // shorter ones are copied faster, several rows at a time
-  if (e.op->joins && !part.is_contiguous() && run_of(part) < shortest_run) return {};
+  // Shorter runs are copied faster, several rows at a time, but for those that fill registers or, two or four
+  // of them, a register.
+  constexpr std::int64_t shortest_run = 64, shortest_power = 8;
+  const std::int64_t run = run_of(part);
+  const bool fills = run >= shortest_power && (run & (run - 1)) == 0;
+  if (e.op->joins && !part.is_contiguous() && run < shortest_run && !fills) return {};
   ValueId v = graph.operands(e)[k];
   const Eqn* made = graph.definition(v);
   for (; made && is_reshape(graph, *made); made = graph.definition(v)) {

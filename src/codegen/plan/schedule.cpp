@@ -167,10 +167,12 @@ void put_off(const Graph& graph, const UpdateOrder& updates, const std::vector<c
           reads_one_array(graph, e, made_at, place))
         place.step = r.place.step;
     }
-    const auto by_element = in_loop ? operands_by_element(graph, e) : std::span<const ValueId>();
-    for (ValueId v : graph.operands(e)) {
-      Readers& r = readers[v];
-      r.otherwise = r.otherwise || std::ranges::find(by_element, v) == by_element.end() ||
+    const auto operands = graph.operands(e);
+    const std::size_t first_by_element =
+        in_loop ? operands.size() - operands_by_element(graph, e).size() : operands.size();
+    for (std::size_t k = 0; k < operands.size(); ++k) {
+      Readers& r = readers[operands[k]];
+      r.otherwise = r.otherwise || k < first_by_element ||
                     (r.any && (r.place.step != place.step || r.place.shape != place.shape));
       r.any = true;
       r.place = place;
