@@ -307,8 +307,9 @@ GraphRef Blocking::write() const {
   add_rows(body, numbers, same, rows);
   std::vector<ValueId> outputs;
   for (ValueId v : results) outputs.push_back(numbers[v]);
-  ScanParams scan{
-      .body = body.finish(outputs), .consts = static_cast<std::int64_t>(fixed.size()), .length = blocks};
+  MapLanesParams map{.region = body.finish(outputs), .lanes = blocks};
+  for (std::size_t i = 0; i < fixed.size(); ++i) map.in_axes.push_back(-1);
+  for (std::size_t i = 0; i < parts.size(); ++i) map.in_axes.push_back(0);
 
   const auto rows_between = [&](ValueId v, std::int64_t first, std::int64_t end) {
     const Shape& shape = builder.aval(v).shape();
@@ -332,7 +333,7 @@ GraphRef Blocking::write() const {
     shape.insert(0, blocks);
     operands.push_back(reshaped(rows_between(copy[v], 0, blocks * rows), shape));
   }
-  builder.append(scan_op, make_params(scan), operands, made);
+  builder.append(map_lanes_op, make_params(map), operands, made);
   Numbers left(graph_.value_count());
   if (rest > 0) {
     Numbers outer(graph_.value_count());

@@ -7,7 +7,7 @@
 namespace apsis::detail {
 
 /// `(x - mean(x)) / std(x)` along rows, a softmax, and their derivatives read their arrays once for each
-/// reduction. Here such equations become a scan over blocks of rows that stay in the first cache. It looks
+/// reduction. Here such equations become a map over blocks of rows that stay in the first cache. It looks
 /// into loops and branches, but not into lanes.
 GraphRef block_rows(const Graph& graph);
 

@@ -59,6 +59,15 @@ bool needs_lanes_alone(const Graph& graph) {
   return false;
 }
 
+/// Whether a lane is straight-line code on arrays that are longer than those of packets.
+bool is_long(const Graph& region) {
+  constexpr std::int64_t longest_in_packets = 1024;
+  std::int64_t longest = 0;
+  for (ValueId v = 0; v < region.value_count(); ++v) longest = std::max(longest, region.aval(v).size());
+  return longest > longest_in_packets &&
+         std::ranges::all_of(region.eqns(), [](const Eqn& e) { return regions_of(e.params).empty(); });
+}
+
 /// Lanes of a packet: as many as a register holds of the widest float that the region works with. Weak values
 /// are constants and settings, which do not decide.
 std::size_t widest_float(const Graph& graph) {
@@ -85,7 +94,7 @@ Packets plan_packets(Region& region, const Eqn& e) {
   for (std::int64_t axis : p.in_axes) mapped.push_back(axis >= 0);
   Packets packets;
   const auto alone = [&] { return Packets{1, false, split_lanes(*p.region, mapped, false)}; };
-  if (calls_host(*p.region) || needs_lanes_alone(*p.region)) return alone();
+  if (calls_host(*p.region) || needs_lanes_alone(*p.region) || is_long(*p.region)) return alone();
   packets.width = region.lowering().vector_lanes(std::clamp<std::size_t>(widest_float(*p.region), 4, 8));
   packets.may_double = region.lowering().options().vector_lanes == 0;
   const auto operands = region.operands(e);

@@ -1,6 +1,5 @@
 #include "codegen/plan/result_parts.hpp"
 
-#include "ir/loop.hpp"
 #include "ops/index_params.hpp"
 #include "ops/table.hpp"
 #include "passes/analysis/fusible.hpp"
@@ -84,8 +83,7 @@ std::optional<ValueId> made_for_part(const Graph& graph, const Eqn& e, std::size
     if (!inner) return {};
     part = *inner;
   }
-  const bool stacked = made && made->op->kind == OpKind::Scan && !graph.aval(v).is_list() &&
-                       v - made->first_result >= Loop(*made).carries;
+  const bool stacked = made && made->op->kind == OpKind::MapLanes && !graph.aval(v).is_list();
   return stacked || (made && fusible(graph, *made)) ? std::optional(v) : std::nullopt;
 }
 
