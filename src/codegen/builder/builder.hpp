@@ -136,6 +136,8 @@ class Builder : public Emitter {
   virtual Pointer choose(Value condition, ConstPointer if_true,
                          ConstPointer if_false) = 0;  // condition: scalar
   virtual Value is_null(ConstPointer p) = 0;
+  /// Whether the value is known while code is written. Then all functions may use it.
+  virtual bool is_constant(Value v) = 0;
   /// `lanes()` neighbouring elements.
   virtual Value load(ConstPointer p, Dtype dtype) = 0;
   /// As many elements as `v` has lanes.

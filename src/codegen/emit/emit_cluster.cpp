@@ -8,6 +8,7 @@
 #include "codegen/emit/combine.hpp"
 #include "codegen/emit/equations.hpp"
 #include "codegen/emit/fusion.hpp"
+#include "codegen/emit/loop_parts.hpp"
 #include "ops/index_params.hpp"
 #include "passes/analysis/cost.hpp"
 #include "passes/analysis/fusible.hpp"
@@ -267,8 +268,10 @@ void Fusion::in_any_order() {
 void Fusion::write() {
   Builder& b = region_.b();
   ++region_.lowering().loops;
-  const Values totals = region_.shares_loops() ? call_loop(region_, loop_)
-                                               : write_loop(b, loop_, region_.lowering().options().optimized);
+  Values totals;
+  if (!write_in_parts(region_.lowering(), loop_, cost_))
+    totals = region_.shares_loops() ? call_loop(region_, loop_)
+                                    : write_loop(b, loop_, region_.lowering().options().optimized);
   for (auto& [v, place] : results_) region_.define(v, std::move(place));
   for (std::size_t i = 0; i < totals.size(); ++i) {
     const ValueId v = reduced_[i];

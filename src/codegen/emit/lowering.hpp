@@ -67,6 +67,8 @@ class Lowering {
   /// The same for a function written in the middle of another, with scratch memory of its own; and back to
   /// the other one.
   void begin_function(Pointer context);
+  /// Whether what is written is such a function.
+  bool is_inner() const { return !outer_.empty(); }
   /// The scratch memory that the inner function needs.
   std::int64_t end_function();
   /// Whether the function being written can end with another status than Ok.

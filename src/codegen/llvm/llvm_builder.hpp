@@ -103,6 +103,7 @@ class LlvmBuilder final : public Builder {
   Pointer null_pointer() override;
   Pointer choose(Value condition, ConstPointer if_true, ConstPointer if_false) override;
   Value is_null(ConstPointer p) override;
+  bool is_constant(Value v) override;
   Value load(ConstPointer p, Dtype dtype) override;
   void store(Pointer p, Value v) override;
   Value masked_load(ConstPointer p, Dtype dtype, Value mask) override;

@@ -16,6 +16,7 @@ Pointer LlvmBuilder::choose(Value condition, ConstPointer if_true, ConstPointer 
   return {LLVMBuildSelect(ir_, ref(condition), ref(if_true), ref(if_false), "")};
 }
 Pointer LlvmBuilder::null_pointer() { return {LLVMConstNull(pointer_)}; }
+bool LlvmBuilder::is_constant(Value v) { return LLVMIsConstant(ref(v)); }
 Value LlvmBuilder::is_null(ConstPointer p) { return {LLVMBuildIsNull(ir_, ref(p), ""), Dtype::Bool}; }
 
 Value LlvmBuilder::from_storage(LLVMValueRef stored, Dtype dtype, int lanes) {

@@ -1,0 +1,170 @@
+#include "codegen/emit/loop_parts.hpp"
+
+#include <algorithm>
+
+#include "codegen/support/share_loop.hpp"
+
+namespace apsis::detail {
+namespace {
+
+/// Which part of the loop's axis `axis` each of `parts` parts is: so many entries. Those that are left over
+/// are done by the caller.
+struct Partition {
+  std::size_t axis = 0;
+  std::int64_t parts = 0, entries = 0;
+};
+
+/// What an element takes, in nanoseconds: its instructions or its way through memory.
+double time_of_element(const FusedLoop& loop, std::int64_t cost) {
+  constexpr double of_instruction = 0.17, of_byte = 0.05, of_pick = 1;
+  double bytes = 0;
+  const auto count = [&](const auto& access) {
+    const auto moves = [](std::int64_t stride) { return stride != 0; };
+    if (std::ranges::any_of(access.view.strides, moves) || access.walk.outer != 0)
+      bytes += static_cast<double>(item_size(access.dtype));
+  };
+  std::ranges::for_each(loop.accesses, count);
+  if (loop.walk.terms == 0) std::ranges::for_each(loop.sinks, count);
+  return std::max(bytes * of_byte, static_cast<double>(cost) * of_instruction / loop.width) +
+         of_pick * static_cast<double>(loop.tables.size());
+}
+
+/// Whether the code of a part is that of another at other addresses.
+bool can_divide(const FusedLoop& loop, std::size_t axis) {
+  return std::ranges::all_of(loop.accesses, [&](const Access& a) {
+    if (!a.base.handle && a.view.strides[axis] != 0) return false;  // an iota
+    return a.within.empty() || (a.within[axis].low == 0 && a.within[axis].high == loop.shape[axis]);
+  });
+}
+
+/// Threads get 25 µs each at least, and neighbours in memory by whole cache lines.
+Partition partition_of(const FusedLoop& loop, std::int64_t cost) {
+  constexpr double worth_a_thread = 25000;
+  constexpr std::int64_t fewest_parts = 4, fewest_entries = 64;
+  const double all = time_of_element(loop, cost) * static_cast<double>(loop.shape.product()) *
+                     static_cast<double>(std::max<std::int64_t>(loop.walk.terms, 1));
+  const auto most =
+      static_cast<std::int64_t>(std::min(all / worth_a_thread, static_cast<double>(most_loop_parts)));
+  if (most < fewest_parts) return {};
+  Partition made;
+  while (made.axis < loop.shape.size() && loop.shape[made.axis] < fewest_entries) ++made.axis;
+  if (made.axis == loop.shape.size() || !can_divide(loop, made.axis)) return {};
+  const std::int64_t unit = made.axis + 1 == loop.shape.size() ? fewest_entries : 1,
+                     units = loop.shape[made.axis] / unit;
+  made.parts = std::min(most, units);
+  // Rather fewer parts than some entries left over, which are code of their own.
+  for (std::int64_t parts = made.parts; parts >= std::max<std::int64_t>(made.parts / 2, 2); --parts)
+    if (loop.shape[made.axis] % (parts * unit) == 0) {
+      made.parts = parts;
+      break;
+    }
+  made.entries = units / made.parts * unit;
+  return made;
+}
+
+/// The loop over `entries` places of the axis, from `first` on.
+FusedLoop part_of(const FusedLoop& loop, std::size_t axis, std::int64_t first, std::int64_t entries) {
+  FusedLoop part = loop;
+  part.shape[axis] = entries;
+  const auto narrow = [&](auto& access) {
+    access.view.shape = part.shape;
+    access.view.offset += first * access.view.strides[axis];
+  };
+  for (Access& a : part.accesses) {
+    narrow(a);
+    if (!a.within.empty()) a.within[axis] = {0, entries};
+  }
+  for (Sink& s : part.sinks) narrow(s);
+  return part;
+}
+
+/// The function of a part: its loop, at addresses and with scalars from a table.
+class LoopPart {
+ public:
+  LoopPart(Lowering& lowering, const FusedLoop& loop, const Partition& partition)
+      : lowering_(lowering),
+        b_(lowering.b),
+        part_(part_of(loop, partition.axis, 0, partition.entries)),
+        partition_(partition) {}
+
+  void call() {
+    b_.set_lanes(1);
+    const Pointer table = b_.stack(entry_bytes * std::max<std::size_t>(1, entries()));
+    std::size_t at = 0;
+    const auto next = [&] { return b_.offset(table, static_cast<std::int64_t>(entry_bytes * at++)); };
+    each_address([&](auto& access) { b_.store_pointer(next(), access.base); });
+    for (Value v : part_.scalars)
+      if (!b_.is_constant(v)) b_.store(next(), v);
+    const Operand arguments[] = {b_.address_of(function()), table, b_.index(partition_.parts)};
+    b_.call_runtime_void("apsis_share_loop", arguments);
+  }
+
+ private:
+  static constexpr std::size_t entry_bytes = 8;
+
+  template <class F>
+  void each_address(F&& f) {
+    for (Access& a : part_.accesses)
+      if (a.base.handle) f(a);
+    for (Access& t : part_.tables) f(t);
+    for (Sink& s : part_.sinks) f(s);
+  }
+  std::size_t entries() {
+    std::size_t count = part_.scalars.size();
+    each_address([&](auto&) { ++count; });
+    return count;
+  }
+
+  Function function() {
+    const Type parameters[] = {pointer_type, {Dtype::I64, 1}};
+    const Function f = b_.declare("part", parameters, {});
+    const FusedLoop outer = part_;
+    b_.begin(f);
+    b_.set_lanes(1);
+    const Pointer table = b_.pointer_parameter(0);
+    const Value number = b_.parameter(1);
+    std::size_t at = 0;
+    const auto next = [&] { return b_.offset(table, static_cast<std::int64_t>(entry_bytes * at++)); };
+    const auto bind = [&](auto& access) {
+      const auto item = static_cast<std::int64_t>(item_size(access.dtype));
+      const std::int64_t apart = access.view.strides[partition_.axis] * partition_.entries * item;
+      access.base = b_.load_pointer(next());
+      if (apart != 0) access.base = b_.offset(access.base, b_.mul(number, b_.index(apart)));
+    };
+    for (Access& a : part_.accesses)
+      if (a.base.handle) bind(a);
+    for (Access& t : part_.tables) t.base = b_.load_pointer(next());
+    for (Sink& s : part_.sinks) bind(s);
+    for (Value& v : part_.scalars)
+      if (!b_.is_constant(v)) v = b_.load_element(next(), v.dtype);
+    write_loop(b_, part_, lowering_.options().optimized);
+    b_.set_lanes(1);
+    b_.return_values({});
+    b_.end();
+    part_ = outer;
+    return f;
+  }
+
+  Lowering& lowering_;
+  Builder& b_;
+  FusedLoop part_;
+  Partition partition_;
+};
+
+}  // namespace
+
+bool write_in_parts(Lowering& lowering, const FusedLoop& loop, std::int64_t cost) {
+  const bool sums_of_rows = loop.walk.along || loop.walk.turned;
+  if (!lowering.options().parallel || lowering.is_inner() || loop.lanes > 1 ||
+      (loop.walk.terms > 0 ? !sums_of_rows : !loop.totals.empty()))
+    return false;
+  const Partition partition = partition_of(loop, cost);
+  if (partition.parts == 0) return false;
+  LoopPart(lowering, loop, partition).call();
+  const std::int64_t done = partition.parts * partition.entries, left = loop.shape[partition.axis] - done;
+  if (left > 0)
+    write_loop(lowering.b, part_of(loop, partition.axis, done, left), lowering.options().optimized);
+  return true;
+}
+
+}  // namespace apsis::detail

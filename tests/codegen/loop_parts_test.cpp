@@ -1,0 +1,107 @@
+// Loops over large arrays are shared out to threads in parts, which are what the whole is.
+
+#include <string>
+
+#include "codegen/compiled_equal.hpp"
+#include "passes/pick_elements.hpp"
+
+namespace apsis::detail {
+namespace {
+
+bool has_parts(std::string_view text, const CodegenOptions& options = {}) {
+  return code_text(*parse_graph(text), options).find("apsis_share_loop") != std::string::npos;
+}
+void expect_parts(std::string_view text, bool parts = true) {
+  expect_compiled_equal(text);
+  EXPECT_EQ(has_parts(text), parts) << text;
+}
+
+constexpr const char* elementwise = R"((v0: f64[300007], v1: f64[300007], v2: f64[1]) {
+  v3: f64[] = constant{dtype=f64, weak=false, bits=4602678819172646912, high_bits=0}
+  v4: f64[300007] = broadcast_in_dim{shape=[300007], axes=[]}(v3)
+  v5: f64[] = reshape{shape=[]}(v2)
+  v6: f64[300007] = broadcast_in_dim{shape=[300007], axes=[]}(v5)
+  v7: f64[300007] = mul(v0, v4)
+  v8: f64[300007] = add(v7, v6)
+  v9: f64[300007] = sub(v8, v1)
+  return v9, v8
+})";
+
+TEST(LoopParts, OfVectorsWithElementsLeft) { expect_parts(elementwise); }
+
+TEST(LoopParts, OnlyWhereThreadsMayBeUsed) {
+  EXPECT_FALSE(has_parts(elementwise, {.parallel = false}));
+  expect_parts(R"((v0: f64[3000]) {
+    v1: f64[3000] = neg(v0)
+    return v1
+  })",
+               false);
+}
+
+TEST(LoopParts, OfMatricesTransposedReversedAndFlat) {
+  expect_parts(R"((v0: f32[1003,700], v1: f32[700,1003], v2: f32[700]) {
+    v3: f32[1003,700] = transpose{permutation=[1, 0]}(v1)
+    v4: f32[1003,700] = reverse{axes=[0, 1]}(v0)
+    v5: f32[1003,700] = broadcast_in_dim{shape=[1003, 700], axes=[1]}(v2)
+    v6: f32[1003,700] = add(v0, v3)
+    v7: f32[1003,700] = mul(v4, v5)
+    v8: f32[1003,700] = sub(v6, v7)
+    return v8
+  })");
+  // Three long rows.
+  expect_parts(R"((v0: f32[3,300001], v1: i32[3,300001]) {
+    v2: f32[3,300001] = convert{dtype=f32, weak=false}(v1)
+    v3: f32[3,300001] = add(v0, v2)
+    return v3
+  })");
+}
+
+TEST(LoopParts, OfElementsAtIndices) {
+  const GraphRef given = parse_graph(R"((v0: f64[1000], v1: i64[200000,1], v2: f64[200000]) {
+    v3: f64[200000] = gather{offset_dims=[], collapsed_slice_dims=[0], start_index_map=[0], operand_batching_dims=[], start_indices_batching_dims=[], slice_sizes=[1], mode=0}(v0, v1)
+    v4: f64[200000] = mul(v3, v2)
+    return v4
+  })"),
+                 graph = pick_elements(*given);
+  std::vector<Array> inputs;
+  for (ValueId v = 0; v < graph->input_count(); ++v) inputs.push_back(filled(graph->aval(v), v));
+  InterpretScope reference;
+  EXPECT_TRUE(same_bits(run(*compile(*graph), inputs)[0], interpret(*given, inputs)[0]));
+  EXPECT_NE(code_text(*graph).find("apsis_share_loop"), std::string::npos);
+}
+
+TEST(LoopParts, NotWhereElementsDependOnTheirPlace) {
+  expect_parts(R"((v0: f64[300000]) {
+    v1: f64[300000] = iota{dtype=f64, shape=[300000], axis=0}()
+    v2: f64[300000] = add(v0, v1)
+    return v2
+  })",
+               false);
+}
+
+TEST(LoopParts, OfRowsThatAreAddedUp) {
+  for (const char* columns : {"10", "40", "300"}) {
+    const std::string matrix = std::string("f64[20011,") + columns + "]";
+    expect_parts("(v0: " + matrix + ", v1: " + matrix + ") {\n  v2: " + matrix +
+                 " = mul(v0, v1)\n  v3: f64[20011] = reduce_sum{axes=[1]}(v2)\n"
+                 "  v4: f64[20011] = reduce_max{axes=[1]}(v0)\n  return v3, v4\n}");
+  }
+}
+
+// An array is written where one was that is read no more.
+TEST(LoopParts, InPlace) {
+  const char* const text = R"((v0: f64[400000]) {
+    v1: f64[400000] = tanh(v0)
+    v2: f64[200000] = slice{start=[0], limit=[200000], stride=[1]}(v1)
+    v3: f64[200000] = slice{start=[200000], limit=[400000], stride=[1]}(v1)
+    v4: f64[200000] = mul(v2, v3)
+    v5: f64[] = reduce_sum{axes=[0]}(v4)
+    v6: f64[400000] = broadcast_in_dim{shape=[400000], axes=[]}(v5)
+    v7: f64[400000] = sub(v1, v6)
+    return v7
+  })";
+  expect_parts(text);
+}
+
+}  // namespace
+}  // namespace apsis::detail
