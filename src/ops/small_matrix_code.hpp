@@ -133,16 +133,49 @@ template <int step, class T, int lanes, class V, class Size>
   }
 }
 
-/// Numbers of rows: of the model's width in registers, i32 in memory.
+/// Numbers of rows of the matrices from `first` on: of the model's width in registers, i32 in memory;
+/// `period`: as many matrices, if they are repeated.
 template <int lanes, class I>
-void load_numbers(const Packet<const std::int32_t, lanes>& packet, int size, I* to) {
+void load_numbers(RowNumbers<const std::int32_t> from, std::int64_t first, std::int64_t count, int size,
+                  std::int64_t period, I* to) {
+  const Packet<const std::int32_t, lanes> packet(from.at, first, count, size, period);
+  const std::int32_t* const packed = from.at + first * size;
   for (int e = 0; e < size; ++e)
-    for (int l = 0; l < lanes; ++l) to[e][l] = packet.of[l][e];
+    for (int l = 0; l < lanes; ++l) to[e][l] = from.packed ? packed[e * lanes + l] : packet.of[l][e];
 }
 template <int lanes, class I>
-void store_numbers(const Packet<std::int32_t, lanes>& packet, int size, const I* from) {
+void store_numbers(RowNumbers<std::int32_t> to, std::int64_t first, std::int64_t count, int size,
+                   const I* from) {
+  if (to.packed) {
+    std::int32_t* const packed = to.at + first * size;
+    for (int e = 0; e < size; ++e)
+      for (int l = 0; l < lanes; ++l) packed[e * lanes + l] = static_cast<std::int32_t>(from[e][l]);
+    return;
+  }
+  const Packet<std::int32_t, lanes> packet(to.at, first, count, size);
   for (int l = 0; l < packet.count; ++l)
     for (int e = 0; e < size; ++e) packet.of[l][e] = static_cast<std::int32_t>(from[e][l]);
+}
+
+/// The elements of the packet after the one at `first`, which the processor, whose own fetching ahead ends
+/// with a page, would wait for. There need not be one.
+template <int lanes, class T, class Size>
+[[gnu::always_inline]] inline void fetch_next(const T* from, std::int64_t first, Size size) {
+  constexpr std::int64_t line = 64, least = 1024;
+  const std::int64_t bytes = std::int64_t{lanes} * size * static_cast<std::int64_t>(sizeof(T));
+  if (bytes < least) return;
+  const char* const next = reinterpret_cast<const char*>(from + (first + lanes) * size);
+  for (std::int64_t at = 0; at < bytes; at += line) _mm_prefetch(next + at, _MM_HINT_T0);
+}
+
+/// Packed elements, as they are.
+template <int step, int lanes, class T, class V, class Size>
+[[gnu::always_inline]] inline void load_packed(const T* from, Size size, V* to) {
+  for (int e = 0; e < size; ++e) std::memcpy(&to[e * step], from + e * lanes, sizeof(V));
+}
+template <int step, int lanes, class T, class V, class Size>
+[[gnu::always_inline]] inline void store_packed(T* to, Size size, const V* from) {
+  for (int e = 0; e < size; ++e) std::memcpy(to + e * lanes, &from[e * step], sizeof(V));
 }
 
 template <int n>
@@ -179,8 +212,14 @@ struct Code {
   using From = Parted<const T>;
   using To = Parted<T>;
 
-  static void lu(std::int64_t count, int rows, int columns, From from, To to, std::int32_t* pivots,
-                 std::int32_t* permutation) {
+  static void lu(std::int64_t count, int rows, int columns, From from, To to, RowNumbers<std::int32_t> pivots,
+                 RowNumbers<std::int32_t> permutation) {
+    with_layout(to.packed || pivots.packed || permutation.packed,
+                [&](auto packs) { lu_of<packs>(count, rows, columns, from, to, pivots, permutation); });
+  }
+  template <bool packs>
+  static void lu_of(std::int64_t count, int rows, int columns, From from, To to,
+                    RowNumbers<std::int32_t> pivots, RowNumbers<std::int32_t> permutation) {
     const int size = rows * columns, steps = std::min(rows, columns);
     const auto run = [&](auto m, auto n) __attribute__((always_inline)) {
       for (std::int64_t first = 0; first < count; first += lanes) {
@@ -189,9 +228,9 @@ struct Code {
         read(from, first, count, size, a);
         const small::Elimination<M> elimination{.m = {}, .a = a, .pivots = found, .permutation = order};
         elimination.run(m, n, Fixed<0>());
-        write(to, first, count, size, a);
-        store_numbers(Packet<std::int32_t, lanes>(pivots, first, count, steps), steps, found);
-        store_numbers(Packet<std::int32_t, lanes>(permutation, first, count, rows), rows, order);
+        write<packs>(to, first, count, size, a);
+        store_numbers<lanes>(pivots, first, count, steps, found);
+        store_numbers<lanes>(permutation, first, count, rows, order);
       }
     };
     if (rows != columns) return run(rows, columns);
@@ -199,13 +238,17 @@ struct Code {
   }
 
   static void cholesky(std::int64_t count, int side, From from, To to) {
+    with_layout(to.packed, [&](auto packs) { cholesky_of<packs>(count, side, from, to); });
+  }
+  template <bool packs>
+  static void cholesky_of(std::int64_t count, int side, From from, To to) {
     with_side(side, [&](auto n) {
       const auto size = side * side;
       for (std::int64_t first = 0; first < count; first += lanes) {
         F a[room<decltype(n)>];
         read(from, first, count, size, a);
         small::cholesky(M(), n, a);
-        write(to, first, count, size, a);
+        write<packs>(to, first, count, size, a);
       }
     });
   }
@@ -220,8 +263,8 @@ struct Code {
       reflections.join(reflected, q);
       for (int i = 0; i < reflected; ++i)
         for (int j = 0; j < std::min(i, columns); ++j) a[i * columns + j] = F{};
-      write(q_to, first, count, of_q, q);
-      write(r_to, first, count, of_r, a);
+      write<true>(q_to, first, count, of_q, q);
+      write<true>(r_to, first, count, of_r, a);
     }
   }
 
@@ -239,13 +282,11 @@ struct Code {
   }
 
   static void lu_solve(bool transposed, std::int64_t matrices, std::int64_t count, int side, int width,
-                       From lu, const std::int32_t* pivots, From b_from, To to) {
+                       From lu, RowNumbers<const std::int32_t> pivots, From b_from, To to) {
     I rows[most_written_out];
     with_right_sides(
         side, width, matrices, count, lu, b_from, to,
-        [&](std::int64_t first, F*) {
-          load_numbers(Packet<const std::int32_t, lanes>(pivots, first, count, side, matrices), side, rows);
-        },
+        [&](std::int64_t first, F*) { load_numbers<lanes>(pivots, first, count, side, matrices, rows); },
         [&](auto n, auto columns, const F* a, F* x) {
           small::solve_factored(M(), transposed, n, columns, a, rows, x);
         });
@@ -264,7 +305,9 @@ struct Code {
   template <class Size>
   [[gnu::always_inline]] static void read(From from, std::int64_t first, std::int64_t count, Size size, F* to,
                                           auto... period) {
+    fetch_next<lanes>(from.re, first, size);
     if constexpr (complex) {
+      fetch_next<lanes>(from.im, first, size);
       load<2>(Packet<const T, lanes>(from.re, first, count, size, period...), size, &to->re);
       load<2>(Packet<const T, lanes>(from.im, first, count, size, period...), size, &to->im);
     } else {
@@ -272,9 +315,28 @@ struct Code {
     }
   }
   template <class Size>
+  [[gnu::always_inline]] static void read_packed(From from, std::int64_t first, Size size, F* to) {
+    const std::int64_t at = first * size;
+    if constexpr (complex) {
+      load_packed<2, lanes>(from.re + at, size, &to->re);
+      load_packed<2, lanes>(from.im + at, size, &to->im);
+    } else {
+      load_packed<1, lanes>(from.re + at, size, to);
+    }
+  }
+  /// `packs`: whether they may be packed.
+  template <bool packs, class Size>
   [[gnu::always_inline]] static void write(To to, std::int64_t first, std::int64_t count, Size size,
                                            const F* from) {
-    if constexpr (complex) {
+    if (packs && to.packed) {
+      const std::int64_t at = first * size;
+      if constexpr (complex) {
+        store_packed<2, lanes>(to.re + at, size, &from->re);
+        store_packed<2, lanes>(to.im + at, size, &from->im);
+      } else {
+        store_packed<1, lanes>(to.re + at, size, from);
+      }
+    } else if constexpr (complex) {
       store<2>(Packet<T, lanes>(to.re, first, count, size), size, &from->re);
       store<2>(Packet<T, lanes>(to.im, first, count, size), size, &from->im);
     } else {
@@ -291,7 +353,14 @@ struct Code {
       small_code::with_side(n, run);
   }
 
+  /// Calls run(std::bool_constant): whether there is anything packed, which other code knows nothing of.
+  template <class Run>
+  static void with_layout(bool packs, const Run& run) {
+    packs ? run(std::true_type()) : run(std::false_type());
+  }
+
   /// Calls also(first, a) and run(n, columns, a, x) for the packets of equations that begin with `first`.
+  /// Where right sides or solutions are packed, so are the matrices.
   template <class Also, class Run>
   static void with_right_sides(int side, int width, std::int64_t matrices, std::int64_t count, From a_from,
                                From b_from, To to, const Also& also, const Run& run) {
@@ -306,12 +375,35 @@ struct Code {
         }
         read(b_from, first, count, of_b, x);
         run(n, columns, a, x);
-        write(to, first, count, of_b, x);
+        write<false>(to, first, count, of_b, x);
       }
     };
-    // Mostly one right side.
-    if (width != 1) return all(side, width);
-    with_side(side, [&](auto n) { all(n, Fixed<1>()); });
+    const auto all_packed = [&](auto n, auto columns) {
+      const int of_a = n * n, of_b = n * columns;
+      F a[room<decltype(n)>], x[most_small_elements];
+      for (std::int64_t first = 0; first < count; first += lanes) {
+        read_packed(a_from, first, of_a, a);
+        also(first, a);
+        if (b_from.packed)
+          read_packed(b_from, first, of_b, x);
+        else
+          read(b_from, first, count, of_b, x);
+        run(n, columns, a, x);
+        write<true>(to, first, count, of_b, x);
+      }
+    };
+    with_layout(a_from.packed, [&](auto packs) {
+      const auto& one = [&]() -> const auto& {
+        if constexpr (packs)
+          return all_packed;
+        else
+          return all;
+      }
+      ();
+      // Mostly one right side.
+      if (width != 1) return one(side, width);
+      with_side(side, [&](auto n) { one(n, Fixed<1>()); });
+    });
   }
 };
 

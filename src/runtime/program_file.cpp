@@ -4,6 +4,7 @@
 
 #include "runtime/program_file.hpp"
 
+#include <charconv>
 #include <cstring>
 
 #include "base/hash.hpp"
@@ -17,24 +18,29 @@ struct Header {
   std::uint64_t key_bytes, object_bytes, kernel_bytes, function_bytes;
   std::int64_t scratch_bytes, equations, loops;
 };
-constexpr char magic[8] = {'a', 'p', 's', 'i', 's', 'p', '0', '2'};
+constexpr char magic[8] = {'a', 'p', 's', 'i', 's', 'p', '0', '3'};
 constexpr std::size_t checked_from = offsetof(Header, key_bytes);
 
+/// Which arrays are packed, and the program that it evaluates.
 std::string kernel_text(const Kernel& kernel) {
   GraphBuilder builder;
   std::vector<ValueId> operands, results(kernel.out.size());
   for (const Aval& a : kernel.in) operands.push_back(builder.input(a));
   builder.append(*kernel.op, kernel.params, operands, results);
-  return to_string(*builder.finish(results));
+  return std::to_string(kernel.packed) + '\n' + to_string(*builder.finish(results));
 }
 
 Kernel kernel_of_text(std::string_view text) {
-  GraphRef graph = parse_graph(text);
+  const std::size_t line = text.find('\n');
+  std::uint32_t packed = 0;
+  std::from_chars(text.data(), text.data() + line, packed);
+  GraphRef graph = parse_graph(text.substr(line + 1));
   if (graph->eqns().size() != 1) throw InternalError("a kernel is one equation");
   const Eqn& e = graph->eqns()[0];
   Kernel kernel{e.op, e.params, {}, {}};
   for (ValueId v : graph->operands(e)) kernel.in.push_back(graph->aval(v));
   for (std::uint32_t r = 0; r < e.result_count; ++r) kernel.out.push_back(graph->aval(e.first_result + r));
+  kernel.packed = packed;
   return kernel;
 }
 

@@ -246,21 +246,31 @@ TEST(ProgramFile, AnyDamageIsNoticed) {
   }
 }
 
-TEST(ProgramFile, KernelsReadBack) {
-  detail::GraphRef graph =
-      detail::parse_graph(lower([](const Array& x) { return sort(x); }, linspace(0., 1., 40)).text());
-  const ProgramImage image = detail::compile_image(*graph);
+void expect_kernels_read_back(const std::string& text, bool any_packed) {
+  const ProgramImage image = detail::compile_image(*detail::parse_graph(text));
   ASSERT_FALSE(image.kernels.empty());
   std::optional<ProgramImage> back = detail::decode_program(detail::encode_program("k", image), "k");
   ASSERT_TRUE(back);
   ASSERT_EQ(back->kernels.size(), image.kernels.size());
+  std::uint32_t packed = 0;
   for (std::size_t i = 0; i < image.kernels.size(); ++i) {
     const detail::Kernel &got = back->kernels[i], &want = image.kernels[i];
     EXPECT_EQ(got.op, want.op);
     EXPECT_TRUE(got.params == want.params);
     EXPECT_EQ(got.in, want.in);
     EXPECT_EQ(got.out, want.out);
+    EXPECT_EQ(got.packed, want.packed);
+    packed |= got.packed;
   }
+  EXPECT_EQ(packed != 0, any_packed);
+}
+
+TEST(ProgramFile, KernelsReadBack) {
+  expect_kernels_read_back(lower([](const Array& x) { return sort(x); }, linspace(0., 1., 40)).text(), false);
+  const auto solve = [](const Array& a, const Array& b) {
+    return linalg::cho_solve(linalg::cho_factor(a, {.lower = true}), b);
+  };
+  expect_kernels_read_back(lower(vmap(solve), ones({1000, 8, 8}), ones({1000, 8})).text(), true);
 }
 
 TEST(DiskCache, AnotherBuildsProgramIsAMiss) {

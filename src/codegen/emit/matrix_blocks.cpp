@@ -4,6 +4,7 @@
 
 #include "codegen/emit/equations.hpp"
 #include "codegen/plan/result_parts.hpp"
+#include "ops/packed_matrices.hpp"
 #include "ops/small_matrix.hpp"
 
 namespace apsis::detail {
@@ -11,12 +12,16 @@ namespace {
 
 // What is read again must be more than stays in the cache anyway. A block's arrays stay in it, and are so
 // many that a call costs little beside them.
-constexpr std::int64_t worth_bytes = 256 << 10, block_bytes = 128 << 10;
-/// Whole packets of matrices.
-constexpr std::int64_t packet = 16;
+constexpr std::int64_t worth_bytes = 256 << 10, block_bytes = 512 << 10;
 
 std::int64_t entry_bytes(const Aval& aval) {
   return static_cast<std::int64_t>(aval.bytes()) / aval.shape()[0];
+}
+
+/// Elements of a matrix, or of the numbers of its rows.
+std::int64_t matrix_size(const Aval& aval) {
+  const Shape& shape = aval.shape();
+  return is_integer(aval.dtype()) ? shape.back() : shape.back() * shape[shape.size() - 2];
 }
 
 }  // namespace
@@ -38,6 +43,7 @@ std::size_t BlocksOfMatrices::find(std::span<const Item> items) {
     for (const Eqn* e : *eqns)
       for (const ValueId v : region_.operands(*e))
         if (made_.contains(v)) ++reads_[v];
+  for (const Eqn* e : calls_) packs_ = packs_ && packs(*e);
   return is_worth_it() ? end : 0;
 }
 
@@ -96,6 +102,24 @@ bool BlocksOfMatrices::is_kept(ValueId result) const {
   });
 }
 
+/// Whether the code of a call knows packed arrays: a factorisation's results, if no factors are kept, and
+/// what is solved by such factors.
+bool BlocksOfMatrices::packs(const Eqn& e) const {
+  const auto operands = region_.operands(e);
+  for (const ValueId v : operands) {
+    const auto made = made_.find(v);
+    if (!may_be_packed(region_.aval(v).dtype()) ||
+        (made != made_.end() && matrix_size(region_.aval(v)) != matrix_size(region_.aval(made->second))))
+      return false;
+  }
+  const auto factors = made_.find(operands[0]);
+  const bool has_factors = factors != made_.end() && !is_kept(factors->second);
+  return gives_factors(*e.op) ? factors == made_.end() && !is_kept(e.first_result) : has_factors;
+}
+
+/// Whether a result stays as the code has it in registers.
+bool BlocksOfMatrices::is_packed(ValueId result) const { return packs_ && !is_kept(result); }
+
 std::int64_t BlocksOfMatrices::entries_of_block() const {
   std::int64_t bytes = 0;
   for (const Eqn* e : calls_) {
@@ -105,7 +129,7 @@ std::int64_t BlocksOfMatrices::entries_of_block() const {
       bytes += entry_bytes(region_.aval(e->first_result + r));
   }
   const std::int64_t entries = std::max<std::int64_t>(block_bytes / bytes, 1);
-  return std::min(count_, entries < packet ? entries : entries / packet * packet);
+  return std::min(count_, entries < most_in_packet ? entries : entries / most_in_packet * most_in_packet);
 }
 
 Aval BlocksOfMatrices::part_aval(ValueId v, std::int64_t entries) const {
@@ -127,9 +151,12 @@ void BlocksOfMatrices::call_all(std::int64_t entries, Value first) {
   for (const Eqn* e : calls_) {
     Kernel kernel{e->op, e->params, {}, {}};
     std::vector<Place> in;
+    std::uint32_t bit = 1;
     for (const ValueId v : region_.operands(*e)) {
       kernel.in.push_back(part_aval(v, entries));
       const auto made = made_.find(v);
+      if (made != made_.end() && is_packed(made->second)) kernel.packed |= bit;
+      bit <<= 1;
       if (made == made_.end())
         in.push_back(part(places_.at(v), v, first));
       else if (is_kept(made->second))
@@ -141,6 +168,8 @@ void BlocksOfMatrices::call_all(std::int64_t entries, Value first) {
     for (std::uint32_t r = 0; r < e->result_count; ++r) {
       const ValueId v = e->first_result + r;
       kernel.out.push_back(part_aval(v, entries));
+      if (is_packed(v)) kernel.packed |= bit;
+      bit <<= 1;
       const Place& place = places_.at(v);
       out.push_back(region_.overwrite(is_kept(v) ? part(place, v, first) : place));
     }
@@ -158,8 +187,9 @@ void BlocksOfMatrices::emit() {
       if (!made_.contains(v) && !places_.contains(v)) places_.emplace(v, region_.contiguous(v));
     for (std::uint32_t r = 0; r < e->result_count; ++r) {
       const ValueId v = e->first_result + r;
-      places_.emplace(
-          v, (is_kept(v) ? region_.destination(v, 1) : region_.allocate(part_aval(v, entries), 1)).place());
+      places_.emplace(v, (is_kept(v) ? region_.destination(v, 1)
+                                     : region_.allocate(part_aval(v, entries + most_in_packet), 1))
+                             .place());
     }
   }
   b.set_lanes(1);

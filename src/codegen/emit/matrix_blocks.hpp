@@ -25,12 +25,15 @@ class BlocksOfMatrices {
   bool fits(const Eqn& e);
   bool is_worth_it() const;
   bool is_kept(ValueId result) const;
+  bool packs(const Eqn& e) const;
+  bool is_packed(ValueId result) const;
   std::int64_t entries_of_block() const;
   Aval part_aval(ValueId v, std::int64_t entries) const;
   void call_all(std::int64_t entries, Value first);
   Place part(const Place& whole, ValueId v, Value first);
 
   Region& region_;
+  bool packs_ = true;
   std::int64_t count_ = 0;                            // entries of the first axis, which all have
   std::vector<const Eqn*> calls_, inside_, before_;   // the views: of what is made here, and of other values
   std::unordered_map<ValueId, ValueId> made_;         // the results, and reshapes of them: the result

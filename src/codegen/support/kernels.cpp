@@ -5,6 +5,7 @@
 
 #include "codegen/builder/messages.hpp"
 #include "ir/effects.hpp"
+#include "ops/packed_matrices.hpp"
 #include "passes/error_sites.hpp"
 
 namespace apsis::detail {
@@ -25,6 +26,7 @@ void evaluate(const Kernel& kernel, void* const* pointers) {
   out.reserve(kernel.out.size());
   for (const Aval& a : kernel.in) in.push_back(borrow(a, *pointers++));
   for (std::size_t i = 0; i < kernel.out.size(); ++i) out.push_back(borrow(kernel.out[i], pointers[i]));
+  if (kernel.packed) return evaluate_packed(*kernel.op, kernel.params, in, out, kernel.packed);
   kernel.op->evaluate(kernel.params, in, out);
   // A rule may put another array in place of the one it was given to fill.
   for (std::size_t i = 0; i < out.size(); ++i)

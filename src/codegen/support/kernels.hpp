@@ -19,7 +19,8 @@ struct Kernel {
   Params params;
   std::vector<Aval> in, out;
   const std::atomic<std::int64_t>* skipped_steps =
-      nullptr;  // of a progress equation's meter, for compiled code
+      nullptr;               // of a progress equation's meter, for compiled code
+  std::uint32_t packed = 0;  // if there are any: see `evaluate_packed`
 };
 
 /// What a call keeps beside the memory it works in. `CallContext::runtime` points here.
