@@ -132,6 +132,19 @@ TEST(Contractions, BatchesOfSmallOnes) {
     }
 }
 
+/// Points: so many that a vector holds a coordinate of several, and some are left.
+TEST(Contractions, RowsOfThreeAndFour) {
+  for (std::string dtype : {"f32", "f64", "bf16", "i32", "u8"})
+    for (int n : {2, 3, 4}) {
+      SCOPED_TRACE(dtype + ", " + std::to_string(n));
+      Products products(dtype, n);
+      for (int rows : {7, 67, 1500}) products.batches(rows, n == 2 ? 3 : 4);
+      products.batches(67, 2);
+      products.others(1500);
+      expect_compiled_equal(products.text());
+    }
+}
+
 TEST(Contractions, RowsThatMeetTheSameColumns) {
   struct Size {
     int n, rows, columns;

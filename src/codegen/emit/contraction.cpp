@@ -10,7 +10,8 @@
 namespace apsis::detail {
 namespace {
 
-constexpr int in_flight = 4;  // vectors of sums, to hide the latency of multiply-add
+// Vectors of sums, to hide the latency of multiply-add; the elements of one value at most.
+constexpr int in_flight = 4, most_lanes = 64;
 
 /// Rows of a matrix times vectors, if it can be seen so.
 bool write_rows(Lowering& lowering, const Contraction& c, int vector) {
@@ -110,7 +111,8 @@ void write_rows_together(Lowering& lowering, const Contraction& c, int vector) {
     write_products(lowering, part, grouping);
   };
   write_part(0, together, {vectors_of_row * vector, rows_side_by_side, axis});
-  if (together < rows) write_part(together, rows - together, {.width = in_flight * vector});
+  if (together < rows)
+    write_part(together, rows - together, {.width = std::min(in_flight * vector, most_lanes)});
 }
 
 void append_word(std::string& key, std::int64_t word) {
@@ -140,13 +142,26 @@ bool Contraction::in_chains() const { return is_floating(compute) && count >= do
 
 void write_contraction(Lowering& lowering, const Contraction& c) {
   const int lanes = c.result.lanes, vector = lowering.vector_lanes(item_size(c.compute));
+  if (lanes == 1) {
+    // Where no axis of the second operand is left, the result has one column.
+    Contraction rows = c;
+    if (!c.shape.empty() && c.b.view.strides.back() == 0) {
+      rows.shape.push_back(1);
+      for (View* view : {&rows.a.view, &rows.b.view, &rows.result.view}) {
+        view->shape.push_back(1);
+        view->strides.push_back(0);
+      }
+      rows.result.view.strides[c.shape.size()] = 1;
+    }
+    if (is_product_of_short_rows(rows, vector)) return write_product_of_short_rows(lowering.b, rows, vector);
+  }
   if (lanes == 1 && write_rows(lowering, c, vector)) return;
   if (lanes == 1 && is_small_product(c, vector)) return write_small_product(lowering.b, c);
   if (lanes == 1 && lowering.b.vector_bytes() == 64 && shares_columns(c, vector))
     return write_rows_together(lowering, c, vector);
 
   // Vectors of neighbouring results; in packets, where the lanes are the vector, several results at once.
-  if (lanes == 1) return write_products(lowering, c, {.width = in_flight * vector});
+  if (lanes == 1) return write_products(lowering, c, {.width = std::min(in_flight * vector, most_lanes)});
   Grouping grouping;
   if (!c.shape.empty()) {
     grouping.axis = c.shape.size() - 1;

@@ -5,6 +5,7 @@
 
 #include "codegen/emit/contraction.hpp"
 #include "codegen/emit/equations.hpp"
+#include "codegen/emit/small_product.hpp"
 #include "ops/dot_order.hpp"
 #include "ops/dot_params.hpp"
 
@@ -59,8 +60,8 @@ bool emit_contract(Region& region, const Eqn& e) {
              &out = region.aval(e.first_result);
   DotSizes sizes(p, in_a.shape(), in_b.shape());
   Dtype dtype = out.dtype(), compute = item_size(dtype) == 2 && is_floating(dtype) ? Dtype::F32 : dtype;
-  if (is_complex(dtype) || !is_k_ordered(p, in_a.shape(), in_b.shape()) || out.size() == 0 || sizes.k == 0)
-    return false;
+  if (is_complex(dtype) || out.size() == 0 || sizes.k == 0) return false;
+  if (!is_k_ordered(p, in_a.shape(), in_b.shape()) && !is_short(sizes)) return false;
   Place a = region.in_memory(operands[0]), b = region.in_memory(operands[1]);
   // Neighbouring results read neighbours along the last free axis of b. Where these lie apart, b is
   // transposed first, if enough rows of a share the work.

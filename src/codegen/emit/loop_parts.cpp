@@ -155,7 +155,7 @@ class LoopPart {
 
 bool write_in_parts(Lowering& lowering, const FusedLoop& loop, std::int64_t cost) {
   const bool sums_of_rows = loop.walk.along || loop.walk.turned;
-  if (!lowering.options().parallel || lowering.is_inner() || loop.lanes > 1 ||
+  if (!lowering.options().parallel || lowering.is_inner() || loop.lanes > 1 || loop.in_order ||
       (loop.walk.terms > 0 ? !sums_of_rows : !loop.totals.empty()))
     return false;
   const Partition partition = partition_of(loop, cost);

@@ -1,11 +1,14 @@
 #include "codegen/emit/small_product.hpp"
 
+#include <algorithm>
 #include <bit>
 
 #include "codegen/emit/products.hpp"
 
 namespace apsis::detail {
 namespace {
+
+constexpr std::int64_t most_short = 4;  // elements of a row, of which a vector holds several
 
 /// Rows of `columns` elements as values with a power of two of lanes. Such a row is read and written in two
 /// halves that overlap; the lanes behind it hold anything.
@@ -104,6 +107,93 @@ void write_small_product(Builder& b, const Contraction& c) {
   }
   rows.store(to, sum);
   b.set_lanes(1);
+  loop.close();
+  nest.close();
+}
+
+bool is_short(const DotSizes& sizes) {
+  return sizes.k >= 2 && sizes.k <= most_short && sizes.n <= most_short;
+}
+
+bool is_product_of_short_rows(const Contraction& c, int vector) {
+  const std::size_t rank = c.shape.size();
+  if (rank < 2 || vector == 1 || c.in_chains() || c.compute != c.result.dtype ||
+      c.result.dtype == Dtype::Bool)
+    return false;
+  const std::int64_t columns = c.shape[rank - 1], rows = c.shape[rank - 2];
+  const Dims &a = c.a.view.strides, &b = c.b.view.strides, &result = c.result.view.strides;
+  return c.count >= 2 && c.count <= most_short && columns <= most_short && rows >= vector && c.step_a == 1 &&
+         a[rank - 2] == c.count && a[rank - 1] == 0 && b[rank - 2] == 0 && result[rank - 2] == columns &&
+         result[rank - 1] == 1;
+}
+
+void write_product_of_short_rows(Builder& b, const Contraction& c, int vector) {
+  const std::size_t rank = c.shape.size();
+  const Dtype dtype = c.result.dtype;
+  const auto item = static_cast<std::int64_t>(item_size(dtype));
+  const std::int64_t columns = c.shape[rank - 1], right_column = c.b.view.strides[rank - 1];
+  Access left = c.a, right = c.b;
+  Sink result = c.result;
+  Shape outer = c.shape;
+  for (int axis = 0; axis < 2; ++axis) outer.erase(outer.size() - 1);
+  for (View* view : {&left.view, &right.view, &result.view}) {
+    view->shape = outer;
+    for (int axis = 0; axis < 2; ++axis) view->strides.erase(view->strides.size() - 1);
+  }
+  LoopNest nest(b, outer, {left, right}, {&result, 1}, 1);
+  nest.open();
+  const ConstPointer first_left = nest.current(0), first_right = nest.current(1);
+  const Pointer first_result = nest.current_sink(0);
+  std::vector<Value> factors;
+  for (std::int64_t k = 0; k < c.count; ++k)
+    for (std::int64_t j = 0; j < columns; ++j) {
+      b.set_lanes(1);
+      const Value x = b.load_element(b.offset(first_right, (k * c.step_b + j * right_column) * item), dtype);
+      b.set_lanes(vector);
+      factors.push_back(b.splat(x));
+    }
+  CountedLoop loop(b, c.shape[rank - 2], vector);
+  const ConstPointer from = b.offset(first_left, b.mul(loop.index(), b.index(c.count * item)));
+  const Pointer to = b.offset(first_result, b.mul(loop.index(), b.index(columns * item)));
+  b.set_lanes(vector);
+  std::vector<Value> lying, entries, sums;
+  for (std::int64_t k = 0; k < c.count; ++k)
+    lying.push_back(b.load(b.offset(from, k * vector * item), dtype));
+  // Lane r of entry k is what lies at place r * count + k.
+  for (std::int64_t k = 0; k < c.count; ++k) {
+    Value entry = lying[0];
+    for (std::int64_t part = 1; part < c.count; ++part) {
+      std::vector<int> lanes;
+      for (int row = 0; row < vector; ++row) {
+        const std::int64_t place = row * c.count + k, at = place % vector;
+        const bool first = part == 1 && place < vector, here = place / vector == part;
+        lanes.push_back(static_cast<int>(here ? vector + at : first ? at : row));
+      }
+      entry = b.shuffle(entry, lying[static_cast<std::size_t>(part)], lanes);
+    }
+    entries.push_back(entry);
+  }
+  for (std::int64_t j = 0; j < columns; ++j) {
+    Value sum = b.constant(dtype, 0);
+    for (std::int64_t k = 0; k < c.count; ++k)
+      sum = multiply_add(b, entries[static_cast<std::size_t>(k)],
+                         factors[static_cast<std::size_t>(k * columns + j)], sum);
+    sums.push_back(sum);
+  }
+  // And back.
+  for (std::int64_t part = 0; part < columns; ++part) {
+    Value all = sums[0];
+    for (std::int64_t j = 1; j < columns; ++j) {
+      std::vector<int> lanes;
+      for (int lane = 0; lane < vector; ++lane) {
+        const std::int64_t place = part * vector + lane, row = place / columns, column = place % columns;
+        const bool first = j == 1 && column == 0, here = column == j;
+        lanes.push_back(static_cast<int>(here ? vector + row : first ? row : lane));
+      }
+      all = b.shuffle(all, sums[static_cast<std::size_t>(j)], lanes);
+    }
+    b.store(b.offset(to, part * vector * item), all);
+  }
   loop.close();
   nest.close();
 }
