@@ -213,9 +213,23 @@ class Gathering {
   }
 
   void compute_row(const Row& row) {
-    const std::int64_t count = reach_[2].count, parts = (count + tiles_.height - 1) / tiles_.height;
+    const std::int64_t count = reach_[2].count;
+    if (!apart_) return compute_places(row, 0, count);
+    // Sums of channels that are kept apart are short: tiles whose windows lie inside of the row are not to be
+    // copied with those that reach over its ends.
+    const std::int64_t stride = reach_[2].stride, last = from_.sizes[2] - low_ - span_,
+                       begin = std::clamp<std::int64_t>((stride - 1 - low_) / stride, 0, count),
+                       end = std::clamp(last < 0 ? 0 : last / stride + 1, begin, count);
+    compute_places(row, 0, begin);
+    compute_places(row, begin, end);
+    compute_places(row, end, count);
+  }
+
+  void compute_places(const Row& row, std::int64_t begin, std::int64_t end) {
+    const std::int64_t count = end - begin, parts = (count + tiles_.height - 1) / tiles_.height;
     for (std::int64_t part = 0; part < parts; ++part) {
-      const std::int64_t first = count * part / parts, rows = count * (part + 1) / parts - first;
+      const std::int64_t first = begin + count * part / parts,
+                         rows = begin + count * (part + 1) / parts - first;
       const std::int64_t place = find_windows(row, first, rows);
       for (std::size_t block = row.first; block < row.last; ++block)
         compute_tile(row, blocks_[block], first, rows, place);
