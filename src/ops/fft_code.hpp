@@ -2,6 +2,7 @@
 
 // All code of Fourier transforms for registers of one size. Included where they are built for.
 
+#include "ops/fft_half_code.hpp"
 #include "ops/fft_two_pass_code.hpp"
 
 namespace apsis::detail::fft_code {
@@ -22,7 +23,8 @@ constexpr std::array<FftTwoPasses<T>, 4> short_codes() {
 template <class T, int register_bytes>
 constexpr FftCodes<T> codes_of() {
   constexpr int lanes = register_bytes / static_cast<int>(sizeof(T));
-  FftCodes<T> codes{{lanes, lanes / 2, 1}, {}, short_codes<T, lanes>()};
+  FftCodes<T> codes{
+      {lanes, lanes / 2, 1}, {}, short_codes<T, lanes>(), store_half<T, lanes>, load_half<T, lanes>};
   const auto add = [&]<std::size_t... i>(std::index_sequence<i...>) {
     const auto one = [&]<std::size_t index>(std::integral_constant<std::size_t, index>) {
       constexpr int radix = fft_radices[index];

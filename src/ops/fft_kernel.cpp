@@ -57,11 +57,12 @@ class Lines {
     const int in_parts = p_.kind == FftKind::RealToComplex ? 1 : 2,
               out_parts = p_.kind == FftKind::ComplexToReal ? 1 : 2;
     const std::int64_t beside = inner_ == 1 ? outer_ : inner_;
-    two_passes_ = p_.kind == FftKind::Complex && inner_ == 1 ? two_pass_code(*plan_) : nullptr;
+    two_passes_ = (p_.kind == FftKind::Complex || halved_) && inner_ == 1 ? two_pass_code(*plan_) : nullptr;
     const bool alone = inner_ == 1 && (2 * outer_ < side_by_side ||
                                        (two_passes_ && outer_ >= two_passes_->lines) || !better_together());
     columns_ = alone || 4 * beside < side_by_side ? 1 : side_by_side;
-    const std::int64_t plane = std::max(FftTransform<T>::room(*plan_, columns_), (half() + 1) * columns_);
+    const std::int64_t plane = std::max({FftTransform<T>::room(*plan_, columns_), (half() + 1) * columns_,
+                                         two_passes_ ? two_passes_->lines * half() : 0});
     const KeptScratch<FftScratch> scratch(static_cast<std::size_t>(4 * plane) * sizeof(T));
     T* const memory = static_cast<T*>(scratch.data());
     data_ = {memory, memory + plane};
@@ -104,12 +105,39 @@ class Lines {
   }
 
   /// How many lines, from the first on, are done by code of their length.
-  std::int64_t short_lines(const T* from, T* to) const {
+  std::int64_t short_lines(const T* from, T* to) {
     if (!two_passes_) return 0;
     const std::int64_t count = outer_ - outer_ % two_passes_->lines;
-    if (count > 0)
-      two_passes_->run[p_.inverse][streams_](
-          {from, to, count, plan_->table.data() + plan_->passes[1].turns, scale_});
+    const T* const turns = plan_->table.data() + plan_->passes[1].turns;
+    if (p_.kind == FftKind::Complex) {
+      if (count > 0) two_passes_->run[p_.inverse][streams_]({from, to, count, turns, scale_});
+      return count;
+    }
+    // Of real numbers the complex lines are pairs of neighbours.
+    const std::int64_t spectrum = 2 * (half() + 1), step = two_passes_->lines;
+    for (std::int64_t o = 0; o < count; o += step) {
+      if (p_.kind == FftKind::RealToComplex)
+        two_passes_->to_planes({.from = from + o * p_.length,
+                                .to = data_.re,
+                                .count = step,
+                                .turns = turns,
+                                .scale = T(1),
+                                .to_imaginary = data_.im});
+      for (std::int64_t line = 0; line < step; ++line) {
+        const Planes<T> z{data_.re + line * half(), data_.im + line * half()};
+        if (p_.kind == FftKind::RealToComplex)
+          store_half_line(z, to + (o + line) * spectrum);
+        else
+          load_half_line(from + (o + line) * spectrum, z);
+      }
+      if (p_.kind == FftKind::ComplexToReal)
+        two_passes_->from_planes({.from = data_.im,
+                                  .to = to + o * p_.length,
+                                  .count = step,
+                                  .turns = turns,
+                                  .scale = scale_,
+                                  .from_imaginary = data_.re});
+    }
     return count;
   }
 
@@ -120,10 +148,9 @@ class Lines {
       if (transform.writes_array() && !streams_) other = {to, to + p_.length};
       transform.run(data_, other, {from, to, p_.inverse, p_.inverse, scale_, streams_});
     } else if (halved_ && p_.kind == FftKind::RealToComplex) {
-      result_ = transform.run(data_, other_, {.from = from});
-      store_half_spectrum(to, {1, 1}, 1);
+      store_half_line(transform.run(data_, other_, {.from = from}), to);
     } else if (halved_) {
-      load_half_spectrum(from, {1, 1}, 1);
+      load_half_line(from, data_);
       transform.run(data_.swapped(), other_.swapped(), {.to = to, .to_swapped = true, .scale = scale_});
     } else {
       block(from, {1, 1}, to, {1, 1}, 1);
@@ -149,8 +176,7 @@ class Lines {
         read_plane(from, 1, in, n, lines, c, data_.re);
         std::fill(data_.im, data_.im + n * c, T{});
       }
-      result_ = transform.run(data_, other_);
-      store_half_spectrum(to, out, lines);
+      store_half_spectrum(transform.run(data_, other_), to, out, lines);
     } else {
       load_half_spectrum(from, in, lines);
       const Planes<T> result = transform.run(data_.swapped(), other_.swapped()).swapped();
@@ -175,15 +201,45 @@ class Lines {
     }
   }
 
-  /// From `result_`. Of even n it is the transform Z of pairs of elements: with E and O those of the even and
-  /// the odd ones, Z = E + iO, and the spectrum is E + w^k O.
-  void store_half_spectrum(T* to, Strides out, std::int64_t lines) {
+  /// One line of even n.
+  void store_half_line(Planes<T> z, T* to) const {
     const std::int64_t m = half();
-    Planes<T> y = result_;
-    const T scale = scale_, inner = p_.doubled ? 2 * scale_ : scale_, sign = p_.inverse ? T(-1) : T(1);
+    const T sign = p_.inverse ? T(-1) : T(1), factor = inner_scale() / 2;
+    to[0] = (z.re[0] + z.im[0]) * scale_;
+    to[2 * m] = (z.re[0] - z.im[0]) * scale_;
+    to[1] = to[2 * m + 1] = 0;
+    fft_codes<T>().store_half({.z = z,
+                               .from = nullptr,
+                               .to = to,
+                               .pairs = m,
+                               .turns_re = half_turns_->data(),
+                               .turns_im = half_turns_->data() + m + 1,
+                               .factor = factor,
+                               .imaginary_factor = sign * factor});
+  }
+  void load_half_line(const T* from, Planes<T> z) const {
+    const std::int64_t m = half();
+    const T inner = p_.doubled ? T(1) : T(0.5), sign = p_.inverse ? T(1) : T(-1);
+    z.re[0] = from[0] + from[2 * m];
+    z.im[0] = from[0] - from[2 * m];
+    fft_codes<T>().load_half({.z = z,
+                              .from = from,
+                              .to = nullptr,
+                              .pairs = m,
+                              .turns_re = half_turns_->data(),
+                              .turns_im = half_turns_->data() + m + 1,
+                              .factor = inner,
+                              .imaginary_factor = sign * inner});
+  }
+  /// Of all elements of the spectrum but the first and, of even n, the last.
+  T inner_scale() const { return p_.doubled ? 2 * scale_ : scale_; }
+
+  /// From z. Of even n it is the transform of pairs of elements.
+  void store_half_spectrum(const Planes<T> z, T* to, Strides out, std::int64_t lines) const {
+    const std::int64_t m = half();
+    const Planes<T> y = !halved_ ? z : z.re == data_.re ? other_ : data_;
+    const T scale = scale_, inner = inner_scale(), sign = p_.inverse ? T(-1) : T(1);
     if (halved_) {
-      y = result_.re == data_.re ? other_ : data_;
-      const Planes<T> z = result_;
       const T *const w_re = half_turns_->data(), *const w_im = w_re + m + 1;
       for (std::int64_t c = 0; c < columns_; ++c) {
         y.re[c] = (z.re[c] + z.im[c]) * scale;
@@ -209,7 +265,7 @@ class Lines {
   }
 
   /// To `data_`: what the inverse transform takes to the lines, or to pairs of their elements.
-  void load_half_spectrum(const T* from, Strides in, std::int64_t lines) {
+  void load_half_spectrum(const T* from, Strides in, std::int64_t lines) const {
     const std::int64_t m = half();
     const Planes<T> y = halved_ ? other_ : data_, z = data_;
     read_plane(from, 2, in, m + 1, lines, columns_, y.re);
@@ -248,7 +304,7 @@ class Lines {
   std::shared_ptr<const std::vector<T>> half_turns_;
   const FftTwoPasses<T>* two_passes_ = nullptr;
   T scale_;
-  Planes<T> data_{}, other_{}, result_{};
+  Planes<T> data_{}, other_{};
 };
 
 }  // namespace

@@ -36,7 +36,8 @@ struct FftPass {
   bool streams = false;  ///< past the cache: `to_complex` begins at a line of it, and registers never overlap
 };
 
-/// Lines one after the other, complex numbers at both ends, by the two passes of a short length.
+/// Lines one after the other by the two passes of a short length. They are complex numbers, or at one end
+/// planes: `from` or `to` has the real parts then.
 template <class T>
 struct FftLines {
   const T* from;
@@ -44,6 +45,19 @@ struct FftLines {
   std::int64_t count;
   const T* turns;  ///< of the second pass
   T scale;         ///< of the results
+  const T* from_imaginary = nullptr;
+  T* to_imaginary = nullptr;
+};
+
+/// The half spectrum of a real line, complex numbers 0 … pairs, and the transform z of pairs of its elements.
+template <class T>
+struct FftHalf {
+  Planes<T> z;
+  const T* from;  ///< the half spectrum that is read
+  T* to;          ///< that is written
+  std::int64_t pairs;
+  const T *turns_re, *turns_im;  ///< w^k
+  T factor, imaginary_factor;    ///< of the half spectrum's parts
 };
 
 /// The widths that a pass is there in: whole registers, half of that, one number.
@@ -64,14 +78,20 @@ inline constexpr std::array<int, 9> fft_radices = {2, 3, 4, 5, 7, 8, 11, 13, 16}
 template <class T>
 struct FftTwoPasses {
   int first, second;
-  int lines;                              ///< that it takes at a time: it is called for a multiple of them
-  void (*run[2][2])(const FftLines<T>&);  ///< whether imaginary parts come first; whether past the cache
+  int lines;  ///< that it takes at a time: it is called for a multiple of them
+  using Run = void (*)(const FftLines<T>&);
+  Run run[2][2];  ///< whether imaginary parts come first; whether past the cache
+  Run to_planes;
+  Run from_planes;  ///< imaginary parts come first in what is written
 };
 template <class T>
 struct FftCodes {
   std::array<std::int64_t, fft_widths> lanes;
   std::array<FftCode<T>, fft_radices.size()> of_radix;
   std::array<FftTwoPasses<T>, 4> two_passes;
+  // The elements of one line but for the first and the last:
+  void (*store_half)(const FftHalf<T>&);  ///< from z
+  void (*load_half)(const FftHalf<T>&);   ///< to z, as the inverse transform takes it
 };
 /// For registers of 32 bytes, and for those of 64 that only some processors have.
 template <class T>

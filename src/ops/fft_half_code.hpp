@@ -1,0 +1,91 @@
+#pragma once
+
+// Between the half spectrum of a real line and the transform of pairs of its elements. Included where
+// registers of one size are built for.
+
+#include "ops/fft_pass_code.hpp"
+
+namespace apsis::detail::fft_code {
+
+/// Elements k … k + lanes - 1, where all but one number are vectors.
+template <class T, int lanes>
+struct HalfSpectrum {
+  using V = Vector<T, lanes>;
+  using Sequence = std::make_integer_sequence<int, lanes>;
+
+  /// Those before `end`, the last one first.
+  [[gnu::always_inline]] static V backwards(const T* end) {
+    return reversed(load<V>(end - lanes), Sequence());
+  }
+  template <int... i>
+  [[gnu::always_inline]] static V reversed(const V& v, std::integer_sequence<int, i...>) {
+    if constexpr (lanes == 1)
+      return v;
+    else
+      return __builtin_shufflevector(v, v, (lanes - 1 - i)...);
+  }
+  [[gnu::always_inline]] static Complex<V> get(const T* from) {
+    if constexpr (lanes == 1) {
+      return {from[0], from[1]};
+    } else {
+      const V a = load<V>(from), b = load<V>(from + lanes);
+      return {every_second<0>(a, b, Sequence()), every_second<1>(a, b, Sequence())};
+    }
+  }
+  [[gnu::always_inline]] static void put(T* to, const Complex<V>& x) {
+    if constexpr (lanes == 1) {
+      to[0] = x.re;
+      to[1] = x.im;
+    } else {
+      store(to, alternating<0>(x.re, x.im, Sequence()));
+      store(to + lanes, alternating<1>(x.re, x.im, Sequence()));
+    }
+  }
+
+  /// With E and O, the spectra of the even and the odd elements, Z = E + iO, and the spectrum is E + w^k O.
+  [[gnu::always_inline]] static void store_at(const FftHalf<T>& h, std::int64_t k) {
+    const std::int64_t mirror = h.pairs - k + 1;
+    const V re = load<V>(h.z.re + k), im = load<V>(h.z.im + k), mirror_re = backwards(h.z.re + mirror),
+            mirror_im = backwards(h.z.im + mirror), w_re = load<V>(h.turns_re + k),
+            w_im = load<V>(h.turns_im + k);
+    const V e_re = re + mirror_re, e_im = im - mirror_im, o_re = im + mirror_im, o_im = mirror_re - re;
+    put(h.to + 2 * k,
+        {all<V>(h.factor) * add_product<V>(subtract_product<V>(e_re, o_im, w_im), o_re, w_re),
+         all<V>(h.imaginary_factor) * add_product<V>(add_product<V>(e_im, o_im, w_re), o_re, w_im)});
+  }
+  [[gnu::always_inline]] static void load_at(const FftHalf<T>& h, std::int64_t k) {
+    const V re = all<V>(h.factor), im = all<V>(h.imaginary_factor);
+    const Complex<V> y = get(h.from + 2 * k), m = get(h.from + 2 * (h.pairs - k + 1 - lanes));
+    const V y_re = y.re * re, y_im = y.im * im, m_re = reversed(m.re, Sequence()) * re,
+            m_im = reversed(m.im, Sequence()) * im;
+    const V w_re = load<V>(h.turns_re + k), w_im = load<V>(h.turns_im + k);
+    const V e_re = y_re + m_re, e_im = y_im - m_im, d_re = y_re - m_re, d_im = y_im + m_im;
+    store(h.z.re + k, add_product<V>(subtract_product<V>(e_re, d_im, w_re), d_re, w_im));
+    store(h.z.im + k, add_product<V>(add_product<V>(e_im, d_re, w_re), d_im, w_im));
+  }
+};
+
+/// For the elements 1 … pairs - 1. The last vector is moved back, so that it ends with them.
+template <class T, int lanes, void (*at)(const FftHalf<T>&, std::int64_t), class Narrower>
+void each_element(const FftHalf<T>& h, const Narrower& narrower) {
+  if (h.pairs - 1 < lanes) return narrower(h);
+  std::int64_t k = 1;
+  for (; k + lanes <= h.pairs; k += lanes) at(h, k);
+  if (k < h.pairs) at(h, h.pairs - lanes);
+}
+
+/// Registers that have a multiply-add: of four numbers at least.
+template <class T, int lanes>
+void store_half(const FftHalf<T>& h) {
+  each_element<T, lanes, HalfSpectrum<T, lanes>::store_at>(h, [](const FftHalf<T>& few) {
+    if constexpr (lanes > 1) store_half<T, (lanes > 4 ? lanes / 2 : 1)>(few);
+  });
+}
+template <class T, int lanes>
+void load_half(const FftHalf<T>& h) {
+  each_element<T, lanes, HalfSpectrum<T, lanes>::load_at>(h, [](const FftHalf<T>& few) {
+    if constexpr (lanes > 1) load_half<T, (lanes > 4 ? lanes / 2 : 1)>(few);
+  });
+}
+
+}  // namespace apsis::detail::fft_code
