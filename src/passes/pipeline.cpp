@@ -20,6 +20,7 @@
 #include "passes/push_pads.hpp"
 #include "passes/push_slices.hpp"
 #include "passes/share_repeats.hpp"
+#include "passes/split_at_joins.hpp"
 #include "passes/spread_extrema.hpp"
 #include "passes/turn_products.hpp"
 
@@ -47,6 +48,8 @@ constexpr Pass table[] = {
     {"turn_products", turn_products},
     // Gradients of columns are put together.
     {"join_pads", join_pads},
+    // What is read at several concatenations is computed part by part, of slices.
+    {"split_at_joins", split_at_joins},
     // Of arrays of which slices are read no more than these is made.
     {"push_slices", push_slices},
     // Of what is padded and added up, products with numbers become part of the sum. After sums are cropped.

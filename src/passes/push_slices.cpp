@@ -64,13 +64,15 @@ std::optional<Part> taken_by(const Graph& graph, const Eqn& e) {
 }
 bool is_slice(const Graph& graph, const Eqn& e) { return taken_by(graph, e).has_value(); }
 bool is_concatenation(const Eqn& e) { return e.op->joins; }
+bool is_pad(const Eqn& e) { return e.op == &pad_op; }
 
-/// A part of the result of an op: the same op, with other parameters, of parts of operands.
+/// A part of the result of an op: most often the same op, with other parameters, of parts of operands.
 struct PartOfResult {
   struct Operand {
     std::size_t number;
     Part part;
   };
+  const Op* op;  // null: the part of the only operand itself
   Params params;
   std::vector<Operand> operands;
 };
@@ -84,7 +86,7 @@ PartOfResult part_of_reshaped(const Shape& from, const Shape& to, const Part& pa
     while (to[axis] == 1) ++axis;
     copy_axis(of, d, part, axis++);
   }
-  return {make_params(ReshapeParams{shape_of(part)}), {{0, of}}};
+  return {&reshape_op, make_params(ReshapeParams{shape_of(part)}), {{0, of}}};
 }
 
 class Pushing {
@@ -109,6 +111,7 @@ class Pushing {
   bool comes_apart(const Eqn& e) const;
   bool is_apart(const Eqn& e) const { return e.result_count == 1 && wanted_[e.first_result].apart; }
   bool has_parts(const Eqn& e) const;
+  bool has_padded_in_each(const Eqn& e) const;
   PartOfResult part_of(const Eqn& e, const Part& part) const;
   PartOfResult part_of_concatenated(const Eqn& e, const Part& part) const;
   PartOfResult part_of_padded(const Eqn& e, const Part& part) const;
@@ -148,17 +151,10 @@ bool Pushing::has_parts(const Eqn& e) const {
       break;
   }
   if (is_concatenation(e)) return true;
-  if (e.op == &pad_op) {
-    // Each has neighbouring elements, and some of the array that is padded.
-    const auto& p = e.params.as<PadParams>();
-    const Shape& from = aval(operands[0]).shape();
-    return std::ranges::all_of(wanted_[e.first_result].parts, [&](const Part& part) {
-      for (std::size_t d = 0; d < from.size(); ++d)
-        if (p.interior[d] != 0 || part.stride[d] != 1 ||
-            std::max(p.low[d], part.start[d]) >= std::min(p.low[d] + from[d], part.limit[d]))
-          return false;
-      return true;
-    });
+  if (is_pad(e)) {
+    const auto weak = aval(e.first_result).weak();
+    return std::ranges::all_of(e.params.as<PadParams>().interior, [](std::int64_t n) { return n == 0; }) &&
+           std::ranges::all_of(operands, [&](ValueId v) { return aval(v).weak() == weak; });
   }
   return e.op->kind == OpKind::Elementwise && !operands.empty() &&
          std::ranges::all_of(operands, [&](ValueId v) { return aval(v).shape() == shape; });
@@ -182,7 +178,7 @@ bool Pushing::comes_apart(const Eqn& e) const {
 PartOfResult Pushing::part_of_concatenated(const Eqn& e, const Part& part) const {
   const auto axis = static_cast<std::size_t>(e.params.as<ConcatenateParams>().axis);
   const auto operands = graph_.operands(e);
-  PartOfResult made{e.params, {}};
+  PartOfResult made{e.op, e.params, {}};
   std::int64_t first = 0, next = part.start[axis];  // of the operand; of the part
   for (std::size_t k = 0; k < operands.size(); ++k) {
     const std::int64_t end = first + aval(operands[k]).shape()[axis];
@@ -197,18 +193,57 @@ PartOfResult Pushing::part_of_concatenated(const Eqn& e, const Part& part) const
     }
     first = end;
   }
+  if (made.operands.size() == 1) made.op = nullptr;
   return made;
 }
 
-/// All of what is padded, with less around it.
-PartOfResult Pushing::part_of_padded(const Eqn& e, const Part& part) const {
-  PadParams p = e.params.as<PadParams>();
+/// Whether each part has neighbouring elements, and some of the array that is padded.
+bool Pushing::has_padded_in_each(const Eqn& e) const {
+  const auto& p = e.params.as<PadParams>();
   const Shape& from = aval(graph_.operands(e)[0]).shape();
-  for (std::size_t d = 0; d < from.size(); ++d) {
-    p.low[d] -= part.start[d];
-    p.high[d] = length(part, d) - p.low[d] - from[d];
+  return std::ranges::all_of(wanted_[e.first_result].parts, [&](const Part& part) {
+    for (std::size_t d = 0; d < from.size(); ++d)
+      if (part.stride[d] != 1 ||
+          std::max(p.low[d], part.start[d]) >= std::min(p.low[d] + from[d], part.limit[d]))
+        return false;
+    return true;
+  });
+}
+
+/// All of what is padded, with less around it, where each part has some of it; else what the part has of the
+/// array, with what it has of the value around it.
+PartOfResult Pushing::part_of_padded(const Eqn& e, const Part& part) const {
+  const Shape& from = aval(graph_.operands(e)[0]).shape();
+  const Part value = whole_of({});
+  const auto& p = e.params.as<PadParams>();
+  PadParams around = p;
+  if (has_padded_in_each(e)) {
+    for (std::size_t d = 0; d < from.size(); ++d) {
+      around.low[d] -= part.start[d];
+      around.high[d] = length(part, d) - around.low[d] - from[d];
+    }
+    return {e.op, make_params(around), {{0, whole_of(from)}, {1, value}}};
   }
-  return {make_params(p), {{0, whole_of(from)}, {1, whole_of({})}}};
+  Part of = part;
+  bool inside = true;
+  for (std::size_t d = 0; d < from.size(); ++d) {
+    // Of the part's elements, which are some steps apart, those from `first` up to `end` are the array's.
+    const std::int64_t stride = part.stride[d], count = length(part, d);
+    const auto steps_to = [&](std::int64_t place) {
+      const std::int64_t way = place - part.start[d];
+      return way <= 0 ? 0 : std::min((way + stride - 1) / stride, count);
+    };
+    const std::int64_t first = steps_to(p.low[d]), end = steps_to(p.low[d] + from[d]);
+    if (end <= first)
+      return {&broadcast_in_dim_op, make_params(BroadcastParams{shape_of(part), {}}), {{1, value}}};
+    of.start[d] = part.start[d] + first * stride - p.low[d];
+    of.limit[d] = of.start[d] + (end - first - 1) * stride + 1;
+    around.low[d] = first;
+    around.high[d] = count - end;
+    inside = inside && first == 0 && end == count;
+  }
+  if (inside) return {nullptr, {}, {{0, of}}};
+  return {e.op, make_params(around), {{0, of}, {1, value}}};
 }
 
 PartOfResult Pushing::part_of_view(const Eqn& e, const Part& part) const {
@@ -218,13 +253,13 @@ PartOfResult Pushing::part_of_view(const Eqn& e, const Part& part) const {
     const auto& p = e.params.as<BroadcastParams>();
     for (std::size_t d = 0; d < from.size(); ++d)
       if (from[d] != 1) copy_axis(of, d, part, static_cast<std::size_t>(p.axes[d]));
-    return {make_params(BroadcastParams{shape_of(part), p.axes}), {{0, of}}};
+    return {e.op, make_params(BroadcastParams{shape_of(part), p.axes}), {{0, of}}};
   }
   if (e.op->view_kind == ViewKind::Permuted) {
     const Dims& permutation = e.params.as<TransposeParams>().permutation;
     for (std::size_t d = 0; d < from.size(); ++d)
       copy_axis(of, static_cast<std::size_t>(permutation[d]), part, d);
-    return {e.params, {{0, of}}};
+    return {e.op, e.params, {{0, of}}};
   }
   of = part;  // reversed
   for (std::int64_t reversed : e.params.as<ReverseParams>().axes) {
@@ -233,16 +268,16 @@ PartOfResult Pushing::part_of_view(const Eqn& e, const Part& part) const {
     of.start[d] = from[d] - part.start[d] - covered;
     of.limit[d] = of.start[d] + covered;
   }
-  return {e.params, {{0, of}}};
+  return {e.op, e.params, {{0, of}}};
 }
 
 PartOfResult Pushing::part_of(const Eqn& e, const Part& part) const {
   if (is_concatenation(e)) return part_of_concatenated(e, part);
-  if (e.op == &pad_op) return part_of_padded(e, part);
+  if (is_pad(e)) return part_of_padded(e, part);
   if (e.op->view_kind == ViewKind::Reshaped)
     return part_of_reshaped(aval(graph_.operands(e)[0]).shape(), aval(e.first_result).shape(), part);
   if (e.op->kind == OpKind::View) return part_of_view(e, part);
-  PartOfResult made{e.params, {}};
+  PartOfResult made{e.op, e.params, {}};
   for (std::size_t k = 0; k < e.operand_count; ++k) made.operands.push_back({k, part});
   return made;
 }
@@ -304,8 +339,7 @@ GraphRef Pushing::run() {
         const PartOfResult made = part_of(e, part);
         std::vector<ValueId> of;
         for (const auto& [k, p] : made.operands) of.push_back(made_part(operands[k], p));
-        const bool itself = is_concatenation(e) && of.size() == 1;
-        wanted.made.push_back(itself ? of[0] : append1(builder_, *e.op, made.params, of, e.loc));
+        wanted.made.push_back(made.op ? append1(builder_, *made.op, made.params, of, e.loc) : of[0]);
       }
     } else {
       copy_.add(e);

@@ -6,9 +6,9 @@
 
 namespace apsis::detail {
 
-/// Results of elementwise ops, concatenations and views of which only slices are read become as many smaller
-/// ones, made of slices of the operands. What no slice has is not computed, and what remains can share the
-/// loop of its reader.
+/// Results of elementwise ops, concatenations, pads and views of which only slices are read become as many
+/// smaller ones, made of slices of the operands. What no slice has is not computed, and what remains can
+/// share the loop of its reader.
 GraphRef push_slices(const Graph& graph);
 
 }  // namespace apsis::detail

@@ -103,6 +103,35 @@ TEST(ResultParts, JoinedBesidesOtherResults) {
       x, y);
 }
 
+// What is joined is joined again, along other axes and in other shapes, with narrow parts among it.
+TEST(ResultParts, JoinedInWhatIsJoined) {
+  const Array x = detail::filled({f64, {6, 300}}, 7), y = detail::filled({f64, {6, 2}}, 8),
+              z = detail::filled({f64, {1, 302}}, 9);
+  const auto rows = [](const Array& a, const Array& b) { return concatenate({sin(b), exp(a)}, 1); };
+  expect_graph_compiled_equal(
+      [&](const Array& a, const Array& b, const Array& c) {
+        return concatenate({c * 2., rows(a, b), cos(c)}, 0);
+      },
+      x, y, z);
+  expect_graph_compiled_equal(
+      [&](const Array& a, const Array& b, const Array& c) {
+        const Array inner = rows(a, b), outer = concatenate({c + 1., inner, c}, 0);
+        return std::tuple{stack({outer, outer * 3.}), sum(inner), stack({inner, rows(a * 2., b)}), outer};
+      },
+      x, y, z);
+  expect_graph_compiled_equal(
+      [&](const Array& a, const Array& b, const Array& c) {
+        return fori_loop(
+            0, 4,
+            [&](const Array&, const Array& w) {
+              const Array inner = rows(a * w(0, 0), b);
+              return concatenate({sin(w[range(0, 1)]), inner, concatenate({c, inner}, 0)}, 0);
+            },
+            concatenate({c, rows(a, b), c, rows(a, b)}, 0));
+      },
+      x, y, z);
+}
+
 TEST(ResultParts, JoinedInLoops) {
   const Array x = detail::filled({f64, {200}}, 5), y = detail::filled({f64, {100}}, 6);
   // One part is the same in each iteration; the whole is carried, or read.

@@ -58,14 +58,16 @@ TEST(PushSlices, OfPads) {
   EXPECT_EQ(count_ops(*made, "slice"), 0);
   EXPECT_EQ(count_ops(*made, "pad"), 3);
   EXPECT_EQ(count_ops(*made, "add"), 1);
-  // Of the padding alone, and every other element: slices of the pad.
+  // Of the padding alone; every other element.
   const GraphRef other = checked(R"((v0: f64[50], v1: f64[]) {
     v2: f64[90] = pad{low=[30], high=[10], interior=[0]}(v0, v1)
     v3: f64[20] = slice{start=[5], limit=[25], stride=[1]}(v2)
     v4: f64[30] = slice{start=[25], limit=[85], stride=[2]}(v2)
     return v3, v4
   })");
-  EXPECT_EQ(count_ops(*other, "slice"), 2);
+  EXPECT_EQ(count_ops(*other, "slice"), 1);
+  EXPECT_EQ(count_ops(*other, "pad"), 1);
+  EXPECT_EQ(count_ops(*other, "broadcast_in_dim"), 1);
 }
 
 TEST(PushSlices, ThroughViews) {
@@ -125,6 +127,35 @@ TEST(PushSlices, WholeAndPartOfAnOperand) {
     v6: f64[10] = slice{start=[5], limit=[15], stride=[1]}(v5)
     return v4, v5, v6
   })");
+}
+
+// Of a pad: inside of the array, outside, across both borders with steps.
+TEST(PushSlices, OfAPad) {
+  const GraphRef made = checked(R"((v0: f64[30,40], v1: f64[]) {
+    v2: f64[40,50] = pad{low=[4, 2], high=[6, 8], interior=[0, 0]}(v0, v1)
+    v3: f64[5,20] = slice{start=[5, 5], limit=[10, 25], stride=[1, 1]}(v2)
+    v4: f64[4,20] = slice{start=[0, 5], limit=[4, 25], stride=[1, 1]}(v2)
+    v5: f64[13,17] = slice{start=[1, 1], limit=[40, 50], stride=[3, 3]}(v2)
+    return v3, v4, v5
+  })");
+  EXPECT_EQ(count_ops(*made, "pad"), 1);
+  EXPECT_EQ(count_ops(*made, "slice"), 2);
+  EXPECT_EQ(count_ops(*made, "broadcast_in_dim"), 1);
+}
+
+// With every stride and start there is.
+TEST(PushSlices, OfPadsWithSteps) {
+  for (int stride = 1; stride < 5; ++stride)
+    for (int start = 0; start < 44; start += 3)
+      for (int limit = start + 1; limit <= 44; limit += 5) {
+        const int count = (limit - start + stride - 1) / stride;
+        checked(
+            "(v0: f64[35], v1: f64[]) {\n v2: f64[44] = pad{low=[4], high=[5], interior=[0]}(v0, v1)\n"
+            " v3: f64[" +
+            std::to_string(count) + "] = slice{start=[" + std::to_string(start) + "], limit=[" +
+            std::to_string(limit) + "], stride=[" + std::to_string(stride) + "]}(v2)\n return v3\n}");
+        if (HasFailure()) return;
+      }
 }
 
 }  // namespace

@@ -68,23 +68,21 @@ void Region::hint_parts(const Eqn& e, const Place& whole) {
   const auto buffer = std::make_shared<Buffer>();
   buffer->parts = {whole.buffer};
   part.buffer = BufferReader(buffer);
-  const std::vector<View> views = parts_of(graph_, e, whole.view);
-  for (std::size_t k = 0; k < views.size(); ++k) {
-    part.view = views[k];
-    const std::optional<ValueId> v = made_for_part(graph_, e, k, part.view);
-    if (v && !hints_[*v] && !in_registers(graph_.aval(*v))) hints_[*v] = Home(Place(part));
+  for (MadePart& made : made_for_parts(graph_, e, whole.view)) {
+    part.view = std::move(made.view);
+    if (!hints_[made.value] && !in_registers(graph_.aval(made.value))) hints_[made.value] = Home(Place(part));
   }
 }
 
 void Region::find_joined() {
-  for (const Eqn& e : graph_.eqns()) {
-    if (!e.op->joins || in_registers(graph_.aval(e.first_result))) continue;
+  const auto eqns = graph_.eqns();
+  // From the last one on: what is joined in one that is itself part of another belongs to the other.
+  for (auto e = eqns.rbegin(); e != eqns.rend(); ++e) {
+    if (!e->op->joins || in_registers(graph_.aval(e->first_result))) continue;
     if (joined_in_.empty()) joined_in_.resize(graph_.value_count());
-    std::vector<View> views = parts_of(graph_, e, View::contiguous(graph_.aval(e.first_result).shape()));
-    for (std::size_t k = 0; k < views.size(); ++k) {
-      const std::optional<ValueId> v = made_for_part(graph_, e, k, views[k]);
-      if (v && !joined_in_[*v]) joined_in_[*v] = &e;
-    }
+    for (const MadePart& made :
+         made_for_parts(graph_, *e, View::contiguous(graph_.aval(e->first_result).shape())))
+      if (!joined_in_[made.value]) joined_in_[made.value] = &*e;
   }
 }
 
@@ -99,11 +97,8 @@ void Region::begin_joined(const Eqn& e) {
 void Region::end_joined(const Eqn& e) {
   Home& whole = hints_[e.first_result];
   if (!whole || joined_in_.empty()) return;
-  std::vector<View> views = parts_of(graph_, e, whole.view);
-  for (std::size_t k = 0; k < views.size(); ++k) {
-    const std::optional<ValueId> v = made_for_part(graph_, e, k, views[k]);
-    if (v && joined_in_[*v] == &e) hints_[*v] = {};
-  }
+  for (const MadePart& made : made_for_parts(graph_, e, whole.view))
+    if (joined_in_[made.value] == &e) hints_[made.value] = {};
   whole = {};
 }
 

@@ -5,6 +5,8 @@
 #include "passes/analysis/fusible.hpp"
 #include "passes/analysis/updates.hpp"
 #include "passes/group_error_checks.hpp"
+#include "passes/join_pads.hpp"
+#include "passes/split_at_joins.hpp"
 
 namespace apsis::detail {
 namespace {
@@ -101,9 +103,10 @@ class Inputs {
 // keeps a view of it. Or the output is an input updated in part, by equations or in loops: then nothing else
 // may read the input after the first of them.
 std::vector<std::int32_t> overwritable_inputs(const Graph& given) {
-  // What errors are found from is read once more where they may be raised.
-  const GraphRef deferred = group_error_checks(given);
-  const Graph& graph = *deferred;
+  // What errors are found from is read once more where they may be raised; what is computed part by part is
+  // no single loop.
+  const GraphRef deferred = group_error_checks(given), split = split_at_joins(*join_pads(*deferred));
+  const Graph& graph = *split;
   std::vector<std::int32_t> found(graph.outputs().size(), -1);
   Inputs inputs(graph);
   for (std::size_t o = 0; o < found.size(); ++o) {

@@ -1,5 +1,8 @@
 #include "codegen/plan/result_parts.hpp"
 
+#include <optional>
+#include <utility>
+
 #include "ops/index_params.hpp"
 #include "ops/table.hpp"
 #include "passes/analysis/fusible.hpp"
@@ -32,6 +35,19 @@ std::int64_t run_of(const View& view) {
   for (std::size_t i = view.shape.size(); i-- > 0; run *= view.shape[i])
     if (view.shape[i] != 1 && view.strides[i] != run) break;
   return run;
+}
+
+/// Whether a loop writes runs of so many elements well. Shorter ones are copied faster, several rows at a
+/// time, but for those that fill registers or, two or four of them, a register.
+constexpr std::int64_t shortest_run = 64;
+bool is_long(std::int64_t run) {
+  constexpr std::int64_t shortest_power = 8;
+  return run >= shortest_run || (run >= shortest_power && (run & (run - 1)) == 0);
+}
+
+bool makes(const Graph& graph, const Eqn& made, ValueId v) {
+  const bool stacked = made.op->kind == OpKind::MapLanes && !graph.aval(v).is_list();
+  return made.op->joins || stacked || fusible(graph, made);
 }
 
 }  // namespace
@@ -68,23 +84,28 @@ std::vector<View> parts_of(const Graph& graph, const Eqn& e, const View& whole) 
   return parts;
 }
 
-std::optional<ValueId> made_for_part(const Graph& graph, const Eqn& e, std::size_t k, View& part) {
-  // Shorter runs are copied faster, several rows at a time, but for those that fill registers or, two or four
-  // of them, a register.
-  constexpr std::int64_t shortest_run = 64, shortest_power = 8;
-  const std::int64_t run = run_of(part);
-  const bool fills = run >= shortest_power && (run & (run - 1)) == 0;
-  if (e.op->joins && !part.is_contiguous() && run < shortest_run && !fills) return {};
-  ValueId v = graph.operands(e)[k];
-  const Eqn* made = graph.definition(v);
-  for (; made && is_reshape(graph, *made); made = graph.definition(v)) {
-    v = graph.operands(*made)[0];
-    const std::optional<View> inner = reshaped(part, graph.aval(v).shape());
-    if (!inner) return {};
-    part = *inner;
+std::vector<MadePart> made_for_parts(const Graph& graph, const Eqn& e, const View& whole) {
+  std::vector<MadePart> made;
+  std::vector<std::pair<const Eqn*, View>> joined = {{&e, whole}};
+  for (std::size_t next = 0; next < joined.size(); ++next) {
+    const Eqn& join = *joined[next].first;
+    std::vector<View> views = parts_of(graph, join, joined[next].second);
+    for (std::size_t k = 0; k < views.size(); ++k) {
+      if (join.op->joins && !views[k].is_contiguous() && !is_long(run_of(views[k]))) continue;
+      std::optional<View> view = std::move(views[k]);
+      ValueId v = graph.operands(join)[k];
+      const Eqn* from = graph.definition(v);
+      for (; view && from && is_reshape(graph, *from); from = graph.definition(v)) {
+        v = graph.operands(*from)[0];
+        view = reshaped(*view, graph.aval(v).shape());
+      }
+      if (!view || !from || !makes(graph, *from, v)) continue;
+      if (from->op->joins && !view->is_contiguous() && run_of(*view) < shortest_run) continue;
+      made.push_back({v, *view});
+      if (from->op->joins) joined.emplace_back(from, std::move(*view));
+    }
   }
-  const bool stacked = made && made->op->kind == OpKind::MapLanes && !graph.aval(v).is_list();
-  return stacked || (made && fusible(graph, *made)) ? std::optional(v) : std::nullopt;
+  return made;
 }
 
 }  // namespace apsis::detail

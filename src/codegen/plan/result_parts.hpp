@@ -2,7 +2,6 @@
 
 // Arrays that are made of others, one part each: what makes a part may write it where the whole is to be.
 
-#include <optional>
 #include <vector>
 
 #include "ir/graph.hpp"
@@ -16,8 +15,14 @@ bool is_reshape(const Graph& graph, const Eqn& e);
 bool is_made_of_parts(const Eqn& e);
 /// Where each operand is in a result of this view.
 std::vector<View> parts_of(const Graph& graph, const Eqn& e, const View& whole);
-/// The value of a loop over elements that operand `k` has the elements of, if the loop can write them well at
-/// `part`, the operand's place; `part` is then the value's.
-std::optional<ValueId> made_for_part(const Graph& graph, const Eqn& e, std::size_t k, View& part);
+/// A value whose place may be a part of what is made of it.
+struct MadePart {
+  ValueId value;
+  View view;
+};
+/// The values of loops over elements, and what lanes make, that operands of the equation have
+/// the elements of, if they can be written well at their places in `whole`; and concatenations, with what
+/// these are made of.
+std::vector<MadePart> made_for_parts(const Graph& graph, const Eqn& e, const View& whole);
 
 }  // namespace apsis::detail
