@@ -154,6 +154,7 @@ class LoopPart {
 }  // namespace
 
 bool write_in_parts(Lowering& lowering, const FusedLoop& loop, std::int64_t cost) {
+  // What is put somewhere (`in_order`) may be at one place twice.
   const bool sums_of_rows = loop.walk.along || loop.walk.turned;
   if (!lowering.options().parallel || lowering.is_inner() || loop.lanes > 1 || loop.in_order ||
       (loop.walk.terms > 0 ? !sums_of_rows : !loop.totals.empty()))
