@@ -407,30 +407,36 @@ class KernelSums {
     } else {
       output += part.first * pixel + column;
     }
-    for (std::int64_t k = 0; k < h.window; ++k) {
-      T* const sums =
-          sums_ + (plane.window * h.window + k) * w.window * (apart_ ? width_ : s_.channels * columns_) + at;
-      const auto each_row = [&](const auto& add) {
-        for (std::int64_t i = 0; i < part.rows; ++i) {
-          const std::int64_t from = (part.first_row + i) * h.stride + k * h.dilation - h.low;
-          if (from >= 0 && from < h.input)
-            add(input_copy_ + (from - begin) * span_ * channels_, output + i * row);
-        }
-      };
-      apart_ ? add_pairs(part, pixel, sums, each_row) : add_products(part, pixel, sums, each_row);
+    const auto sums_of = [&](std::int64_t k) {
+      return sums_ + (plane.window * h.window + k) * w.window * (apart_ ? width_ : s_.channels * columns_) +
+             at;
+    };
+    // Calls add(input, output) for row i of the part and row k of the window, if it lies inside.
+    const auto with_row = [&](std::int64_t i, std::int64_t k, const auto& add) {
+      const std::int64_t from = (part.first_row + i) * h.stride + k * h.dilation - h.low;
+      if (from >= 0 && from < h.input)
+        add(input_copy_ + (from - begin) * span_ * channels_, output + i * row);
+    };
+    if (apart_) {
+      // What a row meets is in the first cache when the next one meets most of it again.
+      for (std::int64_t i = 0; i < part.rows; ++i)
+        for (std::int64_t k = 0; k < h.window; ++k)
+          with_row(i, k, [&](const T* in, const T* out) { add_pairs(part, pixel, sums_of(k), in, out); });
+      return;
     }
+    for (std::int64_t k = 0; k < h.window; ++k)
+      add_products(part, pixel, sums_of(k), [&](const auto& add) {
+        for (std::int64_t i = 0; i < part.rows; ++i) with_row(i, k, add);
+      });
   }
 
-  template <class EachRow>
-  void add_pairs(const Part& part, std::int64_t pixel, T* sums, const EachRow& each_row) const {
+  void add_pairs(const Part& part, std::int64_t pixel, T* sums, const T* input, const T* output) const {
     const ConvolutionAxis& w = s_.axes[2];
     for (std::int64_t k = 0; k < w.window; k += most_window_pairs) {
       const std::int64_t taps = std::min<std::int64_t>(most_window_pairs, w.window - k);
-      each_row([&](const T* input, const T* output) {
-        tiles_.add_pairs[static_cast<std::size_t>(taps - 1)]({input + k * w.dilation * width_,
-                                                              w.stride * width_, w.dilation * width_, output,
-                                                              pixel, part.places, sums + k * width_});
-      });
+      tiles_.add_pairs[static_cast<std::size_t>(taps - 1)]({input + k * w.dilation * width_,
+                                                            w.stride * width_, w.dilation * width_, output,
+                                                            pixel, part.places, sums + k * width_});
     }
   }
 
