@@ -170,7 +170,8 @@ bool Pushing::comes_apart(const Eqn& e) const {
   for (const Part& part : wanted.parts) {
     const std::int64_t here = shape_of(part).product();
     if (here == 0) return false;
-    elements += here;
+    // A part of one operand is there.
+    if (!is_concatenation(e) || part_of_concatenated(e, part).operands.size() > 1) elements += here;
   }
   return size > few && elements <= size;
 }

@@ -70,6 +70,29 @@ TEST(PushSlices, OfPads) {
   EXPECT_EQ(count_ops(*other, "broadcast_in_dim"), 1);
 }
 
+// Parts of one operand each are there, however much they have in common.
+TEST(PushSlices, OfOnePartEachAreFree) {
+  const GraphRef made = checked(R"((v0: f64[], v1: f64[100]) {
+    v2: f64[1] = reshape{shape=[1]}(v0)
+    v3: f64[102] = concatenate{axis=0}(v2, v1, v2)
+    v4: f64[98] = slice{start=[1], limit=[99], stride=[1]}(v3)
+    v5: f64[98] = slice{start=[3], limit=[101], stride=[1]}(v3)
+    v6: f64[98] = sub(v5, v4)
+    return v6
+  })");
+  EXPECT_EQ(count_ops(*made, "concatenate"), 0);
+  // Across two of them a slice has to be made.
+  const GraphRef across = checked(R"((v0: f64[], v1: f64[100]) {
+    v2: f64[1] = reshape{shape=[1]}(v0)
+    v3: f64[102] = concatenate{axis=0}(v2, v1, v2)
+    v4: f64[100] = slice{start=[0], limit=[100], stride=[1]}(v3)
+    v5: f64[100] = slice{start=[2], limit=[102], stride=[1]}(v3)
+    v6: f64[100] = sub(v5, v4)
+    return v6
+  })");
+  EXPECT_EQ(count_ops(*across, "concatenate"), 1);
+}
+
 TEST(PushSlices, ThroughViews) {
   const GraphRef made = checked(R"((v0: f64[30,40], v1: f64[40], v2: f64[]) {
     v3: f64[40,30] = transpose{permutation=[1, 0]}(v0)
