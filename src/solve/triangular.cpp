@@ -4,26 +4,45 @@
 
 #include "apsis/array/linalg.hpp"
 #include "apsis/array/shape.hpp"
+#include "apsis/control/scan.hpp"
 #include "apsis/control/while_loop.hpp"
 #include "solve/support.hpp"
 
 namespace apsis::detail {
 namespace {
 
-/// Columns up to which the sums are written out; above, reflections of blocks are faster.
-constexpr std::int64_t most_columns = 16;
+/// Columns up to which the steps are written out, and up to which they are a loop; above, reflections of
+/// blocks are faster.
+constexpr std::int64_t most_written_out = 8, most_columns = 32;
 
 // Modified Gram-Schmidt with b as a last column, which is as good for least squares as reflections: R and c
 // are those of a matrix and a right side that differ from A and b by rounding (Björck, Solving linear least
 // squares problems by Gram-Schmidt orthogonalization, 1967).
 TriangularSystem orthogonalized(const Array& a, const Array& b) {
   const std::int64_t n = a.dim(1);
+  const auto inverse_length = [](const Array& square) { return 1. / sqrt(where(square > 0., square, 1.)); };
   Array left = concatenate({transpose(a), expand_dims(b, 0)});
+  if (n > most_written_out) {
+    struct Made {
+      Array left, rows;
+    };
+    const Array numbers = arange(n + 1);
+    const Made made = fori_loop(
+        0, n,
+        [&](const Array& k, const Made& before) {
+          const Array v = before.left[k], products = matmul(before.left, v),
+                      over = inverse_length(products[k]);
+          const Array row = where(products[k] > 0. && numbers >= k, products * over, 0.);
+          const Array others = where(numbers > k, row * over, 0.);
+          return Made{before.left - expand_dims(others, 1) * v, before.rows.at(k).set(row)};
+        },
+        Made{left, zeros({n, n + 1}, a.dtype())});
+    return {made.rows(range(), range(0, n)), made.rows(range(), n)};
+  }
   std::vector<Array> rows;
   for (std::int64_t k = 0; k < n; ++k) {
     const Array v = left[0], products = matmul(left, v);
-    const Array there = products[0] > 0., over = 1. / sqrt(where(there, products[0], 1.));
-    const Array row = where(there, products * over, 0.);
+    const Array over = inverse_length(products[0]), row = where(products[0] > 0., products * over, 0.);
     rows.push_back(k == 0 ? row : concatenate({zeros({k}, a.dtype()), row}));
     const Array others = row[range(1, {})];
     left = left[range(1, {})] - expand_dims(others * over, 1) * v;

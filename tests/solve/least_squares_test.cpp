@@ -182,6 +182,28 @@ TEST(LeastSquares, StepsOfMatricesWithoutFullRankAreTheShortest) {
   check(20, 9);
   check(30, 20);
   check(12, 18);
+  check(50, 40);
+  check(10, 34);
+}
+
+// The derivatives of the steps end where those of the equation are: for few unknowns, and for more, whose
+// triangles are made in a loop.
+TEST(LeastSquares, UnrolledDerivativesAreThoseOfTheEquation) {
+  for (std::int64_t n : {3, 10}) {
+    const Array a = random::normal(random::key(n), {2 * n, n}),
+                y = 0.3 * random::normal(random::key(1), {2 * n});
+    const auto end = [&](SolveAdjoint adjoint) {
+      return [&, adjoint](const Array& data) {
+        const auto residual = [&](const Array& x) { return sin(matmul(a, x)) - data; };
+        return sum(square(
+            least_squares(residual, LevenbergMarquardt{}, zeros({n}), {.max_steps = 30, .adjoint = adjoint})
+                .value));
+      };
+    };
+    const Array by_equation = jit(grad(end(SolveAdjoint::Implicit)))(y);
+    EXPECT_LT(max(abs(jit(grad(end(SolveAdjoint::Unrolled)))(y) - by_equation)).item<double>(), 1e-6) << n;
+    EXPECT_LT(max(abs(jit(jacfwd(end(SolveAdjoint::Unrolled)))(y) - by_equation)).item<double>(), 1e-6) << n;
+  }
 }
 
 TEST(LeastSquares, MoreUnknownsThanResiduals) {
