@@ -197,6 +197,26 @@ TEST(Complex, ValuesToTheLastPlaces) {
   if (const char* file = std::getenv("APSIS_COMPLEX_ACCURACY")) write_complex_accuracy(file, all);
 }
 
+// Each part for itself, where it is no small difference of large numbers.
+TEST(Complex, PartsToTheLastPlaces) {
+  int parts = 0;
+  for (const Case& cs : cases("complex_parts")) {
+    const bool single = cs["x0"].dtype == "c64";
+    const Numbers y = numbers_of(functions().at(cs.name)(golden::inputs_of(cs))), want = numbers_of(cs["y0"]);
+    const auto& plain = cs["parts"].integers;
+    for (std::size_t i = 0; i < 2 * y.size(); ++i) {
+      if (!plain[i]) continue;
+      const double got = i % 2 ? y[i / 2].imag() : y[i / 2].real(),
+                   exact = i % 2 ? want[i / 2].imag() : want[i / 2].real();
+      EXPECT_LE(std::fabs(got - exact), 4 * last_place(exact, single))
+          << cs.name << (single ? " c64, " : " c128, ") << (i % 2 ? "imaginary" : "real") << " part " << got
+          << ", not " << exact;
+      ++parts;
+    }
+  }
+  EXPECT_GT(parts, 1500);
+}
+
 // C99 leaves signs open where the other part is NaN and where a periodic function has no angle. Of a NaN it
 // is asked only that it shows.
 TEST(Complex, ZerosInfinitiesAndNaN) {
