@@ -190,8 +190,8 @@ struct Op {
   void (*shape)(const Params&, std::span<const Aval> in, std::vector<Aval>& out) = nullptr;
   /// Computes concrete results from concrete operands. `out` is allocated by `shape`.
   void (*evaluate)(const Params&, std::span<const Array> in, std::span<Array> out) = nullptr;
-  /// Where an operand is complex: the same, composed of ops on real and imaginary parts, evaluated and staged
-  /// in the op's place, but for derivatives and batches. All results may be left empty: they are the op's own.
+  /// Where an operand is complex: the same, composed of ops on parts, evaluated and staged in the op's place,
+  /// but for derivatives and batches. All results may be left empty: then they are the op's own.
   void (*of_complex)(const Params&, std::span<const Array> in, std::span<Array> out) = nullptr;
   void (*jvp)(const JvpRule&) = nullptr;
   void (*linearize)(const LinearizeRule&) = nullptr;
