@@ -88,6 +88,28 @@ TEST(LoopParts, OfRowsThatAreAddedUp) {
   }
 }
 
+TEST(LoopParts, OfAllElementsThatAreAddedUp) {
+  expect_parts(R"((v0: f64[1500007], v1: f64[1500007]) {
+    v2: f64[1500007] = mul(v0, v1)
+    v3: f64[] = reduce_sum{axes=[0]}(v2)
+    v4: f64[] = reduce_sum{axes=[0]}(v0)
+    return v3, v4, v2
+  })");
+  // Whole parts only; of halves, which are added up in f32.
+  expect_parts(R"((v0: f16[1024,1024]) {
+    v1: f16[1024,1024] = tanh(v0)
+    v2: f16[] = reduce_sum{axes=[0, 1]}(v1)
+    return v2
+  })");
+  // Numbers that are where they are.
+  expect_compiled_equal(R"((v0: f64[1500007]) {
+    v1: f64[1500007] = iota{dtype=f64, shape=[1500007], axis=0}()
+    v2: f64[1500007] = mul(v0, v1)
+    v3: f64[] = reduce_sum{axes=[0]}(v2)
+    return v3
+  })");
+}
+
 // An array is written where one was that is read no more.
 TEST(LoopParts, InPlace) {
   const char* const text = R"((v0: f64[400000]) {

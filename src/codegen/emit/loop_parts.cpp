@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "codegen/emit/combine.hpp"
 #include "codegen/support/share_loop.hpp"
+#include "ops/sum_order.hpp"
 
 namespace apsis::detail {
 namespace {
@@ -20,7 +22,7 @@ double time_of_element(const FusedLoop& loop, std::int64_t cost) {
   double bytes = 0;
   const auto count = [&](const auto& access) {
     const auto moves = [](std::int64_t stride) { return stride != 0; };
-    if (std::ranges::any_of(access.view.strides, moves) || access.walk.outer != 0)
+    if (std::ranges::any_of(access.view.strides, moves) || access.walk.outer != 0 || access.walk.inner != 0)
       bytes += static_cast<double>(item_size(access.dtype));
   };
   std::ranges::for_each(loop.accesses, count);
@@ -37,12 +39,16 @@ bool can_divide(const FusedLoop& loop, std::size_t axis) {
   });
 }
 
+double time_of(const FusedLoop& loop, std::int64_t cost) {
+  return time_of_element(loop, cost) * static_cast<double>(loop.shape.product()) *
+         static_cast<double>(std::max<std::int64_t>(loop.walk.terms, 1));
+}
+constexpr double worth_a_thread = 25000;
+
 /// Threads get 25 µs each at least, and neighbours in memory by whole cache lines.
 Partition partition_of(const FusedLoop& loop, std::int64_t cost) {
-  constexpr double worth_a_thread = 25000;
   constexpr std::int64_t fewest_parts = 4, fewest_entries = 64;
-  const double all = time_of_element(loop, cost) * static_cast<double>(loop.shape.product()) *
-                     static_cast<double>(std::max<std::int64_t>(loop.walk.terms, 1));
+  const double all = time_of(loop, cost);
   const auto most =
       static_cast<std::int64_t>(std::min(all / worth_a_thread, static_cast<double>(most_loop_parts)));
   if (most < fewest_parts) return {};
@@ -151,6 +157,83 @@ class LoopPart {
   Partition partition_;
 };
 
+/// Sums of all elements are made of sums of parts of them, one after the other (ops/sum_order.hpp): these are
+/// the parts of the loop.
+class SharedSums {
+ public:
+  SharedSums(Lowering& lowering, const FusedLoop& loop)
+      : lowering_(lowering),
+        b_(lowering.b),
+        loop_(loop),
+        terms_(sum_part(loop.walk.terms)),
+        parts_(loop.walk.terms / terms_) {}
+
+  bool is_worth_it(std::int64_t cost) const {
+    constexpr std::int64_t fewest_parts = 3;
+    const auto depends_on_place = [](const Access& a) { return !a.base.handle && a.walk.inner != 0; };
+    return loop_.shape.empty() && loop_.walk.along && loop_.walk.inner == loop_.walk.terms &&
+           parts_ >= fewest_parts && std::ranges::none_of(loop_.accesses, depends_on_place) &&
+           time_of(loop_, cost) >= static_cast<double>(parts_) * worth_a_thread;
+  }
+
+  void write() {
+    for (const Type& total : loop_.totals) {
+      memory_.push_back(lowering_.allocate((parts_ + 1) * static_cast<std::int64_t>(item_size(total.dtype))));
+      b_.set_lanes(1);
+      sums_.push_back(lowering_.scratch(memory_.back()->offset));
+    }
+    LoopPart(lowering_, some(0, terms_, {parts_}), {.axis = 0, .parts = parts_, .entries = 1}).call();
+    const std::int64_t left = loop_.walk.terms % terms_;
+    if (left > 0) write_loop(b_, some(parts_, left, {}), lowering_.options().optimized);
+    std::size_t i = 0;
+    for (const FusedLoop::Step& step : loop_.steps)
+      if (step.stores.empty()) add_up(*step.eqn->op, i++, left > 0 ? parts_ + 1 : parts_);
+  }
+
+ private:
+  /// The loop over some parts of so many terms, from part `first` on.
+  FusedLoop some(std::int64_t first, std::int64_t terms, const Shape& shape) {
+    FusedLoop made = loop_;
+    made.shape = shape;
+    made.walk.terms = made.walk.inner = terms;
+    const auto view = [&](auto& access) {
+      access.view.offset += first * terms_ * access.walk.inner;
+      access.view.shape = shape;
+      if (!shape.empty()) access.view.strides = {terms_ * access.walk.inner};
+    };
+    std::ranges::for_each(made.accesses, view);
+    std::ranges::for_each(made.sinks, view);
+    for (std::size_t i = 0; i < sums_.size(); ++i) {
+      Sink& sink = made.sinks[made.sinks.size() - sums_.size() + i];
+      sink = {View::contiguous(shape), sums_[i], loop_.totals[i].dtype, 1, {}};
+      sink.view.offset = first;
+    }
+    return made;
+  }
+
+  void add_up(const Op& op, std::size_t i, std::int64_t count) {
+    const Dtype dtype = loop_.totals[i].dtype;
+    const Combine combine(b_, op, dtype);
+    const auto at = [&](std::int64_t part) {
+      b_.set_lanes(1);
+      return b_.load_element(b_.offset(sums_[i], part * static_cast<std::int64_t>(item_size(dtype))), dtype);
+    };
+    Value total = at(0);
+    for (std::int64_t part = 1; part < count; ++part) total = combine(total, at(part));
+    const Sink& sink = loop_.sinks[loop_.sinks.size() - sums_.size() + i];
+    const auto bytes = static_cast<std::int64_t>(item_size(sink.dtype));
+    b_.store(b_.offset(sink.base, sink.view.offset * bytes),
+             dtype == sink.dtype ? total : b_.convert(total, sink.dtype));
+  }
+
+  Lowering& lowering_;
+  Builder& b_;
+  const FusedLoop& loop_;
+  std::int64_t terms_, parts_;  // of a part, but for the last one, which `parts_` does not count
+  std::vector<BufferOwner> memory_;
+  std::vector<Pointer> sums_;  // by total: of each part
+};
+
 }  // namespace
 
 bool write_in_parts(Lowering& lowering, const FusedLoop& loop, std::int64_t cost) {
@@ -159,6 +242,10 @@ bool write_in_parts(Lowering& lowering, const FusedLoop& loop, std::int64_t cost
   if (!lowering.options().parallel || lowering.is_inner() || loop.lanes > 1 || loop.in_order ||
       (loop.walk.terms > 0 ? !sums_of_rows : !loop.totals.empty()))
     return false;
+  if (SharedSums sums(lowering, loop); sums.is_worth_it(cost)) {
+    sums.write();
+    return true;
+  }
   const Partition partition = partition_of(loop, cost);
   if (partition.parts == 0) return false;
   LoopPart(lowering, loop, partition).call();

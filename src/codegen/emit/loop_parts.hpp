@@ -6,9 +6,9 @@
 namespace apsis::detail {
 
 /// Writes a loop over a large array as parts that threads share, each a range of one axis: elementwise code,
-/// and sums that go along rows, whose bits do not depend on what else the loop computes. `cost`: instructions
-/// for an element. False, and nothing is written, where a part is not worth a thread, or elements depend on
-/// where they are. Arrays that are given under the results must be so place by place.
+/// and sums along rows or of all elements, whose bits do not depend on what else the loop computes. `cost`:
+/// instructions for an element. False, and nothing is written, where a part is not worth a thread, or
+/// elements depend on where they are. Arrays that are given under the results must be so place by place.
 bool write_in_parts(Lowering& lowering, const FusedLoop& loop, std::int64_t cost);
 
 }  // namespace apsis::detail
