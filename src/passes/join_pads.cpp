@@ -16,6 +16,13 @@ namespace {
 bool is_sum(const Eqn& e) { return e.op->arithmetic == Arithmetic::Sum; }
 bool is_pad(const Eqn& e) { return e.op == &pad_op; }
 
+/// Whether loops had better read it as it is. Columns of short rows are put together in registers.
+bool is_read_by_loops(const Graph& graph, const Eqn& pad) {
+  constexpr std::int64_t most_columns = 8;
+  const Shape& shape = graph.aval(pad.first_result).shape();
+  return pads_around(graph, pad) && (shape.size() == 1 || shape.back() > most_columns);
+}
+
 /// An array among zeros along one axis: each of its entries is a place of the first, first + step, …
 struct Strip {
   ValueId array;
@@ -133,7 +140,7 @@ std::optional<Strips> Joining::strips_of(const std::vector<const Eqn*>& pads) co
   for (std::size_t i = 1; i < strips.all.size(); ++i)
     if (strips.all[i - 1].end > strips.all[i].first) return std::nullopt;
   // What loops read as arrays in a part of the shape is put together where that leaves no zeros.
-  const bool around = std::ranges::any_of(pads, [&](const Eqn* e) { return pads_around(graph_, *e); });
+  const bool around = std::ranges::any_of(pads, [&](const Eqn* e) { return is_read_by_loops(graph_, *e); });
   return around && !fills(strips, graph_.aval(pads[0]->first_result).shape()[*axis]) ? std::nullopt
                                                                                      : std::optional(strips);
 }
@@ -150,7 +157,7 @@ bool Joining::plan() {
     if (aval.size() <= few || is_complex(aval.dtype())) continue;
     const auto [pads, other] = terms(e);
     if (pads.empty()) continue;
-    const bool around = std::ranges::any_of(pads, [&](const Eqn* p) { return pads_around(graph_, *p); });
+    const bool around = std::ranges::any_of(pads, [&](const Eqn* p) { return is_read_by_loops(graph_, *p); });
     if (around && other) continue;
     strips_[i] = strips_of(pads);
     if (!strips_[i]) continue;

@@ -33,7 +33,7 @@ std::span<const ValueId> operands_by_element(const Graph& graph, const Eqn& eqn)
 }
 
 bool pads_around(const Graph& graph, const Eqn& eqn) {
-  constexpr std::int64_t short_row = 8;
+  constexpr std::int64_t short_row = 4;
   if (eqn.op->fused_read != FusedRead::Padded) return false;
   const Aval &from = graph.aval(graph.operands(eqn)[0]), &to = graph.aval(eqn.first_result);
   // Of smaller elements single ones cannot be left out of a load.
