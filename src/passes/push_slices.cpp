@@ -8,6 +8,8 @@
 #include "ops/index_params.hpp"
 #include "ops/table.hpp"
 #include "ops/view_params.hpp"
+#include "passes/analysis/cost.hpp"
+#include "passes/analysis/fusible.hpp"
 
 namespace apsis::detail {
 namespace {
@@ -91,7 +93,10 @@ PartOfResult part_of_reshaped(const Shape& from, const Shape& to, const Part& pa
 
 class Pushing {
  public:
-  explicit Pushing(const Graph& graph) : graph_(graph), wanted_(graph.value_count()) {}
+  explicit Pushing(const Graph& graph)
+      : graph_(graph), wanted_(graph.value_count()), work_(graph.value_count(), 1) {
+    for (const Eqn& e : graph.eqns()) find_work(e);
+  }
 
   /// Whether any op is taken apart.
   bool plan();
@@ -102,13 +107,17 @@ class Pushing {
   static constexpr std::size_t most_parts = 16;  // of a value
   struct Wanted {
     bool whole = false, apart = false;  // apart: made part by part
+    bool in_memory = false;             // not only elementwise code reads it
     std::vector<Part> parts;
     std::vector<ValueId> made;  // by part
   };
 
   const Aval& aval(ValueId v) const { return graph_.aval(v); }
   void want(ValueId v, const Part& part);
+  bool is_by_element(const Eqn& e) const { return e.op->kind == OpKind::Elementwise && fusible(graph_, e); }
+  void find_work(const Eqn& e);
   bool comes_apart(const Eqn& e) const;
+  bool is_cheap_again(const Eqn& e, std::int64_t elements) const;
   bool is_apart(const Eqn& e) const { return e.result_count == 1 && wanted_[e.first_result].apart; }
   bool has_parts(const Eqn& e) const;
   bool has_padded_in_each(const Eqn& e) const;
@@ -119,7 +128,8 @@ class Pushing {
   ValueId made_part(ValueId v, const Part& part);
 
   const Graph& graph_;
-  std::vector<Wanted> wanted_;  // by value
+  std::vector<Wanted> wanted_;      // by value
+  std::vector<std::int64_t> work_;  // by value: instructions and loads for an element
   GraphBuilder builder_;
   GraphCopy copy_{builder_, graph_};
 };
@@ -160,7 +170,7 @@ bool Pushing::has_parts(const Eqn& e) const {
          std::ranges::all_of(operands, [&](ValueId v) { return aval(v).shape() == shape; });
 }
 
-/// Parts instead of the whole, if they are no more work.
+/// Parts instead of the whole, if they are no more work, or so little that memory takes longer.
 bool Pushing::comes_apart(const Eqn& e) const {
   if (!has_parts(e)) return false;
   const Wanted& wanted = wanted_[e.first_result];
@@ -173,7 +183,28 @@ bool Pushing::comes_apart(const Eqn& e) const {
     // A part of one operand is there.
     if (!is_concatenation(e) || part_of_concatenated(e, part).operands.size() > 1) elements += here;
   }
-  return size > few && elements <= size;
+  return size > few && (elements <= size || is_cheap_again(e, elements));
+}
+
+/// What is repeated takes nothing, other arrays a load, slices too: what they are of is asked for itself.
+void Pushing::find_work(const Eqn& e) {
+  constexpr std::int64_t most = 1 << 20;
+  if (e.result_count != 1) return;
+  std::int64_t& work = work_[e.first_result];
+  if (e.op->view_kind == ViewKind::Repeated) work = 0;
+  if (!is_by_element(e)) return;
+  work = emission_cost(graph_, e);
+  for (ValueId v : graph_.operands(e)) work = std::min(work + work_[v], most);
+}
+
+/// Whether it takes less time to compute elements that several parts have once for each, in the loops that
+/// read them, than to bring them to memory and back.
+bool Pushing::is_cheap_again(const Eqn& e, std::int64_t elements) const {
+  constexpr std::size_t cached_bytes = 1 << 20;
+  const Aval& made = aval(e.first_result);
+  const std::int64_t cheap = made.bytes() > cached_bytes ? 12 : 8;
+  return is_by_element(e) && !wanted_[e.first_result].in_memory && item_size(made.dtype()) >= 4 &&
+         (elements - made.size()) * work_[e.first_result] <= cheap * made.size();
 }
 
 PartOfResult Pushing::part_of_concatenated(const Eqn& e, const Part& part) const {
@@ -285,11 +316,14 @@ PartOfResult Pushing::part_of(const Eqn& e, const Part& part) const {
 
 bool Pushing::plan() {
   bool any = false;
-  for (ValueId v : graph_.outputs()) wanted_[v].whole = true;
+  for (ValueId v : graph_.outputs()) wanted_[v].whole = wanted_[v].in_memory = true;
   const auto eqns = graph_.eqns();
   for (auto e = eqns.rbegin(); e != eqns.rend(); ++e) {
     const auto operands = graph_.operands(*e);
-    if (const std::optional<Part> slice = taken_by(graph_, *e)) {
+    const std::optional<Part> slice = taken_by(graph_, *e);
+    if (slice ? wanted_[e->first_result].in_memory : !is_by_element(*e))
+      for (ValueId v : operands) wanted_[v].in_memory = true;
+    if (slice) {
       const Wanted& wanted = wanted_[e->first_result];
       const Part& taken = *slice;
       if (wanted.whole) want(operands[0], taken);

@@ -8,7 +8,8 @@ namespace apsis::detail {
 
 /// Results of elementwise ops, concatenations, pads and views of which only slices are read become as many
 /// smaller ones, made of slices of the operands. What no slice has is not computed, and what remains can
-/// share the loop of its reader.
+/// share the loop of its reader. Elements that several slices have are computed once for each where that
+/// takes less time than memory.
 GraphRef push_slices(const Graph& graph);
 
 }  // namespace apsis::detail

@@ -3,6 +3,7 @@
 #include "passes/push_slices.hpp"
 
 #include <algorithm>
+#include <random>
 
 #include "passes/checked_pass.hpp"
 
@@ -179,6 +180,106 @@ TEST(PushSlices, OfPadsWithSteps) {
             std::to_string(limit) + "], stride=[" + std::to_string(stride) + "]}(v2)\n return v3\n}");
         if (HasFailure()) return;
       }
+}
+
+/// Differences of differences: `order` of them.
+std::string differences(int order, int n) {
+  std::string text = "(v0: f64[" + std::to_string(n) + "]) {\n";
+  int of = 0, next = 1;
+  for (int k = 0; k < order; ++k) {
+    const std::string length = std::to_string(n - k), less = std::to_string(n - k - 1);
+    for (const std::string& range : {"{start=[1], limit=[" + length, "{start=[0], limit=[" + less})
+      text += " v" + std::to_string(next++) + ": f64[" + less + "] = slice" + range + "], stride=[1]}(v" +
+              std::to_string(of) + ")\n";
+    text += " v" + std::to_string(next) + ": f64[" + less + "] = sub(v" + std::to_string(next - 2) + ", v" +
+            std::to_string(next - 1) + ")\n";
+    of = next++;
+  }
+  return text + " return v" + std::to_string(of) + "\n}";
+}
+
+// What costs little is computed again, but not more and more often.
+TEST(PushSlices, OfDifferencesOfDifferences) {
+  EXPECT_EQ(count_ops(*checked(differences(2, 200)), "sub"), 3);
+  EXPECT_EQ(count_ops(*checked(differences(3, 200)), "sub"), 6);
+  for (int order : {4, 5, 8, 12}) EXPECT_LE(count_ops(*checked(differences(order, 200)), "sub"), 3 * order);
+}
+
+// Only where elementwise code reads the slices, and neither of what takes long nor of what is made anyway.
+TEST(PushSlices, ComputesLittleAgain) {
+  const auto subs = [](const std::string& op, const std::string& after, const std::string& results) {
+    return count_ops(*checked("(v0: f64[200]) {\n v1: f64[200] = " + op + "\n" +
+                              " v2: f64[199] = slice{start=[1], limit=[200], stride=[1]}(v1)\n"
+                              " v3: f64[199] = slice{start=[0], limit=[199], stride=[1]}(v1)\n" +
+                              after + " return " + results + "\n}"),
+                     op.substr(0, op.find('(')));
+  };
+  const std::string product = " v4: f64[199] = mul(v2, v3)\n";
+  EXPECT_EQ(subs("add(v0, v0)", product, "v4"), 2);
+  EXPECT_EQ(subs("exp(v0)", product, "v4"), 1);
+  EXPECT_EQ(subs("add(v0, v0)", product, "v4, v1"), 1);
+  EXPECT_EQ(subs("add(v0, v0)", product, "v4, v3"), 1);
+  EXPECT_EQ(subs("add(v0, v0)", " v4: f64[398] = concatenate{axis=0}(v2, v3)\n", "v4"), 1);
+}
+
+/// Code on parts of arrays that get smaller, along one axis or two, elementwise and not.
+std::string random_stencil(std::uint32_t seed) {
+  std::mt19937_64 random(seed);
+  const auto one_of = [&](std::int64_t n) {
+    return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n));
+  };
+  struct Made {
+    int number;
+    std::int64_t rows, columns;
+  };
+  const std::string type = one_of(2) ? "f32" : "f64";
+  std::vector<Made> all = {{0, 40 + one_of(30), 40 + one_of(30)}};
+  const auto typed = [&](std::int64_t rows, std::int64_t columns) {
+    return type + "[" + std::to_string(rows) + "," + std::to_string(columns) + "]";
+  };
+  std::string lines = "(v0: " + typed(all[0].rows, all[0].columns) + ") {\n";
+  int next = 1;
+  const auto line = [&](std::int64_t rows, std::int64_t columns, const std::string& what) {
+    lines += " v" + std::to_string(next) + ": " + typed(rows, columns) + " = " + what + "\n";
+    return Made{next++, rows, columns};
+  };
+  const auto part = [&](const Made& of, std::int64_t rows, std::int64_t columns) {
+    const std::int64_t row = one_of(of.rows - rows + 1), column = one_of(of.columns - columns + 1);
+    return line(rows, columns,
+                "slice{start=[" + std::to_string(row) + ", " + std::to_string(column) + "], limit=[" +
+                    std::to_string(row + rows) + ", " + std::to_string(column + columns) +
+                    "], stride=[1, 1]}(v" + std::to_string(of.number) + ")");
+  };
+  const char* ops[] = {"add", "sub", "mul", "maximum"};
+  for (int n = 0; n < 9; ++n) {
+    const Made a =
+        all[all.size() - 1 - static_cast<std::size_t>(one_of(std::min<std::int64_t>(2, std::ssize(all))))];
+    const Made b = one_of(4) ? a : all[static_cast<std::size_t>(one_of(std::ssize(all)))];
+    const std::int64_t rows = std::min(a.rows, b.rows) - one_of(2),
+                       columns = std::min(a.columns, b.columns) - one_of(3);
+    const Made x = part(a, rows, columns), y = part(b, rows, columns);
+    const auto pair = "(v" + std::to_string(x.number) + ", v" + std::to_string(y.number) + ")";
+    all.push_back(line(rows, columns, ops[one_of(4)] + pair));
+    if (one_of(6) == 0) all.push_back(line(rows, columns, "exp(v" + std::to_string(all.back().number) + ")"));
+    if (one_of(8) == 0)
+      all.push_back(line(rows, columns, "reverse{axes=[1]}(v" + std::to_string(all.back().number) + ")"));
+  }
+  std::string results = "v" + std::to_string(all.back().number);
+  if (one_of(3) == 0)
+    results += ", v" + std::to_string(all[static_cast<std::size_t>(one_of(std::ssize(all)))].number);
+  return lines + " return " + results + "\n}";
+}
+
+TEST(PushSlices, RandomStencils) {
+  int again = 0;
+  for (std::uint32_t seed = 0; seed < 40; ++seed) {
+    SCOPED_TRACE(seed);
+    const std::string text = random_stencil(seed);
+    const GraphRef given = parse_graph(text), made = checked(text);
+    again += made->eqns().size() > given->eqns().size();
+    if (HasFailure()) break;
+  }
+  EXPECT_GT(again, 8);
 }
 
 }  // namespace
