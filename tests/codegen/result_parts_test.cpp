@@ -169,5 +169,24 @@ TEST(ResultParts, JoinedInLoops) {
       x, y);
 }
 
+// What lanes make lies one behind the other, also where it is to be columns of a whole.
+TEST(ResultParts, OfLanesJoinedAlongEveryAxis) {
+  const Array x = detail::filled({f64, {5, 16}}, 7);
+  for (int axis : {0, 1})
+    expect_graph_compiled_equal(
+        [axis](const Array& a) {
+          const auto [low, high] = vmap([](const Array& start) {
+            const auto end = while_loop([](const std::pair<Array, Array>& w) { return w.first[0] < 3.; },
+                                        [](const std::pair<Array, Array>& w) {
+                                          return std::pair{w.first + 1., w.second * 0.5};
+                                        },
+                                        std::pair{start, 2. * start});
+            return end;
+          })(a);
+          return concatenate({low, high}, axis);
+        },
+        x);
+}
+
 }  // namespace
 }  // namespace apsis::testing

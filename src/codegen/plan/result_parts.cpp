@@ -100,6 +100,8 @@ std::vector<MadePart> made_for_parts(const Graph& graph, const Eqn& e, const Vie
         view = reshaped(*view, graph.aval(v).shape());
       }
       if (!view || !from || !makes(graph, *from, v)) continue;
+      // Lanes write their results one behind the other.
+      if (from->op->kind == OpKind::MapLanes && !view->is_contiguous()) continue;
       if (from->op->joins && !view->is_contiguous() && run_of(*view) < shortest_run) continue;
       made.push_back({v, *view});
       if (from->op->joins) joined.emplace_back(from, std::move(*view));
