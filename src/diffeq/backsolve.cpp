@@ -233,7 +233,7 @@ void check_backsolve(const Problem& p, Loc loc) {
                      : !o.events.empty()                            ? "events"
                      : !o.mass.is_empty()                           ? "a mass matrix"
                      : p.slopes.delayed()                           ? "delays"
-                     : p.slopes.driven()                            ? "a ControlTerm"
+                     : p.slopes.driven()                            ? "a ControlTerm or a term of your own"
                      : p.slopes.structure() != TermStructure::Whole ? "a pair of terms"
                                                                     : nullptr;
   if (what) fail(messages::backsolve_without, {what}, loc);

@@ -64,6 +64,18 @@ std::vector<Array> control_product(const ControlField& field, std::span<const Ar
   return all;
 }
 
+void check_own_control(std::span<const Array> control) {
+  if (control.empty() || !std::ranges::all_of(control, [](const Array& a) { return is_floating(a.dtype()); }))
+    fail(messages::own_control, {text_of(control)});
+}
+
+void check_own_product(std::span<const Array> y, std::span<const Array> product) {
+  const bool fit = std::ranges::equal(product, y, [](const Array& p, const Array& of_state) {
+    return p.shape() == of_state.shape() && (p.dtype() == of_state.dtype() || p.weak());
+  });
+  if (!fit) fail(messages::own_product, {text_of(y), text_of(product)});
+}
+
 }  // namespace detail
 
 bool Slopes::is_control(std::size_t i) const {
@@ -95,7 +107,8 @@ std::vector<Array> Slopes::product(std::span<const ControlField> fields, std::sp
                                    const Controls& controls) const {
   std::vector<Array> total;
   for (std::size_t i = 0; i < fields.size(); ++i) {
-    std::vector<Array> one = detail::control_product(fields[i], y, controls[i]);
+    std::vector<Array> one =
+        terms_.controls.product(terms_.context, terms_.controls.terms[i], fields[i], y, controls[i]);
     for (std::size_t leaf = 0; i > 0 && leaf < total.size(); ++leaf) one[leaf] = total[leaf] + one[leaf];
     total = std::move(one);
   }

@@ -112,7 +112,9 @@ TEST(Backsolve, WhatItIsNotFor) {
     }
     return std::string();
   };
-  const char* refused = "Adjoint::Backsolve does not go together with a ControlTerm: leave one of them out";
+  const char* refused =
+      "Adjoint::Backsolve does not go together with a ControlTerm or a term of your own: leave one of them "
+      "out";
   EXPECT_NE(words(LinearInterpolation{array({0., 1.}), array({{0., 1.}, {3., 2.}})}).find(refused),
             std::string::npos);
   EXPECT_NE(words(VirtualBrownianTree(0., 1., 1e-3, {2}, random::key(1))).find(refused), std::string::npos);

@@ -26,6 +26,17 @@ void solve(const Field& field, const Path& path, const Solver& solver, const Sol
 }
 const PIDController adaptive{.rtol = 0.1, .atol = 0.1};
 
+struct CountedSteps {
+  Array vector_field(const Array&, const Array& y) const { return y; }
+  Array control(const Array&, const Array&) const { return array(1); }
+  Array product(const Array& field, const Array& control) const { return field * control; }
+};
+struct LongerProduct {
+  Array vector_field(const Array&, const Array&) const { return ones({3}); }
+  Array control(const Array& t0, const Array& t1) const { return t1 - t0; }
+  Array product(const Array& field, const Array& control) const { return field * control; }
+};
+
 }  // namespace
 
 APSIS_PROVOKES(
@@ -78,9 +89,17 @@ APSIS_PROVOKES(
     "returns that dtype",
     diffeqsolve(ControlTerm{multiplied, path_of({2})}, Euler{}, 0., 1., 0.1, astype(initial, f32)))
 APSIS_PROVOKES(takes_no_control,
-               "[ImplicitEuler] this solver takes no ControlTerm; use one that does, such as Euler, Heun or "
-               "ReversibleHeun",
+               "[ImplicitEuler] this solver takes no ControlTerm and no term of your own; use one that does, "
+               "such as Euler, Heun or ReversibleHeun, or give to_ode(term), where the path has a derivative",
                solve(multiplied, path_of({2}), ImplicitEuler{}))
+APSIS_PROVOKES(own_control,
+               "[diffeqsolve] the control of a term of your own is i32[]: give floating arrays, since "
+               "solvers scale what it does in a step",
+               diffeqsolve(CountedSteps{}, Euler{}, 0., 1., 0.1, initial))
+APSIS_PROVOKES(own_product,
+               "[diffeqsolve] product(field, control) of a term of your own must return the shapes and "
+               "dtypes of the state: the state is f64[2], the product f64[3]",
+               diffeqsolve(LongerProduct{}, Euler{}, 0., 1., 0.1, initial))
 APSIS_PROVOKES(takes_no_noise,
                "[Tsit5] this solver is none for Brownian motion; use Euler for Itô equations, Heun for "
                "Stratonovich ones, or see docs/guide/noise.md",

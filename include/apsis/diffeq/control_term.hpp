@@ -58,12 +58,14 @@ struct ControlIncrement {
 };
 
 namespace detail {
-/// What solvers ask of ControlTerms, by their number among all terms.
+/// What solvers ask of ControlTerms, and of terms of the user's, by their number among all terms.
 struct FlatControls {
   std::vector<std::size_t> terms;  // which terms they are
   ControlField (*field)(const void* context, std::size_t term, const Array& t, std::span<const Array> y);
   FlatIncrement (*increment)(const void* context, std::size_t term, const Array& t0, const Array& t1,
                              std::vector<Array>& memory);
+  std::vector<Array> (*product)(const void* context, std::size_t term, const ControlField& field,
+                                std::span<const Array> y, std::span<const Array> control);
   std::vector<Array> (*start)(const void* context, std::size_t term);
   std::pair<PathTraits, Calculus> (*traits)(const void* context, std::size_t term);
 };

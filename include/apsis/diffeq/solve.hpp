@@ -16,6 +16,7 @@
 #include "apsis/diffeq/event.hpp"
 #include "apsis/diffeq/runge_kutta.hpp"
 #include "apsis/diffeq/save.hpp"
+#include "apsis/diffeq/solve_call.hpp"
 #include "apsis/transform/function.hpp"
 
 namespace apsis {
@@ -151,125 +152,6 @@ DenseSteps<Y> steps_like(const Y& like, const DenseSteps<std::vector<Array>>& s)
           with_leaves_or_none(like, s.y0),
           with_leaves_or_none(like, s.y1),
           s.within};
-}
-
-template <class T>
-concept Time = std::is_convertible_v<const T&, Array>;
-template <class Y>
-inline constexpr bool is_state = !is_refused(tree_kind<argument_t<Y>>) &&
-                                 !std::is_arithmetic_v<argument_t<Y>> && !std::is_same_v<Y, SolveOptions>;
-template <class Y>
-requires std::is_arithmetic_v<typename Y::value_type>
-inline constexpr bool is_state<Y> = false;
-
-/// Whether a solver takes terms of this structure, and they such a state.
-template <class T, class S>
-inline constexpr bool terms_fit = terms_of<S>() == TermStructure::Split
-                                      ? TermShape<T>::structure == TermStructure::Whole&& TermShape<T>::count
-                                            == 2
-                                  : terms_of<S>() == TermStructure::Langevin
-                                      ? is_langevin<T>
-                                      : TermShape<T>::structure == terms_of<S>();
-template <class T, class State>
-inline constexpr bool state_fits = TermShape<T>::structure != TermStructure::Partitioned || is_pair<State>;
-
-template <class T, class S, class Y, class O>
-concept SolveCall = TermShape<T>::is_term && Solver<S> && is_state<Y> && std::is_same_v<O, SolveOptions> &&
-    terms_fit<T, S> && state_fits<T, argument_t<Y>> && fields_fault<T, argument_t<Y>>
-== FieldFault::None;
-
-/// Refuses a call by its types, with one sentence.
-template <class T, class S, class Y, class O>
-constexpr void refuse_solve() {
-  constexpr bool integer = std::is_integral_v<Y>;
-  if constexpr (Solver<T>)
-    static_assert(!Solver<T>,
-                  "diffeqsolve takes the term first, then the solver: diffeqsolve(ODETerm{f}, Tsit5{}, …)");
-  else if constexpr (sums_delays<T>)
-    static_assert(
-        !sums_delays<T>,
-        "a DelayTerm stands alone: put what the other terms say into its vector field f(t, y, past)");
-  else if constexpr (!TermShape<T>::is_term)
-    static_assert(
-        TermShape<T>::is_term,
-        "the first argument of diffeqsolve must be a term: write ODETerm{f} for the vector field f(t, y), or "
-        "MultiTerm{…} or a std::pair of such terms; ControlTerm{g, path} where a path drives the equation, "
-        "DelayTerm{f, history, {delays}} where it has delays");
-  else if constexpr (!is_solver<S>)
-    static_assert(
-        is_solver<S>,
-        "the second argument of diffeqsolve must be a solver, such as Tsit5{}: a type with a static method() "
-        "that returns its RungeKutta table, or with traits(), init(), step() and interpolation() as "
-        "StepSolver has them");
-  else if constexpr (!terms_fit<T, S> && terms_of<S>() == TermStructure::Split)
-    static_assert(terms_fit<T, S>,
-                  "this solver splits the equation: give MultiTerm{ODETerm{f}, ODETerm{g}}, with the stiff "
-                  "part g second");
-  else if constexpr (!terms_fit<T, S> && terms_of<S>() == TermStructure::Partitioned)
-    static_assert(
-        terms_fit<T, S>,
-        "this solver takes q' = f(t, p), p' = g(t, q): give std::pair{ODETerm{f}, ODETerm{g}} and the "
-        "state std::pair{q, p}");
-  else if constexpr (!terms_fit<T, S> && terms_of<S>() == TermStructure::Langevin)
-    static_assert(
-        terms_fit<T, S>,
-        "this solver is for underdamped Langevin diffusion: give underdamped_langevin(gamma, u, grad_f, "
-        "path), and the state std::pair{x, v}");
-  else if constexpr (!terms_fit<T, S>)
-    static_assert(terms_fit<T, S>,
-                  "this solver takes ODETerm{f}, or a MultiTerm; pairs of terms are for solvers such as "
-                  "SemiImplicitEuler");
-  else if constexpr (std::is_same_v<Y, SolveOptions>)
-    static_assert(
-        !std::is_same_v<Y, SolveOptions>,
-        "diffeqsolve takes (term, solver, t0, t1, dt0, y0, {options}), and dt0 is missing: give the first "
-        "step, or {} to an adaptive controller, which finds it");
-  else if constexpr (integer)
-    static_assert(!integer,
-                  "the state y0 of diffeqsolve is an integer: states are floating, write 1. instead of 1");
-  else if constexpr (!is_state<Y>)
-    static_assert(is_state<Y>,
-                  "the state y0 of diffeqsolve must be an Array, a double, or a tree of Arrays such as your "
-                  "own struct; "
-                  "array({1., 2.}) and array(vector) make Arrays of numbers");
-  else if constexpr (!state_fits<T, argument_t<Y>>)
-    static_assert(state_fits<T, argument_t<Y>>, "a pair of terms needs a pair as state y0: std::pair{q, p}");
-  else if constexpr (fields_fault<T, argument_t<Y>> == FieldFault::Arguments)
-    static_assert(
-        fields_fault<T, argument_t<Y>> != FieldFault::Arguments,
-        "diffeqsolve calls the vector field as f(t, y): it must take the time, an Array, and the type "
-        "of the state y0 (of a pair of terms, that of the other part of it); parameters are what f "
-        "captures, or its fields");
-  else if constexpr (fields_fault<T, argument_t<Y>> == FieldFault::Result)
-    static_assert(fields_fault<T, argument_t<Y>> != FieldFault::Result,
-                  "the vector field of diffeqsolve must return the slope, of the type of the state y0 (of a "
-                  "pair of terms, that of its own part of it)");
-  else if constexpr (fields_fault<T, argument_t<Y>> == FieldFault::Control)
-    static_assert(
-        fields_fault<T, argument_t<Y>> != FieldFault::Control,
-        "the vector field of a ControlTerm must return a tree of the type of the state y0, each leaf "
-        "with the axes of the control behind its own; or Diagonal{…} of such a tree, or a "
-        "LinearOperator");
-  else if constexpr (fields_fault<T, argument_t<Y>> == FieldFault::Delay)
-    static_assert(fields_fault<T, argument_t<Y>> != FieldFault::Delay,
-                  "a DelayTerm calls its vector field as f(t, y, past), past being a Past<Y> of the type Y "
-                  "of the state "
-                  "y0, and its history as history(t): both must take Arrays as times, and return the type of "
-                  "the state");
-  else if constexpr (fields_fault<T, argument_t<Y>> == FieldFault::Langevin)
-    static_assert(
-        fields_fault<T, argument_t<Y>> != FieldFault::Langevin,
-        "the terms of underdamped Langevin diffusion take the state std::pair{x, v} of two trees of one "
-        "type, and grad_f(x) returns one");
-  else if constexpr (StepController<O>)
-    static_assert(
-        !StepController<O>,
-        "a controller is one of the options of diffeqsolve: write {.controller = PIDController{…}}");
-  else
-    static_assert(
-        std::is_same_v<O, SolveOptions>,
-        "the last argument of diffeqsolve must be its options: write {.controller = …, .saveat = …, "
-        ".max_steps = …}");
 }
 
 /// Solves on the leaves of the state.

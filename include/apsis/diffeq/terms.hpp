@@ -7,9 +7,11 @@
 //   std::pair{ODETerm{f}, ODETerm{g}}            q' = f(t, p), p' = g(t, q) for the state std::pair{q, p}
 //   DelayTerm{f, history, {1.}}                  y' = f(t, y, past), past(t - 1.) the state at t - 1
 //   MultiTerm{ODETerm{f}, ControlTerm{g, path}}  dy = f(t, y) dt + g(t, y) dX, as with Brownian motion X
+//   Pond{…}                                      a term of your own: own_term.hpp
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <tuple>
 #include <utility>
@@ -17,6 +19,7 @@
 
 #include "apsis/diffeq/delay_term.hpp"
 #include "apsis/diffeq/langevin_terms.hpp"
+#include "apsis/diffeq/own_term.hpp"
 #include "apsis/diffeq/slopes.hpp"
 #include "apsis/transform/function.hpp"
 #include "apsis/tree/fields.hpp"
@@ -53,7 +56,9 @@ inline constexpr bool is_ode_term = false;
 template <class F>
 inline constexpr bool is_ode_term<ODETerm<F>> = true;
 template <class T>
-inline constexpr bool is_single_term = is_ode_term<T> || is_control_term<T> || is_langevin_drift<T>;
+inline constexpr bool has_control = is_control_term<T> || is_own_term<T>;
+template <class T>
+inline constexpr bool is_single_term = is_ode_term<T> || has_control<T> || is_langevin_drift<T>;
 template <class T>
 inline constexpr bool is_delay_term = false;
 template <class F, class H>
@@ -114,69 +119,6 @@ std::size_t count_leaves(const T& tree) {
 /// Throws if a slope has not the leaves of its state.
 void check_slope(const std::vector<bool>& state, const std::vector<bool>& slope);
 
-/// What is wrong with a vector field that takes a time and `In`, and returns `Out`.
-enum class FieldFault : std::uint8_t { None, Arguments, Result, Control, Langevin, Delay };
-template <class F, class In, class Out>
-constexpr FieldFault field_fault() {
-  if constexpr (!is_callable_with<F, Array, In>)
-    return FieldFault::Arguments;
-  else
-    return returns_into<Out, F, Array, In> ? FieldFault::None : FieldFault::Result;
-}
-/// The first fault of the vector fields of a term with such a state.
-template <class F, class State>
-constexpr FieldFault fault_of(const ODETerm<F>*, const State*) {
-  return field_fault<F, State, State>();
-}
-template <class F, class H, class State>
-constexpr FieldFault fault_of(const DelayTerm<F, H>*, const State*) {
-  if constexpr (!is_callable_with<F, Array, State, Past<State>> || !is_callable_with<H, Array>)
-    return FieldFault::Delay;
-  else
-    return returns_into<State, F, Array, State, Past<State>> && returns_into<State, H, Array>
-               ? FieldFault::None
-               : FieldFault::Delay;
-}
-template <class F, class P, class State>
-constexpr FieldFault fault_of(const ControlTerm<F, P>*, const State*) {
-  if constexpr (!is_callable_with<F, Array, State>)
-    return FieldFault::Arguments;
-  else
-    return is_control_field<std::decay_t<std::invoke_result_t<const F&, Array, State>>, State>
-               ? FieldFault::None
-               : FieldFault::Control;
-}
-template <class G, class U, class F, class State>
-constexpr FieldFault fault_of(const UnderdampedLangevinDriftTerm<G, U, F>*, const State*) {
-  return FieldFault::Langevin;
-}
-template <class G, class U, class F, class X>
-constexpr FieldFault fault_of(const UnderdampedLangevinDriftTerm<G, U, F>*, const std::pair<X, X>*) {
-  return returns_into<X, F, X> ? FieldFault::None : FieldFault::Langevin;
-}
-template <class G, class U, class P, class State>
-constexpr FieldFault fault_of(const UnderdampedLangevinDiffusionTerm<G, U, P>*, const State*) {
-  return FieldFault::Langevin;
-}
-template <class G, class U, class P, class X>
-constexpr FieldFault fault_of(const UnderdampedLangevinDiffusionTerm<G, U, P>*, const std::pair<X, X>*) {
-  return FieldFault::None;
-}
-template <class... T, class State>
-constexpr FieldFault fault_of(const MultiTerm<T...>*, const State* state) {
-  FieldFault fault = FieldFault::None;
-  ((fault = fault == FieldFault::None ? fault_of(static_cast<const T*>(nullptr), state) : fault), ...);
-  return fault;
-}
-template <class A, class B, class Q, class P>
-constexpr FieldFault fault_of(const std::pair<ODETerm<A>, ODETerm<B>>*, const std::pair<Q, P>*) {
-  constexpr FieldFault first = field_fault<A, P, Q>();
-  return first == FieldFault::None ? field_fault<B, Q, P>() : first;
-}
-template <class Term, class State>
-inline constexpr FieldFault fields_fault = fault_of(static_cast<const Term*>(nullptr),
-                                                    static_cast<const State*>(nullptr));
-
 /// A vector field on leaves: `in` is like what it takes, `out` like what it returns.
 template <class F, class In, class Out>
 std::vector<Array> field_slope(const F& field, const In& in, const Out& out, const Array& t,
@@ -202,6 +144,11 @@ std::vector<Array> term_slope(const DelayTerm<F, H>&, const State&, std::size_t,
 template <class F, class P, class State>
 std::vector<Array> term_slope(const ControlTerm<F, P>&, const State&, std::size_t, const Array&,
                               std::span<const Array>) {
+  return {};
+}
+template <class T, class State>
+requires is_own_term<T> std::vector<Array> term_slope(const T&, const State&, std::size_t, const Array&,
+                                                      std::span<const Array>) {
   return {};
 }
 template <class G, class U, class F, class State>
@@ -234,10 +181,10 @@ std::vector<Array> term_slope(const std::pair<A, B>& terms, const std::pair<Q, P
                 : field_slope(terms.second.vector_field, like.first, like.second, t, y);
 }
 
-/// Calls `visit` with term `i`, if it is a ControlTerm.
+/// Calls `visit` with term `i`, if it has a control.
 template <class T, class Visit>
 void visit_control(const T& term, std::size_t, const Visit& visit) {
-  if constexpr (is_control_term<T>) visit(term);
+  if constexpr (has_control<T>) visit(term);
 }
 template <class... T, class Visit>
 void visit_control(const MultiTerm<T...>& term, std::size_t i, const Visit& visit) {
@@ -247,13 +194,21 @@ void visit_control(const MultiTerm<T...>& term, std::size_t i, const Visit& visi
 }
 template <class T>
 void add_controls(const T*, std::size_t i, std::vector<std::size_t>& found) {
-  if (is_control_term<T>) found.push_back(i);
+  if (has_control<T>) found.push_back(i);
 }
 template <class... T>
 void add_controls(const MultiTerm<T...>*, std::size_t i, std::vector<std::size_t>& found) {
   (add_controls(static_cast<const T*>(nullptr), i++, found), ...);
 }
 
+/// Whether the control of a term is Brownian motion.
+template <class T>
+constexpr bool is_brownian_term() {
+  if constexpr (ControlsByPath<T>)
+    return BrownianPath<std::decay_t<decltype(std::declval<const T&>().control)>>;
+  else
+    return false;
+}
 /// The functions of FlatControls; `Of` is a TermsOf.
 template <class Of>
 FlatControls flat_controls() {
@@ -264,34 +219,53 @@ FlatControls flat_controls() {
     const Of& of = *static_cast<const Of*>(self);
     ControlField out;
     using State = std::remove_cvref_t<decltype(of.like)>;
-    visit_control(of.term, i, [&](const auto& term) {
+    visit_control(of.term, i, [&]<class T>(const T& term) {
       const auto field = [&term](const Array& at, const State& state) {
         return term.vector_field(at, state);
       };
-      out = control_field(field, of.like, t, y);
+      if constexpr (is_own_term<T>)
+        out = own_field(term, of.like, t, y);
+      else
+        out = control_field(field, of.like, t, y);
     });
     return out;
   };
   c.increment = [](const void* self, std::size_t i, const Array& t0, const Array& t1,
                    std::vector<Array>& memory) {
     FlatIncrement out;
-    visit_control(static_cast<const Of*>(self)->term, i,
-                  [&](const auto& term) { out = path_increment(term.control, t0, t1, memory); });
+    visit_control(static_cast<const Of*>(self)->term, i, [&]<class T>(const T& term) {
+      if constexpr (ControlsByPath<T>)
+        out = path_increment(term.control, t0, t1, memory);
+      else
+        collect_leaves(own_control_t<T>(term.control(t0, t1)), out.w);
+      if constexpr (is_own_term<T>) check_own_control(out.w);
+    });
+    return out;
+  };
+  c.product = [](const void* self, std::size_t i, const ControlField& field, std::span<const Array> y,
+                 std::span<const Array> control) {
+    const Of& of = *static_cast<const Of*>(self);
+    std::vector<Array> out;
+    visit_control(of.term, i, [&]<class T>(const T& term) {
+      if constexpr (is_own_term<T>)
+        out = own_product(term, of.like, field, y, of.control_like(i, term, control), control);
+      else
+        out = control_product(field, y, control);
+    });
     return out;
   };
   c.start = [](const void* self, std::size_t i) {
     std::vector<Array> memory;
-    visit_control(static_cast<const Of*>(self)->term, i, [&](const auto& term) {
-      if constexpr (BrownianPath<std::decay_t<decltype(term.control)>>) memory = term.control.start_memory();
+    visit_control(static_cast<const Of*>(self)->term, i, [&]<class T>(const T& term) {
+      if constexpr (is_brownian_term<T>()) memory = term.control.start_memory();
     });
     return memory;
   };
   c.traits = [](const void* self, std::size_t i) {
     std::pair<PathTraits, Calculus> out;
-    visit_control(static_cast<const Of*>(self)->term, i, [&](const auto& term) {
-      if constexpr (BrownianPath<std::decay_t<decltype(term.control)>>)
-        out.first = term.control.path_traits();
-      out.second = term.calculus;
+    visit_control(static_cast<const Of*>(self)->term, i, [&]<class T>(const T& term) {
+      if constexpr (is_brownian_term<T>()) out.first = term.control.path_traits();
+      if constexpr (requires { term.calculus; }) out.second = term.calculus;
     });
     return out;
   };
@@ -311,9 +285,8 @@ FlatDelays flat_delays(const Of& of) {
     return field_slope(field, of.like, of.like, t, y);
   };
   d.history = [](const void* self, const Array& t) {
-    const auto& [term, like] = *static_cast<const Of*>(self);
     std::vector<Array> leaves;
-    collect_leaves(State(term.history(t)), leaves);
+    collect_leaves(State(static_cast<const Of*>(self)->term.history(t)), leaves);
     return leaves;
   };
   return d;
@@ -338,12 +311,22 @@ template <class Term, class State>
 struct TermsOf {
   const Term& term;
   const State& like;
+  /// What is known of the structure of the controls of own terms, by their number.
+  mutable std::vector<std::shared_ptr<const void>> control_likes = {};
+
+  /// The structure of the control of own term `i`: asked for once.
+  template <class T>
+  const void* control_like(std::size_t i, const T& term, std::span<const Array> control) const {
+    control_likes.resize(TermShape<Term>::count);
+    if (!control_likes[i]) control_likes[i] = own_control_like(term, control[0].dtype());
+    return control_likes[i].get();
+  }
   FlatTerms flat(const LeafNames& names) const {
     std::size_t first = 0;
     if constexpr (is_pair<State>) first = count_leaves(like.first);
     const auto slope = [](const void* self, std::size_t i, const Array& t, std::span<const Array> y) {
-      const auto& [term, like] = *static_cast<const TermsOf*>(self);
-      return term_slope(term, like, i, t, y);
+      const TermsOf& of = *static_cast<const TermsOf*>(self);
+      return term_slope(of.term, of.like, i, t, y);
     };
     FlatTerms flat{this, slope, TermShape<Term>::count, first, TermShape<Term>::structure, names};
     if constexpr (TermShape<Term>::structure == TermStructure::Whole)
@@ -363,5 +346,9 @@ requires requires(const P& path, const Array& t) { path.derivative(t); }
 ODETerm<detail::AlongPath<F, P>> to_ode(const ControlTerm<F, P>& term) {
   return {{term.vector_field, term.control}};
 }
+/// The same of a term of your own: y' = product(vector_field(t, y), dX/dt).
+template <class T>
+requires detail::is_own_term<T> && requires(const T& term, const Array& t) { term.control.derivative(t); }
+ODETerm<detail::AlongOwnPath<T>> to_ode(const T& term) { return {{term}}; }
 
 }  // namespace apsis
