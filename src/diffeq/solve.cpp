@@ -317,12 +317,11 @@ FlatSolution solve_flat(const FlatTerms& terms, const SolverRef& solver, const A
   const bool bounded = options.checkpoints > 0 || options.checkpoint_bytes > 0;
   const Loop kind = bounded ? Loop::Checkpointed : Loop::Sensitivities;
   const auto steps = [&] {
-    return while_loop([&](const LoopState& s) { return s.start < p.t1 && s.code == 0 && s.attempts < most; },
-                      [&](const LoopState& s) { return attempt(p, s, loc); }, start,
-                      {.kind = kind,
-                       .checkpoints = options.checkpoints,
-                       .checkpoint_bytes = options.checkpoint_bytes},
-                      loc);
+    return while_loop(
+        [&](const LoopState& s) { return s.start < p.t1 && s.code == 0 && s.attempts < most; },
+        [&](const LoopState& s) { return attempt(p, s, loc); }, start,
+        {.kind = kind, .checkpoints = options.checkpoints, .checkpoint_bytes = options.checkpoint_bytes},
+        loc);
   };
   LoopState end = options.adjoint == Adjoint::Steps ? steps() : without_derivative(steps);
   if (options.adjoint == Adjoint::SteadyState) end.y = steady_state(p, end);

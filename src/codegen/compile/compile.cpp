@@ -258,9 +258,7 @@ std::vector<Array> run(const Program& program, std::span<const Array> inputs, co
 
 constinit thread_local const std::uint32_t* cancel_flag = &never_cancelled;
 
-void fail_cancelled() {
-  fail(messages::cancelled, {});
-}
+void fail_cancelled() { fail(messages::cancelled, {}); }
 
 namespace {
 

@@ -12,8 +12,8 @@ namespace apsis::detail {
 
 class LaneCode {
  public:
-  /// `width`: lanes of a packet; with `choose`, two or four times as many where that pays. `tapes`: for each operand that
-  /// is a list of the lanes, a number that those from one tape share.
+  /// `width`: lanes of a packet; with `choose`, two or four times as many where that pays. `tapes`: for each
+  /// operand that is a list of the lanes, a number that those from one tape share.
   LaneCode(Lowering& lowering, const MapLanesParams& params, LaneSplit split, std::vector<std::size_t> tapes,
            int width, bool choose);
   /// The chunk function; its arguments are a table of pointers: the operands' elements, then the results'.

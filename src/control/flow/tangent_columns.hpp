@@ -1,7 +1,7 @@
 #pragma once
 
-// A loop that few numbers move carries its derivatives by each of them along, instead of keeping a tape of its
-// iterations: its tangents are then sums over these numbers.
+// A loop that few numbers move carries its derivatives by each of them along, instead of keeping a tape of
+// its iterations: its tangents are then sums over these numbers.
 
 #include "control/flow/loop_rules.hpp"
 
@@ -11,8 +11,9 @@ namespace apsis::detail {
 /// that the tangent program around it takes and its operands' tangents are computed from.
 class TangentColumns {
  public:
-  /// `loop`: the body in two. There are no columns if there are too many numbers, or if derivatives on the way
-  /// are known by their transpose alone, or go from lane to lane. Notes for `explain` that there are some.
+  /// `loop`: the body in two. There are no columns if there are too many numbers, or if derivatives on the
+  /// way are known by their transpose alone, or go from lane to lane. Notes for `explain` that there are
+  /// some.
   TangentColumns(const SplitLoop& loop, const LinearizeRule& r);
 
   std::size_t size() const { return numbers_.size(); }

@@ -23,8 +23,8 @@ using TapeWhile = std::function<std::vector<Array>(
     const LoopTangents& tangents, Trace* trace, std::vector<Array>& results)>;
 
 /// A loop that few numbers move keeps no tape, see tangent_columns.hpp.
-void linearize_while(const Op& op, const WhileParams& loop, const BindWhile& bind_loop,
-                     const TapeWhile& tape, const LinearizeRule& r);
+void linearize_while(const Op& op, const WhileParams& loop, const BindWhile& bind_loop, const TapeWhile& tape,
+                     const LinearizeRule& r);
 void batch_while(const Op& op, const WhileParams& loop, const BindWhile& bind_loop, const BatchRule& r);
 
 }  // namespace apsis::detail

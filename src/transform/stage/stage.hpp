@@ -32,8 +32,8 @@ class StageTrace : public Trace {
   ValueId value_of(const Array& a, const char* op_name, Loc loc);
   GraphBuilder& builder() { return builder_; }
   std::size_t capture_count() const { return captures_.size(); }
-  /// The program so far, with these outputs; `captures` gets the outer arrays behind the extra inputs, in the graph's
-  /// order.
+  /// The program so far, with these outputs; `captures` gets the outer arrays behind the extra inputs, in the
+  /// graph's order.
   GraphRef finish(std::span<const Array> outputs, std::vector<Array>& captures);
 
  private:
