@@ -265,7 +265,7 @@ TEST(Indexed, PutsInRowMajorOrder) {
 
 /// One index for each of so many elements that they do not stay in the cache.
 TEST(Indexed, PutsManyByOneIndex) {
-  const std::int64_t n = (1 << 19) + 5;
+  const std::int64_t n = (1 << 22) + 5;
   const Array at = remainder(arange(n) * 7919, 70) - 4, v = sin(astype(arange(n), f32));
   for (IndexMode mode : modes)
     expect_same_compiled(
