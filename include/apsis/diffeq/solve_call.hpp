@@ -122,6 +122,10 @@ concept SolveCall = TermShape<T>::is_term && Solver<S> && is_state<Y> && std::is
     terms_fit<T, S> && state_fits<T, argument_t<Y>> && fields_fault<T, argument_t<Y>>
 == FieldFault::None;
 
+/// A constant, so that compilers do not add what it evaluates to.
+template <class T, class Y, FieldFault fault>
+inline constexpr bool is_without = fields_fault<T, Y> != fault;
+
 /// Refuses a call by its types, with one sentence.
 template <class T, class S, class Y, class O>
 constexpr void refuse_solve() {
@@ -185,38 +189,38 @@ constexpr void refuse_solve() {
     static_assert(state_fits<T, argument_t<Y>>, "a pair of terms needs a pair as state y0: std::pair{q, p}");
   else if constexpr (fields_fault<T, argument_t<Y>> == FieldFault::Arguments)
     static_assert(
-        fields_fault<T, argument_t<Y>> != FieldFault::Arguments,
+        is_without<T, argument_t<Y>, FieldFault::Arguments>,
         "diffeqsolve calls the vector field as f(t, y): it must take the time, an Array, and the type "
         "of the state y0 (of a pair of terms, that of the other part of it); parameters are what f "
         "captures, or its fields");
   else if constexpr (fields_fault<T, argument_t<Y>> == FieldFault::Result)
-    static_assert(fields_fault<T, argument_t<Y>> != FieldFault::Result,
+    static_assert(is_without<T, argument_t<Y>, FieldFault::Result>,
                   "the vector field of diffeqsolve must return the slope, of the type of the state y0 (of a "
                   "pair of terms, that of its own part of it)");
   else if constexpr (fields_fault<T, argument_t<Y>> == FieldFault::Control)
     static_assert(
-        fields_fault<T, argument_t<Y>> != FieldFault::Control,
+        is_without<T, argument_t<Y>, FieldFault::Control>,
         "the vector field of a ControlTerm must return a tree of the type of the state y0, each leaf "
         "with the axes of the control behind its own; or Diagonal{…} of such a tree, or a "
         "LinearOperator");
   else if constexpr (fields_fault<T, argument_t<Y>> == FieldFault::Delay)
-    static_assert(fields_fault<T, argument_t<Y>> != FieldFault::Delay,
+    static_assert(is_without<T, argument_t<Y>, FieldFault::Delay>,
                   "a DelayTerm calls its vector field as f(t, y, past), past being a Past<Y> of the type Y "
                   "of the state "
                   "y0, and its history as history(t): both must take Arrays as times, and return the type of "
                   "the state");
   else if constexpr (fields_fault<T, argument_t<Y>> == FieldFault::Langevin)
     static_assert(
-        fields_fault<T, argument_t<Y>> != FieldFault::Langevin,
+        is_without<T, argument_t<Y>, FieldFault::Langevin>,
         "the terms of underdamped Langevin diffusion take the state std::pair{x, v} of two trees of one "
         "type, and grad_f(x) returns one");
   else if constexpr (fields_fault<T, argument_t<Y>> == FieldFault::OwnField)
-    static_assert(fields_fault<T, argument_t<Y>> != FieldFault::OwnField,
+    static_assert(is_without<T, argument_t<Y>, FieldFault::OwnField>,
                   "a term of your own needs vector_field(t, y), which takes the time, an Array, and the type "
                   "of the state y0");
   else if constexpr (fields_fault<T, argument_t<Y>> == FieldFault::OwnProduct)
     static_assert(
-        fields_fault<T, argument_t<Y>> != FieldFault::OwnProduct,
+        is_without<T, argument_t<Y>, FieldFault::OwnProduct>,
         "a term of your own needs product(field, control), which takes what its vector_field(t, y) and its "
         "control(t0, t1) return, and returns the type of the state y0");
   else if constexpr (StepController<O>)
