@@ -1,6 +1,8 @@
 #include "codegen/emit/loop_parts.hpp"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "codegen/emit/combine.hpp"
 #include "codegen/support/share_loop.hpp"
@@ -131,11 +133,18 @@ class LoopPart {
     const Value number = b_.parameter(1);
     std::size_t at = 0;
     const auto next = [&] { return b_.offset(table, static_cast<std::int64_t>(entry_bytes * at++)); };
+    // Arrays that lie in one stay so for the loop: parts of complex numbers are stored together.
+    std::map<std::pair<void*, std::int64_t>, Pointer> bases;
     const auto bind = [&](auto& access) {
       const auto item = static_cast<std::int64_t>(item_size(access.dtype));
       const std::int64_t apart = access.view.strides[partition_.axis] * partition_.entries * item;
-      access.base = b_.load_pointer(next());
-      if (apart != 0) access.base = b_.offset(access.base, b_.mul(number, b_.index(apart)));
+      const ConstPointer entry = next();
+      auto [known, is_new] = bases.try_emplace({access.base.handle, apart});
+      if (is_new) {
+        known->second = b_.load_pointer(entry);
+        if (apart != 0) known->second = {b_.offset(known->second, b_.mul(number, b_.index(apart))).handle};
+      }
+      access.base = known->second;
     };
     for (Access& a : part_.accesses)
       if (a.base.handle) bind(a);
