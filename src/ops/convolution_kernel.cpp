@@ -533,17 +533,12 @@ void convolve_images(const ConvolutionSizes& given, ConvolutionArray result, con
 template <class T>
 void convolve(const ConvolutionSizes& s, ConvolutionArray result, const T* first, const T* second, T* to,
               bool wide_registers) {
-  constexpr double worth_a_thread = 4e6;
   const std::int64_t input = input_layout(s).image(), output = output_layout(s).image(),
                      kernel = kernel_entries(s);
   const double all =
       static_cast<double>(s.images * output) * static_cast<double>(window_entries(s) * s.channels);
-  const std::int64_t worth = static_cast<std::int64_t>(std::min(all / worth_a_thread, 1e3)),
-                     threads =
-                         std::max<std::int64_t>(1, machine_threads() / std::max<std::int64_t>(s.batch, 1)),
-                     parts = result == ConvolutionArray::Kernel
-                                 ? 1
-                                 : std::max<std::int64_t>(1, std::min({threads, worth, s.images}));
+  const std::int64_t parts =
+      result == ConvolutionArray::Kernel ? 1 : pieces_of_matrix(s.batch, all, s.images);
   each_matrix(s.batch * parts, all / static_cast<double>(parts), [&](std::int64_t i) {
     const std::int64_t batch = i / parts, part = i % parts, from = s.images * part / parts;
     ConvolutionSizes some = s;

@@ -269,13 +269,10 @@ struct StridedMatrices {
 /// the right operand for itself, so pieces are not small.
 struct Pieces {
   explicit Pieces(const DotSizes& s) : of_rows(s.m > 1), lines(of_rows ? s.m : s.n) {
-    constexpr double worth_a_thread = 4e6;
     constexpr std::int64_t reads_as_multiplications = 4;  // of a matrix that meets a vector
     const double all = static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k) *
                        static_cast<double>(std::min(s.m, s.n) == 1 ? reads_as_multiplications : 1);
-    const std::int64_t threads = std::max<std::int64_t>(1, machine_threads() / s.batch),
-                       worth = static_cast<std::int64_t>(std::min(all / worth_a_thread, 1e3));
-    count = std::max<std::int64_t>(1, std::min({threads, worth, lines / unit}));
+    count = pieces_of_matrix(s.batch, all, lines / unit);
     operations = all / static_cast<double>(count);
   }
   std::int64_t first(std::int64_t piece) const {

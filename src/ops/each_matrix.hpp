@@ -12,6 +12,15 @@
 
 namespace apsis::detail {
 
+/// In how many pieces, `most` at most, each matrix of a batch is shared out to threads that the batch alone
+/// does not keep busy: `operations` for a matrix, of which some 50 microseconds are worth a thread.
+inline std::int64_t pieces_of_matrix(std::int64_t batch, double operations, std::int64_t most) {
+  constexpr double worth_a_thread = 4e6;
+  const std::int64_t threads = machine_threads() / std::max<std::int64_t>(batch, 1),
+                     worth = static_cast<std::int64_t>(std::min(operations / worth_a_thread, 1e3));
+  return std::max<std::int64_t>(1, std::min({threads, worth, most}));
+}
+
 /// Calls run(i) for i in [0, count), each of which takes so many operations.
 template <class Run>
 void each_matrix(std::int64_t count, double operations, const Run& run) {

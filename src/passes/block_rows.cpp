@@ -61,6 +61,10 @@ class Blocking {
   bool is_large(ValueId v) const { return static_cast<std::int64_t>(graph_.aval(v).bytes()) >= worth_blocks; }
   bool is_in_block(const Eqn& e) const { return e.result_count == 1 && side_[e.first_result] == Side::Block; }
   bool is_free(const Eqn& e) const { return e.result_count == 1 && side_[e.first_result] == Side::Free; }
+  /// What is free is repeated in the block that reads it.
+  bool is_written_in_block(const Eqn& e) const {
+    return is_in_block(e) || (is_free(e) && read_[e.first_result]);
+  }
   bool keeps_rows(const Eqn& e) const;
   bool repeats_for_rows(const Eqn& e) const;
   void place(const Eqn& e);
@@ -249,7 +253,7 @@ void Blocking::add_rows(GraphBuilder& builder, Numbers& numbers, const Numbers& 
                         std::int64_t rows) const {
   std::vector<ValueId> operands;
   for (const Eqn& e : graph_.eqns()) {
-    if (!is_in_block(e) && !(is_free(e) && read_[e.first_result])) continue;
+    if (!is_written_in_block(e)) continue;
     const ScopeOf scope(e.scope);
     operands.clear();
     for (ValueId v : graph_.operands(e)) operands.push_back((repeats_for_rows(e) ? fixed : numbers)[v]);
@@ -263,7 +267,7 @@ GraphRef Blocking::write() const {
   std::vector<const Eqn*> literals;
   std::vector<char> taken(graph_.value_count(), 0), kept(graph_.value_count(), 0);
   for (const Eqn& e : graph_.eqns()) {
-    if (!is_in_block(e) && !(is_free(e) && read_[e.first_result])) continue;
+    if (!is_written_in_block(e)) continue;
     for (ValueId v : graph_.operands(e)) {
       if (repeats_for_rows(e)) {
         if (std::exchange(kept[v], 1)) continue;
