@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "ops/convolution_channel_sums.hpp"
 #include "ops/convolution_tiles.hpp"
 #include "ops/each_matrix.hpp"
 #include "ops/kept_scratch.hpp"
@@ -15,29 +16,6 @@
 namespace apsis::detail {
 namespace {
 
-/// Terms of a chain, which is part of the order of sums.
-constexpr std::int64_t chain_terms = 256;
-/// What is read again and again stays in the second level of the cache.
-constexpr std::int64_t kept_bytes = 256 << 10;
-
-/// Where an entry of an array with three spatial axes is, `pixel` entries each.
-struct Layout {
-  std::int64_t sizes[3], pixel;
-  std::int64_t row(std::int64_t image, std::int64_t i, std::int64_t j) const {
-    return ((image * sizes[0] + i) * sizes[1] + j) * sizes[2] * pixel;
-  }
-  std::int64_t image() const { return row(1, 0, 0); }
-};
-
-Layout input_layout(const ConvolutionSizes& s) {
-  return {{s.axes[0].input, s.axes[1].input, s.axes[2].input}, s.groups * s.channels};
-}
-Layout output_layout(const ConvolutionSizes& s) {
-  return {{s.axes[0].output, s.axes[1].output, s.axes[2].output}, s.groups * s.features};
-}
-std::int64_t window_entries(const ConvolutionSizes& s) {
-  return s.axes[0].window * s.axes[1].window * s.axes[2].window;
-}
 std::int64_t kernel_entries(const ConvolutionSizes& s) {
   return window_entries(s) * s.channels * s.groups * s.features;
 }
@@ -55,24 +33,6 @@ std::vector<Block> blocks_of(std::int64_t columns, std::int64_t lanes, bool halv
     blocks.push_back({at, rest, halves && rest <= lanes ? lanes : 2 * lanes});
   }
   return blocks;
-}
-
-/// `count` entries at `first` of a row of pixels, of each the channels from `channel` on: `wide` of them, and
-/// zeros up to `width`. Zeros where the row is not.
-template <class T>
-void copy_pixels(const T* row, std::int64_t size, std::int64_t pixel, std::int64_t channel, std::int64_t wide,
-                 std::int64_t width, std::int64_t first, std::int64_t count, T* to) {
-  const std::int64_t begin = row ? std::clamp<std::int64_t>(-first, 0, count) : count,
-                     end = row ? std::clamp(size - first, begin, count) : count;
-  std::fill_n(to, begin * width, T{});
-  std::fill(to + end * width, to + count * width, T{});
-  if (wide == pixel && wide == width)
-    std::copy_n(row + (first + begin) * pixel, (end - begin) * pixel, to + begin * width);
-  else
-    for (std::int64_t i = begin; i < end; ++i) {
-      std::copy_n(row + (first + i) * pixel + channel, wide, to + i * width);
-      std::fill_n(to + i * width + wide, width - wide, T{});
-    }
 }
 
 /// How results along an axis find entries of what they are gathered from: result first + i · step meets entry
@@ -136,9 +96,9 @@ class Gathering {
     for (std::int64_t image = 0; image < s_.images; ++image)
       for (std::int64_t group = 0; group < panels(); ++group)
         for (std::size_t first = 0, last; first < blocks_.size(); first = last) {
-          last = first + 1;
+          last = apart_ ? blocks_.size() : first + 1;
           // Blocks that meet the same windows, as many as stay in the cache.
-          while (!apart_ && last < blocks_.size() && bytes_of(first, last + 1) <= kept_bytes) ++last;
+          while (last < blocks_.size() && bytes_of(first, last + 1) <= convolution_kept_bytes) ++last;
           for (std::int64_t i = 0; i < reach_[0].count; ++i)
             for (std::int64_t j = 0; j < reach_[1].count; ++j) compute_row({image, i, j, group, first, last});
         }
@@ -170,7 +130,7 @@ class Gathering {
   void cut_pieces() {
     std::int64_t terms = 0;
     const auto add = [&](Piece piece, std::int64_t entries) {
-      if (segments_.empty() || terms + entries > chain_terms) {
+      if (segments_.empty() || terms + entries > convolution_chain_terms) {
         segments_.push_back({static_cast<std::int64_t>(pieces_.size()), 0, rows_});
         terms = 0;
       }
@@ -186,8 +146,8 @@ class Gathering {
         end = at + 1;
         while (s_.groups == 1 && end < taps.size() && taps[end].offset == taps[end - 1].offset + 1) ++end;
         const std::int64_t all = static_cast<std::int64_t>(end - at) * channels_;
-        for (std::int64_t done = 0; done < all; done += chain_terms)
-          add({outer, taps[at].offset, done}, std::min(chain_terms, all - done));
+        for (std::int64_t done = 0; done < all; done += convolution_chain_terms)
+          add({outer, taps[at].offset, done}, std::min(convolution_chain_terms, all - done));
       }
   }
 
@@ -220,9 +180,12 @@ class Gathering {
     const std::int64_t stride = reach_[2].stride, last = from_.sizes[2] - low_ - span_,
                        begin = std::clamp<std::int64_t>((stride - 1 - low_) / stride, 0, count),
                        end = std::clamp(last < 0 ? 0 : last / stride + 1, begin, count);
-    compute_places(row, 0, begin);
-    compute_places(row, begin, end);
-    compute_places(row, end, count);
+    for (std::size_t block = row.first; block < row.last; ++block) {
+      const Row of{row.image, row.i, row.j, row.group, block, block + 1};
+      compute_places(of, 0, begin);
+      compute_places(of, begin, end);
+      compute_places(of, end, count);
+    }
   }
 
   void compute_places(const Row& row, std::int64_t begin, std::int64_t end) {
@@ -294,7 +257,7 @@ class Gathering {
   std::array<Reach, 3> reach_;
   bool apart_, forward_;
   std::int64_t channels_;  // of what is gathered from, in a group
-  Layout from_, to_;
+  PixelLayout from_, to_;
   std::vector<Block> blocks_;
   std::vector<Piece> pieces_;
   std::vector<std::int64_t> entries_;  // of each piece
@@ -305,47 +268,39 @@ class Gathering {
   const T* from_data_ = nullptr;
 };
 
-/// The kernel: sums over all places of the output, a row after the other, at most `chain_terms` places in a
-/// chain.
+/// The kernel, of channels that meet one another: sums over all places of the output, a row after the other,
+/// at most `convolution_chain_terms` places in a chain.
 template <class T>
 class KernelSums {
  public:
-  KernelSums(const ConvolutionSizes& s, const ConvolutionTiles<T>& tiles, const Tiles<T>& products)
+  KernelSums(const ConvolutionSizes& s, const Tiles<T>& products)
       : s_(s),
-        tiles_(tiles),
         products_(products),
-        apart_(is_apart(s)),
         input_(input_layout(s)),
         output_(output_layout(s)),
-        width_(2 * tiles.lanes),
-        channels_(apart_ ? width_ : s.channels),
+        width_(products.width),
         columns_(padded(s.features, width_)) {
     const auto& [d, h, w] = s.axes;
-    APSIS_ASSERT(products.width == width_);
-    places_ = std::clamp<std::int64_t>(w.output, 1, chain_terms);
+    places_ = std::clamp<std::int64_t>(w.output, 1, convolution_chain_terms);
     span_ = (places_ - 1) * w.stride + (w.window - 1) * w.dilation + 1;
     const std::int64_t row_bytes =
-        (h.stride * span_ * channels_ + places_ * (apart_ ? width_ : columns_)) * std::int64_t{sizeof(T)};
-    rows_ = std::clamp<std::int64_t>(kept_bytes / std::max<std::int64_t>(row_bytes, 1), 1,
+        (h.stride * span_ * s.channels + places_ * columns_) * std::int64_t{sizeof(T)};
+    rows_ = std::clamp<std::int64_t>(convolution_kept_bytes / std::max<std::int64_t>(row_bytes, 1), 1,
                                      std::max<std::int64_t>(h.output, 1));
     copied_rows_ = std::min((rows_ - 1) * h.stride + (h.window - 1) * h.dilation + 1, h.input);
   }
 
   std::int64_t scratch() const {
-    return sums() + copied_rows_ * span_ * channels_ + rows_ * places_ * width_;
+    return sums() + copied_rows_ * span_ * s_.channels + rows_ * places_ * width_;
   }
 
   void run(const T* input, const T* output, T* kernel, T* scratch) {
     sums_ = scratch;
     input_copy_ = sums_ + sums();
-    output_copy_ = input_copy_ + copied_rows_ * span_ * channels_;
+    output_copy_ = input_copy_ + copied_rows_ * span_ * s_.channels;
     input_data_ = input;
     output_data_ = output;
-    const std::int64_t count = apart_ ? s_.groups : s_.groups * s_.channels,
-                       step = apart_ ? width_ : s_.channels;
-    for (std::int64_t first = 0; first < count; first += step) {
-      first_ = first;
-      wide_ = std::min(step, count - first);
+    for (group_ = 0; group_ < s_.groups; ++group_) {
       std::fill_n(sums_, sums(), T{});
       for (std::int64_t image = 0; image < s_.images; ++image)
         for (std::int64_t i = 0; i < s_.axes[0].output; ++i)
@@ -366,8 +321,7 @@ class KernelSums {
     std::int64_t first_row, rows, first, places;
   };
 
-  std::int64_t sums() const { return window_entries(s_) * (apart_ ? width_ : s_.channels * columns_); }
-  std::int64_t group() const { return apart_ ? 0 : first_ / s_.channels; }
+  std::int64_t sums() const { return window_entries(s_) * s_.channels * columns_; }
 
   void add_plane(const Plane& plane) const {
     const auto& [d, h, w] = s_.axes;
@@ -383,18 +337,18 @@ class KernelSums {
                                           (h.window - 1) * h.dilation - h.low + 1,
                                       h.input);
     for (std::int64_t i = begin; i < end; ++i)
-      copy_pixels(input_data_ + input_.row(plane.image, plane.input, i), w.input, input_.pixel, first_, wide_,
-                  channels_, part.first * w.stride - w.low, span_,
-                  input_copy_ + (i - begin) * span_ * channels_);
-    const std::int64_t first = apart_ ? first_ : group() * s_.features, all = apart_ ? wide_ : s_.features;
-    for (std::int64_t at = 0; at < all; at += width_)
-      add_block(plane, part, begin, first + at, std::min(width_, all - at), at);
+      copy_pixels(input_data_ + input_.row(plane.image, plane.input, i), w.input, input_.pixel,
+                  group_ * s_.channels, s_.channels, s_.channels, part.first * w.stride - w.low, span_,
+                  input_copy_ + (i - begin) * span_ * s_.channels);
+    for (std::int64_t at = 0; at < s_.features; at += width_)
+      add_block(plane, part, begin, std::min(width_, s_.features - at), at);
   }
 
   /// Of columns of the output.
-  void add_block(const Plane& plane, const Part& part, std::int64_t begin, std::int64_t column,
-                 std::int64_t wide, std::int64_t at) const {
+  void add_block(const Plane& plane, const Part& part, std::int64_t begin, std::int64_t wide,
+                 std::int64_t at) const {
     const auto& [d, h, w] = s_.axes;
+    const std::int64_t column = group_ * s_.features + at;
     const T* output = output_data_ + output_.row(plane.image, plane.output, part.first_row);
     std::int64_t row = output_.sizes[2] * output_.pixel, pixel = output_.pixel;
     if (wide < width_) {
@@ -407,37 +361,18 @@ class KernelSums {
     } else {
       output += part.first * pixel + column;
     }
-    const auto sums_of = [&](std::int64_t k) {
-      return sums_ + (plane.window * h.window + k) * w.window * (apart_ ? width_ : s_.channels * columns_) +
-             at;
-    };
     // Calls add(input, output) for row i of the part and row k of the window, if it lies inside.
     const auto with_row = [&](std::int64_t i, std::int64_t k, const auto& add) {
       const std::int64_t from = (part.first_row + i) * h.stride + k * h.dilation - h.low;
       if (from >= 0 && from < h.input)
-        add(input_copy_ + (from - begin) * span_ * channels_, output + i * row);
+        add(input_copy_ + (from - begin) * span_ * s_.channels, output + i * row);
     };
-    if (apart_) {
-      // What a row meets is in the first cache when the next one meets most of it again.
-      for (std::int64_t i = 0; i < part.rows; ++i)
-        for (std::int64_t k = 0; k < h.window; ++k)
-          with_row(i, k, [&](const T* in, const T* out) { add_pairs(part, pixel, sums_of(k), in, out); });
-      return;
-    }
     for (std::int64_t k = 0; k < h.window; ++k)
-      add_products(part, pixel, sums_of(k), [&](const auto& add) {
-        for (std::int64_t i = 0; i < part.rows; ++i) with_row(i, k, add);
-      });
-  }
-
-  void add_pairs(const Part& part, std::int64_t pixel, T* sums, const T* input, const T* output) const {
-    const ConvolutionAxis& w = s_.axes[2];
-    for (std::int64_t k = 0; k < w.window; k += most_window_pairs) {
-      const std::int64_t taps = std::min<std::int64_t>(most_window_pairs, w.window - k);
-      tiles_.add_pairs[static_cast<std::size_t>(taps - 1)]({input + k * w.dilation * width_,
-                                                            w.stride * width_, w.dilation * width_, output,
-                                                            pixel, part.places, sums + k * width_});
-    }
+      add_products(part, pixel,
+                   sums_ + (plane.window * h.window + k) * w.window * s_.channels * columns_ + at,
+                   [&](const auto& add) {
+                     for (std::int64_t i = 0; i < part.rows; ++i) with_row(i, k, add);
+                   });
   }
 
   /// Entries of the window that follow one another are rows of one product.
@@ -445,37 +380,29 @@ class KernelSums {
   void add_products(const Part& part, std::int64_t pixel, T* sums, const EachRow& each_row) const {
     const ConvolutionAxis& w = s_.axes[2];
     const std::int64_t runs = w.dilation == 1 ? 1 : w.window,
-                       lines = w.window / std::max<std::int64_t>(runs, 1) * channels_,
+                       lines = w.window / std::max<std::int64_t>(runs, 1) * s_.channels,
                        tiles = (lines + products_.height - 1) / products_.height;
     for (std::int64_t run = 0; run < runs; ++run)
       for (std::int64_t tile = 0; tile < tiles; ++tile) {
         const std::int64_t line = lines * tile / tiles, count = lines * (tile + 1) / tiles - line;
         const auto multiply = products_.of_rows[static_cast<std::size_t>(count - 1)];
         each_row([&](const T* input, const T* output) {
-          multiply({input + run * w.dilation * channels_ + line, 1, w.stride * channels_, output, pixel,
+          multiply({input + run * w.dilation * s_.channels + line, 1, w.stride * s_.channels, output, pixel,
                     part.places, sums + (run * lines + line) * columns_, columns_, true});
         });
       }
   }
 
   void store(T* kernel) const {
-    const std::int64_t entries = window_entries(s_);
-    if (apart_) {
-      for (std::int64_t k = 0; k < entries; ++k)
-        std::copy_n(sums_ + k * width_, wide_, kernel + k * s_.groups + first_);
-      return;
-    }
-    for (std::int64_t k = 0; k < entries * s_.channels; ++k)
-      std::copy_n(sums_ + k * columns_, s_.features, kernel + (k * s_.groups + group()) * s_.features);
+    for (std::int64_t k = 0; k < window_entries(s_) * s_.channels; ++k)
+      std::copy_n(sums_ + k * columns_, s_.features, kernel + (k * s_.groups + group_) * s_.features);
   }
 
   const ConvolutionSizes& s_;
-  const ConvolutionTiles<T>& tiles_;
   const Tiles<T>& products_;
-  bool apart_;
-  Layout input_, output_;
-  std::int64_t width_, channels_, columns_;  // of a block; of copies; of sums
-  std::int64_t places_, span_, rows_, copied_rows_, first_ = 0, wide_ = 0;
+  PixelLayout input_, output_;
+  std::int64_t width_, columns_;  // of a block; of sums
+  std::int64_t places_, span_, rows_, copied_rows_, group_ = 0;
   T *sums_ = nullptr, *input_copy_ = nullptr, *output_copy_ = nullptr;
   const T *input_data_ = nullptr, *output_data_ = nullptr;
 };
@@ -509,7 +436,10 @@ void convolve_images(const ConvolutionSizes& given, ConvolutionArray result, con
   if (result == ConvolutionArray::Kernel) {
     if (kernel_entries(s) == 0) return;
     const Tiles<T> products = tiles_for<T>(wide_registers);
-    run_in_scratch(KernelSums<T>(s, tiles, products), first, second, to);
+    if (is_apart(s))
+      run_in_scratch(ChannelSums<T>(s, tiles), first, second, to);
+    else
+      run_in_scratch(KernelSums<T>(s, products), first, second, to);
   } else if (result == ConvolutionArray::Output) {
     if (s.images * output_layout(s).image() == 0) return;
     const std::array reach{reach_of_output(s.axes[0]), reach_of_output(s.axes[1]),

@@ -11,7 +11,7 @@
 
 namespace apsis::detail {
 
-constexpr int most_window_rows = 14, most_window_pairs = 4;
+constexpr int most_window_rows = 14, most_window_lines = 3, most_window_pairs = 4;
 
 /// Windows at places beside one another. What a window holds are pieces of entries that follow one another in
 /// memory; each entry meets one row of the kernel, which is as long as the registers of the sums. Where
@@ -28,16 +28,25 @@ struct Windows {
   bool adds;            // to what the result holds
 };
 
-/// Sums, over places, of rows of the output times rows of the input, of channels that are kept apart: one for
-/// each of the taps, which find the input at places beside one another.
+/// Places beside one another, and what their windows meet.
+template <class T>
+struct ChannelRun {
+  const T* input;
+  std::int64_t line, tap, place;  ///< strides of the input: rows of the window, their entries, places
+  const T* output;
+  std::int64_t places;
+};
+template <class T>
+using ChannelRuns = std::array<ChannelRun<T>, 3>;
+
+/// Sums, over the places of all runs, of rows of the output times rows of the input, of channels that are
+/// kept apart: one for each entry of some rows of the window.
 template <class T>
 struct ChannelPairs {
-  const T* input;
-  std::int64_t place, tap;  // strides of the input
-  const T* output;
-  std::int64_t output_place;
-  std::int64_t places;
-  T* result;  // rows of two registers
+  ChannelRuns<T> runs;
+  std::int64_t output_place, registers;  ///< that channels fill: one or two
+  T* result;                             ///< what is added to
+  std::int64_t result_line, result_tap;
 };
 
 template <class T>
@@ -45,7 +54,8 @@ struct ConvolutionTiles {
   int height, lanes;  // rows of a tile; of a register
   using OfRows = std::array<void (*)(const Windows<T>&), most_window_rows>;
   OfRows multiply[2], multiply_apart[2];  // one register a row, or two
-  std::array<void (*)(const ChannelPairs<T>&), most_window_pairs> add_pairs;
+  using OfTaps = std::array<void (*)(const ChannelPairs<T>&), most_window_pairs>;
+  std::array<OfTaps, most_window_lines> add_pairs;
 };
 template <class T>
 ConvolutionTiles<T> avx2_convolution_tiles();
@@ -117,39 +127,68 @@ void multiply_windows(const Windows<T>& w) {
   w.adds ? finish(std::true_type()) : finish(std::false_type());
 }
 
-template <class T, int register_bytes, int taps>
-void add_channel_pairs(const ChannelPairs<T>& p) {
+/// Of `registers` of them, from register `first` on.
+template <class T, int register_bytes, int lines, int taps, int registers>
+[[gnu::always_inline]] inline void add_channel_registers(const ChannelPairs<T>& p, int first) {
   using R = Registers<T, register_bytes>;
   using Vector = typename R::Vector;
   constexpr int lanes = R::lanes;
-  Vector sums[taps][2] = {};
-  const T *input = p.input, *output = p.output;
-  for (std::int64_t i = 0; i < p.places; ++i, input += p.place, output += p.output_place)
-    for (int j = 0; j < 2; ++j) {
-      const Vector b = R::load(output + j * lanes);
-      for (int k = 0; k < taps; ++k)
-        sums[k][j] =
-            math::Register<register_bytes>::fma(R::load(input + k * p.tap + j * lanes), b, sums[k][j]);
+  Vector sums[lines][taps][registers] = {};
+  for (const ChannelRun<T>& run : p.runs) {
+    const T* output = run.output + first * lanes;
+    const T* input[lines];
+    for (int l = 0; l < lines; ++l) input[l] = run.input + l * run.line + first * lanes;
+    const std::int64_t tap = run.tap, place = run.place;
+    for (std::int64_t i = run.places; i > 0; --i) {
+      for (int j = 0; j < registers; ++j) {
+        const Vector b = R::load(output + j * lanes);
+        for (int l = 0; l < lines; ++l)
+          for (int k = 0; k < taps; ++k)
+            sums[l][k][j] = math::Register<register_bytes>::fma(R::load(input[l] + k * tap + j * lanes), b,
+                                                                sums[l][k][j]);
+      }
+      output += p.output_place;
+      for (const T*& line : input) line += place;
     }
-  for (int k = 0; k < taps; ++k)
-    for (int j = 0; j < 2; ++j) {
-      T* const result = p.result + (2 * k + j) * lanes;
-      R::store(R::load(result) + sums[k][j], result);
-    }
+  }
+  for (int l = 0; l < lines; ++l)
+    for (int k = 0; k < taps; ++k)
+      for (int j = 0; j < registers; ++j) {
+        T* const result = p.result + l * p.result_line + k * p.result_tap + (first + j) * lanes;
+        R::store(R::load(result) + sums[l][k][j], result);
+      }
+}
+
+template <class T, int register_bytes, int lines, int taps>
+void add_channel_pairs(const ChannelPairs<T>& p) {
+  constexpr int sums = register_bytes == 64 ? 28 : 12;  // that fit into registers
+  if constexpr (2 * lines * taps <= sums)
+    if (p.registers == 2) return add_channel_registers<T, register_bytes, lines, taps, 2>(p, 0);
+  for (int first = 0; first < p.registers; ++first)
+    add_channel_registers<T, register_bytes, lines, taps, 1>(p, first);
+}
+
+template <class T, int register_bytes, int lines>
+constexpr auto channel_pairs_of_taps() {
+  return []<std::size_t... t>(std::index_sequence<t...>) {
+    return typename ConvolutionTiles<T>::OfTaps{
+        add_channel_pairs<T, register_bytes, lines, static_cast<int>(t) + 1>...};
+  }
+  (std::make_index_sequence<most_window_pairs>());
 }
 
 template <class T, int register_bytes, int height>
 constexpr ConvolutionTiles<T> tiles_of() {
-  return []<std::size_t... r, std::size_t... t>(std::index_sequence<r...>, std::index_sequence<t...>) {
+  return []<std::size_t... r, std::size_t... l>(std::index_sequence<r...>, std::index_sequence<l...>) {
     return ConvolutionTiles<T>{height,
                                Registers<T, register_bytes>::lanes,
                                {{multiply_windows<T, register_bytes, 1, static_cast<int>(r) + 1, false>...},
                                 {multiply_windows<T, register_bytes, 2, static_cast<int>(r) + 1, false>...}},
                                {{multiply_windows<T, register_bytes, 1, static_cast<int>(r) + 1, true>...},
                                 {multiply_windows<T, register_bytes, 2, static_cast<int>(r) + 1, true>...}},
-                               {add_channel_pairs<T, register_bytes, static_cast<int>(t) + 1>...}};
+                               {channel_pairs_of_taps<T, register_bytes, static_cast<int>(l) + 1>()...}};
   }
-  (std::make_index_sequence<height>(), std::make_index_sequence<most_window_pairs>());
+  (std::make_index_sequence<height>(), std::make_index_sequence<most_window_lines>());
 }
 
 }  // namespace convolution_code

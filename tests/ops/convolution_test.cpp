@@ -91,6 +91,55 @@ TEST(Convolution, IsItsDefinitionInRegistersOfEitherWidth) {
     }
 }
 
+/// The sum of a tap of channels that are convolved each for itself: rows of the output one after the other,
+/// at most 256 places in a chain.
+template <class T>
+T sum_of_tap(const ConvolutionSizes& s, const std::vector<T>& input, const std::vector<T>& output,
+             std::int64_t channel, std::int64_t tap) {
+  const auto& [d, h, w] = s.axes;
+  const auto entry = [](const ConvolutionAxis& a, std::int64_t place, std::int64_t k) {
+    return place * a.stride + k * a.dilation - a.low;
+  };
+  const auto inside = [](const ConvolutionAxis& a, std::int64_t i) { return i >= 0 && i < a.input; };
+  T sum{};
+  for (std::int64_t n = 0; n < s.images; ++n)
+    for (std::int64_t i = 0; i < d.output; ++i)
+      for (std::int64_t first = 0; first < w.output; first += 256)
+        for (std::int64_t j = 0; j < h.output; ++j) {
+          const std::int64_t y = entry(d, i, tap / (h.window * w.window)),
+                             x = entry(h, j, tap / w.window % h.window);
+          if (!inside(d, y) || !inside(h, x)) continue;
+          T chain{};
+          for (std::int64_t l = first; l < std::min(first + 256, w.output); ++l) {
+            const std::int64_t at = entry(w, l, tap % w.window);
+            const T in = inside(w, at)
+                             ? input[static_cast<std::size_t>(
+                                   (((n * d.input + y) * h.input + x) * w.input + at) * s.groups + channel)]
+                             : T{};
+            chain = std::fma(in,
+                             output[static_cast<std::size_t>(
+                                 (((n * d.output + i) * h.output + j) * w.output + l) * s.groups + channel)],
+                             chain);
+          }
+          sum += chain;
+        }
+  return sum;
+}
+
+TEST(Convolution, SumsOfChannelsApartHaveOneOrder) {
+  Random random(7);
+  for (const ConvolutionSizes& s : convolution_cases()) {
+    if (s.batch != 1 || s.channels != 1 || s.features != 1 || s.groups < 2) continue;
+    const auto input = numbers<float>(random, shape_of(s, Input)),
+               output = numbers<float>(random, shape_of(s, Output));
+    std::vector<float> got(static_cast<std::size_t>(shape_of(s, Kernel).product()));
+    convolve(s, Kernel, input.data(), output.data(), got.data());
+    for (std::int64_t i = 0; i < shape_of(s, Kernel).product(); ++i)
+      ASSERT_EQ(got[static_cast<std::size_t>(i)], sum_of_tap(s, input, output, i % s.groups, i / s.groups))
+          << i << " of " << s.groups;
+  }
+}
+
 // Images are shared out to threads; each is what it is alone.
 TEST(Convolution, OfManyImagesIsThatOfEach) {
   ConvolutionSizes s{.batch = 1, .images = 7, .groups = 1, .channels = 16, .features = 24, .axes = {}};
