@@ -225,6 +225,12 @@ Array roll(const Array& x, std::int64_t shift, int axis, Loc loc) {
   return lax::concatenate(parts, along);
 }
 
+Array repeat(const Array& x, std::int64_t count, Loc loc) { return repeat(ravel(x, loc), count, 0, loc); }
+
+Array roll(const Array& x, std::int64_t shift, Loc loc) {
+  return reshape(roll(ravel(x, loc), shift, 0, loc), x.shape(), loc);
+}
+
 Array flip(const Array& x, const Axes& axes, Loc loc) {
   return lax::reverse(x, axes.all ? Dims::counting(x.shape().size())
                                   : detail::checked_axes("flip", axes.list, x.shape(), loc));

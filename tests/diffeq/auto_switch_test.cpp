@@ -47,6 +47,23 @@ TEST(AutoSwitch, GoesOverToTheStiffOneAndBack) {
   EXPECT_FALSE(sol.solver_state.own[0].item<bool>());
 }
 
+// What is stiff are elements of 1e-17 to 1e-13, beside one of 2e-3 (problem E5 of the Test Set for IVP
+// Solvers).
+TEST(AutoSwitch, ElementsOfDifferentOrdersOfMagnitude) {
+  const auto slope = [](const Array&, const Array& y) {
+    const auto [a, b, c, d] = unstack<4>(y);
+    const Array r1 = 7.89e-10 * a, r2 = 1.1e7 * a * c, r3 = 1.13e9 * b * c, r4 = 1.13e3 * d;
+    return stack({-r1 - r2, r1 - r3, r1 - r2 + r4 - r3, r2 - r4});
+  };
+  const auto run = [&](const auto& solver) {
+    return diffeqsolve(ODETerm{slope}, solver, 0., 1e5, {}, array({1.76e-3, 0., 0., 0.}),
+                       {.controller = PIDController{.rtol = 1e-9, .atol = 1e-24}, .max_steps = 20'000});
+  };
+  const auto both = run(AutoSwitch{Tsit5{}, Rodas5P{}}), stiff = run(Rodas5P{});
+  EXPECT_LT(steps(both), 2 * steps(stiff));
+  expect_near(both.ys / stiff.ys, ones({1, 4}), 1e-7);  // a hundred times the tolerance
+}
+
 TEST(AutoSwitch, EachLaneForItself) {
   const auto run = [](const Array& mu) {
     const auto sol = oscillate(AutoSwitch{Tsit5{}, Rodas5P{}}, mu, 20.);

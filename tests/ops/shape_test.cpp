@@ -55,6 +55,11 @@ TEST(Shapes, Rearranged) {
   expect_array(flip(matrix()), {2, 3}, {5, 4, 3, 2, 1, 0});
   expect_array(flip(matrix(), {0}), {2, 3}, {3, 4, 5, 0, 1, 2});
   expect_array(roll(arange(5), -7, 0), {5}, {2, 3, 4, 0, 1});
+  expect_array(roll(matrix(), 1), {2, 3}, {5, 0, 1, 2, 3, 4});
+  expect_array(roll(array(1.), 3), {}, {1});
+  expect_array(roll(zeros({2, 0}), 1), {2, 0}, {});
+  expect_array(repeat(matrix(), 2), {12}, {0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5});
+  expect_array(repeat(zeros({2, 0}), 2), {0}, {});
   expect_array(diff(array({1., 4., 9.})), {2}, {3, 5});
   expect_array(diff(array({true, true, false})), {2}, {0, 1});
   expect_array(diff(zeros({0})), {0}, {});

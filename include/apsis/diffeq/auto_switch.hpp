@@ -42,8 +42,9 @@ struct SwitchedInterpolation {
 /// stiff is told by |λ h|, λ being the greatest eigenvalue of ∂f/∂y, against the length of the explicit
 /// method's stability interval. λ is estimated by the last two stages of the explicit step, which costs
 /// nothing (Hairer, Wanner, Solving Ordinary Differential Equations II, IV.2), and by a step of the power
-/// method after one of the other. AutoSwitch{Tsit5{}, Rodas5P{}}; any solver of whole equations may be the
-/// stiff one. (DifferentialEquations.jl: AutoTsit5(Rosenbrock23()).)
+/// method after one of the other; both measure changes in the controller's tolerances.
+/// AutoSwitch{Tsit5{}, Rodas5P{}}; any solver of whole equations may be the stiff one.
+/// (DifferentialEquations.jl: AutoTsit5(Rosenbrock23()).)
 template <detail::ExplicitTable Fast, Solver Stiff>
 struct AutoSwitch {
   Fast fast = {};

@@ -51,8 +51,12 @@ std::vector<Array> split_at(const Array& x, const Dims& places, int axis = 0, Lo
 Array tile(const Array& x, const Dims& repeats, Loc loc = Loc::here());
 /// Each entry of an axis repeated `count` times.
 Array repeat(const Array& x, std::int64_t count, int axis, Loc loc = Loc::here());
+/// Each element, in row-major order: a vector.
+Array repeat(const Array& x, std::int64_t count, Loc loc = Loc::here());
 /// Entries move by `shift` along an axis, round the end.
 Array roll(const Array& x, std::int64_t shift, int axis, Loc loc = Loc::here());
+/// All elements, in row-major order; the shape stays.
+Array roll(const Array& x, std::int64_t shift, Loc loc = Loc::here());
 /// Entries in reverse order along all axes, or the named ones.
 Array flip(const Array& x, const Axes& axes = {}, Loc loc = Loc::here());
 /// Differences of neighbours along an axis, one entry fewer.

@@ -60,19 +60,28 @@ Array length_of(const Array& v) { return sqrt(sum(v * v)); }
 /// a / b, and 0 where both are.
 Array ratio(const Array& a, const Array& b) { return where(b > 0, a / where(b > 0, b, 1.), 0.); }
 
+/// One over what errors of the elements may be: lengths are those of vectors times that, since elements may
+/// differ by orders of magnitude. 0 for elements that are left out; 1 for all where there are no tolerances.
+Array weights_of(const Tolerances& tolerances, const Layout& layout, std::span<const Array> y) {
+  if (tolerances.rtol.is_empty() || tolerances.atol.is_empty()) return ones({}, layout.dtype());
+  const Array allowed =
+      stop_gradient(layout.spread(tolerances.atol) + layout.spread(tolerances.rtol) * abs(layout.join(y)));
+  return ratio(ones_like(allowed), allowed);
+}
+
 /// |λ| by the slopes of an explicit step's last two stages.
-Array explicit_estimate(const RungeKutta& m, const Layout& layout, const Array& h,
+Array explicit_estimate(const RungeKutta& m, const Layout& layout, const Array& h, const Array& weights,
                         std::span<const Array> slopes) {
   const std::size_t leaves = layout.leaves();
   const auto [before, last] = stages_at_end(m);
-  std::vector<double> weights = m.a[last];
-  for (std::size_t j = 0; j < m.a[before].size(); ++j) weights[j] -= m.a[before][j];
+  std::vector<double> between = m.a[last];
+  for (std::size_t j = 0; j < m.a[before].size(); ++j) between[j] -= m.a[before][j];
   Arrays states, changes;
   for (std::size_t leaf = 0; leaf < leaves; ++leaf) {
-    states.push_back(stop_gradient(h * weighted(weights, slopes, leaves, leaf)));
+    states.push_back(stop_gradient(h * weighted(between, slopes, leaves, leaf)));
     changes.push_back(stop_gradient(slopes[last * leaves + leaf] - slopes[before * leaves + leaf]));
   }
-  return ratio(length_of(layout.join(changes)), length_of(layout.join(states)));
+  return ratio(length_of(weights * layout.join(changes)), length_of(weights * layout.join(states)));
 }
 
 /// What a step makes by either solver.
@@ -159,19 +168,21 @@ SolverAttempt switched_step(const SwitchedSolvers& b, const SolverStep& s) {
   };
   const Arrays no_fast = dense_of(b.fast), no_stiff = dense_of(b.stiff);
   const VectorSlope slope(s.slopes, layout);
+  const Array weights = weights_of(s.tolerances, layout, s.y0);
   const auto by_power = [&](const Array& vector, const Arrays& y1) {
     const Array at = stop_gradient(layout.join(y1)), t1 = stop_gradient(s.t1);
     const Array image =
         stop_gradient(jvp([&](const Array& y) { return slope(t1, y); }, at, stop_gradient(vector)).second);
-    const Array size = length_of(image), some = size > 0 && isfinite(size);
-    return std::pair(size, where(some, image / where(some, size, 1.), vector));
+    const Array after = length_of(weights * image), some = after > 0 && isfinite(after);
+    return std::pair(ratio(after, length_of(weights * stop_gradient(vector))),
+                     where(some, image / where(some, after, 1.), vector));
   };
 
   const auto by_fast = [&](const Parts& now) {
     const SolverAttempt a = step_of(b.fast, now.fast);
     Made m{a.y1, a.error, a.dense, no_stiff, a.state, now.stiff, array(false), Array(), now.vector, a.work};
     if (stages_at_end(b.table).second > 0)
-      m.size = explicit_estimate(b.table, layout, h, a.dense);
+      m.size = explicit_estimate(b.table, layout, h, weights, a.dense);
     else
       std::tie(m.size, m.vector) = by_power(now.vector, a.y1);
     return m;
