@@ -73,6 +73,40 @@ TEST(ShortAxes, WithGaps) {
     }
 }
 
+/// Elements apart in rows apart, near enough that vectors hold several of them, and too far.
+TEST(ShortAxes, ApartInBothDirections) {
+  for (const std::string dtype : {"f64", "f32", "bf16", "i8", "u64", "bool"})
+    for (std::int64_t n : {3, 7, 14})
+      for (std::int64_t by : {2, 3, 5, 9}) {
+        const std::string t = shaped(dtype, {40, n}), wide = shaped(dtype, {80, n * by});
+        const auto part = [&](std::int64_t first) {
+          return "slice{start=" + to_string(Dims{first % 2, first}) +
+                 ", limit=" + to_string(Dims{80, n * by}) + ", stride=" + to_string(Dims{2, by}) + "}(v0)";
+        };
+        const std::string both = dtype == "bool" ? "bit_xor" : "mul";
+        expect_compiled_equal("(v0: " + wide + ", v1: " + t + ", v2: " + wide + ") {\n v3: " + t + " = " +
+                                  part(0) + "\n v4: " + t + " = " + part(by - 1) + "\n v5: " + t + " = " +
+                                  both + "(v1, v3)\n v6: " + t + " = " + both + "(v5, v4)\n v7: bool" +
+                                  to_string(Dims{40, n}) + " = ne(v1, v6)\n v8: " + t +
+                                  " = select(v7, v6, v4)\n return v6, v8\n}",
+                              static_cast<std::uint64_t>(n * 10 + by));
+      }
+}
+
+/// One axis, with elements apart by more and less than vectors hold.
+TEST(LongAxes, Apart) {
+  for (const std::string dtype : {"f64", "f32", "bf16", "i8", "bool"})
+    for (std::int64_t by : {2, 4, 6, 8, 11, 40}) {
+      const std::string t = shaped(dtype, {77});
+      const std::string both = dtype == "bool" ? "bit_xor" : "mul";
+      expect_compiled_equal(
+          "(v0: " + shaped(dtype, {77, by}) + ", v1: " + t + ") {\n v2: " + shaped(dtype, {77, 1}) +
+          " = slice{start=" + to_string(Dims{0, by - 1}) + ", limit=" + to_string(Dims{77, by}) +
+          ", stride=[1, 1]}(v0)\n v3: " + t + " = reshape{shape=[77]}(v2)\n v4: " + t + " = " + both +
+          "(v1, v3)\n return v4\n}");
+    }
+}
+
 /// Rows backwards, and elements that are far apart.
 TEST(LongAxes, BackwardsAndApart) {
   for (const std::string dtype : dtypes)

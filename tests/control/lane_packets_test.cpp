@@ -136,7 +136,7 @@ TEST(LanePackets, MultiplyByWideMatricesThemselves) {
 
 TEST(LanePackets, MoveLargeArraysOfLanes) {
   // Arrays in memory, as lanes come and go one by one: in lengths that fill registers and in others.
-  for (std::int64_t size : {17, 24, 32, 61}) {
+  for (std::int64_t size : {17, 24, 32, 61, 64, 131}) {
     SCOPED_TRACE(size);
     auto grow = [](const Array& bound, const Array& x) {
       return while_loop([&](const Array& v) { return sum(v) < bound; },
@@ -154,6 +154,25 @@ TEST(LanePackets, MoveLargeArraysOfLanes) {
     check(x);
     check(astype(x, f32));
   }
+}
+
+TEST(LanePackets, ShareTheCodeThatMovesLargeArrays) {
+  using Two = std::pair<Array, Array>;
+  auto grow = [](const Array& bound, const Array& x, const Array& y) {
+    return while_loop([&](const Two& v) { return sum(v.first) + sum(v.second) < bound; },
+                      [](const Two& v) { return Two(v.first * 1.25, v.second * 1.5 + 0.25); }, Two(x, y));
+  };
+  const Array x = ones({20, 100}), y = ones({20, 300}), bounds = arange(20.) * 1e4;
+  const std::string code = lower(vmap(grow), bounds, x, y).compile().code_text();
+  const auto count = [&](const std::string& what) {
+    std::size_t found = 0;
+    for (std::size_t at = code.find(what); at != std::string::npos; at = code.find(what, at + 1)) ++found;
+    return found;
+  };
+  EXPECT_EQ(count("define internal void @side_by_side("), 1u);
+  EXPECT_EQ(count("define internal void @apart("), 1u);
+  EXPECT_GE(count("call void @side_by_side("), 2u);
+  EXPECT_GE(count("call void @apart("), 2u);
 }
 
 struct Growth {

@@ -60,6 +60,7 @@ class CountedLoop {
   CountedLoop(Builder& b, Value n, std::span<Value> carried = {});
   /// Positions of vectors of `step` elements in n; the last one is moved back so that it ends at n.
   CountedLoop(Builder& b, std::int64_t n, std::int64_t step, std::span<Value> carried = {});
+  CountedLoop(Builder& b, Value n, std::int64_t step);
   Value index() const { return index_; }
   /// Continues after the loop.
   void close();
@@ -74,9 +75,11 @@ class CountedLoop {
   std::optional<LoopBlocks> blocks_;
 };
 
-/// The rows of a square become its columns. (Each stage swaps the halves of ever smaller blocks across the
-/// diagonal.)
+/// The rows of a square become its columns.
 void transpose_square(Builder& b, std::span<Value> rows);
+/// The columns of a square whose rows are at these addresses. They are put together of pieces of 16 bytes,
+/// which loads do, so that the half of the shuffles is left that moves elements within such pieces.
+std::vector<Value> load_transposed(Builder& b, std::span<const ConstPointer> rows, Dtype dtype);
 
 /// A short last axis may be walked together with the one before it. An iteration is then `width` rows of n
 /// elements, which are n vectors: n phases.
@@ -167,6 +170,7 @@ class LoopNest {
   bool is_line(std::size_t access) const;
   Value load_term(std::size_t access);
   std::int64_t places_down(std::size_t access) const;
+  static Dims vectors_over(Dims places);
   Value load_each(ConstPointer p, Dtype dtype, const Dims& places);
   Value load_apart(ConstPointer p, Dtype dtype, std::int64_t stride);
   void store_rows(Pointer p, Value v, std::int64_t row_bytes);

@@ -61,6 +61,9 @@ class Lowering {
   /// What `explain` tells of them, a line each.
   std::string told_functions() const;
 
+  /// What copies large arrays of lanes from one layout to the other, by which way, dtype and lanes.
+  std::unordered_map<std::string, Function> lane_copies;
+
   const LoweringOptions& options() const { return options_; }
   /// Starts the function whose first parameter is the call's context, and reads from it what the code needs.
   void enter(Pointer context);

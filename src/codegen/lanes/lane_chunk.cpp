@@ -187,7 +187,7 @@ Place LaneChunk::input(ValueId v, Value ids, Value mask) {
   place = made.place();
   if (aval.size() == 0) return place;
   if (transposes_lanes(b, aval.dtype(), aval.size(), width)) {
-    put_side_by_side(b, {ids, aval.size(), aval.dtype()}, in_[v], made.base(), mask);
+    put_side_by_side(lowering, {ids, aval.size(), aval.dtype()}, in_[v], made.base(), mask);
     return place;
   }
   b.set_lanes(1);
@@ -235,7 +235,7 @@ void LaneChunk::store_outputs(Region& region, Value ids, Value mask) {
     }
     const ConstPointer base = b.offset(place.base, place.view.offset * bytes_of(aval) * place.lanes);
     if (place.lanes == width && transposes_lanes(b, aval.dtype(), aval.size(), width)) {
-      put_apart(b, {safe_ids(ids), aval.size(), aval.dtype()}, base, out_[i], mask);
+      put_apart(lowering, {safe_ids(ids), aval.size(), aval.dtype()}, base, out_[i], mask);
       continue;
     }
     b.set_lanes(1);

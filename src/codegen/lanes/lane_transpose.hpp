@@ -4,7 +4,7 @@
 // operands and results of map_lanes are; and side by side, the packet's copies of one element next to each
 // other.
 
-#include "codegen/builder/builder.hpp"
+#include "codegen/emit/lowering.hpp"
 
 namespace apsis::detail {
 
@@ -18,9 +18,9 @@ struct LaneArrays {
 
 bool transposes_lanes(const Builder& b, Dtype dtype, std::int64_t size, int lanes);
 /// `apart`: those of all lanes. What lanes outside `mask` get is not said; no handle: all lanes.
-void put_side_by_side(Builder& b, const LaneArrays& arrays, ConstPointer apart, Pointer packet,
-                      Value mask = {});
+void put_side_by_side(Lowering& lowering, const LaneArrays& arrays, ConstPointer apart, Pointer packet,
+                      Value mask);
 /// Of the lanes in `mask` alone.
-void put_apart(Builder& b, const LaneArrays& arrays, ConstPointer packet, Pointer apart, Value mask);
+void put_apart(Lowering& lowering, const LaneArrays& arrays, ConstPointer packet, Pointer apart, Value mask);
 
 }  // namespace apsis::detail
