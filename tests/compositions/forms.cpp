@@ -368,7 +368,8 @@ const Form table[] = {
              const std::vector<Array> next = c.blocks[0]({astype(s[0], dtype) * 0.25, s[1], s[2]});
              return State{s[0] + 1, next[0], next[1]};
            },
-           State{array(std::int64_t{0}), c.in[0], c.in[1]}, {.checkpoints = checkpoints(c.step)});
+           State{array(std::int64_t{0}), c.in[0], c.in[1]},
+           {.kind = loop_kind(c.step, checkpoints(c.step)), .checkpoints = checkpoints(c.step)});
        return end[1];
      },
      [](const TensorCall& c) {

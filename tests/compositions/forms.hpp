@@ -57,6 +57,13 @@ std::span<const Form> nest_forms();
 /// Of all of them.
 const Form* find_form(std::string_view name);
 
+/// The kind of a while loop that keeps so many states; of those that keep all, the ones whose first number,
+/// their trips, is even go by sensitivities.
+inline Loop loop_kind(const Step& step, std::int64_t checkpoints) {
+  const bool even = static_cast<std::int64_t>(step.numbers[0]) % 2 == 0;
+  return even && checkpoints == 0 ? Loop::Sensitivities : Loop::Checkpointed;
+}
+
 /// A block as Apsis wants it.
 inline auto unary(const Call<Array>& call, std::size_t block = 0) {
   return [f = call.blocks[block]](const Array& x) { return f({x})[0]; };

@@ -51,7 +51,9 @@ Arrays run_while(const ArrayCall& c) {
       },
       [&](const Arrays& s) { return with_first(s[0] + 1, c.blocks[0](s)); },
       with_first(array(std::int64_t{0}), without_last(c.in)),
-      {.max_steps = kind == 2 ? most : -1, .checkpoints = whole(c.step, 2)});
+      {.max_steps = kind == 2 ? most : -1,
+       .kind = loop_kind(c.step, whole(c.step, 2)),
+       .checkpoints = whole(c.step, 2)});
   return {end.begin() + 1, end.end()};
 }
 Tensors repeat(const TensorCall& c, std::int64_t trips, bool bounded) {

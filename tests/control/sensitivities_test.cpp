@@ -61,6 +61,31 @@ TEST(Sensitivities, LanesAreSingleCalls) {
   }
 }
 
+// A loop in the equation of a root is differentiated forwards, then backwards twice: what the first of these
+// records for the second has no columns.
+TEST(Sensitivities, InRootsSeveralTimes) {
+  const auto root = [](const WhileOptions& options) {
+    return [=](const Array& a) {
+      return custom_root([&](const Array& b) { return wave(array(std::int64_t{9}), a, b, options) - 0.5; },
+                         array(1.3),
+                         [](const auto& f, const Array& start) {
+                           Array x = start;
+                           for (int i = 0; i < 8; ++i) x = x - f(x) / jvp(f, x, array(1.)).second;
+                           return x;
+                         },
+                         [](const auto& slope, const Array& y) { return y / slope(ones_like(y)); });
+    };
+  };
+  const auto few_moved = root(few), taped = root({});
+  const Array a = array(0.7);
+  expect_near(wave(array(std::int64_t{9}), a, few_moved(a), few), array(0.5), 1e-12);
+  const Array slope = (taped(a + 1e-4) - taped(a - 1e-4)) / 2e-4;
+  expect_near(jit(grad(few_moved))(a), slope, 1e-6);
+  expect_near(grad(grad(few_moved))(a), grad(grad(taped))(a), 1e-12);
+  expect_near(jit(grad(grad(few_moved)))(a), grad(grad(taped))(a), 1e-12);
+  expect_near(jit(grad(grad(grad(few_moved))))(a), jit(grad(grad(grad(taped))))(a), 1e-11);
+}
+
 // More numbers, complex ones, derivatives that are known by their transpose alone, and those that go from
 // lane to lane: a tape.
 TEST(Sensitivities, ElseThereIsATape) {

@@ -43,6 +43,8 @@ void note_columns(std::size_t columns) {
 TangentColumns::TangentColumns(const SplitLoop& loop, const LinearizeRule& r)
     : loop_(loop), trace_(static_cast<StageTrace&>(*r.tangent_trace)) {
   if (is_mixed(r) || needs_all_tangents(*loop.linear)) return;
+  // What a loop records for another derivative has no columns, only what it carries.
+  if (count(slice_mask(loop.out_mask, loop.carries, loop.out_mask.size() - loop.carries)) > 0) return;
   sources_ = trace_.inputs();
   std::vector<Array> moving = loop.tangents.consts;
   append(moving, loop.tangents.carry);
