@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <limits>
 #include <type_traits>
+#include <utility>
 
 #include "ops/complex_model.hpp"
 
@@ -25,6 +26,32 @@ constexpr bool is_small_matrix(std::int64_t rows, std::int64_t columns) {
 }
 
 namespace small {
+
+/// An index or a size that is known when code is compiled; others are of type int.
+template <int n>
+using Fixed = std::integral_constant<int, n>;
+template <class Index>
+inline constexpr bool is_fixed = false;
+template <int n>
+inline constexpr bool is_fixed<Fixed<n>> = true;
+
+template <class Index>
+constexpr auto after(Index i) {
+  if constexpr (is_fixed<Index>)
+    return Fixed<Index::value + 1>();
+  else
+    return i + 1;
+}
+/// Calls step(i) for i from `first` below `last`, written out where both are fixed.
+template <class First, class Last, class Step>
+[[gnu::always_inline]] inline void each(First first, Last last, const Step& step) {
+  if constexpr (is_fixed<First> && is_fixed<Last>)
+    [&]<int... i>(std::integer_sequence<int, i...>) __attribute__((always_inline)) {
+      (step(Fixed<First::value + i>()), ...);
+    }
+  (std::make_integer_sequence<int, (Last::value > First::value ? Last::value - First::value : 0)>());
+  else for (int i = first; i < last; ++i) step(i);
+}
 
 template <class M, class V>
 [[gnu::always_inline]] inline void exchange(const M& m, typename M::B condition, V& a, V& b) {
@@ -140,26 +167,34 @@ constexpr Triangle triangle_of(bool left_side, bool lower, bool transpose_a, boo
       .lower = lower != transposed, .transposed = transposed, .unit = unit_diagonal, .across = !left_side};
 }
 
+/// The same with one right side, known when code is compiled.
+template <bool is_lower, bool is_transposed, bool is_unit = false>
+struct FixedTriangle {
+  static constexpr bool lower = is_lower, transposed = is_transposed, unit = is_unit, across = false;
+};
+
 /// T·X = B in place of B, the n × columns matrix x.
-template <class M, class Side, class Columns>
-[[gnu::always_inline]] inline void solve_triangle(const M& m, Triangle t, Side n, Columns columns,
+template <class M, class T, class Side, class Columns>
+[[gnu::always_inline]] inline void solve_triangle(const M& m, T t, Side n, Columns columns,
                                                   const typename M::F* a, typename M::F* x) {
   const auto entry = [&](int i, int j) { return a[t.transposed ? j * n + i : i * n + j]; };
   const auto at = [&](int i, int c) { return t.across ? c * n + i : i * columns + c; };
-  for (int step = 0; step < n; ++step) {
-    const int j = t.lower ? step : n - 1 - step;
-    if (!t.unit) {
-      const Divisor<M> diagonal(m, entry(j, j));
-      for (int c = 0; c < columns; ++c) x[at(j, c)] = diagonal.under(m, x[at(j, c)]);
-    }
-    for (int c = 0; c < columns; ++c) {
-      const auto minus = m.neg(x[at(j, c)]);
-      for (int later = step + 1; later < n; ++later) {
-        const int i = t.lower ? later : n - 1 - later;
-        x[at(i, c)] = m.fma(entry(i, j), minus, x[at(i, c)]);
-      }
-    }
-  }
+  each(
+      Fixed<0>(), n, [&](auto step) __attribute__((always_inline)) {
+        const int j = t.lower ? int{step} : n - 1 - step;
+        if (!t.unit) {
+          const Divisor<M> diagonal(m, entry(j, j));
+          for (int c = 0; c < columns; ++c) x[at(j, c)] = diagonal.under(m, x[at(j, c)]);
+        }
+        for (int c = 0; c < columns; ++c) {
+          const auto minus = m.neg(x[at(j, c)]);
+          each(
+              after(step), n, [&](auto later) __attribute__((always_inline)) {
+                const int i = t.lower ? int{later} : n - 1 - later;
+                x[at(i, c)] = m.fma(entry(i, j), minus, x[at(i, c)]);
+              });
+        }
+      });
 }
 
 /// A·X = B, or Aᵀ·X = B, in place of B by the factors of A.
@@ -169,11 +204,11 @@ template <class M, class Side, class Columns>
                                                   typename M::F* x) {
   if (!transposed) {
     exchange_all(m, n, columns, pivots, x, false);
-    solve_triangle(m, {.lower = true, .transposed = false, .unit = true}, n, columns, lu, x);
-    solve_triangle(m, {.lower = false, .transposed = false, .unit = false}, n, columns, lu, x);
+    solve_triangle(m, FixedTriangle<true, false, true>(), n, columns, lu, x);
+    solve_triangle(m, FixedTriangle<false, false>(), n, columns, lu, x);
   } else {
-    solve_triangle(m, {.lower = true, .transposed = true, .unit = false}, n, columns, lu, x);
-    solve_triangle(m, {.lower = false, .transposed = true, .unit = true}, n, columns, lu, x);
+    solve_triangle(m, FixedTriangle<true, true>(), n, columns, lu, x);
+    solve_triangle(m, FixedTriangle<false, true, true>(), n, columns, lu, x);
     exchange_all(m, n, columns, pivots, x, true);
   }
 }
@@ -184,7 +219,7 @@ template <class M, class Side, class Columns>
                                          typename M::F* x) {
   const Elimination<M> elimination{.m = m, .a = a, .pivots = nullptr, .right = x, .keeps_l = false};
   elimination.run(n, n, columns);
-  solve_triangle(m, {.lower = false, .transposed = false, .unit = false}, n, columns, a, x);
+  solve_triangle(m, FixedTriangle<false, false>(), n, columns, a, x);
 }
 
 /// The lower triangle of A = L·Lᴴ → L with zeros above; NaN where A is not positive definite. Of the diagonal
@@ -197,19 +232,32 @@ template <class M, class Side>
   const auto zero = real.constant(0),
              nan = real.constant(std::numeric_limits<typename M::Scalar>::quiet_NaN());
   auto positive = real.lt(zero, real_part(m, a[0]));
-  for (int k = 0; k < n; ++k) {
-    positive = m.and_(positive, real.lt(zero, real_part(m, a[k * n + k])));
-    const auto diagonal = real.sqrt(real_part(m, a[k * n + k]));
-    a[k * n + k] = from_real(m, diagonal);
-    for (int i = k + 1; i < n; ++i) a[i * n + k] = over_real(m, a[i * n + k], diagonal);
-    for (int i = k + 1; i < n; ++i) {
-      const auto minus = m.neg(a[i * n + k]);
-      for (int j = k + 1; j <= i; ++j) a[i * n + j] = m.fma(minus, conj(m, a[j * n + k]), a[i * n + j]);
-    }
-  }
+  each(
+      Fixed<0>(), n, [&](auto k) __attribute__((always_inline)) {
+        positive = m.and_(positive, real.lt(zero, real_part(m, a[k * n + k])));
+        const auto diagonal = real.sqrt(real_part(m, a[k * n + k]));
+        a[k * n + k] = from_real(m, diagonal);
+        each(
+            after(k), n, [&](auto i) __attribute__((always_inline)) {
+              a[i * n + k] = over_real(m, a[i * n + k], diagonal);
+            });
+        each(
+            after(k), n, [&](auto i) __attribute__((always_inline)) {
+              const auto minus = m.neg(a[i * n + k]);
+              each(
+                  after(k), after(i), [&](auto j) __attribute__((always_inline)) {
+                    a[i * n + j] = m.fma(minus, conj(m, a[j * n + k]), a[i * n + j]);
+                  });
+            });
+      });
   const F nothing = from_real(m, zero), undefined = times_real(m, m.constant(1), nan);
-  for (int i = 0; i < n; ++i)
-    for (int j = 0; j < n; ++j) a[i * n + j] = j > i ? nothing : m.select(positive, a[i * n + j], undefined);
+  each(
+      Fixed<0>(), n, [&](auto i) __attribute__((always_inline)) {
+        each(
+            Fixed<0>(), n, [&](auto j) __attribute__((always_inline)) {
+              a[i * n + j] = j > i ? nothing : m.select(positive, a[i * n + j], undefined);
+            });
+      });
 }
 
 /// A power of two near |x|, and its inverse, so that squares of scaled numbers neither overflow nor vanish.

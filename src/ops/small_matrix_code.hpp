@@ -178,8 +178,7 @@ template <int step, int lanes, class T, class V, class Size>
   for (int e = 0; e < size; ++e) std::memcpy(to + e * lanes, &from[e * step], sizeof(V));
 }
 
-template <int n>
-using Fixed = std::integral_constant<int, n>;
+using small::Fixed;
 
 /// Calls run(n), with n as a constant for these sides, which are written out.
 template <int... sides, class Run>
@@ -243,7 +242,7 @@ struct Code {
   template <bool packs>
   static void cholesky_of(std::int64_t count, int side, From from, To to) {
     with_side(side, [&](auto n) {
-      const auto size = side * side;
+      const auto size = n * n;
       for (std::int64_t first = 0; first < count; first += lanes) {
         F a[room<decltype(n)>];
         read(from, first, count, size, a);
@@ -274,10 +273,14 @@ struct Code {
     with_right_sides(
         side, width, matrices, count, a_from, b_from, to,
         [&](std::int64_t, F* a) {
-          if (p.conjugate_a) small::conjugate(M(), side * side, a);
+          if constexpr (complex)
+            if (p.conjugate_a) small::conjugate(M(), side * side, a);
         },
         [&](auto n, auto columns, const F* a, F* x) {
-          small::solve_triangle(M(), triangle, n, columns, a, x);
+          if constexpr (small::is_fixed<decltype(n)>)
+            with_triangle(triangle, [&](auto fixed) { small::solve_triangle(M(), fixed, n, columns, a, x); });
+          else
+            small::solve_triangle(M(), triangle, n, columns, a, x);
         });
   }
 
@@ -293,7 +296,7 @@ struct Code {
   }
 
   static void solve(std::int64_t count, int side, int width, From a_from, From b_from, To to) {
-    with_right_sides(
+    with_right_sides<true>(
         side, width, count, count, a_from, b_from, to, [](std::int64_t, F*) {},
         [](auto n, auto columns, F* a, F* x) { small::solve(M(), n, columns, a, x); });
   }
@@ -353,6 +356,16 @@ struct Code {
       small_code::with_side(n, run);
   }
 
+  /// Calls run(triangle), as constants if its diagonal is not one.
+  template <class Run>
+  [[gnu::always_inline]] static void with_triangle(small::Triangle t, const Run& run) {
+    if (t.unit) return run(t);
+    if (t.lower)
+      t.transposed ? run(small::FixedTriangle<true, true>()) : run(small::FixedTriangle<true, false>());
+    else
+      t.transposed ? run(small::FixedTriangle<false, true>()) : run(small::FixedTriangle<false, false>());
+  }
+
   /// Calls run(std::bool_constant): whether there is anything packed, which other code knows nothing of.
   template <class Run>
   static void with_layout(bool packs, const Run& run) {
@@ -360,8 +373,8 @@ struct Code {
   }
 
   /// Calls also(first, a) and run(n, columns, a, x) for the packets of equations that begin with `first`.
-  /// Where right sides or solutions are packed, so are the matrices.
-  template <class Also, class Run>
+  /// Where right sides or solutions are packed, so are the matrices. `changes`: whether `run` writes to a.
+  template <bool changes = false, class Also, class Run>
   static void with_right_sides(int side, int width, std::int64_t matrices, std::int64_t count, From a_from,
                                From b_from, To to, const Also& also, const Run& run) {
     const auto all = [&](auto n, auto columns) {
@@ -380,10 +393,18 @@ struct Code {
     };
     const auto all_packed = [&](auto n, auto columns) {
       const int of_a = n * n, of_b = n * columns;
-      F a[room<decltype(n)>], x[most_small_elements];
+      // Real numbers that stay as they are are read where they are.
+      constexpr bool copied = complex || changes;
+      F copy[copied ? room<decltype(n)> : 1], x[most_small_elements];
       for (std::int64_t first = 0; first < count; first += lanes) {
-        read_packed(a_from, first, of_a, a);
-        also(first, a);
+        if constexpr (copied) read_packed(a_from, first, of_a, copy);
+        also(first, copy);
+        const auto a = [&] {
+          if constexpr (copied)
+            return &copy[0];
+          else
+            return reinterpret_cast<const F*>(a_from.re + first * of_a);
+        }();
         if (b_from.packed)
           read_packed(b_from, first, of_b, x);
         else

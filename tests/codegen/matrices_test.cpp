@@ -159,6 +159,28 @@ TEST(Matrices, ManyByBlocks) {
                                 reshape(s.b, {first, -1, 8}));
 }
 
+// Whatever triangle of the factor is read, and however.
+TEST(Matrices, ManyByBlocksWithAnyTriangle) {
+  const auto all = [](const Array& a, const Array& b) {
+    const Array l = linalg::cholesky(matmul(a, matrix_transpose(a)) + eye(a.dim(-1), -1, 0, a.dtype()));
+    Array x = expand_dims(b, -1);
+    for (const bool lower : {true, false})
+      for (const bool transpose_a : {false, true})
+        for (const bool unit_diagonal : {false, true})
+          x = linalg::triangular_solve(l, x,
+                                       {.left_side = true,
+                                        .lower = lower,
+                                        .transpose_a = transpose_a,
+                                        .unit_diagonal = unit_diagonal});
+    return linalg::solve(l, squeeze(x, -1));
+  };
+  for (const std::int64_t n : {6, 8}) {
+    const Systems s = systems(1003, n, f64), t = systems(2003, n, f32);
+    expect_graph_compiled_equal(vmap(all), s.a, s.b);
+    expect_graph_compiled_equal(vmap(all), t.a, t.b);
+  }
+}
+
 TEST(Matrices, DerivativesInLanes) {
   const auto loss = [](const Array& a, const Array& b) { return sum(sin(linalg::solve(a, b))); };
   const auto complex_loss = [](const Array& a, const Array& b) {
