@@ -59,15 +59,4 @@ Array argpartition(const Array& x, std::int64_t kth, int axis, Loc loc) {
   return argsort(x, along);
 }
 
-std::pair<Array, Array> top_k(const Array& x, std::int64_t k, int axis, Loc loc) {
-  const LocScope place(loc);
-  const int along = checked_axis("top_k", axis, x);
-  check_count("top_k", k);
-  if (k > x.dim(along))
-    fail(messages::array_few,
-         {"top_k", std::to_string(k), "axis " + std::to_string(along), to_string(x.aval())});
-  const Array places = part(argsort(x, {.axis = along, .descending = true}), along, 0, k);
-  return {take_along_axis(x, places, along), places};
-}
-
 }  // namespace apsis

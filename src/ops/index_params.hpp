@@ -99,11 +99,23 @@ struct SortParams {
   }
 };
 
+/// top_k: of the entries along `axis` the `count` greatest, the greatest first, and where they are (i64). NaN
+/// is greater than all numbers, -0 equals 0; equal entries keep their order.
+struct TopKParams {
+  std::int64_t axis = 0, count = 0;
+  static void each(auto& self, auto&& visit) {
+    visit("axis", self.axis);
+    visit("count", self.count);
+  }
+};
+
 extern const Op iota_op, concatenate_op, pad_op, dynamic_slice_op, dynamic_update_slice_op, gather_op,
-    scatter_op, sort_op;
+    scatter_op, sort_op, top_k_op;
 
 namespace lax {
 Array gather(const Array& a, const Array& indices, const GatherParams& params);
+/// Of each line along `axis` the entries at `places`, which has the lines of `a`.
+Array entries_at(const Array& a, const Array& places, std::int64_t axis);
 Array scatter(const Array& a, const Array& indices, const Array& updates, const ScatterParams& params);
 }  // namespace lax
 

@@ -120,6 +120,16 @@ Array gather(const Array& a, const Array& indices, const GatherParams& params) {
   return bind1(gather_op, make_params(params), {a, indices});
 }
 
+Array entries_at(const Array& a, const Array& places, std::int64_t axis) {
+  GatherParams p;
+  p.slice_sizes = Dims::filled(a.shape().size(), 1);
+  p.start_index_map = p.collapsed_slice_dims = {axis};
+  for (std::int64_t i = 0; i < a.ndim(); ++i)
+    if (i != axis) p.operand_batching_dims.push_back(i);
+  p.start_indices_batching_dims = p.operand_batching_dims;
+  return gather(a, expand_axis(places, a.ndim()), p);
+}
+
 Array scatter(const Array& a, const Array& indices, const Array& updates, const ScatterParams& params) {
   return bind1(scatter_op, make_params(params), {a, indices, updates});
 }

@@ -11,6 +11,7 @@
 #include "ops/index_rules.hpp"
 #include "ops/messages.hpp"
 #include "ops/sort_lines.hpp"
+#include "ops/sort_order.hpp"
 
 namespace apsis {
 namespace detail {
@@ -61,20 +62,6 @@ void sort_evaluate(const Params& params, std::span<const Array> in, std::span<Ar
   }
 }
 
-struct Ordered {
-  Value less, equal;
-};
-
-Ordered emit_order(Emitter& e, Value a, Value b) {
-  if (a.dtype == Dtype::F16 || a.dtype == Dtype::BF16)
-    return emit_order(e, e.convert(a, Dtype::F32), e.convert(b, Dtype::F32));
-  if (a.dtype == Dtype::Bool) return {e.bit_and(e.bit_not(a), b), e.bit_not(e.bit_xor(a, b))};
-  Value less = e.compare(Compare::Lt, a, b), equal = e.compare(Compare::Eq, a, b);
-  if (!is_floating(a.dtype)) return {less, equal};
-  Value nan_a = e.compare(Compare::Ne, a, a), nan_b = e.compare(Compare::Ne, b, b);
-  return {e.bit_or(less, e.bit_and(e.bit_not(nan_a), nan_b)), e.bit_or(equal, e.bit_and(nan_a, nan_b))};
-}
-
 // Exchanges of neighbours where the right one is strictly less, which is stable: bubble sort as a network.
 void sort_emit(Emitter& e, const Params& params, std::span<const Aval> in_avals, std::span<const Value> in,
                std::span<const Aval>, std::span<Value> out) {
@@ -93,7 +80,7 @@ void sort_emit(Emitter& e, const Params& params, std::span<const Aval> in_avals,
       for (std::int64_t k = 0; k < end; ++k) {
         Condition later;
         for (std::size_t key = static_cast<std::size_t>(p.num_keys); key-- > 0;) {
-          Ordered o = emit_order(e, at(key, k + 1), at(key, k));
+          EmittedOrder o = emit_order(e, at(key, k + 1), at(key, k));
           later = later ? e.bit_or(o.less, e.bit_and(o.equal, *later)) : o.less;
         }
         for (std::size_t i = 0; i < operands; ++i) {
@@ -108,21 +95,13 @@ void sort_emit(Emitter& e, const Params& params, std::span<const Aval> in_avals,
 // Tangents follow the permutation, which is sorted along as one more operand.
 void sort_jvp(const JvpRule& r) {
   const auto& p = r.params.as<SortParams>();
-  const Shape& shape = r.primals[0].shape();
   std::vector<Array> operands(r.primals.begin(), r.primals.end());
-  operands.push_back(lax::iota(Dtype::I64, shape, static_cast<int>(p.axis)));
+  operands.push_back(lax::iota(Dtype::I64, r.primals[0].shape(), static_cast<int>(p.axis)));
   std::vector<Array> sorted(operands.size());
   bind(sort_op, r.params, operands, sorted);
-  GatherParams g;
-  g.slice_sizes = Dims::filled(shape.size(), 1);
-  g.start_index_map = g.collapsed_slice_dims = {p.axis};
-  for (std::int64_t i = 0; i < shape.rank(); ++i)
-    if (i != p.axis) g.operand_batching_dims.push_back(i);
-  g.start_indices_batching_dims = g.operand_batching_dims;
-  Array places = lax::expand_axis(sorted.back(), shape.rank());
   for (std::size_t i = 0; i < r.outs.size(); ++i) {
     r.outs[i] = sorted[i];
-    if (!r.tangents[i].is_empty()) r.out_tangents[i] = lax::gather(r.tangents[i], places, g);
+    if (!r.tangents[i].is_empty()) r.out_tangents[i] = lax::entries_at(r.tangents[i], sorted.back(), p.axis);
   }
 }
 

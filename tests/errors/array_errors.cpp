@@ -47,7 +47,8 @@ APSIS_PROVOKES(
     "traced; say how many with {.size = n}, or call it outside of the transformed function",
     jit([](const Array& x) { return unique(x); })(x3))
 
-APSIS_PROVOKES(array_few, "[top_k] needs at least 4 entries along axis 0 of f64[3]", top_k(x3, 4))
+APSIS_PROVOKES(array_few, "[multi_dot] needs at least 2 entries along the list of arrays",
+               linalg::multi_dot({x3}))
 
 APSIS_PROVOKES(
     per_axis_sizes,

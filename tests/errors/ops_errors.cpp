@@ -241,6 +241,9 @@ APSIS_PROVOKES(einsum_equation,
 APSIS_PROVOKES(sort_shapes, "[sort] arrays sorted together must have one shape, got [2, 3] and [3]",
                sort(std::vector{x3, x23}))
 
+APSIS_PROVOKES(top_k_count, "[top_k] 4 entries are wanted along axis 0 of f64[3]; give a number from 0 to 3",
+               top_k(x3, 4))
+
 APSIS_PROVOKES(sort_keys, "[sort] 3 keys among 2 arrays; give a number from 1 to the number of arrays",
                sort(std::vector{x3, x3}, -1, 3))
 

@@ -322,6 +322,16 @@ Record scatter_record() {
   return record;
 }
 
+/// Few different values, so that ties are common; NaN and zeros of both signs among them.
+Array with_ties(Random& random, Dtype dtype, const Shape& shape) {
+  const Array x = random_array(random, dtype, shape, -2, 2);
+  if (!is_floating(dtype)) return x;
+  std::vector<double> values = x.to_vector<double>();
+  for (double& v : values)
+    v = v > 1 ? std::numeric_limits<double>::quiet_NaN() : v > 0 ? 0. : v > -1 ? -0. : -1.;
+  return array_of(dtype, shape, values);
+}
+
 Record sort_record() {
   Random random(28);
   Record record{&sort_op, {}, {}};
@@ -329,15 +339,8 @@ Record sort_record() {
        std::vector<std::pair<Shape, std::int64_t>>{{{7}, 0}, {{3, 4}, 1}, {{3, 2}, 0}, {{0}, 0}, {{1}, 0}}) {
     for (Dtype dtype : dtypes_of(shape == Shape{7}))
       for (std::int64_t keys : {1, 2}) {
-        // Few different values, so that ties are common; the second operand tells whether the sort is stable.
-        Array first = random_array(random, dtype, shape, -2, 2);
-        if (is_floating(dtype))
-          first = array_of(dtype, shape, [&] {
-            std::vector<double> values = first.to_vector<double>();
-            for (double& v : values)
-              v = v > 1 ? std::numeric_limits<double>::quiet_NaN() : v > 0 ? 0. : v > -1 ? -0. : -1.;
-            return values;
-          }());
+        // The second operand tells whether the sort is stable.
+        const Array first = with_ties(random, dtype, shape);
         record.examples.push_back(
             {std::string(name_of(dtype)) + to_string(shape) + " by " + std::to_string(keys),
              make_params(SortParams{axis, keys}),
@@ -348,6 +351,26 @@ Record sort_record() {
         {to_string(shape),
          make_params(SortParams{axis, 1}),
          {random_array(random, Dtype::F64, shape, -2, 2), random_array(random, Dtype::F64, shape, -2, 2)}});
+  }
+  return record;
+}
+
+Record top_k_record() {
+  Random random(30);
+  Record record{&top_k_op, {}, {}};
+  for (const auto& [shape, axis, count] :
+       std::vector<std::tuple<Shape, std::int64_t, std::int64_t>>{{{7}, 0, 3},
+                                                                  {{3, 4}, 1, 2},
+                                                                  {{3, 2}, 0, 3},
+                                                                  {{4}, 0, 0},
+                                                                  {{0, 3}, 1, 2},
+                                                                  {{1}, 0, 1},
+                                                                  {{2, 90, 3}, 1, 40}}) {
+    const Params params = make_params(TopKParams{axis, count});
+    for (Dtype dtype : dtypes_of(shape == Shape{7}))
+      record.examples.push_back(
+          {std::string(name_of(dtype)) + to_string(shape), params, {with_ties(random, dtype, shape)}});
+    record.smooth.push_back({to_string(shape), params, {random_array(random, Dtype::F64, shape, -2, 2)}});
   }
   return record;
 }
@@ -406,7 +429,7 @@ std::vector<Record> move_records() {
   std::vector<Record> all = view_records();
   for (Record (*make)() : {concatenate_record, pad_record, iota_record, program_array_record,
                            dynamic_slice_record, dynamic_update_record, gather_record, scatter_record,
-                           sort_record, dot_record, barrier_record, threefry_record})
+                           sort_record, top_k_record, dot_record, barrier_record, threefry_record})
     all.push_back(make());
   std::ranges::move(complex_records(), std::back_inserter(all));
   return all;

@@ -2,8 +2,6 @@
 
 // More orders of entries, as in jax.numpy. NaN counts as the greatest number.
 
-#include <utility>
-
 #include "apsis/ops/sort.hpp"
 
 namespace apsis {
@@ -25,8 +23,5 @@ Array lexsort(std::initializer_list<Array> keys, int axis = -1, Loc loc = Loc::h
 Array partition(const Array& x, std::int64_t kth, int axis, Loc loc = Loc::here());
 /// The indices of such an order.
 Array argpartition(const Array& x, std::int64_t kth, int axis, Loc loc = Loc::here());
-/// The k greatest entries of an axis, the greatest first, and where they are (i64). Throws for more than
-/// there are.
-std::pair<Array, Array> top_k(const Array& x, std::int64_t k, int axis = -1, Loc loc = Loc::here());
 
 }  // namespace apsis
