@@ -121,17 +121,19 @@ TEST(LongAxes, BackwardsAndApart) {
     }
 }
 
-/// So long a body that two vectors go side by side.
+/// So long a body that two vectors go side by side, where a vector is not as wide as that alone.
 TEST(LongAxes, LongBodies) {
-  for (const std::string dtype : {"f64", "f32"}) {
+  for (const std::string dtype : {"f64", "f32", "bf16", "i32", "i8", "bool"}) {
     const std::string t = shaped(dtype, {16411});
+    const std::string first = dtype == "bool" ? "bit_xor" : "mul",
+                      second = dtype == "bool" ? "bit_or" : "maximum";
     std::string text = "(v0: " + t + ", v1: " + t + ") {\n";
-    for (int k = 2; k < 40; k += 2) {
+    for (int k = 2; k < 60; k += 2) {
       const std::string last = "v" + std::to_string(k - 1), made = "v" + std::to_string(k);
-      text += made + ": " + t + " = mul(" + last + ", v0)\n v" + std::to_string(k + 1) + ": " + t +
-              " = maximum(" + made + ", v1)\n";
+      text += made + ": " + t + " = " + first + "(" + last + ", v0)\n v" + std::to_string(k + 1) + ": " + t +
+              " = " + second + "(" + made + ", v1)\n";
     }
-    expect_compiled_equal(text + " return v39\n}");
+    expect_compiled_equal(text + " return v59\n}");
   }
 }
 

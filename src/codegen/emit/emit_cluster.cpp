@@ -258,7 +258,7 @@ void Fusion::in_any_order() {
   // by one, in a loop of its own that should not be short.
   if ((chained_reads() > 1 || loop_.in_order) && loop_.width > 1)
     loop_.width = std::min(4 * loop_.width, most_lanes);
-  if (waits_long() && loop_.width > 1) loop_.width *= 2;
+  if (waits_long() && loop_.width > 1 && loop_.width < most_lanes) loop_.width *= 2;
   constexpr std::int64_t most_phases = 16, most_in_phases = 256;
   if (loop_.in_order) return;
   loop_.most_phases = static_cast<int>(
