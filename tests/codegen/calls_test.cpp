@@ -76,6 +76,24 @@ TEST(Calls, LanesShareFunctionsToo) {
   EXPECT_EQ(calls_of(vmap(loop), linspace(0., 1., 64)), Counts(1, 2));
 }
 
+/// What a function leaves for its pull-back stays in memory, so that both are worth a call.
+TEST(Calls, GradientsShareFunctionsToo) {
+  const auto slope = grad(repeated(40, 6));
+  EXPECT_EQ(calls_of(slope, Array(0.3)), Counts(2, 12));
+  const auto loop = [&](const Array& x) {
+    return while_loop([](const Array& y) { return y < 2.; },
+                      [&](const Array& y) { return y + abs(slope(y)) + 0.1; }, x);
+  };
+  // The first cotangent is the same in all lanes.
+  EXPECT_EQ(calls_of(vmap(loop), linspace(0., 1., 64)), Counts(3, 12));
+  const auto of_three = grad([f = repeated(40, 4)](const Array& x) { return sum(f(x)); });
+  for (const Array& x : {linspace(-0.3, 0.8, 3), Array(0.3)}) {
+    const Array many = stack({x, x + 0.2, x * 0.7, x - 0.1, x * 0.5});
+    detail::expect_compiled_equal(*detail::parse_graph(trace(of_three, x).text()), {&x, 1});
+    detail::expect_compiled_equal(*detail::parse_graph(trace(vmap(of_three), many).text()), {&many, 1});
+  }
+}
+
 /// Values, gradients and lanes of a function with arguments and results of all sizes.
 TEST(Calls, KeepAllBits) {
   const auto f = jit([](const Array& a, const Array& b, const Array& c, const Array& wanted) {
@@ -107,6 +125,7 @@ TEST(Calls, KeepAllBits) {
                       [&](const Array& y) { return y + 0.05 * abs(calls(y)) + 0.01; }, v);
   };
   expect_equal(vmap(loop), many);
+  expect_equal(vmap(grad(calls)), many);
 }
 
 }  // namespace

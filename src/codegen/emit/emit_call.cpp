@@ -4,6 +4,7 @@
 // registers through scratch memory.
 
 #include <algorithm>
+#include <map>
 
 #include "codegen/emit/equations.hpp"
 #include "ir/regions.hpp"
@@ -44,7 +45,10 @@ class FunctionCall {
     frame_parameter_ = types_.size();
     types_.push_back(pointer_type);
     arguments_.emplace_back(Pointer{});
-    for (ValueId v : outer.operands(e)) pass_operand(outer.place(v), outer.aval(v));
+    const std::vector<char>& in_memory = lowering_.shared_calls.operands_in_memory(graph_);
+    const auto operands = outer.operands(e);
+    for (std::size_t i = 0; i < operands.size(); ++i)
+      pass_operand(outer.place(operands[i]), outer.aval(operands[i]), in_memory[i] != 0);
     place_results();
     append(outer.mask().handle != nullptr);
     if (outer.mask().handle) pass(outer.mask());
@@ -65,7 +69,7 @@ class FunctionCall {
     Value status;
     b_.call(function.function, arguments_, {&status, 1});
     if (function.may_fail) lowering_.check(status);
-    for (std::uint32_t r = 0; r < results_.size(); ++r) define(r, results);
+    for (std::uint32_t r = 0; r < results_.size(); ++r) define(r, results, frame);
   }
 
  private:
@@ -97,21 +101,41 @@ class FunctionCall {
     return {first.handle};
   }
 
-  void pass_operand(const Place& from, const Aval& aval) {
+  void pass_operand(const Place& from, const Aval& aval, bool may_be_in_memory) {
     Place place = from;
     if (place.apart.handle) place = gathered(place, aval);
+    if (is_in_frame(place, aval) && !may_be_in_memory) {
+      place = {};
+      place.kind = Place::Kind::Registers;
+      place.elements = outer_.registers(from, aval);
+      b_.set_lanes(1);
+    }
     append(static_cast<std::int64_t>(place.kind));
     append(static_cast<std::int64_t>(place.elements.size()));
     for (Value v : place.elements) {
       append(b_.lanes_of(v));
       pass(v);
     }
-    if (place.kind == Place::Kind::Memory) pass(first_of(place, aval.dtype()));
+    if (is_in_frame(place, aval))
+      pass_frame(place);
+    else if (place.kind == Place::Kind::Memory)
+      pass(first_of(place, aval.dtype()));
     if (place.kind != Place::Kind::Registers) {
       append_view(place);
       append(place.view.offset);
     }
     operands_.push_back(std::move(place));
+  }
+
+  /// What another call left in its frame is passed with all else there: by the address of the frame.
+  bool is_in_frame(const Place& place, const Aval& aval) const {
+    return place.kind == Place::Kind::Memory && outer_.in_registers(aval);
+  }
+  void pass_frame(const Place& place) {
+    const auto [known, fresh] =
+        frames_.try_emplace(place.base.handle, static_cast<std::int64_t>(frames_.size()));
+    if (fresh) pass(Pointer{place.base.handle});
+    append(known->second);
   }
 
   /// Lanes that lie apart, side by side.
@@ -173,12 +197,21 @@ class FunctionCall {
     const Pointer frame = b_.pointer_parameter(1);
     int next = 2;
     std::vector<Place> operands;
-    for (const Place& passed : operands_) {
-      Place& place = operands.emplace_back(passed);
+    std::map<void*, Pointer> frames;
+    for (std::size_t i = 0; i < operands_.size(); ++i) {
+      Place& place = operands.emplace_back(operands_[i]);
       place.buffer = {};
       place.kept = {};
       for (Value& v : place.elements) v = b_.parameter(next++);
-      if (place.kind == Place::Kind::Memory) place.base = b_.pointer_parameter(next++);
+      if (place.kind != Place::Kind::Memory) continue;
+      Pointer* frame = nullptr;
+      if (is_in_frame(place, graph_.aval(static_cast<ValueId>(i)))) frame = &frames[place.base.handle];
+      if (frame && frame->handle) {
+        place.base = *frame;
+        continue;
+      }
+      place.base = b_.pointer_parameter(next++);
+      if (frame) *frame = Pointer{place.base.handle};
     }
     std::vector<Place> targets(results_.size());
     for (std::size_t r = 0; r < results_.size(); ++r) {
@@ -225,11 +258,21 @@ class FunctionCall {
   }
 
   /// After the call.
-  void define(std::uint32_t r, Pointer frame) {
+  void define(std::uint32_t r, Pointer frame, const BufferOwner& memory) {
     const ValueId v = e_.first_result + r;
     Result& result = results_[r];
     if (result.made.kind == Place::Kind::None) {
       const Aval& aval = outer_.aval(v);
+      if (outer_.is_between_calls(v)) {
+        Place place;
+        place.kind = Place::Kind::Memory;
+        place.base = frame;
+        place.view = View::contiguous(aval.shape());
+        place.view.offset = result.at / bytes_of(result, aval);
+        place.lanes = result.lanes;
+        place.buffer = BufferReader(memory);
+        return outer_.define_between_calls(v, std::move(place));
+      }
       result.made.kind = Place::Kind::Registers;
       b_.set_lanes(result.lanes);
       for (std::int64_t k = 0; k < aval.size(); ++k)
@@ -256,6 +299,7 @@ class FunctionCall {
   std::vector<Operand> arguments_;
   std::size_t frame_parameter_ = 0;
   std::vector<Place> operands_;
+  std::map<void*, std::int64_t> frames_;  // of other calls, in the order in which they are passed
   std::vector<Result> results_;
   std::int64_t frame_bytes_ = 0;  // of results in registers
 };

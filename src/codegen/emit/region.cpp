@@ -9,6 +9,7 @@
 #include "codegen/plan/result_parts.hpp"
 #include "ir/copy.hpp"
 #include "ops/table.hpp"
+#include "passes/analysis/call_cost.hpp"
 #include "passes/analysis/fusible.hpp"
 #include "passes/analysis/updates.hpp"
 
@@ -200,6 +201,11 @@ void Region::define(ValueId v, Place place) {
     place = std::move(loaded);
   }
   places_[v] = std::move(place);
+}
+
+bool Region::is_between_calls(ValueId v) {
+  if (between_calls_.empty()) between_calls_ = values_between_calls(graph_);
+  return between_calls_[v] != 0;
 }
 
 Destination Region::destination(ValueId v, int lanes) {

@@ -49,6 +49,9 @@ class Region : public PlaceAccess {
   Destination destination(ValueId v, int lanes);
   /// Where v is from here on; a value of few elements is loaded.
   void define(ValueId v, Place place);
+  /// The same for one that calls alone read: it stays in memory.
+  void define_between_calls(ValueId v, Place place) { places_[v] = std::move(place); }
+  bool is_between_calls(ValueId v);
   /// Which operands differ from lane to lane.
   std::vector<char> varying(const Eqn& e) const;
   /// Whether the part of an array that the equation takes must not be a view of it.
@@ -73,6 +76,7 @@ class Region : public PlaceAccess {
   /// By value: the concatenation that it is to be a part of, whose memory is taken when the first part is
   /// made.
   std::vector<const Eqn*> joined_in_;
+  std::vector<char> between_calls_;  // by value, once somebody asked
   Schedule schedule_;
   bool scheduled_ = false;
   bool before_loop_ = false;  // what is written now lasts through the loop

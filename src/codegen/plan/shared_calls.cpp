@@ -1,20 +1,21 @@
 #include "codegen/plan/shared_calls.hpp"
 
 #include <algorithm>
+#include <numeric>
+#include <span>
 
+#include "apsis/base/error.hpp"
 #include "ir/regions.hpp"
 #include "passes/analysis/call_cost.hpp"
 
 namespace apsis::detail {
 namespace {
 
-/// Elements that go from function to function.
-std::int64_t passed_elements(const Graph& graph, std::int64_t register_limit) {
-  std::int64_t count = 0;
-  const auto add = [&](ValueId v) { count += detail::passed_elements(graph.aval(v), register_limit); };
-  for (ValueId v = 0; v < graph.input_count(); ++v) add(v);
-  std::ranges::for_each(graph.outputs(), add);
-  return count;
+/// Which of the values `numbers` stay between calls there, too.
+void keep_between(std::vector<char>& flags, std::span<const ValueId> numbers,
+                  const std::vector<char>& between) {
+  for (std::size_t i = 0; i < flags.size(); ++i)
+    flags[i] = static_cast<char>(flags[i] && between[numbers[i]]);
 }
 
 /// Whether the function can be called: it has no effect, which belongs to a place of the program, neither
@@ -36,6 +37,7 @@ SharedCalls::SharedCalls(const Graph& program, std::int64_t register_limit, bool
 }
 
 void SharedCalls::count(const Graph& graph) {
+  const std::vector<char> between = values_between_calls(graph);
   for (const Eqn& e : graph.eqns()) {
     if (e.op->kind != OpKind::Call) {
       each_region(e.params, [&](const Graph& region) { count(region); });
@@ -44,19 +46,34 @@ void SharedCalls::count(const Graph& graph) {
     const GraphRef& function = e.params.as<CallParams>().region;
     std::vector<Called>& equal = called_[function->hash()];
     auto found = std::ranges::find(equal, function, &Called::function);
-    if (found == equal.end()) {
-      const auto worth_it = [&] {
-        return all_ || worth_calling(code_length(*function, register_limit_),
-                                     passed_elements(*function, register_limit_));
-      };
-      equal.push_back({function, 1, can_be_called(*function) && worth_it()});
-      count(*function);
-      continue;
+    const bool fresh = found == equal.end();
+    if (fresh) {
+      found = equal.insert(found, {.function = function,
+                                   .length = code_length(*function, register_limit_),
+                                   .can_be_called = can_be_called(*function),
+                                   .operands = std::vector<char>(e.operand_count, 1),
+                                   .results = std::vector<char>(e.result_count, 1)});
     }
     ++found->calls;
-    // Written once more.
-    if (!found->worth_it) count(*function);
+    std::vector<ValueId> results(e.result_count);
+    std::iota(results.begin(), results.end(), e.first_result);
+    keep_between(found->operands, graph.operands(e), between);
+    keep_between(found->results, results, between);
+    // In place, it is written once more.
+    if (fresh || !worth_it(*found)) count(*function);
   }
+}
+
+bool SharedCalls::worth_it(const Called& called) const {
+  if (!called.can_be_called || all_) return called.can_be_called;
+  std::int64_t passed = 0, staying = 0;
+  const Graph& f = *called.function;
+  const auto add = [&](ValueId v, bool between) {
+    (between ? staying : passed) += passed_elements(f.aval(v), register_limit_);
+  };
+  for (ValueId v = 0; v < f.input_count(); ++v) add(v, called.operands[v] != 0);
+  for (std::size_t r = 0; r < f.outputs().size(); ++r) add(f.outputs()[r], called.results[r] != 0);
+  return worth_calling(called.length, passed, staying);
 }
 
 const SharedCalls::Called* SharedCalls::find(const Graph& function) const {
@@ -69,7 +86,13 @@ const SharedCalls::Called* SharedCalls::find(const Graph& function) const {
 
 bool SharedCalls::contains(const Graph& function) const {
   const Called* called = find(function);
-  return called && called->worth_it && (all_ || called->calls > 1);
+  return called && worth_it(*called) && (all_ || called->calls > 1);
+}
+
+const std::vector<char>& SharedCalls::operands_in_memory(const Graph& function) const {
+  const Called* called = find(function);
+  APSIS_ASSERT(called);
+  return called->operands;
 }
 
 }  // namespace apsis::detail

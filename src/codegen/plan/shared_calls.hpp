@@ -19,14 +19,20 @@ class SharedCalls {
   /// Whether the program calls the function, or an equal one, several times, and it is long enough that code
   /// of its own costs nothing to speak of.
   bool contains(const Graph& function) const;
+  /// By operand of a function: whether all calls pass what other calls made and only calls read. It is read
+  /// where it was made.
+  const std::vector<char>& operands_in_memory(const Graph& function) const;
 
  private:
   struct Called {
     GraphRef function;
-    std::int64_t calls = 0;
-    bool worth_it = false;
+    std::int64_t calls = 0, length = 0;
+    bool can_be_called = false;
+    /// By operand, by result: whether it is between calls wherever the function is called.
+    std::vector<char> operands, results;
   };
   const Called* find(const Graph& function) const;
+  bool worth_it(const Called& called) const;
   void count(const Graph& graph);
 
   std::int64_t register_limit_ = 0;

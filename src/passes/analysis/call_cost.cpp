@@ -22,4 +22,17 @@ std::int64_t code_length(const Graph& graph, std::int64_t register_limit) {
   return length;
 }
 
+std::vector<char> values_between_calls(const Graph& graph) {
+  std::vector<char> between(graph.value_count(), 0);
+  for (const Eqn& e : graph.eqns())
+    for (std::uint32_t r = 0; r < e.result_count; ++r)
+      between[e.first_result + r] = static_cast<char>(e.op->kind == OpKind::Call);
+  for (const Eqn& e : graph.eqns()) {
+    if (e.op->kind == OpKind::Call) continue;
+    for (ValueId v : graph.operands(e)) between[v] = 0;
+  }
+  for (ValueId v : graph.outputs()) between[v] = 0;
+  return between;
+}
+
 }  // namespace apsis::detail

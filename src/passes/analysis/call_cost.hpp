@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include <vector>
+
 #include "ir/graph.hpp"
 
 namespace apsis::detail {
@@ -18,12 +20,16 @@ inline std::int64_t passed_elements(const Aval& aval, std::int64_t register_limi
   return aval.size() <= register_limit ? aval.size() : 1;
 }
 
+/// By value: whether a call makes it and calls alone read it, as the pull-back of a function reads what the
+/// function left for it. Such values stay in memory, and calls pass where they are.
+std::vector<char> values_between_calls(const Graph& graph);
+
 /// Whether a call costs nothing to speak of beside the function. It stores and loads the function's results
 /// and what the caller holds in registers: some twenty instructions, and a few for each element that is
-/// passed. Measured: docs/design/functions.md.
-inline bool worth_calling(std::int64_t length, std::int64_t passed) {
-  constexpr std::int64_t shortest = 100, passing = 32;
-  return length >= std::max(shortest, passing * passed);
+/// passed; fewer for each of the `between` elements that stay in memory. Measured: docs/design/functions.md.
+inline bool worth_calling(std::int64_t length, std::int64_t passed, std::int64_t between = 0) {
+  constexpr std::int64_t shortest = 100, passing = 32, staying = 1;
+  return length >= std::max(shortest, passing * passed + staying * between);
 }
 
 }  // namespace apsis::detail
