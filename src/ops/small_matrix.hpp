@@ -42,6 +42,20 @@ constexpr auto after(Index i) {
   else
     return i + 1;
 }
+template <class A, class B>
+constexpr auto product(A a, B b) {
+  if constexpr (is_fixed<A> && is_fixed<B>)
+    return Fixed<A::value * B::value>();
+  else
+    return a * b;
+}
+template <class A, class B>
+constexpr auto least(A a, B b) {
+  if constexpr (is_fixed<A> && is_fixed<B>)
+    return Fixed<(A::value < B::value ? A::value : B::value)>();
+  else
+    return a < b ? int{a} : int{b};
+}
 /// Calls step(i) for i from `first` below `last`, written out where both are fixed.
 template <class First, class Last, class Step>
 [[gnu::always_inline]] inline void each(First first, Last last, const Step& step) {
@@ -69,20 +83,25 @@ concept ExchangesLanes = requires(const M m, typename M::I pivot, typename M::F*
 inline constexpr int most_selected_rows = 8;
 
 /// Row k of x and row `pivot`, which is not above it, exchanged from column `from` on.
-template <class M, class Rows, class Columns>
-[[gnu::always_inline]] inline void exchange_rows(const M& m, typename M::I pivot, int k, Rows rows, int from,
+template <class M, class Row, class Rows, class From, class Columns>
+[[gnu::always_inline]] inline void exchange_rows(const M& m, typename M::I pivot, Row k, Rows rows, From from,
                                                  Columns columns, typename M::F* x) {
   if constexpr (ExchangesLanes<M>)
     if (rows > most_selected_rows) return m.exchange_rows(pivot, k, rows, from, columns, x);
-  for (int i = k + 1; i < rows; ++i) {
-    const auto here = m.eq(pivot, m.integer(i));
-    for (int j = from; j < columns; ++j) exchange(m, here, x[k * columns + j], x[i * columns + j]);
-  }
+  each(
+      after(k), rows, [&](auto i) __attribute__((always_inline)) {
+        const auto here = m.eq(pivot, m.integer(i));
+        each(
+            from, columns, [&](auto j) __attribute__((always_inline)) {
+              exchange(m, here, x[k * columns + j], x[i * columns + j]);
+            });
+      });
 }
 
 /// A = P⁻¹·L·U in place by elimination with partial pivoting: L without its diagonal below, U. A pivot is the
 /// first of the largest entries, as LAPACK's. `right` columns beside A go through the same steps.
-template <class M>
+/// `keeps_l`: whether rows of L are exchanged, too. Without, L is of no use.
+template <class M, bool keeps_l = true>
 struct Elimination {
   using F = typename M::F;
   using I = typename M::I;
@@ -91,49 +110,56 @@ struct Elimination {
   I* pivots;                 ///< row k was exchanged with row pivots[k], which is not above it; or null
   I* permutation = nullptr;  ///< row i of L·U is row permutation[i] of A
   F* right = nullptr;
-  /// Whether rows of L are exchanged, too. Without, L is of no use.
-  bool keeps_l = true;
 
   template <class Rows, class Columns, class Right>
   [[gnu::always_inline]] inline void run(Rows rows, Columns columns, Right rights) const {
     if (permutation) {
       for (int i = 0; i < rows; ++i) permutation[i] = m.integer(i);
     }
-    const int steps = rows < columns ? rows : columns;
-    for (int k = 0; k < steps; ++k) {
-      const I pivot = largest_below(k, rows, columns);
-      if (pivots) pivots[k] = pivot;
-      if (permutation) {
-        for (int i = k + 1; i < rows; ++i)
-          exchange(m, m.eq(pivot, m.integer(i)), permutation[k], permutation[i]);
-      }
-      exchange_rows(m, pivot, k, rows, keeps_l ? 0 : k, columns, a);
-      exchange_rows(m, pivot, k, rows, 0, rights, right);
-      // Where the pivot is zero, so is all below it.
-      const F zero = m.constant(0), found = a[k * columns + k];
-      const Divisor<M> divisor(m, m.select(m.eq(found, zero), m.constant(1), found));
-      for (int i = k + 1; i < rows; ++i) {
-        const F l = a[i * columns + k] = divisor.under(m, a[i * columns + k]), minus = m.neg(l);
-        for (int j = k + 1; j < columns; ++j)
-          a[i * columns + j] = m.fma(minus, a[k * columns + j], a[i * columns + j]);
-        for (int c = 0; c < rights; ++c)
-          right[i * rights + c] = m.fma(minus, right[k * rights + c], right[i * rights + c]);
-      }
-    }
+    each(
+        Fixed<0>(), least(rows, columns), [&](auto k) __attribute__((always_inline)) {
+          const I pivot = largest_below(k, rows, columns);
+          if (pivots) pivots[k] = pivot;
+          if (permutation) {
+            for (int i = k + 1; i < rows; ++i)
+              exchange(m, m.eq(pivot, m.integer(i)), permutation[k], permutation[i]);
+          }
+          if constexpr (keeps_l)
+            exchange_rows(m, pivot, k, rows, Fixed<0>(), columns, a);
+          else
+            exchange_rows(m, pivot, k, rows, k, columns, a);
+          exchange_rows(m, pivot, k, rows, Fixed<0>(), rights, right);
+          // Where the pivot is zero, so is all below it.
+          const F zero = m.constant(0), found = a[k * columns + k];
+          const Divisor<M> divisor(m, m.select(m.eq(found, zero), m.constant(1), found));
+          each(
+              after(k), rows, [&](auto i) __attribute__((always_inline)) {
+                const F l = a[i * columns + k] = divisor.under(m, a[i * columns + k]), minus = m.neg(l);
+                each(
+                    after(k), columns, [&](auto j) __attribute__((always_inline)) {
+                      a[i * columns + j] = m.fma(minus, a[k * columns + j], a[i * columns + j]);
+                    });
+                each(
+                    Fixed<0>(), rights, [&](auto c) __attribute__((always_inline)) {
+                      right[i * rights + c] = m.fma(minus, right[k * rights + c], right[i * rights + c]);
+                    });
+              });
+        });
   }
 
  private:
-  template <class Rows, class Columns>
-  [[gnu::always_inline]] inline I largest_below(int k, Rows rows, Columns columns) const {
+  template <class Row, class Rows, class Columns>
+  [[gnu::always_inline]] inline I largest_below(Row k, Rows rows, Columns columns) const {
     const auto& sizes = part_model(m);
     I at = m.integer(k);
     auto most = pivot_size(m, a[k * columns + k]);
-    for (int i = k + 1; i < rows; ++i) {
-      const auto x = pivot_size(m, a[i * columns + k]);
-      const auto larger = sizes.lt(most, x);
-      most = sizes.select(larger, x, most);
-      at = m.select(larger, m.integer(i), at);
-    }
+    each(
+        after(k), rows, [&](auto i) __attribute__((always_inline)) {
+          const auto x = pivot_size(m, a[i * columns + k]);
+          const auto larger = sizes.lt(most, x);
+          most = sizes.select(larger, x, most);
+          at = m.select(larger, m.integer(i), at);
+        });
     return at;
   }
 };
@@ -217,7 +243,7 @@ template <class M, class Side, class Columns>
 template <class M, class Side, class Columns>
 [[gnu::always_inline]] inline void solve(const M& m, Side n, Columns columns, typename M::F* a,
                                          typename M::F* x) {
-  const Elimination<M> elimination{.m = m, .a = a, .pivots = nullptr, .right = x, .keeps_l = false};
+  const Elimination<M, false> elimination{.m = m, .a = a, .pivots = nullptr, .right = x};
   elimination.run(n, n, columns);
   solve_triangle(m, FixedTriangle<false, false>(), n, columns, a, x);
 }

@@ -26,6 +26,8 @@ struct math::Register<16> {
 
 namespace apsis::detail::small_code {
 
+using small::Fixed;
+
 /// Numbers of as many matrices as fill a register.
 template <class T, int bytes>
 struct Packs : math::PackModel<T, bytes> {
@@ -73,16 +75,18 @@ template <class T, int lanes>
 struct Packet {
   T* of[lanes];
   int count;
+  bool adjacent;  ///< in memory, and as many as there are lanes
 
   /// Matrices from `first` on; `size` elements each. Lanes without one have the last.
   Packet(T* from, std::int64_t first, std::int64_t all, std::int64_t size)
-      : count(static_cast<int>(std::min<std::int64_t>(lanes, all - first))) {
+      : count(static_cast<int>(std::min<std::int64_t>(lanes, all - first))), adjacent(count == lanes) {
     for (int l = 0; l < lanes; ++l) of[l] = from + (first + std::min(l, count - 1)) * size;
   }
   /// The same of matrices that are repeated.
   Packet(T* from, std::int64_t first, std::int64_t all, std::int64_t size, std::int64_t period)
       : count(static_cast<int>(std::min<std::int64_t>(lanes, all - first))) {
     std::int64_t at = first % period;
+    adjacent = count == lanes && at + lanes <= period;
     for (int l = 0; l < lanes; ++l) {
       of[l] = from + at * size;
       if (l + 1 < count && ++at == period) at = 0;
@@ -90,17 +94,68 @@ struct Packet {
   }
 };
 
+/// Elements [0, size) of `lanes` short arrays one after the other, one register each, and back. Of each
+/// register as many shuffles as there are others.
+template <int step, int size, int lanes, class T, class V, int... lane>
+[[gnu::always_inline]] inline void load_short(const T* from, V* to, std::integer_sequence<int, lane...>) {
+  V v[size];
+  std::memcpy(v, from, sizeof(v));
+  small::each(
+      Fixed<0>(), Fixed<size>(), [&](auto e) __attribute__((always_inline)) {
+        V x = v[0];
+        small::each(
+            Fixed<1>(), Fixed<size>(), [&](auto k) __attribute__((always_inline)) {
+              // Of lane l, element l · size + e of all is due.
+              x = __builtin_shufflevector(
+                  x, v[k],
+                  (k > 1 && (lane * size + e) / lanes < k ? lane
+                   : (lane * size + e) / lanes <= k       ? lane * size + e - (k - 1) * lanes
+                                                          : lane)...);
+            });
+        to[e * step] = x;
+      });
+}
+template <int step, int size, int lanes, class T, class V, int... lane>
+[[gnu::always_inline]] inline void store_short(T* to, const V* from, std::integer_sequence<int, lane...>) {
+  V v[size];
+  small::each(
+      Fixed<0>(), Fixed<size>(), [&](auto k) __attribute__((always_inline)) {
+        V x = from[0];
+        small::each(
+            Fixed<1>(), Fixed<size>(), [&](auto e) __attribute__((always_inline)) {
+              // Lane l is element k · lanes + l of all.
+              x = __builtin_shufflevector(x, from[e * step],
+                                          ((k * lanes + lane) % size == e ? lanes + (k * lanes + lane) / size
+                                           : e == 1                       ? (k * lanes + lane) / size
+                                                                          : lane)...);
+            });
+        v[k] = x;
+      });
+  std::memcpy(to, v, sizeof(v));
+}
+
+/// Whether as many elements, known when code is compiled, are less than a register's.
+template <class Size, int lanes>
+constexpr bool is_short() {
+  if constexpr (small::is_fixed<Size>)
+    return Size::value > 1 && Size::value < lanes;
+  else
+    return false;
+}
+
 /// Elements [0, size) of all matrices, one register each, `step` registers apart.
 template <int step, class T, int lanes, class V, class Size>
 [[gnu::always_inline]] inline void load(const Packet<const T, lanes>& packet, Size size, V* to) {
-  if (size < lanes) {
+  if constexpr (is_short<Size, lanes>())
+    if (packet.adjacent)
+      return load_short<step, Size::value, lanes>(packet.of[0], to, std::make_integer_sequence<int, lanes>());
+  const auto one_by_one = [&](int e) __attribute__((always_inline)) {
 #pragma GCC unroll 16
-    for (int e = 0; e < size; ++e)
-#pragma GCC unroll 16
-      for (int l = 0; l < lanes; ++l) to[e * step][l] = packet.of[l][e];
-    return;
-  }
+    for (int l = 0; l < lanes; ++l) to[e * step][l] = packet.of[l][e];
+  };
+  if (size < lanes) return small::each(Fixed<0>(), size, one_by_one);
   for (int e = 0; e < size; e += lanes) {
+    if (size - e == 1) return one_by_one(e);
     const int first = std::min<int>(e, size - lanes);
     V v[lanes];
 #pragma GCC unroll 16
@@ -113,6 +168,10 @@ template <int step, class T, int lanes, class V, class Size>
 
 template <int step, class T, int lanes, class V, class Size>
 [[gnu::always_inline]] inline void store(const Packet<T, lanes>& packet, Size size, const V* from) {
+  if constexpr (is_short<Size, lanes>())
+    if (packet.adjacent)
+      return store_short<step, Size::value, lanes>(packet.of[0], from,
+                                                   std::make_integer_sequence<int, lanes>());
   if (size < lanes) {
     for (int l = 0; l < packet.count; ++l)
       for (int e = 0; e < size; ++e) packet.of[l][e] = static_cast<T>(from[e * step][l]);
@@ -178,8 +237,6 @@ template <int step, int lanes, class T, class V, class Size>
   for (int e = 0; e < size; ++e) std::memcpy(to + e * lanes, &from[e * step], sizeof(V));
 }
 
-using small::Fixed;
-
 /// Calls run(n), with n as a constant for these sides, which are written out.
 template <int... sides, class Run>
 void with_one_of(int n, const Run& run) {
@@ -242,7 +299,7 @@ struct Code {
   template <bool packs>
   static void cholesky_of(std::int64_t count, int side, From from, To to) {
     with_side(side, [&](auto n) {
-      const auto size = n * n;
+      const auto size = small::product(n, n);
       for (std::int64_t first = 0; first < count; first += lanes) {
         F a[room<decltype(n)>];
         read(from, first, count, size, a);
@@ -378,7 +435,7 @@ struct Code {
   static void with_right_sides(int side, int width, std::int64_t matrices, std::int64_t count, From a_from,
                                From b_from, To to, const Also& also, const Run& run) {
     const auto all = [&](auto n, auto columns) {
-      const int of_a = n * n, of_b = n * columns;
+      const auto of_a = small::product(n, n), of_b = small::product(n, columns);
       F a[room<decltype(n)>], x[most_small_elements];
       for (std::int64_t first = 0; first < count; first += lanes) {
         // One matrix for all right sides is there already.
@@ -392,7 +449,7 @@ struct Code {
       }
     };
     const auto all_packed = [&](auto n, auto columns) {
-      const int of_a = n * n, of_b = n * columns;
+      const auto of_a = small::product(n, n), of_b = small::product(n, columns);
       // Real numbers that stay as they are are read where they are.
       constexpr bool copied = complex || changes;
       F copy[copied ? room<decltype(n)> : 1], x[most_small_elements];

@@ -292,14 +292,16 @@ TEST(SmallMatrices, WithoutAnythingBelowNothingIsReflected) {
 // Packets are of 2 to 16 matrices, the last one not full.
 TEST(SmallMatrices, BatchesHaveTheBitsOfSingleCalls) {
   Random random(82);
-  for (const std::int64_t n : {1, 2, 3, 5, 8, 9, 16})
+  for (const std::int64_t n : {1, 2, 3, 4, 5, 6, 8, 9, 16})
     for (const Dtype dtype : {Dtype::F64, Dtype::F32, Dtype::C128, Dtype::C64}) {
       SCOPED_TRACE(n);
       const std::int64_t count = 37;
       const Array a = random_array(random, dtype, {count, n, n}, -1, 1),
-                  b = random_array(random, dtype, {count, n, 2}, -1, 1);
+                  b = random_array(random, dtype, {count, n, 2}, -1, 1),
+                  column = random_array(random, dtype, {count, n, 1}, -1, 1);
       const std::vector<Array> f = run(lu_op, {}, std::vector{a});
       const Array x = run(solve_op, {}, std::vector{a, b})[0], c = run(cholesky_op, {}, std::vector{a})[0];
+      const Array column_x = run(solve_op, {}, std::vector{a, column})[0];
       const std::vector<Array> q = run(qr_op, make_params(QrParams{}), std::vector{a});
       const Array y = run(lu_solve_op, make_params(LuSolveParams{true}), std::vector{f[0], f[1], b})[0];
       for (std::int64_t i = 0; i < count; ++i) {
@@ -308,6 +310,7 @@ TEST(SmallMatrices, BatchesHaveTheBitsOfSingleCalls) {
         for (std::size_t k = 0; k < 3; ++k) EXPECT_TRUE(same_elements(one[k], f[k][i]));
         for (std::size_t k = 0; k < 2; ++k) EXPECT_TRUE(same_elements(of_q[k], q[k][i]));
         EXPECT_TRUE(same_elements(run(solve_op, {}, std::vector{a[i], b[i]})[0], x[i]));
+        EXPECT_TRUE(same_elements(run(solve_op, {}, std::vector{a[i], column[i]})[0], column_x[i]));
         EXPECT_TRUE(same_elements(run(cholesky_op, {}, std::vector{a[i]})[0], c[i]));
         EXPECT_TRUE(same_elements(
             run(lu_solve_op, make_params(LuSolveParams{true}), std::vector{one[0], one[1], b[i]})[0], y[i]));
