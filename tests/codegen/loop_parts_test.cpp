@@ -88,6 +88,29 @@ TEST(LoopParts, OfRowsThatAreAddedUp) {
   }
 }
 
+// By ranges of columns, or of what is before them; few columns are one thread's.
+TEST(LoopParts, OfColumnsThatAreAddedUp) {
+  const auto down = [](const std::string& dtype, const std::string& rows, const std::string& columns) {
+    const std::string matrix = dtype + "[" + rows + "," + columns + "]", sums = dtype + "[" + columns + "]";
+    return "(v0: " + matrix + ", v1: " + sums + ") {\n  v2: " + matrix + " = broadcast_in_dim{shape=[" +
+           rows + ", " + columns + "], axes=[1]}(v1)\n  v3: " + matrix + " = mul(v0, v2)\n  v4: " + sums +
+           " = reduce_sum{axes=[0]}(v3)\n  v5: " + sums + " = reduce_max{axes=[0]}(v0)\n  v6: " + sums +
+           " = reduce_sum{axes=[0]}(v0)\n  return v4, v5, v6, v3\n}";
+  };
+  for (const char* dtype : {"f64", "f32", "bf16"})
+    for (const char* columns : {"256", "700", "1027"}) expect_parts(down(dtype, "5003", columns));
+  expect_parts(down("f64", "12", "300001"));
+  for (const char* columns : {"20", "100", "255"}) expect_compiled_equal(down("f32", "20011", columns));
+  expect_parts("(v0: f64[20011,255]) {\n  v1: f64[255] = reduce_sum{axes=[0]}(v0)\n  return v1\n}", false);
+  for (const char* columns : {"3", "16", "130"}) {
+    const std::string last = std::string(columns) + "]", all = "f32[12007,20," + last,
+                      sums = "f32[12007," + last;
+    expect_parts("(v0: " + all + ") {\n  v1: " + all + " = exp(v0)\n  v2: " + sums +
+                 " = reduce_sum{axes=[1]}(v1)\n  v3: " + sums +
+                 " = reduce_min{axes=[1]}(v0)\n  return v2, v3\n}");
+  }
+}
+
 TEST(LoopParts, OfAllElementsThatAreAddedUp) {
   expect_parts(R"((v0: f64[1500007], v1: f64[1500007]) {
     v2: f64[1500007] = mul(v0, v1)

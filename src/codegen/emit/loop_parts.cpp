@@ -47,7 +47,10 @@ double time_of(const FusedLoop& loop, std::int64_t cost) {
 }
 constexpr double worth_a_thread = 25000;
 
-/// Threads get 25 µs each at least, and neighbours in memory by whole cache lines.
+/// Whether it goes down columns: the terms of neighbouring sums are neighbours in memory.
+bool goes_down(const FusedLoop& loop) { return loop.walk.terms > 0 && !loop.walk.along && !loop.walk.turned; }
+
+/// Threads get 25 µs each at least, and neighbours in memory by whole cache lines. Few columns stay together.
 Partition partition_of(const FusedLoop& loop, std::int64_t cost) {
   constexpr std::int64_t fewest_parts = 4, fewest_entries = 64;
   const double all = time_of(loop, cost);
@@ -59,6 +62,7 @@ Partition partition_of(const FusedLoop& loop, std::int64_t cost) {
   if (made.axis == loop.shape.size() || !can_divide(loop, made.axis)) return {};
   const std::int64_t unit = made.axis + 1 == loop.shape.size() ? fewest_entries : 1,
                      units = loop.shape[made.axis] / unit;
+  if (goes_down(loop) && units < fewest_parts) return {};
   made.parts = std::min(most, units);
   // Rather fewer parts than some entries left over, which are code of their own.
   for (std::int64_t parts = made.parts; parts >= std::max<std::int64_t>(made.parts / 2, 2); --parts)
@@ -247,9 +251,8 @@ class SharedSums {
 
 bool write_in_parts(Lowering& lowering, const FusedLoop& loop, std::int64_t cost) {
   // What is put somewhere (`in_order`) may be at one place twice.
-  const bool sums_of_rows = loop.walk.along || loop.walk.turned;
   if (!lowering.options().parallel || lowering.is_inner() || loop.lanes > 1 || loop.in_order ||
-      (loop.walk.terms > 0 ? !sums_of_rows : !loop.totals.empty()))
+      (loop.walk.terms == 0 && !loop.totals.empty()))
     return false;
   if (SharedSums sums(lowering, loop); sums.is_worth_it(cost)) {
     sums.write();
