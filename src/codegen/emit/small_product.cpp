@@ -56,6 +56,37 @@ class Rows {
   int columns_, lanes_;
 };
 
+/// A loop over the matrices of a batch, whose rows and columns are the last two axes.
+class EachMatrix {
+ public:
+  EachMatrix(Builder& b, const Contraction& c)
+      : result_(around(c, c.result)),
+        nest_(b, result_.view.shape, {around(c, c.a), around(c, c.b)}, {&result_, 1}, 1) {
+    nest_.open();
+    left = nest_.current(0);
+    right = nest_.current(1);
+    result = nest_.current_sink(0);
+  }
+  void close() { nest_.close(); }
+
+  // The first elements of the matrices.
+  ConstPointer left, right;
+  Pointer result;
+
+ private:
+  template <class Array>
+  static Array around(const Contraction& c, Array matrices) {
+    View& view = matrices.view;
+    view.shape = c.shape;
+    for (Dims* dims : {static_cast<Dims*>(&view.shape), &view.strides})
+      for (int axis = 0; axis < 2; ++axis) dims->erase(dims->size() - 1);
+    return matrices;
+  }
+
+  Sink result_;
+  LoopNest nest_;
+};
+
 }  // namespace
 
 bool is_small_product(const Contraction& c, int vector) {
@@ -76,26 +107,15 @@ void write_small_product(Builder& b, const Contraction& c) {
     return elements * static_cast<std::int64_t>(item_size(dtype));
   };
   const Rows rows(b, c.shape[rank - 1]);
-  Access left = c.a, right = c.b;
-  Sink result = c.result;
-  const std::int64_t left_row = left.view.strides[rank - 2], result_row = result.view.strides[rank - 2];
-  Shape outer = c.shape;
-  for (int axis = 0; axis < 2; ++axis) outer.erase(outer.size() - 1);
-  for (View* view : {&left.view, &right.view, &result.view}) {
-    view->shape = outer;
-    for (int axis = 0; axis < 2; ++axis) view->strides.erase(view->strides.size() - 1);
-  }
-  LoopNest nest(b, outer, {left, right}, {&result, 1}, 1);
-  nest.open();
-  const ConstPointer first_left = nest.current(0), first_right = nest.current(1);
-  const Pointer first_result = nest.current_sink(0);
+  const std::int64_t left_row = c.a.view.strides[rank - 2], result_row = c.result.view.strides[rank - 2];
+  EachMatrix matrices(b, c);
   std::vector<Value> right_rows;
   for (std::int64_t k = 0; k < c.count; ++k)
-    right_rows.push_back(rows.load(b.offset(first_right, bytes(k * c.step_b)), dtype));
+    right_rows.push_back(rows.load(b.offset(matrices.right, bytes(k * c.step_b)), dtype));
   b.set_lanes(1);
   CountedLoop loop(b, c.shape[rank - 2], 1);
-  const ConstPointer of_row = b.offset(first_left, b.mul(loop.index(), b.index(bytes(left_row))));
-  const Pointer to = b.offset(first_result, b.mul(loop.index(), b.index(bytes(result_row))));
+  const ConstPointer of_row = b.offset(matrices.left, b.mul(loop.index(), b.index(bytes(left_row))));
+  const Pointer to = b.offset(matrices.result, b.mul(loop.index(), b.index(bytes(result_row))));
   b.set_lanes(rows.lanes());
   Value sum = b.constant(dtype, 0);
   for (std::int64_t k = 0; k < c.count; ++k) {
@@ -108,7 +128,7 @@ void write_small_product(Builder& b, const Contraction& c) {
   rows.store(to, sum);
   b.set_lanes(1);
   loop.close();
-  nest.close();
+  matrices.close();
 }
 
 bool is_short(const DotSizes& sizes) {
@@ -132,29 +152,19 @@ void write_product_of_short_rows(Builder& b, const Contraction& c, int vector) {
   const Dtype dtype = c.result.dtype;
   const auto item = static_cast<std::int64_t>(item_size(dtype));
   const std::int64_t columns = c.shape[rank - 1], right_column = c.b.view.strides[rank - 1];
-  Access left = c.a, right = c.b;
-  Sink result = c.result;
-  Shape outer = c.shape;
-  for (int axis = 0; axis < 2; ++axis) outer.erase(outer.size() - 1);
-  for (View* view : {&left.view, &right.view, &result.view}) {
-    view->shape = outer;
-    for (int axis = 0; axis < 2; ++axis) view->strides.erase(view->strides.size() - 1);
-  }
-  LoopNest nest(b, outer, {left, right}, {&result, 1}, 1);
-  nest.open();
-  const ConstPointer first_left = nest.current(0), first_right = nest.current(1);
-  const Pointer first_result = nest.current_sink(0);
+  EachMatrix matrices(b, c);
   std::vector<Value> factors;
   for (std::int64_t k = 0; k < c.count; ++k)
     for (std::int64_t j = 0; j < columns; ++j) {
       b.set_lanes(1);
-      const Value x = b.load_element(b.offset(first_right, (k * c.step_b + j * right_column) * item), dtype);
+      const Value x =
+          b.load_element(b.offset(matrices.right, (k * c.step_b + j * right_column) * item), dtype);
       b.set_lanes(vector);
       factors.push_back(b.splat(x));
     }
   CountedLoop loop(b, c.shape[rank - 2], vector);
-  const ConstPointer from = b.offset(first_left, b.mul(loop.index(), b.index(c.count * item)));
-  const Pointer to = b.offset(first_result, b.mul(loop.index(), b.index(columns * item)));
+  const ConstPointer from = b.offset(matrices.left, b.mul(loop.index(), b.index(c.count * item)));
+  const Pointer to = b.offset(matrices.result, b.mul(loop.index(), b.index(columns * item)));
   b.set_lanes(vector);
   std::vector<Value> lying, entries, sums;
   for (std::int64_t k = 0; k < c.count; ++k)
@@ -195,7 +205,7 @@ void write_product_of_short_rows(Builder& b, const Contraction& c, int vector) {
     b.store(b.offset(to, part * vector * item), all);
   }
   loop.close();
-  nest.close();
+  matrices.close();
 }
 
 }  // namespace apsis::detail
