@@ -134,10 +134,11 @@ template <int step, int size, int lanes, class T, class V, int... lane>
   std::memcpy(to, v, sizeof(v));
 }
 
-/// Whether as many elements, known when code is compiled, are less than a register's.
-template <class Size, int lanes>
+/// Whether as many elements, known when code is compiled, are less than a register's, in registers of which
+/// any shuffle of two is one instruction.
+template <class Size, class V, int lanes>
 constexpr bool is_short() {
-  if constexpr (small::is_fixed<Size>)
+  if constexpr (small::is_fixed<Size> && sizeof(V) == 64)
     return Size::value > 1 && Size::value < lanes;
   else
     return false;
@@ -146,7 +147,7 @@ constexpr bool is_short() {
 /// Elements [0, size) of all matrices, one register each, `step` registers apart.
 template <int step, class T, int lanes, class V, class Size>
 [[gnu::always_inline]] inline void load(const Packet<const T, lanes>& packet, Size size, V* to) {
-  if constexpr (is_short<Size, lanes>())
+  if constexpr (is_short<Size, V, lanes>())
     if (packet.adjacent)
       return load_short<step, Size::value, lanes>(packet.of[0], to, std::make_integer_sequence<int, lanes>());
   const auto one_by_one = [&](int e) __attribute__((always_inline)) {
@@ -168,7 +169,7 @@ template <int step, class T, int lanes, class V, class Size>
 
 template <int step, class T, int lanes, class V, class Size>
 [[gnu::always_inline]] inline void store(const Packet<T, lanes>& packet, Size size, const V* from) {
-  if constexpr (is_short<Size, lanes>())
+  if constexpr (is_short<Size, V, lanes>())
     if (packet.adjacent)
       return store_short<step, Size::value, lanes>(packet.of[0], from,
                                                    std::make_integer_sequence<int, lanes>());
