@@ -164,6 +164,11 @@ Array delete_(const Array& x, const Dims& places, int axis, Loc loc) {
   return from.empty() ? part(x, along, 0, 0) : take(x, numbers(from), along);
 }
 
+Array insert(const Array& x, const Dims& places, const Array& values, Loc loc) {
+  return insert(ravel(x, loc), places, values, 0, loc);
+}
+Array delete_(const Array& x, const Dims& places, Loc loc) { return delete_(ravel(x, loc), places, 0, loc); }
+
 std::vector<Array> array_split(const Array& x, std::int64_t parts, int axis, Loc loc) {
   const LocScope place(loc);
   const int along = checked_axis("array_split", axis, x);

@@ -88,6 +88,9 @@ Array compress(const Array& condition, const Array& x, int axis, const SizedOpti
   if (n == 0) return broadcast_to(filling(options, x.dtype()), with_size_at(x.shape(), along, places.size()));
   return where(missing, filling(options, x.dtype()), take(x, places, along));
 }
+Array compress(const Array& condition, const Array& x, const SizedOptions& options, Loc loc) {
+  return compress(condition, ravel(x, loc), 0, options, loc);
+}
 
 namespace {
 

@@ -8,6 +8,7 @@
 #include "apsis/ops/arithmetic.hpp"
 #include "apsis/ops/creation.hpp"
 #include "apsis/ops/math.hpp"
+#include "apsis/ops/shape.hpp"
 #include "ops/arguments.hpp"
 #include "ops/elementwise.hpp"
 #include "ops/index_rules.hpp"
@@ -458,6 +459,8 @@ Array take(const Array& x, const Array& indices, int axis, Loc loc) {
   index.emplace_back(indices, loc);
   return detail::index_array(x, index, loc);
 }
+
+Array take(const Array& x, const Array& indices, Loc loc) { return take(ravel(x, loc), indices, 0, loc); }
 
 // Along the other axes the index is the coordinate: JAX's batching axes.
 Array take_along_axis(const Array& x, const Array& indices, int axis, Loc loc) {

@@ -4,6 +4,7 @@
 #include "apsis/array/creation.hpp"
 #include "apsis/array/index.hpp"
 #include "apsis/array/product.hpp"
+#include "apsis/array/sized.hpp"
 #include "apsis/ops/math.hpp"
 #include "array/suite.hpp"
 
@@ -171,6 +172,15 @@ TEST(ArrayRoom, OfBooleansAndIntegers) {
   EXPECT_TRUE(is_leaf<Array>::equal(outer(mask, mask), array({{true, false}, {false, false}})));
   EXPECT_TRUE(is_leaf<Array>::equal(ldexp(array({1.5, 3.}), mask), array({3., 3.})));
   EXPECT_TRUE(is_leaf<Array>::equal(array({2, 3}).at(array({0, 0, 7})).power(3), array({512, 3})));
+}
+
+TEST(ArrayRoom, WithoutAnAxisAllElements) {
+  const auto same = [](const Array& a, const Array& b) { EXPECT_TRUE(is_leaf<Array>::equal(a, b)); };
+  const Array x = array({{1, 2}, {3, 4}});
+  same(insert(x, {1, -1}, array({8, 9})), array({1, 8, 2, 3, 9, 4}));
+  same(delete_(x, {0, 3}), array({2, 3}));
+  same(compress(array({false, true, true}), x), array({2, 3}));
+  same(compress(array({false, true, true}), x, {.size = 1}), array({2}));
 }
 
 TEST(ArrayRoom, UpdatesOfNothingAreNothing) {

@@ -60,6 +60,8 @@ TEST(Shapes, Rearranged) {
   expect_array(roll(zeros({2, 0}), 1), {2, 0}, {});
   expect_array(repeat(matrix(), 2), {12}, {0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5});
   expect_array(repeat(zeros({2, 0}), 2), {0}, {});
+  expect_array(take(matrix(), array({{5, 0}, {-1, 2}})), {2, 2}, {5, 0, 5, 2});
+  expect_array(take(array(3.), array({0, 0})), {2}, {3, 3});
   expect_array(diff(array({1., 4., 9.})), {2}, {3, 5});
   expect_array(diff(array({true, true, false})), {2}, {0, 1});
   expect_array(diff(zeros({0})), {0}, {});

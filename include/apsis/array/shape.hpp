@@ -42,8 +42,12 @@ Array append(const Array& x, const Array& values, int axis, Loc loc = Loc::here(
 /// `values` in front of the entries of an axis that the places name (those of x, its size: at the end). They
 /// broadcast to one entry a place. Throws for a place that is not there.
 Array insert(const Array& x, const Dims& places, const Array& values, int axis, Loc loc = Loc::here());
+/// Of all elements in row-major order: a vector.
+Array insert(const Array& x, const Dims& places, const Array& values, Loc loc = Loc::here());
 /// Without the entries of an axis that the places name. (numpy.delete) Throws for a place that is not there.
 Array delete_(const Array& x, const Dims& places, int axis, Loc loc = Loc::here());
+/// Of all elements in row-major order: a vector.
+Array delete_(const Array& x, const Dims& places, Loc loc = Loc::here());
 
 /// As `split`, but where the size does not divide, the first parts are one longer.
 std::vector<Array> array_split(const Array& x, std::int64_t parts, int axis = 0, Loc loc = Loc::here());

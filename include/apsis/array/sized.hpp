@@ -28,6 +28,9 @@ Array extract(const Array& condition, const Array& x, const SizedOptions& option
 /// The entries of an axis where a vector of conditions holds; it may be shorter. Filled with 0.
 Array compress(const Array& condition, const Array& x, int axis, const SizedOptions& options = {},
                Loc loc = Loc::here());
+/// Of all elements in row-major order: a vector.
+Array compress(const Array& condition, const Array& x, const SizedOptions& options = {},
+               Loc loc = Loc::here());
 
 /// The different elements of an array, in ascending order. All NaN are one.
 struct Unique {

@@ -128,6 +128,8 @@ class IndexUpdate {
 
 /// Entries of an axis at integer positions; the result has the shape of `indices` in place of that axis.
 Array take(const Array& x, const Array& indices, int axis, Loc loc = Loc::here());
+/// Elements at integer positions in row-major order; the result has the shape of `indices`.
+Array take(const Array& x, const Array& indices, Loc loc = Loc::here());
 /// Entry [.., i, ..] of the result is x[.., indices[.., i, ..], ..]; the other axes are equal, or of size 1.
 Array take_along_axis(const Array& x, const Array& indices, int axis, Loc loc = Loc::here());
 
