@@ -25,11 +25,9 @@ class ChannelSums {
     reach_ = (w.window - 1) * w.dilation + 1;
     const std::int64_t span = (places_ - 1) * w.stride + reach_,
                        row_bytes = (h.stride * span + places_) * columns_ * std::int64_t{sizeof(T)};
-    rows_ = std::clamp<std::int64_t>(convolution_kept_bytes / std::max<std::int64_t>(row_bytes, 1), 1,
-                                     std::max<std::int64_t>(h.output, 1));
+    rows_ = rows_at_once(s, row_bytes);
     // What is copied at both ends of a row may overlap by a window.
-    input_copies_ = std::min((rows_ - 1) * h.stride + (h.window - 1) * h.dilation + 1, h.input) *
-                    (span + reach_) * width_;
+    input_copies_ = input_rows(s, rows_) * (span + reach_) * width_;
   }
 
   /// Elements of memory that `run` works in.

@@ -285,9 +285,8 @@ class KernelSums {
     span_ = (places_ - 1) * w.stride + (w.window - 1) * w.dilation + 1;
     const std::int64_t row_bytes =
         (h.stride * span_ * s.channels + places_ * columns_) * std::int64_t{sizeof(T)};
-    rows_ = std::clamp<std::int64_t>(convolution_kept_bytes / std::max<std::int64_t>(row_bytes, 1), 1,
-                                     std::max<std::int64_t>(h.output, 1));
-    copied_rows_ = std::min((rows_ - 1) * h.stride + (h.window - 1) * h.dilation + 1, h.input);
+    rows_ = rows_at_once(s, row_bytes);
+    copied_rows_ = input_rows(s, rows_);
   }
 
   std::int64_t scratch() const {

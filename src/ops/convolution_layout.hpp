@@ -33,6 +33,17 @@ inline std::int64_t window_entries(const ConvolutionSizes& s) {
   return s.axes[0].window * s.axes[1].window * s.axes[2].window;
 }
 
+/// Rows of the output that are done at once, if each takes so many bytes.
+inline std::int64_t rows_at_once(const ConvolutionSizes& s, std::int64_t row_bytes) {
+  return std::clamp<std::int64_t>(convolution_kept_bytes / std::max<std::int64_t>(row_bytes, 1), 1,
+                                  std::max<std::int64_t>(s.axes[1].output, 1));
+}
+/// Rows of the input that so many rows of the output meet.
+inline std::int64_t input_rows(const ConvolutionSizes& s, std::int64_t rows) {
+  const auto& h = s.axes[1];
+  return std::min((rows - 1) * h.stride + (h.window - 1) * h.dilation + 1, h.input);
+}
+
 /// `count` entries at `first` of a row of pixels, of each the channels from `channel` on: `wide` of them, and
 /// zeros up to `width`. Zeros where the row is not.
 template <class T>

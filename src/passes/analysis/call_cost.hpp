@@ -3,7 +3,6 @@
 // What a function of the program costs that is called instead of written in place.
 
 #include <algorithm>
-
 #include <vector>
 
 #include "ir/graph.hpp"
