@@ -121,7 +121,29 @@ TEST(LongAxes, BackwardsAndApart) {
     }
 }
 
-/// So long a body that two vectors go side by side, where a vector is not as wide as that alone.
+/// Bodies of which two or four vectors go side by side: whole arrays, and rows that are a little longer or
+/// shorter than these are, with a number a row and a row for all.
+TEST(LongAxes, SeveralVectorsAnIteration) {
+  for (const std::string dtype : {"f64", "f32"})
+    for (const auto& [rows, n] : {std::pair<std::int64_t, std::int64_t>{1, 2047},
+                                  {1, 2048},
+                                  {1, 2061},
+                                  {64, 33},
+                                  {40, 65},
+                                  {33, 127},
+                                  {20, 130},
+                                  {2, 2000}}) {
+      const std::string t = shaped(dtype, {rows, n}), to = "shape=" + to_string(Dims{rows, n});
+      expect_compiled_equal("(v0: " + t + ", v1: " + shaped(dtype, {rows}) + ", v2: " + shaped(dtype, {n}) +
+                                ") {\n v3: " + t + " = broadcast_in_dim{" + to +
+                                ", axes=[0]}(v1)\n v4: " + t + " = broadcast_in_dim{" + to +
+                                ", axes=[1]}(v2)\n v5: " + t + " = fma(v0, v3, v4)\n v6: " + t +
+                                " = tanh(v5)\n v7: " + t + " = mul(v6, v0)\n return v7\n}",
+                            static_cast<std::uint64_t>(rows * 100 + n));
+    }
+}
+
+/// So long a body that two vectors go side by side from 16,384 elements on.
 TEST(LongAxes, LongBodies) {
   for (const std::string dtype : {"f64", "f32", "bf16", "i32", "i8", "bool"}) {
     const std::string t = shaped(dtype, {16411});

@@ -234,15 +234,20 @@ int Fusion::chained_reads() const {
   return *std::ranges::max_element(reads);
 }
 
-/// Whether an iteration is so long a chain that the processor, which looks ahead by some hundred
-/// instructions, meets few of the next one's: two vectors side by side then take less time. Only where
-/// vectors are loaded as they lie, and elements are many, since the code becomes longer.
-bool Fusion::waits_long() const {
-  constexpr std::int64_t long_wait = 40, many = 1 << 14;
-  return reduced_.empty() && cost_ > long_wait && shape_.product() >= many && loop_.tables.empty() &&
-         std::ranges::all_of(loop_.accesses, [](const Access& a) {
-           return a.within.empty() && (a.view.strides.back() == 0 || a.view.strides.back() == 1);
-         });
+/// How many vectors go side by side. An iteration may be so long a chain that the processor, which looks
+/// ahead by some hundred instructions, meets few of the next one's. Only where vectors are loaded as they
+/// lie, and elements are many, since the code becomes longer.
+int Fusion::vectors_side_by_side() const {
+  constexpr std::int64_t long_body = 100, many = 1 << 11, very_many = 1 << 14;
+  const bool pays = reduced_.empty() && loop_.width > 1 && widest_ >= 4 && cost_ > short_wait &&
+                    loop_.tables.empty() && shape_.product() >= (cost_ > long_body ? very_many : many) &&
+                    std::ranges::all_of(loop_.accesses, [](const Access& a) {
+                      return a.within.empty() && (a.view.strides.back() == 0 || a.view.strides.back() == 1);
+                    });
+  if (!pays) return 1;
+  // Constants of f64 functions leave no registers for more.
+  const bool many_registers = region_.lowering().b.vector_bytes() == 64 && widest_ == 4;
+  return many_registers && cost_ <= long_body ? 4 : 2;
 }
 
 void Fusion::in_any_order() {
@@ -258,7 +263,7 @@ void Fusion::in_any_order() {
   // by one, in a loop of its own that should not be short.
   if ((chained_reads() > 1 || loop_.in_order) && loop_.width > 1)
     loop_.width = std::min(4 * loop_.width, most_lanes);
-  if (waits_long() && loop_.width > 1 && loop_.width < most_lanes) loop_.width *= 2;
+  loop_.most_vectors = vectors_side_by_side();
   constexpr std::int64_t most_phases = 16, most_in_phases = 256;
   if (loop_.in_order) return;
   loop_.most_phases = static_cast<int>(

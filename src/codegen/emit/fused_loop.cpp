@@ -156,7 +156,7 @@ std::string FusedLoop::key() const {
   append_word(key, shape.size());
   for (std::int64_t n : shape) append_word(key, static_cast<std::uint64_t>(n));
   append_word(key, static_cast<std::uint64_t>(in_order) << 63 | static_cast<std::uint64_t>(lanes) << 32 |
-                       static_cast<std::uint64_t>(width));
+                       static_cast<std::uint64_t>(most_vectors) << 16 | static_cast<std::uint64_t>(width));
   append_word(key, static_cast<std::uint64_t>(walk.terms));
   append_word(key, static_cast<std::uint64_t>(walk.inner) << 3 | static_cast<std::uint64_t>(walk.cheap) << 2 |
                        static_cast<std::uint64_t>(walk.turned) << 1 | static_cast<std::uint64_t>(walk.along));
@@ -246,6 +246,7 @@ std::vector<Value> write_loop(Builder& b, const FusedLoop& loop, bool optimized)
   }
   LoopNest nest(b, loop.shape, loop.accesses, loop.sinks, loop.width, loop.lanes, loop.most_phases,
                 loop.in_order);
+  nest.take_vectors(loop.most_vectors);
   std::vector<Reduction> reductions;
   std::size_t carried = 0;
   for (const FusedLoop::Step& step : loop.steps) {

@@ -33,6 +33,7 @@ struct FusedLoop {
   std::vector<Type> totals;  // by reduction
   std::uint32_t values = 0;
   int lanes = 1, width = 1, most_phases = 1;
+  int most_vectors = 1;   // side by side in an iteration
   bool in_order = false;  // elements come in row-major order
   /// Of sums: the terms of each. They are walked along one axis, or along two, the second of `inner` places.
   /// `along`: terms are neighbours in memory, and a vector holds several of them. `turned`: they are, too,

@@ -40,7 +40,7 @@ class Fusion {
   std::vector<View> views() const;
   const Dims& axes() const;
   int chained_reads() const;
-  bool waits_long() const;
+  int vectors_side_by_side() const;
   bool can_walk_along(const SumAxes& axes) const;
   bool can_turn(const SumAxes& axes) const;
   bool has_lines_side_by_side(const SumAxes& axes) const;

@@ -128,6 +128,16 @@ bool LoopNest::take_lines(int lines) {
   return true;
 }
 
+void LoopNest::take_vectors(int most) {
+  constexpr std::int64_t little = 16;  // th of the elements
+  const auto done = [](std::int64_t n, std::int64_t step) { return (n + step - 1) / step * step; };
+  if (axis_ < 0 || width_ == 1 || phases_ > 1 || row_ > 0) return;
+  const std::int64_t n = extents_[static_cast<std::size_t>(axis_)];
+  for (; most > 1; most /= 2)
+    if (n >= width_ * most && done(n, width_ * most) - done(n, width_) <= n / little) break;
+  width_ *= most;
+}
+
 /// Drops axes of size 1 and merges neighbours that every access walks as one.
 void LoopNest::collapse(const Shape& shape) {
   strides_.resize(accesses_.size());

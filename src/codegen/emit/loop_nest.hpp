@@ -112,6 +112,9 @@ class LoopNest {
   /// the body walks.
   bool take_lines(int lines);
   void set_line(int line) { line_ = line; }
+  /// Before `open`: an iteration takes up to so many vectors, where what the last one does again stays little
+  /// and the nest is not in phases.
+  void take_vectors(int most);
   /// Before `open`: a value that passes from each iteration to the next, `initial` in the first.
   void carry(Value initial) { carried_.push_back(initial); }
   /// The i-th of them: the current one, which may be replaced; after `close` the last.

@@ -62,6 +62,7 @@ LlvmBuilder::LlvmBuilder(const BuilderOptions& options)
   no_unwind_ = LLVMCreateEnumAttribute(context_, LLVMGetEnumAttributeKindForName("nounwind", 8), 0);
   const char* width = bytes == 64 ? "512" : "256";
   wide_vectors_ = LLVMCreateStringAttribute(context_, "prefer-vector-width", 19, width, 3);
+  aligned_stack_ = LLVMCreateStringAttribute(context_, "stackrealign", 12, "", 0);
 }
 
 LlvmBuilder::~LlvmBuilder() {

@@ -62,6 +62,12 @@ void LlvmBuilder::end() {
   frames_.pop_back();
   LLVMPositionBuilderAtEnd(ir_, frame.slots);
   LLVMBuildBr(ir_, frame.body);
+  // Registers that a loop keeps on the stack should not lie across cache lines, let alone pages. What has no
+  // loop is spared the two instructions.
+  constexpr unsigned straight = 2;  // blocks
+  if (frame.has_vectors && LLVMCountBasicBlocks(frame.function->value) > straight)
+    LLVMAddAttributeAtIndex(frame.function->value,
+                            static_cast<LLVMAttributeIndex>(LLVMAttributeFunctionIndex), aligned_stack_);
   lanes_ = frame.outer_lanes;
   if (frame.outer_position)
     LLVMPositionBuilderAtEnd(ir_, frame.outer_position);

@@ -177,6 +177,7 @@ class LlvmBuilder final : public Builder {
     std::int64_t operands = 0;  // read so far
     std::vector<Pieces> pieces;
     std::vector<LLVMValueRef> brought;  // the keys of Part::known
+    bool has_vectors = false;           // of more than the stack is aligned to
   };
   // A named function of the elementary ones, by name, dtypes and lanes.
   struct Named {
@@ -231,6 +232,7 @@ class LlvmBuilder final : public Builder {
   Function rare_function(const char* symbol, std::size_t arguments, Dtype dtype, int lanes);
   LLVMValueRef call_symbol(const char* symbol, LLVMTypeRef result, std::span<const Operand> arguments);
   LLVMValueRef add_function(const char* name, LLVMTypeRef type, LLVMLinkage linkage);
+  void note_vector(Dtype dtype);
   LLVMBasicBlockRef current() const { return LLVMGetInsertBlock(ir_); }
 
   Isa isa_;
@@ -241,7 +243,7 @@ class LlvmBuilder final : public Builder {
   LLVMBuilderRef ir_;
   LLVMTypeRef pointer_, i1_, i8_, i32_, i64_, void_;
   LLVMTypeRef scalars_[dtype_count];
-  LLVMAttributeRef no_unwind_, wide_vectors_;
+  LLVMAttributeRef no_unwind_, wide_vectors_, aligned_stack_;
   LLVMValueRef weights_[2] = {};
   std::string diagnosis_;
   std::deque<FunctionInfo> functions_;  // addresses stay

@@ -27,12 +27,19 @@ LLVMValueRef LlvmBuilder::to_storage(Value v) {
   return v.dtype == Dtype::Bool ? LLVMBuildZExt(ir_, ref(v), stored_type(v.dtype, lanes_of(v)), "") : ref(v);
 }
 
+void LlvmBuilder::note_vector(Dtype dtype) {
+  constexpr int aligned_anyway = 16;  // bytes
+  if (lanes_ * static_cast<int>(item_size(dtype)) > aligned_anyway) frames_.back().has_vectors = true;
+}
+
 Value LlvmBuilder::load(ConstPointer p, Dtype dtype) {
+  note_vector(dtype);
   LLVMValueRef stored = LLVMBuildLoad2(ir_, stored_type(dtype, lanes_), ref(p), "");
   LLVMSetAlignment(stored, static_cast<unsigned>(item_size(dtype)));
   return from_storage(stored, dtype, lanes_);
 }
 void LlvmBuilder::store(Pointer p, Value v) {
+  note_vector(v.dtype);
   LLVMSetAlignment(LLVMBuildStore(ir_, to_storage(v), ref(p)), static_cast<unsigned>(item_size(v.dtype)));
 }
 
