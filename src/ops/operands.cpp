@@ -1,9 +1,8 @@
 #include "ops/operands.hpp"
 
-#include <cstring>
-
 #include "core/convert.hpp"
 #include "core/messages.hpp"
+#include "ops/strided_copy.hpp"
 
 namespace apsis::detail {
 namespace {
@@ -56,9 +55,7 @@ Array broadcast_operand(const Array& a, const Shape& shape) {
   if (!a.node()->literal || current_trace()) return broadcast_last(a, shape);
   // Eager code with C++ scalars is common: the elements are written without an op.
   Array out = allocate(Aval(a.dtype(), shape, a.weak()));
-  const std::size_t bytes = item_size(a.dtype());
-  auto* data = mutable_data<char>(out);
-  for (std::int64_t i = 0; i < out.size(); ++i, data += bytes) std::memcpy(data, data_of(a), bytes);
+  fill_elements(mutable_data<char>(out), data_of(a), out.size(), item_size(a.dtype()));
   return out;
 }
 

@@ -73,8 +73,15 @@ void copy_view(const View& view, const void* in, void* out, std::size_t item_byt
 }
 
 void fill_elements(void* out, const void* element, std::int64_t count, std::size_t item_bytes) {
-  auto* to = static_cast<char*>(out);
-  for (std::int64_t i = 0; i < count; ++i, to += item_bytes) std::memcpy(to, element, item_bytes);
+  if (count == 0) return;
+  auto* const to = static_cast<char*>(out);
+  const std::size_t bytes = static_cast<std::size_t>(count) * item_bytes;
+  std::memcpy(to, element, item_bytes);
+  // What is written is copied on, from a beginning that stays in the cache.
+  for (std::size_t done = item_bytes, more = 0; done < bytes; done += more) {
+    more = std::min({done, bytes - done, std::size_t{1} << 14});
+    std::memcpy(to + done, to, more);
+  }
 }
 
 }  // namespace apsis::detail

@@ -1,7 +1,7 @@
 #include "passes/keep_views.hpp"
 
 #include <algorithm>
-#include <numeric>
+#include <optional>
 
 #include "apsis/base/named_scope.hpp"
 #include "ir/copy.hpp"
@@ -23,6 +23,12 @@ struct Component {
   Dims permutation;  // not empty: what it is computed without
 };
 
+/// A view whose axes are put together where that takes a copy.
+struct Parts {
+  const Shape* shape;
+  std::int64_t row;  // how many of its elements follow each other in memory
+};
+
 class Keeping {
  public:
   explicit Keeping(const Graph& graph) : graph_(graph), of_(graph.value_count(), none) {}
@@ -41,8 +47,8 @@ class Keeping {
     return c;
   }
   bool is_number(ValueId v) const;
-  const Shape* parts_of(ValueId v) const;
-  bool suits(const Component& component, const Shape& parts) const;
+  std::optional<Parts> parts_of(ValueId v) const;
+  bool suits(const Component& component, const Parts& parts) const;
   void look_for_parts();
   void look_for_transposes();
   ValueId view(const Op& op, const Params& params, ValueId v, Loc loc);
@@ -88,27 +94,37 @@ bool Keeping::is_number(ValueId v) const {
   return e && e->op->view_kind == ViewKind::Repeated && graph_.aval(graph_.operands(*e)[0]).size() == 1;
 }
 
-/// Of a reshape that puts together axes of a view: the shape of that view, if a copy would be needed.
-const Shape* Keeping::parts_of(ValueId v) const {
-  const Eqn* reshape = graph_.definition(v);
-  if (!reshape || reshape->op->view_kind != ViewKind::Reshaped) return nullptr;
-  const ValueId from = graph_.operands(*reshape)[0];
-  const Eqn* made = graph_.definition(from);
-  if (!made || made->op->kind != OpKind::View || made->op->view_kind == ViewKind::Reshaped) return nullptr;
-  View of_source, whole;
-  const View source = View::contiguous(graph_.aval(graph_.operands(*made)[0]).shape());
-  if (!made->op->view(made->params, graph_.aval(from), source, of_source)) return nullptr;
-  if (reshape->op->view(reshape->params, graph_.aval(v), of_source, whole)) return nullptr;
-  const Shape& parts = graph_.aval(from).shape();
-  return axis_groups(parts, graph_.aval(v).shape()) ? &parts : nullptr;
+std::int64_t contiguous_row(const View& view) {
+  std::int64_t row = 1;
+  for (std::size_t i = view.shape.size(); i-- > 0; row *= view.shape[i])
+    if (view.shape[i] != 1 && view.strides[i] != row) break;
+  return row;
 }
 
-/// Whether loops over this shape go on in whole vectors: rows are long, or several short ones can be taken at
-/// once.
-bool Keeping::suits(const Component& c, const Shape& parts) const {
-  constexpr std::int64_t long_row = 64, short_row = 8, many_rows = 16, most_in_rows = 256;
+/// Of a reshape that puts together axes of a view, if a copy would be needed.
+std::optional<Parts> Keeping::parts_of(ValueId v) const {
+  const Eqn* reshape = graph_.definition(v);
+  if (!reshape || reshape->op->view_kind != ViewKind::Reshaped) return std::nullopt;
+  const ValueId from = graph_.operands(*reshape)[0];
+  const Eqn* made = graph_.definition(from);
+  if (!made || made->op->kind != OpKind::View || made->op->view_kind == ViewKind::Reshaped)
+    return std::nullopt;
+  View of_source, whole;
+  const View source = View::contiguous(graph_.aval(graph_.operands(*made)[0]).shape());
+  if (!made->op->view(made->params, graph_.aval(from), source, of_source)) return std::nullopt;
+  if (reshape->op->view(reshape->params, graph_.aval(v), of_source, whole)) return std::nullopt;
+  const Shape& parts = graph_.aval(from).shape();
+  if (!axis_groups(parts, graph_.aval(v).shape())) return std::nullopt;
+  return Parts{&parts, contiguous_row(of_source)};
+}
+
+/// Whether loops over this shape go on in whole vectors: rows are long or such vectors, or several short ones
+/// can be taken at once.
+bool Keeping::suits(const Component& c, const Parts& made) const {
+  constexpr std::int64_t long_row = 64, whole_vector = 8, short_row = 8, many_rows = 16, most_in_rows = 256;
+  const Shape& parts = *made.shape;
   const std::int64_t row = parts.back();
-  if (row >= long_row) return true;
+  if (row >= long_row || made.row % whole_vector == 0) return true;
   return row <= short_row && parts.size() > 1 && parts[parts.size() - 2] >= many_rows &&
          c.cost * row <= most_in_rows;
 }
@@ -119,8 +135,9 @@ void Keeping::look_for_parts() {
     if (of_[e.first_result] == none || e.result_count != 1) continue;
     Component& c = *component(e.first_result);
     for (ValueId v : graph_.operands(e)) {
-      const Shape* parts = parts_of(v);
-      if (parts && c.parts.empty() && uses[v] == 1 && suits(c, *parts)) c.parts = *parts;
+      if (!c.parts.empty() || uses[v] != 1) continue;
+      const std::optional<Parts> parts = parts_of(v);
+      if (parts && suits(c, *parts)) c.parts = *parts->shape;
     }
   }
 }
@@ -243,8 +260,12 @@ GraphRef Keeping::run() {
 GraphRef keep_views(const Graph& graph) {
   GraphRef made(&graph);
   if (std::ranges::any_of(graph.eqns(), [](const Eqn& e) { return e.op->kind == OpKind::View; })) {
-    Keeping keeping(graph);
-    if (keeping.plan()) made = keeping.run();
+    // What is computed in the shape of a view may then be computed without it.
+    for (int times = 0; times < 2; ++times) {
+      Keeping keeping(*made);
+      if (!keeping.plan()) break;
+      made = keeping.run();
+    }
   }
   return with_regions(*made, keep_views);
 }

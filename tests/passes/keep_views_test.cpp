@@ -71,6 +71,29 @@ TEST(KeepViews, TransposesThatAreTakenBack) {
   EXPECT_EQ(shape_of(*turned, "sub"), (Shape{5, 20, 30}));
 }
 
+/// Channels that become pixels, and back: short rows, of which two follow each other in memory.
+TEST(KeepViews, OfShortRowsInWholeVectors) {
+  const GraphRef made = checked(R"((v0: f64[5,8,8,16]) {
+    v1: f64[5,8,8,2,2,4] = reshape{shape=[5, 8, 8, 2, 2, 4]}(v0)
+    v2: f64[5,8,2,8,2,4] = transpose{permutation=[0, 1, 3, 2, 4, 5]}(v1)
+    v3: f64[5,16,16,4] = reshape{shape=[5, 16, 16, 4]}(v2)
+    v4: f64[5,16,16,4] = sin(v3)
+    return v4
+  })");
+  EXPECT_EQ(shape_of(*made, "sin"), (Shape{5, 8, 2, 8, 2, 4}));
+  const GraphRef taken_back = checked(R"((v0: f64[5,8,8,16]) {
+    v1: f64[5,8,8,2,2,4] = reshape{shape=[5, 8, 8, 2, 2, 4]}(v0)
+    v2: f64[5,8,2,8,2,4] = transpose{permutation=[0, 1, 3, 2, 4, 5]}(v1)
+    v3: f64[5,16,16,4] = reshape{shape=[5, 16, 16, 4]}(v2)
+    v4: f64[5,16,16,4] = sin(v3)
+    v5: f64[5,8,2,8,2,4] = reshape{shape=[5, 8, 2, 8, 2, 4]}(v4)
+    v6: f64[5,8,8,2,2,4] = transpose{permutation=[0, 1, 3, 2, 4, 5]}(v5)
+    v7: f64[5,8,8,16] = reshape{shape=[5, 8, 8, 16]}(v6)
+    return v7
+  })");
+  EXPECT_EQ(shape_of(*taken_back, "transpose"), Shape{});
+}
+
 TEST(KeepViews, LeavesTransposesThatStay) {
   for (const char* text : {R"((v0: f64[20,30]) {
          v1: f64[30,20] = transpose{permutation=[1, 0]}(v0)

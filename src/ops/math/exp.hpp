@@ -124,26 +124,33 @@ Real<M> scale_by_power(Real<M> p, Real<M> k, Real<M> shifted) {
   return fma(p, first, first) * second;
 }
 
+// What vanishes (masks of attention put -1e9 or -infinity) is selected and not computed: a product that
+// underflows takes processors a hundred cycles.
+
 /// e^x. Error below 1.2 ULP.
 template <Model M>
 Real<M> exp(Real<M> x) {
-  using C = ExpConstants<typename M::Scalar>;
-  const Real<M> bounded = at_least(at_most(x, C::highest), C::lowest);
-  const auto [k, r, shifted] = reduce_ln2(bounded, typename M::Scalar(2 * Format<typename M::Scalar>::bias));
-  return scale_by_power(expm1_reduced(r), k, shifted);
+  using T = typename M::Scalar;
+  using C = ExpConstants<T>;
+  const Mask<M> vanishes = x < C::lowest;
+  const Real<M> bounded = select(vanishes, T(0), at_most(x, C::highest));
+  const auto [k, r, shifted] = reduce_ln2(bounded, T(2 * Format<T>::bias));
+  return select(vanishes, T(0), scale_by_power(expm1_reduced(r), k, shifted));
 }
 
 /// 2^x. Error below 1 ULP; exact where x is an integer.
 template <Model M>
 Real<M> exp2(Real<M> x) {
-  using C = ExpConstants<typename M::Scalar>;
-  using L = Format<typename M::Scalar>;
-  const Real<M> bounded = at_least(at_most(x, C::highest2), C::lowest2);
-  const auto shifter = L::shifter + typename M::Scalar(2 * L::bias);
+  using T = typename M::Scalar;
+  using C = ExpConstants<T>;
+  using L = Format<T>;
+  const Mask<M> vanishes = x < C::lowest2;
+  const Real<M> bounded = select(vanishes, T(0), at_most(x, C::highest2));
+  const auto shifter = L::shifter + T(2 * L::bias);
   const Real<M> shifted = bounded + shifter;
   const Real<M> k = shifted - shifter;
   const Real<M> r = bounded - k;
-  return scale_by_power(exp2m1_reduced(r), k, shifted);
+  return select(vanishes, T(0), scale_by_power(exp2m1_reduced(r), k, shifted));
 }
 
 /// e^x - 1. Error below 1.7 ULP.
