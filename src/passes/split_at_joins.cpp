@@ -15,11 +15,23 @@ namespace {
 
 constexpr std::int64_t smallest = 1 << 12;  // elements of an array; below, more loops take longer
 constexpr std::int64_t shortest_run = 64;   // elements that a long loop writes one behind the other
+constexpr std::int64_t widest_border = 32;  // entries along an axis of parts that are not taken apart further
+constexpr std::int64_t whole_lines = 16;    // elements that fill lines of the cache, whatever their size
 constexpr std::size_t most_parts = 9;       // borders and corners of a matrix, and what is inside
 constexpr std::int64_t most_code = 1500;    // instructions of all parts
 
-/// Elementwise equations of one shape that read one another's results, and concatenations that only they
-/// read.
+/// A concatenation, or an array with others around it.
+bool is_join(const Eqn& e) {
+  if (e.op->joins) return true;
+  if (e.op != &pad_op) return false;
+  const auto& p = e.params.as<PadParams>();
+  const auto none = [](std::int64_t n) { return n == 0; };
+  const auto some = [](std::int64_t n) { return n >= 0; };
+  return std::ranges::all_of(p.interior, none) && std::ranges::all_of(p.low, some) &&
+         std::ranges::all_of(p.high, some);
+}
+
+/// Elementwise equations of one shape that read one another's results, and joins that only they read.
 struct Group {
   std::vector<const Eqn*> eqns, joins;
   std::vector<std::vector<std::int64_t>> cuts;             // by axis: where parts begin, the first at 0
@@ -46,6 +58,7 @@ class Splitting {
     return i;
   }
   void find_groups();
+  void add_cuts(const Eqn& join, std::vector<std::vector<std::int64_t>>& cuts) const;
   void find_cuts(Group& group) const;
   bool is_worth(const Group& group) const;
   Group* split_group(const Eqn& e) {
@@ -54,6 +67,7 @@ class Splitting {
   }
   ValueId part(Group& group, ValueId v, std::size_t k, Loc loc);
   ValueId part_of_join(const Eqn& join, const SliceParams& of);
+  ValueId part_of_pad(const Eqn& pad, const SliceParams& of);
   ValueId slice(ValueId whole, const Shape& shape, const SliceParams& of, Loc loc);
   ValueId joined(const Group& group, std::vector<ValueId> parts, Loc loc);
 
@@ -80,7 +94,7 @@ bool Splitting::is_member(const Eqn& e) const {
 void Splitting::find_groups() {
   const auto eqns = graph_.eqns();
   for (std::uint32_t i = 0; i < eqns.size(); ++i) {
-    if (eqns[i].op->joins && graph_.aval(eqns[i].first_result).size() >= smallest) group_of_[i] = i;
+    if (is_join(eqns[i]) && graph_.aval(eqns[i].first_result).size() >= smallest) group_of_[i] = i;
     if (!is_member(eqns[i])) {
       for (ValueId v : graph_.operands(eqns[i])) read_elsewhere_[v] = 1;
       continue;
@@ -100,7 +114,7 @@ void Splitting::find_groups() {
       g = static_cast<std::uint32_t>(groups_.size());
       groups_.emplace_back();
     }
-    if (!eqns[i].op->joins)
+    if (!is_join(eqns[i]))
       groups_[g].eqns.push_back(&eqns[i]);
     else if (!read_elsewhere_[eqns[i].first_result])
       groups_[g].joins.push_back(&eqns[i]);
@@ -111,39 +125,83 @@ void Splitting::find_groups() {
   group_of_ = std::move(groups);
 }
 
-/// Where the concatenations are cut; those along the axes that have most of them, if all would give too many
-/// parts.
+/// Adds where along each axis the operands of a join begin and end.
+void Splitting::add_cuts(const Eqn& join, std::vector<std::vector<std::int64_t>>& cuts) const {
+  const Shape& shape = graph_.aval(join.first_result).shape();
+  const auto cut = [&](std::size_t d, std::int64_t at) {
+    if (at > 0 && at < shape[d]) cuts[d].push_back(at);
+  };
+  if (join.op == &pad_op) {
+    const auto& p = join.params.as<PadParams>();
+    const Shape& from = graph_.aval(graph_.operands(join)[0]).shape();
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+      cut(d, p.low[d]);
+      cut(d, p.low[d] + from[d]);
+    }
+  } else {
+    const auto axis = static_cast<std::size_t>(join.params.as<ConcatenateParams>().axis);
+    std::int64_t end = 0;
+    for (ValueId v : graph_.operands(join)) cut(axis, end += graph_.aval(v).shape()[axis]);
+  }
+}
+
+/// Sorts cuts and leaves out those inside of borders.
+void tidy(std::vector<std::int64_t>& cuts, std::int64_t length) {
+  std::ranges::sort(cuts);
+  cuts.erase(std::ranges::unique(cuts).begin(), cuts.end());
+  std::vector<std::int64_t> kept = {0};
+  for (std::size_t i = 1; i < cuts.size(); ++i)
+    if ((i + 1 < cuts.size() ? cuts[i + 1] : length) - kept.back() > widest_border) kept.push_back(cuts[i]);
+  cuts = std::move(kept);
+}
+
+/// The part behind the first border begins where a line of the cache may.
+void align(std::vector<std::int64_t>& cuts, std::int64_t length) {
+  if (cuts.size() < 2 || cuts[1] > widest_border) return;
+  const std::int64_t begin = (cuts[1] + whole_lines - 1) / whole_lines * whole_lines;
+  if ((cuts.size() > 2 ? cuts[2] : length) - begin > widest_border) cuts[1] = begin;
+}
+
+/// Where the joins are cut; along the axes that have most of them, if all would give too many parts.
 void Splitting::find_cuts(Group& group) const {
   const Shape& shape = graph_.aval(group.joins[0]->first_result).shape();
-  const auto axis_of = [](const Eqn* e) {
-    return static_cast<std::size_t>(e->params.as<ConcatenateParams>().axis);
-  };
   group.cuts.assign(shape.size(), {0});
+  std::vector<std::size_t> joins_along(shape.size(), 0);
   for (const Eqn* join : group.joins) {
-    std::int64_t end = 0;
-    for (ValueId v : graph_.operands(*join)) {
-      end += graph_.aval(v).shape()[axis_of(join)];
-      if (end < shape[axis_of(join)]) group.cuts[axis_of(join)].push_back(end);
+    std::vector<std::vector<std::int64_t>> own(shape.size());
+    add_cuts(*join, own);
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+      joins_along[d] += own[d].empty() ? 0 : 1;
+      group.cuts[d].insert(group.cuts[d].end(), own[d].begin(), own[d].end());
     }
   }
   std::size_t count = 1;
-  for (auto& cuts : group.cuts) {
-    std::ranges::sort(cuts);
-    cuts.erase(std::ranges::unique(cuts).begin(), cuts.end());
-    count *= cuts.size();
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    tidy(group.cuts[d], shape[d]);
+    count *= group.cuts[d].size();
   }
+  if (shape[shape.size() - 1] == shape.product()) align(group.cuts.back(), shape.back());
+
   while (count > most_parts) {
     std::size_t least = shape.size();
-    const auto joins_along = [&](std::size_t axis) {
-      return std::ranges::count_if(group.joins, [&](const Eqn* e) { return axis_of(e) == axis; });
-    };
     for (std::size_t d = 0; d < shape.size(); ++d)
-      if (group.cuts[d].size() > 1 && (least == shape.size() || joins_along(d) <= joins_along(least)))
+      if (group.cuts[d].size() > 1 && (least == shape.size() || joins_along[d] <= joins_along[least]))
         least = d;
     count /= group.cuts[least].size();
     group.cuts[least] = {0};
-    std::erase_if(group.joins, [&](const Eqn* e) { return axis_of(e) == least; });
   }
+  std::erase_if(group.joins, [&](const Eqn* join) {
+    std::vector<std::vector<std::int64_t>> own(shape.size());
+    add_cuts(*join, own);
+    bool taken_apart = false;
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+      if (own[d].empty()) continue;
+      if (group.cuts[d].size() == 1) return true;
+      taken_apart = true;
+    }
+    return !taken_apart;
+  });
+  if (group.joins.empty()) return;
   const std::size_t rank = shape.size();
   std::vector<SliceParams> parts = {{Dims::filled(rank, 0), shape, Dims::filled(rank, 1)}};
   for (std::size_t d = 0; d < rank; ++d) {
@@ -178,8 +236,9 @@ bool Splitting::is_worth(const Group& group) const {
     }
     if (run < shortest_run) in_short_rows += size;
   }
-  if (16 * in_short_rows > shape.product()) return false;
-  return true;
+  // Loops read pads, though not as quickly; concatenations are made first.
+  const bool pads = std::ranges::all_of(group.joins, [](const Eqn* e) { return e->op == &pad_op; });
+  return (pads ? 64 : 16) * in_short_rows <= shape.product();
 }
 
 bool Splitting::plan() {
@@ -199,18 +258,48 @@ ValueId Splitting::slice(ValueId whole, const Shape& shape, const SliceParams& o
   return append1(builder_, slice_op, make_params(of), {&whole, 1}, loc);
 }
 
-/// Cuts are where its operands meet, so that a part is one of them or a slice of it.
+/// One of its operands or a slice of it, or several put together in borders.
 ValueId Splitting::part_of_join(const Eqn& join, const SliceParams& of) {
-  const auto axis = static_cast<std::size_t>(join.params.as<ConcatenateParams>().axis);
-  SliceParams here = of;
+  if (join.op == &pad_op) return part_of_pad(join, of);
+  const ConcatenateParams along = join.params.as<ConcatenateParams>();
+  const auto axis = static_cast<std::size_t>(along.axis);
+  std::vector<ValueId> pieces;
+  std::int64_t begin = 0;
   for (ValueId v : graph_.operands(join)) {
     const Shape& shape = graph_.aval(v).shape();
-    if (here.start[axis] < shape[axis]) return slice(copy_[v], shape, here, join.loc);
-    here.start[axis] -= shape[axis];
-    here.limit[axis] -= shape[axis];
+    SliceParams here = of;
+    here.start[axis] = std::max<std::int64_t>(of.start[axis] - begin, 0);
+    here.limit[axis] = std::min(of.limit[axis] - begin, shape[axis]);
+    if (here.start[axis] < here.limit[axis]) pieces.push_back(slice(copy_[v], shape, here, join.loc));
+    begin += shape[axis];
   }
-  APSIS_ASSERT(false);
-  return 0;
+  return pieces.size() == 1 ? pieces[0]
+                            : append1(builder_, concatenate_op, make_params(along), pieces, join.loc);
+}
+
+/// What is padded or a slice of it, what is around it, or both in borders.
+ValueId Splitting::part_of_pad(const Eqn& pad, const SliceParams& of) {
+  const auto& p = pad.params.as<PadParams>();
+  const ValueId operands[] = {copy_[graph_.operands(pad)[0]], copy_[graph_.operands(pad)[1]]};
+  const Shape& from = graph_.aval(graph_.operands(pad)[0]).shape();
+  SliceParams here = of;
+  PadParams around = p;
+  Shape shape = from;
+  bool empty = false, whole = true;
+  for (std::size_t d = 0; d < from.size(); ++d) {
+    here.start[d] = std::max<std::int64_t>(of.start[d] - p.low[d], 0);
+    here.limit[d] = std::min(of.limit[d] - p.low[d], from[d]);
+    around.low[d] = here.start[d] + p.low[d] - of.start[d];
+    around.high[d] = of.limit[d] - p.low[d] - here.limit[d];
+    shape[d] = of.limit[d] - of.start[d];
+    empty = empty || here.start[d] >= here.limit[d];
+    whole = whole && around.low[d] == 0 && around.high[d] == 0;
+  }
+  if (empty)
+    return append1(builder_, broadcast_in_dim_op, make_params(BroadcastParams{shape, {}}), {&operands[1], 1},
+                   pad.loc);
+  const ValueId inside = slice(operands[0], from, here, pad.loc);
+  return whole ? inside : append1(builder_, pad_op, make_params(around), {{inside, operands[1]}}, pad.loc);
 }
 
 ValueId Splitting::part(Group& group, ValueId v, std::size_t k, Loc loc) {
@@ -240,11 +329,11 @@ GraphRef Splitting::run() {
   copy_.add_inputs();
   for (const Eqn& e : graph_.eqns()) {
     Group* group = split_group(e);
-    if (!group || (e.op->joins && std::ranges::find(group->joins, &e) == group->joins.end())) {
+    if (!group || (is_join(e) && std::ranges::find(group->joins, &e) == group->joins.end())) {
       copy_.add(e);
       continue;
     }
-    if (e.op->joins) continue;
+    if (is_join(e)) continue;
     const ScopeOf scope(e.scope);
     std::vector<ValueId> parts;
     for (std::size_t k = 0; k < group->parts.size(); ++k) {
@@ -262,7 +351,7 @@ GraphRef Splitting::run() {
 
 GraphRef split_at_joins(const Graph& graph) {
   GraphRef made(&graph);
-  if (std::ranges::any_of(graph.eqns(), [](const Eqn& e) { return e.op->joins; })) {
+  if (std::ranges::any_of(graph.eqns(), is_join)) {
     Splitting splitting(graph);
     if (splitting.plan()) made = splitting.run();
   }

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "codegen/plan/in_place.hpp"
+#include "ops/table.hpp"
 #include "passes/checked_pass.hpp"
 
 namespace apsis::detail {
@@ -27,7 +28,7 @@ TEST(SplitAtJoins, AlongOneAxis) {
     v6: f64[5000] = mul(v5, v1)
     return v6
   })");
-  EXPECT_EQ(count_ops(*made, "concatenate"), 1);
+  EXPECT_EQ(count_ops(*made, "concatenate"), 2);  // the results, and what the first line of them is made of
   EXPECT_EQ(count_ops(*made, "mul"), 2);
   EXPECT_EQ(made->definition(made->outputs()[0])->op->name, std::string_view("concatenate"));
 }
@@ -52,6 +53,62 @@ TEST(SplitAtJoins, OfAPeriodicStencil) {
   })");
   EXPECT_EQ(count_ops(*made, "fma"), 6);
   EXPECT_EQ(count_ops(*made, "concatenate"), 3);
+}
+
+// The gradient of a filter: borders in which pads stay, and a sum of slices inside.
+TEST(SplitAtJoins, OfPads) {
+  const GraphRef made = checked(R"((v0: f64[4998]) {
+    v1: f64[] = constant{dtype=f64, weak=false, bits=0, high_bits=0}
+    v2: f64[5000] = pad{low=[0], high=[2], interior=[0]}(v0, v1)
+    v3: f64[5000] = pad{low=[1], high=[1], interior=[0]}(v0, v1)
+    v4: f64[5000] = pad{low=[2], high=[0], interior=[0]}(v0, v1)
+    v5: f64[5000] = sub(v2, v3)
+    v6: f64[5000] = fma(v4, v5, v3)
+    return v6
+  })");
+  EXPECT_EQ(count_ops(*made, "fma"), 3);
+  for (const Eqn& e : made->eqns())
+    if (e.op == &pad_op) {
+      EXPECT_LT(made->aval(e.first_result).size(), 50);
+    }
+  // What is around may be larger than what is padded, and a part of its own.
+  EXPECT_EQ(count_ops(*checked(R"((v0: f32[2500], v1: f32[], v2: f32[9000]) {
+    v3: f32[9000] = pad{low=[1500], high=[5000], interior=[0]}(v0, v1)
+    v4: f32[9000] = add(v3, v2)
+    return v4
+  })"),
+                      "pad"),
+            0);
+}
+
+// Two axes: the loops inside read slices, and columns at the sides are few.
+TEST(SplitAtJoins, OfPadsOfMatrices) {
+  const GraphRef made = checked(R"((v0: f32[198,298], v1: f32[]) {
+    v2: f32[200,300] = pad{low=[0, 1], high=[2, 1], interior=[0, 0]}(v0, v1)
+    v3: f32[200,300] = pad{low=[2, 1], high=[0, 1], interior=[0, 0]}(v0, v1)
+    v4: f32[200,300] = pad{low=[1, 0], high=[1, 2], interior=[0, 0]}(v0, v1)
+    v5: f32[200,300] = add(v2, v3)
+    v6: f32[200,300] = mul(v5, v4)
+    return v6
+  })");
+  EXPECT_EQ(count_ops(*made, "mul"), 9);
+}
+
+// Zeros between elements, and borders that are cut away, are no joins.
+TEST(SplitAtJoins, LeavesOtherPads) {
+  for (const char* text : {R"((v0: f64[2500], v1: f64[], v2: f64[5000]) {
+         v3: f64[5000] = pad{low=[0], high=[1], interior=[1]}(v0, v1)
+         v4: f64[5000] = add(v3, v2)
+         return v4
+       })",
+                           R"((v0: f64[5000], v1: f64[], v2: f64[5000]) {
+         v3: f64[5000] = pad{low=[-1], high=[1], interior=[0]}(v0, v1)
+         v4: f64[5000] = add(v3, v2)
+         return v4
+       })"}) {
+    const GraphRef given = parse_graph(text);
+    EXPECT_EQ(split_at_joins(*given).get(), given.get()) << text;
+  }
 }
 
 // Arrays that somebody else reads are made as wholes, and what is cut elsewhere is left.
