@@ -104,7 +104,9 @@ bool Blocking::keeps_rows(const Eqn& e) const {
 
 /// Whether all rows of the result are the same.
 bool Blocking::repeats_for_rows(const Eqn& e) const {
-  if (e.op != &broadcast_in_dim_op || !has_rows(e.first_result)) return false;
+  if (e.result_count != 1 || !has_rows(e.first_result)) return false;
+  if (e.op == &iota_op) return e.params.as<IotaParams>().axis != 0;
+  if (e.op != &broadcast_in_dim_op) return false;
   const Dims& axes = e.params.as<BroadcastParams>().axes;
   return std::ranges::find(axes, 0) == axes.end();
 }
@@ -241,6 +243,11 @@ Params Blocking::with_rows(const Eqn& e, std::int64_t rows) const {
   }
   if (e.op == &reshape_op) {
     ReshapeParams p = e.params.as<ReshapeParams>();
+    p.shape[0] = rows;
+    return make_params(p);
+  }
+  if (e.op == &iota_op) {
+    IotaParams p = e.params.as<IotaParams>();
     p.shape[0] = rows;
     return make_params(p);
   }

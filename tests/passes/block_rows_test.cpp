@@ -38,6 +38,24 @@ TEST(BlockRows, OfNormalizedRows) {
   for (const Eqn& e : made->eqns()) EXPECT_NE(e.op->kind, OpKind::Elementwise);
 }
 
+/// The gradient of traces: a mask by places of columns is made in each block, not read.
+TEST(BlockRows, WithPlacesAlongOtherAxes) {
+  const GraphRef made = checked(R"((v0: f64[5003,40]) {
+    v1: i64[5003,40] = iota{dtype=i64, shape=[5003, 40], axis=1}()
+    v2: i64[] = constant{dtype=i64, weak=false, bits=7, high_bits=0}
+    v3: i64[5003,40] = broadcast_in_dim{shape=[5003, 40], axes=[]}(v2)
+    v4: bool[5003,40] = lt(v1, v3)
+    v5: f64[5003,40] = exp(v0)
+    v6: f64[5003,40] = select(v4, v5, v0)
+    v7: f64[5003] = reduce_sum{axes=[1]}(v6)
+    v8: f64[5003,40] = broadcast_in_dim{shape=[5003, 40], axes=[0]}(v7)
+    v9: f64[5003,40] = select(v4, v0, v8)
+    return v9
+  })");
+  ASSERT_EQ(maps(*made).size(), 1u);
+  EXPECT_EQ(regions_of(maps(*made)[0]->params).at(0)->input_count(), 1u);
+}
+
 TEST(BlockRows, WithRowsThatAreLeft) {
   const GraphRef made = checked(R"((v0: f32[5003,40]) {
     v1: f32[5003] = reduce_max{axes=[1]}(v0)
