@@ -13,6 +13,7 @@
 #include "passes/hoist_products.hpp"
 #include "passes/inline_calls.hpp"
 #include "passes/join_pads.hpp"
+#include "passes/join_updates.hpp"
 #include "passes/keep_views.hpp"
 #include "passes/lift_repeats.hpp"
 #include "passes/loop_dce.hpp"
@@ -26,6 +27,18 @@
 
 namespace apsis::detail {
 namespace {
+
+/// Slices of concatenations are smaller ones, which may be read in the same way again.
+GraphRef take_joins_apart(const Graph& graph) {
+  constexpr int most_times = 4;
+  GraphRef current = push_slices(graph);
+  for (int i = 0; i < most_times; ++i) {
+    const GraphRef made = split_at_joins(*current);
+    if (made == current) break;
+    current = push_slices(*made);
+  }
+  return current;
+}
 
 // A pass may rely on what those before it did, and keeps it.
 constexpr Pass table[] = {
@@ -46,12 +59,13 @@ constexpr Pass table[] = {
     {"hoist_products", hoist_products},
     // Products come in the order of axes in which they are read.
     {"turn_products", turn_products},
-    // Gradients of columns are put together.
+    // Arrays that are replaced in large part are put together,
+    {"join_updates", join_updates},
+    // and gradients of columns.
     {"join_pads", join_pads},
-    // What is read at several concatenations is computed part by part, of slices.
-    {"split_at_joins", split_at_joins},
-    // Of arrays of which slices are read no more than these is made.
-    {"push_slices", push_slices},
+    // What is read at several concatenations is computed part by part, of slices, and of arrays of which
+    // slices are read no more than these is made.
+    {"take_joins_apart", take_joins_apart},
     // Of what is padded and added up, products with numbers become part of the sum. After sums are cropped.
     {"push_pads", push_pads},
     // Places of extrema become part of loops, too. After slices are pushed: the entries are slices.

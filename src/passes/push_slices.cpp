@@ -94,7 +94,7 @@ PartOfResult part_of_reshaped(const Shape& from, const Shape& to, const Part& pa
 class Pushing {
  public:
   explicit Pushing(const Graph& graph)
-      : graph_(graph), wanted_(graph.value_count()), work_(graph.value_count(), 1) {
+      : graph_(graph), uses_(count_uses(graph)), wanted_(graph.value_count()), work_(graph.value_count(), 1) {
     for (const Eqn& e : graph.eqns()) find_work(e);
   }
 
@@ -117,6 +117,7 @@ class Pushing {
   bool is_by_element(const Eqn& e) const { return e.op->kind == OpKind::Elementwise && fusible(graph_, e); }
   void find_work(const Eqn& e);
   bool comes_apart(const Eqn& e) const;
+  bool is_made_for_others(const Eqn& e) const;
   bool is_cheap_again(const Eqn& e, std::int64_t elements) const;
   bool is_apart(const Eqn& e) const { return e.result_count == 1 && wanted_[e.first_result].apart; }
   bool has_parts(const Eqn& e) const;
@@ -128,8 +129,9 @@ class Pushing {
   ValueId made_part(ValueId v, const Part& part);
 
   const Graph& graph_;
-  std::vector<Wanted> wanted_;      // by value
-  std::vector<std::int64_t> work_;  // by value: instructions and loads for an element
+  std::vector<std::uint32_t> uses_;  // by value
+  std::vector<Wanted> wanted_;       // by value
+  std::vector<std::int64_t> work_;   // by value: instructions and loads for an element
   GraphBuilder builder_;
   GraphCopy copy_{builder_, graph_};
 };
@@ -176,14 +178,26 @@ bool Pushing::comes_apart(const Eqn& e) const {
   const Wanted& wanted = wanted_[e.first_result];
   if (wanted.whole || wanted.parts.empty() || wanted.parts.size() > most_parts) return false;
   const std::int64_t size = aval(e.first_result).size();
+  const bool made = is_concatenation(e) && is_made_for_others(e);
   std::int64_t elements = 0;
   for (const Part& part : wanted.parts) {
     const std::int64_t here = shape_of(part).product();
     if (here == 0) return false;
     // A part of one operand is there.
-    if (!is_concatenation(e) || part_of_concatenated(e, part).operands.size() > 1) elements += here;
+    if (is_concatenation(e) && part_of_concatenated(e, part).operands.size() == 1) continue;
+    if (made) return false;
+    elements += here;
   }
   return size > few && (elements <= size || is_cheap_again(e, elements));
+}
+
+/// Whether a long operand of a concatenation is computed and read by others, too: it is written where the
+/// whole is to be, of which parts can be read.
+bool Pushing::is_made_for_others(const Eqn& e) const {
+  return std::ranges::any_of(graph_.operands(e), [&](ValueId v) {
+    const Eqn* made = graph_.definition(v);
+    return made && is_by_element(*made) && uses_[v] > 1 && 2 * aval(v).size() > aval(e.first_result).size();
+  });
 }
 
 /// What is repeated takes nothing, other arrays a load, slices too: what they are of is asked for itself.

@@ -6,6 +6,7 @@
 #include "apsis/base/named_scope.hpp"
 #include "ir/copy.hpp"
 #include "ops/index_params.hpp"
+#include "ops/table.hpp"
 #include "ops/view_params.hpp"
 #include "passes/analysis/cost.hpp"
 #include "passes/analysis/fusible.hpp"
@@ -16,7 +17,7 @@ namespace {
 constexpr std::int64_t smallest = 1 << 12;  // elements of an array; below, more loops take longer
 constexpr std::int64_t shortest_run = 64;   // elements that a long loop writes one behind the other
 constexpr std::int64_t widest_border = 32;  // entries along an axis of parts that are not taken apart further
-constexpr std::int64_t whole_lines = 16;    // elements that fill lines of the cache, whatever their size
+constexpr std::int64_t whole_border = 64;   // elements that a loop goes through in vectors and whole lines
 constexpr std::size_t most_parts = 9;       // borders and corners of a matrix, and what is inside
 constexpr std::int64_t most_code = 1500;    // instructions of all parts
 
@@ -155,11 +156,17 @@ void tidy(std::vector<std::int64_t>& cuts, std::int64_t length) {
   cuts = std::move(kept);
 }
 
-/// The part behind the first border begins where a line of the cache may.
-void align(std::vector<std::int64_t>& cuts, std::int64_t length) {
-  if (cuts.size() < 2 || cuts[1] > widest_border) return;
-  const std::int64_t begin = (cuts[1] + whole_lines - 1) / whole_lines * whole_lines;
-  if ((cuts.size() > 2 ? cuts[2] : length) - begin > widest_border) cuts[1] = begin;
+/// Borders of an array become long enough for loops: what follows the first begins where a line of the cache
+/// may, and few elements behind the last cut are computed one by one.
+void widen_borders(std::vector<std::int64_t>& cuts, std::int64_t length) {
+  constexpr std::int64_t few = 4;
+  if (cuts.size() > 1 && cuts[1] <= widest_border &&
+      (cuts.size() > 2 ? cuts[2] : length) - whole_border > widest_border)
+    cuts[1] = whole_border;
+  const std::int64_t last = length - cuts.back(), before = cuts.size() > 2 ? cuts[cuts.size() - 2] : 0;
+  if (cuts.size() > 1 && last > few && last <= widest_border &&
+      length - whole_border - before > widest_border)
+    cuts.back() = length - whole_border;
 }
 
 /// Where the joins are cut; along the axes that have most of them, if all would give too many parts.
@@ -180,7 +187,7 @@ void Splitting::find_cuts(Group& group) const {
     tidy(group.cuts[d], shape[d]);
     count *= group.cuts[d].size();
   }
-  if (shape[shape.size() - 1] == shape.product()) align(group.cuts.back(), shape.back());
+  if (shape[shape.size() - 1] == shape.product()) widen_borders(group.cuts.back(), shape.back());
 
   while (count > most_parts) {
     std::size_t least = shape.size();
@@ -339,7 +346,8 @@ GraphRef Splitting::run() {
     for (std::size_t k = 0; k < group->parts.size(); ++k) {
       std::vector<ValueId> operands;
       for (ValueId v : graph_.operands(e)) operands.push_back(part(*group, v, k, e.loc));
-      parts.push_back(append1(builder_, *e.op, e.params, operands, e.loc));
+      const bool no_choice = e.op == &select_op && operands[1] == operands[2];  // around what is padded
+      parts.push_back(no_choice ? operands[1] : append1(builder_, *e.op, e.params, operands, e.loc));
     }
     if (read_elsewhere_[e.first_result]) copy_[e.first_result] = joined(*group, parts, e.loc);
     group->made[e.first_result] = std::move(parts);

@@ -23,7 +23,8 @@ GraphRef checked_pass(const Pass& pass, std::string_view text, void (*alter)(Arr
   }
   InterpretScope reference;
   const std::vector<Array> want = interpret(*given, inputs), got = interpret(*made, inputs);
-  for (std::size_t i = 0; i < want.size(); ++i) EXPECT_TRUE(same_bits(got[i], want[i])) << text;
+  for (std::size_t i = 0; i < want.size(); ++i)
+    EXPECT_TRUE(same_bits(got[i], want[i])) << text << "\nbecame\n" << to_string(*made);
   return made;
 }
 
