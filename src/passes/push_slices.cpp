@@ -106,7 +106,7 @@ class Pushing {
   static constexpr std::int64_t few = 32;        // elements, which are in registers
   static constexpr std::size_t most_parts = 16;  // of a value
   struct Wanted {
-    bool whole = false, apart = false;  // apart: made part by part
+    bool whole = false, apart = false;  // apart: made part by part, beside the whole if that is wanted, too
     bool in_memory = false;             // not only elementwise code reads it
     std::vector<Part> parts;
     std::vector<ValueId> made;  // by part
@@ -118,6 +118,7 @@ class Pushing {
   void find_work(const Eqn& e);
   bool comes_apart(const Eqn& e) const;
   bool is_made_for_others(const Eqn& e) const;
+  bool is_made_again(const Eqn& e) const;
   bool is_cheap_again(const Eqn& e, std::int64_t elements) const;
   bool is_apart(const Eqn& e) const { return e.result_count == 1 && wanted_[e.first_result].apart; }
   bool has_parts(const Eqn& e) const;
@@ -176,7 +177,8 @@ bool Pushing::has_parts(const Eqn& e) const {
 bool Pushing::comes_apart(const Eqn& e) const {
   if (!has_parts(e)) return false;
   const Wanted& wanted = wanted_[e.first_result];
-  if (wanted.whole || wanted.parts.empty() || wanted.parts.size() > most_parts) return false;
+  if (wanted.parts.empty() || wanted.parts.size() > most_parts) return false;
+  if (wanted.whole) return is_made_again(e);
   const std::int64_t size = aval(e.first_result).size();
   const bool made = is_concatenation(e) && is_made_for_others(e);
   std::int64_t elements = 0;
@@ -198,6 +200,17 @@ bool Pushing::is_made_for_others(const Eqn& e) const {
     const Eqn* made = graph_.definition(v);
     return made && is_by_element(*made) && uses_[v] > 1 && 2 * aval(v).size() > aval(e.first_result).size();
   });
+}
+
+/// Whether parts of a large array are made beside the whole, of which loops read each element: a negation, of
+/// what is in memory in any case.
+bool Pushing::is_made_again(const Eqn& e) const {
+  constexpr std::int64_t large = 1 << 12;
+  if (!is_by_element(e) || e.operand_count != 1 || wanted_[e.first_result].in_memory) return false;
+  const ValueId operand = graph_.operands(e)[0];
+  const Eqn* made = graph_.definition(operand);
+  const bool in_memory = !wanted_[operand].parts.empty() || !made || !is_by_element(*made);
+  return in_memory && aval(e.first_result).size() >= large && emission_cost(graph_, e) <= 1;
 }
 
 /// What is repeated takes nothing, other arrays a load, slices too: what they are of is asked for itself.
@@ -345,6 +358,7 @@ bool Pushing::plan() {
     } else if (comes_apart(*e)) {
       Wanted& wanted = wanted_[e->first_result];
       any = wanted.apart = true;
+      if (wanted.whole) wanted_[operands[0]].whole = true;
       for (const Part& part : wanted.parts)
         for (const auto& [k, of] : part_of(*e, part).operands) {
           if (same(of, whole_of(aval(operands[k]).shape())))
@@ -390,6 +404,7 @@ GraphRef Pushing::run() {
         for (const auto& [k, p] : made.operands) of.push_back(made_part(operands[k], p));
         wanted.made.push_back(made.op ? append1(builder_, *made.op, made.params, of, e.loc) : of[0]);
       }
+      if (wanted.whole) copy_.add(e);
     } else {
       copy_.add(e);
     }

@@ -114,26 +114,34 @@ Real<M> cbrt(Real<M> x) {
   return select((magnitude == T(0)) | !(magnitude < L::infinity), x, with_sign_of(result, x));
 }
 
-/// sqrt(x^2 + y^2) without overflow or underflow on the way; infinite where x or y is. Error below 0.6 (f32)
-/// and 1.1 ULP (f64).
+template <class Scalar>
+struct HypotConstants;
+
+template <>
+struct HypotConstants<double> {
+  // Beyond these bounds squares are taken of scaled numbers.
+  static constexpr double large = 0x1p500, small = 0x1p-450, down = 0x1p-600, up = 0x1p600;
+};
+
+template <>
+struct HypotConstants<float> {
+  static constexpr float large = 0x1p60f, small = 0x1p-50f, down = 0x1p-100f, up = 0x1p100f;
+};
+
+/// sqrt(x^2 + y^2) without overflow or underflow on the way; infinite where x or y is. Error below 1.1 ULP.
 template <Model M>
 Real<M> hypot(Real<M> x, Real<M> y) {
   using T = typename M::Scalar;
   using L = Format<T>;
+  using C = HypotConstants<T>;
   const Real<M> ax = abs(x), ay = abs(y);
-  Real<M> result = ax;
-  if constexpr (is_f32<M>) {
-    const auto wide_x = widen(ax), wide_y = widen(ay);
-    result = narrow(x.m, square_root(fma(wide_x, wide_x, wide_y * wide_y)));
-  } else {
-    const Mask<M> swapped = ax < ay;
-    const Real<M> more = select(swapped, ay, ax), less = select(swapped, ax, ay);
-    const Mask<M> large = more > 0x1p500, small = more < 0x1p-450;
-    const Real<M> scale = select(large, 0x1p-600, select(small, x.constant(0x1p600), x.constant(1)));
-    const Real<M> inverse = select(large, 0x1p600, select(small, x.constant(0x1p-600), x.constant(1)));
-    const Real<M> a = more * scale, b = less * scale;
-    result = square_root(fma(a, a, b * b)) * inverse;
-  }
+  const Mask<M> swapped = ax < ay;
+  const Real<M> more = select(swapped, ay, ax), less = select(swapped, ax, ay);
+  const Mask<M> large = more > C::large, small = more < C::small;
+  const Real<M> scale = select(large, C::down, select(small, x.constant(C::up), x.constant(1)));
+  const Real<M> inverse = select(large, C::up, select(small, x.constant(C::down), x.constant(1)));
+  const Real<M> a = more * scale, b = less * scale;
+  const Real<M> result = square_root(fma(a, a, b * b)) * inverse;
   return select((ax == L::infinity) | (ay == L::infinity), L::infinity, result);
 }
 
@@ -144,5 +152,5 @@ Real<M> hypot(Real<M> x, Real<M> y) {
   X(sqrt, 1, 0.5, 0.5, none)     \
   X(rsqrt, 1, 1.6, 1.6, none)    \
   X(cbrt, 1, 0.6, 0.6, own)      \
-  X(hypot, 2, 0.6, 1.1, wide)    \
+  X(hypot, 2, 1.1, 1.1, own)     \
   X(pow, 2, 0.6, 1.5, wide)
