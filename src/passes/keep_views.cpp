@@ -161,7 +161,7 @@ void Keeping::look_for_transposes() {
         const Eqn* made = graph_.definition(v);
         if (made && made->op->view_kind == ViewKind::Permuted)
           takes(e.first_result, made->params.as<TransposeParams>().permutation);
-        else
+        else if (!made || made->op->view_kind != ViewKind::Repeated)  // what is repeated is so in any order
           leave(e.first_result);
       }
     } else if (e.op->view_kind == ViewKind::Permuted) {

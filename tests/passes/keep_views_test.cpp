@@ -94,6 +94,19 @@ TEST(KeepViews, OfShortRowsInWholeVectors) {
   EXPECT_EQ(shape_of(*taken_back, "transpose"), Shape{});
 }
 
+/// Transposed products of columns and rows: gradients of products with vectors.
+TEST(KeepViews, TransposesOfWhatIsRepeated) {
+  const GraphRef made = checked(R"((v0: f64[20], v1: f64[30], v2: f64[30,20]) {
+    v3: f64[20,30] = broadcast_in_dim{shape=[20, 30], axes=[0]}(v0)
+    v4: f64[20,30] = broadcast_in_dim{shape=[20, 30], axes=[1]}(v1)
+    v5: f64[20,30] = mul(v3, v4)
+    v6: f64[30,20] = transpose{permutation=[1, 0]}(v5)
+    v7: f64[30,20] = sub(v2, v6)
+    return v7
+  })");
+  EXPECT_EQ(shape_of(*made, "mul"), (Shape{30, 20}));
+}
+
 TEST(KeepViews, LeavesTransposesThatStay) {
   for (const char* text : {R"((v0: f64[20,30]) {
          v1: f64[30,20] = transpose{permutation=[1, 0]}(v0)
