@@ -22,6 +22,7 @@
 #include "passes/push_slices.hpp"
 #include "passes/share_repeats.hpp"
 #include "passes/split_at_joins.hpp"
+#include "passes/split_columns.hpp"
 #include "passes/spread_extrema.hpp"
 #include "passes/turn_products.hpp"
 
@@ -63,6 +64,8 @@ constexpr Pass table[] = {
     {"join_updates", join_updates},
     // and gradients of columns.
     {"join_pads", join_pads},
+    // What is read of columns put side by side is computed column by column.
+    {"split_columns", split_columns},
     // What is read at several concatenations is computed part by part, of slices, and of arrays of which
     // slices are read no more than these is made.
     {"take_joins_apart", take_joins_apart},

@@ -169,6 +169,68 @@ TEST(ResultParts, JoinedInLoops) {
       x, y);
 }
 
+// One loop makes all columns, or several do; columns that are read elsewhere, too, or twice.
+TEST(ResultParts, ColumnsSideBySide) {
+  for (const Dtype dtype : {f64, f32, i32, bf16})
+    for (const std::int64_t rows : {1, 5, 9, 70, 1000})
+      for (const std::int64_t count : {2, 3, 4, 5, 6, 9}) {
+        const Array x = detail::filled({dtype, {rows, count}}, 3);
+        expect_graph_compiled_equal(
+            [&](const Array& a) {
+              const std::vector<Array> in = unstack(a, 1);
+              std::vector<Array> out;
+              for (std::size_t k = 0; k < in.size(); ++k)
+                out.push_back(where(in[k] < in[(k + 1) % in.size()], in[k], in[(k + 2) % in.size()]));
+              return stack(out, 1);
+            },
+            x);
+      }
+  const Array x = detail::filled({f64, {7, 60, 3}}, 5), y = detail::filled({f64, {7, 60}}, 6);
+  expect_graph_compiled_equal(
+      [](const Array& a, const Array& b) {
+        const std::vector<Array> in = unstack(a, 2);
+        const Array s = in[0] * b, c = in[2] * in[1], d = b - in[0];
+        const Array one = stack({s, c, d}, -1), turned = stack({d, s, c}, -1), twice = stack({s, c, s}, -1);
+        return std::tuple{one, turned * 2., s, sum(one), twice, stack({s, b, c}, -1), sum(d)};
+      },
+      x, y);
+  expect_graph_compiled_equal(
+      [](const Array& a, const Array& b) {
+        const std::vector<Array> in = unstack(a, 2);
+        const Array mean = expand_dims(sum(b, {.axis = 1}), 1);
+        return stack({in[0] * 2., in[1] - mean, max(in[2]) * in[0]}, -1);
+      },
+      x, y);
+  expect_graph_compiled_equal(
+      [](const Array& a, const Array& b) {
+        return fori_loop(
+            0, 4,
+            [&](const Array& i, const Array& w) {
+              return stack({w(ellipsis, 1) * b, w(ellipsis, 2) + astype(i, f64), w(ellipsis, 0) - b}, -1);
+            },
+            a);
+      },
+      x, y);
+}
+
+// Loops that are alike are one function: with columns, those whose columns lie alike.
+TEST(ResultParts, ColumnsOfLoopsAlike) {
+  const Array x = detail::filled({f64, {300, 3}}, 5);
+  expect_graph_compiled_equal(
+      [](const Array& a) {
+        Array v = a;
+        std::vector<Array> all;
+        for (int k = 0; k < 8; ++k) {
+          const std::vector<Array> in = unstack(v, 1);
+          v = k % 3 == 2 ? stack({in[1] * in[2], in[1] - in[0], in[2] + in[0]}, 1)
+                         : stack({in[0] * in[1], in[2] - in[1], in[0] + in[1]}, 1);
+          all.push_back(sum(v, {.axis = 0}));
+        }
+        return std::pair{v, all};
+      },
+      x);
+}
+
 // What lanes make lies one behind the other, also where it is to be columns of a whole.
 TEST(ResultParts, OfLanesJoinedAlongEveryAxis) {
   const Array x = detail::filled({f64, {5, 16}}, 7);

@@ -16,6 +16,13 @@
 namespace apsis::detail {
 namespace {
 
+/// Whether other arrays may lie between the neighbouring elements of this one.
+bool may_be_column(const View& view) {
+  for (std::size_t d = view.shape.size(); d-- > 0;)
+    if (view.shape[d] != 1) return view.strides[d] > 1 && view.strides[d] <= most_columns;
+  return false;
+}
+
 /// Calls the function that holds this loop; writes it the first time.
 std::vector<Value> call_loop(Region& region, const FusedLoop& loop) {
   Builder& b = region.b();
@@ -24,12 +31,32 @@ std::vector<Value> call_loop(Region& region, const FusedLoop& loop) {
   std::vector<Type> parameters, results = loop.totals;
   if (loop.walk.terms > 0) results.clear();  // sums are stored
   FusedLoop inner = loop;
+  // Columns side by side have one address, so that the loop knows them as such.
+  struct Passed {
+    void* base;
+    Dtype dtype;
+    std::int64_t offset;
+    int parameter;
+  };
+  std::vector<Passed> passed;
+  std::vector<std::pair<int, std::int64_t>> bases;  // by access: the parameter, and the offset from there
   const auto pass = [&](auto& access) {
+    bases.emplace_back(-1, 0);
     if (!access.base.handle) return;
-    std::int64_t bytes = static_cast<std::int64_t>(item_size(access.dtype)) * access.lanes;
-    arguments.push_back(b.offset(access.base, access.view.offset * bytes));
-    parameters.push_back(pointer_type);
-    access.view.offset = 0;
+    const std::int64_t offset = access.view.offset;
+    auto beside = std::ranges::find_if(passed, [&](const Passed& p) {
+      return access.lanes == 1 && may_be_column(access.view) && p.base == access.base.handle &&
+             p.dtype == access.dtype && std::abs(offset - p.offset) < most_columns;
+    });
+    if (beside == passed.end()) {
+      const std::int64_t bytes = static_cast<std::int64_t>(item_size(access.dtype)) * access.lanes;
+      passed.push_back({access.base.handle, access.dtype, offset, static_cast<int>(passed.size())});
+      beside = passed.end() - 1;
+      arguments.push_back(b.offset(access.base, offset * bytes));
+      parameters.push_back(pointer_type);
+    }
+    access.view.offset = offset - beside->offset;
+    bases.back() = {beside->parameter, access.view.offset};
   };
   for (Access& access : inner.accesses) pass(access);
   for (Access& table : inner.tables) pass(table);
@@ -40,6 +67,10 @@ std::vector<Value> call_loop(Region& region, const FusedLoop& loop) {
   }
   std::string key = inner.key();
   for (Type t : parameters) key.push_back(static_cast<char>(t.lanes));
+  for (const auto& [parameter, offset] : bases) {
+    key += std::to_string(parameter);
+    key.push_back(static_cast<char>(offset));
+  }
   auto& found = region.lowering().shared_loops[key];
   auto known = std::ranges::find_if(found, [&](const auto& f) { return loop.same_params(f.params); });
   if (known == found.end()) {
@@ -49,11 +80,18 @@ std::vector<Value> call_loop(Region& region, const FusedLoop& loop) {
     found.push_back({f, std::move(params)});
     known = found.end() - 1;
     b.begin(f);
-    int next = 0;
-    for (Access& a : inner.accesses)
-      if (a.base.handle) a.base = b.pointer_parameter(next++);
-    for (Access& t : inner.tables) t.base = b.pointer_parameter(next++);
-    for (Sink& s : inner.sinks) s.base = b.pointer_parameter(next++);
+    std::vector<Pointer> pointers;
+    for (std::size_t i = 0; i < passed.size(); ++i)
+      pointers.push_back(b.pointer_parameter(static_cast<int>(i)));
+    auto base = bases.begin();
+    const auto bind = [&](auto& access) {
+      if (const int parameter = (base++)->first; parameter >= 0)
+        access.base = pointers[static_cast<std::size_t>(parameter)];
+    };
+    for (Access& access : inner.accesses) bind(access);
+    for (Access& table : inner.tables) bind(table);
+    for (Sink& sink : inner.sinks) bind(sink);
+    int next = static_cast<int>(passed.size());
     for (Value& v : inner.scalars) v = b.parameter(next++);
     b.return_values(write_loop(b, inner, region.lowering().options().optimized));
     b.end();

@@ -9,10 +9,8 @@
 namespace apsis::detail {
 namespace {
 
-constexpr int most_interleaved = 8;
-
 bool has_few_columns(const Aval& aval) {
-  return aval.rank() > 0 && aval.shape().back() <= most_interleaved && !is_complex(aval.dtype());
+  return aval.rank() > 0 && aval.shape().back() <= most_columns && !is_complex(aval.dtype());
 }
 
 /// Columns of the padding value before and behind all of those of the array.
@@ -43,7 +41,7 @@ bool interleave(Region& region, const Aval& aval, std::span<const Access> column
   Builder& b = region.b();
   const Sink sink = whole.sink(aval.dtype());
   LoopNest nest(b, aval.shape(), {columns.begin(), columns.end()}, {&sink, 1},
-                region.lowering().vector_lanes(item_size(aval.dtype())), 1, most_interleaved);
+                region.lowering().vector_lanes(item_size(aval.dtype())), 1, most_columns);
   if (nest.phases() != std::ssize(columns)) return false;
   nest.open();
   for (int phase = 0; phase < nest.phases(); ++phase) {
@@ -138,6 +136,15 @@ bool emit_iota(Region& region, const Eqn& e) {
   return true;
 }
 
+/// Whether loops have written all operands to their parts of the result.
+bool has_all_parts(Region& region, const Eqn& e, const Destination& whole) {
+  const std::vector<View> views = parts_of(region.graph(), e, whole.place().view);
+  for (std::size_t k = 0; k < views.size(); ++k)
+    if (!same_elements(region.place(region.operands(e)[k]), whole.part(region.b(), views[k], 0).place()))
+      return false;
+  return true;
+}
+
 /// Copies operands to their parts of the result. A loop may have written them there.
 void copy_parts(Region& region, const Eqn& e, const Destination& whole) {
   const std::vector<View> views = parts_of(region.graph(), e, whole.place().view);
@@ -163,7 +170,8 @@ bool emit_concatenate(Region& region, const Eqn& e) {
   int lanes = 1;
   for (ValueId v : region.operands(e)) lanes = std::max(lanes, region.lanes_of(v));
   const Destination whole = region.destination(e.first_result, lanes);
-  if (lanes == 1 && has_few_columns(aval) && axis + 1 == aval.shape().size()) {
+  if (lanes == 1 && has_few_columns(aval) && axis + 1 == aval.shape().size() &&
+      !has_all_parts(region, e, whole)) {
     std::vector<Place> parts;  // alive until they have been read
     std::vector<Access> columns;
     for (ValueId v : region.operands(e)) {

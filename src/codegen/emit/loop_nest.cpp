@@ -117,9 +117,9 @@ LoopNest::LoopNest(Builder& b, const Shape& shape, std::vector<Access> reads, st
     accesses_.push_back({sink.view, sink.base, sink.dtype, sink.lanes, sink.walk});
     masks_.push_back(sink.mask);
   }
-  parts_.resize(masks_.size());
   collapse(shape);
   choose_axis(width, most_phases, in_order);
+  find_columns();
 }
 
 bool LoopNest::take_lines(int lines) {
@@ -131,7 +131,7 @@ bool LoopNest::take_lines(int lines) {
 void LoopNest::take_vectors(int most) {
   constexpr std::int64_t little = 16;  // th of the elements
   const auto done = [](std::int64_t n, std::int64_t step) { return (n + step - 1) / step * step; };
-  if (axis_ < 0 || width_ == 1 || phases_ > 1 || row_ > 0) return;
+  if (axis_ < 0 || width_ == 1 || phases_ > 1 || row_ > 0 || !side_by_side_.empty()) return;
   const std::int64_t n = extents_[static_cast<std::size_t>(axis_)];
   for (; most > 1; most /= 2)
     if (n >= width_ * most && done(n, width_ * most) - done(n, width_) <= n / little) break;
@@ -200,9 +200,13 @@ void LoopNest::choose_axis(int width, int most_phases, bool in_order) {
     std::int64_t work = (extents_[d] + lanes - 1) / lanes, each = 1;
     for (std::size_t o = 0; o < extents_.size(); ++o)
       if (o != d) work *= extents_[o];
+    std::vector<std::size_t> filling;  // with others, they store vectors
+    for (const ColumnGroup& group : groups_along(d))
+      for (const auto& column : group.members) filling.insert(filling.end(), column.begin(), column.end());
     for (std::size_t a = 0; a < strides_.size(); ++a) {
       const std::int64_t stride = strides_[a][d];
-      const bool near = (a < reads_ && stride >= -1 && stride <= most_apart) || (a >= reads_ && stride == 2);
+      const bool near =
+          a < reads_ ? stride >= -1 && stride <= most_apart : std::ranges::find(filling, a) != filling.end();
       each += stride == 0 || stride == 1 ? 1
               : near                     ? std::min<std::int64_t>(2 * std::abs(stride), lanes)
                                          : lanes;
@@ -561,6 +565,7 @@ Value LoopNest::load(std::size_t a, std::int64_t shift, Value bytes) {
   if (stride == 0 || vector() == 1) return b_.load_element(p, access.dtype);
   b_.set_lanes(vector());
   if (stride == 1) return b_.load(p, access.dtype);
+  if (!is_by_itself(a) && shift == 0 && !bytes.handle) return load_column(a);
   return load_apart(p, access.dtype, stride);
 }
 
@@ -674,8 +679,8 @@ void LoopNest::store(std::size_t sink, Value v, std::int64_t shift) {
     b_.masked_store(p, v, masks_[sink]);
   else if (access.lanes > 1 || vector() == 1 || stride == 1)
     b_.store(p, v);
-  else if (const std::size_t other = other_part(sink); other != sink)
-    store_part(sink, other, v, p);
+  else if (!is_by_itself(a))
+    store_column(sink, v, p);
   else
     store_apart(p, v, stride);
 }
@@ -701,40 +706,81 @@ void LoopNest::store_apart(Pointer p, Value v, std::int64_t stride) {
   b_.set_lanes(lanes);
 }
 
-/// The sink of what lies between the elements of this one, as the imaginary parts of complex numbers lie
-/// between the real ones; this one itself if there is none.
-std::size_t LoopNest::other_part(std::size_t sink) const {
-  const Access& access = accesses_[reads_ + sink];
-  if (stride(reads_ + sink) != 2 || along_ > 0 || phases_ > 1 || row_ > 0) return sink;
-  for (std::size_t k = 0; k < masks_.size(); ++k) {
-    const Access& other = accesses_[reads_ + k];
-    if (other.base.handle == access.base.handle && other.dtype == access.dtype &&
-        other.lanes == access.lanes && !masks_[k].handle && strides_[reads_ + k] == strides_[reads_ + sink] &&
-        std::abs(other.view.offset - access.view.offset) == 1)
-      return k;
+/// Columns side by side, where vectors are along the axis: those that are read, and what is written if that
+/// fills memory.
+std::vector<ColumnGroup> LoopNest::groups_along(std::size_t axis) const {
+  std::vector<ColumnView> views(accesses_.size());
+  std::vector<ColumnGroup> all;
+  for (const bool sinks : {false, true}) {
+    for (std::size_t a = 0; a < accesses_.size(); ++a) {
+      const Access& access = accesses_[a];
+      const bool takes_part = (a >= reads_) == sinks && access.lanes == 1 && access.within.empty() &&
+                              access.dtype != Dtype::Bool && (!sinks || !masks_[a - reads_].handle);
+      views[a] = {takes_part ? access.base.handle : nullptr, static_cast<int>(access.dtype), strides_[a],
+                  access.view.offset};
+    }
+    for (ColumnGroup& group : column_groups(views, axis)) {
+      const std::size_t any = group.members[0][0];
+      if (!sinks || group.fills(strides_[any][axis])) all.push_back(std::move(group));
+    }
   }
-  return sink;
+  return all;
 }
 
-/// The parts are stored together, when both are there.
-void LoopNest::store_part(std::size_t sink, std::size_t other, Value v, Pointer p) {
-  if (!parts_[other].value.handle) {
-    parts_[sink] = {v, p};
-    return;
+void LoopNest::find_columns() {
+  columns_of_.assign(accesses_.size(), none);
+  if (axis_ < 0 || width_ == 1 || row_ > 0 || phases_ > 1) return;
+  for (ColumnGroup& group : groups_along(static_cast<std::size_t>(axis_))) {
+    const auto stride = static_cast<std::size_t>(this->stride(group.members[0][0]));
+    for (const auto& column : group.members)
+      for (std::size_t a : column) columns_of_[a] = static_cast<std::uint32_t>(side_by_side_.size());
+    side_by_side_.push_back({std::move(group), std::vector<Value>(stride), std::vector<Pointer>(stride)});
   }
-  Part first = std::exchange(parts_[other], {}), second{v, p};
-  const auto offset = [&](std::size_t k) { return accesses_[reads_ + k].view.offset; };
-  if (offset(sink) < offset(other)) std::swap(first, second);
-  const int lanes = vector();
-  for (int half = 0; half < 2; ++half) {
-    std::vector<int> from;
-    for (int i = half * lanes / 2; i < (half + 1) * lanes / 2; ++i) {
-      from.push_back(i);
-      from.push_back(lanes + i);
-    }
-    b_.store(b_.offset(first.p, half * lanes * static_cast<std::int64_t>(item_size(first.value.dtype))),
-             b_.shuffle(first.value, second.value, from));
+}
+
+/// Whether an array is read or written without those beside it: there are none, or the body walks.
+bool LoopNest::is_by_itself(std::size_t a) const {
+  return columns_of_[a] == none || along_ > 0 || line_ > 0 || walked_inner_.handle || walked_outer_.handle;
+}
+
+/// All columns that are read are taken from the same vectors of memory, when the first of them is.
+Value LoopNest::load_column(std::size_t a) {
+  auto& [group, values, at] = side_by_side_[columns_of_[a]];
+  const auto column = [&](std::size_t access) {
+    return static_cast<std::size_t>(accesses_[access].view.offset - group.first);
+  };
+  if (values[column(a)].handle) return values[column(a)];
+  const auto item = static_cast<std::int64_t>(item_size(accesses_[a].dtype));
+  const auto count = std::ssize(values);
+  const ConstPointer first = b_.offset(current(a), -static_cast<std::int64_t>(column(a)) * item);
+  const std::int64_t elements = (width_ - 1) * count + std::ssize(group.members);
+  std::vector<std::int64_t> starts;
+  std::vector<Value> vectors;
+  b_.set_lanes(width_);
+  for (std::int64_t start = 0; start < elements; start += width_) {
+    starts.push_back(std::min(start, elements - width_));
+    vectors.push_back(b_.load(b_.offset(first, starts.back() * item), accesses_[a].dtype));
   }
+  std::vector<char> wanted;
+  for (const auto& members : group.members) wanted.push_back(static_cast<char>(!members.empty()));
+  wanted.resize(values.size());
+  values = taken_apart(b_, std::move(vectors), starts, wanted);
+  return values[column(a)];
+}
+
+/// Columns that are written are stored together, when all are there.
+void LoopNest::store_column(std::size_t sink, Value v, Pointer p) {
+  const std::size_t a = reads_ + sink;
+  auto& [group, values, at] = side_by_side_[columns_of_[a]];
+  const auto column = static_cast<std::size_t>(accesses_[a].view.offset - group.first);
+  values[column] = v;
+  at[column] = p;
+  if (std::ranges::any_of(values, [](Value waits) { return !waits.handle; })) return;
+  const auto bytes = width_ * static_cast<std::int64_t>(item_size(v.dtype));
+  const std::vector<Value> vectors =
+      interleaved(b_, std::exchange(values, std::vector<Value>(values.size())));
+  for (std::size_t k = 0; k < vectors.size(); ++k)
+    b_.store(b_.offset(at[0], static_cast<std::int64_t>(k) * bytes), vectors[k]);
 }
 
 }  // namespace apsis::detail

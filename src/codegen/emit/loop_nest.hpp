@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "codegen/builder/control.hpp"
+#include "codegen/emit/columns.hpp"
 #include "ir/view.hpp"
 
 namespace apsis::detail {
@@ -179,18 +180,25 @@ class LoopNest {
   void store_rows(Pointer p, Value v, std::int64_t row_bytes);
   void store_apart(Pointer p, Value v, std::int64_t stride);
   Pointer address(std::size_t access);
-  std::size_t other_part(std::size_t sink) const;
-  void store_part(std::size_t sink, std::size_t other, Value v, Pointer p);
+  std::vector<ColumnGroup> groups_along(std::size_t axis) const;
+  void find_columns();
+  bool is_by_itself(std::size_t access) const;
+  Value load_column(std::size_t access);
+  void store_column(std::size_t sink, Value v, Pointer p);
 
   Builder& b_;
   std::vector<Access> accesses_;  // what is read, then what is written
   std::size_t reads_;
   std::vector<Value> masks_;  // by sink
-  struct Part {
-    Value value;
-    Pointer p;
+  /// Columns that are loaded together, or stored.
+  struct Columns {
+    ColumnGroup group;
+    std::vector<Value> values;  // by column: loaded already, or still to be stored
+    std::vector<Pointer> at;    // where those to be stored belong
   };
-  std::vector<Part> parts_;  // by sink: what waits to be stored with what lies between
+  std::vector<Columns> side_by_side_;
+  static constexpr std::uint32_t none = 0xffffffffu;
+  std::vector<std::uint32_t> columns_of_;  // by access: side by side with others, or none
   std::vector<std::int64_t> extents_;
   std::vector<std::vector<std::int64_t>> strides_;  // by access, by collapsed axis
   std::vector<std::vector<Span>> within_;           // the same; of accesses that are not everywhere

@@ -71,6 +71,7 @@ void Region::hint_parts(const Eqn& e, const Place& whole) {
   part.buffer = BufferReader(buffer);
   for (MadePart& made : made_for_parts(graph_, e, whole.view)) {
     part.view = std::move(made.view);
+    if (made.column && (column_of_.empty() || column_of_[made.value] != &e)) continue;
     if (!hints_[made.value] && !in_registers(graph_.aval(made.value))) hints_[made.value] = Home(Place(part));
   }
 }
@@ -82,9 +83,30 @@ void Region::find_joined() {
     if (!e->op->joins || in_registers(graph_.aval(e->first_result))) continue;
     if (joined_in_.empty()) joined_in_.resize(graph_.value_count());
     for (const MadePart& made :
-         made_for_parts(graph_, *e, View::contiguous(graph_.aval(e->first_result).shape())))
-      if (!joined_in_[made.value]) joined_in_[made.value] = &*e;
+         made_for_parts(graph_, *e, View::contiguous(graph_.aval(e->first_result).shape()))) {
+      if (joined_in_[made.value]) continue;
+      joined_in_[made.value] = &*e;
+      if (!made.column) continue;
+      if (column_of_.empty()) column_of_.resize(graph_.value_count());
+      column_of_[made.value] = &*e;
+    }
   }
+}
+
+/// Whether the loop being written makes all columns of the concatenation, each of them once.
+bool Region::makes_all_columns(const Eqn& join) const {
+  std::vector<ValueId> columns;
+  for (const MadePart& made :
+       made_for_parts(graph_, join, View::contiguous(graph_.aval(join.first_result).shape())))
+    if (made.column && column_of_[made.value] == &join) columns.push_back(made.value);
+  std::ranges::sort(columns);
+  if (std::ranges::adjacent_find(columns) != columns.end() || columns.size() != join.operand_count)
+    return false;
+  return std::ranges::all_of(columns, [&](ValueId v) {
+    const Eqn* made = graph_.definition(v);
+    const auto number = static_cast<std::uint32_t>(made - graph_.eqns().data());
+    return std::ranges::find(loop_, number) != loop_.end();
+  });
 }
 
 void Region::begin_joined(const Eqn& e) {
@@ -146,7 +168,12 @@ void Region::run_items(std::span<const Item> items) {
 
 /// Writes the first item, or the first ones together; returns how many.
 std::size_t Region::write_first(std::span<const Item> items) {
-  if (items[0].cluster) return emit_cluster(*this, items[0].eqns), 1;
+  if (items[0].cluster) {
+    loop_ = items[0].eqns;
+    emit_cluster(*this, items[0].eqns);
+    loop_ = {};
+    return 1;
+  }
   const Eqn& e = graph_.eqns()[items[0].eqns[0]];
   if (computes_matrices(*e.op)) {
     BlocksOfMatrices blocks(*this);
@@ -209,6 +236,8 @@ bool Region::is_between_calls(ValueId v) {
 }
 
 Destination Region::destination(ValueId v, int lanes) {
+  if (!column_of_.empty() && column_of_[v] && !makes_all_columns(*column_of_[v]))
+    return allocate(graph_.aval(v), lanes);
   if (!joined_in_.empty() && joined_in_[v] && !hints_[v] && lanes == 1 && !before_loop_)
     begin_joined(*joined_in_[v]);
   const Home& hint = hints_[v];

@@ -66,6 +66,7 @@ class Region : public PlaceAccess {
   void find_joined();
   void begin_joined(const Eqn& e);
   void end_joined(const Eqn& e);
+  bool makes_all_columns(const Eqn& join) const;
   void release_operands(const Eqn& e);
   void release(Place& place);
 
@@ -76,7 +77,10 @@ class Region : public PlaceAccess {
   /// By value: the concatenation that it is to be a part of, whose memory is taken when the first part is
   /// made.
   std::vector<const Eqn*> joined_in_;
-  std::vector<char> between_calls_;  // by value, once somebody asked
+  /// By value: the concatenation that it is to be a column of, if one loop makes all columns.
+  std::vector<const Eqn*> column_of_;
+  std::span<const std::uint32_t> loop_;  // the equations of the loop being written
+  std::vector<char> between_calls_;      // by value, once somebody asked
   Schedule schedule_;
   bool scheduled_ = false;
   bool before_loop_ = false;  // what is written now lasts through the loop

@@ -7,6 +7,7 @@
 #include "passes/group_error_checks.hpp"
 #include "passes/join_pads.hpp"
 #include "passes/split_at_joins.hpp"
+#include "passes/split_columns.hpp"
 
 namespace apsis::detail {
 namespace {
@@ -105,7 +106,8 @@ class Inputs {
 std::vector<std::int32_t> overwritable_inputs(const Graph& given) {
   // What errors are found from is read once more where they may be raised; what is computed part by part is
   // no single loop.
-  const GraphRef deferred = group_error_checks(given), split = split_at_joins(*join_pads(*deferred));
+  const GraphRef deferred = group_error_checks(given),
+                 split = split_at_joins(*split_columns(*join_pads(*deferred)));
   const Graph& graph = *split;
   std::vector<std::int32_t> found(graph.outputs().size(), -1);
   Inputs inputs(graph);

@@ -45,6 +45,16 @@ bool is_long(std::int64_t run) {
   return run >= shortest_run || (run >= shortest_power && (run & (run - 1)) == 0);
 }
 
+/// Whether it puts single columns beside one another, each of another value.
+bool joins_columns(const Graph& graph, const Eqn& e, const View& whole) {
+  const Aval& aval = graph.aval(e.first_result);
+  const auto operands = graph.operands(e);
+  return e.op->joins && aval.rank() > 0 && operands.size() > 1 &&
+         std::ssize(operands) == aval.shape().back() && std::ssize(operands) <= most_columns &&
+         e.params.as<ConcatenateParams>().axis + 1 == static_cast<std::int64_t>(aval.rank()) &&
+         !is_complex(aval.dtype()) && item_size(aval.dtype()) >= 4 && whole.is_contiguous();
+}
+
 bool makes(const Graph& graph, const Eqn& made, ValueId v) {
   const bool stacked = made.op->kind == OpKind::MapLanes && !graph.aval(v).is_list();
   return made.op->joins || stacked || fusible(graph, made);
@@ -90,8 +100,10 @@ std::vector<MadePart> made_for_parts(const Graph& graph, const Eqn& e, const Vie
   for (std::size_t next = 0; next < joined.size(); ++next) {
     const Eqn& join = *joined[next].first;
     std::vector<View> views = parts_of(graph, join, joined[next].second);
+    const bool columns = joins_columns(graph, join, joined[next].second);
+    const std::size_t before = made.size();
     for (std::size_t k = 0; k < views.size(); ++k) {
-      if (join.op->joins && !views[k].is_contiguous() && !is_long(run_of(views[k]))) continue;
+      if (join.op->joins && !columns && !views[k].is_contiguous() && !is_long(run_of(views[k]))) continue;
       std::optional<View> view = std::move(views[k]);
       ValueId v = graph.operands(join)[k];
       const Eqn* from = graph.definition(v);
@@ -100,12 +112,17 @@ std::vector<MadePart> made_for_parts(const Graph& graph, const Eqn& e, const Vie
         view = reshaped(*view, graph.aval(v).shape());
       }
       if (!view || !from || !makes(graph, *from, v)) continue;
+      if (columns) {
+        if (fusible(graph, *from)) made.push_back({v, *view, true});
+        continue;
+      }
       // Lanes write their results one behind the other.
       if (from->op->kind == OpKind::MapLanes && !view->is_contiguous()) continue;
       if (from->op->joins && !view->is_contiguous() && run_of(*view) < shortest_run) continue;
       made.push_back({v, *view});
       if (from->op->joins) joined.emplace_back(from, std::move(*view));
     }
+    if (columns && made.size() - before != views.size()) made.resize(before);
   }
   return made;
 }
