@@ -2,6 +2,8 @@
 
 // Graphs made from graphs: what every rewrite of programs is written with.
 
+#include <unordered_map>
+
 #include "ir/graph.hpp"
 
 namespace apsis::detail {
@@ -85,14 +87,17 @@ GraphRef with_outputs(const Graph& graph, const std::vector<bool>& marked);
 /// The graph with other parameters of its equations, in their order.
 GraphRef with_params(const Graph& graph, std::span<const Params> params);
 
-/// The graph with `map(region)` in the place of each region; itself if no region changes.
+/// The graph with `map(region)` in the place of each region; itself if no region changes. What is called
+/// several times is mapped once.
 template <class Map>
 GraphRef with_regions(const Graph& graph, Map&& map) {
   bool changes = false;
   std::vector<Params> params;
+  std::unordered_map<const Graph*, GraphRef> mapped;
   for (const Eqn& e : graph.eqns())
     params.push_back(map_regions(e.params, [&](const Graph& region) {
-      GraphRef made = map(region);
+      GraphRef& made = mapped[&region];
+      if (!made) made = map(region);
       changes = changes || made.get() != &region;
       return made;
     }));

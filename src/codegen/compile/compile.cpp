@@ -1,75 +1,20 @@
 #include "codegen/compile/compile.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <unordered_map>
 
 #include "base/exit.hpp"
 #include "codegen/builder/loader.hpp"
 #include "codegen/builder/messages.hpp"
+#include "codegen/compile/manner.hpp"
 #include "codegen/emit/list_access.hpp"
 #include "codegen/emit/region.hpp"
 #include "codegen/support/cancel.hpp"
 #include "core/memory.hpp"
 #include "core/sizes.hpp"
-#include "passes/analysis/cost.hpp"
-#include "passes/analysis/fusible.hpp"
 #include "passes/pipeline.hpp"
 
 namespace apsis::detail {
 namespace {
-
-/// Whether a call may take so long that better code is worth several times the time to compile: loops of
-/// unknown or declared length, arrays that are large.
-bool long_running(const Graph& graph) {
-  constexpr double large = 1 << 15;  // elements
-  for (const Eqn& e : graph.eqns()) {
-    if (e.op->kind == OpKind::While || e.op->kind == OpKind::Scan || e.op->kind == OpKind::MapLanes)
-      return true;
-    for (const Graph* region : regions_of(e.params))
-      if (long_running(*region)) return true;
-    double work = 0, sizes = 1;
-    for (std::uint32_t r = 0; r < e.result_count; ++r)
-      work += static_cast<double>(graph.aval(e.first_result + r).size());
-    for (ValueId v : graph.operands(e)) sizes *= static_cast<double>(graph.aval(v).size());
-    // The inner loops of contractions and reductions carry sums, which the fast level keeps in memory; a
-    // program with a contraction is likely to be called often. Of a product of matrices, the sizes m k, k n
-    // and m n multiply to the square of its multiply-adds.
-    if (e.op->kind == OpKind::Contract) work = 16 * std::sqrt(sizes * work);
-    if (e.op->kind == OpKind::Reduce) work = 4 * sizes;
-    // Each operand is copied by code of its own, which for a few elements is no loop.
-    if (e.op->joins && work < 64 * static_cast<double>(e.operand_count)) work = 0;
-    if (work >= large && e.op->kind != OpKind::View) return true;
-  }
-  return false;
-}
-
-Level level_of(const Graph& graph, const CodegenOptions& options) {
-  if (options.level >= 0) return static_cast<Level>(options.level);
-  return long_running(graph) ? Level::Less : Level::None;
-}
-
-/// Counts the equations of each op that takes many instructions.
-void count_costly(const Graph& graph, std::unordered_map<const Op*, int>& counts) {
-  constexpr std::int64_t costly = 16;
-  for (const Eqn& e : graph.eqns()) {
-    for (const Graph* region : regions_of(e.params)) count_costly(*region, counts);
-    if (e.result_count > 0 && fusible(graph, e) && emission_cost(graph, e) >= costly) ++counts[e.op];
-  }
-}
-
-/// A program that is compiled fast calls the library's elementary functions, and gets one copy of each other
-/// one that it repeats often.
-BuilderOptions builder_options(const Graph& graph, const CodegenOptions& options) {
-  constexpr int often = 4;
-  BuilderOptions result{.isa = options.isa};
-  if (level_of(graph, options) != Level::None) return result;
-  result.inline_library_uses = 0;
-  std::unordered_map<const Op*, int> counts;
-  count_costly(graph, counts);
-  if (std::ranges::any_of(counts, [](const auto& c) { return c.second > often; })) result.inline_uses = 0;
-  return result;
-}
 
 /// Writes the entry function of a program: (context, inputs, outputs) → status.
 void write_entry(Lowering& lowering, const Graph& graph) {
@@ -140,47 +85,18 @@ void write_entry(Lowering& lowering, const Graph& graph) {
   b.end();
 }
 
-/// Elements that would be computed one by one if arrays up to `limit` elements lived in registers.
-std::int64_t unrolled_elements(const Graph& graph, std::int64_t limit) {
-  std::int64_t count = 0;
-  for (const Eqn& e : graph.eqns()) {
-    for (const Graph* region : regions_of(e.params)) count += unrolled_elements(*region, limit);
-    if (e.op->kind == OpKind::View || e.op->kind == OpKind::Constant) continue;
-    for (std::uint32_t r = 0; r < e.result_count; ++r)
-      if (in_registers(graph.aval(e.first_result + r), limit)) count += graph.aval(e.first_result + r).size();
-  }
-  return count;
-}
-
-LoweringOptions lowering_options(const Graph& graph, const CodegenOptions& options) {
-  constexpr std::int64_t longest_unrolled = 50000;
-  LoweringOptions lowering;
-  // A program so long that unrolling it would take long to compile keeps all but its smallest arrays in
-  // memory.
-  if (unrolled_elements(graph, lowering.register_limit) > longest_unrolled) lowering.register_limit = 4;
-  lowering.optimized = level_of(graph, options) != Level::None;
-  if (lowering.optimized)
-    lowering.longest_part = 800;  // LLVM's scheduler then compares every two accesses to memory in a block
-  else
-    lowering.many_loops = 3;
-  lowering.vector_lanes = options.lanes;
-  lowering.parallel = options.parallel;
-  lowering.all_calls = options.all_calls;
-  if (options.part > 0) lowering.longest_repeated = lowering.longest_part = options.part;
-  return lowering;
-}
-
 }  // namespace
 
 ProgramImage compile_image(const Graph& given, const CodegenOptions& options) {
   const GraphRef rewritten = run_passes(given);
   const Graph& graph = *rewritten;
-  std::unique_ptr<Builder> builder = make_builder(builder_options(graph, options));
-  Lowering lowering(*builder, lowering_options(graph, options), graph);
+  const Manner manner = manner_of(graph, options);
+  std::unique_ptr<Builder> builder = make_builder(manner.builder);
+  Lowering lowering(*builder, manner.lowering, graph);
   write_entry(lowering, graph);
 
   ProgramImage image;
-  image.object = builder->object({.level = level_of(graph, options)});
+  image.object = builder->object({.level = manner.level});
   image.kernels = std::move(lowering.kernels);
   image.scratch_bytes = lowering.arena.peak();
   image.equations = lowering.equations;
@@ -214,8 +130,9 @@ std::string code_text(const Graph& given, const CodegenOptions& options) {
   if (!lease) return {};  // the process ends
   const GraphRef rewritten = run_passes(given);
   const Graph& graph = *rewritten;
-  std::unique_ptr<Builder> builder = make_builder(builder_options(graph, options));
-  Lowering lowering(*builder, lowering_options(graph, options), graph);
+  const Manner manner = manner_of(graph, options);
+  std::unique_ptr<Builder> builder = make_builder(manner.builder);
+  Lowering lowering(*builder, manner.lowering, graph);
   write_entry(lowering, graph);
   return builder->text();
 }

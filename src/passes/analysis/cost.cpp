@@ -65,16 +65,15 @@ std::int64_t emission_cost(const Graph& graph, const Eqn& eqn) {
   // By op and dtypes: parameters make little difference.
   struct Known : std::unordered_map<std::uint64_t, std::int64_t> {};
   auto& known = own_of_thread<Known, Known>();
-  CountingEmitter counter;
-  std::vector<Value> in, out(eqn.result_count);
   std::uint64_t key = reinterpret_cast<std::uintptr_t>(eqn.op);
-  for (ValueId v : graph.operands(eqn)) {
-    in.push_back({&counter, graph.aval(v).dtype()});
-    key = hash_mix(key, static_cast<std::uint64_t>(in.back().dtype));
-  }
+  for (ValueId v : graph.operands(eqn))
+    key = hash_mix(key, static_cast<std::uint64_t>(graph.aval(v).dtype()));
   if (eqn.result_count) key = hash_mix(key, static_cast<std::uint64_t>(graph.aval(eqn.first_result).dtype()));
   auto [it, fresh] = known.try_emplace(key, 0);
   if (fresh) {
+    CountingEmitter counter;
+    std::vector<Value> in, out(eqn.result_count);
+    for (ValueId v : graph.operands(eqn)) in.push_back({&counter, graph.aval(v).dtype()});
     eqn.op->emit(counter, eqn.params, in, out);
     it->second = counter.count;
   }

@@ -156,10 +156,10 @@ MappedInputs::MappedInputs(const Graph& graph, MappedAxis axis, const std::vecto
   }
 }
 
-GraphRef batch_graph(const Graph& graph, MappedAxis axis, const std::vector<bool>& in_mask,
-                     const std::vector<bool>& instantiate, std::vector<bool>& out_mask,
-                     std::span<const Aval> operands) {
-  const MappedInputs inputs(graph, axis, in_mask, operands);
+namespace {
+
+GraphRef stage_batch(const Graph& graph, MappedAxis axis, const MappedInputs& inputs,
+                     const std::vector<bool>& instantiate, std::vector<bool>& out_mask) {
   auto body = [&](std::span<const Array> in) {
     auto run = [&](std::span<const Array> lane) { return interpret(graph, lane); };
     BatchResult r = batch(callee_of(run), axis, in, inputs.axes);
@@ -171,6 +171,24 @@ GraphRef batch_graph(const Graph& graph, MappedAxis axis, const std::vector<bool
     return r.outs;
   };
   return stage_with(body, inputs.avals, "vmap").graph;
+}
+
+}  // namespace
+
+GraphRef batch_graph(const Graph& graph, MappedAxis axis, const std::vector<bool>& in_mask,
+                     const std::vector<bool>& instantiate, std::vector<bool>& out_mask,
+                     std::span<const Aval> operands) {
+  const MappedInputs inputs(graph, axis, in_mask, operands);
+  DerivedKey key(Derivation::Batch, graph);
+  key.add(axis.size);
+  key.add(axis.name);
+  key.add(static_cast<std::int64_t>(lane_loops()));
+  key.add(inputs.avals);
+  key.add(in_mask);
+  key.add(instantiate);
+  return derived_once(key, out_mask, [&](std::vector<bool>& mapped) {
+    return stage_batch(graph, axis, inputs, instantiate, mapped);
+  });
 }
 
 }  // namespace apsis::detail

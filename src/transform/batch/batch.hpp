@@ -4,6 +4,7 @@
 
 #include "apsis/transform/callee.hpp"
 #include "apsis/transform/lane_loops.hpp"
+#include "transform/batch/derived.hpp"
 #include "transform/stage/stage.hpp"
 
 namespace apsis::detail {
@@ -30,6 +31,7 @@ class BatchTrace : public Trace {
   std::int64_t size_;
   std::string axis_name_;  // empty: it has none
   LaneLoops loops_;
+  DerivedScope derived_;
 };
 
 /// The innermost vmap in progress on this thread that has named its axis so; null if there is none.

@@ -158,7 +158,9 @@ std::vector<JetValue> run_jet(const Graph& graph, std::vector<JetValue> inputs, 
   return results;
 }
 
-GraphRef jet_graph(const Graph& graph, std::size_t order, const std::vector<bool>& in_mask,
+namespace {
+
+GraphRef stage_jet(const Graph& graph, std::size_t order, const std::vector<bool>& in_mask,
                    const std::vector<bool>& instantiate, std::vector<bool>& out_mask) {
   std::vector<Aval> avals;
   for (ValueId v = 0; v < graph.input_count(); ++v) avals.push_back(graph.aval(v));
@@ -186,6 +188,19 @@ GraphRef jet_graph(const Graph& graph, std::size_t order, const std::vector<bool
     return outs;
   };
   return stage_with(body, avals, "jet").graph;
+}
+
+}  // namespace
+
+GraphRef jet_graph(const Graph& graph, std::size_t order, const std::vector<bool>& in_mask,
+                   const std::vector<bool>& instantiate, std::vector<bool>& out_mask) {
+  DerivedKey key(Derivation::Jet, graph);
+  key.add(static_cast<std::int64_t>(order));
+  key.add(in_mask);
+  key.add(instantiate);
+  return derived_once(key, out_mask, [&](std::vector<bool>& moved) {
+    return stage_jet(graph, order, in_mask, instantiate, moved);
+  });
 }
 
 void jet_of_program(const Graph& program, const JetRule& r) {

@@ -70,7 +70,9 @@ std::vector<Array> tangents_among(std::span<const Array> in, const std::vector<b
   return tangents;
 }
 
-GraphRef jvp_graph(const Graph& graph, const std::vector<bool>& in_mask, const std::vector<bool>& instantiate,
+namespace {
+
+GraphRef stage_jvp(const Graph& graph, const std::vector<bool>& in_mask, const std::vector<bool>& instantiate,
                    std::vector<bool>& out_mask) {
   auto body = [&](std::span<const Array> in) {
     std::vector<Array> tangents = tangents_among(in, in_mask);
@@ -86,6 +88,17 @@ GraphRef jvp_graph(const Graph& graph, const std::vector<bool>& in_mask, const s
     return outs;
   };
   return stage_with(body, avals_with_tangents(graph, in_mask), "jvp").graph;
+}
+
+}  // namespace
+
+GraphRef jvp_graph(const Graph& graph, const std::vector<bool>& in_mask, const std::vector<bool>& instantiate,
+                   std::vector<bool>& out_mask) {
+  DerivedKey key(Derivation::Jvp, graph);
+  key.add(in_mask);
+  key.add(instantiate);
+  return derived_once(
+      key, out_mask, [&](std::vector<bool>& moved) { return stage_jvp(graph, in_mask, instantiate, moved); });
 }
 
 }  // namespace apsis::detail

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "apsis/transform/callee.hpp"
+#include "transform/batch/derived.hpp"
 #include "transform/stage/stage.hpp"
 
 namespace apsis::detail {
@@ -15,6 +16,9 @@ class JvpTrace : public Trace {
   Array pair(const Array& primal, const Array& tangent, Loc loc = {}) const;
   /// Splits a value into primal and (possibly empty) tangent.
   std::pair<Array, Array> split(const Array& a) const;
+
+ private:
+  DerivedScope derived_;
 };
 
 /// Runs an op that has no derivative on purpose. Throws if a result could have one: it is not known to be

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "apsis/transform/callee.hpp"
+#include "transform/batch/derived.hpp"
 #include "transform/stage/stage.hpp"
 
 namespace apsis::detail {
@@ -35,6 +36,7 @@ class LinearizeTrace : public Trace {
 
  private:
   TangentTrace tangent_trace_;
+  DerivedScope derived_;
 };
 
 /// The derivative at a point as a program: inputs are the tangents of the inputs marked `in_mask`, then the

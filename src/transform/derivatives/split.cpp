@@ -71,10 +71,8 @@ GraphRef compute_again(const Graph& graph, const std::vector<bool>& marked, Mark
   return made;
 }
 
-}  // namespace
-
-Split split(const Graph& graph, const std::vector<bool>& marked, Marked what, Keep keep,
-            const std::vector<bool>& instantiate) {
+Split make_split(const Graph& graph, const std::vector<bool>& marked, Marked what, Keep keep,
+                 const std::vector<bool>& instantiate) {
   Split split;
   const bool moving = what == Marked::Moving;
   const std::vector<Aval> avals =
@@ -103,6 +101,18 @@ Split split(const Graph& graph, const std::vector<bool>& marked, Marked what, Ke
   };
   split.known = stage_with(body, avals, "linearize").graph;
   return split;
+}
+
+}  // namespace
+
+Split split(const Graph& graph, const std::vector<bool>& marked, Marked what, Keep keep,
+            const std::vector<bool>& instantiate) {
+  DerivedKey key(Derivation::Split, graph);
+  key.add(marked);
+  key.add(static_cast<std::int64_t>(what));
+  key.add(static_cast<std::int64_t>(keep));
+  key.add(instantiate);
+  return derived_once(key, [&] { return make_split(graph, marked, what, keep, instantiate); });
 }
 
 void Split::take(const LinearizeRule& r, std::span<const Array> results,

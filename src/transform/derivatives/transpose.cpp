@@ -7,6 +7,7 @@
 #include "ir/regions.hpp"
 #include "ops/lax.hpp"
 #include "ops/view_params.hpp"
+#include "transform/batch/derived.hpp"
 #include "transform/derivatives/cotangents.hpp"
 #include "transform/stage/messages.hpp"
 #include "transform/stage/stage.hpp"
@@ -454,6 +455,7 @@ class PullBackInputs {
 
 std::vector<Array> backward_pass(const Graph& graph, const std::vector<bool>& linear,
                                  std::span<const Array> inputs, std::span<const Array> cotangents) {
+  const DerivedScope scope;
   std::vector<Array> found;
   for (Pulled& p : pulled_back(
            graph, linear,
@@ -463,7 +465,9 @@ std::vector<Array> backward_pass(const Graph& graph, const std::vector<bool>& li
   return found;
 }
 
-Transposed transpose_graph(const Graph& graph, const TransposeRequest& request) {
+namespace {
+
+Transposed stage_transposed(const Graph& graph, const TransposeRequest& request) {
   const PullBackInputs inputs(graph, request);
   const auto wanted = [&](std::size_t i) { return i < request.instantiate.size() && request.instantiate[i]; };
   std::vector<Aval> linear;
@@ -493,6 +497,31 @@ Transposed transpose_graph(const Graph& graph, const TransposeRequest& request) 
   };
   result.graph = stage_with(body, inputs.avals(), "transpose").graph;
   return result;
+}
+
+DerivedKey key_of(const Graph& graph, const TransposeRequest& request) {
+  DerivedKey key(Derivation::Transpose, graph);
+  key.add(request.linear);
+  key.add(request.cotangents);
+  key.add(request.instantiate);
+  key.add(request.sums);
+  key.add(static_cast<std::int64_t>(request.conditional.size()));
+  for (const Conditional& c : request.conditional) key.add(c.axes);
+  key.add(request.given.avals);
+  for (const auto* uses : {&request.given.of_outputs, &request.given.of_sums}) {
+    key.add(static_cast<std::int64_t>(uses->size()));
+    for (const GivenConditions::Use& use : *uses) {
+      key.add(use.which);
+      key.add(use.axes);
+    }
+  }
+  return key;
+}
+
+}  // namespace
+
+Transposed transpose_graph(const Graph& graph, const TransposeRequest& request) {
+  return derived_once(key_of(graph, request), [&] { return stage_transposed(graph, request); });
 }
 
 }  // namespace apsis::detail
