@@ -64,13 +64,14 @@ Panel<T> panel_of(bool copied, const T* copy, std::int64_t width, const Element*
   return {copy, 1, width};
 }
 
-/// Whether rows of the left operand are copied. They are read once for each tile of columns. Elements far
-/// apart are another page at each step; rows one cache line of a set apart push each other out of the cache.
+/// Whether rows of the left operand are copied, though tiles read its elements one by one from wherever they
+/// are. Those far apart are another page at each step; rows one cache line of a set apart push each other out
+/// of the cache.
 template <class T>
-bool copies_left(std::int64_t columns, std::int64_t width, const Strided<T>& a) {
-  constexpr std::int64_t few_tiles = 4, far = 2048;  // bytes
+bool copies_left(const Strided<T>& a) {
+  constexpr std::int64_t far = 2048;  // bytes
   const auto bytes = [](std::int64_t stride) { return stride * static_cast<std::int64_t>(sizeof(T)); };
-  return columns > few_tiles * width || bytes(a.column_stride) >= far || bytes(a.row_stride) % far == 0;
+  return bytes(a.column_stride) >= far || bytes(a.row_stride) % far == 0;
 }
 /// Whether columns of the right operand are copied: they are read once for each tile of rows, with all
 /// columns of a tile in one piece.
@@ -86,8 +87,7 @@ void multiply_matrices(const Tiles<T>& tiles, std::int64_t m, std::int64_t n, st
   const std::int64_t height = tiles.height, width = tiles.width;
   const std::int64_t most_steps = std::min(steps_at_once, k);
   constexpr bool converts = !std::is_same_v<T, Element>;
-  const bool copy_left = converts || copies_left(n, width, a),
-             copy_right = converts || copies_right(m, height, b);
+  const bool copy_left = converts || copies_left(a), copy_right = converts || copies_right(m, height, b);
   T* const right = panel_memory<T>(0, most_steps * padded(std::min(columns_at_once, n), width));
   T* const left = panel_memory<T>(1, most_steps * padded(std::min(rows_at_once, m), height));
   for (std::int64_t j0 = 0; j0 < n; j0 += columns_at_once)

@@ -158,5 +158,45 @@ TEST(Contractions, RowsThatMeetTheSameColumns) {
     }
 }
 
+/// A layer on a batch, and elementwise code with a number a row and another array; the product is read
+/// elsewhere, too, or it is not.
+std::string layer_text(const std::string& dtype, const std::string& batch, int n, int rows, int columns,
+                       bool keeps_product) {
+  const auto shaped = [&](const std::string& shape) { return dtype + "[" + shape + "]"; };
+  const std::string r = std::to_string(rows), c = std::to_string(columns), k = std::to_string(n),
+                    whole = batch + r + ", " + c, t = shaped(whole), last = batch.empty() ? "1" : "2",
+                    row = batch.empty() ? "0" : "1", batches = batch.empty() ? "" : "0";
+  const auto spread = [&](const std::string& axis, const std::string& of) {
+    return " = broadcast_in_dim{shape=[" + whole + "], axes=[" + axis + "]}(" + of + ")\n ";
+  };
+  return "(v0: " + shaped(batch + r + ", " + k) + ", v1: " + shaped(batch + c + ", " + k) +
+         ", v2: " + shaped(c) + ", v3: " + shaped(r) + ", v4: " + t + ") {\n v5: " + t +
+         " = dot_general{contract_a=[" + last + "], contract_b=[" + last + "], batch_a=[" + batches +
+         "], batch_b=[" + batches + "], k_ordered=true}(v0, v1)\n v6: " + t + spread(last, "v2") +
+         "v7: " + t + spread(row, "v3") + "v8: " + t + " = iota{dtype=" + dtype + ", shape=[" + whole +
+         "], axis=" + row + "}()\n v9: " + t + " = add(v5, v6)\n v10: " + t +
+         " = maximum(v9, v7)\n v11: " + t + " = mul(v10, v4)\n v12: " + t + " = add(v11, v8)\n return v12" +
+         (keeps_product ? ", v5, v9" : "") + "\n}";
+}
+
+TEST(Contractions, LoopsThatMakeTheProductTheyRead) {
+  struct Size {
+    int n, rows, columns;
+    bool keeps_product;
+  };
+  for (std::string dtype : {"f32", "f64", "bf16", "i32"}) {
+    for (const Size& size : {Size{36, 70, 33, true}, {64, 135, 64, false}, {33, 4, 600, false}})
+      expect_compiled_equal(layer_text(dtype, "", size.n, size.rows, size.columns, size.keeps_product));
+    for (const Size& size : {Size{31, 71, 32, false}, {5, 66, 40, true}})
+      expect_compiled_equal(layer_text(dtype, "3, ", size.n, size.rows, size.columns, size.keeps_product));
+  }
+}
+
+/// Rows that come from memory, on threads.
+TEST(Contractions, LargeLoopsThatMakeTheProductTheyRead) {
+  expect_compiled_equal(layer_text("f64", "", 40, 6003, 48, false));
+  expect_compiled_equal(layer_text("f32", "", 40, 9001, 72, true));
+}
+
 }  // namespace
 }  // namespace apsis::detail

@@ -156,6 +156,8 @@ class Builder : public Emitter {
   /// Of lanes that name the same element the highest is stored.
   virtual void scatter(Pointer p, Value elements, Value v) = 0;
   virtual void scatter(Pointer p, Value elements, Value v, Value mask) = 0;
+  /// Asks for what will be read: of any address.
+  virtual void prefetch(ConstPointer p) = 0;
   virtual Pointer load_pointer(ConstPointer p) = 0;
   virtual void store_pointer(Pointer p, ConstPointer value) = 0;
   /// Uninitialised memory of the current function's frame, aligned to 64 bytes, the same at each passage.

@@ -50,6 +50,7 @@ struct Grouping {
   int width = 1;
   std::int64_t count = 1;
   std::size_t axis = 0;
+  bool asks = false;  // for rows of a
 };
 
 void write_products(Lowering& lowering, const Contraction& c, const Grouping& grouping) {
@@ -76,6 +77,7 @@ void write_products(Lowering& lowering, const Contraction& c, const Grouping& gr
   steps.bytes_a = c.step_a * item * c.a.lanes;
   steps.bytes_b = c.step_b * item * c.b.lanes;
   const Products products(b, nest, steps, dtype, c.compute, grouping.count);
+  if (grouping.asks) products.ask_for_rows(c.count, shape.back());
   const Products::Sums sums = c.in_chains() ? products.in_chains(c.count) : products.in_order(c.count);
   for (std::int64_t g = 0; g < grouping.count; ++g) {
     const Value sum = sums[static_cast<std::size_t>(g)];
@@ -110,7 +112,7 @@ void write_rows_together(Lowering& lowering, const Contraction& c, int vector) {
     }
     write_products(lowering, part, grouping);
   };
-  write_part(0, together, {vectors_of_row * vector, rows_side_by_side, axis});
+  write_part(0, together, {columns_together(lowering, c), rows_side_by_side, axis, asks_for_rows(c)});
   if (together < rows)
     write_part(together, rows - together, {.width = std::min(in_flight * vector, most_lanes)});
 }
@@ -140,6 +142,24 @@ std::string key_of(const Contraction& c) {
 
 bool Contraction::in_chains() const { return is_floating(compute) && count >= dot_sequential_below; }
 
+std::int64_t rows_together(const Lowering& lowering, const Contraction& c) {
+  const bool together = c.result.lanes == 1 && lowering.b.vector_bytes() == 64 &&
+                        shares_columns(c, lowering.vector_lanes(item_size(c.compute)));
+  return together ? rows_side_by_side : 1;
+}
+
+bool asks_for_rows(const Contraction& c) {
+  constexpr std::int64_t large = 1 << 20, least = 64;  // bytes: of all rows, and of one
+  const std::size_t rank = c.shape.size();
+  const auto item = static_cast<std::int64_t>(item_size(c.a.dtype));
+  return rank >= 2 && c.step_a == 1 && c.count * item >= least && c.a.view.strides[rank - 2] >= c.count &&
+         c.shape[rank - 2] * c.count * item >= large;
+}
+
+int columns_together(const Lowering& lowering, const Contraction& c) {
+  return vectors_of_row * lowering.vector_lanes(item_size(c.compute));
+}
+
 void write_contraction(Lowering& lowering, const Contraction& c) {
   const int lanes = c.result.lanes, vector = lowering.vector_lanes(item_size(c.compute));
   if (lanes == 1) {
@@ -157,8 +177,7 @@ void write_contraction(Lowering& lowering, const Contraction& c) {
   }
   if (lanes == 1 && write_rows(lowering, c, vector)) return;
   if (lanes == 1 && is_small_product(c, vector)) return write_small_product(lowering.b, c);
-  if (lanes == 1 && lowering.b.vector_bytes() == 64 && shares_columns(c, vector))
-    return write_rows_together(lowering, c, vector);
+  if (rows_together(lowering, c) > 1) return write_rows_together(lowering, c, vector);
 
   // Vectors of neighbouring results; in packets, where the lanes are the vector, several results at once.
   if (lanes == 1) return write_products(lowering, c, {.width = std::min(in_flight * vector, most_lanes)});

@@ -19,6 +19,14 @@ struct Contraction {
   bool in_chains() const;
 };
 
+/// How many rows of the result meet the same columns of b at a time, in registers of so many bytes; 1: they
+/// do not.
+std::int64_t rows_together(const Lowering& lowering, const Contraction& contraction);
+/// Whether the rows of a come from memory, one after the other.
+bool asks_for_rows(const Contraction& contraction);
+/// The elements of a row that they are taken for at once.
+int columns_together(const Lowering& lowering, const Contraction& contraction);
+
 void write_contraction(Lowering& lowering, const Contraction& contraction);
 /// The same as a call of a function that all equal ones of the program share: there is one a layer of a
 /// network, in each stage of a solver.

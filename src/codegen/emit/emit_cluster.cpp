@@ -103,13 +103,13 @@ std::vector<Value> call_loop(Region& region, const FusedLoop& loop) {
 
 }  // namespace
 
-Fusion::Fusion(Region& region, std::span<const std::uint32_t> eqns)
+Fusion::Fusion(Region& region, std::span<const std::uint32_t> eqns, const ProductLeaf* product)
     : region_(region), graph_(region.graph()) {
   for (std::uint32_t i : eqns) eqns_.push_back(&graph_.eqns()[i]);
   const Eqn& first = *eqns_[0];
   const bool ends = reduces(graph_, first) || puts(first);
   shape_ = graph_.aval(ends ? operands_by_element(graph_, first)[0] : first.first_result).shape();
-  number_leaves();
+  number_leaves(product);
   for (const Eqn* e : eqns_)
     if (reduces(graph_, *e))
       add_reduction(*e);
@@ -119,15 +119,23 @@ Fusion::Fusion(Region& region, std::span<const std::uint32_t> eqns)
       add_elementwise(*e);
 }
 
-void Fusion::number_leaves() {
+void Fusion::number_leaves(const ProductLeaf* product) {
   for (const Eqn* e : eqns_)
     for (ValueId v = e->first_result; v < e->first_result + e->result_count; ++v)
       numbers_[v] = FusedLoop::none;
   for (const Eqn* e : eqns_)
     for (ValueId v : operands_by_element(graph_, *e)) {
       ++inner_uses_[v];
-      if (numbers_.try_emplace(v, static_cast<std::uint32_t>(loop_.leaf_access.size())).second) add_leaf(v);
+      if (!numbers_.try_emplace(v, static_cast<std::uint32_t>(loop_.leaf_access.size())).second) continue;
+      if (product && v == product->value)
+        add_product(*product);
+      else
+        add_leaf(v);
     }
+  if (loop_.product && region_.uses(product->value) != inner_uses_[product->value]) {
+    loop_.product->store = static_cast<std::uint32_t>(stored_.size());
+    stored_.push_back({product->value, 1});
+  }
   for (const Eqn* e : eqns_)
     if (e->op->fused_read == FusedRead::Padded) add_filling(graph_.operands(*e)[1]);
   loop_.values = static_cast<std::uint32_t>(loop_.leaf_access.size());
@@ -147,6 +155,36 @@ void Fusion::add_leaf(ValueId v) {
     loop_.accesses.push_back(
         {place.view, place.kind == Place::Kind::Iota ? ConstPointer{} : place.base, dtype, place.lanes});
   }
+}
+
+void Fusion::add_product(const ProductLeaf& product) {
+  const Contraction& c = product.contraction;
+  const auto add_access = [&](const Access& access) {
+    loop_.accesses.push_back(access);
+    return static_cast<std::uint32_t>(loop_.accesses.size() - 1);
+  };
+  widest_ = std::max(widest_, item_size(c.compute));
+  varying_.push_back(0);
+  loop_.product = {.leaf = static_cast<std::uint32_t>(loop_.leaf_access.size()),
+                   .a = add_access(c.a),
+                   .b = add_access(c.b),
+                   .step_a = c.step_a,
+                   .step_b = c.step_b,
+                   .count = c.count,
+                   .compute = c.compute,
+                   .rows_together = rows_together(region_.lowering(), c),
+                   .asks_for_rows = asks_for_rows(c)};
+  loop_.width = columns_together(region_.lowering(), c);
+  loop_.leaf_access.push_back(FusedLoop::made);
+  cost_ += c.count;
+}
+
+/// Whatever else is read has neighbours beside neighbours, or one for a row.
+bool Fusion::can_make_product() const {
+  return loop_.product && loop_.product->rows_together > 1 && loop_.lanes == 1 &&
+         std::ranges::all_of(loop_.accesses, [](const Access& a) {
+           return a.view.strides.back() == 0 || a.view.strides.back() == 1;
+         });
 }
 
 /// An array that elements are picked from.
@@ -291,6 +329,7 @@ int Fusion::vectors_side_by_side() const {
 void Fusion::in_any_order() {
   loop_.shape = shape_;
   place_results();
+  if (loop_.product) return;
   loop_.width = loop_.lanes > 1 ? 1 : region_.lowering().vector_lanes(widest_);
   // What is accumulated waits for the iteration before: in a short loop, several vectors side by side hide
   // that.
@@ -325,6 +364,16 @@ void Fusion::write() {
     place.elements = {totals[i].dtype == dtype ? totals[i] : b.convert(totals[i], dtype)};
     region_.define(v, std::move(place));
   }
+}
+
+bool emit_cluster_of_product(Region& region, std::span<const std::uint32_t> eqns, ValueId product,
+                             const Contraction& contraction) {
+  const Fusion::ProductLeaf leaf{product, contraction};
+  Fusion fusion(region, eqns, &leaf);
+  if (!fusion.can_make_product()) return false;
+  fusion.in_any_order();
+  fusion.write();
+  return true;
 }
 
 void emit_cluster(Region& region, std::span<const std::uint32_t> eqns) {

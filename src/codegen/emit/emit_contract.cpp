@@ -2,6 +2,8 @@
 // of the evaluator, which has a kernel for them.
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "codegen/emit/contraction.hpp"
 #include "codegen/emit/equations.hpp"
@@ -51,17 +53,22 @@ Place packed(Region& region, const Place& place, const Aval& aval, std::size_t a
   return copy_of;
 }
 
-}  // namespace
+/// A contraction whose result has no place yet, and what holds its operands.
+struct Prepared {
+  Contraction contraction;
+  Place a, b;
+};
 
-bool emit_contract(Region& region, const Eqn& e) {
+/// Nothing if its order of accumulation is not fixed.
+std::optional<Prepared> prepare(Region& region, const Eqn& e) {
   const auto& p = e.params.as<DotParams>();
   auto operands = region.operands(e);
   const Aval &in_a = region.aval(operands[0]), &in_b = region.aval(operands[1]),
              &out = region.aval(e.first_result);
   DotSizes sizes(p, in_a.shape(), in_b.shape());
   Dtype dtype = out.dtype(), compute = item_size(dtype) == 2 && is_floating(dtype) ? Dtype::F32 : dtype;
-  if (is_complex(dtype) || out.size() == 0 || sizes.k == 0) return false;
-  if (!is_k_ordered(p, in_a.shape(), in_b.shape()) && !is_short(sizes)) return false;
+  if (is_complex(dtype) || out.size() == 0 || sizes.k == 0) return {};
+  if (!is_k_ordered(p, in_a.shape(), in_b.shape()) && !is_short(sizes)) return {};
   Place a = region.in_memory(operands[0]), b = region.in_memory(operands[1]);
   // Neighbouring results read neighbours along the last free axis of b. Where these lie apart, b is
   // transposed first, if enough rows of a share the work.
@@ -84,7 +91,7 @@ bool emit_contract(Region& region, const Eqn& e) {
   if (!merge_contracted(p, a.view, b.view, step_a, step_b)) {
     a = region.contiguous(a, in_a);
     b = region.contiguous(b, in_b);
-    if (!merge_contracted(p, a.view, b.view, step_a, step_b)) return false;
+    if (!merge_contracted(p, a.view, b.view, step_a, step_b)) return {};
   }
 
   // Both operands and the result as views of the result's shape.
@@ -99,23 +106,72 @@ bool emit_contract(Region& region, const Eqn& e) {
   for (std::size_t i = 0; i < sizes.free_a.size(); ++i) view_b.strides.push_back(0);
   walk(view_b, b.view, sizes.free_b);
 
-  const int lanes = std::max(a.lanes, b.lanes);
-  const Destination result = region.destination(e.first_result, lanes);
-  const Contraction contraction{.shape = out.shape(),
-                                .a = {view_a, a.base, dtype, a.lanes},
-                                .b = {view_b, b.base, dtype, b.lanes},
-                                .result = result.sink(dtype),
-                                .step_a = step_a,
-                                .step_b = step_b,
-                                .count = sizes.k,
-                                .compute = compute};
-  if (contraction.in_chains() || out.size() * sizes.k >= worth_sharing)
+  Contraction contraction{
+      .shape = out.shape(),
+      .a = {view_a, a.base, dtype, a.lanes},
+      .b = {view_b, b.base, dtype, b.lanes},
+      .result = {View::contiguous(out.shape()), {}, dtype, std::max(a.lanes, b.lanes), {}},
+      .step_a = step_a,
+      .step_b = step_b,
+      .count = sizes.k,
+      .compute = compute};
+  return Prepared{std::move(contraction), std::move(a), std::move(b)};
+}
+
+void write(Region& region, const Eqn& e, Contraction contraction) {
+  const Aval& out = region.aval(e.first_result);
+  const Destination result = region.destination(e.first_result, contraction.result.lanes);
+  contraction.result = result.sink(out.dtype());
+  if (contraction.in_chains() || out.size() * contraction.count >= worth_sharing)
     call_contraction(region.lowering(), contraction);
   else
     write_contraction(region.lowering(), contraction);
   ++region.lowering().loops;
   region.define(e.first_result, result.place());
-  return true;
+}
+
+/// Whether the loop can make the results of this product as it goes.
+bool can_make(const Graph& graph, const Item& loop, const Eqn& product) {
+  constexpr std::int64_t many = 1 << 11;  // elements that are worth code of their own
+  const ValueId v = product.first_result;
+  if (graph.aval(v).size() < many) return false;
+  const auto reads = [&](std::uint32_t i) {
+    return std::ranges::find(graph.operands(graph.eqns()[i]), v) != graph.operands(graph.eqns()[i]).end();
+  };
+  return std::ranges::any_of(loop.eqns, reads) && std::ranges::all_of(loop.eqns, [&](std::uint32_t i) {
+           const Eqn& e = graph.eqns()[i];
+           return e.op->kind == OpKind::Elementwise && e.op->fused_read == FusedRead::None && !puts(e) &&
+                  graph.aval(e.first_result).shape() == graph.aval(v).shape();
+         });
+}
+
+}  // namespace
+
+bool emit_contract(Region& region, const Eqn& e) {
+  const std::optional<Prepared> prepared = prepare(region, e);
+  if (prepared) write(region, e, prepared->contraction);
+  return prepared.has_value();
+}
+
+std::size_t emit_product_and_readers(Region& region, std::span<const Item> items) {
+  const Graph& graph = region.graph();
+  const auto first_of = [&](const Item& item) -> const Eqn& { return graph.eqns()[item.eqns[0]]; };
+  const Eqn& e = first_of(items[0]);
+  if (e.op != &dot_general_op || region.lanes() > 1 || region.mask().handle) return 0;
+  std::size_t loop = 1;
+  const auto is_view_of_others = [&](const Eqn& view) {
+    return view.op->kind == OpKind::View &&
+           std::ranges::find(graph.operands(view), e.first_result) == graph.operands(view).end();
+  };
+  while (loop < items.size() && !items[loop].cluster && is_view_of_others(first_of(items[loop]))) ++loop;
+  if (loop == items.size() || !items[loop].cluster || !can_make(graph, items[loop], e)) return 0;
+  const std::optional<Prepared> prepared = prepare(region, e);
+  if (!prepared) return 0;
+  for (const Item& view : items.subspan(1, loop - 1)) emit(region, first_of(view));
+  if (emit_cluster_of_product(region, items[loop].eqns, e.first_result, prepared->contraction))
+    return loop + 1;
+  write(region, e, prepared->contraction);
+  return loop;
 }
 
 }  // namespace apsis::detail

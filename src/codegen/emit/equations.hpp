@@ -2,6 +2,7 @@
 
 // What writes each kind of equation, as code of a region.
 
+#include "codegen/emit/contraction.hpp"
 #include "codegen/emit/region.hpp"
 #include "ops/index_params.hpp"
 
@@ -11,6 +12,11 @@ namespace apsis::detail {
 void emit(Region& region, const Eqn& e);
 /// Several as one fused loop.
 void emit_cluster(Region& region, std::span<const std::uint32_t> eqns);
+/// The same of a loop that makes the product which it reads. False, and nothing is written, if it cannot.
+bool emit_cluster_of_product(Region& region, std::span<const std::uint32_t> eqns, ValueId product,
+                             const Contraction& contraction);
+/// Writes a product, views behind it, and the loop that reads it, together. How many items that is; 0: none.
+std::size_t emit_product_and_readers(Region& region, std::span<const Item> items);
 
 // By kind.
 void emit_constant(Region& region, const Eqn& e);

@@ -5,6 +5,7 @@
 
 #include "codegen/emit/combine.hpp"
 #include "codegen/emit/element_at.hpp"
+#include "codegen/emit/product_loop.hpp"
 #include "ops/index_rules.hpp"
 #include "ops/table.hpp"
 #include "passes/analysis/pick.hpp"
@@ -174,6 +175,10 @@ std::string FusedLoop::key() const {
     for (std::int64_t n : t.view.shape) append_word(key, static_cast<std::uint64_t>(n));
   }
   for (const Sink& s : sinks) append_view(key, s);
+  if (product)
+    for (std::int64_t n : {product->step_a, product->step_b, product->count,
+                           static_cast<std::int64_t>(product->compute), std::int64_t{product->store}})
+      append_word(key, static_cast<std::uint64_t>(n));
   std::size_t scalar = 0;
   for (std::uint32_t a : leaf_access)
     append_word(key, a == none ? 1000 + static_cast<std::uint64_t>(scalars[scalar++].dtype) : a);
@@ -203,8 +208,9 @@ int align(Builder& b, std::span<Value> values) {
 }
 
 void write_elements(Builder& b, const FusedLoop& loop, LoopNest& nest,
-                    const std::function<void(std::size_t, Value)>& reduce) {
+                    const std::function<void(std::size_t, Value)>& reduce, Value made) {
   std::vector<Value> values(loop.values), in, out;
+  if (loop.product) values[loop.product->leaf] = made;
   std::size_t scalar = 0, reduced = 0;
   for (std::size_t leaf = 0; leaf < loop.leaf_access.size(); ++leaf)
     if (loop.leaf_access[leaf] == FusedLoop::none) values[leaf] = loop.scalars[scalar++];
@@ -242,6 +248,10 @@ void write_elements(Builder& b, const FusedLoop& loop, LoopNest& nest,
 std::vector<Value> write_loop(Builder& b, const FusedLoop& loop, bool optimized) {
   if (loop.walk.terms > 0) {
     write_sums(b, loop);
+    return {};
+  }
+  if (loop.product) {
+    write_product_loop(b, loop);
     return {};
   }
   LoopNest nest(b, loop.shape, loop.accesses, loop.sinks, loop.width, loop.lanes, loop.most_phases,

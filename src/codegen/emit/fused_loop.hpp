@@ -5,6 +5,7 @@
 // (ops/sum_order.hpp), and the loop then goes over the elements in it.
 
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "codegen/emit/loop_nest.hpp"
@@ -14,7 +15,7 @@ namespace apsis::detail {
 
 /// Values are numbered: leaves by their first use, then results.
 struct FusedLoop {
-  static constexpr std::uint32_t none = 0xffffffffu;
+  static constexpr std::uint32_t none = 0xffffffffu, made = none - 1;
   struct Step {
     const Eqn* eqn;
     std::vector<std::uint32_t> operands;
@@ -23,18 +24,29 @@ struct FusedLoop {
     std::uint32_t padded = none;        // of a pad: the access
   };
 
+  /// A product of matrices whose results are a leaf. Its operands are accesses of their own.
+  struct Product {
+    std::uint32_t leaf, a = 0, b = 0;
+    std::int64_t step_a, step_b, count;  // along k
+    Dtype compute;                       // what is added up; the result is rounded from it
+    std::int64_t rows_together;
+    bool asks_for_rows;
+    std::uint32_t store = none;  // the sink of the results, if they are read elsewhere, too
+  };
+
   Shape shape;                             // without the axes that sums are over
   std::vector<Access> accesses;            // leaves in memory
   std::vector<Access> tables;              // what elements are picked from or put into
   std::vector<Sink> sinks;                 // what is stored; then, by sum, its results
   std::vector<Value> scalars;              // leaves in registers
-  std::vector<std::uint32_t> leaf_access;  // by leaf: its access, or none
+  std::vector<std::uint32_t> leaf_access;  // by leaf: its access, none, or `made` by the product
   std::vector<Step> steps;
   std::vector<Type> totals;  // by reduction
   std::uint32_t values = 0;
   int lanes = 1, width = 1, most_phases = 1;
   int most_vectors = 1;   // side by side in an iteration
   bool in_order = false;  // elements come in row-major order
+  std::optional<Product> product;
   /// Of sums: the terms of each. They are walked along one axis, or along two, the second of `inner` places.
   /// `along`: terms are neighbours in memory, and a vector holds several of them. `turned`: they are, too,
   /// but few; a vector holds those of several sums.
@@ -50,9 +62,9 @@ struct FusedLoop {
 };
 
 /// Writes all equations for the current elements. `reduce` gets the number of each reduction, and what it is
-/// given.
+/// given. `made`: the results of the product.
 void write_elements(Builder& b, const FusedLoop& loop, LoopNest& nest,
-                    const std::function<void(std::size_t, Value)>& reduce);
+                    const std::function<void(std::size_t, Value)>& reduce, Value made = {});
 
 /// Brings values to one number of lanes and makes that current.
 int align(Builder& b, std::span<Value> values);

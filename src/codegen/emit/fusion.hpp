@@ -2,6 +2,7 @@
 
 #include <unordered_map>
 
+#include "codegen/emit/contraction.hpp"
 #include "codegen/emit/fused_loop.hpp"
 #include "codegen/emit/region.hpp"
 
@@ -11,7 +12,15 @@ namespace apsis::detail {
 /// chosen.
 class Fusion {
  public:
-  Fusion(Region& region, std::span<const std::uint32_t> eqns);
+  /// `product`: a leaf that the loop is to make as it goes.
+  struct ProductLeaf {
+    ValueId value;
+    const Contraction& contraction;
+  };
+  Fusion(Region& region, std::span<const std::uint32_t> eqns, const ProductLeaf* product = nullptr);
+
+  /// Before `in_any_order`: whether it can make the product, in tiles of rows and columns.
+  bool can_make_product() const;
 
   /// Before `in_order`: whether the sums can be part of the loop without loads or stores of single elements.
   bool can_sum() const;
@@ -27,8 +36,9 @@ class Fusion {
  private:
   static constexpr std::int64_t short_wait = 12;  // instructions
   struct SumAxes;
-  void number_leaves();
+  void number_leaves(const ProductLeaf* product);
   void add_leaf(ValueId v);
+  void add_product(const ProductLeaf& product);
   std::uint32_t add_table(ValueId v);
   void add_filling(ValueId v);
   std::uint32_t add_padded(const Eqn& e);

@@ -146,6 +146,8 @@ class LoopNest {
   /// The address of the first of the current elements.
   ConstPointer current(std::size_t read) { return address(read); }
   Pointer current_sink(std::size_t sink) { return address(reads_ + sink); }
+  /// Where the current elements are along the vectorised axis; no handle: at its start.
+  Value position() const { return inner_zero_ ? Value{} : inner_; }
   /// How many elements, or lanes, the values of an iteration have.
   int width() const { return vector() > 1 ? vector() : lanes_; }
 

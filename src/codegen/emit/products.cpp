@@ -6,6 +6,7 @@ namespace apsis::detail {
 namespace {
 
 constexpr std::int64_t unrolled_steps = 4;  // contractions this short need no loop
+constexpr std::int64_t side_by_side = 4;
 
 }  // namespace
 
@@ -60,6 +61,20 @@ Products::Sums Products::in_chains(std::int64_t count) const {
   });
 }
 
+void Products::ask_for_rows(std::int64_t count, std::int64_t columns) const {
+  constexpr std::int64_t groups_ahead = 4, line = 64;
+  const auto item = static_cast<std::int64_t>(item_size(dtype_));
+  const std::int64_t of_column = (count * item + columns - 1) / columns;  // bytes
+  b_.set_lanes(1);
+  ConstPointer row = nest_.current(steps_.access_a);
+  if (const Value column = nest_.position(); column.handle)
+    row = b_.offset(row, b_.mul(column, b_.index(of_column)));
+  const auto rows = static_cast<std::int64_t>(group_);
+  for (std::int64_t g = groups_ahead * rows; g < (groups_ahead + 1) * rows; ++g)
+    for (std::int64_t at = 0; at < nest_.width() * of_column; at += line)
+      b_.prefetch(b_.offset(row, g * steps_.shift_a * item + at));
+}
+
 Products::Sums Products::constants(std::uint64_t bits, std::size_t times) const {
   b_.set_lanes(nest_.width());
   return Sums(times * group_, b_.constant(compute_, bits));
@@ -68,10 +83,17 @@ Products::Sums Products::constants(std::uint64_t bits, std::size_t times) const 
 /// Adds the products first, first + step, …, `terms` of them; a second group of sums those `apart` further.
 void Products::along(Sums& sums, Value first, std::int64_t step, std::int64_t terms,
                      std::int64_t apart) const {
-  CountedLoop loop(b_, terms, 1, sums);
-  Value k = step == 1 ? loop.index() : b_.mul(loop.index(), b_.index(step));
+  const auto add = [&](Value k, std::int64_t shift) {
+    for (std::size_t at = 0; at < sums.size(); at += group_)
+      accumulate(sums, k, shift + (at ? apart : 0), at);
+  };
+  const std::int64_t at_once =
+      group_ > 1 && nest_.width() > 1 && terms % side_by_side == 0 ? side_by_side : 1;
+  CountedLoop loop(b_, terms / at_once, 1, sums);
+  const std::int64_t further = step * at_once;
+  Value k = further == 1 ? loop.index() : b_.mul(loop.index(), b_.index(further));
   if (first.handle) k = b_.add(k, first);
-  for (std::size_t at = 0; at < sums.size(); at += group_) accumulate(sums, k, at ? apart : 0, at);
+  for (std::int64_t term = 0; term < at_once; ++term) add(k, term * step);
   loop.close();
 }
 
@@ -101,8 +123,10 @@ void Products::accumulate(Sums& sums, Value k, std::int64_t shift, std::size_t a
   }
   for (std::size_t g = 0; g < group_; ++g) {
     const auto n = static_cast<std::int64_t>(g);
-    if (g == 0 || steps_.shift_a != 0) x = load(0, shift * steps_.a + n * steps_.shift_a, bytes_a);
-    if (g == 0 || steps_.shift_b != 0) y = load(1, shift * steps_.b + n * steps_.shift_b, bytes_b);
+    if (g == 0 || steps_.shift_a != 0)
+      x = load(steps_.access_a, shift * steps_.a + n * steps_.shift_a, bytes_a);
+    if (g == 0 || steps_.shift_b != 0)
+      y = load(steps_.access_b, shift * steps_.b + n * steps_.shift_b, bytes_b);
     Value& sum = sums[at + g];
     const Value u = widened(x), v = widened(y);
     sum = multiply_add(b_, u, v, sum);

@@ -179,6 +179,7 @@ std::size_t Region::write_first(std::span<const Item> items) {
     BlocksOfMatrices blocks(*this);
     if (const std::size_t count = blocks.find(items)) return blocks.emit(), count;
   }
+  if (const std::size_t count = emit_product_and_readers(*this, items)) return count;
   emit(*this, e);
   return 1;
 }

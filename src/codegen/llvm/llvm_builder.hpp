@@ -116,6 +116,7 @@ class LlvmBuilder final : public Builder {
   void scatter(Pointer p, Value elements, Value v, Value mask) override;
   Pointer load_pointer(ConstPointer p) override;
   void store_pointer(Pointer p, ConstPointer value) override;
+  void prefetch(ConstPointer p) override;
   Pointer stack(std::size_t bytes) override;
   void copy_bytes(Pointer to, ConstPointer from, Value bytes) override;
   void fill_bytes(Pointer to, std::uint8_t byte, Value bytes) override;

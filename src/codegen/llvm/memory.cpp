@@ -129,6 +129,15 @@ void LlvmBuilder::scatter(Pointer p, Value elements, Value v, Value mask) {
                 v.dtype, ref(mask));
 }
 
+void LlvmBuilder::prefetch(ConstPointer p) {
+  const unsigned id = LLVMLookupIntrinsicID("llvm.prefetch", 13);
+  LLVMValueRef f = LLVMGetIntrinsicDeclaration(module_, id, &pointer_, 1);
+  constexpr unsigned read = 0, all_levels = 3, data = 1;
+  LLVMValueRef arguments[] = {ref(p), LLVMConstInt(i32_, read, false), LLVMConstInt(i32_, all_levels, false),
+                              LLVMConstInt(i32_, data, false)};
+  LLVMBuildCall2(ir_, LLVMGlobalGetValueType(f), f, arguments, 4, "");
+}
+
 Pointer LlvmBuilder::load_pointer(ConstPointer p) { return {LLVMBuildLoad2(ir_, pointer_, ref(p), "")}; }
 void LlvmBuilder::store_pointer(Pointer p, ConstPointer value) { LLVMBuildStore(ir_, ref(value), ref(p)); }
 
