@@ -1,4 +1,4 @@
-// The one use of LLVM's C++ interface: the C one leaves a pass out for a whole process or not at all.
+// LLVM's C++ interface: the C one leaves a pass out for a whole process or not at all.
 
 #include "codegen/llvm/pass_gate.hpp"
 

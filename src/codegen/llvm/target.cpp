@@ -2,6 +2,7 @@
 
 #include <llvm-c/Core.h>
 #include <llvm-c/Target.h>
+#include <llvm/Target/TargetMachine.h>
 
 #include <mutex>
 #include <string>
@@ -39,7 +40,7 @@ Cpu cpu_of(Isa isa) {
 
 struct Pool {
   std::mutex mutex;
-  std::vector<LLVMTargetMachineRef> idle[3][4];  // by isa and level
+  std::vector<LLVMTargetMachineRef> idle[3][4];  // by isa and `made_for`
   LLVMTargetRef target = nullptr;
   Cpu cpus[3];
 
@@ -64,6 +65,18 @@ Pool& pool() {
   return *the_pool;
 }
 
+/// The level that a machine is made for. None and Less share theirs, so that the first loop of a process does
+/// not wait for another one and its tables of the processor: two milliseconds. From Default on LLVM's tables
+/// depend on the level.
+Level made_for(Level level) { return level == Level::None ? Level::Less : level; }
+
+/// LLVM's C interface cannot do this.
+void set_level(LLVMTargetMachineRef machine, Level level) {
+  auto* target = reinterpret_cast<llvm::TargetMachine*>(machine);
+  target->setOptLevel(static_cast<decltype(target->getOptLevel())>(level));
+  target->setFastISel(level == Level::None);
+}
+
 }  // namespace
 
 int vector_bytes_of(Isa isa) {
@@ -72,14 +85,15 @@ int vector_bytes_of(Isa isa) {
   return isa != Isa::Avx2 && wide ? 64 : 32;
 }
 
-TargetLease::TargetLease(Isa isa, Level level) : isa_(isa), level_(level) {
+TargetLease::TargetLease(Isa isa, Level level) : isa_(isa), level_(made_for(level)) {
   Pool& p = pool();
   {
     std::scoped_lock lock(p.mutex);
-    auto& idle = p.idle[static_cast<int>(isa)][static_cast<int>(level)];
+    auto& idle = p.idle[static_cast<int>(isa)][static_cast<int>(level_)];
     if (!idle.empty()) {
       machine_ = idle.back();
       idle.pop_back();
+      set_level(machine_, level);
       return;
     }
   }
@@ -87,8 +101,9 @@ TargetLease::TargetLease(Isa isa, Level level) : isa_(isa), level_(level) {
   const Cpu& cpu = p.cpus[static_cast<int>(isa)];
   machine_ =
       LLVMCreateTargetMachine(p.target, "x86_64-unknown-linux-gnu", cpu.name.c_str(), cpu.features.c_str(),
-                              static_cast<LLVMCodeGenOptLevel>(level), LLVMRelocPIC, LLVMCodeModelSmall);
+                              static_cast<LLVMCodeGenOptLevel>(level_), LLVMRelocPIC, LLVMCodeModelSmall);
   if (!machine_) throw InternalError("no target machine for " + cpu.name);
+  set_level(machine_, level);
 }
 
 TargetLease::~TargetLease() {

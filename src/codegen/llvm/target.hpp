@@ -21,7 +21,7 @@ class TargetLease {
 
  private:
   Isa isa_;
-  Level level_;
+  Level level_;  // that it was made for
   LLVMTargetMachineRef machine_;
 };
 
