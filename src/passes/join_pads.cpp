@@ -28,8 +28,9 @@ struct Strip {
   ValueId array;
   std::int64_t first, end;
 };
+/// Strips of neighbouring axes, from `axis` to before `axes_end`, which are one for them.
 struct Strips {
-  std::size_t axis;
+  std::size_t axis, axes_end;
   std::int64_t step = 1;
   std::vector<Strip> all;
   std::optional<ValueId> other;  // to which they are added
@@ -111,29 +112,62 @@ bool fills(const Strips& strips, std::int64_t whole) {
   return end == (strips.step > 1 ? strips.step : whole);
 }
 
-/// The arrays, along the axis on which all of them are padded, in the order of their places. Zeros between
+/// `shape` with the axes from `first` to before `end` as one.
+Shape with_one_axis(const Shape& shape, std::size_t first, std::size_t end) {
+  Shape whole;
+  for (std::size_t d = 0; d < shape.size(); ++d)
+    if (d > first && d < end)
+      whole[first] *= shape[d];
+    else
+      whole.push_back(shape[d]);
+  return whole;
+}
+
+/// Where a padded array is in several axes as if they were one: the number of its first entry there. It must
+/// have a single entry along all axes before one, and all of them behind it.
+std::optional<std::int64_t> first_in_axes(const PadParams& p, const Shape& from, const Shape& to,
+                                          std::size_t first, std::size_t end) {
+  std::int64_t place = 0;
+  bool partial = false;
+  for (std::size_t d = first; d < end; ++d) {
+    if (p.interior[d] != 0 || (partial && from[d] != to[d])) return std::nullopt;
+    partial = partial || from[d] != 1;
+    place = place * to[d] + p.low[d];
+  }
+  return place;
+}
+
+/// The arrays, along the axes on which some of them are padded, in the order of their places. Zeros between
 /// entries are those of every second, third … place: in an axis of their number, the arrays have size 1.
 std::optional<Strips> Joining::strips_of(const std::vector<const Eqn*>& pads) const {
-  std::optional<std::size_t> axis;
-  Strips strips{};
+  const Shape& whole = graph_.aval(pads[0]->first_result).shape();
+  Strips strips{.axis = whole.size(), .axes_end = 0};
   for (const Eqn* e : pads) {
     const auto& p = e->params.as<PadParams>();
     for (std::size_t d = 0; d < p.low.size(); ++d) {
       if (p.low[d] < 0 || p.high[d] < 0) return std::nullopt;
       if (p.low[d] + p.high[d] + p.interior[d] == 0) continue;
-      if (axis && *axis != d) return std::nullopt;
-      axis = d;
+      strips.axis = std::min(strips.axis, d);
+      strips.axes_end = std::max(strips.axes_end, d + 1);
     }
   }
-  if (!axis) return std::nullopt;
-  strips.axis = *axis;
-  strips.step = pads[0]->params.as<PadParams>().interior[*axis] + 1;
+  if (strips.axes_end == 0) return std::nullopt;
+  const std::size_t axis = strips.axis;
+  const bool one_axis = strips.axes_end == axis + 1;
+  strips.step = one_axis ? pads[0]->params.as<PadParams>().interior[axis] + 1 : 1;
   for (const Eqn* e : pads) {
     const auto& p = e->params.as<PadParams>();
     const ValueId array = graph_.operands(*e)[0];
-    const std::int64_t first = p.low[*axis], entries = graph_.aval(array).shape()[*axis];
-    if (p.interior[*axis] + 1 != strips.step) return std::nullopt;
-    if (strips.step > 1 && (entries == 0 || first + p.high[*axis] + 1 != strips.step)) return std::nullopt;
+    const Shape& from = graph_.aval(array).shape();
+    if (!one_axis) {
+      const auto first = first_in_axes(p, from, whole, axis, strips.axes_end);
+      if (!first) return std::nullopt;
+      strips.all.push_back({array, *first, *first + with_one_axis(from, axis, strips.axes_end)[axis]});
+      continue;
+    }
+    const std::int64_t first = p.low[axis], entries = from[axis];
+    if (p.interior[axis] + 1 != strips.step) return std::nullopt;
+    if (strips.step > 1 && (entries == 0 || first + p.high[axis] + 1 != strips.step)) return std::nullopt;
     strips.all.push_back({array, first, first + (strips.step > 1 ? 1 : entries)});
   }
   std::ranges::sort(strips.all, {}, &Strip::first);
@@ -141,8 +175,8 @@ std::optional<Strips> Joining::strips_of(const std::vector<const Eqn*>& pads) co
     if (strips.all[i - 1].end > strips.all[i].first) return std::nullopt;
   // What loops read as arrays in a part of the shape is put together where that leaves no zeros.
   const bool around = std::ranges::any_of(pads, [&](const Eqn* e) { return is_read_by_loops(graph_, *e); });
-  return around && !fills(strips, graph_.aval(pads[0]->first_result).shape()[*axis]) ? std::nullopt
-                                                                                     : std::optional(strips);
+  if (around && !fills(strips, with_one_axis(whole, axis, strips.axes_end)[axis])) return std::nullopt;
+  return strips;
 }
 
 bool Joining::plan() {
@@ -200,7 +234,8 @@ ValueId Joining::joined(const Eqn& sum, const Strips& strips) {
   const auto as = [&](ValueId v, const Shape& shape) {
     return append1(builder_, reshape_op, make_params(ReshapeParams{shape}), {&v, 1}, sum.loc);
   };
-  Shape shape = aval.shape();
+  Shape shape = with_one_axis(aval.shape(), strips.axis, strips.axes_end);
+  const bool merged = strips.axes_end > strips.axis + 1;
   if (apart) {
     shape[strips.axis] /= strips.step;
     shape.insert(axis, strips.step);
@@ -215,11 +250,13 @@ ValueId Joining::joined(const Eqn& sum, const Strips& strips) {
   std::int64_t end = 0;
   for (const Strip& strip : strips.all) {
     if (end < strip.first) parts.push_back(zeros(strip.first - end));
-    if (strip.first < strip.end) parts.push_back(added_to_zero(strip.array, zero, sum.loc));
-    if (apart) {
-      Shape of_part = shape;
-      of_part[axis] = 1;
-      parts.back() = as(parts.back(), of_part);
+    if (strip.first < strip.end) {
+      parts.push_back(added_to_zero(strip.array, zero, sum.loc));
+      if (apart || merged) {
+        Shape of_part = shape;
+        of_part[axis] = apart ? 1 : strip.end - strip.first;
+        parts.back() = as(parts.back(), of_part);
+      }
     }
     end = strip.end;
   }
@@ -227,7 +264,7 @@ ValueId Joining::joined(const Eqn& sum, const Strips& strips) {
   const ConcatenateParams along{static_cast<std::int64_t>(axis)};
   ValueId whole_sum =
       parts.size() == 1 ? parts[0] : append1(builder_, concatenate_op, make_params(along), parts, sum.loc);
-  if (apart) whole_sum = as(whole_sum, aval.shape());
+  if (apart || merged) whole_sum = as(whole_sum, aval.shape());
   if (!strips.other) return whole_sum;
   const ValueId terms[] = {copy_[*strips.other], whole_sum};
   return append1(builder_, add_op, {}, terms, sum.loc);

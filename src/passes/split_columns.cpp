@@ -14,7 +14,7 @@ namespace apsis::detail {
 namespace {
 
 constexpr std::int64_t smallest = 1 << 12;  // elements of an array
-constexpr std::int64_t most_columns = 8;    // that loops store together
+constexpr std::int64_t most_columns = 16;    // that loops store together
 constexpr std::int64_t most_code = 1500;    // instructions of all columns
 
 /// Elementwise equations of one shape that read one another's results, and columns side by side that only

@@ -50,6 +50,33 @@ TEST(JoinPads, AddedToAnArray) {
   EXPECT_EQ(count_ops(*made, "add"), 4);
 }
 
+// Entries of matrices, rows and a last row of two: places in two axes are those in one.
+TEST(JoinPads, OfSeveralAxes) {
+  const GraphRef made = checked(R"((v0: f64[40,1,1], v1: f64[40,1,1], v2: f64[40,1,3], v3: f64[40,1,2]) {
+    v4: f64[] = constant{dtype=f64, weak=false, bits=0, high_bits=0}
+    v5: f64[40,3,3] = pad{low=[0, 0, 2], high=[0, 2, 0], interior=[0, 0, 0]}(v0, v4)
+    v6: f64[40,3,3] = pad{low=[0, 0, 1], high=[0, 2, 1], interior=[0, 0, 0]}(v1, v4)
+    v7: f64[40,3,3] = pad{low=[0, 1, 0], high=[0, 1, 0], interior=[0, 0, 0]}(v2, v4)
+    v8: f64[40,3,3] = pad{low=[0, 2, 1], high=[0, 0, 0], interior=[0, 0, 0]}(v3, v4)
+    v9: f64[40,3,3] = add(v5, v6)
+    v10: f64[40,3,3] = add(v7, v9)
+    v11: f64[40,3,3] = add(v10, v8)
+    return v11
+  })");
+  EXPECT_EQ(count_ops(*made, "pad"), 0);
+  EXPECT_EQ(count_ops(*made, "concatenate"), 1);
+  // Columns of matrices are no neighbours.
+  EXPECT_EQ(count_ops(*checked(R"((v0: f64[40,3,1], v1: f64[40,3,1]) {
+    v2: f64[] = constant{dtype=f64, weak=false, bits=0, high_bits=0}
+    v3: f64[40,4,3] = pad{low=[0, 0, 2], high=[0, 1, 0], interior=[0, 0, 0]}(v0, v2)
+    v4: f64[40,4,3] = pad{low=[0, 1, 1], high=[0, 0, 1], interior=[0, 0, 0]}(v1, v2)
+    v5: f64[40,4,3] = add(v3, v4)
+    return v5
+  })"),
+                      "pad"),
+            2);
+}
+
 // Every third place, as the gradients of slices with steps; no array has the last of three.
 TEST(JoinPads, OfEveryThirdPlace) {
   const GraphRef made = checked(R"((v0: f64[20,2], v1: f64[20,2]) {

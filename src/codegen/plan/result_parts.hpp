@@ -17,7 +17,7 @@ bool is_made_of_parts(const Eqn& e);
 /// Where each operand is in a result of this view.
 std::vector<View> parts_of(const Graph& graph, const Eqn& e, const View& whole);
 /// Columns that a loop writes together, so that vectors of memory are, are no more than these.
-inline constexpr std::int64_t most_columns = 8;
+inline constexpr std::int64_t most_columns = 16;
 /// A value whose place may be a part of what is made of it.
 struct MadePart {
   ValueId value;
