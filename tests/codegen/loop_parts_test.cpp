@@ -88,7 +88,7 @@ TEST(LoopParts, OfRowsThatAreAddedUp) {
   }
 }
 
-// By ranges of columns, or of what is before them; few columns are one thread's.
+// By ranges of columns, or of what is before them; few columns by parts of their terms.
 TEST(LoopParts, OfColumnsThatAreAddedUp) {
   const auto down = [](const std::string& dtype, const std::string& rows, const std::string& columns) {
     const std::string matrix = dtype + "[" + rows + "," + columns + "]", sums = dtype + "[" + columns + "]";
@@ -100,8 +100,9 @@ TEST(LoopParts, OfColumnsThatAreAddedUp) {
   for (const char* dtype : {"f64", "f32", "bf16"})
     for (const char* columns : {"256", "700", "1027"}) expect_parts(down(dtype, "5003", columns));
   expect_parts(down("f64", "12", "300001"));
-  for (const char* columns : {"20", "100", "255"}) expect_compiled_equal(down("f32", "20011", columns));
-  expect_parts("(v0: f64[20011,255]) {\n  v1: f64[255] = reduce_sum{axes=[0]}(v0)\n  return v1\n}", false);
+  for (const char* columns : {"20", "100", "255"}) expect_parts(down("f32", "20011", columns));
+  expect_parts("(v0: f64[20011,255]) {\n  v1: f64[255] = reduce_sum{axes=[0]}(v0)\n  return v1\n}");
+  expect_parts("(v0: f64[5011,255]) {\n  v1: f64[255] = reduce_sum{axes=[0]}(v0)\n  return v1\n}", false);
   for (const char* columns : {"3", "16", "130"}) {
     const std::string last = std::string(columns) + "]", all = "f32[12007,20," + last,
                       sums = "f32[12007," + last;
@@ -109,6 +110,24 @@ TEST(LoopParts, OfColumnsThatAreAddedUp) {
                  " = reduce_sum{axes=[1]}(v1)\n  v3: " + sums +
                  " = reduce_min{axes=[1]}(v0)\n  return v2, v3\n}");
   }
+}
+
+// Few sums over many terms, which lie between those of the others: by parts of the terms, and parts of these.
+TEST(LoopParts, OfFewSums) {
+  const auto sums = [](const std::string& dtype, const std::string& shape, const std::string& axes,
+                       const std::string& kept) {
+    const std::string all = dtype + "[" + shape + "]", few = dtype + "[" + kept + "]";
+    return "(v0: " + all + ", v1: " + all + ") {\n  v2: " + all + " = mul(v0, v1)\n  v3: " + few +
+           " = reduce_sum{axes=[" + axes + "]}(v2)\n  v4: " + few + " = reduce_sum{axes=[" + axes +
+           "]}(v0)\n  return v3, v4, v2\n}";
+  };
+  for (const char* dtype : {"f64", "f32", "bf16"}) {
+    expect_parts(sums(dtype, "5003,16,16", "0, 2", "16"));
+    expect_parts(sums(dtype, "300003,2", "0", "2"));
+    expect_parts(sums(dtype, "2,3,300007", "2", "2, 3"));
+    expect_compiled_equal(sums(dtype, "5003,4,15", "0, 2", "4"));  // rows that no part ends with
+  }
+  expect_parts(sums("f64", "18000,3,16", "0, 2", "3"));
 }
 
 TEST(LoopParts, OfAllElementsThatAreAddedUp) {

@@ -170,79 +170,107 @@ class LoopPart {
   Partition partition_;
 };
 
-/// Sums of all elements are made of sums of parts of them, one after the other (ops/sum_order.hpp): these are
-/// the parts of the loop.
+/// Sums of many terms are made of sums of parts of them, one after the other, and these again
+/// (ops/sum_order.hpp). Where there are few sums, such parts are those of the loop.
 class SharedSums {
  public:
-  SharedSums(Lowering& lowering, const FusedLoop& loop)
-      : lowering_(lowering),
-        b_(lowering.b),
-        loop_(loop),
-        terms_(sum_part(loop.walk.terms)),
-        parts_(loop.walk.terms / terms_) {}
+  SharedSums(Lowering& lowering, const FusedLoop& loop, std::int64_t cost)
+      : lowering_(lowering), b_(lowering.b), loop_(loop), terms_(sum_part(loop.walk.terms)) {
+    constexpr std::int64_t enough_parts = 8;
+    const auto most = static_cast<std::int64_t>(time_of(loop, cost) / worth_a_thread);
+    while (terms_ > sum_block && loop.walk.terms / terms_ < std::min(enough_parts, most)) terms_ /= sum_group;
+    parts_ = loop.walk.terms / terms_;
+    together_ = (parts_ + most - 1) / std::max<std::int64_t>(most, 1);
+  }
 
-  bool is_worth_it(std::int64_t cost) const {
-    constexpr std::int64_t fewest_parts = 3;
-    const auto depends_on_place = [](const Access& a) { return !a.base.handle && a.walk.inner != 0; };
-    return loop_.shape.empty() && loop_.walk.along && loop_.walk.inner == loop_.walk.terms &&
-           parts_ >= fewest_parts && std::ranges::none_of(loop_.accesses, depends_on_place) &&
-           time_of(loop_, cost) >= static_cast<double>(parts_) * worth_a_thread;
+  bool is_worth_it() const {
+    constexpr std::int64_t fewest_parts = 3, most_sums = 256;
+    const auto depends_on_place = [](const Access& a) {
+      return !a.base.handle && (a.walk.inner != 0 || a.walk.outer != 0);
+    };
+    const FusedLoop::Walk& walk = loop_.walk;
+    return loop_.shape.product() <= most_sums && together_ > 0 && parts_ / together_ >= fewest_parts &&
+           (walk.inner == walk.terms || terms_ % walk.inner == 0) &&
+           std::ranges::none_of(loop_.accesses, depends_on_place) &&
+           std::ranges::all_of(loop_.accesses, [](const Access& a) { return a.within.empty(); });
   }
 
   void write() {
+    const std::int64_t sums = loop_.shape.product();
     for (const Type& total : loop_.totals) {
-      memory_.push_back(lowering_.allocate((parts_ + 1) * static_cast<std::int64_t>(item_size(total.dtype))));
+      memory_.push_back(
+          lowering_.allocate((parts_ + 1) * sums * static_cast<std::int64_t>(item_size(total.dtype))));
       b_.set_lanes(1);
       sums_.push_back(lowering_.scratch(memory_.back()->offset));
     }
-    LoopPart(lowering_, some(0, terms_, {parts_}), {.axis = 0, .parts = parts_, .entries = 1}).call();
-    const std::int64_t left = loop_.walk.terms % terms_;
-    if (left > 0) write_loop(b_, some(parts_, left, {}), lowering_.options().optimized);
+    const std::int64_t shared = parts_ / together_ * together_, left = loop_.walk.terms % terms_;
+    LoopPart(lowering_, some(0, terms_, shared),
+             {.axis = 0, .parts = parts_ / together_, .entries = together_})
+        .call();
+    const bool optimized = lowering_.options().optimized;
+    if (shared < parts_) write_loop(b_, some(shared, terms_, parts_ - shared), optimized);
+    if (left > 0) write_loop(b_, some(parts_, left, 1), optimized);
     std::size_t i = 0;
     for (const FusedLoop::Step& step : loop_.steps)
-      if (step.stores.empty()) add_up(*step.eqn->op, i++, left > 0 ? parts_ + 1 : parts_);
+      if (step.stores.empty()) add_up(*step.eqn->op, i++);
   }
 
  private:
-  /// The loop over some parts of so many terms, from part `first` on.
-  FusedLoop some(std::int64_t first, std::int64_t terms, const Shape& shape) {
+  /// The loop over `count` parts of so many terms, from part `first` on: an axis before the others.
+  FusedLoop some(std::int64_t first, std::int64_t terms, std::int64_t count) {
     FusedLoop made = loop_;
-    made.shape = shape;
-    made.walk.terms = made.walk.inner = terms;
+    made.shape.insert(0, count);
+    made.walk.terms = terms;
+    if (loop_.walk.inner == loop_.walk.terms) made.walk.inner = terms;
     const auto view = [&](auto& access) {
-      access.view.offset += first * terms_ * access.walk.inner;
-      access.view.shape = shape;
-      if (!shape.empty()) access.view.strides = {terms_ * access.walk.inner};
+      const std::int64_t stride = loop_.walk.inner == loop_.walk.terms
+                                      ? terms_ * access.walk.inner
+                                      : terms_ / loop_.walk.inner * access.walk.outer;
+      access.view.offset += first * stride;
+      access.view.shape = made.shape;
+      access.view.strides.insert(0, stride);
     };
     std::ranges::for_each(made.accesses, view);
     std::ranges::for_each(made.sinks, view);
     for (std::size_t i = 0; i < sums_.size(); ++i) {
       Sink& sink = made.sinks[made.sinks.size() - sums_.size() + i];
-      sink = {View::contiguous(shape), sums_[i], loop_.totals[i].dtype, 1, {}};
-      sink.view.offset = first;
+      sink = {View::contiguous(made.shape), sums_[i], loop_.totals[i].dtype, 1, {}};
+      sink.view.offset = first * loop_.shape.product();
     }
     return made;
   }
 
-  void add_up(const Op& op, std::size_t i, std::int64_t count) {
+  /// The parts of so many terms, from part `first` on, in their order.
+  template <class Get>
+  Value in_order(const Combine& combine, const Get& get, std::int64_t first, std::int64_t terms) const {
+    if (terms <= terms_) return get(first);
+    const std::int64_t part = sum_part(terms);
+    Value total = in_order(combine, get, first, part);
+    for (std::int64_t i = part; i < terms; i += part)
+      total = combine(total, in_order(combine, get, first + i / terms_, std::min(part, terms - i)));
+    return total;
+  }
+
+  void add_up(const Op& op, std::size_t i) {
     const Dtype dtype = loop_.totals[i].dtype;
     const Combine combine(b_, op, dtype);
-    const auto at = [&](std::int64_t part) {
-      b_.set_lanes(1);
-      return b_.load_element(b_.offset(sums_[i], part * static_cast<std::int64_t>(item_size(dtype))), dtype);
-    };
-    Value total = at(0);
-    for (std::int64_t part = 1; part < count; ++part) total = combine(total, at(part));
+    const std::int64_t sums = loop_.shape.product();
     const Sink& sink = loop_.sinks[loop_.sinks.size() - sums_.size() + i];
-    const auto bytes = static_cast<std::int64_t>(item_size(sink.dtype));
-    b_.store(b_.offset(sink.base, sink.view.offset * bytes),
-             dtype == sink.dtype ? total : b_.convert(total, sink.dtype));
+    LoopNest nest(b_, loop_.shape, {{View::contiguous(loop_.shape), sums_[i], dtype}}, {&sink, 1},
+                  lowering_.vector_lanes(item_size(dtype)));
+    nest.open();
+    const auto part = [&](std::int64_t number) { return nest.load(0, number * sums); };
+    Value total = in_order(combine, part, 0, loop_.walk.terms);
+    if (dtype != sink.dtype) total = b_.convert(total, sink.dtype);
+    nest.store(0, total);
+    nest.close();
   }
 
   Lowering& lowering_;
   Builder& b_;
   const FusedLoop& loop_;
   std::int64_t terms_, parts_;  // of a part, but for the last one, which `parts_` does not count
+  std::int64_t together_;       // parts that a thread takes at once
   std::vector<BufferOwner> memory_;
   std::vector<Pointer> sums_;  // by total: of each part
 };
@@ -254,12 +282,14 @@ bool write_in_parts(Lowering& lowering, const FusedLoop& loop, std::int64_t cost
   if (!lowering.options().parallel || lowering.is_inner() || loop.lanes > 1 || loop.in_order ||
       (loop.walk.terms == 0 && !loop.totals.empty()))
     return false;
-  if (SharedSums sums(lowering, loop); sums.is_worth_it(cost)) {
-    sums.write();
-    return true;
-  }
   const Partition partition = partition_of(loop, cost);
-  if (partition.parts == 0) return false;
+  if (partition.parts == 0) {
+    if (loop.walk.terms == 0) return false;
+    SharedSums sums(lowering, loop, cost);
+    const bool worth_it = sums.is_worth_it();
+    if (worth_it) sums.write();
+    return worth_it;
+  }
   LoopPart(lowering, loop, partition).call();
   const std::int64_t done = partition.parts * partition.entries, left = loop.shape[partition.axis] - done;
   if (left > 0)
