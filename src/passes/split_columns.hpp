@@ -1,14 +1,17 @@
 #pragma once
 
-// Elementwise code that reads columns put side by side, column by column, in regions too.
+// Elementwise code on arrays with few columns that are moved about, column by column, in regions too.
 
 #include "ir/graph.hpp"
 
 namespace apsis::detail {
 
-/// Elementwise ops on large concatenations of single columns, forwards or backwards, become concatenations
-/// of ops on columns. No memory holds what is concatenated, and loops put what they make beside one another
-/// in registers.
+/// The last axes of an array with no more than 16 elements together are its columns: the components of
+/// points, the entries of small matrices. Where code puts columns beside one another, moves them or repeats
+/// them
+/// (`stack`, `cross`, transposes and outer products of small matrices, Jacobians of lanes), its elementwise
+/// ops become ops on single columns. No memory holds what lies between, and one loop puts the results beside
+/// one another in registers.
 GraphRef split_columns(const Graph& graph);
 
 }  // namespace apsis::detail
