@@ -87,8 +87,9 @@ void Products::along(Sums& sums, Value first, std::int64_t step, std::int64_t te
     for (std::size_t at = 0; at < sums.size(); at += group_)
       accumulate(sums, k, shift + (at ? apart : 0), at);
   };
-  const std::int64_t at_once =
-      group_ > 1 && nest_.width() > 1 && terms % side_by_side == 0 ? side_by_side : 1;
+  const auto together =
+      side_by_side * static_cast<std::int64_t>(group_) / static_cast<std::int64_t>(sums.size());
+  const std::int64_t at_once = group_ > 1 && nest_.width() > 1 && terms % together == 0 ? together : 1;
   CountedLoop loop(b_, terms / at_once, 1, sums);
   const std::int64_t further = step * at_once;
   Value k = further == 1 ? loop.index() : b_.mul(loop.index(), b_.index(further));
