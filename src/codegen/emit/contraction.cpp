@@ -87,14 +87,14 @@ void write_products(Lowering& lowering, const Contraction& c, const Grouping& gr
   nest.close();
 }
 
-constexpr std::int64_t rows_side_by_side = 4;
+/// Their sums are in two chains: with the elements that they meet, registers hold no more.
+std::int64_t rows_side_by_side(const Builder& b) { return b.vector_bytes() == 64 ? 4 : 3; }
 constexpr int vectors_of_row = 2;
 
 /// Whether rows of the result meet the same rows of b, which are without gaps.
-bool shares_columns(const Contraction& c, int vector) {
+bool shares_columns(const Contraction& c, int vector, std::int64_t rows) {
   const std::size_t rank = c.shape.size();
-  if (rank < 2 || c.shape[rank - 1] < vectors_of_row * vector || c.shape[rank - 2] < rows_side_by_side)
-    return false;
+  if (rank < 2 || c.shape[rank - 1] < vectors_of_row * vector || c.shape[rank - 2] < rows) return false;
   return c.a.view.strides[rank - 1] == 0 && c.b.view.strides[rank - 1] == 1 &&
          c.b.view.strides[rank - 2] == 0 && c.result.view.strides[rank - 1] == 1;
 }
@@ -102,7 +102,8 @@ bool shares_columns(const Contraction& c, int vector) {
 /// A vector of b is loaded once for several rows; rows that are left over go by themselves.
 void write_rows_together(Lowering& lowering, const Contraction& c, int vector) {
   const std::size_t axis = c.shape.size() - 2;
-  const std::int64_t rows = c.shape[axis], together = rows - rows % rows_side_by_side;
+  const std::int64_t rows = c.shape[axis], at_once = rows_side_by_side(lowering.b),
+                     together = rows - rows % at_once;
   const auto write_part = [&](std::int64_t first, std::int64_t count, const Grouping& grouping) {
     Contraction part = c;
     part.shape[axis] = count;
@@ -112,7 +113,7 @@ void write_rows_together(Lowering& lowering, const Contraction& c, int vector) {
     }
     write_products(lowering, part, grouping);
   };
-  write_part(0, together, {columns_together(lowering, c), rows_side_by_side, axis, asks_for_rows(c)});
+  write_part(0, together, {columns_together(lowering, c), at_once, axis, asks_for_rows(c)});
   if (together < rows)
     write_part(together, rows - together, {.width = std::min(in_flight * vector, most_lanes)});
 }
@@ -143,9 +144,9 @@ std::string key_of(const Contraction& c) {
 bool Contraction::in_chains() const { return is_floating(compute) && count >= dot_sequential_below; }
 
 std::int64_t rows_together(const Lowering& lowering, const Contraction& c) {
-  const bool together = c.result.lanes == 1 && lowering.b.vector_bytes() == 64 &&
-                        shares_columns(c, lowering.vector_lanes(item_size(c.compute)));
-  return together ? rows_side_by_side : 1;
+  const std::int64_t rows = rows_side_by_side(lowering.b);
+  const int vector = lowering.vector_lanes(item_size(c.compute));
+  return c.result.lanes == 1 && shares_columns(c, vector, rows) ? rows : 1;
 }
 
 bool asks_for_rows(const Contraction& c) {
