@@ -7,6 +7,8 @@
 #include "apsis/base/named_scope.hpp"
 #include "ir/copy.hpp"
 #include "ir/view.hpp"
+#include "ops/dot_order.hpp"
+#include "ops/dot_params.hpp"
 #include "ops/index_params.hpp"
 #include "ops/reduce_params.hpp"
 #include "ops/sum_order.hpp"
@@ -36,7 +38,8 @@ enum class Way : char {
   None,         // it is left as it is
   Elementwise,  // each is computed of those of the operands
   Moved,        // they are columns of operands, in another order or several times
-  Summed        // a sum of columns
+  Summed,       // a sum of columns
+  Contracted    // sums of products of columns
 };
 
 /// Equations that read one another's columns.
@@ -76,6 +79,7 @@ class Splitting {
   std::size_t lead_of(const Eqn& e) const;
   bool has_columns(ValueId v, std::size_t lead, const Shape& like) const;
   Way way_of(const Eqn& e) const;
+  bool is_small_product(const Eqn& e) const;
   bool moves_columns(const Eqn& e) const;
   bool is_view_of_others(const Eqn& e) const;
   bool splits(const Eqn& e) { return way_[number(e)] != Way::None && components_[root(number(e))].splits; }
@@ -90,6 +94,7 @@ class Splitting {
   std::vector<ValueId> padded(const Eqn& e, std::size_t lead);
   std::vector<ValueId> computed(const Eqn& e, std::size_t lead);
   std::vector<ValueId> summed(const Eqn& e, std::size_t lead);
+  std::vector<ValueId> contracted(const Eqn& e, std::size_t lead);
   ValueId put_together(const Eqn& e, const std::vector<ValueId>& columns, std::size_t lead);
 
   const Graph& graph_;
@@ -113,6 +118,7 @@ Shape trailing(const Shape& shape, std::size_t lead) { return part(shape, lead, 
 /// Of fewer columns than the operand has, the axes before them are the operand's.
 std::size_t Splitting::lead_of(const Eqn& e) const {
   const Shape& made = shape(e.first_result);
+  if (e.op == &dot_general_op) return e.params.as<DotParams>().batch_a.size();
   const bool fewer = e.op == &slice_op || e.op == &reshape_op || e.op->kind == OpKind::Reduce;
   return leading_axes(fewer ? shape(graph_.operands(e)[0]) : made);
 }
@@ -122,6 +128,22 @@ bool Splitting::has_columns(ValueId v, std::size_t lead, const Shape& like) cons
   const Shape& s = shape(v);
   return s.size() >= lead && like.size() >= lead && leading(s, lead) == leading(like, lead) &&
          trailing(s, lead).product() <= most_columns;
+}
+
+/// A matrix or vector of columns times another, of the same leading axes.
+bool Splitting::is_small_product(const Eqn& e) const {
+  const auto& p = e.params.as<DotParams>();
+  const auto operands = graph_.operands(e);
+  const Dtype dtype = graph_.aval(e.first_result).dtype();
+  if (dtype != Dtype::F64 && dtype != Dtype::F32) return false;
+  for (ValueId v : operands)
+    if (graph_.aval(v).dtype() != dtype || !has_columns(v, p.batch_a.size(), shape(operands[0])))
+      return false;
+  for (std::size_t d = 0; d < p.batch_a.size(); ++d)
+    if (p.batch_a[d] != static_cast<std::int64_t>(d) || p.batch_b[d] != static_cast<std::int64_t>(d))
+      return false;
+  return p.contract_a.size() == 1 &&
+         shape(operands[0])[static_cast<std::size_t>(p.contract_a[0])] < dot_sequential_below;
 }
 
 Way Splitting::way_of(const Eqn& e) const {
@@ -146,11 +168,12 @@ Way Splitting::way_of(const Eqn& e) const {
   if (e.op->kind == OpKind::Reduce) {
     const Dims& axes = e.params.as<ReduceParams>().axes;
     const bool sums = e.op == &reduce_sum_op && (aval.dtype() == Dtype::F64 || aval.dtype() == Dtype::F32);
-    return sums && made.size() == lead && axes.size() + lead == from.size() && first_axes_stay(axes) &&
-                   trailing(from, lead).product() < sum_sequential_below
+    return sums && first_axes_stay(axes) &&
+                   trailing(from, lead).product() < sum_sequential_below * trailing(made, lead).product()
                ? Way::Summed
                : Way::None;
   }
+  if (e.op == &dot_general_op) return is_small_product(e) ? Way::Contracted : Way::None;
   if (e.op->joins) return first_axes_stay({e.params.as<ConcatenateParams>().axis}) ? Way::Moved : Way::None;
   if (e.op == &pad_op) {
     const auto& p = e.params.as<PadParams>();
@@ -227,6 +250,9 @@ void Splitting::count(const Eqn& e) {
   }
   if (way == Way::Elementwise) c.code += emission_cost(graph_, e) * count;
   if (way == Way::Summed) c.code += trailing(shape(graph_.operands(e)[0]), lead_of(e)).product();
+  if (way == Way::Contracted)
+    c.code += count *
+              shape(graph_.operands(e)[0])[static_cast<std::size_t>(e.params.as<DotParams>().contract_a[0])];
   c.computed += way != Way::Moved;
 }
 
@@ -262,8 +288,8 @@ bool Splitting::plan() {
   for (std::uint32_t i = 0; i < eqns.size(); ++i) {
     Component& c = components_[i];
     if (way_[i] == Way::None || root(i) != i) continue;
-    c.splits = c.possible && c.moves > 0 && c.computed > 0 && c.code <= most_code && c.written <= c.moves &&
-               std::ssize(others[i]) <= 2 * c.moves;
+    c.splits = c.possible && c.moves > 0 && c.computed + c.moves > 1 && c.code <= most_code &&
+               c.written <= c.moves && std::ssize(others[i]) <= 2 * c.moves;
     any = any || c.splits;
   }
   return any;
@@ -399,11 +425,57 @@ std::vector<ValueId> Splitting::computed(const Eqn& e, std::size_t lead) {
 
 /// So few terms are added one after the other.
 std::vector<ValueId> Splitting::summed(const Eqn& e, std::size_t lead) {
-  const std::vector<ValueId>& terms = columns(graph_.operands(e)[0], lead, e.loc);
-  ValueId total = terms[0];
-  for (std::size_t k = 1; k < terms.size(); ++k)
-    total = append1(builder_, add_op, {}, {{total, terms[k]}}, e.loc);
-  return {total};
+  const ValueId operand = graph_.operands(e)[0];
+  const std::vector<ValueId>& terms = columns(operand, lead, e.loc);
+  const Shape few = trailing(shape(operand), lead);
+  const Dims& axes = e.params.as<ReduceParams>().axes;
+  std::vector<ValueId> totals(static_cast<std::size_t>(trailing(shape(e.first_result), lead).product()));
+  std::vector<char> begun(totals.size(), 0);
+  for (std::size_t k = 0; k < terms.size(); ++k) {
+    // Where the term is along the axes that are left.
+    std::int64_t rest = static_cast<std::int64_t>(k), place = 0, stride = 1;
+    for (std::size_t d = few.size(); d-- > 0; rest /= few[d]) {
+      if (std::ranges::find(axes, static_cast<std::int64_t>(lead + d)) != axes.end()) continue;
+      place += rest % few[d] * stride;
+      stride *= few[d];
+    }
+    const auto at = static_cast<std::size_t>(place);
+    totals[at] = begun[at] ? append1(builder_, add_op, {}, {{totals[at], terms[k]}}, e.loc) : terms[k];
+    begun[at] = 1;
+  }
+  return totals;
+}
+
+/// In the one order of contractions of so few terms.
+std::vector<ValueId> Splitting::contracted(const Eqn& e, std::size_t lead) {
+  const auto& p = e.params.as<DotParams>();
+  const auto operands = graph_.operands(e);
+  const std::vector<ValueId>&a = columns(operands[0], lead, e.loc), &b = columns(operands[1], lead, e.loc);
+  const auto axis_a = static_cast<std::size_t>(p.contract_a[0]),
+             axis_b = static_cast<std::size_t>(p.contract_b[0]);
+  const std::int64_t terms = shape(operands[0])[axis_a];
+  // The k-th term of what has this number among the entries of the axes that are not contracted.
+  const auto term = [&](const std::vector<ValueId>& of, ValueId v, std::size_t axis, std::int64_t free,
+                        std::int64_t k) {
+    const std::int64_t behind = trailing(shape(v), axis + 1).product();
+    return of[static_cast<std::size_t>((free / behind * terms + k) * behind + free % behind)];
+  };
+  const Aval& aval = graph_.aval(e.first_result);
+  const ValueId number =
+      append1(builder_, constant_op, make_params(ConstantParams{aval.dtype(), aval.weak(), 0, 0}), {}, e.loc);
+  const BroadcastParams everywhere{leading(aval.shape(), lead), {}};
+  const ValueId zero = append1(builder_, broadcast_in_dim_op, make_params(everywhere), {&number, 1}, e.loc);
+  std::vector<ValueId> all;
+  for (std::int64_t i = 0; i < std::ssize(a) / terms; ++i)
+    for (std::int64_t j = 0; j < std::ssize(b) / terms; ++j) {
+      ValueId total = zero;
+      for (std::int64_t k = 0; k < terms; ++k)
+        total =
+            append1(builder_, fma_op, {},
+                    {{term(a, operands[0], axis_a, i, k), term(b, operands[1], axis_b, j, k), total}}, e.loc);
+      all.push_back(total);
+    }
+  return all;
 }
 
 ValueId Splitting::put_together(const Eqn& e, const std::vector<ValueId>& columns, std::size_t lead) {
@@ -429,12 +501,13 @@ GraphRef Splitting::run() {
       continue;
     }
     const std::size_t lead = lead_of(e);
-    std::vector<ValueId> made = way_[number(e)] == Way::Elementwise ? computed(e, lead)
-                                : way_[number(e)] == Way::Summed    ? summed(e, lead)
-                                : e.op->joins                       ? joined(e, lead)
-                                : e.op == &pad_op                   ? padded(e, lead)
-                                : e.op == &broadcast_in_dim_op      ? repeated(e, lead)
-                                                                    : moved(e, lead);
+    std::vector<ValueId> made = way_[number(e)] == Way::Elementwise  ? computed(e, lead)
+                                : way_[number(e)] == Way::Summed     ? summed(e, lead)
+                                : way_[number(e)] == Way::Contracted ? contracted(e, lead)
+                                : e.op->joins                        ? joined(e, lead)
+                                : e.op == &pad_op                    ? padded(e, lead)
+                                : e.op == &broadcast_in_dim_op       ? repeated(e, lead)
+                                                                     : moved(e, lead);
     if (is_view_of_others(e))
       copy_.add(e);
     else if (read_elsewhere_[e.first_result])

@@ -46,11 +46,40 @@ TEST(SplitColumns, OfSmallMatrices) {
     v11: f64[700,3,3] = broadcast_in_dim{shape=[700, 3, 3], axes=[0, 1]}(v0)
     v12: f64[700,3,3] = add(v10, v11)
     v13: f64[700] = reduce_sum{axes=[1, 2]}(v12)
-    return v12, v13
+    v14: f64[700,3] = reduce_sum{axes=[1]}(v12)
+    v15: f64[700,3] = mul(v14, v0)
+    return v12, v13, v15
   })");
   EXPECT_EQ(count_ops(*made, "transpose"), 0);
   EXPECT_EQ(count_ops(*made, "reduce_sum"), 0);
-  EXPECT_EQ(count_ops(*made, "concatenate"), 1);
+  EXPECT_EQ(count_ops(*made, "concatenate"), 2);
+}
+
+// A matrix put together of numbers, times another, turned, and times a vector: zeros start the sums.
+TEST(SplitColumns, OfSmallProducts) {
+  const GraphRef made =
+      checked(R"((v0: f64[2500,1,1], v1: f64[2500,1,1], v2: f64[2500,2,3], v3: f64[2500,3]) {
+    v4: f64[2500,1,2] = concatenate{axis=2}(v0, v1)
+    v5: f64[2500,1,2] = reverse{axes=[2]}(v4)
+    v6: f64[2500,2,2] = concatenate{axis=1}(v4, v5)
+    v7: f64[2500,2,3] = dot_general{contract_a=[2], contract_b=[1], batch_a=[0], batch_b=[0], k_ordered=false}(v6, v2)
+    v8: f64[2500,3,2] = dot_general{contract_a=[1], contract_b=[1], batch_a=[0], batch_b=[0], k_ordered=false}(v7, v6)
+    v9: f64[2500,2] = dot_general{contract_a=[1], contract_b=[1], batch_a=[0], batch_b=[0], k_ordered=false}(v8, v3)
+    return v9
+  })");
+  EXPECT_EQ(count_ops(*made, "dot_general"), 0);
+  EXPECT_EQ(count_ops(*made, "fma"), 12 + 12 + 6);
+  // Rows of columns are columns.
+  EXPECT_EQ(count_ops(*checked(R"((v0: f64[2500,1], v1: f64[2500,1]) {
+    v2: f64[2500,2] = concatenate{axis=1}(v0, v1)
+    v3: f64[2500,2] = concatenate{axis=1}(v1, v0)
+    v4: f64[2500,1,2] = reshape{shape=[2500, 1, 2]}(v2)
+    v5: f64[2500,1,2] = reshape{shape=[2500, 1, 2]}(v3)
+    v6: f64[2500,2,2] = concatenate{axis=1}(v4, v5)
+    return v6
+  })"),
+                      "concatenate"),
+            1);
 }
 
 // Rows of matrices with something around them, every second column of those, and rows of them.
