@@ -61,6 +61,7 @@ void write_entry(Lowering& lowering, const Graph& graph) {
     region.hint_output(i, place);
   }
   outputs.end();
+  region.allow_recomputing();
   region.run();
   std::vector<Place> tables;  // alive to the end
   Lowering::Pieces written(lowering);

@@ -1,11 +1,13 @@
 #include "codegen/emit/region.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "codegen/emit/equations.hpp"
 #include "codegen/emit/list_access.hpp"
 #include "codegen/emit/matrix_blocks.hpp"
+#include "codegen/plan/recompute.hpp"
 #include "codegen/plan/result_parts.hpp"
 #include "ir/copy.hpp"
 #include "ops/table.hpp"
@@ -138,8 +140,41 @@ void Region::run_invariant(std::span<const char> inputs) {
   before_loop_ = false;
 }
 
+/// The operands of what is computed again are read once more, its results by the loops alone that compute
+/// them.
+void Region::plan_recomputing() {
+  find_recomputed(graph_, lowering_.options().register_limit, schedule_.items);
+  for (const Item& item : schedule_.items) {
+    if (item.again.empty()) continue;
+    const auto is_again = [&](ValueId v) {
+      const Eqn* made = graph_.definition(v);
+      return made && std::ranges::find(item.again, static_cast<std::uint32_t>(made - graph_.eqns().data())) !=
+                         item.again.end();
+    };
+    for (std::uint32_t i : item.again)
+      for (ValueId v : graph_.operands(graph_.eqns()[i])) uses_[v] += is_again(v) ? 0 : 1;
+    for (std::uint32_t i : item.eqns)
+      for (ValueId v : graph_.operands(graph_.eqns()[i])) uses_[v] -= is_again(v) ? 1 : 0;
+  }
+}
+
+/// The uses within the loop of what it computes again.
+void Region::begin_again(const Item& item) {
+  const auto reads = [&](std::span<const std::uint32_t> eqns, ValueId v) {
+    std::ptrdiff_t count = 0;
+    for (std::uint32_t i : eqns) count += std::ranges::count(graph_.operands(graph_.eqns()[i]), v);
+    return static_cast<std::uint32_t>(count);
+  };
+  for (std::uint32_t i : item.again) {
+    const ValueId v = graph_.eqns()[i].first_result;
+    APSIS_ASSERT(uses_[v] == 0);
+    uses_[v] = reads(item.again, v) + reads(item.eqns, v);
+  }
+}
+
 void Region::run() {
   if (!scheduled_) schedule_ = make_schedule(graph_, lowering_.options().register_limit, {});
+  if (recomputes_) plan_recomputing();
   // What is scheduled already is a loop's: its invariants were written before it.
   const bool outside = std::exchange(lowering_.repeated, lowering_.repeated || scheduled_);
   const std::int64_t before = lowering_.b.written(), in_loops = lowering_.in_loops;
@@ -161,6 +196,7 @@ void Region::run_items(std::span<const Item> items) {
         if (graph_.eqns()[i].op->joins) end_joined(graph_.eqns()[i]);
         release_operands(graph_.eqns()[i]);
       }
+      for (std::uint32_t i : item.again) release_operands(graph_.eqns()[i]);
     }
   }
   pieces.end();
@@ -169,8 +205,11 @@ void Region::run_items(std::span<const Item> items) {
 /// Writes the first item, or the first ones together; returns how many.
 std::size_t Region::write_first(std::span<const Item> items) {
   if (items[0].cluster) {
-    loop_ = items[0].eqns;
-    emit_cluster(*this, items[0].eqns);
+    begin_again(items[0]);
+    std::vector<std::uint32_t> eqns;
+    std::ranges::merge(items[0].again, items[0].eqns, std::back_inserter(eqns));
+    loop_ = eqns;
+    emit_cluster(*this, eqns);
     loop_ = {};
     return 1;
   }

@@ -24,6 +24,8 @@ class Region : public PlaceAccess {
   void hint_output(std::size_t output, const Place& target);
   /// Loop bodies: writes the equations that depend on the marked inputs only; what they make is kept.
   void run_invariant(std::span<const char> inputs);
+  /// Before `run`, of a whole program: loops may compute again what others have computed.
+  void allow_recomputing() { recomputes_ = true; }
   void run();
   /// After `run`: output i, where it happens to be.
   const Place& output(std::size_t i) const { return places_[graph_.outputs()[i]]; }
@@ -61,6 +63,8 @@ class Region : public PlaceAccess {
 
  private:
   void run_items(std::span<const Item> items);
+  void plan_recomputing();
+  void begin_again(const Item& item);
   std::size_t write_first(std::span<const Item> items);
   void hint_parts(const Eqn& e, const Place& whole);
   void find_joined();
@@ -82,7 +86,7 @@ class Region : public PlaceAccess {
   std::span<const std::uint32_t> loop_;  // the equations of the loop being written
   std::vector<char> between_calls_;      // by value, once somebody asked
   Schedule schedule_;
-  bool scheduled_ = false;
+  bool scheduled_ = false, recomputes_ = false;
   bool before_loop_ = false;  // what is written now lasts through the loop
   bool shares_loops_ = false;
 };

@@ -13,7 +13,8 @@ namespace apsis::detail {
 /// arrays, written as one loop. Sums in it are over the same axes.
 struct Item {
   bool cluster = false;
-  std::vector<std::uint32_t> eqns;  // in program order
+  std::vector<std::uint32_t> eqns;   // in program order
+  std::vector<std::uint32_t> again;  // the same: those of earlier loops that this one computes again
 };
 
 struct Schedule {
