@@ -101,6 +101,35 @@ struct Roots<13> {
   static constexpr double sin[] = {0x1.dbe064267c47cp-2, 0x1.a55e242a4c3d2p-1, 0x1.fc44566966769p-1,
                                    0x1.deba72ef20147p-1, 0x1.5384d024c2f84p-1, 0x1.ea1e54bc48dbfp-3};
 };
+template <>
+struct Roots<17> {
+  static constexpr double cos[] = {0x1.dd6d000370991p-1,  0x1.7a5f6075d4884p-1,  0x1.c86fa2b2883cdp-2,
+                                   0x1.79ee63259b75ep-4,  -0x1.183b1c61f0d01p-2, -0x1.348c86ed5f1bbp-1,
+                                   -0x1.b34fa910ea3b9p-1, -0x1.f7484007faef3p-1};
+  static constexpr double sin[] = {0x1.71e955d8e7cdcp-2, 0x1.58eea2a9d6da3p-1, 0x1.ca52d7c9e640bp-1,
+                                   0x1.fdd0deb564b22p-1, 0x1.ec746923c349fp-1, 0x1.9895b6c9a05f6p-1,
+                                   0x1.0d8884363dd80p-1, 0x1.7851aacd6c6b4p-3};
+};
+template <>
+struct Roots<19> {
+  static constexpr double cos[] = {0x1.e442285231be1p-1,  0x1.940a398f9cd23p-1,  0x1.180996c77c8cap-1,
+                                   0x1.f6c118574c83ep-3,  -0x1.523eb8420f5f5p-4, -0x1.9b560b9f596eap-2,
+                                   -0x1.5ac4a670a1cffp-1, -0x1.c24a622e3e9f9p-1, -0x1.f90459484f2b2p-1};
+  static constexpr double sin[] = {0x1.4c7e04850cfaap-2, 0x1.3a7a16b394423p-1, 0x1.aca115aae3de4p-1,
+                                   0x1.f0553b4de2e18p-1, 0x1.fe40529a542aap-1, 0x1.d4e03dd110b08p-1,
+                                   0x1.78b0cdee73e0fp-1, 0x1.e75ec0ded7beep-2, 0x1.5116f7f2d58c5p-3};
+};
+template <>
+struct Roots<23> {
+  static constexpr double cos[] = {0x1.ed037ea3d2dbbp-1,  0x1.b57675cf309eep-1,  0x1.5d779b07cfef7p-1,
+                                   0x1.d71b4a0c5a6c8p-2,  0x1.a0ad8bd1e2882p-3,  -0x1.17855b599f3b9p-4,
+                                   -0x1.56eaae597c776p-2, -0x1.2742a4a775cfbp-1, -0x1.8d2a07c16d46fp-1,
+                                   -0x1.d59cb83ef99bcp-1, -0x1.fb3b3035aa6cdp-1};
+  static constexpr double sin[] = {0x1.14459ad2be466p-2, 0x1.0a06e851db7cap-1, 0x1.763021aaa15dap-1,
+                                   0x1.c698e42f47b09p-1, 0x1.f54a827142577p-1, 0x1.fece70dfd3efbp-1,
+                                   0x1.e270060999288p-1, 0x1.a249e0b897ca9p-1, 0x1.431df5838f7efp-1,
+                                   0x1.97f6748e524b2p-2, 0x1.16de8a4564f0ap-3};
+};
 
 // Odd radices: sums and differences of the pairs k and radix - k meet the cosines and the sines.
 template <int radix, class V>
@@ -108,16 +137,16 @@ struct Butterfly {
   [[gnu::always_inline]] static void run(Complex<V> (&x)[radix]) {
     constexpr int half = (radix - 1) / 2;
     Complex<V> sum[half], difference[half], all_of = x[0];
-#pragma GCC unroll 8
+#pragma GCC unroll 12
     for (int k = 0; k < half; ++k) {
       sum[k] = x[k + 1] + x[radix - 1 - k];
       difference[k] = x[k + 1] - x[radix - 1 - k];
       all_of = all_of + sum[k];
     }
-#pragma GCC unroll 8
+#pragma GCC unroll 12
     for (int j = 1; j <= half; ++j) {
       Complex<V> even = x[0], odd;
-#pragma GCC unroll 8
+#pragma GCC unroll 12
       for (int k = 1; k <= half; ++k) {
         const int turn = j * k % radix, index = (turn > half ? radix - turn : turn) - 1;
         const V c = all<V>(Roots<radix>::cos[index]);

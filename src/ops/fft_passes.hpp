@@ -73,7 +73,7 @@ struct FftCode {
   Widths last;                ///< span is 1; groups are a register or more
   Widths last_to_complex;     ///< the same
 };
-inline constexpr std::array<int, 9> fft_radices = {2, 3, 4, 5, 7, 8, 11, 13, 16};
+inline constexpr std::array<int, 12> fft_radices = {2, 3, 4, 5, 7, 8, 11, 13, 16, 17, 19, 23};
 /// The code of lengths whose two passes have these radices.
 template <class T>
 struct FftTwoPasses {

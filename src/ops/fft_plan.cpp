@@ -73,7 +73,7 @@ std::vector<int> radices_of(std::int64_t length, bool narrow) {
   std::vector<int> radices;
   int twos = 0;
   for (; length % 2 == 0; length /= 2) ++twos;
-  for (int radix : {3, 5, 7, 11, 13})
+  for (int radix : {3, 5, 7, 11, 13, 17, 19, 23})
     for (; length % radix == 0; length /= radix) radices.push_back(radix);
   if (length != 1) return {};
   std::vector<int> powers;
