@@ -314,7 +314,7 @@ int Fusion::chained_reads() const {
 /// ahead by some hundred instructions, meets few of the next one's. Only where vectors are loaded as they
 /// lie, and elements are many, since the code becomes longer.
 int Fusion::vectors_side_by_side() const {
-  constexpr std::int64_t long_body = 100, many = 1 << 11, very_many = 1 << 14;
+  constexpr std::int64_t long_body = 100, many = 1 << 12, very_many = 1 << 14;
   const bool pays = reduced_.empty() && loop_.width > 1 && widest_ >= 4 && cost_ > short_wait &&
                     loop_.tables.empty() && shape_.product() >= (cost_ > long_body ? very_many : many) &&
                     std::ranges::all_of(loop_.accesses, [](const Access& a) {

@@ -132,7 +132,7 @@ void write(Region& region, const Eqn& e, Contraction contraction) {
 
 /// Whether the loop can make the results of this product as it goes.
 bool can_make(const Graph& graph, const Item& loop, const Eqn& product) {
-  constexpr std::int64_t many = 1 << 11;  // elements that are worth code of their own
+  constexpr std::int64_t many = 1 << 12;  // elements that are worth code of their own
   const ValueId v = product.first_result;
   if (graph.aval(v).size() < many) return false;
   const auto reads = [&](std::uint32_t i) {
