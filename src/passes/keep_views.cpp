@@ -132,7 +132,7 @@ bool Keeping::suits(const Component& c, const Parts& made) const {
 void Keeping::look_for_parts() {
   const std::vector<std::uint32_t> uses = count_uses(graph_);
   for (const Eqn& e : graph_.eqns()) {
-    if (of_[e.first_result] == none || e.result_count != 1) continue;
+    if (e.result_count != 1 || of_[e.first_result] == none) continue;
     Component& c = *component(e.first_result);
     for (ValueId v : graph_.operands(e)) {
       if (!c.parts.empty() || uses[v] != 1) continue;

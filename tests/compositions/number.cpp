@@ -5,7 +5,7 @@
 
 namespace apsis::compositions {
 
-thread_local Account account;
+constinit thread_local Account account;
 
 namespace {
 

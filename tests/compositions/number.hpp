@@ -33,7 +33,7 @@ struct Account {
   bool ambiguous = false;   // a decision between equal values whose derivatives differ
 };
 struct TooCostly {};
-extern thread_local Account account;
+extern constinit thread_local Account account;
 
 Number operator+(const Number& a, const Number& b);
 Number operator-(const Number& a, const Number& b);
