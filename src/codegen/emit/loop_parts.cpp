@@ -177,10 +177,12 @@ class SharedSums {
   SharedSums(Lowering& lowering, const FusedLoop& loop, std::int64_t cost)
       : lowering_(lowering), b_(lowering.b), loop_(loop), terms_(sum_part(loop.walk.terms)) {
     constexpr std::int64_t enough_parts = 8;
-    const auto most = static_cast<std::int64_t>(time_of(loop, cost) / worth_a_thread);
-    while (terms_ > sum_block && loop.walk.terms / terms_ < std::min(enough_parts, most)) terms_ /= sum_group;
-    parts_ = loop.walk.terms / terms_;
-    together_ = (parts_ + most - 1) / std::max<std::int64_t>(most, 1);
+    const auto most = static_cast<std::int64_t>(
+        std::min(time_of(loop, cost) / worth_a_thread, static_cast<double>(most_loop_parts)));
+    const auto count = [&](std::int64_t terms) { return loop_.walk.terms / terms; };
+    while (terms_ > sum_block && count(terms_) < enough_parts && count(terms_ / sum_group) <= most)
+      terms_ /= sum_group;
+    parts_ = count(terms_) <= most ? count(terms_) : 0;
   }
 
   bool is_worth_it() const {
@@ -189,7 +191,7 @@ class SharedSums {
       return !a.base.handle && (a.walk.inner != 0 || a.walk.outer != 0);
     };
     const FusedLoop::Walk& walk = loop_.walk;
-    return loop_.shape.product() <= most_sums && together_ > 0 && parts_ / together_ >= fewest_parts &&
+    return loop_.shape.product() <= most_sums && parts_ >= fewest_parts &&
            (walk.inner == walk.terms || terms_ % walk.inner == 0) &&
            std::ranges::none_of(loop_.accesses, depends_on_place) &&
            std::ranges::all_of(loop_.accesses, [](const Access& a) { return a.within.empty(); });
@@ -203,13 +205,9 @@ class SharedSums {
       b_.set_lanes(1);
       sums_.push_back(lowering_.scratch(memory_.back()->offset));
     }
-    const std::int64_t shared = parts_ / together_ * together_, left = loop_.walk.terms % terms_;
-    LoopPart(lowering_, some(0, terms_, shared),
-             {.axis = 0, .parts = parts_ / together_, .entries = together_})
-        .call();
-    const bool optimized = lowering_.options().optimized;
-    if (shared < parts_) write_loop(b_, some(shared, terms_, parts_ - shared), optimized);
-    if (left > 0) write_loop(b_, some(parts_, left, 1), optimized);
+    LoopPart(lowering_, some(0, terms_, parts_), {.axis = 0, .parts = parts_, .entries = 1}).call();
+    const std::int64_t left = loop_.walk.terms % terms_;
+    if (left > 0) write_loop(b_, some(parts_, left, 1), lowering_.options().optimized);
     std::size_t i = 0;
     for (const FusedLoop::Step& step : loop_.steps)
       if (step.stores.empty()) add_up(*step.eqn->op, i++);
@@ -270,7 +268,6 @@ class SharedSums {
   Builder& b_;
   const FusedLoop& loop_;
   std::int64_t terms_, parts_;  // of a part, but for the last one, which `parts_` does not count
-  std::int64_t together_;       // parts that a thread takes at once
   std::vector<BufferOwner> memory_;
   std::vector<Pointer> sums_;  // by total: of each part
 };
