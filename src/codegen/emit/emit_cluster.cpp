@@ -341,6 +341,15 @@ void Fusion::in_any_order() {
   if ((chained_reads() > 1 || loop_.in_order) && loop_.width > 1)
     loop_.width = std::min(4 * loop_.width, most_lanes);
   loop_.most_vectors = vectors_side_by_side();
+  // Of short rows that lie apart the nest takes as many together as fill its width.
+  constexpr std::int64_t long_wait = 40, very_many = 1 << 14, short_row = 64;
+  const auto lies_apart = [](const Access& a) { return !a.view.is_contiguous(); };
+  if (loop_.most_vectors > 1 && cost_ > long_wait && shape_.size() > 1 && shape_.back() < short_row &&
+      shape_.product() >= very_many && loop_.width < most_lanes &&
+      std::ranges::any_of(loop_.accesses, lies_apart)) {
+    loop_.width *= 2;
+    loop_.most_vectors = 1;
+  }
   constexpr std::int64_t most_phases = 16, most_in_phases = 256;
   if (loop_.in_order) return;
   loop_.most_phases = static_cast<int>(
