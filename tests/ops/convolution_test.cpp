@@ -76,7 +76,7 @@ void check(const ConvolutionSizes& s, ConvolutionArray result) {
     ASSERT_NEAR(narrow[i], want[i], 16 * std::numeric_limits<T>::epsilon() * sizes[i]) << i;
   if (!has_avx512()) return;
   convolve(s, result, first.data(), second.data(), got.data(), true);
-  EXPECT_EQ(std::memcmp(got.data(), narrow.data(), size * sizeof(T)), 0);
+  EXPECT_TRUE(size == 0 || std::memcmp(got.data(), narrow.data(), size * sizeof(T)) == 0);
 }
 
 TEST(Convolution, IsItsDefinitionInRegistersOfEitherWidth) {
