@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "apsis/base/named_scope.hpp"
+#include "ir/contiguous_run.hpp"
 #include "ir/copy.hpp"
 #include "ops/reduce_params.hpp"
 #include "ops/table.hpp"
@@ -94,13 +95,6 @@ bool Keeping::is_number(ValueId v) const {
   return e && e->op->view_kind == ViewKind::Repeated && graph_.aval(graph_.operands(*e)[0]).size() == 1;
 }
 
-std::int64_t contiguous_row(const View& view) {
-  std::int64_t row = 1;
-  for (std::size_t i = view.shape.size(); i-- > 0; row *= view.shape[i])
-    if (view.shape[i] != 1 && view.strides[i] != row) break;
-  return row;
-}
-
 /// Of a reshape that puts together axes of a view, if a copy would be needed.
 std::optional<Parts> Keeping::parts_of(ValueId v) const {
   const Eqn* reshape = graph_.definition(v);
@@ -115,7 +109,7 @@ std::optional<Parts> Keeping::parts_of(ValueId v) const {
   if (reshape->op->view(reshape->params, graph_.aval(v), of_source, whole)) return std::nullopt;
   const Shape& parts = graph_.aval(from).shape();
   if (!axis_groups(parts, graph_.aval(v).shape())) return std::nullopt;
-  return Parts{&parts, contiguous_row(of_source)};
+  return Parts{&parts, contiguous_run(of_source)};
 }
 
 /// Whether loops over this shape go on in whole vectors: rows are long or such vectors, or several short ones

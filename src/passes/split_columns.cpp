@@ -14,6 +14,7 @@
 #include "ops/sum_order.hpp"
 #include "ops/table.hpp"
 #include "ops/view_params.hpp"
+#include "passes/analysis/columns.hpp"
 #include "passes/analysis/cost.hpp"
 #include "passes/analysis/fusible.hpp"
 
@@ -21,7 +22,6 @@ namespace apsis::detail {
 namespace {
 
 constexpr std::int64_t smallest = 1 << 12;  // elements of an array
-constexpr std::int64_t most_columns = 16;   // that loops store together
 constexpr std::int64_t most_code = 1500;    // instructions of all columns
 constexpr std::int64_t long_run = 8;        // elements beside one another that are moved as one
 

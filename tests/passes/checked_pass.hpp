@@ -2,12 +2,19 @@
 
 // What every test of a rewrite checks beside the rewrite itself.
 
+#include <algorithm>
 #include <string_view>
 #include <vector>
 
 #include "codegen/compiled_equal.hpp"
 
 namespace apsis::detail {
+
+/// How many equations of a program, not of its regions, are of the op with this name.
+inline int count_ops(const Graph& graph, std::string_view name) {
+  return static_cast<int>(
+      std::ranges::count_if(graph.eqns(), [&](const Eqn& e) { return e.op->name == name; }));
+}
 
 /// The program after the pass, whose results and those of its code are the given one's. `alter` may change
 /// each input that is made up.

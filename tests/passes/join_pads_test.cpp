@@ -9,11 +9,6 @@
 namespace apsis::detail {
 namespace {
 
-int count_ops(const Graph& graph, std::string_view name) {
-  return static_cast<int>(
-      std::ranges::count_if(graph.eqns(), [&](const Eqn& e) { return e.op->name == name; }));
-}
-
 GraphRef checked(std::string_view text) {
   return checked_pass(join_pads, text, [](Array& x) {
     if (x.size() > 0 && x.dtype() == Dtype::F64) mutable_data<double>(x)[0] = -0.0;

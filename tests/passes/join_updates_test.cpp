@@ -11,11 +11,6 @@ namespace {
 
 GraphRef checked(std::string_view text) { return checked_pass(join_updates, text); }
 
-int count_ops(const Graph& graph, std::string_view name) {
-  return static_cast<int>(
-      std::ranges::count_if(graph.eqns(), [&](const Eqn& e) { return e.op->name == name; }));
-}
-
 TEST(JoinUpdates, OfMostOfAnArray) {
   const GraphRef made = checked(R"((v0: f64[100], v1: f64[60]) {
     v2: i64[] = constant{dtype=i64, weak=false, bits=30, high_bits=0}

@@ -12,10 +12,6 @@ namespace {
 
 GraphRef checked(std::string_view text) { return checked_pass(push_pads, text); }
 
-std::int64_t count_ops(const Graph& graph, std::string_view name) {
-  return std::ranges::count_if(graph.eqns(), [&](const Eqn& e) { return e.op->name == name; });
-}
-
 /// The gradient of a filter.
 TEST(PushPads, OfOneArrayTimesNumbers) {
   const GraphRef made = checked(R"((v0: f64[300], v1: f64[], v2: f64[]) {

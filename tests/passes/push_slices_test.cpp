@@ -12,11 +12,6 @@ namespace {
 
 GraphRef checked(std::string_view text) { return checked_pass(push_slices, text); }
 
-int count_ops(const Graph& graph, std::string_view name) {
-  return static_cast<int>(
-      std::ranges::count_if(graph.eqns(), [&](const Eqn& e) { return e.op->name == name; }));
-}
-
 TEST(PushSlices, OfAConcatenationTakesTheParts) {
   const GraphRef made = checked(R"((v0: f64[50], v1: f64[70]) {
     v2: f64[120] = concatenate{axis=0}(v0, v1)

@@ -14,11 +14,6 @@ namespace {
 
 GraphRef checked(std::string_view text) { return checked_pass(split_at_joins, text); }
 
-int count_ops(const Graph& graph, std::string_view name) {
-  return static_cast<int>(
-      std::ranges::count_if(graph.eqns(), [&](const Eqn& e) { return e.op->name == name; }));
-}
-
 TEST(SplitAtJoins, AlongOneAxis) {
   const GraphRef made = checked(R"((v0: f64[5000], v1: f64[5000]) {
     v2: f64[1] = slice{start=[4999], limit=[5000], stride=[1]}(v0)

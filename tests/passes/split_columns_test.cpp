@@ -15,11 +15,6 @@ namespace {
 
 GraphRef checked(std::string_view text) { return checked_pass(split_columns, text); }
 
-int count_ops(const Graph& graph, std::string_view name) {
-  return static_cast<int>(
-      std::ranges::count_if(graph.eqns(), [&](const Eqn& e) { return e.op->name == name; }));
-}
-
 // Columns side by side are computed each for itself, forwards and backwards; other arrays are taken apart.
 TEST(SplitColumns, OfElementwiseCode) {
   const GraphRef made = checked(R"((v0: f64[40,50,1], v1: f64[40,50,1], v2: f64[40,50,1], v3: f64[40,50,3]) {

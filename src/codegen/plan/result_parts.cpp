@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "ir/contiguous_run.hpp"
 #include "ops/index_params.hpp"
 #include "ops/table.hpp"
 #include "passes/analysis/fusible.hpp"
@@ -27,14 +28,6 @@ std::optional<View> reshaped(const View& view, const Shape& shape) {
   }
   skip_ones();
   return from == view.shape.size() ? std::optional(out) : std::nullopt;
-}
-
-/// How many elements lie one behind the other at least.
-std::int64_t run_of(const View& view) {
-  std::int64_t run = 1;
-  for (std::size_t i = view.shape.size(); i-- > 0; run *= view.shape[i])
-    if (view.shape[i] != 1 && view.strides[i] != run) break;
-  return run;
 }
 
 /// Whether a loop writes runs of so many elements well. Shorter ones are copied faster, several rows at a
@@ -103,7 +96,8 @@ std::vector<MadePart> made_for_parts(const Graph& graph, const Eqn& e, const Vie
     const bool columns = joins_columns(graph, join, joined[next].second);
     const std::size_t before = made.size();
     for (std::size_t k = 0; k < views.size(); ++k) {
-      if (join.op->joins && !columns && !views[k].is_contiguous() && !is_long(run_of(views[k]))) continue;
+      if (join.op->joins && !columns && !views[k].is_contiguous() && !is_long(contiguous_run(views[k])))
+        continue;
       std::optional<View> view = std::move(views[k]);
       ValueId v = graph.operands(join)[k];
       const Eqn* from = graph.definition(v);
@@ -118,7 +112,7 @@ std::vector<MadePart> made_for_parts(const Graph& graph, const Eqn& e, const Vie
       }
       // Lanes write their results one behind the other.
       if (from->op->kind == OpKind::MapLanes && !view->is_contiguous()) continue;
-      if (from->op->joins && !view->is_contiguous() && run_of(*view) < shortest_run) continue;
+      if (from->op->joins && !view->is_contiguous() && contiguous_run(*view) < shortest_run) continue;
       made.push_back({v, *view});
       if (from->op->joins) joined.emplace_back(from, std::move(*view));
     }

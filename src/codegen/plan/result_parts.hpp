@@ -7,6 +7,7 @@
 
 #include "ir/graph.hpp"
 #include "ir/view.hpp"
+#include "passes/analysis/columns.hpp"
 
 namespace apsis::detail {
 
@@ -16,8 +17,6 @@ bool is_reshape(const Graph& graph, const Eqn& e);
 bool is_made_of_parts(const Eqn& e);
 /// Where each operand is in a result of this view.
 std::vector<View> parts_of(const Graph& graph, const Eqn& e, const View& whole);
-/// Columns that a loop writes together, so that vectors of memory are, are no more than these.
-inline constexpr std::int64_t most_columns = 16;
 /// A value whose place may be a part of what is made of it.
 struct MadePart {
   ValueId value;
