@@ -384,10 +384,11 @@ class KernelSums {
     for (std::int64_t run = 0; run < runs; ++run)
       for (std::int64_t tile = 0; tile < tiles; ++tile) {
         const std::int64_t line = lines * tile / tiles, count = lines * (tile + 1) / tiles - line;
-        const auto multiply = products_.of_rows[static_cast<std::size_t>(count - 1)];
         each_row([&](const T* input, const T* output) {
-          multiply({input + run * w.dilation * s_.channels + line, 1, w.stride * s_.channels, output, pixel,
-                    part.places, sums + (run * lines + line) * columns_, columns_, true});
+          products_.multiply(
+              {input + run * w.dilation * s_.channels + line, 1, w.stride * s_.channels, output, pixel,
+               part.places, sums + (run * lines + line) * columns_, columns_, true, products_.width},
+              count);
         });
       }
   }

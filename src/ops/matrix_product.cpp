@@ -37,19 +37,6 @@ struct Computed<Element> {
   using Sum = std::conditional_t<sizeof(Element) == 1, std::uint16_t, Stored>;
 };
 
-/// A tile with fewer columns than the functions have goes by way of one that has as many.
-template <class T>
-void multiply_edge(void (*multiply)(const Tile<T>&), Tile<T> tile, std::int64_t rows, std::int64_t columns,
-                   std::int64_t width) {
-  T whole[most_tile_rows * 64 / sizeof(T) * 2] = {};
-  T* const result = std::exchange(tile.result, whole);
-  const std::int64_t stride = std::exchange(tile.stride, width);
-  for (std::int64_t i = 0; i < rows && tile.adds; ++i)
-    std::copy_n(result + i * stride, columns, whole + i * width);
-  multiply(tile);
-  for (std::int64_t i = 0; i < rows; ++i) std::copy_n(whole + i * width, columns, result + i * stride);
-}
-
 /// A panel of an operand: copied to memory of its own, or where it is.
 template <class T>
 struct Panel {
@@ -111,17 +98,13 @@ void multiply_matrices(const Tiles<T>& tiles, std::int64_t m, std::int64_t n, st
         for (std::int64_t j = 0; j < columns; j += width)
           for (std::int64_t i = 0; i < rows; i += height) {
             const std::int64_t tall = std::min(height, rows - i), wide = std::min(width, columns - j);
-            const auto multiply = tiles.of_rows[static_cast<std::size_t>(tall - 1)];
             const auto l = panel_of(copy_left, left + i * steps, height, a.at(i0 + i, k0), a.row_stride,
                                     a.column_stride);
             const auto r =
                 panel_of(right_copied(j), right + j * steps, width, b.at(k0, j0 + j), 1, b.row_stride);
-            const Tile<T> tile{l.data, l.line, l.step, r.data, r.step, steps, c + (i0 + i) * n + j0 + j,
-                               n,      k0 > 0};
-            if (wide == width)
-              multiply(tile);
-            else
-              multiply_edge(multiply, tile, tall, wide, width);
+            tiles.multiply(
+                {l.data, l.line, l.step, r.data, r.step, steps, c + (i0 + i) * n + j0 + j, n, k0 > 0, wide},
+                tall);
           }
       }
     }

@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "ops/first_lanes.hpp"
 #include "ops/math/pack_model.hpp"
 
 namespace apsis::detail {
@@ -21,8 +22,9 @@ struct Tile {
   std::int64_t right_step;
   std::int64_t steps;  // of k
   T* result;
-  std::int64_t stride;  // between rows of the result
-  bool adds;            // to what the result holds
+  std::int64_t stride;   // between rows of the result
+  bool adds;             // to what the result holds
+  std::int64_t columns;  // of the result; the right operand has whole registers
 };
 
 /// A row times a matrix whose rows lie together: at most `most_row_columns` columns.
@@ -62,12 +64,19 @@ struct Pairs {
 constexpr int most_tile_rows = 14;
 constexpr std::int64_t most_row_columns = 512;
 
-/// The functions for tiles of `width` columns and 1 to `height` rows, for a row of any number of columns, and
-/// for any number of rows and of pairs.
+/// The functions for tiles of 1 to `height` rows and of `width` columns, of fewer, or of at most half as
+/// many; for a row of any number of columns, and for any number of rows and of pairs.
 template <class T>
 struct Tiles {
+  using OfRows = std::array<void (*)(const Tile<T>&), most_tile_rows>;
+
+  void multiply(const Tile<T>& tile, std::int64_t rows) const {
+    const OfRows& all = tile.columns == width ? whole : 2 * tile.columns > width ? edges : narrow;
+    all[static_cast<std::size_t>(rows - 1)](tile);
+  }
+
   std::int64_t height, width;
-  std::array<void (*)(const Tile<T>&), most_tile_rows> of_rows;
+  OfRows whole, edges, narrow;
   void (*row)(const Row<T>&);
   void (*rows)(const Rows<T>&);
   void (*pairs)(const Pairs<T>&);
@@ -119,9 +128,9 @@ template <class T>
     return static_cast<T>(sum + std::uint64_t{a} * b);
 }
 
-/// Two registers' columns. Three rows of the left operand are found from one address: that is as many as one
-/// stride and a scale reach, and leaves a register for each address.
-template <class T, int register_bytes, int rows>
+/// The columns of one or two registers, or fewer. Three rows of the left operand are found from one address:
+/// that is as many as one stride and a scale reach, and leaves a register for each address.
+template <class T, int register_bytes, int rows, int registers, bool whole>
 void multiply_tile(const Tile<T>& t) {
   constexpr int lanes = register_bytes / static_cast<int>(sizeof(T)), reached = 3;
   using Vector = typename math::PackOf<T, lanes>::type;
@@ -130,30 +139,36 @@ void multiply_tile(const Tile<T>& t) {
     __builtin_memcpy(&v, from, sizeof v);
     return v;
   };
-  Vector sums[rows][2] = {};
+  Vector sums[rows][registers] = {};
   const std::int64_t row = t.left_row, left_step = t.left_step, right_step = t.right_step;
   const T *left[(rows + reached - 1) / reached], *right = t.right;
   for (int i = 0; i < rows; i += reached) left[i / reached] = t.left + i * row;
   // On its way while the sums are made.
   for (int i = 0; i < rows; ++i)
-    for (int j = 0; j < 2; ++j) __builtin_prefetch(t.result + i * t.stride + j * lanes, 1);
+    for (int j = 0; j < registers; ++j) __builtin_prefetch(t.result + i * t.stride + j * lanes, 1);
   for (std::int64_t k = 0; k < t.steps; ++k, right += right_step) {
-    const Vector b[] = {load(right), load(right + lanes)};
+    Vector b[registers];
+    for (int j = 0; j < registers; ++j) b[j] = load(right + j * lanes);
     for (int i = 0; i < rows; ++i) {
       const Vector a = left[i / reached][i % reached * row] - Vector{};  // the same in all lanes
-      for (int j = 0; j < 2; ++j) sums[i][j] = multiply_add<T, register_bytes>(a, b[j], sums[i][j]);
+      for (int j = 0; j < registers; ++j) sums[i][j] = multiply_add<T, register_bytes>(a, b[j], sums[i][j]);
     }
     for (const T*& l : left) l += left_step;
   }
   // Written out twice, so that the sums need no memory to be chosen from.
+  const FirstLanes<T, register_bytes> last(t.columns - (registers - 1) * lanes);
   const auto finish = [&](auto adds) {
 #pragma GCC unroll 14
     for (int i = 0; i < rows; ++i)
 #pragma GCC unroll 2
-      for (int j = 0; j < 2; ++j) {
+      for (int j = 0; j < registers; ++j) {
         T* const result = t.result + i * t.stride + j * lanes;
-        if constexpr (adds()) sums[i][j] = load(result) + sums[i][j];
-        __builtin_memcpy(result, &sums[i][j], sizeof(Vector));
+        const bool fills = whole || j + 1 < registers;
+        if constexpr (adds()) sums[i][j] = (fills ? load(result) : last.load(result)) + sums[i][j];
+        if (fills)
+          __builtin_memcpy(result, &sums[i][j], sizeof(Vector));
+        else
+          last.store(result, sums[i][j]);
       }
   };
   t.adds ? finish(std::true_type()) : finish(std::false_type());
@@ -272,7 +287,9 @@ constexpr Tiles<T> tiles_of() {
   return []<std::size_t... r>(std::index_sequence<r...>) {
     return Tiles<T>{height,
                     2 * register_bytes / static_cast<int>(sizeof(T)),
-                    {multiply_tile<T, register_bytes, static_cast<int>(r) + 1>...},
+                    {multiply_tile<T, register_bytes, static_cast<int>(r) + 1, 2, true>...},
+                    {multiply_tile<T, register_bytes, static_cast<int>(r) + 1, 2, false>...},
+                    {multiply_tile<T, register_bytes, static_cast<int>(r) + 1, 1, false>...},
                     multiply_row<T, register_bytes>,
                     multiply_rows<T, register_bytes>,
                     multiply_pairs<T, register_bytes>};

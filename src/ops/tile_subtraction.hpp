@@ -16,15 +16,14 @@ class TileSubtraction {
   /// Elements of scratch memory for n columns.
   static std::int64_t scratch(const Tiles<T>& tiles, std::int64_t n) {
     return most_terms * padded(std::min(most_columns, n), tiles.width) +
-           most_terms * padded(most_rows, tiles.height) + tiles.height * tiles.width;
+           most_terms * padded(most_rows, tiles.height);
   }
   /// `stride`: from one row of the matrix to the next.
   TileSubtraction(const Tiles<T>& tiles, std::int64_t n, std::int64_t stride, T* scratch)
       : tiles_(tiles),
         stride_(stride),
         right_(scratch),
-        left_(right_ + most_terms * padded(std::min(most_columns, n), tiles.width)),
-        edge_(left_ + most_terms * padded(most_rows, tiles.height)) {}
+        left_(right_ + most_terms * padded(std::min(most_columns, n), tiles.width)) {}
 
   /// c -= a·b, or a·bᵀ: m × k and k × n, or n × k. Of a `lower` result what is above the diagonal of c may be
   /// left out.
@@ -62,21 +61,15 @@ class TileSubtraction {
         const std::int64_t tall = std::min(height, rows - i), wide = std::min(width, columns - j);
         if (j > diagonal + i + tall - 1) continue;
         T* const result = c + i * stride_ + j;
-        Tile<T> tile{left_ + i * terms, 1, height, right_ + j * terms, width, terms, result, stride_, true};
-        if (wide < width) {
-          tile.result = edge_;
-          tile.stride = width;
-          for (std::int64_t r = 0; r < tall; ++r) std::copy_n(result + r * stride_, wide, edge_ + r * width);
-        }
-        tiles_.of_rows[static_cast<std::size_t>(tall - 1)](tile);
-        for (std::int64_t r = 0; r < tall && wide < width; ++r)
-          std::copy_n(edge_ + r * width, wide, result + r * stride_);
+        tiles_.multiply(
+            {left_ + i * terms, 1, height, right_ + j * terms, width, terms, result, stride_, true, wide},
+            tall);
       }
   }
 
   const Tiles<T>& tiles_;
   std::int64_t stride_;
-  T *right_, *left_, *edge_;
+  T *right_, *left_;
 };
 
 }  // namespace apsis::detail

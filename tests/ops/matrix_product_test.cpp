@@ -123,6 +123,9 @@ TYPED_TEST(MatrixProductOf, IsAsDefined) {
                                                                                  {14, 16},
                                                                                  {15, 17},
                                                                                  {29, 33},
+                                                                                 {8, 24},
+                                                                                 {20, 5},
+                                                                                 {30, 31},
                                                                                  {16, 65}}) {
       expect_defined<TypeParam>(m, n, k);
     }
