@@ -147,9 +147,14 @@ void multiply_rows(const Tiles<T>& tiles, std::int64_t m, std::int64_t k, Stride
   constexpr std::int64_t rows_at_once = 32, most_cached = 16 << 20;  // bytes
   const std::int64_t bytes = m * k * static_cast<std::int64_t>(sizeof(T)),
                      next = bytes > most_cached ? steps_at_once : 0;
+  if (stride != 1) {
+    T* const copy = panel_memory<T>(0, k);
+    for (std::int64_t s = 0; s < k; ++s) copy[s] = b[s * stride];
+    b = copy;
+  }
   for (std::int64_t i = 0; i < m; i += rows_at_once)
     for (std::int64_t k0 = 0; k0 < k; k0 += steps_at_once)
-      tiles.rows({a.at(i, k0), a.row_stride, b + k0 * stride, stride, std::min(rows_at_once, m - i),
+      tiles.rows({a.at(i, k0), a.row_stride, b + k0, std::min(rows_at_once, m - i),
                   std::min(steps_at_once, k - k0), c + i, k0 > 0, next});
 }
 

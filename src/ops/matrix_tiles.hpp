@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
@@ -39,13 +40,13 @@ struct Row {
   bool adds;
 };
 
-/// A matrix whose rows are without gaps, times a vector. A chain of `steps` terms for each row.
+/// A matrix whose rows are without gaps, times a vector, which is so, too. A chain of `steps` terms for each
+/// row.
 template <class T>
 struct Rows {
   const T* matrix;
   std::int64_t stride;  // between rows
   const T* vector;
-  std::int64_t vector_step;
   std::int64_t rows, steps;
   T* result;
   bool adds;
@@ -226,36 +227,78 @@ template <int step, int lanes, class Vector>
   if constexpr (step > 1) transpose_registers<step / 2>(rows);
 }
 
-/// As many rows at a time as a register has lanes, each with a chain of its own: blocks of the matrix are
-/// turned in registers.
+/// A block of rows, from one column on, turned: register k holds column k. Halves of registers meet as they
+/// are read: that is not done by the only unit that moves elements from one register to another.
+template <int register_bytes, class T, class Vector, int lanes, class RowOf>
+[[gnu::always_inline]] inline void load_columns(const RowOf& row_of, std::int64_t column,
+                                                Vector (&block)[lanes]) {
+  constexpr int half = lanes / 2;
+  for (int i = 0; i < half; ++i) {
+    const T *upper = row_of(i) + column, *lower = row_of(i + half) + column;
+    using Register = math::Register<register_bytes>;
+    block[i] = std::bit_cast<Vector>(Register::load_halves(upper, lower));
+    block[i + half] = std::bit_cast<Vector>(Register::load_halves(upper + half, lower + half));
+  }
+  transpose_registers<half / 2>(block);
+}
+
+/// As many rows at a time as a register has lanes, or twice as many, each with a chain of its own: blocks of
+/// the matrix are turned in registers. One chain by itself would wait for its last sum.
 template <class T, int register_bytes>
 void multiply_rows(const Rows<T>& r) {
   constexpr int lanes = register_bytes / static_cast<int>(sizeof(T));
   using Vector = typename math::PackOf<T, lanes>::type;
-  const std::int64_t whole = r.steps / lanes * lanes;
-  for (std::int64_t i = 0; i < r.rows; i += lanes) {
-    const auto here = static_cast<int>(r.rows - i < lanes ? r.rows - i : lanes);
-    const T* row[lanes];
-    for (int j = 0; j < lanes; ++j) row[j] = r.matrix + (i + (j < here ? j : 0)) * r.stride;
-    Vector sum = {};
-    const auto add = [&](const Vector& terms, std::int64_t k) {
-      sum = multiply_add<T, register_bytes>(terms, r.vector[k * r.vector_step] - Vector{}, sum);
+  using First = FirstLanes<T, register_bytes>;
+  const std::int64_t whole = r.steps / lanes * lanes, rest = r.steps - whole;
+  const auto add = [&](Vector& sum, const Vector& terms, const T* factor) {
+    sum = multiply_add<T, register_bytes>(terms, *factor - Vector{}, sum);
+  };
+  // As many rows as are `reached` are found from one address; of one alone the last is taken for those behind
+  // it.
+  const auto multiply = [&](std::int64_t first, auto groups, auto reached) {
+    const auto each_group = [&](const auto& run) {
+      run(0);
+      if constexpr (groups() > 1) run(1);
     };
-    for (std::int64_t k = 0; k < whole; k += lanes) {
-      Vector block[lanes];
-      if (r.next != 0)
-        for (int j = 0; j < lanes; ++j) __builtin_prefetch(row[j] + k + r.next, 0, 2);
-      for (int j = 0; j < lanes; ++j) __builtin_memcpy(&block[j], row[j] + k, sizeof(Vector));
-      transpose_registers<lanes / 2>(block);
-      for (int j = 0; j < lanes; ++j) add(block[j], k + j);
+    Vector sums[groups()] = {};
+    const T *at[groups() * lanes / reached()], *vector = r.vector;
+    const auto row = [&](int i) { return at[i / reached()] + i % reached() * r.stride; };
+    for (int i = 0; i < groups() * lanes; i += reached())
+      at[i / reached()] = r.matrix + (reached() > 1 ? first + i : std::min(first + i, r.rows - 1)) * r.stride;
+    for (std::int64_t k = 0; k < whole; k += lanes, vector += lanes) {
+      each_group([&](int g) {
+        Vector block[lanes];
+        if (r.next != 0)
+          for (int i = 0; i < lanes; ++i) __builtin_prefetch(row(g * lanes + i) + r.next, 0, 2);
+        load_columns<register_bytes, T>([&](int i) { return row(g * lanes + i); }, 0, block);
+        for (int j = 0; j < lanes; ++j) add(sums[g], block[j], vector + j);
+      });
+      for (const T*& a : at) a += lanes;
     }
-    for (std::int64_t k = whole; k < r.steps; ++k) {
-      Vector terms;
-      for (int j = 0; j < lanes; ++j) terms[j] = row[j][k];
-      add(terms, k);
+    if (rest > 0) {
+      const First there(rest);
+      each_group([&](int g) {
+        Vector block[lanes];
+        for (int i = 0; i < lanes; ++i) block[i] = there.load(row(g * lanes + i));
+        transpose_registers<lanes / 2>(block);
+#pragma GCC unroll 32
+        for (int j = 0; j < lanes; ++j)
+          if (j < rest) add(sums[g], block[j], vector + j);
+      });
     }
-    for (int j = 0; j < here; ++j) r.result[i + j] = r.adds ? r.result[i + j] + sum[j] : sum[j];
-  }
+    each_group([&](int g) {
+      const std::int64_t i = first + g * lanes;
+      const First there(std::min<std::int64_t>(lanes, r.rows - i));
+      there.store(r.result + i, r.adds ? there.load(r.result + i) + sums[g] : sums[g]);
+    });
+  };
+  using One = std::integral_constant<int, 1>;
+  using Four = std::integral_constant<int, 4>;
+  using Most = std::integral_constant<int, lanes <= 16 ? 2 : 1>;
+  std::int64_t i = 0;
+  for (; i + Most() * lanes <= r.rows; i += Most() * lanes) multiply(i, Most(), Four());
+  for (; i + lanes <= r.rows; i += lanes) multiply(i, One(), Four());
+  if (i < r.rows) multiply(i, One(), One());
 }
 
 /// As many pairs at a time as a register has lanes, as above.
@@ -270,10 +313,8 @@ void multiply_pairs(const Pairs<T>& p) {
     Vector sum = {};
     for (std::int64_t k = 0; k < whole; k += lanes) {
       Vector left[lanes], right[lanes];
-      for (int j = 0; j < lanes; ++j) __builtin_memcpy(&left[j], row(p.left, j) + k, sizeof(Vector));
-      for (int j = 0; j < lanes; ++j) __builtin_memcpy(&right[j], row(p.right, j) + k, sizeof(Vector));
-      transpose_registers<lanes / 2>(left);
-      transpose_registers<lanes / 2>(right);
+      load_columns<register_bytes, T>([&](int j) { return row(p.left, j); }, k, left);
+      load_columns<register_bytes, T>([&](int j) { return row(p.right, j); }, k, right);
       for (int j = 0; j < lanes; ++j) sum = multiply_add<T, register_bytes>(left[j], right[j], sum);
     }
     for (std::int64_t k = whole; k < p.steps; ++k)

@@ -26,6 +26,11 @@ struct Register<32> {
   static bool any(Mask mask) {
     return _mm256_movemask_epi8(std::bit_cast<__m256i>(mask)) != 0;
   }
+  /// Its lower and upper half from two places.
+  static __m256i load_halves(const void* low, const void* high) {
+    return _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_loadu_si128(static_cast<const __m128i*>(low))),
+                                   _mm_loadu_si128(static_cast<const __m128i*>(high)), 1);
+  }
 };
 
 #ifdef __AVX512F__
@@ -43,6 +48,10 @@ struct Register<64> {
   template <class Mask>
   static bool any(Mask mask) {
     return _mm512_test_epi32_mask(std::bit_cast<__m512i>(mask), std::bit_cast<__m512i>(mask)) != 0;
+  }
+  static __m512i load_halves(const void* low, const void* high) {
+    return _mm512_inserti64x4(_mm512_castsi256_si512(_mm256_loadu_si256(static_cast<const __m256i*>(low))),
+                              _mm256_loadu_si256(static_cast<const __m256i*>(high)), 1);
   }
 };
 #endif
