@@ -89,8 +89,7 @@ class Lines {
   }
 
  private:
-  // As many columns as fill the widest register.
-  static constexpr std::int64_t side_by_side = 64 / static_cast<std::int64_t>(sizeof(T));
+  static constexpr std::int64_t side_by_side = fft_columns<T>;
 
   std::int64_t half() const { return p_.length / 2; }
 
@@ -160,7 +159,10 @@ class Lines {
   void block(const T* from, Strides in, T* to, Strides out, std::int64_t lines) {
     const std::int64_t n = p_.length, c = columns_;
     const FftTransform<T> transform(*plan_, c);
-    if (p_.kind == FftKind::Complex) {
+    if (p_.kind == FftKind::Complex && lines == c && in.line == 1 && out.line == 1 &&
+        transform.takes_rows()) {
+      transform.run(data_, other_, {from, to, p_.inverse, p_.inverse, scale_, false, in.row});
+    } else if (p_.kind == FftKind::Complex) {
       const Planes<T> planes = p_.inverse ? data_.swapped() : data_;
       read_plane(from, 2, in, n, lines, c, planes.re);
       read_plane(from + 1, 2, in, n, lines, c, planes.im);

@@ -117,12 +117,17 @@ template <int lanes, class Step>
   if (i < count) step(count - lanes);
 }
 
+/// Where a pass along the span does not go from planes to planes: from a line of complex numbers, or between
+/// planes and rows of an array, `fft_columns` numbers of each.
+enum class SpanEnd { Planes, FromLine, FromRows, ToRows };
+
 /// Registers along the span.
-template <class T, int radix, int lanes, bool has_turns, bool from_complex>
+template <class T, int radix, int lanes, bool has_turns, SpanEnd end = SpanEnd::Planes>
 void pass_along_span(const FftPass<T>& pass) {
   using V = Vector<T, lanes>;
-  const Source<T, lanes, from_complex> source{pass};
+  const Source<T, lanes, end == SpanEnd::FromLine || end == SpanEnd::FromRows> source{pass};
   const std::int64_t groups = pass.groups, span = pass.span;
+  constexpr std::int64_t columns = fft_columns<T>;
   std::int64_t before = 0, until_gap = pass.from_groups;
   for (std::int64_t p = 0; p < groups; ++p) {
     const T* const turns = pass.turns + p;
@@ -135,7 +140,10 @@ void pass_along_span(const FftPass<T>& pass) {
         span, [&](std::int64_t t) __attribute__((always_inline)) {
           Complex<V> x[radix];
 #pragma GCC unroll 16
-          for (int k = 0; k < radix; ++k) x[k] = source.at(first + span * k + t);
+          for (int k = 0; k < radix; ++k)
+            x[k] = source.at(end == SpanEnd::FromRows
+                                 ? (span / columns * k + t / columns) * pass.row + t % columns
+                                 : first + span * k + t);
           if constexpr (has_turns) {
 #pragma GCC unroll 16
             for (int k = 1; k < radix; ++k)
@@ -145,7 +153,11 @@ void pass_along_span(const FftPass<T>& pass) {
           Butterfly<radix, V>::run(x);
 #pragma GCC unroll 16
           for (int j = 0; j < radix; ++j)
-            put<T, lanes, false>(pass, span * (p + groups * j) + pass.to_gap * j + t, x[j]);
+            put<T, lanes, end == SpanEnd::ToRows>(pass,
+                                                  end == SpanEnd::ToRows
+                                                      ? pass.row * (p + groups * j) + t
+                                                      : span * (p + groups * j) + pass.to_gap * j + t,
+                                                  x[j]);
         });
   }
 }
@@ -197,10 +209,14 @@ void pass_along_groups(const FftPass<T>& pass) {
 
 template <class T, int radix, int lanes>
 constexpr void add_width(FftCode<T>& code, std::size_t width) {
-  code.first[width] = pass_along_span<T, radix, lanes, false, false>;
-  code.middle[width] = pass_along_span<T, radix, lanes, true, false>;
+  code.first[width] = pass_along_span<T, radix, lanes, false>;
+  code.middle[width] = pass_along_span<T, radix, lanes, true>;
   if constexpr (lanes > 1) {
-    code.first_from_complex[width] = pass_along_span<T, radix, lanes, false, true>;
+    code.first_from_complex[width] = pass_along_span<T, radix, lanes, false, SpanEnd::FromLine>;
+    if constexpr (radix <= 16) {
+      code.first_from_rows[width] = pass_along_span<T, radix, lanes, false, SpanEnd::FromRows>;
+      code.last_to_rows[width] = pass_along_span<T, radix, lanes, true, SpanEnd::ToRows>;
+    }
     code.last[width] = pass_along_groups<T, radix, lanes, false>;
     code.last_to_complex[width] = pass_along_groups<T, radix, lanes, true>;
   }

@@ -34,7 +34,12 @@ struct FftPass {
   bool swapped = false;  ///< imaginary parts come first in it
   T scale = 1;           ///< of what goes to it
   bool streams = false;  ///< past the cache: `to_complex` begins at a line of it, and registers never overlap
+  std::int64_t row = 0;  ///< numbers from row to row of it, where `fft_columns` lines are side by side
 };
+
+/// Lines side by side in planes: as many as fill the widest register.
+template <class T>
+inline constexpr std::int64_t fft_columns = 64 / static_cast<std::int64_t>(sizeof(T));
 
 /// Lines one after the other by the two passes of a short length. They are complex numbers, or at one end
 /// planes: `from` or `to` has the real parts then.
@@ -72,6 +77,9 @@ struct FftCode {
   Widths middle;              ///< span is a register or more
   Widths last;                ///< span is 1; groups are a register or more
   Widths last_to_complex;     ///< the same
+  // Of `fft_columns` lines, to or from planes. Null where the radix is large.
+  Widths first_from_rows;  ///< one group: no turns
+  Widths last_to_rows;     ///< span is `fft_columns`
 };
 inline constexpr std::array<int, 12> fft_radices = {2, 3, 4, 5, 7, 8, 11, 13, 16, 17, 19, 23};
 /// The code of lengths whose two passes have these radices.

@@ -65,8 +65,8 @@ const FftTwoPasses<T>* two_pass_code(const FftPlan<T>& plan) {
   return nullptr;
 }
 
-/// One line between an array of complex numbers and planes, or another array. An end without an array is the
-/// planes' own: `data` at the beginning.
+/// One line between an array of complex numbers and planes, or another array, or lines side by side from
+/// array to array. An end without an array is the planes' own: `data` at the beginning.
 template <class T>
 struct LineEnds {
   const T* from = nullptr;
@@ -74,6 +74,7 @@ struct LineEnds {
   bool from_swapped = false, to_swapped = false;  ///< imaginary parts come first in the array
   T scale = 1;                                    ///< of what goes to `to`
   bool streams = false;                           ///< to `to`, past the cache
+  std::int64_t row = 0;                           ///< numbers from row to row of lines side by side
 };
 
 /// Transforms of `columns` lines side by side: rows of planes have a number of each.
@@ -86,8 +87,10 @@ class FftTransform {
     if (plan_.convolution) return convolve(data, other, ends);
     const auto& passes = plan_.passes;
     const std::size_t count = passes.size();
-    const auto from_array = ends.from && count > 1 ? from_array_code() : nullptr;
-    const auto to_array = ends.to && count > 1 ? to_array_code() : nullptr;
+    const bool from_rows = ends.row > 0;
+    const auto from_array =
+        ends.from && count > 1 ? from_rows ? from_rows_code() : from_array_code() : nullptr;
+    const auto to_array = ends.to && count > 1 ? from_rows ? to_rows_code() : to_array_code() : nullptr;
     // The array may lie where `other` does: what the last pass reads is not there.
     if (to_array && count % 2 == 0 && ends.from) std::swap(data, other);
     std::int64_t gap = 0, gap_groups = 0;  // of `data`
@@ -115,6 +118,7 @@ class FftTransform {
         constexpr std::int64_t most_lanes = 64 / sizeof(T);
         call.streams = ends.streams && pass.groups % most_lanes == 0;
       }
+      call.row = ends.row;
       run(call);
       std::swap(data, other);
     }
@@ -126,6 +130,12 @@ class FftTransform {
   /// Whether a line goes from array to array: `other` may then lie in the array that is written.
   bool writes_array() const {
     return !plan_.convolution && plan_.passes.size() > 1 && to_array_code() && !has_gaps();
+  }
+
+  /// Whether lines that are side by side in rows of arrays go from array to array.
+  bool takes_rows() const {
+    return columns_ == fft_columns<T> && !plan_.convolution && plan_.passes.size() > 1 && from_rows_code() &&
+           to_rows_code();
   }
 
   /// Elements that planes have room for.
@@ -151,6 +161,12 @@ class FftTransform {
   }
   typename FftCode<T>::Run to_array_code() const {
     return widest_code<T>(code_of<T>(plan_.passes.back()).last_to_complex, plan_.passes.back().groups);
+  }
+  typename FftCode<T>::Run from_rows_code() const {
+    return widest_code<T>(code_of<T>(plan_.passes.front()).first_from_rows, columns_);
+  }
+  typename FftCode<T>::Run to_rows_code() const {
+    return widest_code<T>(code_of<T>(plan_.passes.back()).last_to_rows, columns_);
   }
 
   /// One row of planes after the other: work(row's factors, element).

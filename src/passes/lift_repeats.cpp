@@ -76,9 +76,13 @@ ValueId Lifting::computed(const Eqn& e, std::span<const ValueId> operands) {
       return append1(builder_, *e.op, e.params, operands, e.loc);
     common = r;
   }
-  if (!common) return append1(builder_, *e.op, e.params, operands, e.loc);
-  const Shape shape = builder_.aval(common->core).shape();
   std::vector<ValueId> cores;
+  if (!common) {
+    for (ValueId v : operands) cores.push_back(repetition(v)->core);
+    const Shape all = builder_.aval(operands[0]).shape();
+    return repeated({append1(builder_, *e.op, e.params, cores, e.loc), {all, {}}, all}, e.loc);
+  }
+  const Shape shape = builder_.aval(common->core).shape();
   for (ValueId v : operands) {
     const Repetition r = *repetition(v);
     const bool number = builder_.aval(r.core).rank() == 0;
@@ -185,9 +189,16 @@ GraphRef Lifting::run() {
   return lifts_ ? builder_.finish(copy_.outputs()) : GraphRef(&graph_);
 }
 
-/// Whether an array is repeated that is not a number.
+bool is_repeated(const Graph& graph, ValueId v) {
+  const Eqn* e = graph.definition(v);
+  return e && e->op->view_kind == ViewKind::Repeated;
+}
+
+/// Whether an array is repeated that is not a number, or something is computed of repeated numbers alone.
 bool repeats(const Graph& graph, const Eqn& e) {
-  return e.op->view_kind == ViewKind::Repeated && graph.aval(graph.operands(e)[0]).rank() > 0;
+  if (e.op->view_kind == ViewKind::Repeated) return graph.aval(graph.operands(e)[0]).rank() > 0;
+  return e.op->kind == OpKind::Elementwise && e.operand_count > 0 &&
+         std::ranges::all_of(graph.operands(e), [&](ValueId v) { return is_repeated(graph, v); });
 }
 
 }  // namespace

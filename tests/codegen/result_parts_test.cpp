@@ -34,6 +34,37 @@ TEST(ResultParts, OfComplexBesidesOtherResults) {
   expect_graph_compiled_equal([](const Array& z) { return transpose(reshape(exp(z), {20, 15})); }, a);
 }
 
+/// One part or none is made by a loop: they are put together in registers.
+TEST(ResultParts, OfComplexWithPartsFromElsewhere) {
+  for (const Dtype dtype : {f32, f64})
+    for (const Shape& shape : std::vector<Shape>{
+             {0}, {1}, {7}, {16}, {33}, {4099}, {3, 50}, {50, 3}, {0, 5}, {7, 1, 33}, {64, 64}}) {
+      const Array x = detail::filled({dtype, shape}, 11), y = detail::filled({dtype, shape}, 12);
+      const auto check = [&](const auto& f) { expect_graph_compiled_equal(f, x, y); };
+      check([](const Array& a, const Array& b) { return std::tuple{complex(a, b), complex(b, a * 0.)}; });
+      check([](const Array& a, const Array& b) { return complex(a, zeros_like(b)); });
+      check([](const Array& a, const Array& b) { return complex(zeros_like(a), exp(b)); });
+      check([](const Array& a, const Array& b) {
+        return real(complex(a, exp(b)) * complex(a, zeros_like(b)));
+      });
+      check([](const Array& a, const Array& b) { return complex(flip(a, {-1}), b); });
+      check(
+          [](const Array& a, const Array& b) { return transpose(complex(transpose(a), transpose(sin(b)))); });
+      check([](const Array& a, const Array& b) {
+        return fft::ifft(complex(exp(a), zeros_like(b)), {.n = 5}) + sum(a);
+      });
+    }
+  const Array x = detail::filled({f64, {40, 30}}, 13);
+  expect_graph_compiled_equal([](const Array& a) { return complex(a[range(0, {}, 2)], a[range(1, {}, 2)]); },
+                              x);
+  expect_graph_compiled_equal(
+      [](const Array& a) {
+        return complex(broadcast_to(max(a, {.axis = 1, .keepdims = true}), {40, 30}),
+                       broadcast_to(a[range(3, 4)], {40, 30}));
+      },
+      x);
+}
+
 TEST(ResultParts, OfComplexUpdatedAndReadAgain) {
   const Array x = real(numbers({300}, c128, 9));
   expect_graph_compiled_equal(

@@ -176,7 +176,8 @@ Array line_of(const Array& a, std::int64_t entries, std::int64_t first, std::int
 
 TEST(Fft, ABatchIsItsCalls) {
   Random random(81);
-  for (std::int64_t n : {1, 2, 3, 5, 7, 8, 12, 16, 17, 30, 32, 47, 64, 81, 128, 143, 256, 300, 512, 1024})
+  for (std::int64_t n :
+       {1, 2, 3, 5, 7, 8, 12, 16, 17, 30, 32, 34, 47, 64, 81, 128, 143, 176, 256, 300, 320, 512, 1024})
     for (const Shape& around : std::vector<Shape>{{1, 9}, {1, 33}, {3, 2}, {2, 17}, {40, 1}, {5, 1}})
       for (FftParams p : all_transforms(n, 1))
         for (bool wide : {true, false}) {

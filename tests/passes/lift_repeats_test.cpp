@@ -34,6 +34,22 @@ TEST(LiftRepeats, ComputesWhatIsRepeated) {
   EXPECT_EQ(elements_of(*made, "mul"), 600);
 }
 
+/// What a program computes of constants of an array's shape: the parts of a real divisor, say.
+TEST(LiftRepeats, ComputesWithNumbersOnce) {
+  const GraphRef made = checked(R"((v0: f64[], v1: f64[30,20]) {
+    v2: f64[30,20] = broadcast_in_dim{shape=[30, 20], axes=[]}(v0)
+    v3: f64[30,20] = abs(v2)
+    v4: bool[30,20] = gt(v3, v2)
+    v5: f64[30,20] = select(v4, v3, v2)
+    v6: f64[30,20] = mul(v5, v1)
+    return v6, v5
+  })");
+  EXPECT_EQ(elements_of(*made, "abs"), 1);
+  EXPECT_EQ(elements_of(*made, "gt"), 1);
+  EXPECT_EQ(elements_of(*made, "select"), 1);
+  EXPECT_EQ(elements_of(*made, "mul"), 600);
+}
+
 TEST(LiftRepeats, LeavesWhatIsRepeatedInSeveralWays) {
   const char* const text = R"((v0: f64[30], v1: f64[30]) {
     v2: f64[30,30] = broadcast_in_dim{shape=[30, 30], axes=[1]}(v0)

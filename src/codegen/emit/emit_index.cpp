@@ -37,11 +37,10 @@ void append_columns(const Place& array, std::int64_t count, Dtype dtype, std::ve
 
 /// An array with few columns, from these: its vectors are put together in registers. False if there are too
 /// few rows for it.
-bool interleave(Region& region, const Aval& aval, std::span<const Access> columns, const Destination& whole) {
+bool interleave(Region& region, const Shape& shape, std::span<const Access> columns, const Sink& sink) {
   Builder& b = region.b();
-  const Sink sink = whole.sink(aval.dtype());
-  LoopNest nest(b, aval.shape(), {columns.begin(), columns.end()}, {&sink, 1},
-                region.lowering().vector_lanes(item_size(aval.dtype())), 1, most_columns);
+  LoopNest nest(b, shape, {columns.begin(), columns.end()}, {&sink, 1},
+                region.lowering().vector_lanes(item_size(sink.dtype)), 1, most_columns);
   if (nest.phases() != std::ssize(columns)) return false;
   nest.open();
   for (int phase = 0; phase < nest.phases(); ++phase) {
@@ -160,7 +159,24 @@ void copy_parts(Region& region, const Eqn& e, const Destination& whole) {
 
 void emit_complex(Region& region, const Eqn& e) {
   const Destination whole = region.destination(e.first_result, 1);
-  copy_parts(region, e, whole);
+  if (!has_all_parts(region, e, whole)) {
+    // Real and imaginary parts are two columns.
+    const auto pairs = [](View view, std::int64_t step) {
+      view.shape.push_back(2);
+      view.strides.push_back(step);
+      return view;
+    };
+    std::vector<Place> parts;  // alive until they have been read
+    std::vector<Access> columns;
+    const Dtype dtype = region.aval(region.operands(e)[0]).dtype();
+    for (ValueId v : region.operands(e)) {
+      parts.push_back(region.in_memory(v));
+      columns.push_back({pairs(parts.back().view, 0), parts.back().base, dtype, 1});
+    }
+    const View real = parts_of(region.graph(), e, whole.place().view)[0];
+    const Sink sink = whole.part(region.b(), pairs(real, 1), 0).sink(dtype);
+    if (!interleave(region, sink.view.shape, columns, sink)) copy_parts(region, e, whole);
+  }
   region.define(e.first_result, whole.place());
 }
 
@@ -178,7 +194,8 @@ bool emit_concatenate(Region& region, const Eqn& e) {
       parts.push_back(region.in_memory(v));
       append_columns(parts.back(), parts.back().view.shape.back(), aval.dtype(), columns);
     }
-    if (interleave(region, aval, columns, whole)) return region.define(e.first_result, whole.place()), true;
+    if (interleave(region, aval.shape(), columns, whole.sink(aval.dtype())))
+      return region.define(e.first_result, whole.place()), true;
   }
   copy_parts(region, e, whole);
   region.define(e.first_result, whole.place());
@@ -208,7 +225,8 @@ void emit_pad(Region& region, const Eqn& e) {
     std::vector<Access> columns(static_cast<std::size_t>(p.low.back()), beside);
     append_columns(array, array.view.shape.back(), aval.dtype(), columns);
     columns.insert(columns.end(), static_cast<std::size_t>(p.high.back()), beside);
-    if (interleave(region, aval, columns, whole)) return region.define(e.first_result, whole.place());
+    if (interleave(region, aval.shape(), columns, whole.sink(aval.dtype())))
+      return region.define(e.first_result, whole.place());
   }
   View around = whole.place().view;
   const bool apart = std::ranges::any_of(p.interior, [](std::int64_t n) { return n > 0; });

@@ -82,7 +82,7 @@ void Region::find_joined() {
   const auto eqns = graph_.eqns();
   // From the last one on: what is joined in one that is itself part of another belongs to the other.
   for (auto e = eqns.rbegin(); e != eqns.rend(); ++e) {
-    if (!e->op->joins || in_registers(graph_.aval(e->first_result))) continue;
+    if (!is_made_of_parts(*e) || in_registers(graph_.aval(e->first_result))) continue;
     if (joined_in_.empty()) joined_in_.resize(graph_.value_count());
     for (const MadePart& made :
          made_for_parts(graph_, *e, View::contiguous(graph_.aval(e->first_result).shape()))) {
@@ -193,7 +193,7 @@ void Region::run_items(std::span<const Item> items) {
     for (const Item& item : written) {
       lowering_.equations += static_cast<std::int64_t>(item.eqns.size());
       for (std::uint32_t i : item.eqns) {
-        if (graph_.eqns()[i].op->joins) end_joined(graph_.eqns()[i]);
+        if (is_made_of_parts(graph_.eqns()[i])) end_joined(graph_.eqns()[i]);
         release_operands(graph_.eqns()[i]);
       }
       for (std::uint32_t i : item.again) release_operands(graph_.eqns()[i]);

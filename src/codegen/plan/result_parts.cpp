@@ -41,6 +41,7 @@ bool is_long(std::int64_t run) {
 /// Whether it puts single columns beside one another, each of another value.
 bool joins_columns(const Graph& graph, const Eqn& e, const View& whole) {
   const Aval& aval = graph.aval(e.first_result);
+  if (e.op == &complex_op) return true;
   const auto operands = graph.operands(e);
   return e.op->joins && aval.rank() > 0 && operands.size() > 1 &&
          std::ssize(operands) == aval.shape().back() && std::ssize(operands) <= most_columns &&
