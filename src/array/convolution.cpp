@@ -76,14 +76,18 @@ Shape joined(std::initializer_list<std::int64_t> first, const Dims& last) {
   return out;
 }
 
-void check_channels(const Array& lhs, const Array& rhs, const ConvGeneralDilatedOptions& o, Loc loc) {
+/// lhs and rhs: batch or outputs, then channels; left and right: as the caller has them.
+void check_channels(const Array& lhs, const Array& rhs, const Array& left, const Array& right,
+                    const ConvGeneralDilatedOptions& o, Loc loc) {
   const std::int64_t features = o.feature_group_count, batches = o.batch_group_count;
   const bool fits = features >= 1 && batches >= 1 && (features == 1 || batches == 1) &&
                     lhs.dim(1) == rhs.dim(1) * features && rhs.dim(0) % (features * batches) == 0 &&
                     lhs.dim(0) % batches == 0;
   if (!fits)
     fail(messages::conv_channels,
-         {to_string(lhs.aval()), to_string(rhs.aval()), std::to_string(features), std::to_string(batches)},
+         {to_string(left.aval()), std::to_string(lhs.dim(1)), to_string(right.aval()),
+          std::to_string(rhs.dim(1)), std::to_string(rhs.dim(0)), std::to_string(features),
+          std::to_string(batches)},
          loc);
 }
 
@@ -219,7 +223,7 @@ Array conv_general_dilated(const Array& left, const Array& right, const ConvGene
   const Letters letters = letters_of(o.dimensions, axes, loc);
   const Array lhs = letters.given ? transpose(left, permutation(o.dimensions.lhs, letters.lhs)) : left;
   const Array rhs = letters.given ? transpose(right, permutation(o.dimensions.rhs, letters.rhs)) : right;
-  check_channels(lhs, rhs, o, loc);
+  check_channels(lhs, rhs, left, right, o, loc);
 
   Dims window;
   for (std::size_t i = 0; i < axes; ++i) {

@@ -38,6 +38,7 @@ TEST(Names, Activations) {
   const Array x = linspace(-5., 5., 41);
   EXPECT_TRUE(identical(nn::hard_swish(x), nn::hard_silu(x)));
   EXPECT_TRUE(identical(nn::leaky_relu(x, .1), where(x > 0, x, .1 * x)));
+  EXPECT_TRUE(identical(nn::leaky_relu(x), nn::leaky_relu(x, .01)));
   EXPECT_TRUE(identical(grad([](const Array& v) { return sum(nn::leaky_relu(v, .1)); })(x),
                         where(x > 0, 1., Array(.1))));
 }

@@ -62,7 +62,7 @@ class RandomProgram {
     ValueId v = any();
     const Shape s = shape(v);
     auto rank = static_cast<std::size_t>(s.rank());
-    switch (below(13)) {
+    switch (below(14)) {
       case 0:
         return add("mul", {v, like(s)});
       case 1:
@@ -103,7 +103,7 @@ class RandomProgram {
       }
       case 9: {
         if (rank == 0 || s.product() > 200) return;
-        return add("concatenate", {v, like(s), v}, make_params(ConcatenateParams{number(s.rank())}));
+        return add("concatenate", {v, like(s), like(s)}, make_params(ConcatenateParams{number(s.rank())}));
       }
       case 10: {
         if (s.product() > 2000) return;
@@ -129,6 +129,21 @@ class RandomProgram {
         p.mode = below(2) ? OutOfBounds::Clip : OutOfBounds::Zero;
         return add("gather", {line, places}, make_params(p));
       }
+      case 12: {
+        // Columns side by side, made by one loop, and a sum of the same elements.
+        if (rank == 0 || s.product() > 600) return;
+        Shape column = s;
+        column.push_back(1);
+        std::vector<ValueId> columns(1 + below(4));
+        for (ValueId& c : columns) {
+          v = append(below(2) ? "mul" : "sub", {v, like(s)});
+          c = append("reshape", {v}, make_params(ReshapeParams{column}));
+        }
+        values_.push_back(v);
+        const ValueId joined = append("concatenate", columns, make_params(ConcatenateParams{s.rank()}));
+        add("reduce_sum", {joined}, make_params(ReduceParams{{number(s.rank() + 1)}}));
+        return add("reduce_sum", {v}, make_params(ReduceParams{{number(s.rank())}}));
+      }
       default: {
         std::vector<ValueId> operands = {v};
         DynamicSliceParams p;
@@ -148,7 +163,7 @@ class RandomProgram {
 };
 
 TEST(LoweringRandom, ProgramsEqualTheEvaluator) {
-  for (std::uint32_t seed = 0; seed < 60; ++seed) {
+  for (std::uint32_t seed = 0; seed < 240; ++seed) {
     SCOPED_TRACE(seed);
     GraphRef graph = RandomProgram(seed).finish();
     std::vector<Array> inputs;

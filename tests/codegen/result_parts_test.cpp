@@ -262,6 +262,21 @@ TEST(ResultParts, ColumnsOfLoopsAlike) {
       x);
 }
 
+// A loop of sums walks what it stores as that will lie: as columns, or as a part of rows.
+TEST(ResultParts, StoredInLoopsOfSums) {
+  for (const Shape& shape : {Shape{5, 5}, Shape{40, 64}, Shape{3, 7, 64}}) {
+    const Array x = detail::filled({f64, shape}, 5), y = detail::filled({f64, shape}, 6);
+    for (int axis = 0; axis + 1 < shape.rank(); ++axis)
+      expect_graph_compiled_equal(
+          [&](const Array& a, const Array& b) {
+            const Array p = a * 2., q = b + 1.;
+            return std::tuple{sum(stack({p, q}, -1), {.axis = 0}), sum(concatenate({p, -q}, -1), {.axis = 0}),
+                              sum(p * q, {.axis = axis}), sum(a * b, {.axis = axis})};
+          },
+          x, y);
+  }
+}
+
 // What lanes make lies one behind the other, also where it is to be columns of a whole.
 TEST(ResultParts, OfLanesJoinedAlongEveryAxis) {
   const Array x = detail::filled({f64, {5, 16}}, 7);

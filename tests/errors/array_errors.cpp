@@ -79,10 +79,12 @@ APSIS_PROVOKES(conv_ranks,
 
 APSIS_PROVOKES(
     conv_channels,
-    "[conv_general_dilated] f64[1,3,5] and a kernel of f64[4,2,3] in 1 groups of channels and 1 of "
-    "the batch: lhs has as many channels as the kernel times the groups, groups divide the kernel's "
-    "first axis and the batch, and one of the two numbers is 1",
-    conv_general_dilated(ones({1, 3, 5}), ones({4, 2, 3})))
+    "[conv_general_dilated] f64[1,5,3] has 3 channels, and the kernel f64[3,2,4] takes 2 and gives 4, in 1 "
+    "groups "
+    "of channels and 1 of the batch: lhs has as many channels as the kernel takes times the groups, "
+    "groups divide what the kernel gives and the batch, and one of the two numbers is 1",
+    conv_general_dilated(ones({1, 5, 3}), ones({3, 2, 4}),
+                         {.dimensions = {.lhs = "NWC", .rhs = "WIO", .out = "NWC"}}))
 
 APSIS_PROVOKES(
     conv_dimensions,

@@ -13,7 +13,7 @@ Array identity(const Array& x);
 /// max(x, 0). The derivative at 0 is 0.
 Array relu(const Array& x);
 /// x where x > 0, else slope · x.
-Array leaky_relu(const Array& x, const Array& slope, Loc loc = Loc::here());
+Array leaky_relu(const Array& x, const Array& slope = .01, Loc loc = Loc::here());
 /// x where x > 0, else exp(x) - 1.
 Array elu(const Array& x);
 /// max(x, 0) + alpha (exp(min(x, 0) / alpha) - 1): elu with a continuous derivative (Barron 2017).

@@ -54,10 +54,7 @@ const Dims& Fusion::axes() const {
 std::vector<View> Fusion::views() const {
   std::vector<View> views;
   for (const Access& a : loop_.accesses) views.push_back(a.view);
-  for (const Stored& s : stored_) {
-    const Home& hint = region_.hint(s.value);
-    views.push_back(hint ? hint.view : View::contiguous(shape_));
-  }
+  for (const Stored& s : stored_) views.push_back(region_.destined_view(s.value, s.lanes));
   return views;
 }
 

@@ -78,14 +78,18 @@ void Region::hint_parts(const Eqn& e, const Place& whole) {
   }
 }
 
+/// The parts of a concatenation that has memory of its own.
+std::vector<MadePart> Region::parts_in_own_memory(const Eqn& join) const {
+  return made_for_parts(graph_, join, View::contiguous(graph_.aval(join.first_result).shape()));
+}
+
 void Region::find_joined() {
   const auto eqns = graph_.eqns();
   // From the last one on: what is joined in one that is itself part of another belongs to the other.
   for (auto e = eqns.rbegin(); e != eqns.rend(); ++e) {
     if (!is_made_of_parts(*e) || in_registers(graph_.aval(e->first_result))) continue;
     if (joined_in_.empty()) joined_in_.resize(graph_.value_count());
-    for (const MadePart& made :
-         made_for_parts(graph_, *e, View::contiguous(graph_.aval(e->first_result).shape()))) {
+    for (const MadePart& made : parts_in_own_memory(*e)) {
       if (joined_in_[made.value]) continue;
       joined_in_[made.value] = &*e;
       if (!made.column) continue;
@@ -98,8 +102,7 @@ void Region::find_joined() {
 /// Whether the loop being written makes all columns of the concatenation, each of them once.
 bool Region::makes_all_columns(const Eqn& join) const {
   std::vector<ValueId> columns;
-  for (const MadePart& made :
-       made_for_parts(graph_, join, View::contiguous(graph_.aval(join.first_result).shape())))
+  for (const MadePart& made : parts_in_own_memory(join))
     if (made.column && column_of_[made.value] == &join) columns.push_back(made.value);
   std::ranges::sort(columns);
   if (std::ranges::adjacent_find(columns) != columns.end() || columns.size() != join.operand_count)
@@ -112,7 +115,6 @@ bool Region::makes_all_columns(const Eqn& join) const {
 }
 
 void Region::begin_joined(const Eqn& e) {
-  if (hints_[e.first_result]) return;  // its parts had theirs with it
   Place whole = allocate(graph_.aval(e.first_result), 1).place();
   hint_parts(e, whole);
   hints_[e.first_result] = Home(std::move(whole));
@@ -275,11 +277,33 @@ bool Region::is_between_calls(ValueId v) {
   return between_calls_[v] != 0;
 }
 
+/// Whether v would be a column of a concatenation if the loop being written made the others, too.
+bool Region::is_lone_column(ValueId v) const {
+  return !column_of_.empty() && column_of_[v] && !makes_all_columns(*column_of_[v]);
+}
+
+/// Whether memory for a concatenation is taken when v, the first of its parts, is made.
+bool Region::begins_joined(ValueId v, int lanes) const {
+  return !joined_in_.empty() && joined_in_[v] && !hints_[v] && lanes == 1 && !before_loop_ &&
+         !hints_[joined_in_[v]->first_result];
+}
+
+View Region::destined_view(ValueId v, int lanes) const {
+  const View own = View::contiguous(graph_.aval(v).shape());
+  if (is_lone_column(v)) return own;
+  if (begins_joined(v, lanes)) {
+    const Eqn& join = *joined_in_[v];
+    for (MadePart& part : parts_in_own_memory(join))
+      if (part.value == v && (!part.column || column_of_[v] == &join)) return std::move(part.view);
+    return own;
+  }
+  const Home& hint = hints_[v];
+  return hint && hint.lanes == lanes && is_own(hint) ? hint.view : own;
+}
+
 Destination Region::destination(ValueId v, int lanes) {
-  if (!column_of_.empty() && column_of_[v] && !makes_all_columns(*column_of_[v]))
-    return allocate(graph_.aval(v), lanes);
-  if (!joined_in_.empty() && joined_in_[v] && !hints_[v] && lanes == 1 && !before_loop_)
-    begin_joined(*joined_in_[v]);
+  if (is_lone_column(v)) return allocate(graph_.aval(v), lanes);
+  if (begins_joined(v, lanes)) begin_joined(*joined_in_[v]);
   const Home& hint = hints_[v];
   if (hint && hint.lanes == lanes && is_own(hint)) return overwrite(hint.value());
   return allocate(graph_.aval(v), lanes);

@@ -4,6 +4,7 @@
 // writes each kind of equation.
 
 #include "codegen/emit/place_access.hpp"
+#include "codegen/plan/result_parts.hpp"
 #include "codegen/plan/schedule.hpp"
 
 namespace apsis::detail {
@@ -47,6 +48,8 @@ class Region : public PlaceAccess {
   Place take(ValueId v, bool& last);
   /// Where v should be made, if somebody asked for that.
   const Home& hint(ValueId v) const { return hints_[v]; }
+  /// How the elements of v will lie in the memory that `destination` gives.
+  View destined_view(ValueId v, int lanes) const;
   /// Where v is to be made: where somebody asked for it, else in new memory.
   Destination destination(ValueId v, int lanes);
   /// Where v is from here on; a value of few elements is loaded.
@@ -67,10 +70,13 @@ class Region : public PlaceAccess {
   void begin_again(const Item& item);
   std::size_t write_first(std::span<const Item> items);
   void hint_parts(const Eqn& e, const Place& whole);
+  std::vector<MadePart> parts_in_own_memory(const Eqn& join) const;
   void find_joined();
   void begin_joined(const Eqn& e);
   void end_joined(const Eqn& e);
   bool makes_all_columns(const Eqn& join) const;
+  bool is_lone_column(ValueId v) const;
+  bool begins_joined(ValueId v, int lanes) const;
   void release_operands(const Eqn& e);
   void release(Place& place);
 
