@@ -1,5 +1,7 @@
 #include "codegen/emit/loop_carries.hpp"
 
+#include "codegen/plan/in_place.hpp"
+
 namespace apsis::detail {
 namespace {
 
@@ -51,9 +53,20 @@ void LoopCarries::start(Place initial, bool last, ValueId result) {
   }
   c.now.view = View::contiguous(c.aval.shape());
   if (c.use != CarryUse::Replaced) return;
+  if (lies_where_it_was(i)) {
+    c.next = c.now;
+    return;
+  }
   c.next = outer_.allocate(c.aval, c.lanes).place();
   c.now_at = b_.make_variable(c.now.base);
   c.next_at = b_.make_variable(c.next.base);
+}
+
+bool LoopCarries::lies_where_it_was(std::size_t i) {
+  constexpr std::size_t large = 1 << 18;  // bytes
+  if (outer_.lanes() > 1 || outer_.mask().handle || carries_[i].aval.bytes() < large) return false;
+  if (in_place_.empty()) in_place_ = carries_made_in_place(body_, first_input_, varying_.size());
+  return in_place_[i] != 0;
 }
 
 void LoopCarries::add_variables(std::vector<Variable>& carried) const {
@@ -66,10 +79,12 @@ void LoopCarries::add_variables(std::vector<Variable>& carried) const {
 void LoopCarries::open() {
   for (Carry& c : carries_) {
     for (Variable v : c.elements) c.now.elements.push_back(b_.get(v));
-    if (c.now_at.made()) {
-      // Not writable while the loop runs: the array is made anew in the other one.
+    if (c.next.kind == Place::Kind::Memory) {
+      // Not writable while the loop runs, but for the array that is made anew.
       c.either = both(std::move(c.now.buffer), c.next.buffer);
       c.now.buffer = BufferReader(c.either);
+    }
+    if (c.now_at.made()) {
       c.now.base = b_.get_pointer(c.now_at);
       c.next.base = b_.get_pointer(c.next_at);
     } else if (c.use == CarryUse::InPlace && !c.in_registers()) {
@@ -117,7 +132,7 @@ void LoopCarries::close(Region& body, Value mask) {
     if (mask.handle) {
       // Lanes leave the loop one by one: those that have left keep their homes.
       body.copy(c.next, c.aval, body.update(c.now));
-    } else {
+    } else if (c.now_at.made()) {
       b_.set(c.now_at, c.next.base);
       b_.set(c.next_at, c.now.base);
     }

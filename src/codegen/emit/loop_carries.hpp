@@ -1,7 +1,9 @@
 #pragma once
 
 // The carried values of a loop while it is written: variables for registers; for arrays in memory a home, or
-// two that take turns when an iteration makes the array anew.
+// two that take turns when an iteration makes the array anew. A large one that is made element by element
+// lies where it was, if nothing reads what was there later: two would leave less of the cache for other
+// arrays.
 
 #include "codegen/emit/region.hpp"
 #include "passes/analysis/updates.hpp"
@@ -42,12 +44,14 @@ class LoopCarries {
     Home home;                       // in place of `now`: an array that is updated where it is
     bool in_registers() const { return now.kind == Place::Kind::Registers; }
   };
+  bool lies_where_it_was(std::size_t i);
   Region& outer_;
   Builder& b_;
   const Graph& body_;
   std::size_t first_input_;
   std::vector<char> varying_;
   std::vector<Carry> carries_;
+  std::vector<char> in_place_;  // by carry: whether it may be made where it was; found when asked for
 };
 
 }  // namespace apsis::detail

@@ -56,8 +56,11 @@ class Inputs {
   std::int32_t free_after(ValueId value) {
     const std::vector<char> before = ancestors(graph_, value);
     for (ValueId i = 0; i < graph_.input_count(); ++i)
-      if (!taken_[i] && alike(i, value) && all_before(i, before, nullptr)) return take(i);
+      if (is_free(i, value, before)) return take(i);
     return -1;
+  }
+  bool is_free_after(ValueId input, ValueId value) const {
+    return is_free(input, value, ancestors(graph_, value));
   }
 
   /// The input that the value is an update of, if nothing reads it once it has been updated.
@@ -76,6 +79,9 @@ class Inputs {
   }
 
  private:
+  bool is_free(ValueId input, ValueId value, const std::vector<char>& before) const {
+    return !taken_[input] && alike(input, value) && all_before(input, before, nullptr);
+  }
   bool alike(ValueId a, ValueId b) const {
     return graph_.aval(a).dtype() == graph_.aval(b).dtype() &&
            graph_.aval(a).shape() == graph_.aval(b).shape();
@@ -96,6 +102,19 @@ class Inputs {
   std::vector<std::vector<const Eqn*>> readers_;
 };
 
+/// What errors are found from is read once more where they may be raised; what is computed part by part is no
+/// single loop.
+GraphRef as_written(const Graph& given) {
+  const GraphRef deferred = group_error_checks(given);
+  return split_at_joins(*split_columns(*join_pads(*deferred)));
+}
+
+/// Whether the value is written element by element.
+bool is_by_element(const Graph& graph, ValueId v) {
+  const Eqn* e = graph.definition(v);
+  return e && fusible(graph, *e) && divides_into_vectors(graph.aval(v).shape());
+}
+
 }  // namespace
 
 // An output is written element by element in the last of its loops. An input of its shape may lie under it if
@@ -104,21 +123,30 @@ class Inputs {
 // keeps a view of it. Or the output is an input updated in part, by equations or in loops: then nothing else
 // may read the input after the first of them.
 std::vector<std::int32_t> overwritable_inputs(const Graph& given) {
-  // What errors are found from is read once more where they may be raised; what is computed part by part is
-  // no single loop.
-  const GraphRef deferred = group_error_checks(given),
-                 split = split_at_joins(*split_columns(*join_pads(*deferred)));
-  const Graph& graph = *split;
+  const GraphRef written = as_written(given);
+  const Graph& graph = *written;
   std::vector<std::int32_t> found(graph.outputs().size(), -1);
   Inputs inputs(graph);
   for (std::size_t o = 0; o < found.size(); ++o) {
     const ValueId v = graph.outputs()[o];
-    const Eqn* e = graph.definition(v);
-    if (!e) continue;
-    if (fusible(graph, *e) && divides_into_vectors(graph.aval(v).shape()))
+    if (!graph.definition(v)) continue;
+    if (is_by_element(graph, v))
       found[o] = inputs.free_after(v);
     else if (std::ranges::count(graph.outputs(), v) == 1)
       found[o] = inputs.updated(v);
+  }
+  return found;
+}
+
+std::vector<char> carries_made_in_place(const Graph& body, std::size_t first_carry, std::size_t carries) {
+  const GraphRef written = as_written(body);
+  const Inputs inputs(*written);
+  std::vector<char> found(carries, 0);
+  for (std::size_t i = 0; i < carries; ++i) {
+    const ValueId v = written->outputs()[i];
+    found[i] =
+        static_cast<char>(is_by_element(*written, v) && std::ranges::count(written->outputs(), v) == 1 &&
+                          inputs.is_free_after(static_cast<ValueId>(first_carry + i), v));
   }
   return found;
 }

@@ -11,4 +11,8 @@ namespace apsis::detail {
 /// being one address; -1: in none. No input serves two outputs.
 std::vector<std::int32_t> overwritable_inputs(const Graph& graph);
 
+/// Of the body of a loop, whether output i may be made element by element in the memory of input
+/// `first_carry` + i, for each carry.
+std::vector<char> carries_made_in_place(const Graph& body, std::size_t first_carry, std::size_t carries);
+
 }  // namespace apsis::detail

@@ -123,18 +123,39 @@ struct Place {
   std::uint32_t step = 0, shape = alone;  // `alone`: not made by a cluster
 };
 
-/// Whether an equation of a cluster reads one array, which is in memory when the cluster runs.
-bool reads_one_array(const Graph& graph, const Eqn& e, const std::vector<const Place*>& made_at,
-                     const Place& place) {
-  int arrays = 0;
+/// Whether it repeats elements of a smaller array.
+bool is_repeated(const Graph& graph, ValueId v) {
+  const Eqn* made = graph.definition(v);
+  for (; made && made->op->kind == OpKind::View; made = graph.definition(graph.operands(*made)[0]))
+    if (made->op->view_kind == ViewKind::Repeated) return true;
+  return false;
+}
+
+/// Where a value is made, if by a loop, and how many equations read it.
+struct Made {
+  const Place* place = nullptr;
+  bool movable = false;  // to a later loop
+  std::uint32_t reads = 0;
+};
+
+/// How many arrays an equation of a cluster reads that are in memory when the cluster runs. What another
+/// equation of the cluster makes for it alone goes where it goes, and counts as what that one reads.
+std::size_t arrays_read(const Graph& graph, const Eqn& e, const std::vector<Made>& made, const Place& place,
+                        int depth = 0) {
+  constexpr std::size_t too_many = 1 << 10;
+  constexpr int deepest = 8;
+  std::size_t arrays = depth > deepest ? too_many : 0;
   for (ValueId v : graph.operands(e)) {
-    const Eqn* made = graph.definition(v);
-    if (made && made->op->view_kind == ViewKind::Repeated) continue;
-    const Place* p = made_at[v];
-    if (p && p->shape == place.shape && p->step == place.step) return false;
-    ++arrays;
+    if (is_repeated(graph, v)) continue;
+    const Made& m = made[v];
+    if (!m.place || m.place->shape != place.shape || m.place->step != place.step)
+      ++arrays;
+    else
+      arrays += m.movable && m.reads == 1 && arrays <= 1
+                    ? arrays_read(graph, *graph.definition(v), made, place, depth + 1)
+                    : too_many;
   }
-  return arrays <= 1;
+  return std::min(arrays, too_many);
 }
 
 /// Equations that read one array, and that one later loop reads, become part of that loop: it then reads
@@ -147,27 +168,33 @@ void put_off(const Graph& graph, const UpdateOrder& updates, const std::vector<c
     Place place;
   };
   std::vector<Readers> readers(graph.value_count());
-  std::vector<const Place*> made_at(graph.value_count(), nullptr);
+  std::vector<Made> made(graph.value_count());
   std::vector<char> held(graph.eqns().size(), 0);
   for (ValueId v : graph.outputs()) readers[v].otherwise = true;
+  for (std::uint32_t i : updates.eqns)
+    for (std::uint32_t reader : updates.after[i]) held[reader] = 1;
   for (std::uint32_t i : updates.eqns) {
     const Eqn& e = graph.eqns()[i];
-    for (std::uint32_t r = 0; r < e.result_count && chosen[i] == want; ++r)
-      made_at[e.first_result + r] = &places[i];
-    for (std::uint32_t reader : updates.after[i]) held[reader] = 1;
+    for (ValueId v : graph.operands(e)) ++made[v].reads;
+    if (chosen[i] != want) continue;
+    const bool movable = places[i].shape != alone && !held[i] && e.op->kind == OpKind::Elementwise;
+    for (std::uint32_t r = 0; r < e.result_count; ++r) {
+      made[e.first_result + r].place = &places[i];
+      made[e.first_result + r].movable = movable && e.result_count == 1;
+    }
   }
   for (std::size_t n = updates.eqns.size(); n-- > 0;) {
     const std::uint32_t i = updates.eqns[n];
     const Eqn& e = graph.eqns()[i];
     Place& place = places[i];
-    const bool in_loop = chosen[i] == want && place.shape != alone;
-    if (in_loop && !held[i] && e.op->kind == OpKind::Elementwise && e.result_count == 1) {
+    if (e.result_count == 1 && made[e.first_result].movable) {
       const Readers& r = readers[e.first_result];
       if (r.any && !r.otherwise && r.place.shape == place.shape && r.place.step > place.step &&
-          reads_one_array(graph, e, made_at, place))
+          arrays_read(graph, e, made, place) <= 1)
         place.step = r.place.step;
     }
     const auto operands = graph.operands(e);
+    const bool in_loop = chosen[i] == want && place.shape != alone;
     const std::size_t first_by_element =
         in_loop ? operands.size() - operands_by_element(graph, e).size() : operands.size();
     for (std::size_t k = 0; k < operands.size(); ++k) {
