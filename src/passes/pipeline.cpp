@@ -21,6 +21,7 @@
 #include "passes/push_pads.hpp"
 #include "passes/push_slices.hpp"
 #include "passes/share_repeats.hpp"
+#include "passes/slice_windows.hpp"
 #include "passes/split_at_joins.hpp"
 #include "passes/split_columns.hpp"
 #include "passes/spread_extrema.hpp"
@@ -62,7 +63,9 @@ constexpr Pass table[] = {
     {"turn_products", turn_products},
     // Arrays that are replaced in large part are put together,
     {"join_updates", join_updates},
-    // and gradients of columns.
+    // and gathers of windows.
+    {"slice_windows", slice_windows},
+    // Gradients of columns are, too.
     {"join_pads", join_pads},
     // What is read of columns put side by side is computed column by column.
     {"split_columns", split_columns},

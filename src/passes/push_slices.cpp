@@ -107,7 +107,8 @@ class Pushing {
   static constexpr std::size_t most_parts = 16;  // of a value
   struct Wanted {
     bool whole = false, apart = false;  // apart: made part by part, beside the whole if that is wanted, too
-    bool in_memory = false;             // not only elementwise code reads it
+    bool in_memory = false;  // not only elementwise code reads it, as it is or with something around it
+    bool padded = false;     // so it is read with something around it
     std::vector<Part> parts;
     std::vector<ValueId> made;  // by part
   };
@@ -230,7 +231,8 @@ bool Pushing::is_cheap_again(const Eqn& e, std::int64_t elements) const {
   constexpr std::size_t cached_bytes = 1 << 20;
   const Aval& made = aval(e.first_result);
   const std::int64_t cheap = made.bytes() > cached_bytes ? 12 : 8;
-  return is_by_element(e) && !wanted_[e.first_result].in_memory && item_size(made.dtype()) >= 4 &&
+  return is_by_element(e) && !wanted_[e.first_result].in_memory && !wanted_[e.first_result].padded &&
+         item_size(made.dtype()) >= 4 &&
          (elements - made.size()) * work_[e.first_result] <= cheap * made.size();
 }
 
@@ -348,8 +350,11 @@ bool Pushing::plan() {
   for (auto e = eqns.rbegin(); e != eqns.rend(); ++e) {
     const auto operands = graph_.operands(*e);
     const std::optional<Part> slice = taken_by(graph_, *e);
-    if (slice ? wanted_[e->first_result].in_memory : !is_by_element(*e))
-      for (ValueId v : operands) wanted_[v].in_memory = true;
+    const bool moves = slice || is_pad(*e);
+    for (ValueId v : operands) {
+      wanted_[v].in_memory |= moves ? wanted_[e->first_result].in_memory : !is_by_element(*e);
+      wanted_[v].padded |= is_pad(*e) || (slice && wanted_[e->first_result].padded);
+    }
     if (slice) {
       const Wanted& wanted = wanted_[e->first_result];
       const Part& taken = *slice;

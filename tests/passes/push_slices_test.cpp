@@ -148,6 +148,22 @@ TEST(PushSlices, WholeAndPartOfAnOperand) {
   })");
 }
 
+// A negation is made again for a part that is read with something around it.
+TEST(PushSlices, OfANegationInAPad) {
+  const GraphRef made = checked(R"((v0: f64[5000], v1: f64[5000], v2: f64[]) {
+    v3: f64[5000] = mul(v0, v1)
+    v4: f64[5000] = neg(v3)
+    v5: f64[4999] = slice{start=[0], limit=[4999], stride=[1]}(v3)
+    v6: f64[5000] = pad{low=[1], high=[0], interior=[0]}(v5, v2)
+    v7: f64[4999] = slice{start=[1], limit=[5000], stride=[1]}(v4)
+    v8: f64[5000] = pad{low=[0], high=[1], interior=[0]}(v7, v2)
+    v9: f64[5000] = add(v4, v6)
+    v10: f64[5000] = add(v9, v8)
+    return v10
+  })");
+  EXPECT_EQ(count_ops(*made, "neg"), 2);
+}
+
 // Of a pad: inside of the array, outside, across both borders with steps.
 TEST(PushSlices, OfAPad) {
   const GraphRef made = checked(R"((v0: f64[30,40], v1: f64[]) {
