@@ -387,7 +387,7 @@ class KernelSums {
         each_row([&](const T* input, const T* output) {
           products_.multiply(
               {input + run * w.dilation * s_.channels + line, 1, w.stride * s_.channels, output, pixel,
-               part.places, sums + (run * lines + line) * columns_, columns_, true, products_.width},
+               part.places, sums + (run * lines + line) * columns_, columns_, true, products_.width, nullptr},
               count);
         });
       }

@@ -102,9 +102,11 @@ void multiply_matrices(const Tiles<T>& tiles, std::int64_t m, std::int64_t n, st
                                     a.column_stride);
             const auto r =
                 panel_of(right_copied(j), right + j * steps, width, b.at(k0, j0 + j), 1, b.row_stride);
-            tiles.multiply(
-                {l.data, l.line, l.step, r.data, r.step, steps, c + (i0 + i) * n + j0 + j, n, k0 > 0, wide},
-                tall);
+            // The processor itself fetches what follows in a row, not the rows further on.
+            const bool fetches = j == 0 && !copy_left && a.column_stride == 1 && a.row_stride == steps;
+            tiles.multiply({l.data, l.line, l.step, r.data, r.step, steps, c + (i0 + i) * n + j0 + j, n,
+                            k0 > 0, wide, fetches ? l.data + 2 * height * steps : nullptr},
+                           tall);
           }
       }
     }

@@ -26,6 +26,7 @@ struct Tile {
   std::int64_t stride;   // between rows of the result
   bool adds;             // to what the result holds
   std::int64_t columns;  // of the result; the right operand has whole registers
+  const T* next;  // rows of the left operand, without gaps, that are fetched for a later tile; null: none
 };
 
 /// A row times a matrix whose rows lie together: at most `most_row_columns` columns.
@@ -143,6 +144,9 @@ void multiply_tile(const Tile<T>& t) {
   Vector sums[rows][registers] = {};
   const std::int64_t row = t.left_row, left_step = t.left_step, right_step = t.right_step;
   const T *left[(rows + reached - 1) / reached], *right = t.right;
+  constexpr int line = 64 / static_cast<int>(sizeof(T));  // of the cache
+  const T* next = t.next ? t.next : t.left;
+  const std::int64_t fetched = t.next ? rows : 0;  // a step
   for (int i = 0; i < rows; i += reached) left[i / reached] = t.left + i * row;
   // On its way while the sums are made.
   for (int i = 0; i < rows; ++i)
@@ -154,6 +158,8 @@ void multiply_tile(const Tile<T>& t) {
       const Vector a = left[i / reached][i % reached * row] - Vector{};  // the same in all lanes
       for (int j = 0; j < registers; ++j) sums[i][j] = multiply_add<T, register_bytes>(a, b[j], sums[i][j]);
     }
+    for (int i = 0; i < rows; i += line) __builtin_prefetch(next + i);
+    next += fetched;
     for (const T*& l : left) l += left_step;
   }
   // Written out twice, so that the sums need no memory to be chosen from.

@@ -61,9 +61,9 @@ class TileSubtraction {
         const std::int64_t tall = std::min(height, rows - i), wide = std::min(width, columns - j);
         if (j > diagonal + i + tall - 1) continue;
         T* const result = c + i * stride_ + j;
-        tiles_.multiply(
-            {left_ + i * terms, 1, height, right_ + j * terms, width, terms, result, stride_, true, wide},
-            tall);
+        tiles_.multiply({left_ + i * terms, 1, height, right_ + j * terms, width, terms, result, stride_,
+                         true, wide, nullptr},
+                        tall);
       }
   }
 
