@@ -7,6 +7,7 @@
 #include <cstring>
 #include <numeric>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "codegen/builder/builder.hpp"
@@ -184,6 +185,35 @@ INSTANTIATE_TEST_SUITE_P(All, BuilderMemory,
                                   std::to_string(static_cast<int>(std::get<1>(info.param))) +
                                   (std::get<2>(info.param) == Isa::Avx2 ? "_avx2" : "_native");
                          });
+
+/// A block computes a place or an address once, and known numbers are added to what it has.
+TEST(Builder, PlacesAreWrittenOnce) {
+  const auto b = make_builder({});
+  const Type parameters[] = {pointer_type, {Dtype::I64, 1}};
+  b->begin(b->declare("f", parameters, {}, true));
+  const Pointer p = b->pointer_parameter(0);
+  const Value i = b->parameter(1);
+  Value sum = b->index(0);
+  for (int k = 0; k < 5; ++k) {
+    const Value place = b->mul(b->add(b->mul(i, b->index(1)), b->index(k)), b->index(24));
+    sum = b->add(sum, b->load_element(b->offset(b->offset(p, b->add(place, b->index(8))), -8), Dtype::I64));
+  }
+  b->store(p, sum);
+  b->return_values({});
+  b->end();
+  const auto count = [text = b->text()](std::string_view what) {
+    int found = 0;
+    for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++found;
+    return found;
+  };
+  EXPECT_EQ(count(" mul "), 1);
+  EXPECT_EQ(count(", i64 24\n"), 1);
+  const auto code = b->finish({});
+  std::int64_t numbers[20];
+  std::iota(numbers, numbers + 20, 100);
+  reinterpret_cast<void (*)(std::int64_t*, std::int64_t)>(code->find("f"))(numbers, 2);
+  EXPECT_EQ(numbers[0], 106 + 109 + 112 + 115 + 118);
+}
 
 TEST(Builder, BytesPointersAndConstants) {
   add_symbol("apsis_test_low_bits", reinterpret_cast<void*>(&low_bits));

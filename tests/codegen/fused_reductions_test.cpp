@@ -243,6 +243,29 @@ TEST(FusedSums, OfShortLines) {
       }
 }
 
+/// Lines side by side whose partial results are many instructions: the code of one line is in a loop.
+TEST(FusedSums, WriteTheCodeOfOneLine) {
+  const auto count = [](const std::string& text, std::string_view what) {
+    int found = 0;
+    for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++found;
+    return found;
+  };
+  for (const std::string dtype : {"f64", "f32"})
+    for (const std::string lines : {"8", "21"})
+      for (const std::string terms : {"100", "256"}) {
+        const std::string one = dtype + "[" + lines + "]", all = dtype + "[" + lines + "," + terms + "]";
+        const std::string program =
+            "(v0: " + all + ", v1: " + one + ") {\n v2: " + all + " = broadcast_in_dim{shape=[" + lines +
+            ", " + terms + "], axes=[0]}(v1)\n v3: " + all + " = sub(v0, v2)\n v4: " + one +
+            " = reduce_max{axes=[1]}(v3)\n v5: " + all + " = broadcast_in_dim{shape=[" + lines + ", " +
+            terms + "], axes=[0]}(v4)\n v6: " + all + " = sub(v3, v5)\n v7: " + one +
+            " = reduce_sum{axes=[1]}(v6)\n return v3, v4, v6, v7\n}";
+        expect_compiled_equal(program);
+        constexpr int most = 60;  // written line after line they are over 100
+        EXPECT_LT(count(code_text(*parse_graph(program), {.level = 1}), " fsub "), most) << program;
+      }
+}
+
 TEST(FusedSums, OfShortLinesWithGaps) {
   for (const std::string dtype : {"f64", "f32"})
     for (const std::string terms : {"6", "12", "40"}) {

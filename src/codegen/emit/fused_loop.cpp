@@ -247,7 +247,7 @@ void write_elements(Builder& b, const FusedLoop& loop, LoopNest& nest,
 
 std::vector<Value> write_loop(Builder& b, const FusedLoop& loop, bool optimized) {
   if (loop.walk.terms > 0) {
-    write_sums(b, loop);
+    write_sums(b, loop, optimized);
     return {};
   }
   if (loop.product) {

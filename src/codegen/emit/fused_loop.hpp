@@ -74,6 +74,6 @@ int align(Builder& b, std::span<Value> values);
 std::vector<Value> write_loop(Builder& b, const FusedLoop& loop, bool optimized);
 
 /// The same of a loop with sums.
-void write_sums(Builder& b, const FusedLoop& loop);
+void write_sums(Builder& b, const FusedLoop& loop, bool optimized);
 
 }  // namespace apsis::detail

@@ -377,9 +377,9 @@ void LoopNest::walk_to_term(int k, int terms) {
 }
 
 void LoopNest::end_walk() {
-  along_ = line_ = 0;
+  along_ = 0;
   term_ = -1;
-  walked_outer_ = walked_inner_ = {};
+  line_ = walked_outer_ = walked_inner_ = {};
 }
 
 /// How far the current elements are from those that the loops are at, times `scale`.
@@ -392,7 +392,7 @@ Value LoopNest::current_place(std::size_t a, std::int64_t scale) {
   };
   b_.set_lanes(1);
   if (!inner_zero_) add(inner_, strides_[a][static_cast<std::size_t>(axis_)]);
-  if (line_ > 0) add(b_.index(line_), strides_[a][static_cast<std::size_t>(axis_)]);
+  if (line_.handle) add(line_, strides_[a][static_cast<std::size_t>(axis_)]);
   add(walked_outer_, accesses_[a].walk.outer);
   add(walked_inner_, accesses_[a].walk.inner);
   return place;
@@ -740,7 +740,7 @@ void LoopNest::find_columns() {
 
 /// Whether an array is read or written without those beside it: there are none, or the body walks.
 bool LoopNest::is_by_itself(std::size_t a) const {
-  return columns_of_[a] == none || along_ > 0 || line_ > 0 || walked_inner_.handle || walked_outer_.handle;
+  return columns_of_[a] == none || along_ > 0 || line_.handle || walked_inner_.handle || walked_outer_.handle;
 }
 
 /// All columns that are read are taken from the same vectors of memory, when the first of them is.

@@ -112,7 +112,7 @@ class LoopNest {
   /// after the other, if there are as many along the last axis. Then `load` and `store` are of `line`, while
   /// the body walks.
   bool take_lines(int lines);
-  void set_line(int line) { line_ = line; }
+  void set_line(Value line) { line_ = line; }
   /// Before `open`: an iteration takes up to so many vectors, where what the last one does again stays little
   /// and the nest is not in phases.
   void take_vectors(int most);
@@ -218,7 +218,8 @@ class LoopNest {
   std::vector<Value> inside_;          // by access: of the loops that are open; no handle: yes
   std::vector<Value> places_;          // of iotas
   Value walked_outer_, walked_inner_;  // no handle: 0
-  int along_ = 0, line_ = 0;
+  Value line_;                         // no handle: the first
+  int along_ = 0;
   int term_ = -1, terms_ = 0;                // -1: they are not known numbers
   std::vector<std::vector<Value>> columns_;  // by access, by term
   Value inner_;

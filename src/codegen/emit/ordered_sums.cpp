@@ -49,7 +49,8 @@ bool alternate(const FusedLoop& loop) {
 /// of the lines side by side that the nest is at, or, along a line, of neighbouring partial results.
 class OrderedSums {
  public:
-  OrderedSums(Builder& b, const FusedLoop& loop, LoopNest& nest) : b_(b), loop_(loop), nest_(nest) {
+  OrderedSums(Builder& b, const FusedLoop& loop, LoopNest& nest, bool optimized)
+      : b_(b), loop_(loop), nest_(nest), optimized_(optimized) {
     for (const FusedLoop::Step& step : loop.steps) {
       if (!step.stores.empty()) continue;
       const Type& total = loop.totals[sums_.size()];
@@ -98,29 +99,54 @@ class OrderedSums {
   /// lines, most of the work is in putting partial results together.
   int lines_at_once() const {
     constexpr int lines = 8;
-    constexpr std::int64_t most = 160;  // operations
+    constexpr std::int64_t most = 160;  // operations, where loops are slow
     const std::int64_t count = loop_.walk.terms;
     if (!loop_.walk.along || !loop_.walk.cheap || count > sum_block) return 1;
     const int step = step_of(count);
-    const std::int64_t operations = (count + step - 1) / step * static_cast<std::int64_t>(loop_.steps.size());
     const bool fits = step >= lines && is_in_registers(count, step) && is_unrolled(count, step);
-    return fits && operations * lines <= most ? lines : 1;
+    return fits && (optimized_ || operations(count, step) * lines <= most) ? lines : 1;
   }
 
   /// Of so many lines of the nest.
   Values totals(int lines) {
     if (lines == 1) return parts({}, loop_.walk.terms);
     const int step = step_of(loop_.walk.terms);
-    std::vector<Values> partial(sums_.size());
-    for (int line = 0; line < lines; ++line) {
-      nest_.set_line(line);
-      const Values of_line = in_registers({}, loop_.walk.terms, step);
+    const auto partials = [&] {
+      Values partial = in_registers({}, loop_.walk.terms, step);
       for (std::size_t i = 0; i < sums_.size(); ++i)
-        partial[i].push_back(sums_[i].combine.across(of_line[i], 2 * lines));
+        partial[i] = sums_[i].combine.across(partial[i], 2 * lines);
+      b_.set_lanes(1);
+      return partial;
+    };
+    std::vector<Values> of_lines(sums_.size());
+    constexpr std::int64_t few = 4;  // of a line: what goes through memory would take as long as they do
+    const int weight = any_order_ ? 8 : 1;  // an extremum that keeps NaN is many instructions
+    const std::int64_t of_line = operations(loop_.walk.terms, step);
+    if (!optimized_ || of_line < few || weight * of_line * lines <= most_unrolled) {
+      for (int line = 0; line < lines; ++line) {
+        nest_.set_line(b_.index(line));
+        const Values partial = partials();
+        for (std::size_t i = 0; i < sums_.size(); ++i) of_lines[i].push_back(partial[i]);
+      }
+    } else {
+      // Code for one line takes an eighth of the time to compile. Its partial results go through memory.
+      std::vector<Memory> memory;
+      for (const Sum& sum : sums_) {
+        const int lanes = std::min(step, 2 * lines);
+        const auto bytes = static_cast<std::int64_t>(item_size(sum.total.dtype)) * lanes;
+        memory.push_back({b_.stack(static_cast<std::size_t>(bytes * lines)), bytes, lanes});
+      }
+      CountedLoop each(b_, lines, 1);
+      nest_.set_line(each.index());
+      const Values partial = partials();
+      for (std::size_t i = 0; i < sums_.size(); ++i) store(memory[i], each.index(), partial[i]);
+      each.close();
+      for (std::size_t i = 0; i < sums_.size(); ++i)
+        for (int line = 0; line < lines; ++line) of_lines[i].push_back(load(i, memory[i], b_.index(line)));
     }
     Values totals;
     for (std::size_t i = 0; i < sums_.size(); ++i)
-      totals.push_back(sums_[i].combine.across(std::move(partial[i])));
+      totals.push_back(sums_[i].combine.across(std::move(of_lines[i])));
     b_.set_lanes(1);
     return totals;
   }
@@ -155,6 +181,8 @@ class OrderedSums {
   }
 
  private:
+  static constexpr std::int64_t most_unrolled = 32;  // operations
+
   struct Sum {
     Combine combine;
     Type total;
@@ -239,9 +267,11 @@ class OrderedSums {
   bool is_in_registers(std::int64_t count, int step) const {
     return any_order_ || step == partials_of(count);
   }
+  std::int64_t operations(std::int64_t count, int step) const {
+    return (count + step - 1) / step * static_cast<std::int64_t>(loop_.steps.size());
+  }
   bool is_unrolled(std::int64_t count, int step) const {
-    constexpr std::int64_t most = 32;  // operations
-    return count / step * static_cast<std::int64_t>(loop_.steps.size()) <= most;
+    return count / step * static_cast<std::int64_t>(loop_.steps.size()) <= most_unrolled;
   }
 
   /// A block, or a part of one.
@@ -472,22 +502,23 @@ class OrderedSums {
   Builder& b_;
   const FusedLoop& loop_;
   LoopNest& nest_;
+  bool optimized_;  // what loops carry stays in registers
   std::vector<Sum> sums_;
   bool any_order_ = true;  // of all of them
 };
 
 }  // namespace
 
-void write_sums(Builder& b, const FusedLoop& loop) {
+void write_sums(Builder& b, const FusedLoop& loop, bool optimized) {
   if (alternate(loop)) {
     std::vector<Sink> sinks = loop.sinks;
     std::ranges::move(OrderedSums::memory(b, loop), std::back_inserter(sinks));
     LoopNest nest(b, loop.shape, loop.accesses, sinks, 1);
-    return OrderedSums(b, loop, nest).write_alternating();
+    return OrderedSums(b, loop, nest, optimized).write_alternating();
   }
   LoopNest nest(b, loop.shape, loop.accesses, loop.sinks, loop.walk.along || loop.lanes > 1 ? 1 : loop.width,
                 loop.lanes);
-  OrderedSums sums(b, loop, nest);
+  OrderedSums sums(b, loop, nest, optimized);
   if (sums.goes_down()) return sums.write_downwards();
   const int wanted = sums.lines_at_once(), lines = wanted > 1 && nest.take_lines(wanted) ? wanted : 1;
   nest.open();

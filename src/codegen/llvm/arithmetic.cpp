@@ -57,6 +57,7 @@ Value LlvmBuilder::unary_intrinsic(const char* name, Value a) {
 
 Value LlvmBuilder::add(Value a, Value b) {
   check_equal(a, b);
+  if (is_place(a)) return {place_sum(ref(a), ref(b)), a.dtype};
   return {is_float_value(a.dtype) ? LLVMBuildFAdd(ir_, ref(a), ref(b), "")
                                   : LLVMBuildAdd(ir_, ref(a), ref(b), ""),
           a.dtype};
@@ -69,6 +70,7 @@ Value LlvmBuilder::sub(Value a, Value b) {
 }
 Value LlvmBuilder::mul(Value a, Value b) {
   check_equal(a, b);
+  if (is_place(a)) return {place_product(ref(a), ref(b)), a.dtype};
   return {is_float_value(a.dtype) ? LLVMBuildFMul(ir_, ref(a), ref(b), "")
                                   : LLVMBuildMul(ir_, ref(a), ref(b), ""),
           a.dtype};

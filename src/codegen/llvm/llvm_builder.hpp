@@ -21,7 +21,7 @@ class LlvmBuilder final : public Builder {
   LlvmBuilder(const LlvmBuilder&) = delete;
   LlvmBuilder& operator=(const LlvmBuilder&) = delete;
 
-  // arithmetic.cpp
+  // arithmetic.cpp, those of places in places.cpp
   Value constant(Dtype dtype, std::uint64_t bits) override;
   Value add(Value a, Value b) override;
   Value sub(Value a, Value b) override;
@@ -180,6 +180,16 @@ class LlvmBuilder final : public Builder {
     std::vector<LLVMValueRef> brought;  // the keys of Part::known
     bool has_vectors = false;           // of more than the stack is aligned to
   };
+  // What a block computes of two operands.
+  struct Computed {
+    LLVMBasicBlockRef block;
+    LLVMOpcode what;
+    LLVMValueRef a, b;
+    bool operator==(const Computed&) const = default;
+    struct Hash {
+      std::size_t operator()(const Computed& c) const;
+    };
+  };
   // A named function of the elementary ones, by name, dtypes and lanes.
   struct Named {
     int uses = 0;
@@ -217,6 +227,12 @@ class LlvmBuilder final : public Builder {
   LLVMTypeRef stored_type(Dtype dtype, int lanes) const {
     return type_of(dtype == Dtype::Bool ? Dtype::U8 : dtype, lanes);
   }
+  bool is_place(Value v) const { return type_of(v) == i64_; }
+  LLVMValueRef place_sum(LLVMValueRef a, LLVMValueRef b);
+  LLVMValueRef place_product(LLVMValueRef a, LLVMValueRef b);
+  LLVMValueRef address_at(LLVMValueRef p, LLVMValueRef bytes);
+  template <class F>
+  LLVMValueRef once(LLVMOpcode what, LLVMValueRef a, LLVMValueRef b, const F& make);
   Value constant(Dtype dtype, std::uint64_t bits, int lanes);
   Value zero(Dtype dtype, int lanes) { return constant(dtype, 0, lanes); }
   LLVMValueRef intrinsic(const char* name, std::initializer_list<LLVMTypeRef> overloads,
@@ -251,6 +267,7 @@ class LlvmBuilder final : public Builder {
   std::vector<Frame> frames_;
   std::deque<Divided> divided_;
   std::int64_t time_ = 0;  // pieces and parts begun
+  std::unordered_map<Computed, LLVMValueRef, Computed::Hash> computed_;
   std::unordered_map<std::string, Named> named_;
   std::unordered_map<std::string, Function> rare_;
 };

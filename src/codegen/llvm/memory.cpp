@@ -8,10 +8,7 @@ namespace apsis::detail {
 using Value = LlvmBuilder::Value;
 
 Pointer LlvmBuilder::offset(Pointer p, std::int64_t bytes) { return bytes ? offset(p, index(bytes)) : p; }
-Pointer LlvmBuilder::offset(Pointer p, Value bytes) {
-  LLVMValueRef index = ref(bytes);
-  return {LLVMBuildGEP2(ir_, i8_, ref(p), &index, 1, "")};
-}
+Pointer LlvmBuilder::offset(Pointer p, Value bytes) { return {address_at(ref(p), ref(bytes))}; }
 Pointer LlvmBuilder::choose(Value condition, ConstPointer if_true, ConstPointer if_false) {
   return {LLVMBuildSelect(ir_, ref(condition), ref(if_true), ref(if_false), "")};
 }
