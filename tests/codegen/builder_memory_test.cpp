@@ -90,6 +90,32 @@ TEST_P(BuilderMemory, MaskedAccessTouchesSetLanesOnly) {
   }
 }
 
+TEST_P(BuilderMemory, ExpandLoadReadsNeighbours) {
+  for (Dtype d : {Dtype::I8, Dtype::I32, Dtype::F32, Dtype::F64}) {
+    const auto n = static_cast<std::size_t>(lanes());
+    const std::size_t size = item_size(d);
+    const auto code = compile_here(3, [&](Builder& b) {
+      const Value mask = b.load(b.pointer_parameter(1), Dtype::Bool);
+      b.store(b.pointer_parameter(2), b.expand_load(b.pointer_parameter(0), d, mask));
+    });
+    for (unsigned pattern : {0u, 1u, 0x5555u, 0xffffu, 0x8421u, 0xfff0u}) {
+      std::array<bool, 16> mask{};
+      std::size_t set = 0;
+      for (std::size_t i = 0; i < n; ++i) set += mask[i] = pattern >> i & 1;
+      // No more than these: what lies behind them may be no memory of ours.
+      std::vector<std::uint8_t> from(set * size), to(n * size, 0xee);
+      for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<std::uint8_t>(i * 37 + 1);
+      run(*code, from.data(), mask.data(), to.data());
+      for (std::size_t i = 0, next = 0; i < n; ++i)
+        for (std::size_t k = 0; k < size; ++k) {
+          const std::uint8_t want = mask[i] ? from[next * size + k] : 0;
+          EXPECT_EQ(to[i * size + k], want) << name_of(d) << " lane " << i;
+          if (k + 1 == size) next += mask[i];
+        }
+    }
+  }
+}
+
 TEST_P(BuilderMemory, GatherAndScatter) {
   for (Dtype d : {Dtype::Bool, Dtype::I16, Dtype::F32, Dtype::I64}) {
     const auto n = static_cast<std::size_t>(lanes());

@@ -126,6 +126,25 @@ TEST(Lanes, OfLoopsLeftTogetherByTheSizesOfArrays) {
   const auto total = [&](const Array& x) { return sum(vmap(loop)(x)); };
   EXPECT_FALSE(in_lanes(grad(total), ones({64, 100})));
   EXPECT_TRUE(in_lanes(grad(total), ones({64, 10})));
+  // That of linear loops keeps no tape.
+  const auto linear = [](const Array& x) {
+    return fori_loop(
+        0, 4,
+        [&](const Array&, const Array& y) {
+          const Array weights = arange(double(y.size() - 1));
+          return concatenate({0.5 * (y[range(1, {})] - weights * y[range({}, -1)]), y[range(0, 1)] / 3.}) -
+                 2. * y;
+        },
+        x);
+  };
+  const auto total_of_linear = [&](const Array& x) { return sum(square(vmap(linear)(x))); };
+  EXPECT_TRUE(in_lanes(grad(total_of_linear), ones({64, 100})));
+  EXPECT_FALSE(in_lanes(grad(total_of_linear), ones({64, 300})));
+  const auto in_lockstep = [&](const Array& x) {
+    return sum(square(vmap(linear, {.loops = LaneLoops::Lockstep})(x)));
+  };
+  const Array x = sin(reshape(arange(6400.), {64, 100}));
+  expect_near(jit(grad(total_of_linear))(x), jit(grad(in_lockstep))(x), 1e-6);
   // A large matrix that lanes share.
   for (const std::int64_t n : {40, 60}) {
     const Array w = ones({100, n}) / 100.;

@@ -145,6 +145,9 @@ class Builder : public Emitter {
   /// Elements of unset lanes are not touched; they read as zero.
   virtual Value masked_load(ConstPointer p, Dtype dtype, Value mask) = 0;
   virtual void masked_store(Pointer p, Value v, Value mask) = 0;
+  /// The set lanes get neighbouring elements, in their order. An instruction where registers have 64 bytes,
+  /// of elements of 4 bytes and more.
+  virtual Value expand_load(ConstPointer p, Dtype dtype, Value mask) = 0;
   /// One element, as a scalar whatever `lanes()` is.
   virtual Value load_element(ConstPointer p, Dtype dtype) = 0;
   /// The same as a relaxed atomic load, for flags that other threads set.

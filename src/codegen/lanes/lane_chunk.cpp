@@ -106,14 +106,14 @@ void LaneChunk::load_shared() {
 }
 
 void LaneChunk::bind(Region& region, const GraphPart& part, Value ids, Value mask,
-                     std::span<const char> passed_on) {
+                     std::span<const char> passed_on, Value first) {
   for (std::size_t i = 0; i < part.inputs.size(); ++i) {
     const ValueId v = part.inputs[i];
     const bool of_lane =
         v < split.region->input_count() && is_mapped(v) && !(width > 1 && split.region->aval(v).is_list());
     const auto place = [&] {
       if (!of_lane) return known[v];
-      return !passed_on.empty() && passed_on[i] ? passed_on_input(v, ids) : input(v, ids, mask);
+      return !passed_on.empty() && passed_on[i] ? passed_on_input(v, ids) : input(v, ids, mask, first);
     };
     region.bind_input(static_cast<ValueId>(i), place());
   }
@@ -157,7 +157,7 @@ Value LaneChunk::splat_to_width(Value v) {
 }
 
 /// Input v of the lanes `ids`: one lane's elements where they are, or those of a packet side by side.
-Place LaneChunk::input(ValueId v, Value ids, Value mask) {
+Place LaneChunk::input(ValueId v, Value ids, Value mask, Value first) {
   const Aval& aval = split.region->aval(v);
   Place place;
   if (width == 1) {
@@ -172,6 +172,15 @@ Place LaneChunk::input(ValueId v, Value ids, Value mask) {
       place.elements = reader.registers(place, aval);
       place.kind = Place::Kind::Registers;
     }
+    return place;
+  }
+  if (first.handle && in_registers(aval) && aval.size() == 1 && b.vector_bytes() == 64 &&
+      item_size(aval.dtype()) >= 4) {
+    place.kind = Place::Kind::Registers;
+    b.set_lanes(1);
+    const ConstPointer entering = element_address(in_[v], first, bytes_of(aval));
+    b.set_lanes(width);
+    place.elements = {b.expand_load(entering, aval.dtype(), mask)};
     return place;
   }
   b.set_lanes(width);

@@ -34,9 +34,10 @@ class LaneChunk {
   void note_lanes(Value ids);
 
   /// The inputs of what comes before or after the loop, for the lanes `ids`; `mask`: those that matter.
-  /// `passed_on`, by input: those that nobody reads, each lane's array in one piece.
+  /// `passed_on`, by input: those that nobody reads, each lane's array in one piece. `first`, if it is given:
+  /// the lanes that matter follow each other from it on.
   void bind(Region& region, const GraphPart& part, Value ids, Value mask = {},
-            std::span<const char> passed_on = {});
+            std::span<const char> passed_on = {}, Value first = {});
   /// A list whose header is at `list`, of operand v.
   Place list_place(ValueId v, ConstPointer list);
   /// Where output i of lane `id` is to be, at one lane.
@@ -65,7 +66,7 @@ class LaneChunk {
  private:
   void load_shared();
   void note_nest();
-  Place input(ValueId v, Value ids, Value mask);
+  Place input(ValueId v, Value ids, Value mask, Value first);
   Place passed_on_input(ValueId v, Value ids);
   Place lasting(Region& region, std::size_t i);
   Pointer table_of(ConstPointer value) { return b.load_pointer(b.offset(value, offsetof(ListValue, list))); }

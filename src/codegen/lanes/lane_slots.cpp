@@ -141,10 +141,10 @@ void LaneSlots::blend(const Slot& slot, const Place& fresh, Region& made_by, Val
     b_.set(slot.elements[k], b_.select(mask, chunk_.splat_to_width(elements[k]), b_.get(slot.elements[k])));
 }
 
-void LaneSlots::enter_lanes(Value ids, Value mask) {
+void LaneSlots::enter_lanes(Value ids, Value mask, Value first) {
   chunk_.note_lanes(ids);
   Region region(chunk_.lowering, *split_.before.graph, chunk_.width, mask);
-  chunk_.bind(region, split_.before, chunk_.safe_ids(ids), mask, passed_on_);
+  chunk_.bind(region, split_.before, chunk_.safe_ids(ids), mask, passed_on_, first);
   region.run();
   for (std::size_t s = 0; s < slots_.size(); ++s) blend(slots_[s], region.output(s), region, mask);
 }

@@ -21,7 +21,8 @@ class LaneSlots {
   /// One iteration for all slots. `records`: where the outputs after the carries go.
   void run_body(Region& body, std::span<const Place> records);
   /// The lanes `ids` of `mask` enter the loop: what comes before it, into their slots.
-  void enter_lanes(Value ids, Value mask);
+  /// If `first` is given, they follow each other from it on.
+  void enter_lanes(Value ids, Value mask, Value first = {});
   /// The lanes `ids` of `mask` leave it: what comes after it.
   void leave_lanes(Value ids, Value mask);
   /// The array of a carry, in memory that is written in place.

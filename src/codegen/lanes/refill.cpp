@@ -70,14 +70,15 @@ void Refill::record_event() {
 }
 
 void Refill::begin_event() {
-  b_.set(next_lane_, b_.add(b_.get(next_lane_), b_.population_count(free_bits_)));
+  const Value first = b_.get(next_lane_);
+  b_.set(next_lane_, b_.add(first, b_.population_count(free_bits_)));
   // Events that brought a lane; when none is left slots only fall idle.
   b_.set(refills_, b_.add(b_.get(refills_), b_.convert(b_.any(loaded_), Dtype::I64)));
   b_.set(ids_, ids_after_);
   b_.set_lanes(width_);
   if (trips_.made()) b_.set(trips_, b_.select(free_now_, zero_, b_.get(trips_)));
   steps_before_ = b_.get(steps_);
-  slots_.enter_lanes(ids_after_, loaded_);
+  slots_.enter_lanes(ids_after_, loaded_, first);
 }
 
 Value Refill::goes_on() {

@@ -107,6 +107,7 @@ class LlvmBuilder final : public Builder {
   Value load(ConstPointer p, Dtype dtype) override;
   void store(Pointer p, Value v) override;
   Value masked_load(ConstPointer p, Dtype dtype, Value mask) override;
+  Value expand_load(ConstPointer p, Dtype dtype, Value mask) override;
   void masked_store(Pointer p, Value v, Value mask) override;
   Value load_element(ConstPointer p, Dtype dtype) override;
   Value load_relaxed(ConstPointer p, Dtype dtype) override;

@@ -89,6 +89,13 @@ Value LlvmBuilder::masked_load(ConstPointer p, Dtype dtype, Value mask) {
   return from_storage(masked_access("llvm.masked.load", {type, pointer_}, nullptr, ref(p), dtype, ref(mask)),
                       dtype, n);
 }
+Value LlvmBuilder::expand_load(ConstPointer p, Dtype dtype, Value mask) {
+  const int n = lanes_of(mask);
+  if (n == 1) return masked_load(p, dtype, mask);
+  LLVMTypeRef type = stored_type(dtype, n);
+  return from_storage(masked_access("llvm.masked.expandload", {type}, nullptr, ref(p), dtype, ref(mask)),
+                      dtype, n);
+}
 void LlvmBuilder::masked_store(Pointer p, Value v, Value mask) {
   const int n = lanes_of(v);
   if (n == 1) {

@@ -11,6 +11,7 @@
 #include "ir/region_flow.hpp"
 #include "ops/dot_params.hpp"
 #include "ops/lax.hpp"
+#include "ops/table.hpp"
 #include "passes/analysis/cost.hpp"
 #include "passes/analysis/lane_variance.hpp"
 #include "passes/analysis/updates.hpp"
@@ -135,6 +136,8 @@ constexpr std::int64_t small_array = 64;
 /// Up to which a packet's array stays in the second-level cache, and a shared matrix costs reverse mode
 /// little: its gradient is a sum over lanes.
 constexpr std::int64_t cached_array = 1024, cached_matrix = 4096;
+/// The same of loops that are linear in what differs from lane to lane: they keep no tape.
+constexpr std::int64_t small_linear_array = 256;
 /// Lanes that are enough for all threads.
 constexpr std::int64_t many_lanes = 64;
 
@@ -144,7 +147,21 @@ struct Extent {
   std::int64_t largest = 0, shared_matrix = 0;
   double own = 0, shared = 0;
   bool written_out = true;  // no calls
+  bool linear = true;       // in what differs from lane to lane
 };
+
+/// Whether the equation is linear in the operands that differ from lane to lane, so that reverse mode needs
+/// none of their values.
+bool is_linear(const Met& m) {
+  const Op* op = m.eqn.op;
+  const auto differ = std::ranges::count(m.operands, 1);
+  if (!m.own || op->kind == OpKind::View || op->joins) return true;
+  if (op == &mul_op || op->kind == OpKind::Contract) return differ == 1;
+  if (op == &div_op) return !m.operands[1];
+  if (op == &fma_op) return !m.operands[0] || !m.operands[1];
+  if (op == &select_op) return !m.operands[0];
+  return op == &add_op || op == &sub_op || op == &neg_op || op == &pad_op || op == &reduce_sum_op;
+}
 
 void extend(const Met& m, Extent& extent) {
   const Eqn& e = m.eqn;
@@ -153,6 +170,7 @@ void extend(const Met& m, Extent& extent) {
     const Aval& a = m.graph.aval(e.first_result + r);
     extent.largest = std::max(extent.largest, a.is_list() ? 0 : a.size());
   }
+  extent.linear &= !m.regions && is_linear(m);
   if (m.regions) return;
   if (e.op->kind == OpKind::Contract && m.operands[0] != m.operands[1])
     extent.shared_matrix =
@@ -225,7 +243,8 @@ bool lanes_are_faster(const Extent& extent, const Graph& body, const BatchRule& 
   constexpr double most_shared = 8;
   if (extent.largest <= small_array) return extent.shared <= most_shared * extent.own;
   return extent.largest <= cached_array && extent.shared_matrix <= cached_matrix &&
-         extent.shared <= extent.own && r.size.size >= many_lanes && !is_reversed(body, r);
+         extent.shared <= extent.own && r.size.size >= many_lanes &&
+         ((extent.linear && extent.largest <= small_linear_array) || !is_reversed(body, r));
 }
 
 bool runs_in_lanes(const Graph& body, const BatchRule& r, std::span<const char> varying) {
