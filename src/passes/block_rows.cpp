@@ -6,6 +6,8 @@
 #include "apsis/base/named_scope.hpp"
 #include "ir/copy.hpp"
 #include "ir/regions.hpp"
+#include "ops/dot_order.hpp"
+#include "ops/dot_params.hpp"
 #include "ops/index_params.hpp"
 #include "ops/reduce_params.hpp"
 #include "ops/table.hpp"
@@ -23,6 +25,9 @@ constexpr std::int64_t short_row = 1 << 13;     // bytes; of longer ones a block
 constexpr std::int64_t longest_row = 1 << 18;   // bytes; longer ones leave the cache between two readings
 constexpr std::int64_t rows_at_once = 8;        // by which reductions go through short rows
 constexpr std::int64_t fewest_rows = 24;        // so that one number a row is an array, not in registers
+// Of products: what is made and read again leaves the second cache; a matrix that all rows meet is copied for
+// each block, which is larger for that.
+constexpr std::int64_t worth_products = 1 << 21, product_block_bytes = 1 << 17, most_shared = 1 << 16;
 
 /// Where a value is computed.
 enum class Side : char {
@@ -66,6 +71,13 @@ class Blocking {
     return is_in_block(e) || (is_free(e) && read_[e.first_result]);
   }
   bool keeps_rows(const Eqn& e) const;
+  bool is_product(const Eqn& e) const;
+  /// Whether it is a product of rows with a matrix that all of them meet, its second operand.
+  bool meets_matrix(const Eqn& e) const { return is_product(e) && e.params.as<DotParams>().batch_a.empty(); }
+  /// Whether rows of operand k are read for rows of the result, or all of it.
+  bool reads_rows(const Eqn& e, std::size_t k) const {
+    return !repeats_for_rows(e) && (k == 0 || !meets_matrix(e));
+  }
   bool repeats_for_rows(const Eqn& e) const;
   void place(const Eqn& e);
   void find_readers();
@@ -76,6 +88,8 @@ class Blocking {
   void leave_unconnected();
 
   std::int64_t rows_of_block() const;
+  std::int64_t least_part(const Eqn& e) const;
+  std::int64_t rows_left() const;
   Params with_rows(const Eqn& e, std::int64_t rows) const;
   void add_rows(GraphBuilder& builder, Numbers& numbers, const Numbers& fixed, std::int64_t rows) const;
 
@@ -86,6 +100,7 @@ class Blocking {
   std::vector<char> is_output_;                   // by value
   std::vector<char> read_;                        // by value: in a block
   std::vector<char> rereads_;                     // by equation
+  bool has_products_ = false;                     // in blocks
 };
 
 /// Whether each row of the result is computed from that row of the operands.
@@ -102,6 +117,28 @@ bool Blocking::keeps_rows(const Eqn& e) const {
   return e.op == &reshape_op;
 }
 
+/// Whether it is a product whose rows are computed from those of its first operand: each with a matrix of its
+/// own, or all with one small matrix.
+bool Blocking::is_product(const Eqn& e) const {
+  if (e.op != &dot_general_op || !has_rows(e.first_result) || !has_rows(graph_.operands(e)[0])) return false;
+  const Dtype dtype = graph_.aval(e.first_result).dtype();
+  if (dtype != Dtype::F32 && dtype != Dtype::F64) return false;
+  const auto& p = e.params.as<DotParams>();
+  if (!p.batch_a.empty()) return p.batch_a[0] == 0 && p.batch_b[0] == 0;
+  return std::ranges::find(p.contract_a, 0) == p.contract_a.end() &&
+         static_cast<std::int64_t>(graph_.aval(graph_.operands(e)[1]).bytes()) <= most_shared;
+}
+
+/// The rows that a product must have, so that its sums are in the order of the whole one.
+std::int64_t Blocking::least_part(const Eqn& e) const {
+  const auto& p = e.params.as<DotParams>();
+  const auto operands = graph_.operands(e);
+  const Shape &a = graph_.aval(operands[0]).shape(), &b = graph_.aval(operands[1]).shape();
+  const DotSizes sizes(p, a, b);
+  if (sizes.k < dot_sequential_below || is_k_ordered(p, a, b) || !meets_matrix(e)) return 1;
+  return inline_dot_limit / std::max<std::int64_t>(1, sizes.m / rows_ * sizes.n * sizes.k) + 1;
+}
+
 /// Whether all rows of the result are the same.
 bool Blocking::repeats_for_rows(const Eqn& e) const {
   if (e.result_count != 1 || !has_rows(e.first_result)) return false;
@@ -113,10 +150,15 @@ bool Blocking::repeats_for_rows(const Eqn& e) const {
 
 void Blocking::place(const Eqn& e) {
   Side latest = Side::Before;
-  for (ValueId v : graph_.operands(e)) latest = std::max(latest, side_[v]);
+  bool has_matrix = true;  // outside of blocks
+  const auto operands = graph_.operands(e);
+  for (std::size_t k = 0; k < operands.size(); ++k) {
+    latest = std::max(latest, side_[operands[k]]);
+    has_matrix = has_matrix && (reads_rows(e, k) || side_[operands[k]] <= Side::Free);
+  }
   Side side = latest >= Side::Block ? Side::After : Side::Before;
   if (repeats_for_rows(e) && latest <= Side::Free) side = Side::Free;
-  if (keeps_rows(e) && latest != Side::After) {
+  if ((keeps_rows(e) || (is_product(e) && has_matrix)) && latest != Side::After) {
     if (e.op->kind != OpKind::View)
       side = Side::Block;
     else if (latest != Side::Before)
@@ -142,18 +184,27 @@ void Blocking::find_reads() {
     const Eqn& e = graph_.eqns()[i];
     const bool view = e.op->kind == OpKind::View;
     if (is_in_block(e) ? view && !read_[e.first_result] : !is_free(e) || !read_[e.first_result]) continue;
-    for (ValueId v : graph_.operands(e)) read_[v] = 1;
+    const auto operands = graph_.operands(e);
+    for (std::size_t k = 0; k < operands.size(); ++k)
+      if (repeats_for_rows(e) || reads_rows(e, k)) read_[operands[k]] = 1;
   }
   rereads_.assign(graph_.eqns().size(), 0);
-  std::vector<char> reduced(graph_.value_count(), 0);
+  has_products_ = false;
+  std::vector<char> reduced(graph_.value_count(), 0), multiplied(graph_.value_count(), 0);
   for (std::size_t i = 0; i < graph_.eqns().size(); ++i) {
     const Eqn& e = graph_.eqns()[i];
     if (!is_in_block(e)) continue;
     const auto operands = graph_.operands(e);
     const bool large = std::ranges::any_of(operands, [&](ValueId v) { return is_large(v); });
     const bool of_reduced = std::ranges::any_of(operands, [&](ValueId v) { return reduced[v] != 0; });
-    rereads_[i] = static_cast<char>(large && of_reduced && e.op->kind != OpKind::View);
+    const bool of_product = std::ranges::any_of(operands, [&](ValueId v) { return multiplied[v] != 0; });
+    const bool view = e.op->kind == OpKind::View, product = is_product(e);
+    rereads_[i] = static_cast<char>(!view && ((large && of_reduced) || of_product));
     reduced[e.first_result] = static_cast<char>(of_reduced || (large && reduces(graph_, e)));
+    multiplied[e.first_result] =
+        static_cast<char>((of_product || product) &&
+                          static_cast<std::int64_t>(graph_.aval(e.first_result).bytes()) >= worth_products);
+    has_products_ = has_products_ || meets_matrix(e);
   }
 }
 
@@ -192,7 +243,7 @@ bool Blocking::leave_ends() {
   bool left = false;
   for (const Eqn& e : graph_.eqns()) {
     const ValueId v = e.first_result;
-    if (!is_in_block(e) || read_[v] || reduces(graph_, e)) continue;
+    if (!is_in_block(e) || read_[v] || reduces(graph_, e) || is_product(e)) continue;
     if (e.op->kind != OpKind::View && (is_output_[v] || !joins_loop_after(v))) continue;
     side_[v] = Side::After;
     left = true;
@@ -227,12 +278,24 @@ std::int64_t Blocking::rows_of_block() const {
   for (ValueId v = 0; v < graph_.value_count(); ++v)
     if (has_rows(v) && (read_[v] || side_[v] == Side::Block))
       row = std::max(row, static_cast<std::int64_t>(graph_.aval(v).bytes()) / rows_);
-  if (row > longest_row) return rows_;
+  if (row > longest_row || (row > short_row && has_products_)) return rows_;
   if (row > short_row) return 1;
-  const std::int64_t least = std::max(fewest_rows, block_bytes / row / rows_at_once * rows_at_once);
+  std::int64_t fewest = fewest_rows;
+  for (const Eqn& e : graph_.eqns())
+    if (is_in_block(e) && is_product(e)) fewest = std::max(fewest, least_part(e));
+  const std::int64_t bytes = has_products_ ? product_block_bytes : block_bytes,
+                     least = std::max(fewest, bytes / row / rows_at_once * rows_at_once);
   for (std::int64_t rows = least; rows <= 2 * least; rows += rows_at_once)
     if (rows_ % rows == 0) return rows;
   return least;
+}
+
+/// Behind the last whole block; with one more block where these would be too few.
+std::int64_t Blocking::rows_left() const {
+  const std::int64_t rows = rows_of_block(), left = rows_ % rows;
+  const bool too_few = std::ranges::any_of(
+      graph_.eqns(), [&](const Eqn& e) { return is_in_block(e) && is_product(e) && left < least_part(e); });
+  return left > 0 && too_few ? left + rows : left;
 }
 
 Params Blocking::with_rows(const Eqn& e, std::int64_t rows) const {
@@ -263,7 +326,8 @@ void Blocking::add_rows(GraphBuilder& builder, Numbers& numbers, const Numbers& 
     if (!is_written_in_block(e)) continue;
     const ScopeOf scope(e.scope);
     operands.clear();
-    for (ValueId v : graph_.operands(e)) operands.push_back((repeats_for_rows(e) ? fixed : numbers)[v]);
+    for (ValueId v : graph_.operands(e))
+      operands.push_back((reads_rows(e, operands.size()) ? numbers : fixed)[v]);
     numbers[e.first_result] = append1(builder, *e.op, with_rows(e, rows), operands, e.loc);
   }
 }
@@ -275,8 +339,10 @@ GraphRef Blocking::write() const {
   std::vector<char> taken(graph_.value_count(), 0), kept(graph_.value_count(), 0);
   for (const Eqn& e : graph_.eqns()) {
     if (!is_written_in_block(e)) continue;
-    for (ValueId v : graph_.operands(e)) {
-      if (repeats_for_rows(e)) {
+    const auto operands = graph_.operands(e);
+    for (std::size_t k = 0; k < operands.size(); ++k) {
+      const ValueId v = operands[k];
+      if (!reads_rows(e, k)) {
         if (std::exchange(kept[v], 1)) continue;
         const Eqn* made = graph_.definition(v);
         if (made && made->op->kind == OpKind::Constant)
@@ -304,7 +370,7 @@ GraphRef Blocking::write() const {
   for (const Eqn& e : graph_.eqns())
     if (side_[e.first_result] <= Side::Free) copy.add(e);
 
-  const std::int64_t rows = rows_of_block(), blocks = rows_ / rows, rest = rows_ % rows;
+  const std::int64_t rows = rows_of_block(), rest = rows_left(), blocks = (rows_ - rest) / rows;
   Numbers numbers(graph_.value_count()), same(graph_.value_count());
   GraphBuilder body;
   for (ValueId v : fixed) same[v] = body.input(graph_.aval(v));
@@ -366,12 +432,13 @@ GraphRef Blocking::write() const {
   return builder.finish(copy.outputs());
 }
 
-/// The numbers of rows of large arrays that are reduced row by row.
+/// The numbers of rows of large arrays that are reduced row by row, and of products.
 std::vector<std::int64_t> numbers_of_rows(const Graph& graph) {
   std::vector<std::int64_t> found;
   for (const Eqn& e : graph.eqns()) {
-    if (!reduces(graph, e)) continue;
-    const Aval& aval = graph.aval(graph.operands(e)[0]);
+    const bool product = e.op == &dot_general_op;
+    if (!reduces(graph, e) && !product) continue;
+    const Aval& aval = graph.aval(product ? e.first_result : graph.operands(e)[0]);
     if (static_cast<std::int64_t>(aval.bytes()) < worth_blocks || graph.aval(e.first_result).rank() == 0)
       continue;
     const std::int64_t rows = aval.shape()[0];
