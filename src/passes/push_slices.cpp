@@ -94,9 +94,7 @@ PartOfResult part_of_reshaped(const Shape& from, const Shape& to, const Part& pa
 class Pushing {
  public:
   explicit Pushing(const Graph& graph)
-      : graph_(graph), uses_(count_uses(graph)), wanted_(graph.value_count()), work_(graph.value_count(), 1) {
-    for (const Eqn& e : graph.eqns()) find_work(e);
-  }
+      : graph_(graph), uses_(count_uses(graph)), wanted_(graph.value_count()) {}
 
   /// Whether any op is taken apart.
   bool plan();
@@ -116,7 +114,7 @@ class Pushing {
   const Aval& aval(ValueId v) const { return graph_.aval(v); }
   void want(ValueId v, const Part& part);
   bool is_by_element(const Eqn& e) const { return e.op->kind == OpKind::Elementwise && fusible(graph_, e); }
-  void find_work(const Eqn& e);
+  std::int64_t work_of(const Eqn& e, std::int64_t most) const;
   bool comes_apart(const Eqn& e) const;
   bool is_made_for_others(const Eqn& e) const;
   bool is_made_again(const Eqn& e) const;
@@ -133,7 +131,6 @@ class Pushing {
   const Graph& graph_;
   std::vector<std::uint32_t> uses_;  // by value
   std::vector<Wanted> wanted_;       // by value
-  std::vector<std::int64_t> work_;   // by value: instructions and loads for an element
   GraphBuilder builder_;
   GraphCopy copy_{builder_, graph_};
 };
@@ -214,15 +211,22 @@ bool Pushing::is_made_again(const Eqn& e) const {
   return in_memory && aval(e.first_result).size() >= large && emission_cost(graph_, e) <= 1;
 }
 
-/// What is repeated takes nothing, other arrays a load, slices too: what they are of is asked for itself.
-void Pushing::find_work(const Eqn& e) {
-  constexpr std::int64_t most = 1 << 20;
-  if (e.result_count != 1) return;
-  std::int64_t& work = work_[e.first_result];
-  if (e.op->view_kind == ViewKind::Repeated) work = 0;
-  if (!is_by_element(e)) return;
-  work = emission_cost(graph_, e);
-  for (ValueId v : graph_.operands(e)) work = std::min(work + work_[v], most);
+/// Instructions and loads for an element, counted up to where they are more than `most`. What is repeated
+/// takes nothing, other arrays a load, slices too: what they are of is asked for itself.
+std::int64_t Pushing::work_of(const Eqn& e, std::int64_t most) const {
+  std::vector<ValueId> met = {e.first_result};
+  std::int64_t work = 0;
+  for (std::size_t next = 0; next < met.size() && work <= most; ++next) {
+    const Eqn* made = graph_.definition(met[next]);
+    if (!made || made->result_count != 1 || !is_by_element(*made)) {
+      work += made && made->op->view_kind == ViewKind::Repeated ? 0 : 1;
+      continue;
+    }
+    work += emission_cost(graph_, *made);
+    for (ValueId v : graph_.operands(*made))
+      if (std::ranges::find(met, v) == met.end()) met.push_back(v);
+  }
+  return work;
 }
 
 /// Whether it takes less time to compute elements that several parts have once for each, in the loops that
@@ -230,10 +234,13 @@ void Pushing::find_work(const Eqn& e) {
 bool Pushing::is_cheap_again(const Eqn& e, std::int64_t elements) const {
   constexpr std::size_t cached_bytes = 1 << 20;
   const Aval& made = aval(e.first_result);
-  const std::int64_t cheap = made.bytes() > cached_bytes ? 12 : 8;
-  return is_by_element(e) && !wanted_[e.first_result].in_memory && !wanted_[e.first_result].padded &&
-         item_size(made.dtype()) >= 4 &&
-         (elements - made.size()) * work_[e.first_result] <= cheap * made.size();
+  const std::int64_t cheap = made.bytes() > cached_bytes ? 12 : 8, again = elements - made.size();
+  if (!is_by_element(e) || wanted_[e.first_result].in_memory || wanted_[e.first_result].padded ||
+      item_size(made.dtype()) < 4)
+    return false;
+  constexpr std::int64_t most = 256;
+  const std::int64_t work = work_of(e, most);
+  return work <= most && again * work <= cheap * made.size();
 }
 
 PartOfResult Pushing::part_of_concatenated(const Eqn& e, const Part& part) const {
@@ -352,6 +359,8 @@ bool Pushing::plan() {
     const std::optional<Part> slice = taken_by(graph_, *e);
     const bool moves = slice || is_pad(*e);
     for (ValueId v : operands) {
+      // What few elements become does not matter.
+      if (slice && aval(e->first_result).size() * 16 < aval(v).size()) continue;
       wanted_[v].in_memory |= moves ? wanted_[e->first_result].in_memory : !is_by_element(*e);
       wanted_[v].padded |= is_pad(*e) || (slice && wanted_[e->first_result].padded);
     }

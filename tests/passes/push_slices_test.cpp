@@ -233,6 +233,25 @@ TEST(PushSlices, ComputesLittleAgain) {
   EXPECT_EQ(subs("add(v0, v0)", " v4: f64[398] = concatenate{axis=0}(v2, v3)\n", "v4"), 1);
 }
 
+// What is read several times is computed once for each part, and of what few elements become it does not
+// matter.
+TEST(PushSlices, CountsWhatIsComputedAgainOnce) {
+  const GraphRef made = checked(R"((v0: f64[2000], v1: f64[]) {
+    v2: f64[2000] = mul(v0, v0)
+    v3: f64[2000] = fma(v2, v0, v2)
+    v4: f64[2000] = fma(v3, v2, v3)
+    v5: f64[2000] = fma(v4, v3, v2)
+    v6: f64[1999] = slice{start=[1], limit=[2000], stride=[1]}(v5)
+    v7: f64[1999] = slice{start=[0], limit=[1999], stride=[1]}(v5)
+    v8: f64[1999] = sub(v6, v7)
+    v9: f64[4] = slice{start=[0], limit=[4], stride=[1]}(v5)
+    v10: f64[9] = pad{low=[5], high=[0], interior=[0]}(v9, v1)
+    return v8, v10
+  })");
+  EXPECT_EQ(count_ops(*made, "mul"), 3);
+  EXPECT_EQ(count_ops(*made, "fma"), 9);
+}
+
 /// Code on parts of arrays that get smaller, along one axis or two, elementwise and not.
 std::string random_stencil(std::uint32_t seed) {
   std::mt19937_64 random(seed);
