@@ -80,6 +80,7 @@ class Splitting {
   bool has_columns(ValueId v, std::size_t lead, const Shape& like) const;
   Way way_of(const Eqn& e) const;
   bool is_small_product(const Eqn& e) const;
+  bool is_no_product_of_rows(const Eqn& e) const;
   bool moves_columns(const Eqn& e) const;
   bool is_view_of_others(const Eqn& e) const;
   bool splits(const Eqn& e) { return way_[number(e)] != Way::None && components_[root(number(e))].splits; }
@@ -144,6 +145,19 @@ bool Splitting::is_small_product(const Eqn& e) const {
       return false;
   return p.contract_a.size() == 1 &&
          shape(operands[0])[static_cast<std::size_t>(p.contract_a[0])] < dot_sequential_below;
+}
+
+/// Whether rows of the second operand, as they lie, are no vectors that the product could be computed of: it
+/// is a vector, or contracted along its rows, or these are short. Measured up to 12 entries of a matrix.
+bool Splitting::is_no_product_of_rows(const Eqn& e) const {
+  constexpr std::int64_t most_entries = 12, few_entries = 4;
+  const std::size_t lead = lead_of(e);
+  const auto operands = graph_.operands(e);
+  const Shape left = trailing(shape(operands[0]), lead), right = trailing(shape(operands[1]), lead);
+  const std::int64_t made = trailing(shape(e.first_result), lead).product();
+  const bool along_rows = e.params.as<DotParams>().contract_b[0] + 1 == std::ssize(shape(operands[1]));
+  return made == 1 || (std::max(left.product(), right.product()) <= most_entries &&
+                       (left.size() == 1 || along_rows || made <= few_entries));
 }
 
 Way Splitting::way_of(const Eqn& e) const {
@@ -243,7 +257,7 @@ void Splitting::count(const Eqn& e) {
   Component& c = components_[root(number(e))];
   const Way way = way_[number(e)];
   const std::int64_t count = trailing(shape(e.first_result), lead_of(e)).product();
-  c.moves += moves_columns(e);
+  c.moves += moves_columns(e) || (way == Way::Contracted && is_no_product_of_rows(e));
   if (read_elsewhere_[e.first_result] && count > 1 && !is_view_of_others(e)) {
     ++c.written;
     c.possible = c.possible && item_size(graph_.aval(e.first_result).dtype()) >= 4;
