@@ -23,8 +23,13 @@ constexpr std::array<FftTwoPasses<T>, 4> short_codes() {
 template <class T, int register_bytes>
 constexpr FftCodes<T> codes_of() {
   constexpr int lanes = register_bytes / static_cast<int>(sizeof(T));
-  FftCodes<T> codes{
-      {lanes, lanes / 2, 1}, {}, short_codes<T, lanes>(), store_half<T, lanes>, load_half<T, lanes>};
+  FftCodes<T> codes{{lanes, lanes / 2, 1},
+                    {},
+                    short_codes<T, lanes>(),
+                    store_half<T, lanes>,
+                    load_half<T, lanes>,
+                    each_column<T, lanes, HalfSpectrum<T, lanes>::store_columns>,
+                    each_column<T, lanes, HalfSpectrum<T, lanes>::load_columns>};
   const auto add = [&]<std::size_t... i>(std::index_sequence<i...>) {
     const auto one = [&]<std::size_t index>(std::integral_constant<std::size_t, index>) {
       constexpr int radix = fft_radices[index];

@@ -43,25 +43,55 @@ struct HalfSpectrum {
   }
 
   /// With E and O, the spectra of the even and the odd elements, Z = E + iO, and the spectrum is E + w^k O.
+  [[gnu::always_inline]] static Complex<V> spectrum(const FftHalf<T>& h, const Complex<V>& z,
+                                                    const Complex<V>& mirror, const Complex<V>& w) {
+    const V e_re = z.re + mirror.re, e_im = z.im - mirror.im, o_re = z.im + mirror.im,
+            o_im = mirror.re - z.re;
+    return {all<V>(h.factor) * add_product<V>(subtract_product<V>(e_re, o_im, w.im), o_re, w.re),
+            all<V>(h.imaginary_factor) * add_product<V>(add_product<V>(e_im, o_im, w.re), o_re, w.im)};
+  }
+  [[gnu::always_inline]] static Complex<V> pairs(const FftHalf<T>& h, const Complex<V>& y,
+                                                 const Complex<V>& mirror, const Complex<V>& w) {
+    const V re = all<V>(h.factor), im = all<V>(h.imaginary_factor);
+    const V y_re = y.re * re, y_im = y.im * im, m_re = mirror.re * re, m_im = mirror.im * im;
+    const V e_re = y_re + m_re, e_im = y_im - m_im, d_re = y_re - m_re, d_im = y_im + m_im;
+    return {add_product<V>(subtract_product<V>(e_re, d_im, w.re), d_re, w.im),
+            add_product<V>(add_product<V>(e_im, d_re, w.re), d_im, w.im)};
+  }
+
+  [[gnu::always_inline]] static Complex<V> at(const Planes<T>& planes, std::int64_t i) {
+    return {load<V>(planes.re + i), load<V>(planes.im + i)};
+  }
+  [[gnu::always_inline]] static void put_at(const Planes<T>& planes, std::int64_t i, const Complex<V>& x) {
+    store(planes.re + i, x.re);
+    store(planes.im + i, x.im);
+  }
+  [[gnu::always_inline]] static Complex<V> turns(const FftHalf<T>& h, std::int64_t k) {
+    return {load<V>(h.turns_re + k), load<V>(h.turns_im + k)};
+  }
+
   [[gnu::always_inline]] static void store_at(const FftHalf<T>& h, std::int64_t k) {
     const std::int64_t mirror = h.pairs - k + 1;
-    const V re = load<V>(h.z.re + k), im = load<V>(h.z.im + k), mirror_re = backwards(h.z.re + mirror),
-            mirror_im = backwards(h.z.im + mirror), w_re = load<V>(h.turns_re + k),
-            w_im = load<V>(h.turns_im + k);
-    const V e_re = re + mirror_re, e_im = im - mirror_im, o_re = im + mirror_im, o_im = mirror_re - re;
-    put(h.to + 2 * k,
-        {all<V>(h.factor) * add_product<V>(subtract_product<V>(e_re, o_im, w_im), o_re, w_re),
-         all<V>(h.imaginary_factor) * add_product<V>(add_product<V>(e_im, o_im, w_re), o_re, w_im)});
+    const Complex<V> m{backwards(h.z.re + mirror), backwards(h.z.im + mirror)};
+    put(h.to + 2 * k, spectrum(h, at(h.z, k), m, turns(h, k)));
   }
   [[gnu::always_inline]] static void load_at(const FftHalf<T>& h, std::int64_t k) {
-    const V re = all<V>(h.factor), im = all<V>(h.imaginary_factor);
-    const Complex<V> y = get(h.from + 2 * k), m = get(h.from + 2 * (h.pairs - k + 1 - lanes));
-    const V y_re = y.re * re, y_im = y.im * im, m_re = reversed(m.re, Sequence()) * re,
-            m_im = reversed(m.im, Sequence()) * im;
-    const V w_re = load<V>(h.turns_re + k), w_im = load<V>(h.turns_im + k);
-    const V e_re = y_re + m_re, e_im = y_im - m_im, d_re = y_re - m_re, d_im = y_im + m_im;
-    store(h.z.re + k, add_product<V>(subtract_product<V>(e_re, d_im, w_re), d_re, w_im));
-    store(h.z.im + k, add_product<V>(add_product<V>(e_im, d_re, w_re), d_im, w_im));
+    const Complex<V> m = get(h.from + 2 * (h.pairs - k + 1 - lanes));
+    put_at(
+        h.z, k,
+        pairs(h, get(h.from + 2 * k), {reversed(m.re, Sequence()), reversed(m.im, Sequence())}, turns(h, k)));
+  }
+
+  /// Of lines side by side: element k in the planes at i, its mirror image at j.
+  [[gnu::always_inline]] static void store_columns(const FftHalf<T>& h, std::int64_t k, std::int64_t i,
+                                                   std::int64_t j) {
+    const Complex<V> w{all<V>(h.turns_re[k]), all<V>(h.turns_im[k])};
+    put_at(h.planes, i, spectrum(h, at(h.z, i), at(h.z, j), w));
+  }
+  [[gnu::always_inline]] static void load_columns(const FftHalf<T>& h, std::int64_t k, std::int64_t i,
+                                                  std::int64_t j) {
+    const Complex<V> w{all<V>(h.turns_re[k]), all<V>(h.turns_im[k])};
+    put_at(h.z, i, pairs(h, at(h.planes, i), at(h.planes, j), w));
   }
 };
 
@@ -86,6 +116,14 @@ void load_half(const FftHalf<T>& h) {
   each_element<T, lanes, HalfSpectrum<T, lanes>::load_at>(h, [](const FftHalf<T>& few) {
     if constexpr (lanes > 1) load_half<T, (lanes > 4 ? lanes / 2 : 1)>(few);
   });
+}
+
+/// For the elements 1 … pairs - 1 of `fft_columns` lines.
+template <class T, int lanes, void (*at)(const FftHalf<T>&, std::int64_t, std::int64_t, std::int64_t)>
+void each_column(const FftHalf<T>& h) {
+  constexpr std::int64_t columns = fft_columns<T>;
+  for (std::int64_t k = 1; k < h.pairs; ++k)
+    for (std::int64_t c = 0; c < columns; c += lanes) at(h, k, k * columns + c, (h.pairs - k) * columns + c);
 }
 
 }  // namespace apsis::detail::fft_code

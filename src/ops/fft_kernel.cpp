@@ -191,112 +191,112 @@ class Lines {
     }
   }
 
-  /// Calls work(k, element, mirror element) for the rows k = first … last and `count - k`, in loops that the
-  /// compiler turns into vectors.
-  template <class Work>
-  void each_pair(std::int64_t first, std::int64_t last, std::int64_t count, const Work& work) const {
-    if (columns_ == 1) {
-      for (std::int64_t k = first; k <= last; ++k) work(k, k, count - k);
-    } else {
-      for (std::int64_t k = first; k <= last; ++k)
-        for (std::int64_t c = 0; c < columns_; ++c) work(k, k * columns_ + c, (count - k) * columns_ + c);
-    }
+  /// The half spectrum's elements but the first and the last, from z.
+  FftHalf<T> half_from(Planes<T> z) const {
+    const T factor = inner_scale() / 2;
+    return {.z = z,
+            .from = nullptr,
+            .to = nullptr,
+            .pairs = half(),
+            .turns_re = half_turns_->data(),
+            .turns_im = half_turns_->data() + half() + 1,
+            .factor = factor,
+            .imaginary_factor = (p_.inverse ? T(-1) : T(1)) * factor};
   }
-
+  /// What the inverse transform takes to pairs of elements, to z.
+  FftHalf<T> half_to(Planes<T> z) const {
+    FftHalf<T> call = half_from(z);
+    call.factor = spectrum_factor();
+    call.imaginary_factor = (p_.inverse ? T(1) : T(-1)) * call.factor;
+    return call;
+  }
   /// One line of even n.
   void store_half_line(Planes<T> z, T* to) const {
     const std::int64_t m = half();
-    const T sign = p_.inverse ? T(-1) : T(1), factor = inner_scale() / 2;
     to[0] = (z.re[0] + z.im[0]) * scale_;
     to[2 * m] = (z.re[0] - z.im[0]) * scale_;
     to[1] = to[2 * m + 1] = 0;
-    fft_codes<T>().store_half({.z = z,
-                               .from = nullptr,
-                               .to = to,
-                               .pairs = m,
-                               .turns_re = half_turns_->data(),
-                               .turns_im = half_turns_->data() + m + 1,
-                               .factor = factor,
-                               .imaginary_factor = sign * factor});
+    FftHalf<T> call = half_from(z);
+    call.to = to;
+    fft_codes<T>().store_half(call);
   }
   void load_half_line(const T* from, Planes<T> z) const {
     const std::int64_t m = half();
-    const T inner = p_.doubled ? T(1) : T(0.5), sign = p_.inverse ? T(1) : T(-1);
     z.re[0] = from[0] + from[2 * m];
     z.im[0] = from[0] - from[2 * m];
-    fft_codes<T>().load_half({.z = z,
-                              .from = from,
-                              .to = nullptr,
-                              .pairs = m,
-                              .turns_re = half_turns_->data(),
-                              .turns_im = half_turns_->data() + m + 1,
-                              .factor = inner,
-                              .imaginary_factor = sign * inner});
+    FftHalf<T> call = half_to(z);
+    call.from = from;
+    fft_codes<T>().load_half(call);
   }
-  /// Of all elements of the spectrum but the first and, of even n, the last.
+  /// Of all elements of the spectrum but the first and, of even n, the last: what is written, what is read.
   T inner_scale() const { return p_.doubled ? 2 * scale_ : scale_; }
+  T spectrum_factor() const { return p_.doubled ? T(1) : T(0.5); }
 
   /// From z. Of even n it is the transform of pairs of elements.
   void store_half_spectrum(const Planes<T> z, T* to, Strides out, std::int64_t lines) const {
-    const std::int64_t m = half();
+    const std::int64_t m = half(), columns = columns_;
     const Planes<T> y = !halved_ ? z : z.re == data_.re ? other_ : data_;
-    const T scale = scale_, inner = inner_scale(), sign = p_.inverse ? T(-1) : T(1);
+    if (halved_ && columns == 1) {
+      store_half_line(z, y.re);  // both planes of y are one piece of memory
+      for (std::int64_t k = 0; k <= m; ++k)
+        for (int part : {0, 1}) to[2 * k * out.row + part] = y.re[2 * k + part];
+      return;
+    }
     if (halved_) {
-      const T *const w_re = half_turns_->data(), *const w_im = w_re + m + 1;
-      for (std::int64_t c = 0; c < columns_; ++c) {
-        y.re[c] = (z.re[c] + z.im[c]) * scale;
-        y.re[m * columns_ + c] = (z.re[c] - z.im[c]) * scale;
-        y.im[c] = y.im[m * columns_ + c] = 0;
+      for (std::int64_t c = 0; c < columns; ++c) {
+        y.re[c] = (z.re[c] + z.im[c]) * scale_;
+        y.re[m * columns + c] = (z.re[c] - z.im[c]) * scale_;
+        y.im[c] = y.im[m * columns + c] = 0;
       }
-      const T factor = inner / 2;
-      each_pair(1, m - 1, m, [=](std::int64_t k, std::int64_t i, std::int64_t j) {
-        const T e_re = z.re[i] + z.re[j], e_im = z.im[i] - z.im[j];
-        const T o_re = z.im[i] + z.im[j], o_im = z.re[j] - z.re[i];
-        y.re[i] = factor * std::fma(o_re, w_re[k], std::fma(-o_im, w_im[k], e_re));
-        y.im[i] = sign * factor * std::fma(o_re, w_im[k], std::fma(o_im, w_re[k], e_im));
-      });
+      FftHalf<T> call = half_from(z);
+      call.planes = y;
+      fft_codes<T>().store_half_columns(call);
     } else {
-      for (std::int64_t i = 0; i < (m + 1) * columns_; ++i) {
-        const T factor = i < columns_ ? scale : inner;
+      const T inner = inner_scale(), sign = p_.inverse ? T(-1) : T(1);
+      for (std::int64_t i = 0; i < (m + 1) * columns; ++i) {
+        const T factor = i < columns ? scale_ : inner;
         y.re[i] *= factor;
-        y.im[i] = i < columns_ ? 0 : y.im[i] * (sign * factor);
+        y.im[i] = i < columns ? 0 : y.im[i] * (sign * factor);
       }
     }
-    write_plane(y.re, T(1), 2, out, m + 1, lines, columns_, to);
-    write_plane(y.im, T(1), 2, out, m + 1, lines, columns_, to + 1);
+    write_plane(y.re, T(1), 2, out, m + 1, lines, columns, to);
+    write_plane(y.im, T(1), 2, out, m + 1, lines, columns, to + 1);
   }
 
   /// To `data_`: what the inverse transform takes to the lines, or to pairs of their elements.
   void load_half_spectrum(const T* from, Strides in, std::int64_t lines) const {
-    const std::int64_t m = half();
+    const std::int64_t m = half(), columns = columns_;
     const Planes<T> y = halved_ ? other_ : data_, z = data_;
-    read_plane(from, 2, in, m + 1, lines, columns_, y.re);
-    read_plane(from + 1, 2, in, m + 1, lines, columns_, y.im);
-    const T inner = p_.doubled ? T(1) : T(0.5), sign = p_.inverse ? T(1) : T(-1);
-    for (std::int64_t i = columns_; i < (halved_ ? m : m + 1) * columns_; ++i) {
-      y.re[i] *= inner;
-      y.im[i] *= sign * inner;
+    if (halved_ && columns == 1) {
+      for (std::int64_t k = 0; k <= m; ++k)
+        for (int part : {0, 1}) y.re[2 * k + part] = from[2 * k * in.row + part];
+      return load_half_line(y.re, z);
     }
+    read_plane(from, 2, in, m + 1, lines, columns, y.re);
+    read_plane(from + 1, 2, in, m + 1, lines, columns, y.im);
     if (halved_) {
-      const T *const w_re = half_turns_->data(), *const w_im = w_re + m + 1;
-      for (std::int64_t c = 0; c < columns_; ++c) {
-        const T first = y.re[c], last = y.re[m * columns_ + c];
+      for (std::int64_t c = 0; c < columns; ++c) {
+        const T first = y.re[c], last = y.re[m * columns + c];
         z.re[c] = first + last;
         z.im[c] = first - last;
       }
-      each_pair(1, m - 1, m, [=](std::int64_t k, std::int64_t i, std::int64_t j) {
-        const T e_re = y.re[i] + y.re[j], e_im = y.im[i] - y.im[j];
-        const T d_re = y.re[i] - y.re[j], d_im = y.im[i] + y.im[j];
-        z.re[i] = std::fma(d_re, w_im[k], std::fma(-d_im, w_re[k], e_re));
-        z.im[i] = std::fma(d_im, w_im[k], std::fma(d_re, w_re[k], e_im));
-      });
-    } else {
-      std::fill(z.im, z.im + columns_, T{});
-      each_pair(1, m, p_.length, [=](std::int64_t, std::int64_t i, std::int64_t j) {
+      FftHalf<T> call = half_to(z);
+      call.planes = y;
+      return fft_codes<T>().load_half_columns(call);
+    }
+    // The other half is its mirror image.
+    const T inner = spectrum_factor(), sign = p_.inverse ? T(1) : T(-1);
+    std::fill(z.im, z.im + columns, T{});
+    for (std::int64_t i = columns; i < (m + 1) * columns; ++i) {
+      z.re[i] *= inner;
+      z.im[i] *= sign * inner;
+    }
+    for (std::int64_t k = 1; k <= m; ++k)
+      for (std::int64_t c = 0; c < columns; ++c) {
+        const std::int64_t i = k * columns + c, j = (p_.length - k) * columns + c;
         z.re[j] = z.re[i];
         z.im[j] = -z.im[i];
-      });
-    }
+      }
   }
 
   const FftParams& p_;

@@ -58,8 +58,9 @@ struct FftLines {
 template <class T>
 struct FftHalf {
   Planes<T> z;
-  const T* from;  ///< the half spectrum that is read
-  T* to;          ///< that is written
+  const T* from;          ///< the half spectrum that is read
+  T* to;                  ///< that is written
+  Planes<T> planes = {};  ///< of `fft_columns` lines side by side: in place of either
   std::int64_t pairs;
   const T *turns_re, *turns_im;  ///< w^k
   T factor, imaginary_factor;    ///< of the half spectrum's parts
@@ -97,9 +98,11 @@ struct FftCodes {
   std::array<std::int64_t, fft_widths> lanes;
   std::array<FftCode<T>, fft_radices.size()> of_radix;
   std::array<FftTwoPasses<T>, 4> two_passes;
-  // The elements of one line but for the first and the last:
+  // The elements of one line, or of lines side by side, but for the first and the last:
   void (*store_half)(const FftHalf<T>&);  ///< from z
   void (*load_half)(const FftHalf<T>&);   ///< to z, as the inverse transform takes it
+  void (*store_half_columns)(const FftHalf<T>&);
+  void (*load_half_columns)(const FftHalf<T>&);
 };
 /// For registers of 32 bytes, and for those of 64 that only some processors have.
 template <class T>
