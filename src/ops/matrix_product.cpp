@@ -142,13 +142,14 @@ void add_up_chains(std::int64_t count, std::int64_t steps, std::int64_t left_str
 }
 
 /// A matrix whose rows are without gaps, with a vector. So many rows side by side are more than the processor
-/// fetches from memory by itself.
+/// fetches from memory by itself, and it does not know that short ones are followed by others.
 template <class T>
 void multiply_rows(const Tiles<T>& tiles, std::int64_t m, std::int64_t k, Strided<T> a, const T* b,
                    std::int64_t stride, T* c) {
-  constexpr std::int64_t rows_at_once = 32, most_cached = 16 << 20;  // bytes
-  const std::int64_t bytes = m * k * static_cast<std::int64_t>(sizeof(T)),
-                     next = bytes > most_cached ? steps_at_once : 0;
+  constexpr std::int64_t rows_at_once = 32, most_cached = 16 << 20, short_row = 512;  // bytes
+  const std::int64_t row = k * static_cast<std::int64_t>(sizeof(T)),
+                     of_long = m * row > most_cached ? steps_at_once : 0,
+                     next = row <= short_row ? rows_at_once * a.row_stride : of_long;
   if (stride != 1) {
     T* const copy = panel_memory<T>(0, k);
     for (std::int64_t s = 0; s < k; ++s) copy[s] = b[s * stride];

@@ -275,7 +275,7 @@ void multiply_rows(const Rows<T>& r) {
       each_group([&](int g) {
         Vector block[lanes];
         if (r.next != 0)
-          for (int i = 0; i < lanes; ++i) __builtin_prefetch(row(g * lanes + i) + r.next, 0, 2);
+          for (int i = 0; i < lanes; ++i) __builtin_prefetch(row(g * lanes + i) + r.next);
         load_columns<register_bytes, T>([&](int i) { return row(g * lanes + i); }, 0, block);
         for (int j = 0; j < lanes; ++j) add(sums[g], block[j], vector + j);
       });
