@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "codegen/builder/builder.hpp"
+#include "codegen/builder/control.hpp"
 
 namespace apsis::detail {
 namespace {
@@ -239,6 +240,37 @@ TEST(Builder, PlacesAreWrittenOnce) {
   std::iota(numbers, numbers + 20, 100);
   reinterpret_cast<void (*)(std::int64_t*, std::int64_t)>(code->find("f"))(numbers, 2);
   EXPECT_EQ(numbers[0], 106 + 109 + 112 + 115 + 118);
+}
+
+/// What a loop's counter is multiplied with is added up instead, and products of products, whatever the
+/// counter goes on by.
+TEST(Builder, MultiplesOfCountersCountAlong) {
+  for (const bool jumps : {false, true}) {
+    const auto b = make_builder({});
+    const Type parameters[] = {pointer_type, {Dtype::I64, 1}};
+    b->begin(b->declare("f", parameters, {}, true));
+    const Variable i = b->make_variable(b->index(1)), sum = b->make_variable(b->index(0));
+    const Variable carried[] = {i, sum};
+    LoopBlocks loop(*b, carried);
+    const Value now = b->get(i), odd = b->mul(now, b->index(21)),
+                more = b->mul(b->add(odd, b->index(2)), b->index(50));
+    b->set(sum, b->add(b->get(sum), b->add(more, odd)));
+    const Value further = b->add(now, b->index(3));
+    const Value next =
+        jumps ? b->select(b->compare(Compare::Gt, further, b->parameter(1)), b->parameter(1), further)
+              : further;
+    b->set(i, next);
+    loop.close(b->compare(Compare::Ne, now, b->parameter(1)), Likely::True);
+    b->store(b->pointer_parameter(0), b->get(sum));
+    b->return_values({});
+    b->end();
+    EXPECT_EQ(b->text().find(" mul ") != std::string::npos, jumps);
+    const auto code = b->finish({});
+    std::int64_t expected = 0, found = 0;
+    for (std::int64_t k = 1; k <= 31; k += 3) expected += (21 * k + 2) * 50 + 21 * k;
+    reinterpret_cast<void (*)(std::int64_t*, std::int64_t)>(code->find("f"))(&found, 31);
+    EXPECT_EQ(found, expected);
+  }
 }
 
 TEST(Builder, BytesPointersAndConstants) {

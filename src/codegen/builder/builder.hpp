@@ -79,6 +79,9 @@ struct BuilderOptions {
   /// The same for those that the library holds: after so many uses they are called there, which costs no
   /// compile time.
   int inline_library_uses = 2;
+  /// Multiples of a loop's counter are carried along, as strides are. Where carried values are kept in memory
+  /// a multiplication is faster.
+  bool carries_multiples = true;
 };
 
 struct CodeOptions {

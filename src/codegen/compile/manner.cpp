@@ -71,6 +71,7 @@ BuilderOptions builder_options(const Graph& graph, const CodegenOptions& options
   constexpr int often = 4;
   BuilderOptions result{.isa = options.isa};
   if (level != Level::None) return result;
+  result.carries_multiples = false;
   result.inline_library_uses = 0;
   std::unordered_map<const Graph*, Counts> of_graphs;
   const Counts& counts = count_costly(graph, of_graphs);

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "apsis/base/error.hpp"
+#include "codegen/llvm/lean_passes.hpp"
 #include "codegen/llvm/llvm_builder.hpp"
 #include "codegen/llvm/pass_gate.hpp"
 #include "codegen/llvm/target.hpp"
@@ -32,7 +33,8 @@ void keep_diagnosis(LLVMDiagnosticInfoRef info, void* text) {
 LlvmBuilder::LlvmBuilder(const BuilderOptions& options)
     : isa_(options.isa),
       inline_uses_(options.inline_uses),
-      inline_library_uses_(options.inline_library_uses) {
+      inline_library_uses_(options.inline_library_uses),
+      carries_multiples_(options.carries_multiples) {
   const int bytes = vector_bytes_of(isa_);
   context_ = LLVMContextCreate();
   LLVMContextSetDiagnosticHandler(context_, keep_diagnosis, &diagnosis_);
@@ -94,19 +96,9 @@ std::vector<std::byte> LlvmBuilder::object(const CodeOptions& options) {
   LLVMDisposeTargetData(layout);
   std::optional<PassGate> gate;  // the fast level has none of the passes that it leaves out
   if (options.level != Level::None) gate.emplace(context_, module_);
-  char* message = nullptr;
-  LLVMMemoryBufferRef object = nullptr;
-  const bool failed =
-      LLVMTargetMachineEmitToMemoryBuffer(target.machine(), module_, LLVMObjectFile, &message, &object);
-  if (failed) diagnosis_ += take(message);
-  if (failed || !diagnosis_.empty()) {
-    if (object) LLVMDisposeMemoryBuffer(object);
-    throw InternalError("code generation failed: " + diagnosis_);
-  }
-  const std::unique_ptr<LLVMOpaqueMemoryBuffer, void (*)(LLVMMemoryBufferRef)> owner(object,
-                                                                                     LLVMDisposeMemoryBuffer);
-  const auto* first = reinterpret_cast<const std::byte*>(LLVMGetBufferStart(object));
-  return {first, first + LLVMGetBufferSize(object)};
+  std::vector<std::byte> object = emit_object(target.machine(), module_);
+  if (!diagnosis_.empty()) throw InternalError("code generation failed: " + diagnosis_);
+  return object;
 }
 
 std::string LlvmBuilder::text() const { return take(LLVMPrintModuleToString(module_)); }

@@ -42,7 +42,9 @@ Operand LlvmBuilder::phi(Type type) { return Pointer{LLVMBuildPhi(ir_, type_of(t
 void LlvmBuilder::add_incoming(Operand phi, Operand v, Block from) {
   LLVMValueRef value = ref(Pointer{v.handle});
   LLVMBasicBlockRef block = ref(from);
-  LLVMAddIncoming(ref(Pointer{phi.handle}), &value, &block, 1);
+  LLVMValueRef counter = ref(Pointer{phi.handle});
+  LLVMAddIncoming(counter, &value, &block, 1);
+  carry_multiples(counter, value);
 }
 
 }  // namespace apsis::detail

@@ -232,6 +232,9 @@ class LlvmBuilder final : public Builder {
   LLVMValueRef place_sum(LLVMValueRef a, LLVMValueRef b);
   LLVMValueRef place_product(LLVMValueRef a, LLVMValueRef b);
   LLVMValueRef address_at(LLVMValueRef p, LLVMValueRef bytes);
+  bool varies_here(LLVMValueRef v, int depth = 0) const;
+  LLVMValueRef multiple(LLVMValueRef counter, LLVMValueRef factor);
+  void carry_multiples(LLVMValueRef counter, LLVMValueRef next);
   template <class F>
   LLVMValueRef once(LLVMOpcode what, LLVMValueRef a, LLVMValueRef b, const F& make);
   Value constant(Dtype dtype, std::uint64_t bits, int lanes);
@@ -255,6 +258,7 @@ class LlvmBuilder final : public Builder {
 
   Isa isa_;
   int inline_uses_, inline_library_uses_;
+  bool carries_multiples_;
   int lanes_ = 1;
   LLVMContextRef context_;
   LLVMModuleRef module_;
@@ -269,6 +273,10 @@ class LlvmBuilder final : public Builder {
   std::deque<Divided> divided_;
   std::int64_t time_ = 0;  // pieces and parts begun
   std::unordered_map<Computed, LLVMValueRef, Computed::Hash> computed_;
+  struct Multiple {
+    LLVMValueRef factor, phi;
+  };
+  std::unordered_map<LLVMValueRef, std::vector<Multiple>> multiples_;  // by counter of a loop
   std::unordered_map<std::string, Named> named_;
   std::unordered_map<std::string, Function> rare_;
 };
