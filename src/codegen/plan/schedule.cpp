@@ -138,24 +138,23 @@ struct Made {
   std::uint32_t reads = 0;
 };
 
-/// How many arrays an equation of a cluster reads that are in memory when the cluster runs. What another
-/// equation of the cluster makes for it alone goes where it goes, and counts as what that one reads.
-std::size_t arrays_read(const Graph& graph, const Eqn& e, const std::vector<Made>& made, const Place& place,
-                        int depth = 0) {
-  constexpr std::size_t too_many = 1 << 10;
-  constexpr int deepest = 8;
-  std::size_t arrays = depth > deepest ? too_many : 0;
+/// Whether an equation of a cluster reads one array that is in memory when the cluster runs. What another one
+/// of the cluster makes of repeated elements, for it alone, goes where it goes, and is none.
+bool reads_one_array(const Graph& graph, const Eqn& e, const std::vector<Made>& made, const Place& place) {
+  const auto of_repeated = [&](ValueId v) {
+    return std::ranges::all_of(graph.operands(*graph.definition(v)),
+                               [&](ValueId o) { return is_repeated(graph, o); });
+  };
+  int arrays = 0;
   for (ValueId v : graph.operands(e)) {
     if (is_repeated(graph, v)) continue;
     const Made& m = made[v];
     if (!m.place || m.place->shape != place.shape || m.place->step != place.step)
       ++arrays;
-    else
-      arrays += m.movable && m.reads == 1 && arrays <= 1
-                    ? arrays_read(graph, *graph.definition(v), made, place, depth + 1)
-                    : too_many;
+    else if (!m.movable || m.reads > 1 || !of_repeated(v))
+      return false;
   }
-  return std::min(arrays, too_many);
+  return arrays <= 1;
 }
 
 /// Equations that read one array, and that one later loop reads, become part of that loop: it then reads
@@ -190,7 +189,7 @@ void put_off(const Graph& graph, const UpdateOrder& updates, const std::vector<c
     if (e.result_count == 1 && made[e.first_result].movable) {
       const Readers& r = readers[e.first_result];
       if (r.any && !r.otherwise && r.place.shape == place.shape && r.place.step > place.step &&
-          arrays_read(graph, e, made, place) <= 1)
+          reads_one_array(graph, e, made, place))
         place.step = r.place.step;
     }
     const auto operands = graph.operands(e);
