@@ -543,6 +543,24 @@ namespace apsis {
 
 using namespace detail;
 
+namespace {
+
+bool only_first_is_complex(const Operand& a, const Operand& b) {
+  return is_complex(a.array.dtype(a.loc)) && !is_complex(b.array.dtype(a.loc));
+}
+
+/// Of a complex number and a real one: as in C99, the op is on each part.
+Array on_parts(const Op& op, const Array& z, const Array& r, Loc loc) {
+  const LocScope place(loc);
+  const Operands o = matched(op.name, z, r, loc);
+  const Array in[] = {o.a, parts_of(o.b).re};
+  Array out;
+  on_each_part(op, {}, in, {&out, 1});
+  return out;
+}
+
+}  // namespace
+
 Array operator+(const Operand& a, const Operand& b) {
   const Operands o = matched("add", a.array, b.array, a.loc);
   if (o.a.dtype() == Dtype::Bool) return bind1(bit_or_op, {}, {o.a, o.b}, a.loc);
@@ -555,13 +573,18 @@ Array operator-(const Operand& a, const Operand& b) {
 }
 
 Array operator*(const Operand& a, const Operand& b) {
+  if (only_first_is_complex(a, b)) return on_parts(mul_op, a.array, b.array, a.loc);
+  if (only_first_is_complex(b, a)) return on_parts(mul_op, b.array, a.array, a.loc);
   const Operands o = matched("mul", a.array, b.array, a.loc);
   if (o.a.dtype() == Dtype::Bool) return bind1(bit_and_op, {}, {o.a, o.b}, a.loc);
   check_operand(mul_op, number_dtypes, o.a, a.loc);
   return bind1(mul_op, {}, {o.a, o.b}, a.loc);
 }
 
-Array operator/(const Operand& a, const Operand& b) { return bind_floating(div_op, a.array, b.array, a.loc); }
+Array operator/(const Operand& a, const Operand& b) {
+  if (only_first_is_complex(a, b)) return on_parts(div_op, a.array, b.array, a.loc);
+  return bind_floating(div_op, a.array, b.array, a.loc);
+}
 Array operator%(const Operand& a, const Operand& b) { return remainder(a.array, b.array, a.loc); }
 
 Array operator-(const Operand& a) {

@@ -12,9 +12,10 @@ namespace apsis {
 Array operator+(const Operand& a, const Operand& b);
 /// a - b. Integers wrap. Throws for booleans.
 Array operator-(const Operand& a, const Operand& b);
-/// a · b; on booleans, and.
+/// a · b; on booleans, and. Of a complex number and a real one: each part times the real one, as in C99.
 Array operator*(const Operand& a, const Operand& b);
-/// True division: integers become floating (64-bit ones f64, others f32).
+/// True division: integers become floating (64-bit ones f64, others f32). Of a complex number by a real one:
+/// each part by it.
 Array operator/(const Operand& a, const Operand& b);
 /// a - b·floor(a / b), with the sign of b, as Python's %. Integers: 0 where b is 0.
 Array operator%(const Operand& a, const Operand& b);

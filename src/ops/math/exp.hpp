@@ -117,20 +117,23 @@ PowerOfTwo<M> split_power(Real<M> k, Real<M> shifted) {
           from_bits((to_bits(shifted) - to_bits(half)) << L::mantissa_bits)};
 }
 
-/// (1 + p) 2^k, with k + 2 bias in the low bits of `shifted`.
+/// (1 + p) 2^k, with k + 2 bias in the low bits of `shifted`; k is such that nothing underflows.
 template <Model M>
-Real<M> scale_by_power(Real<M> p, Real<M> k, Real<M> shifted) {
+Real<M> scale_by_large_power(Real<M> p, Real<M> k, Real<M> shifted) {
   const auto [first, second] = split_power(k, shifted);
   return fma(p, first, first) * second;
 }
 
-/// The same, and 0 where it `vanishes` (masks of attention put -1e9 or -infinity): a product that underflows
-/// takes processors a hundred cycles, one with 0 none more. Nothing waits for this choice, as the sum 1 + p
-/// takes longer.
+/// The same for every k. A product that underflows takes processors a hundred cycles. Added to the smallest
+/// normal number it is rounded in the same way, and does not; the bits of the two numbers then differ by its
+/// own.
 template <Model M>
-Real<M> scale_by_power(Real<M> p, Real<M> k, Real<M> shifted, Mask<M> vanishes) {
+Real<M> scale_by_power(Real<M> p, Real<M> k, Real<M> shifted) {
+  using T = typename M::Scalar;
+  using L = Format<T>;
+  const Real<M> base = select(k < T(1 - L::bias), L::smallest_normal, k.constant(0));
   const auto [first, second] = split_power(k, shifted);
-  return fma(p, first, first) * select(vanishes, typename M::Scalar(0), second);
+  return from_bits(to_bits(fma(fma(p, first, first), second, base)) - to_bits(base));
 }
 
 /// e^x. Error below 1.2 ULP.
@@ -139,7 +142,7 @@ Real<M> exp(Real<M> x) {
   using C = ExpConstants<typename M::Scalar>;
   const Real<M> bounded = at_least(at_most(x, C::highest), C::lowest);
   const auto [k, r, shifted] = reduce_ln2(bounded, typename M::Scalar(2 * Format<typename M::Scalar>::bias));
-  return scale_by_power(expm1_reduced(r), k, shifted, x < C::lowest);
+  return scale_by_power(expm1_reduced(r), k, shifted);
 }
 
 /// 2^x. Error below 1 ULP; exact where x is an integer.
@@ -152,7 +155,7 @@ Real<M> exp2(Real<M> x) {
   const Real<M> shifted = bounded + shifter;
   const Real<M> k = shifted - shifter;
   const Real<M> r = bounded - k;
-  return scale_by_power(exp2m1_reduced(r), k, shifted, x < C::lowest2);
+  return scale_by_power(exp2m1_reduced(r), k, shifted);
 }
 
 /// e^x - 1. Error below 1.7 ULP.

@@ -48,7 +48,7 @@ template <Model M>
 Real<M> half_exp(Real<M> x) {
   using T = typename M::Scalar;
   const auto [k, r, shifted] = reduce_ln2(at_most(x, SinhConstants<T>::highest), T(2 * Format<T>::bias - 1));
-  return scale_by_power(expm1_reduced(r), k, shifted);
+  return scale_by_large_power(expm1_reduced(r), k, shifted);
 }
 
 /// Hyperbolic sine. Error below 1.8 ULP.
