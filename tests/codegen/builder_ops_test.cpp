@@ -8,6 +8,7 @@
 #include <cstring>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "codegen/builder/builder.hpp"
@@ -51,9 +52,27 @@ std::vector<Bits> edges() {
   } else if constexpr (std::is_floating_point_v<T>) {
     using L = std::numeric_limits<T>;
     const T whole = std::ldexp(T(1), L::digits - 1);  // from here on every float is an integer
-    for (T x : {T(0), T(0.3), T(0.5), T(1), T(1.5), T(2.5), T(3.1415926), L::min(), L::denorm_min(), L::max(),
-                L::infinity(), whole - T(0.5), whole, whole + T(1), T(4097.25), T(65504), T(65520),
-                T(1) + L::epsilon(), T(1e-7)}) {
+    for (T x : {T(0),
+                T(0.3),
+                T(0.5),
+                T(1),
+                T(1.5),
+                T(2.5),
+                T(3.1415926),
+                L::min(),
+                L::denorm_min(),
+                L::max(),
+                L::infinity(),
+                whole - T(0.5),
+                whole,
+                whole + T(1),
+                T(4097.25),
+                T(65504),
+                T(65520),
+                T(1) + L::epsilon(),
+                T(1e-7),
+                5 * L::denorm_min(),
+                L::min() * whole}) {
       put(x);
       put(-x);
     }
@@ -114,6 +133,39 @@ bool is_nan(Bits b, Dtype d) {
 template <class T>
 using Unsigned = std::make_unsigned_t<T>;
 
+/// Divisors that are known are multiplied by.
+template <class T, class L = std::numeric_limits<T>>
+constexpr T divisors[] = {T(3),
+                          T(-3),
+                          T(10),
+                          T(0.1),
+                          T(7),
+                          T(1.5),
+                          T(1e-3),
+                          T(-0.9),
+                          T(1) + L::epsilon(),
+                          T(2),
+                          T(-8),
+                          T(0.25),
+                          L::min(),
+                          L::denorm_min(),
+                          L::max(),
+                          L::infinity(),
+                          T(0)};
+
+template <class T, std::size_t... i>
+void add_quotients(std::vector<Case>& cases, std::index_sequence<i...>) {
+  const Dtype d = dtype_of<T>;
+  (cases.push_back({"div.known" + std::to_string(i) + '.' + std::string(name_of(d)),
+                    {d},
+                    d,
+                    [](Builder& b, const Value* v, Dtype) {
+                      return b.div(v[0], b.constant(dtype_of<T>, bits_of<T>(divisors<T>[i])));
+                    },
+                    [](const Bits* in, Bits& out) { out = bits_of<T>(of_bits<T>(in[0]) / divisors<T>[i]); }}),
+   ...);
+}
+
 template <class T>
 void add_float_cases(std::vector<Case>& cases) {
   const Dtype d = dtype_of<T>;
@@ -140,6 +192,7 @@ void add_float_cases(std::vector<Case>& cases) {
   APSIS_BINARY(sub, x - y);
   APSIS_BINARY(mul, x * y);
   APSIS_BINARY(div, x / y);
+  add_quotients<T>(cases, std::make_index_sequence<std::size(divisors<T>)>());
   APSIS_UNARY(neg, -x);
   APSIS_UNARY(sqrt, std::sqrt(x));
   APSIS_UNARY(abs, std::fabs(x));

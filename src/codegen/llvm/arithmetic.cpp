@@ -1,7 +1,12 @@
 // Arithmetic of the Emitter: one LLVM operation each, without flags.
 
+#include <bit>
+#include <type_traits>
+
 #include "apsis/base/error.hpp"
+#include "codegen/builder/known_divisor.hpp"
 #include "codegen/llvm/llvm_builder.hpp"
+#include "core/undefined_memory.hpp"
 
 namespace apsis::detail {
 
@@ -78,7 +83,58 @@ Value LlvmBuilder::mul(Value a, Value b) {
 Value LlvmBuilder::div(Value a, Value b) {
   check_equal(a, b);
   APSIS_ASSERT(is_float_value(a.dtype));
+  if (const auto y = known_number(b)) {
+    const std::optional<Value> result =
+        a.dtype == Dtype::F64 ? divided_by(a, *y) : divided_by(a, static_cast<float>(*y));
+    if (result) return *result;
+  }
   return {LLVMBuildFDiv(ir_, ref(a), ref(b), ""), a.dtype};
+}
+
+/// What all lanes hold, if that is known.
+std::optional<double> LlvmBuilder::known_number(Value v) {
+  LLVMValueRef one = ref(v);
+  if (!LLVMIsConstant(one)) return {};
+  for (int lane = 0, lanes = lanes_of(v); lanes > 1 && lane < lanes; ++lane) {
+    const LLVMValueRef of_lane = LLVMGetAggregateElement(ref(v), static_cast<unsigned>(lane));
+    if (lane > 0 && of_lane != one) return {};
+    one = of_lane;
+  }
+  if (!one || !LLVMIsAConstantFP(one)) return {};
+  LLVMBool rounded;
+  return LLVMConstRealGetDouble(one, &rounded);
+}
+
+/// x / y without the divider, if there is a way: the inverse may be exact. Else by two products, and by the
+/// divider where x is too small for them.
+template <class T>
+std::optional<Value> LlvmBuilder::divided_by(Value x, T y) {
+  const int lanes = lanes_of(x);
+  const Dtype bits_dtype = x.dtype == Dtype::F64 ? Dtype::U64 : Dtype::U32;
+  const auto number = [&](T c) {
+    using Bits = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
+    return constant(x.dtype, std::bit_cast<Bits>(c), lanes);
+  };
+  if (has_exact_inverse(y)) return mul(x, number(1 / y));
+  // Lanes at rest, which have any values, must not decide anything where memory is marked.
+  if (lanes == 1 || marks_memory) return {};
+  const auto d = known_divisor(y);
+  if (!d) return {};
+  const Value fast = fma(x, number(d->high), mul(x, number(d->low)));
+  // Without the sign; 0 becomes the greatest number.
+  const Value one = constant(bits_dtype, 1, lanes), twice = shift_left(bitcast(x, bits_dtype), one);
+  const Value least = shift_left(bitcast(number(d->least), bits_dtype), one);
+  const Value small = compare(Compare::Lt, sub(twice, one), sub(least, one));
+  const Block before = position(), cold = make_block("small"), after = make_block("divided");
+  branch(any(small), cold, after, Likely::False);
+  set_position(cold);
+  const Value slow{LLVMBuildFDiv(ir_, ref(x), ref(number(y)), ""), x.dtype};
+  jump(after);
+  set_position(after);
+  const Value result{phi({x.dtype, lanes}).handle, x.dtype};
+  add_incoming(result, fast, before);
+  add_incoming(result, slow, cold);
+  return result;
 }
 Value LlvmBuilder::fma(Value a, Value b, Value c) {
   check_equal(a, b);

@@ -3,6 +3,7 @@
 #include <llvm-c/Core.h>
 
 #include <deque>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -241,6 +242,9 @@ class LlvmBuilder final : public Builder {
   Value zero(Dtype dtype, int lanes) { return constant(dtype, 0, lanes); }
   LLVMValueRef intrinsic(const char* name, std::initializer_list<LLVMTypeRef> overloads,
                          std::initializer_list<LLVMValueRef> arguments);
+  std::optional<double> known_number(Value v);
+  template <class T>
+  std::optional<Value> divided_by(Value x, T y);
   Value unary_intrinsic(const char* name, Value a);
   LLVMValueRef mask_integer(Value mask);
   Value float_of_half(Value a);
