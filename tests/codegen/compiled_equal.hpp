@@ -4,12 +4,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
 #include "codegen/compile/compile.hpp"
+#include "codegen/plan/in_place.hpp"
 #include "core/list.hpp"
 #include "ops/lax.hpp"
+#include "runtime/execute.hpp"
 #include "runtime/region.hpp"
 
 namespace apsis::detail {
@@ -38,6 +41,33 @@ inline bool same_bits(const Array& a, const Array& b) {
 }
 
 inline std::string shown(const Array& a) { return a.aval().is_list() ? to_string(a.aval()) : to_string(a); }
+
+/// Runs the program with its results made in the memory of those inputs that they may overwrite, if there are
+/// any; `shared`: how many.
+inline std::vector<Array> run_over_inputs(const Graph& graph, const Program& program,
+                                          std::span<const Array> inputs, int& shared) {
+  const std::vector<std::int32_t> under = overwritable_inputs(graph);
+  shared = static_cast<int>(std::ranges::count_if(under, [](std::int32_t i) { return i >= 0; }));
+  const auto is_list = [](const Aval& a) { return a.is_list(); };
+  if (shared == 0 || std::ranges::any_of(program.inputs, is_list) ||
+      std::ranges::any_of(program.outputs, is_list))
+    return {};
+  std::vector<Array> given, results;
+  std::vector<const void*> in;
+  std::vector<void*> out;
+  for (const Array& a : inputs) {
+    given.push_back(allocate(a.aval()));
+    std::memcpy(mutable_data<void>(given.back()), data_of(a), a.aval().bytes());
+    in.push_back(data_of(given.back()));
+  }
+  for (std::size_t o = 0; o < under.size(); ++o) {
+    results.push_back(under[o] >= 0 ? given[static_cast<std::size_t>(under[o])]
+                                    : allocate(program.outputs[o]));
+    out.push_back(static_cast<BufferNode*>(results[o].node())->data);
+  }
+  execute(program, graph, in.data(), out.data());
+  return results;
+}
 
 inline void expect_compiled_equal(const Graph& graph, std::span<const Array> inputs) {
   verify(graph);
@@ -69,6 +99,12 @@ inline void expect_compiled_equal(const Graph& graph, std::span<const Array> inp
           << "output " << i << ", lanes " << lanes << ", level " << level << ", part " << part << ", calls "
           << calls << "\n"
           << to_string(graph) << "\ncompiled " << shown(got[i]) << "\nevaluator " << shown(expected[i]);
+    int shared = 0;
+    const std::vector<Array> over = run_over_inputs(graph, *program, inputs, shared);
+    for (std::size_t i = 0; i < over.size(); ++i)
+      ASSERT_TRUE(same_bits(over[i], expected[i]))
+          << "output " << i << ", in the memory of inputs\n"
+          << to_string(graph) << "\ncompiled " << shown(over[i]) << "\nevaluator " << shown(expected[i]);
   }
 }
 

@@ -198,5 +198,19 @@ TEST(Contractions, LargeLoopsThatMakeTheProductTheyRead) {
   expect_compiled_equal(layer_text("f32", "", 40, 9001, 72, true));
 }
 
+/// What the loop reads of the product's operand again is not where it has written.
+TEST(Contractions, LoopsDoNotWriteOverTheRowsTheyRead) {
+  for (std::string dtype : {"f32", "f64"})
+    for (std::int64_t columns : {64, 128}) {
+      const std::string matrix = dtype + "[512," + std::to_string(columns) + "]",
+                        square = dtype + "[" + std::to_string(columns) + "," + std::to_string(columns) + "]";
+      for (const char* batched : {"k_ordered=true", "k_ordered=false"})
+        expect_compiled_equal("(v0: " + matrix + ", v1: " + square + ") {\n v2: " + matrix +
+                              " = dot_general{contract_a=[1], contract_b=[1], batch_a=[], batch_b=[], " +
+                              batched + "}(v0, v1)\n v3: " + matrix + " = abs(v2)\n v4: " + matrix +
+                              " = add(v3, v0)\n return v4\n}");
+    }
+}
+
 }  // namespace
 }  // namespace apsis::detail

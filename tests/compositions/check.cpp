@@ -58,10 +58,16 @@ class Checker {
     const std::span<const Setting> all = settings();
     const std::size_t count = all.size();
     for (std::size_t i : {seed_ % count, (seed_ / count + seed_ + 1) % count}) {
-      const Array got = detail::run(*detail::compile(*staged.graph, all[i].options), staged.inputs)[0];
-      if (!same(got, wanted))
-        return fail("bits", std::string("compiled ") + all[i].name + ": " + to_string(got) +
+      const auto program = detail::compile(*staged.graph, all[i].options);
+      const auto differs = [&](const Array& got, const char* how) {
+        return fail("bits", how + std::string(all[i].name) + ": " + to_string(got) +
                                 "\nby the evaluator: " + to_string(wanted));
+      };
+      const Array got = detail::run(*program, staged.inputs)[0];
+      if (!same(got, wanted)) return differs(got, "compiled ");
+      int shared = 0;
+      const std::vector<Array> over = detail::run_over_inputs(*staged.graph, *program, staged.inputs, shared);
+      if (!over.empty() && !same(over[0], wanted)) return differs(over[0], "in the memory of inputs ");
     }
     return {};
   }

@@ -20,11 +20,15 @@ bool divides_into_vectors(const Shape& shape) {
                              [](std::int64_t n) { return n > 0 && (n % widest == 0 || (n & (n - 1)) == 0); });
 }
 
-/// Whether the equation has read its operands when it has been written, so that nothing refers to them later.
-bool reads_at_once(const Graph& graph, const Eqn& e) {
+/// Whether the equation has read its operands before an element of `value` is written elsewhere than where it
+/// reads next.
+bool reads_at_once(const Graph& graph, const Eqn& e, ValueId value) {
   constexpr std::int64_t always_in_registers = 4;
   if (may_be_view(e)) return in_registers(graph.aval(e.first_result), always_in_registers);
-  return fusible(graph, e) || e.op->kind == OpKind::Reduce || e.op->kind == OpKind::Contract;
+  // Elementwise code behind a product may be one loop with it, which reads rows again after it has written
+  // some.
+  if (e.op->kind == OpKind::Contract) return graph.aval(e.first_result).size() != graph.aval(value).size();
+  return fusible(graph, e) || e.op->kind == OpKind::Reduce;
 }
 
 /// The equations that `v` is computed by.
@@ -75,21 +79,23 @@ class Inputs {
       value = graph_.operands(*e)[static_cast<std::size_t>(operand)];
     }
     if (!first || taken_[value] || std::ranges::count(graph_.operands(*first), value) != 1) return -1;
-    return all_before(value, ancestors(graph_, first->first_result), first) ? take(value) : -1;
+    const ValueId changed = first->first_result;
+    return all_before(value, changed, ancestors(graph_, changed), first) ? take(value) : -1;
   }
 
  private:
   bool is_free(ValueId input, ValueId value, const std::vector<char>& before) const {
-    return !taken_[input] && alike(input, value) && all_before(input, before, nullptr);
+    return !taken_[input] && alike(input, value) && all_before(input, value, before, nullptr);
   }
   bool alike(ValueId a, ValueId b) const {
     return graph_.aval(a).dtype() == graph_.aval(b).dtype() &&
            graph_.aval(a).shape() == graph_.aval(b).shape();
   }
-  bool all_before(ValueId input, const std::vector<char>& before, const Eqn* last) const {
+  /// Whether what reads the input, but for `last`, is among what `value` is computed by, and keeps nothing.
+  bool all_before(ValueId input, ValueId value, const std::vector<char>& before, const Eqn* last) const {
     return std::ranges::all_of(readers_[input], [&](const Eqn* e) {
       return e == last ||
-             (before[static_cast<std::size_t>(e - graph_.eqns().data())] && reads_at_once(graph_, *e));
+             (before[static_cast<std::size_t>(e - graph_.eqns().data())] && reads_at_once(graph_, *e, value));
     });
   }
   std::int32_t take(ValueId input) {
