@@ -183,7 +183,10 @@ void LlvmBuilder::function(const char* name, FunctionBody body, const void* cont
       return f;
     };
     // What it returns is known once it was written, if only to be thrown away.
-    if (named.results.empty()) LLVMDeleteFunction(info(define({}, false)).value);
+    if (named.results.empty()) {
+      LLVMDeleteFunction(info(define({}, false)).value);
+      computed_.clear();  // what comes next may have the addresses of what was there
+    }
     const std::vector<Type> types = named.results;
     named.function = define(types, true);
   }
