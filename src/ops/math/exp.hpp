@@ -131,9 +131,10 @@ template <Model M>
 Real<M> scale_by_power(Real<M> p, Real<M> k, Real<M> shifted) {
   using T = typename M::Scalar;
   using L = Format<T>;
-  const Real<M> base = select(k < T(1 - L::bias), L::smallest_normal, k.constant(0));
+  const Mask<M> small = k < T(1 - L::bias);
   const auto [first, second] = split_power(k, shifted);
-  return from_bits(to_bits(fma(fma(p, first, first), second, base)) - to_bits(base));
+  const Real<M> sum = fma(fma(p, first, first), second, select(small, L::smallest_normal, k.constant(0)));
+  return select(small, from_bits(to_bits(sum) - std::bit_cast<typename L::Integer>(L::smallest_normal)), sum);
 }
 
 /// e^x. Error below 1.2 ULP.
