@@ -62,7 +62,8 @@ std::optional<KnownDivisor<T>> known_divisor(T y) {
   constexpr int far = L::digits == 24 ? 20 : 100;
   constexpr int smallest = L::digits == 24 ? -64 : -768;
   int exponent;
-  if (!std::isfinite(y) || y == 0 || std::abs(std::frexp(y, &exponent)) == T(0.5)) return {};
+  if (!std::isfinite(y) || y == 0 || has_exact_inverse(y)) return {};
+  std::frexp(y, &exponent);
   if (std::abs(exponent) > far) return {};
   KnownDivisor<T> d{1 / y, 0, 0};
   T rest = std::fma(-d.high, y, T(1));  // exact

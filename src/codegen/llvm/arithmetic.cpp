@@ -125,16 +125,9 @@ std::optional<Value> LlvmBuilder::divided_by(Value x, T y) {
   const Value one = constant(bits_dtype, 1, lanes), twice = shift_left(bitcast(x, bits_dtype), one);
   const Value least = shift_left(bitcast(number(d->least), bits_dtype), one);
   const Value small = compare(Compare::Lt, sub(twice, one), sub(least, one));
-  const Block before = position(), cold = make_block("small"), after = make_block("divided");
-  branch(any(small), cold, after, Likely::False);
-  set_position(cold);
-  const Value slow{LLVMBuildFDiv(ir_, ref(x), ref(number(y)), ""), x.dtype};
-  jump(after);
-  set_position(after);
-  const Value result{phi({x.dtype, lanes}).handle, x.dtype};
-  add_incoming(result, fast, before);
-  add_incoming(result, slow, cold);
-  return result;
+  return where_rare(small, fast, [&] {
+    return Value{LLVMBuildFDiv(ir_, ref(x), ref(number(y)), ""), x.dtype};
+  });
 }
 Value LlvmBuilder::fma(Value a, Value b, Value c) {
   check_equal(a, b);

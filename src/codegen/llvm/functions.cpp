@@ -241,24 +241,15 @@ Value LlvmBuilder::rare(Value mask, const char* symbol, std::span<const Value> i
     mask = load(slot, Dtype::Bool);
     lanes_ = outer_lanes;
   }
-  const Block before = position(), cold = make_block("rare"), after = make_block("after");
-  branch(any(mask), cold, after, Likely::False);
-  set_position(cold);
-  std::vector<Operand> arguments(in.begin(), in.end());
-  Value slow[1];
-  if (lanes == 1) {
-    slow[0] = call_runtime(symbol, fast.dtype, arguments);
-  } else {
+  return where_rare(mask, fast, [&] {
+    std::vector<Operand> arguments(in.begin(), in.end());
+    if (lanes == 1) return call_runtime(symbol, fast.dtype, arguments);
     arguments.insert(arguments.begin(), mask);
     arguments.emplace_back(fast);
+    Value slow[1];
     call(rare_function(symbol, in.size(), fast.dtype, lanes), arguments, slow);
-  }
-  jump(after);
-  set_position(after);
-  const Value result{phi({fast.dtype, lanes}).handle, fast.dtype};
-  add_incoming(result, fast, before);
-  add_incoming(result, slow[0], cold);
-  return result;
+    return slow[0];
+  });
 }
 
 }  // namespace apsis::detail

@@ -254,6 +254,20 @@ class LlvmBuilder final : public Builder {
   LLVMValueRef element_addresses(ConstPointer p, Value elements, Dtype dtype);
   LLVMValueRef masked_access(const char* name, std::initializer_list<LLVMTypeRef> overloads,
                              LLVMValueRef value, LLVMValueRef address, Dtype dtype, LLVMValueRef mask);
+  // `fast`, or what `slow` writes if a lane of the mask is set.
+  template <class F>
+  Value where_rare(Value mask, Value fast, const F& slow) {
+    const Block before = position(), cold = make_block("rare"), after = make_block("after");
+    branch(any(mask), cold, after, Likely::False);
+    set_position(cold);
+    const Value other = slow();
+    jump(after);
+    set_position(after);
+    const Value result{phi({fast.dtype, lanes_of(fast)}).handle, fast.dtype};
+    add_incoming(result, fast, before);
+    add_incoming(result, other, cold);
+    return result;
+  }
   Function rare_function(const char* symbol, std::size_t arguments, Dtype dtype, int lanes);
   LLVMValueRef call_symbol(const char* symbol, LLVMTypeRef result, std::span<const Operand> arguments);
   LLVMValueRef add_function(const char* name, LLVMTypeRef type, LLVMLinkage linkage);
