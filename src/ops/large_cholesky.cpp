@@ -55,9 +55,9 @@ class CholeskyFactorisation {
         if (!(columns[j][j] > 0)) return false;
         top[j][j] = std::sqrt(columns[j][j]);
       }
-      const T divisor = top[j][j];
-      for (std::int64_t i = 0; i < used; ++i) columns[j][i] /= divisor;
-      if constexpr (first_rows) columns[j][j] = divisor;
+      const T diagonal = top[j][j], inverse = 1 / diagonal;
+      for (std::int64_t i = 0; i < used; ++i) columns[j][i] *= inverse;
+      if constexpr (first_rows) columns[j][j] = diagonal;
       for (std::int64_t k = j + 1; k < count; ++k) {
         if constexpr (first_rows) top[j][k] = columns[j][k];
         const T factor = -top[j][k];

@@ -255,17 +255,19 @@ template <class M, class Side>
   if (n == 0) return;
   using F = typename M::F;
   const auto& real = part_model(m);
-  const auto zero = real.constant(0),
+  const auto zero = real.constant(0), one = real.constant(1),
              nan = real.constant(std::numeric_limits<typename M::Scalar>::quiet_NaN());
   auto positive = real.lt(zero, real_part(m, a[0]));
   each(
       Fixed<0>(), n, [&](auto k) __attribute__((always_inline)) {
         positive = m.and_(positive, real.lt(zero, real_part(m, a[k * n + k])));
         const auto diagonal = real.sqrt(real_part(m, a[k * n + k]));
+        // A square root is neither so small nor so large that its inverse is not a normal number.
+        const auto inverse = real.div(one, diagonal);
         a[k * n + k] = from_real(m, diagonal);
         each(
             after(k), n, [&](auto i) __attribute__((always_inline)) {
-              a[i * n + k] = over_real(m, a[i * n + k], diagonal);
+              a[i * n + k] = times_real(m, a[i * n + k], inverse);
             });
         each(
             after(k), n, [&](auto i) __attribute__((always_inline)) {
