@@ -88,6 +88,24 @@ TEST(LoopParts, OfRowsThatAreAddedUp) {
   }
 }
 
+// Reductions that come out the same in any order, of what the loop makes; with and without elements left.
+TEST(LoopParts, OfExtremaOfAllElements) {
+  for (const char* shape : {"1000003", "1001,1003", "2,1048576"})
+    for (const char* dtype : {"f64", "f32", "bf16", "i32"}) {
+      const std::string all = std::string(dtype) + "[" + shape + "]", one = std::string(dtype) + "[]",
+                        truth = std::string("bool[") + shape + "]",
+                        axes = std::string("{axes=[") +
+                               (std::string_view(shape).find(',') != std::string_view::npos ? "0, 1" : "0") +
+                               "]}";
+      expect_parts("(v0: " + all + ", v1: " + all + ") {\n  v2: " + all + " = mul(v0, v1)\n  v3: " + one +
+                   " = reduce_max" + axes + "(v2)\n  v4: " + all + " = sub(v0, v1)\n  v5: " + one +
+                   " = reduce_min" + axes + "(v4)\n  v6: " + truth +
+                   " = lt(v2, v4)\n  v7: bool[] = reduce_or" + axes + "(v6)\n  v8: bool[] = reduce_and" +
+                   axes + "(v6)\n  v9: " + one + " = reduce_max" + axes +
+                   "(v0)\n  return v3, v5, v7, v8, v4, v9\n}");
+    }
+}
+
 // By ranges of columns, or of what is before them; few columns by parts of their terms.
 TEST(LoopParts, OfColumnsThatAreAddedUp) {
   const auto down = [](const std::string& dtype, const std::string& rows, const std::string& columns) {

@@ -359,18 +359,19 @@ void Fusion::in_any_order() {
 void Fusion::write() {
   Builder& b = region_.b();
   ++region_.lowering().loops;
-  Values totals;
-  if (!write_in_parts(region_.lowering(), loop_, cost_))
+  auto totals = write_in_parts(region_.lowering(), loop_, cost_);
+  if (!totals)
     totals = region_.shares_loops() ? call_loop(region_, loop_)
                                     : write_loop(b, loop_, region_.lowering().options().optimized);
   for (auto& [v, place] : results_) region_.define(v, std::move(place));
-  for (std::size_t i = 0; i < totals.size(); ++i) {
+  for (std::size_t i = 0; i < totals->size(); ++i) {
+    const Value total = (*totals)[i];
     const ValueId v = reduced_[i];
     const Dtype dtype = region_.aval(v).dtype();
-    b.set_lanes(b.lanes_of(totals[i]));
+    b.set_lanes(b.lanes_of(total));
     Place place;
     place.kind = Place::Kind::Registers;
-    place.elements = {totals[i].dtype == dtype ? totals[i] : b.convert(totals[i], dtype)};
+    place.elements = {total.dtype == dtype ? total : b.convert(total, dtype)};
     region_.define(v, std::move(place));
   }
 }

@@ -90,6 +90,61 @@ FusedLoop part_of(const FusedLoop& loop, std::size_t axis, std::int64_t first, s
   return part;
 }
 
+/// Reductions that come out the same in any order: each part has its own result, one after the other in
+/// memory, and these are combined.
+class PartResults {
+ public:
+  PartResults(Lowering& lowering, const FusedLoop& loop, std::int64_t parts) : b_(lowering.b), parts_(parts) {
+    if (loop.walk.terms > 0) return;
+    for (const FusedLoop::Step& step : loop.steps) {
+      if (!step.stores.empty()) continue;
+      const Dtype dtype = loop.totals[results_.size()].dtype;
+      memory_.push_back(lowering.allocate(parts * static_cast<std::int64_t>(item_size(dtype))));
+      b_.set_lanes(1);
+      results_.push_back({step.eqn->op, dtype, lowering.scratch(memory_.back()->offset)});
+    }
+  }
+  std::size_t size() const { return results_.size(); }
+  Pointer at(std::size_t i) const { return results_[i].at; }
+
+  void store(std::size_t i, Pointer at, Value number, Value result) {
+    b_.store(place(i, at, number), result);
+  }
+
+  /// `left_over`: those of what is in no part, if there is any.
+  std::vector<Value> all(std::vector<Value> left_over) {
+    b_.set_lanes(1);
+    if (left_over.empty())
+      for (const Result& r : results_) left_over.push_back(b_.constant(r.dtype, r.op->neutral(r.dtype)));
+    if (results_.empty()) return {};
+    CountedLoop each(b_, parts_, 1, left_over);
+    for (std::size_t i = 0; i < results_.size(); ++i) {
+      const auto& [op, dtype, at] = results_[i];
+      const Value result = b_.load_element(place(i, at, each.index()), dtype);
+      left_over[i] = Combine(b_, *op, dtype)(left_over[i], result);
+    }
+    each.close();
+    return left_over;
+  }
+
+ private:
+  struct Result {
+    const Op* op;
+    Dtype dtype;
+    Pointer at;
+  };
+
+  Pointer place(std::size_t i, Pointer at, Value number) {
+    const auto item = static_cast<std::int64_t>(item_size(results_[i].dtype));
+    return {b_.offset(at, b_.mul(number, b_.index(item))).handle};
+  }
+
+  Builder& b_;
+  std::int64_t parts_;
+  std::vector<BufferOwner> memory_;
+  std::vector<Result> results_;
+};
+
 /// The function of a part: its loop, at addresses and with scalars from a table.
 class LoopPart {
  public:
@@ -97,9 +152,11 @@ class LoopPart {
       : lowering_(lowering),
         b_(lowering.b),
         part_(part_of(loop, partition.axis, 0, partition.entries)),
-        partition_(partition) {}
+        partition_(partition),
+        results_(lowering, loop, partition.parts) {}
 
-  void call() {
+  /// `left_over`: what reductions of the rest of the loop come to. Gives that of the whole loop.
+  std::vector<Value> call(std::vector<Value> left_over = {}) {
     b_.set_lanes(1);
     const Pointer table = b_.stack(entry_bytes * std::max<std::size_t>(1, entries()));
     std::size_t at = 0;
@@ -107,8 +164,10 @@ class LoopPart {
     each_address([&](auto& access) { b_.store_pointer(next(), access.base); });
     for (Value v : part_.scalars)
       if (!b_.is_constant(v)) b_.store(next(), v);
+    for (std::size_t i = 0; i < results_.size(); ++i) b_.store_pointer(next(), results_.at(i));
     const Operand arguments[] = {b_.address_of(function()), table, b_.index(partition_.parts)};
     b_.call_runtime_void("apsis_share_loop", arguments);
+    return results_.all(std::move(left_over));
   }
 
  private:
@@ -122,7 +181,7 @@ class LoopPart {
     for (Sink& s : part_.sinks) f(s);
   }
   std::size_t entries() {
-    std::size_t count = part_.scalars.size();
+    std::size_t count = part_.scalars.size() + results_.size();
     each_address([&](auto&) { ++count; });
     return count;
   }
@@ -156,8 +215,11 @@ class LoopPart {
     for (Sink& s : part_.sinks) bind(s);
     for (Value& v : part_.scalars)
       if (!b_.is_constant(v)) v = b_.load_element(next(), v.dtype);
-    write_loop(b_, part_, lowering_.options().optimized);
+    std::vector<Pointer> results;
+    for (std::size_t i = 0; i < results_.size(); ++i) results.push_back(b_.load_pointer(next()));
+    const std::vector<Value> totals = write_loop(b_, part_, lowering_.options().optimized);
     b_.set_lanes(1);
+    for (std::size_t i = 0; i < totals.size(); ++i) results_.store(i, results[i], number, totals[i]);
     b_.return_values({});
     b_.end();
     part_ = outer;
@@ -168,6 +230,7 @@ class LoopPart {
   Builder& b_;
   FusedLoop part_;
   Partition partition_;
+  PartResults results_;
 };
 
 /// Sums of many terms are made of sums of parts of them, one after the other, and these again
@@ -274,24 +337,25 @@ class SharedSums {
 
 }  // namespace
 
-bool write_in_parts(Lowering& lowering, const FusedLoop& loop, std::int64_t cost) {
+std::optional<std::vector<Value>> write_in_parts(Lowering& lowering, const FusedLoop& loop,
+                                                 std::int64_t cost) {
   // What is put somewhere (`in_order`) may be at one place twice.
-  if (!lowering.options().parallel || lowering.is_inner() || loop.lanes > 1 || loop.in_order ||
-      (loop.walk.terms == 0 && !loop.totals.empty()))
-    return false;
+  if (!lowering.options().parallel || lowering.is_inner() || loop.lanes > 1 || loop.in_order) return {};
   const Partition partition = partition_of(loop, cost);
   if (partition.parts == 0) {
-    if (loop.walk.terms == 0) return false;
+    if (loop.walk.terms == 0) return {};
     SharedSums sums(lowering, loop, cost);
-    const bool worth_it = sums.is_worth_it();
-    if (worth_it) sums.write();
-    return worth_it;
+    if (!sums.is_worth_it()) return {};
+    sums.write();
+    return std::vector<Value>();
   }
-  LoopPart(lowering, loop, partition).call();
   const std::int64_t done = partition.parts * partition.entries, left = loop.shape[partition.axis] - done;
+  LoopPart part(lowering, loop, partition);
+  std::vector<Value> left_over;
   if (left > 0)
-    write_loop(lowering.b, part_of(loop, partition.axis, done, left), lowering.options().optimized);
-  return true;
+    left_over =
+        write_loop(lowering.b, part_of(loop, partition.axis, done, left), lowering.options().optimized);
+  return part.call(std::move(left_over));
 }
 
 }  // namespace apsis::detail
