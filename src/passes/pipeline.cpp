@@ -24,6 +24,7 @@
 #include "passes/slice_windows.hpp"
 #include "passes/split_at_joins.hpp"
 #include "passes/split_columns.hpp"
+#include "passes/split_phases.hpp"
 #include "passes/spread_extrema.hpp"
 #include "passes/turn_products.hpp"
 
@@ -69,6 +70,10 @@ constexpr Pass table[] = {
     {"join_pads", join_pads},
     // What is read of columns put side by side is computed column by column.
     {"split_columns", split_columns},
+    // What is read of arrays with others between their elements is computed for each of these by itself.
+    // Before
+    // slices are pushed: it reads slices.
+    {"split_phases", split_phases},
     // What is read at several concatenations is computed part by part, of slices, and of arrays of which
     // slices are read no more than these is made.
     {"take_joins_apart", take_joins_apart},

@@ -99,14 +99,17 @@ void Region::find_joined() {
   }
 }
 
-/// Whether the loop being written makes all columns of the concatenation, each of them once.
+/// Whether the loop being written makes all columns of the concatenation and of those in it, each of them
+/// once.
 bool Region::makes_all_columns(const Eqn& join) const {
   std::vector<ValueId> columns;
-  for (const MadePart& made : parts_in_own_memory(join))
-    if (made.column && column_of_[made.value] == &join) columns.push_back(made.value);
+  for (const MadePart& made : parts_in_own_memory(join)) {
+    if (!made.column) continue;
+    if (column_of_[made.value] != &join) return false;
+    columns.push_back(made.value);
+  }
   std::ranges::sort(columns);
-  if (std::ranges::adjacent_find(columns) != columns.end() || columns.size() != join.operand_count)
-    return false;
+  if (columns.empty() || std::ranges::adjacent_find(columns) != columns.end()) return false;
   return std::ranges::all_of(columns, [&](ValueId v) {
     const Eqn* made = graph_.definition(v);
     const auto number = static_cast<std::uint32_t>(made - graph_.eqns().data());

@@ -8,6 +8,7 @@
 #include "passes/join_pads.hpp"
 #include "passes/split_at_joins.hpp"
 #include "passes/split_columns.hpp"
+#include "passes/split_phases.hpp"
 
 namespace apsis::detail {
 namespace {
@@ -112,7 +113,7 @@ class Inputs {
 /// single loop.
 GraphRef as_written(const Graph& given) {
   const GraphRef deferred = group_error_checks(given);
-  return split_at_joins(*split_columns(*join_pads(*deferred)));
+  return split_at_joins(*split_phases(*split_columns(*join_pads(*deferred))));
 }
 
 /// Whether the value is written element by element.

@@ -38,7 +38,7 @@ bool is_long(std::int64_t run) {
   return run >= shortest_run || (run >= shortest_power && (run & (run - 1)) == 0);
 }
 
-/// Whether it puts single columns beside one another, each of another value.
+/// Whether it puts single columns beside one another, each of another value, in one piece or in long rows.
 bool joins_columns(const Graph& graph, const Eqn& e, const View& whole) {
   const Aval& aval = graph.aval(e.first_result);
   if (e.op == &complex_op) return true;
@@ -46,7 +46,8 @@ bool joins_columns(const Graph& graph, const Eqn& e, const View& whole) {
   return e.op->joins && aval.rank() > 0 && operands.size() > 1 &&
          std::ssize(operands) == aval.shape().back() && std::ssize(operands) <= most_columns &&
          e.params.as<ConcatenateParams>().axis + 1 == static_cast<std::int64_t>(aval.rank()) &&
-         !is_complex(aval.dtype()) && item_size(aval.dtype()) >= 4 && whole.is_contiguous();
+         !is_complex(aval.dtype()) && item_size(aval.dtype()) >= 4 &&
+         (whole.is_contiguous() || contiguous_run(whole) >= shortest_run);
 }
 
 bool makes(const Graph& graph, const Eqn& made, ValueId v) {
