@@ -27,13 +27,13 @@ void sort_shape(const Params& params, std::span<const Aval> in, std::vector<Aval
   out.assign(in.begin(), in.end());
 }
 
-void sort_evaluate(const Params& params, std::span<const Array> in, std::span<Array> out) {
+template <class Number>
+void sort_lines(const Params& params, std::span<const Array> in, std::span<Array> out) {
   const auto& p = params.as<SortParams>();
   const Shape& shape = in[0].shape();
   const std::size_t axis = axis_of(params);
   const std::int64_t count = shape[axis], stride = View::contiguous(shape).strides[axis];
-  if (in[0].size() == 0) return;
-  LineSorter order;
+  LineSorter<Number> order;
   std::vector<SortKey> keys(static_cast<std::size_t>(p.num_keys));
   for (std::int64_t line = 0, lines = in[0].size() / count; line < lines; ++line) {
     const std::int64_t first = line / stride * stride * count + line % stride;
@@ -60,6 +60,12 @@ void sort_evaluate(const Params& params, std::span<const Array> in, std::span<Ar
                     from + static_cast<std::size_t>(order[k] * stride) * item, item);
     }
   }
+}
+
+void sort_evaluate(const Params& params, std::span<const Array> in, std::span<Array> out) {
+  if (in[0].size() == 0) return;
+  const bool few = in[0].shape()[axis_of(params)] <= std::numeric_limits<std::uint32_t>::max();
+  few ? sort_lines<std::uint32_t>(params, in, out) : sort_lines<std::int64_t>(params, in, out);
 }
 
 // Exchanges of neighbours where the right one is strictly less, which is stable: bubble sort as a network.

@@ -40,14 +40,15 @@ bool is_shared(T x) {
 }
 
 /// Orders the elements `order` by one key, stably.
-template <class T>
-void order_by(const SortKey& key, std::vector<std::int64_t>& order, std::vector<std::uint64_t>& memory) {
-  using Entry = Numbered<WordOf<T>>;
+template <class T, class Number>
+void order_by(const SortKey& key, std::vector<Number>& order, std::vector<std::uint64_t>& memory) {
+  using Entry = Numbered<WordOf<T>, Number>;
   const std::size_t count = order.size();
-  memory.resize(2 * count * sizeof(Entry) / sizeof(std::uint64_t));
+  memory.resize((2 * count * sizeof(Entry) + sizeof(std::uint64_t) - 1) / sizeof(std::uint64_t));
   auto* entries = reinterpret_cast<Entry*>(memory.data());
   const auto* elements = static_cast<const T*>(key.first);
-  for (std::size_t i = 0; i < count; ++i) entries[i] = {word_of(elements[order[i] * key.stride]), order[i]};
+  for (std::size_t i = 0; i < count; ++i)
+    entries[i] = {word_of(elements[static_cast<std::int64_t>(order[i]) * key.stride]), order[i]};
   if (static_cast<std::int64_t>(count) <= short_line)
     std::stable_sort(entries, entries + count,
                      [](const Entry& a, const Entry& b) { return a.word < b.word; });
@@ -80,9 +81,10 @@ bool sort_line(const SortKey& line, std::int64_t count, void* to) {
 
 }  // namespace
 
-void LineSorter::sort(const std::vector<SortKey>& keys, std::int64_t count) {
+template <class Number>
+void LineSorter<Number>::sort(const std::vector<SortKey>& keys, std::int64_t count) {
   order_.resize(static_cast<std::size_t>(count));
-  std::iota(order_.begin(), order_.end(), std::int64_t{0});
+  std::iota(order_.begin(), order_.end(), Number{0});
   const auto by = [&](const SortKey& key) {
     visit_dtype<real_dtypes>(key.dtype,
                              [&]<class T>(std::type_identity<T>) { order_by<T>(key, order_, memory_); });
@@ -99,6 +101,8 @@ void LineSorter::sort(const std::vector<SortKey>& keys, std::int64_t count) {
     by({real, 2 * key->stride, part});
   }
 }
+template class LineSorter<std::uint32_t>;
+template class LineSorter<std::int64_t>;
 
 bool sort_values(const SortKey& line, std::int64_t count, void* to) {
   if (is_complex(line.dtype)) return false;

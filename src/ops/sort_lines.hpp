@@ -19,14 +19,15 @@ struct SortKey {
 
 /// Which element of a line comes first, second, …: sorted by the first key, equal ones by the next, stably.
 /// NaN is after all numbers and equal to itself, -0 equals 0; complex numbers go by the real, then by the
-/// imaginary part.
+/// imaginary part. `Number` is wide enough for the numbers of elements: half of the memory is theirs.
+template <class Number>
 class LineSorter {
  public:
   void sort(const std::vector<SortKey>& keys, std::int64_t count);
   std::int64_t operator[](std::int64_t place) const { return order_[static_cast<std::size_t>(place)]; }
 
  private:
-  std::vector<std::int64_t> order_;
+  std::vector<Number> order_;
   std::vector<std::uint64_t> memory_;  // of the words and their numbers
 };
 

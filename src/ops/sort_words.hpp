@@ -62,11 +62,13 @@ Entry* sort_by_digits(Entry* from, Entry* to, std::size_t count, WordOfEntry&& w
   return from;
 }
 
-/// A word and the number of its element.
-template <class Word>
+/// A word and the number of its element, without room between them.
+#pragma pack(push, 4)
+template <class Word, class Number = std::int64_t>
 struct Numbered {
   Word word;
-  std::int64_t number;
+  Number number;
 };
+#pragma pack(pop)
 
 }  // namespace apsis::detail

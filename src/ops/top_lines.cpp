@@ -179,7 +179,7 @@ void top_beside(const T* x, const ShortLines& all, std::int64_t* places) {
 /// The last of the opposite order of the line that is read backwards, in which equal ones change places.
 void top_complex(const void* line, std::int64_t count, std::int64_t wanted, Dtype dtype,
                  std::int64_t* places) {
-  LineSorter order;
+  LineSorter<std::int64_t> order;
   const auto* last = static_cast<const char*>(line) + static_cast<std::size_t>(count - 1) * item_size(dtype);
   order.sort({{last, -1, dtype}}, count);
   for (std::int64_t i = 0; i < wanted; ++i) places[i] = count - 1 - order[count - 1 - i];
