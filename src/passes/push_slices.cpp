@@ -122,6 +122,7 @@ class Pushing {
   bool is_apart(const Eqn& e) const { return e.result_count == 1 && wanted_[e.first_result].apart; }
   bool has_parts(const Eqn& e) const;
   bool has_padded_in_each(const Eqn& e) const;
+  bool is_padded_for_loops(const Eqn& e) const;
   PartOfResult part_of(const Eqn& e, const Part& part) const;
   PartOfResult part_of_concatenated(const Eqn& e, const Part& part) const;
   PartOfResult part_of_padded(const Eqn& e, const Part& part) const;
@@ -180,6 +181,7 @@ bool Pushing::comes_apart(const Eqn& e) const {
   const std::int64_t size = aval(e.first_result).size();
   const bool made = is_concatenation(e) && is_made_for_others(e);
   std::int64_t elements = 0;
+  if (is_pad(e) && is_padded_for_loops(e)) return true;
   for (const Part& part : wanted.parts) {
     const std::int64_t here = shape_of(part).product();
     if (here == 0) return false;
@@ -276,6 +278,21 @@ bool Pushing::has_padded_in_each(const Eqn& e) const {
         return false;
     return true;
   });
+}
+
+/// Whether elementwise code alone reads parts of a large pad, and has rows to read as they are: it reads the
+/// array that is padded. Where something is around each row, only a few parts, of what leaves the cache.
+bool Pushing::is_padded_for_loops(const Eqn& e) const {
+  constexpr std::int64_t large = 1 << 12, much = 64;  // elements; times as long as what is around
+  constexpr std::size_t cached_bytes = 1 << 21, few_parts = 5;
+  const Aval& made = aval(e.first_result);
+  const auto& p = e.params.as<PadParams>();
+  if (made.size() < large || wanted_[e.first_result].in_memory || !pads_around(graph_, e)) return false;
+  const std::int64_t around =
+      std::max<std::int64_t>(p.low.back(), 0) + std::max<std::int64_t>(p.high.back(), 0);
+  const bool rows = made.rank() > 1 && around > 0;
+  if (rows && (made.bytes() < cached_bytes || wanted_[e.first_result].parts.size() > few_parts)) return false;
+  return much * around <= made.shape().back() && has_padded_in_each(e);
 }
 
 /// All of what is padded, with less around it, where each part has some of it; else what the part has of the

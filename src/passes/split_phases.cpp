@@ -149,8 +149,7 @@ Dims Splitting::steps_of(const Group& group) const {
   return steps;
 }
 
-/// Whether something else is done with the elements than to pad them, phases have long rows or lie as columns
-/// side by side, and the code stays short.
+/// Whether phases have long rows or lie as columns side by side, and the code stays short.
 bool Splitting::is_worth(const Group& group) const {
   if (group.steps.empty() || group.steps.product() > most_phases || group.steps.back() > most_apart)
     return false;
@@ -158,7 +157,7 @@ bool Splitting::is_worth(const Group& group) const {
   std::int64_t code = 0, run = 1;
   for (const Eqn* e : group.eqns) code += is_apart(*e) ? 0 : emission_cost(graph_, *e);
   for (std::size_t d = shape.size(); d-- > 0 && group.steps[d] == 1;) run *= shape[d];
-  return std::ssize(group.eqns) > 1 && code * group.steps.product() <= most_code &&
+  return code * group.steps.product() <= most_code &&
          (group.steps.back() > 1 ? shape.back() / group.steps.back() : run) >= shortest_run;
 }
 

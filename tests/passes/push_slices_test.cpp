@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <random>
+#include <string>
 
 #include "passes/checked_pass.hpp"
 
@@ -64,6 +65,53 @@ TEST(PushSlices, OfPads) {
   EXPECT_EQ(count_ops(*other, "slice"), 1);
   EXPECT_EQ(count_ops(*other, "pad"), 1);
   EXPECT_EQ(count_ops(*other, "broadcast_in_dim"), 1);
+}
+
+/// A filter of a large array with zeros around it reads the array, not a copy; where something is around each
+/// row, if the rows leave the cache and few parts are read. What something else reads is made.
+TEST(PushSlices, OfLargePadsInLoops) {
+  const auto filtered = [](const char* outputs) {
+    return std::string(R"((v0: f64[5000], v1: f64[]) {
+      v2: f64[5004] = pad{low=[2], high=[2], interior=[0]}(v0, v1)
+      v3: f64[5002] = slice{start=[0], limit=[5002], stride=[1]}(v2)
+      v4: f64[5002] = slice{start=[1], limit=[5003], stride=[1]}(v2)
+      v5: f64[5002] = slice{start=[2], limit=[5004], stride=[1]}(v2)
+      v6: f64[5002] = fma(v3, v4, v5)
+      return )") +
+           outputs + "\n}";
+  };
+  const auto crops = [](const GraphRef& made) {
+    EXPECT_EQ(count_ops(*made, "slice"), 0);
+    return count_ops(*made, "pad");
+  };
+  EXPECT_EQ(crops(checked(filtered("v6"))), 3);
+  EXPECT_EQ(count_ops(*checked(filtered("v6, v2")), "slice"), 3);
+  EXPECT_EQ(count_ops(*checked(filtered("v6, v4")), "slice"), 3);
+  EXPECT_EQ(crops(checked(R"((v0: f32[98,100], v1: f32[]) {
+    v2: f32[100,100] = pad{low=[1, 0], high=[1, 0], interior=[0, 0]}(v0, v1)
+    v3: f32[98,100] = slice{start=[0, 0], limit=[98, 100], stride=[1, 1]}(v2)
+    v4: f32[98,100] = slice{start=[2, 0], limit=[100, 100], stride=[1, 1]}(v2)
+    v5: f32[98,100] = sub(v3, v4)
+    return v5
+  })")),
+            2);
+  EXPECT_EQ(count_ops(*checked(R"((v0: f32[100,98], v1: f32[]) {
+    v2: f32[100,100] = pad{low=[0, 1], high=[0, 1], interior=[0, 0]}(v0, v1)
+    v3: f32[100,98] = slice{start=[0, 0], limit=[100, 98], stride=[1, 1]}(v2)
+    v4: f32[100,98] = slice{start=[0, 2], limit=[100, 100], stride=[1, 1]}(v2)
+    v5: f32[100,98] = sub(v3, v4)
+    return v5
+  })"),
+                      "slice"),
+            2);
+  EXPECT_EQ(crops(checked(R"((v0: f64[1000,298], v1: f64[]) {
+    v2: f64[1000,300] = pad{low=[0, 1], high=[0, 1], interior=[0, 0]}(v0, v1)
+    v3: f64[1000,298] = slice{start=[0, 0], limit=[1000, 298], stride=[1, 1]}(v2)
+    v4: f64[1000,298] = slice{start=[0, 2], limit=[1000, 300], stride=[1, 1]}(v2)
+    v5: f64[1000,298] = sub(v3, v4)
+    return v5
+  })")),
+            2);
 }
 
 // Parts of one operand each are there, however much they have in common.

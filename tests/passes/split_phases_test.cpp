@@ -94,6 +94,24 @@ TEST(SplitPhases, WhatOthersRead) {
   EXPECT_EQ(count_ops(*made, "concatenate"), 3);
 }
 
+// Alone, it is two columns that are put together in registers.
+TEST(SplitPhases, APadByItself) {
+  for (const char* text : {R"((v0: f64[2500], v1: f64[]) {
+         v2: f64[2500] = sin(v0)
+         v3: f64[5000] = pad{low=[0], high=[1], interior=[1]}(v2, v1)
+         return v3
+       })",
+                           R"((v0: f32[50,100], v1: f32[]) {
+         v2: f32[100,100] = pad{low=[1, 0], high=[0, 0], interior=[1, 0]}(v0, v1)
+         v3: f32[] = reduce_max{axes=[0, 1]}(v2)
+         return v2, v3
+       })"}) {
+    const GraphRef made = checked(text);
+    EXPECT_EQ(count_ops(*made, "pad"), 0);
+    EXPECT_EQ(count_ops(*made, "concatenate"), 1);
+  }
+}
+
 TEST(SplitPhases, InLoops) {
   checked(R"((v0: f64[2500], v1: f64[5000]) {
     v2: i64[] = constant{dtype=i64, weak=false, bits=0, high_bits=0}
@@ -113,8 +131,7 @@ TEST(SplitPhases, InLoops) {
   })");
 }
 
-// Small arrays, phases of short rows, steps of several lengths, and what is left over; a pad that nothing
-// elementwise reads.
+// Small arrays, phases of short rows, steps of several lengths, and what is left over.
 TEST(SplitPhases, LeavesOthers) {
   leaves(R"((v0: f64[25], v1: f64[], v2: f64[50]) {
     v3: f64[50] = pad{low=[0], high=[1], interior=[1]}(v0, v1)
@@ -136,10 +153,6 @@ TEST(SplitPhases, LeavesOthers) {
     v3: f64[5001] = pad{low=[0], high=[0], interior=[1]}(v0, v1)
     v4: f64[5001] = add(v3, v2)
     return v4
-  })");
-  leaves(R"((v0: f64[2500], v1: f64[]) {
-    v2: f64[5000] = pad{low=[0], high=[1], interior=[1]}(v0, v1)
-    return v2
   })");
 }
 
