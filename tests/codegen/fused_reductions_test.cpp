@@ -147,6 +147,49 @@ TEST(FusedSums, OfLinesThatAlternate) {
   }
 }
 
+/// Lines whose ends are within vectors of terms: of arrays without gaps and with them, of what is the same
+/// along one of the axes, and of places.
+TEST(FusedSums, OfLinesThatVectorsCross) {
+  for (const std::vector<std::int64_t>& shape : std::vector<std::vector<std::int64_t>>{
+           {3, 1, 11}, {40, 3, 11}, {6, 10, 2, 33}, {500, 2, 9}, {5, 30, 14}, {3, 2, 1501}}) {
+    const std::int64_t last = std::ssize(shape) - 1;
+    std::vector<std::int64_t> kept(shape.begin() + 1, shape.end() - 1), from = shape, start(shape.size(), 0),
+                                                                        limit, stride(shape.size(), 1);
+    from.back() += 5;
+    start.back() = 2;
+    for (std::size_t d = 0; d < shape.size(); ++d) limit.push_back(start[d] + shape[d]);
+    for (const std::string s : {"f64", "f32", "i32", "bf16"}) {
+      const std::string t = s + "[" + listed(shape) + "]", r = s + "[" + listed(kept) + "]",
+                        over = "{axes=[0, " + std::to_string(last) + "]}",
+                        repeat = "broadcast_in_dim{shape=[" + listed(shape) + "], axes=[",
+                        place = "iota{dtype=" + s + ", shape=[" + listed(shape) + "], axis=";
+      std::string text = "(v0: " + t + ", v1: " + s + "[" + std::to_string(shape.back()) + "], v2: " + s +
+                         "[" + std::to_string(shape[0]) + "], v3: " + s + "[" + listed(from) +
+                         "]) {\n v4: " + t + " = " + repeat + std::to_string(last) + "]}(v1)\n v5: " + t +
+                         " = " + repeat + "0]}(v2)\n v6: " + t + " = slice{start=[" + listed(start) +
+                         "], limit=[" + listed(limit) + "], stride=[" + listed(stride) + "]}(v3)\n v7: " + t +
+                         " = " + place + "0}()\n v8: " + t + " = " + place + std::to_string(last) + "}()\n";
+      int next = 9;
+      std::string outputs;
+      const auto add = [&](const std::string& op, int a, int b, const std::string& sum) {
+        text += " v" + std::to_string(next) + ": " + t + " = " + op + "(v" + std::to_string(a) + ", v" +
+                std::to_string(b) + ")\n v" + std::to_string(next + 1) + ": " + r + " = " + sum + over +
+                "(v" + std::to_string(next) + ")\n";
+        outputs += (outputs.empty() ? "v" : ", v") + std::to_string(next + 1);
+        next += 2;
+      };
+      add("mul", 0, 0, "reduce_sum");
+      add("mul", 0, 4, "reduce_sum");
+      add("sub", 5, 6, "reduce_sum");
+      add("mul", 7, 6, "reduce_max");
+      add("add", 8, 5, "reduce_sum");
+      add("mul", 4, 5, "reduce_min");
+      add("mul", 7, 8, "reduce_sum");
+      expect_compiled_equal(text + " return " + outputs + (shape[0] % 2 ? ", v9\n}" : "\n}"));
+    }
+  }
+}
+
 /// Operands that are broadcast, transposed, a part of an array, or made of nothing; sums of a long body.
 TEST(FusedSums, OfEveryKindOfOperand) {
   for (const char* over : {"0", "1", "0, 1"}) {

@@ -58,11 +58,17 @@ std::vector<View> Fusion::views() const {
   return views;
 }
 
+/// Whether vectors of terms may go on in the next line, part of them read here and part there.
+bool Fusion::can_cross_lines(const SumAxes& axes) const {
+  return axes.inner >= sum_few_partials && stored_.empty() &&
+         std::ranges::all_of(loop_.accesses, [](const Access& a) { return item_size(a.dtype) >= 4; });
+}
+
 /// Whether neighbouring terms are neighbours in memory, in each array that has different ones.
 bool Fusion::can_walk_along(const SumAxes& axes) const {
   if (loop_.lanes > 1 || axes.terms < sum_sequential_below || region_.lowering().options().vector_lanes == 1)
     return false;
-  if (axes.inner != axes.terms && axes.inner % sum_few_partials != 0) return false;
+  if (axes.inner != axes.terms && axes.inner % sum_few_partials != 0 && !can_cross_lines(axes)) return false;
   const auto reads = axes.strides.begin() + std::ssize(loop_.accesses);
   const auto one = [](const WalkStrides& s) { return s.inner == 1; };
   return std::any_of(axes.strides.begin(), reads, one) && std::all_of(reads, axes.strides.end(), one) &&
@@ -139,9 +145,14 @@ void Fusion::in_order() {
   const int registers = loop_.lanes > 1 ? 1 : region_.lowering().vector_lanes(widest_);
   if (along) {
     loop_.width = cost_ <= short_wait ? sum_many_partials : std::min(registers, sum_many_partials);
-    // A vector does not go on in another line: as many partial results as divide the length of lines.
-    if (sum.inner != sum.terms)
-      loop_.width = static_cast<int>(std::min<std::int64_t>(loop_.width, sum.inner & -sum.inner));
+    // A vector does not go on in another line: as many partial results as divide the length of lines. Where
+    // these are few, it does, if lines are as long.
+    const std::int64_t divides = sum.inner & -sum.inner, most = loop_.width;
+    if (sum.inner != sum.terms && divides >= sum_few_partials)
+      loop_.width = static_cast<int>(std::min(most, divides));
+    else if (sum.inner != sum.terms)
+      loop_.width = static_cast<int>(
+          std::min(most, static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(sum.inner)))));
   } else if (turned) {
     loop_.width = registers;  // squares are of one vector a line
   } else if (registers > 1) {

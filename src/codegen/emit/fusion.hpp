@@ -51,6 +51,7 @@ class Fusion {
   const Dims& axes() const;
   int chained_reads() const;
   int vectors_side_by_side() const;
+  bool can_cross_lines(const SumAxes& axes) const;
   bool can_walk_along(const SumAxes& axes) const;
   bool can_turn(const SumAxes& axes) const;
   bool has_lines_side_by_side(const SumAxes& axes) const;

@@ -360,6 +360,7 @@ std::int64_t LoopNest::stride(std::size_t a) const {
 
 void LoopNest::walk_to(Value i, std::int64_t inner, int along) {
   along_ = along;
+  line_end_ = along > 1 && inner % along != 0 ? inner : 0;
   walked_inner_ = i;
   walked_outer_ = {};
   if (inner == 0) return;
@@ -378,6 +379,7 @@ void LoopNest::walk_to_term(int k, int terms) {
 
 void LoopNest::end_walk() {
   along_ = 0;
+  line_end_ = 0;
   term_ = -1;
   line_ = walked_outer_ = walked_inner_ = {};
 }
@@ -396,6 +398,40 @@ Value LoopNest::current_place(std::size_t a, std::int64_t scale) {
   add(walked_outer_, accesses_[a].walk.outer);
   add(walked_inner_, accesses_[a].walk.inner);
   return place;
+}
+
+/// Whether the next line does not begin where the elements of one would go on.
+bool LoopNest::crosses(std::size_t a) const {
+  return line_end_ > 0 && accesses_[a].walk.outer != accesses_[a].walk.inner * line_end_;
+}
+
+/// Which of the current elements are of the line that the first is of.
+Value LoopNest::is_before_end() {
+  b_.set_lanes(1);
+  const Value left = b_.sub(b_.index(line_end_), walked_inner_);
+  b_.set_lanes(along_);
+  const Value all = b_.splat(left), lanes = b_.lane_numbers();
+  return b_.compare(Compare::Lt, lanes, all);
+}
+
+/// Elements of one line, and those of the next.
+Value LoopNest::load_crossing(std::size_t a, ConstPointer p) {
+  const Access& access = accesses_[a];
+  const std::int64_t further = access.walk.outer - access.walk.inner * line_end_;
+  const Value here = is_before_end();
+  b_.set_lanes(1);
+  // Nothing is read behind the last line.
+  const Value ends = b_.compare(Compare::Gt, walked_inner_, b_.index(line_end_ - along_));
+  const ConstPointer next =
+      b_.choose(ends, b_.offset(p, further * static_cast<std::int64_t>(item_size(access.dtype))), p);
+  if (access.walk.inner == 0) {
+    const Value one = b_.load_element(p, access.dtype), other = b_.load_element(next, access.dtype);
+    b_.set_lanes(along_);
+    return b_.select(here, b_.splat(one), b_.splat(other));
+  }
+  b_.set_lanes(along_);
+  const Value there = b_.bit_not(here);
+  return b_.select(here, b_.masked_load(p, access.dtype, here), b_.masked_load(next, access.dtype, there));
 }
 
 /// stride · (0, 1, …, width - 1).
@@ -545,9 +581,15 @@ Value LoopNest::load(std::size_t a, std::int64_t shift, Value bytes) {
       for (int lane = 0; lane < width_; ++lane)
         places = b_.insert(places, lane, b_.index(known[static_cast<std::size_t>(lane)]));
       place = b_.add(b_.splat(place), places);
-    } else if (stride != 0 && vector() > 1) {
+    } else if (crosses(a) || (stride != 0 && vector() > 1)) {
       Value lanes = lane_places(stride);
       place = b_.add(b_.splat(place), lanes);
+      if (crosses(a)) {
+        const std::int64_t further = access.walk.outer - stride * line_end_;
+        const Value here = is_before_end();
+        place = b_.select(here, place,
+                          b_.add(place, b_.constant(Dtype::I64, static_cast<std::uint64_t>(further))));
+      }
     }
     return from_index(b_, place, access.dtype);
   }
@@ -562,6 +604,7 @@ Value LoopNest::load(std::size_t a, std::int64_t shift, Value bytes) {
     b_.set_lanes(access.lanes);
     return b_.load(p, access.dtype);
   }
+  if (crosses(a)) return load_crossing(a, p);
   if (stride == 0 || vector() == 1) return b_.load_element(p, access.dtype);
   b_.set_lanes(vector());
   if (stride == 1) return b_.load(p, access.dtype);

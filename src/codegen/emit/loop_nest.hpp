@@ -126,7 +126,8 @@ class LoopNest {
   int phases() const { return phases_; }
   void set_phase(int phase) { phase_ = phase; }
   /// Goes to place `i` (a scalar I64) of the axis that the caller walks; or of the two, if `inner` > 0: so
-  /// many places has the second. `along` > 0: the current elements are so many neighbours of that axis.
+  /// many places has the second. `along` > 0: the current elements are so many neighbours of that axis, no
+  /// more than it has. Those that are read may go on in the next line of it.
   void walk_to(Value i, std::int64_t inner, int along);
   /// Goes to term k of `terms`, known numbers both, of lines side by side, all in the order of terms. Terms
   /// that are neighbours in memory are loaded along their lines, and turned in registers.
@@ -177,6 +178,9 @@ class LoopNest {
   Value load_term(std::size_t access);
   std::int64_t places_down(std::size_t access) const;
   static Dims vectors_over(Dims places);
+  bool crosses(std::size_t access) const;
+  Value is_before_end();
+  Value load_crossing(std::size_t access, ConstPointer p);
   Value load_each(ConstPointer p, Dtype dtype, const Dims& places);
   Value load_apart(ConstPointer p, Dtype dtype, std::int64_t stride);
   void store_rows(Pointer p, Value v, std::int64_t row_bytes);
@@ -220,6 +224,8 @@ class LoopNest {
   Value walked_outer_, walked_inner_;  // no handle: 0
   Value line_;                         // no handle: the first
   int along_ = 0;
+  std::int64_t line_end_ =
+      0;  // places of the second axis, where vectors go on in the next line; 0: none does
   int term_ = -1, terms_ = 0;                // -1: they are not known numbers
   std::vector<std::vector<Value>> columns_;  // by access, by term
   Value inner_;

@@ -381,17 +381,19 @@ class OrderedSums {
   void add_rest(Values& totals, Value start, std::int64_t count, int step) {
     const Values last = terms(after(start, b_.index(count - step)), step);
     if (any_order_) return combine(totals, last);
-    const auto rest = static_cast<int>(count % step);
+    for (std::size_t i = 0; i < sums_.size(); ++i)
+      totals[i] = with_rest(i, totals[i], last[i], static_cast<int>(count % step), step);
+    b_.set_lanes(1);
+  }
+  /// The first `rest` partial results with the last so many terms.
+  Value with_rest(std::size_t sum, Value total, Value last, int rest, int step) {
     std::vector<int> own, chosen;
     for (int j = 0; j < step; ++j) {
       own.push_back((j + step - rest) % step);
       chosen.push_back(j < rest ? step + j : j);
     }
-    for (std::size_t i = 0; i < sums_.size(); ++i) {
-      const Value added = sums_[i].combine(totals[i], b_.shuffle(last[i], last[i], own));
-      totals[i] = b_.shuffle(totals[i], added, chosen);
-    }
-    b_.set_lanes(1);
+    const Value added = sums_[sum].combine(total, b_.shuffle(last, last, own));
+    return b_.shuffle(total, added, chosen);
   }
 
   template <class F>
@@ -445,17 +447,24 @@ class OrderedSums {
     clear(last, sum_many_partials);
     CountedLoop vectors(b_, count / step, 1);
     const Value slot = b_.bit_and(vectors.index(), b_.index(slots - 1));
-    walk_to(after(start, b_.mul(vectors.index(), b_.index(step))), step);
-    each_line([&] {
-      const Values more = terms_here(step);
-      for (std::size_t i = 0; i < sums_.size(); ++i) {
-        const Pointer at = b_.offset(place(i, last), b_.mul(slot, b_.index(bytes(i))));
-        b_.set_lanes(step);
-        b_.store(at, sums_[i].combine(b_.load(at, sums_[i].total.dtype), more[i]));
-        b_.set_lanes(1);
-      }
-    });
+    const auto add_terms = [&](Value first, Value to, int rest) {
+      walk_to(first, step);
+      each_line([&] {
+        const Values more = terms_here(step);
+        for (std::size_t i = 0; i < sums_.size(); ++i) {
+          const Pointer at = b_.offset(place(i, last), b_.mul(to, b_.index(bytes(i))));
+          b_.set_lanes(step);
+          const Value before = b_.load(at, sums_[i].total.dtype);
+          b_.store(at,
+                   rest > 0 ? with_rest(i, before, more[i], rest, step) : sums_[i].combine(before, more[i]));
+          b_.set_lanes(1);
+        }
+      });
+    };
+    add_terms(after(start, b_.mul(vectors.index(), b_.index(step))), slot, 0);
     vectors.close();
+    if (const auto rest = static_cast<int>(count % step); rest > 0)
+      add_terms(after(start, b_.index(count - step)), b_.index(count / step % slots), rest);
     nest_.end_walk();
     each_line([&] {
       for (std::size_t i = 0; i < sums_.size(); ++i) {
