@@ -10,20 +10,12 @@
 #include "core/given_up.hpp"
 #include "core/in_progress.hpp"
 #include "core/list.hpp"
-#include "core/memory.hpp"
 #include "core/messages.hpp"
-#include "core/sizes.hpp"
+#include "core/new_buffer.hpp"
 
 namespace apsis {
 namespace detail {
 namespace {
-
-// Header and elements share one block; elements start at the next 64-byte line, scalars right behind the
-// header.
-constexpr std::size_t header = (sizeof(BufferNode) + 63) / 64 * 64;
-static_assert(header - sizeof(BufferNode) < 64);
-
-std::size_t block_size(const Aval& aval) { return header + aval.bytes(); }
 
 const char* transformation_of(NodeKind kind) {
   switch (kind) {
@@ -56,23 +48,7 @@ const Array& require_concrete(const Array& a, const char* where, Loc loc) {
 }
 
 namespace {
-inline void destroy_buffer(BufferNode* buffer) {
-  if (arrays_watched.load(std::memory_order_relaxed)) [[unlikely]]
-    forget_array(buffer);
-  if (buffer->borrowed) [[unlikely]] {
-    if (buffer->release) buffer->release(buffer->context);
-    delete buffer;
-    return;
-  }
-  const std::size_t bytes = block_size(buffer->aval);
-  buffer->~BufferNode();
-  free_block(buffer, bytes);
-}
-}  // namespace
-
-void destroy_node(Node* node) {
-  if (node->kind == NodeKind::Buffer) [[likely]]
-    return destroy_buffer(static_cast<BufferNode*>(node));
+void destroy_tracer(Node* node) {
   if (tracers_watched.load(std::memory_order_relaxed)) forget_tracer(node);
   switch (node->kind) {
     case NodeKind::Buffer:
@@ -94,6 +70,29 @@ void destroy_node(Node* node) {
       delete static_cast<AbstractNode*>(node);
       return;
   }
+}
+
+/// Beside the block of an interned aval that nobody watches.
+[[gnu::noinline]] void destroy_other(Node* node) {
+  if (node->kind != NodeKind::Buffer) return destroy_tracer(node);
+  auto* buffer = static_cast<BufferNode*>(node);
+  if (arrays_watched.load(std::memory_order_relaxed)) forget_array(buffer);
+  if (buffer->borrowed) {
+    if (buffer->release) buffer->release(buffer->context);
+    delete buffer;
+    return;
+  }
+  const std::size_t bytes = block_size(buffer->aval);
+  buffer->~BufferNode();
+  free_block(buffer, bytes);
+}
+}  // namespace
+
+void destroy_node(Node* node) {
+  if (node->kind != NodeKind::Buffer || node->borrowed || !node->aval.node()->interned ||
+      arrays_watched.load(std::memory_order_relaxed)) [[unlikely]]
+    return destroy_other(node);
+  give_block(node, block_size(node->aval));
 }
 
 Array scalar_array(Dtype dtype, const void* value, bool weak) {
@@ -152,17 +151,7 @@ void fail_ragged(Loc loc) { fail(messages::ragged_literal, {}, loc); }
 
 }  // namespace detail
 
-Array allocate(const Aval& aval) {
-  void* block;
-  try {
-    block = detail::allocate_block(detail::block_size(aval));
-  } catch (const std::bad_alloc&) {
-    detail::fail_memory(aval);
-  }
-  auto* node = new (block) detail::BufferNode(aval, static_cast<char*>(block) + detail::header);
-  if (detail::arrays_watched.load(std::memory_order_relaxed)) detail::note_array(node);
-  return Array::adopt(node);
-}
+Array allocate(const Aval& aval) { return Array::adopt(detail::new_buffer(aval)); }
 
 Array detail::array_of_bits(const std::vector<bool>& data, Loc loc) {
   std::vector<std::uint8_t> bytes(data.begin(), data.end());

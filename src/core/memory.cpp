@@ -11,11 +11,16 @@
 #include <new>
 #include <vector>
 
+#include "core/small_blocks.hpp"
+
 namespace apsis::detail {
+
+constinit thread_local SmallBlocks small_blocks{};
+
 namespace {
 
-constexpr std::size_t alignment = 64;
-constexpr std::size_t class_count = 32;    // 64, 128, …, 2048 bytes
+constexpr std::size_t alignment = SmallBlocks::alignment;
+constexpr std::size_t class_count = SmallBlocks::class_count;
 constexpr std::uint32_t class_limit = 64;  // blocks kept per class and thread
 
 // Large blocks are kept too, a few at a time: the system gives them out page by page, which costs more than
@@ -25,24 +30,17 @@ constexpr std::size_t large_count = 8;
 constexpr std::size_t large_limit = 8 << 20;  // bytes kept per thread
 
 struct Pool {
-  struct Free {
-    Free* next;
-  };
   struct Large {
     void* block;
     std::size_t capacity;
   };
-  Free* heads[class_count];
-  std::uint32_t counts[class_count];
   Large large[large_count];  // the oldest first; empty ones last
   std::size_t large_bytes;
-  MemoryUse use;
-  std::uint32_t limit;   // blocks kept per class: none before there is a closer, nor after it has run
-  bool watched, closed;  // there is a closer; it has run
+  bool watched, closed;  // there is a closer, which frees what is kept; it has run
 };
-// Trivially destructible, so that it may be used while other thread-locals are being destroyed.
 constinit thread_local Pool pool [[gnu::tls_model("initial-exec")]]{};
 
+void* acquire(std::size_t capacity) { return ::operator new (capacity, std::align_val_t{alignment}); }
 void release(void* block) { ::operator delete (block, std::align_val_t{alignment}); }
 
 // Blocks of a huge page and more are mapped by themselves, so that the system may back them by huge pages: a
@@ -134,9 +132,9 @@ void* remove_large(std::size_t i) {
 struct PoolCloser {
   ~PoolCloser() {
     pool.closed = true;
-    pool.limit = 0;
     while (pool.large[0].block) release(remove_large(0));
-    for (auto& head : pool.heads)
+    std::ranges::fill(small_blocks.room, 0);
+    for (auto& head : small_blocks.heads)
       while (head) {
         auto* next = head->next;
         release(head);
@@ -151,7 +149,7 @@ void watch_pool() {
   if (pool.watched) return;
   (void)&closer;
   pool.watched = true;
-  pool.limit = class_limit;
+  std::ranges::fill(small_blocks.room, class_limit);
 }
 
 #if defined(APSIS_SANITIZED) || defined(APSIS_VALGRIND)
@@ -159,8 +157,6 @@ constexpr bool pooling = false;  // so that the sanitizer sees every free
 #else
 constexpr bool pooling = true;
 #endif
-
-std::size_t class_of(std::size_t bytes) { return bytes == 0 ? 0 : (bytes - 1) / alignment; }
 
 /// What is allocated for a large request: rounded up to one of eight sizes an octave, so that similar ones
 /// can share; of huge pages a whole number.
@@ -187,12 +183,6 @@ bool keep_large(void* block, std::size_t capacity) {
   return true;
 }
 
-/// `bytes` more in use.
-inline void count(std::int64_t bytes) {
-  pool.use.live += bytes;
-  if (pool.use.live > pool.use.peak) pool.use.peak = pool.use.live;
-}
-
 /// The system promises more memory than there is, and ends the process that uses it: what cannot be is
 /// refused before.
 void refuse_beyond_memory(std::size_t bytes) {
@@ -202,65 +192,38 @@ void refuse_beyond_memory(std::size_t bytes) {
   if (bytes > most) throw std::bad_alloc();
 }
 
-/// Keeps a block that has no more bytes than the largest class.
-inline void keep_small(void* block, std::size_t c) {
-  auto* free = static_cast<Pool::Free*>(block);
-  free->next = pool.heads[c];
-  pool.heads[c] = free;
-  ++pool.counts[c];
-}
+}  // namespace
 
-// What no free list of small blocks has: out of the way of the calls that are made for every small array.
-[[gnu::noinline]] void* new_block(std::size_t bytes) {
+void* new_block(std::size_t bytes) {
   refuse_beyond_memory(bytes);
-  std::size_t capacity = (class_of(bytes) + 1) * alignment;
   if (pooling && bytes >= large_block) {
-    capacity = large_capacity(bytes);
+    const std::size_t capacity = large_capacity(bytes);
     if (capacity >= huge_page) return take_mapped(capacity);
-    if (void* block = take_large(capacity)) return block;
+    void* block = take_large(capacity);
+    return block ? block : acquire(capacity);
   }
-  return ::operator new (capacity, std::align_val_t{alignment});
+  return acquire(std::max((bytes + alignment - 1) / alignment, std::size_t{1}) * alignment);
 }
 
-[[gnu::noinline]] void give_back(void* block, std::size_t bytes) {
+void give_back_block(void* block, std::size_t bytes) {
   const bool large = bytes >= large_block;
   const std::size_t capacity = large ? large_capacity(bytes) : bytes;
   if (pooling && capacity >= huge_page) return give_mapped(block, capacity);
   if (pooling && !pool.closed) {
     watch_pool();
     if (large && keep_large(block, capacity)) return;
-    const std::size_t c = class_of(bytes);
-    if (c < class_count && pool.counts[c] < pool.limit) return keep_small(block, c);
+    const std::size_t c = SmallBlocks::class_of(bytes);
+    if (c < class_count && small_blocks.room[c] > 0) return small_blocks.keep(block, c);
   }
   release(block);
 }
 
-}  // namespace
+void* allocate_block(std::size_t bytes) { return take_block(bytes); }
+void free_block(void* block, std::size_t bytes) { give_block(block, bytes); }
 
-void* allocate_block(std::size_t bytes) {
-  const std::size_t c = class_of(bytes);
-  void* block = pooling && c < class_count ? pool.heads[c] : nullptr;
-  if (block) {
-    pool.heads[c] = static_cast<Pool::Free*>(block)->next;
-    --pool.counts[c];
-  } else {
-    block = new_block(bytes);
-  }
-  count(static_cast<std::int64_t>(bytes));
-  return block;
-}
-
-void free_block(void* block, std::size_t bytes) {
-  pool.use.live -= static_cast<std::int64_t>(bytes);
-  const std::size_t c = class_of(bytes);
-  if (!pooling || c >= class_count || pool.counts[c] >= pool.limit) [[unlikely]]
-    return give_back(block, bytes);
-  keep_small(block, c);
-}
-
-void count_memory(std::int64_t bytes) { count(bytes); }
-MemoryUse memory_use() { return pool.use; }
-void reset_peak_memory() { pool.use.peak = pool.use.live; }
+void count_memory(std::int64_t bytes) { small_blocks.count(bytes); }
+MemoryUse memory_use() { return small_blocks.use; }
+void reset_peak_memory() { small_blocks.use.peak = small_blocks.use.live; }
 
 std::int64_t machine_memory() {
   std::int64_t bytes = static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);

@@ -10,14 +10,19 @@
 #include "apsis/core/watch.hpp"
 #include "base/own_of_thread.hpp"
 #include "base/place.hpp"
+#include "core/current_trace.hpp"
 #include "core/given_up.hpp"
 #include "core/in_progress.hpp"
 #include "core/messages.hpp"
 
 namespace apsis {
+
+constinit thread_local Trace* detail::trace_of_thread = nullptr;
+
 namespace {
 
-constinit thread_local Trace* current [[gnu::tls_model("initial-exec")]] = nullptr;  // asked on every call
+using detail::trace_of_thread;
+
 std::atomic<std::uint64_t> next_tag{1};
 
 std::uint64_t thread_number() {
@@ -109,10 +114,10 @@ Trace::Trace(Trace* parent, const char* name, Loc loc)
 }
 Trace::~Trace() = default;
 
-Trace* current_trace() { return current; }
+Trace* current_trace() { return trace_of_thread; }
 
-TraceScope::TraceScope(Trace* trace) : previous_(current) { current = trace; }
-TraceScope::~TraceScope() { current = previous_; }
+TraceScope::TraceScope(Trace* trace) : previous_(trace_of_thread) { trace_of_thread = trace; }
+TraceScope::~TraceScope() { trace_of_thread = previous_; }
 
 bool is_of_complex(const Op& op, std::span<const Array> in) {
   return op.of_complex && std::ranges::any_of(in, [](const Array& a) { return is_complex(a.dtype()); });
@@ -120,13 +125,13 @@ bool is_of_complex(const Op& op, std::span<const Array> in) {
 
 void bind(const Op& op, const Params& params, std::span<const Array> in, std::span<Array> out, Loc loc) {
   // What runs at once has no use for the place but in errors, which look for the user's themselves.
-  if (!loc.known() || current) loc = detail::users_place(loc);
+  if (!loc.known() || trace_of_thread) loc = detail::users_place(loc);
   for (const Array& a : in)
     if (a.is_empty()) fail(messages::empty_array, {}, loc);
   // Shape rules and allocations know of no place.
   try {
-    if (current)
-      current->process(op, params, in, out, loc);
+    if (trace_of_thread)
+      trace_of_thread->process(op, params, in, out, loc);
     else
       evaluate(op, params, in, out, loc);
   } catch (const Error& error) {
@@ -176,7 +181,7 @@ StageNode::StageNode(const Trace& trace, Aval aval_, std::uint32_t id_, Loc loc_
 
 bool is_in_progress(const Array& tracer) {
   const std::uint64_t tag = static_cast<TracerNode*>(tracer.node())->tag;
-  for (const Trace* t = current; t; t = t->parent())
+  for (const Trace* t = trace_of_thread; t; t = t->parent())
     if (t->tag() == tag) return true;
   return false;
 }

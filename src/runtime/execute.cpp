@@ -33,7 +33,6 @@ void make_thread_scratch() {
 class Scratch {
  public:
   explicit Scratch(std::size_t bytes) : bytes_(bytes) {
-    if (bytes == 0) return;
     if (bytes <= kept_bytes && !thread_scratch.lent) {
       if (!thread_scratch.block) make_thread_scratch();
       thread_scratch.lent = from_thread_ = true;
@@ -46,27 +45,40 @@ class Scratch {
   ~Scratch() {
     if (from_thread_)
       thread_scratch.lent = false;
-    else if (data)
+    else
       free_block(data, bytes_);
   }
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
-  void* data = nullptr;
+  void* data;
 
  private:
   std::size_t bytes_;
   bool from_thread_ = false;
 };
 
+[[gnu::always_inline]] inline void enter(const Program& program, const Graph& graph, void* scratch,
+                                         const void* const* in, void* const* out) {
+  CallState state;
+  state.graph = &graph;
+  CallContext context{scratch, cancel_flag, program.kernels.data(), &state};
+  raise(static_cast<Status>(program.entry(&context, in, out)), state);
+}
+
+[[gnu::noinline]] void enter_with_scratch(const Program& program, const Graph& graph, const void* const* in,
+                                          void* const* out) {
+  const Scratch scratch(static_cast<std::size_t>(program.scratch_bytes));
+  enter(program, graph, scratch.data, in, out);
+}
+
 }  // namespace
 
 void execute(const Program& program, const Graph& graph, const void* const* in, void* const* out) try {
   poll_cancelled();
-  Scratch scratch(static_cast<std::size_t>(program.scratch_bytes));
-  CallState state;
-  state.graph = &graph;
-  CallContext context{scratch.data, cancel_flag, program.kernels.data(), &state};
-  raise(static_cast<Status>(program.entry(&context, in, out)), state);
+  if (program.scratch_bytes > 0)
+    enter_with_scratch(program, graph, in, out);
+  else
+    enter(program, graph, nullptr, in, out);
 } catch (const std::bad_alloc&) {
   fail_memory(program, graph);
 }

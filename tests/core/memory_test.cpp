@@ -46,6 +46,29 @@ TEST(memory, large_blocks_of_similar_sizes_hold_what_was_asked_for) {
   }
 }
 
+TEST(memory, small_blocks_may_be_freed_on_another_thread) {
+  // More than a thread keeps, of sizes at the borders of classes.
+  constexpr std::size_t sizes[] = {0, 1, 64, 65, 2048, 2049};
+  for (int round = 0; round < 3; ++round) {
+    std::vector<std::pair<void*, std::size_t>> blocks;
+    for (int i = 0; i < 100; ++i)
+      for (const std::size_t bytes : sizes) {
+        blocks.emplace_back(allocate_block(bytes), bytes);
+        std::memset(blocks.back().first, i, bytes);
+      }
+    std::set<void*> distinct;
+    for (auto& b : blocks) distinct.insert(b.first);
+    EXPECT_EQ(distinct.size(), blocks.size());
+    const auto free_all = [&] {
+      for (auto& [block, bytes] : blocks) free_block(block, bytes);
+    };
+    if (round == 1)
+      free_all();
+    else
+      std::thread(free_all).join();
+  }
+}
+
 TEST(memory, many_and_huge_blocks_may_be_freed_on_another_thread) {
   std::vector<void*> blocks;
   for (int i = 0; i < 20; ++i) blocks.push_back(allocate_block(1 << 20));

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <optional>
 
 #include "transform/checks.hpp"
@@ -89,6 +90,29 @@ TEST(Jit, ManyLeavesAndManyResults) {
     for (const Array& a : out) expect_same_bits(a, array({99., 198.}));
   }
   EXPECT_EQ(f.trace_count(), 1);
+}
+
+// Pointers to the elements of up to 128 inputs, captures among them, and outputs are kept on the stack.
+TEST(Jit, LeavesAroundTheMostThatTheStackHolds) {
+  const Array captured = array({0.5});
+  for (const std::size_t count : {127u, 128u, 129u, 300u}) {
+    SCOPED_TRACE(count);
+    std::vector<Array> leaves(2 * count);  // every other one stays empty
+    for (std::size_t i = 0; i < count; ++i) leaves[2 * i] = array({static_cast<double>(i)});
+    auto f = jit([captured](const std::vector<Array>& v) {
+      std::vector<Array> out;
+      for (const Array& a : v)
+        if (!a.is_empty()) out.push_back(a + captured);
+      return out;
+    });
+    for (int round = 0; round < 4; ++round) {
+      if (round == 2) std::ranges::rotate(leaves, leaves.end() - 1);  // as many, but others are empty
+      const std::vector<Array> out = f(leaves);
+      ASSERT_EQ(out.size(), count);
+      for (std::size_t i = 0; i < count; ++i) expect_same_bits(out[i], array({static_cast<double>(i) + 0.5}));
+    }
+    EXPECT_EQ(f.trace_count(), 2);
+  }
 }
 
 TEST(Jit, ArraysOfNoElements) {

@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "apsis/transform/stages.hpp"
+#include "core/current_trace.hpp"
+#include "core/new_buffer.hpp"
 #include "runtime/execute.hpp"
 #include "runtime/region.hpp"
 #include "transform/checks/check_trace.hpp"
@@ -49,45 +51,35 @@ bool all_concrete(const JitCall& call) {
   return true;
 }
 
-/// Programs of so many inputs and outputs keep the pointers to their elements on the stack.
-constexpr std::size_t small = 128;
-
-/// The call once `in` points to the arguments' elements, with room for all inputs and outputs: results made
-/// where there are none yet, one jump.
-inline void run_on(const void** in, void** out, Array* results, const JitEntry& entry,
-                   const Program& program) {
-  const void** next = in + (program.inputs.size() - entry.captures.size());
-  for (const Array& a : entry.captures) *next++ = data_of(a);
+/// The call once `in` points to the arguments' elements, with room for those of captures from `captures` on,
+/// and `out` has room for the outputs: results made where there are none yet, one jump.
+inline void run_on(const void* const* in, const void** captures, void** out, Array* results,
+                   const JitEntry& entry, const Program& program) {
+  for (const Array& a : entry.captures) *captures++ = data_of(a);
+  void** next = out;
   for (const Aval& aval : program.outputs) {
-    if (results->is_empty()) allocate(aval).swap(*results);
-    *out++ = mutable_data<void>(*results++);
+    if (results->is_empty()) *results = Array::adopt(new_buffer(aval));
+    *next++ = mutable_data<void>(*results++);
   }
-  execute(program, *entry.graph, in, out - program.outputs.size());
+  execute(program, *entry.graph, in, out);
 }
 
-void take_pointers(const JitCall& call, const void** in) {
+const void** take_pointers(const JitCall& call, const void** in) {
   for (Node* n : call.nodes)
     if (n) *in++ = static_cast<BufferNode*>(n)->data;
+  return in;
 }
 
-[[gnu::noinline]] void run_many(Array* results, const JitEntry& entry, const Program& program,
+[[gnu::noinline]] void run_into(Array* results, const JitEntry& entry, const Program& program,
                                 const JitCall& call) {
+  if (entry.on_stack) {
+    const void* in[JitEntry::most_on_stack];
+    void* out[JitEntry::most_on_stack];
+    return run_on(in, take_pointers(call, in), out, results, entry, program);
+  }
   std::vector<const void*> in(program.inputs.size());
   std::vector<void*> out(program.outputs.size());
-  take_pointers(call, in.data());
-  run_on(in.data(), out.data(), results, entry, program);
-}
-
-inline bool is_small(const Program& program) {
-  return program.inputs.size() <= small && program.outputs.size() <= small;
-}
-
-inline void run_into(Array* results, const JitEntry& entry, const Program& program, const JitCall& call) {
-  if (!is_small(program)) return run_many(results, entry, program, call);
-  const void* in[small];
-  void* out[small];
-  take_pointers(call, in);
-  run_on(in, out, results, entry, program);
+  run_on(in.data(), take_pointers(call, in.data()), out.data(), results, entry, program);
 }
 
 /// Lists live inside programs; `run` copies those that come and go.
@@ -127,28 +119,48 @@ void run_entry(const JitEntry& entry, const Program& program, const JitCall& cal
   run_into(slots, entry, program, call);
 }
 
-bool JitTable::run_published(const JitCall& call, JitResults& results) {
+namespace {
+/// A call whose program is to be made first, or that becomes part of another one.
+[[gnu::noinline]] void call_unpublished(JitTable& t, const JitCall& call, bool runs, JitResults& results) {
+  if (running_directly()) return run_directly(call, t.options.checks, results);
+  EntryRef entry = t.entry_for(call, runs);
+  if (const Program* program = runs ? entry->program.load(std::memory_order_acquire) : nullptr)
+    run_entry(*entry, *program, call, results);
+  else
+    bind_entry(*entry, call, t.options.name, t.options.inline_calls, results);
+  results.keep(entry.release(), &EntryRef::drop);
+}
+}  // namespace
+
+void JitTable::run(const JitCall& call, JitResults& results) {
   InUse& in_use = in_use_here();
-  if (in_use.depth == InUse::capacity) return false;
+  if (in_use.depth == InUse::capacity) [[unlikely]]
+    return call_unpublished(*this, call, all_concrete(call), results);
   std::atomic<const void*>& slot = results.borrow(in_use);
   announce(slot, this);
-  const void* in[small];
-  JitEntry* entry = call.nodes.size() <= small ? last_.load() : nullptr;
-  const bool taken = entry && entry->signature.take(call, in);  // the one used last, mostly
-  if (!taken) entry = all_concrete(call) ? find_noting_use(call) : nullptr;
+  const JitEntry* entry = last_.load();  // the one used last, mostly
+  const void* in[JitEntry::most_on_stack];
+  const void** captures = entry && entry->on_stack ? entry->signature.take(call, in) : nullptr;
+  if (!captures || call.given_up) [[unlikely]]
+    return run_other(captures ? entry : nullptr, call, slot, results);
+  const Program* program = entry->program.load(std::memory_order_acquire);
+  if (!program) [[unlikely]]
+    return run_other(entry, call, slot, results);
+  slot.store(entry, std::memory_order_release);
+  void* out[JitEntry::most_on_stack];
+  run_on(in, captures, out, slots_of(results, *entry, *program), *entry, *program);
+}
+
+void JitTable::run_other(const JitEntry* entry, const JitCall& call, std::atomic<const void*>& slot,
+                         JitResults& results) {
+  if (!entry && all_concrete(call)) entry = find_noting_use(call);
   const Program* program = entry ? entry->program.load(std::memory_order_acquire) : nullptr;
   if (!program) {
     results.give_back();
-    return false;
+    return call_unpublished(*this, call, all_concrete(call), results);
   }
   slot.store(entry, std::memory_order_release);
-  if (taken && !entry->lists && !call.given_up && is_small(*program)) [[likely]] {
-    void* out[small];
-    run_on(in, out, slots_of(results, *entry, *program), *entry, *program);
-  } else {
-    run_entry(*entry, *program, call, results);
-  }
-  return true;
+  run_entry(*entry, *program, call, results);
 }
 
 thread_local const JitTable* table_of_result = nullptr;
@@ -178,26 +190,12 @@ std::string JitCore::explain() const {
          " signatures kept\n" + table_->counts.explain() + table_->functions();
 }
 
-namespace {
-/// A call whose program is to be made first, or that becomes part of another one.
-[[gnu::noinline]] void call_unpublished(JitTable& t, const JitCall& call, bool runs, JitResults& results) {
-  if (running_directly()) return run_directly(call, t.options.checks, results);
-  EntryRef entry = t.entry_for(call, runs);
-  if (const Program* program = runs ? entry->program.load(std::memory_order_acquire) : nullptr)
-    run_entry(*entry, *program, call, results);
-  else
-    bind_entry(*entry, call, t.options.name, t.options.inline_calls, results);
-  results.keep(entry.release(), &EntryRef::drop);
-}
-}  // namespace
-
 void JitCore::call(const JitCall& call, JitResults& results) const {
   if (check_wanted()) [[unlikely]]
     table_->check_captures(call);
-  const bool compiled = !current_trace() && !interpreting();
-  if (compiled && table_->run_published(call, results)) [[likely]]
-    return;
-  call_unpublished(*table_, call, compiled && all_concrete(call), results);
+  if (trace_of_thread || interpreting()) [[unlikely]]
+    return call_unpublished(*table_, call, false, results);
+  table_->run(call, results);
 }
 
 Stages JitCore::stages(const JitCall& call) const {

@@ -62,6 +62,10 @@ EntryRef trace_entry(const JitCall& call, const char* name, std::shared_ptr<cons
     call.type->trace(call.site, stager);
   }
   entry->graph = with_checks(*entry->graph, checks);
+  const Graph& graph = *entry->graph;
+  entry->on_stack = !entry->lists &&
+                    static_cast<std::size_t>(graph.input_count()) <= JitEntry::most_on_stack &&
+                    graph.outputs().size() <= JitEntry::most_on_stack;
   return entry;
 }
 

@@ -36,6 +36,9 @@ struct JitEntry {
   std::vector<Array> captures;
   std::string context;  // the named axes it was traced under, if it asked for one; empty: serves anywhere
   bool lists = false;   // whether lists come or go, as in what linearize returns: the records of a loop
+  // Whether no lists do, and a call keeps the pointers to its inputs' and outputs' elements on the stack.
+  bool on_stack = false;
+  static constexpr std::size_t most_on_stack = 128;  // inputs, and outputs
   ResultShape result;
   std::atomic<const Program*> program{nullptr};
   std::shared_ptr<const Program> program_owner;  // the table's mutex guards it

@@ -26,8 +26,8 @@ class JitTable {
   const CodegenOptions codegen;
   TraceCounts counts;
 
-  /// Runs the call if its program is there. The hot path: no lock, no allocation but results.
-  bool run_published(const JitCall& call, JitResults& results);
+  /// Runs the call, if its program is there without a lock, and without allocation but of results.
+  void run(const JitCall& call, JitResults& results);
   /// The entry of a call, made if need be, with its program if asked for. One that uses traced values from
   /// outside serves this call alone.
   EntryRef entry_for(const JitCall& call, bool with_program);
@@ -49,6 +49,10 @@ class JitTable {
     std::thread::id thread;
   };
   std::atomic<JitEntry*>& bucket_of(std::uint64_t hash) { return buckets_[hash % bucket_count]; }
+  /// The same for a call that gives arrays up, or is of another entry than the one used last: then `entry` is
+  /// null.
+  void run_other(const JitEntry* entry, const JitCall& call, std::atomic<const void*>& slot,
+                 JitResults& results);
   JitEntry* find(const JitCall& call, std::uint64_t hash, std::string_view context);
   JitEntry* find_noting_use(const JitCall& call);
   EntryRef trace(const JitCall& call);

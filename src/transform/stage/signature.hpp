@@ -16,23 +16,24 @@ struct CallSignature {
   explicit CallSignature(const JitCall& call);
   static std::uint64_t hash_of(const JitCall& call);
   bool matches(const JitCall& call) const;
-  /// Whether the call matches, its leaves have elements, and their avals are the signature's own objects, as
-  /// interned ones are. Notes where the elements are, in the same pass: with many leaves, reading their nodes
-  /// is what a call costs. `in` has room for all.
-  [[gnu::always_inline]] bool take(const JitCall& call, const void** in) const {
-    if (type != call.type || avals.size() != call.nodes.size()) return false;
+  /// If the call matches, its leaves have elements, and their avals are the signature's own objects, as
+  /// interned ones are: notes where the elements are, in the same pass (with many leaves, reading their nodes
+  /// is what a call costs), and returns the end of that. Else null. `in` has room for all.
+  [[gnu::always_inline]] const void** take(const JitCall& call, const void** in) const {
+    if (type != call.type || avals.size() != call.nodes.size() || !same_key(call)) return nullptr;
     const Aval* wanted = avals.data();
+#pragma GCC unroll 4
     for (const Node* n : call.nodes) {
       const AvalNode* aval = (wanted++)->node();
-      if (n) {
+      if (n) [[likely]] {
         if (aval != n->aval.node() || n->kind != NodeKind::Buffer) [[unlikely]]
-          return false;
+          return nullptr;
         *in++ = static_cast<const BufferNode*>(n)->data;
       } else if (aval) {
-        return false;
+        return nullptr;
       }
     }
-    return same_key(call);
+    return in;
   }
 
  private:
