@@ -21,8 +21,13 @@ Array square_matrices(const char* where, const Array& a) {
 Equation equation(const char* where, const Array& a, const Array& b) {
   check_rank(where, b.ndim() >= 1, "an axis or more as right side", b);
   const Array given[] = {matrices(where, a), b};
-  if (a.dim(-2) != b.dim(b.ndim() == 1 ? 0 : -2))
-    fail(messages::array_sizes, {where, to_string(a.aval()), to_string(b.aval()), "both need as many rows"});
+  if (a.dim(-2) != b.dim(b.ndim() == 1 ? 0 : -2)) {
+    const bool vectors = b.ndim() + 1 == a.ndim() && b.dim(-1) == a.dim(-2);
+    fail(messages::array_sizes,
+         {where, to_string(a.aval()), to_string(b.aval()),
+          vectors ? "both need as many rows; vectors, one a matrix, are given as expand_dims(b, -1)"
+                  : "both need as many rows"});
+  }
   std::vector<Array> pair = promoted_inexact(given);
   return {pair[0], pair[1]};
 }

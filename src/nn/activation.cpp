@@ -69,6 +69,7 @@ Array glu(const Array& x, int axis, Loc loc) {
 Array softmax(const Array& x, int axis, Loc loc) {
   const LocScope place(loc);
   check_axis("softmax", x, axis, loc);
+  if (x.size() == 0) return exp(x);
   Array e = exp(x - stop_gradient(max(x, {.axis = axis, .keepdims = true})));
   return e / sum(e, {.axis = axis, .keepdims = true});
 }
@@ -76,6 +77,7 @@ Array softmax(const Array& x, int axis, Loc loc) {
 Array log_softmax(const Array& x, int axis, Loc loc) {
   const LocScope place(loc);
   check_axis("log_softmax", x, axis, loc);
+  if (x.size() == 0) return exp(x);
   Array shifted = x - stop_gradient(max(x, {.axis = axis, .keepdims = true}));
   return shifted - log(sum(exp(shifted), {.axis = axis, .keepdims = true}));
 }

@@ -5,6 +5,7 @@
 
 #include "core/convert.hpp"
 #include "ops/blas.hpp"
+#include "ops/complex.hpp"
 #include "ops/dot_order.hpp"
 #include "ops/dot_params.hpp"
 #include "ops/dtype_set.hpp"
@@ -46,7 +47,7 @@ bool is_k_ordered(const DotParams& p, const Shape& a, const Shape& b) {
 
 namespace {
 
-Dims joined(const Dims& a, const Dims& b, const Dims& c) {
+Dims axes_joined(const Dims& a, const Dims& b, const Dims& c) {
   Dims all = a;
   for (std::int64_t axis : b) all.push_back(axis);
   for (std::int64_t axis : c) all.push_back(axis);
@@ -54,8 +55,12 @@ Dims joined(const Dims& a, const Dims& b, const Dims& c) {
 }
 
 // Axes in the order batch, rows, columns of the matrices.
-Dims order_of_a(const DotParams& p, const DotSizes& s) { return joined(p.batch_a, s.free_a, p.contract_a); }
-Dims order_of_b(const DotParams& p, const DotSizes& s) { return joined(p.batch_b, p.contract_b, s.free_b); }
+Dims order_of_a(const DotParams& p, const DotSizes& s) {
+  return axes_joined(p.batch_a, s.free_a, p.contract_a);
+}
+Dims order_of_b(const DotParams& p, const DotSizes& s) {
+  return axes_joined(p.batch_b, p.contract_b, s.free_b);
+}
 
 View permuted(const Shape& shape, const Dims& order) {
   View from = View::contiguous(shape), view;
@@ -464,6 +469,16 @@ Array outer_product(const Array& a, const Array& b, const DotParams& p) {
                   spread(b, p.batch_b, s.free_b, batch + static_cast<std::int64_t>(s.free_a.size())));
 }
 
+/// Small products of complex numbers are four real ones, in their order of terms; large ones the op itself.
+void dot_of_complex(const Params& params, std::span<const Array> in, std::span<Array> out) {
+  const auto& p = params.as<DotParams>();
+  if (!is_k_ordered(p, in[0].shape(), in[1].shape())) return;
+  const auto product = [&](const Array& a, const Array& b) { return bind1(dot_general_op, params, {a, b}); };
+  const Parts a = parts_of(in[0]), b = parts_of(in[1]);
+  out[0] = joined({lax::sub(product(a.re, b.re), product(a.im, b.im)),
+                   lax::add(product(a.re, b.im), product(a.im, b.re))});
+}
+
 /// Where an operand's axes are in what it is a transpose of; nothing where that would change the order of the
 /// result's axes.
 std::optional<Dims> axes_below(const Dims& permutation, const Dims& free, const Dims& axes) {
@@ -522,6 +537,7 @@ const Op dot_general_op = {
     .kind = OpKind::Contract,
     .shape = dot_shape,
     .evaluate = dot_evaluate,
+    .of_complex = dot_of_complex,
     .jvp = dot_jvp,
     .transpose = dot_transpose,
     .batch = dot_batch,
@@ -537,7 +553,7 @@ namespace lax {
 Array dot_general(const Array& a, const Array& b, const Dims& contract_a, const Dims& contract_b,
                   const Dims& batch_a, const Dims& batch_b) {
   DotParams p{contract_a, contract_b, batch_a, batch_b};
-  if (contract_a.empty() && is_floating(a.dtype())) return outer_product(a, b, p);
+  if (contract_a.empty() && (is_floating(a.dtype()) || is_complex(a.dtype()))) return outer_product(a, b, p);
   return bind1(dot_general_op, make_params(std::move(p)), {a, b});
 }
 

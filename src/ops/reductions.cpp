@@ -302,6 +302,9 @@ Array logsumexp(const Array& x, const ReduceOptions& options, Loc loc) {
   const Array given = floating("logsumexp", x, loc);
   const Array value = counting(given, options.where, literal(given.dtype(), -infinity));
   const Dims axes = reduced_axes("logsumexp", x, options.axis, loc);
+  // Of nothing there is no largest one.
+  if (value.size() == 0)
+    return apply(log_op, reduce(reduce_sum_op, apply(exp_op, value), axes, options.keepdims, loc));
   // The shift cancels: its derivative is left out.
   const Array largest =
       bind1(stop_gradient_op, {}, {finite_or_zero(max(value, {.axis = axes, .keepdims = true}, loc))});

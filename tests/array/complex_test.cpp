@@ -412,6 +412,27 @@ TEST(Complex, ProductsThatConjugate) {
   expect_near(z.at(1).power(2.), {{1, 2}, {8.75, -3}, {0, -1}}, "power");
 }
 
+// Small products are four products of the parts: compiled code meets real numbers.
+TEST(Complex, SmallProductsAreThoseOfTheParts) {
+  const auto product = [](const Array& a, const Array& b) { return einsum("bik,bkj->bij", {a, b}); };
+  for (const Dtype dtype : {c64, c128})
+    for (const std::int64_t n : {0, 1, 2, 3, 15, 40}) {
+      const Array x = astype(sin(arange(5. * 2. * double(n))), dtype == c64 ? f32 : f64), y = cos(3. * x);
+      const Array a = reshape(complex(x, y), {5, 2, n}), b = reshape(complex(y, x + 1.), {5, n, 2});
+      const Array of_parts = complex(product(real(a), real(b)) - product(imag(a), imag(b)),
+                                     product(real(a), imag(b)) + product(imag(a), real(b)));
+      EXPECT_TRUE(tree_equal(product(a, b), of_parts)) << n;
+      EXPECT_TRUE(tree_equal(jit(product)(a, b), of_parts)) << n;
+      EXPECT_TRUE(
+          tree_equal(jit(vmap([](const Array& p, const Array& q) { return matmul(p, q); }))(a, b), of_parts))
+          << n;
+      if (n == 0) continue;
+      EXPECT_EQ(lower(product, a, b).compile().code_text().find("apsis_call_kernel"), std::string::npos) << n;
+    }
+  const Array z = complex(sin(arange(4.)), cos(arange(4.)));
+  expect_near(outer(z, z)[1], numbers_of(z[1] * z), "outer");
+}
+
 TEST(Complex, MovesKeepTheParts) {
   const Array z = complex(arange(6.), -arange(6.));
   const auto moved = [](const Array& z) {

@@ -104,6 +104,32 @@ TEST(ResultParts, JoinedAlongEveryAxis) {
       }
 }
 
+/// Columns that lie in memory are put beside one another in vectors, by one loop.
+TEST(ResultParts, JoinedColumnsFromElsewhere) {
+  for (const Dtype dtype : {f64, f32, i32})
+    for (const std::int64_t count : {2, 3, 5, 8, 11, 12, 16, 17})
+      for (const std::int64_t rows : {1, 4, 9, 70, 300}) {
+        const Array x = detail::filled({dtype, {count, rows}}, 3), y = detail::filled({dtype, {rows, 3}}, 4);
+        expect_graph_compiled_equal(
+            [&](const Array& a, const Array& b) {
+              std::vector<Array> columns;
+              for (std::int64_t k = 0; k < count; ++k) columns.push_back(expand_dims(a[k], 1));
+              const Array whole = concatenate(columns, 1);
+              columns.push_back(flip(b, 0));
+              return std::tuple{whole, concatenate(columns, 1), stack({whole, 2 * whole}, 2)};
+            },
+            x, y);
+      }
+  const Array x = detail::filled({f64, {16, 300}}, 5);
+  const auto join = [](const Array& a) {
+    std::vector<Array> columns;
+    for (int k = 0; k < 16; ++k) columns.push_back(a[k]);
+    return stack(columns, -1);
+  };
+  const std::string code = lower(join, x).compile().code_text();
+  EXPECT_EQ(code.find("store double"), std::string::npos) << code;
+}
+
 TEST(ResultParts, JoinedBesidesOtherResults) {
   const Array x = detail::filled({f64, {300}}, 3), y = detail::filled({f64, {300}}, 4);
   expect_graph_compiled_equal(

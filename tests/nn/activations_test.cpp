@@ -41,4 +41,20 @@ TEST(Activations, SoftmaxSumsToOneWithoutOverflow) {
   for (std::size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i], b[i], 1e-13);
 }
 
+TEST(Activations, SoftmaxOfNothing) {
+  for (const Shape& shape : {Shape{0}, Shape{3, 0}, Shape{0, 3}}) {
+    const Array x = zeros(shape, f32);
+    for (const auto& f : {+[](const Array& v) { return nn::softmax(v); },
+                          +[](const Array& v) { return nn::log_softmax(v); }}) {
+      EXPECT_EQ(jit(f)(x).shape(), shape);
+      EXPECT_EQ(f(x).dtype(), f32);
+      EXPECT_EQ(grad([&](const Array& v) { return sum(f(v)); })(x).shape(), shape);
+    }
+  }
+  EXPECT_EQ(to_string(logsumexp(zeros({0}))), "-inf");
+  EXPECT_EQ(to_string(jit([](const Array& v) { return logsumexp(v, {.axis = 1}); })(zeros({2, 0}))),
+            "[-inf -inf]");
+  EXPECT_EQ(logsumexp(zeros({0, 3}), {.axis = 1, .keepdims = true}).shape(), (Shape{0, 1}));
+}
+
 }  // namespace

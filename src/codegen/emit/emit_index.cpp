@@ -64,6 +64,31 @@ bool interleave(Region& region, const Shape& shape, std::span<const Access> colu
   return true;
 }
 
+/// The same, where a vector of each column is loaded, and what these make is put together. False if the rows
+/// are too few for it, or not side by side in memory.
+bool put_side_by_side(Region& region, const Shape& shape, std::span<const Access> columns, const Sink& sink) {
+  const auto without_columns = [](View view, std::int64_t column) {
+    view.offset += column * view.strides.back();
+    view.shape.resize(view.shape.size() - 1);
+    view.strides.resize(view.strides.size() - 1);
+    return view;
+  };
+  std::vector<Access> reads(columns.begin(), columns.end());
+  std::vector<Sink> sinks(columns.size(), sink);
+  for (std::size_t column = 0; column < columns.size(); ++column) {
+    reads[column].view = without_columns(reads[column].view, 0);
+    sinks[column].view = without_columns(sink.view, static_cast<std::int64_t>(column));
+  }
+  LoopNest nest(region.b(), without_columns({shape, shape, 0}, 0).shape, std::move(reads), sinks,
+                region.lowering().vector_lanes(item_size(sink.dtype)));
+  if (!nest.stores_columns()) return false;
+  nest.open();
+  for (std::size_t column = 0; column < columns.size(); ++column) nest.store(column, nest.load(column));
+  nest.close();
+  ++region.lowering().loops;
+  return true;
+}
+
 /// The byte offset, in the array's view, of the slice that begins at `starts`, the same for all lanes.
 Value dynamic_offset(Region& region, const Place& array, const Aval& aval, std::span<const ValueId> starts,
                      const Shape& sizes) {
@@ -194,7 +219,9 @@ bool emit_concatenate(Region& region, const Eqn& e) {
       parts.push_back(region.in_memory(v));
       append_columns(parts.back(), parts.back().view.shape.back(), aval.dtype(), columns);
     }
-    if (interleave(region, aval.shape(), columns, whole.sink(aval.dtype())))
+    const Sink sink = whole.sink(aval.dtype());
+    if (put_side_by_side(region, aval.shape(), columns, sink) ||
+        interleave(region, aval.shape(), columns, sink))
       return region.define(e.first_result, whole.place()), true;
   }
   copy_parts(region, e, whole);

@@ -745,6 +745,11 @@ void LoopNest::find_columns() {
   }
 }
 
+bool LoopNest::stores_columns() const {
+  const auto written = std::span(columns_of_).subspan(reads_);
+  return std::ranges::none_of(written, [](std::uint32_t group) { return group == none; });
+}
+
 /// Whether an array is read or written without those beside it: there are none, or the body walks.
 bool LoopNest::is_by_itself(std::size_t a) const {
   return columns_of_[a] == none || along_ > 0 || line_.handle || walked_inner_.handle || walked_outer_.handle;

@@ -93,6 +93,8 @@ class LoopNest {
   /// Before `open`: an iteration takes up to so many vectors, where what the last one does again stays little
   /// and the nest is not in phases.
   void take_vectors(int most);
+  /// Whether the arrays that are written are columns that fill memory, and are stored together.
+  bool stores_columns() const;
   /// Before `open`: a value that passes from each iteration to the next, `initial` in the first.
   void carry(Value initial) { carried_.push_back(initial); }
   /// The i-th of them: the current one, which may be replaced; after `close` the last.
