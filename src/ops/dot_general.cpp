@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -119,21 +120,10 @@ T accumulate(T a, T b, T sum) {
     return std::fma(a, b, sum);
   } else if constexpr (std::is_same_v<T, bool>) {
     return sum || (a && b);
-  } else if constexpr (std::is_integral_v<T>) {
+  } else {
     return static_cast<T>(static_cast<std::uint64_t>(sum) +
                           static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
-  } else {
-    return {std::fma(-a.imag, b.imag, std::fma(a.real, b.real, sum.real)),
-            std::fma(a.imag, b.real, std::fma(a.real, b.imag, sum.imag))};
   }
-}
-
-template <class T>
-T plus(T a, T b) {
-  if constexpr (std::is_floating_point_v<T>)
-    return a + b;
-  else
-    return {a.real + b.real, a.imag + b.imag};
 }
 
 // Rows of b are added up one after the other, which vectorises over n and keeps the order in k.
@@ -163,7 +153,7 @@ void multiply_row_in_chains(const DotSizes& s, const T* left, const T* right, T*
       }
   }
   for (std::int64_t half = dot_partials / 2 * s.n; half >= s.n; half /= 2)
-    for (std::int64_t j = 0; j < half; ++j) sums[j] = plus(sums[j], sums[j + half]);
+    for (std::int64_t j = 0; j < half; ++j) sums[j] += sums[j + half];
   std::copy_n(sums, s.n, out);
 }
 
@@ -182,6 +172,27 @@ void multiply_k_ordered(const DotSizes& s, const void* a, const void* b, void* c
         }
       multiply_row(s, left, right, out);
     }
+}
+
+/// Complex numbers, by their parts, as `dot_of_complex` composes it.
+template <class T>
+void multiply_parts(const DotSizes& s, const void* a, const void* b, void* c) {
+  using Part = decltype(T::real);
+  const auto part = [](const void* numbers, std::int64_t count, Part T::*which) {
+    std::vector<Part> parts(static_cast<std::size_t>(count));
+    std::transform(static_cast<const T*>(numbers), static_cast<const T*>(numbers) + count, parts.begin(),
+                   std::mem_fn(which));
+    return parts;
+  };
+  const auto product = [&](Part T::*of_a, Part T::*of_b) {
+    std::vector<Part> out(static_cast<std::size_t>(s.batch * s.m * s.n));
+    multiply_k_ordered<Part>(s, part(a, s.batch * s.m * s.k, of_a).data(),
+                             part(b, s.batch * s.k * s.n, of_b).data(), out.data());
+    return out;
+  };
+  const std::vector<Part> rr = product(&T::real, &T::real), ii = product(&T::imag, &T::imag),
+                          ri = product(&T::real, &T::imag), ir = product(&T::imag, &T::real);
+  for (std::size_t i = 0; i < rr.size(); ++i) static_cast<T*>(c)[i] = {rr[i] - ii[i], ri[i] + ir[i]};
 }
 
 void multiply(Dtype dtype, const DotSizes& s, const void* a, const void* b, void* c) {
@@ -209,9 +220,9 @@ void multiply(Dtype dtype, const DotSizes& s, const void* a, const void* b, void
     case Dtype::F64:
       return multiply_k_ordered<double>(s, a, b, c);
     case Dtype::C64:
-      return multiply_k_ordered<complex64>(s, a, b, c);
+      return multiply_parts<complex64>(s, a, b, c);
     case Dtype::C128:
-      return multiply_k_ordered<complex128>(s, a, b, c);
+      return multiply_parts<complex128>(s, a, b, c);
     default:
       APSIS_ASSERT(!"half floats are computed in f32");
   }

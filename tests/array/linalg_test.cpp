@@ -299,5 +299,16 @@ TEST(ArrayRoom, EqualEigenvalues) {
   EXPECT_TRUE(identical(grad(trace_of_both)(eye(3)), eye(3)));
 }
 
+TEST(Linalg, VectorsOneAMatrixAreToldHowToBeGiven) {
+  const Array a = broadcast_to(2. * eye(4), {3, 4, 4}), b = ones({3, 4});
+  try {
+    linalg::solve_triangular(a, b);
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_NE(std::string(e.what()).find("given as expand_dims(b, -1)"), std::string::npos) << e.what();
+  }
+  EXPECT_EQ(linalg::solve_triangular(a, expand_dims(b, -1)).shape(), (Shape{3, 4, 1}));
+}
+
 }  // namespace
 }  // namespace apsis::testing
