@@ -40,9 +40,23 @@ bool may_move(const Eqn& e) {
   return regions;
 }
 
+constexpr std::int64_t costly = 16;  // instructions
+
+/// Whether all elements of a large result are one number that is soon computed again: `repeated` says so of
+/// values.
+bool repeats_number(const Graph& graph, const Eqn& e, const Flags& repeated) {
+  constexpr std::int64_t few = 256;  // elements that are kept
+  const auto operands = graph.operands(e);
+  if (graph.aval(e.first_result).size() <= few) return false;
+  if (e.op->view_kind == ViewKind::Repeated)
+    return graph.aval(operands[0]).rank() == 0 || repeated[operands[0]];
+  return e.op->kind == OpKind::Elementwise && e.result_count == 1 && fusible(graph, e) && !operands.empty() &&
+         emission_cost(graph, e) < costly &&
+         std::ranges::all_of(operands, [&](ValueId v) { return repeated[v] != 0; });
+}
+
 /// Whether a result is worth the memory, or the register, that holds it through a loop.
 bool worth_keeping(const Graph& graph, const Eqn& e) {
-  constexpr std::int64_t costly = 16;
   constexpr std::size_t held_limit = 1 << 20;
   if (e.op->kind == OpKind::Constant || e.op->kind == OpKind::View) return false;
   std::size_t bytes = 0;
@@ -80,7 +94,7 @@ struct Choice {
 };
 
 Choice choose(const Graph& region, const GraphCopy& before) {
-  Flags same(region.value_count(), 0), wanted(region.value_count(), 0);
+  Flags same(region.value_count(), 0), wanted(region.value_count(), 0), repeated(region.value_count(), 0);
   Choice choice{Flags(region.eqns().size(), 0), {}};
   for (ValueId v = 0; v < region.input_count(); ++v) same[v] = before.knows(v);
   for (std::size_t i = 0; i < region.eqns().size(); ++i) {
@@ -88,7 +102,9 @@ Choice choose(const Graph& region, const GraphCopy& before) {
     const bool all = std::ranges::all_of(region.operands(e), [&](ValueId v) { return same[v] != 0; });
     if (!all || !may_move(e)) continue;
     std::fill_n(same.begin() + e.first_result, e.result_count, char{1});
-    choice.hoisted[i] = region.operands(e).size() > 0 && worth_keeping(region, e);
+    const bool number = repeats_number(region, e, repeated);
+    if (number) repeated[e.first_result] = 1;
+    choice.hoisted[i] = !number && region.operands(e).size() > 0 && worth_keeping(region, e);
   }
   choice.before = choice.hoisted;
   for (std::size_t i = region.eqns().size(); i-- > 0;) {

@@ -15,6 +15,7 @@
 #include "passes/join_pads.hpp"
 #include "passes/join_updates.hpp"
 #include "passes/keep_views.hpp"
+#include "passes/lift_numbers.hpp"
 #include "passes/lift_repeats.hpp"
 #include "passes/loop_dce.hpp"
 #include "passes/pick_elements.hpp"
@@ -58,6 +59,8 @@ constexpr Pass table[] = {
     // another
     // is no longer beside its copy.
     {"hoist_invariants", hoist_invariants},
+    // What is computed of numbers is a number, repeated. After it was left where it is.
+    {"lift_numbers", lift_numbers},
     // Products of single entries become one product of all. After what is constant in a loop is known.
     {"hoist_products", hoist_products},
     // Products come in the order of axes in which they are read.

@@ -114,6 +114,10 @@ class Pushing {
   const Aval& aval(ValueId v) const { return graph_.aval(v); }
   void want(ValueId v, const Part& part);
   bool is_by_element(const Eqn& e) const { return e.op->kind == OpKind::Elementwise && fusible(graph_, e); }
+  bool is_number(ValueId v) const {
+    const Eqn* e = graph_.definition(v);
+    return e && e->op->view_kind == ViewKind::Repeated && aval(graph_.operands(*e)[0]).rank() == 0;
+  }
   std::int64_t work_of(const Eqn& e, std::int64_t most) const;
   bool comes_apart(const Eqn& e) const;
   bool is_made_for_others(const Eqn& e) const;
@@ -202,15 +206,22 @@ bool Pushing::is_made_for_others(const Eqn& e) const {
   });
 }
 
-/// Whether parts of a large array are made beside the whole, of which loops read each element: a negation, of
-/// what is in memory in any case.
+/// Whether parts of a large array are made beside the whole, of which loops read each element: a negation of
+/// what is in memory in any case, or that times a number.
 bool Pushing::is_made_again(const Eqn& e) const {
   constexpr std::int64_t large = 1 << 12;
-  if (!is_by_element(e) || e.operand_count != 1 || wanted_[e.first_result].in_memory) return false;
-  const ValueId operand = graph_.operands(e)[0];
-  const Eqn* made = graph_.definition(operand);
-  const bool in_memory = !wanted_[operand].parts.empty() || !made || !is_by_element(*made);
-  return in_memory && aval(e.first_result).size() >= large && emission_cost(graph_, e) <= 1;
+  if (!is_by_element(e) || wanted_[e.first_result].in_memory || aval(e.first_result).size() < large ||
+      emission_cost(graph_, e) > 1)
+    return false;
+  std::optional<ValueId> only;
+  for (ValueId v : graph_.operands(e)) {
+    if (is_number(v)) continue;
+    if (only) return false;
+    only = v;
+  }
+  if (!only) return false;
+  const Eqn* made = graph_.definition(*only);
+  return wanted_[*only].in_memory || !wanted_[*only].parts.empty() || !made || !is_by_element(*made);
 }
 
 /// Instructions and loads for an element, counted up to where they are more than `most`. What is repeated

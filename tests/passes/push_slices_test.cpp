@@ -212,6 +212,23 @@ TEST(PushSlices, OfANegationInAPad) {
   EXPECT_EQ(count_ops(*made, "neg"), 2);
 }
 
+/// The gradient of differences times a number: no memory holds the products.
+TEST(PushSlices, OfAProductWithANumber) {
+  const GraphRef made = checked(R"((v0: f64[5000]) {
+    v1: f64[] = constant{dtype=f64, weak=false, bits=4602678819172646912, high_bits=0}
+    v2: f64[] = constant{dtype=f64, weak=false, bits=0, high_bits=0}
+    v3: f64[5000] = broadcast_in_dim{shape=[5000], axes=[]}(v1)
+    v4: f64[5000] = sin(v0)
+    v5: f64[5000] = mul(v3, v4)
+    v6: f64[4999] = slice{start=[1], limit=[5000], stride=[1]}(v5)
+    v7: f64[5000] = pad{low=[0], high=[1], interior=[0]}(v6, v2)
+    v8: f64[5000] = sub(v5, v7)
+    return v8, v4
+  })");
+  EXPECT_EQ(count_ops(*made, "sin"), 1);
+  EXPECT_EQ(count_ops(*made, "mul"), 2);
+}
+
 // Of a pad: inside of the array, outside, across both borders with steps.
 TEST(PushSlices, OfAPad) {
   const GraphRef made = checked(R"((v0: f64[30,40], v1: f64[]) {
