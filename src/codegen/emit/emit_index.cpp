@@ -220,7 +220,9 @@ bool emit_concatenate(Region& region, const Eqn& e) {
       append_columns(parts.back(), parts.back().view.shape.back(), aval.dtype(), columns);
     }
     const Sink sink = whole.sink(aval.dtype());
-    if (put_side_by_side(region, aval.shape(), columns, sink) ||
+    // Where an operand has several columns, rows are copied with less code.
+    const bool single = region.operands(e).size() == columns.size();
+    if ((single && put_side_by_side(region, aval.shape(), columns, sink)) ||
         interleave(region, aval.shape(), columns, sink))
       return region.define(e.first_result, whole.place()), true;
   }
