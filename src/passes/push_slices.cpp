@@ -423,7 +423,8 @@ ValueId Pushing::made_part(ValueId v, const Part& part) {
   if (taken) return made_part(graph_.operands(*e)[0], part_of_part(*taken, part));
   if (wanted.apart) {
     const auto found = std::ranges::find_if(wanted.parts, [&](const Part& p) { return same(p, part); });
-    return wanted.made[static_cast<std::size_t>(found - wanted.parts.begin())];
+    if (found != wanted.parts.end())
+      return wanted.made[static_cast<std::size_t>(found - wanted.parts.begin())];
   }
   if (same(part, whole_of(aval(v).shape()))) return copy_[v];
   const ValueId whole = copy_[v];
