@@ -56,8 +56,7 @@ constexpr Pass table[] = {
     // and become one with them where they do the same.
     {"fuse_loops", fuse_loops},
     // What is the same in every iteration is computed once. After fusion: a loop that is hoisted out of
-    // another
-    // is no longer beside its copy.
+    // another is no longer beside its copy.
     {"hoist_invariants", hoist_invariants},
     // What is computed of numbers is a number, repeated. After it was left where it is.
     {"lift_numbers", lift_numbers},
@@ -74,8 +73,7 @@ constexpr Pass table[] = {
     // What is read of columns put side by side is computed column by column.
     {"split_columns", split_columns},
     // What is read of arrays with others between their elements is computed for each of these by itself.
-    // Before
-    // slices are pushed: it reads slices.
+    // Before slices are pushed: it reads slices.
     {"split_phases", split_phases},
     // What is read at several concatenations is computed part by part, of slices, and of arrays of which
     // slices are read no more than these is made.
