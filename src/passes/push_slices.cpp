@@ -292,7 +292,8 @@ bool Pushing::has_padded_in_each(const Eqn& e) const {
 }
 
 /// Whether elementwise code alone reads parts of a large pad, and has rows to read as they are: it reads the
-/// array that is padded. Where something is around each row, only a few parts, of what leaves the cache.
+/// array that is padded. Where something is around each row, only a few parts, of what leaves the cache; many
+/// parts of what stays near are read of a copy, which takes no time beside them.
 bool Pushing::is_padded_for_loops(const Eqn& e) const {
   constexpr std::int64_t large = 1 << 12, much = 64;  // elements; times as long as what is around
   constexpr std::size_t cached_bytes = 1 << 21, few_parts = 5;
@@ -302,7 +303,16 @@ bool Pushing::is_padded_for_loops(const Eqn& e) const {
   const std::int64_t around =
       std::max<std::int64_t>(p.low.back(), 0) + std::max<std::int64_t>(p.high.back(), 0);
   const bool rows = made.rank() > 1 && around > 0;
-  if (rows && (made.bytes() < cached_bytes || wanted_[e.first_result].parts.size() > few_parts)) return false;
+  const bool many = wanted_[e.first_result].parts.size() > few_parts;
+  // Where parts leave out some of the array, loops are not cut at its borders, and read under masks.
+  const std::int64_t length_of_array = aval(graph_.operands(e)[0]).shape().back();
+  const bool cropped =
+      around > 0 && std::ranges::any_of(wanted_[e.first_result].parts, [&](const Part& part) {
+        const std::int64_t low = p.low.back() - part.start.back();
+        return low < 0 || length(part, part.start.size() - 1) - low < length_of_array;
+      });
+  if (rows ? many || made.bytes() < cached_bytes : (many || cropped) && made.bytes() < cached_bytes / 4)
+    return false;
   return much * around <= made.shape().back() && has_padded_in_each(e);
 }
 
