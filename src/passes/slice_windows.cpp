@@ -215,7 +215,7 @@ std::vector<std::optional<Windows>> all_windows(const Graph& graph) {
   for (std::size_t i = eqns.size(); i-- > 0;) {
     const Eqn& e = eqns[i];
     const auto operands = graph.operands(e);
-    found[i] = windows_of(graph, e, by_column[e.first_result] != 0);
+    if (e.result_count == 1) found[i] = windows_of(graph, e, by_column[e.first_result] != 0);
     for (ValueId v : operands) {
       const auto rank = graph.aval(v).rank();
       bool keeps = e.op->kind == OpKind::Elementwise && e.result_count == 1 && by_column[e.first_result];
