@@ -367,15 +367,15 @@ std::string random_stencil(std::uint32_t seed) {
 
 // A negation is made again for its slices, and the pad of all of it reads the whole.
 TEST(PushSlices, OfAPadOfAllOfWhatIsMadeAgain) {
-  const GraphRef made = checked(R"((v0: f64[8000], v1: f64[]) {
-    v2: f64[8000] = neg(v0)
-    v3: f64[8002] = pad{low=[1], high=[1], interior=[0]}(v2, v1)
-    v4: f64[8000] = slice{start=[0], limit=[8000], stride=[1]}(v3)
-    v5: f64[8000] = slice{start=[2], limit=[8002], stride=[1]}(v3)
-    v6: f64[8000] = mul(v4, v5)
-    v7: f64[7999] = slice{start=[0], limit=[7999], stride=[1]}(v2)
-    v8: f64[7999] = slice{start=[1], limit=[8000], stride=[1]}(v2)
-    v9: f64[7999] = mul(v7, v8)
+  const GraphRef made = checked(R"((v0: f64[80000], v1: f64[]) {
+    v2: f64[80000] = neg(v0)
+    v3: f64[80002] = pad{low=[1], high=[1], interior=[0]}(v2, v1)
+    v4: f64[80000] = slice{start=[0], limit=[80000], stride=[1]}(v3)
+    v5: f64[80000] = slice{start=[2], limit=[80002], stride=[1]}(v3)
+    v6: f64[80000] = mul(v4, v5)
+    v7: f64[79999] = slice{start=[0], limit=[79999], stride=[1]}(v2)
+    v8: f64[79999] = slice{start=[1], limit=[80000], stride=[1]}(v2)
+    v9: f64[79999] = mul(v7, v8)
     return v6, v9
   })");
   EXPECT_EQ(count_ops(*made, "pad"), 2);
