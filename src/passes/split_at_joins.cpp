@@ -9,6 +9,7 @@
 #include "ops/table.hpp"
 #include "ops/view_params.hpp"
 #include "passes/analysis/cost.hpp"
+#include "passes/analysis/equation_sets.hpp"
 #include "passes/analysis/fusible.hpp"
 
 namespace apsis::detail {
@@ -43,21 +44,17 @@ struct Group {
 class Splitting {
  public:
   explicit Splitting(const Graph& graph)
-      : graph_(graph), group_of_(graph.eqns().size(), none), read_elsewhere_(graph.value_count(), 0) {}
+      : graph_(graph), sets_(graph), read_elsewhere_(graph.value_count(), 0) {}
 
   /// Whether there is a group to split.
   bool plan();
   GraphRef run();
 
  private:
-  static constexpr std::uint32_t none = 0xffffffffu;
+  static constexpr std::uint32_t none = EquationSets::none;
 
   bool is_member(const Eqn& e) const;
   std::uint32_t number(const Eqn& e) const { return static_cast<std::uint32_t>(&e - graph_.eqns().data()); }
-  std::uint32_t root(std::uint32_t i) {
-    while (group_of_[i] != i) i = group_of_[i] = group_of_[group_of_[i]];
-    return i;
-  }
   void find_groups();
   void add_cuts(const Eqn& join, std::vector<std::vector<std::int64_t>>& cuts) const;
   void find_cuts(Group& group) const;
@@ -73,7 +70,8 @@ class Splitting {
   ValueId joined(const Group& group, std::vector<ValueId> parts, Loc loc);
 
   const Graph& graph_;
-  std::vector<std::uint32_t> group_of_;  // by equation
+  EquationSets sets_;
+  std::vector<std::uint32_t> group_of_;  // by equation: the number of its set
   std::vector<char> read_elsewhere_;     // by value: not by a member of a group
   std::vector<Group> groups_;            // by number
   GraphBuilder builder_;
@@ -95,35 +93,28 @@ bool Splitting::is_member(const Eqn& e) const {
 void Splitting::find_groups() {
   const auto eqns = graph_.eqns();
   for (std::uint32_t i = 0; i < eqns.size(); ++i) {
-    if (is_join(eqns[i]) && graph_.aval(eqns[i].first_result).size() >= smallest) group_of_[i] = i;
+    if (is_join(eqns[i]) && graph_.aval(eqns[i].first_result).size() >= smallest) sets_.add(i);
     if (!is_member(eqns[i])) {
       for (ValueId v : graph_.operands(eqns[i])) read_elsewhere_[v] = 1;
       continue;
     }
-    group_of_[i] = i;
+    sets_.add(i);
     for (ValueId v : graph_.operands(eqns[i])) {
       const Eqn* made = graph_.definition(v);
-      if (made && group_of_[number(*made)] != none) group_of_[root(number(*made))] = root(i);
+      if (made && sets_.contains(number(*made))) sets_.join(i, number(*made));
     }
   }
   for (ValueId v : graph_.outputs()) read_elsewhere_[v] = 1;
-  std::vector<std::uint32_t> number_of(eqns.size(), none);
+  group_of_ = sets_.numbered();
   for (std::uint32_t i = 0; i < eqns.size(); ++i) {
-    if (group_of_[i] == none) continue;
-    std::uint32_t& g = number_of[root(i)];
-    if (g == none) {
-      g = static_cast<std::uint32_t>(groups_.size());
-      groups_.emplace_back();
-    }
+    const std::uint32_t g = group_of_[i];
+    if (g == none) continue;
+    if (g == groups_.size()) groups_.emplace_back();
     if (!is_join(eqns[i]))
       groups_[g].eqns.push_back(&eqns[i]);
     else if (!read_elsewhere_[eqns[i].first_result])
       groups_[g].joins.push_back(&eqns[i]);
   }
-  std::vector<std::uint32_t> groups(eqns.size(), none);
-  for (std::uint32_t i = 0; i < eqns.size(); ++i)
-    if (group_of_[i] != none) groups[i] = number_of[root(i)];
-  group_of_ = std::move(groups);
 }
 
 /// Adds where along each axis the operands of a join begin and end.

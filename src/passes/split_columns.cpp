@@ -16,6 +16,7 @@
 #include "ops/view_params.hpp"
 #include "passes/analysis/columns.hpp"
 #include "passes/analysis/cost.hpp"
+#include "passes/analysis/equation_sets.hpp"
 #include "passes/analysis/fusible.hpp"
 
 namespace apsis::detail {
@@ -56,7 +57,7 @@ class Splitting {
   explicit Splitting(const Graph& graph)
       : graph_(graph),
         way_(graph.eqns().size(), Way::None),
-        parent_(graph.eqns().size()),
+        sets_(graph),
         read_elsewhere_(graph.value_count(), 0) {}
 
   /// Whether there is something to split.
@@ -66,10 +67,6 @@ class Splitting {
  private:
   const Shape& shape(ValueId v) const { return graph_.aval(v).shape(); }
   std::uint32_t number(const Eqn& e) const { return static_cast<std::uint32_t>(&e - graph_.eqns().data()); }
-  std::uint32_t root(std::uint32_t i) {
-    while (parent_[i] != i) i = parent_[i] = parent_[parent_[i]];
-    return i;
-  }
   /// The member that makes a value; null: none.
   const Eqn* member(ValueId v) const {
     const Eqn* e = graph_.definition(v);
@@ -83,7 +80,9 @@ class Splitting {
   bool is_no_product_of_rows(const Eqn& e) const;
   bool moves_columns(const Eqn& e) const;
   bool is_view_of_others(const Eqn& e) const;
-  bool splits(const Eqn& e) { return way_[number(e)] != Way::None && components_[root(number(e))].splits; }
+  bool splits(const Eqn& e) {
+    return way_[number(e)] != Way::None && components_[sets_.root(number(e))].splits;
+  }
   void count(const Eqn& e);
 
   ValueId as(ValueId v, const Shape& shape, Loc loc);
@@ -99,8 +98,8 @@ class Splitting {
   ValueId put_together(const Eqn& e, const std::vector<ValueId>& columns, std::size_t lead);
 
   const Graph& graph_;
-  std::vector<Way> way_;               // by equation
-  std::vector<std::uint32_t> parent_;  // by equation
+  std::vector<Way> way_;  // by equation
+  EquationSets sets_;
   std::vector<Component> components_;  // by equation, of roots
   std::vector<char> read_elsewhere_;   // by value: not by a member that takes its columns
   // By value and number of leading axes, in the shape of these.
@@ -254,7 +253,7 @@ bool Splitting::is_view_of_others(const Eqn& e) const {
 }
 
 void Splitting::count(const Eqn& e) {
-  Component& c = components_[root(number(e))];
+  Component& c = components_[sets_.root(number(e))];
   const Way way = way_[number(e)];
   const std::int64_t count = trailing(shape(e.first_result), lead_of(e)).product();
   c.moves += moves_columns(e) || (way == Way::Contracted && is_no_product_of_rows(e));
@@ -273,14 +272,14 @@ void Splitting::count(const Eqn& e) {
 bool Splitting::plan() {
   const auto eqns = graph_.eqns();
   for (std::uint32_t i = 0; i < eqns.size(); ++i) {
-    parent_[i] = i;
+    sets_.add(i);
     way_[i] = way_of(eqns[i]);
     for (ValueId v : graph_.operands(eqns[i])) {
       const Eqn* made = member(v);
       const bool takes_columns = way_[i] != Way::None && made && lead_of(*made) == lead_of(eqns[i]) &&
                                  has_columns(v, lead_of(eqns[i]), shape(made->first_result));
       if (takes_columns)
-        parent_[root(number(*made))] = root(i);
+        sets_.join(i, number(*made));
       else
         read_elsewhere_[v] = 1;
     }
@@ -291,7 +290,7 @@ bool Splitting::plan() {
   for (const Eqn& e : eqns) {
     if (way_[number(e)] == Way::None) continue;
     count(e);
-    auto& read = others[root(number(e))];
+    auto& read = others[sets_.root(number(e))];
     for (ValueId v : graph_.operands(e)) {
       const bool columns =
           has_columns(v, lead_of(e), shape(e.first_result)) && trailing(shape(v), lead_of(e)).product() > 1;
@@ -301,7 +300,7 @@ bool Splitting::plan() {
   bool any = false;
   for (std::uint32_t i = 0; i < eqns.size(); ++i) {
     Component& c = components_[i];
-    if (way_[i] == Way::None || root(i) != i) continue;
+    if (way_[i] == Way::None || sets_.root(i) != i) continue;
     c.splits = c.possible && c.moves > 0 && c.computed + c.moves > 1 && c.code <= most_code &&
                c.written <= c.moves && std::ssize(others[i]) <= 2 * c.moves;
     any = any || c.splits;

@@ -10,6 +10,7 @@
 #include "ops/table.hpp"
 #include "ops/view_params.hpp"
 #include "passes/analysis/cost.hpp"
+#include "passes/analysis/equation_sets.hpp"
 #include "passes/analysis/fusible.hpp"
 
 namespace apsis::detail {
@@ -31,22 +32,18 @@ struct Group {
 class Splitting {
  public:
   explicit Splitting(const Graph& graph)
-      : graph_(graph), group_of_(graph.eqns().size(), none), read_elsewhere_(graph.value_count(), 0) {}
+      : graph_(graph), sets_(graph), read_elsewhere_(graph.value_count(), 0) {}
 
   /// Whether there is a group to split.
   bool plan();
   GraphRef run();
 
  private:
-  static constexpr std::uint32_t none = 0xffffffffu;
+  static constexpr std::uint32_t none = EquationSets::none;
 
   bool is_apart(const Eqn& e) const;
   bool is_member(const Eqn& e) const;
   std::uint32_t number(const Eqn& e) const { return static_cast<std::uint32_t>(&e - graph_.eqns().data()); }
-  std::uint32_t root(std::uint32_t i) {
-    while (group_of_[i] != i) i = group_of_[i] = group_of_[group_of_[i]];
-    return i;
-  }
   const Shape& shape_of(const Group& group) const { return graph_.aval(group.eqns[0]->first_result).shape(); }
   void find_groups();
   Dims steps_of(const Group& group) const;
@@ -63,7 +60,8 @@ class Splitting {
   ValueId joined(const Group& group, std::vector<ValueId> phases, Loc loc);
 
   const Graph& graph_;
-  std::vector<std::uint32_t> group_of_;  // by equation
+  EquationSets sets_;
+  std::vector<std::uint32_t> group_of_;  // by equation: the number of its set
   std::vector<char> read_elsewhere_;     // by value: not by a member of a group
   std::vector<Group> groups_;            // by number
   GraphBuilder builder_;
@@ -96,35 +94,30 @@ bool Splitting::is_member(const Eqn& e) const {
 /// they read.
 void Splitting::find_groups() {
   const auto eqns = graph_.eqns();
-  const auto group_of_value = [&](ValueId v) {
+  const auto in_group = [&](ValueId v) {
     const Eqn* made = graph_.definition(v);
-    return made ? group_of_[number(*made)] : none;
+    return made && sets_.contains(number(*made));
   };
   for (std::uint32_t i = 0; i < eqns.size(); ++i) {
     const auto operands = graph_.operands(eqns[i]);
-    const bool depends = std::ranges::any_of(operands, [&](ValueId v) { return group_of_value(v) != none; });
-    if (is_apart(eqns[i])) group_of_[i] = i;
+    const bool depends = std::ranges::any_of(operands, in_group);
+    if (is_apart(eqns[i])) sets_.add(i);
     if (!depends || !is_member(eqns[i])) {
       for (ValueId v : operands) read_elsewhere_[v] = 1;
       continue;
     }
-    group_of_[i] = i;
+    sets_.add(i);
     for (ValueId v : operands)
-      if (group_of_value(v) != none) group_of_[root(number(*graph_.definition(v)))] = root(i);
+      if (in_group(v)) sets_.join(i, number(*graph_.definition(v)));
   }
   for (ValueId v : graph_.outputs()) read_elsewhere_[v] = 1;
-  std::vector<std::uint32_t> number_of(eqns.size(), none), groups(eqns.size(), none);
+  group_of_ = sets_.numbered();
   for (std::uint32_t i = 0; i < eqns.size(); ++i) {
-    if (group_of_[i] == none) continue;
-    std::uint32_t& g = number_of[root(i)];
-    if (g == none) {
-      g = static_cast<std::uint32_t>(groups_.size());
-      groups_.emplace_back();
-    }
+    const std::uint32_t g = group_of_[i];
+    if (g == none) continue;
+    if (g == groups_.size()) groups_.emplace_back();
     groups_[g].eqns.push_back(&eqns[i]);
-    groups[i] = g;
   }
-  group_of_ = std::move(groups);
 }
 
 /// By axis: how far the elements of all pads are apart; none: there is no such number, or some of an axis is
