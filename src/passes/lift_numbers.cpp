@@ -6,18 +6,10 @@
 #include "ir/copy.hpp"
 #include "ops/table.hpp"
 #include "ops/view_params.hpp"
+#include "passes/analysis/repeated_number.hpp"
 
 namespace apsis::detail {
 namespace {
-
-/// The number that a value repeats, in what is asked; or none.
-template <class Program>
-const Eqn* repeated_number(const Program& program, ValueId v) {
-  const Eqn* e = program.definition(v);
-  const bool number = e && e->op->view_kind == ViewKind::Repeated && program.operands(*e).size() == 1 &&
-                      program.aval(program.operands(*e)[0]).rank() == 0;
-  return number ? e : nullptr;
-}
 
 bool may_be_lifted(const Graph& graph, const Eqn& e) {
   constexpr std::int64_t few = 256;  // elements that take no time

@@ -10,6 +10,7 @@
 #include "ops/view_params.hpp"
 #include "passes/analysis/cost.hpp"
 #include "passes/analysis/fusible.hpp"
+#include "passes/analysis/repeated_number.hpp"
 
 namespace apsis::detail {
 namespace {
@@ -29,10 +30,6 @@ class Pushing {
   GraphRef run();
 
  private:
-  bool is_number(ValueId v) const {
-    const Eqn* e = graph_.definition(v);
-    return e && e->op->view_kind == ViewKind::Repeated && graph_.aval(graph_.operands(*e)[0]).rank() == 0;
-  }
   ValueId add(const Op& op, const Params& params, std::initializer_list<ValueId> operands, Loc loc) {
     return append1(builder_, op, params, {operands.begin(), operands.size()}, loc);
   }
@@ -64,7 +61,7 @@ std::optional<ValueId> Pushing::source(const Eqn& pad) const {
     return std::nullopt;
   std::optional<ValueId> only;
   for (ValueId v : graph_.operands(*made)) {
-    if (is_number(v)) continue;
+    if (repeated_number(graph_, v)) continue;
     if (graph_.aval(v).dtype() != to.dtype() || (only && *only != v)) return std::nullopt;
     only = v;
   }
@@ -102,7 +99,7 @@ void Pushing::push(const Eqn& pad, ValueId source) {
   const ValueId padded = add(pad_op, pad.params, {copy_[source], filling}, pad.loc);
   std::vector<ValueId> operands;
   for (ValueId v : graph_.operands(made)) {
-    const Eqn* number = is_number(v) ? graph_.definition(v) : nullptr;
+    const Eqn* number = repeated_number(graph_, v);
     operands.push_back(number ? everywhere(copy_[graph_.operands(*number)[0]], shape, pad.loc) : padded);
   }
   const ValueId computed = append1(builder_, *made.op, made.params, operands, made.loc);

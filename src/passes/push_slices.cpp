@@ -10,6 +10,7 @@
 #include "ops/view_params.hpp"
 #include "passes/analysis/cost.hpp"
 #include "passes/analysis/fusible.hpp"
+#include "passes/analysis/repeated_number.hpp"
 
 namespace apsis::detail {
 namespace {
@@ -114,10 +115,6 @@ class Pushing {
   const Aval& aval(ValueId v) const { return graph_.aval(v); }
   void want(ValueId v, const Part& part);
   bool is_by_element(const Eqn& e) const { return e.op->kind == OpKind::Elementwise && fusible(graph_, e); }
-  bool is_number(ValueId v) const {
-    const Eqn* e = graph_.definition(v);
-    return e && e->op->view_kind == ViewKind::Repeated && aval(graph_.operands(*e)[0]).rank() == 0;
-  }
   std::int64_t work_of(const Eqn& e, std::int64_t most) const;
   bool comes_apart(const Eqn& e) const;
   bool is_made_for_others(const Eqn& e) const;
@@ -215,7 +212,7 @@ bool Pushing::is_made_again(const Eqn& e) const {
     return false;
   std::optional<ValueId> only;
   for (ValueId v : graph_.operands(e)) {
-    if (is_number(v)) continue;
+    if (repeated_number(graph_, v)) continue;
     if (only) return false;
     only = v;
   }
