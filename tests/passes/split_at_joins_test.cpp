@@ -3,11 +3,11 @@
 #include "passes/split_at_joins.hpp"
 
 #include <algorithm>
-#include <random>
 
 #include "codegen/plan/in_place.hpp"
 #include "ops/table.hpp"
 #include "passes/checked_pass.hpp"
+#include "passes/random_text.hpp"
 
 namespace apsis::detail {
 namespace {
@@ -171,9 +171,9 @@ TEST(SplitAtJoins, NoInputIsOverwritten) {
 }
 
 /// Elementwise code of one shape, of concatenations along each axis, pads and slices; some of it in a loop.
-class RandomStencil {
+class RandomStencil : RandomText {
  public:
-  explicit RandomStencil(std::uint32_t seed) : random_(seed) {
+  explicit RandomStencil(std::uint32_t seed) : RandomText(seed) {
     const std::int64_t rank = one_of(3) + 1;
     if (rank == 1) shape_ = {4096 + one_of(3000)};
     if (rank == 2) shape_ = {65 + one_of(40), 65 + one_of(60)};
@@ -182,10 +182,7 @@ class RandomStencil {
   }
 
   std::string text() {
-    std::string head = "(v0: " + typed(shape_) + ", v1: " + typed(shape_) + ") {\n";
-    values_ = {0, 1};
-    next_ = 2;
-    const int zero = line(type_ + "[]", "constant{dtype=" + type_ + ", weak=false, bits=0, high_bits=0}()");
+    const int zero = this->zero();
     for (int n = 0; n < 14; ++n) {
       const int a = any(), b = any();
       switch (one_of(6)) {
@@ -203,32 +200,10 @@ class RandomStencil {
     std::string outputs = name(values_.back());
     if (one_of(2)) outputs += ", " + name(any());
     if (one_of(2)) outputs += ", " + name(inside(any()));
-    return head + lines_ + "  return " + outputs + "\n}";
+    return text_of(outputs);
   }
 
  private:
-  std::int64_t one_of(std::int64_t n) {
-    return static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(n));
-  }
-  int any() { return values_[static_cast<std::size_t>(one_of(static_cast<std::int64_t>(values_.size())))]; }
-  static std::string name(int v) { return "v" + std::to_string(v); }
-  static std::string list(const std::vector<std::int64_t>& of) {
-    std::string text;
-    for (std::int64_t n : of) text += (text.empty() ? "" : ", ") + std::to_string(n);
-    return "[" + text + "]";
-  }
-  std::string typed(const std::vector<std::int64_t>& shape) const {
-    std::string text = list(shape);
-    std::erase(text, ' ');
-    return type_ + text;
-  }
-  static std::string binary(const std::string& op, int a, int b) {
-    return op + "(" + name(a) + ", " + name(b) + ")";
-  }
-  int line(const std::string& type, const std::string& what) {
-    lines_ += "  " + name(next_) + ": " + type + " = " + what + "\n";
-    return next_++;
-  }
   int slice(int v, std::size_t axis, std::int64_t start, std::int64_t limit) {
     std::vector<std::int64_t> from(shape_.size(), 0), to = shape_;
     from[axis] = start;
@@ -260,12 +235,6 @@ class RandomStencil {
     const std::size_t d = axis();
     return slice(v, d, 1, shape_[d] - 1);
   }
-
-  std::mt19937_64 random_;
-  std::vector<std::int64_t> shape_;
-  std::string type_, lines_;
-  std::vector<int> values_;
-  int next_ = 0;
 };
 
 TEST(SplitAtJoins, RandomStencils) {

@@ -2,11 +2,10 @@
 
 #include "passes/split_phases.hpp"
 
-#include <random>
-
 #include "codegen/plan/in_place.hpp"
 #include "ops/table.hpp"
 #include "passes/checked_pass.hpp"
+#include "passes/random_text.hpp"
 
 namespace apsis::detail {
 namespace {
@@ -168,9 +167,9 @@ TEST(SplitPhases, NoInputIsOverwritten) {
 
 /// Elementwise code of one shape, of pads with values between elements along one or two axes, slices with
 /// steps and sums.
-class RandomPhases {
+class RandomPhases : RandomText {
  public:
-  explicit RandomPhases(std::uint32_t seed) : random_(seed) {
+  explicit RandomPhases(std::uint32_t seed) : RandomText(seed) {
     const std::int64_t rank = one_of(3) + 1;
     steps_.assign(static_cast<std::size_t>(rank), 1);
     steps_[axis()] = 2 + one_of(3);
@@ -184,10 +183,7 @@ class RandomPhases {
   }
 
   std::string text() {
-    std::string head = "(v0: " + typed(shape_) + ", v1: " + typed(shape_) + ") {\n";
-    values_ = {0, 1};
-    next_ = 2;
-    const int zero = line(type_ + "[]", "constant{dtype=" + type_ + ", weak=false, bits=0, high_bits=0}()");
+    const int zero = this->zero();
     for (int n = 0; n < 12; ++n) {
       const int a = any(), b = any();
       switch (one_of(5)) {
@@ -203,37 +199,15 @@ class RandomPhases {
     if (one_of(2)) outputs += ", " + name(any());
     if (one_of(2))
       outputs += ", " + name(line(type_ + "[]", "reduce_sum{axes=" + all_axes() + "}(" + name(any()) + ")"));
-    return head + lines_ + "  return " + outputs + "\n}";
+    return text_of(outputs);
   }
 
  private:
-  std::int64_t one_of(std::int64_t n) {
-    return static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(n));
-  }
-  int any() { return values_[static_cast<std::size_t>(one_of(static_cast<std::int64_t>(values_.size())))]; }
   std::size_t axis() { return static_cast<std::size_t>(one_of(static_cast<std::int64_t>(steps_.size()))); }
-  static std::string name(int v) { return "v" + std::to_string(v); }
-  static std::string list(const std::vector<std::int64_t>& of) {
-    std::string text;
-    for (std::int64_t n : of) text += (text.empty() ? "" : ", ") + std::to_string(n);
-    return "[" + text + "]";
-  }
   std::string all_axes() const {
     std::vector<std::int64_t> axes;
     for (std::size_t d = 0; d < shape_.size(); ++d) axes.push_back(static_cast<std::int64_t>(d));
     return list(axes);
-  }
-  std::string typed(const std::vector<std::int64_t>& shape) const {
-    std::string text = list(shape);
-    std::erase(text, ' ');
-    return type_ + text;
-  }
-  static std::string binary(const std::string& op, int a, int b) {
-    return op + "(" + name(a) + ", " + name(b) + ")";
-  }
-  int line(const std::string& type, const std::string& what) {
-    lines_ += "  " + name(next_) + ": " + type + " = " + what + "\n";
-    return next_++;
   }
   /// Of some phase, and at times not of all its elements.
   int apart(int v, int zero) {
@@ -257,11 +231,7 @@ class RandomPhases {
                                    list(interior) + "}(" + name(part) + ", " + name(zero) + ")");
   }
 
-  std::mt19937_64 random_;
-  std::vector<std::int64_t> shape_, steps_;
-  std::string type_, lines_;
-  std::vector<int> values_;
-  int next_ = 0;
+  std::vector<std::int64_t> steps_;
 };
 
 TEST(SplitPhases, Random) {
