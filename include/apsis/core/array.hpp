@@ -46,6 +46,12 @@ struct BufferNode : Node {
 };
 
 void destroy_node(Node* node);
+/// One reference less. Who holds the only one needs no locked instruction: nobody is there to take another.
+inline void drop_reference(Node* node) {
+  if (node->refs.load(std::memory_order_acquire) == 1 ||
+      node->refs.fetch_sub(1, std::memory_order_acq_rel) == 1)
+    destroy_node(node);
+}
 Array array_of_bits(const std::vector<bool>& data, Loc loc);
 Array scalar_array(Dtype dtype, const void* value, bool weak);
 
@@ -108,7 +114,7 @@ class Array {
     return *this;
   }
   ~Array() {
-    if (node_ && node_->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) detail::destroy_node(node_);
+    if (node_) detail::drop_reference(node_);
   }
   void swap(Array& other) noexcept {
     detail::Node* n = node_;
