@@ -94,6 +94,24 @@ TEST(Calls, GradientsShareFunctionsToo) {
   }
 }
 
+/// Arrays as well, however many: they are passed by the address of all that the function left.
+TEST(Calls, WhatIsLeftForPullBacksIsOneParameter) {
+  const auto slope = grad([f = repeated(80, 6)](const Array& x) { return sum(sin(f(x))); });
+  const Array x = linspace(0., 1., 500);
+  const std::string code = lower(slope, x).compile().code_text();
+  EXPECT_EQ(calls_of(slope, x), Counts(2, 12));
+  const std::string define = "define internal i32 @function";
+  for (std::size_t at = code.find(define); at != code.npos; at = code.find(define, at + 1))
+    EXPECT_LE(count_of(code.substr(at, code.find('\n', at) - at), "ptr "), 6u);
+  const Array many = reshape(linspace(-0.4, 0.9, 20 * 11), {11, 20});
+  const auto loop = [&](const Array& v) {
+    return while_loop([](const Array& y) { return sum(y) < 3.; },
+                      [&](const Array& y) { return y + 0.05 * abs(slope(y)) + 0.01; }, v);
+  };
+  detail::expect_compiled_equal(*detail::parse_graph(trace(slope, x).text()), {&x, 1});
+  detail::expect_compiled_equal(*detail::parse_graph(trace(vmap(loop), many).text()), {&many, 1});
+}
+
 /// Values, gradients and lanes of a function with arguments and results of all sizes.
 TEST(Calls, KeepAllBits) {
   const auto f = jit([](const Array& a, const Array& b, const Array& c, const Array& wanted) {

@@ -49,6 +49,11 @@ APSIS_PROVOKES(loss_not_scalar,
                "jacrev for functions with many results",
                grad(square_of)(xs))
 
+APSIS_PROVOKES(loss_complex,
+               "[grad] the function must return one real scalar, got c128[]; take real(…), imag(…) or abs(…) "
+               "of it, or differentiate holomorphic(f), whose derivative is complex",
+               grad([](const Array& x) { return sum(complex(x, x)); })(xs))
+
 APSIS_PROVOKES(
     loss_not_floating,
     "[grad] the function must return one real scalar, got i64[]: numbers that are not floating have "

@@ -1,7 +1,8 @@
 // Calls. A function that the program calls once, or that is short, is written where it is called. One that is
 // called several times becomes a machine function, which all calls with operands of the same kind share:
 // values in registers, scalars or packets of lanes, go by value, arrays by their addresses, results in
-// registers through scratch memory.
+// registers through scratch memory, the call's frame. What calls alone read stays there, arrays included,
+// and goes by the address of the frame, however much it is.
 
 #include <algorithm>
 #include <map>
@@ -38,17 +39,17 @@ class FunctionCall {
         lowering_(outer.lowering()),
         b_(outer.b()),
         e_(e),
-        graph_(*e.params.as<CallParams>().region) {
+        graph_(*e.params.as<CallParams>().region),
+        common_(lowering_.shared_calls.common(graph_)) {
     append(outer.lanes());
     b_.set_lanes(1);
     pass(lowering_.context());
     frame_parameter_ = types_.size();
     types_.push_back(pointer_type);
     arguments_.emplace_back(Pointer{});
-    const std::vector<char>& in_memory = lowering_.shared_calls.operands_in_memory(graph_);
     const auto operands = outer.operands(e);
     for (std::size_t i = 0; i < operands.size(); ++i)
-      pass_operand(outer.place(operands[i]), outer.aval(operands[i]), in_memory[i] != 0);
+      pass_operand(outer.place(operands[i]), outer.aval(operands[i]), i);
     place_results();
     append(outer.mask().handle != nullptr);
     if (outer.mask().handle) pass(outer.mask());
@@ -61,6 +62,8 @@ class FunctionCall {
     const BufferOwner frame = lowering_.allocate(std::max<std::int64_t>(frame_bytes_, 1));
     const Pointer results = lowering_.scratch(frame->offset);
     arguments_[frame_parameter_] = results;
+    for (std::uint32_t r = 0; r < results_.size(); ++r)
+      if (results_[r].stays) results_[r].made = staying(results_[r], result_aval(r), frame, results);
     BufferOwner scratch;
     if (function.scratch_bytes > 0) {
       scratch = lowering_.allocate(scratch_begins + function.scratch_bytes);
@@ -69,14 +72,16 @@ class FunctionCall {
     Value status;
     b_.call(function.function, arguments_, {&status, 1});
     if (function.may_fail) lowering_.check(status);
-    for (std::uint32_t r = 0; r < results_.size(); ++r) define(r, results, frame);
+    for (std::uint32_t r = 0; r < results_.size(); ++r) define(r, results);
   }
 
  private:
   struct Result {
     int lanes = 1;
-    std::int64_t at = 0;  // in the frame, if it comes in registers
-    Place made;           // in memory
+    bool in_frame = false;  // else where the caller wants it
+    bool stays = false;     // in the frame, after the call
+    std::int64_t at = 0;    // in the frame
+    Place made;             // in memory
   };
 
   void append(std::int64_t word) { key_.append(reinterpret_cast<const char*>(&word), sizeof word); }
@@ -101,10 +106,14 @@ class FunctionCall {
     return {first.handle};
   }
 
-  void pass_operand(const Place& from, const Aval& aval, bool may_be_in_memory) {
+  void pass_operand(const Place& from, const Aval& aval, std::size_t i) {
     Place place = from;
     if (place.apart.handle) place = gathered(place, aval);
-    if (is_in_frame(place, aval) && !may_be_in_memory) {
+    place.between_calls = place.between_calls && common_.operands_between[i];
+    // One number for all elements, where other calls have an array: the same code does for both.
+    if (place.kind == Place::Kind::Registers && !outer_.in_registers(aval) && !common_.operands_numbers[i])
+      place = outer_.contiguous(place, aval);
+    if (place.kind == Place::Kind::Memory && !place.between_calls && outer_.in_registers(aval)) {
       place = {};
       place.kind = Place::Kind::Registers;
       place.elements = outer_.registers(from, aval);
@@ -116,7 +125,8 @@ class FunctionCall {
       append(b_.lanes_of(v));
       pass(v);
     }
-    if (is_in_frame(place, aval))
+    append(place.between_calls);
+    if (place.between_calls)
       pass_frame(place);
     else if (place.kind == Place::Kind::Memory)
       pass(first_of(place, aval.dtype()));
@@ -128,9 +138,6 @@ class FunctionCall {
   }
 
   /// What another call left in its frame is passed with all else there: by the address of the frame.
-  bool is_in_frame(const Place& place, const Aval& aval) const {
-    return place.kind == Place::Kind::Memory && outer_.in_registers(aval);
-  }
   void pass_frame(const Place& place) {
     const auto [known, fresh] =
         frames_.try_emplace(place.base.handle, static_cast<std::int64_t>(frames_.size()));
@@ -154,12 +161,17 @@ class FunctionCall {
     for (std::uint32_t r = 0; r < e_.result_count; ++r) {
       const ValueId v = e_.first_result + r;
       const Aval& aval = outer_.aval(v);
+      const bool few = outer_.in_registers(aval);
       Result& result = results_.emplace_back();
       result.lanes = varying[r] ? outer_.lanes() : 1;
+      result.stays = outer_.is_between_calls(v) && (few || common_.results_between[r]);
+      result.in_frame = few || result.stays;
       append(result.lanes);
-      if (outer_.in_registers(aval)) {
-        const std::int64_t bytes = bytes_of(result, aval);
-        result.at = frame_bytes_ = (frame_bytes_ + bytes - 1) / bytes * bytes;
+      append(result.in_frame);
+      if (result.in_frame) {
+        const std::int64_t bytes = bytes_of(result, aval),
+                           align = few ? bytes : std::max(bytes, Arena::alignment);
+        result.at = frame_bytes_ = (frame_bytes_ + align - 1) / align * align;
         frame_bytes_ += aval.size() * bytes;
         continue;
       }
@@ -173,6 +185,16 @@ class FunctionCall {
 
   static std::int64_t bytes_of(const Result& result, const Aval& aval) {
     return static_cast<std::int64_t>(item_size(aval.dtype())) * result.lanes;
+  }
+  const Aval& result_aval(std::size_t r) const { return graph_.aval(graph_.outputs()[r]); }
+
+  /// Where a result stays in the frame.
+  Place staying(const Result& result, const Aval& aval, const BufferOwner& frame, Pointer begin) {
+    Place place = outer_.allocate_in(frame, result.at, aval, result.lanes).place();
+    place.base = begin;
+    place.view.offset = result.at / bytes_of(result, aval);
+    place.between_calls = true;
+    return place;
   }
 
   Lowering::SharedFunction& function() {
@@ -204,22 +226,28 @@ class FunctionCall {
       place.kept = {};
       for (Value& v : place.elements) v = b_.parameter(next++);
       if (place.kind != Place::Kind::Memory) continue;
-      Pointer* frame = nullptr;
-      if (is_in_frame(place, graph_.aval(static_cast<ValueId>(i)))) frame = &frames[place.base.handle];
-      if (frame && frame->handle) {
-        place.base = *frame;
+      if (!place.between_calls) {
+        place.base = b_.pointer_parameter(next++);
         continue;
       }
-      place.base = b_.pointer_parameter(next++);
-      if (frame) *frame = Pointer{place.base.handle};
+      Pointer& known = frames[place.base.handle];
+      if (!known.handle) known = b_.pointer_parameter(next++);
+      place.base = known;
     }
     std::vector<Place> targets(results_.size());
     for (std::size_t r = 0; r < results_.size(); ++r) {
-      if (results_[r].made.kind == Place::Kind::None) continue;
-      targets[r] = results_[r].made;
-      targets[r].buffer = {};
-      targets[r].view.offset = 0;
-      targets[r].base = b_.pointer_parameter(next++);
+      const Result& result = results_[r];
+      if (!result.in_frame) {
+        targets[r] = result.made;
+        targets[r].buffer = {};
+        targets[r].view.offset = 0;
+        targets[r].base = b_.pointer_parameter(next++);
+      } else if (!outer_.in_registers(result_aval(r))) {
+        targets[r].kind = Place::Kind::Memory;
+        targets[r].lanes = result.lanes;
+        targets[r].view = View::contiguous(result_aval(r).shape());
+        targets[r].base = b_.offset(frame, result.at);
+      }
     }
     const Value mask = outer_.mask().handle ? b_.parameter(next) : Value{};
     Region inner(lowering_, graph_, outer_.lanes(), mask);
@@ -247,7 +275,7 @@ class FunctionCall {
 
   /// In the function: a result that its caller gets in registers.
   void store(Region& inner, std::size_t r, Pointer frame) {
-    const Aval& aval = graph_.aval(graph_.outputs()[r]);
+    const Aval& aval = result_aval(r);
     const Result& result = results_[r];
     std::int64_t at = result.at;
     for (Value v : inner.registers(inner.output(r), aval)) {
@@ -258,21 +286,12 @@ class FunctionCall {
   }
 
   /// After the call.
-  void define(std::uint32_t r, Pointer frame, const BufferOwner& memory) {
+  void define(std::uint32_t r, Pointer frame) {
     const ValueId v = e_.first_result + r;
     Result& result = results_[r];
-    if (result.made.kind == Place::Kind::None) {
-      const Aval& aval = outer_.aval(v);
-      if (outer_.is_between_calls(v)) {
-        Place place;
-        place.kind = Place::Kind::Memory;
-        place.base = frame;
-        place.view = View::contiguous(aval.shape());
-        place.view.offset = result.at / bytes_of(result, aval);
-        place.lanes = result.lanes;
-        place.buffer = BufferReader(memory);
-        return outer_.define_between_calls(v, std::move(place));
-      }
+    if (result.stays) return outer_.define_between_calls(v, std::move(result.made));
+    if (result.in_frame) {
+      const Aval& aval = result_aval(r);
       result.made.kind = Place::Kind::Registers;
       b_.set_lanes(result.lanes);
       for (std::int64_t k = 0; k < aval.size(); ++k)
@@ -294,6 +313,7 @@ class FunctionCall {
   Builder& b_;
   const Eqn& e_;
   const Graph& graph_;
+  const SharedCalls::Common& common_;
   std::string key_;  // what a function is written for, beside its graph
   std::vector<Type> types_;
   std::vector<Operand> arguments_;
@@ -301,7 +321,7 @@ class FunctionCall {
   std::vector<Place> operands_;
   std::map<void*, std::int64_t> frames_;  // of other calls, in the order in which they are passed
   std::vector<Result> results_;
-  std::int64_t frame_bytes_ = 0;  // of results in registers
+  std::int64_t frame_bytes_ = 0;
 };
 
 }  // namespace

@@ -74,12 +74,16 @@ Destination PlaceAccess::overwrite(const Place& place) const {
 }
 
 Destination PlaceAccess::allocate(const Aval& aval, int lanes) {
+  return allocate_in(lowering_.allocate(static_cast<std::int64_t>(aval.bytes()) * lanes), 0, aval, lanes);
+}
+Destination PlaceAccess::allocate_in(const BufferOwner& memory, std::int64_t at, const Aval& aval,
+                                     int lanes) {
   Place place;
   place.kind = Place::Kind::Memory;
   place.lanes = lanes;
   place.view = View::contiguous(aval.shape());
-  place.buffer = BufferReader(lowering_.allocate(static_cast<std::int64_t>(aval.bytes()) * lanes));
-  place.base = lowering_.scratch(place.buffer->offset);
+  place.buffer = BufferReader(memory);
+  place.base = lowering_.scratch(memory->offset + at);
   place.kept = mask_;
   if (marks_memory) mark_unwritten(place, aval);
   return Destination(std::move(place));

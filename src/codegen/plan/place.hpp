@@ -93,6 +93,9 @@ struct Location {
   /// Memory: the copies are neighbours, or, with a handle, each lane has its array in one piece: the elements
   /// from `base` at which these begin. Only what `only_sliced` allows meets such arrays.
   Value apart;
+  /// Memory: calls made it and calls alone read it. `base` is where the results of its call begin, and all
+  /// of them are passed by that address.
+  bool between_calls = false;
   Value offset;
   Value first, step;  // lists: if there is a step, entry k is first + k * step, and not in the records
 };

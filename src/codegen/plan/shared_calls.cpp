@@ -7,15 +7,15 @@
 #include "apsis/base/error.hpp"
 #include "ir/regions.hpp"
 #include "passes/analysis/call_cost.hpp"
+#include "passes/analysis/repeated_number.hpp"
 
 namespace apsis::detail {
 namespace {
 
-/// Which of the values `numbers` stay between calls there, too.
-void keep_between(std::vector<char>& flags, std::span<const ValueId> numbers,
-                  const std::vector<char>& between) {
-  for (std::size_t i = 0; i < flags.size(); ++i)
-    flags[i] = static_cast<char>(flags[i] && between[numbers[i]]);
+/// Keeps the marks of those values that are so there, too.
+template <class IsSo>
+void keep(std::vector<char>& marks, std::span<const ValueId> values, const IsSo& is_so) {
+  for (std::size_t i = 0; i < marks.size(); ++i) marks[i] = static_cast<char>(marks[i] && is_so(values[i]));
 }
 
 /// Whether the function can be called: it has no effect, which belongs to a place of the program, neither
@@ -48,17 +48,20 @@ void SharedCalls::count(const Graph& graph) {
     auto found = std::ranges::find(equal, function, &Called::function);
     const bool fresh = found == equal.end();
     if (fresh) {
-      found = equal.insert(found, {.function = function,
-                                   .length = code_length(*function, register_limit_),
-                                   .can_be_called = can_be_called(*function),
-                                   .operands = std::vector<char>(e.operand_count, 1),
-                                   .results = std::vector<char>(e.result_count, 1)});
+      found = equal.insert(
+          found, {.function = function,
+                  .length = code_length(*function, register_limit_),
+                  .can_be_called = can_be_called(*function),
+                  .common = {std::vector<char>(e.operand_count, 1), std::vector<char>(e.operand_count, 1),
+                             std::vector<char>(e.result_count, 1)}});
     }
     ++found->calls;
     std::vector<ValueId> results(e.result_count);
     std::iota(results.begin(), results.end(), e.first_result);
-    keep_between(found->operands, graph.operands(e), between);
-    keep_between(found->results, results, between);
+    keep(found->common.operands_between, graph.operands(e), [&](ValueId v) { return between[v] != 0; });
+    keep(found->common.operands_numbers, graph.operands(e),
+         [&](ValueId v) { return repeated_number(graph, v) != nullptr; });
+    keep(found->common.results_between, results, [&](ValueId v) { return between[v] != 0; });
     // In place, it is written once more.
     if (fresh || !worth_it(*found)) count(*function);
   }
@@ -71,8 +74,9 @@ bool SharedCalls::worth_it(const Called& called) const {
   const auto add = [&](ValueId v, bool between) {
     (between ? staying : passed) += passed_elements(f.aval(v), register_limit_);
   };
-  for (ValueId v = 0; v < f.input_count(); ++v) add(v, called.operands[v] != 0);
-  for (std::size_t r = 0; r < f.outputs().size(); ++r) add(f.outputs()[r], called.results[r] != 0);
+  for (ValueId v = 0; v < f.input_count(); ++v) add(v, called.common.operands_between[v] != 0);
+  for (std::size_t r = 0; r < f.outputs().size(); ++r)
+    add(f.outputs()[r], called.common.results_between[r] != 0);
   return worth_calling(called.length, passed, staying);
 }
 
@@ -89,10 +93,10 @@ bool SharedCalls::contains(const Graph& function) const {
   return called && worth_it(*called) && (all_ || called->calls > 1);
 }
 
-const std::vector<char>& SharedCalls::operands_in_memory(const Graph& function) const {
+const SharedCalls::Common& SharedCalls::common(const Graph& function) const {
   const Called* called = find(function);
   APSIS_ASSERT(called);
-  return called->operands;
+  return called->common;
 }
 
 }  // namespace apsis::detail

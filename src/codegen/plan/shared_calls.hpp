@@ -19,17 +19,23 @@ class SharedCalls {
   /// Whether the program calls the function, or an equal one, several times, and it is long enough that code
   /// of its own costs nothing to speak of.
   bool contains(const Graph& function) const;
-  /// By operand of a function: whether all calls pass what other calls made and only calls read. It is read
-  /// where it was made.
-  const std::vector<char>& operands_in_memory(const Graph& function) const;
+  /// What all calls of a function have in common.
+  struct Common {
+    /// By operand: whether all pass what other calls made and only calls read. It is read where it was made.
+    std::vector<char> operands_between;
+    /// By operand: whether all repeat one number.
+    std::vector<char> operands_numbers;
+    /// By result: whether only calls read it.
+    std::vector<char> results_between;
+  };
+  const Common& common(const Graph& function) const;
 
  private:
   struct Called {
     GraphRef function;
     std::int64_t calls = 0, length = 0;
     bool can_be_called = false;
-    /// By operand, by result: whether it is between calls wherever the function is called.
-    std::vector<char> operands, results;
+    Common common;
   };
   const Called* find(const Graph& function) const;
   bool worth_it(const Called& called) const;
