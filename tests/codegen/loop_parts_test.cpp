@@ -70,13 +70,44 @@ TEST(LoopParts, OfElementsAtIndices) {
   EXPECT_NE(code_text(*graph).find("apsis_share_loop"), std::string::npos);
 }
 
-TEST(LoopParts, NotWhereElementsDependOnTheirPlace) {
-  expect_parts(R"((v0: f64[300000]) {
-    v1: f64[300000] = iota{dtype=f64, shape=[300000], axis=0}()
-    v2: f64[300000] = add(v0, v1)
+TEST(LoopParts, OfElementsThatDependOnTheirPlace) {
+  expect_parts(R"((v0: f64[300007]) {
+    v1: f64[300007] = iota{dtype=f64, shape=[300007], axis=0}()
+    v2: f64[300007] = add(v0, v1)
     return v2
-  })",
-               false);
+  })");
+  for (const char* axis : {"0", "1", "2"})
+    for (const char* shape : {"[101,70,70]", "[60,60,100]", "[3,5,20011]"}) {
+      const std::string all = std::string("f32") + shape, numbers = std::string("i32") + shape;
+      expect_parts("(v0: " + all + ") {\n  v1: " + numbers + " = iota{dtype=i32, shape=" + shape +
+                   ", axis=" + axis + "}()\n  v2: " + numbers + " = reverse{axes=[" + axis +
+                   "]}(v1)\n  v3: " + all + " = convert{dtype=f32, weak=false}(v2)\n  v4: " + all +
+                   " = mul(v0, v3)\n  v5: " + all + " = exp(v4)\n  return v5\n}");
+    }
+}
+
+TEST(LoopParts, OfCopies) {
+  // In one piece, and several.
+  expect_parts(R"((v0: f32[1003,700], v1: f32[1003,700]) {
+    v2: f32[2006,700] = concatenate{axis=0}(v0, v1)
+    v3: f32[1003,1400] = concatenate{axis=1}(v0, v1)
+    return v2, v3
+  })");
+  expect_parts(R"((v0: c128[300,701], v1: i8[3000,701]) {
+    v2: c128[701,300] = transpose{permutation=[1, 0]}(v0)
+    v3: i8[3000,701] = reverse{axes=[1]}(v1)
+    return v2, v3
+  })");
+  expect_parts(R"((v0: f64[700,701], v1: f64[]) {
+    v2: f64[703,704] = pad{low=[1, 2], high=[2, 1], interior=[0, 0]}(v0, v1)
+    v3: f64[700,701,2] = broadcast_in_dim{shape=[700, 701, 2], axes=[0, 1]}(v0)
+    v4: f64[700,1402] = reshape{shape=[700, 1402]}(v3)
+    return v2, v4
+  })");
+  expect_parts(R"(() {
+    v0: i64[1000,700] = iota{dtype=i64, shape=[1000, 700], axis=0}()
+    return v0
+  })");
 }
 
 TEST(LoopParts, OfRowsThatAreAddedUp) {
@@ -147,6 +178,9 @@ TEST(LoopParts, OfFewSums) {
   }
   expect_parts(sums("f64", "5003,16,16", "0, 2", "16"));
   expect_parts(sums("f64", "2,5,100007", "2", "2, 5"));
+  // Enough sums for ranges of them, but fewer than are in some cache lines.
+  for (const char* kept : {"100", "215"})
+    expect_parts(sums("f64", "100," + std::string(kept) + ",105", "0, 2", kept));
   // More parts than there are bits to tell them by.
   expect_parts(sums("f64", "40000,16,16", "0, 2", "16"), false);
 }
@@ -165,7 +199,7 @@ TEST(LoopParts, OfAllElementsThatAreAddedUp) {
     return v2
   })");
   // Numbers that are where they are.
-  expect_compiled_equal(R"((v0: f64[1500007]) {
+  expect_parts(R"((v0: f64[1500007]) {
     v1: f64[1500007] = iota{dtype=f64, shape=[1500007], axis=0}()
     v2: f64[1500007] = mul(v0, v1)
     v3: f64[] = reduce_sum{axes=[0]}(v2)

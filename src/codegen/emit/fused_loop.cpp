@@ -245,7 +245,36 @@ void write_elements(Builder& b, const FusedLoop& loop, LoopNest& nest,
   }
 }
 
+namespace {
+
+void write_copy(Builder& b, const FusedLoop& loop) {
+  const Sink& to = loop.sinks[0];
+  const auto in_one_piece = [&](const Access& from) {
+    return from.base.handle && from.view.is_contiguous() && to.view.is_contiguous();
+  };
+  if (loop.lanes == 1 && !to.mask.handle && !loop.accesses.empty() && in_one_piece(loop.accesses[0])) {
+    const Access& from = loop.accesses[0];
+    const auto bytes = static_cast<std::int64_t>(item_size(to.dtype));
+    b.set_lanes(1);
+    return b.copy_bytes(b.offset(to.base, to.view.offset * bytes),
+                        b.offset(from.base, from.view.offset * bytes), b.index(loop.shape.product() * bytes));
+  }
+  LoopNest nest(b, loop.shape, loop.accesses, loop.sinks, loop.width, loop.lanes, loop.most_phases);
+  nest.open();
+  for (int phase = 0; phase < nest.phases(); ++phase) {
+    nest.set_phase(phase);
+    nest.store(0, loop.accesses.empty() ? loop.scalars[0] : nest.load(0));
+  }
+  nest.close();
+}
+
+}  // namespace
+
 std::vector<Value> write_loop(Builder& b, const FusedLoop& loop, bool optimized) {
+  if (loop.steps.empty()) {
+    write_copy(b, loop);
+    return {};
+  }
   if (loop.walk.terms > 0) {
     write_sums(b, loop, optimized);
     return {};

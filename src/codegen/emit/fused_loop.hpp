@@ -13,7 +13,8 @@
 
 namespace apsis::detail {
 
-/// Values are numbered: leaves by their first use, then results.
+/// Values are numbered: leaves by their first use, then results. Without equations it is a copy of the array
+/// that it reads, or of its scalar.
 struct FusedLoop {
   static constexpr std::uint32_t none = 0xffffffffu, made = none - 1;
   struct Step {

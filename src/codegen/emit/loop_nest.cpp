@@ -270,10 +270,12 @@ void LoopNest::open() {
     return static_cast<std::int64_t>(item_size(accesses_[a].dtype)) * accesses_[a].lanes;
   };
   for (std::size_t a = 0; a < accesses_.size(); ++a) {
-    if (accesses_[a].base.handle)
+    if (accesses_[a].base.handle) {
       pointers_[a] = b_.offset(Pointer{accesses_[a].base.handle}, accesses_[a].view.offset * bytes(a));
-    else
+    } else {
       places_[a] = b_.index(accesses_[a].view.offset);
+      if (accesses_[a].first.handle) places_[a] = b_.add(accesses_[a].first, places_[a]);
+    }
   }
   const bool rows = row_ > 0;
   inside_.assign(accesses_.size(), {});

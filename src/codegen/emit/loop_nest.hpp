@@ -33,6 +33,8 @@ struct Access {
   /// By axis, or nothing: where the array has elements. The view is that of a whole array: its places outside
   /// are not touched.
   std::vector<Span> within = {};
+  /// Of an iota: a scalar I64 that is added to the places of its elements; no handle: 0.
+  Value first = {};
 };
 
 /// One that it writes.

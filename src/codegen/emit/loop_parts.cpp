@@ -36,7 +36,6 @@ double time_of_element(const FusedLoop& loop, std::int64_t cost) {
 /// Whether the code of a part is that of another at other addresses.
 bool can_divide(const FusedLoop& loop, std::size_t axis) {
   return std::ranges::all_of(loop.accesses, [&](const Access& a) {
-    if (!a.base.handle && a.view.strides[axis] != 0) return false;  // an iota
     return a.within.empty() || (a.within[axis].low == 0 && a.within[axis].high == loop.shape[axis]);
   });
 }
@@ -47,9 +46,6 @@ double time_of(const FusedLoop& loop, std::int64_t cost) {
 }
 constexpr double worth_a_thread = 25000;
 
-/// Whether it goes down columns: the terms of neighbouring sums are neighbours in memory.
-bool goes_down(const FusedLoop& loop) { return loop.walk.terms > 0 && !loop.walk.along && !loop.walk.turned; }
-
 /// Threads get 25 µs each at least, and neighbours in memory by whole cache lines. Few columns stay together.
 Partition partition_of(const FusedLoop& loop, std::int64_t cost) {
   constexpr std::int64_t fewest_parts = 4, fewest_entries = 64;
@@ -57,12 +53,22 @@ Partition partition_of(const FusedLoop& loop, std::int64_t cost) {
   const auto most =
       static_cast<std::int64_t>(std::min(all / worth_a_thread, static_cast<double>(most_loop_parts)));
   if (most < fewest_parts) return {};
+  // Of sums along memory, a result is little beside its terms.
+  const auto unit_of = [&](std::size_t axis) {
+    return axis + 1 == loop.shape.size() && !loop.walk.along ? fewest_entries : 1;
+  };
+  const auto first_axis = [&](std::int64_t entries) {
+    std::size_t axis = 0;
+    while (axis < loop.shape.size() &&
+           (loop.shape[axis] < entries || loop.shape[axis] / unit_of(axis) < fewest_parts))
+      ++axis;
+    return axis;
+  };
   Partition made;
-  while (made.axis < loop.shape.size() && loop.shape[made.axis] < fewest_entries) ++made.axis;
+  made.axis = first_axis(fewest_entries);
+  if (made.axis == loop.shape.size() && loop.walk.terms == 0) made.axis = first_axis(fewest_parts);
   if (made.axis == loop.shape.size() || !can_divide(loop, made.axis)) return {};
-  const std::int64_t unit = made.axis + 1 == loop.shape.size() ? fewest_entries : 1,
-                     units = loop.shape[made.axis] / unit;
-  if (goes_down(loop) && units < fewest_parts) return {};
+  const std::int64_t unit = unit_of(made.axis), units = loop.shape[made.axis] / unit;
   made.parts = std::min(most, units);
   // Rather fewer parts than some entries left over, which are code of their own.
   for (std::int64_t parts = made.parts; parts >= std::max<std::int64_t>(made.parts / 2, 2); --parts)
@@ -211,6 +217,10 @@ class LoopPart {
     };
     for (Access& a : part_.accesses)
       if (a.base.handle) bind(a);
+    for (Access& a : part_.accesses)
+      if (const std::int64_t apart = a.view.strides[partition_.axis] * partition_.entries;
+          !a.base.handle && apart != 0)
+        a.first = b_.mul(number, b_.index(apart));
     for (Access& t : part_.tables) t.base = b_.load_pointer(next());
     for (Sink& s : part_.sinks) bind(s);
     for (Value& v : part_.scalars)
@@ -250,13 +260,9 @@ class SharedSums {
 
   bool is_worth_it() const {
     constexpr std::int64_t fewest_parts = 3, most_sums = 256;
-    const auto depends_on_place = [](const Access& a) {
-      return !a.base.handle && (a.walk.inner != 0 || a.walk.outer != 0);
-    };
     const FusedLoop::Walk& walk = loop_.walk;
     return loop_.shape.product() <= most_sums && parts_ >= fewest_parts &&
            (walk.inner == walk.terms || terms_ % walk.inner == 0) &&
-           std::ranges::none_of(loop_.accesses, depends_on_place) &&
            std::ranges::all_of(loop_.accesses, [](const Access& a) { return a.within.empty(); });
   }
 

@@ -4,21 +4,11 @@
 #include <utility>
 
 #include "codegen/emit/fused_loop.hpp"
+#include "codegen/emit/loop_parts.hpp"
 #include "core/undefined_memory.hpp"
 
 namespace apsis::detail {
 namespace {
-
-/// Copies what the loop reads to where it stores, or `element`, if it reads nothing.
-void write_copy(Builder& b, const FusedLoop& loop, Value element) {
-  LoopNest nest(b, loop.shape, loop.accesses, loop.sinks, loop.width, loop.lanes, loop.most_phases);
-  nest.open();
-  for (int phase = 0; phase < nest.phases(); ++phase) {
-    nest.set_phase(phase);
-    nest.store(0, element.handle ? element : nest.load(0));
-  }
-  nest.close();
-}
 
 /// Whether a copy brings many elements into another order, which takes long code.
 bool is_worth_call(const FusedLoop& loop) {
@@ -46,7 +36,7 @@ void call_copy(Lowering& lowering, FusedLoop loop) {
     b.begin(f);
     loop.accesses[0].base = b.pointer_parameter(0);
     loop.sinks[0].base = b.pointer_parameter(1);
-    write_copy(b, loop, {});
+    write_loop(b, loop, lowering.options().optimized);
     b.return_values({});
     b.end();
   }
@@ -170,7 +160,13 @@ void PlaceAccess::copy(const Place& from, const Aval& aval, const Target& target
     b_.set_lanes(1);
     const ConstPointer first = b_.offset(from.base, from.view.offset * bytes_of(from, aval.dtype()));
     const Pointer made = b_.offset(target.base_, to.view.offset * bytes_of(to, aval.dtype()));
-    return b_.copy_bytes(made, first, b_.index(aval.size() * item * to.lanes));
+    const std::int64_t bytes = aval.size() * item * to.lanes;
+    const View whole = View::contiguous({bytes});
+    const FusedLoop loop{.shape = {bytes},
+                         .accesses = {{whole, first, Dtype::U8}},
+                         .sinks = {{whole, made, Dtype::U8, 1, {}}}};
+    if (!write_in_parts(lowering_, loop, 0)) b_.copy_bytes(made, first, b_.index(bytes));
+    return;
   }
   if (from.kind == Place::Kind::Registers && static_cast<std::int64_t>(from.elements.size()) == aval.size()) {
     for (std::int64_t k = 0; k < aval.size(); ++k) {
@@ -204,12 +200,14 @@ void PlaceAccess::copy(const Place& from, const Aval& aval, const Target& target
   if (from.kind == Place::Kind::Iota) reads[0].base = {};
   const int lanes = std::max(to.lanes, lanes_of(from));
   FusedLoop loop{.shape = shape, .accesses = reads, .sinks = {sink}, .lanes = lanes};
+  if (reads.empty()) loop.scalars = {from.elements[0]};
   loop.width = lanes > 1 ? 1 : lowering_.vector_lanes(item_size(sink.dtype));
   loop.most_phases = most_phases;
+  if (!sink.mask.handle && write_in_parts(lowering_, loop, 0)) return;
   if (is_worth_call(loop))
     call_copy(lowering_, std::move(loop));
   else
-    write_copy(b_, loop, reads.empty() ? from.elements[0] : Value());
+    write_loop(b_, loop, lowering_.options().optimized);
 }
 
 Place PlaceAccess::of_lane(const Place& place, const Aval& aval, Value lane) {
