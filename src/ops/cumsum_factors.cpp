@@ -44,10 +44,10 @@ void factors_evaluate(const Params& params, std::span<const Array> in, std::span
     const ElementModel<C> m;
     const auto *x = static_cast<const T*>(data_of(in[0])), *factors = static_cast<const T*>(data_of(in[1]));
     auto* r = mutable_data<T>(out[0]);
-    with_lines(all, [&]<std::int64_t most>() {
+    with_lines(all, [&]<std::int64_t most>(std::int64_t first, std::int64_t end) {
       std::array<C, most> total{};
       std::int64_t offset = 0;
-      visit_lines<most>(all, p.reverse, [&](std::int64_t place, std::int64_t i, std::int64_t count) {
+      const auto step = [&](std::int64_t place, std::int64_t i, std::int64_t count) {
         const T* term = x + place;
         T* result = r + place;
         const auto n = static_cast<std::size_t>(count);
@@ -64,7 +64,8 @@ void factors_evaluate(const Params& params, std::span<const Array> in, std::span
           total[k] = advanced(m, total[k], static_cast<C>(factor[k]), static_cast<C>(term[k]), C(0));
           result[k] = static_cast<T>(total[k]);
         }
-      });
+      };
+      visit_lines<most>(all, p.reverse, first, end, step);
     });
   });
 }
@@ -81,7 +82,7 @@ void factors_emit(Emitter& e, const Params& params, std::span<const Aval> in_ava
       return Lane<C>{std::is_same_v<T, C> ? v : e.convert(v, dtype_of<C>)};
     };
     Lane<C> total;
-    visit_lines<1>(all, p.reverse, [&](std::int64_t place, std::int64_t i, std::int64_t) {
+    visit_each_line(all, p.reverse, [&](std::int64_t place, std::int64_t i, std::int64_t) {
       const Lane<C> term = computed(place);
       const std::int64_t factor = in_avals[0].size() + place + factor_offset(all, place, p.reverse);
       total = i == 0 ? term : advanced(m, total, computed(factor), term, m.constant(C(0)));

@@ -66,9 +66,9 @@ void cumulative_evaluate(const Params& params, std::span<const Array> in, std::s
     auto* r = mutable_data<T>(out[0]);
     const auto& p = params.as<CumulativeParams>();
     const Lines all(in[0].shape(), p.axis);
-    with_lines(all, [&]<std::int64_t most>() {
+    with_lines(all, [&]<std::int64_t most>(std::int64_t first, std::int64_t end) {
       std::array<C, most> before{}, block{}, total{};
-      visit_lines<most>(all, p.reverse, [&](std::int64_t place, std::int64_t i, std::int64_t count) {
+      const auto step = [&](std::int64_t place, std::int64_t i, std::int64_t count) {
         const bool starts = i % Text::block == 0, first_block = i < Text::block;
         if (starts && i > 0) before = total;
         for (std::size_t k = 0; k < static_cast<std::size_t>(count); ++k) {
@@ -77,7 +77,8 @@ void cumulative_evaluate(const Params& params, std::span<const Array> in, std::s
           total[k] = first_block ? block[k] : Text::combine(m, before[k], block[k]);
           r[place + static_cast<std::int64_t>(k)] = static_cast<T>(total[k]);
         }
-      });
+      };
+      visit_lines<most>(all, p.reverse, first, end, step);
     });
   });
 }
@@ -90,13 +91,13 @@ void cumulative_emit(Emitter& e, const Params& params, std::span<const Aval> in_
     const EmitterModel<C> m{&e};
     const auto& p = params.as<CumulativeParams>();
     Lane<C> total;
-    visit_lines<1>(Lines(in_avals[0].shape(), p.axis), p.reverse,
-                   [&](std::int64_t place, std::int64_t i, std::int64_t) {
-                     const auto at = static_cast<std::size_t>(place);
-                     Lane<C> x{std::is_same_v<T, C> ? in[at] : e.convert(in[at], dtype_of<C>)};
-                     total = i == 0 ? x : Text::combine(m, total, x);  // all in one block
-                     out[at] = std::is_same_v<T, C> ? total.v : e.convert(total.v, dtype_of<T>);
-                   });
+    visit_each_line(Lines(in_avals[0].shape(), p.axis), p.reverse,
+                    [&](std::int64_t place, std::int64_t i, std::int64_t) {
+                      const auto at = static_cast<std::size_t>(place);
+                      Lane<C> x{std::is_same_v<T, C> ? in[at] : e.convert(in[at], dtype_of<C>)};
+                      total = i == 0 ? x : Text::combine(m, total, x);  // all in one block
+                      out[at] = std::is_same_v<T, C> ? total.v : e.convert(total.v, dtype_of<T>);
+                    });
   });
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <memory>
 
+#include "ops/each_matrix.hpp"
 #include "ops/fft_transform.hpp"
 #include "ops/kept_scratch.hpp"
 
@@ -39,59 +40,91 @@ void write_plane(const T* plane, T scale, int parts, Strides strides, std::int64
   }
 }
 
+/// What all lines of a call share.
+template <class T>
+struct LinePlan {
+  explicit LinePlan(const FftParams& params)
+      : halved(params.kind != FftKind::Complex && params.length % 2 == 0),
+        plan(fft_plan<T>(halved ? params.length / 2 : params.length)),
+        half_turns(halved ? fft_half_turns<T>(params.length) : nullptr) {}
+
+  bool halved;
+  std::shared_ptr<const FftPlan<T>> plan;
+  std::shared_ptr<const std::vector<T>> half_turns;
+};
+
 template <class T>
 class Lines {
  public:
-  Lines(const FftParams& params, std::int64_t outer, std::int64_t inner)
+  Lines(const FftParams& params, const LinePlan<T>& shared, std::int64_t outer, std::int64_t inner)
       : p_(params),
         outer_(outer),
         inner_(inner),
-        halved_(params.kind != FftKind::Complex && params.length % 2 == 0),
-        plan_(fft_plan<T>(halved_ ? params.length / 2 : params.length)),
-        half_turns_(halved_ ? fft_half_turns<T>(params.length) : nullptr),
+        halved_(shared.halved),
+        plan_(shared.plan.get()),
+        half_turns_(shared.half_turns.get()),
         scale_(static_cast<T>(params.scale)) {}
 
   void run(const T* from, T* to) {
-    const std::int64_t in_rows = p_.kind == FftKind::ComplexToReal ? half() + 1 : p_.length,
-                       out_rows = p_.kind == FftKind::RealToComplex ? half() + 1 : p_.length;
-    const int in_parts = p_.kind == FftKind::RealToComplex ? 1 : 2,
-              out_parts = p_.kind == FftKind::ComplexToReal ? 1 : 2;
     const std::int64_t beside = inner_ == 1 ? outer_ : inner_;
     two_passes_ = (p_.kind == FftKind::Complex || halved_) && inner_ == 1 ? two_pass_code(*plan_) : nullptr;
-    const bool alone = inner_ == 1 && (2 * outer_ < side_by_side ||
-                                       (two_passes_ && outer_ >= two_passes_->lines) || !better_together());
-    columns_ = alone || 4 * beside < side_by_side ? 1 : side_by_side;
-    const std::int64_t plane = std::max({FftTransform<T>::room(*plan_, columns_), (half() + 1) * columns_,
-                                         two_passes_ ? two_passes_->lines * half() : 0});
-    const KeptScratch<FftScratch> scratch(static_cast<std::size_t>(4 * plane) * sizeof(T));
-    T* const memory = static_cast<T*>(scratch.data());
-    data_ = {memory, memory + plane};
-    other_ = {memory + 2 * plane, memory + 3 * plane};
+    alone_ = inner_ == 1 && (2 * outer_ < side_by_side || (two_passes_ && outer_ >= two_passes_->lines) ||
+                             !better_together());
+    columns_ = alone_ || 4 * beside < side_by_side ? 1 : side_by_side;
     // More than the caches hold together with what is read; every line of it at a line of the cache.
     constexpr std::int64_t many_bytes = 8 << 20;
     streams_ = 2 * outer_ * p_.length * std::int64_t{sizeof(T)} >= many_bytes &&
                plan_->work_length() <= 4096 && 2 * p_.length * sizeof(T) % 64 == 0 &&
                reinterpret_cast<std::uintptr_t>(to) % 64 == 0;
-    if (alone) {
-      for (std::int64_t o = short_lines(from, to); o < outer_; ++o)
-        one(from + o * in_parts * in_rows, to + o * out_parts * out_rows);
-    } else if (inner_ == 1) {
-      for (std::int64_t o = 0; o < outer_; o += columns_)
-        block(from + o * in_parts * in_rows, {1, in_rows}, to + o * out_parts * out_rows, {1, out_rows},
-              std::min(columns_, outer_ - o));
-    } else {
-      for (std::int64_t o = 0; o < outer_; ++o)
-        for (std::int64_t i = 0; i < inner_; i += columns_)
-          block(from + in_parts * (o * in_rows * inner_ + i), {inner_, 1},
-                to + out_parts * (o * out_rows * inner_ + i), {inner_, 1}, std::min(columns_, inner_ - i));
-    }
-    if (streams_) _mm_sfence();
+    const auto part = [&](std::int64_t first, std::int64_t end) { Lines(*this).run(from, to, first, end); };
+    if (inner_ == 1)
+      each_range(outer_, alone_ && two_passes_ ? two_passes_->lines : columns_, operations(), part);
+    else
+      each_range(outer_ * blocks(), 1, operations() * static_cast<double>(std::min(columns_, inner_)), part);
   }
 
  private:
   static constexpr std::int64_t side_by_side = fft_columns<T>;
 
   std::int64_t half() const { return p_.length / 2; }
+  /// Of lines that are apart: how many of them lie before the next ones.
+  std::int64_t blocks() const { return (inner_ + columns_ - 1) / columns_; }
+
+  /// What a line takes, about.
+  double operations() const {
+    const auto n = static_cast<double>(plan_->work_length());
+    return (plan_->convolution ? 12 : 5) * n * std::log2(n + 1);
+  }
+
+  /// Lines first, …, end - 1, or blocks of those that are apart.
+  void run(const T* from, T* to, std::int64_t first, std::int64_t end) {
+    const std::int64_t in_rows = p_.kind == FftKind::ComplexToReal ? half() + 1 : p_.length,
+                       out_rows = p_.kind == FftKind::RealToComplex ? half() + 1 : p_.length;
+    const int in_parts = p_.kind == FftKind::RealToComplex ? 1 : 2,
+              out_parts = p_.kind == FftKind::ComplexToReal ? 1 : 2;
+    const std::int64_t plane = std::max({FftTransform<T>::room(*plan_, columns_), (half() + 1) * columns_,
+                                         two_passes_ ? two_passes_->lines * half() : 0});
+    const KeptScratch<FftScratch> scratch(static_cast<std::size_t>(4 * plane) * sizeof(T));
+    T* const memory = static_cast<T*>(scratch.data());
+    data_ = {memory, memory + plane};
+    other_ = {memory + 2 * plane, memory + 3 * plane};
+    const auto line_in = [&](std::int64_t o) { return from + o * in_parts * in_rows; };
+    const auto line_out = [&](std::int64_t o) { return to + o * out_parts * out_rows; };
+    if (alone_) {
+      const std::int64_t done = first + short_lines(line_in(first), line_out(first), end - first);
+      for (std::int64_t o = done; o < end; ++o) one(line_in(o), line_out(o));
+    } else if (inner_ == 1) {
+      for (std::int64_t o = first; o < end; o += columns_)
+        block(line_in(o), {1, in_rows}, line_out(o), {1, out_rows}, std::min(columns_, end - o));
+    } else {
+      for (std::int64_t number = first; number < end; ++number) {
+        const std::int64_t o = number / blocks(), i = number % blocks() * columns_;
+        block(from + in_parts * (o * in_rows * inner_ + i), {inner_, 1},
+              to + out_parts * (o * out_rows * inner_ + i), {inner_, 1}, std::min(columns_, inner_ - i));
+      }
+    }
+    if (streams_) _mm_sfence();
+  }
 
   /// Whether lines that are apart gain from being brought side by side: those that do not fill registers.
   bool better_together() const {
@@ -103,10 +136,10 @@ class Lines {
     });
   }
 
-  /// How many lines, from the first on, are done by code of their length.
-  std::int64_t short_lines(const T* from, T* to) {
+  /// How many lines of `all`, from the first on, are done by code of their length.
+  std::int64_t short_lines(const T* from, T* to, std::int64_t all) {
     if (!two_passes_) return 0;
-    const std::int64_t count = outer_ - outer_ % two_passes_->lines;
+    const std::int64_t count = all - all % two_passes_->lines;
     const T* const turns = plan_->table.data() + plan_->passes[1].turns;
     if (p_.kind == FftKind::Complex) {
       if (count > 0) two_passes_->run[p_.inverse][streams_]({from, to, count, turns, scale_});
@@ -301,9 +334,9 @@ class Lines {
 
   const FftParams& p_;
   std::int64_t outer_, inner_, columns_ = 1;
-  bool halved_, streams_ = false;
-  std::shared_ptr<const FftPlan<T>> plan_;
-  std::shared_ptr<const std::vector<T>> half_turns_;
+  bool halved_, alone_ = false, streams_ = false;
+  const FftPlan<T>* plan_;
+  const std::vector<T>* half_turns_;
   const FftTwoPasses<T>* two_passes_ = nullptr;
   T scale_;
   Planes<T> data_{}, other_{};
@@ -313,7 +346,9 @@ class Lines {
 
 template <class T>
 void fft_lines(const FftParams& params, std::int64_t outer, std::int64_t inner, const T* from, T* to) {
-  if (outer > 0 && inner > 0) Lines<T>(params, outer, inner).run(from, to);
+  if (outer == 0 || inner == 0) return;
+  const LinePlan<T> shared(params);
+  Lines<T>(params, shared, outer, inner).run(from, to);
 }
 template void fft_lines(const FftParams&, std::int64_t, std::int64_t, const float*, float*);
 template void fft_lines(const FftParams&, std::int64_t, std::int64_t, const double*, double*);

@@ -1,12 +1,13 @@
 #pragma once
 
 // How ops that run along one axis go through an array: entry by entry, with all lines that are neighbours in
-// memory side by side, so that memory is read in its own order. And running sums with factors, which are
-// rules of cumsum.
+// memory side by side, so that memory is read in its own order, and by several threads. And running sums with
+// factors, which are rules of cumsum.
 
 #include <algorithm>
 
 #include "apsis/core/op.hpp"
+#include "ops/each_matrix.hpp"
 
 namespace apsis::detail {
 
@@ -24,25 +25,40 @@ struct Lines {
 /// Lines at a time: what is kept of them stays in the first cache.
 inline constexpr std::int64_t most_lines = 256;
 
-/// Goes along all lines, at most `most` at a time, and calls `visit(place, i, count)` for step i of their
-/// run: the entries of `count` lines are at `place` and the places that follow.
-template <std::int64_t most, class Visit>
-void visit_lines(const Lines& lines, bool reverse, const Visit& visit) {
-  for (std::int64_t o = 0; o < lines.outer; ++o)
-    for (std::int64_t first = 0; first < lines.inner; first += most) {
-      const std::int64_t count = most == 1 ? 1 : std::min(most, lines.inner - first);
-      for (std::int64_t i = 0; i < lines.length; ++i)
-        visit((o * lines.length + (reverse ? lines.length - 1 - i : i)) * lines.inner + first, i, count);
-    }
+/// Runs: up to `most` lines that are neighbours.
+template <std::int64_t most>
+std::int64_t runs_of_group(const Lines& lines) {
+  return (lines.inner + most - 1) / most;
 }
 
-/// Runs `body` with a constant: how many lines are side by side at most.
+/// Goes along the lines of the runs [first, end), and calls `visit(place, i, count)` for step i of each: the
+/// entries of `count` lines are at `place` and the places that follow.
+template <std::int64_t most, class Visit>
+void visit_lines(const Lines& lines, bool reverse, std::int64_t first, std::int64_t end, const Visit& visit) {
+  const std::int64_t runs = runs_of_group<most>(lines);
+  for (std::int64_t run = first; run < end; ++run) {
+    const std::int64_t o = run / runs, side = run % runs * most,
+                       count = most == 1 ? 1 : std::min(most, lines.inner - side);
+    for (std::int64_t i = 0; i < lines.length; ++i)
+      visit((o * lines.length + (reverse ? lines.length - 1 - i : i)) * lines.inner + side, i, count);
+  }
+}
+/// Along all lines, one by one.
+template <class Visit>
+void visit_each_line(const Lines& lines, bool reverse, const Visit& visit) {
+  visit_lines<1>(lines, reverse, 0, lines.outer * lines.inner, visit);
+}
+
+/// Calls `body(first, end)` for ranges of runs, with a constant: how many lines are side by side at most.
 template <class Body>
 void with_lines(const Lines& lines, const Body& body) {
-  if (lines.inner == 1)
-    body.template operator()<1>();
-  else
-    body.template operator()<most_lines>();
+  constexpr double operations = 20;  // of an entry, about
+  const auto share = [&]<std::int64_t most>() {
+    each_range(lines.outer * runs_of_group<most>(lines), 1,
+               operations * static_cast<double>(lines.length * std::min(most, lines.inner)),
+               [&](std::int64_t first, std::int64_t end) { body.template operator()<most>(first, end); });
+  };
+  lines.inner == 1 ? share.template operator()<1>() : share.template operator()<most_lines>();
 }
 
 /// The entries [start, limit) along the axis, counted in the order of the run.

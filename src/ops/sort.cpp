@@ -7,6 +7,7 @@
 
 #include "apsis/ops/complex.hpp"
 #include "ops/arguments.hpp"
+#include "ops/each_matrix.hpp"
 #include "ops/elementwise.hpp"
 #include "ops/index_rules.hpp"
 #include "ops/messages.hpp"
@@ -27,15 +28,16 @@ void sort_shape(const Params& params, std::span<const Aval> in, std::vector<Aval
   out.assign(in.begin(), in.end());
 }
 
+/// Lines first_line, …, end - 1.
 template <class Number>
-void sort_lines(const Params& params, std::span<const Array> in, std::span<Array> out) {
-  const auto& p = params.as<SortParams>();
+void sort_lines(const SortParams& p, std::span<const Array> in, std::span<Array> out, std::int64_t first_line,
+                std::int64_t end) {
   const Shape& shape = in[0].shape();
-  const std::size_t axis = axis_of(params);
+  const auto axis = static_cast<std::size_t>(p.axis);
   const std::int64_t count = shape[axis], stride = View::contiguous(shape).strides[axis];
   LineSorter<Number> order;
   std::vector<SortKey> keys(static_cast<std::size_t>(p.num_keys));
-  for (std::int64_t line = 0, lines = in[0].size() / count; line < lines; ++line) {
+  for (std::int64_t line = first_line; line < end; ++line) {
     const std::int64_t first = line / stride * stride * count + line % stride;
     const auto at_first = [&](const Array& a, const void* data) {
       return static_cast<const char*>(data) + static_cast<std::size_t>(first) * item_size(a.dtype());
@@ -64,8 +66,15 @@ void sort_lines(const Params& params, std::span<const Array> in, std::span<Array
 
 void sort_evaluate(const Params& params, std::span<const Array> in, std::span<Array> out) {
   if (in[0].size() == 0) return;
-  const bool few = in[0].shape()[axis_of(params)] <= std::numeric_limits<std::uint32_t>::max();
-  few ? sort_lines<std::uint32_t>(params, in, out) : sort_lines<std::int64_t>(params, in, out);
+  constexpr double operations = 150;  // of an element, about
+  const auto& p = params.as<SortParams>();
+  const std::int64_t count = in[0].shape()[axis_of(params)];
+  const bool few = count <= std::numeric_limits<std::uint32_t>::max();
+  each_range(in[0].size() / count, 1, operations * static_cast<double>(count),
+             [&](std::int64_t first, std::int64_t end) {
+               few ? sort_lines<std::uint32_t>(p, in, out, first, end)
+                   : sort_lines<std::int64_t>(p, in, out, first, end);
+             });
 }
 
 // Exchanges of neighbours where the right one is strictly less, which is stable: bubble sort as a network.

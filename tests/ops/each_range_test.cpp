@@ -1,0 +1,157 @@
+// Ops that share lines, or small matrices, out to threads: the same bits for any number of these, and those
+// of single lines.
+
+#include <gtest/gtest.h>
+#include <tbb/task_arena.h>
+
+#include <atomic>
+
+#include "ops/each_matrix.hpp"
+#include "ops/fft_arrays.hpp"
+#include "ops/index_params.hpp"
+#include "ops/matrix_params.hpp"
+#include "ops/records.hpp"
+#include "ops/reduce_params.hpp"
+#include "ops/table.hpp"
+
+namespace apsis::testing {
+namespace {
+
+using namespace detail;
+
+Array random_array(Random& random, Dtype dtype, const Shape& shape) {
+  std::vector<double> entries(static_cast<std::size_t>(shape.product()));
+  for (double& x : entries) x = random.uniform(-1, 1);
+  return array_of(dtype, shape, entries);
+}
+
+/// By one thread, by two and by five. Of axis 0, which is not the op's, some entries by themselves.
+void expect_same(const Op& op, const Params& params, const std::vector<Array>& operands) {
+  std::vector<std::vector<Array>> made;
+  for (const int threads : {1, 2, 5}) {
+    tbb::task_arena arena(threads);
+    made.push_back(arena.execute([&] { return run(op, params, operands); }));
+    for (std::size_t k = 0; k < made[0].size(); ++k)
+      EXPECT_TRUE(same_elements(made[0][k], made.back()[k])) << op.name << ", " << threads << " threads";
+  }
+  const std::int64_t count = operands[0].dim(0);
+  for (const std::int64_t i : {std::int64_t{0}, count / 3, count - 1}) {
+    std::vector<Array> of_one;
+    for (const Array& a : operands) of_one.push_back(a[range(i, i + 1)]);
+    const std::vector<Array> one = run(op, params, of_one);
+    for (std::size_t k = 0; k < one.size(); ++k)
+      EXPECT_TRUE(same_elements(one[k], made[0][k][range(i, i + 1)])) << op.name << ", entry " << i;
+  }
+}
+
+TEST(EachRange, IsCalledOnceForEachFromMultiplesOfAUnit) {
+  for (const std::int64_t unit : {1, 3, 16})
+    for (const std::int64_t count : {0, 1, 15, 16, 17, 1000}) {
+      std::vector<std::atomic<int>> calls(static_cast<std::size_t>(count));
+      std::atomic<bool> at_units{true};
+      each_range(count, unit, 1e5, [&](std::int64_t first, std::int64_t end) {
+        if (first % unit != 0) at_units = false;
+        for (std::int64_t i = first; i < end; ++i) ++calls[static_cast<std::size_t>(i)];
+      });
+      EXPECT_TRUE(at_units);
+      for (const std::atomic<int>& n : calls) EXPECT_EQ(n, 1);
+    }
+}
+
+TEST(EachRange, FourierTransforms) {
+  Random random(95);
+  for (const std::int64_t n : {64, 60, 1024, 47, 211})
+    for (const bool wide : {true, false})
+      for (const FftKind kind : {FftKind::Complex, FftKind::RealToComplex, FftKind::ComplexToReal})
+        for (const bool last : {true, false}) {
+          SCOPED_TRACE(n);
+          const std::int64_t entries = kind == FftKind::ComplexToReal ? n / 2 + 1 : n,
+                             lines = 200'000 / n + 3;
+          const Shape shape = last ? Shape{lines, entries} : Shape{lines / 20, entries, 21};
+          const Dtype dtype = kind != FftKind::RealToComplex ? wide ? Dtype::C128 : Dtype::C64
+                              : wide                         ? Dtype::F64
+                                                             : Dtype::F32;
+          expect_same(fft_op, make_params(FftParams{.kind = kind, .axis = 1, .length = n, .scale = 0.5}),
+                      {random_complex(random, dtype, shape)});
+        }
+}
+
+TEST(EachRange, Sorts) {
+  Random random(96);
+  for (const Dtype dtype : {Dtype::F64, Dtype::F32, Dtype::I32})
+    for (const Shape& shape : std::vector<Shape>{{100, 1003}, {20'000, 7}, {50, 300, 9}}) {
+      const Array a = random_array(random, dtype, shape), b = random_array(random, Dtype::F64, shape);
+      expect_same(sort_op, make_params(SortParams{.axis = 1}), {a});
+      expect_same(sort_op, make_params(SortParams{.axis = 1, .num_keys = 2}), {a, b});
+    }
+}
+
+TEST(EachRange, RunningSumsAndExtrema) {
+  Random random(97);
+  for (const Dtype dtype : {Dtype::F64, Dtype::F32, Dtype::BF16})
+    for (const Shape& shape : std::vector<Shape>{{40, 9001}, {20'000, 13}, {5, 60, 1001}})
+      for (const bool reverse : {false, true}) {
+        const Array a = random_array(random, dtype, shape);
+        const Params params = make_params(CumulativeParams{1, reverse});
+        for (const Op* op : {&cumsum_op, &cumprod_op, &cummax_op, &cummin_op}) expect_same(*op, params, {a});
+        Shape steps = shape;
+        --steps[1];
+        expect_same(cumsum_op, params, {a, random_array(random, dtype, steps)});
+      }
+}
+
+TEST(EachRange, SmallMatrices) {
+  Random random(98);
+  for (const Dtype dtype : {Dtype::F64, Dtype::F32})
+    for (const std::int64_t n : {2, 3, 5, 8, 16}) {
+      SCOPED_TRACE(n);
+      const std::int64_t count = 200'000 / (n * n) + 7;
+      const Array a = random_array(random, dtype, {count, n, n}),
+                  b = random_array(random, dtype, {count, n, 3});
+      const Array positive = matmul(a, matrix_transpose(a));
+      expect_same(cholesky_op, {}, {positive});
+      expect_same(lu_op, {}, {a});
+      expect_same(qr_op, make_params(QrParams{}), {a});
+      expect_same(solve_op, {}, {a, b});
+      const std::vector<Array> factors = run(lu_op, {}, std::vector{a});
+      for (const bool transposed : {false, true})
+        expect_same(lu_solve_op, make_params(LuSolveParams{transposed}), {factors[0], factors[1], b});
+      expect_same(triangular_solve_op, make_params(TriangularSolveParams{.lower = true}), {a, b});
+    }
+}
+
+// One matrix, or a few again and again, for many right sides.
+TEST(EachRange, RightSidesOfRepeatedMatrices) {
+  Random random(99);
+  for (const std::int64_t matrices : {1, 5}) {
+    const Shape around = matrices == 1 ? Shape{} : Shape{matrices};
+    const auto with = [&](Shape shape, std::int64_t columns) {
+      shape.push_back(6);
+      shape.push_back(columns);
+      return shape;
+    };
+    const Array a = random_array(random, Dtype::F64, with(around, 6));
+    Shape many = around;
+    many.insert(0, 10'000);
+    const Array b = random_array(random, Dtype::F64, with(many, 2));
+    const std::vector<Array> factors = run(lu_op, {}, std::vector{a});
+    const auto expect = [&](const Op& op, const Params& params, std::vector<Array> operands) {
+      std::vector<Array> made;
+      for (const int threads : {1, 2, 5}) {
+        tbb::task_arena arena(threads);
+        made.push_back(arena.execute([&] { return run(op, params, operands)[0]; }));
+        EXPECT_TRUE(same_elements(made[0], made.back()));
+      }
+      for (const std::int64_t i : {0, 4'321, 9'999}) {
+        operands.back() = b[range(i, i + 1)];
+        EXPECT_TRUE(same_elements(run(op, params, operands)[0], made[0][range(i, i + 1)]));
+      }
+      operands.back() = b;
+    };
+    expect(triangular_solve_op, make_params(TriangularSolveParams{.left_side = true, .lower = true}), {a, b});
+    expect(lu_solve_op, make_params(LuSolveParams{}), {factors[0], factors[1], b});
+  }
+}
+
+}  // namespace
+}  // namespace apsis::testing
