@@ -268,13 +268,19 @@ class Gathering {
   const T* from_data_ = nullptr;
 };
 
-/// The kernel, of channels that meet one another: sums over all places of the output, a row after the other,
-/// at most `convolution_chain_terms` places in a chain.
+/// Some channels of each group.
+struct Channels {
+  std::int64_t first, count;
+};
+
+/// The kernel, of channels that meet one another, for some of these: sums over all places of the output, a
+/// row after the other, at most `convolution_chain_terms` places in a chain.
 template <class T>
 class KernelSums {
  public:
-  KernelSums(const ConvolutionSizes& s, const Tiles<T>& products)
+  KernelSums(const ConvolutionSizes& s, Channels channels, const Tiles<T>& products)
       : s_(s),
+        channels_(channels),
         products_(products),
         input_(input_layout(s)),
         output_(output_layout(s)),
@@ -284,19 +290,19 @@ class KernelSums {
     places_ = std::clamp<std::int64_t>(w.output, 1, convolution_chain_terms);
     span_ = (places_ - 1) * w.stride + (w.window - 1) * w.dilation + 1;
     const std::int64_t row_bytes =
-        (h.stride * span_ * s.channels + places_ * columns_) * std::int64_t{sizeof(T)};
+        (h.stride * span_ * channels.count + places_ * columns_) * std::int64_t{sizeof(T)};
     rows_ = rows_at_once(s, row_bytes);
     copied_rows_ = input_rows(s, rows_);
   }
 
   std::int64_t scratch() const {
-    return sums() + copied_rows_ * span_ * s_.channels + rows_ * places_ * width_;
+    return sums() + copied_rows_ * span_ * channels_.count + rows_ * places_ * width_;
   }
 
   void run(const T* input, const T* output, T* kernel, T* scratch) {
     sums_ = scratch;
     input_copy_ = sums_ + sums();
-    output_copy_ = input_copy_ + copied_rows_ * span_ * s_.channels;
+    output_copy_ = input_copy_ + copied_rows_ * span_ * channels_.count;
     input_data_ = input;
     output_data_ = output;
     for (group_ = 0; group_ < s_.groups; ++group_) {
@@ -320,7 +326,7 @@ class KernelSums {
     std::int64_t first_row, rows, first, places;
   };
 
-  std::int64_t sums() const { return window_entries(s_) * s_.channels * columns_; }
+  std::int64_t sums() const { return window_entries(s_) * channels_.count * columns_; }
 
   void add_plane(const Plane& plane) const {
     const auto& [d, h, w] = s_.axes;
@@ -337,8 +343,8 @@ class KernelSums {
                                       h.input);
     for (std::int64_t i = begin; i < end; ++i)
       copy_pixels(input_data_ + input_.row(plane.image, plane.input, i), w.input, input_.pixel,
-                  group_ * s_.channels, s_.channels, s_.channels, part.first * w.stride - w.low, span_,
-                  input_copy_ + (i - begin) * span_ * s_.channels);
+                  group_ * s_.channels + channels_.first, channels_.count, channels_.count,
+                  part.first * w.stride - w.low, span_, input_copy_ + (i - begin) * span_ * channels_.count);
     for (std::int64_t at = 0; at < s_.features; at += width_)
       add_block(plane, part, begin, std::min(width_, s_.features - at), at);
   }
@@ -364,11 +370,11 @@ class KernelSums {
     const auto with_row = [&](std::int64_t i, std::int64_t k, const auto& add) {
       const std::int64_t from = (part.first_row + i) * h.stride + k * h.dilation - h.low;
       if (from >= 0 && from < h.input)
-        add(input_copy_ + (from - begin) * span_ * s_.channels, output + i * row);
+        add(input_copy_ + (from - begin) * span_ * channels_.count, output + i * row);
     };
     for (std::int64_t k = 0; k < h.window; ++k)
       add_products(part, pixel,
-                   sums_ + (plane.window * h.window + k) * w.window * s_.channels * columns_ + at,
+                   sums_ + (plane.window * h.window + k) * w.window * channels_.count * columns_ + at,
                    [&](const auto& add) {
                      for (std::int64_t i = 0; i < part.rows; ++i) with_row(i, k, add);
                    });
@@ -379,26 +385,31 @@ class KernelSums {
   void add_products(const Part& part, std::int64_t pixel, T* sums, const EachRow& each_row) const {
     const ConvolutionAxis& w = s_.axes[2];
     const std::int64_t runs = w.dilation == 1 ? 1 : w.window,
-                       lines = w.window / std::max<std::int64_t>(runs, 1) * s_.channels,
+                       lines = w.window / std::max<std::int64_t>(runs, 1) * channels_.count,
                        tiles = (lines + products_.height - 1) / products_.height;
     for (std::int64_t run = 0; run < runs; ++run)
       for (std::int64_t tile = 0; tile < tiles; ++tile) {
         const std::int64_t line = lines * tile / tiles, count = lines * (tile + 1) / tiles - line;
         each_row([&](const T* input, const T* output) {
           products_.multiply(
-              {input + run * w.dilation * s_.channels + line, 1, w.stride * s_.channels, output, pixel,
-               part.places, sums + (run * lines + line) * columns_, columns_, true, products_.width, nullptr},
+              {input + run * w.dilation * channels_.count + line, 1, w.stride * channels_.count, output,
+               pixel, part.places, sums + (run * lines + line) * columns_, columns_, true, products_.width,
+               nullptr},
               count);
         });
       }
   }
 
   void store(T* kernel) const {
-    for (std::int64_t k = 0; k < window_entries(s_) * s_.channels; ++k)
-      std::copy_n(sums_ + k * columns_, s_.features, kernel + (k * s_.groups + group_) * s_.features);
+    const T* from = sums_;
+    for (std::int64_t k = 0; k < window_entries(s_); ++k)
+      for (std::int64_t c = 0; c < channels_.count; ++c, from += columns_)
+        std::copy_n(from, s_.features,
+                    kernel + ((k * s_.channels + channels_.first + c) * s_.groups + group_) * s_.features);
   }
 
   const ConvolutionSizes& s_;
+  Channels channels_;
   const Tiles<T>& products_;
   PixelLayout input_, output_;
   std::int64_t width_, columns_;  // of a block; of sums
@@ -426,10 +437,10 @@ void run_in_scratch(Work&& work, const T* first, const T* second, T* to) {
   work.run(first, second, to, static_cast<T*>(scratch.data()));
 }
 
-/// On one thread.
+/// On one thread. `channels`: of a kernel whose channels meet one another.
 template <class T>
-void convolve_images(const ConvolutionSizes& given, ConvolutionArray result, const T* first, const T* second,
-                     T* to, bool wide_registers) {
+void convolve_images(const ConvolutionSizes& given, ConvolutionArray result, Channels channels,
+                     const T* first, const T* second, T* to, bool wide_registers) {
   const ConvolutionSizes s = flattened(given);
   const ConvolutionTiles<T> tiles =
       wide_registers ? avx512_convolution_tiles<T>() : avx2_convolution_tiles<T>();
@@ -439,7 +450,7 @@ void convolve_images(const ConvolutionSizes& given, ConvolutionArray result, con
     if (is_apart(s))
       run_in_scratch(ChannelSums<T>(s, tiles), first, second, to);
     else
-      run_in_scratch(KernelSums<T>(s, products), first, second, to);
+      run_in_scratch(KernelSums<T>(s, channels, products), first, second, to);
   } else if (result == ConvolutionArray::Output) {
     if (s.images * output_layout(s).image() == 0) return;
     const std::array reach{reach_of_output(s.axes[0]), reach_of_output(s.axes[1]),
@@ -459,30 +470,33 @@ void convolve_images(const ConvolutionSizes& given, ConvolutionArray result, con
 
 }  // namespace
 
-/// Images are shared out to threads, where the result has any.
+/// Images are shared out to threads; of kernels, channels.
 template <class T>
 void convolve(const ConvolutionSizes& s, ConvolutionArray result, const T* first, const T* second, T* to,
               bool wide_registers) {
   const std::int64_t input = input_layout(s).image(), output = output_layout(s).image(),
                      kernel = kernel_entries(s);
+  const bool of_kernel = result == ConvolutionArray::Kernel;
+  const std::int64_t pieces = !of_kernel ? s.images : is_apart(s) ? 1 : s.channels;
   const double all =
       static_cast<double>(s.images * output) * static_cast<double>(window_entries(s) * s.channels);
-  const std::int64_t parts =
-      result == ConvolutionArray::Kernel ? 1 : pieces_of_matrix(s.batch, all, s.images);
+  const std::int64_t parts = pieces_of_matrix(s.batch, all, pieces);
   each_matrix(s.batch * parts, all / static_cast<double>(parts), [&](std::int64_t i) {
-    const std::int64_t batch = i / parts, part = i % parts, from = s.images * part / parts;
+    const std::int64_t batch = i / parts, part = i % parts, from = pieces * part / parts,
+                       count = pieces * (part + 1) / parts - from;
     ConvolutionSizes some = s;
     some.batch = 1;
-    some.images = s.images * (part + 1) / parts - from;
-    const std::int64_t at = batch * s.images + from;
-    if (result == ConvolutionArray::Kernel)
-      convolve_images(some, result, first + at * input, second + at * output, to + batch * kernel,
-                      wide_registers);
-    else if (result == ConvolutionArray::Output)
-      convolve_images(some, result, first + at * input, second + batch * kernel, to + at * output,
+    std::int64_t at = batch * s.images;
+    if (of_kernel)
+      return convolve_images(some, result, {from, count}, first + at * input, second + at * output,
+                             to + batch * kernel, wide_registers);
+    some.images = count;
+    at += from;
+    if (result == ConvolutionArray::Output)
+      convolve_images(some, result, {}, first + at * input, second + batch * kernel, to + at * output,
                       wide_registers);
     else
-      convolve_images(some, result, first + batch * kernel, second + at * output, to + at * input,
+      convolve_images(some, result, {}, first + batch * kernel, second + at * output, to + at * input,
                       wide_registers);
   });
 }

@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "ops/complex.hpp"
+#include "ops/each_matrix.hpp"
 #include "ops/index_rules.hpp"
 #include "ops/operand_axis.hpp"
 
@@ -34,21 +35,16 @@ void gather_shape(const Params& params, std::span<const Aval> in, std::vector<Av
   out.push_back(Aval(in[0].dtype(), place.result, in[0].weak()));
 }
 
-void gather_evaluate(const Params& params, std::span<const Array> in, std::span<Array> out) {
-  const auto& p = params.as<GatherParams>();
-  Dtype dtype = out[0].dtype();
-  std::size_t item = item_size(dtype);
-  const Placement place(p, in[0].shape(), in[1].shape());
+void gather_rows(const GatherParams& p, const Placement& place, Dtype dtype, const char* from,
+                 const std::int64_t* indices, char* to) {
+  const std::size_t item = item_size(dtype);
   std::uint64_t missing[2] = {0, 0};
   if (p.mode == OutOfBounds::Fill) {
     // NaN + 0i for complex numbers.
     Dtype part = dtype == Dtype::C64 ? Dtype::F32 : dtype == Dtype::C128 ? Dtype::F64 : dtype;
     missing[0] = missing_bits(part, p.mode);
   }
-  const auto* indices = static_cast<const std::int64_t*>(data_of(in[1]));
   const bool clips = p.mode == OutOfBounds::Clip;
-  const auto* from = static_cast<const char*>(data_of(in[0]));
-  auto* to = mutable_data<char>(out[0]);
   const std::int64_t piece = place.piece();
   const bool single = piece == 1 && as_words(item, [&](auto word) {
                         using Word = decltype(word);
@@ -72,6 +68,27 @@ void gather_evaluate(const Params& params, std::span<const Array> in, std::span<
                   from + static_cast<std::size_t>(operand) * item, piece_bytes);
     else
       slice.run(from, operand, to, result);
+  });
+}
+
+void gather_evaluate(const Params& params, std::span<const Array> in, std::span<Array> out) {
+  const auto& p = params.as<GatherParams>();
+  const Dtype dtype = out[0].dtype();
+  const Placement all(p, in[0].shape(), in[1].shape());
+  const auto* from = static_cast<const char*>(data_of(in[0]));
+  const auto* indices = static_cast<const std::int64_t*>(data_of(in[1]));
+  auto* to = mutable_data<char>(out[0]);
+  const std::int64_t count = all.batch.empty() ? 1 : all.batch[0],
+                     rows = all.rows / std::max<std::int64_t>(count, 1);
+  const auto bytes = static_cast<std::int64_t>(item_size(dtype));
+  // An index, and where it leads to in memory; and what is moved.
+  const double operations =
+      static_cast<double>(rows) * (50 + static_cast<double>(all.slice.product() * bytes));
+  each_range(count, 1, operations, [&](std::int64_t first, std::int64_t end) {
+    if (end - first == count) return gather_rows(p, all, dtype, from, indices, to);
+    const Placement::Pair at = all.base(first * rows);
+    gather_rows(p, all.some(first, end), dtype, from + at.operand * bytes,
+                indices + first * rows * all.vector_length, to + at.result * bytes);
   });
 }
 

@@ -103,6 +103,13 @@ Placement::Pair Placement::base(std::int64_t row) const {
   return at;
 }
 
+Placement Placement::some(std::int64_t first, std::int64_t end) const {
+  Placement part = *this;
+  part.rows = rows / batch[0] * (end - first);
+  part.batch[0] = end - first;
+  return part;
+}
+
 Dims Placement::operand_steps() const {
   Dims steps = Dims::filled(batch.size(), 0);
   for (const Shared& s : shared) steps[s.batch_axis] += s.stride;

@@ -68,6 +68,9 @@ struct Placement {
   /// row, in order. Starts are clamped.
   template <class Visit>
   void each_row(const std::int64_t* indices, Visit&& visit) const;
+  /// The rows at the places [first, end) of the batch's first axis; offsets are counted from base(…) of the
+  /// first of them.
+  Placement some(std::int64_t first, std::int64_t end) const;
   /// Offsets of the slice's elements, in row-major order of the slice.
   std::vector<Pair> elements() const;
   /// The elements of a slice that is one piece in the operand and in the result; 0 of others.

@@ -6,6 +6,7 @@
 
 #include <atomic>
 
+#include "ops/convolution_kernel.hpp"
 #include "ops/each_matrix.hpp"
 #include "ops/fft_arrays.hpp"
 #include "ops/index_params.hpp"
@@ -25,22 +26,30 @@ Array random_array(Random& random, Dtype dtype, const Shape& shape) {
   return array_of(dtype, shape, entries);
 }
 
-/// By one thread, by two and by five. Of axis 0, which is not the op's, some entries by themselves.
-void expect_same(const Op& op, const Params& params, const std::vector<Array>& operands) {
-  std::vector<std::vector<Array>> made;
+/// By one thread, by two and by five.
+std::vector<Array> run_by_threads(const Op& op, const Params& params, const std::vector<Array>& operands) {
+  std::vector<Array> first;
   for (const int threads : {1, 2, 5}) {
     tbb::task_arena arena(threads);
-    made.push_back(arena.execute([&] { return run(op, params, operands); }));
-    for (std::size_t k = 0; k < made[0].size(); ++k)
-      EXPECT_TRUE(same_elements(made[0][k], made.back()[k])) << op.name << ", " << threads << " threads";
+    const std::vector<Array> made = arena.execute([&] { return run(op, params, operands); });
+    if (first.empty()) first = made;
+    for (std::size_t k = 0; k < made.size(); ++k)
+      EXPECT_TRUE(same_elements(first[k], made[k])) << op.name << ", " << threads << " threads";
   }
-  const std::int64_t count = operands[0].dim(0);
+  return first;
+}
+
+/// The same, and some entries of axis 0 by themselves: of the operands from `sliced` on.
+void expect_same(const Op& op, const Params& params, const std::vector<Array>& operands,
+                 std::size_t sliced = 0) {
+  const std::vector<Array> made = run_by_threads(op, params, operands);
+  const std::int64_t count = operands.back().dim(0);
   for (const std::int64_t i : {std::int64_t{0}, count / 3, count - 1}) {
-    std::vector<Array> of_one;
-    for (const Array& a : operands) of_one.push_back(a[range(i, i + 1)]);
+    std::vector<Array> of_one = operands;
+    for (std::size_t k = sliced; k < of_one.size(); ++k) of_one[k] = operands[k][range(i, i + 1)];
     const std::vector<Array> one = run(op, params, of_one);
     for (std::size_t k = 0; k < one.size(); ++k)
-      EXPECT_TRUE(same_elements(one[k], made[0][k][range(i, i + 1)])) << op.name << ", entry " << i;
+      EXPECT_TRUE(same_elements(one[k], made[k][range(i, i + 1)])) << op.name << ", entry " << i;
   }
 }
 
@@ -135,22 +144,55 @@ TEST(EachRange, RightSidesOfRepeatedMatrices) {
     many.insert(0, 10'000);
     const Array b = random_array(random, Dtype::F64, with(many, 2));
     const std::vector<Array> factors = run(lu_op, {}, std::vector{a});
-    const auto expect = [&](const Op& op, const Params& params, std::vector<Array> operands) {
-      std::vector<Array> made;
-      for (const int threads : {1, 2, 5}) {
-        tbb::task_arena arena(threads);
-        made.push_back(arena.execute([&] { return run(op, params, operands)[0]; }));
-        EXPECT_TRUE(same_elements(made[0], made.back()));
-      }
-      for (const std::int64_t i : {0, 4'321, 9'999}) {
-        operands.back() = b[range(i, i + 1)];
-        EXPECT_TRUE(same_elements(run(op, params, operands)[0], made[0][range(i, i + 1)]));
-      }
-      operands.back() = b;
-    };
-    expect(triangular_solve_op, make_params(TriangularSolveParams{.left_side = true, .lower = true}), {a, b});
-    expect(lu_solve_op, make_params(LuSolveParams{}), {factors[0], factors[1], b});
+    expect_same(triangular_solve_op, make_params(TriangularSolveParams{.lower = true}), {a, b}, 1);
+    expect_same(lu_solve_op, make_params(LuSolveParams{}), {factors[0], factors[1], b}, 2);
   }
+}
+
+TEST(EachRange, RowsThatAreGathered) {
+  Random random(100);
+  const auto numbers = [&](const Shape& shape) { return random_array(random, Dtype::F64, shape); };
+  const auto indices = [&](const Shape& shape, double most) {
+    return astype(numbers(shape) * most + most / 2, i64);
+  };
+  for (const auto mode : {detail::OutOfBounds::Clip, detail::OutOfBounds::Fill}) {
+    for (const std::int64_t columns : {1, 37}) {
+      const GatherParams rows{{1}, {0}, {0}, {}, {}, {1, columns}, mode};
+      expect_same(gather_op, make_params(rows), {numbers({1000, columns}), indices({30'000, 1}, 1000)}, 1);
+    }
+    // Columns, which are not in one piece; rows of rows of indices; a matrix for each of these.
+    const GatherParams columns{{0}, {1}, {0}, {}, {}, {7, 1}, mode};
+    const Array places = indices({30'000, 1}, 4), matrix = numbers({12, 30});
+    (void)run_by_threads(gather_op, make_params(columns), {matrix, places});
+    const GatherParams of_rows{{2}, {0}, {0}, {}, {}, {1, 20}, mode};
+    expect_same(gather_op, make_params(of_rows), {numbers({50, 20}), indices({130, 300, 1}, 50)}, 1);
+    const GatherParams batched{{2}, {1}, {1}, {0}, {0}, {1, 1, 9}, mode};
+    expect_same(gather_op, make_params(batched), {numbers({40, 500, 9}), indices({40, 700, 1}, 500)});
+  }
+}
+
+// As many batches as threads are one thread's each: of two equal ones neither is cut.
+TEST(EachRange, KernelsOfConvolutions) {
+  Random random(101);
+  for (const std::int64_t groups : {1, 2})
+    for (const std::int64_t features : {3, 70}) {
+      const ConvolutionAxis axis{.input = 20, .window = 3, .output = 20, .low = 1};
+      ConvolutionSizes sizes{1, 40, groups, 24, features, {ConvolutionAxis{}, axis, axis}};
+      const Array input = random_array(random, Dtype::F32, {1, 40 * 400 * groups * 24}),
+                  output = random_array(random, Dtype::F32, {1, 40 * 400 * groups * features});
+      const auto kernels = [&](const Array& x, const Array& y) {
+        sizes.batch = x.dim(0);
+        const Array made = allocate(Aval(Dtype::F32, {sizes.batch, 9 * 24 * groups * features}));
+        convolve(sizes, ConvolutionArray::Kernel, static_cast<const float*>(data_of(x)),
+                 static_cast<const float*>(data_of(y)),
+                 const_cast<float*>(static_cast<const float*>(data_of(made))));
+        return made;
+      };
+      const std::int64_t batches = machine_threads();
+      const Array one = kernels(input, output),
+                  several = kernels(repeat(input, batches, 0), repeat(output, batches, 0));
+      EXPECT_TRUE(same_elements(one, several[range(0, 1)]));
+    }
 }
 
 }  // namespace
