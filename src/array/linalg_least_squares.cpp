@@ -51,12 +51,14 @@ double bound(const Array& a, const RankOptions& options, double factor) {
 
 // With r = b - A·x: dx = A⁺ (db - dA·x) + A⁺ A⁺ᴴ dAᴴ r + (1 - A⁺ A) dAᴴ A⁺ᴴ x (G. H. Golub and V. Pereyra,
 // The differentiation of pseudo-inverses and nonlinear least squares problems whose variables separate, 1973,
-// equation 4.12 times b).
+// equation 4.12 times b). A tangent that is zero is empty.
 Pair derivative(const Array& a, const Array& b, const Array& da, const Array& db, double rtol) {
   const Inverse inverse(a, rtol);
-  const Array x = inverse.times(b), turned = adjoint(da);
-  const Array across = matmul(turned, inverse.adjoint_times(x));
-  const Array dx = inverse.times(db - matmul(da, x)) +
+  const Array x = inverse.times(b);
+  if (da.is_empty()) return {x, db.is_empty() ? Array() : inverse.times(db)};
+  const Array turned = adjoint(da), across = matmul(turned, inverse.adjoint_times(x));
+  const Array moved = matmul(da, x);
+  const Array dx = inverse.times(db.is_empty() ? -moved : db - moved) +
                    inverse.times(inverse.adjoint_times(matmul(turned, b - matmul(a, x)))) +
                    (across - inverse.times(matmul(a, across)));
   return {x, dx};
@@ -68,7 +70,7 @@ Array least_squares(const Array& a, const Array& b, double rtol, Loc loc) {
                       return derivative(std::get<0>(at), std::get<1>(at), std::get<0>(along),
                                         std::get<1>(along), rtol);
                     },
-                    loc)(a, b);
+                    symbolic_zeros, loc)(a, b);
 }
 
 }  // namespace
