@@ -3,6 +3,7 @@
 // a network, the stages of a solver, a long chain): such a loop is written once, as a function.
 
 #include <algorithm>
+#include <bit>
 #include <iterator>
 
 #include "codegen/emit/combine.hpp"
@@ -21,6 +22,15 @@ bool may_be_column(const View& view) {
   for (std::size_t d = view.shape.size(); d-- > 0;)
     if (view.shape[d] != 1) return view.strides[d] > 1 && view.strides[d] <= most_columns;
   return false;
+}
+
+/// Of the elements that an equation reads and makes.
+std::size_t widest_of(const Graph& graph, const Eqn& e) {
+  std::size_t widest = 1;
+  for (ValueId v : operands_by_element(graph, e)) widest = std::max(widest, item_size(graph.aval(v).dtype()));
+  for (ValueId v = e.first_result; v < e.first_result + e.result_count; ++v)
+    widest = std::max(widest, item_size(graph.aval(v).dtype()));
+  return widest;
 }
 
 /// Calls the function that holds this loop; writes it the first time.
@@ -258,7 +268,9 @@ void Fusion::add_elementwise(const Eqn& e) {
     step.padded = add_padded(e);
     varies = varying_[filling] || loop_.accesses[step.padded].lanes > 1;
   }
-  cost_ += emission_cost(graph_, e);
+  const std::int64_t cost = emission_cost(graph_, e);
+  cost_ += cost;
+  cost_of_size_[std::bit_width(widest_of(graph_, e)) - 1] += cost;
   for (ValueId v = e.first_result; v < e.first_result + e.result_count; ++v) {
     numbers_[v] = loop_.values++;
     varying_.push_back(static_cast<char>(varies));
@@ -310,6 +322,17 @@ int Fusion::chained_reads() const {
   return *std::ranges::max_element(reads);
 }
 
+/// The bytes of an element that fills registers with a vector's: of the widest, but where a long loop
+/// computes nearly all of narrower ones, as a hash of u32 does that is made of integers of i64. The few that
+/// are wider then take several registers.
+std::size_t Fusion::usual_width() const {
+  constexpr std::int64_t long_body = 64, few = 16;
+  const std::size_t size = static_cast<std::size_t>(std::bit_width(widest_) - 1);
+  const bool narrow = reduced_.empty() && loop_.tables.empty() && !loop_.in_order && cost_ >= long_body &&
+                      widest_ > 4 && cost_of_size_[size] * few <= cost_;
+  return narrow ? widest_ / 2 : widest_;
+}
+
 /// How many vectors go side by side. An iteration may be so long a chain that the processor, which looks
 /// ahead by some hundred instructions, meets few of the next one's. Only where vectors are loaded as they
 /// lie, and elements are many, since the code becomes longer.
@@ -330,7 +353,7 @@ void Fusion::in_any_order() {
   loop_.shape = shape_;
   place_results();
   if (loop_.product) return;
-  loop_.width = loop_.lanes > 1 ? 1 : region_.lowering().vector_lanes(widest_);
+  loop_.width = loop_.lanes > 1 ? 1 : region_.lowering().vector_lanes(usual_width());
   // What is accumulated waits for the iteration before: in a short loop, several vectors side by side hide
   // that.
   constexpr int most_lanes = 32;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <unordered_map>
 
 #include "codegen/emit/contraction.hpp"
@@ -50,6 +51,7 @@ class Fusion {
   std::vector<View> views() const;
   const Dims& axes() const;
   int chained_reads() const;
+  std::size_t usual_width() const;
   int vectors_side_by_side() const;
   bool can_cross_lines(const SumAxes& axes) const;
   bool can_walk_along(const SumAxes& axes) const;
@@ -73,6 +75,7 @@ class Fusion {
   std::vector<Stored> stored_;
   std::size_t widest_ = 1;
   std::int64_t cost_ = 0;
+  std::array<std::int64_t, 5> cost_of_size_{};  // by the logarithm of the widest operand's or result's bytes
 };
 
 }  // namespace apsis::detail

@@ -15,10 +15,13 @@ constexpr std::int64_t held_limit = 1 << 20;  // bytes of invariant arrays kept 
 // Instructions in one loop. Where the arrays stay in the cache, a loop short enough that the machine overlaps
 // several of its iterations beats a longer one, whose iterations each wait for a chain of results; and short
 // loops are often alike, and then compiled once. Larger arrays are worth more: each loop reads them from
-// memory.
-constexpr std::int64_t cached_bytes = 256 << 10, short_loop = 60, long_loop = 1500, accumulation_cost = 3;
+// memory. So are many accesses to what one loop hands on to the next.
+constexpr std::int64_t cached_bytes = 256 << 10, short_loop = 60, long_loop = 1500, accumulation_cost = 3,
+                       many_handed_on = 12;
 
-std::int64_t loop_limit(std::int64_t bytes) { return bytes <= cached_bytes ? short_loop : long_loop; }
+std::int64_t loop_limit(std::int64_t bytes, std::int64_t handed_on) {
+  return bytes <= cached_bytes && handed_on < many_handed_on ? short_loop : long_loop;
+}
 
 /// Whether it is a reduction that has an order.
 bool sums(const Graph& graph, const Eqn& e) { return reduces(graph, e) && !accumulates(graph, e); }
@@ -112,6 +115,61 @@ bool agrees(const Graph& graph, const Item& loop, const Eqn& e) {
   });
 }
 
+/// Whether it repeats elements of a smaller array.
+bool is_repeated(const Graph& graph, ValueId v) {
+  const Eqn* made = graph.definition(v);
+  for (; made && made->op->kind == OpKind::View; made = graph.definition(graph.operands(*made)[0]))
+    if (made->op->view_kind == ViewKind::Repeated) return true;
+  return false;
+}
+
+/// What of a loop that grows by one equation after the other another loop would take up: results that it
+/// would have to store for that one to load, and arrays that are read in both.
+class HandedOn {
+ public:
+  /// `count` equations in the order in which they are added, of which `eqn` says each one's number.
+  template <class F>
+  HandedOn(const Graph& graph, std::size_t count, const F& eqn)
+      : graph_(graph), last_read_(graph.value_count(), 0), held_in_(graph.value_count(), 0) {
+    for (std::size_t i = 0; i < count; ++i)
+      for (ValueId v : graph.operands(graph.eqns()[eqn(i)])) last_read_[v] = i + 1;
+  }
+  void start() {
+    ++loop_;
+    accesses_ = 0;
+  }
+  void add(const Eqn& e, std::size_t i) {
+    for (ValueId v : graph_.operands(e)) {
+      const bool again = last_read_[v] > i + 1, held = held_in_[v] / 2 == loop_;
+      if (held && !again)
+        let_go(v);
+      else if (!held && again && !is_repeated(graph_, v))
+        hold(v, read);
+    }
+    for (ValueId v = e.first_result; v < e.first_result + e.result_count; ++v)
+      if (last_read_[v] > i + 1) hold(v, made);
+  }
+  std::int64_t accesses() const { return accesses_; }
+
+ private:
+  enum How : std::uint32_t { read, made };
+  void hold(ValueId v, How how) {
+    held_in_[v] = 2 * loop_ + how;
+    accesses_ += how == made ? 2 : 1;
+  }
+  void let_go(ValueId v) {
+    accesses_ -= held_in_[v] % 2 == made ? 2 : 1;
+    held_in_[v] = 0;
+  }
+
+  const Graph& graph_;
+  std::vector<std::size_t> last_read_;  // by value: the place of its last reader, from 1
+  std::vector<std::uint32_t>
+      held_in_;  // by value that is yet to be read: twice the loop, and how it came there
+  std::uint32_t loop_ = 1;
+  std::int64_t accesses_ = 0;
+};
+
 /// Each as an item of its own.
 void flush(std::vector<std::uint32_t>& eqns, std::vector<Item>& items) {
   for (std::uint32_t i : eqns) items.push_back({false, {i}});
@@ -122,14 +180,6 @@ constexpr std::uint32_t alone = 0xffffffffu;
 struct Place {
   std::uint32_t step = 0, shape = alone;  // `alone`: not made by a cluster
 };
-
-/// Whether it repeats elements of a smaller array.
-bool is_repeated(const Graph& graph, ValueId v) {
-  const Eqn* made = graph.definition(v);
-  for (; made && made->op->kind == OpKind::View; made = graph.definition(graph.operands(*made)[0]))
-    if (made->op->view_kind == ViewKind::Repeated) return true;
-  return false;
-}
 
 /// Where a value is made, if by a loop, and how many equations read it.
 struct Made {
@@ -260,6 +310,7 @@ std::vector<Item> order(const Graph& graph, std::int64_t limit, const UpdateOrde
   const std::vector<char> tests = find_tests(graph);
   std::int64_t cost = 0, bytes = 0;       // of the loop so far, and of its largest array
   std::vector<std::uint32_t> stragglers;  // what ends with the loop, and it cannot hold too
+  HandedOn handed_on(graph, keys.size(), [&](std::size_t i) { return keys[i].eqn; });
   for (std::size_t i = 0; i < keys.size(); ++i) {
     const Eqn& e = graph.eqns()[keys[i].eqn];
     const bool in_loop = keys[i].shape != alone;
@@ -275,10 +326,13 @@ std::vector<Item> order(const Graph& graph, std::int64_t limit, const UpdateOrde
     const std::int64_t more = !in_loop || free ? 0 : reduced ? accumulation_cost : emission_cost(graph, e);
     const auto size = in_loop ? static_cast<std::int64_t>(looped(graph, e, limit)->bytes()) : 0;
     // A reduction is never worth a loop of its own.
-    if (!joins || (!reduced && !free && cost + more > loop_limit(std::max(bytes, size)))) {
+    if (!joins ||
+        (!reduced && !free && cost + more > loop_limit(std::max(bytes, size), handed_on.accesses()))) {
       items.push_back({in_loop, {}});
       cost = bytes = 0;
+      handed_on.start();
     }
+    handed_on.add(e, i);
     bytes = std::max(bytes, size);
     cost += more;
     items.back().eqns.push_back(keys[i].eqn);
