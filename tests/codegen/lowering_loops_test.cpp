@@ -91,6 +91,26 @@ TEST(LoweringLoops, ScansStackAndUnstack) {
   }
 }
 
+// Entries that lie across the rows of a large matrix are brought side by side.
+TEST(LoweringLoops, ScansGoOverColumns) {
+  for (const char* reverse : {"false", "true"}) {
+    expect_compiled_equal(std::string(R"((v0: f64[9001,10], v1: f64[9000]) {
+      v2: f64[10,9001] = transpose{permutation=[1, 0]}(v0)
+      v3: f64[9,9000] = slice{start=[1, 1], limit=[10, 9001], stride=[1, 1]}(v2)
+      v4: f64[9000], v5: f64[9] = scan{consts=0, carries=1, length=9, reverse=)") +
+                          reverse + R"(, body=
+        (v0: f64[9000], v1: f64[9000]) {
+          v2: f64[9000] = sin(v0)
+          v3: f64[9000] = fma(v2, v1, v1)
+          v4: f64[1] = slice{start=[7], limit=[8], stride=[1]}(v3)
+          v5: f64[] = reshape{shape=[]}(v4)
+          return v3, v5
+        }}(v1, v3)
+      return v4, v5
+    })");
+  }
+}
+
 TEST(LoweringLoops, ScansOfNothing) {
   expect_compiled_equal(R"((v0: f64[], v1: f64[0]) {
     v2: f64[], v3: f64[0] = scan{consts=0, carries=1, length=0, reverse=false, body=

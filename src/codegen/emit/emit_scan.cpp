@@ -1,6 +1,7 @@
 // scan as a loop of the machine: it goes over lists and stacks, and makes lists and stacks.
 
 #include <algorithm>
+#include <cstdlib>
 #include <optional>
 
 #include "codegen/emit/equations.hpp"
@@ -89,7 +90,9 @@ class ScanWriter {
       const Place& place = outer_.place(operands[i]);
       if (place.kind != Place::Kind::List) {
         reader_of_.push_back(readers_.size());
-        xs_.push_back(outer_.in_memory(place, outer_.aval(operands[i])));
+        const Aval& aval = outer_.aval(operands[i]);
+        xs_.push_back(lies_across(place, aval) ? outer_.contiguous(place, aval)
+                                               : outer_.in_memory(place, aval));
         continue;
       }
       const auto known = std::ranges::find_if(
@@ -100,6 +103,22 @@ class ScanWriter {
       xs_.push_back(place);
       if (!place.elements.empty()) entries_ = place.elements[0];
     }
+  }
+
+  /// Whether each entry of a stack would read a few bytes of many lines of memory, which have left the
+  /// cache when the next entry comes: of a transposed matrix, whose entries are columns.
+  bool lies_across(const Place& stack, const Aval& aval) const {
+    constexpr std::int64_t line = 64, cached = 512 << 10, many = 8;
+    if (stack.kind != Place::Kind::Memory || stack.lanes > 1 || outer_.lanes() > 1 || loop_.length < many)
+      return false;
+    const View& view = stack.view;
+    const std::int64_t in_line = line / static_cast<std::int64_t>(item_size(aval.dtype()));
+    std::int64_t entry = 1;
+    for (std::size_t d = 1; d < view.shape.size(); ++d) {
+      if (view.shape[d] > 1 && std::abs(view.strides[d]) < in_line) return false;
+      entry *= view.shape[d];
+    }
+    return view.strides[0] != 0 && std::abs(view.strides[0]) < in_line && entry * line > cached;
   }
 
   void make_stacks() {
