@@ -29,6 +29,16 @@ constexpr const char* elementwise = R"((v0: f64[300007], v1: f64[300007], v2: f6
 
 TEST(LoopParts, OfVectorsWithElementsLeft) { expect_parts(elementwise); }
 
+// Each part is whole vectors: the last one of others would read again what it has written, if the result is
+// where the operand was.
+TEST(LoopParts, OfPairsThatAreOverwritten) {
+  expect_parts(R"((v0: f64[1000000,2]) {
+    v1: f64[1000000,2] = mul(v0, v0)
+    v2: f64[1000000,2] = sub(v1, v0)
+    return v2
+  })");
+}
+
 TEST(LoopParts, OnlyWhereThreadsMayBeUsed) {
   EXPECT_FALSE(has_parts(elementwise, {.parallel = false}));
   expect_parts(R"((v0: f64[3000]) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <utility>
 
 #include "codegen/emit/combine.hpp"
@@ -46,6 +47,16 @@ double time_of(const FusedLoop& loop, std::int64_t cost) {
 }
 constexpr double worth_a_thread = 25000;
 
+/// The fewest entries of an axis that are whole vectors of the widest kind, so that no part reads again what
+/// it has written; one, if nothing can do that.
+std::int64_t whole_vectors(const Shape& shape, std::size_t axis) {
+  constexpr std::int64_t widest = 64;
+  std::int64_t row = 1;
+  for (std::size_t d = axis + 1; d < shape.size(); ++d) row *= shape[d];
+  const bool divides = shape[axis] * row % widest == 0 && (row % widest == 0 || (row & (row - 1)) == 0);
+  return divides ? widest / std::gcd(widest, row) : 1;
+}
+
 /// Threads get 25 µs each at least, and neighbours in memory by whole cache lines. Few columns stay together.
 Partition partition_of(const FusedLoop& loop, std::int64_t cost) {
   constexpr std::int64_t fewest_parts = 4, fewest_entries = 64;
@@ -55,7 +66,8 @@ Partition partition_of(const FusedLoop& loop, std::int64_t cost) {
   if (most < fewest_parts) return {};
   // Of sums along memory, a result is little beside its terms.
   const auto unit_of = [&](std::size_t axis) {
-    return axis + 1 == loop.shape.size() && !loop.walk.along ? fewest_entries : 1;
+    if (axis + 1 == loop.shape.size()) return loop.walk.along ? std::int64_t{1} : fewest_entries;
+    return loop.walk.terms > 0 ? std::int64_t{1} : whole_vectors(loop.shape, axis);
   };
   const auto first_axis = [&](std::int64_t entries) {
     std::size_t axis = 0;
