@@ -97,6 +97,50 @@ TEST(CarriesInPlace, ListsOfWhatWasThere) {
       detail::filled({f64, {3, 40000}}, 7));
 }
 
+// The memory of the result is one of the two that take turns, whichever has the last value.
+TEST(CarriesInPlace, TheResultIsOneOfTwo) {
+  const Array x = square_matrix(10);
+  const auto next = [](const Array& m) { return sin(m) * .5 + transpose(m) * .25; };
+  for (const std::int64_t trips : {0, 1, 2, 5}) {
+    const auto many = [&](const Array& a) {
+      return fori_loop(
+          0, trips, [&](const Array&, const Array& m) { return next(m); }, a);
+    };
+    expect_graph_compiled_equal(many, x);
+    EXPECT_LT(scratch_bytes(many, x), 2 * array_bytes) << trips;
+    // Of a temporary, which is the other one; read once more behind the loop; in a loop.
+    const auto of_temporary = [&](const Array& a) { return many(dot(a, a) / double(side)); };
+    expect_graph_compiled_equal(of_temporary, x);
+    EXPECT_LT(scratch_bytes(of_temporary, x), 2 * array_bytes) << trips;
+    expect_graph_compiled_equal(
+        [&](const Array& a) {
+          return std::pair{many(a), sum(many(a), {.axis = 0})};
+        },
+        x);
+    expect_graph_compiled_equal(
+        [&](const Array& a) {
+          return fori_loop(
+              0, 3, [&](const Array&, const Array& m) { return many(m + transpose(m)); }, a);
+        },
+        x);
+  }
+  // An unknown number of them.
+  for (const double most : {1e9, 1., .3, .1}) {
+    const auto shrink = [&](const Array& a) {
+      return while_loop([&](const Array& m) { return max(abs(m)) > most; }, next, a);
+    };
+    expect_graph_compiled_equal(shrink, x);
+    EXPECT_LT(scratch_bytes(shrink, x), 2 * array_bytes) << most;
+  }
+  // What is made where it was.
+  const auto alone = [](const Array& a) {
+    return fori_loop(
+        0, 3, [](const Array&, const Array& m) { return m * m - .5; }, a);
+  };
+  expect_graph_compiled_equal(alone, x);
+  EXPECT_LT(scratch_bytes(alone, x), array_bytes);
+}
+
 // Outer products that are added to an array: the first one waits for the second.
 TEST(CarriesInPlace, SeveralOuterProductsInOneLoop) {
   const Array x = square_matrix(8);

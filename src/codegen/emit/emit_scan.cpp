@@ -24,7 +24,7 @@ class ScanWriter {
         loop_(e),
         varying_(std::move(varying_results)),
         body_(outer.lowering(), *loop_.body, outer.lanes(), outer.mask()),
-        carries_(outer, *loop_.body, loop_.consts, std::move(varying_carries)) {
+        carries_(outer, *loop_.body, loop_.consts, std::move(varying_carries), loop_.length) {
     bind_fixed();
     find_results();
     tape_.emplace(outer.lowering(), recorded_, wide_ ? outer.lanes() : 1);
@@ -201,7 +201,7 @@ class ScanWriter {
 
   void define_results() {
     for (std::size_t c = 0; c < loop_.carries; ++c)
-      outer_.define(e_.first_result + static_cast<ValueId>(c), carries_.place(c));
+      outer_.define(e_.first_result + static_cast<ValueId>(c), carries_.last(c));
     for (std::size_t y = 0; y < stacks_.size(); ++y) {
       const Aval& aval = outer_.aval(result(y));
       if (aval.is_list())

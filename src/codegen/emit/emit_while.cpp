@@ -205,7 +205,7 @@ class WhileWriter {
   void define_results() {
     if (!lists_.empty()) tape_.close();
     for (std::size_t c = 0; c < loop_.carries; ++c)
-      outer_.define(e_.first_result + static_cast<ValueId>(c), carries_.place(c));
+      outer_.define(e_.first_result + static_cast<ValueId>(c), carries_.last(c));
     for (const MadeList& list : lists_) {
       Place place = list.step.handle ? tape_.counted()
                                      : tape_.list(list.field, entries_.made() ? b_.get(entries_) : Value{});

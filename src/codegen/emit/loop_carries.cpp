@@ -14,12 +14,14 @@ BufferOwner both(BufferReader a, const BufferReader& b) {
 
 }  // namespace
 
-LoopCarries::LoopCarries(Region& outer, const Graph& body, std::size_t first_input, std::vector<char> varying)
+LoopCarries::LoopCarries(Region& outer, const Graph& body, std::size_t first_input, std::vector<char> varying,
+                         std::int64_t trips)
     : outer_(outer),
       b_(outer.lowering().b),
       body_(body),
       first_input_(first_input),
-      varying_(std::move(varying)) {}
+      varying_(std::move(varying)),
+      trips_(trips) {}
 
 void LoopCarries::start(Place initial, bool last, ValueId result) {
   std::size_t i = carries_.size();
@@ -43,23 +45,39 @@ void LoopCarries::start(Place initial, bool last, ValueId result) {
   // An array that is made anew each time is written as a whole, in a home of this loop's own.
   const bool adopt = last && outer_.may_update(initial) && initial.view.offset == 0 &&
                      initial.lanes == c.lanes && (c.use == CarryUse::InPlace || outer_.is_own(initial));
+  const bool one = c.use == CarryUse::Replaced && lies_where_it_was(i),
+             destined = c.use == CarryUse::Replaced && is_destined(result, c.lanes),
+             begins_there = destined && !adopt && (one || trips_ < 0 || trips_ % 2 == 0);
   if (adopt) {
     c.now = std::move(initial);
   } else {
-    const Destination home =
-        c.use == CarryUse::InPlace ? outer_.destination(result, c.lanes) : outer_.allocate(c.aval, c.lanes);
+    const Destination home = c.use == CarryUse::InPlace || begins_there ? outer_.destination(result, c.lanes)
+                                                                        : outer_.allocate(c.aval, c.lanes);
     outer_.copy_given(initial, c.aval, home);
     c.now = home.place();
   }
   c.now.view = View::contiguous(c.aval.shape());
   if (c.use != CarryUse::Replaced) return;
-  if (lies_where_it_was(i)) {
+  if (begins_there) c.destined = Home(Place(c.now));
+  if (one) {
     c.next = c.now;
+    c.ends_there = begins_there;
     return;
   }
-  c.next = outer_.allocate(c.aval, c.lanes).place();
+  c.next =
+      (destined && !begins_there ? outer_.destination(result, c.lanes) : outer_.allocate(c.aval, c.lanes))
+          .place();
+  if (destined && !begins_there) c.destined = Home(Place(c.next));
+  c.ends_there = destined && trips_ >= 0 && (trips_ % 2 == 0) == begins_there;
   c.now_at = b_.make_variable(c.now.base);
   c.next_at = b_.make_variable(c.next.base);
+}
+
+/// Whether the result has memory of its own already, which an array of the carry's kind may be in meanwhile.
+bool LoopCarries::is_destined(ValueId result, int lanes) const {
+  const Home& hint = outer_.hint(result);
+  return hint && lanes == 1 && outer_.lanes() == 1 && !outer_.mask().handle && hint.lanes == 1 &&
+         outer_.is_own(hint) && hint.view.offset == 0 && hint.view.is_contiguous();
 }
 
 bool LoopCarries::lies_where_it_was(std::size_t i) {
@@ -138,6 +156,19 @@ void LoopCarries::close(Region& body, Value mask) {
     }
     c.either->writable = true;
   }
+}
+
+Place LoopCarries::last(std::size_t i) {
+  Carry& c = carries_[i];
+  if (!c.destined) return place(i);
+  if (!c.ends_there) {
+    // The other one of the two may be where it is.
+    b_.set_lanes(1);
+    const Operand arguments[] = {outer_.overwrite(c.destined.value()).base(), c.now.base,
+                                 b_.index(static_cast<std::int64_t>(c.aval.bytes()))};
+    b_.call_runtime_void("apsis_copy_given", arguments);
+  }
+  return c.destined.value();
 }
 
 }  // namespace apsis::detail
