@@ -29,6 +29,19 @@ TEST(Recompute, WhatIsCheap) {
   EXPECT_LT(scratch_bytes(deviations), 200 * 300 * 8);
 }
 
+// The gradient of a gather of many elements: indices from the end are counted once for each loop.
+TEST(Recompute, IndicesOfWhatIsPut) {
+  constexpr std::int64_t count = (1 << 22) + 64;
+  const auto f = [](const Array& x, const Array& i) {
+    return grad([&](const Array& a) { return sum(square(a[i])); })(x);
+  };
+  const StagedCall call = staged_call(f, sin(arange(double(count))), arange(count) * 7919 % count - 5);
+  const auto program = detail::compile(*call.graph);
+  EXPECT_LT(program->scratch_bytes, 2 * count * 8);
+  EXPECT_TRUE(detail::same_bits(detail::run(*program, call.inputs)[0],
+                                detail::interpret(*call.graph, call.inputs)[0]));
+}
+
 TEST(Recompute, NotWhatIsCostlyNorReadAsAWhole) {
   std::string costly = deviations;
   costly.replace(costly.find("sub(v0, v2)"), 11, "atan2(v0, v2)");

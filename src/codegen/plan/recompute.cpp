@@ -24,7 +24,8 @@ class Recomputing {
   }
 
   void run() {
-    if (!std::ranges::all_of(graph_.eqns(), [&](const Eqn& e) { return leaves_arrays(e); })) return;
+    if (!std::ranges::all_of(graph_.eqns(), [&](const Eqn& e) { return leaves_arrays(e) || puts_anew(e); }))
+      return;
     // From the last one on: what is computed again reads what comes before.
     for (std::size_t e = graph_.eqns().size(); e-- > 0;) recompute(static_cast<std::uint32_t>(e));
   }
@@ -50,6 +51,13 @@ class Recomputing {
     for (std::uint32_t r = 0; r < e.result_count; ++r)
       if (updated_operand(e, r) >= 0) return false;
     return true;
+  }
+  /// Whether it puts elements into an array that is made of one number, and that nothing else reads.
+  bool puts_anew(const Eqn& e) const {
+    if (!puts(e)) return false;
+    const ValueId array = graph_.operands(e)[0];
+    const Eqn* made = graph_.definition(array);
+    return made && made->op->view_kind == ViewKind::Repeated && readers_[array].size() == 1;
   }
   std::uint32_t number(const Eqn& e) const { return static_cast<std::uint32_t>(&e - graph_.eqns().data()); }
 

@@ -170,9 +170,9 @@ class HandedOn {
   std::int64_t accesses_ = 0;
 };
 
-/// Each as an item of its own.
-void flush(std::vector<std::uint32_t>& eqns, std::vector<Item>& items) {
-  for (std::uint32_t i : eqns) items.push_back({false, {i}});
+/// Each as an item of its own: what is put somewhere is a loop.
+void flush(const Graph& graph, std::vector<std::uint32_t>& eqns, std::vector<Item>& items) {
+  for (std::uint32_t i : eqns) items.push_back({puts(graph.eqns()[i]), {i}, {}});
   eqns.clear();
 }
 
@@ -316,7 +316,7 @@ std::vector<Item> order(const Graph& graph, std::int64_t limit, const UpdateOrde
     const bool in_loop = keys[i].shape != alone;
     const bool joins =
         in_loop && i > 0 && keys[i].shape == keys[i - 1].shape && keys[i].step == keys[i - 1].step;
-    if (!joins) flush(stragglers, items);
+    if (!joins) flush(graph, stragglers, items);
     const bool reduced = in_loop && reduces(graph, e);
     if (joins && ends_with_loop(graph, e) && !agrees(graph, items.back(), e)) {
       stragglers.push_back(keys[i].eqn);
@@ -337,7 +337,7 @@ std::vector<Item> order(const Graph& graph, std::int64_t limit, const UpdateOrde
     cost += more;
     items.back().eqns.push_back(keys[i].eqn);
   }
-  flush(stragglers, items);
+  flush(graph, stragglers, items);
   // A reduction by itself goes faster with several partial results than as a loop with one.
   for (Item& item : items) {
     const Eqn& first = graph.eqns()[item.eqns[0]];
