@@ -10,6 +10,7 @@
 #include "codegen/emit/equations.hpp"
 #include "codegen/emit/fusion.hpp"
 #include "codegen/emit/loop_parts.hpp"
+#include "codegen/plan/in_place.hpp"
 #include "ops/index_params.hpp"
 #include "passes/analysis/cost.hpp"
 #include "passes/analysis/fusible.hpp"
@@ -294,9 +295,27 @@ void Fusion::add_put(const Eqn& e) {
   loop_.in_order = true;
 }
 
+/// The memory of an array like v that the loop reads for the last time, each element before it stores that of
+/// v.
+std::optional<Destination> Fusion::over_operand(ValueId v) const {
+  if (!may_overwrite_) return {};
+  for (const Eqn* e : eqns_) {
+    for (ValueId u : operands_by_element(graph_, *e)) {
+      const std::uint32_t leaf = numbers_.at(u);
+      if (leaf >= loop_.leaf_access.size() || loop_.leaf_access[leaf] >= loop_.accesses.size() ||
+          region_.uses(u) != inner_uses_.at(u) || graph_.aval(u).shape() != shape_)
+        continue;
+      if (auto memory = region_.instead_of(u, v)) return memory;
+    }
+    if (v >= e->first_result && v < e->first_result + e->result_count) return {};
+  }
+  return {};
+}
+
 void Fusion::place_results() {
   for (const auto& [v, lanes] : stored_) {
-    const Destination made = region_.destination(v, lanes);
+    const std::optional<Destination> given = over_operand(v);
+    const Destination made = given ? *given : region_.destination(v, lanes);
     loop_.sinks.push_back(made.sink(graph_.aval(v).dtype()));
     results_.emplace_back(v, made.place());
   }
@@ -351,6 +370,7 @@ int Fusion::vectors_side_by_side() const {
 
 void Fusion::in_any_order() {
   loop_.shape = shape_;
+  may_overwrite_ = !loop_.product && !loop_.in_order && loop_.lanes == 1 && divides_into_vectors(shape_);
   place_results();
   if (loop_.product) return;
   loop_.width = loop_.lanes > 1 ? 1 : region_.lowering().vector_lanes(usual_width());

@@ -47,6 +47,7 @@ class Fusion {
   void add_reduction(const Eqn& e);
   void add_elementwise(const Eqn& e);
   void add_put(const Eqn& e);
+  std::optional<Destination> over_operand(ValueId v) const;
   void place_results();
   std::vector<View> views() const;
   const Dims& axes() const;
@@ -73,6 +74,7 @@ class Fusion {
     int lanes;
   };
   std::vector<Stored> stored_;
+  bool may_overwrite_ = false;  // what it reads for the last time, by what it stores
   std::size_t widest_ = 1;
   std::int64_t cost_ = 0;
   std::array<std::int64_t, 5> cost_of_size_{};  // by the logarithm of the widest operand's or result's bytes

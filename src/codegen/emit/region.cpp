@@ -312,6 +312,16 @@ Destination Region::destination(ValueId v, int lanes) {
   return allocate(graph_.aval(v), lanes);
 }
 
+std::optional<Destination> Region::instead_of(ValueId operand, ValueId v) const {
+  const Place& place = places_[operand];
+  const bool elsewhere = hints_[v] || (!joined_in_.empty() && joined_in_[v]);
+  if (elsewhere || !place.exclusive() || !place.buffer.owns() || !place.buffer->arena || !is_own(place) ||
+      place.lanes > 1 || place.apart.handle || place.view.offset != 0 || !place.view.is_contiguous() ||
+      place.buffer->bytes != static_cast<std::int64_t>(aval(v).bytes()))
+    return {};
+  return overwrite(place);
+}
+
 void Region::write_output(std::size_t i, const Place& target) {
   if (output(i).kind == Place::Kind::List) {
     APSIS_ASSERT(output(i).lanes == target.lanes);

@@ -3,6 +3,8 @@
 // Writes the code of one Graph: a program, a loop's body or condition, a branch. equations.hpp has what
 // writes each kind of equation.
 
+#include <optional>
+
 #include "codegen/emit/place_access.hpp"
 #include "codegen/plan/result_parts.hpp"
 #include "codegen/plan/schedule.hpp"
@@ -52,6 +54,9 @@ class Region : public PlaceAccess {
   View destined_view(ValueId v, int lanes) const;
   /// Where v is to be made: where somebody asked for it, else in new memory.
   Destination destination(ValueId v, int lanes);
+  /// The memory of `operand`, an array like v that the loop being written reads for the last time, for v;
+  /// nothing where somebody else keeps it, or wants v to be elsewhere.
+  std::optional<Destination> instead_of(ValueId operand, ValueId v) const;
   /// Where v is from here on; a value of few elements is loaded.
   void define(ValueId v, Place place);
   /// The same for one that calls alone read: it stays in memory.

@@ -13,14 +13,6 @@
 namespace apsis::detail {
 namespace {
 
-/// Loops over such an array never read an element after they have written it: the last vector of others
-/// overlaps the one before (CountedLoop).
-bool divides_into_vectors(const Shape& shape) {
-  constexpr std::int64_t widest = 64;
-  return std::ranges::all_of(shape,
-                             [](std::int64_t n) { return n > 0 && (n % widest == 0 || (n & (n - 1)) == 0); });
-}
-
 /// Whether the equation has read its operands before an element of `value` is written elsewhere than where it
 /// reads next.
 bool reads_at_once(const Graph& graph, const Eqn& e, ValueId value) {
@@ -123,6 +115,12 @@ bool is_by_element(const Graph& graph, ValueId v) {
 }
 
 }  // namespace
+
+bool divides_into_vectors(const Shape& shape) {
+  constexpr std::int64_t widest = 64;
+  return std::ranges::all_of(shape,
+                             [](std::int64_t n) { return n > 0 && (n % widest == 0 || (n & (n - 1)) == 0); });
+}
 
 // An output is written element by element in the last of its loops. An input of its shape may lie under it if
 // everything that reads the input comes before that loop, or is part of it and reads the element that is

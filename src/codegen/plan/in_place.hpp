@@ -7,6 +7,10 @@
 
 namespace apsis::detail {
 
+/// Loops over such an array never read an element after they have written it: the last vector of others
+/// overlaps the one before (CountedLoop).
+bool divides_into_vectors(const Shape& shape);
+
 /// For each output, the input in whose memory it may be made by the code that `compile` writes, both then
 /// being one address; -1: in none. No input serves two outputs.
 std::vector<std::int32_t> overwritable_inputs(const Graph& graph);

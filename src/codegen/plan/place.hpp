@@ -32,6 +32,8 @@ class BufferReader {
   BufferOwner into_owner() && { return stop(); }
   /// Nobody else reads the buffer.
   bool alone() const;
+  /// Nor does anybody else keep its memory.
+  bool owns() const;
   explicit operator bool() const { return buffer_ != nullptr; }
   const Buffer& operator*() const { return *buffer_; }
   const Buffer* operator->() const { return buffer_.get(); }
@@ -68,6 +70,7 @@ inline BufferReader::BufferReader(BufferOwner buffer) : buffer_(std::move(buffer
   if (buffer_) ++buffer_->readers_;
 }
 inline bool BufferReader::alone() const { return buffer_ && buffer_->readers_ == 1; }
+inline bool BufferReader::owns() const { return alone() && buffer_.use_count() == 1; }
 inline BufferOwner BufferReader::stop() {
   if (buffer_) --buffer_->readers_;
   return std::move(buffer_);

@@ -1,0 +1,110 @@
+// What a loop over elements stores lies where an array was that the loop reads for the last time.
+
+#include "codegen/staged_compiled_equal.hpp"
+
+namespace apsis::testing {
+namespace {
+
+constexpr std::int64_t count = 1 << 16, bytes = count * 8;
+
+template <class F>
+std::int64_t scratch_bytes(const F& f, const Array& x) {
+  return detail::compile(*staged_call(f, x).graph)->scratch_bytes;
+}
+template <class F>
+void expect_scratch_below(std::int64_t most, const F& f, const Array& x) {
+  expect_graph_compiled_equal(f, x);
+  EXPECT_LT(scratch_bytes(f, x), most);
+}
+
+Array vector(std::int64_t size = count) { return detail::filled({f64, {size}}, 3); }
+Array running(const Array& x) { return cumsum(x) / double(count); }
+
+TEST(OverwrittenOperands, OfOneLoopAndOfSeveral) {
+  expect_scratch_below(
+      2 * bytes, [](const Array& x) { return cumsum(running(x)); }, vector());
+  // Two arrays take the places of two.
+  expect_scratch_below(
+      3 * bytes,
+      [](const Array& x) {
+        const Array a = cumsum(x), b = cumsum(x, {.reverse = true});
+        return std::pair{cumsum(a * b), cumsum(a - b)};
+      },
+      vector());
+}
+
+TEST(OverwrittenOperands, NotWhatIsReadOnceMore) {
+  const auto expect_equal = [](const auto& f) {
+    for (const std::int64_t size : {count, count + 5}) expect_graph_compiled_equal(f, vector(size));
+  };
+  // By an equation, as a result, by neighbours, in reverse, and at indices.
+  expect_equal([](const Array& x) {
+    const Array a = cumsum(x), b = cumsum(a * .5);
+    return std::pair{b, cumsum(a)};
+  });
+  expect_equal([](const Array& x) {
+    const Array a = cumsum(x);
+    return std::pair{a, cumsum(a * .5)};
+  });
+  expect_equal([](const Array& x) {
+    const Array a = cumsum(x);
+    return cumsum(a - roll(a, 1));
+  });
+  expect_equal([](const Array& x) {
+    const Array a = cumsum(x);
+    return cumsum(a * flip(a));
+  });
+  expect_equal([](const Array& x) {
+    const Array a = cumsum(x);
+    return cumsum(a + a[astype(abs(a) * 10., i64) % count]);
+  });
+  // Stored before the array is read that will be overwritten.
+  expect_equal([](const Array& x) {
+    const Array a = cumsum(x), b = cumsum(x * x), c = sin(b);
+    return std::tuple{cumsum(c), cumsum(c * a), cumsum(flip(c))};
+  });
+}
+
+TEST(OverwrittenOperands, InLoopsAndBranches) {
+  const auto step = [](const Array& x) { return cumsum(sin(running(x)) + x); };
+  expect_graph_compiled_equal(
+      [&](const Array& x) {
+        return fori_loop(
+            0, 3, [&](const Array&, const Array& c) { return step(c); }, x);
+      },
+      vector());
+  expect_graph_compiled_equal(
+      [&](const Array& x) {
+        const Array y = running(x);
+        return cond(
+            y[0] > 0., [&](const Array& a) { return step(a); }, [](const Array& a) { return cumsum(a * a); },
+            y);
+      },
+      vector());
+  expect_graph_compiled_equal(
+      [&](const Array& x) {
+        return scan(
+            [&](const Array& c, const Array& k) {
+              return std::pair{step(c) * k, running(c)};
+            },
+            x, arange(3.));
+      },
+      vector());
+}
+
+// Columns, and rows that parts of a loop divide.
+TEST(OverwrittenOperands, OfSeveralAxes) {
+  for (const Shape& shape :
+       {Shape{512, 256}, Shape{1 << 15, 2}, Shape{4096, 1}, Shape{300, 7}, Shape{64, 3, 64}}) {
+    const Array x = detail::filled({f64, shape}, 5);
+    expect_graph_compiled_equal(
+        [](const Array& a) {
+          const Array c = cumsum(a, {.axis = 0});
+          return cumsum(c * sum(a, {.axis = 0}) - a, {.axis = 0});
+        },
+        x);
+  }
+}
+
+}  // namespace
+}  // namespace apsis::testing
