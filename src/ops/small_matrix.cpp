@@ -80,9 +80,8 @@ struct Shared {
     if (matrices != count) return code().lu_solve(transposed, matrices, count, n, columns, lu, pivots, b, x);
     share(count, n * n * columns, n * (n + columns), [&](std::int64_t first, std::int64_t part) {
       const std::int64_t at = first * n * columns;
-      const std::int64_t matrix = matrices > 1 ? first : 0;
-      code().lu_solve(transposed, std::min(matrices, part), part, n, columns, further(lu, matrix * n * n),
-                      further(pivots, matrix * n), further(b, at), further(x, at));
+      code().lu_solve(transposed, part, part, n, columns, further(lu, first * n * n),
+                      further(pivots, first * n), further(b, at), further(x, at));
     });
   }
   static void solve(std::int64_t count, int n, int columns, From a, From b, To x) {

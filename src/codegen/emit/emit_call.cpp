@@ -190,9 +190,8 @@ class FunctionCall {
 
   /// Where a result stays in the frame.
   Place staying(const Result& result, const Aval& aval, const BufferOwner& frame, Pointer begin) {
-    Place place = outer_.allocate_in(frame, result.at, aval, result.lanes).place();
-    place.base = begin;
-    place.view.offset = result.at / bytes_of(result, aval);
+    const std::int64_t offset = result.at / bytes_of(result, aval);
+    Place place = outer_.allocate_in(frame, begin, offset, aval, result.lanes).place();
     place.between_calls = true;
     return place;
   }

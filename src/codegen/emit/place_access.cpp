@@ -64,16 +64,18 @@ Destination PlaceAccess::overwrite(const Place& place) const {
 }
 
 Destination PlaceAccess::allocate(const Aval& aval, int lanes) {
-  return allocate_in(lowering_.allocate(static_cast<std::int64_t>(aval.bytes()) * lanes), 0, aval, lanes);
+  const BufferOwner memory = lowering_.allocate(static_cast<std::int64_t>(aval.bytes()) * lanes);
+  return allocate_in(memory, lowering_.scratch(memory->offset), 0, aval, lanes);
 }
-Destination PlaceAccess::allocate_in(const BufferOwner& memory, std::int64_t at, const Aval& aval,
-                                     int lanes) {
+Destination PlaceAccess::allocate_in(const BufferOwner& memory, Pointer base, std::int64_t offset,
+                                     const Aval& aval, int lanes) {
   Place place;
   place.kind = Place::Kind::Memory;
   place.lanes = lanes;
   place.view = View::contiguous(aval.shape());
+  place.view.offset = offset;
   place.buffer = BufferReader(memory);
-  place.base = lowering_.scratch(memory->offset + at);
+  place.base = base;
   place.kept = mask_;
   if (marks_memory) mark_unwritten(place, aval);
   return Destination(std::move(place));
@@ -110,7 +112,8 @@ void PlaceAccess::mark_unwritten(const Place& place, const Aval& aval) {
   const int lanes_now = b_.lanes();
   const Value active = place.lanes > 1 && mask_.handle ? b_.mask_bits(mask_) : b_.index(-1);
   b_.set_lanes(1);
-  const Operand arguments[] = {place.base, b_.index(aval.size()),
+  const ConstPointer first = b_.offset(place.base, place.view.offset * bytes_of(place, aval.dtype()));
+  const Operand arguments[] = {first, b_.index(aval.size()),
                                b_.index(static_cast<std::int64_t>(item_size(aval.dtype()))),
                                b_.index(place.lanes), active};
   b_.call_runtime_void("apsis_mark_unwritten", arguments);

@@ -45,8 +45,9 @@ class PlaceAccess {
 
   /// New memory for a value, with `lanes` copies of each element.
   Destination allocate(const Aval& aval, int lanes);
-  /// The same in memory that is there, from byte `at` of it on.
-  Destination allocate_in(const BufferOwner& memory, std::int64_t at, const Aval& aval, int lanes);
+  /// The same in memory that is there and begins at `base`, so many elements further on.
+  Destination allocate_in(const BufferOwner& memory, Pointer base, std::int64_t offset, const Aval& aval,
+                          int lanes);
   /// Whether somebody reads the place's elements of active lanes at most.
   bool is_own(const Location& place) const { return place.kept.handle == mask_.handle; }
   /// Whether an array that is used for the last time may be updated where it is.

@@ -185,12 +185,11 @@ GradientCall gradient_call(const Callee& callee, std::span<const Array> leaves,
   const LocScope place(loc);
   keep_inexact(differentiate, leaves);
   Linearized r = linearize(callee, leaves, differentiate, loc);
-  if (r.outs.size() > 0 && r.outs[0].ndim() == 0 && !is_inexact(r.outs[0].dtype()))
-    fail(messages::loss_not_floating, {name, to_string(r.outs[0].aval())}, loc);
-  if (r.outs.size() > 0 && r.outs[0].ndim() == 0 && is_complex(r.outs[0].dtype()))
-    fail(messages::loss_complex, {name, to_string(r.outs[0].aval())}, loc);
-  if (r.outs.empty() || r.outs[0].ndim() != 0 || !is_floating(r.outs[0].dtype()))
+  if (r.outs.empty() || r.outs[0].ndim() != 0)
     fail(messages::loss_not_scalar, {name, r.outs.empty() ? "nothing" : to_string(r.outs[0].aval())}, loc);
+  if (const Dtype dtype = r.outs[0].dtype(); !is_floating(dtype))
+    fail(is_complex(dtype) ? messages::loss_complex : messages::loss_not_floating,
+         {name, to_string(r.outs[0].aval())}, loc);
   std::vector<Array> cotangents(r.outs.size());
   cotangents[0] = literal(r.outs[0].dtype(), 1);
   GradientCall result{r.outs, pull_back(r.linear, cotangents)};
