@@ -104,10 +104,13 @@ class Lines {
               out_parts = p_.kind == FftKind::ComplexToReal ? 1 : 2;
     const std::int64_t plane = std::max({FftTransform<T>::room(*plan_, columns_), (half() + 1) * columns_,
                                          two_passes_ ? two_passes_->lines * half() : 0});
-    const KeptScratch<FftScratch> scratch(static_cast<std::size_t>(4 * plane) * sizeof(T));
+    through_result_ = alone_ && p_.kind == FftKind::Complex && !streams_ &&
+                      FftTransform<T>(*plan_, 1).may_use_result(from == to);
+    const KeptScratch<FftScratch> scratch(static_cast<std::size_t>((through_result_ ? 2 : 4) * plane) *
+                                          sizeof(T));
     T* const memory = static_cast<T*>(scratch.data());
     data_ = {memory, memory + plane};
-    other_ = {memory + 2 * plane, memory + 3 * plane};
+    if (!through_result_) other_ = {memory + 2 * plane, memory + 3 * plane};
     const auto line_in = [&](std::int64_t o) { return from + o * in_parts * in_rows; };
     const auto line_out = [&](std::int64_t o) { return to + o * out_parts * out_rows; };
     if (alone_) {
@@ -176,8 +179,7 @@ class Lines {
   void one(const T* from, T* to) {
     const FftTransform<T> transform(*plan_, 1);
     if (p_.kind == FftKind::Complex) {
-      Planes<T> other = other_;
-      if (transform.writes_array() && !streams_) other = {to, to + p_.length};
+      const Planes<T> other = through_result_ ? Planes<T>{to, to + p_.length} : other_;
       transform.run(data_, other, {from, to, p_.inverse, p_.inverse, scale_, streams_});
     } else if (halved_ && p_.kind == FftKind::RealToComplex) {
       store_half_line(transform.run(data_, other_, {.from = from}), to);
@@ -335,6 +337,7 @@ class Lines {
   const FftParams& p_;
   std::int64_t outer_, inner_, columns_ = 1;
   bool halved_, alone_ = false, streams_ = false;
+  bool through_result_ = false;  // of one line: half of what is computed on the way lies in the result
   const FftPlan<T>* plan_;
   const std::vector<T>* half_turns_;
   const FftTwoPasses<T>* two_passes_ = nullptr;

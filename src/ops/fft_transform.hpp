@@ -127,9 +127,12 @@ class FftTransform {
     return data;
   }
 
-  /// Whether a line goes from array to array: `other` may then lie in the array that is written.
-  bool writes_array() const {
-    return !plan_.convolution && plan_.passes.size() > 1 && to_array_code() && !has_gaps();
+  /// Whether a line goes from array to array so that `other` may lie in the array that is written; `in_place`:
+  /// which is also the one that is read.
+  bool may_use_result(bool in_place) const {
+    const std::size_t passes = plan_.passes.size();
+    if (plan_.convolution || passes < 2 || !to_array_code() || has_gaps()) return false;
+    return !in_place || (passes % 2 == 0 && from_array_code());
   }
 
   /// Whether lines that are side by side in rows of arrays go from array to array.

@@ -93,6 +93,30 @@ TEST(OverwrittenOperands, InLoopsAndBranches) {
 }
 
 // Columns, and rows that parts of a loop divide.
+// Lengths of two passes, of an even and of an odd number, of none that fit, beyond the cache; along any axis.
+TEST(OverwrittenOperands, ByTransforms) {
+  for (const std::int64_t length : {1, 7, 64, 1000, 1009, 4096, 10000, 16384, 30000}) {
+    const std::int64_t lines = std::max<std::int64_t>(1, 20000 / length);
+    for (const Shape& shape : {Shape{lines, length}, Shape{length, lines}, Shape{2, length, 3}})
+      for (int axis = 0; axis < shape.rank(); ++axis)
+        expect_graph_compiled_equal(
+            [&](const Array& x) {
+              return real(fft::ifft(fft::fft(complex(x, cos(x)), {.axis = axis}) * 2.0, {.axis = axis}));
+            },
+            detail::filled({f64, shape}, 3));
+  }
+  const Array many = detail::filled({f64, {1 << 20}}, 3);
+  const auto spectrum = [](const Array& x) { return abs(fft::fft(reshape(x, {1024, 1024}))); };
+  expect_scratch_below(2 * 8 * many.size() + 4096, spectrum, many);
+  expect_scratch_below(
+      4 * 8 * many.size() + 4096,
+      [&](const Array& x) {
+        const Array a = complex(x, x), b = fft::fft(a);  // reads what is read again
+        return real(b * a);
+      },
+      many);
+}
+
 TEST(OverwrittenOperands, OfSeveralAxes) {
   for (const Shape& shape :
        {Shape{512, 256}, Shape{1 << 15, 2}, Shape{4096, 1}, Shape{300, 7}, Shape{64, 3, 64}}) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "codegen/emit/equations.hpp"
+#include "codegen/plan/in_place.hpp"
 #include "core/messages.hpp"
 #include "ir/effects.hpp"
 
@@ -90,8 +91,12 @@ void emit_kernel(Region& region, const Eqn& e) {
 
   std::vector<Place> in;
   std::vector<Destination> out;
+  std::optional<Destination> over;
+  if (kernel_overwrites(e) && region.uses(operands[0]) == 1)
+    over = region.instead_of(operands[0], e.first_result);
   for (ValueId v : operands) in.push_back(region.contiguous(v));
-  for (std::uint32_t r = 0; r < e.result_count; ++r) out.push_back(region.destination(e.first_result + r, 1));
+  for (std::uint32_t r = 0; r < e.result_count; ++r)
+    out.push_back(over ? *over : region.destination(e.first_result + r, 1));
   call_kernel(region, number, e, in, out);
   for (std::uint32_t r = 0; r < e.result_count; ++r) region.define(e.first_result + r, out[r].place());
 }

@@ -256,7 +256,7 @@ class LoopPart {
 };
 
 /// Sums of many terms are made of sums of parts of them, one after the other, and these again
-/// (ops/sum_order.hpp). Where there are few sums, such parts are those of the loop.
+/// (ops/sum_order.hpp). Where there are few sums, threads take such parts, several each if they are small.
 class SharedSums {
  public:
   SharedSums(Lowering& lowering, const FusedLoop& loop, std::int64_t cost)
@@ -265,15 +265,16 @@ class SharedSums {
     const auto most = static_cast<std::int64_t>(
         std::min(time_of(loop, cost) / worth_a_thread, static_cast<double>(most_loop_parts)));
     const auto count = [&](std::int64_t terms) { return loop_.walk.terms / terms; };
-    while (terms_ > sum_block && count(terms_) < enough_parts && count(terms_ / sum_group) <= most)
-      terms_ /= sum_group;
-    parts_ = count(terms_) <= most ? count(terms_) : 0;
+    while (terms_ > sum_block && count(terms_) < enough_parts) terms_ /= sum_group;
+    parts_ = count(terms_);
+    shares_.entries = most > 0 ? (parts_ + most - 1) / most : parts_;
+    shares_.parts = parts_ / std::max<std::int64_t>(shares_.entries, 1);
   }
 
   bool is_worth_it() const {
-    constexpr std::int64_t fewest_parts = 3, most_sums = 256;
+    constexpr std::int64_t fewest_shares = 3, most_sums = 256;
     const FusedLoop::Walk& walk = loop_.walk;
-    return loop_.shape.product() <= most_sums && parts_ >= fewest_parts &&
+    return loop_.shape.product() <= most_sums && shares_.parts >= fewest_shares &&
            (walk.inner == walk.terms || terms_ % walk.inner == 0) &&
            std::ranges::all_of(loop_.accesses, [](const Access& a) { return a.within.empty(); });
   }
@@ -286,9 +287,12 @@ class SharedSums {
       b_.set_lanes(1);
       sums_.push_back(lowering_.scratch(memory_.back()->offset));
     }
-    LoopPart(lowering_, some(0, terms_, parts_), {.axis = 0, .parts = parts_, .entries = 1}).call();
-    const std::int64_t left = loop_.walk.terms % terms_;
-    if (left > 0) write_loop(b_, some(parts_, left, 1), lowering_.options().optimized);
+    const FusedLoop all = some(0, terms_, parts_);
+    LoopPart(lowering_, all, shares_).call();
+    const auto write = [&](const FusedLoop& loop) { write_loop(b_, loop, lowering_.options().optimized); };
+    const std::int64_t shared = shares_.parts * shares_.entries, left = loop_.walk.terms % terms_;
+    if (shared < parts_) write(part_of(all, 0, shared, parts_ - shared));
+    if (left > 0) write(some(parts_, left, 1));
     std::size_t i = 0;
     for (const FusedLoop::Step& step : loop_.steps)
       if (step.stores.empty()) add_up(*step.eqn->op, i++);
@@ -349,6 +353,7 @@ class SharedSums {
   Builder& b_;
   const FusedLoop& loop_;
   std::int64_t terms_, parts_;  // of a part, but for the last one, which `parts_` does not count
+  Partition shares_;            // of the parts, by thread
   std::vector<BufferOwner> memory_;
   std::vector<Pointer> sums_;  // by total: of each part
 };

@@ -54,7 +54,7 @@ class Region : public PlaceAccess {
   View destined_view(ValueId v, int lanes) const;
   /// Where v is to be made: where somebody asked for it, else in new memory.
   Destination destination(ValueId v, int lanes);
-  /// The memory of `operand`, an array like v that the loop being written reads for the last time, for v;
+  /// The memory of `operand`, an array like v that what is being written reads for the last time, for v;
   /// nothing where somebody else keeps it, or wants v to be elsewhere.
   std::optional<Destination> instead_of(ValueId operand, ValueId v) const;
   /// Where v is from here on; a value of few elements is loaded.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ops/fft_params.hpp"
 #include "passes/analysis/fusible.hpp"
 #include "passes/analysis/updates.hpp"
 #include "passes/group_error_checks.hpp"
@@ -120,6 +121,10 @@ bool divides_into_vectors(const Shape& shape) {
   constexpr std::int64_t widest = 64;
   return std::ranges::all_of(shape,
                              [](std::int64_t n) { return n > 0 && (n % widest == 0 || (n & (n - 1)) == 0); });
+}
+
+bool kernel_overwrites(const Eqn& e) {
+  return e.op == &fft_op && e.params.as<FftParams>().kind == FftKind::Complex;
 }
 
 // An output is written element by element in the last of its loops. An input of its shape may lie under it if

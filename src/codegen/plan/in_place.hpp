@@ -11,6 +11,9 @@ namespace apsis::detail {
 /// overlaps the one before (CountedLoop).
 bool divides_into_vectors(const Shape& shape);
 
+/// Whether the op's kernel may write its result over its operand.
+bool kernel_overwrites(const Eqn& e);
+
 /// For each output, the input in whose memory it may be made by the code that `compile` writes, both then
 /// being one address; -1: in none. No input serves two outputs.
 std::vector<std::int32_t> overwritable_inputs(const Graph& graph);
