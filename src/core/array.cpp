@@ -105,6 +105,7 @@ Array scalar_array(Dtype dtype, const void* value, bool weak) {
 Array convert_scalar(const Array& scalar, Dtype dtype) {
   Array out = allocate(Aval(dtype, {}));
   convert_elements(scalar.dtype(), data_of(scalar), dtype, static_cast<BufferNode*>(out.node())->data, 1);
+  out.node()->literal = is_integer(dtype);  // code that divides by a known one has no division
   return out;
 }
 

@@ -651,6 +651,7 @@ Array remainder(const Array& a, const Array& b, Loc loc) {
   const Array zero = constant_like(o.a, 0);
   Array rest = bind1(rem_op, {}, {o.a, o.b}, loc);
   if (is_integer(o.a.dtype())) rest = lax::select(lax::eq(o.b, zero), zero, rest);
+  if (is_unsigned_integer(o.a.dtype())) return rest;
   const Array signs_differ = lax::ne(lax::lt(rest, zero), lax::lt(o.b, zero));
   return lax::select(lax::logical_and(signs_differ, lax::ne(rest, zero)), lax::add(rest, o.b), rest);
 }

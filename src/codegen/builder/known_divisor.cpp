@@ -79,6 +79,18 @@ std::optional<KnownDivisor<T>> known_divisor(T y) {
   return serves_all(y, d) ? std::optional(d) : std::nullopt;
 }
 
+// With 2^(l-1) < d < 2^l, and e = factor·d - 2^(63+l), which is at most d: x·factor / 2^(63+l) is more than
+// x / d by x·e / (2^(63+l)·d). That must stay below 1 / d, the least that x / d is below a whole number.
+KnownWholeDivisor known_whole_divisor(std::uint64_t d, bool up_to_half) {
+  const int l = std::bit_width(d);
+  const Wide power = Wide{1} << (63 + l), factor = power / d + 1;
+  const bool adds = !up_to_half && factor * d - power > Wide{1} << (l - 1);
+  if (!adds) return {static_cast<std::uint64_t>(factor), l - 1, false};
+  // 2^64 + factor, for 2^(64+l)
+  const Wide rest = ((Wide{1} << l) - d) << 64;
+  return {static_cast<std::uint64_t>(rest / d + 1), l - 1, true};
+}
+
 template std::optional<KnownDivisor<float>> known_divisor(float);
 template std::optional<KnownDivisor<double>> known_divisor(double);
 

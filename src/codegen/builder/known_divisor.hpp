@@ -3,6 +3,7 @@
 // Division by a number that is known when code is written, without the divider of the processor.
 
 #include <cmath>
+#include <cstdint>
 #include <optional>
 
 namespace apsis::detail {
@@ -27,6 +28,17 @@ struct KnownDivisor {
 /// known in advance, IEEE Transactions on Computers 53, 2004)
 template <class T>
 std::optional<KnownDivisor<T>> known_divisor(T y);
+
+/// The quotient of whole numbers: of the upper half h of x·factor, h >> shift; if `adds`, as the factor has a
+/// bit more than its 64, ((x - h) / 2 + h) >> shift.
+struct KnownWholeDivisor {
+  std::uint64_t factor;
+  int shift;
+  bool adds;
+};
+
+/// For d > 1 that is no power of two, and 0 ≤ x < 2^64; `up_to_half`: x ≤ 2^63, which never adds. (Granlund and Montgomery, Division by invariant integers using multiplication, PLDI 1994)
+KnownWholeDivisor known_whole_divisor(std::uint64_t d, bool up_to_half);
 
 extern template std::optional<KnownDivisor<float>> known_divisor(float);
 extern template std::optional<KnownDivisor<double>> known_divisor(double);

@@ -34,6 +34,18 @@ std::size_t widest_of(const Graph& graph, const Eqn& e) {
   return widest;
 }
 
+/// By scalar of the loop: whether something is divided by it. A known one is worth code of its own.
+std::vector<char> divisors(const FusedLoop& loop) {
+  std::vector<char> by_leaf(loop.leaf_access.size(), 0), found;
+  for (const FusedLoop::Step& step : loop.steps)
+    if (const int k = step.eqn->op->divisor; k >= 0)
+      if (const std::uint32_t v = step.operands[static_cast<std::size_t>(k)]; v < by_leaf.size())
+        by_leaf[v] = 1;
+  for (std::size_t leaf = 0; leaf < by_leaf.size(); ++leaf)
+    if (loop.leaf_access[leaf] == FusedLoop::none) found.push_back(by_leaf[leaf]);
+  return found;
+}
+
 /// Calls the function that holds this loop; writes it the first time.
 std::vector<Value> call_loop(Region& region, const FusedLoop& loop) {
   Builder& b = region.b();
@@ -72,11 +84,20 @@ std::vector<Value> call_loop(Region& region, const FusedLoop& loop) {
   for (Access& access : inner.accesses) pass(access);
   for (Access& table : inner.tables) pass(table);
   for (Sink& sink : inner.sinks) pass(sink);
-  for (Value v : loop.scalars) {
+  const std::vector<char> is_divisor = divisors(loop);
+  const auto is_kept = [&](std::size_t scalar) {
+    return is_divisor[scalar] && b.is_constant(loop.scalars[scalar]);
+  };
+  std::string key = inner.key();
+  for (std::size_t i = 0; i < loop.scalars.size(); ++i) {
+    const Value v = loop.scalars[i];
+    if (is_kept(i)) {
+      key += std::to_string(reinterpret_cast<std::uintptr_t>(v.handle)) + ',';  // one for each constant
+      continue;
+    }
     arguments.push_back(v);
     parameters.push_back({v.dtype, b.lanes_of(v)});
   }
-  std::string key = inner.key();
   for (Type t : parameters) key.push_back(static_cast<char>(t.lanes));
   for (const auto& [parameter, offset] : bases) {
     key += std::to_string(parameter);
@@ -103,7 +124,8 @@ std::vector<Value> call_loop(Region& region, const FusedLoop& loop) {
     for (Access& table : inner.tables) bind(table);
     for (Sink& sink : inner.sinks) bind(sink);
     int next = static_cast<int>(passed.size());
-    for (Value& v : inner.scalars) v = b.parameter(next++);
+    for (std::size_t i = 0; i < inner.scalars.size(); ++i)
+      if (!is_kept(i)) inner.scalars[i] = b.parameter(next++);
     b.return_values(write_loop(b, inner, region.lowering().options().optimized));
     b.end();
   }

@@ -91,15 +91,19 @@ Value LlvmBuilder::div(Value a, Value b) {
   return {LLVMBuildFDiv(ir_, ref(a), ref(b), ""), a.dtype};
 }
 
-/// What all lanes hold, if that is known.
-std::optional<double> LlvmBuilder::known_number(Value v) {
+/// The constant that all lanes hold, or null.
+LLVMValueRef LlvmBuilder::known_constant(Value v) {
   LLVMValueRef one = ref(v);
-  if (!LLVMIsConstant(one)) return {};
+  if (!LLVMIsConstant(one)) return nullptr;
   for (int lane = 0, lanes = lanes_of(v); lanes > 1 && lane < lanes; ++lane) {
     const LLVMValueRef of_lane = LLVMGetAggregateElement(ref(v), static_cast<unsigned>(lane));
-    if (lane > 0 && of_lane != one) return {};
+    if (lane > 0 && of_lane != one) return nullptr;
     one = of_lane;
   }
+  return one;
+}
+std::optional<double> LlvmBuilder::known_number(Value v) {
+  const LLVMValueRef one = known_constant(v);
   if (!one || !LLVMIsAConstantFP(one)) return {};
   LLVMBool rounded;
   return LLVMConstRealGetDouble(one, &rounded);
@@ -145,14 +149,54 @@ Value LlvmBuilder::ceil(Value a) { return unary_intrinsic("llvm.ceil", a); }
 Value LlvmBuilder::trunc(Value a) { return unary_intrinsic("llvm.trunc", a); }
 Value LlvmBuilder::rint(Value a) { return unary_intrinsic("llvm.roundeven", a); }
 
+/// The upper halves of the products of numbers of 64 bits and one that is known: of the products of their
+/// halves, the only ones that vectors have.
+Value LlvmBuilder::upper_product(Value x, std::uint64_t factor) {
+  const int lanes = lanes_of(x);
+  const auto number = [&](std::uint64_t n) { return constant(Dtype::U64, n, lanes); };
+  const Value half = number(32), lower = number(0xffffffffu);
+  const auto low = [&](Value v) { return bit_and(v, lower); };
+  const auto high = [&](Value v) { return shift_right(v, half); };
+  const Value a = low(x), b = high(x), c = number(factor & 0xffffffffu), d = number(factor >> 32);
+  const Value first = add(mul(b, c), high(mul(a, c))), second = add(mul(a, d), low(first));
+  return add(add(mul(b, d), high(first)), high(second));
+}
+
+/// Vectors of 64 bits by a known number: processors have no such division, and the compiler divides lane by
+/// lane.
+std::optional<Value> LlvmBuilder::whole_quotient(Value x, Value y) {
+  const int lanes = lanes_of(x);
+  const LLVMValueRef known = lanes > 1 && item_size(x.dtype) == 8 ? known_constant(y) : nullptr;
+  if (!known || !LLVMIsAConstantInt(known)) return {};
+  const auto bits = static_cast<std::uint64_t>(LLVMConstIntGetZExtValue(known));
+  const bool is_signed = is_signed_integer(x.dtype), negative = is_signed && (bits >> 63) != 0;
+  const std::uint64_t d = negative ? 0 - bits : bits;
+  if ((d & (d - 1)) == 0) return {};
+  const auto number = [&](std::uint64_t n) { return constant(Dtype::U64, n, lanes); };
+  const Value given = bitcast(x, Dtype::U64);
+  Value all_if_negative;  // -1 where x < 0, else 0
+  if (is_signed) all_if_negative = bitcast(shift_right(x, constant(Dtype::I64, 63, lanes)), Dtype::U64);
+  const auto turned = [&](Value v) { return sub(bit_xor(v, all_if_negative), all_if_negative); };
+  const Value whole = is_signed ? turned(given) : given;
+  const KnownWholeDivisor by = known_whole_divisor(d, is_signed);
+  Value q = upper_product(whole, by.factor);
+  if (by.adds) q = add(shift_right(sub(whole, q), number(1)), q);
+  q = shift_right(q, number(static_cast<std::uint64_t>(by.shift)));
+  if (is_signed) q = turned(q);
+  if (negative) q = sub(number(0), q);
+  return bitcast(q, x.dtype);
+}
+
 Value LlvmBuilder::integer_div(Value a, Value b) {
   check_equal(a, b);
+  if (const auto quotient = whole_quotient(a, b)) return *quotient;
   return {is_signed_integer(a.dtype) ? LLVMBuildSDiv(ir_, ref(a), ref(b), "")
                                      : LLVMBuildUDiv(ir_, ref(a), ref(b), ""),
           a.dtype};
 }
 Value LlvmBuilder::integer_rem(Value a, Value b) {
   check_equal(a, b);
+  if (const auto quotient = whole_quotient(a, b)) return sub(a, mul(*quotient, b));
   return {is_signed_integer(a.dtype) ? LLVMBuildSRem(ir_, ref(a), ref(b), "")
                                      : LLVMBuildURem(ir_, ref(a), ref(b), ""),
           a.dtype};

@@ -242,7 +242,10 @@ class LlvmBuilder final : public Builder {
   Value zero(Dtype dtype, int lanes) { return constant(dtype, 0, lanes); }
   LLVMValueRef intrinsic(const char* name, std::initializer_list<LLVMTypeRef> overloads,
                          std::initializer_list<LLVMValueRef> arguments);
+  LLVMValueRef known_constant(Value v);
   std::optional<double> known_number(Value v);
+  Value upper_product(Value x, std::uint64_t factor);
+  std::optional<Value> whole_quotient(Value x, Value y);
   template <class T>
   std::optional<Value> divided_by(Value x, T y);
   Value unary_intrinsic(const char* name, Value a);
