@@ -89,10 +89,22 @@ std::vector<Array> interpret(const GraphPart& part, std::span<const Array> value
   return interpret(*part.graph, inputs);
 }
 
-GraphRef with_outputs(const Graph& graph, std::span<const ValueId> outputs) {
+namespace {
+std::vector<ValueId> inputs_of(const Graph& graph) {
   std::vector<ValueId> inputs(graph.input_count());
   std::iota(inputs.begin(), inputs.end(), ValueId{0});
-  return extract(graph, outputs, inputs, graph.eqns());
+  return inputs;
+}
+}  // namespace
+
+GraphRef with_values_given(const Graph& graph, std::span<const ValueId> given) {
+  std::vector<ValueId> inputs = inputs_of(graph);
+  inputs.insert(inputs.end(), given.begin(), given.end());
+  return extract(graph, graph.outputs(), inputs, graph.eqns());
+}
+
+GraphRef with_outputs(const Graph& graph, std::span<const ValueId> outputs) {
+  return extract(graph, outputs, inputs_of(graph), graph.eqns());
 }
 
 GraphRef with_outputs(const Graph& graph, const std::vector<bool>& marked) {

@@ -77,17 +77,6 @@ ValueId product_of_all(GraphBuilder& builder, const EntryProduct& product, Value
   return first[0];
 }
 
-/// The body that takes the results of these products as further entries.
-GraphRef with_results_given(const Graph& body, const std::vector<EntryProduct>& products) {
-  GraphBuilder builder;
-  GraphCopy copy(builder, body);
-  copy.add_inputs();
-  for (const EntryProduct& p : products) copy.add_input(p.eqn->first_result);
-  for (const Eqn& e : body.eqns())
-    if (std::ranges::none_of(products, [&](const EntryProduct& p) { return p.eqn == &e; })) copy.add(e);
-  return builder.finish(copy.outputs());
-}
-
 void add_scan(GraphBuilder& builder, GraphCopy& copy, const Graph& graph, const Eqn& e) {
   const Params simple = map_regions(e.params, hoist_products);
   ScanParams scan = simple.as<ScanParams>();
@@ -95,12 +84,13 @@ void add_scan(GraphBuilder& builder, GraphCopy& copy, const Graph& graph, const 
   const std::vector<EntryProduct> products = products_of_entries(loop);
   if (products.empty()) return copy.add(e, simple);
   std::vector<ValueId> operands = copy(graph.operands(e)), made(e.result_count);
-  std::vector<ValueId> results;
+  std::vector<ValueId> given, results;
   for (const EntryProduct& p : products) {
+    given.push_back(p.eqn->first_result);
     const std::span<const ValueId> of = loop.body->operands(*p.eqn);
     results.push_back(product_of_all(builder, p, operands[p.entry], operands[of[p.entry_first ? 1 : 0]]));
   }
-  scan.body = with_results_given(*loop.body, products);
+  scan.body = with_values_given(*loop.body, given);
   operands.insert(operands.end(), results.begin(), results.end());
   builder.append(*e.op, make_params(scan), operands, made, e.loc);
   for (std::uint32_t r = 0; r < e.result_count; ++r) copy[e.first_result + r] = made[r];
