@@ -14,7 +14,7 @@
 
 namespace apsis {
 using namespace detail::arrays;
-using detail::convolution;
+using detail::convolution, detail::transposed_convolution;
 
 namespace {
 
@@ -101,6 +101,30 @@ std::pair<std::int64_t, std::int64_t> within_array(std::int64_t size, std::int64
   return {low, high};
 }
 
+/// How windows are laid over lhs [N, C, spatial…], by spatial axis.
+struct Laid {
+  Dims window, strides, lhs_dilation, dilation, low, high;
+  /// The number of windows along an axis of `size` entries.
+  std::int64_t count(std::size_t i, std::int64_t size) const {
+    return window_count((size - 1) * lhs_dilation[i] + 1 + low[i] + high[i],
+                        (window[i] - 1) * dilation[i] + 1, strides[i]);
+  }
+};
+Laid laid(const char* where, const Array& lhs, const Dims& window, const ConvGeneralDilatedOptions& o,
+          Loc loc) {
+  const std::size_t axes = window.size();
+  Laid l{window, o.window_strides.of(axes, where, "window_strides", 1, loc),
+         o.lhs_dilation.of(axes, where, "lhs_dilation", 1, loc),
+         o.rhs_dilation.of(axes, where, "rhs_dilation", 1, loc), {}, {}};
+  Dims extent, sizes;
+  for (std::size_t i = 0; i < axes; ++i) {
+    extent.push_back(dilated_size(where, "rhs_dilation", window[i], l.dilation[i], loc));
+    sizes.push_back(lhs.shape()[2 + i]);
+  }
+  std::tie(l.low, l.high) = o.padding.of({sizes, extent, l.strides}, where, loc);
+  return l;
+}
+
 /// lhs [N, C, spatial…], dilated and, where padding is negative, cut off; and how windows are laid over it,
 /// with the zeros before and after it that are not there yet.
 struct Prepared {
@@ -111,31 +135,20 @@ struct Prepared {
     return window_count(lhs.shape()[2 + i] + low[i] + high[i], (window[i] - 1) * dilation[i] + 1, strides[i]);
   }
 };
-Prepared prepared(const char* where, Array lhs, const Dims& window, const ConvGeneralDilatedOptions& o,
-                  Loc loc) {
-  const std::size_t axes = window.size();
-  const Dims strides = o.window_strides.of(axes, where, "window_strides", 1, loc);
-  const Dims lhs_dilation = o.lhs_dilation.of(axes, where, "lhs_dilation", 1, loc);
-  const Dims rhs_dilation = o.rhs_dilation.of(axes, where, "rhs_dilation", 1, loc);
-  Dims extent, sizes;
-  for (std::size_t i = 0; i < axes; ++i) {
-    extent.push_back(dilated_size(where, "rhs_dilation", window[i], rhs_dilation[i], loc));
-    sizes.push_back(lhs.shape()[2 + i]);
-  }
-  auto [low, high] = o.padding.of({sizes, extent, strides}, where, loc);
+Prepared prepared(Array lhs, Laid l) {
   Dims cut_low = Dims::filled(lhs.shape().size(), 0), cut_high = cut_low;
-  for (std::size_t i = 0; i < axes; ++i) {
-    lhs = dilated(lhs, static_cast<int>(2 + i), lhs_dilation[i]);
-    std::tie(low[i], high[i]) = within_array(lhs.shape()[2 + i], low[i], high[i]);
-    cut_low[2 + i] = std::min<std::int64_t>(low[i], 0);
-    cut_high[2 + i] = std::min<std::int64_t>(high[i], 0);
-    low[i] -= cut_low[2 + i];
-    high[i] -= cut_high[2 + i];
+  for (std::size_t i = 0; i < l.window.size(); ++i) {
+    lhs = dilated(lhs, static_cast<int>(2 + i), l.lhs_dilation[i]);
+    std::tie(l.low[i], l.high[i]) = within_array(lhs.shape()[2 + i], l.low[i], l.high[i]);
+    cut_low[2 + i] = std::min<std::int64_t>(l.low[i], 0);
+    cut_high[2 + i] = std::min<std::int64_t>(l.high[i], 0);
+    l.low[i] -= cut_low[2 + i];
+    l.high[i] -= cut_high[2 + i];
   }
   if (std::ranges::any_of(cut_low, [](auto n) { return n < 0; }) ||
       std::ranges::any_of(cut_high, [](auto n) { return n < 0; }))
     lhs = pad(lhs, cut_low, cut_high);
-  return {lhs, window, strides, rhs_dilation, low, high};
+  return {lhs, l.window, l.strides, l.dilation, l.low, l.high};
 }
 
 /// The same of [N, C, spatial…], with zeros around.
@@ -201,15 +214,41 @@ Array by_kernel(const Prepared& p, const Array& rhs, const ConvGeneralDilatedOpt
   return moveaxis(reshape(y, around({n / b}, count, {k})), -1, 1);
 }
 
-/// Whether the op computes it: small ones are better composed of what compiled code writes out.
-bool has_kernel(const Array& lhs, const Array& rhs, const Prepared& p, const ConvGeneralDilatedOptions& o) {
+/// Whether the op computes so many windows: small ones are better composed of what compiled code writes out.
+bool has_kernel(const Array& lhs, const Array& rhs, const Dims& count, const ConvGeneralDilatedOptions& o) {
   constexpr std::int64_t written_out = 4096;  // multiply-adds
   const bool fits = lhs.dtype() == rhs.dtype() && (lhs.dtype() == Dtype::F32 || lhs.dtype() == Dtype::F64) &&
-                    !p.window.empty() && p.window.size() <= detail::most_convolution_axes;
-  if (!fits) return false;
-  std::int64_t places = lhs.dim(0) / o.batch_group_count;
-  for (std::size_t i = 0; i < p.window.size(); ++i) places *= p.count(i);
-  return places * rhs.shape().product() > written_out;
+                    !count.empty() && count.size() <= detail::most_convolution_axes;
+  return fits &&
+         lhs.dim(0) / o.batch_group_count * count.product() * rhs.shape().product() > written_out;
+}
+
+/// A dilated lhs by the transpose of the op: what each of its entries gives goes to the windows that meet it,
+/// and the zeros between entries are nowhere. Empty where that is not possible.
+Array by_transposed_kernel(const Array& lhs, const Array& rhs, const Laid& l,
+                           const ConvGeneralDilatedOptions& o) {
+  const auto is_one = [](std::int64_t n) { return n == 1; };
+  if (std::ranges::all_of(l.lhs_dilation, is_one) || !std::ranges::all_of(l.strides, is_one) ||
+      o.batch_group_count > 1 || lhs.size() == 0)
+    return {};
+  Dims spatial, count, low, last{0}, flipped, kernel;
+  for (std::size_t i = 0; i < l.window.size(); ++i) {
+    spatial.push_back(lhs.shape()[2 + i]);
+    count.push_back(l.count(i, spatial[i]));
+    low.push_back((l.window[i] - 1) * l.dilation[i] - l.low[i]);
+    last.push_back(static_cast<std::int64_t>(2 + i));
+    flipped.push_back(static_cast<std::int64_t>(2 + i));
+    kernel.push_back(static_cast<std::int64_t>(3 + i));
+    if (count[i] == 0 || low[i] < 0) return {};
+  }
+  if (!has_kernel(lhs, rhs, count, o)) return {};
+  last.push_back(1);
+  for (std::int64_t axis : {1, 0, 2}) kernel.push_back(axis);
+  const std::int64_t n = lhs.dim(0), c = rhs.dim(1), k = rhs.dim(0), f = o.feature_group_count;
+  const Array x = reshape(transpose(lhs, last), around({1, n}, spatial, {f, c}));
+  const Array w = transpose(reshape(flip(rhs, flipped), joined({f, k / f, c}, l.window)), kernel);
+  const Array y = transposed_convolution(expand_dims(w, 0), x, {count, l.lhs_dilation, l.dilation, low});
+  return moveaxis(reshape(y, around({n}, count, {k})), -1, 1);
 }
 
 }  // namespace
@@ -230,8 +269,14 @@ Array conv_general_dilated(const Array& left, const Array& right, const ConvGene
     window.push_back(rhs.shape()[2 + i]);
     if (window[i] == 0) fail(messages::conv_ranks, {to_string(left.aval()), to_string(right.aval())}, loc);
   }
-  const Prepared p = prepared("conv_general_dilated", lhs, window, o, loc);
-  const Array y = has_kernel(lhs, rhs, p, o) ? by_kernel(p, rhs, o) : product_with_patches(padded(p), rhs, o);
+  const Laid l = laid("conv_general_dilated", lhs, window, o, loc);
+  Array y = by_transposed_kernel(lhs, rhs, l, o);
+  if (y.is_empty()) {
+    const Prepared p = prepared(lhs, l);
+    Dims count;
+    for (std::size_t i = 0; i < axes; ++i) count.push_back(p.count(i));
+    y = has_kernel(lhs, rhs, count, o) ? by_kernel(p, rhs, o) : product_with_patches(padded(p), rhs, o);
+  }
   return letters.given ? transpose(y, permutation(letters.out, o.dimensions.out)) : y;
 }
 
@@ -249,7 +294,7 @@ Array conv_general_dilated_patches(const Array& left, const Dims& window, const 
          loc);
   const Letters letters = letters_of(o.dimensions, window.size(), loc);
   const Array lhs = letters.given ? transpose(left, permutation(o.dimensions.lhs, letters.lhs)) : left;
-  const Prepared p = padded(prepared(where, lhs, window, o, loc));
+  const Prepared p = padded(prepared(lhs, laid(where, lhs, window, o, loc)));
   Dims count = Dims::filled(window.size(), 0);
   const Array met = patches(p.lhs, window, p.strides, p.dilation, count);
   const Array y = reshape(met, joined({lhs.dim(0), lhs.dim(1) * window.product()}, count));

@@ -172,10 +172,17 @@ const Op convolution_op = {
     .parse = parse_params<ConvolutionParams>,
 };
 
+namespace {
+Params with_result(ConvolutionArray result, const ConvolutionSteps& steps) {
+  return make_params(ConvolutionParams{result, steps.sizes, steps.strides, steps.dilation, steps.low});
+}
+}  // namespace
+
 Array convolution(const Array& x, const Array& kernel, const ConvolutionSteps& steps, Loc loc) {
-  return bind1(convolution_op,
-               make_params(ConvolutionParams{Output, steps.sizes, steps.strides, steps.dilation, steps.low}),
-               {x, kernel}, loc);
+  return bind1(convolution_op, with_result(Output, steps), {x, kernel}, loc);
+}
+Array transposed_convolution(const Array& kernel, const Array& y, const ConvolutionSteps& steps, Loc loc) {
+  return bind1(convolution_op, with_result(Input, steps), {kernel, y}, loc);
 }
 
 }  // namespace apsis::detail

@@ -2,8 +2,11 @@
 
 #include "apsis/array/convolution.hpp"
 
+#include <random>
+
 #include "apsis/ops/convert.hpp"
 #include "array/suite.hpp"
+#include "ops/lax.hpp"
 
 namespace {
 
@@ -124,6 +127,58 @@ TEST(ArrayRoom, ConvolutionCropsBeyondTheArray) {
                     .to_vector<double>(),
                 c.expected)
           << c.size << " " << c.low << " " << c.high;
+  }
+}
+
+// Zeros between the entries of lhs are nowhere, and the same comes out as of an lhs that has them; derivatives
+// too.
+TEST(ArrayRoom, ConvolutionOfDilatedArrays) {
+  for (unsigned seed = 0; seed < 60; ++seed) {
+    std::mt19937 random(seed);
+    const auto any = [&](std::int64_t low, std::int64_t high) {
+      return low + static_cast<std::int64_t>(random() % static_cast<unsigned>(high - low + 1));
+    };
+    const auto axes = static_cast<std::size_t>(any(1, 3));
+    const std::int64_t groups = any(1, 3), channels = any(1, 9), features = any(1, 20);
+    Shape lhs{any(1, 3), groups * channels}, rhs{groups * features, channels};
+    Dims dilation, rhs_dilation, interior{0, 0};
+    std::vector<std::pair<std::int64_t, std::int64_t>> sides;
+    for (std::size_t i = 0; i < axes; ++i) {
+      lhs.push_back(any(4, axes == 3 ? 7 : 20));
+      rhs.push_back(any(1, 4));
+      dilation.push_back(any(1, 4));
+      rhs_dilation.push_back(any(1, 2));
+      interior.push_back(dilation[i] - 1);
+      sides.emplace_back(any(-3, 6), any(-3, 6));
+    }
+    const Array key = random::key(seed), x = random::normal(random::fold_in(key, 0), lhs, f64),
+                k = random::normal(random::fold_in(key, 1), rhs, f64);
+    ConvGeneralDilatedOptions o{.padding = Padding(sides),
+                                .rhs_dilation = PerAxis(rhs_dilation),
+                                .feature_group_count = groups};
+    const auto with_zeros = [&](const Array& x, const Array& k) {
+      const Dims none = Dims::filled(axes + 2, 0);
+      return sin(conv_general_dilated(detail::lax::pad(x, detail::literal(f64, 0), none, none, interior), k, o));
+    };
+    const auto dilated = [&](const Array& x, const Array& k) {
+      ConvGeneralDilatedOptions of = o;
+      of.lhs_dilation = PerAxis(dilation);
+      return sin(conv_general_dilated(x, k, of));
+    };
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const auto expect_near = [](const Array& got, const Array& want) {
+      ASSERT_EQ(got.shape(), want.shape());
+      EXPECT_TRUE(allclose(got, want, {.rtol = 1e-10, .atol = 1e-10}).item<bool>());
+    };
+    expect_near(dilated(x, k), with_zeros(x, k));
+    const auto derivatives = [&](const auto& f) {
+      return grad([&](const std::pair<Array, Array>& a) { return sum(square(f(a.first, a.second))); })(
+          std::pair{x, k});
+    };
+    const auto got = derivatives(dilated), want = derivatives(with_zeros);
+    expect_near(got.first, want.first);
+    expect_near(got.second, want.second);
+    expect_near(jit(dilated)(x, k), with_zeros(x, k));
   }
 }
 

@@ -17,6 +17,11 @@ struct ConvolutionSteps {
 /// [batch, n, sizes…, groups, features]: sums over the window and the channels. What is outside of x is 0.
 Array convolution(const Array& x, const Array& kernel, const ConvolutionSteps& steps, Loc loc = Loc::here());
 
+/// Its transpose: kernel with y [batch, n, spatial…, groups, features] → x [batch, n, sizes…, groups,
+/// channels], the gradient by x of the product of y and their convolution with the same steps.
+Array transposed_convolution(const Array& kernel, const Array& y, const ConvolutionSteps& steps,
+                             Loc loc = Loc::here());
+
 /// The greatest number of spatial axes that `convolution` takes.
 constexpr std::size_t most_convolution_axes = 3;
 
