@@ -89,22 +89,16 @@ std::vector<Array> interpret(const GraphPart& part, std::span<const Array> value
   return interpret(*part.graph, inputs);
 }
 
-namespace {
-std::vector<ValueId> inputs_of(const Graph& graph) {
+GraphRef with_values_given(const Graph& graph, std::span<const ValueId> given,
+                           std::span<const ValueId> outputs) {
   std::vector<ValueId> inputs(graph.input_count());
   std::iota(inputs.begin(), inputs.end(), ValueId{0});
-  return inputs;
-}
-}  // namespace
-
-GraphRef with_values_given(const Graph& graph, std::span<const ValueId> given) {
-  std::vector<ValueId> inputs = inputs_of(graph);
   inputs.insert(inputs.end(), given.begin(), given.end());
-  return extract(graph, graph.outputs(), inputs, graph.eqns());
+  return extract(graph, outputs, inputs, graph.eqns());
 }
 
 GraphRef with_outputs(const Graph& graph, std::span<const ValueId> outputs) {
-  return extract(graph, outputs, inputs_of(graph), graph.eqns());
+  return with_values_given(graph, {}, outputs);
 }
 
 GraphRef with_outputs(const Graph& graph, const std::vector<bool>& marked) {

@@ -79,8 +79,10 @@ GraphPart extract(const Graph& graph, std::span<const ValueId> outputs, const st
 /// Runs a part. `values`: by value of the graph, those at least that the part reads.
 std::vector<Array> interpret(const GraphPart& part, std::span<const Array> values);
 
-/// The graph that takes the values `given` as further inputs, after its own, and does not compute them.
-GraphRef with_values_given(const Graph& graph, std::span<const ValueId> given);
+/// The graph that takes the values `given` as further inputs, after its own, and does not compute them, with
+/// these outputs.
+GraphRef with_values_given(const Graph& graph, std::span<const ValueId> given,
+                           std::span<const ValueId> outputs);
 
 /// The graph with other outputs, and without what only the old ones needed; with those of its own outputs
 /// that are marked.

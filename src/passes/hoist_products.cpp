@@ -90,7 +90,7 @@ void add_scan(GraphBuilder& builder, GraphCopy& copy, const Graph& graph, const 
     const std::span<const ValueId> of = loop.body->operands(*p.eqn);
     results.push_back(product_of_all(builder, p, operands[p.entry], operands[of[p.entry_first ? 1 : 0]]));
   }
-  scan.body = with_values_given(*loop.body, given);
+  scan.body = with_values_given(*loop.body, given, loop.body->outputs());
   operands.insert(operands.end(), results.begin(), results.end());
   builder.append(*e.op, make_params(scan), operands, made, e.loc);
   for (std::uint32_t r = 0; r < e.result_count; ++r) copy[e.first_result + r] = made[r];

@@ -9,13 +9,13 @@
 #include "passes/error_sites.hpp"
 #include "passes/fuse_loops.hpp"
 #include "passes/group_error_checks.hpp"
-#include "passes/hoist_elements.hpp"
 #include "passes/hoist_invariants.hpp"
 #include "passes/hoist_products.hpp"
 #include "passes/inline_calls.hpp"
 #include "passes/join_pads.hpp"
 #include "passes/join_updates.hpp"
 #include "passes/keep_views.hpp"
+#include "passes/lift_elements.hpp"
 #include "passes/lift_numbers.hpp"
 #include "passes/lift_repeats.hpp"
 #include "passes/loop_dce.hpp"
@@ -63,8 +63,8 @@ constexpr Pass table[] = {
     {"lift_numbers", lift_numbers},
     // Products of single entries become one product of all. After what is constant in a loop is known.
     {"hoist_products", hoist_products},
-    // So do long computations of single numbers.
-    {"hoist_elements", hoist_elements},
+    // Long computations of single numbers are made for all iterations, before or after the loop.
+    {"lift_elements", lift_elements},
     // Products come in the order of axes in which they are read.
     {"turn_products", turn_products},
     // Arrays that are replaced in large part are put together,

@@ -1,6 +1,6 @@
-// Long computations of a loop's entries are made for all of them before it, with the same bits.
+// Long computations of a loop's entries are made before it, those of its records after it, with the same bits.
 
-#include "passes/hoist_elements.hpp"
+#include "passes/lift_elements.hpp"
 
 #include "ir/loop.hpp"
 #include "passes/checked_pass.hpp"
@@ -8,7 +8,7 @@
 namespace apsis::detail {
 namespace {
 
-GraphRef checked(std::string_view text) { return checked_pass(hoist_elements, text); }
+GraphRef checked(std::string_view text) { return checked_pass(lift_elements, text); }
 
 /// How many equations of the op the first loop's body has.
 int in_loop(const Graph& graph, std::string_view name) {
@@ -20,10 +20,10 @@ int in_loop(const Graph& graph, std::string_view name) {
 
 void expect_left(std::string_view text) {
   const GraphRef given = parse_graph(text);
-  EXPECT_EQ(hoist_elements(*given).get(), given.get()) << text;
+  EXPECT_EQ(lift_elements(*given).get(), given.get()) << text;
 }
 
-TEST(HoistElements, OfNumbers) {
+TEST(LiftElements, OfNumbers) {
   const GraphRef made = checked(R"((v0: f64[], v1: f64[], v2: f64[40], v3: f64[40]) {
     v4: f64[], v5: f64[40], v6: f64[40] = scan{consts=1, carries=1, length=40, reverse=true, body=(v0: f64[], v1: f64[], v2: f64[], v3: f64[]) {
       v4: f64[] = mul(v2, v0)
@@ -44,7 +44,7 @@ TEST(HoistElements, OfNumbers) {
   EXPECT_EQ(in_loop(*made, "mul"), 2) << to_string(*made);
 }
 
-TEST(HoistElements, OfPartsOfRows) {
+TEST(LiftElements, OfPartsOfRows) {
   const GraphRef made = checked(R"((v0: f32[3], v1: f32[3], v2: f32[20,6]) {
     v3: f32[3], v4: f32[20,2] = scan{consts=1, carries=1, length=20, reverse=false, body=(v0: f32[3], v1: f32[3], v2: f32[6]) {
       v3: f32[3] = slice{start=[1], limit=[6], stride=[2]}(v2)
@@ -66,7 +66,56 @@ TEST(HoistElements, OfPartsOfRows) {
   for (const char* op : {"tanh", "sin"}) EXPECT_EQ(in_loop(*made, op), 0) << to_string(*made);
 }
 
-TEST(HoistElements, InRegions) {
+/// How many arrays the first loop records.
+std::size_t records(const Graph& graph) {
+  for (const Eqn& e : graph.eqns())
+    if (is_loop(e)) return e.result_count - Loop(e).carries;
+  return 0;
+}
+
+TEST(LiftElements, OfRecords) {
+  const GraphRef made = checked(R"((v0: f64[], v1: f64[], v2: f64[40]) {
+    v3: f64[], v4: f64[40], v5: f64[40], v6: f64[40] = scan{consts=1, carries=1, length=40, reverse=false, body=(v0: f64[], v1: f64[], v2: f64[]) {
+      v3: f64[] = mul(v1, v0)
+      v4: f64[] = add(v3, v2)
+      v5: f64[] = mul(v4, v4)
+      v6: f64[] = log1p(v5)
+      v7: f64[] = mul(v2, v2)
+      v8: f64[] = atan2(v7, v5)
+      v9: f64[] = fma(v6, v0, v8)
+      v10: f64[] = neg(v9)
+      return v4, v10, v4, v6
+    }}(v0, v1, v2)
+    return v3, v4, v5, v6
+  })");
+  for (const char* op : {"log1p", "atan2", "neg"}) {
+    EXPECT_EQ(in_loop(*made, op), 0) << to_string(*made);
+    EXPECT_EQ(count_ops(*made, op), 1) << to_string(*made);
+  }
+  EXPECT_EQ(records(*made), 2u) << to_string(*made);  // the carry, and its square
+}
+
+// What the carry needs stays, and what is recorded of it is recorded.
+TEST(LiftElements, OfSomeRecords) {
+  const GraphRef made = checked(R"((v0: f32[2], v1: f32[30,2]) {
+    v2: f32[2], v3: f32[30,2], v4: f32[30] = scan{consts=0, carries=1, length=30, reverse=true, body=(v0: f32[2], v1: f32[2]) {
+      v2: f32[2] = tanh(v0)
+      v3: f32[2] = add(v2, v1)
+      v4: f32[2] = exp(v2)
+      v5: f32[2] = sin(v1)
+      v6: f32[2] = mul(v4, v5)
+      v7: f32[1] = slice{start=[1], limit=[2], stride=[1]}(v6)
+      v8: f32[] = reshape{shape=[]}(v7)
+      return v3, v6, v8
+    }}(v0, v1)
+    return v2, v3, v4
+  })");
+  EXPECT_EQ(in_loop(*made, "tanh"), 1) << to_string(*made);
+  for (const char* op : {"exp", "sin", "slice"}) EXPECT_EQ(in_loop(*made, op), 0) << to_string(*made);
+  EXPECT_EQ(records(*made), 1u) << to_string(*made);
+}
+
+TEST(LiftElements, InRegions) {
   const GraphRef made = checked(R"((v0: f64[30,20], v1: f64[]) {
     v2: f64[], v3: f64[30] = scan{consts=0, carries=1, length=30, reverse=false, body=(v0: f64[], v1: f64[20]) {
       v2: f64[], v3: f64[20] = scan{consts=0, carries=1, length=20, reverse=false, body=(v0: f64[], v1: f64[]) {
@@ -81,7 +130,7 @@ TEST(HoistElements, InRegions) {
   EXPECT_EQ(in_loop(*Loop(made->eqns()[0]).body, "sin"), 0) << to_string(*made);
 }
 
-TEST(HoistElements, LeavesOthers) {
+TEST(LiftElements, LeavesOthers) {
   // What is short; of the carry; of larger entries; in few iterations; by lane.
   expect_left(R"((v0: f64[], v1: f64[40]) {
     v2: f64[] = scan{consts=0, carries=1, length=40, reverse=false, body=(v0: f64[], v1: f64[]) {
