@@ -54,8 +54,8 @@ std::vector<Of> origins(const Loop& loop) {
   return of;
 }
 
-/// What a body leaves to vectors: equations whose results it reads as further entries, and those whose results
-/// it only records.
+/// What a body leaves to vectors: equations whose results it reads as further entries, and those whose
+/// results it only records.
 struct Choice {
   std::vector<Of> of;           // by value
   Flags moved, late;            // by value: made before the loop, and after it
@@ -175,16 +175,18 @@ class Choosing {
   Choice choice_;
 };
 
-Choice choose(const Loop& loop) {
-  return loop.length < fewest_iterations ? Choice() : Choosing(loop).run();
-}
+Choice choose(const Loop& loop) { return loop.length < fewest_iterations ? Choice() : Choosing(loop).run(); }
 
 /// Equations of a body written for all entries: values of entries, and what is recorded, get an axis of
 /// iterations, the first one.
 class OfAllEntries {
  public:
   OfAllEntries(GraphBuilder& builder, const Loop& loop, std::vector<Of> of, std::span<const ValueId> operands)
-      : builder_(builder), body_(*loop.body), length_(loop.length), of_(std::move(of)), copy_(builder, body_) {
+      : builder_(builder),
+        body_(*loop.body),
+        length_(loop.length),
+        of_(std::move(of)),
+        copy_(builder, body_) {
     for (ValueId v = 0; v < body_.input_count(); ++v)
       if (of_[v] != Of::Other) copy_[v] = operands[v];
   }
@@ -221,7 +223,8 @@ class OfAllEntries {
       p.stride.insert(0, 1);
       return make_params(p);
     }
-    if (e.op == &reshape_op) return make_params(ReshapeParams{after_length(e.params.as<ReshapeParams>().shape)});
+    if (e.op == &reshape_op)
+      return make_params(ReshapeParams{after_length(e.params.as<ReshapeParams>().shape)});
     if (e.op == &broadcast_in_dim_op) {
       BroadcastParams p = e.params.as<BroadcastParams>();
       p.shape = after_length(p.shape);
@@ -250,7 +253,8 @@ void add_scan(GraphBuilder& builder, GraphCopy& copy, const Graph& graph, const 
   OfAllEntries all(builder, loop, choice.of, operands);
   const auto write = [&](bool late) {
     for (std::size_t i = 0; i < body.eqns().size(); ++i)
-      if (choice.outside[i] && (choice.late[body.eqns()[i].first_result] != 0) == late) all.add(body.eqns()[i]);
+      if (choice.outside[i] && (choice.late[body.eqns()[i].first_result] != 0) == late)
+        all.add(body.eqns()[i]);
   };
   write(false);
   for (ValueId v : choice.given) operands.push_back(all[v]);

@@ -17,13 +17,14 @@ ValueId elements_of(const Graph& graph, const Eqn& e) {
   return e.op->updates >= 0 ? graph.operands(e)[static_cast<std::size_t>(e.op->written)] : e.first_result;
 }
 
-/// Whether each index vector means one element, and all axes of the elements are those of the indices.
+/// Whether each index vector means one element, and all long axes of the elements are those of the indices.
 bool means_elements(const Graph& graph, const Eqn& e) {
   constexpr std::int64_t few = 32;  // elements, which are written out
   if (!e.op->places) return false;
   const GatherParams& p = e.op->places(e.params);
   const Aval& array = graph.aval(graph.operands(e)[0]);
-  return p.offset_dims.empty() && graph.aval(elements_of(graph, e)).size() > few && array.size() > 0 &&
+  const bool only_indices = p.offset_dims.empty() || (e.op->updates < 0 && p.operand_batching_dims.empty());
+  return only_indices && graph.aval(elements_of(graph, e)).size() > few && array.size() > 0 &&
          !is_complex(array.dtype()) && p.collapsed_slice_dims.size() + p.operand_batching_dims.size() > 0 &&
          std::ranges::all_of(p.slice_sizes, [](std::int64_t n) { return n == 1; });
 }

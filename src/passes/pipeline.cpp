@@ -20,6 +20,7 @@
 #include "passes/lift_repeats.hpp"
 #include "passes/loop_dce.hpp"
 #include "passes/pick_elements.hpp"
+#include "passes/push_gathers.hpp"
 #include "passes/push_pads.hpp"
 #include "passes/push_slices.hpp"
 #include "passes/share_repeats.hpp"
@@ -81,6 +82,8 @@ constexpr Pass table[] = {
     // What is read at several concatenations is computed part by part, of slices, and of arrays of which
     // slices are read no more than these is made.
     {"take_joins_apart", take_joins_apart},
+    // Of what few rows are gathered of, no more is computed. After slices of rows are gathered.
+    {"push_gathers", push_gathers},
     // Of what is padded and added up, products with numbers become part of the sum. After sums are cropped.
     {"push_pads", push_pads},
     // Places of extrema become part of loops, too. After slices are pushed: the entries are slices.

@@ -10,6 +10,7 @@
 #include "ops/view_params.hpp"
 #include "passes/analysis/cost.hpp"
 #include "passes/analysis/fusible.hpp"
+#include "passes/analysis/gathered_rows.hpp"
 #include "passes/analysis/repeated_number.hpp"
 
 namespace apsis::detail {
@@ -68,6 +69,7 @@ std::optional<Part> taken_by(const Graph& graph, const Eqn& e) {
 bool is_slice(const Graph& graph, const Eqn& e) { return taken_by(graph, e).has_value(); }
 bool is_concatenation(const Eqn& e) { return e.op->joins; }
 bool is_pad(const Eqn& e) { return e.op == &pad_op; }
+bool is_gather(const Eqn& e) { return e.op == &gather_op; }
 
 /// A part of the result of an op: most often the same op, with other parameters, of parts of operands.
 struct PartOfResult {
@@ -128,6 +130,8 @@ class Pushing {
   PartOfResult part_of_concatenated(const Eqn& e, const Part& part) const;
   PartOfResult part_of_padded(const Eqn& e, const Part& part) const;
   PartOfResult part_of_view(const Eqn& e, const Part& part) const;
+  PartOfResult part_of_gathered(const Eqn& e, const Part& part) const;
+  bool has_gathered_parts(const Eqn& e) const;
   ValueId made_part(ValueId v, const Part& part);
 
   const Graph& graph_;
@@ -164,6 +168,7 @@ bool Pushing::has_parts(const Eqn& e) const {
       break;
   }
   if (is_concatenation(e)) return true;
+  if (is_gather(e)) return has_gathered_parts(e);
   if (is_pad(e)) {
     const auto weak = aval(e.first_result).weak();
     return std::ranges::all_of(e.params.as<PadParams>().interior, [](std::int64_t n) { return n == 0; }) &&
@@ -374,7 +379,40 @@ PartOfResult Pushing::part_of_view(const Eqn& e, const Part& part) const {
   return {e.op, e.params, {{0, of}}};
 }
 
+/// Parts of rows are rows of a part of the array. Columns of it are read where they are; others are brought
+/// together first, which must not take longer than to read the rows.
+bool Pushing::has_gathered_parts(const Eqn& e) const {
+  const std::optional<Dims> axes = axes_of_rows(graph_, e);
+  if (!axes) return false;
+  const auto is_column = [&](const Part& part) {
+    for (std::size_t d = 0; d < axes->size(); ++d)
+      if ((*axes)[d] >= 0 && length(part, d) != 1) return false;
+    return true;
+  };
+  return aval(graph_.operands(e)[0]).size() <= aval(e.first_result).size() ||
+         std::ranges::all_of(wanted_[e.first_result].parts, is_column);
+}
+
+PartOfResult Pushing::part_of_gathered(const Eqn& e, const Part& part) const {
+  const Dims axes = *axes_of_rows(graph_, e);
+  GatherParams p = e.params.as<GatherParams>();
+  Part rows = whole_of(aval(graph_.operands(e)[0]).shape()),
+       indices = whole_of(aval(graph_.operands(e)[1]).shape());
+  std::size_t next = 0;
+  for (std::size_t d = 0; d < axes.size(); ++d) {
+    if (axes[d] < 0) {
+      copy_axis(indices, next++, part, d);
+      continue;
+    }
+    const auto axis = static_cast<std::size_t>(axes[d]);
+    copy_axis(rows, axis, part, d);
+    p.slice_sizes[axis] = length(part, d);
+  }
+  return {e.op, make_params(p), {{0, rows}, {1, indices}}};
+}
+
 PartOfResult Pushing::part_of(const Eqn& e, const Part& part) const {
+  if (is_gather(e)) return part_of_gathered(e, part);
   if (is_concatenation(e)) return part_of_concatenated(e, part);
   if (is_pad(e)) return part_of_padded(e, part);
   if (e.op->view_kind == ViewKind::Reshaped)

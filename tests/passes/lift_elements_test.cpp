@@ -1,4 +1,5 @@
-// Long computations of a loop's entries are made before it, those of its records after it, with the same bits.
+// Long computations of a loop's entries are made before it, those of its records after it, with the same
+// bits.
 
 #include "passes/lift_elements.hpp"
 

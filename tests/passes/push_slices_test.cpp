@@ -157,6 +157,29 @@ TEST(PushSlices, ThroughViews) {
   }
 }
 
+// Columns of rows that are gathered are gathered of the column, other parts of a table that is not larger.
+TEST(PushSlices, OfGatheredRows) {
+  const auto program = [](const char* rows, const char* part) {
+    return std::string("(v0: f64[") + rows +
+           ",8], v1: i64[40,1]) {\n  v2: f64[40,8] = gather{offset_dims=[1], "
+           "collapsed_slice_dims=[0], start_index_map=[0], operand_batching_dims=[], "
+           "start_indices_batching_dims=[], "
+           "slice_sizes=[1, 8], mode=0}(v0, v1)\n  v3: f64[40,1] = slice{start=[0, 5], limit=[40, 6], "
+           "stride=[1, 1]}(v2)\n  "
+           "v4: f64[20," +
+           part + "] = slice{start=[1, 0], limit=[40, " + part + "], stride=[2, 1]}(v2)\n  return v3, v4\n}";
+  };
+  const auto gathered = [](const Graph& graph) {
+    std::int64_t elements = 0;
+    for (const Eqn& e : graph.eqns())
+      if (e.op->name == std::string_view("gather")) elements += graph.aval(e.first_result).size();
+    return elements;
+  };
+  EXPECT_EQ(gathered(*checked(program("30", "3"))), 40 + 60);
+  EXPECT_EQ(gathered(*checked(program("3000", "1"))), 40 + 20);
+  EXPECT_EQ(gathered(*checked(program("3000", "3"))), 320);
+}
+
 TEST(PushSlices, IsNotMoreWork) {
   // A stencil, whose slices have most elements in common; and an array that is read as a whole.
   const GraphRef stencil = checked(R"((v0: f64[100]) {
