@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <string>
+#include <tuple>
 
 #include "apsis/base/named_scope.hpp"
 #include "ir/copy.hpp"
@@ -12,9 +14,8 @@
 namespace apsis::detail {
 namespace {
 
-bool gathers_rows(const Graph& graph, const Eqn& e) {
-  return e.op == &gather_op && e.params.as<GatherParams>().mode == OutOfBounds::Clip &&
-         axes_of_rows(graph, e);
+bool is_clipped_gather(const Eqn& e) {
+  return e.op == &gather_op && e.params.as<GatherParams>().mode == OutOfBounds::Clip;
 }
 
 class Pushing {
@@ -26,9 +27,14 @@ class Pushing {
   GraphRef run();
 
  private:
+  /// A gather of a value, or of what is made of it, as an array of this shape.
+  struct Reader {
+    const Eqn* gather;
+    Shape as;
+  };
   struct Wanted {
     bool whole = false, apart = false;  // apart: computed for each gather
-    std::vector<const Eqn*> gathers;    // of it, or of what is made of it
+    std::vector<Reader> readers;
   };
 
   bool is_by_element(const Eqn& e) const {
@@ -36,7 +42,8 @@ class Pushing {
            fusible(graph_, e);
   }
   bool comes_apart(const Eqn& e) const;
-  ValueId made(ValueId v, const Eqn& gather);
+  bool is_repeated_row(ValueId v) const;
+  ValueId made(ValueId v, const Reader& reader);
   ValueId gathered(ValueId from, GatherParams p, const Eqn& gather);
   ValueId of_repeated(const Eqn& e, const Eqn& gather);
   ValueId of_part(const Eqn& e, const Eqn& gather);
@@ -46,7 +53,7 @@ class Pushing {
   std::vector<Wanted> wanted_;  // by value
   GraphBuilder builder_;
   GraphCopy copy_{builder_, graph_};
-  std::map<std::pair<ValueId, const Eqn*>, ValueId> made_;
+  std::map<std::tuple<ValueId, const Eqn*, std::string>, ValueId> made_;  // the text of the shape
 };
 
 /// Whether source axes of a broadcast that gathers index are there as they are, or not at all.
@@ -75,22 +82,40 @@ bool is_part_of_rows(const Graph& graph, const Eqn& e, const Eqn& gather) {
   return std::ranges::any_of(p.slice_sizes, [](std::int64_t n) { return n != 1; });
 }
 
+/// Whether a value repeats an array, not a number.
+bool Pushing::is_repeated_row(ValueId v) const {
+  const Eqn* e = graph_.definition(v);
+  return e && e->op->view_kind == ViewKind::Repeated && graph_.aval(graph_.operands(*e)[0]).rank() > 0;
+}
+
 bool Pushing::comes_apart(const Eqn& e) const {
   if (e.result_count != 1) return false;
   const Wanted& wanted = wanted_[e.first_result];
-  if (wanted.whole || wanted.gathers.empty()) return false;
-  const auto each = [&](const auto& holds) {
-    return std::ranges::all_of(wanted.gathers, [&](const Eqn* g) { return holds(graph_, e, *g); });
-  };
-  const std::int64_t size = graph_.aval(e.first_result).size();
+  if (wanted.whole || wanted.readers.empty()) return false;
+  const Shape& shape = graph_.aval(e.first_result).shape();
+  bool reshaped = false, rows = true;
   std::int64_t elements = 0;
-  for (const Eqn* g : wanted.gathers) elements += graph_.aval(g->first_result).size();
-  if (e.op->view_kind == ViewKind::Part && size > 0)
-    elements *= graph_.aval(graph_.operands(e)[0]).size() / size;
-  if (2 * elements > size) return false;
-  if (e.op->view_kind == ViewKind::Repeated) return each(is_along_rows);
-  if (e.op->view_kind == ViewKind::Part) return each(is_part_of_rows);
-  return e.op->view_kind == ViewKind::Permuted || is_by_element(e);
+  for (const Reader& reader : wanted.readers) {
+    elements += graph_.aval(reader.gather->first_result).size();
+    reshaped |= reader.as != shape;
+    rows = rows && axes_of_rows(graph_, *reader.gather);
+  }
+  const auto each = [&](const auto& holds) {
+    return rows && !reshaped && std::ranges::all_of(wanted.readers, [&](const Reader& reader) {
+             return holds(graph_, e, *reader.gather);
+           });
+  };
+  const ViewKind view = e.op->view_kind;
+  if (view == ViewKind::Part && shape.product() > 0)
+    elements *= graph_.aval(graph_.operands(e)[0]).size() / shape.product();
+  if (2 * elements > shape.product()) return false;
+  if (view == ViewKind::Repeated && !is_repeated_row(e.first_result)) return true;
+  if (view == ViewKind::Repeated) return each(is_along_rows);
+  if (view == ViewKind::Part) return each(is_part_of_rows);
+  if (view == ViewKind::Permuted) return rows && !reshaped;
+  if (view == ViewKind::Reshaped) return true;
+  const auto repeated = [&](ValueId v) { return is_repeated_row(v); };
+  return is_by_element(e) && ((rows && !reshaped) || std::ranges::none_of(graph_.operands(e), repeated));
 }
 
 bool Pushing::plan() {
@@ -99,21 +124,25 @@ bool Pushing::plan() {
   const auto eqns = graph_.eqns();
   for (auto e = eqns.rbegin(); e != eqns.rend(); ++e) {
     const auto operands = graph_.operands(*e);
-    if (gathers_rows(graph_, *e)) {
-      wanted_[operands[0]].gathers.push_back(&*e);
+    if (is_clipped_gather(*e)) {
+      wanted_[operands[0]].readers.push_back({&*e, graph_.aval(operands[0]).shape()});
       wanted_[operands[1]].whole = true;
-    } else if (comes_apart(*e)) {
-      Wanted& wanted = wanted_[e->first_result];
-      wanted.apart = true;
-      any |= e->op->view_kind != ViewKind::Repeated;
-      const bool moved = e->op->view_kind == ViewKind::Part || e->op->view_kind == ViewKind::Permuted;
-      for (ValueId v : operands)
-        if (moved)
-          wanted_[v].whole = true;
-        else
-          wanted_[v].gathers.insert(wanted_[v].gathers.end(), wanted.gathers.begin(), wanted.gathers.end());
-    } else {
-      for (ValueId v : operands) wanted_[v].whole = true;
+      continue;
+    }
+    const bool apart = comes_apart(*e);
+    const ViewKind view = e->op->view_kind;
+    const bool moved = view == ViewKind::Part || view == ViewKind::Permuted || view == ViewKind::Repeated;
+    if (apart) {
+      wanted_[e->first_result].apart = true;
+      any |= view != ViewKind::Repeated && view != ViewKind::Reshaped;
+    }
+    for (ValueId v : operands) {
+      if (!apart || moved) {
+        wanted_[v].whole = true;
+        continue;
+      }
+      const auto& readers = wanted_[e->first_result].readers;
+      wanted_[v].readers.insert(wanted_[v].readers.end(), readers.begin(), readers.end());
     }
   }
   return any;
@@ -177,11 +206,15 @@ ValueId Pushing::of_permuted(const Eqn& e, const Eqn& gather) {
 /// Rows of a broadcast are rows of its source, or the source, repeated.
 ValueId Pushing::of_repeated(const Eqn& e, const Eqn& gather) {
   const auto& repeated = e.params.as<BroadcastParams>();
-  GatherParams p = gather.params.as<GatherParams>();
-  const Dims axes = *axes_of_rows(graph_, gather);
   const ValueId source = graph_.operands(e)[0], indices = graph_.operands(gather)[1];
   const Shape& from = graph_.aval(source).shape();
   BroadcastParams all{graph_.aval(gather.first_result).shape(), {}};
+  if (from.empty()) {
+    const ValueId number = copy_[source];
+    return append1(builder_, broadcast_in_dim_op, make_params(all), {&number, 1}, gather.loc);
+  }
+  GatherParams p = gather.params.as<GatherParams>();
+  const Dims axes = *axes_of_rows(graph_, gather);
   // By axis of the source: where the result of the gather has it.
   const auto place_of = [&](std::int64_t axis) {
     return static_cast<std::int64_t>(std::ranges::find(axes, axis) - axes.begin());
@@ -229,18 +262,25 @@ ValueId Pushing::of_repeated(const Eqn& e, const Eqn& gather) {
 }
 
 /// What a gather takes of a value.
-ValueId Pushing::made(ValueId v, const Eqn& gather) {
-  const auto [known, is_new] = made_.try_emplace({v, &gather}, 0);
+ValueId Pushing::made(ValueId v, const Reader& reader) {
+  const Eqn& gather = *reader.gather;
+  const auto [known, is_new] = made_.try_emplace({v, &gather, to_string(reader.as)}, 0);
   if (!is_new) return known->second;
   ValueId& result = known->second;
-  if (!wanted_[v].apart) return result = gathered(v, gather.params.as<GatherParams>(), gather);
+  if (!wanted_[v].apart) {
+    ValueId of[] = {copy_[v], copy_[graph_.operands(gather)[1]]};
+    if (graph_.aval(v).shape() != reader.as)
+      of[0] = append1(builder_, reshape_op, make_params(ReshapeParams{reader.as}), {of, 1}, gather.loc);
+    return result = append1(builder_, gather_op, gather.params, of, gather.loc);
+  }
   const Eqn& e = *graph_.definition(v);
   const ScopeOf scope(e.scope);
   if (e.op->view_kind == ViewKind::Repeated) return result = of_repeated(e, gather);
   if (e.op->view_kind == ViewKind::Part) return result = of_part(e, gather);
   if (e.op->view_kind == ViewKind::Permuted) return result = of_permuted(e, gather);
+  if (e.op->view_kind == ViewKind::Reshaped) return result = made(graph_.operands(e)[0], reader);
   std::vector<ValueId> operands;
-  for (ValueId o : graph_.operands(e)) operands.push_back(made(o, gather));
+  for (ValueId o : graph_.operands(e)) operands.push_back(made(o, reader));
   return result = append1(builder_, *e.op, e.params, operands, e.loc);
 }
 
@@ -248,8 +288,9 @@ GraphRef Pushing::run() {
   copy_.add_inputs();
   for (const Eqn& e : graph_.eqns()) {
     if (e.result_count == 1 && wanted_[e.first_result].apart) continue;
-    if (gathers_rows(graph_, e) && wanted_[graph_.operands(e)[0]].apart)
-      copy_[e.first_result] = made(graph_.operands(e)[0], e);
+    const ValueId from = e.operand_count > 0 ? graph_.operands(e)[0] : 0;
+    if (is_clipped_gather(e) && wanted_[from].apart)
+      copy_[e.first_result] = made(from, {&e, graph_.aval(from).shape()});
     else
       copy_.add(e);
   }
@@ -260,7 +301,7 @@ GraphRef Pushing::run() {
 
 GraphRef push_gathers(const Graph& graph) {
   GraphRef made(&graph);
-  if (std::ranges::any_of(graph.eqns(), [&](const Eqn& e) { return gathers_rows(graph, e); })) {
+  if (std::ranges::any_of(graph.eqns(), is_clipped_gather)) {
     Pushing pushing(graph);
     if (pushing.plan()) made = pushing.run();
   }

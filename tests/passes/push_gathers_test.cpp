@@ -74,6 +74,28 @@ TEST(PushGathers, AcrossRows) {
   EXPECT_EQ(made->eqns()[0].op->name, std::string_view("gather")) << to_string(*made);
 }
 
+// One element of each row; and rows of what has another shape where it is computed.
+TEST(PushGathers, OfElementsAndOfOtherShapes) {
+  const auto program = [](const std::string& more) {
+    return "(v0: f64[30,50], v1: i64[30,2,1], v2: i64[4,1], v3: f64[30]) {\n"
+           "  v4: f64[30,50] = exp(v0)\n  v5: f64[30,50] = broadcast_in_dim{shape=[30, 50], axes=[0]}(v3)\n"
+           "  v6: f64[30,50] = mul(v4, v4)\n  v7: f64[30,2] = gather{offset_dims=[], "
+           "collapsed_slice_dims=[1], start_index_map=[1], operand_batching_dims=[0], "
+           "start_indices_batching_dims=[0], slice_sizes=[1, 1], mode=0}(v6, v1)\n"
+           "  v8: f64[150,10] = reshape{shape=[150, 10]}(v4)\n  v9: f64[4,10] = " +
+           gather("v8", "v2", "1", "1, 10") + "\n" + more;
+  };
+  const GraphRef made = checked(program("  return v7, v9\n}"));
+  EXPECT_EQ(largest(*made), 60) << to_string(*made);
+  // A column that is repeated has no rows in another shape.
+  const GraphRef whole =
+      checked(program("  v10: f64[30,50] = sub(v6, v5)\n"
+                      "  v11: f64[150,10] = reshape{shape=[150, 10]}(v10)\n"
+                      "  v12: f64[4,10] = " +
+                      gather("v11", "v2", "1", "1, 10") + "\n  return v7, v9, v12\n}"));
+  EXPECT_EQ(largest(*whole), 1500) << to_string(*whole);
+}
+
 // Rows out of bounds that are filled; what is read as a whole, too; most of an array.
 TEST(PushGathers, LeavesOthers) {
   const auto program = [](const char* count, int mode, const char* more) {
