@@ -61,7 +61,11 @@ const Form table[] = {
 
     // Rules.
     ruled<[](auto f) {
-      return custom_jvp(f, [f](const Array& x, const Array& dx) { return jvp(f, x, dx); });
+      // A rule's array of its own is part of the program.
+      return custom_jvp(f, [f, one = array({1.})](const Array& x, const Array& dx) {
+        const auto [y, dy] = jvp(f, x, dx);
+        return std::pair{y, dy * astype(one[0], dy.dtype())};
+      });
     }>("custom_jvp", true, false),
     ruled<[](auto f) {
       return custom_jvp(
