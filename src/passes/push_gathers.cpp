@@ -31,6 +31,7 @@ class Pushing {
   struct Reader {
     const Eqn* gather;
     Shape as;
+    friend bool operator==(const Reader&, const Reader&) = default;
   };
   struct Wanted {
     bool whole = false, apart = false;  // apart: computed for each gather
@@ -41,6 +42,7 @@ class Pushing {
     return e.op->kind == OpKind::Elementwise && e.result_count == 1 && e.operand_count > 0 &&
            fusible(graph_, e);
   }
+  void read(ValueId v, const Reader& reader);
   bool comes_apart(const Eqn& e) const;
   bool is_repeated_row(ValueId v) const;
   ValueId made(ValueId v, const Reader& reader);
@@ -55,6 +57,12 @@ class Pushing {
   GraphCopy copy_{builder_, graph_};
   std::map<std::tuple<ValueId, const Eqn*, std::string>, ValueId> made_;  // the text of the shape
 };
+
+/// Once for each reader, however many ways lead from it to the value.
+void Pushing::read(ValueId v, const Reader& reader) {
+  auto& readers = wanted_[v].readers;
+  if (std::ranges::find(readers, reader) == readers.end()) readers.push_back(reader);
+}
 
 /// Whether source axes of a broadcast that gathers index are there as they are, or not at all.
 bool is_along_rows(const Graph& graph, const Eqn& e, const Eqn& gather) {
@@ -125,7 +133,7 @@ bool Pushing::plan() {
   for (auto e = eqns.rbegin(); e != eqns.rend(); ++e) {
     const auto operands = graph_.operands(*e);
     if (is_clipped_gather(*e)) {
-      wanted_[operands[0]].readers.push_back({&*e, graph_.aval(operands[0]).shape()});
+      read(operands[0], {&*e, graph_.aval(operands[0]).shape()});
       wanted_[operands[1]].whole = true;
       continue;
     }
@@ -137,12 +145,10 @@ bool Pushing::plan() {
       any |= view != ViewKind::Repeated && view != ViewKind::Reshaped;
     }
     for (ValueId v : operands) {
-      if (!apart || moved) {
+      if (!apart || moved)
         wanted_[v].whole = true;
-        continue;
-      }
-      const auto& readers = wanted_[e->first_result].readers;
-      wanted_[v].readers.insert(wanted_[v].readers.end(), readers.begin(), readers.end());
+      else
+        for (const Reader& reader : wanted_[e->first_result].readers) read(v, reader);
     }
   }
   return any;

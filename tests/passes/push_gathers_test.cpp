@@ -53,6 +53,18 @@ TEST(PushGathers, OfSeveralGathers) {
   EXPECT_EQ(largest(*made), 60) << to_string(*made);
 }
 
+// Each square reads the one before twice: it is computed once for the gather all the same.
+TEST(PushGathers, OfAValueThatIsReadTwice) {
+  std::string text = "(v0: f64[4000], v1: i64[1,1]) {\n  v2: f64[4000] = sin(v0)\n";
+  for (int v = 3; v < 43; ++v)
+    text += "  v" + std::to_string(v) + ": f64[4000] = mul(v" + std::to_string(v - 1) + ", v" +
+            std::to_string(v - 1) + ")\n";
+  const GraphRef made =
+      checked(text + "  v43: f64[1] = " + gather("v42", "v1", "", "1") + "\n  return v43\n}");
+  EXPECT_EQ(largest(*made), 1) << to_string(*made);
+  EXPECT_EQ(made->eqns().size(), 42u) << to_string(*made);
+}
+
 TEST(PushGathers, OfPartsOfRows) {
   const GraphRef made = checked(
       "(v0: f64[300,12], v1: i64[9,1]) {\n"
