@@ -2,10 +2,9 @@
 
 #include <algorithm>
 
-#include "ir/copy.hpp"
-#include "ir/loop.hpp"
 #include "ops/dot_params.hpp"
 #include "ops/view_params.hpp"
+#include "passes/with_scans.hpp"
 
 namespace apsis::detail {
 
@@ -77,48 +76,27 @@ ValueId product_of_all(GraphBuilder& builder, const EntryProduct& product, Value
   return first[0];
 }
 
-void add_scan(GraphBuilder& builder, GraphCopy& copy, const Graph& graph, const Eqn& e) {
-  const Params simple = map_regions(e.params, hoist_products);
-  ScanParams scan = simple.as<ScanParams>();
-  const Loop loop(scan);
-  const std::vector<EntryProduct> products = products_of_entries(loop);
-  if (products.empty()) return copy.add(e, simple);
+void add_scan(GraphBuilder& builder, GraphCopy& copy, const Graph& graph, const Eqn& e,
+              const std::vector<EntryProduct>& products) {
+  ScanParams scan = e.params.as<ScanParams>();
+  const Graph& body = *Loop(scan).body;
   std::vector<ValueId> operands = copy(graph.operands(e)), made(e.result_count);
   std::vector<ValueId> given, results;
   for (const EntryProduct& p : products) {
     given.push_back(p.eqn->first_result);
-    const std::span<const ValueId> of = loop.body->operands(*p.eqn);
+    const std::span<const ValueId> of = body.operands(*p.eqn);
     results.push_back(product_of_all(builder, p, operands[p.entry], operands[of[p.entry_first ? 1 : 0]]));
   }
-  scan.body = with_values_given(*loop.body, given, loop.body->outputs());
+  scan.body = with_values_given(body, given, body.outputs());
   operands.insert(operands.end(), results.begin(), results.end());
   builder.append(*e.op, make_params(scan), operands, made, e.loc);
   for (std::uint32_t r = 0; r < e.result_count; ++r) copy[e.first_result + r] = made[r];
 }
 
-/// Whether there is such a product, in regions too.
-bool has_product(const Graph& graph) {
-  return std::ranges::any_of(graph.eqns(), [](const Eqn& e) {
-    bool found = e.op->kind == OpKind::Scan && !products_of_entries(Loop(e)).empty();
-    each_region(e.params, [&](const Graph& region) { found = found || has_product(region); });
-    return found;
-  });
-}
-
 }  // namespace
 
 GraphRef hoist_products(const Graph& graph) {
-  if (!has_loop(graph) || !has_product(graph)) return GraphRef(&graph);
-  GraphBuilder builder;
-  GraphCopy copy(builder, graph);
-  copy.add_inputs();
-  for (const Eqn& e : graph.eqns()) {
-    if (e.op->kind == OpKind::Scan)
-      add_scan(builder, copy, graph, e);
-    else
-      copy.add(e, map_regions(e.params, hoist_products));
-  }
-  return builder.finish(copy.outputs());
+  return with_scans(*with_regions(graph, hoist_products), products_of_entries, add_scan);
 }
 
 }  // namespace apsis::detail

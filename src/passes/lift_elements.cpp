@@ -2,11 +2,10 @@
 
 #include <algorithm>
 
-#include "ir/copy.hpp"
-#include "ir/loop.hpp"
 #include "ops/view_params.hpp"
 #include "passes/analysis/cost.hpp"
 #include "passes/analysis/fusible.hpp"
+#include "passes/with_scans.hpp"
 
 namespace apsis::detail {
 namespace {
@@ -62,7 +61,7 @@ struct Choice {
   Flags outside;                // by equation: written outside of the loop
   std::vector<ValueId> given;   // to the loop: of those that are made before
   std::vector<ValueId> record;  // by the loop: what is made after it is made of
-  bool is_empty() const { return given.empty() && record.empty(); }
+  bool empty() const { return given.empty() && record.empty(); }
 };
 
 std::int64_t numbers_of(const Graph& body, std::span<const ValueId> values) {
@@ -91,7 +90,7 @@ class Choosing {
       choice_.moved.assign(choice_.moved.size(), 0);
       choice_.given.clear();
     }
-    if (!choice_.is_empty()) find_outside();
+    if (!choice_.empty()) find_outside();
     return std::move(choice_);
   }
 
@@ -242,12 +241,10 @@ class OfAllEntries {
   GraphCopy copy_;
 };
 
-void add_scan(GraphBuilder& builder, GraphCopy& copy, const Graph& graph, const Eqn& e) {
-  const Params simple = map_regions(e.params, lift_elements);
-  ScanParams scan = simple.as<ScanParams>();
+void add_scan(GraphBuilder& builder, GraphCopy& copy, const Graph& graph, const Eqn& e,
+              const Choice& choice) {
+  ScanParams scan = e.params.as<ScanParams>();
   const Loop loop(scan);
-  const Choice choice = choose(loop);
-  if (choice.is_empty()) return copy.add(e, simple);
   const Graph& body = *loop.body;
   std::vector<ValueId> operands = copy(graph.operands(e));
   OfAllEntries all(builder, loop, choice.of, operands);
@@ -276,30 +273,11 @@ void add_scan(GraphBuilder& builder, GraphCopy& copy, const Graph& graph, const 
     if (const ValueId v = body.outputs()[r]; choice.late[v]) copy[e.first_result + r] = all[v];
 }
 
-/// Whether something goes before a loop, in regions too.
-bool has_long_computation(const Graph& graph) {
-  return std::ranges::any_of(graph.eqns(), [](const Eqn& e) {
-    bool found = e.op->kind == OpKind::Scan && !choose(Loop(e)).is_empty();
-    if (e.op->kind != OpKind::MapLanes)
-      each_region(e.params, [&](const Graph& region) { found = found || has_long_computation(region); });
-    return found;
-  });
-}
-
 }  // namespace
 
 GraphRef lift_elements(const Graph& graph) {
-  if (!has_loop(graph) || !has_long_computation(graph)) return GraphRef(&graph);
-  GraphBuilder builder;
-  GraphCopy copy(builder, graph);
-  copy.add_inputs();
-  for (const Eqn& e : graph.eqns()) {
-    if (e.op->kind == OpKind::Scan)
-      add_scan(builder, copy, graph, e);
-    else
-      copy.add(e, e.op->kind == OpKind::MapLanes ? e.params : map_regions(e.params, lift_elements));
-  }
-  return builder.finish(copy.outputs());
+  const auto is_of_lanes = [](const Eqn& e) { return e.op->kind == OpKind::MapLanes; };
+  return with_scans(*with_regions(graph, lift_elements, is_of_lanes), choose, add_scan);
 }
 
 }  // namespace apsis::detail
