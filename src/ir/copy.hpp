@@ -92,20 +92,27 @@ GraphRef with_outputs(const Graph& graph, const std::vector<bool>& marked);
 /// The graph with other parameters of its equations, in their order.
 GraphRef with_params(const Graph& graph, std::span<const Params> params);
 
-/// The graph with `map(region)` in the place of each region, but for those of equations that `leaves` says so
+/// The graph with `map(region)`, or `map(region, equation)`, in the place of each region, but for those of equations that `leaves` says so
 /// of; itself if no region changes. What is called several times is mapped once.
 template <class Map, class Leaves>
 GraphRef with_regions(const Graph& graph, Map&& map, Leaves&& leaves) {
   bool changes = false;
   std::vector<Params> params;
   std::unordered_map<const Graph*, GraphRef> mapped;
-  const auto once = [&](const Graph& region) {
-    GraphRef& made = mapped[&region];
-    if (!made) made = map(region);
-    changes = changes || made.get() != &region;
-    return made;
-  };
-  for (const Eqn& e : graph.eqns()) params.push_back(leaves(e) ? e.params : map_regions(e.params, once));
+  for (const Eqn& e : graph.eqns()) {
+    const auto once = [&](const Graph& region) {
+      GraphRef& made = mapped[&region];
+      if (!made) {
+        if constexpr (std::is_invocable_v<Map&, const Graph&, const Eqn&>)
+          made = map(region, e);
+        else
+          made = map(region);
+      }
+      changes = changes || made.get() != &region;
+      return made;
+    };
+    params.push_back(leaves(e) ? e.params : map_regions(e.params, once));
+  }
   return changes ? with_params(graph, params) : GraphRef(&graph);
 }
 template <class Map>

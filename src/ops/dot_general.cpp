@@ -281,10 +281,11 @@ struct StridedMatrices {
   std::int64_t row_stride, column_stride;
 };
 
-/// The rows of a large product, or the elements of a row, in pieces for several threads. Each thread copies
-/// the right operand for itself, so pieces are not small.
+/// The rows of a large product, or its columns where there are more of these, in pieces for several threads.
+/// Each thread copies the other operand for itself, so pieces are not small.
 struct Pieces {
-  explicit Pieces(const DotSizes& s) : of_rows(s.m > 1), lines(of_rows ? s.m : s.n) {
+  explicit Pieces(const DotSizes& s)
+      : of_rows(s.m >= s.n), lines(of_rows ? s.m : s.n), unit(of_rows ? rows_of_tiles : columns_of_tiles) {
     constexpr std::int64_t reads_as_multiplications = 4;  // of a matrix that meets a vector
     const double all = static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k) *
                        static_cast<double>(std::min(s.m, s.n) == 1 ? reads_as_multiplications : 1);
@@ -295,9 +296,9 @@ struct Pieces {
     return std::min(lines, piece * ((lines + unit - 1) / unit) / count * unit);
   }
 
-  static constexpr std::int64_t unit = 84;  // whole tiles
+  static constexpr std::int64_t rows_of_tiles = 42, columns_of_tiles = 128;  // whole tiles of all kinds
   bool of_rows;
-  std::int64_t lines, count;
+  std::int64_t lines, unit, count;
   double operations;  // of a piece
 };
 
@@ -317,10 +318,10 @@ void multiply_large(const DotParams& p, const DotSizes& s, std::span<const Array
                        lines = pieces.first(piece + 1) - first;
     const MatrixOperand left = a.matrix(matrix), right = b.matrix(matrix);
     char* const part = result + (matrix * s.m * s.n + first * (pieces.of_rows ? s.n : 1)) * item;
-    if (pieces.of_rows)
-      matrix_product(out.dtype(), lines, s.n, s.k, at(left, first * left.row_stride, item), right, part);
-    else
-      matrix_product(out.dtype(), s.m, lines, s.k, left, at(right, first * right.column_stride, item), part);
+    const std::int64_t m = pieces.of_rows ? lines : s.m, n = pieces.of_rows ? s.n : lines;
+    matrix_product(out.dtype(), m, n, s.k, pieces.of_rows ? at(left, first * left.row_stride, item) : left,
+                   pieces.of_rows ? right : at(right, first * right.column_stride, item), part,
+                   m > 1 ? s.n : n);
   });
 }
 

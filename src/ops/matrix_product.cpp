@@ -70,7 +70,7 @@ bool copies_right(std::int64_t rows, std::int64_t height, const Strided<T>& b) {
 
 template <class T, class Element>
 void multiply_matrices(const Tiles<T>& tiles, std::int64_t m, std::int64_t n, std::int64_t k,
-                       Strided<Element> a, Strided<Element> b, T* c) {
+                       Strided<Element> a, Strided<Element> b, T* c, std::int64_t row) {
   const std::int64_t height = tiles.height, width = tiles.width;
   const std::int64_t most_steps = std::min(steps_at_once, k);
   constexpr bool converts = !std::is_same_v<T, Element>;
@@ -104,7 +104,7 @@ void multiply_matrices(const Tiles<T>& tiles, std::int64_t m, std::int64_t n, st
                 panel_of(right_copied(j), right + j * steps, width, b.at(k0, j0 + j), 1, b.row_stride);
             // The processor itself fetches what follows in a row, not the rows further on.
             const bool fetches = j == 0 && !copy_left && a.column_stride == 1 && a.row_stride == steps;
-            tiles.multiply({l.data, l.line, l.step, r.data, r.step, steps, c + (i0 + i) * n + j0 + j, n,
+            tiles.multiply({l.data, l.line, l.step, r.data, r.step, steps, c + (i0 + i) * row + j0 + j, row,
                             k0 > 0, wide, fetches ? l.data + 2 * height * steps : nullptr},
                            tall);
           }
@@ -199,7 +199,7 @@ void multiply_vectors(const Tiles<T>& tiles, std::int64_t k, const T* a, const T
 /// At most sum_group blocks.
 template <class T>
 void multiply_blocks(const Tiles<T>& tiles, std::int64_t m, std::int64_t n, std::int64_t k, Strided<T> a,
-                     Strided<T> b, T* c) {
+                     Strided<T> b, T* c, std::int64_t row) {
   if (m == 1 && n == 1 && a.column_stride == 1 && b.row_stride == 1)
     return multiply_vectors(tiles, k, a.data, b.data, c);
   if (n == 1 && a.column_stride == 1) return multiply_rows(tiles, m, k, a, b.data, b.row_stride, c);
@@ -210,13 +210,13 @@ void multiply_blocks(const Tiles<T>& tiles, std::int64_t m, std::int64_t n, std:
     return multiply_vector(n, k, b.transposed(), a.data, a.column_stride, c);
   if (n == 1) return multiply_row(tiles, m, k, b.transposed(), a.transposed(), c);
   if (m == 1) return multiply_row(tiles, n, k, a, b, c);
-  multiply_matrices(tiles, m, n, k, a, b, c);
+  multiply_matrices(tiles, m, n, k, a, b, c, row);
 }
 
 template <class T, class Element>
 void multiply_blocks(const Tiles<T>& tiles, std::int64_t m, std::int64_t n, std::int64_t k,
-                     Strided<Element> a, Strided<Element> b, T* c) {
-  multiply_matrices(tiles, m, n, k, a, b, c);
+                     Strided<Element> a, Strided<Element> b, T* c, std::int64_t row) {
+  multiply_matrices(tiles, m, n, k, a, b, c, row);
 }
 
 /// How many sums of groups of blocks wait for others of their group.
@@ -232,7 +232,7 @@ template <class T, class Element>
 void multiply_groups(const Tiles<T>& tiles, std::int64_t m, std::int64_t n, std::int64_t k,
                      Strided<Element> a, Strided<Element> b, T* c, T* group_sums) {
   const std::int64_t part = sum_part(k, steps_at_once);
-  if (part == steps_at_once) return multiply_blocks(tiles, m, n, k, a, b, c);
+  if (part == steps_at_once) return multiply_blocks(tiles, m, n, k, a, b, c, n);
   const auto multiply_part = [&](std::int64_t k0, T* sums) {
     multiply_groups(tiles, m, n, std::min(part, k - k0),
                     Strided<Element>{a.at(0, k0), a.row_stride, a.column_stride},
@@ -249,13 +249,13 @@ void multiply_groups(const Tiles<T>& tiles, std::int64_t m, std::int64_t n, std:
 /// elements or wait for those of other groups. They are complete before they become elements of the result.
 template <class T, class Element>
 void multiply(const Tiles<T>& tiles, std::int64_t m, std::int64_t n, std::int64_t k, Strided<Element> a,
-              Strided<Element> b, Element* c) {
+              Strided<Element> b, Element* c, std::int64_t row) {
   const std::int64_t levels = levels_of_groups(k), most_rows = std::min(rows_of_sums, m),
                      most_columns = std::min(columns_at_once, n), size = most_rows * most_columns;
   if constexpr (std::is_same_v<T, Element>) {
-    if (levels == 0) return multiply_blocks(tiles, m, n, k, a, b, c);
+    if (levels == 0) return multiply_blocks(tiles, m, n, k, a, b, c, row);
   } else if (n == 1 && m > 1) {
-    return multiply(tiles, 1, m, k, b.transposed(), a.transposed(), c);
+    return multiply(tiles, 1, m, k, b.transposed(), a.transposed(), c, m);
   }
   T* const sums = panel_memory<T>(2, size);
   T* const group_sums = panel_memory<T>(3, size * levels);
@@ -264,32 +264,34 @@ void multiply(const Tiles<T>& tiles, std::int64_t m, std::int64_t n, std::int64_
       const std::int64_t rows = std::min(rows_of_sums, m - i0), columns = std::min(columns_at_once, n - j0);
       multiply_groups(tiles, rows, columns, k, {a.at(i0, 0), a.row_stride, a.column_stride},
                       Strided<Element>{b.at(0, j0), b.row_stride, b.column_stride}, sums, group_sums);
-      const std::int64_t lines = columns == n ? 1 : rows;  // without gaps
+      const std::int64_t lines = columns == row ? 1 : rows;  // without gaps
       for (std::int64_t i = 0; i < lines; ++i)
         convert_elements(dtype_of_type<T>::value, sums + i * columns, dtype_of_type<Element>::value,
-                         c + (i0 + i) * n + j0, static_cast<std::size_t>(rows / lines * columns));
+                         c + (i0 + i) * row + j0, static_cast<std::size_t>(rows / lines * columns));
     }
 }
 
 template <class Element>
 void multiply_as(std::int64_t m, std::int64_t n, std::int64_t k, const MatrixOperand& a,
-                 const MatrixOperand& b, void* c, bool wide_registers) {
+                 const MatrixOperand& b, void* c, std::int64_t row, bool wide_registers) {
   using Stored = typename Computed<Element>::Stored;
   using Sum = typename Computed<Element>::Sum;
   auto* const result = static_cast<Stored*>(c);
-  if (k == 0) return void(std::fill_n(result, m * n, Stored{}));
+  for (std::int64_t i = 0; k == 0 && i < m; ++i) std::fill_n(result + i * row, n, Stored{});
+  if (k == 0) return;
   const auto strided = [](const MatrixOperand& o) {
     return Strided<Stored>{static_cast<const Stored*>(o.data), o.row_stride, o.column_stride};
   };
-  multiply(tiles_for<Sum>(wide_registers), m, n, k, strided(a), strided(b), result);
+  multiply(tiles_for<Sum>(wide_registers), m, n, k, strided(a), strided(b), result, row);
 }
 
 }  // namespace
 
 void matrix_product(Dtype dtype, std::int64_t m, std::int64_t n, std::int64_t k, const MatrixOperand& a,
-                    const MatrixOperand& b, void* c, bool wide_registers) {
+                    const MatrixOperand& b, void* c, std::int64_t row, bool wide_registers) {
+  APSIS_ASSERT(row == n || (m > 1 && n > 1));
   visit_dtype<number_dtypes>(dtype, [&]<class Element>(std::type_identity<Element>) {
-    multiply_as<Element>(m, n, k, a, b, c, wide_registers);
+    multiply_as<Element>(m, n, k, a, b, c, row, wide_registers);
   });
 }
 

@@ -23,12 +23,14 @@
 #include "passes/push_gathers.hpp"
 #include "passes/push_pads.hpp"
 #include "passes/push_slices.hpp"
+#include "passes/scan_runs.hpp"
 #include "passes/share_repeats.hpp"
 #include "passes/slice_windows.hpp"
 #include "passes/split_at_joins.hpp"
 #include "passes/split_columns.hpp"
 #include "passes/split_phases.hpp"
 #include "passes/spread_extrema.hpp"
+#include "passes/turn_loop_matrices.hpp"
 #include "passes/turn_products.hpp"
 
 namespace apsis::detail {
@@ -66,6 +68,8 @@ constexpr Pass table[] = {
     {"hoist_products", hoist_products},
     // Long computations of single numbers are made for all iterations, before or after the loop.
     {"lift_elements", lift_elements},
+    // Running sums of lanes are loops.
+    {"scan_runs", scan_runs},
     // Products come in the order of axes in which they are read.
     {"turn_products", turn_products},
     // Arrays that are replaced in large part are put together,
@@ -98,6 +102,8 @@ constexpr Pass table[] = {
     {"pick_elements", pick_elements},
     // Rows that are reduced and read again go through memory once. After all that makes loops over elements.
     {"block_rows", block_rows},
+    // What loops multiply by is copied into the order of reading before them. After all that moves views.
+    {"turn_loop_matrices", turn_loop_matrices},
     // One test for each group of checks. It splits the program where values are computed again for errors.
     {"group_error_checks", group_error_checks},
     // What is there several times is compiled once. Last: no pass looks into what is called.

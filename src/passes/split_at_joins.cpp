@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::int64_t smallest = 1 << 12;  // elements of an array; below, more loops take longer
 constexpr std::int64_t shortest_run = 64;   // elements that a long loop writes one behind the other
+constexpr std::int64_t packet = 8;          // lanes, whose elements are beside one another
 constexpr std::int64_t widest_border = 32;  // entries along an axis of parts that are not taken apart further
 constexpr std::int64_t whole_border = 64;   // elements that a loop goes through in vectors and whole lines
 constexpr std::size_t most_parts = 9;       // borders and corners of a matrix, and what is inside
@@ -43,8 +44,11 @@ struct Group {
 
 class Splitting {
  public:
-  explicit Splitting(const Graph& graph)
-      : graph_(graph), sets_(graph), read_elsewhere_(graph.value_count(), 0) {}
+  Splitting(const Graph& graph, bool in_lanes)
+      : graph_(graph),
+        beside_(in_lanes ? packet : 1),
+        sets_(graph),
+        read_elsewhere_(graph.value_count(), 0) {}
 
   /// Whether there is a group to split.
   bool plan();
@@ -70,6 +74,7 @@ class Splitting {
   ValueId joined(const Group& group, std::vector<ValueId> parts, Loc loc);
 
   const Graph& graph_;
+  const std::int64_t beside_;  // elements in memory for each of an array
   EquationSets sets_;
   std::vector<std::uint32_t> group_of_;  // by equation: the number of its set
   std::vector<char> read_elsewhere_;     // by value: not by a member of a group
@@ -83,7 +88,7 @@ bool Splitting::is_member(const Eqn& e) const {
       !fusible(graph_, e) || has_effect(*e.op, e.params))
     return false;
   const Aval& aval = graph_.aval(e.first_result);
-  return aval.size() >= smallest && std::ranges::all_of(graph_.operands(e), [&](ValueId v) {
+  return aval.size() * beside_ >= smallest && std::ranges::all_of(graph_.operands(e), [&](ValueId v) {
            return graph_.aval(v).shape() == aval.shape();
          });
 }
@@ -93,7 +98,7 @@ bool Splitting::is_member(const Eqn& e) const {
 void Splitting::find_groups() {
   const auto eqns = graph_.eqns();
   for (std::uint32_t i = 0; i < eqns.size(); ++i) {
-    if (is_join(eqns[i]) && graph_.aval(eqns[i].first_result).size() >= smallest) sets_.add(i);
+    if (is_join(eqns[i]) && graph_.aval(eqns[i].first_result).size() * beside_ >= smallest) sets_.add(i);
     if (!is_member(eqns[i])) {
       for (ValueId v : graph_.operands(eqns[i])) read_elsewhere_[v] = 1;
       continue;
@@ -178,7 +183,7 @@ void Splitting::find_cuts(Group& group) const {
     tidy(group.cuts[d], shape[d]);
     count *= group.cuts[d].size();
   }
-  if (shape[shape.size() - 1] == shape.product()) widen_borders(group.cuts.back(), shape.back());
+  if (beside_ == 1 && shape[shape.size() - 1] == shape.product()) widen_borders(group.cuts.back(), shape.back());
 
   while (count > most_parts) {
     std::size_t least = shape.size();
@@ -224,7 +229,7 @@ bool Splitting::is_worth(const Group& group) const {
   const Shape& shape = graph_.aval(group.joins[0]->first_result).shape();
   std::int64_t in_short_rows = 0;
   for (const SliceParams& p : group.parts) {
-    std::int64_t run = 1, size = 1;
+    std::int64_t run = beside_, size = 1;
     bool whole = true;  // of all later axes
     for (std::size_t d = shape.size(); d-- > 0;) {
       const std::int64_t length = p.limit[d] - p.start[d];
@@ -346,15 +351,19 @@ GraphRef Splitting::run() {
   return builder_.finish(copy_.outputs());
 }
 
-}  // namespace
-
-GraphRef split_at_joins(const Graph& graph) {
+GraphRef split(const Graph& graph, bool in_lanes) {
   GraphRef made(&graph);
   if (std::ranges::any_of(graph.eqns(), is_join)) {
-    Splitting splitting(graph);
+    Splitting splitting(graph, in_lanes);
     if (splitting.plan()) made = splitting.run();
   }
-  return with_regions(*made, split_at_joins);
+  return with_regions(*made, [&](const Graph& region, const Eqn& e) {
+    return split(region, in_lanes || e.op->kind == OpKind::MapLanes);
+  });
 }
+
+}  // namespace
+
+GraphRef split_at_joins(const Graph& graph) { return split(graph, false); }
 
 }  // namespace apsis::detail

@@ -91,7 +91,7 @@ void expect_defined(std::int64_t m, std::int64_t n, std::int64_t k) {
         if (wide && !detail::has_avx512()) continue;
         const T mark = right[0];  // nothing behind the result is written
         std::vector<T> got(expected.size() + 1, mark);
-        matrix_product(dtype_of_type<T>::value, m, n, k, a, b, got.data(), wide);
+        matrix_product(dtype_of_type<T>::value, m, n, k, a, b, got.data(), n, wide);
         EXPECT_EQ(got.back(), mark);
         EXPECT_TRUE(expected.empty() ||
                     std::memcmp(got.data(), expected.data(), expected.size() * sizeof(T)) == 0)
@@ -149,7 +149,7 @@ TEST(MatrixProduct, KeepsNaNInItsPlace) {
                       result(400);
   left[5 * 30 + 7] = std::numeric_limits<double>::quiet_NaN();
   right[3 * 20 + 11] = std::numeric_limits<double>::infinity();
-  matrix_product(Dtype::F64, 20, 20, 30, {left.data(), 30, 1}, {right.data(), 20, 1}, result.data());
+  matrix_product(Dtype::F64, 20, 20, 30, {left.data(), 30, 1}, {right.data(), 20, 1}, result.data(), 20);
   for (int i = 0; i < 20; ++i)
     for (int j = 0; j < 20; ++j) {
       const double x = result[static_cast<std::size_t>(i * 20 + j)];

@@ -65,7 +65,7 @@ void Region::hint_output(std::size_t output, const Place& target) {
 
 /// Loops write parts of complex numbers and of concatenations where the whole is to be.
 void Region::hint_parts(const Eqn& e, const Place& whole) {
-  if (whole.lanes > 1 || whole.apart.handle) return;
+  if (whole.apart.handle || (whole.lanes > 1 && !e.op->joins)) return;
   Place part = whole;
   // Whoever reads a part reads the whole: nothing may be updated under it.
   const auto buffer = std::make_shared<Buffer>();

@@ -42,16 +42,23 @@ std::int64_t largest_state(const Graph& graph) {
 
 /// One step of a small loop is a chain of dependent operations that leaves most of the machine idle: two
 /// registers a value give it a second chain (measured on Lorenz by Tsit5: 1.6 times the lane-steps a second).
-/// Where a packet runs its loops from their beginning to their end, short code gains by four, too. At least
-/// eight packets remain for threads.
+/// Where a packet runs its loops from their beginning to their end, shorter code gains by four, and by eight,
+/// too. At least eight packets remain for threads.
 int LaneCode::registers_a_value(std::int64_t lanes) const {
-  constexpr std::int64_t short_code = 150, few_elements = 8, register_limit = 16;
-  if (lanes < 16 * chunk_.width) return 1;
+  constexpr std::int64_t shortest_code = 150, short_code = 600, fewest_elements = 4, few_elements = 8;
+  constexpr std::int64_t register_limit = 16, packets = 8, most_lanes = 64;
+  const std::int64_t width = chunk_.width;
+  if (lanes < 2 * packets * width) return 1;
   if (chunk_.split.loop) return is_small_loop() ? 2 : 1;
   const Graph& region = *chunk_.split.region;
   const std::int64_t state = largest_state(region), length = code_length(region, register_limit);
   if (state == 0 || state > most_elements || length > most_length) return 1;
-  return lanes >= 32 * chunk_.width && state <= few_elements && length <= short_code ? 4 : 2;
+  const auto gains = [&](std::int64_t registers, std::int64_t elements, std::int64_t longest) {
+    return lanes >= packets * registers * width && registers * width <= most_lanes && state <= elements &&
+           length <= longest;
+  };
+  if (gains(8, fewest_elements, shortest_code)) return 8;
+  return gains(4, few_elements, short_code) ? 4 : 2;
 }
 
 /// Of the loop whose lanes are replaced one by one.

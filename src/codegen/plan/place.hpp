@@ -138,7 +138,7 @@ inline bool same_memory(const Location& a, const Location& b) {
 }
 /// The same, gaps included.
 inline bool same_elements(const Location& a, const Location& b) {
-  if (a.kind != Location::Kind::Memory || b.kind != Location::Kind::Memory || a.lanes != 1 || b.lanes != 1 ||
+  if (a.kind != Location::Kind::Memory || b.kind != Location::Kind::Memory || a.lanes != b.lanes ||
       a.apart.handle || b.apart.handle || a.base.handle != b.base.handle || a.view.offset != b.view.offset ||
       a.view.shape != b.view.shape)
     return false;
