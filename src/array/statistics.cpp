@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "apsis/array/convolution.hpp"
 #include "apsis/array/creation.hpp"
 #include "apsis/array/product.hpp"
 #include "apsis/array/reduce.hpp"
@@ -24,17 +25,27 @@ namespace {
 
 /// Σⱼ a[i + j] v[j] where v, the shorter one, lies inside of a with zeros around it.
 Array sliding_product(const Array& a, const Array& v, std::int64_t before, std::int64_t after) {
-  const Array padded = pad(a, {before}, {after});
-  const std::int64_t n = padded.size() - v.size() + 1;
+  const std::int64_t n = before + a.size() + after - v.size() + 1;
   // Few terms are one loop over slices, and so are those of the derivatives.
   constexpr std::int64_t few = 32;
   if (v.size() <= few) {
+    const Array padded = pad(a, {before}, {after});
     Array total = padded[range(0, n)] * v[0];
     for (std::int64_t j = 1; j < v.size(); ++j) total = total + padded[range(j, n + j)] * v[j];
     return total;
   }
-  const Array places = expand_dims(arange(n), 1) + arange(v.size());
-  return matvec(take(padded, places, 0), v);
+  // More are a product of matrices: so many results side by side are a row, of the windows of all of them
+  // with v at as many places.
+  constexpr std::int64_t together = 16;
+  const std::int64_t rows = (n + together - 1) / together, left_over = rows * together - n;
+  std::vector<Array> places;
+  for (std::int64_t r = 0; r < together; ++r) places.push_back(pad(v, {r}, {together - 1 - r}));
+  const Array kernel = reshape(stack(places, 1), {v.size() + together - 1, 1, together});
+  const Array results = conv_general_dilated(reshape(a, {1, a.size(), 1}), kernel,
+                                             {.window_strides = together,
+                                              .padding = {{before, after + left_over}},
+                                              .dimensions = {"NWC", "WIO", "NWC"}});
+  return reshape(results, {rows * together})[range(0, n)];
 }
 
 void check_vectors(const char* where, const Array& a, const Array& b) {

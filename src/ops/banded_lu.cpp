@@ -75,9 +75,16 @@ namespace of_lu {
 enum Operand : std::size_t { entries, places };
 }
 
+/// Whether there is such a matrix, of whose factors the size is a number.
+bool is_matrix(const BandedLuParams& p) {
+  constexpr std::int64_t most = std::int64_t{1} << 30;
+  return p.n >= 0 && p.n <= most && p.lower >= 0 && p.upper >= 0;
+}
+
 void lu_shape(const Params& params, std::span<const Aval> in, std::vector<Aval>& out) {
   const auto& p = params.as<BandedLuParams>();
-  APSIS_ASSERT(in.size() == 2 && p.n >= 0 && p.lower >= 0 && p.upper >= 0);
+  APSIS_ASSERT(in.size() == 2 && is_matrix(p) && in[of_lu::entries].rank() > 0 &&
+               in[of_lu::places].rank() > 0);
   check_floats(in[of_lu::entries]);
   Shape shape = in[of_lu::entries].shape();
   APSIS_ASSERT(in[of_lu::places].dtype() == Dtype::I64 && in[of_lu::places].shape().back() == shape.back());
@@ -122,8 +129,9 @@ void solve_shape(const Params& params, std::span<const Aval> in, std::vector<Ava
   APSIS_ASSERT(in.size() == 3 && in[of_solve::factors].dtype() == in[of_solve::right].dtype() &&
                in[of_solve::order].dtype() == Dtype::I64);
   for (auto k : {of_solve::factors, of_solve::right}) check_floats(in[k]);
+  for (const Aval& own : in) APSIS_ASSERT(own.rank() > 0);
   const std::int64_t n = in[of_solve::right].shape().back();
-  APSIS_ASSERT(in[of_solve::order].shape().back() == n);
+  APSIS_ASSERT(is_matrix({n, p.lower, p.upper}) && in[of_solve::order].shape().back() == n);
   APSIS_ASSERT(in[of_solve::factors].shape().back() == banded_factors_size({n, p.lower, p.upper}));
   Shape shape;
   for (const Aval& own : in)
