@@ -82,16 +82,43 @@ struct PartOfResult {
   std::vector<Operand> operands;
 };
 
-/// Axes other than those of length 1 are the same, in the same order.
-PartOfResult part_of_reshaped(const Shape& from, const Shape& to, const Part& part) {
+/// What a part of a reshaped array is of the array as it was, where that is a part: axes other than those of
+/// length 1 are the same, in the same order, but for two neighbours that become one, or are made of one, if
+/// the part has one entry of the second.
+std::optional<Part> part_before_reshape(const Shape& from, const Shape& to, const Part& part) {
+  const auto long_axes = [](const Shape& shape) {
+    std::vector<std::size_t> axes;
+    for (std::size_t d = 0; d < shape.size(); ++d)
+      if (shape[d] != 1) axes.push_back(d);
+    return axes;
+  };
+  const std::vector<std::size_t> old_axes = long_axes(from), new_axes = long_axes(to);
   Part of = whole_of(from);
-  std::size_t axis = 0;
-  for (std::size_t d = 0; d < from.size(); ++d) {
-    if (from[d] == 1) continue;
-    while (to[axis] == 1) ++axis;
-    copy_axis(of, d, part, axis++);
+  const auto take = [&](std::size_t axis, std::int64_t start, std::int64_t count, std::int64_t stride) {
+    of.start[axis] = start;
+    of.stride[axis] = stride;
+    of.limit[axis] = start + (count - 1) * stride + 1;
+  };
+  std::size_t i = 0, k = 0;
+  while (i < old_axes.size() && k < new_axes.size()) {
+    const std::size_t was = old_axes[i++], is = new_axes[k++];
+    const std::int64_t count = length(part, is), start = part.start[is], stride = part.stride[is];
+    if (from[was] == to[is]) {
+      copy_axis(of, was, part, is);
+    } else if (k < new_axes.size() && from[was] == to[is] * to[new_axes[k]]) {
+      const std::size_t second = new_axes[k++];
+      if (count == 0 || length(part, second) != 1) return std::nullopt;
+      take(was, start * to[second] + part.start[second], count, stride * to[second]);
+    } else if (i < old_axes.size() && from[was] * from[old_axes[i]] == to[is]) {
+      const std::size_t second = old_axes[i++];
+      if (count == 0 || (count > 1 && stride % from[second] != 0)) return std::nullopt;
+      take(was, start / from[second], count, std::max<std::int64_t>(stride / from[second], 1));
+      take(second, start % from[second], 1, 1);
+    } else {
+      return std::nullopt;
+    }
   }
-  return {&reshape_op, make_params(ReshapeParams{shape_of(part)}), {{0, of}}};
+  return i == old_axes.size() && k == new_axes.size() ? std::optional(of) : std::nullopt;
 }
 
 class Pushing {
@@ -151,19 +178,15 @@ bool Pushing::has_parts(const Eqn& e) const {
   if (e.result_count != 1 || has_effect(*e.op, e.params)) return false;
   const Shape& shape = aval(e.first_result).shape();
   const auto operands = graph_.operands(e);
-  const auto long_axes = [](const Shape& of) {
-    Dims lengths;
-    for (std::int64_t n : of)
-      if (n != 1) lengths.push_back(n);
-    return lengths;
-  };
   switch (e.op->view_kind) {
     case ViewKind::Reversed:
     case ViewKind::Permuted:
     case ViewKind::Repeated:
       return true;
     case ViewKind::Reshaped:
-      return long_axes(shape) == long_axes(aval(operands[0]).shape());
+      return std::ranges::all_of(wanted_[e.first_result].parts, [&](const Part& part) {
+        return part_before_reshape(aval(operands[0]).shape(), shape, part).has_value();
+      });
     default:
       break;
   }
@@ -416,7 +439,10 @@ PartOfResult Pushing::part_of(const Eqn& e, const Part& part) const {
   if (is_concatenation(e)) return part_of_concatenated(e, part);
   if (is_pad(e)) return part_of_padded(e, part);
   if (e.op->view_kind == ViewKind::Reshaped)
-    return part_of_reshaped(aval(graph_.operands(e)[0]).shape(), aval(e.first_result).shape(), part);
+    return {
+        e.op,
+        make_params(ReshapeParams{shape_of(part)}),
+        {{0, *part_before_reshape(aval(graph_.operands(e)[0]).shape(), aval(e.first_result).shape(), part)}}};
   if (e.op->kind == OpKind::View) return part_of_view(e, part);
   PartOfResult made{e.op, e.params, {}};
   for (std::size_t k = 0; k < e.operand_count; ++k) made.operands.push_back({k, part});
