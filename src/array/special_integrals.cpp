@@ -11,34 +11,31 @@
 #include "apsis/ops/reduce.hpp"
 #include "apsis/ops/select.hpp"
 #include "apsis/ops/shape.hpp"
+#include "array/modified_bessel.hpp"
 #include "array/quadrature.hpp"
 
 namespace apsis::special {
 using namespace detail;
 namespace {
 
-/// (1/π) ∫ exp(-x (1 - cos θ)) f(θ) dθ from 0 to π, x ≥ 0, f even and of period 2π: by the midpoint rule,
-/// whose error for periodic functions is below I₇₂(x) / I₀(x), and for large x, where only small angles
-/// count, by Gauss'.
-template <class F>
-Array by_angles(const Array& x, const F& f) {
-  double middles[36];
-  for (int k = 0; k < 36; ++k) middles[k] = (k + 0.5) * (std::numbers::pi / 36);
-  const Array z = expand_dims(x, -1), far = z > 40.;
-  const Array range = 2. * asin(sqrt(19. / where(far, z, 40.)));
-  const Array s = where(far, range * array(std::span<const double>(gauss_legendre::nodes), {36}),
-                        array(std::span<const double>(middles), {36}));
-  const Array weights = range * array(std::span<const double>(gauss_legendre::weights), {36});
-  const Array terms = exp(-2. * z * square(sin(0.5 * s))) * f(s);
-  return sum(terms * where(far, weights * std::numbers::inv_pi, 1. / 36), {.axis = -1});
+/// The first terms of Σ qᵏ / (k! (k + order)!), all positive, and more than enough for q ≤ 16.
+template <int order>
+Array modified_series(const Array& q) {
+  double terms[23] = {1};
+  for (int k = 1; k < 23; ++k) terms[k] = terms[k - 1] / (k * (k + order));
+  return polynomial(terms, q);
 }
-/// I₀(x) e⁻ˣ, x ≥ 0 (DLMF 10.32.1).
+/// I₀(x) e⁻ˣ, x ≥ 0 (DLMF 10.25.2).
 Array i0e_value(const Array& x) {
-  return by_angles(x, [](const Array& s) { return ones_like(s); });
+  const Array far = x > 8., near = where(far, 0., x), y = where(far, x, 8.);
+  return where(far, polynomial(modified_bessel::i0_far, 16. / y - 1.) / sqrt(y),
+               modified_series<0>(0.25 * square(near)) * exp(-near));
 }
-/// I₁(x) e⁻ˣ / x, x ≥ 0 (DLMF 10.32.2).
-Array i1e_over_x(const Array& x) {
-  return by_angles(x, [](const Array& s) { return square(sin(s)); });
+/// I₁(x) e⁻ˣ, x ≥ 0.
+Array i1e_value(const Array& x) {
+  const Array far = x > 8., near = where(far, 0., x), y = where(far, x, 8.);
+  return where(far, polynomial(modified_bessel::i1_far, 16. / y - 1.) / sqrt(y),
+               0.5 * near * modified_series<1>(0.25 * square(near)) * exp(-near));
 }
 // |x| has no derivative at 0, but even functions have: theirs are given.
 Array i1e_of(const Array& x);
@@ -50,15 +47,11 @@ Array i0e_of(const Array& x) {
                     })(x);
 }
 Array i1e_of(const Array& x) {
-  return custom_jvp(
-      [](const Array& v) {
-        const Array z = minimum(abs(v), 1e300);
-        return where(isnan(v), v, i1e_over_x(z) * z * sign(v));
-      },
-      [](const Array& v, const Array& dv) {
-        const Array y = i1e_of(v), at_zero = v == 0, z = where(at_zero, 1., v);
-        return std::pair{y, dv * where(at_zero, 0.5, i0e_of(v) - y * (sign(v) + 1. / z))};
-      })(x);
+  return custom_jvp([](const Array& v) { return where(isnan(v), v, i1e_value(abs(v)) * sign(v)); },
+                    [](const Array& v, const Array& dv) {
+                      const Array y = i1e_of(v), at_zero = v == 0, z = where(at_zero, 1., v);
+                      return std::pair{y, dv * where(at_zero, 0.5, i0e_of(v) - y * (sign(v) + 1. / z))};
+                    })(x);
 }
 
 /// 1 / (√π x) Σ (-1)ᵏ (2k - 1)!! / (2x²)ᵏ: erfcx for x ≥ 10.

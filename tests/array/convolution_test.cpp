@@ -130,8 +130,8 @@ TEST(ArrayRoom, ConvolutionCropsBeyondTheArray) {
   }
 }
 
-// Zeros between the entries of lhs are nowhere, and the same comes out as of an lhs that has them; derivatives
-// too.
+// Zeros between the entries of lhs are nowhere, and the same comes out as of an lhs that has them;
+// derivatives too.
 TEST(ArrayRoom, ConvolutionOfDilatedArrays) {
   for (unsigned seed = 0; seed < 60; ++seed) {
     std::mt19937 random(seed);
@@ -153,12 +153,12 @@ TEST(ArrayRoom, ConvolutionOfDilatedArrays) {
     }
     const Array key = random::key(seed), x = random::normal(random::fold_in(key, 0), lhs, f64),
                 k = random::normal(random::fold_in(key, 1), rhs, f64);
-    ConvGeneralDilatedOptions o{.padding = Padding(sides),
-                                .rhs_dilation = PerAxis(rhs_dilation),
-                                .feature_group_count = groups};
+    ConvGeneralDilatedOptions o{
+        .padding = Padding(sides), .rhs_dilation = PerAxis(rhs_dilation), .feature_group_count = groups};
     const auto with_zeros = [&](const Array& x, const Array& k) {
       const Dims none = Dims::filled(axes + 2, 0);
-      return sin(conv_general_dilated(detail::lax::pad(x, detail::literal(f64, 0), none, none, interior), k, o));
+      return sin(
+          conv_general_dilated(detail::lax::pad(x, detail::literal(f64, 0), none, none, interior), k, o));
     };
     const auto dilated = [&](const Array& x, const Array& k) {
       ConvGeneralDilatedOptions of = o;
@@ -180,6 +180,41 @@ TEST(ArrayRoom, ConvolutionOfDilatedArrays) {
     expect_near(got.second, want.second);
     expect_near(jit(dilated)(x, k), with_zeros(x, k));
   }
+}
+
+/// Σ a[i] v[k - i], term by term.
+Array full_convolution(const Array& a, const Array& v) {
+  const std::int64_t n = a.size() + v.size() - 1;
+  Array total = zeros({n}, a.dtype());
+  for (std::int64_t j = 0; j < v.size(); ++j) total = total + pad(a * v[j], {j}, {n - a.size() - j});
+  return total;
+}
+
+// Kernels that are longer than a loop over slices is made of.
+TEST(Convolve, LongKernels) {
+  for (const Dtype dtype : {f64, f32, bf16, f16, i32, i64, u8, c64, c128})
+    for (const std::int64_t m : {33, 40, 100})
+      for (const std::int64_t n : {20, 33, 150}) {
+        const auto numbers = [&](const Array& x) {  // small ones, of which sums are exact
+          return astype(round(x * 3.), dtype);
+        };
+        const Array a = numbers(sin(arange(static_cast<double>(n)))),
+                    v = numbers(cos(arange(static_cast<double>(m))));
+        const std::int64_t less = std::min(n, m), more = std::max(n, m);
+        const Array full = full_convolution(a, v);
+        EXPECT_TRUE(array_equal(convolve(a, v), full)) << dtype << " " << n << " " << m;
+        EXPECT_TRUE(array_equal(convolve(a, v, ConvolveMode::Same),
+                                full[range((less - 1) / 2, (less - 1) / 2 + more)]));
+        EXPECT_TRUE(array_equal(convolve(a, v, ConvolveMode::Valid), full[range(less - 1, more)]));
+        EXPECT_TRUE(array_equal(
+            jit([](const Array& x, const Array& y) { return correlate(x, y, ConvolveMode::Full); })(a, v),
+            full_convolution(a, conj(flip(v)))));
+      }
+  const Array a = sin(arange(90.)), v = cos(arange(40.));
+  assert_numerical_gradients(
+      [](const Array& x, const Array& y) { return convolve(x, y, ConvolveMode::Same); }, std::tuple(a, v));
+  const Array both = stack({a, 2. * a});
+  EXPECT_TRUE(tree_equal(vmap([&](const Array& x) { return convolve(x, v); })(both)[1], convolve(2. * a, v)));
 }
 
 }  // namespace

@@ -198,6 +198,26 @@ TEST(MatrixProduct, OfManyRowsIsThatOfFew) {
   }
 }
 
+// Of few rows it is the columns.
+TEST(MatrixProduct, OfManyColumnsIsThatOfFew) {
+  for (const Dtype dtype : {f64, f32, bf16, f16, i32, u8}) {
+    const auto numbers = [dtype](const Array& x, const Shape& shape) {
+      return astype(astype(reshape(100. * x, shape), is_floating(dtype) ? f64 : i64), dtype);
+    };
+    for (const std::int64_t m : {2, 60}) {
+      const std::int64_t k = m == 2 ? 17000 : 200;  // groups of blocks of terms; one block
+      const Array a = numbers(sin(arange(static_cast<double>(m * k))), {m, k}),
+                  b = numbers(cos(arange(static_cast<double>(k) * 901.)), {k, 901});
+      const Array all = dot(a, b), of_transpose = transpose(dot(transpose(b), transpose(a)));
+      for (std::int64_t j = 0; j < 901; j += 53) {
+        const auto columns = range(j, std::min<std::int64_t>(j + 53, 901));
+        EXPECT_TRUE(tree_equal(Array(all(range(), columns)), dot(a, b(range(), columns)))) << dtype << m << j;
+      }
+      EXPECT_TRUE(tree_equal(all, of_transpose));
+    }
+  }
+}
+
 // Layers on a batch leave no transposes behind: the results lie as the batch does.
 TEST(MatrixProduct, OfABatchOfVectorsNeedsNoTransposes) {
   const Array w = reshape(sin(arange(20.)), {5, 4}), u = reshape(cos(arange(15.)), {3, 5});

@@ -41,6 +41,39 @@ TEST(PushSlices, AcrossParts) {
   EXPECT_EQ(count_ops(*made, "exp"), 3);
 }
 
+// Columns of what was put side by side and became one axis, and every third entry of what was one.
+TEST(PushSlices, ThroughReshapesOfTwoAxes) {
+  const GraphRef made = checked(R"((v0: f64[60,1], v1: f64[60,1], v2: f64[180]) {
+    v3: f64[60,2] = concatenate{axis=1}(v0, v1)
+    v4: f64[120] = reshape{shape=[120]}(v3)
+    v5: f64[120] = sin(v4)
+    v6: f64[60,2] = reshape{shape=[60, 2]}(v5)
+    v7: f64[60,1] = slice{start=[0, 1], limit=[60, 2], stride=[1, 1]}(v6)
+    v8: f64[180] = exp(v2)
+    v9: f64[60,3] = reshape{shape=[60, 3]}(v8)
+    v10: f64[20,1] = slice{start=[1, 2], limit=[60, 3], stride=[3, 1]}(v9)
+    v11: f64[1,1] = slice{start=[7, 0], limit=[8, 1], stride=[1, 1]}(v9)
+    return v7, v10, v11
+  })");
+  EXPECT_EQ(count_ops(*made, "concatenate"), 0);
+  EXPECT_EQ(made->aval(made->definition(made->outputs()[0])->first_result).size(), 60);
+  EXPECT_EQ(count_ops(*made, "exp"), 2);
+  for (const Eqn& e : made->eqns()) EXPECT_LE(made->aval(e.first_result).size(), 60) << to_string(*made);
+  // Rows of several columns, and steps that are no columns, are parts of the whole.
+  EXPECT_EQ(count_ops(*checked(R"((v0: f64[180]) {
+    v1: f64[180] = sin(v0)
+    v2: f64[60,3] = reshape{shape=[60, 3]}(v1)
+    v3: f64[60,2] = slice{start=[0, 0], limit=[60, 2], stride=[1, 1]}(v2)
+    v4: f64[60,3] = reshape{shape=[60, 3]}(v0)
+    v5: f64[60,3] = cos(v4)
+    v6: f64[180] = reshape{shape=[180]}(v5)
+    v7: f64[90] = slice{start=[0], limit=[180], stride=[2]}(v6)
+    return v3, v7
+  })"),
+                      "slice"),
+            2);
+}
+
 /// A pad that only crops is a slice, too; what is taken of a pad is padded less.
 TEST(PushSlices, OfPads) {
   const GraphRef made = checked(R"((v0: f64[50], v1: f64[50,9], v2: f64[]) {

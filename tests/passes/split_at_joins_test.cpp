@@ -3,6 +3,7 @@
 #include "passes/split_at_joins.hpp"
 
 #include <algorithm>
+#include <string>
 
 #include "codegen/plan/in_place.hpp"
 #include "ops/table.hpp"
@@ -247,6 +248,29 @@ TEST(SplitAtJoins, RandomStencils) {
     if (HasFailure()) break;
   }
   EXPECT_GT(split, 8);
+}
+
+// What lanes roll is shorter, as several lanes lie beside one another; each is written where the next state
+// is.
+TEST(SplitAtJoins, OfLanes) {
+  const auto lanes_of = [](const std::string& n, const std::string& m) {
+    const std::string x = "f64[" + n + "]";
+    return "(v0: f64[9," + n + "]) {\n  v1: f64[9," + n +
+           "] = map_lanes{lanes=9, nest=[], in_axes=[0], region=(v0: " + x + ") {\n    v1: " + x +
+           " = scan{consts=0, carries=1, length=5, reverse=false, body=(v0: " + x +
+           ") {\n      v1: f64[1] = slice{start=[" + m + "], limit=[" + n +
+           "], stride=[1]}(v0)\n      v2: f64[" + m + "] = slice{start=[0], limit=[" + m +
+           "], stride=[1]}(v0)\n      v3: " + x + " = concatenate{axis=0}(v1, v2)\n      v4: " + x +
+           " = sub(v3, v0)\n      v5: " + x +
+           " = sin(v4)\n      return v5\n    }}(v0)\n    return v1\n  }}(v0)\n  return v1\n}";
+  };
+  const auto sines = [](const std::string& text) {
+    std::size_t count = 0;
+    for (std::size_t at = text.find("sin("); at != std::string::npos; at = text.find("sin(", at + 1)) ++count;
+    return count;
+  };
+  EXPECT_EQ(sines(to_string(*checked(lanes_of("600", "599")))), 2u);
+  EXPECT_EQ(sines(to_string(*checked(lanes_of("400", "399")))), 1u);
 }
 
 }  // namespace
