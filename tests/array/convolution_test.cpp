@@ -193,10 +193,10 @@ Array full_convolution(const Array& a, const Array& v) {
 // Kernels that are longer than a loop over slices is made of.
 TEST(Convolve, LongKernels) {
   for (const Dtype dtype : {f64, f32, bf16, f16, i32, i64, u8, c64, c128})
-    for (const std::int64_t m : {33, 40, 100})
-      for (const std::int64_t n : {20, 33, 150}) {
+    for (const std::int64_t m : {33, 100})
+      for (const std::int64_t n : {20, 150}) {
         const auto numbers = [&](const Array& x) {  // small ones, of which sums are exact
-          return astype(round(x * 3.), dtype);
+          return astype(round(x * 1.4), dtype);
         };
         const Array a = numbers(sin(arange(static_cast<double>(n)))),
                     v = numbers(cos(arange(static_cast<double>(m))));
