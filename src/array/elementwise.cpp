@@ -186,8 +186,10 @@ Array sinc(const Array& x, Loc loc) {
   const Array angle = inexact(x) * std::numbers::pi;
   const Array near = abs(angle) < 1.;
   const Array small = where(near, angle, 0.), t = small * small;
-  Array series = ones_like(angle);
-  for (int k = 10; k > 0; --k) series = 1. - t * series / (2. * k * (2. * k + 1.));
+  double terms[11] = {1};  // of Σ (-t)ᵏ / (2k + 1)!
+  for (int k = 1; k <= 10; ++k) terms[k] = -terms[k - 1] / (2. * k * (2. * k + 1.));
+  Array series = full_like(angle, terms[10]);
+  for (int k = 9; k >= 0; --k) series = fma(series, t, full_like(angle, terms[k]));
   const Array large = where(near, 1., angle);
   return where(near, series, sin(large) / large);
 }
