@@ -123,6 +123,17 @@ Array nearest(const Array& x, int axis, std::int64_t to) {
   for (std::int64_t i = 0; i < to; ++i)
     places.push_back(static_cast<std::int64_t>(
         std::floor((static_cast<float>(i) + 0.5f) * from / static_cast<float>(to))));
+  const std::int64_t n = x.dim(axis), times = n > 0 ? to / n : 0, step = to > 0 ? n / to : 0;
+  const auto are = [&](auto&& place) {
+    for (std::int64_t i = 0; i < to; ++i)
+      if (places[static_cast<std::size_t>(i)] != place(i)) return false;
+    return to > 0;
+  };
+  // Whole multiples are repeated, and their parts every few: code without places.
+  if (times > 0 && times * n == to && are([&](std::int64_t i) { return i / times; }))
+    return repeat(x, times, axis);
+  if (step > 0 && step * to == n && are([&](std::int64_t i) { return places[0] + i * step; }))
+    return part(x, axis, places[0], n, step);
   return take(x, numbers(places), axis);
 }
 

@@ -48,4 +48,22 @@ TEST(Image, IsThatOfJax) {
 }
 
 }  // namespace
+// By places, by repeating, and by taking every few entries: the same.
+TEST(Resize, NearestAtAnySize) {
+  for (const Dtype dtype : {f64, f32, i32})
+    for (const std::int64_t from : {1, 3, 8})
+      for (std::int64_t to = 0; to <= 24; ++to) {
+        const Array x = astype(reshape(sin(arange(static_cast<double>(from) * 5.)) * 9., {from, 5}), dtype);
+        std::vector<double> places;
+        for (std::int64_t i = 0; i < to; ++i)
+          places.push_back(
+              std::floor((static_cast<float>(i) + 0.5f) * static_cast<float>(from) / static_cast<float>(to)));
+        const Array want = take(x, astype(array(std::span<const double>(places), {to}), i64), 0);
+        const auto resized = [&](const Array& a) {
+          return image::resize(a, {to, 5}, image::ResizeMethod::Nearest);
+        };
+        EXPECT_TRUE(array_equal(resized(x), want)) << from << " " << to;
+      }
+}
+
 }  // namespace apsis::testing
