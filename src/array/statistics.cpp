@@ -34,17 +34,19 @@ Array sliding_product(const Array& a, const Array& v, std::int64_t before, std::
     for (std::int64_t j = 1; j < v.size(); ++j) total = total + padded[range(j, n + j)] * v[j];
     return total;
   }
-  // More are a product of matrices: so many results side by side are a row, of the windows of all of them
-  // with v at as many places.
+  // More are a product of matrices: so many results side by side are a row, and rows of as many entries meet
+  // v at as many places. Entries are channels, so that derivatives are such products, too.
   constexpr std::int64_t together = 16;
-  const std::int64_t rows = (n + together - 1) / together, left_over = rows * together - n;
+  const std::int64_t rows = (n + together - 1) / together, window = (v.size() + 2 * together - 2) / together;
   std::vector<Array> places;
-  for (std::int64_t r = 0; r < together; ++r) places.push_back(pad(v, {r}, {together - 1 - r}));
-  const Array kernel = reshape(stack(places, 1), {v.size() + together - 1, 1, together});
-  const Array results = conv_general_dilated(reshape(a, {1, a.size(), 1}), kernel,
-                                             {.window_strides = together,
-                                              .padding = {{before, after + left_over}},
-                                              .dimensions = {"NWC", "WIO", "NWC"}});
+  for (std::int64_t r = 0; r < together; ++r)
+    places.push_back(pad(v, {r}, {window * together - v.size() - r}));
+  const Array kernel = reshape(stack(places, 1), {window, together, together});
+  const std::int64_t entries = (rows + window - 1) * together;
+  const Array lines =
+      reshape(pad(a, {before}, {entries - before - a.size()}), {1, entries / together, together});
+  const Array results =
+      conv_general_dilated(lines, kernel, {.padding = "VALID", .dimensions = {"NWC", "WIO", "NWC"}});
   return reshape(results, {rows * together})[range(0, n)];
 }
 

@@ -183,7 +183,8 @@ void Splitting::find_cuts(Group& group) const {
     tidy(group.cuts[d], shape[d]);
     count *= group.cuts[d].size();
   }
-  if (beside_ == 1 && shape[shape.size() - 1] == shape.product()) widen_borders(group.cuts.back(), shape.back());
+  if (beside_ == 1 && shape[shape.size() - 1] == shape.product())
+    widen_borders(group.cuts.back(), shape.back());
 
   while (count > most_parts) {
     std::size_t least = shape.size();
@@ -351,11 +352,66 @@ GraphRef Splitting::run() {
   return builder_.finish(copy_.outputs());
 }
 
+/// The concatenation that a reshape alone reads, if they differ in axes of length 1.
+const Eqn* reshaped_join(const Graph& graph, const Eqn& e, const std::vector<std::uint32_t>& uses) {
+  if (e.op != &reshape_op) return nullptr;
+  const ValueId v = graph.operands(e)[0];
+  const Eqn* join = graph.definition(v);
+  if (!join || !join->op->joins || uses[v] != 1) return nullptr;
+  const auto long_axes = [](const Shape& shape) {
+    Dims lengths;
+    for (const std::int64_t n : shape)
+      if (n != 1) lengths.push_back(n);
+    return lengths;
+  };
+  const Shape& shape = graph.aval(v).shape();
+  const bool same = long_axes(shape) == long_axes(graph.aval(e.first_result).shape());
+  return same && shape[static_cast<std::size_t>(join->params.as<ConcatenateParams>().axis)] != 1 ? join
+                                                                                                 : nullptr;
+}
+
+/// Such reshapes are concatenations of reshapes, in the shape of what reads them: `roll` of columns of
+/// points.
+GraphRef with_joins_reshaped(const Graph& graph) {
+  const std::vector<std::uint32_t> uses = count_uses(graph);
+  const auto moves = [&](const Eqn& e) { return reshaped_join(graph, e, uses) != nullptr; };
+  if (std::ranges::none_of(graph.eqns(), moves)) return GraphRef(&graph);
+  GraphBuilder builder;
+  GraphCopy copy(builder, graph);
+  copy.add_inputs();
+  for (const Eqn& e : graph.eqns()) {
+    const Eqn* join = reshaped_join(graph, e, uses);
+    if (!join) {
+      copy.add(e);
+      continue;
+    }
+    const ScopeOf scope(join->scope);
+    const auto along = static_cast<std::size_t>(join->params.as<ConcatenateParams>().axis);
+    const Shape &from = graph.aval(join->first_result).shape(), &to = graph.aval(e.first_result).shape();
+    // The axis that has as many long ones before it.
+    const auto before =
+        std::count_if(from.begin(), from.begin() + along, [](std::int64_t n) { return n != 1; });
+    std::size_t axis = 0;
+    for (std::ptrdiff_t met = 0; to[axis] == 1 || met < before; ++axis) met += to[axis] != 1;
+    std::vector<ValueId> parts;
+    for (ValueId v : graph.operands(*join)) {
+      Shape shape = to;
+      shape[axis] = graph.aval(v).shape()[along];
+      const ValueId part = copy[v];
+      parts.push_back(append1(builder, reshape_op, make_params(ReshapeParams{shape}), {&part, 1}, e.loc));
+    }
+    const ConcatenateParams params{static_cast<std::int64_t>(axis)};
+    copy[e.first_result] = append1(builder, concatenate_op, make_params(params), parts, join->loc);
+  }
+  return builder.finish(copy.outputs());
+}
+
 GraphRef split(const Graph& graph, bool in_lanes) {
-  GraphRef made(&graph);
-  if (std::ranges::any_of(graph.eqns(), is_join)) {
-    Splitting splitting(graph, in_lanes);
-    if (splitting.plan()) made = splitting.run();
+  GraphRef made = with_joins_reshaped(graph);
+  if (std::ranges::any_of(made->eqns(), is_join)) {
+    Splitting splitting(*made, in_lanes);
+    // Without anything to split, reshapes stay where they were.
+    made = splitting.plan() ? splitting.run() : GraphRef(&graph);
   }
   return with_regions(*made, [&](const Graph& region, const Eqn& e) {
     return split(region, in_lanes || e.op->kind == OpKind::MapLanes);

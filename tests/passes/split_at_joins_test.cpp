@@ -250,6 +250,19 @@ TEST(SplitAtJoins, RandomStencils) {
   EXPECT_GT(split, 8);
 }
 
+// Columns of points that are rolled: the concatenation is in the shape of what reads it.
+TEST(SplitAtJoins, ThroughReshapesWithoutUnitAxes) {
+  const GraphRef made = checked(R"((v0: f64[5000,3], v1: f64[5000]) {
+    v2: f64[1,1] = slice{start=[4999, 1], limit=[5000, 2], stride=[1, 1]}(v0)
+    v3: f64[4999,1] = slice{start=[0, 1], limit=[4999, 2], stride=[1, 1]}(v0)
+    v4: f64[5000,1] = concatenate{axis=0}(v2, v3)
+    v5: f64[5000] = reshape{shape=[5000]}(v4)
+    v6: f64[5000] = mul(v5, v1)
+    return v6
+  })");
+  EXPECT_EQ(count_ops(*made, "mul"), 2);
+}
+
 // What lanes roll is shorter, as several lanes lie beside one another; each is written where the next state
 // is.
 TEST(SplitAtJoins, OfLanes) {
