@@ -23,6 +23,7 @@
 #include "passes/push_gathers.hpp"
 #include "passes/push_pads.hpp"
 #include "passes/push_slices.hpp"
+#include "passes/push_transposes.hpp"
 #include "passes/scan_runs.hpp"
 #include "passes/share_repeats.hpp"
 #include "passes/slice_windows.hpp"
@@ -92,6 +93,8 @@ constexpr Pass table[] = {
     {"push_pads", push_pads},
     // Places of extrema become part of loops, too. After slices are pushed: the entries are slices.
     {"spread_extrema", spread_extrema},
+    // Transposes of what is computed are computed of transposes. Before views are kept: it makes others.
+    {"push_transposes", push_transposes},
     // What is the same for repeated elements is computed once,
     {"lift_repeats", lift_repeats},
     // and the rest in shapes that need no copies of views.
