@@ -1,6 +1,6 @@
 #pragma once
 
-// Reshapes that only put neighbouring axes together.
+// Reshapes that only put neighbouring axes together, or add and drop axes of length 1.
 
 #include <optional>
 #include <vector>
@@ -8,6 +8,13 @@
 #include "apsis/core/shape.hpp"
 
 namespace apsis::detail {
+
+inline Shape without_units(const Shape& shape) {
+  Shape kept;
+  for (const std::int64_t n : shape)
+    if (n != 1) kept.push_back(n);
+  return kept;
+}
 
 /// Axes from `first` to before `end`.
 struct AxisGroup {

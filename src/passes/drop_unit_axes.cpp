@@ -7,16 +7,10 @@
 #include "ops/table.hpp"
 #include "ops/view_params.hpp"
 #include "passes/analysis/fusible.hpp"
+#include "passes/axis_groups.hpp"
 
 namespace apsis::detail {
 namespace {
-
-Shape without_units(const Shape& shape) {
-  Shape kept;
-  for (std::int64_t n : shape)
-    if (n != 1) kept.push_back(n);
-  return kept;
-}
 
 /// Whether it is elementwise, on an array that is not in registers and has axes of size 1.
 bool has_units(const Graph& graph, const Eqn& e) {

@@ -6,9 +6,9 @@
 
 namespace apsis::detail {
 
-/// The transpose of a large elementwise result, which elementwise code reads, is that result of transposes, if
-/// little is computed and no more than one array is then read across its rows: nothing is brought to memory to
-/// be turned.
+/// The transpose of a large elementwise result, which elementwise code reads, is that result of transposes,
+/// if little is computed and no more than one array is then read across its rows: nothing is brought to
+/// memory to be turned.
 GraphRef push_transposes(const Graph& graph);
 
 }  // namespace apsis::detail

@@ -11,6 +11,7 @@
 #include "passes/analysis/cost.hpp"
 #include "passes/analysis/equation_sets.hpp"
 #include "passes/analysis/fusible.hpp"
+#include "passes/axis_groups.hpp"
 
 namespace apsis::detail {
 namespace {
@@ -358,14 +359,8 @@ const Eqn* reshaped_join(const Graph& graph, const Eqn& e, const std::vector<std
   const ValueId v = graph.operands(e)[0];
   const Eqn* join = graph.definition(v);
   if (!join || !join->op->joins || uses[v] != 1) return nullptr;
-  const auto long_axes = [](const Shape& shape) {
-    Dims lengths;
-    for (const std::int64_t n : shape)
-      if (n != 1) lengths.push_back(n);
-    return lengths;
-  };
   const Shape& shape = graph.aval(v).shape();
-  const bool same = long_axes(shape) == long_axes(graph.aval(e.first_result).shape());
+  const bool same = without_units(shape) == without_units(graph.aval(e.first_result).shape());
   return same && shape[static_cast<std::size_t>(join->params.as<ConcatenateParams>().axis)] != 1 ? join
                                                                                                  : nullptr;
 }
