@@ -190,7 +190,8 @@ TEST(Lanes, ShortLoopsTakeSeveralRegistersAValue) {
   };
   const std::int64_t one = packets(33);
   EXPECT_EQ(2 * packets(20), one);
-  EXPECT_EQ(4 * packets(4), one);
+  EXPECT_EQ(4 * packets(7), one);
+  EXPECT_EQ(8 * packets(4), one);
 }
 
 TEST(Lanes, NestedVmapsAndLoops) {
