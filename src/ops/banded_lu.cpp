@@ -187,9 +187,12 @@ void solve_transpose(const TransposeRule& r) {
   if (r.cotangents[0].is_empty()) return;
   BandedLuSolveParams p = r.params.as<BandedLuSolveParams>();
   p.transposed = !p.transposed;
+  const Array each = bind1(banded_lu_solve_op, make_params(p),
+                           {r.operands[of_solve::factors], r.operands[of_solve::order], r.cotangents[0]});
+  // A right side that several matrices share has the cotangents of all.
+  const int shared = each.ndim() - r.out[of_solve::right].aval().rank();
   r.out[of_solve::right].add(
-      bind1(banded_lu_solve_op, make_params(p),
-            {r.operands[of_solve::factors], r.operands[of_solve::order], r.cotangents[0]}));
+      shared > 0 ? lax::reduce_sum(each, Dims::counting(static_cast<std::size_t>(shared))) : each);
 }
 
 }  // namespace

@@ -95,6 +95,23 @@ TEST(BandedLU, HasTheDerivativeByTheRightSide) {
   EXPECT_THROW((void)grad([&](const Array& e) { return sum(factors_of(b, e)); })(b.entries), Error);
 }
 
+// The matrices of all lanes meet one right side: its cotangents are added up.
+TEST(BandedLU, HasTheDerivativeByASharedRightSide) {
+  const Banded b = banded(9, {2, 1}, 4);
+  const Array scales = 1. + arange(5.) / 7., right = cos(arange(9.));
+  const auto one = [&](const Array& scale, const Array& r) {
+    return solved(b, factors_of(b, scale * b.entries), r);
+  };
+  const auto all = [&](const Array& r) {
+    return sum(vmap([&](const Array& scale) { return one(scale, r); })(scales) * arange(9.));
+  };
+  Array want = zeros_like(right);
+  for (int k = 0; k < 5; ++k)
+    want = want + grad([&](const Array& r) { return sum(one(scales[k], r) * arange(9.)); })(right);
+  EXPECT_LT(max(abs(grad(all)(right) - want)).item<double>(), 1e-14);
+  EXPECT_TRUE(array_equal(jit(grad(all))(right), grad(all)(right)));
+}
+
 TEST(BandedLU, TakesF32) {
   const Banded b = banded(33, {2, 2}, 4, f32);
   const Array right = ones({33}, f32), x = solved(b, factors_of(b, b.entries), right);
