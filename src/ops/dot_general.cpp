@@ -302,17 +302,52 @@ struct Pieces {
   double operations;  // of a piece
 };
 
+MatrixOperand at(const MatrixOperand& of, std::int64_t elements, std::int64_t bytes) {
+  return {static_cast<const char*>(of.data) + elements * bytes, of.row_stride, of.column_stride};
+}
+
+/// The terms of one product with few results, such as aᵀa of a tall a, in parts for several threads; false if
+/// it is not worth them. The sums of parts are added up in their order, which is that of the product.
+bool multiply_by_terms(Dtype dtype, const DotSizes& s, const MatrixOperand& a, const MatrixOperand& b,
+                       void* c) {
+  constexpr std::int64_t most_sums = 1 << 20;  // elements
+  constexpr std::size_t smallest_item = 4;     // others are sums of another type, rounded
+  const std::int64_t part = product_part(s.k), count = (s.k + part - 1) / part, results = s.m * s.n;
+  const double operations = static_cast<double>(results) * static_cast<double>(part);
+  if (machine_threads() == 1 || item_size(dtype) < smallest_item || count < 2 ||
+      count * results > most_sums || pieces_of_matrix(1, operations * static_cast<double>(count), count) == 1)
+    return false;
+  const auto item = static_cast<std::int64_t>(item_size(dtype));
+  std::vector<char> sums(static_cast<std::size_t>(count * results * item));
+  each_matrix(count, operations, [&](std::int64_t i) {
+    const std::int64_t first = i * part;
+    matrix_product(dtype, s.m, s.n, std::min(part, s.k - first), at(a, first * a.column_stride, item),
+                   at(b, first * b.row_stride, item), sums.data() + i * results * item, s.n);
+  });
+  visit_dtype<number_dtypes>(dtype, [&]<class T>(std::type_identity<T>) {
+    if constexpr (sizeof(T) >= smallest_item) {
+      using Sum = typename std::conditional_t<std::is_integral_v<T>, std::make_unsigned<T>,
+                                              std::type_identity<T>>::type;
+      const auto* from = reinterpret_cast<const Sum*>(sums.data());
+      auto* to = static_cast<Sum*>(c);
+      std::copy_n(from, results, to);
+      for (std::int64_t i = 1; i < count; ++i)
+        for (std::int64_t k = 0; k < results; ++k) to[k] += from[i * results + k];
+    }
+  });
+  return true;
+}
+
 void multiply_large(const DotParams& p, const DotSizes& s, std::span<const Array> in, Array& out) {
   std::vector<char> storage_a, storage_b;
   const StridedMatrices a(in[0], order_of_a(p, s), p.batch_a.size(), s.free_a.size(), storage_a),
       b(in[1], order_of_b(p, s), p.batch_b.size(), p.contract_b.size(), storage_b);
   auto* const result = mutable_data<char>(out);
   const auto item = static_cast<std::int64_t>(item_size(out.dtype()));
-  const auto at = [](const MatrixOperand& of, std::int64_t elements, std::int64_t bytes) {
-    return MatrixOperand{static_cast<const char*>(of.data) + elements * bytes, of.row_stride,
-                         of.column_stride};
-  };
   const Pieces pieces(s);
+  if (s.batch == 1 && pieces.count == 1 &&
+      multiply_by_terms(out.dtype(), s, a.matrix(0), b.matrix(0), result))
+    return;
   each_matrix(s.batch * pieces.count, pieces.operations, [&](std::int64_t i) {
     const std::int64_t matrix = i / pieces.count, piece = i % pieces.count, first = pieces.first(piece),
                        lines = pieces.first(piece + 1) - first;

@@ -287,6 +287,8 @@ void multiply_as(std::int64_t m, std::int64_t n, std::int64_t k, const MatrixOpe
 
 }  // namespace
 
+std::int64_t product_part(std::int64_t k) { return sum_part(k, steps_at_once); }
+
 void matrix_product(Dtype dtype, std::int64_t m, std::int64_t n, std::int64_t k, const MatrixOperand& a,
                     const MatrixOperand& b, void* c, std::int64_t row, bool wide_registers) {
   APSIS_ASSERT(row == n || (m > 1 && n > 1));

@@ -13,6 +13,9 @@ struct MatrixOperand {
   std::int64_t row_stride, column_stride;
 };
 
+/// The terms of the parts whose sums are added up in their order to those of k terms.
+std::int64_t product_part(std::int64_t k);
+
 /// c = a·b for m × k and k × n matrices of floats or integers, the rows of c `row` elements apart: n, unless
 /// there are several rows and columns. Integers wrap. Of
 /// floats the order of sums depends on k alone: blocks of 256 terms, each a chain of multiply-adds from 0,

@@ -218,6 +218,20 @@ TEST(MatrixProduct, OfManyColumnsIsThatOfFew) {
   }
 }
 
+// Of few results of many terms it is the terms: the sums of parts are added up as those of the whole are.
+TEST(MatrixProduct, OfManyTermsInParts) {
+  for (const Dtype dtype : {f64, f32, bf16, i32, u64})
+    for (const auto& [k, m] :
+         std::vector<std::pair<std::int64_t, std::int64_t>>{{40000, 20}, {16385, 33}, {70000, 11}}) {
+      const Array a = astype(reshape(sin(arange(static_cast<double>(k * m))) * 100., {k, m}), dtype);
+      const Array all = dot(transpose(a), a);
+      std::vector<char> direct(static_cast<std::size_t>(all.size()) * item_size(dtype));
+      const auto* data = static_cast<const char*>(data_of(a));
+      matrix_product(dtype, m, m, k, {data, 1, m}, {data, m, 1}, direct.data(), m);
+      EXPECT_EQ(std::memcmp(direct.data(), data_of(all), direct.size()), 0) << dtype << " " << k << " " << m;
+    }
+}
+
 // Layers on a batch leave no transposes behind: the results lie as the batch does.
 TEST(MatrixProduct, OfABatchOfVectorsNeedsNoTransposes) {
   const Array w = reshape(sin(arange(20.)), {5, 4}), u = reshape(cos(arange(15.)), {3, 5});
