@@ -135,8 +135,12 @@ GraphRef Pushing::run() {
 
 GraphRef push_transposes(const Graph& graph) {
   GraphRef made(&graph);
-  Pushing pushing(graph);
-  if (std::ranges::any_of(graph.eqns(), [&](const Eqn& e) { return pushing.moves(e); })) made = pushing.run();
+  const auto turns = [](const Eqn& e) { return e.op->view_kind == ViewKind::Permuted; };
+  if (std::ranges::any_of(graph.eqns(), turns)) {
+    Pushing pushing(graph);
+    if (std::ranges::any_of(graph.eqns(), [&](const Eqn& e) { return pushing.moves(e); }))
+      made = pushing.run();
+  }
   return with_regions(*made, push_transposes);
 }
 

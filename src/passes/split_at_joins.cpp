@@ -368,6 +368,7 @@ const Eqn* reshaped_join(const Graph& graph, const Eqn& e, const std::vector<std
 /// Such reshapes are concatenations of reshapes, in the shape of what reads them: `roll` of columns of
 /// points.
 GraphRef with_joins_reshaped(const Graph& graph) {
+  if (std::ranges::none_of(graph.eqns(), [](const Eqn& e) { return e.op->joins; })) return GraphRef(&graph);
   const std::vector<std::uint32_t> uses = count_uses(graph);
   const auto moves = [&](const Eqn& e) { return reshaped_join(graph, e, uses) != nullptr; };
   if (std::ranges::none_of(graph.eqns(), moves)) return GraphRef(&graph);
