@@ -20,7 +20,7 @@ struct CodegenOptions {
   int lanes = 0;   // elements an iteration of fused loops, lanes of a packet; 0: what a vector register holds
   int level = -1;  // 0 … 3 as in `Level`; -1: Less for loops and large arrays, else None
   Isa isa = Isa::Native;
-  bool parallel = true;  // lanes may be shared out to threads
+  bool parallel = true;  // lanes, and parts of loops, may be shared out to threads
   int part = 0;          // operands after which a function goes on in parts; 0: what is best
   bool all_calls =
       false;  // every function called becomes a machine function, if it can; else where that pays

@@ -5,7 +5,6 @@
 #include <numeric>
 #include <utility>
 
-#include "base/threads.hpp"
 #include "codegen/emit/combine.hpp"
 #include "codegen/support/share_loop.hpp"
 #include "ops/sum_order.hpp"
@@ -275,8 +274,7 @@ class SharedSums {
   bool is_worth_it() const {
     constexpr std::int64_t fewest_shares = 3, most_sums = 256;
     const FusedLoop::Walk& walk = loop_.walk;
-    // One thread alone is faster with whole sums: parts are read in another order than memory has.
-    return machine_threads() > 1 && loop_.shape.product() <= most_sums && shares_.parts >= fewest_shares &&
+    return loop_.shape.product() <= most_sums && shares_.parts >= fewest_shares &&
            (walk.inner == walk.terms || terms_ % walk.inner == 0) &&
            std::ranges::all_of(loop_.accesses, [](const Access& a) { return a.within.empty(); });
   }

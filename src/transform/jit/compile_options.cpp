@@ -1,5 +1,6 @@
 #include "transform/jit/compile_options.hpp"
 
+#include "base/threads.hpp"
 #include "transform/stage/messages.hpp"
 
 namespace apsis::detail {
@@ -13,7 +14,8 @@ CodegenOptions codegen_options(const CompileOptions& options) {
   CodegenOptions made;
   made.lanes = options.lanes;
   made.level = options.level;
-  made.parallel = options.threads;
+  // Where there is one thread, sums are faster as a whole: parts read memory in another order.
+  made.parallel = options.threads && machine_threads() > 1;
   return made;
 }
 
