@@ -16,6 +16,7 @@
 #include "apsis/ops/select.hpp"
 #include "apsis/ops/shape.hpp"
 #include "array/messages.hpp"
+#include "array/special_support.hpp"
 #include "array/support.hpp"
 
 namespace apsis {
@@ -188,8 +189,7 @@ Array sinc(const Array& x, Loc loc) {
   const Array small = where(near, angle, 0.), t = small * small;
   double terms[11] = {1};  // of Σ (-t)ᵏ / (2k + 1)!
   for (int k = 1; k <= 10; ++k) terms[k] = -terms[k - 1] / (2. * k * (2. * k + 1.));
-  Array series = full_like(angle, terms[10]);
-  for (int k = 9; k >= 0; --k) series = fma(series, t, full_like(angle, terms[k]));
+  const Array series = special::detail::polynomial(terms, t);
   const Array large = where(near, 1., angle);
   return where(near, series, sin(large) / large);
 }

@@ -92,8 +92,8 @@ GraphRef with_outputs(const Graph& graph, const std::vector<bool>& marked);
 /// The graph with other parameters of its equations, in their order.
 GraphRef with_params(const Graph& graph, std::span<const Params> params);
 
-/// The graph with `map(region)`, or `map(region, equation)`, in the place of each region, but for those of equations that `leaves` says so
-/// of; itself if no region changes. What is called several times is mapped once.
+/// The graph with `map(region)`, or `map(region, equation)`, in place of each region but those of equations
+/// that `leaves` says so of; itself if no region changes. What is called several times is mapped once.
 template <class Map, class Leaves>
 GraphRef with_regions(const Graph& graph, Map&& map, Leaves&& leaves) {
   bool changes = false;

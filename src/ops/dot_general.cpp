@@ -314,8 +314,8 @@ bool multiply_by_terms(Dtype dtype, const DotSizes& s, const MatrixOperand& a, c
   constexpr std::size_t smallest_item = 4;     // others are sums of another type, rounded
   const std::int64_t part = product_part(s.k), count = (s.k + part - 1) / part, results = s.m * s.n;
   const double operations = static_cast<double>(results) * static_cast<double>(part);
-  if (machine_threads() == 1 || item_size(dtype) < smallest_item || count < 2 ||
-      count * results > most_sums || pieces_of_matrix(1, operations * static_cast<double>(count), count) == 1)
+  if (item_size(dtype) < smallest_item || count < 2 || count * results > most_sums ||
+      pieces_of_matrix(1, operations * static_cast<double>(count), count) == 1)
     return false;
   const auto item = static_cast<std::int64_t>(item_size(dtype));
   std::vector<char> sums(static_cast<std::size_t>(count * results * item));
@@ -359,8 +359,6 @@ void multiply_large(const DotParams& p, const DotSizes& s, std::span<const Array
                    m > 1 ? s.n : n);
   });
 }
-
-Dtype compute_dtype(Dtype dtype) { return dtype == Dtype::F16 || dtype == Dtype::BF16 ? Dtype::F32 : dtype; }
 
 void dot_evaluate(const Params& params, std::span<const Array> in, std::span<Array> out) {
   const auto& p = params.as<DotParams>();

@@ -30,6 +30,7 @@ constexpr bool contains(DtypeSet set, Dtype d) { return (set & only(d)) != 0; }
 /// Half-width floats are stored only: arithmetic on them is f32 arithmetic, rounded once an op.
 template <class T>
 using ComputeOf = std::conditional_t<std::is_same_v<T, bfloat16> || std::is_same_v<T, float16>, float, T>;
+constexpr Dtype compute_dtype(Dtype d) { return d == Dtype::F16 || d == Dtype::BF16 ? Dtype::F32 : d; }
 
 /// Calls visit(std::type_identity<T>) with the storage type of a dtype of the set.
 template <DtypeSet allowed, class Visit>

@@ -6,6 +6,7 @@
 #include "ir/copy.hpp"
 #include "ir/regions.hpp"
 #include "ops/convert_params.hpp"
+#include "ops/dtype_set.hpp"
 #include "ops/reduce_params.hpp"
 #include "ops/sum_order.hpp"
 #include "ops/table.hpp"
@@ -24,9 +25,6 @@ bool is_run_in_memory(const Graph& graph, const Eqn& e) {
   return p.axis == 0 && aval.size() >= shortest && aval.shape()[0] <= sum_block && !aval.weak() &&
          !is_complex(aval.dtype());
 }
-
-/// The dtype of the run itself: half floats are added up in f32.
-Dtype dtype_of_run(Dtype dtype) { return dtype == Dtype::F16 || dtype == Dtype::BF16 ? Dtype::F32 : dtype; }
 
 class Scanning {
  public:
@@ -56,7 +54,7 @@ class Scanning {
   ValueId scan(const Eqn& e) {
     const Aval& aval = graph_.aval(e.first_result);
     const auto& p = e.params.as<CumulativeParams>();
-    const Dtype dtype = dtype_of_run(aval.dtype());
+    const Dtype dtype = compute_dtype(aval.dtype());
     const Shape entry(aval.shape().begin() + 1, static_cast<std::size_t>(aval.rank() - 1));
     GraphBuilder body;
     const ValueId before = body.input(Aval(dtype, entry)), x = body.input(Aval(aval.dtype(), entry));

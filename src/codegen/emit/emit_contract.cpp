@@ -10,6 +10,7 @@
 #include "codegen/emit/small_product.hpp"
 #include "ops/dot_order.hpp"
 #include "ops/dot_params.hpp"
+#include "ops/dtype_set.hpp"
 
 namespace apsis::detail {
 namespace {
@@ -66,7 +67,7 @@ std::optional<Prepared> prepare(Region& region, const Eqn& e) {
   const Aval &in_a = region.aval(operands[0]), &in_b = region.aval(operands[1]),
              &out = region.aval(e.first_result);
   DotSizes sizes(p, in_a.shape(), in_b.shape());
-  Dtype dtype = out.dtype(), compute = item_size(dtype) == 2 && is_floating(dtype) ? Dtype::F32 : dtype;
+  Dtype dtype = out.dtype(), compute = compute_dtype(dtype);
   if (is_complex(dtype) || out.size() == 0 || sizes.k == 0) return {};
   if (!is_k_ordered(p, in_a.shape(), in_b.shape()) && !is_short(sizes)) return {};
   Place a = region.in_memory(operands[0]), b = region.in_memory(operands[1]);
