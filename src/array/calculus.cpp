@@ -27,7 +27,7 @@ Array interp(const Array& x, const Array& xp, const Array& fp, const InterpOptio
   if (xp.ndim() != 1 || fp.shape() != xp.shape())
     fail(messages::array_sizes,
          {"interp", to_string(xp.aval()), to_string(fp.aval()), "xp and fp are vectors of one size"});
-  if (xp.size() == 0) fail(messages::array_few, {"interp", "1", "axis 0", to_string(xp.aval())});
+  if (xp.size() == 0) fail(messages::array_few, {"interp", "1 entry", "axis 0", to_string(xp.aval())});
   const Array given[] = {x, xp};
   const std::vector<Array> places = promoted_inexact(given);
   Array at = places[0], points = places[1], values = inexact(fp);
@@ -57,7 +57,8 @@ Array gradient(const Array& f, const Array& spacing, int axis, Loc loc) {
   const int along = checked_axis("gradient", axis, f);
   const std::int64_t n = f.dim(along);
   if (n < 2)
-    fail(messages::array_few, {"gradient", "2", "axis " + std::to_string(along), to_string(f.aval())});
+    fail(messages::array_few,
+         {"gradient", "2 entries", "axis " + std::to_string(along), to_string(f.aval())});
   const Array given[] = {f, spacing};
   const std::vector<Array> v = promoted_inexact(given);
   auto of = [&](const Array& a, Bound from, Bound to) { return part(a, along, from, to); };
@@ -196,7 +197,7 @@ std::pair<Array, Array> polydiv(const Array& u, const Array& v, Loc loc) {
   const LocScope place(loc);
   for (const Array& p : {u, v}) {
     check_rank("polydiv", p.ndim() == 1, "one axis", p);
-    if (p.size() == 0) fail(messages::array_few, {"polydiv", "1", "axis 0", to_string(p.aval())});
+    if (p.size() == 0) fail(messages::array_few, {"polydiv", "1 entry", "axis 0", to_string(p.aval())});
   }
   const Array given[] = {u, v};
   const std::vector<Array> both = promoted_inexact(given);
@@ -227,7 +228,7 @@ Array polyfit(const Array& x, const Array& y, int degree, const PolyfitOptions& 
   check_count("polyfit", degree);
   check_rank("polyfit", x.ndim() == 1, "one axis as x", x);
   check_rank("polyfit", y.ndim() == 1 || y.ndim() == 2, "one or two axes as y", y);
-  if (x.size() == 0) fail(messages::array_few, {"polyfit", "1", "axis 0", to_string(x.aval())});
+  if (x.size() == 0) fail(messages::array_few, {"polyfit", "1 entry", "axis 0", to_string(x.aval())});
   const bool weighted = !options.w.is_empty();
   if (y.dim(0) != x.size())
     fail(messages::array_sizes, {"polyfit", "x " + to_string(x.aval()), "y " + to_string(y.aval()),

@@ -113,9 +113,12 @@ struct Laid {
 Laid laid(const char* where, const Array& lhs, const Dims& window, const ConvGeneralDilatedOptions& o,
           Loc loc) {
   const std::size_t axes = window.size();
-  Laid l{window, o.window_strides.of(axes, where, "window_strides", 1, loc),
+  Laid l{window,
+         o.window_strides.of(axes, where, "window_strides", 1, loc),
          o.lhs_dilation.of(axes, where, "lhs_dilation", 1, loc),
-         o.rhs_dilation.of(axes, where, "rhs_dilation", 1, loc), {}, {}};
+         o.rhs_dilation.of(axes, where, "rhs_dilation", 1, loc),
+         {},
+         {}};
   Dims extent, sizes;
   for (std::size_t i = 0; i < axes; ++i) {
     extent.push_back(dilated_size(where, "rhs_dilation", window[i], l.dilation[i], loc));
@@ -219,8 +222,7 @@ bool has_kernel(const Array& lhs, const Array& rhs, const Dims& count, const Con
   constexpr std::int64_t written_out = 4096;  // multiply-adds
   const bool fits = lhs.dtype() == rhs.dtype() && (lhs.dtype() == Dtype::F32 || lhs.dtype() == Dtype::F64) &&
                     !count.empty() && count.size() <= detail::most_convolution_axes;
-  return fits &&
-         lhs.dim(0) / o.batch_group_count * count.product() * rhs.shape().product() > written_out;
+  return fits && lhs.dim(0) / o.batch_group_count * count.product() * rhs.shape().product() > written_out;
 }
 
 /// A dilated lhs by the transpose of the op: what each of its entries gives goes to the windows that meet it,

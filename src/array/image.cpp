@@ -149,7 +149,7 @@ void check_shape(const char* where, const Array& image, const Shape& shape) {
     const std::int64_t size = shape[static_cast<std::size_t>(i)];
     check_count(where, size);
     if (image.dim(i) == 0 && size != 0)
-      fail(messages::array_few, {where, "1", "axis " + std::to_string(i), to_string(image.aval())});
+      fail(messages::array_few, {where, "1 entry", "axis " + std::to_string(i), to_string(image.aval())});
   }
 }
 

@@ -78,7 +78,7 @@ Array multi_dot(std::span<const Array> arrays, Loc loc) {
   if (arrays.empty()) fail(messages::array_empty, {"multi_dot"});
   std::vector<Array> factors(arrays.begin(), arrays.end());
   const bool row = factors.front().ndim() == 1, column = factors.back().ndim() == 1;
-  if (factors.size() < 2) fail(messages::array_few, {"multi_dot", "2", "the list", "arrays"});
+  if (factors.size() < 2) fail(messages::array_few, {"multi_dot", "2 entries", "the list", "arrays"});
   if (row) factors.front() = expand_dims(factors.front(), 0);
   if (column) factors.back() = expand_dims(factors.back(), 1);
   for (std::size_t i = 0; i < factors.size(); ++i) {

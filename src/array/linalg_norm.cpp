@@ -84,7 +84,8 @@ Array cond(const Array& x, const NormOrder& ord, Loc loc) {
   const LocScope place(loc);
   const Array m = matrices("cond", x);
   if (m.dim(-1) == 0 || m.dim(-2) == 0)
-    fail(messages::array_few, {"cond", "1", m.dim(-1) == 0 ? "axis -1" : "axis -2", to_string(x.aval())});
+    fail(messages::array_few,
+         {"cond", "1 entry", m.dim(-1) == 0 ? "axis -1" : "axis -2", to_string(x.aval())});
   if (ord == 2 || ord == -2) {
     const Array s = svdvals(m), first = edge_value(s, true), last = edge_value(s, false);
     return ord == 2 ? first / last : last / first;

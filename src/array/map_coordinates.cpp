@@ -67,7 +67,7 @@ Array map_coordinates(const Array& image, std::span<const Array> coordinates,
                                  std::to_string(coordinates.size()) + " coordinates", "give one an axis"});
   for (int i = 0; i < image.ndim(); ++i)
     if (image.dim(i) == 0)
-      fail(messages::array_few, {name, "1", "axis " + std::to_string(i), to_string(image.aval())});
+      fail(messages::array_few, {name, "1 entry", "axis " + std::to_string(i), to_string(image.aval())});
   std::vector<Array> places = promoted_inexact(coordinates);
   std::vector<Shape> shapes;
   for (const Array& x : places) shapes.push_back(x.shape());

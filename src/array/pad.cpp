@@ -94,7 +94,8 @@ Array pad(const Array& x, const Dims& low, const Dims& high, PadMode mode, const
                        after = high[static_cast<std::size_t>(axis)], n = x.dim(axis);
     check_count("pad", std::min(before, after));
     if (before + after == 0) continue;
-    if (n == 0) fail(messages::array_few, {"pad", "1", "axis " + std::to_string(axis), to_string(x.aval())});
+    if (n == 0)
+      fail(messages::array_few, {"pad", "1 entry", "axis " + std::to_string(axis), to_string(x.aval())});
     if (mode <= PadMode::Wrap) {
       std::vector<std::int64_t> from;
       for (std::int64_t i = -before; i < n + after; ++i) from.push_back(source(mode, i, n));

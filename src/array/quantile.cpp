@@ -49,7 +49,7 @@ Array quantile_of(const char* where, const Array& x, const Array& q, const Quant
   const Dims axes = checked_axes(where, options.axis, x);
   const Array lines = joined_last(v, axes);
   const std::int64_t n = lines.dim(-1);
-  if (n == 0) fail(messages::array_few, {where, "1", "the reduced axes", to_string(x.aval())});
+  if (n == 0) fail(messages::array_few, {where, "1 entry", "the reduced axes", to_string(x.aval())});
   const Array sorted = sort(lines);  // NaN comes last
   const Array wanted = astype(ravel(q), dtype);
   // [.., q]: where each quantile is among the sorted elements of its line.

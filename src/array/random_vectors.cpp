@@ -89,7 +89,8 @@ Array choice(const Array& key, const Array& x, const Shape& shape, const ChoiceO
                                  "p has one number an entry of axis " + std::to_string(axis)});
   const std::int64_t least = draws == 0 ? 0 : options.replace ? 1 : draws;
   if (n < least)
-    fail(messages::array_few, {"choice", std::to_string(least), "axis " + std::to_string(axis),
+    fail(messages::array_few, {"choice", std::to_string(least) + (least == 1 ? " entry" : " entries"),
+                               "axis " + std::to_string(axis),
                                to_string(x.aval()) + (options.replace ? "" : " without replacement")});
   Array at;
   if (options.replace) {

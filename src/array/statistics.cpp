@@ -54,7 +54,7 @@ void check_vectors(const char* where, const Array& a, const Array& b) {
   check_rank(where, a.ndim() == 1, "one axis", a);
   check_rank(where, b.ndim() == 1, "one axis", b);
   for (const Array& x : {a, b})
-    if (x.size() == 0) fail(messages::array_few, {where, "1", "axis 0", to_string(x.aval())});
+    if (x.size() == 0) fail(messages::array_few, {where, "1 entry", "axis 0", to_string(x.aval())});
 }
 
 /// NumPy's: as many entries before as the mode keeps of the full convolution, of a kernel of m entries.

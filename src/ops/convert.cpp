@@ -6,6 +6,8 @@
 #include "ops/complex.hpp"
 #include "ops/convert_params.hpp"
 #include "ops/elementwise.hpp"
+#include "ops/index_params.hpp"
+#include "ops/table.hpp"
 
 namespace apsis::detail {
 namespace {
@@ -86,11 +88,20 @@ void convert_transpose(const TransposeRule& r) {
 }
 
 bool convert_rewrite(GraphBuilder& builder, const Params& params, std::span<const ValueId> operands,
-                     std::span<ValueId> results, Loc) {
+                     std::span<ValueId> results, Loc loc) {
   const auto& p = params.as<ConvertParams>();
   const Aval& in = builder.aval(operands[0]);
   if (in.dtype() == p.dtype && in.weak() == p.weak) {
     results[0] = operands[0];
+    return true;
+  }
+  // Places are counted in the dtype that is asked for.
+  const Eqn* made = builder.definition(operands[0]);
+  if (made && made->op == &iota_op && in.dtype() == Dtype::I64 && !p.weak &&
+      (p.dtype == Dtype::F32 || p.dtype == Dtype::F64)) {
+    auto counted = made->params.as<IotaParams>();
+    counted.dtype = p.dtype;
+    builder.add(iota_op, make_params(std::move(counted)), {}, results, loc);
     return true;
   }
   return fold_literals(builder, convert_op, params, operands, results);

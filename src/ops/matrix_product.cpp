@@ -141,15 +141,19 @@ void add_up_chains(std::int64_t count, std::int64_t steps, std::int64_t left_str
   }
 }
 
-/// A matrix whose rows are without gaps, with a vector. So many rows side by side are more than the processor
-/// fetches from memory by itself, and it does not know that short ones are followed by others.
+/// A matrix whose rows are without gaps, with a vector. Processors with registers of 64 bytes are asked to
+/// fetch more rows side by side than they do by themselves. Others are fastest with as many as are multiplied
+/// at a time, from one end to the other. None knows that short rows are followed by others.
 template <class T>
 void multiply_rows(const Tiles<T>& tiles, std::int64_t m, std::int64_t k, Strided<T> a, const T* b,
                    std::int64_t stride, T* c) {
-  constexpr std::int64_t rows_at_once = 32, most_cached = 16 << 20, short_row = 512;  // bytes
-  const std::int64_t row = k * static_cast<std::int64_t>(sizeof(T)),
-                     of_long = m * row > most_cached ? steps_at_once : 0,
-                     next = row <= short_row ? rows_at_once * a.row_stride : of_long;
+  constexpr std::int64_t size = sizeof(T), most_cached = 16 << 20, short_row = 512;  // bytes
+  const std::int64_t row = k * size;
+  const bool is_long = m * row > most_cached, fetches = tiles.width * size == 2 * 64;
+  const std::int64_t rows_at_once = is_long && !fetches ? tiles.width : 32,
+                     next = row <= short_row     ? rows_at_once * a.row_stride
+                            : is_long && fetches ? steps_at_once
+                                                 : 0;
   if (stride != 1) {
     T* const copy = panel_memory<T>(0, k);
     for (std::int64_t s = 0; s < k; ++s) copy[s] = b[s * stride];

@@ -226,25 +226,54 @@ template <int step, class Vector, std::size_t... lane>
   x = low;
 }
 
-template <int step, int lanes, class Vector>
-[[gnu::always_inline]] inline void transpose_registers(Vector (&rows)[lanes]) {
-  for (int i = 0; i < lanes; ++i)
-    if ((i & step) == 0) swap_halves<step>(rows[i], rows[i + step], std::make_index_sequence<lanes>());
-  if constexpr (step > 1) transpose_registers<step / 2>(rows);
+/// The last two stages for numbers of four bytes, of which the processor has instructions that together take
+/// less.
+template <class Vector, std::size_t... lane>
+[[gnu::always_inline]] inline void transpose_quads(Vector* rows, std::index_sequence<lane...>) {
+  constexpr int lanes = sizeof...(lane);
+  const auto interleaved = [](const Vector& x, const Vector& y, auto half) {
+    return __builtin_shufflevector(x, y,
+                                   (static_cast<int>(lane) / 4 * 4 + 2 * half() +
+                                    static_cast<int>(lane) % 4 / 2 + (lane % 2 == 1 ? lanes : 0))...);
+  };
+  const auto halves = [](const Vector& x, const Vector& y, auto half) {
+    return __builtin_shufflevector(x, y,
+                                   (static_cast<int>(lane) / 4 * 4 + 2 * half() + static_cast<int>(lane) % 2 +
+                                    (lane % 4 >= 2 ? lanes : 0))...);
+  };
+  using Low = std::integral_constant<int, 0>;
+  using High = std::integral_constant<int, 1>;
+  const Vector low = interleaved(rows[0], rows[1], Low()), low_after = interleaved(rows[2], rows[3], Low()),
+               high = interleaved(rows[0], rows[1], High()),
+               high_after = interleaved(rows[2], rows[3], High());
+  rows[0] = halves(low, low_after, Low());
+  rows[1] = halves(low, low_after, High());
+  rows[2] = halves(high, high_after, Low());
+  rows[3] = halves(high, high_after, High());
 }
 
-/// A block of rows, from one column on, turned: register k holds column k. Halves of registers meet as they
-/// are read: that is not done by the only unit that moves elements from one register to another.
-template <int register_bytes, class T, class Vector, int lanes, class RowOf>
-[[gnu::always_inline]] inline void load_columns(const RowOf& row_of, std::int64_t column,
-                                                Vector (&block)[lanes]) {
-  constexpr int half = lanes / 2;
-  for (int i = 0; i < half; ++i) {
-    const T *upper = row_of(i) + column, *lower = row_of(i + half) + column;
-    using Register = math::Register<register_bytes>;
-    block[i] = std::bit_cast<Vector>(Register::load_halves(upper, lower));
-    block[i + half] = std::bit_cast<Vector>(Register::load_halves(upper + half, lower + half));
+template <int step, int registers, class Vector>
+[[gnu::always_inline]] inline void transpose_registers(Vector (&rows)[registers]) {
+  constexpr std::size_t size = sizeof(rows[0][0]);
+  constexpr auto lanes = std::make_index_sequence<sizeof(Vector) / size>();
+  if constexpr (step == 2 && size == 4) {
+    for (int i = 0; i < registers; i += 4) transpose_quads(rows + i, lanes);
+  } else {
+    for (int i = 0; i < registers; ++i)
+      if ((i & step) == 0) swap_halves<step>(rows[i], rows[i + step], lanes);
+    if constexpr (step > 1) transpose_registers<step / 2>(rows);
   }
+}
+
+/// Half as many columns as a register has lanes, from one on, turned: register k holds column k. Halves of
+/// registers meet as they are read: that is not done by the only unit that moves elements from one register
+/// to another.
+template <int register_bytes, class T, class Vector, int half, class RowOf>
+[[gnu::always_inline]] inline void load_columns(const RowOf& row_of, std::int64_t column,
+                                                Vector (&block)[half]) {
+  using Register = math::Register<register_bytes>;
+  for (int i = 0; i < half; ++i)
+    block[i] = std::bit_cast<Vector>(Register::load_halves(row_of(i) + column, row_of(i + half) + column));
   transpose_registers<half / 2>(block);
 }
 
@@ -252,7 +281,7 @@ template <int register_bytes, class T, class Vector, int lanes, class RowOf>
 /// the matrix are turned in registers. One chain by itself would wait for its last sum.
 template <class T, int register_bytes>
 void multiply_rows(const Rows<T>& r) {
-  constexpr int lanes = register_bytes / static_cast<int>(sizeof(T));
+  constexpr int lanes = register_bytes / static_cast<int>(sizeof(T)), half = lanes / 2;
   using Vector = typename math::PackOf<T, lanes>::type;
   using First = FirstLanes<T, register_bytes>;
   const std::int64_t whole = r.steps / lanes * lanes, rest = r.steps - whole;
@@ -273,11 +302,13 @@ void multiply_rows(const Rows<T>& r) {
       at[i / reached()] = r.matrix + (reached() > 1 ? first + i : std::min(first + i, r.rows - 1)) * r.stride;
     for (std::int64_t k = 0; k < whole; k += lanes, vector += lanes) {
       each_group([&](int g) {
-        Vector block[lanes];
         if (r.next != 0)
           for (int i = 0; i < lanes; ++i) __builtin_prefetch(row(g * lanes + i) + r.next);
-        load_columns<register_bytes, T>([&](int i) { return row(g * lanes + i); }, 0, block);
-        for (int j = 0; j < lanes; ++j) add(sums[g], block[j], vector + j);
+        for (int first_column = 0; first_column < lanes; first_column += half) {
+          Vector block[half];
+          load_columns<register_bytes, T>([&](int i) { return row(g * lanes + i); }, first_column, block);
+          for (int j = 0; j < half; ++j) add(sums[g], block[j], vector + first_column + j);
+        }
       });
       for (const T*& a : at) a += lanes;
     }
@@ -310,18 +341,18 @@ void multiply_rows(const Rows<T>& r) {
 /// As many pairs at a time as a register has lanes, as above.
 template <class T, int register_bytes>
 void multiply_pairs(const Pairs<T>& p) {
-  constexpr int lanes = register_bytes / static_cast<int>(sizeof(T));
+  constexpr int lanes = register_bytes / static_cast<int>(sizeof(T)), half = lanes / 2;
   using Vector = typename math::PackOf<T, lanes>::type;
   const std::int64_t whole = p.steps / lanes * lanes;
   for (std::int64_t i = 0; i < p.pairs; i += lanes) {
     const auto here = static_cast<int>(p.pairs - i < lanes ? p.pairs - i : lanes);
     const auto row = [&](const T* of, int j) { return of + (i + (j < here ? j : 0)) * p.stride; };
     Vector sum = {};
-    for (std::int64_t k = 0; k < whole; k += lanes) {
-      Vector left[lanes], right[lanes];
+    for (std::int64_t k = 0; k < whole; k += half) {
+      Vector left[half], right[half];
       load_columns<register_bytes, T>([&](int j) { return row(p.left, j); }, k, left);
       load_columns<register_bytes, T>([&](int j) { return row(p.right, j); }, k, right);
-      for (int j = 0; j < lanes; ++j) sum = multiply_add<T, register_bytes>(left[j], right[j], sum);
+      for (int j = 0; j < half; ++j) sum = multiply_add<T, register_bytes>(left[j], right[j], sum);
     }
     for (std::int64_t k = whole; k < p.steps; ++k)
       for (int j = 0; j < here; ++j) sum[j] = multiply_add<T>(row(p.left, j)[k], row(p.right, j)[k], sum[j]);

@@ -89,7 +89,7 @@ TEST(KnownDivisor, DividesWholeNumbers) {
   constexpr std::uint64_t half = std::uint64_t{1} << 63;
   for (int number = 0; number < 4000; ++number) {
     const std::uint64_t any = random() >> (random() % 62),
-                        d = number < 500  ? static_cast<std::uint64_t>(number) + 3
+                        d = number < 500   ? static_cast<std::uint64_t>(number) + 3
                             : number < 600 ? ~std::uint64_t{0} - static_cast<std::uint64_t>(number - 500)
                             : number < 700 ? half - 50 + static_cast<std::uint64_t>(number - 600)
                                            : any | 3;
@@ -102,7 +102,8 @@ TEST(KnownDivisor, DividesWholeNumbers) {
         ASSERT_EQ(quotient(x, of_half), x / d) << x << " / " << d;
       }
     };
-    for (std::uint64_t near : {std::uint64_t{0}, half, random() / d * d, ~std::uint64_t{0} / d * d, half / d * d})
+    for (std::uint64_t near :
+         {std::uint64_t{0}, half, random() / d * d, ~std::uint64_t{0} / d * d, half / d * d})
       for (std::uint64_t off = 0; off < 5; ++off) check(near + off - 2);
     for (int k = 0; k < 200; ++k) check(random() >> (random() % 64));
   }

@@ -48,6 +48,18 @@ TEST(LoopParts, OnlyWhereThreadsMayBeUsed) {
                false);
 }
 
+// Elements that are a line of the cache each take the time of the line.
+TEST(LoopParts, OfElementsThatLieApart) {
+  const auto of = [](const char* stride) {
+    const std::string all = std::string("f32[40000,") + stride + "]";
+    return "(v0: " + all +
+           ") {\n v1: f32[40000,1] = slice{start=[0, 0], limit=[40000, 1], stride=[1, 1]}(v0)\n" +
+           " v2: f32[40000,1] = neg(v1)\n return v2\n}";
+  };
+  expect_parts(of("16"));
+  expect_parts(of("2"), false);
+}
+
 TEST(LoopParts, OfMatricesTransposedReversedAndFlat) {
   expect_parts(R"((v0: f32[1003,700], v1: f32[700,1003], v2: f32[700]) {
     v3: f32[1003,700] = transpose{permutation=[1, 0]}(v1)

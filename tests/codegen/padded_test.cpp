@@ -1,5 +1,7 @@
 // Pads that a fused loop reads: the evaluator's bits for every dtype, rank and way to pad, crop included.
 
+#include <tuple>
+
 #include "codegen/compiled_equal.hpp"
 
 namespace apsis::detail {
@@ -80,6 +82,27 @@ TEST(Padded, HaveNoLoopOfTheirOwn) {
   })";
   expect_compiled_equal(test);
   EXPECT_EQ(compile(*parse_graph(test))->loops, 1);
+}
+
+/// Where most rows have no element of what is padded, they are written without reading: columns side by side
+/// in a corner, between edges, of no element, with fillings that differ.
+TEST(Padded, RowsWithoutElements) {
+  for (const char* dtype : {"f64", "f32", "i64", "u8", "bool", "f16"})
+    for (const auto& [rows, low, high] : {std::tuple{"3", "0", "13"}, std::tuple{"3", "7", "6"},
+                                          std::tuple{"1", "15", "0"}, std::tuple{"0", "9", "7"}})
+      for (const auto& [columns, left, right] : {std::tuple{"1", "0", "18"}, std::tuple{"1", "17", "1"},
+                                                 std::tuple{"5", "3", "11"}, std::tuple{"0", "4", "15"}}) {
+        const std::string s = dtype, from = s + "[9," + rows + "," + columns + "]", to = s + "[9,16,19]",
+                          op = s == "bool" ? "bit_xor" : "add";
+        const auto how = [&](const char* a, const char* b) {
+          return std::string("pad{low=[0, ") + low + ", " + a + "], high=[0, " + high + ", " + b +
+                 "], interior=[0, 0, 0]}";
+        };
+        expect_compiled_equal("(v0: " + from + ", v1: " + from + ", v2: " + s + "[], v3: " + s +
+                              "[]) {\n v4: " + to + " = " + how(left, right) + "(v0, v2)\n v5: " + to +
+                              " = " + how(right, left) + "(v1, v3)\n v6: " + to + " = " + op +
+                              "(v4, v5)\n return v6\n}");
+      }
 }
 
 }  // namespace

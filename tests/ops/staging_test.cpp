@@ -3,7 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 #include "ir/graph.hpp"
+#include "ops/convert_params.hpp"
+#include "ops/index_params.hpp"
 #include "ops/lax.hpp"
 #include "ops/records.hpp"
 #include "ops/table.hpp"
@@ -149,6 +153,25 @@ TEST(Staging, WhatChangesNothingIsLeftOut) {
     Program p;  // -0 + 0 is +0, so adding zero is kept
     ValueId x = p.input();
     EXPECT_EQ(p.ops(p.apply(add_op, {x, p.builder.constant(array(0.))})), (Names{"constant", "add"}));
+  }
+}
+
+// Places that are converted are counted in that dtype, with the bits of the conversion, also where f32
+// rounds.
+TEST(Staging, PlacesAreCountedInTheDtypeAskedFor) {
+  for (const auto& [from, to, counted] :
+       {std::tuple{Dtype::I64, Dtype::F32, true}, std::tuple{Dtype::I64, Dtype::F64, true},
+        std::tuple{Dtype::I64, Dtype::F16, false}, std::tuple{Dtype::I32, Dtype::F32, false}}) {
+    Program p;
+    const Shape shape{(1 << 24) + 7};
+    ValueId places = p.apply(iota_op, {}, make_params(IotaParams{from, shape}));
+    ValueId numbers = p.apply(convert_op, {places}, make_params(ConvertParams{to, false}));
+    GraphRef graph = p.builder.finish({&numbers, 1});
+    Names names;
+    for (const Eqn& e : graph->eqns()) names.push_back(e.op->name);
+    EXPECT_EQ(names, counted ? Names{"iota"} : (Names{"iota", "convert"}));
+    const Array expected = lax::convert(lax::iota(from, shape, 0), to, false);
+    EXPECT_TRUE(same_elements(interpret(*graph, {})[0], expected)) << name_of(from) << " to " << name_of(to);
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include "codegen/emit/combine.hpp"
 #include "codegen/emit/element_at.hpp"
+#include "codegen/emit/parted_values.hpp"
 #include "codegen/emit/product_loop.hpp"
 #include "ops/index_rules.hpp"
 #include "ops/table.hpp"
@@ -143,6 +144,7 @@ void put(Builder& b, LoopNest& nest, const Access& array, const PutParams& p, st
 
 /// An array in a part of the shape, and `filling` around it.
 Value load_padded(Builder& b, LoopNest& nest, std::uint32_t access, Value filling) {
+  if (nest.is_outside()) return filling;
   Value choice[3];
   choice[1] = nest.load_within(access, choice[0]);
   choice[2] = filling;
@@ -209,38 +211,47 @@ int align(Builder& b, std::span<Value> values) {
 
 void write_elements(Builder& b, const FusedLoop& loop, LoopNest& nest,
                     const std::function<void(std::size_t, Value)>& reduce, Value made) {
-  std::vector<Value> values(loop.values), in, out;
-  if (loop.product) values[loop.product->leaf] = made;
+  PartedValues values(b, loop.values);
+  std::vector<Value> in, out;
+  if (loop.product) values.set(loop.product->leaf, made);
   std::size_t scalar = 0, reduced = 0;
-  for (std::size_t leaf = 0; leaf < loop.leaf_access.size(); ++leaf)
-    if (loop.leaf_access[leaf] == FusedLoop::none) values[leaf] = loop.scalars[scalar++];
+  for (std::uint32_t leaf = 0; leaf < loop.leaf_access.size(); ++leaf)
+    if (loop.leaf_access[leaf] == FusedLoop::none) values.set(leaf, loop.scalars[scalar++]);
   auto next = static_cast<std::uint32_t>(loop.leaf_access.size());
   for (const FusedLoop::Step& step : loop.steps) {
-    in.clear();
-    for (std::uint32_t v : step.operands) {
-      if (!values[v].handle) values[v] = nest.load(loop.leaf_access[v]);
-      in.push_back(values[v]);
-    }
+    const auto take = [&](int part, int parts) {
+      in.clear();
+      for (std::uint32_t v : step.operands) in.push_back(values.part(v, part, parts));
+    };
+    for (std::uint32_t v : step.operands)
+      if (!values.has(v)) values.set(v, nest.load(loop.leaf_access[v]));
     if (step.stores.empty()) {
-      reduce(reduced++, in[0]);
+      reduce(reduced++, values.whole(step.operands[0]));
       continue;
     }
     if (puts(*step.eqn)) {
+      take(0, 1);
       put(b, nest, loop.tables[step.table], step.eqn->params.as<PutParams>(), in);
       ++next;
       continue;
     }
-    out.assign(step.stores.size(), {});
-    align(b, in);
-    if (step.table != FusedLoop::none)
-      out[0] = pick(b, loop.tables[step.table], step.eqn->params.as<PickParams>(), in);
-    else if (step.padded != FusedLoop::none)
-      out[0] = load_padded(b, nest, step.padded, in[0]);
-    else
-      step.eqn->op->emit(b, step.eqn->params, in, out);
-    for (std::size_t r = 0; r < out.size(); ++r) {
-      values[next++] = out[r];
-      if (step.stores[r] != FusedLoop::none) nest.store(step.stores[r], out[r]);
+    const bool reads = step.table != FusedLoop::none || step.padded != FusedLoop::none;
+    const int parts = reads ? 1 : values.parts_of(step.operands);
+    for (int part = 0; part < parts; ++part) {
+      take(part, parts);
+      out.assign(step.stores.size(), {});
+      align(b, in);
+      if (step.table != FusedLoop::none)
+        out[0] = pick(b, loop.tables[step.table], step.eqn->params.as<PickParams>(), in);
+      else if (step.padded != FusedLoop::none)
+        out[0] = load_padded(b, nest, step.padded, in[0]);
+      else
+        step.eqn->op->emit(b, step.eqn->params, in, out);
+      for (std::uint32_t r = 0; r < out.size(); ++r) values.add_part(next + r, out[r]);
+    }
+    for (std::uint32_t store : step.stores) {
+      if (store != FusedLoop::none) nest.store(store, values.whole(next));
+      ++next;
     }
   }
 }
@@ -303,10 +314,20 @@ std::vector<Value> write_loop(Builder& b, const FusedLoop& loop, bool optimized)
     ++carried;
   }
   nest.open();
-  for (int phase = 0; phase < nest.phases(); ++phase) {
-    nest.set_phase(phase);
-    write_elements(b, loop, nest, [&](std::size_t i, Value v) { accumulate(b, nest, reductions[i], v); });
-  }
+  const auto write = [&] {
+    for (int phase = 0; phase < nest.phases(); ++phase) {
+      nest.set_phase(phase);
+      write_elements(b, loop, nest, [&](std::size_t i, Value v) { accumulate(b, nest, reductions[i], v); });
+    }
+  };
+  const Value inside = reductions.empty() && !loop.in_order ? nest.any_inside() : Value{};
+  if (inside.handle)
+    if_else(b, inside, write, [&] {
+      nest.leave_arrays();
+      write();
+    });
+  else
+    write();
   nest.close();
   std::vector<Value> totals;
   for (const Reduction& reduction : reductions) {

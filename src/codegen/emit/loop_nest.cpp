@@ -9,7 +9,9 @@ namespace apsis::detail {
 Value from_index(Builder& b, Value index, Dtype dtype) {
   if (dtype == Dtype::I64) return index;
   // Indices are below 2^24 wherever a half-width float can tell them apart: f32 between rounds nothing twice.
-  if (item_size(dtype) == 2 && is_floating(dtype)) index = b.convert(index, Dtype::F32);
+  if (item_size(dtype) == 2 && is_floating(dtype)) return b.convert(from_index(b, index, Dtype::F32), dtype);
+  // AVX2 has no conversion of 64-bit integers, and f64 rounds no index.
+  if (dtype == Dtype::F32 && b.vector_bytes() == 32) index = b.convert(index, Dtype::F64);
   return b.convert(index, dtype);
 }
 
@@ -133,19 +135,6 @@ void LoopNest::collapse(const Shape& shape) {
         within_[a].push_back(accesses_[a].within[d]);
     }
   }
-}
-
-bool LoopNest::fills(std::size_t a, std::size_t axis) const {
-  return within_[a].empty() || (within_[a][axis].low == 0 && within_[a][axis].high == extents_[axis]);
-}
-
-/// Whether a place, or which of some, is in a span.
-Value LoopNest::is_within(Value place, Span span) {
-  const auto constant = [&](std::int64_t n) {
-    return b_.constant(Dtype::I64, static_cast<std::uint64_t>(n));
-  };
-  return b_.bit_and(b_.compare(Compare::Ge, place, constant(span.low)),
-                    b_.compare(Compare::Lt, place, constant(span.high)));
 }
 
 /// Vectorises along the axis with the least work: iterations times accesses, a strided one counting an
@@ -634,37 +623,6 @@ Value LoopNest::load_apart(ConstPointer p, Dtype dtype, std::int64_t stride) {
   Dims places;
   for (std::int64_t i = 0; i < lanes; ++i) places.push_back(i * stride);
   return load_each(p, dtype, places);
-}
-
-Value LoopNest::load_within(std::size_t a, Value& inside) {
-  const Access& access = accesses_[a];
-  const std::int64_t stride = this->stride(a);
-  const ConstPointer p = current(a);
-  const bool cut = axis_ >= 0 && !fills(a, static_cast<std::size_t>(axis_));
-  inside = inside_[a];
-  b_.set_lanes(1);
-  if (cut) {
-    Value place = inner_zero_ ? b_.index(0) : inner_;
-    if (width_ > 1) {
-      const Value first = place, further = lane_places(1);
-      place = b_.add(b_.splat(first), further);
-    }
-    const Value here = is_within(place, within_[a][static_cast<std::size_t>(axis_)]);
-    if (inside.handle && width_ > 1) inside = b_.splat(inside);
-    inside = inside.handle ? b_.bit_and(inside, here) : here;
-  }
-  if (!inside.handle) inside = b_.constant(Dtype::Bool, 1);
-  const int lanes = access.lanes > 1 ? access.lanes : stride == 0 && !cut ? 1 : width_;
-  b_.set_lanes(lanes);
-  if (lanes > 1 && b_.lanes_of(inside) == 1) inside = b_.splat(inside);
-  if (lanes > 1 && access.lanes <= 1 && stride != 1)
-    return b_.gather(p, lane_places(stride), access.dtype, inside);
-  if (lanes == 1) return b_.masked_load(p, access.dtype, inside);
-  // Processors take a hundred times as long for a load of nothing from where there is no memory.
-  const Value some = b_.any(inside);
-  const ConstPointer there = b_.choose(some, p, access.base);
-  b_.set_lanes(lanes);
-  return b_.masked_load(there, access.dtype, inside);
 }
 
 void LoopNest::store(std::size_t sink, Value v, std::int64_t shift) {

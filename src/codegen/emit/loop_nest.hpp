@@ -128,6 +128,12 @@ class LoopNest {
   /// The address of the first of the current elements.
   ConstPointer current(std::size_t read) { return address(read); }
   Pointer current_sink(std::size_t sink) { return address(reads_ + sink); }
+  /// Whether some padded array has elements in the current row, where all that is read is padded and most
+  /// rows have none; no handle otherwise.
+  Value any_inside();
+  /// From here on the code is that of rows where none has.
+  void leave_arrays() { outside_ = true; }
+  bool is_outside() const { return outside_; }
   /// Where the current elements are along the vectorised axis; no handle: at its start.
   Value position() const { return inner_zero_ ? Value{} : inner_; }
   /// How many elements, or lanes, the values of an iteration have.
@@ -189,7 +195,8 @@ class LoopNest {
   std::vector<std::int64_t> extents_;
   std::vector<std::vector<std::int64_t>> strides_;  // by access, by collapsed axis
   std::vector<std::vector<Span>> within_;           // the same; of accesses that are not everywhere
-  int axis_ = -1;                                   // the vectorised one
+  bool outside_ = false;
+  int axis_ = -1;  // the vectorised one
   int width_ = 1, lanes_;
   int row_ = 0;  // not 0: rows are taken together; the size of the last axis. The vectorised one is before it
   int phases_ = 1, phase_ = 0;

@@ -1,8 +1,10 @@
 #include "codegen/emit/loop_parts.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <numeric>
+#include <set>
 #include <utility>
 
 #include "codegen/emit/combine.hpp"
@@ -19,18 +21,36 @@ struct Partition {
   std::int64_t parts = 0, entries = 0;
 };
 
-/// What an element takes, in nanoseconds: its instructions or its way through memory.
-double time_of_element(const FusedLoop& loop, std::int64_t cost) {
-  constexpr double of_instruction = 0.17, of_byte = 0.05, of_pick = 1;
+/// What an element moves through memory: of elements that are a cache line or more apart, the lines they are
+/// in.
+double bytes_of_element(const FusedLoop& loop) {
+  constexpr std::int64_t line = 64;
+  const auto last = [&] {
+    std::size_t axis = loop.shape.size();
+    while (axis > 0 && loop.shape[axis - 1] == 1) --axis;
+    return axis;
+  }();
   double bytes = 0;
+  std::set<std::pair<const void*, std::int64_t>> lines;
   const auto count = [&](const auto& access) {
     const auto moves = [](std::int64_t stride) { return stride != 0; };
-    if (std::ranges::any_of(access.view.strides, moves) || access.walk.outer != 0 || access.walk.inner != 0)
-      bytes += static_cast<double>(item_size(access.dtype));
+    const bool walks = access.walk.outer != 0 || access.walk.inner != 0;
+    if (std::ranges::none_of(access.view.strides, moves) && !walks) return;
+    const auto size = static_cast<std::int64_t>(item_size(access.dtype));
+    if (walks || last == 0 || std::abs(access.view.strides[last - 1]) * size < line)
+      bytes += static_cast<double>(size);
+    else if (lines.insert({access.base.handle, access.view.offset * size / line}).second)
+      bytes += static_cast<double>(line);
   };
   std::ranges::for_each(loop.accesses, count);
   if (loop.walk.terms == 0) std::ranges::for_each(loop.sinks, count);
-  return std::max(bytes * of_byte, static_cast<double>(cost) * of_instruction / loop.width) +
+  return bytes;
+}
+
+/// What an element takes, in nanoseconds: its instructions or its way through memory.
+double time_of_element(const FusedLoop& loop, std::int64_t cost) {
+  constexpr double of_instruction = 0.17, of_byte = 0.05, of_pick = 1;
+  return std::max(bytes_of_element(loop) * of_byte, static_cast<double>(cost) * of_instruction / loop.width) +
          of_pick * static_cast<double>(loop.tables.size());
 }
 

@@ -252,6 +252,8 @@ class LlvmBuilder final : public Builder {
   LLVMValueRef mask_integer(Value mask);
   Value float_of_half(Value a);
   Value half_of_float(Value a, Dtype to);
+  Value longs_of_doubles(Value a, Dtype to);
+  Value doubles_of_longs(Value a);
   Value from_storage(LLVMValueRef stored, Dtype dtype, int lanes);
   LLVMValueRef to_storage(Value v);
   LLVMValueRef element_addresses(ConstPointer p, Value elements, Dtype dtype);
