@@ -28,6 +28,7 @@ inline Array filled(const Aval& aval, std::uint64_t seed) {
   return lax::convert(array(std::span<const double>(values), aval.shape()), aval.dtype(), aval.weak());
 }
 
+/// NaNs are equal whatever their payload.
 inline bool same_bits(const Array& a, const Array& b) {
   if (!(a.aval() == b.aval())) return false;
   if (a.node()->kind == NodeKind::List) {
@@ -37,7 +38,14 @@ inline bool same_bits(const Array& a, const Array& b) {
       if (!same_bits(x[i], y[i])) return false;
     return true;
   }
-  return std::memcmp(data_of(a), data_of(b), a.aval().bytes()) == 0;
+  if (std::memcmp(data_of(a), data_of(b), a.aval().bytes()) == 0) return true;
+  if (is_complex(a.dtype())) return same_bits(real(a), real(b)) && same_bits(imag(a), imag(b));
+  if (!is_floating(a.dtype())) return false;
+  const std::vector<double> x = a.to_vector<double>(), y = b.to_vector<double>();
+  for (std::size_t i = 0; i < x.size(); ++i)
+    if (std::isnan(x[i]) ? !std::isnan(y[i]) : x[i] != y[i] || std::signbit(x[i]) != std::signbit(y[i]))
+      return false;
+  return true;
 }
 
 inline std::string shown(const Array& a) { return a.aval().is_list() ? to_string(a.aval()) : to_string(a); }

@@ -236,7 +236,7 @@ void write_elements(Builder& b, const FusedLoop& loop, LoopNest& nest,
       continue;
     }
     const bool reads = step.table != FusedLoop::none || step.padded != FusedLoop::none;
-    const int parts = reads ? 1 : values.parts_of(step.operands);
+    const int parts = !reads && step.has_masks ? values.parts_of(step.operands) : 1;
     for (int part = 0; part < parts; ++part) {
       take(part, parts);
       out.assign(step.stores.size(), {});
