@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes docs/benchmarks.md and its picture from what `make bench` measured.
+"""Writes a page of docs, such as docs/benchmarks.md, and its picture from what `make bench` measured.
 
-usage: bench/page.py [--json build/bench.json] [--arrays FILE] [--machine TEXT] [--rounds N]
+usage: bench/page.py [--json build/bench.json] [--arrays FILE] [--page NAME] [--title TEXT] [--machine TEXT] [--rounds N]
 
 FILE holds what `bench/arrays.py` printed. Every row that was measured is on the page, those behind included.
 """
@@ -112,19 +112,21 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", default=ROOT / "build" / "bench.json", type=pathlib.Path)
     parser.add_argument("--arrays", type=pathlib.Path)
+    parser.add_argument("--page", default="benchmarks")
+    parser.add_argument("--title", default="Benchmarks")
     parser.add_argument("--machine", default="a machine of two cores with AVX-512")
     parser.add_argument("--rounds", default="three rounds")
     options = parser.parse_args()
     headings = measured(json.loads(options.json.read_text()))
     rows = [row for group in headings.values() for row in group]
     ahead = sum(row["ratio"] >= 1 for row in rows)
-    text = [f"""# Benchmarks {{#benchmarks}}
+    text = [f"""# {options.title} {{#{options.page}}}
 
 `make bench` measures Apsis and its peers in one session: the same work, the same tolerances, the same answers (which are compared), one thread.
 What each row is, and how it is measured, stands in `bench/README.md`. These figures are of {options.machine}, medians of {options.rounds};
 a ratio is the peer's time over that of Apsis, so that above 1 Apsis is ahead. It is in {ahead} of {len(rows)} rows. `bench/page.py` wrote this page.
 
-![](pictures/benchmarks.svg)
+![](pictures/{options.page}.svg)
 """]  # fmt: skip
     for heading, group in headings.items():
         text += [f"## {heading}\n", table(group) + "\n"]
@@ -137,9 +139,9 @@ a ratio is the peer's time over that of Apsis, so that above 1 Apsis is ahead. I
                      f"| `{row['name']}` | {quantity(row['apsis'], row['unit'])} | {quantity(row['limit'], row['unit'])} | {row['limit_ratio']:.2f} |" for row in bounded) + "\n"]  # fmt: skip
     if options.arrays:
         text.append(of_arrays(options.arrays.read_text()))
-    (ROOT / "docs" / "benchmarks.md").write_text("\n".join(text))
-    (ROOT / "docs" / "pictures" / "benchmarks.svg").write_text(picture(headings))
-    print(f"docs/benchmarks.md: {len(rows)} rows, {ahead} ahead")
+    (ROOT / "docs" / f"{options.page}.md").write_text("\n".join(text))
+    (ROOT / "docs" / "pictures" / f"{options.page}.svg").write_text(picture(headings))
+    print(f"docs/{options.page}.md: {len(rows)} rows, {ahead} ahead")
 
 
 if __name__ == "__main__":

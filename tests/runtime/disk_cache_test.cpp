@@ -9,6 +9,7 @@
 #include <list>
 
 #include "apsis/ops/extend.hpp"
+#include "base/threads.hpp"
 #include "ir/graph.hpp"
 #include "mutation.hpp"
 #include "ops/lax.hpp"
@@ -279,7 +280,7 @@ TEST(DiskCache, AnotherBuildsProgramIsAMiss) {
   const std::filesystem::path file = kept.folder.files()[0];
   const auto graph =
       detail::parse_graph(lower([](const Array& y, int n) { return sin(y) * (n + 0.5) + y; }, x, 9).text());
-  const std::string key = detail::program_key(*graph, {});
+  const std::string key = detail::program_key(*graph, {.parallel = detail::machine_threads() > 1});
   const Bytes whole = read_file(file);
   std::optional<ProgramImage> image = detail::decode_program(whole, key);
   ASSERT_TRUE(image) << "the key is the same whoever staged the graph";
