@@ -295,7 +295,7 @@ void Fusion::add_elementwise(const Eqn& e) {
   cost_ += cost;
   cost_of_size_[std::bit_width(widest_of(graph_, e)) - 1] += cost;
   const auto is_mask = [&](ValueId v) { return graph_.aval(v).dtype() == Dtype::Bool; };
-  step.has_masks = cost > 1 || std::ranges::any_of(graph_.operands(e), is_mask);
+  step.has_masks = combines_truths(graph_, e) || std::ranges::any_of(graph_.operands(e), is_mask);
   for (ValueId v = e.first_result; v < e.first_result + e.result_count; ++v) {
     step.has_masks = step.has_masks || is_mask(v);
     numbers_[v] = loop_.values++;
