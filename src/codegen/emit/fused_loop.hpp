@@ -23,7 +23,7 @@ struct FusedLoop {
     std::vector<std::uint32_t> stores;  // by result: a sink, or none; nothing for a reduction
     std::uint32_t table = none;         // of a pick or a put: the array
     std::uint32_t padded = none;        // of a pad: the access
-    bool has_masks = false;             // or may have, in what it is written as
+    bool has_masks = false;             // takes truths, gives them or combines them
   };
 
   /// A product of matrices whose results are a leaf. Its operands are accesses of their own.
