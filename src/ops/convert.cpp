@@ -2,7 +2,6 @@
 
 #include "apsis/ops/convert.hpp"
 
-#include <bit>
 #include <optional>
 
 #include "core/convert.hpp"
@@ -90,25 +89,16 @@ void convert_transpose(const TransposeRule& r) {
     r.out[0].add(lax::convert(r.cotangents[0], r.out[0].aval().dtype(), r.out[0].aval().weak()));
 }
 
-/// The number that all elements are, if it is known.
-std::optional<double> known_number(const GraphBuilder& builder, ValueId v) {
-  const Eqn* e = builder.definition(v);
-  if (e && e->op->view_kind == ViewKind::Repeated) e = builder.definition(builder.operands(*e)[0]);
-  if (!e || e->op->kind != OpKind::Constant) return {};
-  const std::uint64_t bits = e->params.as<ConstantParams>().bits;
-  if (builder.aval(v).dtype() == Dtype::F64) return std::bit_cast<double>(bits);
-  if (builder.aval(v).dtype() == Dtype::F32) return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
-  return {};
-}
-
 /// Whether floats are what `clip` gives between numbers that an i32 can be: these, or NaN.
 bool are_clipped_to_i32(const GraphBuilder& builder, ValueId v) {
   constexpr double least = -2147483648., most = 2147483520.;  // an f32
+  const Dtype dtype = builder.aval(v).dtype();
+  if (dtype != Dtype::F32 && dtype != Dtype::F64) return false;
   bool above = false, below = false;
   for (int bounds = 0; bounds < 2; ++bounds) {
     const Eqn* e = builder.definition(v);
     if (!e || (e->op != &maximum_op && e->op != &minimum_op)) return false;
-    const std::optional<double> bound = known_number(builder, builder.operands(*e)[1]);
+    const std::optional<double> bound = literal_number(builder, builder.operands(*e)[1]);
     if (!bound || !(*bound >= least && *bound <= most)) return false;
     (e->op == &maximum_op ? above : below) = true;
     v = builder.operands(*e)[0];

@@ -76,15 +76,19 @@ bool fold_literals(GraphBuilder& builder, const Op& op, const Params& params,
   return true;
 }
 
-bool is_literal(const GraphBuilder& builder, ValueId v, double value) {
+std::optional<double> literal_number(const GraphBuilder& builder, ValueId v) {
   ValueId scalar = v;
-  if (builder.aval(v).rank() > 0 && !find_splat(builder, v, scalar)) return false;
+  if (builder.aval(v).rank() > 0 && !find_splat(builder, v, scalar)) return {};
   const Eqn* e = builder.definition(scalar);
-  if (!e || e->op->kind != OpKind::Constant || is_complex(builder.aval(v).dtype())) return false;
+  if (!e || e->op->kind != OpKind::Constant || is_complex(builder.aval(v).dtype())) return {};
   Array literal = constant_value(e->params);
   double number;
   convert_elements(literal.dtype(), data_of(literal), Dtype::F64, &number, 1);
-  return number == value;
+  return number;
+}
+
+bool is_literal(const GraphBuilder& builder, ValueId v, double value) {
+  return literal_number(builder, v) == value;
 }
 
 }  // namespace apsis::detail

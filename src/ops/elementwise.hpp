@@ -11,6 +11,7 @@
 // `compute` is run on ElementModel by the evaluator and on EmitterModel by the code generator, so both give
 // the same bits. Half-width floats are widened to f32, computed and rounded.
 
+#include <optional>
 #include <utility>
 
 #include "apsis/core/emitter.hpp"
@@ -210,6 +211,8 @@ inline Array scaled(const Array& a, double factor) { return lax::mul(a, constant
 /// Staging: an op on literals alone is a literal. Exact, since the evaluator gives the bits of compiled code.
 bool fold_literals(GraphBuilder& builder, const Op& op, const Params& params,
                    std::span<const ValueId> operands, std::span<ValueId> results);
+/// The number that `v` is a literal of, possibly broadcast; none for complex ones.
+std::optional<double> literal_number(const GraphBuilder& builder, ValueId v);
 /// True if `v` is the literal `value`, possibly broadcast.
 bool is_literal(const GraphBuilder& builder, ValueId v, double value);
 
