@@ -19,6 +19,7 @@ namespace {
 struct Partition {
   std::size_t axis = 0;
   std::int64_t parts = 0, entries = 0;
+  bool one_by_one = false;  // each entry is a loop of its own
 };
 
 /// What an element moves through memory: of elements that are a cache line or more apart, the lines they are
@@ -189,7 +190,7 @@ class LoopPart {
   LoopPart(Lowering& lowering, const FusedLoop& loop, const Partition& partition)
       : lowering_(lowering),
         b_(lowering.b),
-        part_(part_of(loop, partition.axis, 0, partition.entries)),
+        part_(part_of(loop, partition.axis, 0, partition.one_by_one ? 1 : partition.entries)),
         partition_(partition),
         results_(lowering, loop, partition.parts) {}
 
@@ -231,14 +232,20 @@ class LoopPart {
     b_.begin(f);
     b_.set_lanes(1);
     const Pointer table = b_.pointer_parameter(0);
-    const Value number = b_.parameter(1);
+    Value number = b_.parameter(1);
+    const std::int64_t loops = partition_.entries / part_.shape[partition_.axis];
+    std::optional<CountedLoop> each;
+    if (loops > 1) {
+      each.emplace(b_, loops, 1);
+      number = b_.add(b_.mul(number, b_.index(loops)), each->index());
+    }
     std::size_t at = 0;
     const auto next = [&] { return b_.offset(table, static_cast<std::int64_t>(entry_bytes * at++)); };
     // Arrays that lie in one stay so for the loop: parts of complex numbers are stored together.
     std::map<std::pair<void*, std::int64_t>, Pointer> bases;
     const auto bind = [&](auto& access) {
       const auto item = static_cast<std::int64_t>(item_size(access.dtype));
-      const std::int64_t apart = access.view.strides[partition_.axis] * partition_.entries * item;
+      const std::int64_t apart = access.view.strides[partition_.axis] * part_.shape[partition_.axis] * item;
       const ConstPointer entry = next();
       auto [known, is_new] = bases.try_emplace({access.base.handle, apart});
       if (is_new) {
@@ -250,7 +257,7 @@ class LoopPart {
     for (Access& a : part_.accesses)
       if (a.base.handle) bind(a);
     for (Access& a : part_.accesses)
-      if (const std::int64_t apart = a.view.strides[partition_.axis] * partition_.entries;
+      if (const std::int64_t apart = a.view.strides[partition_.axis] * part_.shape[partition_.axis];
           !a.base.handle && apart != 0)
         a.first = b_.mul(number, b_.index(apart));
     for (Access& t : part_.tables) t.base = b_.load_pointer(next());
@@ -262,6 +269,7 @@ class LoopPart {
     const std::vector<Value> totals = write_loop(b_, part_, lowering_.options().optimized);
     b_.set_lanes(1);
     for (std::size_t i = 0; i < totals.size(); ++i) results_.store(i, results[i], number, totals[i]);
+    if (each) each->close();
     b_.return_values({});
     b_.end();
     part_ = outer;
@@ -372,8 +380,8 @@ class SharedSums {
   Lowering& lowering_;
   Builder& b_;
   const FusedLoop& loop_;
-  std::int64_t terms_, parts_;  // of a part, but for the last one, which `parts_` does not count
-  Partition shares_;            // of the parts, by thread
+  std::int64_t terms_, parts_;            // of a part, but for the last one, which `parts_` does not count
+  Partition shares_{.one_by_one = true};  // of the parts, by thread: their sums may lie between one another
   std::vector<BufferOwner> memory_;
   std::vector<Pointer> sums_;  // by total: of each part
 };
