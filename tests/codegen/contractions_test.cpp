@@ -185,9 +185,10 @@ TEST(Contractions, LoopsThatMakeTheProductTheyRead) {
     bool keeps_product;
   };
   for (std::string dtype : {"f32", "f64", "bf16", "i32"}) {
-    for (const Size& size : {Size{36, 70, 33, true}, {64, 135, 64, false}, {33, 4, 600, false}})
+    for (const Size& size :
+         {Size{36, 70, 33, true}, {64, 135, 64, false}, {33, 4, 600, false}, {5, 31, 1100, true}})
       expect_compiled_equal(layer_text(dtype, "", size.n, size.rows, size.columns, size.keeps_product));
-    for (const Size& size : {Size{31, 71, 32, false}, {5, 66, 40, true}})
+    for (const Size& size : {Size{31, 71, 32, false}, {5, 66, 40, true}, {36, 23, 1040, false}})
       expect_compiled_equal(layer_text(dtype, "3, ", size.n, size.rows, size.columns, size.keeps_product));
   }
 }

@@ -5,6 +5,7 @@
 #include "codegen/emit/products.hpp"
 #include "codegen/emit/row_contraction.hpp"
 #include "codegen/emit/small_product.hpp"
+#include "codegen/emit/strips.hpp"
 #include "ops/dot_order.hpp"
 
 namespace apsis::detail {
@@ -50,16 +51,18 @@ struct Grouping {
   int width = 1;
   std::int64_t count = 1;
   std::size_t axis = 0;
-  bool asks = false;  // for rows of a
+  bool is_tile = false;
 };
 
-void write_products(Lowering& lowering, const Contraction& c, const Grouping& grouping) {
-  Builder& b = lowering.b;
+/// `ask`: of the products, before they are made.
+template <class Ask>
+void write_products(Builder& b, const Contraction& c, const Grouping& grouping, const Ask& ask) {
   const Dtype dtype = c.result.dtype;
   Shape shape = c.shape;
   Access in_a = c.a, in_b = c.b;
   Sink result = c.result;
   ProductSteps steps{c.step_a, c.step_b};
+  steps.is_tile = grouping.is_tile;
   if (!shape.empty()) {
     const std::size_t axis = grouping.axis;
     steps.shift_a = c.a.view.strides[axis];
@@ -77,7 +80,7 @@ void write_products(Lowering& lowering, const Contraction& c, const Grouping& gr
   steps.bytes_a = c.step_a * item * c.a.lanes;
   steps.bytes_b = c.step_b * item * c.b.lanes;
   const Products products(b, nest, steps, dtype, c.compute, grouping.count);
-  if (grouping.asks) products.ask_for_rows(c.count, shape.back());
+  ask(products);
   const Products::Sums sums = c.in_chains() ? products.in_chains(c.count) : products.in_order(c.count);
   for (std::int64_t g = 0; g < grouping.count; ++g) {
     const Value sum = sums[static_cast<std::size_t>(g)];
@@ -92,30 +95,31 @@ std::int64_t rows_side_by_side(const Builder& b) { return b.vector_bytes() == 64
 constexpr int vectors_of_row = 2;
 
 /// Whether rows of the result meet the same rows of b, which are without gaps.
-bool shares_columns(const Contraction& c, int vector, std::int64_t rows) {
+bool shares_columns(const Contraction& c, std::int64_t columns, std::int64_t rows) {
   const std::size_t rank = c.shape.size();
-  if (rank < 2 || c.shape[rank - 1] < vectors_of_row * vector || c.shape[rank - 2] < rows) return false;
+  if (rank < 2 || c.shape[rank - 1] < columns || c.shape[rank - 2] < rows) return false;
   return c.a.view.strides[rank - 1] == 0 && c.b.view.strides[rank - 1] == 1 &&
          c.b.view.strides[rank - 2] == 0 && c.result.view.strides[rank - 1] == 1;
 }
 
-/// A vector of b is loaded once for several rows; rows that are left over go by themselves.
-void write_rows_together(Lowering& lowering, const Contraction& c, int vector) {
-  const std::size_t axis = c.shape.size() - 2;
-  const std::int64_t rows = c.shape[axis], at_once = rows_side_by_side(lowering.b),
-                     together = rows - rows % at_once;
-  const auto write_part = [&](std::int64_t first, std::int64_t count, const Grouping& grouping) {
-    Contraction part = c;
-    part.shape[axis] = count;
-    for (View* view : {&part.a.view, &part.b.view, &part.result.view}) {
-      view->shape = part.shape;
-      view->offset += first * view->strides[axis];
-    }
-    write_products(lowering, part, grouping);
-  };
-  write_part(0, together, {columns_together(lowering, c), at_once, axis, asks_for_rows(c)});
-  if (together < rows)
-    write_part(together, rows - together, {.width = std::min(in_flight * vector, most_lanes)});
+void write_products(Builder& b, const Contraction& c, const Grouping& grouping) {
+  write_products(b, c, grouping, [](const Products&) {});
+}
+
+Contraction part_of(const Strips& strips, Contraction c) {
+  c.shape = strips.shape();
+  c.a = strips(c.a);
+  c.b = strips(c.b);
+  c.result = strips(c.result);
+  return c;
+}
+
+/// Rows that meet the same columns lie in the first cache.
+void write_in_tiles(Builder& b, const Contraction& c, const ProductTile& tile) {
+  const std::int64_t item = static_cast<std::int64_t>(item_size(c.a.dtype)), columns = c.shape.back();
+  Strips strips(b, c.shape, rows_of_strip(c.shape[c.shape.size() - 2], tile.rows, c.count * item), columns);
+  write_tiles(b, part_of(strips, c), tile);
+  strips.close();
 }
 
 void append_word(std::string& key, std::int64_t word) {
@@ -135,7 +139,7 @@ std::string key_of(const Contraction& c) {
   append_access(c.a);
   append_access(c.b);
   append_access(c.result);
-  for (std::int64_t n : {c.step_a, c.step_b, c.count}) append_word(key, n);
+  for (std::int64_t n : {c.step_a, c.step_b, c.count, c.panel}) append_word(key, n);
   return key;
 }
 
@@ -143,22 +147,36 @@ std::string key_of(const Contraction& c) {
 
 bool Contraction::in_chains() const { return is_floating(compute) && count >= dot_sequential_below; }
 
-std::int64_t rows_together(const Lowering& lowering, const Contraction& c) {
-  const std::int64_t rows = rows_side_by_side(lowering.b);
-  const int vector = lowering.vector_lanes(item_size(c.compute));
-  return c.result.lanes == 1 && shares_columns(c, vector, rows) ? rows : 1;
+int tile_columns(const Lowering& lowering, Dtype compute) {
+  return vectors_of_row * lowering.vector_lanes(item_size(compute));
 }
 
-bool asks_for_rows(const Contraction& c) {
+ProductTile tile_of(const Lowering& lowering, const Contraction& c) {
   constexpr std::int64_t large = 1 << 20, least = 64;  // bytes: of all rows, and of one
-  const std::size_t rank = c.shape.size();
+  const std::int64_t rows = rows_side_by_side(lowering.b);
+  const int columns = tile_columns(lowering, c.compute);
+  if (c.result.lanes > 1 || !shares_columns(c, columns, rows)) return {};
+  const std::size_t axis = c.shape.size() - 2;
   const auto item = static_cast<std::int64_t>(item_size(c.a.dtype));
-  return rank >= 2 && c.step_a == 1 && c.count * item >= least && c.a.view.strides[rank - 2] >= c.count &&
-         c.shape[rank - 2] * c.count * item >= large;
+  const bool asks = c.step_a == 1 && c.count * item >= least && c.a.view.strides[axis] >= c.count &&
+                    c.shape[axis] * c.count * item >= large;
+  return {rows, columns, asks};
 }
 
-int columns_together(const Lowering& lowering, const Contraction& c) {
-  return vectors_of_row * lowering.vector_lanes(item_size(c.compute));
+void write_tiles(Builder& b, const Contraction& c, const ProductTile& tile) {
+  const std::int64_t rows = c.shape[0], columns = c.shape[1];
+  Strips panels(b, c.shape, rows, tile.columns);
+  Contraction part = part_of(panels, c);
+  if (c.panel > 0) {
+    Access by_panel = c.b;
+    by_panel.view.strides[1] = c.panel / tile.columns;
+    part.b = panels(by_panel);
+    part.b.view.strides[1] = 1;
+  }
+  write_products(b, part, {tile.columns, tile.rows, 0, true}, [&](const Products& products) {
+    if (tile.asks_for_rows) products.ask_for_rows(c.count, columns, panels.column(), rows);
+  });
+  panels.close();
 }
 
 void write_contraction(Lowering& lowering, const Contraction& c) {
@@ -178,10 +196,11 @@ void write_contraction(Lowering& lowering, const Contraction& c) {
   }
   if (lanes == 1 && write_rows(lowering, c, vector)) return;
   if (lanes == 1 && is_small_product(c, vector)) return write_small_product(lowering.b, c);
-  if (rows_together(lowering, c) > 1) return write_rows_together(lowering, c, vector);
+  if (const ProductTile tile = tile_of(lowering, c); tile.rows > 1)
+    return write_in_tiles(lowering.b, c, tile);
 
   // Vectors of neighbouring results; in packets, where the lanes are the vector, several results at once.
-  if (lanes == 1) return write_products(lowering, c, {.width = std::min(in_flight * vector, most_lanes)});
+  if (lanes == 1) return write_products(lowering.b, c, {.width = std::min(in_flight * vector, most_lanes)});
   Grouping grouping;
   if (!c.shape.empty()) {
     grouping.axis = c.shape.size() - 1;
@@ -192,7 +211,7 @@ void write_contraction(Lowering& lowering, const Contraction& c) {
     for (std::int64_t g = 2; g <= most; ++g)
       if (c.shape.back() % g == 0) grouping.count = g;
   }
-  write_products(lowering, c, grouping);
+  write_products(lowering.b, c, grouping);
 }
 
 void call_contraction(Lowering& lowering, const Contraction& contraction) {

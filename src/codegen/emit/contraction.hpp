@@ -5,6 +5,7 @@
 
 #include "codegen/emit/loop_nest.hpp"
 #include "codegen/emit/lowering.hpp"
+#include "codegen/emit/products.hpp"
 
 namespace apsis::detail {
 
@@ -14,18 +15,20 @@ struct Contraction {
   Sink result;
   std::int64_t step_a, step_b, count;  // along k
   Dtype compute;                       // what is added up; the result is rounded from it
+  /// From one panel of b to the next, in elements: a panel has the columns of a tile side by side, row after
+  /// row. 0: b is as its view says.
+  std::int64_t panel = 0;
 
   /// Whether it is added up in the chains of ops/dot_order.hpp.
   bool in_chains() const;
 };
 
-/// How many rows of the result meet the same columns of b at a time, in registers of so many bytes; 1: they
-/// do not.
-std::int64_t rows_together(const Lowering& lowering, const Contraction& contraction);
-/// Whether the rows of a come from memory, one after the other.
-bool asks_for_rows(const Contraction& contraction);
-/// The elements of a row that they are taken for at once.
-int columns_together(const Lowering& lowering, const Contraction& contraction);
+/// Columns of the tiles of products of this type.
+int tile_columns(const Lowering& lowering, Dtype compute);
+/// The tiles that it is made in; of one row: it is not.
+ProductTile tile_of(const Lowering& lowering, const Contraction& contraction);
+/// All of a matrix that is made in tiles, columns by columns.
+void write_tiles(Builder& b, const Contraction& contraction, const ProductTile& tile);
 
 void write_contraction(Lowering& lowering, const Contraction& contraction);
 /// The same as a call of a function that all equal ones of the program share: there is one a layer of a

@@ -204,17 +204,15 @@ void Fusion::add_product(const ProductLeaf& product) {
                    .step_a = c.step_a,
                    .step_b = c.step_b,
                    .count = c.count,
+                   .panel = c.panel,
                    .compute = c.compute,
-                   .rows_together = rows_together(region_.lowering(), c),
-                   .asks_for_rows = asks_for_rows(c)};
-  loop_.width = columns_together(region_.lowering(), c);
+                   .tile = tile_of(region_.lowering(), c)};
   loop_.leaf_access.push_back(FusedLoop::made);
-  cost_ += c.count;
 }
 
 /// Whatever else is read has neighbours beside neighbours, or one for a row.
 bool Fusion::can_make_product() const {
-  return loop_.product && loop_.product->rows_together > 1 && loop_.lanes == 1 &&
+  return loop_.product && loop_.product->tile.rows > 1 && loop_.lanes == 1 &&
          std::ranges::all_of(loop_.accesses, [](const Access& a) {
            return a.view.strides.back() == 0 || a.view.strides.back() == 1;
          });
@@ -397,7 +395,6 @@ void Fusion::in_any_order() {
   loop_.shape = shape_;
   may_overwrite_ = !loop_.product && !loop_.in_order && loop_.lanes == 1 && divides_into_vectors(shape_);
   place_results();
-  if (loop_.product) return;
   loop_.width = loop_.lanes > 1 ? 1 : region_.lowering().vector_lanes(usual_width());
   // What is accumulated waits for the iteration before: in a short loop, several vectors side by side hide
   // that.
@@ -427,7 +424,8 @@ void Fusion::in_any_order() {
 void Fusion::write() {
   Builder& b = region_.b();
   ++region_.lowering().loops;
-  auto totals = write_in_parts(region_.lowering(), loop_, cost_);
+  const std::int64_t products = loop_.product ? loop_.product->count : 0;
+  auto totals = write_in_parts(region_.lowering(), loop_, cost_ + products);
   if (!totals)
     totals = region_.shares_loops() ? call_loop(region_, loop_)
                                     : write_loop(b, loop_, region_.lowering().options().optimized);

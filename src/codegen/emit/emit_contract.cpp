@@ -54,6 +54,23 @@ Place packed(Region& region, const Place& place, const Aval& aval, std::size_t a
   return copy_of;
 }
 
+/// A copy in which columns along `axis` are side by side, as many as a tile has, in the order of the rows
+/// that `down` is; then the next so many. Its view is that of the first ones.
+Place in_panels(Region& region, const Place& place, const Aval& aval, std::size_t axis, std::size_t down,
+                std::int64_t columns) {
+  const std::int64_t rows = aval.shape()[down];
+  const Aval panels(aval.dtype(), {aval.shape()[axis] / columns, columns, rows});
+  Place from = place, made = region.allocate(panels, 1).place();
+  const Dims& strides = place.view.strides;
+  from.view = {panels.shape(), {strides[axis] * columns, strides[axis], strides[down]}, place.view.offset};
+  made.view.strides = {rows * columns, 1, columns};
+  region.copy(from, panels, region.overwrite(made));
+  View first{aval.shape(), {1, 1}, made.view.offset};
+  first.strides[down] = columns;
+  made.view = first;
+  return made;
+}
+
 /// A contraction whose result has no place yet, and what holds its operands.
 struct Prepared {
   Contraction contraction;
@@ -71,6 +88,15 @@ std::optional<Prepared> prepare(Region& region, const Eqn& e) {
   if (is_complex(dtype) || out.size() == 0 || sizes.k == 0) return {};
   if (!is_k_ordered(p, in_a.shape(), in_b.shape()) && !is_short(sizes)) return {};
   Place a = region.in_memory(operands[0]), b = region.in_memory(operands[1]);
+  // Many rows of a meet the columns of b in panels, which are read from one end to the other.
+  constexpr std::int64_t many_rows = 16, worth_panels = 1 << 13;  // bytes
+  const std::int64_t columns = tile_columns(region.lowering(), compute);
+  const bool in_tiles = a.lanes == 1 && b.lanes == 1 && p.batch_b.empty() && p.contract_b.size() == 1 &&
+                        sizes.free_b.size() == 1 && sizes.n % columns == 0 && sizes.m >= many_rows &&
+                        in_b.size() * static_cast<std::int64_t>(item_size(dtype)) >= worth_panels;
+  if (in_tiles)
+    b = in_panels(region, b, in_b, static_cast<std::size_t>(sizes.free_b[0]),
+                  static_cast<std::size_t>(p.contract_b[0]), columns);
   // Neighbouring results read neighbours along the last free axis of b. Where these lie apart, b is
   // transposed first, if enough rows of a share the work.
   if (a.lanes == 1 && b.lanes == 1 && !sizes.free_b.empty() && sizes.n >= 4 && sizes.m >= packing_reuse) {
@@ -115,7 +141,8 @@ std::optional<Prepared> prepare(Region& region, const Eqn& e) {
       .step_a = step_a,
       .step_b = step_b,
       .count = sizes.k,
-      .compute = compute};
+      .compute = compute,
+      .panel = in_tiles ? sizes.k * columns : 0};
   return Prepared{std::move(contraction), std::move(a), std::move(b)};
 }
 

@@ -178,7 +178,7 @@ std::string FusedLoop::key() const {
   }
   for (const Sink& s : sinks) append_view(key, s);
   if (product)
-    for (std::int64_t n : {product->step_a, product->step_b, product->count,
+    for (std::int64_t n : {product->step_a, product->step_b, product->count, product->panel,
                            static_cast<std::int64_t>(product->compute), std::int64_t{product->store}})
       append_word(key, static_cast<std::uint64_t>(n));
   std::size_t scalar = 0;
@@ -210,10 +210,9 @@ int align(Builder& b, std::span<Value> values) {
 }
 
 void write_elements(Builder& b, const FusedLoop& loop, LoopNest& nest,
-                    const std::function<void(std::size_t, Value)>& reduce, Value made) {
+                    const std::function<void(std::size_t, Value)>& reduce) {
   PartedValues values(b, loop.values);
   std::vector<Value> in, out;
-  if (loop.product) values.set(loop.product->leaf, made);
   std::size_t scalar = 0, reduced = 0;
   for (std::uint32_t leaf = 0; leaf < loop.leaf_access.size(); ++leaf)
     if (loop.leaf_access[leaf] == FusedLoop::none) values.set(leaf, loop.scalars[scalar++]);
@@ -291,7 +290,7 @@ std::vector<Value> write_loop(Builder& b, const FusedLoop& loop, bool optimized)
     return {};
   }
   if (loop.product) {
-    write_product_loop(b, loop);
+    write_product_loop(b, loop, optimized);
     return {};
   }
   LoopNest nest(b, loop.shape, loop.accesses, loop.sinks, loop.width, loop.lanes, loop.most_phases,

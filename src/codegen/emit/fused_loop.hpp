@@ -9,6 +9,7 @@
 #include <string>
 
 #include "codegen/emit/loop_nest.hpp"
+#include "codegen/emit/products.hpp"
 #include "ir/graph.hpp"
 
 namespace apsis::detail {
@@ -30,9 +31,9 @@ struct FusedLoop {
   struct Product {
     std::uint32_t leaf, a = 0, b = 0;
     std::int64_t step_a, step_b, count;  // along k
+    std::int64_t panel;                  // of b, as in a Contraction
     Dtype compute;                       // what is added up; the result is rounded from it
-    std::int64_t rows_together;
-    bool asks_for_rows;
+    ProductTile tile;
     std::uint32_t store = none;  // the sink of the results, if they are read elsewhere, too
   };
 
@@ -64,9 +65,9 @@ struct FusedLoop {
 };
 
 /// Writes all equations for the current elements. `reduce` gets the number of each reduction, and what it is
-/// given. `made`: the results of the product.
+/// given.
 void write_elements(Builder& b, const FusedLoop& loop, LoopNest& nest,
-                    const std::function<void(std::size_t, Value)>& reduce, Value made = {});
+                    const std::function<void(std::size_t, Value)>& reduce);
 
 /// Brings values to one number of lanes and makes that current.
 int align(Builder& b, std::span<Value> values);

@@ -134,8 +134,6 @@ class LoopNest {
   /// From here on the code is that of rows where none has.
   void leave_arrays() { outside_ = true; }
   bool is_outside() const { return outside_; }
-  /// Where the current elements are along the vectorised axis; no handle: at its start.
-  Value position() const { return inner_zero_ ? Value{} : inner_; }
   /// How many elements, or lanes, the values of an iteration have.
   int width() const { return vector() > 1 ? vector() : lanes_; }
 

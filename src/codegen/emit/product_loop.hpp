@@ -1,13 +1,13 @@
 #pragma once
 
-// A product of matrices and the elementwise code that reads it, as one loop: tiles of the product are summed
-// in registers, and never leave the first cache before the code has read them.
+// A product of matrices and the elementwise code that reads it, strip by strip: what is made of some rows is
+// in the first cache when the code reads it.
 
 #include "codegen/emit/fused_loop.hpp"
 
 namespace apsis::detail {
 
 /// Writes the loop, whose `product` is set.
-void write_product_loop(Builder& b, const FusedLoop& loop);
+void write_product_loop(Builder& b, const FusedLoop& loop, bool optimized);
 
 }  // namespace apsis::detail

@@ -16,16 +16,24 @@ Value multiply_add(Builder& b, Value u, Value v, Value sum) {
   return sum.dtype == Dtype::Bool ? b.bit_or(sum, b.bit_and(u, v)) : b.add(sum, b.mul(u, v));
 }
 
-/// make(0) + make(1), by a loop that writes the code once: from -0, to which adding changes nothing.
+/// make(0) + make(1). A loop writes the code once: from -0, to which adding changes nothing. Tiles do not go
+/// around in loops, whose sums would wait in memory.
 template <class Make>
 Products::Sums Products::added_up(const Make& make) const {
+  const auto add = [&](Sums& sums, const Sums& made) {
+    for (std::size_t g = 0; g < sums.size(); ++g) {
+      b_.set_lanes(b_.lanes_of(sums[g]));
+      sums[g] = b_.add(sums[g], made[g]);
+    }
+  };
+  if (steps_.is_tile) {
+    Sums sums = make(b_.index(0));
+    add(sums, make(b_.index(1)));
+    return sums;
+  }
   Sums sums = constants(std::uint64_t{1} << (8 * item_size(compute_) - 1));
   CountedLoop loop(b_, 2, 1, sums);
-  const Sums made = make(loop.index());
-  for (std::size_t g = 0; g < sums.size(); ++g) {
-    b_.set_lanes(b_.lanes_of(sums[g]));
-    sums[g] = b_.add(sums[g], made[g]);
-  }
+  add(sums, make(loop.index()));
   loop.close();
   return sums;
 }
@@ -61,16 +69,16 @@ Products::Sums Products::in_chains(std::int64_t count) const {
   });
 }
 
-void Products::ask_for_rows(std::int64_t count, std::int64_t columns) const {
-  constexpr std::int64_t groups_ahead = 4, line = 64;
+void Products::ask_for_rows(std::int64_t count, std::int64_t columns, Value column,
+                            std::int64_t rows_ahead) const {
+  constexpr std::int64_t line = 64;
   const auto item = static_cast<std::int64_t>(item_size(dtype_));
   const std::int64_t of_column = (count * item + columns - 1) / columns;  // bytes
   b_.set_lanes(1);
   ConstPointer row = nest_.current(steps_.access_a);
-  if (const Value column = nest_.position(); column.handle)
-    row = b_.offset(row, b_.mul(column, b_.index(of_column)));
+  if (column.handle) row = b_.offset(row, b_.mul(column, b_.index(of_column)));
   const auto rows = static_cast<std::int64_t>(group_);
-  for (std::int64_t g = groups_ahead * rows; g < (groups_ahead + 1) * rows; ++g)
+  for (std::int64_t g = rows_ahead; g < rows_ahead + rows; ++g)
     for (std::int64_t at = 0; at < nest_.width() * of_column; at += line)
       b_.prefetch(b_.offset(row, g * steps_.shift_a * item + at));
 }

@@ -14,6 +14,14 @@ struct ProductSteps {
   std::int64_t a, b, shift_a = 0, shift_b = 0, shift = 0;
   std::int64_t bytes_a = 0, bytes_b = 0;  // along k, in bytes
   std::size_t access_a = 0, access_b = 1;
+  bool is_tile = false;  // a group and its columns, as below
+};
+
+/// How much of a product is summed in registers at a time: rows of a that meet the same columns of b.
+struct ProductTile {
+  std::int64_t rows = 1;
+  int columns = 1;
+  bool asks_for_rows = false;  // which come from memory, one after the other
 };
 
 /// For the current elements of a nest whose accesses are operand a, operand b, and the result: `group`
@@ -35,10 +43,9 @@ class Products {
   Sums in_order(std::int64_t count) const;
   /// The chains of dot_order.hpp, from dot_sequential_below products on.
   Sums in_chains(std::int64_t count) const;
-  /// Of a result with so many columns, whose rows are made `group` at a time: asks for the rows of the left
-  /// operand that will be read a few groups later. Each tile of columns asks for its share of them. The
-  /// processor itself fetches what follows in a row, not the rows further on.
-  void ask_for_rows(std::int64_t count, std::int64_t columns) const;
+  /// Of a result with so many columns, which are made from `column` on: asks for its share of the rows of the
+  /// left operand that are so many further on. The processor itself fetches what follows in a row, not those.
+  void ask_for_rows(std::int64_t count, std::int64_t columns, Value column, std::int64_t rows_ahead) const;
 
  private:
   Sums constants(std::uint64_t bits, std::size_t times = 1) const;
