@@ -1,7 +1,9 @@
 #include "passes/keep_views.hpp"
 
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <utility>
 
 #include "apsis/base/named_scope.hpp"
 #include "ir/contiguous_run.hpp"
@@ -124,12 +126,17 @@ bool Keeping::suits(const Component& c, const Parts& made) const {
 }
 
 void Keeping::look_for_parts() {
+  // A view that others read, too, is copied for them.
   const std::vector<std::uint32_t> uses = count_uses(graph_);
+  std::map<std::pair<std::uint32_t, ValueId>, std::uint32_t> reads;
+  for (const Eqn& e : graph_.eqns())
+    if (e.result_count == 1 && of_[e.first_result] != none)
+      for (ValueId v : graph_.operands(e)) ++reads[{root(of_[e.first_result]), v}];
   for (const Eqn& e : graph_.eqns()) {
     if (e.result_count != 1 || of_[e.first_result] == none) continue;
     Component& c = *component(e.first_result);
     for (ValueId v : graph_.operands(e)) {
-      if (!c.parts.empty() || uses[v] != 1) continue;
+      if (!c.parts.empty() || reads[{root(of_[e.first_result]), v}] != uses[v]) continue;
       const std::optional<Parts> parts = parts_of(v);
       if (parts && suits(c, *parts)) c.parts = *parts->shape;
     }

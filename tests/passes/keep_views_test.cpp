@@ -49,6 +49,28 @@ TEST(KeepViews, OfTransposes) {
   EXPECT_EQ(shape_of(*made, "add"), (Shape{4, 3, 2, 64}));
 }
 
+/// Depth becomes space and back, with several readers of the view between; another reader of it needs the
+/// copy.
+TEST(KeepViews, OfViewsThatAreReadTwice) {
+  const std::string start = R"((v0: f64[40,16,16]) {
+    v1: f64[40,16,2,8] = reshape{shape=[40, 16, 2, 8]}(v0)
+    v2: f64[40,2,16,8] = transpose{permutation=[0, 2, 1, 3]}(v1)
+    v3: f64[40,32,8] = reshape{shape=[40, 32, 8]}(v2)
+    v4: f64[40,32,8] = sin(v3)
+    v5: f64[40,32,8] = mul(v4, v3)
+)";
+  const GraphRef made = checked(start + R"(    v6: f64[40,2,16,8] = reshape{shape=[40, 2, 16, 8]}(v5)
+    v7: f64[40,16,2,8] = transpose{permutation=[0, 2, 1, 3]}(v6)
+    v8: f64[40,16,16] = reshape{shape=[40, 16, 16]}(v7)
+    return v8
+  })");
+  EXPECT_EQ(shape_of(*made, "mul"), (Shape{40, 16, 2, 8}));
+  EXPECT_EQ(count_ops(*made, "transpose"), 0);
+  const GraphRef kept =
+      checked(start + "    v6: f64[40,32] = reduce_max{axes=[2]}(v3)\n    return v5, v6\n  }");
+  EXPECT_EQ(shape_of(*kept, "mul"), (Shape{40, 32, 8}));
+}
+
 TEST(KeepViews, TransposesThatAreTakenBack) {
   const GraphRef made = checked(R"((v0: f64[5,20,30], v1: f64[]) {
     v2: f64[5,30,20] = transpose{permutation=[0, 2, 1]}(v0)
