@@ -130,5 +130,34 @@ TEST(OverwrittenOperands, OfSeveralAxes) {
   }
 }
 
+// An array that a sum and then the result are made of is made where the result will be. An input may be
+// there, too, when it is given up.
+TEST(OverwrittenOperands, WhereTheResultWillBe) {
+  const auto expect_equal = [](const auto& f, std::int64_t most, Dims sizes) {
+    for (const Dtype dtype : {f64, f32}) {
+      const Array x = detail::filled({dtype, Shape(sizes)}, 4);
+      expect_graph_compiled_equal(f, x);
+      EXPECT_LT(scratch_bytes(f, x), most * x.size() * static_cast<std::int64_t>(item_size(dtype)));
+    }
+  };
+  const auto softmax = [](const Array& x) { return nn::softmax(x, 0); };
+  expect_equal(softmax, 1, {256, 256});
+  expect_equal(softmax, 2, {250, 130});
+  expect_equal([](const Array& x) { return x * nn::softmax(x, 0); }, 2, {256, 256});
+  expect_equal([](const Array& x) { return nn::softmax(x, 0) + flip(x); }, 2, {256, 256});
+  expect_equal(
+      [](const Array& x) {
+        const Array e = exp(x), s = sum(e, {.axis = 0});
+        return std::pair{e / s, transpose(e) * s};
+      },
+      3, {256, 256});
+  expect_equal(
+      [](const Array& x) {
+        const Array e = exp(x), s = sum(e, {.axis = 0});
+        return std::pair{e / s, e * sum(e * s)};
+      },
+      3, {256, 256});
+}
+
 }  // namespace
 }  // namespace apsis::testing

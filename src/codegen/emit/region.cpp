@@ -7,6 +7,7 @@
 #include "codegen/emit/equations.hpp"
 #include "codegen/emit/list_access.hpp"
 #include "codegen/emit/matrix_blocks.hpp"
+#include "codegen/plan/early_results.hpp"
 #include "codegen/plan/recompute.hpp"
 #include "codegen/plan/result_parts.hpp"
 #include "ir/copy.hpp"
@@ -163,6 +164,16 @@ void Region::plan_recomputing() {
   }
 }
 
+/// What is made where a result of it will be.
+void Region::hint_early() {
+  std::vector<ValueId> results;
+  for (ValueId v : graph_.outputs())
+    if (hints_[v] && std::ranges::count(graph_.outputs(), v) == 1) results.push_back(v);
+  for (const EarlyResult& early : find_early_results(graph_, schedule_.items, results))
+    if (!hints_[early.array] && (joined_in_.empty() || !joined_in_[early.array]))
+      hints_[early.array] = Home(Place(hints_[early.result].value()));
+}
+
 /// The uses within the loop of what it computes again.
 void Region::begin_again(const Item& item) {
   const auto reads = [&](std::span<const std::uint32_t> eqns, ValueId v) {
@@ -179,7 +190,10 @@ void Region::begin_again(const Item& item) {
 
 void Region::run() {
   if (!scheduled_) schedule_ = make_schedule(graph_, lowering_.options().register_limit, {});
-  if (recomputes_) plan_recomputing();
+  if (recomputes_) {
+    plan_recomputing();
+    hint_early();
+  }
   // What is scheduled already is a loop's: its invariants were written before it.
   const bool outside = std::exchange(lowering_.repeated, lowering_.repeated || scheduled_);
   const std::int64_t before = lowering_.b.written(), in_loops = lowering_.in_loops;

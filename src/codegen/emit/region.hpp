@@ -72,6 +72,7 @@ class Region : public PlaceAccess {
  private:
   void run_items(std::span<const Item> items);
   void plan_recomputing();
+  void hint_early();
   void begin_again(const Item& item);
   std::size_t write_first(std::span<const Item> items);
   void hint_parts(const Eqn& e, const Place& whole);
