@@ -105,5 +105,18 @@ TEST(Padded, RowsWithoutElements) {
       }
 }
 
+/// What is read backwards, of narrow arrays and of wide ones, at either end.
+TEST(Padded, OfReversedRows) {
+  for (const char* dtype : {"f64", "f32", "i64", "i16", "u8", "f16"})
+    for (const auto& [columns, left, right] :
+         {std::tuple{"3", "0", "37"}, std::tuple{"3", "36", "1"}, std::tuple{"39", "1", "0"}}) {
+      const std::string s = dtype, from = s + "[50," + columns + "]", to = s + "[50,40]";
+      expect_compiled_equal("(v0: " + from + ", v1: " + to + ", v2: " + s + "[]) {\n v3: " + from +
+                            " = reverse{axes=[1]}(v0)\n v4: " + to + " = pad{low=[0, " + left +
+                            "], high=[0, " + right + "], interior=[0, 0]}(v3, v2)\n v5: " + to +
+                            " = add(v4, v1)\n return v5\n}");
+    }
+}
+
 }  // namespace
 }  // namespace apsis::detail

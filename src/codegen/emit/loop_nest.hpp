@@ -152,6 +152,7 @@ class LoopNest {
   void choose_square();
   bool fills(std::size_t access, std::size_t axis) const;
   Value is_within(Value place, Span span);
+  Value are_within(Dtype dtype, Span span);
   bool is_turned(std::size_t access, std::size_t down) const;
   void open_rows();
   Value current_place(std::size_t access, std::int64_t scale);

@@ -19,6 +19,27 @@ Value LoopNest::is_within(Value place, Span span) {
                     b_.compare(Compare::Lt, place, constant(span.high)));
 }
 
+/// Which of the current elements have their places along the vectorised axis in a span. Of narrow elements,
+/// lanes are counted from the first one in as narrow integers: masks are as wide as what they are for.
+Value LoopNest::are_within(Dtype dtype, Span span) {
+  constexpr std::int64_t most = 1 << 30;  // places, which such integers count
+  b_.set_lanes(1);
+  const Value first = inner_zero_ ? b_.index(0) : inner_;
+  if (width_ == 1) return is_within(first, span);
+  const bool narrow = item_size(dtype) <= 4 && extents_[static_cast<std::size_t>(axis_)] < most;
+  const Dtype counts = narrow ? Dtype::I32 : Dtype::I64;
+  const auto from_first = [&](std::int64_t place) {
+    b_.set_lanes(1);
+    const Value lane = b_.sub(b_.index(place), first);
+    const Value count = narrow ? b_.convert(lane, counts) : lane;
+    b_.set_lanes(width_);
+    return b_.splat(count);
+  };
+  const Value low = from_first(span.low), high = from_first(span.high);
+  const Value lanes = narrow ? b_.convert(lane_places(1), counts) : lane_places(1);
+  return b_.bit_and(b_.compare(Compare::Ge, lanes, low), b_.compare(Compare::Lt, lanes, high));
+}
+
 Value LoopNest::any_inside() {
   if (reads_ == 0 || !side_by_side_.empty() || phases_ > 1) return {};
   double part = 0;  // of the rows
@@ -47,12 +68,7 @@ Value LoopNest::load_within(std::size_t a, Value& inside) {
   b_.set_lanes(1);
   const Value row = inside.handle ? inside : b_.constant(Dtype::Bool, 1);
   if (cut) {
-    Value place = inner_zero_ ? b_.index(0) : inner_;
-    if (width_ > 1) {
-      const Value first = place, further = lane_places(1);
-      place = b_.add(b_.splat(first), further);
-    }
-    const Value here = is_within(place, within_[a][static_cast<std::size_t>(axis_)]);
+    const Value here = are_within(access.dtype, within_[a][static_cast<std::size_t>(axis_)]);
     if (inside.handle && width_ > 1) inside = b_.splat(inside);
     inside = inside.handle ? b_.bit_and(inside, here) : here;
   }
@@ -67,14 +83,22 @@ Value LoopNest::load_within(std::size_t a, Value& inside) {
     b_.set_lanes(lanes);
     return b_.splat(element);
   }
-  if (lanes > 1 && access.lanes <= 1 && stride != 1)
+  const bool backwards = lanes > 1 && access.lanes <= 1 && stride == -1;
+  if (lanes > 1 && access.lanes <= 1 && stride != 1 && !backwards)
     return b_.gather(p, lane_places(stride), access.dtype, inside);
   if (lanes == 1) return b_.masked_load(p, access.dtype, inside);
+  std::vector<int> turned;
+  for (int i = lanes; i-- > 0;) turned.push_back(i);
+  const auto item = static_cast<std::int64_t>(item_size(access.dtype));
+  const Value mask = backwards ? b_.shuffle(inside, inside, turned) : inside;
   // Processors take a hundred times as long for a load of nothing from where there is no memory.
   const Value some = b_.any(inside);
-  const ConstPointer there = b_.choose(some, p, access.base);
+  b_.set_lanes(1);
+  const ConstPointer first = backwards ? b_.offset(p, (1 - lanes) * item) : p,
+                     there = b_.choose(some, first, access.base);
   b_.set_lanes(lanes);
-  return b_.masked_load(there, access.dtype, inside);
+  const Value loaded = b_.masked_load(there, access.dtype, mask);
+  return backwards ? b_.shuffle(loaded, loaded, turned) : loaded;
 }
 
 }  // namespace apsis::detail
