@@ -52,6 +52,17 @@ class Products {
     dot(block, turned, shape({r}), "1, 2", "1, 0");
   }
 
+  /// Rows along two axes, of which the second is short.
+  void rows_along_two_axes(int columns) {
+    const std::string c = std::to_string(columns), one = input(shape({n_, c})),
+                      turned = input(shape({c, n_}));
+    for (const char* last : {"1", "2", "3", "4", "5"}) {
+      const std::string left = input(shape({"20", last, n_}));
+      dot(left, one, shape({"20", last, c}), "2", "0");
+      dot(left, turned, shape({"20", last, c}), "2", "1");
+    }
+  }
+
   /// Of many small matrices, as they lie, turned, with gaps; some results are parts of an array.
   void batches(int rows, int columns) {
     const std::string r = std::to_string(rows), c = std::to_string(columns);
@@ -141,6 +152,17 @@ TEST(Contractions, RowsOfThreeAndFour) {
       for (int rows : {7, 67, 1500}) products.batches(rows, n == 2 ? 3 : 4);
       products.batches(67, 2);
       products.others(1500);
+      expect_compiled_equal(products.text());
+    }
+}
+
+TEST(Contractions, RowsAlongTwoAxes) {
+  for (std::string dtype : {"f32", "f64", "bf16", "i32"})
+    for (int n : {20, 40}) {
+      SCOPED_TRACE(dtype + ", " + std::to_string(n));
+      Products products(dtype, n);
+      products.rows_along_two_axes(64);
+      products.rows_along_two_axes(100);
       expect_compiled_equal(products.text());
     }
 }

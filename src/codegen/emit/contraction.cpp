@@ -95,9 +95,9 @@ std::int64_t rows_side_by_side(const Builder& b) { return b.vector_bytes() == 64
 constexpr int vectors_of_row = 2;
 
 /// Whether rows of the result meet the same rows of b, which are without gaps.
-bool shares_columns(const Contraction& c, std::int64_t columns, std::int64_t rows) {
+bool shares_columns(const Contraction& c, const ProductTile& tile) {
   const std::size_t rank = c.shape.size();
-  if (rank < 2 || c.shape[rank - 1] < columns || c.shape[rank - 2] < rows) return false;
+  if (rank < 2 || c.shape[rank - 1] < tile.columns || c.shape[rank - 2] < tile.rows) return false;
   return c.a.view.strides[rank - 1] == 0 && c.b.view.strides[rank - 1] == 1 &&
          c.b.view.strides[rank - 2] == 0 && c.result.view.strides[rank - 1] == 1;
 }
@@ -147,20 +147,19 @@ std::string key_of(const Contraction& c) {
 
 bool Contraction::in_chains() const { return is_floating(compute) && count >= dot_sequential_below; }
 
-int tile_columns(const Lowering& lowering, Dtype compute) {
-  return vectors_of_row * lowering.vector_lanes(item_size(compute));
+ProductTile tile_for(const Lowering& lowering, Dtype compute) {
+  return {rows_side_by_side(lowering.b), vectors_of_row * lowering.vector_lanes(item_size(compute))};
 }
 
 ProductTile tile_of(const Lowering& lowering, const Contraction& c) {
   constexpr std::int64_t large = 1 << 20, least = 64;  // bytes: of all rows, and of one
-  const std::int64_t rows = rows_side_by_side(lowering.b);
-  const int columns = tile_columns(lowering, c.compute);
-  if (c.result.lanes > 1 || !shares_columns(c, columns, rows)) return {};
+  ProductTile tile = tile_for(lowering, c.compute);
+  if (c.result.lanes > 1 || !shares_columns(c, tile)) return {};
   const std::size_t axis = c.shape.size() - 2;
   const auto item = static_cast<std::int64_t>(item_size(c.a.dtype));
-  const bool asks = c.step_a == 1 && c.count * item >= least && c.a.view.strides[axis] >= c.count &&
-                    c.shape[axis] * c.count * item >= large;
-  return {rows, columns, asks};
+  tile.asks_for_rows = c.step_a == 1 && c.count * item >= least && c.a.view.strides[axis] >= c.count &&
+                       c.shape[axis] * c.count * item >= large;
+  return tile;
 }
 
 void write_tiles(Builder& b, const Contraction& c, const ProductTile& tile) {
@@ -198,6 +197,7 @@ void write_contraction(Lowering& lowering, const Contraction& c) {
   if (lanes == 1 && is_small_product(c, vector)) return write_small_product(lowering.b, c);
   if (const ProductTile tile = tile_of(lowering, c); tile.rows > 1)
     return write_in_tiles(lowering.b, c, tile);
+  APSIS_ASSERT(c.panel == 0);
 
   // Vectors of neighbouring results; in packets, where the lanes are the vector, several results at once.
   if (lanes == 1) return write_products(lowering.b, c, {.width = std::min(in_flight * vector, most_lanes)});

@@ -23,9 +23,10 @@ struct Contraction {
   bool in_chains() const;
 };
 
-/// Columns of the tiles of products of this type.
-int tile_columns(const Lowering& lowering, Dtype compute);
-/// The tiles that it is made in; of one row: it is not.
+/// The tiles of products of this type.
+ProductTile tile_for(const Lowering& lowering, Dtype compute);
+/// Those that it is made in; of one row: it is not. It is if it has as many rows and columns, and b is in
+/// panels.
 ProductTile tile_of(const Lowering& lowering, const Contraction& contraction);
 /// All of a matrix that is made in tiles, columns by columns.
 void write_tiles(Builder& b, const Contraction& contraction, const ProductTile& tile);

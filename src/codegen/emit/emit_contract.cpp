@@ -90,13 +90,14 @@ std::optional<Prepared> prepare(Region& region, const Eqn& e) {
   Place a = region.in_memory(operands[0]), b = region.in_memory(operands[1]);
   // Many rows of a meet the columns of b in panels, which are read from one end to the other.
   constexpr std::int64_t many_rows = 16, worth_panels = 1 << 13;  // bytes
-  const std::int64_t columns = tile_columns(region.lowering(), compute);
+  const ProductTile tile = tile_for(region.lowering(), compute);
   const bool in_tiles = a.lanes == 1 && b.lanes == 1 && p.batch_b.empty() && p.contract_b.size() == 1 &&
-                        sizes.free_b.size() == 1 && sizes.n % columns == 0 && sizes.m >= many_rows &&
+                        sizes.free_b.size() == 1 && sizes.n % tile.columns == 0 && sizes.m >= many_rows &&
+                        in_a.shape()[static_cast<std::size_t>(sizes.free_a.back())] >= tile.rows &&
                         in_b.size() * static_cast<std::int64_t>(item_size(dtype)) >= worth_panels;
   if (in_tiles)
     b = in_panels(region, b, in_b, static_cast<std::size_t>(sizes.free_b[0]),
-                  static_cast<std::size_t>(p.contract_b[0]), columns);
+                  static_cast<std::size_t>(p.contract_b[0]), tile.columns);
   // Neighbouring results read neighbours along the last free axis of b. Where these lie apart, b is
   // transposed first, if enough rows of a share the work.
   if (a.lanes == 1 && b.lanes == 1 && !sizes.free_b.empty() && sizes.n >= 4 && sizes.m >= packing_reuse) {
@@ -142,7 +143,7 @@ std::optional<Prepared> prepare(Region& region, const Eqn& e) {
       .step_b = step_b,
       .count = sizes.k,
       .compute = compute,
-      .panel = in_tiles ? sizes.k * columns : 0};
+      .panel = in_tiles ? sizes.k * tile.columns : 0};
   return Prepared{std::move(contraction), std::move(a), std::move(b)};
 }
 
