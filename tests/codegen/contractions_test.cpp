@@ -207,8 +207,13 @@ TEST(Contractions, LoopsThatMakeTheProductTheyRead) {
     bool keeps_product;
   };
   for (std::string dtype : {"f32", "f64", "bf16", "i32"}) {
-    for (const Size& size :
-         {Size{36, 70, 33, true}, {64, 135, 64, false}, {33, 4, 600, false}, {5, 31, 1100, true}})
+    for (const Size& size : {Size{36, 70, 33, true},
+                             {64, 135, 64, false},
+                             {33, 4, 600, false},
+                             {5, 31, 1100, true},
+                             {4, 40, 1104, false},
+                             {4, 41, 1025, false},
+                             {3, 50, 1017, true}})
       expect_compiled_equal(layer_text(dtype, "", size.n, size.rows, size.columns, size.keeps_product));
     for (const Size& size : {Size{31, 71, 32, false}, {5, 66, 40, true}, {36, 23, 1040, false}})
       expect_compiled_equal(layer_text(dtype, "3, ", size.n, size.rows, size.columns, size.keeps_product));
@@ -217,8 +222,23 @@ TEST(Contractions, LoopsThatMakeTheProductTheyRead) {
 
 /// Rows that come from memory, on threads.
 TEST(Contractions, LargeLoopsThatMakeTheProductTheyRead) {
-  expect_compiled_equal(layer_text("f64", "", 40, 6003, 48, false));
+  for (int rows = 6001; rows < 6008; ++rows)  // few that no part has
+    expect_compiled_equal(layer_text("f64", "", 40, rows, 48, false));
   expect_compiled_equal(layer_text("f32", "", 40, 9001, 72, true));
+}
+
+/// Nor is it where it reads what else lies under the result: rows and columns are not made twice.
+TEST(Contractions, LoopsWriteOverWhatTheyReadByElement) {
+  for (std::string dtype : {"f32", "f64"})
+    for (const auto& [rows, columns, n] : {std::tuple{"128", "64", "40"}, std::tuple{"256", "128", "32"},
+                                           std::tuple{"64", "1024", "4"}, std::tuple{"64", "704", "5"}}) {
+      const std::string result = dtype + "[" + rows + "," + columns + "]";
+      expect_compiled_equal("(v0: " + dtype + "[" + rows + "," + n + "], v1: " + dtype + "[" + n + "," +
+                            columns + "], v2: " + result + ") {\n v3: " + result +
+                            " = dot_general{contract_a=[1], contract_b=[0], batch_a=[], batch_b=[], " +
+                            "k_ordered=true}(v0, v1)\n v4: " + result + " = abs(v3)\n v5: " + result +
+                            " = fma(v4, v2, v2)\n return v5\n}");
+    }
 }
 
 /// What the loop reads of the product's operand again is not where it has written.

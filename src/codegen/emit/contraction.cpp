@@ -94,11 +94,11 @@ void write_products(Builder& b, const Contraction& c, const Grouping& grouping, 
 std::int64_t rows_side_by_side(const Builder& b) { return b.vector_bytes() == 64 ? 4 : 3; }
 constexpr int vectors_of_row = 2;
 
-/// Whether rows of the result meet the same rows of b, which are without gaps.
+/// Whether rows of the result meet the same rows of b, which are without gaps or in panels.
 bool shares_columns(const Contraction& c, const ProductTile& tile) {
   const std::size_t rank = c.shape.size();
   if (rank < 2 || c.shape[rank - 1] < tile.columns || c.shape[rank - 2] < tile.rows) return false;
-  return c.a.view.strides[rank - 1] == 0 && c.b.view.strides[rank - 1] == 1 &&
+  return c.a.view.strides[rank - 1] == 0 && (c.in_panels || c.b.view.strides[rank - 1] == 1) &&
          c.b.view.strides[rank - 2] == 0 && c.result.view.strides[rank - 1] == 1;
 }
 
@@ -139,7 +139,7 @@ std::string key_of(const Contraction& c) {
   append_access(c.a);
   append_access(c.b);
   append_access(c.result);
-  for (std::int64_t n : {c.step_a, c.step_b, c.count, c.panel}) append_word(key, n);
+  for (std::int64_t n : {c.step_a, c.step_b, c.count, std::int64_t{c.in_panels}}) append_word(key, n);
   return key;
 }
 
@@ -165,16 +165,13 @@ ProductTile tile_of(const Lowering& lowering, const Contraction& c) {
 void write_tiles(Builder& b, const Contraction& c, const ProductTile& tile) {
   const std::int64_t rows = c.shape[0], columns = c.shape[1];
   Strips panels(b, c.shape, rows, tile.columns);
-  Contraction part = part_of(panels, c);
-  if (c.panel > 0) {
-    Access by_panel = c.b;
-    by_panel.view.strides[1] = c.panel / tile.columns;
-    part.b = panels(by_panel);
-    part.b.view.strides[1] = 1;
-  }
-  write_products(b, part, {tile.columns, tile.rows, 0, true}, [&](const Products& products) {
+  Contraction panel = part_of(panels, c);
+  panel.b.view.strides[1] = 1;
+  Strips tiles(b, panel.shape, tile.rows, tile.columns);
+  write_products(b, part_of(tiles, panel), {tile.columns, tile.rows, 0, true}, [&](const Products& products) {
     if (tile.asks_for_rows) products.ask_for_rows(c.count, columns, panels.column(), rows);
   });
+  tiles.close();
   panels.close();
 }
 
@@ -197,7 +194,7 @@ void write_contraction(Lowering& lowering, const Contraction& c) {
   if (lanes == 1 && is_small_product(c, vector)) return write_small_product(lowering.b, c);
   if (const ProductTile tile = tile_of(lowering, c); tile.rows > 1)
     return write_in_tiles(lowering.b, c, tile);
-  APSIS_ASSERT(c.panel == 0);
+  APSIS_ASSERT(!c.in_panels);
 
   // Vectors of neighbouring results; in packets, where the lanes are the vector, several results at once.
   if (lanes == 1) return write_products(lowering.b, c, {.width = std::min(in_flight * vector, most_lanes)});

@@ -15,9 +15,9 @@ struct Contraction {
   Sink result;
   std::int64_t step_a, step_b, count;  // along k
   Dtype compute;                       // what is added up; the result is rounded from it
-  /// From one panel of b to the next, in elements: a panel has the columns of a tile side by side, row after
-  /// row. 0: b is as its view says.
-  std::int64_t panel = 0;
+  /// Whether b lies in panels: the columns of a tile side by side, row after row. Its view leads to the first
+  /// columns of panels.
+  bool in_panels = false;
 
   /// Whether it is added up in the chains of ops/dot_order.hpp.
   bool in_chains() const;
@@ -28,7 +28,7 @@ ProductTile tile_for(const Lowering& lowering, Dtype compute);
 /// Those that it is made in; of one row: it is not. It is if it has as many rows and columns, and b is in
 /// panels.
 ProductTile tile_of(const Lowering& lowering, const Contraction& contraction);
-/// All of a matrix that is made in tiles, columns by columns.
+/// All of a matrix that is made in tiles, columns by columns. Some of it may be made twice.
 void write_tiles(Builder& b, const Contraction& contraction, const ProductTile& tile);
 
 void write_contraction(Lowering& lowering, const Contraction& contraction);

@@ -204,17 +204,19 @@ void Fusion::add_product(const ProductLeaf& product) {
                    .step_a = c.step_a,
                    .step_b = c.step_b,
                    .count = c.count,
-                   .panel = c.panel,
+                   .in_panels = c.in_panels,
                    .compute = c.compute,
-                   .tile = tile_of(region_.lowering(), c)};
+                   .tile = tile_of(region_.lowering(), c),
+                   .once = divides_into_vectors(c.shape)};
   loop_.leaf_access.push_back(FusedLoop::made);
 }
 
 /// Whatever else is read has neighbours beside neighbours, or one for a row.
 bool Fusion::can_make_product() const {
   return loop_.product && loop_.product->tile.rows > 1 && loop_.lanes == 1 &&
-         std::ranges::all_of(loop_.accesses, [](const Access& a) {
-           return a.view.strides.back() == 0 || a.view.strides.back() == 1;
+         std::ranges::all_of(loop_.accesses, [&](const Access& a) {
+           const bool in_panels = loop_.product->in_panels && &a == &loop_.accesses[loop_.product->b];
+           return in_panels || a.view.strides.back() == 0 || a.view.strides.back() == 1;
          });
 }
 

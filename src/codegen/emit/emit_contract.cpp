@@ -55,7 +55,7 @@ Place packed(Region& region, const Place& place, const Aval& aval, std::size_t a
 }
 
 /// A copy in which columns along `axis` are side by side, as many as a tile has, in the order of the rows
-/// that `down` is; then the next so many. Its view is that of the first ones.
+/// that `down` is; then the next so many. Its view leads to the first ones.
 Place in_panels(Region& region, const Place& place, const Aval& aval, std::size_t axis, std::size_t down,
                 std::int64_t columns) {
   const std::int64_t rows = aval.shape()[down];
@@ -65,7 +65,7 @@ Place in_panels(Region& region, const Place& place, const Aval& aval, std::size_
   from.view = {panels.shape(), {strides[axis] * columns, strides[axis], strides[down]}, place.view.offset};
   made.view.strides = {rows * columns, 1, columns};
   region.copy(from, panels, region.overwrite(made));
-  View first{aval.shape(), {1, 1}, made.view.offset};
+  View first{aval.shape(), {rows, rows}, made.view.offset};
   first.strides[down] = columns;
   made.view = first;
   return made;
@@ -100,7 +100,8 @@ std::optional<Prepared> prepare(Region& region, const Eqn& e) {
                   static_cast<std::size_t>(p.contract_b[0]), tile.columns);
   // Neighbouring results read neighbours along the last free axis of b. Where these lie apart, b is
   // transposed first, if enough rows of a share the work.
-  if (a.lanes == 1 && b.lanes == 1 && !sizes.free_b.empty() && sizes.n >= 4 && sizes.m >= packing_reuse) {
+  if (!in_tiles && a.lanes == 1 && b.lanes == 1 && !sizes.free_b.empty() && sizes.n >= 4 &&
+      sizes.m >= packing_reuse) {
     auto last = static_cast<std::size_t>(sizes.free_b.back());
     if (b.view.strides[last] != 1 && b.view.strides[last] != 0) b = packed(region, b, in_b, last);
   }
@@ -143,7 +144,7 @@ std::optional<Prepared> prepare(Region& region, const Eqn& e) {
       .step_b = step_b,
       .count = sizes.k,
       .compute = compute,
-      .panel = in_tiles ? sizes.k * tile.columns : 0};
+      .in_panels = in_tiles};
   return Prepared{std::move(contraction), std::move(a), std::move(b)};
 }
 
@@ -189,7 +190,7 @@ std::size_t emit_product_and_readers(Region& region, std::span<const Item> items
   if (e.op != &dot_general_op || region.lanes() > 1 || region.mask().handle) return 0;
   std::size_t loop = 1;
   const auto is_view_of_others = [&](const Eqn& view) {
-    return view.op->kind == OpKind::View &&
+    return (view.op->kind == OpKind::View || view.op == &iota_op) &&
            std::ranges::find(graph.operands(view), e.first_result) == graph.operands(view).end();
   };
   while (loop < items.size() && !items[loop].cluster && is_view_of_others(first_of(items[loop]))) ++loop;

@@ -178,8 +178,9 @@ std::string FusedLoop::key() const {
   }
   for (const Sink& s : sinks) append_view(key, s);
   if (product)
-    for (std::int64_t n : {product->step_a, product->step_b, product->count, product->panel,
-                           static_cast<std::int64_t>(product->compute), std::int64_t{product->store}})
+    for (std::int64_t n : {product->step_a, product->step_b, product->count, std::int64_t{product->in_panels},
+                           std::int64_t{product->once}, static_cast<std::int64_t>(product->compute),
+                           std::int64_t{product->store}})
       append_word(key, static_cast<std::uint64_t>(n));
   std::size_t scalar = 0;
   for (std::uint32_t a : leaf_access)

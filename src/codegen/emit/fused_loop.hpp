@@ -31,9 +31,10 @@ struct FusedLoop {
   struct Product {
     std::uint32_t leaf, a = 0, b = 0;
     std::int64_t step_a, step_b, count;  // along k
-    std::int64_t panel;                  // of b, as in a Contraction
+    bool in_panels;                      // see Contraction
     Dtype compute;                       // what is added up; the result is rounded from it
     ProductTile tile;
+    bool once;                   // what is stored may lie where other operands are: no element is made twice
     std::uint32_t store = none;  // the sink of the results, if they are read elsewhere, too
   };
 

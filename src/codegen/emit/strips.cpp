@@ -7,6 +7,7 @@ namespace apsis::detail {
 Strips::Strips(Builder& b, const Shape& shape, std::int64_t rows, std::int64_t columns)
     : b_(b), rows_(rows), columns_(columns) {
   const std::size_t last = shape.size() - 1;
+  APSIS_ASSERT(shape[last - 1] >= rows && shape[last] >= columns);
   for (std::size_t d = 0; d <= last; ++d) {
     const std::int64_t step = d == last ? columns : d + 1 == last ? rows : 1;
     if (shape[d] > step)
@@ -62,13 +63,17 @@ Sink Strips::operator()(Sink sink) const {
   return sink;
 }
 
-std::int64_t rows_of_strip(std::int64_t rows, std::int64_t together, std::int64_t bytes) {
+std::int64_t rows_of_strip(std::int64_t rows, std::int64_t together, std::int64_t bytes, bool once) {
   constexpr std::int64_t cached = 1 << 14, fewest = 4, most = 48;
   const std::int64_t limit = std::min(std::clamp(cached / bytes, fewest * together, most), rows);
-  // A strip takes as long as some more rows would.
-  const auto time_of = [&](std::int64_t strip) { return (rows + strip - 1) / strip * (strip + together); };
-  std::int64_t best = together;
-  for (std::int64_t strip = together; strip <= limit; strip += together)
+  // A strip takes as long as some more rows would, and what is left over is code of its own.
+  const auto time_of = [&](std::int64_t strip) {
+    const std::int64_t tiles = (strip + together - 1) / together;
+    const bool leaves = once && rows % strip != 0;
+    return ((rows + strip - 1) / strip + (leaves ? 1 : 0)) * (tiles + 1) * together;
+  };
+  std::int64_t best = std::min(together, rows);
+  for (std::int64_t strip = together; strip <= limit; strip += once ? 1 : together)
     if (time_of(strip) <= time_of(best)) best = strip;
   return best;
 }

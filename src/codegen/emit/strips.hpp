@@ -35,8 +35,9 @@ class Strips {
   std::vector<std::optional<CountedLoop>> loops_;  // by axis; nothing: it has one part
 };
 
-/// So many rows for strips of `rows`: a multiple of `together` that leaves little to be done twice, and as
-/// many as fit into part of the first cache where a row is so many bytes.
-std::int64_t rows_of_strip(std::int64_t rows, std::int64_t together, std::int64_t bytes);
+/// So many rows for strips of `rows`, which tiles of `together` make: as many as fit into part of the first
+/// cache where a row is so many bytes, and leave little to be done twice. `once`: nothing is to be, but some
+/// may be left over.
+std::int64_t rows_of_strip(std::int64_t rows, std::int64_t together, std::int64_t bytes, bool once = false);
 
 }  // namespace apsis::detail
