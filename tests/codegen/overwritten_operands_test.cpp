@@ -159,5 +159,18 @@ TEST(OverwrittenOperands, WhereTheResultWillBe) {
       3, {256, 256});
 }
 
+// What a loop stores first does not lie where it reads what it needs for others.
+TEST(OverwrittenOperands, InTheOrderOfOneLoop) {
+  const auto results = [](bool first) {
+    return [first](const Array& v) {
+      const Array e = exp(expand_dims(v, 1) * v * .1), s = sum(e, {.axis = 0});
+      const Array other = expand_dims(v, 1) * s, scaled = e / s;
+      return first ? std::tuple{other, scaled, e * other} : std::tuple{scaled, other, e - s};
+    };
+  };
+  for (const std::int64_t size : {256, 250})
+    for (const bool first : {false, true}) expect_graph_compiled_equal(results(first), vector(size));
+}
+
 }  // namespace
 }  // namespace apsis::testing

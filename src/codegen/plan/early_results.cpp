@@ -27,10 +27,14 @@ class Looking {
     if (last == none || !is_elementwise(items_[last]) || graph_.aval(result).size() < smallest ||
         !divides_into_vectors(graph_.aval(result).shape()))
       return {};
+    // A loop stores each result as soon as it is made: what is read after that is not to be there.
+    const std::uint32_t made = number(*graph_.definition(result));
     for (const auto* eqns : {&items_[last].eqns, &items_[last].again})
-      for (std::uint32_t e : *eqns)
+      for (std::uint32_t e : *eqns) {
+        if (e > made) continue;
         for (ValueId v : graph_.operands(graph_.eqns()[e]))
           if (can_be_early(v, result, last)) return v;
+      }
     return {};
   }
 
@@ -51,9 +55,10 @@ class Looking {
       reads_[v].by_element = reads_[v].by_element && by_element;
     }
   }
+  std::uint32_t number(const Eqn& e) const { return static_cast<std::uint32_t>(&e - graph_.eqns().data()); }
   std::uint32_t item_of(ValueId v) const {
     const Eqn* e = graph_.definition(v);
-    return e ? made_in_[static_cast<std::size_t>(e - graph_.eqns().data())] : none;
+    return e ? made_in_[number(*e)] : none;
   }
   /// Whether it goes over each element once. Loops that make products as they go do not.
   bool is_elementwise(const Item& item) const {
