@@ -89,7 +89,7 @@ std::optional<Prepared> prepare(Region& region, const Eqn& e) {
   if (!is_k_ordered(p, in_a.shape(), in_b.shape()) && !is_short(sizes)) return {};
   Place a = region.in_memory(operands[0]), b = region.in_memory(operands[1]);
   // Many rows of a meet the columns of b in panels, which are read from one end to the other.
-  constexpr std::int64_t many_rows = 16, worth_panels = 1 << 13;  // bytes
+  constexpr std::int64_t many_rows = 16, worth_panels = 1 << 14;  // bytes
   const ProductTile tile = tile_for(region.lowering(), compute);
   const bool in_tiles = a.lanes == 1 && b.lanes == 1 && p.batch_b.empty() && p.contract_b.size() == 1 &&
                         sizes.free_b.size() == 1 && sizes.n % tile.columns == 0 && sizes.m >= many_rows &&
