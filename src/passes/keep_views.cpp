@@ -126,17 +126,22 @@ bool Keeping::suits(const Component& c, const Parts& made) const {
 }
 
 void Keeping::look_for_parts() {
+  const auto is_reshaped = [&](ValueId v) {
+    const Eqn* e = graph_.definition(v);
+    return e && e->op->view_kind == ViewKind::Reshaped;
+  };
   // A view that others read, too, is copied for them.
   const std::vector<std::uint32_t> uses = count_uses(graph_);
   std::map<std::pair<std::uint32_t, ValueId>, std::uint32_t> reads;
   for (const Eqn& e : graph_.eqns())
     if (e.result_count == 1 && of_[e.first_result] != none)
-      for (ValueId v : graph_.operands(e)) ++reads[{root(of_[e.first_result]), v}];
+      for (ValueId v : graph_.operands(e))
+        if (is_reshaped(v)) ++reads[{root(of_[e.first_result]), v}];
   for (const Eqn& e : graph_.eqns()) {
     if (e.result_count != 1 || of_[e.first_result] == none) continue;
     Component& c = *component(e.first_result);
     for (ValueId v : graph_.operands(e)) {
-      if (!c.parts.empty() || reads[{root(of_[e.first_result]), v}] != uses[v]) continue;
+      if (!c.parts.empty() || !is_reshaped(v) || reads[{root(of_[e.first_result]), v}] != uses[v]) continue;
       const std::optional<Parts> parts = parts_of(v);
       if (parts && suits(c, *parts)) c.parts = *parts->shape;
     }

@@ -200,6 +200,21 @@ bool FusedLoop::same_params(const std::vector<Params>& params) const {
   return true;
 }
 
+FusedLoop part_of(const FusedLoop& loop, std::size_t axis, std::int64_t first, std::int64_t entries) {
+  FusedLoop part = loop;
+  part.shape[axis] = entries;
+  const auto narrow = [&](auto& access) {
+    access.view.shape = part.shape;
+    access.view.offset += first * access.view.strides[axis];
+  };
+  for (Access& a : part.accesses) {
+    narrow(a);
+    if (!a.within.empty()) a.within[axis] = {0, entries};
+  }
+  for (Sink& s : part.sinks) narrow(s);
+  return part;
+}
+
 int align(Builder& b, std::span<Value> values) {
   int lanes = 1;
   for (Value v : values) lanes = std::max(lanes, b.lanes_of(v));

@@ -65,6 +65,9 @@ struct FusedLoop {
   bool same_params(const std::vector<Params>& params) const;
 };
 
+/// The loop over `entries` places of the axis, from `first` on.
+FusedLoop part_of(const FusedLoop& loop, std::size_t axis, std::int64_t first, std::int64_t entries);
+
 /// Writes all equations for the current elements. `reduce` gets the number of each reduction, and what it is
 /// given.
 void write_elements(Builder& b, const FusedLoop& loop, LoopNest& nest,

@@ -611,14 +611,18 @@ Value LoopNest::load_each(ConstPointer p, Dtype dtype, const Dims& places) {
   return truth ? b_.compare(Compare::Ne, all, b_.constant(Dtype::U8, 0)) : all;
 }
 
+Value reversed(Builder& b, Value v) {
+  std::vector<int> from;
+  for (int i = b.lanes_of(v); i-- > 0;) from.push_back(i);
+  return b.shuffle(v, v, from);
+}
+
 /// A vector of elements, `stride` apart. Reversed ones are one vector.
 Value LoopNest::load_apart(ConstPointer p, Dtype dtype, std::int64_t stride) {
   const std::int64_t lanes = vector();
   if (stride == -1) {
-    const Value v = b_.load(b_.offset(p, (1 - lanes) * static_cast<std::int64_t>(item_size(dtype))), dtype);
-    std::vector<int> from;
-    for (std::int64_t i = 0; i < lanes; ++i) from.push_back(static_cast<int>(lanes - 1 - i));
-    return b_.shuffle(v, v, from);
+    const ConstPointer last = b_.offset(p, (1 - lanes) * static_cast<std::int64_t>(item_size(dtype)));
+    return reversed(b_, b_.load(last, dtype));
   }
   Dims places;
   for (std::int64_t i = 0; i < lanes; ++i) places.push_back(i * stride);

@@ -55,6 +55,8 @@ inline bool has_lines(const Access& access, const WalkStrides& walk) {
 /// An I64 index as an element of an iota.
 Value from_index(Builder& b, Value index, Dtype dtype);
 
+/// The lanes of a vector in the opposite order.
+Value reversed(Builder& b, Value v);
 /// The rows of a square become its columns.
 void transpose_square(Builder& b, std::span<Value> rows);
 /// The columns of a square whose rows are at these addresses. They are put together of pieces of 16 bytes,

@@ -87,10 +87,8 @@ Value LoopNest::load_within(std::size_t a, Value& inside) {
   if (lanes > 1 && access.lanes <= 1 && stride != 1 && !backwards)
     return b_.gather(p, lane_places(stride), access.dtype, inside);
   if (lanes == 1) return b_.masked_load(p, access.dtype, inside);
-  std::vector<int> turned;
-  for (int i = lanes; i-- > 0;) turned.push_back(i);
   const auto item = static_cast<std::int64_t>(item_size(access.dtype));
-  const Value mask = backwards ? b_.shuffle(inside, inside, turned) : inside;
+  const Value mask = backwards ? reversed(b_, inside) : inside;
   // Processors take a hundred times as long for a load of nothing from where there is no memory.
   const Value some = b_.any(inside);
   b_.set_lanes(1);
@@ -98,7 +96,7 @@ Value LoopNest::load_within(std::size_t a, Value& inside) {
                      there = b_.choose(some, first, access.base);
   b_.set_lanes(lanes);
   const Value loaded = b_.masked_load(there, access.dtype, mask);
-  return backwards ? b_.shuffle(loaded, loaded, turned) : loaded;
+  return backwards ? reversed(b_, loaded) : loaded;
 }
 
 }  // namespace apsis::detail

@@ -113,22 +113,6 @@ Partition partition_of(const FusedLoop& loop, std::int64_t cost) {
   return made;
 }
 
-/// The loop over `entries` places of the axis, from `first` on.
-FusedLoop part_of(const FusedLoop& loop, std::size_t axis, std::int64_t first, std::int64_t entries) {
-  FusedLoop part = loop;
-  part.shape[axis] = entries;
-  const auto narrow = [&](auto& access) {
-    access.view.shape = part.shape;
-    access.view.offset += first * access.view.strides[axis];
-  };
-  for (Access& a : part.accesses) {
-    narrow(a);
-    if (!a.within.empty()) a.within[axis] = {0, entries};
-  }
-  for (Sink& s : part.sinks) narrow(s);
-  return part;
-}
-
 /// Reductions that come out the same in any order: each part has its own result, one after the other in
 /// memory, and these are combined.
 class PartResults {

@@ -25,18 +25,6 @@ FusedLoop part_of(const Strips& strips, FusedLoop loop) {
   return loop;
 }
 
-/// `count` places of an axis, from `first` on.
-FusedLoop part_of(FusedLoop loop, std::size_t axis, std::int64_t first, std::int64_t count) {
-  loop.shape[axis] = count;
-  const auto narrow = [&](auto& access) {
-    access.view.shape = loop.shape;
-    access.view.offset += first * access.view.strides[axis];
-  };
-  for (Access& a : loop.accesses) narrow(a);
-  for (Sink& s : loop.sinks) narrow(s);
-  return loop;
-}
-
 /// The elementwise code, which reads what was made from memory.
 FusedLoop without_product(FusedLoop loop, const Access& made) {
   const FusedLoop::Product& product = *loop.product;

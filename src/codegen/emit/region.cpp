@@ -168,7 +168,7 @@ void Region::plan_recomputing() {
 void Region::hint_early() {
   std::vector<ValueId> results;
   for (ValueId v : graph_.outputs())
-    if (hints_[v] && std::ranges::count(graph_.outputs(), v) == 1) results.push_back(v);
+    if (hints_[v]) results.push_back(v);
   for (const EarlyResult& early : find_early_results(graph_, schedule_.items, results))
     if (!hints_[early.array] && (joined_in_.empty() || !joined_in_[early.array]))
       hints_[early.array] = Home(Place(hints_[early.result].value()));

@@ -24,8 +24,7 @@ class Looking {
 
   std::optional<ValueId> array_for(ValueId result) const {
     const std::uint32_t last = item_of(result);
-    if (last == none || !is_elementwise(items_[last]) || graph_.aval(result).size() < smallest ||
-        !divides_into_vectors(graph_.aval(result).shape()))
+    if (last == none || !is_elementwise(items_[last]) || !divides_into_vectors(graph_.aval(result).shape()))
       return {};
     // A loop stores each result as soon as it is made: what is read after that is not to be there.
     const std::uint32_t made = number(*graph_.definition(result));
@@ -60,7 +59,7 @@ class Looking {
     const Eqn* e = graph_.definition(v);
     return e ? made_in_[number(*e)] : none;
   }
-  /// Whether it goes over each element once. Loops that make products as they go do not.
+  /// Whether it is elementwise code, and of no product, which a loop could make as it goes.
   bool is_elementwise(const Item& item) const {
     return item.cluster && std::ranges::all_of(item.eqns, [&](std::uint32_t number) {
              const Eqn& e = graph_.eqns()[number];
@@ -99,7 +98,9 @@ std::vector<EarlyResult> find_early_results(const Graph& graph, std::span<const 
   std::vector<EarlyResult> found;
   std::optional<Looking> looking;
   for (ValueId result : results) {
-    if (graph.aval(result).is_list() || graph.aval(result).size() < smallest) continue;
+    if (graph.aval(result).is_list() || graph.aval(result).size() < smallest ||
+        std::ranges::count(graph.outputs(), result) != 1)
+      continue;
     if (!looking) looking.emplace(graph, items);
     if (const std::optional<ValueId> array = looking->array_for(result)) found.push_back({*array, result});
   }

@@ -10,8 +10,8 @@ struct EarlyResult {
   ValueId array, result;
 };
 
-/// At most one array for each of the results, which are outputs. Nothing else may be in a result's memory but
-/// an input of the same type.
+/// At most one array for each of the results, which are outputs; none for one that is several of them.
+/// Nothing else may be in a result's memory but an input of the same type.
 std::vector<EarlyResult> find_early_results(const Graph& graph, std::span<const Item> items,
                                             std::span<const ValueId> results);
 
