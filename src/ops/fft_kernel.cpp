@@ -74,8 +74,8 @@ class Lines {
     // More than the caches hold together with what is read; every line of it at a line of the cache.
     constexpr std::int64_t many_bytes = 8 << 20;
     streams_ = 2 * outer_ * p_.length * std::int64_t{sizeof(T)} >= many_bytes &&
-               plan_->work_length() <= 4096 && 2 * p_.length * sizeof(T) % 64 == 0 &&
-               reinterpret_cast<std::uintptr_t>(to) % 64 == 0;
+               (plan_->work_length() <= 4096 || plan_->first_half > 0) &&
+               2 * p_.length * sizeof(T) % 64 == 0 && reinterpret_cast<std::uintptr_t>(to) % 64 == 0;
     const auto part = [&](std::int64_t first, std::int64_t end) { Lines(*this).run(from, to, first, end); };
     if (inner_ == 1)
       each_range(outer_, alone_ && two_passes_ ? two_passes_->lines : columns_, operations(), part);
@@ -104,7 +104,7 @@ class Lines {
               out_parts = p_.kind == FftKind::ComplexToReal ? 1 : 2;
     const std::int64_t plane = std::max({FftTransform<T>::room(*plan_, columns_), (half() + 1) * columns_,
                                          two_passes_ ? two_passes_->lines * half() : 0});
-    through_result_ = alone_ && p_.kind == FftKind::Complex && !streams_ &&
+    through_result_ = alone_ && p_.kind == FftKind::Complex && (!streams_ || plan_->first_half > 0) &&
                       FftTransform<T>(*plan_, 1).may_use_result(from == to);
     const KeptScratch<FftScratch> scratch(static_cast<std::size_t>((through_result_ ? 2 : 4) * plane) *
                                           sizeof(T));
@@ -143,7 +143,7 @@ class Lines {
   std::int64_t short_lines(const T* from, T* to, std::int64_t all) {
     if (!two_passes_) return 0;
     const std::int64_t count = all - all % two_passes_->lines;
-    const T* const turns = plan_->table.data() + plan_->passes[1].turns;
+    const FftTurns<T> turns = plan_->turns(plan_->passes[1]);
     if (p_.kind == FftKind::Complex) {
       if (count > 0) two_passes_->run[p_.inverse][streams_]({from, to, count, turns, scale_});
       return count;
@@ -180,7 +180,8 @@ class Lines {
     const FftTransform<T> transform(*plan_, 1);
     if (p_.kind == FftKind::Complex) {
       const Planes<T> other = through_result_ ? Planes<T>{to, to + p_.length} : other_;
-      transform.run(data_, other, {from, to, p_.inverse, p_.inverse, scale_, streams_});
+      transform.run(data_, other,
+                    {from, to, p_.inverse, p_.inverse, scale_, streams_, outer_ > 1 ? p_.length : 0});
     } else if (halved_ && p_.kind == FftKind::RealToComplex) {
       store_half_line(transform.run(data_, other_, {.from = from}), to);
     } else if (halved_) {
@@ -196,7 +197,7 @@ class Lines {
     const FftTransform<T> transform(*plan_, c);
     if (p_.kind == FftKind::Complex && lines == c && in.line == 1 && out.line == 1 &&
         transform.takes_rows()) {
-      transform.run(data_, other_, {from, to, p_.inverse, p_.inverse, scale_, false, in.row});
+      transform.run(data_, other_, {from, to, p_.inverse, p_.inverse, scale_, false, 0, in.row});
     } else if (p_.kind == FftKind::Complex) {
       const Planes<T> planes = p_.inverse ? data_.swapped() : data_;
       read_plane(from, 2, in, n, lines, c, planes.re);

@@ -77,6 +77,7 @@ struct Source {
   const FftPass<T>& pass;
   [[gnu::always_inline]] Complex<V> at(std::int64_t i) const {
     if constexpr (complex) {
+      _mm_prefetch(reinterpret_cast<const char*>(pass.from_complex + 2 * (i + pass.ahead)), _MM_HINT_T1);
       const V a = load<V>(pass.from_complex + 2 * i), b = load<V>(pass.from_complex + 2 * i + lanes);
       using Sequence = std::make_integer_sequence<int, lanes>;
       const V first = every_second<0>(a, b, Sequence()), second = every_second<1>(a, b, Sequence());
@@ -117,49 +118,33 @@ template <int lanes, class Step>
   if (i < count) step(count - lanes);
 }
 
-/// Where a pass along the span does not go from planes to planes: from a line of complex numbers, or between
-/// planes and rows of an array, `fft_columns` numbers of each.
-enum class SpanEnd { Planes, FromLine, FromRows, ToRows };
-
-/// Registers along the span.
-template <class T, int radix, int lanes, bool has_turns, SpanEnd end = SpanEnd::Planes>
+/// Registers along the span, between planes but for one end.
+template <class T, int radix, int lanes, bool has_turns, bool from_complex = false, bool to_complex = false>
 void pass_along_span(const FftPass<T>& pass) {
   using V = Vector<T, lanes>;
-  const Source<T, lanes, end == SpanEnd::FromLine || end == SpanEnd::FromRows> source{pass};
-  const std::int64_t groups = pass.groups, span = pass.span;
-  constexpr std::int64_t columns = fft_columns<T>;
-  std::int64_t before = 0, until_gap = pass.from_groups;
-  for (std::int64_t p = 0; p < groups; ++p) {
-    const T* const turns = pass.turns + p;
-    if (until_gap-- == 0) {
-      before += pass.from_gap;
-      until_gap = pass.from_groups - 1;
+  const Source<T, lanes, from_complex> source{pass};
+  const std::int64_t part = pass.turns.part, from_step = pass.from_steps.element,
+                     to_step = pass.to_steps.element;
+  for (std::int64_t block = 0; block < pass.blocks; ++block)
+    for (std::int64_t p = 0; p < pass.groups; ++p) {
+      const T* const turns = pass.turns.at(block, pass.first_group + p);
+      const std::int64_t from = pass.from_steps.block * block + pass.from_steps.group * p,
+                         to = pass.to_steps.block * block + pass.to_steps.group * p;
+      each_register<lanes>(
+          pass.span, [&](std::int64_t t) __attribute__((always_inline)) {
+            Complex<V> x[radix];
+#pragma GCC unroll 16
+            for (int k = 0; k < radix; ++k) x[k] = source.at(from + from_step * k + t);
+            if constexpr (has_turns) {
+#pragma GCC unroll 16
+              for (int k = 1; k < radix; ++k)
+                x[k] = turned<V>(x[k], all<V>(turns[(2 * k - 2) * part]), all<V>(turns[(2 * k - 1) * part]));
+            }
+            Butterfly<radix, V>::run(x);
+#pragma GCC unroll 16
+            for (int j = 0; j < radix; ++j) put<T, lanes, to_complex>(pass, to + to_step * j + t, x[j]);
+          });
     }
-    const std::int64_t first = before + span * radix * p;
-    each_register<lanes>(
-        span, [&](std::int64_t t) __attribute__((always_inline)) {
-          Complex<V> x[radix];
-#pragma GCC unroll 16
-          for (int k = 0; k < radix; ++k)
-            x[k] = source.at(end == SpanEnd::FromRows
-                                 ? (span / columns * k + t / columns) * pass.row + t % columns
-                                 : first + span * k + t);
-          if constexpr (has_turns) {
-#pragma GCC unroll 16
-            for (int k = 1; k < radix; ++k)
-              x[k] =
-                  turned<V>(x[k], all<V>(turns[(2 * k - 2) * groups]), all<V>(turns[(2 * k - 1) * groups]));
-          }
-          Butterfly<radix, V>::run(x);
-#pragma GCC unroll 16
-          for (int j = 0; j < radix; ++j)
-            put<T, lanes, end == SpanEnd::ToRows>(pass,
-                                                  end == SpanEnd::ToRows
-                                                      ? pass.row * (p + groups * j) + t
-                                                      : span * (p + groups * j) + pass.to_gap * j + t,
-                                                  x[j]);
-        });
-  }
 }
 
 /// The elements k, k + radix … of a line, for each k.
@@ -182,29 +167,27 @@ template <class T, int radix, int lanes>
 template <class T, int radix, int lanes, bool to_complex>
 void pass_along_groups(const FftPass<T>& pass) {
   using V = Vector<T, lanes>;
-  const std::int64_t groups = pass.groups;
-  std::int64_t before = 0, until_gap = pass.from_groups;
-  each_register<lanes>(
-      groups, [&](std::int64_t p) __attribute__((always_inline)) {
-        if (until_gap == 0) {
-          before += pass.from_gap;
-          until_gap = pass.from_groups;
-        }
-        until_gap -= lanes;
-        V re[radix], im[radix];
-        load_dealt<T, radix, lanes>(pass.from.re + before + radix * p, re);
-        load_dealt<T, radix, lanes>(pass.from.im + before + radix * p, im);
-        Complex<V> x[radix];
-        x[0] = {re[0], im[0]};
+  const std::int64_t part = pass.turns.part, to_step = pass.to_steps.element;
+  for (std::int64_t block = 0; block < pass.blocks; ++block) {
+    const std::int64_t from = pass.from_steps.block * block, to = pass.to_steps.block * block;
+    each_register<lanes>(
+        pass.groups, [&](std::int64_t p) __attribute__((always_inline)) {
+          V re[radix], im[radix];
+          load_dealt<T, radix, lanes>(pass.from.re + from + radix * p, re);
+          load_dealt<T, radix, lanes>(pass.from.im + from + radix * p, im);
+          const T* const turns = pass.turns.at(block, pass.first_group + p);
+          Complex<V> x[radix];
+          x[0] = {re[0], im[0]};
 #pragma GCC unroll 16
-        for (int k = 1; k < radix; ++k) {
-          const T* const turn = pass.turns + (2 * k - 2) * groups + p;
-          x[k] = turned<V>({re[k], im[k]}, load<V>(turn), load<V>(turn + groups));
-        }
-        Butterfly<radix, V>::run(x);
+          for (int k = 1; k < radix; ++k) {
+            const T* const turn = turns + (2 * k - 2) * part;
+            x[k] = turned<V>({re[k], im[k]}, load<V>(turn), load<V>(turn + part));
+          }
+          Butterfly<radix, V>::run(x);
 #pragma GCC unroll 16
-        for (int j = 0; j < radix; ++j) put<T, lanes, to_complex>(pass, p + groups * j, x[j]);
-      });
+          for (int j = 0; j < radix; ++j) put<T, lanes, to_complex>(pass, to + to_step * j + p, x[j]);
+        });
+  }
 }
 
 template <class T, int radix, int lanes>
@@ -212,11 +195,9 @@ constexpr void add_width(FftCode<T>& code, std::size_t width) {
   code.first[width] = pass_along_span<T, radix, lanes, false>;
   code.middle[width] = pass_along_span<T, radix, lanes, true>;
   if constexpr (lanes > 1) {
-    code.first_from_complex[width] = pass_along_span<T, radix, lanes, false, SpanEnd::FromLine>;
-    if constexpr (radix <= 16) {
-      code.first_from_rows[width] = pass_along_span<T, radix, lanes, false, SpanEnd::FromRows>;
-      code.last_to_rows[width] = pass_along_span<T, radix, lanes, true, SpanEnd::ToRows>;
-    }
+    code.first_from_complex[width] = pass_along_span<T, radix, lanes, false, true>;
+    if constexpr (radix <= 16)
+      code.middle_to_complex[width] = pass_along_span<T, radix, lanes, true, false, true>;
     code.last[width] = pass_along_groups<T, radix, lanes, false>;
     code.last_to_complex[width] = pass_along_groups<T, radix, lanes, true>;
   }

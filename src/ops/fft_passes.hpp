@@ -17,29 +17,46 @@ struct Planes {
   Planes swapped() const { return {im, re}; }
 };
 
-/// From groups of `span` elements, radix · `groups` of them: element t of group p + groups · j becomes
-/// Σ_k w^(j k) · turn(p, k) · (element t of group k + radix · p), with w = exp(-2πi / radix).
-template <class T>
-struct FftPass {
-  Planes<const T> from;
-  Planes<T> to;
-  std::int64_t groups, span;
-  const T* turns;  ///< for k = 1 …: real parts for each p, then imaginary parts
-  // Elements that are left out between blocks, so that they do not push each other out of the cache: in `to`
-  // between those of each j, in `from` between those of `from_groups` groups p.
-  std::int64_t to_gap = 0, from_gap = 0, from_groups = 0;
-  // Where one end is an array of complex numbers, in place of `from` or `to`.
-  const T* from_complex = nullptr;
-  T* to_complex = nullptr;
-  bool swapped = false;  ///< imaginary parts come first in it
-  T scale = 1;           ///< of what goes to it
-  bool streams = false;  ///< past the cache: `to_complex` begins at a line of it, and registers never overlap
-  std::int64_t row = 0;  ///< numbers from row to row of it, where `fft_columns` lines are side by side
+/// How many elements lie between neighbours in each of the ways that a pass goes.
+struct FftSteps {
+  std::int64_t block, group, element;
 };
 
 /// Lines side by side in planes: as many as fill the widest register.
 template <class T>
 inline constexpr std::int64_t fft_columns = 64 / static_cast<std::int64_t>(sizeof(T));
+
+/// The turns of a pass, which are read in the order of memory where they can be.
+template <class T>
+struct FftTurns {
+  const T* data;
+  /// How many numbers lie between parts (the real part for k = 1, its imaginary part, the real part for k = 2
+  /// …), between groups of a block, between packets of `fft_columns` of them, and between blocks.
+  std::int64_t part, group, packet, block;
+  const T* at(std::int64_t b, std::int64_t p) const {
+    return data + b * block + p / fft_columns<T> * packet + p % fft_columns<T> * group;
+  }
+};
+
+/// For group p of block b: element t of to(b, p, j) becomes Σ_k w^(j k) · turn(b, first_group + p, k) ·
+/// (element t of from(b, p, k)), with w = exp(-2πi / radix). A whole pass has all groups, one after the
+/// other: from(p, k) = span · (k + radix · p), to(p, j) = span · (p + groups · j).
+template <class T>
+struct FftPass {
+  Planes<const T> from;
+  Planes<T> to;
+  std::int64_t blocks, groups, span;
+  FftSteps from_steps, to_steps;
+  FftTurns<T> turns;
+  std::int64_t first_group = 0;
+  // Where one end is an array of complex numbers, in place of `from` or `to`.
+  const T* from_complex = nullptr;
+  T* to_complex = nullptr;
+  std::int64_t ahead = 0;  ///< elements after those that are read: what is read soon
+  bool swapped = false;    ///< imaginary parts come first in it
+  T scale = 1;             ///< of what goes to it
+  bool streams = false;  ///< past the cache: `to_complex` begins at a line of it, and registers never overlap
+};
 
 /// Lines one after the other by the two passes of a short length. They are complex numbers, or at one end
 /// planes: `from` or `to` has the real parts then.
@@ -48,8 +65,8 @@ struct FftLines {
   const T* from;
   T* to;
   std::int64_t count;
-  const T* turns;  ///< of the second pass
-  T scale;         ///< of the results
+  FftTurns<T> turns;  ///< of the second pass
+  T scale;            ///< of the results
   const T* from_imaginary = nullptr;
   T* to_imaginary = nullptr;
 };
@@ -73,14 +90,12 @@ template <class T>
 struct FftCode {
   using Run = void (*)(const FftPass<T>&);
   using Widths = std::array<Run, fft_widths>;
-  Widths first;               ///< one group: no turns; span is a register or more
+  Widths first;               ///< no turns; span is a register or more
   Widths first_from_complex;  ///< the same
   Widths middle;              ///< span is a register or more
-  Widths last;                ///< span is 1; groups are a register or more
+  Widths middle_to_complex;   ///< the same; null where the radix is large
+  Widths last;                ///< span is 1; groups, which lie side by side, are a register or more
   Widths last_to_complex;     ///< the same
-  // Of `fft_columns` lines, to or from planes. Null where the radix is large.
-  Widths first_from_rows;  ///< one group: no turns
-  Widths last_to_rows;     ///< span is `fft_columns`
 };
 inline constexpr std::array<int, 12> fft_radices = {2, 3, 4, 5, 7, 8, 11, 13, 16, 17, 19, 23};
 /// The code of lengths whose two passes have these radices.

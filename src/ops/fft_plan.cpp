@@ -77,7 +77,9 @@ std::vector<int> radices_of(std::int64_t length, bool narrow) {
     for (; length % radix == 0; length /= radix) radices.push_back(radix);
   if (length != 1) return {};
   std::vector<int> powers;
-  for (int passes = (twos + 3) / 4; passes > 0; --passes) {
+  // 4096 has four of them, too, for its two halves.
+  const bool split = radices.empty() && twos == 12;
+  for (int passes = split ? 4 : (twos + 3) / 4; passes > 0; --passes) {
     const int exponent = (twos + passes - 1) / passes;
     powers.push_back(1 << exponent);
     twos -= exponent;
@@ -101,23 +103,60 @@ std::size_t index_of(int radix) {
   return static_cast<std::size_t>(std::ranges::find(fft_radices, radix) - fft_radices.begin());
 }
 
+/// After which of the passes the second half of a long line begins, if it has any: both have two passes at
+/// least and fill registers, and about as much to do.
+template <class T>
+std::size_t first_half_of(const FftPlan<T>& plan) {
+  constexpr std::int64_t long_line = 4096;
+  if (plan.length < long_line) return 0;
+  std::size_t best = 0;
+  double least = static_cast<double>(plan.length);
+  for (std::size_t i = 2; i + 2 <= plan.passes.size(); ++i) {
+    const auto rows = plan.passes[i].groups, columns = plan.length / rows;
+    if (std::min(rows, columns) < fft_columns<T>) continue;
+    const double ratio =
+        static_cast<double>(std::max(rows, columns)) / static_cast<double>(std::min(rows, columns));
+    if (ratio < least) {
+      least = ratio;
+      best = i;
+    }
+  }
+  return best;
+}
+
 template <class T>
 void plan_passes(FftPlan<T>& plan, const std::vector<int>& radices) {
   const std::int64_t n = plan.length;
-  const Roots roots(n);
   std::int64_t groups = 1;
   for (int radix : radices) {
-    const std::int64_t together = groups * radix;
-    plan.passes.push_back({index_of(radix), groups, n / together, plan.table.size()});
-    if (groups > 1)
-      for (std::int64_t k = 1; k < radix; ++k) {
-        const std::size_t at = plan.table.size();
-        plan.table.resize(at + static_cast<std::size_t>(2 * groups));
-        T* const turns = plan.table.data() + at;
-        for (std::int64_t p = 0; p < groups; ++p)
-          roots.write(p * k * (n / together), turns[p], turns[groups + p]);
-      }
-    groups = together;
+    plan.passes.push_back({.radix = index_of(radix), .groups = groups, .span = n / (groups * radix)});
+    groups *= radix;
+  }
+  plan.first_half = first_half_of(plan);
+  const std::int64_t rows = plan.first_half == 0 ? n : plan.passes[plan.first_half].groups;
+  const Roots roots(n);
+  for (auto& pass : plan.passes) {
+    const std::int64_t radix = fft_radices[pass.radix], parts = 2 * (radix - 1);
+    pass.blocks = std::max<std::int64_t>(1, pass.groups / rows);
+    const std::int64_t together = pass.groups / pass.blocks;
+    // Registers hold what one group has, or what the groups of the last pass have.
+    const bool along_groups = pass.span == 1, packets = together % fft_columns<T> == 0;
+    pass.turn_part = !along_groups ? 1 : packets ? fft_columns<T> : together;
+    pass.turn_group = along_groups ? 1 : parts;
+    pass.turn_packet = fft_columns<T> * (along_groups && !packets ? 1 : parts);
+    // The blocks that a packet of rows meets one after the other are side by side.
+    pass.turn_block = packets ? parts * fft_columns<T> : parts * together;
+    if (packets) pass.turn_packet *= pass.blocks;
+    if (pass.groups == 1) continue;
+    pass.turns = plan.table.size();
+    plan.table.resize(pass.turns + static_cast<std::size_t>(parts * pass.groups));
+    T* const table = plan.table.data();
+    for (std::int64_t p = 0; p < pass.groups; ++p) {
+      const std::int64_t at = plan.turns(pass).at(p / together, p % together) - table;
+      for (std::int64_t k = 1; k < radix; ++k)
+        roots.write(p * k * pass.span, table[at + (2 * k - 2) * pass.turn_part],
+                    table[at + (2 * k - 1) * pass.turn_part]);
+    }
   }
 }
 

@@ -8,6 +8,8 @@
 #include <memory>
 #include <vector>
 
+#include "ops/fft_passes.hpp"
+
 namespace apsis::detail {
 
 template <class T>
@@ -16,18 +18,25 @@ struct FftPlan {
   struct Pass {
     std::size_t radix;
     std::int64_t groups, span;
-    std::size_t turns;  ///< where they start in `table`
+    std::size_t turns;  ///< where they start in `table`, as they lie:
+    std::int64_t turn_part, turn_group, turn_packet, turn_block;
+    std::int64_t blocks;  ///< that have the groups
   };
 
   std::int64_t length;
   std::vector<Pass> passes;
   std::vector<T> table;
+  /// Of a long line, which is transformed in two halves: how many of the passes are the first one. Or 0.
+  std::size_t first_half = 0;
   /// Lengths with a prime factor that there is no pass for are convolutions of a longer length, whose plan
   /// this is (L. Bluestein, A linear filtering approach to the computation of discrete Fourier transform,
   /// 1970). The table then has, as planes, exp(-πi k² / n) for each k, and the transform of its conjugate
   /// over the other length.
   std::shared_ptr<const FftPlan> convolution;
 
+  FftTurns<T> turns(const Pass& pass) const {
+    return {table.data() + pass.turns, pass.turn_part, pass.turn_group, pass.turn_packet, pass.turn_block};
+  }
   /// The elements that a transform works on.
   std::int64_t work_length() const { return convolution ? convolution->length : length; }
   std::int64_t bytes() const { return static_cast<std::int64_t>(table.size() * sizeof(T)); }

@@ -49,13 +49,13 @@ struct TwoPasses {
   struct Turns {
     static constexpr int chunks = lines * first / lanes;
     V re[chunks][second], im[chunks][second];
-    explicit Turns(const T* from) {
+    explicit Turns(const FftTurns<T>& turns) {
       for (int chunk = 0; chunk < chunks; ++chunk)
         for (int k = 1; k < second; ++k)
           for (int i = 0; i < lanes; ++i) {
-            const T* const turn = from + (2 * k - 2) * first + (chunk * lanes + i) % first;
+            const T* const turn = turns.at(0, (chunk * lanes + i) % first) + (2 * k - 2) * turns.part;
             re[chunk][k][i] = turn[0];
-            im[chunk][k][i] = turn[first];
+            im[chunk][k][i] = turn[turns.part];
           }
     }
   };

@@ -132,13 +132,13 @@ TEST(Fft, ErrorIsWithinTwoEpsilonLogN) {
 
 // Large results are written past the cache.
 TEST(Fft, OfManyLinesAreThoseOfOne) {
-  for (const std::int64_t n : {64, 256, 1024})
+  for (const std::int64_t n : {64, 256, 1024, 4096, 16384})
     for (const bool inverse : {false, true}) {
       const std::int64_t lines = 614400 / n + 1;
       const Numbers x = numbers(lines * n);
       const Params params = make_params(FftParams{.inverse = inverse, .axis = 1, .length = n, .scale = 0.5});
       const Array all = complex_array(Dtype::C128, {lines, n}, x), whole = run(fft_op, params, {&all, 1})[0];
-      for (std::int64_t line : {std::int64_t{0}, std::int64_t{311}, lines - 1}) {
+      for (std::int64_t line : {std::int64_t{0}, lines / 2 + 1, lines - 1}) {
         const Numbers part(x.begin() + line * n, x.begin() + (line + 1) * n);
         const Array one = complex_array(Dtype::C128, {1, n}, part), alone = run(fft_op, params, {&one, 1})[0];
         EXPECT_EQ(std::memcmp(static_cast<const double*>(data_of(whole)) + 2 * line * n, data_of(alone),
@@ -150,8 +150,9 @@ TEST(Fft, OfManyLinesAreThoseOfOne) {
 }
 
 TEST(Fft, ErrorOfLongAndOfRealTransforms) {
-  std::vector<std::int64_t> lengths = {211,  243,  256,  360,  512,  1000, 1009,  1024, 1155,
-                                       2048, 2053, 2187, 3125, 4096, 8192, 15360, 65536};
+  std::vector<std::int64_t> lengths = {211,  243,  256,  360,  512,   1000,  1009, 1024,
+                                       1155, 2048, 2053, 2187, 3125,  4096,  4232, 5000,
+                                       5040, 6561, 8192, 9261, 12100, 15360, 65536};
   for (std::int64_t n = 1; n <= 128; ++n) lengths.push_back(n);
   for (std::int64_t n : lengths) {
     SCOPED_TRACE(n);
@@ -197,10 +198,11 @@ TEST(Fft, ABatchIsItsCalls) {
         }
 }
 
-// A long line goes through the cache in blocks, lines side by side pass by pass.
+// A long line alone is transformed in two halves, by threads and, the longest, past the cache; lines side by
+// side go pass by pass.
 TEST(Fft, ALongLineIsOneOfAMatrix) {
   Random random(83);
-  for (std::int64_t n : {8192, 16384, 20480, 32768, 65536})
+  for (std::int64_t n : {4096, 4375, 5000, 8192, 9261, 16384, 20480, 32768, 65536, 524288})
     for (bool wide : {true, false})
       for (bool inverse : {false, true}) {
         const FftParams p{.inverse = inverse, .length = n, .scale = 0.5};
