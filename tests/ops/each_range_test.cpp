@@ -5,6 +5,7 @@
 #include <tbb/task_arena.h>
 
 #include <atomic>
+#include <thread>
 
 #include "ops/convolution_kernel.hpp"
 #include "ops/each_matrix.hpp"
@@ -83,6 +84,40 @@ TEST(EachRange, FourierTransforms) {
           expect_same(fft_op, make_params(FftParams{.kind = kind, .axis = 1, .length = n, .scale = 0.5}),
                       {random_complex(random, dtype, shape)});
         }
+}
+
+// One line is shared out, too; so is each of a few, by threads that have a line each.
+TEST(EachRange, LongFourierTransforms) {
+  Random random(99);
+  for (const std::int64_t n : {65536, 100'000, 30'011})
+    for (const bool wide : {true, false})
+      for (const FftKind kind : {FftKind::Complex, FftKind::RealToComplex, FftKind::ComplexToReal})
+        for (const std::int64_t lines : {1, 3}) {
+          SCOPED_TRACE(n);
+          const Dtype dtype = kind != FftKind::RealToComplex ? wide ? Dtype::C128 : Dtype::C64
+                              : wide                         ? Dtype::F64
+                                                             : Dtype::F32;
+          const Array x =
+              random_complex(random, dtype, {lines, kind == FftKind::ComplexToReal ? n / 2 + 1 : n});
+          expect_same(fft_op, make_params(FftParams{.kind = kind, .axis = 1, .length = n, .scale = 0.5}),
+                      {x});
+        }
+}
+
+TEST(EachRange, LongFourierTransformsOfSeveralCallers) {
+  Random random(100);
+  const Array x = random_complex(random, Dtype::C128, {1, 131072});
+  const Params params = make_params(FftParams{.axis = 1, .length = 131072});
+  const std::vector<Array> expected = run(fft_op, params, {&x, 1});
+  std::atomic<int> equal{0};
+  std::vector<std::thread> callers;
+  for (int t = 0; t < 4; ++t)
+    callers.emplace_back([&] {
+      for (int repeat = 0; repeat < 3; ++repeat)
+        equal += same_elements(run(fft_op, params, {&x, 1})[0], expected[0]);
+    });
+  for (std::thread& t : callers) t.join();
+  EXPECT_EQ(equal, 12);
 }
 
 TEST(EachRange, Sorts) {
