@@ -143,7 +143,7 @@ class Lines {
   std::int64_t short_lines(const T* from, T* to, std::int64_t all) {
     if (!two_passes_) return 0;
     const std::int64_t count = all - all % two_passes_->lines;
-    const FftTurns<T> turns = plan_->turns(plan_->passes[1]);
+    const FftTurns<T> turns = plan_->passes[1].turns;
     if (p_.kind == FftKind::Complex) {
       if (count > 0) two_passes_->run[p_.inverse][streams_]({from, to, count, turns, scale_});
       return count;
@@ -181,7 +181,13 @@ class Lines {
     if (p_.kind == FftKind::Complex) {
       const Planes<T> other = through_result_ ? Planes<T>{to, to + p_.length} : other_;
       transform.run(data_, other,
-                    {from, to, p_.inverse, p_.inverse, scale_, streams_, outer_ > 1 ? p_.length : 0});
+                    {.from = from,
+                     .to = to,
+                     .from_swapped = p_.inverse,
+                     .to_swapped = p_.inverse,
+                     .scale = scale_,
+                     .streams = streams_,
+                     .ahead = outer_ > 1 ? p_.length : 0});
     } else if (halved_ && p_.kind == FftKind::RealToComplex) {
       store_half_line(transform.run(data_, other_, {.from = from}), to);
     } else if (halved_) {
@@ -197,7 +203,13 @@ class Lines {
     const FftTransform<T> transform(*plan_, c);
     if (p_.kind == FftKind::Complex && lines == c && in.line == 1 && out.line == 1 &&
         transform.takes_rows()) {
-      transform.run(data_, other_, {from, to, p_.inverse, p_.inverse, scale_, false, 0, in.row});
+      transform.run(data_, other_,
+                    {.from = from,
+                     .to = to,
+                     .from_swapped = p_.inverse,
+                     .to_swapped = p_.inverse,
+                     .scale = scale_,
+                     .row = in.row});
     } else if (p_.kind == FftKind::Complex) {
       const Planes<T> planes = p_.inverse ? data_.swapped() : data_;
       read_plane(from, 2, in, n, lines, c, planes.re);
@@ -338,7 +350,8 @@ class Lines {
   const FftParams& p_;
   std::int64_t outer_, inner_, columns_ = 1;
   bool halved_, alone_ = false, streams_ = false;
-  bool through_result_ = false;  // of one line: half of what is computed on the way lies in the result
+  bool through_result_ =
+      false;  // of one line: no planes but data_, as the others lie in the result or need not be
   const FftPlan<T>* plan_;
   const std::vector<T>* half_turns_;
   const FftTwoPasses<T>* two_passes_ = nullptr;

@@ -127,36 +127,38 @@ std::size_t first_half_of(const FftPlan<T>& plan) {
 template <class T>
 void plan_passes(FftPlan<T>& plan, const std::vector<int>& radices) {
   const std::int64_t n = plan.length;
-  std::int64_t groups = 1;
+  std::int64_t groups = 1, numbers = 0;  // of all passes' turns
   for (int radix : radices) {
+    if (groups > 1) numbers += 2 * (radix - 1) * groups;
     plan.passes.push_back({.radix = index_of(radix), .groups = groups, .span = n / (groups * radix)});
     groups *= radix;
   }
   plan.first_half = first_half_of(plan);
+  plan.table.resize(static_cast<std::size_t>(numbers));
   const std::int64_t rows = plan.first_half == 0 ? n : plan.passes[plan.first_half].groups;
   const Roots roots(n);
+  T* table = plan.table.data();
   for (auto& pass : plan.passes) {
     const std::int64_t radix = fft_radices[pass.radix], parts = 2 * (radix - 1);
     pass.blocks = std::max<std::int64_t>(1, pass.groups / rows);
-    const std::int64_t together = pass.groups / pass.blocks;
-    // Registers hold what one group has, or what the groups of the last pass have.
-    const bool along_groups = pass.span == 1, packets = together % fft_columns<T> == 0;
-    pass.turn_part = !along_groups ? 1 : packets ? fft_columns<T> : together;
-    pass.turn_group = along_groups ? 1 : parts;
-    pass.turn_packet = fft_columns<T> * (along_groups && !packets ? 1 : parts);
-    // The blocks that a packet of rows meets one after the other are side by side.
-    pass.turn_block = packets ? parts * fft_columns<T> : parts * together;
-    if (packets) pass.turn_packet *= pass.blocks;
     if (pass.groups == 1) continue;
-    pass.turns = plan.table.size();
-    plan.table.resize(pass.turns + static_cast<std::size_t>(parts * pass.groups));
-    T* const table = plan.table.data();
+    const std::int64_t of_block = pass.groups / pass.blocks;
+    // Registers hold what one group has, or what the groups of the last pass have. The blocks that a packet
+    // of rows meets one after the other are side by side.
+    const bool along_groups = pass.span == 1, packets = of_block % fft_columns<T> == 0;
+    const std::int64_t together = packets ? fft_columns<T> : of_block, group = along_groups ? 1 : parts;
+    pass.turns = {.data = table,
+                  .part = along_groups ? together : 1,
+                  .group = group,
+                  .packet = packets ? parts * together * pass.blocks : fft_columns<T> * group,
+                  .block = parts * together};
     for (std::int64_t p = 0; p < pass.groups; ++p) {
-      const std::int64_t at = plan.turns(pass).at(p / together, p % together) - table;
+      T* const turns = table + (pass.turns.at(p / of_block, p % of_block) - table);
       for (std::int64_t k = 1; k < radix; ++k)
-        roots.write(p * k * pass.span, table[at + (2 * k - 2) * pass.turn_part],
-                    table[at + (2 * k - 1) * pass.turn_part]);
+        roots.write(p * k * pass.span, turns[(2 * k - 2) * pass.turns.part],
+                    turns[(2 * k - 1) * pass.turns.part]);
     }
+    table += parts * pass.groups;
   }
 }
 

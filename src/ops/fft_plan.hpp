@@ -14,13 +14,11 @@ namespace apsis::detail {
 
 template <class T>
 struct FftPlan {
-  /// One pass: see FftPass. `radix` is an index of fft_radices.
+  /// One pass: see FftPass. `radix` is an index of fft_radices, `turns` lie in `table`.
   struct Pass {
     std::size_t radix;
-    std::int64_t groups, span;
-    std::size_t turns;  ///< where they start in `table`, as they lie:
-    std::int64_t turn_part, turn_group, turn_packet, turn_block;
-    std::int64_t blocks;  ///< that have the groups
+    std::int64_t blocks, groups, span;  ///< groups of all blocks
+    FftTurns<T> turns;
   };
 
   std::int64_t length;
@@ -34,9 +32,6 @@ struct FftPlan {
   /// over the other length.
   std::shared_ptr<const FftPlan> convolution;
 
-  FftTurns<T> turns(const Pass& pass) const {
-    return {table.data() + pass.turns, pass.turn_part, pass.turn_group, pass.turn_packet, pass.turn_block};
-  }
   /// The elements that a transform works on.
   std::int64_t work_length() const { return convolution ? convolution->length : length; }
   std::int64_t bytes() const { return static_cast<std::int64_t>(table.size() * sizeof(T)); }

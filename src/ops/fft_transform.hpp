@@ -102,7 +102,7 @@ class FftTransform {
       separate_parts(ends.from, plan_.length, swapped_if(ends.from_swapped, data));
     for (std::size_t i = 0; i < count; ++i) {
       const auto& pass = passes[i];
-      FftPass<T> call = whole_pass(pass, pass.span * columns_, data, other);
+      FftPass<T> call = planes_pass(pass, pass.groups / pass.blocks, pass.span * columns_, data, other);
       auto run = planes_code<T>(pass, columns_);
       if (i == 0 && from_array) {
         run = from_array;
@@ -123,8 +123,8 @@ class FftTransform {
     return data;
   }
 
-  /// Whether a line goes from array to array so that `other` may lie in the array that is written;
-  /// `in_place`: which is also the one that is read.
+  /// Whether a line goes from array to array so that `other` may lie in the array that is written, or is not
+  /// used at all; `in_place`: which is also the one that is read.
   bool may_use_result(bool in_place) const {
     if (in_halves()) return true;
     const std::size_t passes = plan_.passes.size();
@@ -183,16 +183,18 @@ class FftTransform {
     return widest_code<T>(code_of<T>(plan_.passes.back()).middle_to_complex, columns_);
   }
 
-  FftPass<T> whole_pass(const Pass& pass, std::int64_t span, Planes<T> from, Planes<T> to) const {
-    const std::int64_t groups = pass.groups / pass.blocks, all = fft_radices[pass.radix] * span;
+  /// Between planes, with so many groups in each block, one after the other.
+  static FftPass<T> planes_pass(const Pass& pass, std::int64_t groups, std::int64_t span, Planes<T> from,
+                                Planes<T> to) {
+    const std::int64_t all = fft_radices[pass.radix] * span;
     return {.from = {from.re, from.im},
             .to = to,
             .blocks = pass.blocks,
             .groups = groups,
             .span = span,
             .from_steps = {groups * all, all, span},
-            .to_steps = {groups * span, span, pass.groups * span},
-            .turns = plan_.turns(pass)};
+            .to_steps = {groups * span, span, pass.blocks * groups * span},
+            .turns = pass.turns};
   }
   static void read_array(FftPass<T>& call, const LineEnds<T>& ends) {
     call.from_complex = ends.from;
@@ -250,7 +252,7 @@ class FftTransform {
                          const LineEnds<T>& ends, Planes<T> middle, Planes<T> block, Planes<T> next) const {
     for (std::size_t i = 0; i < plan_.first_half; ++i) {
       const Pass& pass = plan_.passes[i];
-      FftPass<T> call = whole_pass(pass, pass.span / h.columns * width, block, next);
+      FftPass<T> call = planes_pass(pass, pass.groups, pass.span / h.columns * width, block, next);
       auto run = widest_code<T>(code_of<T>(pass).middle, call.span);
       if (i == 0) {
         read_rows(call, width, h.columns);
@@ -275,14 +277,9 @@ class FftTransform {
                       const LineEnds<T>& ends, Planes<T> data, Planes<T> block, Planes<T> next) const {
     for (std::size_t i = plan_.first_half; i < plan_.passes.size(); ++i) {
       const Pass& pass = plan_.passes[i];
-      // `count` groups in place of each `rows` of them.
-      FftPass<T> call = whole_pass(pass, pass.span, block, next);
-      const std::int64_t span = pass.span, all = fft_radices[pass.radix] * span;
-      call.groups = count;
-      call.from_steps = {count * all, all, span};
-      call.to_steps = {count * span, span, count * span * call.blocks};
+      FftPass<T> call = planes_pass(pass, count, pass.span, block, next);
       call.first_group = row;
-      auto run = widest_code<T>(code_of<T>(pass).middle, span);
+      auto run = widest_code<T>(code_of<T>(pass).middle, pass.span);
       if (i == plan_.first_half) {
         call.from = {middle.re + h.at(row), middle.im + h.at(row)};
         call.from_steps.group = h.row;
