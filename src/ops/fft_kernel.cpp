@@ -176,18 +176,19 @@ class Lines {
     return count;
   }
 
+  /// Of a transform from complex numbers to complex numbers: the inverse one is that of parts swapped.
+  LineEnds<T> complex_ends(const T* from, T* to) const {
+    return {.from = from, .to = to, .from_swapped = p_.inverse, .to_swapped = p_.inverse, .scale = scale_};
+  }
+
   void one(const T* from, T* to) {
     const FftTransform<T> transform(*plan_, 1);
     if (p_.kind == FftKind::Complex) {
       const Planes<T> other = through_result_ ? Planes<T>{to, to + p_.length} : other_;
-      transform.run(data_, other,
-                    {.from = from,
-                     .to = to,
-                     .from_swapped = p_.inverse,
-                     .to_swapped = p_.inverse,
-                     .scale = scale_,
-                     .streams = streams_,
-                     .ahead = outer_ > 1 ? p_.length : 0});
+      LineEnds<T> ends = complex_ends(from, to);
+      ends.streams = streams_;
+      ends.ahead = outer_ > 1 ? p_.length : 0;
+      transform.run(data_, other, ends);
     } else if (halved_ && p_.kind == FftKind::RealToComplex) {
       store_half_line(transform.run(data_, other_, {.from = from}), to);
     } else if (halved_) {
@@ -203,13 +204,9 @@ class Lines {
     const FftTransform<T> transform(*plan_, c);
     if (p_.kind == FftKind::Complex && lines == c && in.line == 1 && out.line == 1 &&
         transform.takes_rows()) {
-      transform.run(data_, other_,
-                    {.from = from,
-                     .to = to,
-                     .from_swapped = p_.inverse,
-                     .to_swapped = p_.inverse,
-                     .scale = scale_,
-                     .row = in.row});
+      LineEnds<T> ends = complex_ends(from, to);
+      ends.row = in.row;
+      transform.run(data_, other_, ends);
     } else if (p_.kind == FftKind::Complex) {
       const Planes<T> planes = p_.inverse ? data_.swapped() : data_;
       read_plane(from, 2, in, n, lines, c, planes.re);
@@ -350,8 +347,8 @@ class Lines {
   const FftParams& p_;
   std::int64_t outer_, inner_, columns_ = 1;
   bool halved_, alone_ = false, streams_ = false;
-  bool through_result_ =
-      false;  // of one line: no planes but data_, as the others lie in the result or need not be
+  // Of one line: no planes but data_, as the others lie in the result or need not be.
+  bool through_result_ = false;
   const FftPlan<T>* plan_;
   const std::vector<T>* half_turns_;
   const FftTwoPasses<T>* two_passes_ = nullptr;
