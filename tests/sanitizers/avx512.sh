@@ -11,11 +11,14 @@ source=$(readlink -f "$(dirname "$0")/../..")
 program=$(readlink -f "$1")
 shift
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+trap 'kill $(jobs -p) 2> /dev/null || true; rm -rf "$work"' EXIT
 cd "$work"
+for needed in bochs-bin xorriso busybox cpio lz4 /usr/lib/ISOLINUX/isolinux.bin /usr/lib/syslinux/modules/bios/ldlinux.c32; do
+  command -v "$needed" > /dev/null || [ -f "$needed" ] || { echo "$needed is missing: install the packages named in $0" >&2; exit 2; }
+done
 
 kernel=$(apt-cache depends linux-image-cloud-amd64 | sed -n 's/.*Depends: \(linux-image-[^ ]*\)$/\1/p')
-apt-get download -qq "$kernel" 2> /dev/null
+apt-get download -qq -o APT::Sandbox::User=root "$kernel"
 dpkg -x "$kernel"_*.deb .
 
 mkdir -p root/{bin,dev,proc,sys,tmp,lib,lib64} "root$source/tests" iso/isolinux
@@ -70,4 +73,6 @@ echo c > continue
 touch printed
 SDL_VIDEODRIVER=dummy bochs-bin -q -f machine -rc continue > /dev/null 2>&1 &
 tail -n +1 -f --pid=$! printed
-exit "$(sed -n 's/^status \([0-9]*\).*/\1/p' printed)"
+status=$(sed -n 's/^status \([0-9]*\).*/\1/p' printed)
+[ -n "$status" ] || { echo "the emulated machine ended before the program" >&2; tail -n 5 log >&2; }
+exit "${status:-2}"
