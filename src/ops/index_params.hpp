@@ -90,7 +90,7 @@ struct ScatterParams {
 };
 
 /// sort: operands of equal shape, sorted along `axis` by the first `num_keys` of them, stably. NaN is last;
-/// -0 equals 0.
+/// -0 equals 0. argsort: where in its line (i64) each entry comes from; all operands are keys.
 struct SortParams {
   std::int64_t axis = 0, num_keys = 1;
   static void each(auto& self, auto&& visit) {
@@ -110,7 +110,7 @@ struct TopKParams {
 };
 
 extern const Op iota_op, concatenate_op, pad_op, dynamic_slice_op, dynamic_update_slice_op, gather_op,
-    scatter_op, sort_op, top_k_op;
+    scatter_op, sort_op, argsort_op, top_k_op;
 
 namespace lax {
 Array gather(const Array& a, const Array& indices, const GatherParams& params);

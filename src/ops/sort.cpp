@@ -18,80 +18,113 @@ namespace apsis {
 namespace detail {
 namespace {
 
-std::size_t axis_of(const Params& params) { return static_cast<std::size_t>(params.as<SortParams>().axis); }
-
-void sort_shape(const Params& params, std::span<const Aval> in, std::vector<Aval>& out) {
-  const auto& p = params.as<SortParams>();
+void check_operands(const SortParams& p, std::span<const Aval> in) {
   APSIS_ASSERT(!in.empty() && p.axis >= 0 && p.axis < in[0].rank());
   APSIS_ASSERT(p.num_keys >= 1 && p.num_keys <= static_cast<std::int64_t>(in.size()));
   for (const Aval& a : in) APSIS_ASSERT(a.shape() == in[0].shape());
+}
+
+void sort_shape(const Params& params, std::span<const Aval> in, std::vector<Aval>& out) {
+  check_operands(params.as<SortParams>(), in);
   out.assign(in.begin(), in.end());
 }
 
-/// Lines first_line, …, end - 1.
-template <class Number>
-void sort_lines(const SortParams& p, std::span<const Array> in, std::span<Array> out, std::int64_t first_line,
-                std::int64_t end) {
-  const Shape& shape = in[0].shape();
-  const auto axis = static_cast<std::size_t>(p.axis);
-  const std::int64_t count = shape[axis], stride = View::contiguous(shape).strides[axis];
-  LineSorter<Number> order;
-  std::vector<SortKey> keys(static_cast<std::size_t>(p.num_keys));
-  for (std::int64_t line = first_line; line < end; ++line) {
-    const std::int64_t first = line / stride * stride * count + line % stride;
-    const auto at_first = [&](const Array& a, const void* data) {
-      return static_cast<const char*>(data) + static_cast<std::size_t>(first) * item_size(a.dtype());
-    };
-    for (std::size_t k = 0; k < keys.size(); ++k)
-      keys[k] = {at_first(in[k], data_of(in[k])), stride, in[k].dtype()};
-    if (in.size() == 1 && sort_values(keys[0], count, const_cast<char*>(at_first(out[0], data_of(out[0])))))
-      continue;
-    order.sort(keys, count);
-    for (std::size_t i = 0; i < in.size(); ++i) {
-      const std::size_t item = item_size(in[i].dtype());
-      const auto* from = at_first(in[i], data_of(in[i]));
-      auto* to = const_cast<char*>(at_first(out[i], data_of(out[i])));
-      const auto move = [&](auto word) {
-        using Word = decltype(word);
-        for (std::int64_t k = 0; k < count; ++k)
-          reinterpret_cast<Word*>(to)[k * stride] = reinterpret_cast<const Word*>(from)[order[k] * stride];
-      };
-      if (as_words(item, move)) continue;
-      for (std::int64_t k = 0; k < count; ++k)
-        std::memcpy(to + static_cast<std::size_t>(k * stride) * item,
-                    from + static_cast<std::size_t>(order[k] * stride) * item, item);
-    }
-  }
+void argsort_shape(const Params& params, std::span<const Aval> in, std::vector<Aval>& out) {
+  const auto& p = params.as<SortParams>();
+  check_operands(p, in);
+  APSIS_ASSERT(p.num_keys == static_cast<std::int64_t>(in.size()));
+  out = {Aval(Dtype::I64, in[0].shape())};
 }
 
-void sort_evaluate(const Params& params, std::span<const Array> in, std::span<Array> out) {
-  if (in[0].size() == 0) return;
+/// The lines along an axis.
+struct Lines {
+  std::int64_t count, stride;  // of the entries of a line
+  Lines(const SortParams& p, const Shape& shape)
+      : count(shape[static_cast<std::size_t>(p.axis)]),
+        stride(View::contiguous(shape).strides[static_cast<std::size_t>(p.axis)]) {}
+  std::int64_t first(std::int64_t line) const { return line / stride * stride * count + line % stride; }
+};
+
+/// The elements of an array from `first` on.
+const char* from(const Array& a, std::int64_t first) {
+  return static_cast<const char*>(data_of(a)) + static_cast<std::size_t>(first) * item_size(a.dtype());
+}
+
+std::vector<SortKey> keys_of(const SortParams& p, std::span<const Array> in, const Lines& lines,
+                             std::int64_t first) {
+  std::vector<SortKey> keys;
+  for (const Array& a : in.first(static_cast<std::size_t>(p.num_keys)))
+    keys.push_back({from(a, first), lines.stride, a.dtype()});
+  return keys;
+}
+
+/// Calls run(sorter, first_line, end) for all lines, several at once where that is worth it.
+void each_lines(const SortParams& p, const Array& a, const auto& run) {
+  if (a.size() == 0) return;
   constexpr double operations = 150;  // of an element, about
-  const auto& p = params.as<SortParams>();
-  const std::int64_t count = in[0].shape()[axis_of(params)];
+  const std::int64_t count = Lines(p, a.shape()).count;
   const bool few = count <= std::numeric_limits<std::uint32_t>::max();
-  each_range(in[0].size() / count, 1, operations * static_cast<double>(count),
+  each_range(a.size() / count, 1, operations * static_cast<double>(count),
              [&](std::int64_t first, std::int64_t end) {
-               few ? sort_lines<std::uint32_t>(p, in, out, first, end)
-                   : sort_lines<std::int64_t>(p, in, out, first, end);
+               few ? run(LineSorter<std::uint32_t>(), first, end)
+                   : run(LineSorter<std::int64_t>(), first, end);
              });
 }
 
-// Exchanges of neighbours where the right one is strictly less, which is stable: bubble sort as a network.
-void sort_emit(Emitter& e, const Params& params, std::span<const Aval> in_avals, std::span<const Value> in,
-               std::span<const Aval>, std::span<Value> out) {
+void sort_evaluate(const Params& params, std::span<const Array> in, std::span<Array> out) {
   const auto& p = params.as<SortParams>();
-  const Shape& shape = in_avals[0].shape();
-  std::size_t axis = axis_of(params), operands = in_avals.size(), size = out.size() / operands;
-  std::ranges::copy(in, out.begin());
+  const Lines lines(p, in[0].shape());
+  each_lines(p, in[0], [&](auto order, std::int64_t first_line, std::int64_t end) {
+    for (std::int64_t line = first_line; line < end; ++line) {
+      const std::int64_t first = lines.first(line);
+      const std::vector<SortKey> keys = keys_of(p, in, lines, first);
+      if (in.size() == 1 && sort_values(keys[0], lines.count, const_cast<char*>(from(out[0], first))))
+        continue;
+      order.sort(keys, lines.count);
+      for (std::size_t i = 0; i < in.size(); ++i) {
+        const std::size_t item = item_size(in[i].dtype());
+        const char* old = from(in[i], first);
+        char* sorted = const_cast<char*>(from(out[i], first));
+        const auto move = [&](auto word) {
+          using Word = decltype(word);
+          for (std::int64_t k = 0; k < lines.count; ++k)
+            reinterpret_cast<Word*>(sorted)[k * lines.stride] =
+                reinterpret_cast<const Word*>(old)[order[k] * lines.stride];
+        };
+        if (as_words(item, move)) continue;
+        for (std::int64_t k = 0; k < lines.count; ++k)
+          std::memcpy(sorted + static_cast<std::size_t>(k * lines.stride) * item,
+                      old + static_cast<std::size_t>(order[k] * lines.stride) * item, item);
+      }
+    }
+  });
+}
+
+void argsort_evaluate(const Params& params, std::span<const Array> in, std::span<Array> out) {
+  const auto& p = params.as<SortParams>();
+  const Lines lines(p, in[0].shape());
+  auto* places = mutable_data<std::int64_t>(out[0]);
+  each_lines(p, in[0], [&](auto order, std::int64_t first_line, std::int64_t end) {
+    for (std::int64_t line = first_line; line < end; ++line) {
+      const std::int64_t first = lines.first(line);
+      order.sort(keys_of(p, in, lines, first), lines.count);
+      for (std::int64_t k = 0; k < lines.count; ++k) places[first + k * lines.stride] = order[k];
+    }
+  });
+}
+
+// Exchanges of neighbours where the right one is strictly less, which is stable: bubble sort as a network.
+// `values`: of each operand, one after the other.
+void emit_exchanges(Emitter& e, const SortParams& p, const Shape& shape, std::span<Value> values) {
+  const auto size = static_cast<std::size_t>(shape.product());
   if (size == 0) return;
-  std::int64_t count = shape[axis], stride = View::contiguous(shape).strides[axis];
-  for (std::int64_t line = 0, lines = static_cast<std::int64_t>(size) / count; line < lines; ++line) {
-    std::int64_t first = line / stride * stride * count + line % stride;
+  const std::size_t operands = values.size() / size;
+  const Lines lines(p, shape);
+  for (std::int64_t line = 0; line < shape.product() / lines.count; ++line) {
     auto at = [&](std::size_t operand, std::int64_t k) -> Value& {
-      return out[operand * size + static_cast<std::size_t>(first + k * stride)];
+      return values[operand * size + static_cast<std::size_t>(lines.first(line) + k * lines.stride)];
     };
-    for (std::int64_t end = count - 1; end > 0; --end)
+    for (std::int64_t end = lines.count - 1; end > 0; --end)
       for (std::int64_t k = 0; k < end; ++k) {
         Condition later;
         for (std::size_t key = static_cast<std::size_t>(p.num_keys); key-- > 0;) {
@@ -107,23 +140,40 @@ void sort_emit(Emitter& e, const Params& params, std::span<const Aval> in_avals,
   }
 }
 
-// Tangents follow the permutation, which is sorted along as one more operand.
+void sort_emit(Emitter& e, const Params& params, std::span<const Aval> in_avals, std::span<const Value> in,
+               std::span<const Aval>, std::span<Value> out) {
+  std::ranges::copy(in, out.begin());
+  emit_exchanges(e, params.as<SortParams>(), in_avals[0].shape(), out);
+}
+
+void argsort_emit(Emitter& e, const Params& params, std::span<const Aval> in_avals, std::span<const Value> in,
+                  std::span<const Aval>, std::span<Value> out) {
+  const auto& p = params.as<SortParams>();
+  const Lines lines(p, in_avals[0].shape());
+  std::vector<Value> values(in.begin(), in.end());
+  for (std::size_t i = 0; i < out.size(); ++i)
+    values.push_back(e.constant(
+        Dtype::I64, static_cast<std::uint64_t>(static_cast<std::int64_t>(i) / lines.stride % lines.count)));
+  emit_exchanges(e, p, in_avals[0].shape(), values);
+  std::ranges::copy(std::span(values).last(out.size()), out.begin());
+}
+
+// Tangents follow the permutation.
 void sort_jvp(const JvpRule& r) {
   const auto& p = r.params.as<SortParams>();
-  std::vector<Array> operands(r.primals.begin(), r.primals.end());
-  operands.push_back(lax::iota(Dtype::I64, r.primals[0].shape(), static_cast<int>(p.axis)));
-  std::vector<Array> sorted(operands.size());
-  bind(sort_op, r.params, operands, sorted);
+  const auto keys = r.primals.first(static_cast<std::size_t>(p.num_keys));
+  const Array order = bind_all(argsort_op, r.params, keys)[0];
   for (std::size_t i = 0; i < r.outs.size(); ++i) {
-    r.outs[i] = sorted[i];
-    if (!r.tangents[i].is_empty()) r.out_tangents[i] = lax::entries_at(r.tangents[i], sorted.back(), p.axis);
+    r.outs[i] = lax::entries_at(r.primals[i], order, p.axis);
+    if (!r.tangents[i].is_empty()) r.out_tangents[i] = lax::entries_at(r.tangents[i], order, p.axis);
   }
 }
 
+template <const Op& op>
 void sort_batch(const BatchRule& r) {
   SortParams p = r.params.as<SortParams>();
   ++p.axis;
-  r.outs = bind_all(sort_op, make_params(p), batch_operands(r));
+  r.outs = bind_all(op, make_params(p), batch_operands(r));
   r.out_axes.assign(r.outs.size(), 0);
 }
 
@@ -136,8 +186,19 @@ const Op sort_op = {
     .shape = sort_shape,
     .evaluate = sort_evaluate,
     .jvp = sort_jvp,
-    .batch = sort_batch,
+    .batch = sort_batch<sort_op>,
     .emit_unrolled = sort_emit,
+    .parse = parse_params<SortParams>,
+};
+
+const Op argsort_op = {
+    .name = "argsort",
+    .kind = OpKind::Index,
+    .shape = argsort_shape,
+    .evaluate = argsort_evaluate,
+    .jvp = zero_jvp<argsort_op>,
+    .batch = sort_batch<argsort_op>,
+    .emit_unrolled = argsort_emit,
     .parse = parse_params<SortParams>,
 };
 
@@ -160,8 +221,7 @@ Array sort(const Array& x, int axis, Loc loc) { return sort(std::span<const Arra
 
 Array argsort(const Array& x, int axis, Loc loc) {
   int along = detail::checked_axis("argsort", axis, x.shape(), loc);
-  Array operands[] = {lax::stop_gradient(x), lax::iota(i64, x.shape(), along)};
-  return sort(operands, along, 1, loc)[1];
+  return bind_all(detail::argsort_op, make_params(detail::SortParams{along, 1}), {&x, 1}, loc)[0];
 }
 
 namespace {

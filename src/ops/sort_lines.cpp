@@ -4,7 +4,6 @@
 #include <array>
 #include <bit>
 #include <cmath>
-#include <numeric>
 #include <type_traits>
 #include <utility>
 
@@ -39,22 +38,23 @@ bool is_shared(T x) {
     return false;
 }
 
-/// Orders the elements `order` by one key, stably.
+/// Words and numbers of the elements in the order `number(i)`, sorted stably by one key; in one half of the
+/// memory, which grows as needed.
 template <class T, class Number>
-void order_by(const SortKey& key, std::vector<Number>& order, std::vector<std::uint64_t>& memory) {
+const Numbered<WordOf<T>, Number>* ordered(const SortKey& key, std::size_t count, const auto& number,
+                                           std::vector<std::uint64_t>& memory) {
   using Entry = Numbered<WordOf<T>, Number>;
-  const std::size_t count = order.size();
   memory.resize((2 * count * sizeof(Entry) + sizeof(std::uint64_t) - 1) / sizeof(std::uint64_t));
   auto* entries = reinterpret_cast<Entry*>(memory.data());
   const auto* elements = static_cast<const T*>(key.first);
-  for (std::size_t i = 0; i < count; ++i)
-    entries[i] = {word_of(elements[static_cast<std::int64_t>(order[i]) * key.stride]), order[i]};
-  if (static_cast<std::int64_t>(count) <= short_line)
-    std::stable_sort(entries, entries + count,
-                     [](const Entry& a, const Entry& b) { return a.word < b.word; });
-  else
-    entries = sort_by_digits(entries, entries + count, count, [](const Entry& e) { return e.word; });
-  for (std::size_t i = 0; i < count; ++i) order[i] = entries[i].number;
+  for (std::size_t i = 0; i < count; ++i) {
+    const Number n = number(i);
+    entries[i] = {word_of(elements[static_cast<std::int64_t>(n) * key.stride]), n};
+  }
+  if (static_cast<std::int64_t>(count) > short_line)
+    return sort_by_digits(entries, entries + count, count, [](const Entry& e) { return e.word; });
+  std::stable_sort(entries, entries + count, [](const Entry& a, const Entry& b) { return a.word < b.word; });
+  return entries;
 }
 
 template <class T>
@@ -82,23 +82,38 @@ bool sort_line(const SortKey& line, std::int64_t count, void* to) {
 }  // namespace
 
 template <class Number>
-void LineSorter<Number>::sort(const std::vector<SortKey>& keys, std::int64_t count) {
-  order_.resize(static_cast<std::size_t>(count));
-  std::iota(order_.begin(), order_.end(), Number{0});
-  const auto by = [&](const SortKey& key) {
-    visit_dtype<real_dtypes>(key.dtype,
-                             [&]<class T>(std::type_identity<T>) { order_by<T>(key, order_, memory_); });
+void LineSorter<Number>::sort_by(const SortKey& key, std::int64_t count) {
+  const auto n = static_cast<std::size_t>(count);
+  order_.clear();
+  for (std::int64_t place = 0; numbers_ && place < count; ++place)
+    order_.push_back(static_cast<Number>((*this)[place]));
+  const auto keep = [&](const auto* entries) {
+    numbers_ = reinterpret_cast<const char*>(entries) + sizeof(entries->word);
+    step_ = sizeof(*entries);
   };
+  visit_dtype<real_dtypes>(key.dtype, [&]<class T>(std::type_identity<T>) {
+    if (order_.empty())
+      keep(ordered<T, Number>(
+          key, n, [](std::size_t i) { return static_cast<Number>(i); }, memory_));
+    else
+      keep(ordered<T, Number>(
+          key, n, [this](std::size_t i) { return order_[i]; }, memory_));
+  });
+}
+
+template <class Number>
+void LineSorter<Number>::sort(const std::vector<SortKey>& keys, std::int64_t count) {
+  numbers_ = nullptr;
   // The last key first: each order keeps what those before it made, among equals.
   for (auto key = keys.rbegin(); key != keys.rend(); ++key) {
     if (!is_complex(key->dtype)) {
-      by(*key);
+      sort_by(*key, count);
       continue;
     }
     const Dtype part = key->dtype == Dtype::C64 ? Dtype::F32 : Dtype::F64;
     const auto* real = static_cast<const char*>(key->first);
-    by({real + item_size(part), 2 * key->stride, part});
-    by({real, 2 * key->stride, part});
+    sort_by({real + item_size(part), 2 * key->stride, part}, count);
+    sort_by({real, 2 * key->stride, part}, count);
   }
 }
 template class LineSorter<std::uint32_t>;

@@ -127,6 +127,7 @@ TEST(EachRange, Sorts) {
       const Array a = random_array(random, dtype, shape), b = random_array(random, Dtype::F64, shape);
       expect_same(sort_op, make_params(SortParams{.axis = 1}), {a});
       expect_same(sort_op, make_params(SortParams{.axis = 1, .num_keys = 2}), {a, b});
+      expect_same(argsort_op, make_params(SortParams{.axis = 1, .num_keys = 2}), {a, b});
     }
 }
 

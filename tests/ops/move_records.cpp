@@ -355,6 +355,24 @@ Record sort_record() {
   return record;
 }
 
+Record argsort_record() {
+  Random random(29);
+  Record record{&argsort_op, {}, {}};
+  for (const auto& [shape, axis] :
+       std::vector<std::pair<Shape, std::int64_t>>{{{7}, 0}, {{3, 4}, 1}, {{3, 2}, 0}, {{0}, 0}, {{1}, 0}})
+    for (Dtype dtype : dtypes_of(shape == Shape{7}))
+      for (std::int64_t keys : {1, 2}) {
+        std::vector<Array> operands = {with_ties(random, dtype, shape)};
+        if (keys == 2) operands.push_back(random_array(random, Dtype::I32, shape, 0, 3));
+        record.examples.push_back(
+            {std::string(name_of(dtype)) + to_string(shape) + " by " + std::to_string(keys),
+             make_params(SortParams{axis, keys}), operands});
+      }
+  record.smooth.push_back(
+      {"f64[4]", make_params(SortParams{0, 1}), {random_array(random, Dtype::F64, {4}, -2, 2)}});
+  return record;
+}
+
 Record top_k_record() {
   Random random(30);
   Record record{&top_k_op, {}, {}};
@@ -427,9 +445,10 @@ Record threefry_record() {
 
 std::vector<Record> move_records() {
   std::vector<Record> all = view_records();
-  for (Record (*make)() : {concatenate_record, pad_record, iota_record, program_array_record,
-                           dynamic_slice_record, dynamic_update_record, gather_record, scatter_record,
-                           sort_record, top_k_record, dot_record, barrier_record, threefry_record})
+  for (Record (*make)() :
+       {concatenate_record, pad_record, iota_record, program_array_record, dynamic_slice_record,
+        dynamic_update_record, gather_record, scatter_record, sort_record, argsort_record, top_k_record,
+        dot_record, barrier_record, threefry_record})
     all.push_back(make());
   std::ranges::move(complex_records(), std::back_inserter(all));
   return all;
