@@ -28,10 +28,8 @@ Array argsort(const Array& x, const SortOptions& options, Loc loc) {
 Array lexsort(std::span<const Array> keys, int axis, Loc loc) {
   const LocScope place(loc);
   if (keys.empty()) fail(messages::array_empty, {"lexsort"});
-  std::vector<Array> operands(keys.rbegin(), keys.rend());
   const int along = checked_axis("lexsort", axis, keys[0]);
-  operands.push_back(iota(keys[0].shape(), along));
-  return sort(operands, along, static_cast<int>(keys.size())).back();
+  return argsort(std::vector<Array>(keys.rbegin(), keys.rend()), along);
 }
 Array lexsort(std::initializer_list<Array> keys, int axis, Loc loc) {
   return lexsort(span_of(keys), axis, loc);

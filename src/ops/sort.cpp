@@ -206,23 +206,36 @@ const Op argsort_op = {
 
 namespace lax = detail::lax;
 
-std::vector<Array> sort(std::span<const Array> operands, int axis, int num_keys, Loc loc) {
-  if (operands.empty()) fail(messages::nothing_to_join, {"sort"}, loc);
-  int along = detail::checked_axis("sort", axis, operands[0].shape(), loc);
+namespace {
+
+/// The axis to sort along.
+int checked_sort(const char* where, std::span<const Array> operands, int axis, Loc loc) {
+  if (operands.empty()) fail(messages::nothing_to_join, {where}, loc);
+  const int along = detail::checked_axis(where, axis, operands[0].shape(), loc);
   for (const Array& a : operands)
     if (a.shape() != operands[0].shape())
-      fail(messages::sort_shapes, {to_string(a.shape()), to_string(operands[0].shape())}, loc);
+      fail(messages::sort_shapes, {where, to_string(a.shape()), to_string(operands[0].shape())}, loc);
+  return along;
+}
+
+}  // namespace
+
+std::vector<Array> sort(std::span<const Array> operands, int axis, int num_keys, Loc loc) {
+  const int along = checked_sort("sort", operands, axis, loc);
   if (num_keys < 1 || num_keys > static_cast<int>(operands.size()))
     fail(messages::sort_keys, {std::to_string(num_keys), std::to_string(operands.size())}, loc);
   return bind_all(detail::sort_op, make_params(detail::SortParams{along, num_keys}), operands, loc);
 }
 
-Array sort(const Array& x, int axis, Loc loc) { return sort(std::span<const Array>(&x, 1), axis, 1, loc)[0]; }
+Array sort(const Array& x, int axis, Loc loc) { return sort(std::span(&x, 1), axis, 1, loc)[0]; }
 
-Array argsort(const Array& x, int axis, Loc loc) {
-  int along = detail::checked_axis("argsort", axis, x.shape(), loc);
-  return bind_all(detail::argsort_op, make_params(detail::SortParams{along, 1}), {&x, 1}, loc)[0];
+Array argsort(std::span<const Array> keys, int axis, Loc loc) {
+  const int along = checked_sort("argsort", keys, axis, loc);
+  const detail::SortParams params{along, static_cast<std::int64_t>(keys.size())};
+  return bind_all(detail::argsort_op, make_params(params), keys, loc)[0];
 }
+
+Array argsort(const Array& x, int axis, Loc loc) { return argsort(std::span(&x, 1), axis, loc); }
 
 namespace {
 

@@ -19,6 +19,8 @@ std::vector<Array> sort(std::span<const Array> operands, int axis = -1, int num_
                         Loc loc = Loc::here());
 /// The indices (i64) that sort an axis.
 Array argsort(const Array& x, int axis = -1, Loc loc = Loc::here());
+/// The same by several arrays of equal shape: by the first, ties by the second, …
+Array argsort(std::span<const Array> keys, int axis = -1, Loc loc = Loc::here());
 /// The k greatest entries of an axis, the greatest first, and where they are (i64); equal ones keep their
 /// order, NaN is the greatest. Throws for more than there are.
 std::pair<Array, Array> top_k(const Array& x, std::int64_t k, int axis = -1, Loc loc = Loc::here());
