@@ -50,7 +50,7 @@ constexpr std::size_t huge_page = 2 << 20;
 
 struct MappedBlocks {
   struct Block {
-    void* data;
+    char* data;
     std::size_t capacity;
   };
   std::mutex mutex;
@@ -90,33 +90,50 @@ void drop_mapped(MappedBlocks& all, std::size_t bytes) {
   all.kept.erase(all.kept.begin(), all.kept.begin() + static_cast<std::ptrdiff_t>(count));
 }
 
-void* take_mapped(std::size_t capacity) {
-  MappedBlocks& all = mapped_blocks();
-  const std::lock_guard lock(all.mutex);
-  const auto last =
-      std::ranges::find(all.kept.rbegin(), all.kept.rend(), capacity, &MappedBlocks::Block::capacity);
-  if (last == all.kept.rend()) {
-    drop_mapped(all, capacity);  // so that no more is held than was in use at one time
-    void* data = map_block(capacity);
-    if (!data && all.bytes > 0) {
-      drop_mapped(all, all.bytes);
-      data = map_block(capacity);
-    }
-    if (!data) throw std::bad_alloc();
-    return data;
-  }
-  void* data = last->data;
-  all.kept.erase(last.base() - 1);
+/// The least of the kept blocks that is large enough; what is left of it stays.
+void* take_kept(MappedBlocks& all, std::size_t capacity) {
+  auto least = all.kept.end();
+  for (auto block = all.kept.begin(); block != all.kept.end(); ++block)
+    if (block->capacity >= capacity && (least == all.kept.end() || block->capacity <= least->capacity))
+      least = block;
+  if (least == all.kept.end()) return nullptr;
+  char* const data = least->data;
   all.bytes -= capacity;
+  if (least->capacity == capacity)
+    all.kept.erase(least);
+  else
+    *least = {data + capacity, least->capacity - capacity};
   return data;
 }
 
+void* take_mapped(std::size_t capacity) {
+  MappedBlocks& all = mapped_blocks();
+  const std::lock_guard lock(all.mutex);
+  if (void* data = take_kept(all, capacity)) return data;
+  drop_mapped(all, capacity);  // so that no more is held than was in use at one time
+  void* data = map_block(capacity);
+  if (!data && all.bytes > 0) {
+    drop_mapped(all, all.bytes);
+    data = map_block(capacity);
+  }
+  if (!data) throw std::bad_alloc();
+  return data;
+}
+
+/// Neighbours become one block.
 void give_mapped(void* data, std::size_t capacity) {
   MappedBlocks& all = mapped_blocks();
   madvise(data, capacity, MADV_FREE);
   const std::lock_guard lock(all.mutex);
-  all.kept.push_back({data, capacity});
+  MappedBlocks::Block given{static_cast<char*>(data), capacity};
   all.bytes += capacity;
+  std::erase_if(all.kept, [&given](const MappedBlocks::Block& kept) {
+    const bool before = kept.data + kept.capacity == given.data;
+    if (!before && given.data + given.capacity != kept.data) return false;
+    given = {before ? kept.data : given.data, kept.capacity + given.capacity};
+    return true;
+  });
+  all.kept.push_back(given);
   if (all.bytes > all.limit) drop_mapped(all, all.bytes - all.limit);
 }
 

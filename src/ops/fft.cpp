@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "apsis/ops/arithmetic.hpp"
+#include "apsis/ops/complex.hpp"
 #include "core/messages.hpp"
 #include "ops/arguments.hpp"
 #include "ops/fft_kernel.hpp"
@@ -33,6 +35,9 @@ void fft_shape(const Params& params, std::span<const Aval> in, std::vector<Aval>
     APSIS_ASSERT(is_complex(dtype) && size == p.length / 2 + 1);
     size = p.length;
     out.push_back(Aval(real_of(dtype), shape));
+  } else if (p.kind == FftKind::RealToWhole) {
+    APSIS_ASSERT((dtype == Dtype::F32 || dtype == Dtype::F64) && size == p.length);
+    out.push_back(Aval(complex_of(dtype), shape));
   } else {
     APSIS_ASSERT(p.kind == FftKind::Complex && is_complex(dtype) && size == p.length);
     out.push_back(Aval(dtype, shape));
@@ -55,12 +60,29 @@ void fft_evaluate(const Params& params, std::span<const Array> in, std::span<Arr
     run(mutable_data<float>(out[0]));
 }
 
+/// The entries 0 … n / 2 of what has n along an axis, each with the conjugate of its mirror image.
+Array folded(const Array& x, std::size_t axis) {
+  const Shape& shape = x.shape();
+  const std::int64_t n = shape[axis], mirrored = (n - 1) / 2;
+  const Dims none = Dims::filled(shape.size(), 0);
+  const auto with = [axis](Dims dims, std::int64_t size) {
+    dims[axis] = size;
+    return dims;
+  };
+  const Array half = lax::slice(x, none, with(shape, n / 2 + 1)),
+              image = lax::reverse(lax::slice(x, with(none, n - mirrored), shape),
+                                   {static_cast<std::int64_t>(axis)});
+  return half + lax::pad(conj(image), literal(x.dtype(), 0), with(none, 1), with(none, n / 2 - mirrored));
+}
+
 void fft_transpose(const TransposeRule& r) {
   if (r.cotangents[0].is_empty()) return;
   FftParams p = r.params.as<FftParams>();
+  Array cotangent = r.cotangents[0];
+  if (p.kind == FftKind::RealToWhole) cotangent = folded(cotangent, static_cast<std::size_t>(p.axis));
   if (p.kind != FftKind::Complex)
-    p.kind = p.kind == FftKind::RealToComplex ? FftKind::ComplexToReal : FftKind::RealToComplex;
-  r.out[0].add(bind1(fft_op, make_params(p), {r.cotangents[0]}));
+    p.kind = p.kind == FftKind::ComplexToReal ? FftKind::RealToComplex : FftKind::ComplexToReal;
+  r.out[0].add(bind1(fft_op, make_params(p), {cotangent}));
 }
 
 void fft_batch(const BatchRule& r) {
@@ -127,6 +149,8 @@ Array transformed(const char* name, FftKind kind, bool inverse, bool adds_factor
   if (p.length < 1)
     fail(messages::fft_length, {name, std::to_string(p.length), std::to_string(p.axis), to_string(a.aval())},
          loc);
+  // Short transforms take less time than making the other half.
+  if (kind == FftKind::Complex && !is_complex(a.dtype()) && p.length >= 16) p.kind = FftKind::RealToWhole;
   if (kind == FftKind::RealToComplex && is_complex(a.dtype()))
     fail(messages::fft_of_real, {name, to_string(a.aval()), name[0] == 'i' ? "ifft" : "fft"}, loc);
   const auto n = static_cast<double>(p.length);
@@ -134,7 +158,7 @@ Array transformed(const char* name, FftKind kind, bool inverse, bool adds_factor
     p.scale = 1 / std::sqrt(n);
   else if ((options.norm == Norm::Backward) == adds_factor)
     p.scale = 1 / n;
-  const Array x = complex_or_real(name, a, kind != FftKind::RealToComplex, loc);
+  const Array x = complex_or_real(name, a, p.kind == FftKind::Complex || kind == FftKind::ComplexToReal, loc);
   const std::int64_t entries = kind == FftKind::ComplexToReal ? p.length / 2 + 1 : p.length;
   return bind1(fft_op, make_params(p), {sized(x, p.axis, entries)}, loc);
 }

@@ -87,6 +87,7 @@ class Lines {
   static constexpr std::int64_t side_by_side = fft_columns<T>;
 
   std::int64_t half() const { return p_.length / 2; }
+  bool of_real() const { return p_.kind == FftKind::RealToComplex || p_.kind == FftKind::RealToWhole; }
   /// Of lines that are apart: how many of them lie before the next ones.
   std::int64_t blocks() const { return (inner_ + columns_ - 1) / columns_; }
 
@@ -100,12 +101,15 @@ class Lines {
   void run(const T* from, T* to, std::int64_t first, std::int64_t end) {
     const std::int64_t in_rows = p_.kind == FftKind::ComplexToReal ? half() + 1 : p_.length,
                        out_rows = p_.kind == FftKind::RealToComplex ? half() + 1 : p_.length;
-    const int in_parts = p_.kind == FftKind::RealToComplex ? 1 : 2,
-              out_parts = p_.kind == FftKind::ComplexToReal ? 1 : 2;
+    const int in_parts = of_real() ? 1 : 2, out_parts = p_.kind == FftKind::ComplexToReal ? 1 : 2;
     const std::int64_t plane = std::max({FftTransform<T>::room(*plan_, columns_), (half() + 1) * columns_,
                                          two_passes_ ? two_passes_->lines * half() : 0});
-    through_result_ = alone_ && p_.kind == FftKind::Complex && (!streams_ || plan_->first_half > 0) &&
-                      FftTransform<T>(*plan_, 1).may_use_result(from == to);
+    if (p_.kind == FftKind::Complex)
+      through_result_ = alone_ && (!streams_ || plan_->first_half > 0) &&
+                        FftTransform<T>(*plan_, 1).may_use_result(from == to);
+    else
+      through_result_ = alone_ && p_.kind == FftKind::RealToWhole && halved_ &&
+                        FftTransform<T>::room(*plan_, 1) <= p_.length;
     const KeptScratch<FftScratch> scratch(static_cast<std::size_t>((through_result_ ? 2 : 4) * plane) *
                                           sizeof(T));
     T* const memory = static_cast<T*>(scratch.data());
@@ -149,9 +153,10 @@ class Lines {
       return count;
     }
     // Of real numbers the complex lines are pairs of neighbours.
-    const std::int64_t spectrum = 2 * (half() + 1), step = two_passes_->lines;
+    const std::int64_t spectrum = 2 * (p_.kind == FftKind::RealToWhole ? p_.length : half() + 1),
+                       step = two_passes_->lines;
     for (std::int64_t o = 0; o < count; o += step) {
-      if (p_.kind == FftKind::RealToComplex)
+      if (of_real())
         two_passes_->to_planes({.from = from + o * p_.length,
                                 .to = data_.re,
                                 .count = step,
@@ -160,8 +165,8 @@ class Lines {
                                 .to_imaginary = data_.im});
       for (std::int64_t line = 0; line < step; ++line) {
         const Planes<T> z{data_.re + line * half(), data_.im + line * half()};
-        if (p_.kind == FftKind::RealToComplex)
-          store_half_line(z, to + (o + line) * spectrum);
+        if (of_real())
+          store_line(z, to + (o + line) * spectrum);
         else
           load_half_line(from + (o + line) * spectrum, z);
       }
@@ -189,8 +194,15 @@ class Lines {
       ends.streams = streams_;
       ends.ahead = outer_ > 1 ? p_.length : 0;
       transform.run(data_, other, ends);
-    } else if (halved_ && p_.kind == FftKind::RealToComplex) {
-      store_half_line(transform.run(data_, other_, {.from = from}), to);
+    } else if (halved_ && of_real()) {
+      const Planes<T> other = through_result_ ? Planes<T>{to, to + p_.length} : other_;
+      Planes<T> z = transform.run(data_, other, {.from = from});
+      if (z.re == to) {  // what is to be written
+        std::copy_n(z.re, half(), data_.re);
+        std::copy_n(z.im, half(), data_.im);
+        z = data_;
+      }
+      store_line(z, to);
     } else if (halved_) {
       load_half_line(from, data_);
       transform.run(data_.swapped(), other_.swapped(), {.to = to, .to_swapped = true, .scale = scale_});
@@ -215,7 +227,7 @@ class Lines {
       if (p_.inverse) result = result.swapped();
       write_plane(result.re, scale_, 2, out, n, lines, c, to);
       write_plane(result.im, scale_, 2, out, n, lines, c, to + 1);
-    } else if (p_.kind == FftKind::RealToComplex) {
+    } else if (of_real()) {
       if (halved_) {
         read_plane(from, 1, {2 * in.row, in.line}, half(), lines, c, data_.re);
         read_plane(from + in.row, 1, {2 * in.row, in.line}, half(), lines, c, data_.im);
@@ -224,6 +236,7 @@ class Lines {
         std::fill(data_.im, data_.im + n * c, T{});
       }
       store_half_spectrum(transform.run(data_, other_), to, out, lines);
+      if (p_.kind == FftKind::RealToWhole) mirror(to, out, lines);
     } else {
       load_half_spectrum(from, in, lines);
       const Planes<T> result = transform.run(data_.swapped(), other_.swapped()).swapped();
@@ -255,7 +268,21 @@ class Lines {
     call.imaginary_factor = (p_.inverse ? T(1) : T(-1)) * call.factor;
     return call;
   }
-  /// One line of even n.
+  /// The second half of spectra of real numbers, of the first one.
+  void mirror(T* to, Strides out, std::int64_t lines) const {
+    for (std::int64_t k = 1; 2 * k < p_.length; ++k)
+      for (std::int64_t c = 0; c < lines; ++c) {
+        const T* const z = to + 2 * (k * out.row + c * out.line);
+        T* const image = to + 2 * ((p_.length - k) * out.row + c * out.line);
+        image[0] = z[0];
+        image[1] = -z[1];
+      }
+  }
+  /// One line of even n, which lies together.
+  void store_line(Planes<T> z, T* to) const {
+    store_half_line(z, to);
+    if (p_.kind == FftKind::RealToWhole) mirror(to, {1, 0}, 1);
+  }
   void store_half_line(Planes<T> z, T* to) const {
     const std::int64_t m = half();
     to[0] = (z.re[0] + z.im[0]) * scale_;

@@ -5,6 +5,7 @@
 #include <list>
 #include <mutex>
 
+#include "core/memory.hpp"
 #include "ops/fft_transform.hpp"
 #include "ops/math/double_double.hpp"
 
@@ -216,7 +217,7 @@ class Kept {
     const std::lock_guard lock(mutex_);
     entries_.push_front({length, bytes, made});
     bytes_ += bytes;
-    while (bytes_ > limit && entries_.size() > 1) {
+    while (bytes_ > limit_ && entries_.size() > 1) {
       bytes_ -= entries_.back().bytes;
       entries_.pop_back();
     }
@@ -224,7 +225,6 @@ class Kept {
   }
 
  private:
-  static constexpr std::int64_t limit = 64 << 20;
   struct Entry {
     std::int64_t length, bytes;
     std::shared_ptr<const Object> object;
@@ -241,6 +241,8 @@ class Kept {
   std::mutex mutex_;
   std::list<Entry> entries_;
   std::int64_t bytes_ = 0;
+  // Programs alternate between two lengths, as where one transform is of real numbers.
+  const std::int64_t limit_ = std::clamp<std::int64_t>(machine_memory() / 64, 64 << 20, 512 << 20);
 };
 
 }  // namespace

@@ -114,6 +114,24 @@ TEST(Memory, LargeBlocksAreKeptForAllThreads) {
   free_block(second, bytes - 1000);
   free_block(other, 2 * bytes);
 }
+
+// What is kept serves smaller blocks, too, and is one block again when these are freed.
+TEST(Memory, LargeBlocksAreDividedAndJoined) {
+  constexpr std::size_t bytes = 256 << 20;  // more than is kept by other tests, which is dropped for it
+  char* whole = static_cast<char*>(allocate_block(bytes));
+  free_block(whole, bytes);
+  char* first = static_cast<char*>(allocate_block(bytes / 2));
+  char* second = static_cast<char*>(allocate_block(bytes / 2));
+  const auto is_within = [&](const char* block) {
+    return block >= whole && block + bytes / 2 <= whole + bytes;
+  };
+  EXPECT_TRUE(is_within(first) && is_within(second));
+  EXPECT_GE(std::abs(first - second), static_cast<std::ptrdiff_t>(bytes / 2));
+  free_block(first, bytes / 2);
+  free_block(second, bytes / 2);
+  EXPECT_EQ(allocate_block(bytes), whole);
+  free_block(whole, bytes);
+}
 #endif
 
 }  // namespace

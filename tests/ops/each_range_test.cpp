@@ -72,17 +72,13 @@ TEST(EachRange, FourierTransforms) {
   Random random(95);
   for (const std::int64_t n : {64, 60, 1024, 47, 211})
     for (const bool wide : {true, false})
-      for (const FftKind kind : {FftKind::Complex, FftKind::RealToComplex, FftKind::ComplexToReal})
+      for (const FftKind kind : all_kinds)
         for (const bool last : {true, false}) {
           SCOPED_TRACE(n);
-          const std::int64_t entries = kind == FftKind::ComplexToReal ? n / 2 + 1 : n,
-                             lines = 200'000 / n + 3;
+          const FftParams p{.kind = kind, .axis = 1, .length = n, .scale = 0.5};
+          const std::int64_t entries = operand_entries(p), lines = 200'000 / n + 3;
           const Shape shape = last ? Shape{lines, entries} : Shape{lines / 20, entries, 21};
-          const Dtype dtype = kind != FftKind::RealToComplex ? wide ? Dtype::C128 : Dtype::C64
-                              : wide                         ? Dtype::F64
-                                                             : Dtype::F32;
-          expect_same(fft_op, make_params(FftParams{.kind = kind, .axis = 1, .length = n, .scale = 0.5}),
-                      {random_complex(random, dtype, shape)});
+          expect_same(fft_op, make_params(p), {random_complex(random, operand_dtype(p, wide), shape)});
         }
 }
 
@@ -91,16 +87,12 @@ TEST(EachRange, LongFourierTransforms) {
   Random random(99);
   for (const std::int64_t n : {65536, 100'000, 30'011})
     for (const bool wide : {true, false})
-      for (const FftKind kind : {FftKind::Complex, FftKind::RealToComplex, FftKind::ComplexToReal})
+      for (const FftKind kind : all_kinds)
         for (const std::int64_t lines : {1, 3}) {
           SCOPED_TRACE(n);
-          const Dtype dtype = kind != FftKind::RealToComplex ? wide ? Dtype::C128 : Dtype::C64
-                              : wide                         ? Dtype::F64
-                                                             : Dtype::F32;
-          const Array x =
-              random_complex(random, dtype, {lines, kind == FftKind::ComplexToReal ? n / 2 + 1 : n});
-          expect_same(fft_op, make_params(FftParams{.kind = kind, .axis = 1, .length = n, .scale = 0.5}),
-                      {x});
+          const FftParams p{.kind = kind, .axis = 1, .length = n, .scale = 0.5};
+          expect_same(fft_op, make_params(p),
+                      {random_complex(random, operand_dtype(p, wide), {lines, operand_entries(p)})});
         }
 }
 

@@ -56,17 +56,19 @@ inline std::int64_t operand_entries(const detail::FftParams& p) {
   return p.kind == detail::FftKind::ComplexToReal ? p.length / 2 + 1 : p.length;
 }
 inline Dtype operand_dtype(const detail::FftParams& p, bool wide) {
-  if (p.kind == detail::FftKind::RealToComplex) return wide ? Dtype::F64 : Dtype::F32;
+  if (p.kind == detail::FftKind::RealToComplex || p.kind == detail::FftKind::RealToWhole)
+    return wide ? Dtype::F64 : Dtype::F32;
   return wide ? Dtype::C128 : Dtype::C64;
 }
+inline constexpr detail::FftKind all_kinds[] = {detail::FftKind::Complex, detail::FftKind::RealToComplex,
+                                                detail::FftKind::ComplexToReal, detail::FftKind::RealToWhole};
 /// Of all kinds and directions.
 inline std::vector<detail::FftParams> all_transforms(std::int64_t length, int axis = 0) {
   std::vector<detail::FftParams> out;
-  for (const auto kind :
-       {detail::FftKind::Complex, detail::FftKind::RealToComplex, detail::FftKind::ComplexToReal})
+  for (const auto kind : all_kinds)
     for (bool inverse : {false, true})
       for (bool doubled : {false, true})
-        if (kind != detail::FftKind::Complex || !doubled)
+        if (!doubled || kind == detail::FftKind::RealToComplex || kind == detail::FftKind::ComplexToReal)
           out.push_back(
               {kind, inverse, doubled, axis, length, inverse ? 1 / static_cast<double>(length) : 1});
   return out;

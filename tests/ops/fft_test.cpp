@@ -90,6 +90,10 @@ void expect_real_exact(const Numbers& x, const Numbers& want, bool wide) {
     if (inverse)
       for (auto& z : answer) z = std::conj(z);
     EXPECT_LE(norm(difference(transformed(p, wide, x), answer)), bound(n, wide) * norm(half));
+    p.kind = FftKind::RealToWhole;
+    Numbers all = want;
+    if (inverse) std::reverse(all.begin() + 1, all.end());
+    EXPECT_LE(norm(difference(transformed(p, wide, x), all)), bound(n, wide) * norm(all));
     // Back: from the rounded spectrum, whose rounding counts once more.
     p = {.kind = FftKind::ComplexToReal,
          .inverse = !inverse,
@@ -204,9 +208,9 @@ TEST(Fft, ALongLineIsOneOfAMatrix) {
   Random random(83);
   for (std::int64_t n : {4096, 4375, 5000, 8192, 9261, 16384, 20480, 32768, 65536, 524288})
     for (bool wide : {true, false})
-      for (bool inverse : {false, true}) {
-        const FftParams p{.inverse = inverse, .length = n, .scale = 0.5};
-        const Array x = random_complex(random, wide ? Dtype::C128 : Dtype::C64, {n, 5});
+      for (const FftParams& p : all_transforms(n)) {
+        if (p.kind != FftKind::Complex && p.kind != FftKind::RealToWhole) continue;
+        const Array x = random_complex(random, operand_dtype(p, wide), {n, 5});
         const Array y = run(fft_op, make_params(p), {&x, 1})[0], one = line_of(x, n, 2, 5);
         ASSERT_TRUE(same_elements(run(fft_op, make_params(p), {&one, 1})[0], line_of(y, n, 2, 5))) << n;
       }
