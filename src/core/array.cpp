@@ -193,6 +193,8 @@ void Array::copy_item(Dtype dtype, void* out, Loc loc) const {
 
 void Array::copy_converted(Dtype dtype, void* out, Loc loc) const {
   const Array& value = detail::require_concrete(*this, dtype == Dtype::Bool ? "bool" : "item", loc);
+  if (is_complex(value.dtype()) && !is_complex(dtype) && dtype != Dtype::Bool)
+    fail(messages::complex_as_real, {std::string(name_of(dtype)), to_string(aval())}, loc);
   detail::convert_elements(value.dtype(), data_of(value), dtype, out, static_cast<std::size_t>(value.size()));
 }
 

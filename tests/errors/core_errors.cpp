@@ -1,3 +1,4 @@
+#include <complex>
 #include <new>
 #include <apsis/apsis.hpp>
 
@@ -53,6 +54,11 @@ APSIS_PROVOKES(
     not_one_element,
     "[item] needs an array of one element, got f64[2]; reduce it first, with all(…), any(…) or an index",
     array({1., 2.}).item<double>())
+
+APSIS_PROVOKES(complex_as_real,
+               "[item] f64 has no imaginary part, the elements of c128[2] do; take real(z), imag(z), abs(z) "
+               "or angle(z) first",
+               array({std::complex<double>(1., 2.), std::complex<double>(3., 4.)}).to_vector<double>())
 
 APSIS_PROVOKES(
     span_dtype,

@@ -23,7 +23,14 @@ inline bool same_bits(const Array& a, const Array& b) {
          std::memcmp(data_of(a), data_of(b), a.aval().bytes()) == 0;
 }
 
-inline std::vector<double> numbers(const Array& a) { return a.to_vector<double>(); }
+/// Of complex elements the real parts, then the imaginary ones.
+inline std::vector<double> numbers(const Array& a) {
+  if (!is_complex(a.dtype())) return a.to_vector<double>();
+  std::vector<double> parts = numbers(real(a));
+  const std::vector<double> imaginary = numbers(imag(a));
+  parts.insert(parts.end(), imaginary.begin(), imaginary.end());
+  return parts;
+}
 
 /// Equal values; NaN equals NaN. `tolerance` is relative to the greater of 1 and the magnitude.
 inline void expect_equal(const Array& got, const Array& want, double tolerance = 0) {

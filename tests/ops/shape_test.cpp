@@ -132,7 +132,7 @@ TEST(Products, LargeAndHalf) {
   for (int k = 0; k < n; ++k) want += (3 * n + k) % 7 * ((k * n + 4) % 5);
   EXPECT_EQ(product(3, 4).item<double>(), want);
   EXPECT_EQ(numbers(matmul(astype(a, f32), astype(b, f32))), numbers(product));
-  EXPECT_EQ(numbers(matmul(astype(a, c128), astype(b, c128))), numbers(product));
+  EXPECT_EQ(numbers(matmul(astype(a, c128), astype(b, c128))), numbers(astype(product, c128)));
   EXPECT_EQ(numbers(matmul(astype(a, i32), astype(b, i32))), numbers(product));
   // 2048 + 1 + 1 in f16 alone would stay at 2048.
   Array wide = array({2048., 1., 1.}), ones_of = ones({3});

@@ -139,7 +139,7 @@ class Array {
   }
 
   /// The value of a one-element array. Throws under jit and vmap, where there is no value yet; under grad and
-  /// jvp it is the primal value.
+  /// jvp it is the primal value. Throws for a real T of a complex number.
   template <Element T>
   T item(Loc loc = Loc::here()) const {
     T out;
@@ -148,7 +148,7 @@ class Array {
   }
   /// `if (x > 0.)`: the value of a one-element array. Same limits as `item`.
   explicit operator bool() const;
-  /// All elements in row-major order, converted to T.
+  /// All elements in row-major order, converted to T. Throws for a real T of complex elements.
   template <Element T>
   std::vector<T> to_vector(Loc loc = Loc::here()) const;
   /// The elements in place, in row-major order. Throws unless the dtype is T's and there is a concrete value.
