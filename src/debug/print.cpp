@@ -3,6 +3,7 @@
 #include "apsis/debug/print.hpp"
 
 #include <charconv>
+#include <complex>
 #include <cstdio>
 
 #include "debug/messages.hpp"
@@ -56,12 +57,13 @@ bool parse_spec(const std::string& spec, std::string& printf_format) {
 }
 
 std::string with_spec(const Array& a, const std::string& printf_format) {
-  auto elements = a.to_vector<double>();
-  auto word = [&](double x) {
+  const auto elements = a.to_vector<std::complex<double>>();
+  const auto word = [](double x, const std::string& how) {
     char text[400];
-    int n = std::snprintf(text, sizeof text, printf_format.c_str(), x);
+    int n = std::snprintf(text, sizeof text, how.c_str(), x);
     return std::string(text, static_cast<std::size_t>(std::min<int>(n, sizeof text - 1)));
   };
+  const std::string with_sign = "%+" + printf_format.substr(1);
   std::string out;
   // A bracket opens and closes where a row of its axis does.
   for (std::size_t i = 0; i < elements.size(); ++i) {
@@ -72,7 +74,9 @@ std::string with_spec(const Array& a, const std::string& printf_format) {
       closed += i % row == row - 1;
     }
     if (i) out += ' ';
-    out += std::string(opened, '[') + word(elements[i]) + std::string(closed, ']');
+    out += std::string(opened, '[') + word(elements[i].real(), printf_format);
+    if (is_complex(a.dtype())) out += word(elements[i].imag(), with_sign) + "j";
+    out += std::string(closed, ']');
   }
   return elements.empty() ? "[]" : out;
 }

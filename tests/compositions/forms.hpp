@@ -38,12 +38,13 @@ struct Form {
   bool (*choose)(Random& random, const Shape& first, Plan& plan);
   Array (*run)(const Call<Array>& call);
   Tensor (*oracle)(const Call<Tensor>& call);
-  int transformations = 0;    // that it nests
-  int derivatives = 0;        // the order it differentiates its block
-  bool loop = false;          // its blocks run again and again, so their results must not grow
-  bool forward = false;       // it differentiates its block in forward mode
-  bool closed = false;        // its blocks see their parameters alone: what rules capture has no derivative
-  bool reverse_only = false;  // its blocks must not be differentiated in forward mode
+  int transformations = 0;      // that it nests
+  int derivatives = 0;          // the order it differentiates its block
+  bool loop = false;            // its blocks run again and again, so their results must not grow
+  bool forward = false;         // it differentiates its block in forward mode
+  bool closed = false;          // its blocks see their parameters alone: what rules capture has no derivative
+  bool reverse_only = false;    // its blocks must not be differentiated in forward mode
+  bool moves_captures = false;  // it differentiates by what its blocks capture, constant arrays included
   // In place of `run` and `oracle`, for forms of several results.
   std::vector<Array> (*run_all)(const Call<Array>& call) = nullptr;
   std::vector<Tensor> (*oracle_all)(const Call<Tensor>& call) = nullptr;

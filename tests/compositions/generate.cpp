@@ -10,7 +10,8 @@ struct Around {
   int derivatives;  // orders that may still be taken
   int depth;        // of blocks
   bool loop;
-  bool forward;  // differentiated in forward mode
+  bool forward;         // differentiated in forward mode
+  bool moves_captures;  // differentiated by what is captured
 };
 
 class Generator {
@@ -21,7 +22,7 @@ class Generator {
     static const Shape parameters[] = {{3}, {2}, {}, {2, 3}, {3, 2}};
     const auto nesting = static_cast<int>(random_.below(max_nesting + 1));
     return block({{parameters[random_.below(5)]}, {any_shape(random_)}},
-                 {nesting, max_order, 0, false, false});
+                 {nesting, max_order, 0, false, false, false});
   }
 
  private:
@@ -140,6 +141,7 @@ class Generator {
       if (nest && f.transformations == 0) continue;
       if (f.derivatives > around.derivatives) continue;
       if (f.reverse_only && around.forward) continue;
+      if (f.closed && around.moves_captures) continue;
       Value first = any();
       Plan plan;
       if (!f.choose(random_, first.shape, plan) || plan.result.product() > largest) continue;
@@ -152,8 +154,12 @@ class Generator {
       }
       Step step{0, plan.result, f.name, {first.name}, plan.numbers};
       for (const Shape& s : plan.others) step.operands.push_back(fitting(b, s));
-      Around inner{std::max(0, around.nesting - f.transformations), around.derivatives - f.derivatives,
-                   around.depth + 1, f.loop, around.forward || f.forward};
+      Around inner{std::max(0, around.nesting - f.transformations),
+                   around.derivatives - f.derivatives,
+                   around.depth + 1,
+                   f.loop,
+                   around.forward || f.forward,
+                   around.moves_captures || f.moves_captures};
       if (!nest) inner.nesting = 0;
       std::vector<Value> outside;
       if (f.closed) outside.swap(visible_);

@@ -13,10 +13,11 @@ using Function1 = Closure<Array(Array)>;
 Tensor itself(const TensorCall& c) { return c.blocks[0]({c.in[0]})[0]; }
 
 template <auto wrap>
-Form wrapped(const char* name, bool forward = false) {
+Form wrapped(const char* name, bool forward = false, bool moves_captures = false) {
   Form form{name, choose_function, [](const ArrayCall& c) -> Array { return wrap(unary(c))(c.in[0]); },
             itself, 1};
   form.forward = forward;
+  form.moves_captures = moves_captures;
   return form;
 }
 
@@ -159,7 +160,7 @@ const Form table[] = {
               return jvp(apply, at, along);
             })(closure_convert(f, x), x);
       };
-    }>("closure_with_rule", true),
+    }>("closure_with_rule", true, true),
 };
 
 }  // namespace

@@ -23,6 +23,7 @@ TEST(Print, Formats) {
   EXPECT_EQ(line("{{{}}}", array(true)), "{True}\n");
   EXPECT_EQ(line("{:.3f}|{:8.2e}", array(1. / 3), array(1234.)), "0.333|1.23e+03\n");
   EXPECT_EQ(line("{:.1f}", array({{1., 2.}, {3., 4.}})), "[[1.0 2.0] [3.0 4.0]]\n");
+  EXPECT_EQ(line("{:.1f}", complex(array({1., 3.}), array({-2., 0.}))), "[1.0-2.0j 3.0+0.0j]\n");
   EXPECT_EQ(line("{} {}", 3, 2.5), "3 2.5\n");
 }
 

@@ -15,7 +15,8 @@
 namespace apsis::debug {
 
 /// A format with the place of the call. `{}` is the next argument, `{2}` the third, `{name}` a named one;
-/// `{:8.3f}` gives width, precision and one of f, e, g for every element; `{{` and `}}` are braces.
+/// `{:8.3f}` gives width, precision and one of f, e, g for every element, or part of a complex one; `{{` and
+/// `}}` are braces.
 struct Format {
   const char* text;
   Loc loc;

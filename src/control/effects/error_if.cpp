@@ -7,6 +7,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "apsis/ops/arithmetic.hpp"
 #include "base/place.hpp"
 #include "control/common/messages.hpp"
 #include "control/common/regions.hpp"
@@ -62,7 +63,7 @@ std::string greatest(std::string_view names, std::span<const Array> values) {
   for (const Array& value : values) {
     const std::string name(names.substr(0, names.find(';')));
     names.remove_prefix(std::min(names.size(), name.size() + 1));
-    const std::vector<double> elements = value.to_vector<double>();
+    const std::vector<double> elements = (is_complex(value.dtype()) ? abs(value) : value).to_vector<double>();
     for (std::size_t i = 0; i < elements.size(); ++i) {
       const double size = std::isfinite(elements[i]) ? std::abs(elements[i]) : INFINITY;
       if (!(size > most)) continue;
