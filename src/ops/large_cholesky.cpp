@@ -21,7 +21,7 @@ template <class T>
 class CholeskyFactorisation {
  public:
   CholeskyFactorisation(const Tiles<T>& tiles, std::int64_t n, T* a, T* scratch)
-      : subtraction_(tiles, n, n, scratch), n_(n), a_(a) {}
+      : subtraction_(tiles, n, scratch), n_(n), a_(a) {}
 
   /// Columns first … first + count, of the diagonal and below.
   bool factor(std::int64_t first, std::int64_t count) const {

@@ -22,11 +22,7 @@ template <class T>
 class Factorisation {
  public:
   Factorisation(const Tiles<T>& tiles, std::int64_t m, std::int64_t n, T* a, std::int32_t* pivots, T* scratch)
-      : subtraction_(tiles, n, n, scratch + few_columns * m),
-        n_(n),
-        a_(a),
-        pivots_(pivots),
-        columns_(scratch) {}
+      : subtraction_(tiles, n, scratch + few_columns * m), n_(n), a_(a), pivots_(pivots), columns_(scratch) {}
 
   static std::int64_t scratch(const Tiles<T>& tiles, std::int64_t m, std::int64_t n) {
     return few_columns * m + TileSubtraction<T>::scratch(tiles, n);
